@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generator/data/array.h"
+#include "generator/front/kernel.h"
+
+namespace kiln {
+
+/// What a caller passes: arrays and scalars by name (scalars as 0-d or one-element arrays),
+/// and dims by name.
+struct Inputs {
+  std::map<std::string, Array> arrays;
+  std::map<std::string, int64_t> dims;
+};
+
+/// A kernel with sizes: everything that is known before the grid starts.
+struct Binding {
+  const Kernel* kernel = nullptr;
+  std::vector<std::optional<int64_t>> dims;   // by Kernel::dims
+  std::vector<int64_t> steps;                 // by axis
+  std::vector<std::vector<int64_t>> arrays;   // by ref: extents of the array
+  std::vector<std::vector<int64_t>> views;    // by ref: extents of the body's view
+  std::vector<const Array*> host;             // by ref: prefetch, scalar, argument values, or null
+  std::vector<Array> made;                    // storage of what `prepare` made
+
+  int64_t StepCount() const;
+};
+
+/// Why an index expression has no value.
+enum class EvalFault { kNone, kUnknown, kOverflow, kDivideByZero, kHostRange };
+
+struct EvalResult {
+  int64_t value = 0;
+  EvalFault fault = EvalFault::kNone;
+  Span span;           // of the subexpression at fault
+  int ref = -1;        // kHostRange: the prefetch array
+  int64_t at = 0;      // kHostRange: the offending subscript …
+  int64_t extent = 0;  // … and its limit
+};
+
+/// Evaluates an index (or body integer/bool) scalar over dims, steps, host values and the given
+/// axis coordinates (may be null when no axis can occur). Anything else is kUnknown.
+EvalResult Evaluate(const Node& node, const Binding& binding, const int64_t* axes);
+std::optional<int64_t> Evaluate(const Size& size, const Binding& binding);
+
+/// Binds dims from the arrays' shapes and the given dims, runs `prepare`, evaluates steps, checks
+/// shapes, dtypes, constraints, `require` and obligations ([call], [shape], [index-range], …).
+/// With `partial`, arrays may be missing: what cannot be known stays unknown and is not an error.
+/// Nullopt when a finding makes the binding useless.
+std::optional<Binding> Bind(const Kernel& kernel, const Inputs& inputs, bool partial,
+                            Diagnostics& diagnostics);
+
+/// The index of the first variant whose condition holds for these inputs, or -1.
+int ChooseVariant(const Kernel& kernel, const Inputs& inputs);
+
+}  // namespace kiln

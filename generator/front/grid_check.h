@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+
+#include "generator/front/bind.h"
+
+namespace kiln {
+
+struct GridCheckOptions {
+  /// Called now and then with the share of the work done, for progress displays. May be null.
+  std::function<void(double)> progress;
+  /// At most this many findings of one rule for one operand; the rest is counted in the message.
+  int findings_per_rule = 1;
+  int64_t vmem_bytes = 16ll << 20;  // budgets of [tier]; 0: not checked
+  int64_t smem_bytes = 1ll << 20;
+};
+
+/// Everything that sizes and prefetch arrays decide, over the whole grid, before any body runs:
+/// [index-range], [coverage], [revisit], [race], [alias], [tier], [assert] over host values.
+/// Operands whose maps need values that are not bound are skipped.
+void CheckGrid(const Binding& binding, const GridCheckOptions& options, Diagnostics& diagnostics);
+
+}  // namespace kiln

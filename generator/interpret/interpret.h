@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "generator/front/bind.h"
+
+namespace kiln {
+
+struct InterpretOptions {
+  bool wide = false;                  // floats in f64 throughout; nothing rounds
+  std::optional<uint64_t> shuffle;    // visit the parallel axes in a seeded random order
+  std::function<void(double)> progress;
+};
+
+struct InterpretResult {
+  std::map<std::string, Array> outputs;
+  int64_t steps = 0;
+};
+
+/// Runs the kernel on arrays, one grid step after the other, with shadow state. Findings carry the
+/// labels of the language page and name operand, grid point and line. The outputs are there
+/// even when something was found (undefined elements read as NaN, or the largest integer).
+/// Inputs of aliased outputs are not modified.
+InterpretResult Interpret(const Binding& binding, const std::map<std::string, Array>& arrays,
+                          const InterpretOptions& options, Diagnostics& diagnostics);
+
+}  // namespace kiln
