@@ -46,6 +46,9 @@ class Diagnostics {
 /// `path:line:col: error[rule]: message`, the source line, a caret, `hint: …`, notes.
 std::string Render(const Diagnostic& diagnostic, const Source& source);
 std::string Render(const Diagnostics& diagnostics, const Source& source);
+/// An array of {path, line, column, end_line, end_column, severity, rule, message, hint, notes};
+/// always valid UTF-8.
+std::string RenderJson(const Diagnostics& diagnostics, const Source& source);
 
 /// The nearest of `candidates` to a misspelt `word`, or empty when none is near.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);

@@ -25,6 +25,12 @@ class Size {
 
   std::optional<int64_t> Constant() const;
   bool IsOne() const { return Constant() == 1; }
+  /// The atom this size is, alone and without a factor; else null.
+  const Node* AsAtom() const;
+  /// The quotient by a positive constant, when it is exact term by term.
+  std::optional<Size> DividedBy(int64_t divisor) const;
+  /// The same value as a kIndex expression.
+  NodePtr ToNode() const;
 
   friend Size operator+(const Size& a, const Size& b);
   friend Size operator-(const Size& a, const Size& b);

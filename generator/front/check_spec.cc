@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include "generator/front/elaborate.h"
+#include "generator/front/static_rules.h"
+#include "generator/front/vmap.h"
+
+namespace kiln {
+namespace {
+
+std::string ChooseInstance(const Spec& spec, const std::string& wanted, Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const InstanceSpec& instance : spec.instances) names.push_back(instance.name.name);
+  if (wanted.empty()) return names.empty() ? "" : names.front();
+  if (std::find(names.begin(), names.end(), wanted) != names.end()) return wanted;
+  std::string hint = DidYouMean(wanted, names);
+  if (hint.empty() && names.empty()) hint = "the spec has no instances";
+  if (hint.empty()) hint = "instances: " + names.front() + (names.size() > 1 ? ", …" : "");
+  diagnostics.Error("name", spec.kernel.span, "there is no instance `" + wanted + "`", hint);
+  return "";
+}
+
+/// The names come first, in the order that lets each section use those before it.
+void ElaborateAll(Elaborator& elaborate, const CheckOptions& options) {
+  elaborate.Params(options);
+  elaborate.Dims();
+  elaborate.Lets();
+  elaborate.HostArrays();
+  elaborate.GridAxes();
+  elaborate.GridSteps();
+  elaborate.Operands();
+  elaborate.Scratch();
+  elaborate.CheckLets();
+  elaborate.Prepare();
+  elaborate.Requires();
+  elaborate.Body();
+  elaborate.Variants();
+  elaborate.CountDimUses();
+}
+
+std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& options,
+                                     Diagnostics& diagnostics) {
+  Diagnostics found;
+  auto kernel = std::make_unique<Kernel>();
+  kernel->source = spec.source;
+  kernel->name = spec.kernel.name;
+  kernel->doc = spec.doc;
+  kernel->instance = ChooseInstance(spec, options.instance, found);
+  const Spec mapped = ApplyVmap(spec, found);
+  Elaborator elaborate(mapped, *kernel, found);
+  ElaborateAll(elaborate, options);
+  if (!found.HasErrors()) CheckStaticRules(*kernel, found);
+  for (Diagnostic& diagnostic : found.Sorted()) diagnostics.Add(diagnostic);
+  return found.HasErrors() ? nullptr : std::move(kernel);
+}
+
+/// Every compiled specialisation must be right, not only the base text.
+void CheckVariants(const Spec& spec, const Kernel& kernel, const CheckOptions& options,
+                   Diagnostics& diagnostics) {
+  for (const Variant& variant : kernel.variants) {
+    CheckOptions with = options;
+    with.ignore_variants = true;
+    for (const auto& set : variant.set) {
+      const bool overridden = std::any_of(options.set.begin(), options.set.end(),
+                                          [&](const auto& o) { return o.first == set.first; });
+      if (!overridden) with.set.push_back(set);
+    }
+    ElaborateOne(spec, with, diagnostics);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> CheckSpec(const Spec& spec, const CheckOptions& options,
+                                  Diagnostics& diagnostics) {
+  Diagnostics found;
+  auto kernel = ElaborateOne(spec, options, found);
+  if (kernel && !options.ignore_variants) CheckVariants(spec, *kernel, options, found);
+  for (Diagnostic& diagnostic : found.Sorted()) diagnostics.Add(diagnostic);
+  return found.HasErrors() ? nullptr : std::move(kernel);
+}
+
+}  // namespace kiln

@@ -1,0 +1,260 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/front/kernel.h"
+#include "generator/front/typing.h"
+
+/// From syntax to typed nodes: names, types, shapes. One Elaborator builds one Kernel.
+namespace kiln {
+
+/// What an expression may mention, and the arithmetic it uses.
+struct Place {
+  const char* name;    // for messages: "an index map"
+  bool index = false;  // 64-bit checked arithmetic; else the body's types
+  bool dims = false;
+  bool axes = false;
+  bool host = false;  // scalars and prefetch arrays
+  bool body = false;  // refs, locals, tile functions
+};
+
+inline constexpr Place kParamPlace{"a parameter"};
+inline constexpr Place kSizePlace{"a shape", true, true};
+inline constexpr Place kStepsPlace{"the grid's steps", true, true, false, true};
+inline constexpr Place kConditionPlace{"a condition over sizes", true, true, false, true};
+inline constexpr Place kMapPlace{"an index map", true, true, true, true};
+inline constexpr Place kBodyPlace{"the body", false, true, true, true, true};
+inline constexpr Place kSubscriptPlace{"a subscript", true, true, true, true, true};
+
+/// What a name stands for.
+struct Symbol {
+  enum class Kind { kValueParam, kTypeParam, kDim, kAxis, kRef, kLet, kLocal, kConstant, kAbsent };
+  Kind kind = Kind::kAbsent;
+  Span span;
+  int index = -1;  // dim, axis, ref, let, local
+  DType dtype = DType::kF32;  // kTypeParam
+  NodePtr value;              // kValueParam, kConstant: a weak constant
+  std::string why;            // kAbsent: the condition that does not hold
+};
+
+struct FunctionEntry;
+
+class Elaborator {
+ public:
+  Elaborator(const Spec& spec, Kernel& kernel, Diagnostics& diagnostics)
+      : spec_(spec), kernel_(kernel), diagnostics_(diagnostics) {
+    scopes_.emplace_back();
+  }
+
+  /// A copy that reports elsewhere, to look at an expression without consequences.
+  Elaborator(const Elaborator& other, Diagnostics& diagnostics)
+      : spec_(other.spec_),
+        kernel_(other.kernel_),
+        diagnostics_(diagnostics),
+        scopes_(other.scopes_),
+        visible_lets_(other.visible_lets_) {}
+
+  // elaborate_names.cc: the one namespace.
+  /// Reports a clash that names both places; false then.
+  bool Declare(const Ident& name, Symbol symbol);
+  const Symbol* Find(std::string_view name) const;
+  void PushScope() { scopes_.emplace_back(); }
+  void PopScope() { scopes_.pop_back(); }
+  std::vector<std::string> VisibleNames() const;
+  NodePtr ElaborateName(const Expr& expr, const Place& place);
+  /// The dtype a name denotes: an array type or a dtype parameter.
+  std::optional<DType> DTypeNamed(std::string_view name) const;
+  /// As above, reporting [name] or [type].
+  std::optional<DType> ResolveDType(const Ident& name);
+  /// A ref named by a plain name, for dot-less uses such as first(o); null when it is none.
+  const Symbol* RefNamed(const Expr& expr) const;
+
+  // elaborate_expr.cc: operators.
+  NodePtr Elaborate(const Expr& expr, const Place& place);
+  /// A bool scalar.
+  NodePtr ElaborateCondition(const Expr& expr, const Place& place);
+  /// An integer scalar of type kIndex.
+  NodePtr ElaborateIndex(const Expr& expr, const Place& place);
+  std::optional<Size> ElaborateSize(const Expr& expr);
+  /// `expr` as a constant of `dtype`: pads and initial values.
+  NodePtr ElaborateConstant(const Expr& expr, DType dtype, const char* what);
+  /// A generation-time bool.
+  std::optional<bool> ElaborateStaticCondition(const Expr& expr);
+  std::optional<int64_t> ElaborateStaticInt(const Expr& expr, const char* what);
+  NodePtr Binary(Op op, NodePtr a, NodePtr b, const Place& place, Span span);
+  /// Gives both arguments one dtype (weak ones follow); reports [type] with a hint.
+  bool Unify(NodePtr& a, NodePtr& b, const char* what, Span span);
+  /// The common shape, with an obligation for what is not provable. Reports [shape].
+  std::optional<Shape> Broadcast(const Shape& a, const Shape& b, const std::string& what,
+                                 Span span);
+  NodePtr Select(NodePtr condition, NodePtr a, NodePtr b, Op op, const Place& place, Span span);
+  /// Weak values as i32 or f32.
+  NodePtr Decide(const NodePtr& node);
+  /// `node` stored as `dtype`: weak types follow, all others must match. Reports [type].
+  NodePtr ConvertTo(NodePtr node, DType dtype, const std::string& target, Span span);
+
+  // elaborate_subscript.cc
+  NodePtr ElaborateSubscript(const Expr& expr, const Place& place);
+  struct Subscripted {
+    std::vector<Subscript> subscripts;
+    Shape shape;
+  };
+  std::optional<Subscripted> ElaborateSubscripts(const Expr& expr, const Shape& shape,
+                                                 const std::string& what, const Place& place);
+
+  // elaborate_calls.cc and elaborate_tile_calls.cc: functions, one handler a kind.
+  NodePtr ElaborateCall(const Expr& expr, const Place& place);
+  NodePtr CallCast(const Expr& expr, DType dtype, const Place& place);
+  NodePtr CallFloat(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallRounding(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallNumeric(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallExtreme(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallClamp(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallWhere(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallInteger(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallBitcast(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallIota(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallBroadcast(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallReshape(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallTranspose(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallExpand(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallSqueeze(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallConcat(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallRoll(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallReduce(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallCumsum(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallDot(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallVisit(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallSteps(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallInside(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr CallAt(const Expr& expr, const FunctionEntry& f, const Place& place);
+
+  // elaborate_body.cc
+  std::vector<Action> ElaborateBlock(const std::vector<Stmt>& statements);
+  void ElaborateStmt(const Stmt& stmt, std::vector<Action>& out);
+
+  // elaborate_spec.cc and elaborate_operands.cc: the sections.
+  void Params(const CheckOptions& options);
+  void Dims();
+  void Lets();
+  void CheckLets();
+  void HostArrays();
+  void Operands();
+  void GridAxes();
+  void GridSteps();
+  void Scratch();
+  void Prepare();
+  void Requires();
+  void Body();
+  void Variants();
+  void CountDimUses();
+
+  Diagnostics& diagnostics() { return diagnostics_; }
+  Kernel& kernel() { return kernel_; }
+  std::nullptr_t Error(const char* rule, Span span, std::string message, std::string hint = "") {
+    diagnostics_.Error(rule, span, std::move(message), std::move(hint));
+    return nullptr;
+  }
+
+ private:
+  NodePtr ElaborateConstantExpr(const Expr& expr, const Place& place);
+  NodePtr ElaborateUnary(const Expr& expr, const Place& place);
+  NodePtr ElaborateBinary(const Expr& expr, const Place& place);
+  NodePtr ElaborateLogic(const Expr& expr, const Place& place);
+  NodePtr ElaborateCompare(const Expr& expr, const Place& place);
+  NodePtr ElaborateIf(const Expr& expr, const Place& place);
+  NodePtr ElaborateAttribute(const Expr& expr, const Place& place);
+  NodePtr CompareDTypes(const Expr& expr, bool& handled);
+  NodePtr ToIndex(const NodePtr& node, const Place& place);
+  NodePtr Unary(Op op, NodePtr a, const Place& place, Span span);
+
+  NodePtr ReadSymbol(const Expr& expr, const Symbol& symbol, const Place& place);
+  NodePtr ReadRef(int ref, Span span, const Place& place);
+
+  // Argument helpers of calls.
+  bool CheckArguments(const Expr& expr, const FunctionEntry& f);
+  const Expr* KeywordValue(const Expr& expr, std::string_view keyword) const;
+  NodePtr FloatArgument(const Expr& expr, const Place& place, const FunctionEntry& f);
+  std::optional<int> ElaborateAxis(const Expr& expr, int rank, const char* what);
+  std::optional<std::vector<int>> ElaborateAxes(const Expr& expr, int rank, const char* what);
+  std::optional<Shape> ElaborateShape(const Expr& expr);
+
+  std::vector<Subscript> FullSubscripts(const Shape& shape, Span span);
+  bool ElaborateEntry(const Expr& entry, const Size& extent, const std::string& what,
+                      int dimension, const Place& place, Subscript& out);
+  bool CheckWindow(const Subscript& window, const Size& extent, const std::string& where);
+  static bool IsSizeNode(const Node& node);
+  void Oblige(Size left, Size right, const char* rule, Span span, std::string message,
+              Obligation::Kind kind = Obligation::Kind::kEqual);
+  /// [shape] when provably different, an obligation when unknown; false when different.
+  bool RequireEqual(const Size& a, const Size& b, Span span, const std::string& message);
+
+  bool ParseOverride(const std::string& name, const std::string& text, Span span, Symbol& out);
+  Symbol ParamValue(const Expr& expr, bool& ok);
+  void ArrayShape(const std::vector<ExprPtr>& shape, Ref& ref);
+  int AddRef(Ref ref);
+  Memory MemoryNamed(const Ident& name, bool any_allowed);
+  void HostArguments(const Expr& expr, HostCall& call);
+  void CheckHostCall(const struct HostFunction& function, const Expr& expr, const HostCall& call);
+
+  /// The alternative whose generation-time condition holds; null: the operand is absent.
+  const OperandSpec* ChooseAlternative(const OperandEntry& entry);
+  struct Chosen {
+    const OperandSpec* spec;
+    int ref;
+  };
+  void OperandArrays(const std::vector<OperandEntry>& entries, Role role, std::vector<Chosen>& out);
+  bool OperandArray(const OperandEntry& entry, const OperandSpec& spec, Ref& ref);
+  void OperandBlocks(const Chosen& chosen);
+  void OperandOptions(const OperandSpec& spec, Ref& ref);
+  void ResolveLike(const OperandSpec& spec, Ref& ref, const std::vector<Chosen>& all);
+  bool BlockShape(const std::vector<BlockEntry>& entries, Span span, Ref& ref);
+  bool IndexMap(const std::vector<ExprPtr>& index, Span span, Ref& ref);
+  bool BoundedIndex(const Expr& entry, BlockDim& dim);
+  void FinishView(Ref& ref);
+  void Alias(const OperandSpec& spec, Ref& ref);
+
+  // Statements.
+  void DefineLocal(const Stmt& stmt, std::vector<Action>& out);
+  void Assign(const Stmt& stmt, std::vector<Action>& out);
+  void When(const Stmt& stmt, std::vector<Action>& out);
+  void For(const Stmt& stmt, std::vector<Action>& out);
+  void Assert(const Stmt& stmt, std::vector<Action>& out);
+  void Copy(const Stmt& stmt, std::vector<Action>& out);
+  void Wait(const Stmt& stmt, std::vector<Action>& out);
+  std::optional<Window> CopyWindow(const Expr& expr, bool target);
+  bool StoreMask(const Expr& index, const Shape& shape, const std::string& what, Action& action);
+  bool SemaphoreSlot(const Expr& expr, Action& action);
+  int AddLocal(const Ident& name, DType dtype, Shape shape, Local::Kind kind);
+
+  const Spec& spec_;
+  Kernel& kernel_;
+  Diagnostics& diagnostics_;
+  std::vector<std::map<std::string, Symbol, std::less<>>> scopes_;
+  int visible_lets_ = 0;        // a let sees only the earlier ones
+  int let_depth_ = 0;           // > 0 while the text of a let is read: body locals are hidden
+  int elaborated_ = 0;          // nodes so far, a bound on the work
+  std::vector<int> assigned_;   // refs stored to since the last reset (the epilogue's outputs)
+};
+
+/// One function of the language. Adding one is one entry in elaborate_calls.cc (and its meaning in
+/// the interpreter's table).
+struct FunctionEntry {
+  std::string_view name;
+  NodePtr (Elaborator::*handler)(const Expr&, const FunctionEntry&, const Place&);
+  Op op;
+  int least, most;                 // positional arguments
+  std::string_view keywords;       // accepted, space-separated
+  bool in_index;                   // allowed in index maps, steps and shapes
+  std::string_view signature;      // for messages and docs
+  std::string_view doc;
+};
+
+const FunctionEntry* FindFunction(std::string_view name);
+const std::vector<FunctionEntry>& Functions();
+
+}  // namespace kiln

@@ -1,0 +1,449 @@
+#include <algorithm>
+
+#include "generator/front/elaborate.h"
+
+namespace kiln {
+namespace {
+
+/// Lets are read again where used, so a chain of doubling lets could explode.
+constexpr int kMaxNodes = 200000;
+
+struct OperatorEntry {
+  std::string_view text;
+  Op op;
+};
+
+constexpr OperatorEntry kBinaryOperators[] = {
+    {"+", Op::kAdd},     {"-", Op::kSub},     {"*", Op::kMul},     {"/", Op::kDiv},
+    {"//", Op::kFloorDiv}, {"%", Op::kMod},   {"**", Op::kPow},    {"<<", Op::kShl},
+    {">>", Op::kShr},    {"&", Op::kBitAnd},  {"|", Op::kBitOr},   {"^", Op::kBitXor},
+    {"<", Op::kLt},      {"<=", Op::kLe},     {">", Op::kGt},      {">=", Op::kGe},
+    {"==", Op::kEq},     {"!=", Op::kNe},
+};
+
+Op OperatorOf(std::string_view text) {
+  for (const auto& entry : kBinaryOperators) {
+    if (entry.text == text) return entry.op;
+  }
+  return Op::kAdd;
+}
+
+bool IsBitwise(Op op) { return op == Op::kBitAnd || op == Op::kBitOr || op == Op::kBitXor; }
+bool IsShift(Op op) { return op == Op::kShl || op == Op::kShr; }
+bool IsComparison(Op op) { return op >= Op::kLt && op <= Op::kNe; }
+
+std::string Quoted(const NodePtr& node) { return std::string(Name(node->dtype)); }
+
+/// "write f32(i)" for an integer expression that met a float.
+std::string CastHint(const NodePtr& node, DType dtype, const Kernel& kernel) {
+  return "write " + std::string(Name(dtype)) + "(" + ToString(*node, kernel) + ")";
+}
+
+}  // namespace
+
+NodePtr Elaborator::Elaborate(const Expr& expr, const Place& place) {
+  if (++elaborated_ > kMaxNodes) {
+    if (elaborated_ == kMaxNodes + 1) {
+      Error("syntax", expr.span, "the spec's expressions grow too large (lets are read where used)",
+            "shorten the chain of lets");
+    }
+    return nullptr;
+  }
+  NodePtr node = ElaborateConstantExpr(expr, place);
+  return node ? ToIndex(node, place) : nullptr;
+}
+
+NodePtr Elaborator::ElaborateConstantExpr(const Expr& expr, const Place& place) {
+  switch (expr.kind) {
+    case Expr::Kind::kInt:
+      return MakeInt(expr.int_value, place.index ? DType::kIndex : DType::kWeakInt, expr.span, true);
+    case Expr::Kind::kFloat: return MakeFloat(expr.float_value, DType::kWeakFloat, expr.span);
+    case Expr::Kind::kBool: return MakeBool(expr.int_value != 0, expr.span);
+    case Expr::Kind::kName: return ElaborateName(expr, place);
+    case Expr::Kind::kUnary: return ElaborateUnary(expr, place);
+    case Expr::Kind::kBinary:
+      return expr.name == "and" || expr.name == "or" ? ElaborateLogic(expr, place)
+                                                     : ElaborateBinary(expr, place);
+    case Expr::Kind::kCompare: return ElaborateCompare(expr, place);
+    case Expr::Kind::kIf: return ElaborateIf(expr, place);
+    case Expr::Kind::kCall: return ElaborateCall(expr, place);
+    case Expr::Kind::kSubscript: return ElaborateSubscript(expr, place);
+    case Expr::Kind::kAttribute: return ElaborateAttribute(expr, place);
+    case Expr::Kind::kSlice:
+    case Expr::Kind::kEllipsis:
+      return Error("syntax", expr.span, "a slice stands only inside a subscript");
+    case Expr::Kind::kList:
+      return Error("syntax", expr.span, "a list stands only as an argument of a function",
+                   "functions that take lists: iota, broadcast, reshape, transpose, concat, axis=");
+  }
+  return nullptr;
+}
+
+NodePtr Elaborator::Decide(const NodePtr& node) {
+  if (!node || !IsWeak(node->dtype)) return node;
+  std::string why;
+  NodePtr decided = CoerceDefault(node, why);
+  if (!decided) Error("type", node->span, why, "nothing decides its type; convert it: i64(…)");
+  return decided;
+}
+
+NodePtr Elaborator::ElaborateUnary(const Expr& expr, const Place& place) {
+  const Expr& argument = *expr.args[0];
+  if (expr.name == "not") {
+    NodePtr a = ElaborateCondition(argument, place);
+    return a ? Unary(Op::kNot, a, place, expr.span) : nullptr;
+  }
+  NodePtr a = Elaborate(argument, place);
+  if (!a) return nullptr;
+  if (expr.name == "+") return a->dtype == DType::kBool ? Promote(a) : a;
+  if (expr.name == "~") {
+    if (IsFloat(a->dtype)) {
+      return Error("type", expr.span, "~ needs integers or bools, not " + Quoted(a));
+    }
+    return Unary(Op::kBitNot, a->dtype == DType::kBool ? a : Promote(a), place, expr.span);
+  }
+  return Unary(Op::kNeg, Promote(a), place, expr.span);
+}
+
+NodePtr Elaborator::Unary(Op op, NodePtr a, const Place&, Span span) {
+  Node node;
+  node.op = op;
+  node.dtype = a->dtype;
+  node.shape = a->shape;
+  node.span = span;
+  node.args = {std::move(a)};
+  return Fold(std::move(node));
+}
+
+NodePtr Elaborator::ElaborateBinary(const Expr& expr, const Place& place) {
+  NodePtr a = Elaborate(*expr.args[0], place);
+  NodePtr b = Elaborate(*expr.args[1], place);
+  if (!a || !b) return nullptr;
+  return Binary(OperatorOf(expr.name), a, b, place, expr.span);
+}
+
+NodePtr Elaborator::Binary(Op op, NodePtr a, NodePtr b, const Place& place, Span span) {
+  const bool bools = a->dtype == DType::kBool && b->dtype == DType::kBool;
+  const std::string what = std::string(Name(op));
+  if (!(IsBitwise(op) && bools)) {
+    a = Promote(a);
+    b = Promote(b);
+    if (place.index) {  // a bool counts as 0 or 1 in index arithmetic
+      if (a->dtype == DType::kI32) a = Cast(a, DType::kIndex, a->span);
+      if (b->dtype == DType::kI32) b = Cast(b, DType::kIndex, b->span);
+    }
+  }
+  if ((IsBitwise(op) || IsShift(op)) && (IsFloat(a->dtype) || IsFloat(b->dtype))) {
+    return Error("type", span,
+                 "`" + what + "` needs integers, not " + Quoted(IsFloat(a->dtype) ? a : b),
+                 "bitcast(i32, x) reads the bits of a float");
+  }
+  if (!Unify(a, b, what.c_str(), span)) return nullptr;
+  if (op == Op::kDiv && !IsFloat(a->dtype)) {
+    return Error("type", span, "`/` on integers; the quotient would not be an integer",
+                 "write // to floor, or convert: f32(a) / f32(b)");
+  }
+  if (place.index && (op == Op::kFloorDiv || op == Op::kMod) && ConstInt(b) == 0) {
+    return Error("index-range", span, "division by zero");
+  }
+  auto shape = Broadcast(a->shape, b->shape, "`" + what + "`", span);
+  if (!shape) return nullptr;
+  Node node;
+  node.op = op;
+  node.dtype = IsComparison(op) ? DType::kBool : a->dtype;
+  node.shape = *shape;
+  node.span = span;
+  node.args = {a, b};
+  if (IsComparison(op)) {  // compare in a decided type, but fold constants exactly first
+    NodePtr folded = Fold(node);
+    if (IsConst(folded)) return folded;
+    node.args = {Decide(a), Decide(b)};
+    if (!node.args[0] || !node.args[1]) return nullptr;
+    return std::make_shared<const Node>(std::move(node));
+  }
+  return Fold(std::move(node));
+}
+
+bool Elaborator::Unify(NodePtr& a, NodePtr& b, const char* what, Span span) {
+  if (a->dtype == b->dtype) return true;
+  std::string why;
+  if (IsWeak(a->dtype) && IsWeak(b->dtype)) {
+    NodePtr& integer = a->dtype == DType::kWeakInt ? a : b;
+    if (NodePtr coerced = Coerce(integer, DType::kWeakFloat, why)) {
+      integer = coerced;
+      return true;
+    }
+    Error("type", span, "`" + std::string(what) + "` mixes an integer with a float",
+          CastHint(integer, DType::kF32, kernel_));
+    return false;
+  }
+  if (IsWeak(a->dtype) || IsWeak(b->dtype)) {
+    NodePtr& weak = IsWeak(a->dtype) ? a : b;
+    const DType dtype = (IsWeak(a->dtype) ? b : a)->dtype;
+    if (NodePtr coerced = Coerce(weak, dtype, why)) {
+      weak = coerced;
+      return true;
+    }
+    std::string hint;
+    if (dtype == DType::kBool) hint = "compare with true or false, or convert the bool: i32(…)";
+    else if (why.find("fit") == std::string::npos) hint = CastHint(weak, dtype, kernel_);
+    Error("type", weak->span, "`" + std::string(what) + "` with " + std::string(Name(dtype)) + ": " + why,
+          hint);
+    return false;
+  }
+  const bool left_wider = IsFloat(a->dtype) || SizeOf(b->dtype) < SizeOf(a->dtype);
+  const NodePtr& narrow = left_wider ? b : a;
+  Error("type", span,
+        "`" + std::string(what) + "` mixes " + Quoted(a) + " and " + Quoted(b),
+        CastHint(narrow, (left_wider ? a : b)->dtype, kernel_));
+  return false;
+}
+
+std::optional<Shape> Elaborator::Broadcast(const Shape& a, const Shape& b, const std::string& what,
+                                           Span span) {
+  const size_t rank = std::max(a.size(), b.size());
+  Shape out(rank);
+  for (size_t d = 0; d < rank; ++d) {
+    const bool in_a = d + a.size() >= rank;
+    const bool in_b = d + b.size() >= rank;
+    if (!in_a || !in_b) {
+      out[d] = in_a ? a[d + a.size() - rank] : b[d + b.size() - rank];
+      continue;
+    }
+    const Size& left = a[d + a.size() - rank];
+    const Size& right = b[d + b.size() - rank];
+    bool differ = false, unproved = false;
+    out[d] = BroadcastSize(left, right, differ, unproved);
+    const std::string message = what + " of shapes " + kiln::ToString(a) + " and " +
+                                kiln::ToString(b) + ", which differ in dimension " +
+                                std::to_string(d);
+    if (differ) {
+      Error("shape", span, message, "numpy broadcasting: equal extents, or one of them 1");
+      return std::nullopt;
+    }
+    if (unproved) Oblige(left, right, "shape", span, message);
+  }
+  return out;
+}
+
+void Elaborator::Oblige(Size left, Size right, const char* rule, Span span, std::string message,
+                        Obligation::Kind kind) {
+  for (const Obligation& o : kernel_.obligations) {
+    if (o.kind == kind && o.left == left && o.right == right && o.span.begin == span.begin) return;
+  }
+  kernel_.obligations.push_back({kind, std::move(left), std::move(right), rule, span, std::move(message)});
+}
+
+bool Elaborator::RequireEqual(const Size& a, const Size& b, Span span, const std::string& message) {
+  if (a == b) return true;
+  if ((a - b).Constant()) {
+    Error("shape", span, message);
+    return false;
+  }
+  Oblige(a, b, "shape", span, message);
+  return true;
+}
+
+NodePtr Elaborator::ElaborateLogic(const Expr& expr, const Place& place) {
+  const bool conjunction = expr.name == "and";
+  NodePtr a = ElaborateCondition(*expr.args[0], place);
+  if (!a) return nullptr;
+  if (const auto known = ConstBool(a)) {  // the other side may not even make sense
+    if (*known != conjunction) return a;
+    return ElaborateCondition(*expr.args[1], place);
+  }
+  NodePtr b = ElaborateCondition(*expr.args[1], place);
+  if (!b) return nullptr;
+  Node node;
+  node.op = conjunction ? Op::kAnd : Op::kOr;
+  node.dtype = DType::kBool;
+  node.span = expr.span;
+  node.args = {a, b};
+  if (const auto known = ConstBool(b)) return *known == conjunction ? a : std::make_shared<const Node>(node);
+  return std::make_shared<const Node>(std::move(node));
+}
+
+NodePtr Elaborator::ElaborateCondition(const Expr& expr, const Place& place) {
+  NodePtr node = Elaborate(expr, place);
+  if (!node) return nullptr;
+  if (node->dtype != DType::kBool) {
+    return Error("type", expr.span, "a condition must be a bool, not " + Quoted(node),
+                 "compare it: " + ToString(*node, kernel_) + " != 0");
+  }
+  if (!node->shape.empty()) {
+    return Error("type", expr.span,
+                 "a condition must be a scalar, not a tile of shape " + kiln::ToString(node->shape),
+                 "reduce it with any(…) or all(…); for tiles use & | ~ and where");
+  }
+  return node;
+}
+
+NodePtr Elaborator::ElaborateIndex(const Expr& expr, const Place& place) {
+  NodePtr node = Elaborate(expr, place);
+  if (!node) return nullptr;
+  if (!node->shape.empty()) {
+    return Error("type", expr.span,
+                 std::string(place.name) + " needs a scalar, not a tile of shape " +
+                     kiln::ToString(node->shape));
+  }
+  if (node->dtype == DType::kBool) return Cast(node, DType::kIndex, node->span);
+  if (node->dtype != DType::kIndex) {
+    return Error("type", expr.span,
+                 std::string(place.name) + " needs an integer, not " + Quoted(node),
+                 IsFloat(node->dtype) ? "convert it: i32(…)" : "");
+  }
+  return node;
+}
+
+std::optional<Size> Elaborator::ElaborateSize(const Expr& expr) {
+  NodePtr node = ElaborateIndex(expr, kSizePlace);
+  if (!node) return std::nullopt;
+  return SizeOf(node, kernel_);
+}
+
+std::optional<int64_t> Elaborator::ElaborateStaticInt(const Expr& expr, const char* what) {
+  Place place = kParamPlace;
+  place.name = what;
+  place.index = true;
+  NodePtr node = ElaborateIndex(expr, place);
+  if (!node) return std::nullopt;
+  if (const auto value = ConstInt(node)) return value;
+  Error("type", expr.span, std::string(what) + " must be known at generation time");
+  return std::nullopt;
+}
+
+std::optional<bool> Elaborator::ElaborateStaticCondition(const Expr& expr) {
+  Place place = kParamPlace;
+  place.name = "a generation-time condition";
+  NodePtr node = ElaborateCondition(expr, place);
+  if (!node) return std::nullopt;
+  if (const auto value = ConstBool(node)) return value;
+  Error("type", expr.span, "the condition must be known at generation time",
+        "it may use params and dtypes only");
+  return std::nullopt;
+}
+
+NodePtr Elaborator::ElaborateConstant(const Expr& expr, DType dtype, const char* what) {
+  Place place = kParamPlace;
+  place.name = what;
+  NodePtr node = Elaborate(expr, place);
+  if (!node) return nullptr;
+  NodePtr value = node;
+  std::string why;
+  if (value->op == Op::kConst && IsWeak(value->dtype)) value = Coerce(value, dtype, why);
+  if (!value) return Error("type", expr.span, std::string(what) + ": " + why);
+  if (value->op != Op::kConst || value->dtype != dtype) {
+    return Error("type", expr.span,
+                 std::string(what) + " must be a constant of type " + std::string(Name(dtype)));
+  }
+  return value;
+}
+
+/// `T == bf16`: dtypes compare at generation time.
+NodePtr Elaborator::CompareDTypes(const Expr& expr, bool& handled) {
+  const auto dtype_of = [&](const Expr& e) -> std::optional<DType> {
+    if (e.kind != Expr::Kind::kName) return std::nullopt;
+    return DTypeNamed(e.name);
+  };
+  const auto left = dtype_of(*expr.args[0]);
+  const auto right = dtype_of(*expr.args[1]);
+  handled = left.has_value() || right.has_value();
+  if (!handled) return nullptr;
+  if (!left || !right || (expr.ops[0] != "==" && expr.ops[0] != "!=")) {
+    return Error("type", expr.span, "dtypes compare with == and != to other dtypes only");
+  }
+  return MakeBool((*left == *right) == (expr.ops[0] == "=="), expr.span);
+}
+
+NodePtr Elaborator::ElaborateCompare(const Expr& expr, const Place& place) {
+  if (expr.ops.size() == 1) {
+    bool handled = false;
+    NodePtr node = CompareDTypes(expr, handled);
+    if (handled) return node;
+  }
+  NodePtr result;
+  NodePtr left = Elaborate(*expr.args[0], place);
+  for (size_t i = 0; i < expr.ops.size(); ++i) {
+    NodePtr right = Elaborate(*expr.args[i + 1], place);
+    if (!left || !right) return nullptr;
+    NodePtr link = Binary(OperatorOf(expr.ops[i]), left, right, place, expr.span);
+    if (!link) return nullptr;
+    result = result ? Binary(Op::kBitAnd, result, link, place, expr.span) : link;
+    if (!result) return nullptr;
+    left = right;
+  }
+  return result;
+}
+
+NodePtr Elaborator::ElaborateIf(const Expr& expr, const Place& place) {
+  NodePtr condition = ElaborateCondition(*expr.args[1], place);
+  if (!condition) return nullptr;
+  if (const auto known = ConstBool(condition)) {
+    return Elaborate(*expr.args[*known ? 0 : 2], place);
+  }
+  NodePtr a = Elaborate(*expr.args[0], place);
+  NodePtr b = Elaborate(*expr.args[2], place);
+  if (!a || !b) return nullptr;
+  return Select(condition, a, b, Op::kIf, place, expr.span);
+}
+
+NodePtr Elaborator::Select(NodePtr condition, NodePtr a, NodePtr b, Op op, const Place& place,
+                           Span span) {
+  if (place.index) {
+    if (a->dtype == DType::kBool && b->dtype == DType::kIndex) a = Cast(a, DType::kIndex, a->span);
+    if (b->dtype == DType::kBool && a->dtype == DType::kIndex) b = Cast(b, DType::kIndex, b->span);
+  }
+  const char* what = op == Op::kIf ? "if … else" : "where";
+  if (!Unify(a, b, what, span)) return nullptr;
+  auto shape = Broadcast(a->shape, b->shape, what, span);
+  if (shape) shape = Broadcast(condition->shape, *shape, what, span);
+  if (!shape) return nullptr;
+  Node node;
+  node.op = op;
+  node.dtype = a->dtype;
+  node.shape = *shape;
+  node.span = span;
+  node.args = {condition, a, b};
+  return Fold(std::move(node));
+}
+
+NodePtr Elaborator::ElaborateAttribute(const Expr& expr, const Place& place) {
+  NodePtr x = Elaborate(*expr.args[0], place);
+  if (!x) return nullptr;
+  const size_t rank = x->shape.size();
+  if (expr.name != "T" && expr.name != "mT") {
+    return Error("name", expr.name_span, "`." + expr.name + "` is not an attribute",
+                 "there are .T (rank 2) and .mT (the last two axes)");
+  }
+  if (expr.name == "T" ? rank != 2 : rank < 2) {
+    return Error("shape", expr.span,
+                 "`." + expr.name + "` needs " + (expr.name == "T" ? "rank 2" : "rank 2 or more") +
+                     ", not shape " + kiln::ToString(x->shape),
+                 expr.name == "T" && rank > 2 ? "write .mT, or transpose(x, [..])" : "");
+  }
+  Node node;
+  node.op = Op::kTranspose;
+  node.dtype = x->dtype;
+  node.shape = x->shape;
+  std::swap(node.shape[rank - 1], node.shape[rank - 2]);
+  for (size_t d = 0; d < rank; ++d) node.axes.push_back(static_cast<int>(d));
+  std::swap(node.axes[rank - 1], node.axes[rank - 2]);
+  node.span = expr.span;
+  node.args = {x};
+  return std::make_shared<const Node>(std::move(node));
+}
+
+NodePtr Elaborator::ConvertTo(NodePtr node, DType dtype, const std::string& target, Span span) {
+  if (node->dtype == dtype) return node;
+  const std::string to(Name(dtype));
+  if (IsWeak(node->dtype)) {
+    std::string why;
+    if (NodePtr coerced = Coerce(node, dtype, why)) return coerced;
+    return Error("type", span, "into " + target + " (" + to + "): " + why,
+                 why.find("fit") == std::string::npos ? CastHint(node, dtype, kernel_) : "");
+  }
+  return Error("type", span, "a value of type " + Quoted(node) + " into " + target + " (" + to + ")",
+               CastHint(node, dtype, kernel_));
+}
+
+}  // namespace kiln

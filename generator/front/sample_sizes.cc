@@ -1,0 +1,98 @@
+#include "generator/front/sample_sizes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "generator/front/bind.h"
+#include "generator/front/grid_check.h"
+
+namespace kiln {
+namespace {
+
+constexpr int64_t kMaxSteps = 100000;
+
+/// Three blocks of every constant block size met along the dimension; without any, 12.
+int64_t SampleOf(const Kernel& kernel, size_t index) {
+  const Dim& dim = kernel.dims[index];
+  int64_t unit = dim.multiple_of;
+  bool blocked = false;
+  for (const Ref& ref : kernel.refs) {
+    for (size_t d = 0; d < ref.block.size(); ++d) {
+      const auto size = ref.block[d].size.Constant();
+      const bool blocks = ref.block[d].kind == BlockDim::Kind::kBlocked ||
+                          ref.block[d].kind == BlockDim::Kind::kBounded;
+      if (!blocks || !size || ref.array[d].ToString() != dim.name) continue;
+      unit = std::lcm(unit, *size);
+      blocked = true;
+    }
+  }
+  int64_t value = blocked ? unit * 3 : std::lcm(unit, int64_t{12});
+  if (dim.max && value > *dim.max) value = *dim.max / unit * unit;
+  if (value < dim.min) value = (dim.min + unit - 1) / unit * unit;
+  return value;
+}
+
+void DimsOf(const Node& node, std::set<int>& dims) {
+  if (node.op == Op::kDim) dims.insert(node.index);
+  for (const NodePtr& arg : node.args) DimsOf(*arg, dims);
+}
+
+/// A dimension that the grid does not step over may be tied to the others in ways the spec does
+/// not say, so range and coverage of such operands are left to real sizes.
+bool TiedToGrid(const Kernel& kernel, const Ref& ref) {
+  std::set<int> grid;
+  for (const Axis& axis : kernel.axes) DimsOf(*axis.steps, grid);
+  bool tied = true;
+  for (size_t d = 0; d < ref.block.size(); ++d) {
+    if (ref.block[d].kind == BlockDim::Kind::kAll) continue;
+    const auto check = [&](const Node& atom) {
+      std::set<int> dims;
+      DimsOf(atom, dims);
+      for (int dim : dims) tied = tied && grid.count(dim) > 0;
+    };
+    ref.array[d].ForEachAtom(check);
+  }
+  return tied;
+}
+
+const Ref* RefAt(const Kernel& kernel, Span span) {
+  for (const Ref& ref : kernel.refs) {
+    if (ref.span.begin == span.begin) return &ref;
+    for (const BlockDim& dim : ref.block) {
+      if (dim.index_span.end > 0 && dim.index_span.begin == span.begin) return &ref;
+      if (dim.span.end > 0 && dim.span.begin == span.begin) return &ref;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
+  Inputs inputs;
+  std::string sizes;
+  for (size_t i = 0; i < kernel.dims.size(); ++i) {
+    if (kernel.dims[i].fixed) continue;
+    inputs.dims[kernel.dims[i].name] = SampleOf(kernel, i);
+    sizes += (sizes.empty() ? "" : ", ") + kernel.dims[i].name + "=" + std::to_string(inputs.dims[kernel.dims[i].name]);
+  }
+  Diagnostics binding_found;
+  const auto binding = Bind(kernel, inputs, /*partial=*/true, binding_found);
+  // Sizes that the spec's own conditions refuse prove nothing.
+  if (!binding || binding_found.HasErrors() || binding->steps.size() != kernel.axes.size()) return;
+  if (binding->StepCount() > kMaxSteps) return;
+  Diagnostics found;
+  GridCheckOptions options;
+  options.vmem_bytes = options.smem_bytes = 0;
+  CheckGrid(*binding, options, found);
+  for (Diagnostic& diagnostic : found.Sorted()) {
+    const Ref* ref = RefAt(kernel, diagnostic.span);
+    const bool by_size = diagnostic.rule == "coverage" || diagnostic.rule == "index-range";
+    if (by_size && (!ref || !TiedToGrid(kernel, *ref))) continue;
+    if (!sizes.empty()) diagnostic.message += " (tried with " + sizes + ")";
+    diagnostics.Add(std::move(diagnostic));
+  }
+}
+
+}  // namespace kiln

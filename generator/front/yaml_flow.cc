@@ -1,0 +1,178 @@
+#include <string>
+
+#include "generator/front/yaml.h"
+
+/// YAML ends a plain scalar inside `{ }` or `[ ]` at any of `, [ ] { }`. Kiln's grammar is full
+/// of those, so that a value such as `cdiv(m, bm)` falls apart into two entries, or breaks the
+/// collection. This file reads the brackets as their author meant them.
+namespace kiln {
+namespace {
+
+bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+char CloserOf(char open) { return open == '(' ? ')' : open == '[' ? ']' : '}'; }
+
+class FlowScanner {
+ public:
+  FlowScanner(std::string_view source, uint32_t begin) : source_(source), at_(begin) {}
+
+  FlowCheck Run() {
+    while (at_ < source_.size() && !done_) Step();
+    if (!done_ && check_.splits.empty()) check_.unclosed = Point(open_.front().at);
+    check_.end = static_cast<uint32_t>(at_);
+    return check_;
+  }
+
+ private:
+  struct Open {
+    char bracket;
+    size_t at;
+    size_t value_begin;   // of the entry's last scalar
+    bool has_colon;       // the entry under way has its `:`
+    bool was_pair;        // the entry before had one
+  };
+
+  static Span MakeSpan(size_t begin, size_t end) {
+    return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+  }
+  static Span Point(size_t at) { return MakeSpan(at, at + 1); }
+
+  char Peek(size_t ahead = 0) const {
+    return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0';
+  }
+
+  void Step() {
+    const char c = Peek();
+    if (IsSpace(c)) {
+      ++at_;
+    } else if (c == '#' && at_ > 0 && IsSpace(source_[at_ - 1])) {
+      while (at_ < source_.size() && source_[at_] != '\n') ++at_;
+    } else if (c == '[' || c == '{') {
+      open_.push_back({c, at_++, 0, false, false});
+    } else if (c == ']' || c == '}') {
+      Close(c);
+    } else if (c == ',') {
+      Open& open = open_.back();
+      open.was_pair = open.has_colon;
+      open.has_colon = false;
+      ++at_;
+    } else if (c == ':' && EndsKey(at_)) {
+      open_.back().has_colon = true;
+      ++at_;
+    } else if (c == '"' || c == '\'') {
+      open_.back().value_begin = at_;
+      SkipQuoted(c);
+    } else {
+      Plain();
+    }
+  }
+
+  void Close(char c) {
+    if (c != CloserOf(open_.back().bracket)) {
+      if (check_.splits.empty()) check_.mismatched = Point(at_);
+      done_ = true;
+      return;
+    }
+    open_.pop_back();
+    ++at_;
+    done_ = open_.empty();
+  }
+
+  /// Whether the `:` at `at` ends a key: in `{ }` one may follow a quoted key directly.
+  bool EndsKey(size_t at) const {
+    const char next = at + 1 < source_.size() ? source_[at + 1] : ' ';
+    const char before = at > 0 ? source_[at - 1] : ' ';
+    return IsSpace(next) || next == ',' || next == ']' || next == '}' || next == '[' ||
+           next == '{' || before == '"' || before == '\'';
+  }
+
+  void SkipQuoted(char quote) {
+    for (++at_; at_ < source_.size(); ++at_) {
+      if (quote == '"' && source_[at_] == '\\') {
+        ++at_;
+      } else if (source_[at_] == quote) {
+        ++at_;
+        return;
+      }
+    }
+    at_ = source_.size();
+  }
+
+  /// Reads one plain scalar as its author meant it, brackets balanced.
+  void Plain() {
+    const size_t begin = at_;
+    bool split = false;
+    size_t end = at_;
+    while (at_ < source_.size()) {
+      const char c = source_[at_];
+      if (c == '(' || c == '[') {
+        const size_t close = Balanced(at_);
+        // Inside ( ) YAML only minds its own punctuation.
+        split |= c == '[' || close == at_ || MindedBy(at_, close);
+        at_ = close == at_ ? at_ + 1 : close;
+      } else if (c == ')') {
+        split = true;
+        ++at_;
+      } else if (c == ',' || c == ']' || c == '}' || c == '{' || (c == ':' && EndsKey(at_)) ||
+                 (c == '#' && IsSpace(source_[at_ - 1]))) {
+        break;
+      } else {
+        ++at_;
+      }
+      if (!IsSpace(c)) end = at_;
+    }
+    Finish(begin, end, split);
+  }
+
+  void Finish(size_t begin, size_t end, bool split) {
+    Open& open = open_.back();
+    // `{block: bm, bk}`: after a pair, an entry that has no `:` is the rest of that pair's value.
+    if (open.bracket == '{' && !open.has_colon && open.was_pair && !ColonFollows()) {
+      begin = open.value_begin;
+      split = true;
+      open.has_colon = true;  // what follows may go on in the same way
+      if (!check_.splits.empty() && check_.splits.back().begin >= begin) check_.splits.pop_back();
+    } else {
+      open.value_begin = begin;
+    }
+    if (split) check_.splits.push_back(MakeSpan(begin, end));
+  }
+
+  bool ColonFollows() const {
+    size_t at = at_;
+    while (at < source_.size() && IsSpace(source_[at])) ++at;
+    return at < source_.size() && source_[at] == ':';
+  }
+
+  bool MindedBy(size_t begin, size_t end) const {
+    return source_.substr(begin, end - begin).find_first_of(",[]{}") != std::string_view::npos;
+  }
+
+  /// Past the bracket that closes the one at `at`, on the same line; `at` itself if none does.
+  size_t Balanced(size_t at) const {
+    std::string closers;
+    for (size_t i = at; i < source_.size() && source_[i] != '\n'; ++i) {
+      const char c = source_[i];
+      if (c == '(' || c == '[' || c == '{') closers += CloserOf(c);
+      if (c != ')' && c != ']' && c != '}') continue;
+      if (closers.back() != c) return at;
+      closers.pop_back();
+      if (closers.empty()) return i + 1;
+    }
+    return at;
+  }
+
+  std::string_view source_;
+  size_t at_;
+  std::vector<Open> open_;
+  FlowCheck check_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+FlowCheck CheckFlow(std::string_view source, uint32_t begin) {
+  return FlowScanner(source, begin).Run();
+}
+
+}  // namespace kiln

@@ -1,0 +1,150 @@
+#include "generator/interpret/value.h"
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+template <typename T>
+Buffer<T> CompactCells(const Tile& tile, const Buffer<T>& from) {
+  const Dims strides = ContiguousStrides(tile.extents);
+  Buffer<T> to = MakeBuffer<T>(tile.size());
+  const Walk<2> walk(tile.extents, {tile.strides, strides}, {tile.offset, 0});
+  const int64_t stride = walk.row_stride(0);
+  walk.ForEachRow([&](const auto& at) {
+    const T* source = from.get() + at[0];
+    T* target = to.get() + at[1];
+    if (stride == 1) {
+      std::copy(source, source + walk.row_size(), target);
+    } else {
+      for (int64_t i = 0; i < walk.row_size(); ++i) target[i] = source[i * stride];
+    }
+  });
+  return to;
+}
+
+template <typename T>
+bool Shared(const Buffer<T>& buffer) {
+  return buffer && buffer.use_count() > 1;
+}
+
+}  // namespace
+
+bool operator==(const Dims& a, const Dims& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+int64_t Product(const Dims& extents) {
+  int64_t product = 1;
+  for (const int64_t extent : extents) product *= extent;
+  return product;
+}
+
+Dims ContiguousStrides(const Dims& extents) {
+  Dims strides(extents.rank());
+  int64_t stride = 1;
+  for (int d = extents.rank(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= extents[d];
+  }
+  return strides;
+}
+
+Tile MakeTile(bool floating, const Dims& extents) {
+  Tile tile;
+  tile.floating = floating;
+  tile.extents = extents;
+  tile.strides = ContiguousStrides(extents);
+  tile.cells = Product(extents);
+  if (floating) tile.floats = MakeBuffer<double>(tile.cells);
+  else tile.ints = MakeBuffer<int64_t>(tile.cells);
+  return tile;
+}
+
+Tile FillTile(bool floating, const Scalar& value, const Dims& extents) {
+  Tile tile = MakeTile(floating, Dims());
+  if (floating) tile.floats[0] = value.f;
+  else tile.ints[0] = value.i;
+  if (value.origin != kDefined) {
+    tile.origins = MakeBuffer<OriginId>(1);
+    tile.origins[0] = value.origin;
+  }
+  return BroadcastTo(tile, extents);
+}
+
+Scalar ElementAt(const Tile& tile, int64_t cell) {
+  Scalar value;
+  if (tile.floating) value.f = tile.floats[cell];
+  else value.i = tile.ints[cell];
+  if (tile.origins) value.origin = tile.origins[cell];
+  return value;
+}
+
+Tile BroadcastTo(const Tile& tile, const Dims& extents) {
+  Tile view = tile;
+  view.extents = extents;
+  view.strides = Dims(extents.rank());
+  const int added = extents.rank() - tile.rank();
+  for (int d = 0; d < tile.rank(); ++d) {
+    const bool repeats = tile.extents[d] == 1 && extents[d + added] != 1;
+    view.strides[d + added] = repeats ? 0 : tile.strides[d];
+  }
+  return view;
+}
+
+Tile Transpose(const Tile& tile, const std::vector<int>& axes) {
+  Tile view = tile;
+  for (int d = 0; d < tile.rank(); ++d) {
+    view.extents[d] = tile.extents[axes[static_cast<size_t>(d)]];
+    view.strides[d] = tile.strides[axes[static_cast<size_t>(d)]];
+  }
+  return view;
+}
+
+bool IsContiguous(const Tile& tile) {
+  int64_t stride = 1;
+  for (int d = tile.rank(); d-- > 0;) {
+    if (tile.extents[d] != 1 && tile.strides[d] != stride) return tile.size() == 0;
+    stride *= tile.extents[d];
+  }
+  return true;
+}
+
+Tile Compact(const Tile& tile) {
+  if (IsContiguous(tile) && tile.offset == 0 && tile.cells == tile.size()) {
+    Tile same = tile;
+    same.strides = ContiguousStrides(tile.extents);
+    return same;
+  }
+  Tile copy;
+  copy.floating = tile.floating;
+  copy.extents = tile.extents;
+  copy.strides = ContiguousStrides(tile.extents);
+  copy.cells = tile.size();
+  if (tile.floating) copy.floats = CompactCells(tile, tile.floats);
+  else copy.ints = CompactCells(tile, tile.ints);
+  if (tile.origins) copy.origins = CompactCells(tile, tile.origins);
+  return copy;
+}
+
+void MakeWritable(Tile& tile) {
+  tile = Compact(tile);
+  if (Shared(tile.floats)) tile.floats = CompactCells(tile, tile.floats);
+  if (Shared(tile.ints)) tile.ints = CompactCells(tile, tile.ints);
+  if (Shared(tile.origins)) tile.origins = CompactCells(tile, tile.origins);
+}
+
+void MakeOrigins(Tile& tile) {
+  if (tile.origins) return;
+  tile.origins = MakeBuffer<OriginId>(tile.cells);
+  std::fill_n(tile.origins.get(), tile.cells, kDefined);
+}
+
+void DropOrigins(Tile& tile) {
+  if (!tile.origins) return;
+  OriginId any = kDefined;
+  for (int64_t i = 0; i < tile.cells; ++i) any |= tile.origins[i];
+  if (any == kDefined) tile.origins = nullptr;
+}
+
+}  // namespace kiln
