@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,23 +12,26 @@
 
 namespace kiln {
 
-/// What a caller passes: arrays and scalars by name (scalars as 0-d or one-element arrays),
-/// and dims by name.
+/// What a caller passes: arrays and scalars by name (scalars as 0-d or one-element arrays of any
+/// type whose value fits), and dims by name. A scalar may come as a number among the dims, a dim as
+/// a one-element array. An output may be given too: only its shape and type are looked at.
 struct Inputs {
   std::map<std::string, Array> arrays;
   std::map<std::string, int64_t> dims;
 };
 
-/// A kernel with sizes: everything that is known before the grid starts.
+/// A kernel with sizes: everything that is known before the grid starts. It points into the
+/// kernel and the inputs, which must outlive it; it may be copied and moved.
 struct Binding {
   const Kernel* kernel = nullptr;
-  std::vector<std::optional<int64_t>> dims;   // by Kernel::dims
-  std::vector<int64_t> steps;                 // by axis
-  std::vector<std::vector<int64_t>> arrays;   // by ref: extents of the array
-  std::vector<std::vector<int64_t>> views;    // by ref: extents of the body's view
+  std::vector<std::optional<int64_t>> dims;   // by Kernel::dims; none: not known (partial)
+  std::vector<int64_t> steps;                 // by axis; empty unless all are known
+  std::vector<std::vector<int64_t>> arrays;   // by ref: extents of the array; -1: not known
+  std::vector<std::vector<int64_t>> views;    // by ref: extents of the body's view; -1: not known
   std::vector<const Array*> host;             // by ref: prefetch, scalar, argument values, or null
-  std::vector<Array> made;                    // storage of what `prepare` made
+  std::vector<std::shared_ptr<const Array>> made;  // storage: what `prepare` made, scalars
 
+  /// Saturates at the largest int64. -1: not known.
   int64_t StepCount() const;
 };
 
@@ -41,6 +45,7 @@ struct EvalResult {
   int ref = -1;        // kHostRange: the prefetch array
   int64_t at = 0;      // kHostRange: the offending subscript …
   int64_t extent = 0;  // … and its limit
+  int dimension = 0;   // … along this dimension
 };
 
 /// Evaluates an index (or body integer/bool) scalar over dims, steps, host values and the given
@@ -51,7 +56,8 @@ std::optional<int64_t> Evaluate(const Size& size, const Binding& binding);
 /// Binds dims from the arrays' shapes and the given dims, runs `prepare`, evaluates steps, checks
 /// shapes, dtypes, constraints, `require` and obligations ([call], [shape], [index-range], …).
 /// With `partial`, arrays may be missing: what cannot be known stays unknown and is not an error.
-/// Nullopt when a finding makes the binding useless.
+/// Nullopt when a finding makes the binding useless; a `require` or an obligation that does not
+/// hold is an error that leaves it usable.
 std::optional<Binding> Bind(const Kernel& kernel, const Inputs& inputs, bool partial,
                             Diagnostics& diagnostics);
 

@@ -57,18 +57,22 @@ std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& optio
 void CheckVariants(const Spec& spec, const Kernel& kernel, const CheckOptions& options,
                    Diagnostics& diagnostics) {
   for (const Variant& variant : kernel.variants) {
-    CheckOptions with = options;
-    with.ignore_variants = true;
-    for (const auto& set : variant.set) {
-      const bool overridden = std::any_of(options.set.begin(), options.set.end(),
-                                          [&](const auto& o) { return o.first == set.first; });
-      if (!overridden) with.set.push_back(set);
-    }
-    ElaborateOne(spec, with, diagnostics);
+    ElaborateOne(spec, WithVariant(options, variant), diagnostics);
   }
 }
 
 }  // namespace
+
+CheckOptions WithVariant(const CheckOptions& options, const Variant& variant) {
+  CheckOptions with = options;
+  with.ignore_variants = true;
+  for (const auto& set : variant.set) {
+    const bool overridden = std::any_of(options.set.begin(), options.set.end(),
+                                        [&](const auto& o) { return o.first == set.first; });
+    if (!overridden) with.set.push_back(set);
+  }
+  return with;
+}
 
 std::unique_ptr<Kernel> CheckSpec(const Spec& spec, const CheckOptions& options,
                                   Diagnostics& diagnostics) {

@@ -56,12 +56,11 @@ ShownLine ShowLine(std::string_view line, size_t begin, size_t end) {
   const size_t last = AlignToCodePoint(line, std::min(line.size(), begin + kWindowBytes));
   shown.cut_before = first > 0;
   shown.cut_after = last < line.size();
-  shown.caret_begin = shown.caret_end = -1;
+  shown.caret_begin = -1;
   for (size_t at = first; at < last;) {
     const CodePoint point = DecodeUtf8(line, at);
     const auto length = static_cast<size_t>(point.length);
     if (at <= begin && begin < at + length) shown.caret_begin = shown.columns;
-    if (at < end) shown.caret_end = -1;
     Glyph glyph = GlyphOf(point, line.substr(at, length));
     if (line[at] == '\t') {
       const int width = kTabStop - shown.columns % kTabStop;

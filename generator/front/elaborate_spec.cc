@@ -384,6 +384,17 @@ void Elaborator::HostArguments(const Expr& expr, HostCall& call) {
   for (const Keyword& keyword : expr.keywords) add(keyword.name.name, *keyword.value);
 }
 
+void Elaborator::CheckHostCall(const HostFunction& function, const Expr& expr, const HostCall& call) {
+  const bool complete =
+      std::find(call.results.begin(), call.results.end(), -1) == call.results.end() &&
+      std::all_of(call.arguments.begin(), call.arguments.end(), [](const HostArgument& a) { return a.ref >= 0 || a.value; });
+  if (!complete) return;  // already reported
+  const auto match = MatchHostCall(function, call, kernel_);
+  if (const auto* why = std::get_if<std::string>(&match)) {
+    Error("type", expr.span, *why, "write " + Signature(function));
+  }
+}
+
 void Elaborator::Requires() {
   Place place = kConditionPlace;
   place.name = "a `require` condition";

@@ -22,7 +22,6 @@ bool IsPlain(Op op) {
     case Op::kShl: case Op::kShr: case Op::kBitAnd: case Op::kBitOr: case Op::kBitXor:
     case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: case Op::kEq: case Op::kNe:
     case Op::kMax: case Op::kMin: case Op::kSign: case Op::kBitNot: case Op::kNot:
-    case Op::kWhere:
       return true;
     default: return false;
   }
@@ -103,6 +102,7 @@ bool ProgramBuilder::IsKnown(const Node& node) const {
     case Op::kAnd:
     case Op::kOr:
     case Op::kIf:
+    case Op::kWhere:
     case Op::kCast:
     case Op::kBitcast:
     case Op::kNeg:
@@ -209,7 +209,7 @@ int ProgramBuilder::Wrapped(int reg, DType dtype) {
   return Emit(instruction);
 }
 
-int ProgramBuilder::Add(const Node& node, int mask) {
+int ProgramBuilder::Add(const Node& node, LaneMask mask) {
   const auto found = added_.find({&node, mask});
   if (found != added_.end()) return found->second;
   const int reg = AddNew(node, mask);
@@ -217,7 +217,7 @@ int ProgramBuilder::Add(const Node& node, int mask) {
   return reg;
 }
 
-int ProgramBuilder::AddNew(const Node& node, int mask) {
+int ProgramBuilder::AddNew(const Node& node, LaneMask mask) {
   switch (node.op) {
     case Op::kConst: return AddConstant(node.int_value);
     case Op::kDim: return AddConstant(*binding_.dims[size_t(node.index)]);
@@ -229,8 +229,9 @@ int ProgramBuilder::AddNew(const Node& node, int mask) {
       return AddBinary(Op::kEq, AddAxis(node.index, AxisUse::kEnds),
                        AddConstant(binding_.steps[size_t(node.index)] - 1));
     case Op::kLocal: {
+      // A let was computed where it stands, whatever the condition it is used under.
       const auto let = locals_->lets.find(node.index);
-      return Wrapped(let != locals_->lets.end() ? Add(*let->second, mask)
+      return Wrapped(let != locals_->lets.end() ? Add(*let->second, LaneMask{})
                                                 : locals_->loops.at(node.index),
                      node.dtype);
     }
@@ -240,6 +241,7 @@ int ProgramBuilder::AddNew(const Node& node, int mask) {
     case Op::kAnd:
     case Op::kOr:
     case Op::kIf: return AddLazy(node, mask);
+    case Op::kWhere: return AddWhere(node, mask);
     case Op::kCast:
     case Op::kBitcast: return Wrapped(Add(*node.args[0], mask), node.dtype);
     default:
@@ -248,21 +250,35 @@ int ProgramBuilder::AddNew(const Node& node, int mask) {
   }
 }
 
+LaneMask ProgramBuilder::Narrowed(LaneMask mask, int reg) {
+  const bool same = mask.used == mask.computed;
+  const int computed = AddAnd(mask.computed, reg);
+  return {computed, same ? computed : AddAnd(mask.used, reg)};
+}
+
 /// Evaluates an argument only in the lanes that need it.
-int ProgramBuilder::AddLazy(const Node& node, int mask) {
+int ProgramBuilder::AddLazy(const Node& node, LaneMask mask) {
   const int first = Add(*node.args[0], mask);
   if (node.op == Op::kAnd) {
-    return AddBinary(Op::kAnd, first, Add(*node.args[1], AddAnd(mask, first)));
+    return AddBinary(Op::kAnd, first, Add(*node.args[1], Narrowed(mask, first)));
   }
   const int otherwise = AddNot(first);
   if (node.op == Op::kOr) {
-    return AddBinary(Op::kOr, first, Add(*node.args[1], AddAnd(mask, otherwise)));
+    return AddBinary(Op::kOr, first, Add(*node.args[1], Narrowed(mask, otherwise)));
   }
-  const int then = Add(*node.args[1], AddAnd(mask, first));
-  return AddSelect(first, then, Add(*node.args[2], AddAnd(mask, otherwise)));
+  const int then = Add(*node.args[1], Narrowed(mask, first));
+  return AddSelect(first, then, Add(*node.args[2], Narrowed(mask, otherwise)));
 }
 
-int ProgramBuilder::AddRead(const Node& node, int mask) {
+int ProgramBuilder::AddWhere(const Node& node, LaneMask mask) {
+  const int condition = Add(*node.args[0], mask);
+  const LaneMask then{mask.computed, AddAnd(mask.used, condition)};
+  const LaneMask otherwise{mask.computed, AddAnd(mask.used, AddNot(condition))};
+  const int value = Add(*node.args[1], then);
+  return AddSelect(condition, value, Add(*node.args[2], otherwise));
+}
+
+int ProgramBuilder::AddRead(const Node& node, LaneMask mask) {
   HostRead read;
   read.array = binding_.host[size_t(node.index)];
   read.ref = node.index;
@@ -275,17 +291,17 @@ int ProgramBuilder::AddRead(const Node& node, int mask) {
   Instruction instruction;
   instruction.op = Op::kRead;
   instruction.read = int(program_.reads_.size()) - 1;
-  instruction.mask = mask;
+  instruction.mask = mask.computed;
   instruction.span = node.span;
   return Emit(instruction);
 }
 
-int ProgramBuilder::AddOperation(const Node& node, int mask) {
+int ProgramBuilder::AddOperation(const Node& node, LaneMask mask) {
   Instruction instruction;
   instruction.op = node.op;
   instruction.dtype = node.dtype;
   instruction.checked = IsChecked(node.dtype);
-  instruction.mask = mask;
+  instruction.mask = IsDivision(node.op) ? mask.used : mask.computed;
   instruction.span = node.span;
   instruction.a = Add(*node.args[0], mask);
   if (node.args.size() > 1) instruction.b = Add(*node.args[1], mask);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -113,6 +114,15 @@ struct Locals {
   std::map<int, int> loops;     // enclosing loops' variables -> register, or -1 when not yet one
 };
 
+/// Registers that say in which lanes a value is computed, and in which of these it is used. They
+/// differ below `where`, which computes both sides: an undefined value (x // 0) on the side it
+/// drops is no fault, an overflow is. -1: everywhere.
+struct LaneMask {
+  int computed = -1;
+  int used = -1;
+  auto operator<=>(const LaneMask&) const = default;
+};
+
 /// Compiles expressions into one program.
 class ProgramBuilder {
  public:
@@ -122,7 +132,7 @@ class ProgramBuilder {
   /// Whether the value is decided by axes, sizes, host values and the visible locals.
   bool Known(const Node& node) const;
   /// The register of a known node, of which only the lanes of `mask` matter.
-  int Add(const Node& node, int mask = -1);
+  int Add(const Node& node, int mask = -1) { return Add(node, LaneMask{mask, mask}); }
   /// A bool whose unknown parts count as `assume`.
   int AddCondition(const Node& node, bool assume, int mask = -1);
 
@@ -143,12 +153,14 @@ class ProgramBuilder {
   bool IsKnown(const Node& node) const;
   bool IsKnownRead(const Node& node) const;
   int Emit(Instruction instruction);
+  int Add(const Node& node, LaneMask mask);
+  LaneMask Narrowed(LaneMask mask, int reg);
   int AddAxis(int axis, AxisUse use);
-  int AddNew(const Node& node, int mask);
-  int AddRead(const Node& node, int mask);
-  int AddLazy(const Node& node, int mask);
-  int AddOperation(const Node& node, int mask);
-  int AddCast(const Node& node, int mask);
+  int AddNew(const Node& node, LaneMask mask);
+  int AddRead(const Node& node, LaneMask mask);
+  int AddLazy(const Node& node, LaneMask mask);
+  int AddWhere(const Node& node, LaneMask mask);
+  int AddOperation(const Node& node, LaneMask mask);
   int Wrapped(int reg, DType dtype);
   uint64_t InputsOf(int reg) const;
   int AddVisit(const Node& node);
@@ -158,8 +170,8 @@ class ProgramBuilder {
   bool visits_;
   IndexProgram program_;
   std::vector<uint64_t> register_inputs_;
-  std::map<std::pair<const Node*, int>, int> added_;    // (node, mask) -> register
-  mutable std::map<const Node*, bool> known_;           // answers of Known
+  std::map<std::pair<const Node*, LaneMask>, int> added_;  // -> register
+  mutable std::map<const Node*, bool> known_;  // answers of Known
 };
 
 /// Merges the axes that `node` depends on into `use`.

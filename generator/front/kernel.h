@@ -267,6 +267,9 @@ struct CheckOptions {
 std::unique_ptr<Kernel> CheckSpec(const Spec& spec, const CheckOptions& options,
                                   Diagnostics& diagnostics);
 
+/// The options that elaborate one variant's specialisation; --set wins over the variant.
+CheckOptions WithVariant(const CheckOptions& options, const Variant& variant);
+
 /// The stable text form (`kiln show --stage=kernel`).
 std::string ToString(const Kernel& kernel);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "generator/front/yaml.h"
@@ -7,6 +8,9 @@
 /// collection. This file reads the brackets as their author meant them.
 namespace kiln {
 namespace {
+
+// A value's brackets are matched within this many bytes: a bound on the work for hostile text.
+constexpr size_t kMaxBalanced = 2000;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -151,7 +155,8 @@ class FlowScanner {
   /// Past the bracket that closes the one at `at`, on the same line; `at` itself if none does.
   size_t Balanced(size_t at) const {
     std::string closers;
-    for (size_t i = at; i < source_.size() && source_[i] != '\n'; ++i) {
+    const size_t limit = std::min(source_.size(), at + kMaxBalanced);
+    for (size_t i = at; i < limit && source_[i] != '\n'; ++i) {
       const char c = source_[i];
       if (c == '(' || c == '[' || c == '{') closers += CloserOf(c);
       if (c != ')' && c != ']' && c != '}') continue;

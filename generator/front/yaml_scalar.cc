@@ -56,8 +56,12 @@ class FoldedWalk {
   bool Run(std::string_view value, std::vector<uint32_t>& offsets) {
     for (size_t i = 0; i < value.size();) {
       const bool escape = Prepare(IsSpace(value[i]));
-      if (at_ >= source_.size()) return false;
-      if (escape) {
+      if (at_ >= source_.size()) {
+        // yaml-cpp folds the end of the file into a space of a string that is never closed.
+        if (!IsSpace(value[i])) return false;
+        Put(offsets);
+        ++i;
+      } else if (escape) {
         const size_t bytes = EscapedBytes(static_cast<unsigned char>(value[i]));
         for (size_t k = 0; k < bytes && i < value.size(); ++k, ++i) Put(offsets);
         at_ += EscapeLength(source_, at_);

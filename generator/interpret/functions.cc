@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace kiln {
+namespace kiln::interpret {
 namespace {
 
 using I = int64_t;
@@ -237,4 +237,4 @@ bool Overflows(Op op, int64_t a, int64_t b) {
   }
 }
 
-}  // namespace kiln
+}  // namespace kiln::interpret

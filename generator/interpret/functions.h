@@ -5,7 +5,7 @@
 #include "generator/front/kernel.h"
 #include "generator/interpret/origin.h"
 
-namespace kiln {
+namespace kiln::interpret {
 
 /// What an elementwise operation means, as loops over arrays. Arguments that the operation does
 /// not have are null.
@@ -28,4 +28,4 @@ const Meaning* MeaningOf(Op op, DType argument);
 /// Whether an operation of 64-bit index arithmetic overflows.
 bool Overflows(Op op, int64_t a, int64_t b);
 
-}  // namespace kiln
+}  // namespace kiln::interpret

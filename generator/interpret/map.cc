@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-namespace kiln {
+namespace kiln::interpret {
 namespace {
 
 // Arguments that are not contiguous are gathered in pieces of this size, so that each operation
@@ -296,4 +296,4 @@ Tile BitcastTile(const Tile& tile, DType from, DType to) {
   return result;
 }
 
-}  // namespace kiln
+}  // namespace kiln::interpret

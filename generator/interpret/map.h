@@ -7,7 +7,7 @@
 #include "generator/interpret/value.h"
 
 /// Elementwise operations on scalars and tiles: the table of functions.h, casts and `where`.
-namespace kiln {
+namespace kiln::interpret {
 
 /// Rounds or wraps values in place to what `dtype` holds; with `wide` floats stay as they are.
 void RoundAll(DType dtype, bool wide, int64_t count, double* values);
@@ -29,4 +29,4 @@ Scalar CastScalar(const Scalar& value, DType from, DType to, bool wide);
 Tile BitcastTile(const Tile& tile, DType from, DType to);
 Scalar BitcastScalar(const Scalar& value, DType from, DType to);
 
-}  // namespace kiln
+}  // namespace kiln::interpret

@@ -1,6 +1,6 @@
 #include "generator/interpret/origin.h"
 
-namespace kiln {
+namespace kiln::interpret {
 namespace {
 
 // First parts of the keys; the kinds of origins have the numbers below.
@@ -56,4 +56,4 @@ OriginId Origins::Stored(OriginId id, Span span, int64_t step) {
   return last_stored_;
 }
 
-}  // namespace kiln
+}  // namespace kiln::interpret

@@ -8,7 +8,7 @@
 
 #include "generator/front/source.h"
 
-namespace kiln {
+namespace kiln::interpret {
 
 /// Where an undefined value came from: an entry of the table below. 0 means defined.
 using OriginId = uint32_t;
@@ -60,4 +60,4 @@ class Origins {
   OriginId last_stored_of_ = kDefined, last_stored_ = kDefined;
 };
 
-}  // namespace kiln
+}  // namespace kiln::interpret

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kiln {
+namespace kiln::interpret {
 namespace {
 
 template <typename T>
@@ -21,6 +21,36 @@ Buffer<T> CompactCells(const Tile& tile, const Buffer<T>& from) {
     }
   });
   return to;
+}
+
+template <typename T>
+void PasteCells(const Tile& window, const Tile& value, const Tile* mask, T* to, const T* from) {
+  const Dims& extents = window.extents;
+  const Tile source = BroadcastTo(value, extents);
+  const Tile guard = mask ? BroadcastTo(*mask, extents) : source;
+  const Walk<3> walk(extents, {window.strides, source.strides, guard.strides},
+                     {window.offset, source.offset, guard.offset});
+  const int64_t to_stride = walk.row_stride(0), from_stride = walk.row_stride(1);
+  const int64_t mask_stride = walk.row_stride(2);
+  walk.ForEachRow([&](const auto& at) {
+    T* row = to + at[0];
+    for (int64_t i = 0; i < walk.row_size(); ++i) {
+      if (mask && !(guard.ints[at[2] + i * mask_stride] & 1)) continue;
+      row[i * to_stride] = from ? from[at[1] + i * from_stride] : T{};
+    }
+  });
+}
+
+/// Elements whose mask is undefined take the mask's origin.
+void PasteMaskOrigins(const Tile& window, const Tile& mask, OriginId* to) {
+  const Tile guard = BroadcastTo(mask, window.extents);
+  const Walk<2> walk(window.extents, {window.strides, guard.strides}, {window.offset, guard.offset});
+  walk.ForEachRow([&](const auto& at) {
+    for (int64_t i = 0; i < walk.row_size(); ++i) {
+      const OriginId origin = mask.origins[at[1] + i * walk.row_stride(1)];
+      if (origin != kDefined) to[at[0] + i * walk.row_stride(0)] = origin;
+    }
+  });
 }
 
 template <typename T>
@@ -101,17 +131,17 @@ Tile Transpose(const Tile& tile, const std::vector<int>& axes) {
   return view;
 }
 
-bool IsContiguous(const Tile& tile) {
+bool IsCompact(const Tile& tile) {
   int64_t stride = 1;
   for (int d = tile.rank(); d-- > 0;) {
-    if (tile.extents[d] != 1 && tile.strides[d] != stride) return tile.size() == 0;
+    if (tile.extents[d] != 1 && tile.strides[d] != stride) return false;
     stride *= tile.extents[d];
   }
-  return true;
+  return tile.offset == 0 && tile.cells == stride;
 }
 
 Tile Compact(const Tile& tile) {
-  if (IsContiguous(tile) && tile.offset == 0 && tile.cells == tile.size()) {
+  if (IsCompact(tile)) {
     Tile same = tile;
     same.strides = ContiguousStrides(tile.extents);
     return same;
@@ -128,10 +158,23 @@ Tile Compact(const Tile& tile) {
 }
 
 void MakeWritable(Tile& tile) {
-  tile = Compact(tile);
+  if (!IsCompact(tile)) tile = Compact(tile);
   if (Shared(tile.floats)) tile.floats = CompactCells(tile, tile.floats);
   if (Shared(tile.ints)) tile.ints = CompactCells(tile, tile.ints);
   if (Shared(tile.origins)) tile.origins = CompactCells(tile, tile.origins);
+}
+
+void Paste(Tile& target, const Tile& window, const Tile& value, const Tile* mask) {
+  if (target.floating) {
+    PasteCells(window, value, mask, target.floats.get(), value.floats.get());
+  } else {
+    PasteCells(window, value, mask, target.ints.get(), value.ints.get());
+  }
+  const bool unclear = mask && mask->origins;
+  if (!target.origins && !value.origins && !unclear) return;
+  MakeOrigins(target);
+  PasteCells(window, value, mask, target.origins.get(), value.origins.get());
+  if (unclear) PasteMaskOrigins(window, *mask, target.origins.get());
 }
 
 void MakeOrigins(Tile& tile) {
@@ -147,4 +190,4 @@ void DropOrigins(Tile& tile) {
   if (any == kDefined) tile.origins = nullptr;
 }
 
-}  // namespace kiln
+}  // namespace kiln::interpret

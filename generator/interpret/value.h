@@ -10,7 +10,7 @@
 
 /// Values of the interpreter. Floats of every dtype are held as double, integers and bools as
 /// int64_t, so that one code path serves all dtypes; rounding and wrapping follow each operation.
-namespace kiln {
+namespace kiln::interpret {
 
 inline constexpr int kMaxRank = 12;
 
@@ -98,12 +98,17 @@ Scalar ElementAt(const Tile& tile, int64_t cell);
 /// Views, without copying.
 Tile BroadcastTo(const Tile& tile, const Dims& extents);
 Tile Transpose(const Tile& tile, const std::vector<int>& axes);
-bool IsContiguous(const Tile& tile);
 
-/// The same elements in row-major order, alone in their buffer; shares it when that is so already.
+/// Compact: in row-major order, and alone in the buffer.
+bool IsCompact(const Tile& tile);
+/// The same elements in a compact tile; shares the buffer when it is one already.
 Tile Compact(const Tile& tile);
 /// Makes the tile compact and the only holder of its buffers, so that it may be written.
 void MakeWritable(Tile& tile);
+/// Writes `value`, which broadcasts, where `window` lies in `target`, a writable tile whose buffer
+/// the window shows; with a mask only where it holds, and an undefined mask element makes the
+/// element undefined.
+void Paste(Tile& target, const Tile& window, const Tile& value, const Tile* mask);
 /// Gives a compact tile origins (all defined) when it has none.
 void MakeOrigins(Tile& tile);
 /// Forgets the origins when all elements of the compact tile are defined.
@@ -171,4 +176,4 @@ class Walk {
   std::array<int64_t, N> start_;
 };
 
-}  // namespace kiln
+}  // namespace kiln::interpret

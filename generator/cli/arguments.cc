@@ -1,0 +1,239 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "generator/cli/command.h"
+#include "generator/data/npy.h"
+
+namespace kiln::cli {
+namespace {
+
+bool ParseInt(const std::string& text, int64_t& out) {
+  if (text.empty()) return false;
+  char* end = nullptr;
+  errno = 0;
+  out = std::strtoll(text.c_str(), &end, 0);
+  return *end == '\0' && errno == 0;
+}
+
+bool ParseFloat(const std::string& text, double& out) {
+  if (text.empty()) return false;
+  char* end = nullptr;
+  out = std::strtod(text.c_str(), &end);
+  return *end == '\0';
+}
+
+/// One element of `array` from text; the reason when it does not fit.
+std::string SetElement(Array& array, int64_t i, const std::string& text) {
+  if (IsFloat(array.dtype)) {
+    double value = 0;
+    if (!ParseFloat(text, value)) return "`" + text + "` is not a number";
+    array.SetFloat(i, value);
+    return "";
+  }
+  if (array.dtype == DType::kBool && (text == "true" || text == "false")) {
+    array.SetInt(i, text == "true");
+    return "";
+  }
+  int64_t value = 0;
+  if (!ParseInt(text, value)) return "`" + text + "` is not an integer";
+  if (value < MinOf(array.dtype) || value > MaxOf(array.dtype)) {
+    return text + " does not fit " + std::string(Name(array.dtype));
+  }
+  array.SetInt(i, value);
+  return "";
+}
+
+/// The extents of nested lists, which must all agree; false when they do not.
+bool ListShape(const nlohmann::json& list, size_t depth, std::vector<int64_t>& shape) {
+  const bool is_list = list.is_array();
+  if (depth == shape.size()) {
+    if (!is_list) return true;
+    if (depth == 8) return false;
+    shape.push_back(static_cast<int64_t>(list.size()));
+  } else if (!is_list || shape[depth] != static_cast<int64_t>(list.size())) {
+    return false;
+  }
+  const size_t rank_before = shape.size();
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (i > 0 && shape.size() == depth + 1 && list[i].is_array()) return false;
+    if (!ListShape(list[i], depth + 1, shape)) return false;
+  }
+  return list.empty() || shape.size() >= rank_before;
+}
+
+std::string FillList(const nlohmann::json& list, Array& array, int64_t& next) {
+  if (!list.is_array()) {
+    return SetElement(array, next++, list.is_string() ? list.get<std::string>() : list.dump());
+  }
+  for (const auto& item : list) {
+    const std::string why = FillList(item, array, next);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+/// `3,0,5`, `[[1, 0], [1, 1]]`, or one number.
+std::string ParseLiteral(const Ref& ref, const std::string& text, Array& out) {
+  const bool bare_list = ref.array.size() == 1 && text[0] != '[';
+  if (text[0] != '[' && !bare_list) {
+    if (!ref.array.empty()) {
+      return "give an array of rank " + std::to_string(ref.array.size()) + " as @file.npy, random:SEED or [[1, 2], [3, 4]]";
+    }
+    out = Array::Zeros(ref.dtype, {});
+    return SetElement(out, 0, text);
+  }
+  const auto list = nlohmann::json::parse(bare_list ? "[" + text + "]" : text, nullptr, /*allow_exceptions=*/false);
+  std::vector<int64_t> shape;
+  if (list.is_discarded() || !ListShape(list, 0, shape)) return "not a list of numbers whose rows have one length";
+  out = Array::Zeros(ref.dtype, shape);
+  int64_t next = 0;
+  return FillList(list, out, next);
+}
+
+bool MadeFromShape(const std::string& value) {
+  return value.rfind("random", 0) == 0 || value == "zeros" || value == "ones";
+}
+
+Array MakeFromShape(const Ref& ref, const std::vector<int64_t>& shape, const std::string& value) {
+  if (value.rfind("random", 0) == 0) {
+    int64_t seed = 0;
+    ParseInt(value.size() > 7 ? value.substr(7) : "0", seed);
+    return RandomArray(ref.dtype, shape, static_cast<uint64_t>(seed));
+  }
+  Array array = Array::Zeros(ref.dtype, shape);
+  if (value == "ones") {
+    for (int64_t i = 0; i < array.size(); ++i) IsFloat(ref.dtype) ? array.SetFloat(i, 1) : array.SetInt(i, 1);
+  }
+  return array;
+}
+
+bool IsArgument(const Ref& ref) {
+  return ref.role != Role::kScratch && ref.role != Role::kSemaphore && ref.role != Role::kOutput && ref.view_of < 0;
+}
+
+std::vector<std::string> ArgumentNames(const Kernel& kernel) {
+  std::vector<std::string> names;
+  for (const Ref& ref : kernel.refs) {
+    if (IsArgument(ref) && !ref.prepared) names.push_back(ref.name);
+  }
+  for (const Dim& dim : kernel.dims) names.push_back(dim.name);
+  return names;
+}
+
+bool SplitWords(const std::vector<std::string>& words, std::map<std::string, std::string>& out) {
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      UsageError("`" + word + "` is not name=value", "for example: m=200 x=@x.npy y=random:1 sizes=3,0,5");
+      return false;
+    }
+    if (!out.emplace(word.substr(0, equals), word.substr(equals + 1)).second) {
+      UsageError("`" + word.substr(0, equals) + "` is given twice");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ReadArray(const Ref& ref, const std::string& value, Inputs& inputs) {
+  if (value[0] == '@') {
+    auto read = ReadNpy(value.substr(1), ref.dtype);
+    if (const auto* error = std::get_if<NpyError>(&read)) {
+      UsageError("`" + ref.name + "`: " + error->message);
+      return false;
+    }
+    inputs.arrays[ref.name] = std::move(std::get<Array>(read));
+    return true;
+  }
+  Array array;
+  const std::string why = ParseLiteral(ref, value, array);
+  if (!why.empty()) {
+    UsageError("`" + ref.name + "=" + value + "`: " + why);
+    return false;
+  }
+  inputs.arrays[ref.name] = std::move(array);
+  return true;
+}
+
+}  // namespace
+
+bool ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, Inputs& inputs) {
+  std::map<std::string, std::string> given;
+  if (!SplitWords(words, given)) return false;
+  std::vector<std::pair<int, std::string>> shaped;
+  for (const auto& [name, value] : given) {
+    const int ref = kernel.FindRef(name);
+    if (ref >= 0 && IsArgument(kernel.refs[static_cast<size_t>(ref)])) {
+      if (value.empty()) return UsageError("`" + name + "=` has no value"), false;
+      if (MadeFromShape(value)) shaped.emplace_back(ref, value);
+      else if (!ReadArray(kernel.refs[static_cast<size_t>(ref)], value, inputs)) return false;
+    } else if (kernel.FindDim(name) >= 0) {
+      int64_t size = 0;
+      if (!ParseInt(value, size)) return UsageError("`" + name + "=" + value + "`: a dimension is an integer"), false;
+      inputs.dims[name] = size;
+    } else {
+      std::string hint = DidYouMean(name, ArgumentNames(kernel));
+      for (const Param& param : kernel.params) {
+        if (param.name == name) hint = "`" + name + "` is a parameter: --set " + name + "=" + value;
+      }
+      return UsageError("`" + name + "` is neither an argument nor a dimension of `" + kernel.name + "`", hint), false;
+    }
+  }
+  if (shaped.empty()) return true;
+  Diagnostics quiet;  // a full bind follows and reports
+  const auto binding = Bind(kernel, inputs, /*partial=*/true, quiet);
+  for (const auto& [index, value] : shaped) {
+    const Ref& ref = kernel.refs[static_cast<size_t>(index)];
+    std::vector<int64_t> shape;
+    bool known = binding.has_value();
+    for (const Size& size : ref.array) {
+      const auto extent = known ? Evaluate(size, *binding) : std::nullopt;
+      known = known && extent && *extent >= 0;
+      shape.push_back(extent.value_or(0));
+    }
+    const auto bytes = known ? ByteSize(ref.dtype, shape) : std::nullopt;
+    if (!known) {
+      return UsageError("the shape of `" + ref.name + "`, " + ToString(ref.array) + ", is not known",
+                        "give its dimensions: n=300"), false;
+    }
+    if (!bytes || *bytes > (int64_t{16} << 30)) {
+      return UsageError("`" + ref.name + "` of shape " + ToString(ref.dtype, shape) + " is too large to make here"), false;
+    }
+    inputs.arrays[ref.name] = MakeFromShape(ref, shape, value);
+  }
+  return true;
+}
+
+// Progress --------------------------------------------------------------------------------------
+
+struct Progress::State {
+  using Clock = std::chrono::steady_clock;
+  std::string what;
+  Clock::time_point next = Clock::now() + std::chrono::seconds(2);
+  bool terminal = isatty(STDERR_FILENO) != 0;
+  bool shown = false;
+};
+
+Progress::Progress(std::string what) : state_(std::make_shared<State>()) { state_->what = std::move(what); }
+
+Progress::~Progress() {
+  if (state_->shown && state_->terminal) std::cerr << "\r\x1b[K";
+}
+
+std::function<void(double)> Progress::Callback() {
+  return [state = state_](double done) {
+    const auto now = State::Clock::now();
+    if (now < state->next) return;
+    state->shown = true;
+    state->next = now + std::chrono::milliseconds(state->terminal ? 200 : 5000);
+    std::cerr << (state->terminal ? "\r" : "") << state->what << " … " << static_cast<int>(done * 100) << " %"
+              << (state->terminal ? "" : "\n") << std::flush;
+  };
+}
+
+}  // namespace kiln::cli

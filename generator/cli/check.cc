@@ -1,0 +1,83 @@
+#include <iostream>
+
+#include "generator/cli/command.h"
+#include "generator/front/grid_check.h"
+#include "generator/front/tpu_rules.h"
+
+namespace kiln::cli {
+namespace {
+
+struct CheckCommand {
+  SpecOptions spec;
+  std::vector<std::string> words;
+  bool tpu = false;
+  bool quiet = false;
+  double vmem_mib = 0;  // 0: the machine's
+
+  int Run() const;
+};
+
+GridCheckOptions GridOptions(double vmem_mib, Progress& progress) {
+  GridCheckOptions options;
+  options.progress = progress.Callback();
+  if (vmem_mib > 0) options.vmem_bytes = static_cast<int64_t>(vmem_mib * (1 << 20));
+  return options;
+}
+
+std::string Summary(const Kernel& kernel, const std::optional<Binding>& binding) {
+  std::string name = kernel.name + (kernel.instance.empty() ? "" : ":" + kernel.instance);
+  if (!binding) return name + ": the spec is fine; give sizes to check the grid, e.g. " +
+                       (kernel.dims.empty() ? std::string("x=@x.npy") : kernel.dims.front().name + "=1000");
+  if (binding->steps.size() != kernel.axes.size()) {
+    return name + ": fine as far as the given sizes go; the grid's steps are not known yet";
+  }
+  std::string grid;
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    grid += (a ? " x " : "") + kernel.axes[a].name + "=" + std::to_string(binding->steps[a]);
+  }
+  return name + ": fine over the whole grid (" + (grid.empty() ? "1 step" : grid) + ")";
+}
+
+int CheckCommand::Run() const {
+  auto loaded = Load(spec, /*check=*/true);
+  if (!loaded) return kUsage;
+  std::optional<Binding> binding;
+  Inputs inputs;
+  if (loaded->kernel && tpu) CheckTpuRules(*loaded->kernel, nullptr, loaded->diagnostics);
+  if (loaded->kernel && !words.empty()) {
+    if (!ParseArguments(*loaded->kernel, words, inputs)) return kUsage;
+    if (ChooseSpecialisation(*loaded, inputs)) {
+      binding = Bind(*loaded->kernel, inputs, /*partial=*/true, loaded->diagnostics);
+      Progress progress("checking the grid");
+      if (binding) CheckGrid(*binding, GridOptions(vmem_mib, progress), loaded->diagnostics);
+      if (binding && tpu) CheckTpuRules(*loaded->kernel, &*binding, loaded->diagnostics);
+    }
+  }
+  const int status = Report(*loaded, spec.format);
+  if (status == kFine && !quiet && spec.format == "text") {
+    std::cout << Summary(*loaded->kernel, binding) << "\n";
+  }
+  return status;
+}
+
+}  // namespace
+
+void AddCheck(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<CheckCommand>();
+  command->spec.Add(app);
+  app.add_option("ARGUMENTS", command->words,
+                 "sizes and prefetch arrays: m=4096 ids=@ids.npy; with them every index map is\n"
+                 "evaluated over the whole grid");
+  app.add_flag("--tpu", command->tpu, "also the shapes and operations that a real TPU accepts");
+  app.add_flag("-q,--quiet", command->quiet, "say nothing when all is fine");
+  app.add_option("--vmem", command->vmem_mib, "VMEM budget in MiB (default 16)")->type_name("MIB");
+  app.footer(
+      "Examples:\n"
+      "  kiln check specs/matmul.yaml                       the spec by itself\n"
+      "  kiln check specs/matmul.yaml m=200 n=100 k=300     and the whole grid at these sizes\n"
+      "  kiln check gather.yaml ids=@ids.npy --format=json  findings for a program\n"
+      "`kiln explain RULE` tells more about a finding.");
+  run = [command] { return command->Run(); };
+}
+
+}  // namespace kiln::cli

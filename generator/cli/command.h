@@ -1,0 +1,88 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generator/front/bind.h"
+#include "generator/front/kernel.h"
+
+namespace kiln::cli {
+
+/// Exit statuses, the same for every command.
+enum Exit { kFine = 0, kFindings = 1, kUsage = 2, kInternal = 3 };
+
+/// One subcommand: `add` declares its options and leaves what to run in `run`.
+/// Adding a command is one entry in commands.cc.
+struct Command {
+  const char* name;
+  const char* summary;
+  void (*add)(CLI::App& app, std::function<int()>& run);
+};
+
+const std::vector<Command>& Commands();
+
+void AddCheck(CLI::App& app, std::function<int()>& run);
+void AddRun(CLI::App& app, std::function<int()>& run);
+void AddShow(CLI::App& app, std::function<int()>& run);
+void AddSchema(CLI::App& app, std::function<int()>& run);
+void AddExplain(CLI::App& app, std::function<int()>& run);
+void AddNew(CLI::App& app, std::function<int()>& run);
+
+/// A usage error: prints `kiln: message` and a hint; returns kUsage.
+int UsageError(const std::string& message, const std::string& hint = "");
+
+// load.cc ---------------------------------------------------------------------------------------
+
+/// What every command that reads a spec accepts.
+struct SpecOptions {
+  std::string spec;                // SPEC or SPEC:instance
+  std::vector<std::string> set;    // k=v
+  std::string format = "text";     // findings as text or json
+
+  void Add(CLI::App& app);
+};
+
+/// A spec file on its way through the stages, with its findings.
+struct Loaded {
+  std::shared_ptr<const Source> source;
+  std::unique_ptr<Spec> spec;
+  std::unique_ptr<Kernel> kernel;
+  CheckOptions options;
+  Diagnostics diagnostics;
+};
+
+/// Reads and parses; with `check` also elaborates. Nullopt after a usage error (already printed).
+std::optional<Loaded> Load(const SpecOptions& options, bool check);
+
+/// Replaces the kernel by the specialisation that these sizes select, if the spec has variants.
+/// False when that one does not check.
+bool ChooseSpecialisation(Loaded& loaded, const Inputs& inputs);
+
+/// Prints the findings to stderr (text) or stdout (json) and returns kFine or kFindings.
+int Report(const Loaded& loaded, const std::string& format);
+
+// arguments.cc ----------------------------------------------------------------------------------
+
+/// Turns `name=value` words into arrays, scalars and dims: `x=@x.npy`, `y=random:1`, `z=zeros`,
+/// `sizes=3,0,5`, `n=300`. Random arrays take the shapes that the other arguments decide.
+/// Unusable words are usage errors, reported at once; false then.
+bool ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, Inputs& inputs);
+
+/// Prints `what … 42 %` to stderr once two seconds have passed, when stderr is a terminal or not
+/// (one line a few seconds then).
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+  std::function<void(double)> Callback();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace kiln::cli

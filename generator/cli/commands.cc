@@ -1,0 +1,17 @@
+#include "generator/cli/command.h"
+
+namespace kiln::cli {
+
+const std::vector<Command>& Commands() {
+  static const std::vector<Command> commands = {
+      {"check", "finds what is wrong with a spec, alone or at given sizes", &AddCheck},
+      {"run", "runs a spec on arrays and writes its outputs", &AddRun},
+      {"show", "prints a stage of a spec as stable text", &AddShow},
+      {"explain", "tells what a rule means, with a failing and a mended example", &AddExplain},
+      {"new", "writes a spec that works, to start from", &AddNew},
+      {"schema", "prints the JSON Schema of specs, for editors", &AddSchema},
+  };
+  return commands;
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,116 @@
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "generator/cli/command.h"
+
+namespace kiln::cli {
+namespace {
+
+constexpr std::streamoff kMaxSpecBytes = 64 << 20;  // the reader's own limit is lower and explains itself
+
+bool IsFile(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool IsDirectory(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/// `specs/matmul.yaml:matmul_f32` is a file and an instance, unless a file has that very name.
+void SplitInstance(const std::string& word, std::string& path, std::string& instance) {
+  path = word;
+  const size_t colon = word.rfind(':');
+  if (colon == std::string::npos || IsFile(word)) return;
+  if (word.find('/', colon) != std::string::npos) return;
+  path = word.substr(0, colon);
+  instance = word.substr(colon + 1);
+}
+
+std::optional<std::string> ReadWhole(const std::string& path) {
+  if (path == "-") {
+    std::ostringstream text;
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) return std::nullopt;
+  const std::streamoff size = std::min<std::streamoff>(in.tellg(), kMaxSpecBytes);
+  std::string text(static_cast<size_t>(std::max<std::streamoff>(size, 0)), '\0');
+  in.seekg(0);
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return text;
+}
+
+bool SplitSet(const std::vector<std::string>& words, CheckOptions& options) {
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      UsageError("--set takes name=value, not `" + word + "`", "for example: --set bm=256 T=f32");
+      return false;
+    }
+    options.set.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return true;
+}
+
+}  // namespace
+
+int UsageError(const std::string& message, const std::string& hint) {
+  std::cerr << "kiln: " << message << "\n";
+  if (!hint.empty()) std::cerr << "  hint: " << hint << "\n";
+  return kUsage;
+}
+
+void SpecOptions::Add(CLI::App& app) {
+  app.add_option("SPEC", spec, "the spec file, or FILE:instance; - reads standard input")->required();
+  app.add_option("--set", set, "parameter values that win over the spec's own: --set bm=256 T=f32")
+      ->type_name("K=V");
+  app.add_option("--format", format, "findings as text or json")->check(CLI::IsMember({"text", "json"}));
+}
+
+std::optional<Loaded> Load(const SpecOptions& options, bool check) {
+  Loaded loaded;
+  std::string path;
+  SplitInstance(options.spec, path, loaded.options.instance);
+  if (!SplitSet(options.set, loaded.options)) return std::nullopt;
+  if (IsDirectory(path)) {
+    UsageError("`" + path + "` is a folder, not a spec", "name a file: " + path + "/NAME.yaml");
+    return std::nullopt;
+  }
+  auto text = ReadWhole(path);
+  if (!text) {
+    UsageError("cannot read `" + path + "`", "`kiln new NAME --like=matmul` writes a spec to start from");
+    return std::nullopt;
+  }
+  loaded.source = std::make_shared<const Source>(path, std::move(*text));
+  loaded.spec = ParseSpec(loaded.source, loaded.diagnostics);
+  if (loaded.spec && check) {
+    loaded.kernel = CheckSpec(*loaded.spec, loaded.options, loaded.diagnostics);
+  }
+  return loaded;
+}
+
+bool ChooseSpecialisation(Loaded& loaded, const Inputs& inputs) {
+  const int variant = ChooseVariant(*loaded.kernel, inputs);
+  if (variant < 0) return true;
+  const auto& chosen = loaded.kernel->variants[static_cast<size_t>(variant)];
+  loaded.kernel = CheckSpec(*loaded.spec, WithVariant(loaded.options, chosen), loaded.diagnostics);
+  return loaded.kernel != nullptr;
+}
+
+int Report(const Loaded& loaded, const std::string& format) {
+  if (format == "json") {
+    std::cout << RenderJson(loaded.diagnostics, *loaded.source) << "\n";
+  } else {
+    std::cerr << Render(loaded.diagnostics, *loaded.source);
+  }
+  return loaded.diagnostics.HasErrors() ? kFindings : kFine;
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,48 @@
+#include <iostream>
+
+#include "generator/cli/command.h"
+#include "generator/front/fields.h"
+
+namespace kiln::cli {
+namespace {
+
+struct ShowCommand {
+  SpecOptions spec;
+  std::string stage = "kernel";
+
+  int Run() const {
+    const bool check = stage == "kernel";
+    auto loaded = Load(spec, check);
+    if (!loaded) return kUsage;
+    const int status = Report(*loaded, "text");
+    if (status != kFine) return status;
+    std::cout << (check ? ToString(*loaded->kernel) : ToString(*loaded->spec));
+    return kFine;
+  }
+};
+
+}  // namespace
+
+void AddShow(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<ShowCommand>();
+  command->spec.Add(app);
+  app.add_option("--stage", command->stage, "spec: as read; kernel: resolved and typed")
+      ->check(CLI::IsMember({"spec", "kernel"}));
+  app.footer("Example:\n  kiln show --stage=kernel specs/matmul.yaml:matmul_f32");
+  run = [command] { return command->Run(); };
+}
+
+void AddSchema(CLI::App& app, std::function<int()>& run) {
+  auto reference = std::make_shared<bool>(false);
+  app.add_flag("--reference", *reference, "the same table as Markdown, as in docs/spec-language.md");
+  app.footer(
+      "Editors check and complete specs with it. With the YAML language server:\n"
+      "  kiln schema > kiln.schema.json\n"
+      "  # yaml-language-server: $schema=kiln.schema.json      (first line of the spec)");
+  run = [reference] {
+    std::cout << (*reference ? FieldReference() : JsonSchema()) << "\n";
+    return kFine;
+  };
+}
+
+}  // namespace kiln::cli

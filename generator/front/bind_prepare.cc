@@ -1,0 +1,166 @@
+#include <algorithm>
+
+#include "generator/front/binder.h"
+
+/// [call] The host code that makes prefetch arrays and scalars, and what is then still missing.
+namespace kiln {
+namespace {
+
+std::string Quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
+
+/// The leading part of an array in every dimension; `shape` is nowhere larger.
+Array Trim(const Array& from, const std::vector<int64_t>& shape) {
+  Array out = Array::Zeros(from.dtype, shape);
+  const int64_t count = out.size();
+  std::vector<int64_t> at(shape.size(), 0);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t linear = 0;
+    for (size_t d = 0; d < shape.size(); ++d) linear = linear * from.shape[d] + at[d];
+    if (IsFloat(from.dtype)) {
+      out.SetFloat(i, from.GetFloat(linear));
+    } else {
+      out.SetInt(i, from.GetInt(linear));
+    }
+    for (size_t d = shape.size(); d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
+  }
+  return out;
+}
+
+}  // namespace
+
+void Binder::RunPrepare() {
+  for (const HostCall& call : kernel_.prepare) {
+    if (call.header.empty()) {
+      Call(call);
+    } else {
+      TakeResults(call);
+    }
+  }
+  if (!partial_) Missing();
+}
+
+/// The results of the user's own function, which only compiled code can call, are given.
+void Binder::TakeResults(const HostCall& call) {
+  std::string missing;
+  for (const int result : call.results) {
+    const auto ref = static_cast<size_t>(result);
+    const Ref& declared = kernel_.refs[ref];
+    const auto found = inputs_.arrays.find(declared.name);
+    if (declared.role == Role::kScalar) {
+      GivenArray(ref);
+    } else if (found == inputs_.arrays.end()) {
+      missing += (missing.empty() ? "" : ", ") + Quoted(declared.name);
+    } else if (Accept(ref, found->second)) {
+      // Not owned: the caller's array outlives the binding.
+      Made(ref, std::shared_ptr<const Array>(std::shared_ptr<void>(), &found->second), "the call");
+    }
+  }
+  if (missing.empty() || partial_) return;
+  Error("call", call.span,
+        Quoted(call.function) + " is a function of your own (" + call.header +
+            "), which only compiled code can call",
+        "give what it makes: " + missing);
+}
+
+std::optional<HostValue> Binder::ArgumentValue(const HostArgument& argument, const HostCall& call) {
+  HostValue value;
+  if (argument.ref >= 0) {
+    value.array = binding_.host[static_cast<size_t>(argument.ref)];
+    if (!value.array) value.array = given_[static_cast<size_t>(argument.ref)];
+    return value.array ? std::optional<HostValue>(value) : std::nullopt;
+  }
+  const EvalResult result = Evaluate(*argument.value, binding_, nullptr);
+  if (result.fault != EvalFault::kNone) {
+    Explain(result, *argument.value, "an argument of " + Quoted(call.function));
+    return std::nullopt;
+  }
+  value.number = result.value;
+  return value;
+}
+
+void Binder::Call(const HostCall& call) {
+  const HostFunction* function = FindHostFunction(call.function);
+  if (!function) {
+    return Error("call", call.span, Quoted(call.function) + " is not a prepare function",
+                 DidYouMean(call.function, HostFunctionNames()));
+  }
+  const auto match = MatchHostCall(*function, call, kernel_);
+  if (const auto* why = std::get_if<std::string>(&match)) return Error("call", call.span, *why);
+  std::vector<HostValue> values;
+  bool known = true;
+  for (const int at : std::get<std::vector<int>>(match)) {
+    const std::optional<HostValue> value =
+        at < 0 ? HostValue() : ArgumentValue(call.arguments[static_cast<size_t>(at)], call);
+    known = known && value;
+    values.push_back(value.value_or(HostValue()));
+  }
+  if (!known) return;
+  HostResult result = function->run(values);
+  if (const auto* why = std::get_if<std::string>(&result)) {
+    return Error("call", call.span, Quoted(call.function) + ": " + *why);
+  }
+  auto& arrays = std::get<std::vector<Array>>(result);
+  for (size_t i = 0; i < call.results.size(); ++i) {
+    binding_.made.push_back(std::make_shared<const Array>(std::move(arrays[i])));
+    Made(static_cast<size_t>(call.results[i]), binding_.made.back(), Quoted(call.function));
+  }
+}
+
+/// Dims that nothing else has given their size take it from what was made. Where the declared
+/// extents are known the array may be longer: only the declared part is visible.
+void Binder::Made(size_t index, std::shared_ptr<const Array> array, const std::string& maker) {
+  const Ref& ref = kernel_.refs[index];
+  binding_.host[index] = array.get();
+  if (ref.role == Role::kScalar) return;
+  std::vector<int64_t> shape;
+  for (size_t d = 0; d < ref.array.size(); ++d) {
+    const Node* atom = ref.array[d].AsAtom();
+    if (atom && atom->op == Op::kDim && !binding_.dims[static_cast<size_t>(atom->index)]) {
+      LearnDim(atom->index, array->shape[d], {Origin::Kind::kArray, static_cast<int>(index), d});
+    }
+    const int64_t extent = Evaluate(ref.array[d], binding_).value_or(array->shape[d]);
+    if (extent > array->shape[d]) {
+      binding_.host[index] = nullptr;
+      return Error("call", ref.span,
+                   maker + " makes " + Quoted(ref.name) + " as " +
+                       ToString(array->dtype, array->shape) + ", which is shorter than the spec's " +
+                       Declared(ref) + ": dimension " + std::to_string(d) + " is " +
+                       Valued(ref.array[d], extent));
+    }
+    shape.push_back(std::max<int64_t>(extent, 0));  // a negative one is reported with the others
+  }
+  if (shape == array->shape) return;
+  binding_.made.push_back(std::make_shared<const Array>(Trim(*array, shape)));
+  binding_.host[index] = binding_.made.back().get();
+}
+
+/// Dims that nothing gave a size, unless an array that would have is what is missing.
+void Binder::Missing() {
+  std::vector<bool> excused = contradicted_;
+  for (size_t index = 0; index < kernel_.refs.size(); ++index) {
+    const Ref& ref = kernel_.refs[index];
+    const bool expected = ref.view_of < 0 && ref.role != Role::kOutput &&
+                          ref.role != Role::kScratch && ref.role != Role::kSemaphore;
+    if (!expected || given_[index] || binding_.host[index]) continue;
+    for (const Size& extent : ref.array) {
+      const Node* atom = extent.AsAtom();
+      if (atom && atom->op == Op::kDim) excused[static_cast<size_t>(atom->index)] = true;
+    }
+  }
+  std::string names, hint;
+  Span span;
+  int count = 0;
+  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
+    if (binding_.dims[d] || excused[d]) continue;
+    if (count++ == 0) span = kernel_.dims[d].span;
+    names += (names.empty() ? "" : ", ") + Quoted(kernel_.dims[d].name);
+    hint += " " + kernel_.dims[d].name + "=…";
+  }
+  if (count == 0) return;
+  Error("call", span,
+        count == 1 ? "the dimension " + names + " is not known: no argument has it in its shape"
+                   : "the dimensions " + names + " are not known: no argument has them in its shape",
+        "add" + hint);
+}
+
+}  // namespace kiln

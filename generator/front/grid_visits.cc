@@ -1,0 +1,268 @@
+// [revisit], [race], [alias], [coverage]: the whole grid is walked once, stay by stay, with the
+// first step that visited each cell of the memory. Cells are treated a chunk at a time, so that
+// the memory needed does not grow with the arrays.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "generator/front/grid_cells.h"
+#include "generator/front/grid_rules.h"
+#include "generator/front/grid_visit_report.h"
+
+namespace kiln {
+namespace {
+
+// Cells whose state is held at a time: 128 MiB.
+constexpr int64_t kChunk = int64_t{1} << 24;
+constexpr int64_t kUnvisited = -1;
+
+/// One memory, walked in the order of the grid.
+class Visits {
+ public:
+  Visits(GridContext& context, const MemoryGroup& group) : context_(context), group_(group) {}
+
+  /// False when something is not bound.
+  bool Prepare();
+  void Run();
+
+ private:
+  bool AddWindow(ProgramBuilder& builder, int ref);
+  bool IsWriter(size_t window) const { return window < group_.writers.size(); }
+  void WalkWriters();
+  void WalkReaders();
+  void Write(size_t window, int64_t cell, int64_t step);
+  void Read(size_t window, int64_t cell, int64_t step);
+  void Record(size_t window, Conflict::Kind kind, int64_t earlier, int64_t later, int64_t cell);
+  template <typename Touch>
+  void TouchCells(size_t window, const Sweep& sweep, int lane, Touch touch);
+  void CountUnvisited();
+  bool SameCore(int64_t a, int64_t b) const {
+    return a / space_->serial_size() == b / space_->serial_size();
+  }
+
+  GridContext& context_;
+  const MemoryGroup& group_;
+  std::vector<CellWindow> windows_;  // writers first
+  std::optional<Cells> cells_;
+  std::optional<Space> space_;
+  IndexProgram program_;
+  std::vector<int64_t> first_;     // by cell of the chunk: the step, or -2 - step once reported
+  std::vector<bool> read_fault_;   // by cell of the chunk: a reader's conflict is counted
+  int64_t begin_ = 0, end_ = 0;    // the chunk
+  std::vector<ConflictList> conflicts_;  // by window
+  Unvisited unvisited_;
+};
+
+bool Visits::AddWindow(ProgramBuilder& builder, int ref) {
+  auto sizes = SizesOf(context_.binding, ref);
+  if (!sizes || !MapIsKnown(context_.binding, ref) || context_.out_of_range.count(ref)) return false;
+  CellWindow window;
+  window.ref = ref;
+  window.sizes = std::move(*sizes);
+  for (const BlockDim& dim : context_.ref(ref).block) {
+    const bool all = dim.kind == BlockDim::Kind::kAll;
+    window.index.push_back(all ? -1 : builder.Add(*dim.index));
+    window.extent.push_back(dim.extent ? builder.Add(*dim.extent) : -1);
+  }
+  windows_.push_back(std::move(window));
+  return true;
+}
+
+bool Visits::Prepare() {
+  ProgramBuilder builder(context_.binding);
+  for (const int ref : group_.writers) {
+    if (!AddWindow(builder, ref)) return false;
+  }
+  for (const int ref : group_.readers) AddWindow(builder, ref);  // one at fault is left out
+  program_ = builder.Finish();
+  space_ = Space::Make(context_.binding, program_.axis_use(), Space::Unused::kTwice);
+  if (!space_) return false;
+  cells_ = Cells::Make(context_, windows_);
+  conflicts_.resize(windows_.size());
+  return cells_.has_value();
+}
+
+/// The registers whose values tell the blocks of a window apart.
+std::vector<int> IdentityOf(const CellWindow& window) {
+  std::vector<int> out;
+  for (const int reg : window.index) {
+    if (reg >= 0) out.push_back(reg);
+  }
+  for (const int reg : window.extent) {
+    if (reg >= 0) out.push_back(reg);
+  }
+  return out;
+}
+
+void Visits::Run() {
+  const int64_t chunks = (cells_->count() + kChunk - 1) / kChunk;
+  const bool readers = windows_.size() > group_.writers.size();
+  context_.progress.Split(chunks * (readers ? 2 : 1));
+  for (begin_ = 0; begin_ < cells_->count(); begin_ = end_) {
+    end_ = std::min(cells_->count(), begin_ + kChunk);
+    first_.assign(size_t(end_ - begin_), kUnvisited);
+    if (readers) read_fault_.assign(size_t(end_ - begin_), false);
+    WalkWriters();
+    context_.progress.NextPart();
+    if (readers) WalkReaders();
+    if (readers) context_.progress.NextPart();
+    CountUnvisited();
+  }
+  ReportVisits(context_, windows_, group_.writers.size(), *cells_, *space_, conflicts_, unvisited_);
+}
+
+template <typename Touch>
+void Visits::TouchCells(size_t window, const Sweep& sweep, int lane, Touch touch) {
+  const CellWindow& w = windows_[window];
+  if (w.single) {
+    const int64_t cell = cells_->CellOf(w, sweep.program(), lane);
+    if (cell >= begin_ && cell < end_) touch(cell);
+    return;
+  }
+  cells_->ForEach(cells_->CellsOf(w, sweep.program(), lane), begin_, end_, touch);
+}
+
+void Visits::WalkWriters() {
+  std::vector<StayTracker> trackers;
+  for (size_t w = 0; w < group_.writers.size(); ++w) {
+    trackers.emplace_back(IdentityOf(windows_[w]), *space_);
+  }
+  Sweep sweep(context_.binding, program_, *space_, &context_.progress);
+  while (sweep.Next()) {
+    for (size_t w = 0; w < trackers.size(); ++w) {
+      for (const int lane : trackers[w].Starts(sweep)) {
+        const int64_t step = sweep.begin() + lane;
+        TouchCells(w, sweep, lane, [&](int64_t cell) { Write(w, cell, step); });
+      }
+    }
+  }
+}
+
+void Visits::WalkReaders() {
+  std::vector<StayTracker> trackers;
+  for (size_t w = group_.writers.size(); w < windows_.size(); ++w) {
+    trackers.emplace_back(IdentityOf(windows_[w]), *space_);
+  }
+  Sweep sweep(context_.binding, program_, *space_, &context_.progress);
+  while (sweep.Next()) {
+    for (size_t r = 0; r < trackers.size(); ++r) {
+      const size_t w = group_.writers.size() + r;
+      for (const int lane : trackers[r].Starts(sweep)) {
+        const int64_t step = sweep.begin() + lane;
+        TouchCells(w, sweep, lane, [&](int64_t cell) { Read(w, cell, step); });
+      }
+    }
+  }
+}
+
+/// A stay of an output begins at `step`. Any earlier stay that touched the cell is lost.
+void Visits::Write(size_t window, int64_t cell, int64_t step) {
+  int64_t& first = first_[size_t(cell - begin_)];
+  if (first == kUnvisited) {
+    first = step;
+    return;
+  }
+  const bool counted = first < kUnvisited;
+  // Windows take turns batch by batch, so that the other one may be later.
+  const int64_t other = counted ? -2 - first : first;
+  const int64_t earlier = std::min(other, step), later = std::max(other, step);
+  if (!counted) {
+    const auto kind = SameCore(earlier, later) ? Conflict::Kind::kRevisit : Conflict::Kind::kRace;
+    Record(window, kind, earlier, later, cell);
+  }
+  first = -2 - earlier;
+}
+
+/// A block of an input is copied in at `step`.
+void Visits::Read(size_t window, int64_t cell, int64_t step) {
+  const int64_t first = first_[size_t(cell - begin_)];
+  if (first == kUnvisited || read_fault_[size_t(cell - begin_)]) return;
+  const int64_t written = first < kUnvisited ? -2 - first : first;
+  const bool same = SameCore(written, step);
+  if (same && step <= written) return;
+  read_fault_[size_t(cell - begin_)] = true;
+  Record(window, same ? Conflict::Kind::kAlias : Conflict::Kind::kReadRace, written, step, cell);
+}
+
+/// Keeps the first few of a kind, in the order of the grid, and counts all.
+void Visits::Record(size_t window, Conflict::Kind kind, int64_t earlier, int64_t later,
+                    int64_t cell) {
+  ConflictsOfKind& list = conflicts_[window][size_t(kind)];
+  const auto same_step = [&](const Conflict& c) { return c.later == later; };
+  if (!windows_[window].single && std::any_of(list.first.begin(), list.first.end(), same_step)) {
+    return;  // one block, several cells
+  }
+  ++list.count;
+  const Conflict conflict{earlier, later, cell};
+  const auto before = [](const Conflict& a, const Conflict& b) { return a.later < b.later; };
+  list.first.insert(std::upper_bound(list.first.begin(), list.first.end(), conflict, before),
+                    conflict);
+  if (int(list.first.size()) > std::max(1, context_.options.findings_per_rule)) {
+    list.first.pop_back();
+  }
+}
+
+void Visits::CountUnvisited() {
+  for (int64_t cell = begin_; cell < end_; ++cell) {
+    if (first_[size_t(cell - begin_)] != kUnvisited) continue;
+    if (unvisited_.count++ == 0) unvisited_.first = cell;
+    unvisited_.elements += ElementCountOf(cells_->ElementsOf(cell));
+  }
+}
+
+/// True for an output whose blocks are visited once each, all of them, by the form of its map:
+/// every dimension is an axis of its own with as many steps as there are blocks, and the other
+/// axes are serial and minor to these.
+bool IsDense(const Binding& binding, const MemoryGroup& group) {
+  if (group.writers.size() != 1 || !group.readers.empty()) return false;
+  const int ref = group.writers[0];
+  const auto sizes = SizesOf(binding, ref);
+  if (!sizes) return false;
+  const Kernel& kernel = *binding.kernel;
+  std::vector<bool> used(kernel.axes.size(), false);
+  for (size_t d = 0; d < sizes->size(); ++d) {
+    const DimSizes& dim = (*sizes)[d];
+    if (dim.kind == BlockDim::Kind::kAll) continue;
+    const bool plain = dim.kind == BlockDim::Kind::kBlocked || dim.kind == BlockDim::Kind::kSqueezed;
+    const Node& index = *kernel.refs[size_t(ref)].block[d].index;
+    if (!plain || index.op != Op::kAxis || used[size_t(index.index)]) return false;
+    if (binding.steps[size_t(index.index)] != dim.Limit()) return false;
+    used[size_t(index.index)] = true;
+  }
+  bool minor = false;
+  for (size_t a = 0; a < used.size(); ++a) {
+    if (binding.steps[a] < 1) return false;
+    if (binding.steps[a] == 1) continue;
+    if (used[a] ? minor : kernel.axes[a].parallel) return false;
+    minor = minor || !used[a];
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<MemoryGroup> MemoryGroups(const Kernel& kernel) {
+  // The array that each operand's memory belongs to: an alias takes over its input's.
+  const auto memory_of = [&](int ref) {
+    const int array = kernel.ArrayOf(ref);
+    const int alias = kernel.refs[size_t(array)].alias;
+    return alias >= 0 ? kernel.ArrayOf(alias) : array;
+  };
+  std::vector<MemoryGroup> groups(kernel.refs.size());
+  for (size_t i = 0; i < kernel.refs.size(); ++i) {
+    if (!IsPipelined(kernel, int(i))) continue;
+    MemoryGroup& group = groups[size_t(memory_of(int(i)))];
+    (kernel.refs[i].role == Role::kOutput ? group.writers : group.readers).push_back(int(i));
+  }
+  groups.erase(std::remove_if(groups.begin(), groups.end(),
+                              [](const MemoryGroup& group) { return group.writers.empty(); }),
+               groups.end());
+  return groups;
+}
+
+void CheckVisits(GridContext& context, const MemoryGroup& group) {
+  Visits visits(context, group);
+  if (!IsDense(context.binding, group) && visits.Prepare()) visits.Run();
+}
+
+}  // namespace kiln

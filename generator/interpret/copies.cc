@@ -1,0 +1,172 @@
+#include "generator/interpret/copies.h"
+
+#include <algorithm>
+
+#include "generator/interpret/grid.h"
+#include "generator/interpret/hbm.h"
+
+namespace kiln::interpret {
+namespace {
+
+bool StaysInHbm(const Run& run, int ref) { return RefAt(run, ref).memory == Memory::kAny; }
+
+Region RegionOf(const Run& run, int ref, const Box& box) {
+  const bool hbm = StaysInHbm(run, ref);
+  return {hbm, hbm ? ArrayIndex(run, ref) : ref, box.start, box.size};
+}
+
+bool Overlap(const Region& a, const Region& b) {
+  if (a.hbm != b.hbm || a.index != b.index) return false;
+  for (int d = 0; d < a.start.rank(); ++d) {
+    if (a.start[d] >= b.start[d] + b.size[d] || b.start[d] >= a.start[d] + a.size[d]) return false;
+  }
+  return true;
+}
+
+std::string SlotName(const Run& run, int semaphore, int64_t slot) {
+  const Ref& ref = RefAt(run, semaphore);
+  return "`" + ref.name + (ref.count == 1 ? "" : "[" + std::to_string(slot) + "]") + "`";
+}
+
+[[noreturn]] void FailTouch(Run& run, int ref, const char* verb, const Copy& copy, Span span) {
+  Fail(run, "sync", span,
+       "`" + RefAt(run, ref).name + "` is " + verb + AtPoint(run) + " while a copy " +
+           (copy.target_ref == ref ? "into" : "from") + " it is in flight",
+       "wait " + SlotName(run, copy.semaphore, copy.slot) + " first",
+       {{copy.span, "the copy starts here"}});
+}
+
+void CheckRegionRead(Run& run, int ref, const Region& region, Span span) {
+  for (const Copy& copy : run.copies) {
+    if (Overlap(region, copy.target)) FailTouch(run, ref, "read", copy, span);
+  }
+}
+
+void CheckRegionWrite(Run& run, int ref, const Region& region, Span span) {
+  for (const Copy& copy : run.copies) {
+    if (Overlap(region, copy.target) || Overlap(region, copy.source)) {
+      FailTouch(run, ref, "written", copy, span);
+    }
+  }
+}
+
+Box WindowBox(Run& run, const Window& window) {
+  const Block& block = BlockAt(run, window.ref);
+  const bool hbm = StaysInHbm(run, window.ref);
+  return BoxOf(run, window.subscripts, hbm ? block.array_extents : block.tile.extents, {window.ref});
+}
+
+/// The elements of an array's window in a compact tile of the window's view.
+Transfer TransferOf(const Block& block, const Box& box) {
+  Transfer transfer{box.size, block.array_strides, ContiguousStrides(box.size)};
+  for (int d = 0; d < box.start.rank(); ++d) {
+    transfer.array_offset += box.start[d] * block.array_strides[d];
+  }
+  return transfer;
+}
+
+Tile ReadWindow(Run& run, const Window& window, const Box& box) {
+  const Block& block = BlockAt(run, window.ref);
+  if (!StaysInHbm(run, window.ref)) {
+    return Compact(SliceTile(block.tile, window.subscripts, box));
+  }
+  MarkRead(run, {window.ref, box.start, box.size, true}, true);
+  Tile tile = MakeTile(IsFloat(RefAt(run, window.ref).dtype), box.view);
+  Load(ArrayAt(run, window.ref), TransferOf(block, box), tile);
+  return tile;
+}
+
+void CheckDefined(Run& run, const Window& window, const Tile& data) {
+  if (!data.origins) return;
+  const OriginId* end = data.origins.get() + data.cells;
+  const OriginId* found = std::find_if(data.origins.get(), end, [](OriginId o) { return o != kDefined; });
+  if (found == end) return;
+  FailUndefined(run, window.span, "an element of `" + RefAt(run, window.ref).name + "` that is copied",
+                *found);
+}
+
+int64_t SlotOf(Run& run, const Action& action) {
+  const int64_t slot = EvaluateIndex(run, *action.slot, "a semaphore's index");
+  const Ref& ref = RefAt(run, action.ref);
+  if (slot >= 0 && slot < ref.count) return slot;
+  Fail(run, "index-range", action.slot->span,
+       "the subscript " + std::to_string(slot) + " of `" + ref.name + "`" + AtPoint(run) +
+           " is out of range: there are " + std::to_string(ref.count) + " semaphores");
+}
+
+}  // namespace
+
+void StartCopy(Run& run, const Action& action) {
+  Copy copy;
+  copy.semaphore = action.ref;
+  copy.slot = SlotOf(run, action);
+  copy.span = action.span;
+  copy.target_ref = action.target.ref;
+  const Box from = WindowBox(run, action.source);
+  copy.box = WindowBox(run, action.target);
+  if (!(from.view == copy.box.view)) {
+    Fail(run, "shape", action.span, "the two ends of the copy differ in shape" + AtPoint(run));
+  }
+  copy.source = RegionOf(run, action.source.ref, from);
+  copy.target = RegionOf(run, action.target.ref, copy.box);
+  copy.subscripts = &action.target.subscripts;
+  CheckRegionRead(run, action.source.ref, copy.source, action.source.span);
+  CheckRegionWrite(run, action.target.ref, copy.target, action.target.span);
+  if (Overlap(copy.source, copy.target)) {
+    Fail(run, "sync", action.span, "the two ends of the copy overlap" + AtPoint(run));
+  }
+  copy.data = ReadWindow(run, action.source, from);
+  CheckDefined(run, action.source, copy.data);
+  copy.data.origins = nullptr;
+  run.copies.push_back(std::move(copy));
+}
+
+void WaitForCopy(Run& run, const Action& action) {
+  const int64_t slot = SlotOf(run, action);
+  const auto found = std::find_if(run.copies.begin(), run.copies.end(), [&](const Copy& copy) {
+    return copy.semaphore == action.ref && copy.slot == slot;
+  });
+  if (found == run.copies.end()) {
+    Fail(run, "sync", action.span,
+         "nothing to wait for" + AtPoint(run) + ": no copy on " + SlotName(run, action.ref, slot) +
+             " is in flight, so this would wait for ever");
+  }
+  const Copy copy = std::move(*found);
+  run.copies.erase(found);
+  Block& block = BlockAt(run, copy.target_ref);
+  if (copy.target.hbm) {
+    MarkWrite(run, {copy.target_ref, copy.box.start, copy.box.size, true});
+    Store(ArrayAt(run, copy.target_ref), TransferOf(block, copy.box), copy.data);
+    return;
+  }
+  MakeWritable(block.tile);
+  Paste(block.tile, SliceTile(block.tile, *copy.subscripts, copy.box), copy.data, nullptr);
+}
+
+void CheckRead(Run& run, int ref, const Box& box, Span span) {
+  CheckRegionRead(run, ref, RegionOf(run, ref, box), span);
+}
+
+void CheckWrite(Run& run, int ref, const Box& box, Span span) {
+  CheckRegionWrite(run, ref, RegionOf(run, ref, box), span);
+}
+
+void CheckMove(Run& run, int ref) {
+  for (const Copy& copy : run.copies) {
+    const bool touches = (!copy.source.hbm && copy.source.index == ref) ||
+                         (!copy.target.hbm && copy.target.index == ref);
+    if (touches) FailTouch(run, ref, "moved to its next block", copy, copy.span);
+  }
+}
+
+void CheckNoCopies(Run& run, const char* when) {
+  if (run.copies.empty()) return;
+  const Copy& copy = run.copies.front();
+  const std::string slot = SlotName(run, copy.semaphore, copy.slot);
+  Fail(run, "sync", copy.span,
+       "the copy into `" + RefAt(run, copy.target_ref).name + "` is still in flight " + when +
+           AtPoint(run) + ": nobody waited for " + slot,
+       "wait " + slot.substr(1, slot.size() - 2) + " before the last step ends");
+}
+
+}  // namespace kiln::interpret

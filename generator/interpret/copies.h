@@ -1,0 +1,21 @@
+#pragma once
+
+#include "generator/interpret/evaluate.h"
+#include "generator/interpret/run.h"
+
+/// Manual DMA. A copy's data is what its source holds when it starts, and arrives at the wait;
+/// nobody may see the difference, since touching either end in between is [sync].
+namespace kiln::interpret {
+
+void StartCopy(Run& run, const Action& action);
+void WaitForCopy(Run& run, const Action& action);
+
+/// [sync] when the body reads or writes elements of a ref that a copy in flight touches.
+void CheckRead(Run& run, int ref, const Box& box, Span span);
+void CheckWrite(Run& run, int ref, const Box& box, Span span);
+/// [sync] when a copy in flight touches a block that the pipeline is about to move.
+void CheckMove(Run& run, int ref);
+/// [sync] when a copy has not been waited for: when the parallel coordinates change and at the end.
+void CheckNoCopies(Run& run, const char* when);
+
+}  // namespace kiln::interpret

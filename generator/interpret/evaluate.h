@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "generator/interpret/run.h"
+
+/// Expressions.
+namespace kiln::interpret {
+
+Scalar EvaluateScalar(Run& run, const Node& node);
+/// Scalars give a tile of rank 0.
+Tile EvaluateTile(Run& run, const Node& node);
+
+/// An integer or a condition that must be defined; `what` names it in messages ("a loop bound").
+int64_t EvaluateIndex(Run& run, const Node& node, const char* what);
+bool EvaluateCondition(Run& run, const Node& node, const char* what);
+
+/// The extents of a shape, by the run's sizes.
+const Dims& ExtentsOf(Run& run, const Shape& shape, Span span);
+int64_t SizeValue(Run& run, const Size& size, Span span);
+
+/// What is subscripted, for messages; neither: some value.
+struct Subject {
+  int ref = -1, local = -1;
+};
+Subject SubjectOf(const Node& node);
+/// Checks the range.
+Box BoxOf(Run& run, const std::vector<Subscript>& subscripts, const Dims& extents,
+          Subject subject);
+Box WholeBox(const Dims& extents);
+Tile SliceTile(const Tile& tile, const std::vector<Subscript>& subscripts, const Box& box);
+
+}  // namespace kiln::interpret

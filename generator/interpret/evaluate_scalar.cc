@@ -1,0 +1,138 @@
+#include "generator/interpret/blocks.h"
+#include "generator/interpret/copies.h"
+#include "generator/interpret/evaluate.h"
+#include "generator/interpret/grid.h"
+#include "generator/interpret/map.h"
+
+/// Scalar expressions, without the heap: index maps, conditions, loops over single elements.
+namespace kiln::interpret {
+namespace {
+
+Scalar Integer(int64_t value, DType dtype = DType::kIndex) {
+  Scalar scalar;
+  scalar.i = Wrap(value, dtype);
+  return scalar;
+}
+
+/// The element that subscripts pick. `tile` may be any view.
+Scalar Pick(Run& run, const Tile& tile, const std::vector<Subscript>& subscripts,
+            const Node& base) {
+  int64_t cell = tile.offset;
+  for (int d = 0; d < tile.rank(); ++d) {
+    const Subscript& subscript = subscripts[static_cast<size_t>(d)];
+    const int64_t at = EvaluateIndex(run, *subscript.start, "a subscript");
+    if (at < 0 || at >= tile.extents[d]) BoxOf(run, subscripts, tile.extents, SubjectOf(base));
+    cell += at * tile.strides[d];
+  }
+  return ElementAt(tile, cell);
+}
+
+Scalar Read(Run& run, const Node& node) {
+  const Tile& tile = BlockAt(run, node.index).tile;
+  if (!run.copies.empty()) {
+    CheckRead(run, node.index, BoxOf(run, node.subscripts, tile.extents, SubjectOf(node)), node.span);
+  }
+  return Pick(run, tile, node.subscripts, node);
+}
+
+Scalar Element(Run& run, const Node& node) {
+  const Node& base = *node.args[0];
+  if (base.op == Op::kLocal) {
+    return Pick(run, run.locals[static_cast<size_t>(base.index)].tile, node.subscripts, base);
+  }
+  return Pick(run, EvaluateTile(run, base), node.subscripts, base);
+}
+
+Scalar Logic(Run& run, const Node& node) {
+  const Scalar first = EvaluateScalar(run, *node.args[0]);
+  const bool decided = (first.i != 0) == (node.op == Op::kOr);
+  return decided || first.origin != kDefined ? first : EvaluateScalar(run, *node.args[1]);
+}
+
+Scalar Elementwise(Run& run, const Node& node) {
+  std::array<Scalar, 3> args;
+  for (size_t k = 0; k < node.args.size(); ++k) args[k] = EvaluateScalar(run, *node.args[k]);
+  const DType from = node.args[0]->dtype;
+  switch (node.op) {
+    case Op::kWhere: return args[0].origin != kDefined ? args[0] : args[args[0].i ? 1 : 2];
+    case Op::kCast: return CastScalar(args[0], from, node.dtype, run.wide);
+    case Op::kBitcast: return BitcastScalar(args[0], from, node.dtype);
+    default: break;
+  }
+  const Meaning* meaning = MeaningOf(node.op, from);
+  if (!meaning) Fail(run, "type", node.span, "`" + std::string(Name(node.op)) + "` has no meaning here");
+  const bool defined = args[0].origin == kDefined && args[1].origin == kDefined;
+  if (node.dtype == DType::kIndex && defined && Overflows(node.op, args[0].i, args[1].i)) {
+    Fail(run, "index-range", node.span, "`" + ToString(node, run.kernel) + "` overflows 64 bits" + AtPoint(run));
+  }
+  const bool no_value = meaning->no_value && !IsFloat(from) && meaning->no_value(args[1].i);
+  return MapScalars(*meaning, from, node.dtype, run.wide, args,
+                    no_value ? run.origins.Operation(meaning->why, node.span) : kDefined);
+}
+
+Scalar Constant(const Node& node) {
+  Scalar value;
+  value.f = node.float_value;
+  value.i = node.int_value;
+  return value;
+}
+
+}  // namespace
+
+Scalar EvaluateScalar(Run& run, const Node& node) {
+  const auto axis = static_cast<size_t>(node.index);
+  switch (node.op) {
+    case Op::kConst: return Constant(node);
+    case Op::kAxis: return Integer(run.point[axis], node.dtype);
+    case Op::kSteps: return Integer(run.binding.steps[axis], node.dtype);
+    case Op::kDim: return Integer(run.binding.dims[axis].value_or(0), node.dtype);
+    case Op::kLocal: {
+      const Scalar& value = run.locals[static_cast<size_t>(node.index)].scalar;
+      const bool loop = run.kernel.locals[axis].kind == Local::Kind::kLoop;
+      return loop ? Integer(value.i, node.dtype) : value;
+    }
+    case Op::kRead: return Read(run, node);
+    case Op::kSlice: return Element(run, node);
+    case Op::kFirstStep: return Integer(run.point[axis] == 0);
+    case Op::kLastStep: return Integer(run.point[axis] == run.binding.steps[axis] - 1);
+    case Op::kFirstVisit: return Integer(IsFirstVisit(run, node.index));
+    case Op::kLastVisit: return Integer(IsLastVisit(run, node.index));
+    case Op::kAnd:
+    case Op::kOr: return Logic(run, node);
+    case Op::kIf: {
+      const bool yes = EvaluateCondition(run, *node.args[0], "the condition of `if`");
+      return EvaluateScalar(run, *node.args[yes ? 1 : 2]);
+    }
+    case Op::kBroadcast: return EvaluateScalar(run, *node.args[0]);
+    case Op::kReshape:
+    case Op::kSum:
+    case Op::kProd:
+    case Op::kReduceMax:
+    case Op::kReduceMin:
+    case Op::kMean:
+    case Op::kAny:
+    case Op::kAll:
+    case Op::kArgmax:
+    case Op::kArgmin:
+    case Op::kInside:
+    case Op::kAt:
+    case Op::kTranspose: {
+      const Tile tile = EvaluateTile(run, node);
+      return ElementAt(tile, tile.offset);
+    }
+    default: return Elementwise(run, node);
+  }
+}
+
+int64_t EvaluateIndex(Run& run, const Node& node, const char* what) {
+  if (node.op == Op::kConst) return node.int_value;
+  const Scalar value = EvaluateScalar(run, node);
+  if (value.origin != kDefined) FailUndefined(run, node.span, what, value.origin);
+  return value.i;
+}
+
+bool EvaluateCondition(Run& run, const Node& node, const char* what) {
+  return EvaluateIndex(run, node, what) != 0;
+}
+
+}  // namespace kiln::interpret

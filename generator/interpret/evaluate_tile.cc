@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <numeric>
+
+#include "generator/interpret/blocks.h"
+#include "generator/interpret/copies.h"
+#include "generator/interpret/evaluate.h"
+#include "generator/interpret/grid.h"
+#include "generator/interpret/map.h"
+#include "generator/interpret/reduce.h"
+
+/// Tile expressions.
+namespace kiln::interpret {
+namespace {
+
+Tile Read(Run& run, const Node& node) {
+  Tile& tile = BlockAt(run, node.index).tile;
+  const Box box = BoxOf(run, node.subscripts, tile.extents, SubjectOf(node));
+  if (!run.copies.empty()) CheckRead(run, node.index, box, node.span);
+  DropOrigins(tile);
+  return SliceTile(tile, node.subscripts, box);
+}
+
+Tile Slice(Run& run, const Node& node) {
+  const Tile tile = EvaluateTile(run, *node.args[0]);
+  const Box box = BoxOf(run, node.subscripts, tile.extents, SubjectOf(*node.args[0]));
+  return SliceTile(tile, node.subscripts, box);
+}
+
+/// Positions along one axis: one line, seen from everywhere.
+Tile Iota(const Dims& extents, int axis) {
+  Tile tile = MakeTile(false, {extents[axis]});
+  std::iota(tile.ints.get(), tile.ints.get() + tile.cells, int64_t{0});
+  tile.extents = extents;
+  tile.strides = Dims(extents.rank());
+  tile.strides[axis] = 1;
+  return tile;
+}
+
+Tile Reshape(Run& run, const Tile& tile, const Dims& extents, Span span) {
+  if (Product(extents) != tile.size()) {
+    Fail(run, "shape", span, "a reshape changes the number of elements" + AtPoint(run));
+  }
+  Tile result = Compact(tile);
+  result.extents = extents;
+  result.strides = ContiguousStrides(extents);
+  return result;
+}
+
+/// The elements [begin, begin + extent) of an axis.
+Tile Part(const Tile& tile, int axis, int64_t begin, int64_t extent) {
+  Tile part = tile;
+  part.offset += begin * tile.strides[axis];
+  part.extents[axis] = extent;
+  return part;
+}
+
+Tile Concatenate(const std::vector<Tile>& parts, const Dims& extents, int axis) {
+  Tile result = MakeTile(parts[0].floating, extents);
+  int64_t begin = 0;
+  for (const Tile& part : parts) {
+    Paste(result, Part(result, axis, begin, part.extents[axis]), part, nullptr);
+    begin += part.extents[axis];
+  }
+  return result;
+}
+
+Tile Roll(const Tile& tile, int axis, int64_t shift) {
+  const int64_t extent = tile.extents[axis];
+  if (extent == 0) return tile;
+  const int64_t split = extent - ((shift % extent) + extent) % extent;  // the new first element
+  return Concatenate({Part(tile, axis, split, extent - split), Part(tile, axis, 0, split)},
+                     tile.extents, axis);
+}
+
+Tile Elementwise(Run& run, const Node& node, const std::vector<Tile>& args) {
+  const Dims& extents = ExtentsOf(run, node.shape, node.span);
+  const DType from = node.args[0]->dtype;
+  switch (node.op) {
+    case Op::kWhere: return WhereTiles(extents, args[0], args[1], args[2]);
+    case Op::kCast: return CastTile(args[0], from, node.dtype, run.wide);
+    case Op::kBitcast: return BitcastTile(args[0], from, node.dtype);
+    default: break;
+  }
+  const Meaning* meaning = MeaningOf(node.op, from);
+  if (!meaning) Fail(run, "type", node.span, "`" + std::string(Name(node.op)) + "` has no meaning here");
+  const OriginId no_value = meaning->no_value && !IsFloat(from)
+                                ? run.origins.Operation(meaning->why, node.span)
+                                : kDefined;
+  return MapTiles(*meaning, from, node.dtype, run.wide, extents, args, no_value);
+}
+
+}  // namespace
+
+Tile EvaluateTile(Run& run, const Node& node) {
+  const auto argument = [&](size_t k) { return EvaluateTile(run, *node.args[k]); };
+  const Combining how{node.op, node.dtype, run.wide, node.span, &run.origins};
+  switch (node.op) {
+    case Op::kRead: return Read(run, node);
+    case Op::kInside: return InsideMask(run, node.index);
+    case Op::kAt: return ArrayCoordinates(run, node.index, node.axes[0]);
+    case Op::kSlice: return Slice(run, node);
+    case Op::kIota: return Iota(ExtentsOf(run, node.shape, node.span), node.axes[0]);
+    case Op::kBroadcast: return BroadcastTo(argument(0), ExtentsOf(run, node.shape, node.span));
+    case Op::kTranspose: return Transpose(argument(0), node.axes);
+    case Op::kReshape:
+      return Reshape(run, argument(0), ExtentsOf(run, node.shape, node.span), node.span);
+    case Op::kRoll:
+      return Roll(argument(0), node.axes[0], EvaluateIndex(run, *node.args[1], "the shift of roll"));
+    case Op::kSum:
+    case Op::kProd:
+    case Op::kReduceMax:
+    case Op::kReduceMin:
+    case Op::kMean:
+    case Op::kAny:
+    case Op::kAll:
+    case Op::kArgmax:
+    case Op::kArgmin: return ReduceTile(how, argument(0), node.axes, node.keep);
+    case Op::kCumsum: return CumulateTile(how, argument(0), node.axes[0]);
+    case Op::kDot: return DotTiles(how, argument(0), argument(1));
+    default: break;
+  }
+  if (node.shape.empty()) return FillTile(IsFloat(node.dtype), EvaluateScalar(run, node), {});
+  switch (node.op) {
+    case Op::kLocal: return run.locals[static_cast<size_t>(node.index)].tile;
+    case Op::kIf: {
+      const bool yes = EvaluateCondition(run, *node.args[0], "the condition of `if`");
+      return BroadcastTo(argument(yes ? 1 : 2), ExtentsOf(run, node.shape, node.span));
+    }
+    default: break;
+  }
+  std::vector<Tile> args;
+  for (size_t k = 0; k < node.args.size(); ++k) args.push_back(argument(k));
+  if (node.op == Op::kConcat) {
+    return Concatenate(args, ExtentsOf(run, node.shape, node.span), node.axes[0]);
+  }
+  return Elementwise(run, node, args);
+}
+
+}  // namespace kiln::interpret

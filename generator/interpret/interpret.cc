@@ -1,0 +1,88 @@
+#include "generator/interpret/interpret.h"
+
+#include <chrono>
+
+#include "generator/interpret/blocks.h"
+#include "generator/interpret/body.h"
+#include "generator/interpret/copies.h"
+#include "generator/interpret/finish.h"
+#include "generator/interpret/grid.h"
+#include "generator/interpret/hbm.h"
+
+namespace kiln {
+namespace interpret {
+namespace {
+
+/// Reports the share of the steps done, at most ten times a second.
+class Progress {
+ public:
+  Progress(std::function<void(double)> report, int64_t steps)
+      : report_(std::move(report)), steps_(steps), last_(Clock::now()) {}
+
+  void Step(int64_t done) {
+    if (!report_) return;
+    const auto now = Clock::now();
+    if (now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    report_(static_cast<double>(done) / static_cast<double>(steps_));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::function<void(double)> report_;
+  int64_t steps_;
+  Clock::time_point last_;
+};
+
+void RunStep(Run& run, int64_t step) {
+  SetStep(run, step);
+  MoveBlocks(run);
+  Execute(run, run.kernel.body);
+  if (!run.kernel.epilogue.empty() && IsLastVisit(run, run.kernel.epilogue_outputs[0])) {
+    Execute(run, run.kernel.epilogue);
+  }
+  run.locals.assign(run.locals.size(), {});  // lets and vars live for one step
+}
+
+/// All steps, the serial ones of each parallel point in order. Returns how many.
+int64_t RunGrid(Run& run, const InterpretOptions& options) {
+  const int64_t steps = run.binding.StepCount();
+  int64_t done = 0;
+  if (steps == 0) return done;
+  Progress progress(options.progress, steps);
+  for (const int64_t parallel : ParallelOrder(steps / run.serial_steps, options.shuffle)) {
+    for (int64_t serial = 0; serial < run.serial_steps; ++serial) {
+      RunStep(run, parallel * run.serial_steps + serial);
+      progress.Step(++done);
+    }
+  }
+  CheckNoCopies(run, "at the end");
+  EndStays(run);
+  return done;
+}
+
+}  // namespace
+}  // namespace interpret
+
+InterpretResult Interpret(const Binding& binding, const std::map<std::string, Array>& arrays,
+                          const InterpretOptions& options, Diagnostics& diagnostics) {
+  using namespace interpret;
+  Run run(binding, options.wide, diagnostics);
+  for (size_t axis = 0; axis < run.kernel.axes.size(); ++axis) {
+    if (!run.kernel.axes[axis].parallel) run.serial_steps *= binding.steps[axis];
+  }
+  run.locals.resize(run.kernel.locals.size());
+  InterpretResult result;
+  bool whole = false;
+  try {
+    PrepareArrays(run, arrays);
+    PrepareBlocks(run);
+    result.steps = RunGrid(run, options);
+    whole = true;
+  } catch (const Halt&) {
+  }
+  result.outputs = FinishOutputs(run, whole);
+  return result;
+}
+
+}  // namespace kiln

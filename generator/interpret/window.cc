@@ -1,0 +1,87 @@
+#include "generator/interpret/evaluate.h"
+#include "generator/interpret/grid.h"
+
+/// Extents and subscripts.
+namespace kiln::interpret {
+namespace {
+
+std::string NameOf(const Run& run, Subject subject) {
+  if (subject.ref >= 0) return "`" + RefAt(run, subject.ref).name + "`";
+  if (subject.local < 0) return "the value";
+  return "`" + run.kernel.locals[static_cast<size_t>(subject.local)].name + "`";
+}
+
+int64_t StartOf(Run& run, const Subscript& subscript, int d, int64_t size, int64_t extent,
+                Subject subject) {
+  const int64_t start = EvaluateIndex(run, *subscript.start, "a subscript");
+  if (start >= 0 && start <= extent - size) return start;
+  const std::string what = subscript.range ? "the slice " + std::to_string(start) + ":" +
+                                                 std::to_string(start + size)
+                                           : "the subscript " + std::to_string(start);
+  Fail(run, "index-range", subscript.span,
+       what + " of " + NameOf(run, subject) + " in dimension " + std::to_string(d) + AtPoint(run) +
+           " is out of range: the extent is " + std::to_string(extent));
+}
+
+}  // namespace
+
+int64_t SizeValue(Run& run, const Size& size, Span span) {
+  const auto known = run.sizes.find(&size);
+  if (known != run.sizes.end()) return known->second;
+  const auto value = Evaluate(size, run.binding);
+  if (!value || *value < 0) {
+    Fail(run, "shape", span, "the extent " + size.ToString() + " has no value" + AtPoint(run));
+  }
+  run.sizes[&size] = *value;
+  return *value;
+}
+
+const Dims& ExtentsOf(Run& run, const Shape& shape, Span span) {
+  const auto known = run.extents.find(&shape);
+  if (known != run.extents.end()) return known->second;
+  if (shape.size() > kMaxRank) {
+    Fail(run, "shape", span, "a value of rank " + std::to_string(shape.size()) +
+                                 "; the interpreter goes up to " + std::to_string(kMaxRank));
+  }
+  Dims extents;
+  for (const Size& size : shape) extents.Append(SizeValue(run, size, span));
+  return run.extents[&shape] = extents;
+}
+
+Box WholeBox(const Dims& extents) { return {Dims(extents.rank()), extents, extents}; }
+
+Box BoxOf(Run& run, const std::vector<Subscript>& subscripts, const Dims& extents,
+          Subject subject) {
+  if (subscripts.empty()) return WholeBox(extents);
+  Box box;
+  for (int d = 0; d < extents.rank(); ++d) {
+    const Subscript& subscript = subscripts[static_cast<size_t>(d)];
+    const int64_t size = subscript.range ? SizeValue(run, subscript.size, subscript.span) : 1;
+    box.start.Append(StartOf(run, subscript, d, size, extents[d], subject));
+    box.size.Append(size);
+    if (subscript.range) box.view.Append(size);
+  }
+  return box;
+}
+
+Tile SliceTile(const Tile& tile, const std::vector<Subscript>& subscripts, const Box& box) {
+  Tile view = tile;
+  view.extents = Dims();
+  view.strides = Dims();
+  for (int d = 0; d < tile.rank(); ++d) {
+    view.offset += box.start[d] * tile.strides[d];
+    if (!subscripts.empty() && !subscripts[static_cast<size_t>(d)].range) continue;
+    view.extents.Append(box.size[d]);
+    view.strides.Append(tile.strides[d]);
+  }
+  return view;
+}
+
+Subject SubjectOf(const Node& node) {
+  Subject subject;
+  if (node.op == Op::kRead) subject.ref = node.index;
+  if (node.op == Op::kLocal) subject.local = node.index;
+  return subject;
+}
+
+}  // namespace kiln::interpret
