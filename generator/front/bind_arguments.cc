@@ -28,7 +28,7 @@ std::optional<Array> ConvertScalar(const Array& from, DType to, std::string& why
   Array out = Array::Zeros(to, {});
   if (IsFloat(from.dtype)) {
     if (!IsFloat(to)) {
-      why = "is a " + std::string(Name(from.dtype)) + ", but the spec says " + std::string(Name(to));
+      why = "is " + std::string(Name(from.dtype)) + ", but the spec says " + std::string(Name(to));
       return std::nullopt;
     }
     out.SetFloat(0, from.GetFloat(0));

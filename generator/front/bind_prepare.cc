@@ -46,10 +46,11 @@ void Binder::TakeResults(const HostCall& call) {
     const auto ref = static_cast<size_t>(result);
     const Ref& declared = kernel_.refs[ref];
     const auto found = inputs_.arrays.find(declared.name);
-    if (declared.role == Role::kScalar) {
-      GivenArray(ref);
-    } else if (found == inputs_.arrays.end()) {
+    const bool number = declared.role == Role::kScalar && inputs_.dims.count(declared.name) > 0;
+    if (found == inputs_.arrays.end() && !number) {
       missing += (missing.empty() ? "" : ", ") + Quoted(declared.name);
+    } else if (declared.role == Role::kScalar) {
+      GivenArray(ref);
     } else if (Accept(ref, found->second)) {
       // Not owned: the caller's array outlives the binding.
       Made(ref, std::shared_ptr<const Array>(std::shared_ptr<void>(), &found->second), "the call");

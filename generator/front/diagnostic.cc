@@ -239,7 +239,7 @@ std::string RenderJson(const Diagnostics& diagnostics, const Source& source) {
     }
     out.push_back(std::move(entry));
   }
-  return out.dump(2) + "\n";
+  return out.dump(2);
 }
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {

@@ -64,7 +64,9 @@ std::optional<Elaborator::Subscripted> Elaborator::ElaborateSubscripts(const Exp
                                                                        const Shape& shape,
                                                                        const std::string& what,
                                                                        const Place& place) {
-  Place inside = place.body ? kSubscriptPlace : place;
+  Place inside = place;  // may mention what the place may, in 64-bit arithmetic
+  inside.index = true;
+  if (place.body) inside.name = kSubscriptPlace.name;
   bool ellipsis = false;
   const int count = CountEntries(expr, ellipsis);
   const int rank = static_cast<int>(shape.size());

@@ -101,7 +101,7 @@ std::string JsonSchema() {
   for (size_t i = 1; i < sections.size(); ++i) {
     schema["definitions"][sections[i].id] = SchemaOf(sections[i]);
   }
-  return schema.dump(2) + "\n";
+  return schema.dump(2);
 }
 
 std::string FieldReference() {
@@ -110,6 +110,7 @@ std::string FieldReference() {
     out += (out.empty() ? "" : "\n") + SectionReference(section);
     if (section.id == "operand") out += "\n" + BlockReference();
   }
+  out.pop_back();  // like JsonSchema, without a last line end
   return out;
 }
 

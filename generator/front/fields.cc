@@ -27,13 +27,15 @@ ValueForm OneOf(std::vector<ValueForm> forms) {
 }
 
 ValueForm OperandsForm() {
-  const ValueForm one = OneOf({ArrayText(), Keys("operand")});
-  return FreeKeys("operand", OneOf({ArrayText(), Keys("operand"), ListOf(one)}));
+  ValueForm alternatives = ListOf(OneOf({ArrayText(), Keys("operand")}));
+  alternatives.label = "a list of alternatives";
+  return FreeKeys("operand", OneOf({ArrayText(), Keys("operand"), std::move(alternatives)}));
 }
 
 ValueForm GoldenForm() {
-  const ValueForm row = ListOf(Scalar("a value"));
-  return OneOf({Scalar("a value"), ListOf(OneOf({Scalar("a value"), row}))});
+  ValueForm array = ListOf(OneOf({Scalar("a value"), ListOf(Scalar("a value"))}));
+  array.label = "an array";
+  return OneOf({Scalar("a value"), std::move(array)});
 }
 
 constexpr bool kRequired = true;
@@ -46,15 +48,15 @@ std::vector<Field<Spec>> NameFields() {
       {{"kernel", Name(), kRequired,
         "The kernel's name, which is also the name of its file and of the C++ function.",
         "matmul"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.kernel = ReadNewName(r, e.value.text); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.kernel = ReadNewName(r, e.value.text); }},
       {{"doc", Scalar("text"), kOptional, "One sentence that says what the kernel computes.",
         "Blocked matmul with an f32 accumulator."},
-       [](Reader&, const YamlEntry& e, Spec& s) { s.doc = e.value.text.value; }},
+       [](Reader&, YamlEntry& e, Spec& s) { s.doc = e.value.text.value; }},
       {{"params", FreeKeys("param", Expression()), kOptional,
         "Constants of generation: integers, floats, booleans, dtypes, or expressions of earlier "
         "ones. `--set` overrides them; they fold away in the generated code.",
         "{T: bf16, bm: 512}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.params = ReadNamedExprs(r, e.value, true); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.params = ReadNamedExprs(r, e.value, true); }},
       {{"dims",
         OneOf({Scalar("names with commas"), ListOf(Name()),
                FreeKeys("dimension", OneOf({Null(), Expression(), Keys("dim")}))}),
@@ -62,16 +64,16 @@ std::vector<Field<Spec>> NameFields() {
         "Run-time dimensions. Optional: a bare name in an operand's shape declares one. A list "
         "closes the set of names; a mapping fixes (`k: 4096`) or constrains them.",
         "{m: {multiple_of: 8, max: 65536}}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { ReadDims(r, e.value, s); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { ReadDims(r, e.value, s); }},
       {{"require", OneOf({Scalar("a condition"), ListOf(Condition())}), kOptional,
         "Conditions checked at every call; one that fails is returned as a status.",
         "[\"p == cdiv(m, bm)\"]"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.require = ReadExprs(r, e.value); }},
-      {{"let", FreeKeys("let", Expression()), kOptional,
+       [](Reader& r, YamlEntry& e, Spec& s) { s.require = ReadExprs(r, e.value); }},
+      {{"let", FreeKeys("name", Expression()), kOptional,
         "Named expressions over axes, dims, params, scalars, prefetch and earlier lets, for use "
         "in steps, index maps and the body.",
         "{t: i * 2}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) {
+       [](Reader& r, YamlEntry& e, Spec& s) {
          for (ParamSpec& p : ReadNamedExprs(r, e.value, true)) {
            s.lets.push_back({std::move(p.name), std::move(p.value)});
          }
@@ -83,7 +85,7 @@ std::vector<Field<Spec>> ArgumentFields() {
   return {
       {{"scalars", FreeKeys("scalar", Name()), kOptional,
         "Values passed by value, held in SMEM: each name with its dtype.", "{group_offset: i32}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) {
+       [](Reader& r, YamlEntry& e, Spec& s) {
          for (const YamlEntry& scalar : e.value.entries) {
            ScalarSpec out{ReadNewName(r, scalar.key), ReadReference(r, scalar.value.text)};
            if (scalar.value.kind != YamlNode::Kind::kBad) s.scalars.push_back(std::move(out));
@@ -93,23 +95,23 @@ std::vector<Field<Spec>> ArgumentFields() {
         "Scalar-prefetch arrays: in SMEM before the grid starts, readable in steps, index maps "
         "and the body.",
         "{ids: \"i32[tiles]\"}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.prefetch = ReadArrays(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.prefetch = ReadArrays(r, e.value); }},
       {{"arguments", FreeKeys("array", ArrayText()), kOptional,
         "Arrays of the caller that only the host code of `prepare` reads.",
         "{sizes: \"i32[groups]\"}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.arguments = ReadArrays(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.arguments = ReadArrays(r, e.value); }},
       {{"prepare",
         OneOf({Scalar("a call"), Keys("prepare"), ListOf(OneOf({Scalar("a call"), Keys("prepare")}))}),
         kOptional,
         "Host code that makes prefetch arrays and scalars of `arguments` before the grid starts. "
         "What it makes is declared in `prefetch` or `scalars` and is then not an argument.",
         "[\"offsets, ids, tiles, visits = group_metadata(sizes, m, tm)\"]"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.prepare = ReadPrepares(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.prepare = ReadPrepares(r, e.value); }},
       {{"grid", FreeKeys("axis", Expression()), kOptional,
         "The axes, major to minor, each with its number of steps: an integer expression over "
         "params, dims, scalars and prefetch. An axis name is its program id. `{}`: one step.",
         "{i: \"cdiv(m, bm)\"}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) {
+       [](Reader& r, YamlEntry& e, Spec& s) {
          for (ParamSpec& p : ReadNamedExprs(r, e.value, true)) {
            s.grid.push_back({std::move(p.name), std::move(p.value)});
          }
@@ -118,7 +120,7 @@ std::vector<Field<Spec>> ArgumentFields() {
         OneOf({Scalar("words with commas"), ListOf(Words({"parallel", "arbitrary"}))}), kOptional,
         "`parallel` or `arbitrary` (the default) for each axis; the parallel axes come first.",
         "parallel, arbitrary"},
-       [](Reader& r, const YamlEntry& e, Spec& s) {
+       [](Reader& r, YamlEntry& e, Spec& s) {
          s.semantics = ReadSemantics(r, e.value);
          s.semantics_span = e.value.span;
        }},
@@ -126,10 +128,10 @@ std::vector<Field<Spec>> ArgumentFields() {
         "The operands that are read. Arguments come in this order: `arguments`, `prefetch`, "
         "`scalars`, `inputs`, `outputs`.",
         "{x: \"f32[m]\"}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.inputs = ReadOperands(r, e, false); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.inputs = ReadOperands(r, e, false); }},
       {{"outputs", OperandsForm(), kRequired, "The operands that are written; at least one.",
         "{z: \"f32[m]\"}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.outputs = ReadOperands(r, e, true); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.outputs = ReadOperands(r, e, true); }},
   };
 }
 
@@ -138,26 +140,26 @@ std::vector<Field<Spec>> CodeFields() {
       {{"scratch", FreeKeys("buffer", OneOf({ArrayText(), Keys("scratch")})), kOptional,
         "Buffers that live as long as the grid: an array type (in VMEM), or a mapping.",
         "{acc: \"f32[bm, bn]\"}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.scratch = ReadScratch(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.scratch = ReadScratch(r, e.value); }},
       {{"body", Statements(), kRequired,
         "Statements run at every grid step: a literal block (`|`), or one statement in a line.",
         "z = x + y"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.body = ReadStatements(r, e); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.body = ReadStatements(r, e); }},
       {{"epilogue", Statements(), kOptional,
         "Statements run when `last(o)` holds for the outputs it assigns, fused into the "
         "write-back of the tile.",
         "z = T(acc)"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.epilogue = ReadStatements(r, e); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.epilogue = ReadStatements(r, e); }},
       {{"variants", ListOf(Keys("variant")), kOptional,
         "The tiling table: the first entry whose condition holds at run time picks a compiled "
         "specialisation. `kiln tune` writes it.",
         "[{when: \"m <= 64\", set: {bm: 64}}]"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.variants = ReadVariants(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.variants = ReadVariants(r, e.value); }},
       {{"vmap", Keys("vmap"), kOptional,
         "A leading parallel axis, and a squeezed dimension on the named operands that the spec's "
         "own shapes do not show.",
         "{axis: b, dim: batch, over: {x: 0, z: 0}}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) {
+       [](Reader& r, YamlEntry& e, Spec& s) {
          s.vmap.emplace().span = Cover(e.key.span(), e.value.span);
          ReadKeys(r, VmapSection(), e.value, e.key.span(), *s.vmap);
        }},
@@ -165,12 +167,12 @@ std::vector<Field<Spec>> CodeFields() {
         "Kernels generated instead of the bare one, each with its own params; "
         "`SPEC:instance` names one, the first is the default.",
         "{matmul_f32: {T: f32}}"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.instances = ReadInstances(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.instances = ReadInstances(r, e.value); }},
       {{"golden", ListOf(FreeKeys("size", GoldenForm())), kOptional,
         "Sizes that the golden tests record and replay: dims, scalars and `seed`, and how arrays "
         "are filled where the default does not do.",
         "[{m: 256, n: 384, seed: 1}]"},
-       [](Reader& r, const YamlEntry& e, Spec& s) { s.golden = ReadGolden(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.golden = ReadGolden(r, e.value); }},
   };
 }
 
@@ -180,7 +182,7 @@ std::vector<Field<OperandSpec>> WindowFields() {
       {{"array", ArrayText(), kOptional,
         "`dtype[shape]`, rank 0 to 8; a bare dtype is rank 0. Needed unless `view` is given.",
         "T[m, k]"},
-       [](Reader& r, const YamlEntry& e, Op& o) {
+       [](Reader& r, YamlEntry& e, Op& o) {
          ArrayType type;
          if (ParseArrayType(e.value.text, r.diagnostics, type)) o.array = std::move(type);
        }},
@@ -191,7 +193,7 @@ std::vector<Field<OperandSpec>> WindowFields() {
         "One entry a dimension: an integer expression, `all`, `null`, `element(…)` or "
         "`bounded(…)`. Without it the block is the whole array.",
         "bm, bk"},
-       [](Reader& r, const YamlEntry& e, Op& o) {
+       [](Reader& r, YamlEntry& e, Op& o) {
          o.block = ReadBlock(r, e.value);
          o.block_span = e.value.span;
        }},
@@ -199,7 +201,7 @@ std::vector<Field<OperandSpec>> WindowFields() {
         "One integer expression a dimension, in units of blocks: any arithmetic over axes, params, "
         "dims, scalars and prefetch. Without it: zeros.",
         "i, l"},
-       [](Reader& r, const YamlEntry& e, Op& o) {
+       [](Reader& r, YamlEntry& e, Op& o) {
          o.index = ReadExprs(r, e.value);
          o.index_span = e.value.span;
        }},
@@ -207,12 +209,12 @@ std::vector<Field<OperandSpec>> WindowFields() {
         "Takes block and index from another operand for the dimensions they share by name; the "
         "others are whole.",
         "z"},
-       [](Reader& r, const YamlEntry& e, Op& o) { o.like = ReadReference(r, e.value.text); }},
+       [](Reader& r, YamlEntry& e, Op& o) { o.like = ReadReference(r, e.value.text); }},
       {{"view", Name(), kOptional,
         "Another window on the array of another operand, and not another argument; keys not given "
         "come from it.",
         "mid"},
-       [](Reader& r, const YamlEntry& e, Op& o) { o.view = ReadReference(r, e.value.text); }},
+       [](Reader& r, YamlEntry& e, Op& o) { o.view = ReadReference(r, e.value.text); }},
   };
 }
 
@@ -223,34 +225,34 @@ std::vector<Field<OperandSpec>> ContentFields() {
         "`vmem` (the default: pipelined), `smem`, or `any` (stays in HBM; copied, never "
         "subscripted).",
         "any"},
-       [](Reader&, const YamlEntry& e, Op& o) {
+       [](Reader&, YamlEntry& e, Op& o) {
          o.memory = {e.value.text.value, e.value.text.span()};
        }},
       {{"pad", Expression(), kOptional,
         "The value read past the array's edge and in a halo; without it such elements are "
         "undefined.",
         "0"},
-       [](Reader& r, const YamlEntry& e, Op& o) { o.pad = ReadExpr(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Op& o) { o.pad = ReadExpr(r, e.value); }},
       {{"init", Expression(), kOptional,
         "On outputs: the value the block holds at the start of each stay, and that elements no "
         "step writes end with. `undefined` lets them stay undefined.",
         "0"},
-       [](Reader& r, const YamlEntry& e, Op& o) {
+       [](Reader& r, YamlEntry& e, Op& o) {
          o.init_undefined = Trim(e.value.text).value == "undefined";
          if (!o.init_undefined) o.init = ReadExpr(r, e.value);
        }},
       {{"buffers", Expression(), kOptional, "The depth of the pipeline; 2 unless given.", "3"},
-       [](Reader& r, const YamlEntry& e, Op& o) { o.buffers = ReadExpr(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Op& o) { o.buffers = ReadExpr(r, e.value); }},
       {{"alias", Name(), kOptional,
         "On an output: the input whose memory it takes over. Blocks that no step visits keep the "
         "input's values.",
         "x"},
-       [](Reader& r, const YamlEntry& e, Op& o) { o.alias = ReadReference(r, e.value.text); }},
+       [](Reader& r, YamlEntry& e, Op& o) { o.alias = ReadReference(r, e.value.text); }},
       {{"if", Condition(), kOptional,
         "In a list of alternatives: the first whose condition of generation time holds is the "
         "operand; none: the operand is absent.",
         "T == bf16"},
-       [](Reader& r, const YamlEntry& e, Op& o) { o.condition = ReadExpr(r, e.value); }},
+       [](Reader& r, YamlEntry& e, Op& o) { o.condition = ReadExpr(r, e.value); }},
   };
 }
 
@@ -295,22 +297,22 @@ const Section<ScratchSpec>& ScratchSection() {
       "An entry of `scratch`: an array type alone, or these keys. A semaphore has no array.",
       {
           {{"array", ArrayText(), kOptional, "`dtype[shape]` of the buffer.", "i32[8]"},
-           [](Reader& r, const YamlEntry& e, S& s) {
+           [](Reader& r, YamlEntry& e, S& s) {
              ArrayType type;
              if (ParseArrayType(e.value.text, r.diagnostics, type)) s.array = std::move(type);
            }},
           {{"memory", Words({"vmem", "smem"}), kOptional, "`vmem` (the default) or `smem`.",
             "smem"},
-           [](Reader&, const YamlEntry& e, S& s) {
+           [](Reader&, YamlEntry& e, S& s) {
              s.memory = {e.value.text.value, e.value.text.span()};
            }},
           {{"semaphore", Words({"dma"}), kOptional, "Makes the entry a semaphore for copies.",
             "dma"},
-           [](Reader&, const YamlEntry& e, S& s) {
+           [](Reader&, YamlEntry& e, S& s) {
              s.semaphore = {e.value.text.value, e.value.text.span()};
            }},
           {{"count", Expression(), kOptional, "How many semaphores; 1 unless given.", "2"},
-           [](Reader& r, const YamlEntry& e, S& s) { s.count = ReadExpr(r, e.value); }},
+           [](Reader& r, YamlEntry& e, S& s) { s.count = ReadExpr(r, e.value); }},
       }};
   return section;
 }
@@ -322,11 +324,11 @@ const Section<DimSpec>& DimSection() {
       "An entry of `dims`: an integer that fixes it, nothing, or these keys, checked at each call.",
       {
           {{"multiple_of", Expression(), kOptional, "What the size is a multiple of.", "8"},
-           [](Reader& r, const YamlEntry& e, D& d) { d.multiple_of = ReadExpr(r, e.value); }},
+           [](Reader& r, YamlEntry& e, D& d) { d.multiple_of = ReadExpr(r, e.value); }},
           {{"min", Expression(), kOptional, "The smallest size.", "1"},
-           [](Reader& r, const YamlEntry& e, D& d) { d.min = ReadExpr(r, e.value); }},
+           [](Reader& r, YamlEntry& e, D& d) { d.min = ReadExpr(r, e.value); }},
           {{"max", Expression(), kOptional, "The largest size.", "65536"},
-           [](Reader& r, const YamlEntry& e, D& d) { d.max = ReadExpr(r, e.value); }},
+           [](Reader& r, YamlEntry& e, D& d) { d.max = ReadExpr(r, e.value); }},
       }};
   return section;
 }
@@ -340,10 +342,10 @@ const Section<PrepareSpec>& PrepareSection() {
       {
           {{"call", Scalar("a call"), kRequired, "What is called, and the names of what it makes.",
             "\"ids = my_pages(table, m)\""},
-           [](Reader& r, const YamlEntry& e, P& p) { ReadPrepare(r, e.value, p); }},
+           [](Reader& r, YamlEntry& e, P& p) { ReadPrepare(r, e.value, p); }},
           {{"header", Scalar("a header's name"), kOptional,
             "The C++ header that declares your own function.", "my_pages.h"},
-           [](Reader& r, const YamlEntry& e, P& p) { p.header = ReadHeader(r, e.value); }},
+           [](Reader& r, YamlEntry& e, P& p) { p.header = ReadHeader(r, e.value); }},
       }};
   return section;
 }
@@ -354,10 +356,10 @@ const Section<VariantSpec>& VariantSection() {
       "variant", "Variants", "An entry of `variants`; the first whose condition holds is used.",
       {
           {{"when", Condition(), kRequired, "A condition on the sizes of a call.", "\"m <= 64\""},
-           [](Reader& r, const YamlEntry& e, V& v) { v.when = ReadExpr(r, e.value); }},
+           [](Reader& r, YamlEntry& e, V& v) { v.when = ReadExpr(r, e.value); }},
           {{"set", FreeKeys("param", Expression()), kRequired, "The params of this variant.",
             "{bm: 64, bk: 4096}"},
-           [](Reader& r, const YamlEntry& e, V& v) { v.set = ReadNamedExprs(r, e.value, false); }},
+           [](Reader& r, YamlEntry& e, V& v) { v.set = ReadNamedExprs(r, e.value, false); }},
       }};
   return section;
 }
@@ -368,13 +370,13 @@ const Section<VmapSpec>& VmapSection() {
       "vmap", "Batching", "The keys of `vmap`.",
       {
           {{"axis", Name(), kRequired, "The name of the leading parallel axis.", "b"},
-           [](Reader& r, const YamlEntry& e, V& v) { v.axis = ReadNewName(r, e.value.text); }},
+           [](Reader& r, YamlEntry& e, V& v) { v.axis = ReadNewName(r, e.value.text); }},
           {{"dim", Name(), kRequired, "The name of the dimension it walks.", "batch"},
-           [](Reader& r, const YamlEntry& e, V& v) { v.dim = ReadNewName(r, e.value.text); }},
+           [](Reader& r, YamlEntry& e, V& v) { v.dim = ReadNewName(r, e.value.text); }},
           {{"over", FreeKeys("operand", Expression()), kRequired,
             "The operands that have the dimension, and where it stands in their shapes.",
             "{x: 0, z: 0}"},
-           [](Reader& r, const YamlEntry& e, V& v) { v.over = ReadOver(r, e.value); }},
+           [](Reader& r, YamlEntry& e, V& v) { v.over = ReadOver(r, e.value); }},
       }};
   return section;
 }

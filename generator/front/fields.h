@@ -18,7 +18,7 @@ struct ValueForm {
     kName,      // an identifier
     kWord,      // one of `words`
     kNull,      // `null`, or nothing
-    kList,      // of[0] each
+    kList,      // of[0] each; `label` may say it shorter
     kFreeKeys,  // names of the writer's own (`label` says of what) to of[0]
     kKeys,      // the keys of the section called `label`
     kOneOf,     // any of `of`, told apart by the kind of YAML value
@@ -29,7 +29,7 @@ struct ValueForm {
   std::vector<ValueForm> of;
 };
 
-/// "a mapping from each axis to an expression", for messages and the reference.
+/// "a mapping of axes to expressions", for messages and the reference.
 std::string Describe(const ValueForm& form);
 
 struct FieldInfo {
@@ -49,8 +49,8 @@ struct Reader {
 template <typename T>
 struct Field {
   FieldInfo info;
-  /// Reads a value that has the field's form into `out`.
-  void (*read)(Reader& reader, const YamlEntry& entry, T& out);
+  /// Reads a value that has the field's form into `out`. Parts of it may be kBad.
+  void (*read)(Reader& reader, YamlEntry& entry, T& out);
 };
 
 template <typename T>

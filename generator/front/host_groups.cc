@@ -115,8 +115,8 @@ HostResult GroupMetadata(const std::vector<HostValue>& values) {
   std::rotate(ids.begin(), ids.begin() + skipped, ids.end());
   std::rotate(tiles.begin(), tiles.begin() + skipped, tiles.end());
 
-  if (g.groups() > 0) {  // one more than Pallas has, so that specs need no `- 1`
-    ids.push_back(g.groups() - 1);
+  if (g.row_tiles() + g.groups() > 0) {  // one more than Pallas has, so that specs need no `- 1`
+    ids.push_back(std::max<int64_t>(g.groups() - 1, 0));
     tiles.push_back(std::max<int64_t>(g.row_tiles() - 1, 0));
   }
 

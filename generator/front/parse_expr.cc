@@ -213,7 +213,7 @@ ParsedPtr ExprParser::ParsePower() {
 ParsedPtr ExprParser::ParsePostfix() {
   ParsedPtr expr = ParsePrimary();
   while (expr) {
-    if (tokens_.IsOp("[") && expr->kind != Expr::Kind::kList) {
+    if (tokens_.IsOp("[")) {
       expr = ParseSubscript(std::move(expr));
     } else if (tokens_.IsOp(".")) {
       expr = ParseAttribute(std::move(expr));

@@ -31,7 +31,7 @@ std::unique_ptr<Spec> ParseSpec(std::shared_ptr<const Source> source, Diagnostic
   Diagnostics found;
   auto spec = std::make_unique<Spec>();
   spec->source = source;
-  if (const std::optional<YamlNode> root = ParseYaml(*source, found)) {
+  if (std::optional<YamlNode> root = ParseYaml(*source, found)) {
     Reader reader{*source, found};
     const Span top = root->entries.empty() ? root->span : root->entries.front().key.span();
     ReadKeys(reader, SpecSection(), *root, top, *spec);

@@ -98,7 +98,7 @@ BlockEntry ReadBlockEntry(Reader& reader, const Text& text) {
   return entry;
 }
 
-void ReadAlternative(Reader& reader, const YamlNode& node, Span place, OperandEntry& out) {
+void ReadAlternative(Reader& reader, YamlNode& node, Span place, OperandEntry& out) {
   if (node.kind == YamlNode::Kind::kBad) return;
   OperandSpec& operand = out.alternatives.emplace_back();
   operand.span = place;
@@ -122,16 +122,16 @@ std::vector<BlockEntry> ReadBlock(Reader& reader, const YamlNode& node) {
   return out;
 }
 
-std::vector<OperandEntry> ReadOperands(Reader& reader, const YamlEntry& operands, bool outputs) {
+std::vector<OperandEntry> ReadOperands(Reader& reader, YamlEntry& operands, bool outputs) {
   std::vector<OperandEntry> out;
-  for (const YamlEntry& entry : operands.value.entries) {
+  for (YamlEntry& entry : operands.value.entries) {
     OperandEntry& operand = out.emplace_back();
     operand.name = ReadNewName(reader, entry.key);
     if (entry.value.kind != YamlNode::Kind::kSequence) {
       ReadAlternative(reader, entry.value, operand.name.span, operand);
       continue;
     }
-    for (const YamlNode& item : entry.value.items) {
+    for (YamlNode& item : entry.value.items) {
       ReadAlternative(reader, item, item.span, operand);
     }
     if (entry.value.items.empty()) {
@@ -147,9 +147,9 @@ std::vector<OperandEntry> ReadOperands(Reader& reader, const YamlEntry& operands
   return out;
 }
 
-std::vector<ScratchSpec> ReadScratch(Reader& reader, const YamlNode& node) {
+std::vector<ScratchSpec> ReadScratch(Reader& reader, YamlNode& node) {
   std::vector<ScratchSpec> out;
-  for (const YamlEntry& entry : node.entries) {
+  for (YamlEntry& entry : node.entries) {
     ScratchSpec& scratch = out.emplace_back();
     scratch.name = ReadNewName(reader, entry.key);
     if (entry.value.kind == YamlNode::Kind::kScalar) {
@@ -172,13 +172,13 @@ std::vector<ScratchSpec> ReadScratch(Reader& reader, const YamlNode& node) {
   return out;
 }
 
-void ReadDims(Reader& reader, const YamlNode& node, Spec& spec) {
+void ReadDims(Reader& reader, YamlNode& node, Spec& spec) {
   spec.dims_closed =
       node.kind == YamlNode::Kind::kScalar || node.kind == YamlNode::Kind::kSequence;
   for (const Text& piece : ReadPieces(node)) {
     spec.dims.emplace_back().name = ReadNewName(reader, piece);
   }
-  for (const YamlEntry& entry : node.entries) {
+  for (YamlEntry& entry : node.entries) {
     DimSpec& dim = spec.dims.emplace_back();
     dim.name = ReadNewName(reader, entry.key);
     if (entry.value.kind == YamlNode::Kind::kScalar) {

@@ -142,10 +142,10 @@ void ReadPrepare(Reader& reader, const YamlNode& node, PrepareSpec& out) {
   ParsePrepare(node.text, reader.diagnostics, out.results, out.call);
 }
 
-std::vector<PrepareSpec> ReadPrepares(Reader& reader, const YamlNode& node) {
+std::vector<PrepareSpec> ReadPrepares(Reader& reader, YamlNode& node) {
   std::vector<PrepareSpec> out;
   if (node.kind == YamlNode::Kind::kSequence) {
-    for (const YamlNode& item : node.items) {
+    for (YamlNode& item : node.items) {
       for (PrepareSpec& one : ReadPrepares(reader, item)) out.push_back(std::move(one));
     }
   } else if (node.kind == YamlNode::Kind::kMapping) {
@@ -169,9 +169,9 @@ std::string ReadHeader(Reader& reader, const YamlNode& node) {
   return "";
 }
 
-std::vector<VariantSpec> ReadVariants(Reader& reader, const YamlNode& node) {
+std::vector<VariantSpec> ReadVariants(Reader& reader, YamlNode& node) {
   std::vector<VariantSpec> out;
-  for (const YamlNode& item : node.items) {
+  for (YamlNode& item : node.items) {
     if (item.kind != YamlNode::Kind::kMapping) continue;
     out.emplace_back().span = item.span;
     ReadKeys(reader, VariantSection(), item, item.span, out.back());

@@ -17,8 +17,9 @@ Text Trim(const Text& text);
 /// The pieces between commas that stand outside all brackets, trimmed. Empty text: none.
 std::vector<Text> SplitAtCommas(const Text& text);
 
-/// Reports error[key] and returns false unless `entry`'s value has the field's form.
-bool CheckForm(Reader& reader, const YamlEntry& entry, const FieldInfo& field);
+/// Reports error[key] for what has not the field's form and marks it kBad; false when that is
+/// the whole value.
+bool CheckForm(Reader& reader, YamlEntry& entry, const FieldInfo& field);
 
 ExprPtr ReadExpr(Reader& reader, const YamlNode& node);
 /// A list, or text with commas.
@@ -35,16 +36,16 @@ Ident ReadReference(Reader& reader, const Text& text);
 std::vector<ParamSpec> ReadNamedExprs(Reader& reader, const YamlNode& node, bool new_names);
 
 std::vector<BlockEntry> ReadBlock(Reader& reader, const YamlNode& node);
-std::vector<OperandEntry> ReadOperands(Reader& reader, const YamlEntry& entry, bool outputs);
-std::vector<ScratchSpec> ReadScratch(Reader& reader, const YamlNode& node);
-void ReadDims(Reader& reader, const YamlNode& node, Spec& spec);
+std::vector<OperandEntry> ReadOperands(Reader& reader, YamlEntry& entry, bool outputs);
+std::vector<ScratchSpec> ReadScratch(Reader& reader, YamlNode& node);
+void ReadDims(Reader& reader, YamlNode& node, Spec& spec);
 void ReadPrepare(Reader& reader, const YamlNode& node, PrepareSpec& out);
-std::vector<PrepareSpec> ReadPrepares(Reader& reader, const YamlNode& node);
+std::vector<PrepareSpec> ReadPrepares(Reader& reader, YamlNode& node);
 std::vector<ArraySpec> ReadArrays(Reader& reader, const YamlNode& node);
 std::vector<Ident> ReadSemantics(Reader& reader, const YamlNode& node);
 std::vector<InstanceSpec> ReadInstances(Reader& reader, const YamlNode& node);
 std::vector<GoldenSpec> ReadGolden(Reader& reader, const YamlNode& node);
-std::vector<VariantSpec> ReadVariants(Reader& reader, const YamlNode& node);
+std::vector<VariantSpec> ReadVariants(Reader& reader, YamlNode& node);
 std::vector<VmapSpec::Over> ReadOver(Reader& reader, const YamlNode& node);
 std::vector<Stmt> ReadStatements(Reader& reader, const YamlEntry& entry);
 std::string ReadHeader(Reader& reader, const YamlNode& node);
@@ -55,12 +56,12 @@ void ReportUnknownKey(Reader& reader, const YamlEntry& entry, const std::string&
 
 /// Walks a mapping by a table. `where` is the place for what is missing.
 template <typename T>
-void ReadKeys(Reader& reader, const Section<T>& section, const YamlNode& mapping, Span where,
+void ReadKeys(Reader& reader, const Section<T>& section, YamlNode& mapping, Span where,
               T& out) {
   std::vector<std::string> known;
   for (const Field<T>& field : section.fields) known.push_back(field.info.name);
   std::vector<bool> given(section.fields.size());
-  for (const YamlEntry& entry : mapping.entries) {
+  for (YamlEntry& entry : mapping.entries) {
     size_t i = 0;
     while (i < known.size() && known[i] != entry.key.value) ++i;
     if (i == known.size()) {

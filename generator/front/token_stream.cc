@@ -166,8 +166,13 @@ std::nullptr_t TokenStream::Error(Span span, std::string message, std::string hi
 std::nullptr_t TokenStream::Unexpected(std::string_view wanted) {
   const Token& token = Peek();
   if (token.kind == Token::Kind::kError) return nullptr;
+  std::string hint = HabitHint(token);
+  const std::string& before = tokens_[next_ == 0 ? 0 : next_ - 1].text;
+  if (IsOp("=") && (before == "+" || before == "-" || before == "*")) {
+    hint = "write `" + before + "=` without a space";
+  }
   return Error(SpanOf(token), "expected " + std::string(wanted) + ", found " + Describe(token),
-               HabitHint(token));
+               std::move(hint));
 }
 
 }  // namespace kiln

@@ -354,7 +354,27 @@ constexpr Wording kWordings[] = {
      "quote the values in it, or use block style"},
 };
 
-void ReportException(const std::string& what, uint32_t at, Diagnostics& diagnostics) {
+/// The tab in the indentation of the line of `at`, if there is one.
+std::optional<size_t> IndentTab(const std::string& text, size_t at) {
+  size_t begin = at;
+  while (begin > 0 && text[begin - 1] != '\n') --begin;
+  const size_t end = text.find_first_not_of(" \t", begin);
+  const size_t tab = text.find('\t', begin);
+  if (tab == std::string::npos || tab >= end) return std::nullopt;
+  return tab;
+}
+
+void ReportException(const std::string& what, const std::string& text, uint32_t at,
+                     Diagnostics& diagnostics) {
+  if (const std::optional<size_t> tab = IndentTab(text, at)) {
+    diagnostics.Error("syntax", Point(*tab), "YAML does not indent with tabs", "use spaces");
+    return;
+  }
+  if (what.starts_with("unknown escape character")) {
+    diagnostics.Error("syntax", Point(at), "this is no escape of quoted text",
+                      "write `\\\\` for a backslash, or use single quotes");
+    return;
+  }
   for (const Wording& wording : kWordings) {
     if (what == wording.theirs) {
       diagnostics.Error(std::string(wording.rule), Point(at), std::string(wording.ours),
@@ -373,6 +393,7 @@ void ReportFlow(const FlowCheck& check, const std::string& text, Diagnostics& di
                       "YAML ended this value at the comma; quote it, or use block style",
                       simple ? "write \"" + value + "\"" : "");
   }
+  if (!check.splits.empty()) return;  // which may be why the brackets do not match
   if (check.mismatched) {
     diagnostics.Error("syntax", *check.mismatched, "this bracket closes none that is open");
   } else if (check.unclosed) {
@@ -446,13 +467,14 @@ Pass ReadOnce(std::string& text, std::vector<uint32_t>& blanked, Diagnostics& di
       if (broken->splits.empty()) broken.reset();
     }
     // A word without its `:` makes yaml-cpp stumble further on; once is enough.
-    if (!broken && !builder.missing_colon()) ReportException(e.msg, at, diagnostics);
+    if (!broken && !builder.missing_colon()) ReportException(e.msg, text, at, diagnostics);
   } catch (const std::exception& e) {
     diagnostics.Error("syntax", Point(builder.last()), std::string("YAML: ") + e.what());
   }
   if (!broken) return {};
   ReportFlow(*broken, text, diagnostics);
-  if (broken->splits.empty() || blanked.size() >= kMaxSplitPasses) return {};
+  const bool readable = !broken->unclosed && !broken->mismatched;
+  if (!readable || blanked.size() >= kMaxSplitPasses) return {};
   Blank(text, broken_begin, broken->end);
   blanked.insert(std::upper_bound(blanked.begin(), blanked.end(), broken_begin), broken_begin);
   return {std::nullopt, true};

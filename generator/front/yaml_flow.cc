@@ -22,7 +22,7 @@ class FlowScanner {
 
   FlowCheck Run() {
     while (at_ < source_.size() && !done_) Step();
-    if (!done_ && check_.splits.empty()) check_.unclosed = Point(open_.front().at);
+    if (!done_) check_.unclosed = Point(open_.front().at);
     check_.end = static_cast<uint32_t>(at_);
     return check_;
   }
@@ -63,6 +63,8 @@ class FlowScanner {
     } else if (c == ':' && EndsKey(at_)) {
       open_.back().has_colon = true;
       ++at_;
+    } else if (c == '?' && IsSpace(Peek(1))) {
+      ++at_;
     } else if (c == '"' || c == '\'') {
       open_.back().value_begin = at_;
       SkipQuoted(c);
@@ -73,7 +75,7 @@ class FlowScanner {
 
   void Close(char c) {
     if (c != CloserOf(open_.back().bracket)) {
-      if (check_.splits.empty()) check_.mismatched = Point(at_);
+      check_.mismatched = Point(at_);
       done_ = true;
       return;
     }

@@ -67,6 +67,10 @@ void PrepareShape(Run& run, int index) {
     block.size[d] = view[v];
     block.view_strides[d] = strides[v];
   }
+  for (size_t d = 0; d < ref.block.size(); ++d) {
+    const bool none = ref.block[d].kind == BlockDim::Kind::kBlocked && block.size[static_cast<int>(d)] < 1;
+    if (none) Fail(run, "shape", ref.block[d].span, "a block of `" + ref.name + "` has no elements");
+  }
   block.start = Dims(block.size.rank());
   block.low = block.start;
   block.high = block.size;

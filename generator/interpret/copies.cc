@@ -78,8 +78,9 @@ Tile ReadWindow(Run& run, const Window& window, const Box& box) {
 
 void CheckDefined(Run& run, const Window& window, const Tile& data) {
   if (!data.origins) return;
-  const OriginId* end = data.origins.get() + data.cells;
-  const OriginId* found = std::find_if(data.origins.get(), end, [](OriginId o) { return o != kDefined; });
+  const OriginId* begin = data.origins.get();
+  const OriginId* end = begin + data.cells;
+  const OriginId* found = std::find_if(begin, end, [](OriginId o) { return o != kDefined; });
   if (found == end) return;
   FailUndefined(run, window.span, "an element of `" + RefAt(run, window.ref).name + "` that is copied",
                 *found);

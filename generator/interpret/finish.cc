@@ -102,7 +102,7 @@ std::map<std::string, Array> FinishOutputs(Run& run, bool check) {
   std::map<std::string, Array> outputs;
   for (size_t r = 0; r < run.kernel.refs.size(); ++r) {
     const int index = static_cast<int>(r);
-    if (RefAt(run, index).role != Role::kOutput || run.arrays.empty()) continue;
+    if (RefAt(run, index).role != Role::kOutput || !ArrayAt(run, index).written) continue;
     Finish(run, index, check);
     outputs[RefAt(run, index).name] = std::move(ArrayAt(run, index).output);
   }

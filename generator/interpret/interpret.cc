@@ -44,11 +44,10 @@ void RunStep(Run& run, int64_t step) {
   run.locals.assign(run.locals.size(), {});  // lets and vars live for one step
 }
 
-/// All steps, the serial ones of each parallel point in order. Returns how many.
-int64_t RunGrid(Run& run, const InterpretOptions& options) {
+/// All steps, the serial ones of each parallel point in order. Counts those that were done.
+void RunGrid(Run& run, const InterpretOptions& options, int64_t& done) {
   const int64_t steps = run.binding.StepCount();
-  int64_t done = 0;
-  if (steps == 0) return done;
+  if (steps == 0) return;
   Progress progress(options.progress, steps);
   for (const int64_t parallel : ParallelOrder(steps / run.serial_steps, options.shuffle)) {
     for (int64_t serial = 0; serial < run.serial_steps; ++serial) {
@@ -58,7 +57,6 @@ int64_t RunGrid(Run& run, const InterpretOptions& options) {
   }
   CheckNoCopies(run, "at the end");
   EndStays(run);
-  return done;
 }
 
 }  // namespace
@@ -77,7 +75,7 @@ InterpretResult Interpret(const Binding& binding, const std::map<std::string, Ar
   try {
     PrepareArrays(run, arrays);
     PrepareBlocks(run);
-    result.steps = RunGrid(run, options);
+    RunGrid(run, options, result.steps);
     whole = true;
   } catch (const Halt&) {
   }
