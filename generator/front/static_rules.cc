@@ -14,8 +14,9 @@ bool IsOperand(const Ref& ref) {
 
 // [undefined] and [coverage] of outputs and scratch -------------------------------------------
 
-/// Runs the body once on what is known of each buffer at the start of a stay. A buffer that is
-/// surely undefined at the end of a step although it started so stays undefined for ever.
+/// Runs the body on what is known of each buffer before a step, until that does not change: what
+/// some step may define counts as defined before the next. A buffer that is surely undefined
+/// before and after every step never holds a value.
 class Definedness {
  public:
   explicit Definedness(const Kernel& kernel)
@@ -28,8 +29,12 @@ class Definedness {
       undefined_[i] = (ref.role == Role::kOutput && !ref.init && ref.memory != Memory::kAny) ||
                       ref.role == Role::kScratch;
     }
-    Run(kernel.body);
-    Branch(kernel.epilogue, {});
+    for (std::vector<bool> before; before != undefined_;) {
+      before = undefined_;
+      Run(kernel.body);
+      Branch(kernel.epilogue, {});
+      for (size_t i = 0; i < before.size(); ++i) undefined_[i] = undefined_[i] && before[i];
+    }
   }
 
   void Report(Diagnostics& diagnostics) const {
