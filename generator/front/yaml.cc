@@ -61,7 +61,7 @@ class TreeBuilder : public YAML::EventHandler {
     node.text.offsets = {at};
     if (std::binary_search(blanked_.begin(), blanked_.end(), at)) {
       node.kind = YamlNode::Kind::kBad;
-    } else if (const uint32_t length = WrittenNull(at); length > 0) {
+    } else if (const uint32_t length = WrittenNull(at, AwaitsKey()); length > 0) {
       node.span = {at, at + length};
       node.text.value = "null";
       // `~` is shorter than the text that stands for it.
@@ -175,14 +175,19 @@ class TreeBuilder : public YAML::EventHandler {
     return {at, static_cast<uint32_t>(end == std::string::npos ? text_.size() : end)};
   }
 
+  bool AwaitsKey() const {
+    return !stack_.empty() && stack_.back().node.kind == YamlNode::Kind::kMapping &&
+           !stack_.back().has_key;
+  }
+
   /// The length of a null that is written out at `at`, or 0: yaml-cpp marks a value that is not
   /// there at the token that follows, which may be a key called `null`.
-  uint32_t WrittenNull(uint32_t at) const {
+  uint32_t WrittenNull(uint32_t at, bool as_key) const {
     for (const std::string_view word : {"null", "Null", "NULL", "~"}) {
       if (text_.compare(at, word.size(), word) != 0) continue;
       size_t next = at + word.size();
       while (next < text_.size() && IsBlank(text_[next])) ++next;
-      if (next < text_.size() && text_[next] == ':') continue;
+      if (!as_key && next < text_.size() && text_[next] == ':') continue;
       return static_cast<uint32_t>(word.size());
     }
     return 0;
