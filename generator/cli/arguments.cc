@@ -12,6 +12,8 @@
 namespace kiln::cli {
 namespace {
 
+constexpr int64_t kMaxMadeBytes = int64_t{16} << 30;
+
 bool ParseInt(const std::string& text, int64_t& out) {
   if (text.empty()) return false;
   char* end = nullptr;
@@ -160,53 +162,61 @@ bool ReadArray(const Ref& ref, const std::string& value, Inputs& inputs) {
   return true;
 }
 
+/// Makes the arrays whose shapes follow from everything else.
+int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::string>>& shaped, Inputs& inputs) {
+  Diagnostics found;
+  const auto binding = Bind(kernel, inputs, /*partial=*/true, found);
+  if (!binding || found.HasErrors()) {  // the shapes would follow from nonsense
+    std::cerr << Render(found, *kernel.source);
+    return kFindings;
+  }
+  for (const auto& [index, value] : shaped) {
+    const Ref& ref = kernel.refs[static_cast<size_t>(index)];
+    std::vector<int64_t> shape;
+    std::string missing;
+    for (const Size& size : ref.array) {
+      const auto extent = Evaluate(size, *binding);
+      if (!extent || *extent < 0) missing += (missing.empty() ? "" : " ") + size.ToString() + "=…";
+      shape.push_back(extent.value_or(0));
+    }
+    if (!missing.empty()) {
+      return UsageError("the shape of `" + ref.name + "`, " + ToString(ref.array) + ", is not known",
+                        "give its dimensions: " + missing);
+    }
+    const auto bytes = ByteSize(ref.dtype, shape);
+    if (!bytes || *bytes > kMaxMadeBytes) {
+      return UsageError("`" + ref.name + "` of shape " + ToString(ref.dtype, shape) + " is too large to make here");
+    }
+    inputs.arrays[ref.name] = MakeFromShape(ref, shape, value);
+  }
+  return kFine;
+}
+
 }  // namespace
 
-bool ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, Inputs& inputs) {
+int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, Inputs& inputs) {
   std::map<std::string, std::string> given;
-  if (!SplitWords(words, given)) return false;
+  if (!SplitWords(words, given)) return kUsage;
   std::vector<std::pair<int, std::string>> shaped;
   for (const auto& [name, value] : given) {
     const int ref = kernel.FindRef(name);
     if (ref >= 0 && IsArgument(kernel.refs[static_cast<size_t>(ref)])) {
-      if (value.empty()) return UsageError("`" + name + "=` has no value"), false;
+      if (value.empty()) return UsageError("`" + name + "=` has no value");
       if (MadeFromShape(value)) shaped.emplace_back(ref, value);
-      else if (!ReadArray(kernel.refs[static_cast<size_t>(ref)], value, inputs)) return false;
+      else if (!ReadArray(kernel.refs[static_cast<size_t>(ref)], value, inputs)) return kUsage;
     } else if (kernel.FindDim(name) >= 0) {
-      int64_t size = 0;
-      if (!ParseInt(value, size)) return UsageError("`" + name + "=" + value + "`: a dimension is an integer"), false;
-      inputs.dims[name] = size;
+      if (!ParseInt(value, inputs.dims[name])) {
+        return UsageError("`" + name + "=" + value + "`: a dimension is an integer");
+      }
     } else {
       std::string hint = DidYouMean(name, ArgumentNames(kernel));
       for (const Param& param : kernel.params) {
         if (param.name == name) hint = "`" + name + "` is a parameter: --set " + name + "=" + value;
       }
-      return UsageError("`" + name + "` is neither an argument nor a dimension of `" + kernel.name + "`", hint), false;
+      return UsageError("`" + name + "` is neither an argument nor a dimension of `" + kernel.name + "`", hint);
     }
   }
-  if (shaped.empty()) return true;
-  Diagnostics quiet;  // a full bind follows and reports
-  const auto binding = Bind(kernel, inputs, /*partial=*/true, quiet);
-  for (const auto& [index, value] : shaped) {
-    const Ref& ref = kernel.refs[static_cast<size_t>(index)];
-    std::vector<int64_t> shape;
-    bool known = binding.has_value();
-    for (const Size& size : ref.array) {
-      const auto extent = known ? Evaluate(size, *binding) : std::nullopt;
-      known = known && extent && *extent >= 0;
-      shape.push_back(extent.value_or(0));
-    }
-    const auto bytes = known ? ByteSize(ref.dtype, shape) : std::nullopt;
-    if (!known) {
-      return UsageError("the shape of `" + ref.name + "`, " + ToString(ref.array) + ", is not known",
-                        "give its dimensions: n=300"), false;
-    }
-    if (!bytes || *bytes > (int64_t{16} << 30)) {
-      return UsageError("`" + ref.name + "` of shape " + ToString(ref.dtype, shape) + " is too large to make here"), false;
-    }
-    inputs.arrays[ref.name] = MakeFromShape(ref, shape, value);
-  }
-  return true;
+  return shaped.empty() ? kFine : MakeArrays(kernel, shaped, inputs);
 }
 
 // Progress --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include "generator/cli/command.h"
 #include "generator/front/grid_check.h"
+#include "generator/front/static_rules.h"
 #include "generator/front/tpu_rules.h"
 
 namespace kiln::cli {
@@ -39,17 +40,21 @@ std::string Summary(const Kernel& kernel, const std::optional<Binding>& binding)
 }
 
 int CheckCommand::Run() const {
-  auto loaded = Load(spec, /*check=*/true);
+  auto loaded = Load(spec, words.empty() ? Depth::kCheck : Depth::kCheckForSizes);
   if (!loaded) return kUsage;
   std::optional<Binding> binding;
   Inputs inputs;
   if (loaded->kernel && tpu) CheckTpuRules(*loaded->kernel, nullptr, loaded->diagnostics);
   if (loaded->kernel && !words.empty()) {
-    if (!ParseArguments(*loaded->kernel, words, inputs)) return kUsage;
+    if (const int status = ParseArguments(*loaded->kernel, words, inputs)) return status;
     if (ChooseSpecialisation(*loaded, inputs)) {
       binding = Bind(*loaded->kernel, inputs, /*partial=*/true, loaded->diagnostics);
       Progress progress("checking the grid");
       if (binding) CheckGrid(*binding, GridOptions(vmem_mib, progress), loaded->diagnostics);
+      if (!loaded->diagnostics.HasErrors()) {
+        CheckStaticRules(*loaded->kernel, &*binding, loaded->diagnostics);
+        WarnOfOtherSizes(*loaded);
+      }
       if (binding && tpu) CheckTpuRules(*loaded->kernel, &*binding, loaded->diagnostics);
     }
   }

@@ -55,12 +55,19 @@ struct Loaded {
   Diagnostics diagnostics;
 };
 
-/// Reads and parses; with `check` also elaborates. Nullopt after a usage error (already printed).
-std::optional<Loaded> Load(const SpecOptions& options, bool check);
+/// How far to take a spec: parsed only, checked by itself, or checked as far as needs no sizes
+/// because a binding follows.
+enum class Depth { kParse, kCheck, kCheckForSizes };
+
+/// Nullopt after a usage error (already printed).
+std::optional<Loaded> Load(const SpecOptions& options, Depth depth);
 
 /// Replaces the kernel by the specialisation that these sizes select, if the spec has variants.
 /// False when that one does not check.
 bool ChooseSpecialisation(Loaded& loaded, const Inputs& inputs);
+
+/// What is right at the given sizes may be wrong at others: warnings of what the spec alone shows.
+void WarnOfOtherSizes(Loaded& loaded);
 
 /// Prints the findings to stderr (text) or stdout (json) and returns kFine or kFindings.
 int Report(const Loaded& loaded, const std::string& format);
@@ -69,8 +76,8 @@ int Report(const Loaded& loaded, const std::string& format);
 
 /// Turns `name=value` words into arrays, scalars and dims: `x=@x.npy`, `y=random:1`, `z=zeros`,
 /// `sizes=3,0,5`, `n=300`. Random arrays take the shapes that the other arguments decide.
-/// Unusable words are usage errors, reported at once; false then.
-bool ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, Inputs& inputs);
+/// kFine, or the exit status after what is wrong has been printed.
+int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, Inputs& inputs);
 
 /// Prints `what … 42 %` to stderr once two seconds have passed, when stderr is a terminal or not
 /// (one line a few seconds then).

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "generator/cli/command.h"
+#include "generator/front/static_rules.h"
 
 namespace kiln::cli {
 namespace {
@@ -74,7 +75,7 @@ void SpecOptions::Add(CLI::App& app) {
   app.add_option("--format", format, "findings as text or json")->check(CLI::IsMember({"text", "json"}));
 }
 
-std::optional<Loaded> Load(const SpecOptions& options, bool check) {
+std::optional<Loaded> Load(const SpecOptions& options, Depth depth) {
   Loaded loaded;
   std::string path;
   SplitInstance(options.spec, path, loaded.options.instance);
@@ -90,7 +91,8 @@ std::optional<Loaded> Load(const SpecOptions& options, bool check) {
   }
   loaded.source = std::make_shared<const Source>(path, std::move(*text));
   loaded.spec = ParseSpec(loaded.source, loaded.diagnostics);
-  if (loaded.spec && check) {
+  loaded.options.sizes_follow = depth == Depth::kCheckForSizes;
+  if (loaded.spec && depth != Depth::kParse) {
     loaded.kernel = CheckSpec(*loaded.spec, loaded.options, loaded.diagnostics);
   }
   return loaded;
@@ -102,6 +104,16 @@ bool ChooseSpecialisation(Loaded& loaded, const Inputs& inputs) {
   const auto& chosen = loaded.kernel->variants[static_cast<size_t>(variant)];
   loaded.kernel = CheckSpec(*loaded.spec, WithVariant(loaded.options, chosen), loaded.diagnostics);
   return loaded.kernel != nullptr;
+}
+
+void WarnOfOtherSizes(Loaded& loaded) {
+  if (loaded.diagnostics.HasErrors()) return;
+  Diagnostics found;
+  CheckStaticRules(*loaded.kernel, nullptr, found);
+  for (Diagnostic& diagnostic : found.Sorted()) {
+    diagnostic.severity = Severity::kWarning;
+    loaded.diagnostics.Add(std::move(diagnostic));
+  }
 }
 
 int Report(const Loaded& loaded, const std::string& format) {

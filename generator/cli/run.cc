@@ -98,7 +98,7 @@ bool WriteOutputs(const InterpretResult& result, const std::string& folder) {
 }
 
 int RunCommand::Run() const {
-  auto loaded = Load(spec, /*check=*/true);
+  auto loaded = Load(spec, Depth::kCheckForSizes);
   if (!loaded) return kUsage;
   if (!loaded->kernel) return Report(*loaded, spec.format);
   return RunLoaded(*loaded);
@@ -106,7 +106,7 @@ int RunCommand::Run() const {
 
 int RunCommand::RunLoaded(Loaded& loaded) const {
   Inputs inputs;
-  if (!ParseArguments(*loaded.kernel, words, inputs)) return kUsage;
+  if (const int status = ParseArguments(*loaded.kernel, words, inputs)) return status;
   if (!ChooseSpecialisation(loaded, inputs)) return Report(loaded, spec.format);
   const auto binding = Bind(*loaded.kernel, inputs, /*partial=*/false, loaded.diagnostics);
   if (!binding || loaded.diagnostics.HasErrors()) return Report(loaded, spec.format);
@@ -125,6 +125,7 @@ int RunCommand::RunLoaded(Loaded& loaded) const {
   const auto start = Clock::now();
   const InterpretResult result = Interpret(*binding, inputs.arrays, options, loaded.diagnostics);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (!loaded.diagnostics.HasErrors()) WarnOfOtherSizes(loaded);
   const int status = Report(loaded, spec.format);
   if (status != kFine) return status;
   if (spec.format == "text") PrintSummary(*loaded.kernel, inputs, *binding, result, seconds);

@@ -12,7 +12,7 @@ struct ShowCommand {
 
   int Run() const {
     const bool check = stage == "kernel";
-    auto loaded = Load(spec, check);
+    auto loaded = Load(spec, check ? Depth::kCheck : Depth::kParse);
     if (!loaded) return kUsage;
     const int status = Report(*loaded, "text");
     if (status != kFine) return status;

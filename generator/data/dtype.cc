@@ -36,9 +36,9 @@ constexpr std::array<Traits, kDTypes> kTraits = {{
     {"f16", 2},
     {"f32", 4},
     {"f64", 8},
-    IntegerTraits<int64_t>("index", 0),
-    IntegerTraits<int64_t>("weak integer", 0),
-    {"weak float", 0},
+    IntegerTraits<int64_t>("integer", 0),
+    IntegerTraits<int64_t>("integer", 0),
+    {"float", 0},
 }};
 
 const Traits& TraitsOf(DType dtype) { return kTraits[static_cast<size_t>(dtype)]; }

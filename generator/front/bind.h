@@ -24,11 +24,11 @@ struct Inputs {
 /// kernel and the inputs, which must outlive it; it may be copied and moved.
 struct Binding {
   const Kernel* kernel = nullptr;
-  std::vector<std::optional<int64_t>> dims;   // by Kernel::dims; none: not known (partial)
-  std::vector<int64_t> steps;                 // by axis; empty unless all are known
-  std::vector<std::vector<int64_t>> arrays;   // by ref: extents of the array; -1: not known
-  std::vector<std::vector<int64_t>> views;    // by ref: extents of the body's view; -1: not known
-  std::vector<const Array*> host;             // by ref: prefetch, scalar, argument values, or null
+  std::vector<std::optional<int64_t>> dims;  // by Kernel::dims; none: not known (partial)
+  std::vector<int64_t> steps;                // by axis; empty unless all are known
+  std::vector<std::vector<int64_t>> arrays;  // by ref: extents of the array; -1: not known
+  std::vector<std::vector<int64_t>> views;   // by ref: extents of the body's view; -1: not known
+  std::vector<const Array*> host;            // by ref: prefetch, scalar, argument values, or null
   std::vector<std::shared_ptr<const Array>> made;  // storage: what `prepare` made, scalars
 
   /// Saturates at the largest int64. -1: not known.

@@ -110,8 +110,9 @@ void Binder::CheckName(const std::string& name, bool is_dim) {
                          : ref.role == Role::kScratch ? "scratch"
                                                       : "a semaphore";
       return Error("call", ref.span, Quoted(name) + " is " + what + ", not an argument",
-                   ref.view_of < 0 ? "leave it out"
-                                   : "give " + Quoted(kernel_.refs[static_cast<size_t>(ref.view_of)].name));
+                   ref.view_of < 0
+                       ? "leave it out"
+                       : "give " + Quoted(kernel_.refs[static_cast<size_t>(ref.view_of)].name));
     }
     if (is_dim && ref.role != Role::kScalar) {
       Error("call", ref.span, Quoted(name) + " is " + Declared(ref) + ", not a number");
@@ -147,8 +148,9 @@ void Binder::GivenDims() {
     if (const std::optional<int64_t> value = OneInteger(array->second)) {
       GivenDim(d, *value);
     } else {
-      Error("call", dim.span, Quoted(dim.name) + " is a dimension: one integer, not " +
-                                  ToString(array->second.dtype, array->second.shape));
+      Error("call", dim.span,
+            Quoted(dim.name) + " is a dimension: one integer, not " +
+                ToString(array->second.dtype, array->second.shape));
     }
   }
 }
@@ -216,9 +218,9 @@ void Binder::GivenScalar(size_t index, const Array& array) {
 bool Binder::Accept(size_t index, const Array& array) {
   const Ref& ref = kernel_.refs[index];
   if (!WellFormed(array)) {
-    Error("call", ref.span, Quoted(ref.name) + " holds " + std::to_string(array.bytes.size()) +
-                                " bytes, which its shape " + ToString(array.dtype, array.shape) +
-                                " does not fill");
+    Error("call", ref.span,
+          Quoted(ref.name) + " holds " + std::to_string(array.bytes.size()) +
+              " bytes, which its shape " + ToString(array.dtype, array.shape) + " does not fill");
     return false;
   }
   if (array.dtype == ref.dtype && array.shape.size() == ref.array.size()) return true;
@@ -272,11 +274,13 @@ void Binder::LearnDim(int index, int64_t value, Origin origin) {
 
 std::string Binder::Where(const Origin& origin) const {
   switch (origin.kind) {
-    case Origin::Kind::kFixed: return "in the spec";
+    case Origin::Kind::kFixed:
+      return "in the spec";
     case Origin::Kind::kArray:
       return "in " + Quoted(kernel_.refs[static_cast<size_t>(origin.ref)].name) + " (dimension " +
              std::to_string(origin.dimension) + ")";
-    default: return "as given";
+    default:
+      return "as given";
   }
 }
 

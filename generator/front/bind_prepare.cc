@@ -124,9 +124,9 @@ void Binder::Made(size_t index, std::shared_ptr<const Array> array, const std::s
       binding_.host[index] = nullptr;
       return Error("call", ref.span,
                    maker + " makes " + Quoted(ref.name) + " as " +
-                       ToString(array->dtype, array->shape) + ", which is shorter than the spec's " +
-                       Declared(ref) + ": dimension " + std::to_string(d) + " is " +
-                       Valued(ref.array[d], extent));
+                       ToString(array->dtype, array->shape) +
+                       ", which is shorter than the spec's " + Declared(ref) + ": dimension " +
+                       std::to_string(d) + " is " + Valued(ref.array[d], extent));
     }
     shape.push_back(std::max<int64_t>(extent, 0));  // a negative one is reported with the others
   }
@@ -159,8 +159,9 @@ void Binder::Missing() {
   }
   if (count == 0) return;
   Error("call", span,
-        count == 1 ? "the dimension " + names + " is not known: no argument has it in its shape"
-                   : "the dimensions " + names + " are not known: no argument has them in its shape",
+        count == 1
+            ? "the dimension " + names + " is not known: no argument has it in its shape"
+            : "the dimensions " + names + " are not known: no argument has them in its shape",
         "add" + hint);
 }
 

@@ -92,7 +92,8 @@ void Binder::Explain(const EvalResult& result, const Node& node, const std::stri
   const std::string values = Values(node);
   const std::string where = values.empty() ? "" : ", where " + values;
   switch (result.fault) {
-    case EvalFault::kNone: return;
+    case EvalFault::kNone:
+      return;
     case EvalFault::kUnknown:
       if (Excused(node)) return;
       return Error("call", node.span,
@@ -150,8 +151,9 @@ std::vector<int64_t> Binder::ExtentsOf(const Shape& shape, const Ref& ref, const
     const std::string name = "dimension " + std::to_string(d) + " of " + what + Quoted(ref.name);
     const std::optional<int64_t> value = Evaluate(shape[d], binding_);
     if (!value && !Excused(shape[d])) {
-      Error("call", ref.span, name + " cannot be computed (it overflows or divides by zero): " +
-                                  Values(*shape[d].ToNode()) + " in " + shape[d].ToString());
+      Error("call", ref.span,
+            name + " cannot be computed (it overflows or divides by zero): " +
+                Values(*shape[d].ToNode()) + " in " + shape[d].ToString());
     } else if (value && *value < 0) {
       Error("call", ref.span, name + " is negative: " + Valued(shape[d], *value));
     }
@@ -169,8 +171,9 @@ void Binder::CompareGiven(size_t index) {
     const int64_t expected = binding_.arrays[index][d];
     if (expected < 0 || expected == array->shape[d]) continue;
     Error("call", ref.span,
-          Quoted(ref.name) + " is " + ToString(array->dtype, array->shape) + ", but its dimension " +
-              std::to_string(d) + " must be " + Valued(ref.array[d], expected));
+          Quoted(ref.name) + " is " + ToString(array->dtype, array->shape) +
+              ", but its dimension " + std::to_string(d) + " must be " +
+              Valued(ref.array[d], expected));
   }
 }
 
@@ -219,9 +222,9 @@ void Binder::Requirements() {
       Explain(holds, *require.condition, "a condition of `require`");
     } else if (holds.value == 0) {
       const std::string values = Values(*require.condition);
-      diagnostics_.Error("call", require.condition->span,
-                         Quoted(require.text) + " must hold" +
-                             (values.empty() ? "" : ", but " + values));
+      diagnostics_.Error(
+          "call", require.condition->span,
+          Quoted(require.text) + " must hold" + (values.empty() ? "" : ", but " + values));
     }
   }
 }
@@ -234,8 +237,9 @@ void Binder::Obligations() {
     if (!left || !right) {
       if (Excused(obligation.left) || Excused(obligation.right)) continue;
       diagnostics_.Error(obligation.rule, obligation.span,
-                         obligation.message + ": cannot be computed (it overflows or divides by "
-                                              "zero): " +
+                         obligation.message +
+                             ": cannot be computed (it overflows or divides by "
+                             "zero): " +
                              (left ? obligation.right : obligation.left).ToString());
       continue;
     }

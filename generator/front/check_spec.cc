@@ -48,7 +48,7 @@ std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& optio
   const Spec mapped = ApplyVmap(spec, found);
   Elaborator elaborate(mapped, *kernel, found);
   ElaborateAll(elaborate, options);
-  if (!found.HasErrors()) CheckStaticRules(*kernel, found);
+  if (!found.HasErrors() && !options.sizes_follow) CheckStaticRules(*kernel, nullptr, found);
   for (Diagnostic& diagnostic : found.Sorted()) diagnostics.Add(diagnostic);
   return found.HasErrors() ? nullptr : std::move(kernel);
 }

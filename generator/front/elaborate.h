@@ -95,6 +95,8 @@ class Elaborator {
   /// Weak values as i32 or f32.
   NodePtr Decide(const NodePtr& node);
   /// `node` stored as `dtype`: weak types follow, all others must match. Reports [type].
+  std::string CastHint(const NodePtr& node, DType dtype) const;
+  std::string Spelling(const Node& node) const;
   NodePtr ConvertTo(NodePtr node, DType dtype, const std::string& target, Span span);
 
   // elaborate_subscript.cc

@@ -208,7 +208,7 @@ NodePtr Elaborator::FloatArgument(const Expr& expr, const Place& place, const Fu
   if (!IsFloat(x->dtype)) {
     return Error("type", expr.span,
                  "`" + std::string(f.name) + "` needs floats, not " + std::string(Name(x->dtype)),
-                 "write f32(" + ToString(*x, kernel_) + ")");
+                 "write f32(" + Spelling(*x) + ")");
   }
   return x;
 }
@@ -295,7 +295,7 @@ NodePtr Elaborator::CallWhere(const Expr& expr, const FunctionEntry&, const Plac
   if (condition->dtype != DType::kBool) {
     return Error("type", condition->span,
                  "the mask of `where` must be bool, not " + std::string(Name(condition->dtype)),
-                 "compare it: " + ToString(*condition, kernel_) + " != 0");
+                 "compare it: " + Spelling(*condition) + " != 0");
   }
   return Select(condition, a, b, Op::kWhere, place, expr.span);
 }

@@ -34,11 +34,6 @@ bool IsComparison(Op op) { return op >= Op::kLt && op <= Op::kNe; }
 
 std::string Quoted(const NodePtr& node) { return std::string(Name(node->dtype)); }
 
-/// "write f32(i)" for an integer expression that met a float.
-std::string CastHint(const NodePtr& node, DType dtype, const Kernel& kernel) {
-  return "write " + std::string(Name(dtype)) + "(" + ToString(*node, kernel) + ")";
-}
-
 }  // namespace
 
 NodePtr Elaborator::Elaborate(const Expr& expr, const Place& place) {
@@ -77,6 +72,20 @@ NodePtr Elaborator::ElaborateConstantExpr(const Expr& expr, const Place& place) 
                    "functions that take lists: iota, broadcast, reshape, transpose, concat, axis=");
   }
   return nullptr;
+}
+
+/// "write f32(i)", in the spec's own spelling of the expression.
+std::string Elaborator::CastHint(const NodePtr& node, DType dtype) const {
+  return "write " + std::string(Name(dtype)) + "(" + Spelling(*node) + ")";
+}
+
+std::string Elaborator::Spelling(const Node& node) const {
+  const std::string& text = spec_.source->text();
+  const Span span = node.span;
+  if (span.end <= span.begin || span.end > text.size()) return ToString(node, kernel_);
+  std::string spelling = text.substr(span.begin, span.end - span.begin);
+  const bool whole = spelling.size() <= 60 && spelling.find('\n') == std::string::npos;
+  return whole ? spelling : "…";
 }
 
 NodePtr Elaborator::Decide(const NodePtr& node) {
@@ -174,7 +183,7 @@ bool Elaborator::Unify(NodePtr& a, NodePtr& b, const char* what, Span span) {
       return true;
     }
     Error("type", span, "`" + std::string(what) + "` mixes an integer with a float",
-          CastHint(integer, DType::kF32, kernel_));
+          CastHint(integer, DType::kF32));
     return false;
   }
   if (IsWeak(a->dtype) || IsWeak(b->dtype)) {
@@ -186,7 +195,7 @@ bool Elaborator::Unify(NodePtr& a, NodePtr& b, const char* what, Span span) {
     }
     std::string hint;
     if (dtype == DType::kBool) hint = "compare with true or false, or convert the bool: i32(…)";
-    else if (why.find("fit") == std::string::npos) hint = CastHint(weak, dtype, kernel_);
+    else if (why.find("fit") == std::string::npos) hint = CastHint(weak, dtype);
     Error("type", weak->span, "`" + std::string(what) + "` with " + std::string(Name(dtype)) + ": " + why,
           hint);
     return false;
@@ -195,7 +204,7 @@ bool Elaborator::Unify(NodePtr& a, NodePtr& b, const char* what, Span span) {
   const NodePtr& narrow = left_wider ? b : a;
   Error("type", span,
         "`" + std::string(what) + "` mixes " + Quoted(a) + " and " + Quoted(b),
-        CastHint(narrow, (left_wider ? a : b)->dtype, kernel_));
+        CastHint(narrow, (left_wider ? a : b)->dtype));
   return false;
 }
 
@@ -268,7 +277,7 @@ NodePtr Elaborator::ElaborateCondition(const Expr& expr, const Place& place) {
   if (!node) return nullptr;
   if (node->dtype != DType::kBool) {
     return Error("type", expr.span, "a condition must be a bool, not " + Quoted(node),
-                 "compare it: " + ToString(*node, kernel_) + " != 0");
+                 "compare it: " + Spelling(*node) + " != 0");
   }
   if (!node->shape.empty()) {
     return Error("type", expr.span,
@@ -440,10 +449,10 @@ NodePtr Elaborator::ConvertTo(NodePtr node, DType dtype, const std::string& targ
     std::string why;
     if (NodePtr coerced = Coerce(node, dtype, why)) return coerced;
     return Error("type", span, "into " + target + " (" + to + "): " + why,
-                 why.find("fit") == std::string::npos ? CastHint(node, dtype, kernel_) : "");
+                 why.find("fit") == std::string::npos ? CastHint(node, dtype) : "");
   }
   return Error("type", span, "a value of type " + Quoted(node) + " into " + target + " (" + to + ")",
-               CastHint(node, dtype, kernel_));
+               CastHint(node, dtype));
 }
 
 }  // namespace kiln

@@ -42,6 +42,8 @@ bool Elaborator::Declare(const Ident& name, Symbol symbol) {
                        "`" + name.name + "` is already " + KindOf(*other) +
                            "; all names of a spec share one namespace",
                        "choose another name", {{other->span, "`" + name.name + "` is declared here"}});
+    // A body's own name shadows all the same, so that its uses are not reported as well.
+    if (scopes_.size() > 1) scopes_.back()[name.name] = std::move(symbol);
     return false;
   }
   scopes_.back()[name.name] = std::move(symbol);

@@ -123,14 +123,16 @@ void Elaborator::Params(const CheckOptions& options) {
     if (!ok) continue;
     if (const auto override_text = given.find(param.name.name); override_text != given.end()) {
       Symbol chosen;
-      if (!ParseOverride(param.name.name, override_text->second, param.name.span, chosen)) continue;
-      if (!SameKind(symbol, chosen)) {
-        Error("type", param.name.span,
-              "`" + param.name.name + "=" + override_text->second + "` is " + ParamKind(chosen) +
-                  ", and the parameter is " + ParamKind(symbol));
-        continue;
+      // After an error the spec's own value stands in, so that its uses are not reported too.
+      if (ParseOverride(param.name.name, override_text->second, param.name.span, chosen)) {
+        if (SameKind(symbol, chosen)) {
+          symbol = chosen;
+        } else {
+          Error("type", param.name.span,
+                "`" + param.name.name + "=" + override_text->second + "` is " + ParamKind(chosen) +
+                    ", and the parameter is " + ParamKind(symbol));
+        }
       }
-      symbol = chosen;
     }
     if (ParseDType(param.name.name) || FindFunction(param.name.name)) {
       Error("name", param.name.span, "`" + param.name.name + "` is a name of the language",
@@ -184,7 +186,6 @@ void Elaborator::Dims() {
   for (const Ident& name : found) {
     if (spec_.dims_closed && std::find(closed.begin(), closed.end(), name.name) == closed.end()) {
       Error("name", name.span, "`" + name.name + "` is not among the listed `dims`", DidYouMean(name.name, closed));
-      continue;
     }
     Dim dim;
     dim.name = name.name;

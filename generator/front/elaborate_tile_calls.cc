@@ -280,11 +280,11 @@ NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const P
   const bool selects = f.op == Op::kReduceMax || f.op == Op::kReduceMin || position;
   if (logical && x->dtype != DType::kBool) {
     return Error("type", x->span, "`" + name + "` needs bools, not " + std::string(Name(x->dtype)),
-                 "compare: " + name + "(" + ToString(*x, kernel_) + " != 0)");
+                 "compare: " + name + "(" + Spelling(*x) + " != 0)");
   }
   if (f.op == Op::kMean && !IsFloat(x->dtype)) {
     return Error("type", x->span, "`mean` needs floats, not " + std::string(Name(x->dtype)),
-                 "write mean(f32(" + ToString(*x, kernel_) + "))");
+                 "write mean(f32(" + Spelling(*x) + "))");
   }
   if (!logical && !selects) x = Promote(x);
   const int rank = static_cast<int>(x->shape.size());

@@ -1,6 +1,6 @@
 // [revisit], [race], [alias], [coverage]: the whole grid is walked once, stay by stay, with the
-// first step that visited each cell of the memory. Cells are treated a chunk at a time, so that
-// the memory needed does not grow with the arrays.
+// steps at which stays that touch a cell of the memory begin. Cells are treated a chunk at a time,
+// so that what must be remembered does not grow with the arrays.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -12,9 +12,15 @@
 namespace kiln {
 namespace {
 
-// Cells whose state is held at a time: 128 MiB.
+// Cells whose state is held at a time: 128 MiB, twice that when something reads the memory.
 constexpr int64_t kChunk = int64_t{1} << 24;
 constexpr int64_t kUnvisited = -1;
+
+/// What is remembered of a cell that outputs visit.
+struct LastStay {
+  int64_t step : 62 = kUnvisited;  // at which it began
+  uint64_t counted : 2 = 0;        // a bit each for a [revisit] and a [race] of this cell
+};
 
 /// One memory, walked in the order of the grid.
 class Visits {
@@ -27,9 +33,10 @@ class Visits {
 
  private:
   bool AddWindow(ProgramBuilder& builder, int ref);
-  bool IsWriter(size_t window) const { return window < group_.writers.size(); }
-  void WalkWriters();
-  void WalkReaders();
+  /// Calls `touch(window, cell, step)` for each cell of each stay of windows from … to-1, in the
+  /// order of the grid.
+  template <typename Touch>
+  void Walk(size_t from, size_t to, Touch touch);
   void Write(size_t window, int64_t cell, int64_t step);
   void Read(size_t window, int64_t cell, int64_t step);
   void Record(size_t window, Conflict::Kind kind, int64_t earlier, int64_t later, int64_t cell);
@@ -46,8 +53,10 @@ class Visits {
   std::optional<Cells> cells_;
   std::optional<Space> space_;
   IndexProgram program_;
-  std::vector<int64_t> first_;     // by cell of the chunk: the step, or -2 - step once reported
-  std::vector<bool> read_fault_;   // by cell of the chunk: a reader's conflict is counted
+  // By cell of the chunk.
+  std::vector<LastStay> last_;
+  std::vector<int64_t> first_;    // first stay's step, for readers
+  std::vector<bool> read_fault_;  // a reader's conflict is counted
   int64_t begin_ = 0, end_ = 0;    // the chunk
   std::vector<ConflictList> conflicts_;  // by window
   Unvisited unvisited_;
@@ -96,19 +105,23 @@ std::vector<int> IdentityOf(const CellWindow& window) {
 
 void Visits::Run() {
   const int64_t chunks = (cells_->count() + kChunk - 1) / kChunk;
-  const bool readers = windows_.size() > group_.writers.size();
+  const size_t writers = group_.writers.size();
+  const bool readers = windows_.size() > writers;
   context_.progress.Split(chunks * (readers ? 2 : 1));
   for (begin_ = 0; begin_ < cells_->count(); begin_ = end_) {
     end_ = std::min(cells_->count(), begin_ + kChunk);
-    first_.assign(size_t(end_ - begin_), kUnvisited);
-    if (readers) read_fault_.assign(size_t(end_ - begin_), false);
-    WalkWriters();
-    context_.progress.NextPart();
-    if (readers) WalkReaders();
-    if (readers) context_.progress.NextPart();
+    const auto size = size_t(end_ - begin_);
+    last_.assign(size, LastStay{});
+    if (readers) first_.assign(size, kUnvisited);
+    if (readers) read_fault_.assign(size, false);
+    Walk(0, writers, [this](size_t w, int64_t cell, int64_t step) { Write(w, cell, step); });
+    if (readers) {
+      Walk(writers, windows_.size(),
+           [this](size_t w, int64_t cell, int64_t step) { Read(w, cell, step); });
+    }
     CountUnvisited();
   }
-  ReportVisits(context_, windows_, group_.writers.size(), *cells_, *space_, conflicts_, unvisited_);
+  ReportVisits(context_, windows_, writers, *cells_, *space_, conflicts_, unvisited_);
 }
 
 template <typename Touch>
@@ -122,66 +135,55 @@ void Visits::TouchCells(size_t window, const Sweep& sweep, int lane, Touch touch
   cells_->ForEach(cells_->CellsOf(w, sweep.program(), lane), begin_, end_, touch);
 }
 
-void Visits::WalkWriters() {
+template <typename Touch>
+void Visits::Walk(size_t from, size_t to, Touch touch) {
   std::vector<StayTracker> trackers;
-  for (size_t w = 0; w < group_.writers.size(); ++w) {
-    trackers.emplace_back(IdentityOf(windows_[w]), *space_);
-  }
+  for (size_t w = from; w < to; ++w) trackers.emplace_back(IdentityOf(windows_[w]), *space_);
+  std::vector<std::pair<int, size_t>> starts;  // lane, window
   Sweep sweep(context_.binding, program_, *space_, &context_.progress);
   while (sweep.Next()) {
-    for (size_t w = 0; w < trackers.size(); ++w) {
-      for (const int lane : trackers[w].Starts(sweep)) {
-        const int64_t step = sweep.begin() + lane;
-        TouchCells(w, sweep, lane, [&](int64_t cell) { Write(w, cell, step); });
-      }
+    starts.clear();
+    for (size_t w = from; w < to; ++w) {
+      for (const int lane : trackers[w - from].Starts(sweep)) starts.emplace_back(lane, w);
+    }
+    if (to - from > 1) std::sort(starts.begin(), starts.end());
+    for (const auto& [lane, w] : starts) {
+      const int64_t step = sweep.begin() + lane;
+      TouchCells(w, sweep, lane, [&, w = w](int64_t cell) { touch(w, cell, step); });
     }
   }
+  context_.progress.NextPart();
 }
 
-void Visits::WalkReaders() {
-  std::vector<StayTracker> trackers;
-  for (size_t w = group_.writers.size(); w < windows_.size(); ++w) {
-    trackers.emplace_back(IdentityOf(windows_[w]), *space_);
-  }
-  Sweep sweep(context_.binding, program_, *space_, &context_.progress);
-  while (sweep.Next()) {
-    for (size_t r = 0; r < trackers.size(); ++r) {
-      const size_t w = group_.writers.size() + r;
-      for (const int lane : trackers[r].Starts(sweep)) {
-        const int64_t step = sweep.begin() + lane;
-        TouchCells(w, sweep, lane, [&](int64_t cell) { Read(w, cell, step); });
-      }
-    }
-  }
-}
-
-/// A stay of an output begins at `step`. Any earlier stay that touched the cell is lost.
+/// A stay of an output begins at `step`. What an earlier stay left in the cell is lost. Parallel
+/// axes are major, so that the stay just before tells both kinds of conflict.
 void Visits::Write(size_t window, int64_t cell, int64_t step) {
-  int64_t& first = first_[size_t(cell - begin_)];
-  if (first == kUnvisited) {
-    first = step;
+  LastStay& last = last_[size_t(cell - begin_)];
+  if (last.step == kUnvisited) {
+    if (!first_.empty()) first_[size_t(cell - begin_)] = step;
+    last.step = step;
     return;
   }
-  const bool counted = first < kUnvisited;
-  // Windows take turns batch by batch, so that the other one may be later.
-  const int64_t other = counted ? -2 - first : first;
-  const int64_t earlier = std::min(other, step), later = std::max(other, step);
-  if (!counted) {
-    const auto kind = SameCore(earlier, later) ? Conflict::Kind::kRevisit : Conflict::Kind::kRace;
-    Record(window, kind, earlier, later, cell);
+  const bool same = SameCore(last.step, step);
+  const uint64_t bit = same ? 1 : 2;
+  if ((last.counted & bit) == 0) {
+    Record(window, same ? Conflict::Kind::kRevisit : Conflict::Kind::kRace, last.step, step, cell);
   }
-  first = -2 - earlier;
+  last.counted |= bit;
+  last.step = step;
 }
 
-/// A block of an input is copied in at `step`.
+/// A block of an input is copied in at `step`. Should several cores write the cell, one of the
+/// first and the last of them is another than the reader's.
 void Visits::Read(size_t window, int64_t cell, int64_t step) {
-  const int64_t first = first_[size_t(cell - begin_)];
-  if (first == kUnvisited || read_fault_[size_t(cell - begin_)]) return;
-  const int64_t written = first < kUnvisited ? -2 - first : first;
-  const bool same = SameCore(written, step);
-  if (same && step <= written) return;
-  read_fault_[size_t(cell - begin_)] = true;
-  Record(window, same ? Conflict::Kind::kAlias : Conflict::Kind::kReadRace, written, step, cell);
+  const auto at = size_t(cell - begin_);
+  if (first_[at] == kUnvisited || read_fault_[at]) return;
+  const int64_t other = SameCore(first_[at], step) ? last_[at].step : first_[at];
+  const bool race = !SameCore(other, step);
+  if (!race && step <= first_[at]) return;
+  read_fault_[at] = true;
+  Record(window, race ? Conflict::Kind::kReadRace : Conflict::Kind::kAlias,
+         race ? other : first_[at], step, cell);
 }
 
 /// Keeps the first few of a kind, in the order of the grid, and counts all.
@@ -204,7 +206,7 @@ void Visits::Record(size_t window, Conflict::Kind kind, int64_t earlier, int64_t
 
 void Visits::CountUnvisited() {
   for (int64_t cell = begin_; cell < end_; ++cell) {
-    if (first_[size_t(cell - begin_)] != kUnvisited) continue;
+    if (last_[size_t(cell - begin_)].step != kUnvisited) continue;
     if (unvisited_.count++ == 0) unvisited_.first = cell;
     unvisited_.elements += ElementCountOf(cells_->ElementsOf(cell));
   }

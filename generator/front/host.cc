@@ -21,7 +21,7 @@ const std::vector<HostFunction>& Registry() {
         {"ids", DType::kI32, 1,
          "length cdiv(m, tm) + groups: the group that each step works on"},
         {"tiles", DType::kI32, 1, "the same length: the row tile that each step works on"},
-        {"visits", DType::kI32, 0, "how many of those steps there are: the extent of the grid axis"}},
+        {"visits", DType::kI32, 0, "how many of those steps there are: the steps of the axis"}},
        "The row tiles of a grouped matmul, as Pallas' megablox `make_group_metadata` makes them. "
        "The m rows are cut into groups of consecutive rows (`sizes`) and into tiles of tm rows "
        "(the last may be ragged); there is one step for every tile that a group has rows in, tiles "
@@ -29,7 +29,8 @@ const std::vector<HostFunction>& Registry() {
        "With `start` and `count` only the groups `start` to `start + count` get steps, which come "
        "first in `ids` and `tiles`. With `visit_empty` a group without rows gets one step too "
        "(unless m is 0: there is no tile to visit). "
-       "The array may be declared one shorter (the longest list of steps has cdiv(m, tm) + groups - 1); "
+       "The arrays may be declared one shorter: the longest list of steps has "
+       "cdiv(m, tm) + groups - 1 (the length of Pallas' arrays); "
        "entries past `visits` are in range, and no step should read them. "
        "Sizes must not be negative and must not add up to more than m. Where they add up to less, "
        "the rows past them belong to no group, and tiles that hold only such rows to no step.",

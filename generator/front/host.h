@@ -23,8 +23,8 @@ struct HostParameter {
   };
   std::string_view name;
   Kind kind = Kind::kInteger;
-  int rank = 0;                       // of an array
-  std::string_view by_default = {};   // as the signature shows it; empty: required
+  int rank = 0;                      // of an array
+  std::string_view by_default = {};  // as the signature shows it; empty: required
 };
 
 struct HostReturn {

@@ -54,8 +54,8 @@ Blocks CutUp(const std::vector<HostValue>& values) {
 // Bytes of the block with the extents in front: equal blocks give equal strings.
 std::string Contents(const Blocks& b, int64_t i, int64_t j) {
   const size_t element = SizeOf(b.x.dtype);
-  std::string text = std::to_string(b.RowEnd(i) - b.RowBegin(i)) + "x" +
-                     std::to_string(b.ColCount(j)) + ":";
+  std::string text =
+      std::to_string(b.RowEnd(i) - b.RowBegin(i)) + "x" + std::to_string(b.ColCount(j)) + ":";
   for (int64_t r = b.RowBegin(i); r < b.RowEnd(i); ++r) {
     const auto at = static_cast<size_t>(r * b.x.shape[1] + b.ColBegin(j)) * element;
     text.append(reinterpret_cast<const char*>(b.x.bytes.data()) + at,

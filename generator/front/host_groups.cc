@@ -50,13 +50,13 @@ std::string ReadGroups(const std::vector<HostValue>& values, Groups& out) {
   }
   out.count = values[4].number.value_or(out.groups() - out.start);
   if (out.count < 0 || out.count > out.groups() - out.start) {
-    return "`count` is " + Str(out.count) + ", but from group " + Str(out.start) + " on there are " +
-           Str(out.groups() - out.start);
+    return "`count` is " + Str(out.count) + ", but from group " + Str(out.start) +
+           " on there are " + Str(out.groups() - out.start);
   }
   out.visit_empty = values[5].number.value_or(0) != 0;
   if (out.row_tiles() + out.groups() > kMaxHostElements) {
-    return "there would be " + Str(out.row_tiles()) + " row tiles, more than " + Str(kMaxHostElements) +
-           ": choose a larger `tm`";
+    return "there would be " + Str(out.row_tiles()) + " row tiles, more than " +
+           Str(kMaxHostElements) + ": choose a larger `tm`";
   }
   return "";
 }
@@ -111,7 +111,8 @@ HostResult GroupMetadata(const std::vector<HostValue>& values) {
   std::vector<int64_t> tiles = Repeat(VisitsOfTiles(g), length);
 
   // A shard's own steps come first, what was before them last.
-  const auto skipped = std::count_if(ids.begin(), ids.end(), [&](int64_t i) { return i < g.start; });
+  const auto skipped =
+      std::count_if(ids.begin(), ids.end(), [&](int64_t i) { return i < g.start; });
   std::rotate(ids.begin(), ids.begin() + skipped, ids.end());
   std::rotate(tiles.begin(), tiles.begin() + skipped, tiles.end());
 
@@ -121,8 +122,10 @@ HostResult GroupMetadata(const std::vector<HostValue>& values) {
   }
 
   int64_t visits = 0;
-  for (int64_t i = g.start; i < g.start + g.count; ++i) visits += group_tiles[static_cast<size_t>(i)];
-  return std::vector<Array>{HostVector(g.offsets), HostVector(ids), HostVector(tiles), HostScalar(visits)};
+  for (int64_t i = g.start; i < g.start + g.count; ++i)
+    visits += group_tiles[static_cast<size_t>(i)];
+  return std::vector<Array>{HostVector(g.offsets), HostVector(ids), HostVector(tiles),
+                            HostScalar(visits)};
 }
 
 HostResult GroupedRows(const std::vector<HostValue>& values) {
@@ -168,7 +171,8 @@ HostResult GroupedRows(const std::vector<HostValue>& values) {
     }
   }
   const auto steps = static_cast<int64_t>(row.size());
-  return std::vector<Array>{HostVector(row), HostVector(block), HostVector(real), HostScalar(steps)};
+  return std::vector<Array>{HostVector(row), HostVector(block), HostVector(real),
+                            HostScalar(steps)};
 }
 
 }  // namespace kiln

@@ -260,6 +260,7 @@ struct CheckOptions {
   std::string instance;                                  // empty: the first, or the bare kernel
   std::vector<std::pair<std::string, std::string>> set;  // --set; values as text
   bool ignore_variants = false;                          // elaborate the base text alone
+  bool sizes_follow = false;  // the caller binds sizes, with which the semantic rules are exact
 };
 
 /// Spec to Kernel: every rule that can be decided from the spec alone. Null when any error was

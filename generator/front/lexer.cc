@@ -165,7 +165,7 @@ void Scanner::Step() {
 
 void Scanner::ScanTabs() {
   const size_t end = std::min(value_.find_first_not_of('\t', at_), value_.size());
-  PushError(end, "a tab", "indent and separate with spaces");
+  PushError(end, "a tab where only spaces can stand");
 }
 
 void Scanner::ScanName() {
@@ -286,10 +286,15 @@ bool Scanner::ScanOperator() {
 
 void Scanner::ScanOther() {
   const CodePoint point = DecodeUtf8(value_, at_);
-  const size_t end = at_ + static_cast<size_t>(point.length);
+  size_t end = at_ + static_cast<size_t>(point.length);
   const std::string what = DescribeCharacter(point, value_.substr(at_, end - at_));
   std::string hint;
-  if (point.value == '\\') hint = "lines continue inside brackets, without a backslash";
+  if (point.value == '\\') {
+    hint = "lines continue inside brackets, without a backslash";
+    // Joined all the same, so that the next line is not taken for a statement.
+    if (At(end) == '\r') ++end;
+    if (At(end) == '\n') ++end;
+  }
   if (const std::string_view ascii = LookAlike(point.value); point.valid && !ascii.empty()) {
     hint = "write " + std::string(ascii);
   }

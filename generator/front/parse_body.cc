@@ -9,31 +9,6 @@
 namespace kiln {
 namespace {
 
-struct ForeignWord {
-  std::string_view word;
-  std::string_view hint;
-};
-
-constexpr std::array kForeignWords = std::to_array<ForeignWord>({
-    {"if", "write `when c:`"},
-    {"elif", "write `else when c:`"},
-    {"while", "loops have bounds: `for r in range(a, b):`"},
-    {"pass", "leave an empty block out"},
-    {"return", "put what follows under a `when`"},
-    {"break", "put the rest of the loop under a `when`"},
-    {"continue", "put the rest of the loop under a `when`"},
-    {"print", "store the value in an output, or state it: `assert c, \"message\"`"},
-    {"def", "a kernel is one body; name values with `let`"},
-    {"class", "a kernel is one body; name values with `let`"},
-    {"import", "every function is at hand without it"},
-    {"from", "every function is at hand without it"},
-    {"with", "scratch is declared under `scratch`"},
-    {"del", "names end with their block"},
-    {"raise", "write `assert c, \"message\"`"},
-    {"try", "write `when c:`"},
-    {"global", "one namespace holds all names"},
-});
-
 constexpr std::array<std::string_view, 4> kStores = {"=", "+=", "-=", "*="};
 constexpr std::array<std::string_view, 10> kForeignStores = {"/=", "//=", "%=", "**=", "<<=",
                                                              ">>=", "&=", "|=", "^=", "@="};
@@ -207,12 +182,11 @@ bool BodyParser::ReportWord() {
     return true;
   }
   if (!tokens_.Is(Token::Kind::kName) || IsOneOf(kStores, 1)) return false;
-  for (const ForeignWord& foreign : kForeignWords) {
-    if (!tokens_.IsWord(foreign.word)) continue;
-    Error(first_, "there is no " + Quoted(foreign.word) + " statement", std::string(foreign.hint));
-    return true;
-  }
-  return false;
+  const std::string& word = tokens_.Peek().text;
+  const std::string hint = ForeignStatementHint(word);
+  if (hint.empty()) return false;
+  Error(first_, "there is no " + Quoted(word) + " statement", hint);
+  return true;
 }
 
 bool BodyParser::EndStatement(Stmt& stmt) {
@@ -397,8 +371,8 @@ bool BodyParser::ReportNoStore(const ParsedPtr& target) {
   }
   if (tokens_.IsOp(",")) return Error(span, "a statement stores to one target");
   if (tokens_.IsOp(":")) {
-    return Error(span, "a `:` after " + std::string("something that opens no block"),
-                 "a typed variable is `var n: i32[8] = 0`");
+    return Error(span, "a `:` where no block begins",
+                 "a typed variable is written `var n: i32[8] = 0`");
   }
   if (!tokens_.Is(Token::Kind::kNewline)) return Unexpected("`=`, an operator or the end");
   const bool equals = target->kind == Expr::Kind::kCompare && target->ops[0] == "==";

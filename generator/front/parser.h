@@ -59,6 +59,8 @@ std::string Quoted(std::string_view text);
 std::string Describe(const Token& token);
 /// What the reader of another language should know about a word or operator; may be empty.
 std::string HabitHint(const Token& token);
+/// The same for a word that begins a statement in other languages, and none here.
+std::string ForeignStatementHint(std::string_view word);
 /// `and`, `if` and their like, which can be no name in an expression.
 bool IsReserved(std::string_view word);
 bool IsLiteralWord(std::string_view word);
@@ -79,15 +81,19 @@ class ExprParser {
   /// `what` is for the message: "a copy's target".
   ParsedPtr ParseReference(std::string_view what);
   bool CheckReference(const ParsedPtr& expr, std::string_view what);
-  /// Comma-separated up to `close`, which is taken too; a comma may stand before it.
+  /// Expressions separated by commas, up to `close`, which is taken too; one more comma may
+  /// stand before it.
   bool ParseUntil(const Token& open, std::string_view close, std::vector<ExprPtr>& out);
 
  private:
+  // parse_expr.cc: operators.
   ParsedPtr ParseLevel(size_t level);
   ParsedPtr ParseNot(size_t level);
   ParsedPtr ParseComparison(size_t level);
   ParsedPtr ParseUnary();
   ParsedPtr ParsePower();
+
+  // parse_primary.cc: what operators join.
   ParsedPtr ParsePostfix();
   ParsedPtr ParsePrimary();
   ParsedPtr ParseWord();

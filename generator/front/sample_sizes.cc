@@ -69,7 +69,7 @@ const Ref* RefAt(const Kernel& kernel, Span span) {
 
 }  // namespace
 
-void CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
+bool CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
   Inputs inputs;
   std::string sizes;
   for (size_t i = 0; i < kernel.dims.size(); ++i) {
@@ -80,8 +80,8 @@ void CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
   Diagnostics binding_found;
   const auto binding = Bind(kernel, inputs, /*partial=*/true, binding_found);
   // Sizes that the spec's own conditions refuse prove nothing.
-  if (!binding || binding_found.HasErrors() || binding->steps.size() != kernel.axes.size()) return;
-  if (binding->StepCount() > kMaxSteps) return;
+  if (!binding || binding_found.HasErrors() || binding->steps.size() != kernel.axes.size()) return false;
+  if (binding->StepCount() > kMaxSteps) return false;
   Diagnostics found;
   GridCheckOptions options;
   options.vmem_bytes = options.smem_bytes = 0;
@@ -93,6 +93,7 @@ void CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
     if (!sizes.empty()) diagnostic.message += " (tried with " + sizes + ")";
     diagnostics.Add(std::move(diagnostic));
   }
+  return true;
 }
 
 }  // namespace kiln

@@ -31,7 +31,7 @@ NodePtr IndexBinary(Op op, NodePtr a, NodePtr b) {
   return node;
 }
 
-// True for "m" and "cdiv(m, 8)", false for "m // 8": whether the text needs parentheses as a factor.
+// True for "m" and "cdiv(m, 8)", false for "m // 8", which needs parentheses as a factor.
 bool IsPrimary(std::string_view text) {
   int depth = 0;
   for (const char c : text) {
@@ -202,8 +202,8 @@ std::string Size::ToString() const {
   std::string text;
   for (const Term& term : terms) {
     const bool negative = term.coefficient < 0;
-    const uint64_t magnitude =
-        negative ? 0 - static_cast<uint64_t>(term.coefficient) : static_cast<uint64_t>(term.coefficient);
+    const auto bits = static_cast<uint64_t>(term.coefficient);
+    const uint64_t magnitude = negative ? 0 - bits : bits;
     text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
     if (term.product.empty()) {
       text += std::to_string(magnitude);

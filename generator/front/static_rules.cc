@@ -216,8 +216,13 @@ void CheckVisits(const Kernel& kernel, Diagnostics& diagnostics) {
 // [tail] ---------------------------------------------------------------------------------------
 
 /// Whether `require` or the dimension's constraints make `extent` a multiple of `block`.
-bool KnownMultiple(const Kernel& kernel, const Size& extent, const Size& block) {
+bool KnownMultiple(const Kernel& kernel, const Binding* binding, const Size& extent, const Size& block) {
   if (extent == block) return true;
+  if (binding) {
+    const auto n = Evaluate(extent, *binding);
+    const auto by = Evaluate(block, *binding);
+    if (n && by && *by > 0) return *n % *by == 0;
+  }
   const auto size = block.Constant();
   if (const auto n = extent.Constant()) return size && *size > 0 && *n % *size == 0;
   bool known = false;
@@ -255,11 +260,12 @@ bool ReachesEdge(const Kernel& kernel, const BlockDim& dim, const Size& extent) 
 }
 
 /// The unguarded read of a ragged input that ends up along `axis` of `node`, or null.
-const Node* RaggedRead(const Kernel& kernel, const Node& node, size_t axis, std::string& dimension) {
+const Node* RaggedRead(const Kernel& kernel, const Binding* binding, const Node& node, size_t axis,
+                       std::string& dimension) {
   const auto follow = [&](const Node& arg) -> const Node* {
     const size_t missing = node.shape.size() - arg.shape.size();
     if (axis < missing || arg.shape[axis - missing].IsOne()) return nullptr;
-    return RaggedRead(kernel, arg, axis - missing, dimension);
+    return RaggedRead(kernel, binding, arg, axis - missing, dimension);
   };
   if (node.op == Op::kRead && node.subscripts.empty()) {
     const Ref& ref = kernel.refs[static_cast<size_t>(node.index)];
@@ -267,14 +273,14 @@ const Node* RaggedRead(const Kernel& kernel, const Node& node, size_t axis, std:
     const size_t d = static_cast<size_t>(ref.view_dims[axis]);
     const BlockDim& dim = ref.block[d];
     if (dim.kind != BlockDim::Kind::kBlocked || !ReachesEdge(kernel, dim, ref.array[d]) ||
-        KnownMultiple(kernel, ref.array[d], dim.size)) {
+        KnownMultiple(kernel, binding, ref.array[d], dim.size)) {
       return nullptr;
     }
     dimension = ref.array[d].ToString() + " is not known to be a multiple of " + dim.size.ToString();
     return &node;
   }
   if (node.op == Op::kTranspose) {
-    return RaggedRead(kernel, *node.args[0], static_cast<size_t>(node.axes[axis]), dimension);
+    return RaggedRead(kernel, binding, *node.args[0], static_cast<size_t>(node.axes[axis]), dimension);
   }
   if (node.op == Op::kCast || (node.op >= Op::kNeg && node.op <= Op::kBitXor) ||
       (node.op >= Op::kMax && node.op <= Op::kSilu)) {
@@ -296,17 +302,17 @@ void ReportTail(const Kernel& kernel, const Node& read, const Node& consumer, co
                     {{ref.span, "`" + ref.name + "` has no `pad`"}});
 }
 
-void CheckTailIn(const Kernel& kernel, const Node& node, Diagnostics& diagnostics) {
+void CheckTailIn(const Kernel& kernel, const Binding* binding, const Node& node, Diagnostics& diagnostics) {
   std::string dimension;
   if (node.op == Op::kDot) {
     const size_t rank = node.args[0]->shape.size();
     for (const size_t side : {size_t{0}, size_t{1}}) {
-      const Node* read = RaggedRead(kernel, *node.args[side], side == 0 ? rank - 1 : rank - 2, dimension);
+      const Node* read = RaggedRead(kernel, binding, *node.args[side], side == 0 ? rank - 1 : rank - 2, dimension);
       if (read) ReportTail(kernel, *read, node, dimension, diagnostics);
     }
   } else if (node.op >= Op::kSum && node.op <= Op::kArgmin) {
     for (int axis : node.axes) {
-      const Node* read = RaggedRead(kernel, *node.args[0], static_cast<size_t>(axis), dimension);
+      const Node* read = RaggedRead(kernel, binding, *node.args[0], static_cast<size_t>(axis), dimension);
       if (read) {
         ReportTail(kernel, *read, node, dimension, diagnostics);
         break;
@@ -314,24 +320,25 @@ void CheckTailIn(const Kernel& kernel, const Node& node, Diagnostics& diagnostic
     }
   }
   if (node.op == Op::kWhere || node.op == Op::kIf) return;  // may be discarded
-  for (const NodePtr& arg : node.args) CheckTailIn(kernel, *arg, diagnostics);
+  for (const NodePtr& arg : node.args) CheckTailIn(kernel, binding, *arg, diagnostics);
 }
 
 /// Only what every step does: under a condition the edge may be excluded.
-void CheckTail(const Kernel& kernel, Diagnostics& diagnostics) {
+void CheckTail(const Kernel& kernel, const Binding* binding, Diagnostics& diagnostics) {
   for (const Action& action : kernel.body) {
     const bool plain = action.kind == Action::Kind::kDefine || action.kind == Action::Kind::kStore;
-    if (plain && !action.mask) CheckTailIn(kernel, *action.value, diagnostics);
+    if (plain && !action.mask) CheckTailIn(kernel, binding, *action.value, diagnostics);
   }
 }
 
 }  // namespace
 
-void CheckStaticRules(const Kernel& kernel, Diagnostics& diagnostics) {
+void CheckStaticRules(const Kernel& kernel, const Binding* binding, Diagnostics& diagnostics) {
   CheckUndefined(kernel, diagnostics);
-  CheckVisits(kernel, diagnostics);
-  CheckTail(kernel, diagnostics);
-  if (!diagnostics.HasErrors()) CheckSampleSizes(kernel, diagnostics);
+  CheckTail(kernel, binding, diagnostics);
+  // Trying sizes out names blocks and grid points; where the grid itself depends on values that
+  // only a call has, the maps alone must do.
+  if (!binding && !CheckSampleSizes(kernel, diagnostics)) CheckVisits(kernel, diagnostics);
 }
 
 }  // namespace kiln

@@ -1,10 +1,12 @@
 #pragma once
 
-#include "generator/front/kernel.h"
+#include "generator/front/bind.h"
 
 namespace kiln {
 
-/// The semantic rules as far as the spec alone decides them; one function a rule.
-void CheckStaticRules(const Kernel& kernel, Diagnostics& diagnostics);
+/// The semantic rules as far as they can be decided without running; one function a rule.
+/// Without a binding, sizes are tried out (CheckSampleSizes); with one, CheckGrid has decided what
+/// the grid decides, and extents are known here too.
+void CheckStaticRules(const Kernel& kernel, const Binding* binding, Diagnostics& diagnostics);
 
 }  // namespace kiln

@@ -41,10 +41,39 @@ constexpr std::array kHabits = std::to_array<Habit>({
     {"for", "there are no comprehensions; a loop is `for r in range(n):`"},
 });
 
+// Words that begin a statement there and none here.
+constexpr std::array kStatementHabits = std::to_array<Habit>({
+    {"if", "write `when c:`"},
+    {"elif", "write `else when c:`"},
+    {"while", "loops have bounds: `for r in range(a, b):`"},
+    {"pass", "leave an empty block out"},
+    {"return", "put what follows under a `when`"},
+    {"break", "put the rest of the loop under a `when`"},
+    {"continue", "put the rest of the loop under a `when`"},
+    {"print", "store the value in an output, or state it: `assert c, \"message\"`"},
+    {"def", "a kernel is one body; name values with `let`"},
+    {"class", "a kernel is one body; name values with `let`"},
+    {"import", "every function is at hand without it"},
+    {"from", "every function is at hand without it"},
+    {"with", "scratch is declared under `scratch`"},
+    {"del", "names end with their block"},
+    {"raise", "write `assert c, \"message\"`"},
+    {"try", "write `when c:`"},
+    {"global", "one namespace holds all names"},
+});
+
 constexpr std::array kReserved = std::to_array<std::string_view>(
     {"and", "or", "not", "if", "else", "in", "is", "lambda", "None", "True", "False"});
 constexpr std::array kLiteralWords =
     std::to_array<std::string_view>({"inf", "nan", "true", "false"});
+
+template <size_t kCount>
+std::string FindHabit(const std::array<Habit, kCount>& habits, std::string_view token) {
+  for (const Habit& habit : habits) {
+    if (habit.token == token) return std::string(habit.hint);
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -72,11 +101,10 @@ std::string Describe(const Token& token) {
 std::string HabitHint(const Token& token) {
   if (token.kind == Token::Kind::kString) return "a string can only be the message of an `assert`";
   if (token.kind != Token::Kind::kOp && token.kind != Token::Kind::kName) return "";
-  for (const Habit& habit : kHabits) {
-    if (habit.token == token.text) return std::string(habit.hint);
-  }
-  return "";
+  return FindHabit(kHabits, token.text);
 }
+
+std::string ForeignStatementHint(std::string_view word) { return FindHabit(kStatementHabits, word); }
 
 bool IsReserved(std::string_view word) {
   return std::find(kReserved.begin(), kReserved.end(), word) != kReserved.end();

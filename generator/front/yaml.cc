@@ -187,8 +187,11 @@ class TreeBuilder : public YAML::EventHandler {
       if (text_.compare(at, word.size(), word) != 0) continue;
       size_t next = at + word.size();
       while (next < text_.size() && IsBlank(text_[next])) ++next;
-      if (!as_key && next < text_.size() && text_[next] == ':') continue;
-      return static_cast<uint32_t>(word.size());
+      const char after = next < text_.size() ? text_[next] : '\n';
+      if (after == '\n' || after == '\r' || after == ',' || after == ']' || after == '}' ||
+          after == '#' || (after == ':' && as_key)) {
+        return static_cast<uint32_t>(word.size());
+      }
     }
     return 0;
   }
@@ -369,14 +372,22 @@ std::optional<size_t> IndentTab(const std::string& text, size_t at) {
   return tab;
 }
 
-void ReportException(const std::string& what, const std::string& text, uint32_t at,
+/// `at` is yaml-cpp's place, `last` where the walk of its events got to before.
+void ReportException(const std::string& what, const std::string& text, uint32_t at, uint32_t last,
                      Diagnostics& diagnostics) {
+  if (what == "illegal EOF in scalar") {
+    const size_t quote = std::min(text.find_first_of("\"'", last), size_t{at});
+    diagnostics.Error("syntax", Point(quote), "this quoted text is never closed");
+    return;
+  }
   if (const std::optional<size_t> tab = IndentTab(text, at)) {
     diagnostics.Error("syntax", Point(*tab), "YAML does not indent with tabs", "use spaces");
     return;
   }
   if (what.starts_with("unknown escape character")) {
-    diagnostics.Error("syntax", Point(at), "this is no escape of quoted text",
+    // yaml-cpp has read past the backslash and the letter.
+    const Span escape = {at < 2 ? 0 : at - 2, at};
+    diagnostics.Error("syntax", escape, "this is no escape of quoted text",
                       "write `\\\\` for a backslash, or use single quotes");
     return;
   }
@@ -472,7 +483,9 @@ Pass ReadOnce(std::string& text, std::vector<uint32_t>& blanked, Diagnostics& di
       if (broken->splits.empty()) broken.reset();
     }
     // A word without its `:` makes yaml-cpp stumble further on; once is enough.
-    if (!broken && !builder.missing_colon()) ReportException(e.msg, text, at, diagnostics);
+    if (!broken && !builder.missing_colon()) {
+      ReportException(e.msg, text, at, builder.last(), diagnostics);
+    }
   } catch (const std::exception& e) {
     diagnostics.Error("syntax", Point(builder.last()), std::string("YAML: ") + e.what());
   }

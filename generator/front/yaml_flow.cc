@@ -11,6 +11,8 @@ namespace {
 
 // A value's brackets are matched within this many bytes: a bound on the work for hostile text.
 constexpr size_t kMaxBalanced = 2000;
+// More broken values than this are not worth finding; the collection is given up.
+constexpr size_t kMaxSplits = 100;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -107,15 +109,16 @@ class FlowScanner {
   /// Reads one plain scalar as its author meant it, brackets balanced.
   void Plain() {
     const size_t begin = at_;
-    bool split = false;
+    bool split = false, unbalanced = false;
     size_t end = at_;
     while (at_ < source_.size()) {
       const char c = source_[at_];
       if (c == '(' || c == '[') {
-        const size_t close = Balanced(at_);
+        const size_t close = unbalanced ? at_ : Balanced(at_);
+        unbalanced = close == at_;
         // Inside ( ) YAML only minds its own punctuation.
-        split |= c == '[' || close == at_ || MindedBy(at_, close);
-        at_ = close == at_ ? at_ + 1 : close;
+        split |= c == '[' || unbalanced || MindedBy(at_, close);
+        at_ = unbalanced ? at_ + 1 : close;
       } else if (c == ')') {
         split = true;
         ++at_;
@@ -142,6 +145,10 @@ class FlowScanner {
       open.value_begin = begin;
     }
     if (split) check_.splits.push_back(MakeSpan(begin, end));
+    if (check_.splits.size() >= kMaxSplits) {
+      check_.mismatched = Point(at_);
+      done_ = true;
+    }
   }
 
   bool ColonFollows() const {

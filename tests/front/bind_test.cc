@@ -91,7 +91,8 @@ TEST_CASE("[call] missing arguments and dims") {
   CHECK(t.Errors() == Found{"call: input `y` (f32[k, n]) is not given | add y=@y.npy"});
   Matmul u;
   u.b.kernel.refs[1].array[1] = 5;  // now n is in the output's shape only
-  CHECK(u.Errors() == Found{"call: the dimension `n` is not known: no argument has it in its shape | add n=…"});
+  CHECK(u.Errors() ==
+        Found{"call: the dimension `n` is not known: no argument has it in its shape | add n=…"});
   u.inputs.dims["n"] = 5;
   CHECK(u.Errors() == Found{});
   // Or from the output itself.
@@ -247,11 +248,12 @@ TEST_CASE("[call] names that are no arguments") {
   t.inputs.arrays["acc"] = Floats({10});
   t.inputs.dims["bm"] = 8;
   t.inputs.dims["ids"] = 8;
-  CHECK(t.Errors() == Found{
-                          "call: `acc` is scratch, not an argument | leave it out",
-                          "call: `bm` is a param, fixed when the kernel is generated | write --set bm=…",
-                          "call: `ids` is i32[tiles], not a number",
-                      });
+  CHECK(t.Errors() ==
+        Found{
+            "call: `acc` is scratch, not an argument | leave it out",
+            "call: `bm` is a param, fixed when the kernel is generated | write --set bm=…",
+            "call: `ids` is i32[tiles], not a number",
+        });
 }
 
 TEST_CASE("[call] require") {
@@ -282,21 +284,26 @@ TEST_CASE("Conditions that fail to have a value") {
   Sparse t;
   t.b.AddRequire(Do(Op::kGt, {Do(Op::kFloorDiv, {t.n, Read(t.start)}), Int(0)}));
   t.b.AddRequire(Do(Op::kGt, {Do(Op::kMul, {t.n, Int(kMax)}), Int(0)}));
-  t.b.AddRequire(Do(Op::kGt, {Do(Op::kExp, DType::kF32, {Read(t.scale, {}, DType::kF32)}), Float(0)}));
+  t.b.AddRequire(
+      Do(Op::kGt, {Do(Op::kExp, DType::kF32, {Read(t.scale, {}, DType::kF32)}), Float(0)}));
   t.inputs.arrays["start"] = Scalar(0);
-  CHECK(t.Errors() ==
-        Found{"undefined: a condition of `require` divides by zero: n // start > 0, where n is 10 "
-              "and start is 0",
-              "index-range: a condition of `require` overflows 64 bits: n * 9223372036854775807 > 0, "
-              "where n is 10",
-              "call: a condition of `require` cannot be computed before the grid starts: exp(scale) > 0.0"});
+  CHECK(
+      t.Errors() ==
+      Found{"undefined: a condition of `require` divides by zero: n // start > 0, where n is 10 "
+            "and start is 0",
+            "index-range: a condition of `require` overflows 64 bits: n * 9223372036854775807 > 0, "
+            "where n is 10",
+            "call: a condition of `require` cannot be computed before the grid starts: exp(scale) "
+            "> 0.0"});
 }
 
 TEST_CASE("Obligations are checked once sizes are known") {
   Sparse t;
   const Size n = SizeOf(t.n, t.b.kernel), tiles = SizeOf(t.tiles, t.b.kernel);
-  t.b.kernel.obligations.push_back({Obligation::Kind::kEqual, n, tiles * 2, "shape", {0, 1}, "the operands of + differ"});
-  t.b.kernel.obligations.push_back({Obligation::Kind::kAtLeast, tiles, 4, "shape", {1, 2}, "a block is too large"});
+  t.b.kernel.obligations.push_back(
+      {Obligation::Kind::kEqual, n, tiles * 2, "shape", {0, 1}, "the operands of + differ"});
+  t.b.kernel.obligations.push_back(
+      {Obligation::Kind::kAtLeast, tiles, 4, "shape", {1, 2}, "a block is too large"});
   t.b.kernel.obligations.push_back({Obligation::Kind::kAtLeast, n, tiles, "shape", {2, 3}, "fine"});
   CHECK(t.Errors() == Found{"shape: the operands of + differ: n = 10, but 2*tiles = 6",
                             "shape: a block is too large: tiles = 3 is less than 4"});
@@ -338,8 +345,13 @@ struct Prepared {
   Diagnostics diagnostics;
 
   Prepared() {
-    for (const int ref : {rows, cols, count}) b.kernel.refs[static_cast<size_t>(ref)].prepared = true;
-    b.kernel.prepare.push_back({{rows, cols, count}, "block_coo", "", {{"", mask, nullptr}, {"", -1, Int(2)}, {"bk", -1, Int(2)}}, {}});
+    for (const int ref : {rows, cols, count})
+      b.kernel.refs[static_cast<size_t>(ref)].prepared = true;
+    b.kernel.prepare.push_back({{rows, cols, count},
+                                "block_coo",
+                                "",
+                                {{"", mask, nullptr}, {"", -1, Int(2)}, {"bk", -1, Int(2)}},
+                                {}});
     b.AddAxis("t", Read(count));
     inputs.arrays["mask"] = Ints({4, 4}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1});
   }
@@ -387,7 +399,8 @@ TEST_CASE("[call] prepare") {
   CHECK(t.Errors() == Found{"call: `block_coo`: `bm` is 0, but a block has at least one element"});
   t.b.kernel.prepare[0].arguments[1].value = Int(2);
   t.inputs.arrays["rows"] = Ints({3}, {});
-  CHECK(t.Errors() == Found{"call: `rows` is made by `block_coo` and cannot be given | leave it out"});
+  CHECK(t.Errors() ==
+        Found{"call: `rows` is made by `block_coo` and cannot be given | leave it out"});
   t.inputs.arrays.clear();
   CHECK(t.Errors() == Found{"call: argument `mask` (i32[m, n]) is not given | add mask=@mask.npy"});
   CHECK(t.Errors(true) == Found{});
@@ -398,8 +411,9 @@ TEST_CASE("What a function of the user's own makes is given") {
   Prepared t;
   t.b.kernel.prepare[0].header = "my.h";
   t.b.kernel.prepare[0].function = "find_blocks";
-  CHECK(t.Errors() == Found{"call: `find_blocks` is a function of your own (my.h), which only "
-                            "compiled code can call | give what it makes: `rows`, `cols`, `count`"});
+  CHECK(t.Errors() ==
+        Found{"call: `find_blocks` is a function of your own (my.h), which only "
+              "compiled code can call | give what it makes: `rows`, `cols`, `count`"});
   t.inputs.arrays["rows"] = Ints({3}, {0, 0, 1});
   t.inputs.arrays["cols"] = Ints({5}, {0, 1, 1, 9, 9});  // longer than its used part
   t.inputs.arrays["count"] = Scalar(2);
@@ -424,6 +438,107 @@ TEST_CASE("The first variant whose condition holds is chosen") {
   CHECK(ChooseVariant(t.b.kernel, t.inputs) == 2);
   t.inputs.dims = {{"m", 65}};
   CHECK(ChooseVariant(t.b.kernel, t.inputs) == -1);
+}
+
+/// The same from a spec's text.
+struct Written {
+  std::shared_ptr<const Source> source;
+  std::unique_ptr<Kernel> kernel;
+  Inputs inputs;
+  Diagnostics diagnostics;
+
+  explicit Written(std::string text)
+      : source(std::make_shared<const Source>("k.yaml", std::move(text))) {
+    const std::unique_ptr<Spec> spec = ParseSpec(source, diagnostics);
+    if (spec) kernel = CheckSpec(*spec, {}, diagnostics);
+    INFO(Render(diagnostics, *source));
+    REQUIRE(kernel);
+  }
+  std::string Errors() {
+    diagnostics = {};
+    Bind(*kernel, inputs, false, diagnostics);
+    return Render(diagnostics, *source);
+  }
+};
+
+TEST_CASE("A sparse product that visits every row, from its text") {
+  Written t(R"(kernel: k
+params: {b: 2}
+arguments:
+  mask: bool[m, n]
+prefetch:
+  rows: i32[blocks]
+  cols: i32[blocks]
+  row: i32[visits]
+  block: i32[visits]
+  real: i32[visits]
+scalars: {count: i32, steps: i32}
+prepare:
+  - rows, cols, count = block_coo(mask, b, b)
+  - row, block, real, steps = grouped_rows(rows, cdiv(m, b), count=count)
+require:
+  - count >= 1
+grid:
+  t: steps
+inputs:
+  x: {array: "f32[m, n]", block: "b, b", index: "row[t], cols[block[t]]", pad: 0}
+outputs:
+  o: {array: "f32[m]", block: b, index: "row[t]", init: 0}
+body: |
+  when real[t] != 0:
+    o += sum(x, axis=1)
+)");
+  t.inputs.arrays["mask"] =
+      Ints({6, 4}, {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1}, DType::kBool);
+  t.inputs.arrays["x"] = Floats({6, 4});
+  const std::optional<Binding> binding = Bind(*t.kernel, t.inputs, false, t.diagnostics);
+  CHECK(Render(t.diagnostics, *t.source) == "");
+  REQUIRE(binding);
+  CHECK(binding->steps == std::vector<int64_t>{4});
+  CHECK(ValuesOf(*binding->host[static_cast<size_t>(t.kernel->FindRef("row"))]) ==
+        std::vector<int64_t>{0, 1, 2, 2});
+  CHECK(ValuesOf(*binding->host[static_cast<size_t>(t.kernel->FindRef("real"))]) ==
+        std::vector<int64_t>{1, 0, 1, 1});
+  t.inputs.arrays["mask"] = Ints({6, 4}, {}, DType::kBool);
+  CHECK(t.Errors() == R"(k.yaml:16:5: error[call]: `count >= 1` must hold, but count is 0
+  16 |   - count >= 1
+     |     ^~~~~~~~~~
+)");
+  t.inputs.arrays["mask"].SetInt(0, 1);
+  t.inputs.arrays["x"] = Floats({6, 5});
+  CHECK(t.Errors() ==
+        R"(k.yaml:20:3: error[call]: n is 4 in `mask` (dimension 1) but 5 in `x` (dimension 1)
+  20 |   x: {array: "f32[m, n]", block: "b, b", index: "row[t], cols[block[t]]", pad: 0}
+     |   ^
+k.yaml:4:3: note: n is 4 here
+   4 |   mask: bool[m, n]
+     |   ^~~~
+)");
+}
+
+TEST_CASE("Variants, from their text") {
+  Written t(R"(kernel: k
+params: {b: 128}
+grid:
+  i: cdiv(n, b)
+inputs:
+  x: {array: "f32[n]", block: b, index: i}
+outputs:
+  o: {array: "f32[n]", block: b, index: i}
+body: |
+  o = x * 2
+variants:
+  - {when: "n <= 64", set: {b: 64}}
+  - {when: "n > 1000 and n % 256 == 0", set: {b: 256}}
+)");
+  const auto chosen = [&](int64_t n) {
+    t.inputs.dims["n"] = n;
+    return ChooseVariant(*t.kernel, t.inputs);
+  };
+  CHECK(chosen(64) == 0);
+  CHECK(chosen(65) == -1);
+  CHECK(chosen(1024) == 1);
+  CHECK(chosen(1025) == -1);
 }
 
 }  // namespace

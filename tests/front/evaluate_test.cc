@@ -31,7 +31,7 @@ TEST_CASE("Division floors, rem truncates, cdiv rounds up") {
   struct Row {
     int64_t a, b, floor, ceil, mod, rem;
   };
-  const Row rows[] = {{7, 2, 3, 4, 1, 1},   {-7, 2, -4, -3, 1, -1}, {7, -2, -4, -3, -1, 1},
+  const Row rows[] = {{7, 2, 3, 4, 1, 1},     {-7, 2, -4, -3, 1, -1}, {7, -2, -4, -3, -1, 1},
                       {-7, -2, 3, 4, -1, -1}, {6, 3, 2, 2, 0, 0},     {-6, 3, -2, -2, 0, 0},
                       {0, -5, 0, 0, 0, 0},    {5, -1, -5, -5, 0, 0}};
   for (const Row& r : rows) {

@@ -72,17 +72,57 @@ TEST_CASE("group_metadata is Pallas' make_group_metadata") {
   // jax 0.10.2; random sizes, aligned ones, shards, and sums below m.
   const Case cases[] = {
       {{32, 0, 0, 0, 0}, 32, 8, 0, 5, false, {0, 0, 0, 0, 4, 4, 4, 4}, {0, 1, 2, 3, 3, 3, 3, 3}, 4},
-      {{6, 0, 0, 0, 34}, 40, 8, 0, 5, true, {0, 1, 2, 3, 4, 4, 4, 4, 4}, {0, 0, 0, 0, 0, 1, 2, 3, 4}, 9},
+      {{6, 0, 0, 0, 34},
+       40,
+       8,
+       0,
+       5,
+       true,
+       {0, 1, 2, 3, 4, 4, 4, 4, 4},
+       {0, 0, 0, 0, 0, 1, 2, 3, 4},
+       9},
       {{0, 0, 0, 1, 1, 0}, 2, 2, 4, 1, false, {4, 5, 5, 5, 5, 3}, {0, 0, 0, 0, 0, 0}, 1},
       {{4, 1, 3}, 8, 2, 0, 3, true, {0, 0, 1, 2, 2, 2}, {0, 1, 2, 2, 3, 3}, 5},
       {{3, 0, 0, 0, 3}, 6, 2, 0, 5, false, {0, 0, 4, 4, 4, 4, 4}, {0, 1, 1, 2, 2, 2, 2}, 4},
       {{0, 0, 0, 4}, 4, 2, 3, 1, true, {3, 3, 0, 1, 2}, {0, 1, 0, 0, 0}, 2},
-      {{0, 1, 1, 0, 1, 3}, 6, 2, 0, 6, false, {1, 2, 4, 5, 5, 5, 5, 5}, {0, 0, 1, 1, 2, 2, 2, 2}, 5},
-      {{4, 0, 0, 6, 0, 2}, 12, 3, 0, 6, true, {0, 0, 1, 2, 3, 3, 3, 4, 5}, {0, 1, 1, 1, 1, 2, 3, 3, 3}, 9},
+      {{0, 1, 1, 0, 1, 3},
+       6,
+       2,
+       0,
+       6,
+       false,
+       {1, 2, 4, 5, 5, 5, 5, 5},
+       {0, 0, 1, 1, 2, 2, 2, 2},
+       5},
+      {{4, 0, 0, 6, 0, 2},
+       12,
+       3,
+       0,
+       6,
+       true,
+       {0, 0, 1, 2, 3, 3, 3, 4, 5},
+       {0, 1, 1, 1, 1, 2, 3, 3, 3},
+       9},
       {{2, 5, 0, 5}, 12, 4, 1, 3, false, {1, 1, 3, 3, 3, 0}, {0, 1, 1, 2, 2, 0}, 4},
-      {{0, 1, 0, 4, 1, 2}, 8, 2, 0, 6, true, {0, 1, 2, 3, 3, 3, 4, 5, 5}, {0, 0, 0, 0, 1, 2, 2, 3, 3}, 8},
+      {{0, 1, 0, 4, 1, 2},
+       8,
+       2,
+       0,
+       6,
+       true,
+       {0, 1, 2, 3, 3, 3, 4, 5, 5},
+       {0, 0, 0, 0, 1, 2, 2, 3, 3},
+       8},
       {{0, 8}, 8, 8, 0, 2, false, {1, 1}, {0, 0}, 1},
-      {{39, 0, 1, 0, 0}, 40, 8, 4, 1, true, {4, 0, 0, 0, 0, 0, 1, 2, 3}, {4, 0, 1, 2, 3, 4, 4, 4, 4}, 1},
+      {{39, 0, 1, 0, 0},
+       40,
+       8,
+       4,
+       1,
+       true,
+       {4, 0, 0, 0, 0, 0, 1, 2, 3},
+       {4, 0, 1, 2, 3, 4, 4, 4, 4},
+       1},
       {{4, 2, 0, 0}, 6, 3, 0, 4, false, {0, 0, 1, 3, 3}, {0, 1, 1, 1, 1}, 3},
       {{8}, 8, 8, 0, 1, true, {0}, {0}, 1},
       {{0, 2}, 2, 2, 1, 1, false, {1, 1}, {0, 0}, 1},
@@ -94,7 +134,15 @@ TEST_CASE("group_metadata is Pallas' make_group_metadata") {
       {{4, 2, 2}, 8, 2, 2, 1, false, {2, 2, 2, 0, 0, 1}, {3, 3, 3, 0, 1, 2}, 1},
       {{0, 3, 1}, 4, 2, 0, 3, true, {0, 1, 1, 2}, {0, 0, 1, 1}, 4},
       {{0, 1, 2, 3, 0, 0}, 6, 3, 0, 6, false, {1, 2, 3, 5, 5, 5, 5}, {0, 0, 1, 1, 1, 1, 1}, 3},
-      {{6, 0, 9, 0, 0}, 15, 3, 1, 4, true, {1, 2, 2, 2, 3, 4, 4, 0, 0}, {2, 2, 3, 4, 4, 4, 4, 0, 1}, 6},
+      {{6, 0, 9, 0, 0},
+       15,
+       3,
+       1,
+       4,
+       true,
+       {1, 2, 2, 2, 3, 4, 4, 0, 0},
+       {2, 2, 3, 4, 4, 4, 4, 0, 1},
+       6},
       {{3, 0, 2}, 12, 4, 0, 3, false, {0, 2, 2, 2, 2}, {0, 0, 1, 2, 2}, 3},
       {{4, 0, 4, 0}, 16, 4, 0, 4, true, {0, 1, 2, 3, 3, 3, 3}, {0, 1, 1, 2, 2, 3, 3}, 4},
       {{1, 2, 0}, 16, 4, 1, 2, true, {1, 2, 2, 2, 2, 0}, {0, 0, 1, 2, 3, 0}, 2},
@@ -146,8 +194,8 @@ TEST_CASE("group_metadata visits every row of its groups once") {
       for (int64_t row = begin; row < end; ++row) ++rows[static_cast<size_t>(row)];
     }
     for (int64_t row = 0; row < m; ++row) {
-      const bool mine = row >= r[0][static_cast<size_t>(start)] &&
-                        row < r[0][static_cast<size_t>(start + count)];
+      const bool mine =
+          row >= r[0][static_cast<size_t>(start)] && row < r[0][static_cast<size_t>(start + count)];
       CHECK(rows[static_cast<size_t>(row)] == mine);
     }
     if (empty && m > 0) CHECK(static_cast<int64_t>(seen.size()) == count);
@@ -182,26 +230,39 @@ TEST_CASE("sparsify_mask as in the guide") {
     Values shape, mask, block_mask, prefetch_mask, prefetch_i, prefetch_j;
     int64_t blocks;
   };
-  const Case cases[] = {  // the guide's own function on blocks of 2 x 2, with jax 0.10.2
-      {{6, 6}, {1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0,
-                1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1},
-       {1, 0, 0, 1, 1, 0, 1, 1, 1}, {0, 1, 1, 1, 0, 1, 1, 1, 0},
-       {0, 1, 1, 1, 1, 2, 2, 2, 2}, {0, 0, 0, 0, 1, 0, 0, 1, 2}, 2},
-      {{6, 6}, {0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0,
-                1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-       {0, 1, 0, 1, 1, 0, 0, 0, 0}, {1, 1, 1, 1, 0, 0, 0, 0, 0},
-       {0, 0, 1, 1, 1, 2, 2, 2, 2}, {1, 1, 0, 0, 1, 2, 2, 2, 2}, 2},
-      {{6, 8}, {1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
-                0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
-       {1, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1}, {4, 3, 3, 2, 1, 1, 1, 0, 0, 0, 0, 0},
-       {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}, {0, 2, 2, 3, 2, 2, 2, 3, 3, 3, 3, 3}, 5},
+  const Case cases[] = {
+      // the guide's own function on blocks of 2 x 2, with jax 0.10.2
+      {{6, 6},
+       {1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0,
+        1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1},
+       {1, 0, 0, 1, 1, 0, 1, 1, 1},
+       {0, 1, 1, 1, 0, 1, 1, 1, 0},
+       {0, 1, 1, 1, 1, 2, 2, 2, 2},
+       {0, 0, 0, 0, 1, 0, 0, 1, 2},
+       2},
+      {{6, 6},
+       {0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0,
+        1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+       {0, 1, 0, 1, 1, 0, 0, 0, 0},
+       {1, 1, 1, 1, 0, 0, 0, 0, 0},
+       {0, 0, 1, 1, 1, 2, 2, 2, 2},
+       {1, 1, 0, 0, 1, 2, 2, 2, 2},
+       2},
+      {{6, 8},
+       {1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
+        0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+       {1, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1},
+       {4, 3, 3, 2, 1, 1, 1, 0, 0, 0, 0, 0},
+       {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2},
+       {0, 2, 2, 3, 2, 2, 2, 3, 3, 3, 3, 3},
+       5},
   };
   for (const Case& c : cases) {
     for (const DType dtype : {DType::kI32, DType::kBool}) {
       const Array mask = Ints(c.shape, c.mask, dtype);
       CHECK(Results(SparsifyMask({Of(mask), Of(2), Of(2)})) ==
-            std::vector<Values>{c.block_mask, c.prefetch_mask, c.prefetch_i, c.prefetch_j,
-                                {c.blocks}});
+            std::vector<Values>{
+                c.block_mask, c.prefetch_mask, c.prefetch_i, c.prefetch_j, {c.blocks}});
     }
   }
 }
@@ -226,12 +287,11 @@ TEST_CASE("sparsify_mask of ragged and empty masks") {
 
 TEST_CASE("block_coo lists blocks with a nonzero row by row") {
   Array x = Array::Zeros(DType::kF32, {4, 5});
-  x.SetFloat(3, -0.0);                                            // not a nonzero
-  x.SetFloat(4, 1);                                               // block (0, 2)
-  x.SetFloat(10, std::numeric_limits<double>::quiet_NaN());       // block (1, 0)
-  x.SetFloat(18, 1e-30);                                          // block (1, 1)
-  CHECK(Results(BlockCoo({Of(x), Of(2), Of(2)})) ==
-        std::vector<Values>{{0, 1, 1}, {2, 0, 1}, {3}});
+  x.SetFloat(3, -0.0);                                       // not a nonzero
+  x.SetFloat(4, 1);                                          // block (0, 2)
+  x.SetFloat(10, std::numeric_limits<double>::quiet_NaN());  // block (1, 0)
+  x.SetFloat(18, 1e-30);                                     // block (1, 1)
+  CHECK(Results(BlockCoo({Of(x), Of(2), Of(2)})) == std::vector<Values>{{0, 1, 1}, {2, 0, 1}, {3}});
   const Array zeros = Array::Zeros(DType::kBF16, {4, 4});
   CHECK(Results(BlockCoo({Of(zeros), Of(2), Of(2)})) == std::vector<Values>{{}, {}, {0}});
 }
@@ -239,15 +299,15 @@ TEST_CASE("block_coo lists blocks with a nonzero row by row") {
 TEST_CASE("grouped_rows visits every row, in one stay each") {
   const Array rows = Ints({6}, {3, 1, 3, 1, 0, 77});
   CHECK(Results(GroupedRows({Of(rows), Of(6), Of(5)})) ==
-        std::vector<Values>{{0, 1, 1, 2, 3, 3, 4, 5}, {4, 1, 3, 0, 0, 2, 2, 2},
-                            {1, 1, 1, 0, 1, 1, 0, 0}, {8}});
+        std::vector<Values>{
+            {0, 1, 1, 2, 3, 3, 4, 5}, {4, 1, 3, 0, 0, 2, 2, 2}, {1, 1, 1, 0, 1, 1, 0, 0}, {8}});
   const Array none = Ints({0}, {});
   CHECK(Results(GroupedRows({Of(none), Of(2), {}})) ==
         std::vector<Values>{{0, 1}, {0, 0}, {0, 0}, {2}});
   CHECK(Results(GroupedRows({Of(none), Of(0), {}}))[3] == Values{0});
-  CHECK(Problem(GroupedRows({Of(rows), Of(6), {}})) == "`rows[5]` is 77, but there are 6 row blocks");
-  CHECK(Problem(GroupedRows({Of(rows), Of(6), Of(7)})) ==
-        "`count` is 7, but `rows` has 6 entries");
+  CHECK(Problem(GroupedRows({Of(rows), Of(6), {}})) ==
+        "`rows[5]` is 77, but there are 6 row blocks");
+  CHECK(Problem(GroupedRows({Of(rows), Of(6), Of(7)})) == "`count` is 7, but `rows` has 6 entries");
   CHECK(Problem(GroupedRows({Of(rows), Of(-1), Of(0)})) ==
         "`row_blocks` is -1, but it cannot be negative");
 }
@@ -260,8 +320,11 @@ struct Call {
   int ids = b.AddRef("ids", Role::kPrefetch, DType::kI32, {m});
   int tiles = b.AddRef("tiles", Role::kPrefetch, DType::kI32, {m});
   int visits = b.AddRef("visits", Role::kScalar, DType::kI32, {});
-  HostCall call = {{offsets, ids, tiles, visits}, "group_metadata", "",
-                   {{"", sizes, nullptr}, {"", -1, m}, {"tm", -1, Int(4)}}, {}};
+  HostCall call = {{offsets, ids, tiles, visits},
+                   "group_metadata",
+                   "",
+                   {{"", sizes, nullptr}, {"", -1, m}, {"tm", -1, Int(4)}},
+                   {}};
 
   std::string Why() const {
     const auto match = MatchHostCall(*FindHostFunction("group_metadata"), call, b.kernel);

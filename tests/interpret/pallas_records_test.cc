@@ -87,8 +87,14 @@ Record ReadRecord(const fs::path& folder) {
     INFO("output " << name);
     const int ref = kernel->FindRef(name);
     REQUIRE(ref >= 0);
-    record.outputs[name] = ReadArray(folder / file.get<std::string>(),
-                                     kernel->refs[static_cast<size_t>(ref)].dtype);
+    const Ref& output = kernel->refs[static_cast<size_t>(ref)];
+    record.outputs[name] = ReadArray(folder / file.get<std::string>(), output.dtype);
+    for (size_t d = 0; d < output.array.size(); ++d) {  // dimensions that only outputs have
+      const Node* dim = output.array[d].AsAtom();
+      if (!dim || dim->op != Op::kDim) continue;
+      record.inputs.dims[kernel->dims[static_cast<size_t>(dim->index)].name] =
+          record.outputs[name].shape[d];
+    }
   }
   return record;
 }

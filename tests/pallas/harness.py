@@ -37,18 +37,18 @@ class Case:
     run: Callable
     instance: str = ""
     set: dict = field(default_factory=dict)
-    depth: int = 1
+    depth: int = 0
     x64: bool = False
 
 
 cases: dict[str, Case] = {}
 
 
-def case(name, spec, instance="", set={}, depth=1, x64=False):
+def case(name, spec, instance="", set={}, depth=0, x64=False):
     """Registers the decorated function as the case `name`.
 
     depth: how many roundings an element of a floating output went through, counted generously: the tests
-    allow 4 * eps * depth * magnitude. x64: run it with JAX's 64-bit types switched on.
+    allow 4 * eps * depth * magnitude. 0 means exact (values are moved, compared, cast). x64: run it with JAX's 64-bit types switched on.
     """
 
     def register(run):
@@ -83,7 +83,7 @@ def eps(dtype):
     return float(jnp.finfo(dtype).eps) if jnp.issubdtype(dtype, jnp.floating) else 0.0
 
 
-def close(got, want, depth=1):
+def close(got, want, depth=0):
     """Asserts the tolerance that the tests will use, or equality for everything that is not floating."""
     got, want = np.asarray(got), np.asarray(want)
     assert got.shape == want.shape, (got.shape, want.shape)

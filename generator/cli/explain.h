@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "generator/front/rules.h"
+
+namespace kiln::cli {
+
+/// What a command answers.
+struct Answer {
+  int status = 0;
+  std::string out;  // standard output
+  std::string err;  // findings
+};
+
+/// Runs an example's command in this process, so that what is shown is what the tool says.
+Answer RunExample(const RuleExample& example);
+
+/// Tables of what bodies and `prepare` may call, in Markdown.
+std::string FunctionReference();
+std::string RuleReference();
+
+/// Rewrites the generated parts of the manual in `folder`: the text between
+/// `<!-- generated: WHAT -->` and `<!-- end -->` in its pages, and `rules/<label>.md`.
+/// Empty, or what went wrong.
+std::string WriteDocs(const std::string& folder);
+
+}  // namespace kiln::cli

@@ -1,0 +1,165 @@
+#include "generator/data/dtype.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "tests/catch.h"
+
+namespace kiln {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// A 16-bit float format, and a way to round to it that shares nothing with the library's.
+struct Format {
+  int mantissa;      // bits stored
+  int least;         // exponent of the smallest normal number
+  double largest;    // finite
+  float (*decode)(uint16_t);
+  uint16_t (*encode)(double);
+
+  double Round(double x) const {
+    if (std::isnan(x) || std::isinf(x) || x == 0) return x;
+    const int exponent = std::max(std::ilogb(x), least);
+    // nearbyint works in the default mode, to nearest, ties to even.
+    const double rounded =
+        std::ldexp(std::nearbyint(std::ldexp(x, mantissa - exponent)), exponent - mantissa);
+    return std::fabs(rounded) > largest ? std::copysign(kInf, x) : rounded;
+  }
+};
+
+const Format kFormats[] = {
+    {10, -14, 65504, F16ToFloat, FloatToF16},
+    {7, -126, 0x1.FEp127, BF16ToFloat, FloatToBF16},
+};
+
+bool SameValue(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+}
+
+TEST_CASE("dtypes have names, and only arrays' can be written") {
+  for (const char* name : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bf16", "f16",
+                           "f32", "f64"}) {
+    REQUIRE(ParseDType(name));
+    CHECK(Name(*ParseDType(name)) == name);
+    CHECK(SizeOf(*ParseDType(name)) > 0);
+  }
+  for (const DType dtype : {DType::kIndex, DType::kWeakInt, DType::kWeakFloat}) {
+    CHECK_FALSE(ParseDType(Name(dtype)));
+  }
+  for (const char* name : {"", "F32", "f32 ", "u64", "int32", "float"}) CHECK_FALSE(ParseDType(name));
+}
+
+TEST_CASE("integer types have bounds, and wrap at them") {
+  CHECK(MinOf(DType::kI8) == -128);
+  CHECK(MaxOf(DType::kU32) == 4294967295);
+  CHECK(MaxOf(DType::kI64) == std::numeric_limits<int64_t>::max());
+  CHECK(MaxOf(DType::kIndex) == std::numeric_limits<int64_t>::max());
+  CHECK(MaxOf(DType::kBool) == 1);
+  for (const DType dtype : {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kI32,
+                            DType::kU32}) {
+    CHECK(Wrap(MaxOf(dtype) + 1, dtype) == MinOf(dtype));
+    CHECK(Wrap(MinOf(dtype) - 1, dtype) == MaxOf(dtype));
+    CHECK(Wrap(MaxOf(dtype), dtype) == MaxOf(dtype));
+  }
+  CHECK(Wrap(-7, DType::kI64) == -7);
+  CHECK(Wrap(256, DType::kBool) == 1);
+}
+
+TEST_CASE("small types compute in wider ones") {
+  CHECK(ComputeType(DType::kBF16) == DType::kF32);
+  CHECK(ComputeType(DType::kU16) == DType::kI32);
+  CHECK(ComputeType(DType::kBool) == DType::kI32);
+  CHECK(ComputeType(DType::kU32) == DType::kU32);
+  CHECK(ComputeType(DType::kF64) == DType::kF64);
+  CHECK(ComputeType(DType::kWeakInt) == DType::kWeakInt);
+}
+
+TEST_CASE("floats to integers truncate and saturate, and NaN is 0") {
+  CHECK(FloatToInt(-1.9, DType::kI32) == -1);
+  CHECK(FloatToInt(127.9, DType::kI8) == 127);
+  CHECK(FloatToInt(128.0, DType::kI8) == 127);
+  CHECK(FloatToInt(-1e9, DType::kI8) == -128);
+  CHECK(FloatToInt(-0.5, DType::kU8) == 0);
+  CHECK(FloatToInt(-5, DType::kU32) == 0);
+  CHECK(FloatToInt(kNaN, DType::kI32) == 0);
+  CHECK(FloatToInt(0x1p63, DType::kI64) == std::numeric_limits<int64_t>::max());
+  CHECK(FloatToInt(-0x1p63, DType::kI64) == std::numeric_limits<int64_t>::min());
+  CHECK(FloatToInt(std::nextafter(0x1p63, 0), DType::kI64) == 9223372036854774784);
+  CHECK(FloatToInt(kInf, DType::kI64) == std::numeric_limits<int64_t>::max());
+  CHECK(FloatToInt(-kInf, DType::kU16) == 0);
+}
+
+TEST_CASE("a float is a true bool unless it is zero") {
+  CHECK(FloatToInt(0.25, DType::kBool) == 1);
+  CHECK(FloatToInt(-0.0, DType::kBool) == 0);
+  CHECK(FloatToInt(kNaN, DType::kBool) == 1);
+}
+
+TEST_CASE("every 16-bit float survives the way through double") {
+  for (const Format& format : kFormats) {
+    int wrong = 0;
+    for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
+      const auto in = static_cast<uint16_t>(bits);
+      const uint16_t out = format.encode(format.decode(in));
+      // A signalling NaN comes back quiet: its top mantissa bit is set.
+      const auto quiet = static_cast<uint16_t>(in | 1u << (format.mantissa - 1));
+      wrong += out != (std::isnan(format.decode(in)) ? quiet : in);
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("halfway between two 16-bit floats the even one wins") {
+  for (const Format& format : kFormats) {
+    int wrong = 0;
+    const uint16_t last = format.encode(format.largest);
+    for (uint16_t bits = 0; bits < last; ++bits) {
+      const auto next = static_cast<uint16_t>(bits + 1);
+      const double low = format.decode(bits), high = format.decode(next);
+      const double middle = low + (high - low) / 2;
+      const uint16_t even = bits % 2 == 0 ? bits : next;
+      wrong += format.encode(middle) != even;
+      wrong += format.encode(-middle) != (even | 0x8000);
+      wrong += format.encode(std::nextafter(middle, low)) != bits;
+      wrong += format.encode(std::nextafter(middle, kInf)) != next;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("16-bit floats round once, from any double") {
+  std::mt19937_64 random(1);
+  for (const Format& format : kFormats) {
+    int wrong = 0;
+    for (int i = 0; i < 200000; ++i) {
+      // Random bits, and exponents near the format's own, where something happens.
+      const double mantissa = std::ldexp(static_cast<double>(random() >> 11), -52) - 1;
+      const int exponent = static_cast<int>(random() % 320) - 160;
+      const double x = std::ldexp(mantissa, exponent);
+      wrong += !SameValue(format.decode(format.encode(x)), format.Round(x));
+    }
+    CHECK(wrong == 0);
+    for (const double x : {0.0, -0.0, kInf, -kInf, kNaN, 1e308, -1e308, 5e-324, -5e-324,
+                           format.largest, std::nextafter(format.largest, kInf)}) {
+      CHECK(SameValue(format.decode(format.encode(x)), format.Round(x)));
+    }
+  }
+  // By way of a float, rounded to nearest, this would be a tie and go down to 1.
+  CHECK(FloatToF16(1 + 0x1p-11 + 0x1p-40) == 0x3C01);
+  CHECK(FloatToF16(65519.999) == 0x7BFF);
+  CHECK(FloatToF16(65520) == 0x7C00);
+}
+
+TEST_CASE("RoundTo knows every float type") {
+  CHECK(RoundTo(0.1, DType::kF64) == 0.1);
+  CHECK(RoundTo(0.1, DType::kF32) == static_cast<double>(0.1f));
+  CHECK(RoundTo(257, DType::kBF16) == 256);
+  CHECK(RoundTo(2049, DType::kF16) == 2048);
+  CHECK(std::isinf(RoundTo(1e300, DType::kF32)));
+}
+
+}  // namespace
+}  // namespace kiln
