@@ -114,14 +114,15 @@ Array MakeFromShape(const Ref& ref, const std::vector<int64_t>& shape, const std
   return array;
 }
 
+/// Outputs too: an array given for one decides its shape.
 bool IsArgument(const Ref& ref) {
-  return ref.role != Role::kScratch && ref.role != Role::kSemaphore && ref.role != Role::kOutput && ref.view_of < 0;
+  return ref.role != Role::kScratch && ref.role != Role::kSemaphore && ref.view_of < 0;
 }
 
 std::vector<std::string> ArgumentNames(const Kernel& kernel) {
   std::vector<std::string> names;
   for (const Ref& ref : kernel.refs) {
-    if (IsArgument(ref) && !ref.prepared) names.push_back(ref.name);
+    if (IsArgument(ref) && ref.role != Role::kOutput && !ref.prepared) names.push_back(ref.name);
   }
   for (const Dim& dim : kernel.dims) names.push_back(dim.name);
   return names;

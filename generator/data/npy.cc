@@ -92,7 +92,8 @@ class Reader {
   }
   bool ReadBytes(void* to, size_t count) {
     used_ += count;
-    return std::fread(to, 1, count, file_.get()) == count;
+    // fread wants a pointer even for nothing, and an empty vector has none.
+    return count == 0 || std::fread(to, 1, count, file_.get()) == count;
   }
   bool Open();
   bool ReadHeader(NpyHeader& header);
@@ -223,10 +224,13 @@ File CreateBeside(const std::string& path, std::string& name) {
   return nullptr;
 }
 
+bool WriteBytes(std::FILE* file, const void* from, size_t count) {
+  return count == 0 || std::fwrite(from, 1, count, file) == count;
+}
+
 bool WriteAll(File file, const std::string& header, const std::vector<std::byte>& payload) {
-  const bool written =
-      std::fwrite(header.data(), 1, header.size(), file.get()) == header.size() &&
-      std::fwrite(payload.data(), 1, payload.size(), file.get()) == payload.size();
+  const bool written = WriteBytes(file.get(), header.data(), header.size()) &&
+                       WriteBytes(file.get(), payload.data(), payload.size());
   // The last bytes, and a full disk, show only when the file is closed.
   return std::fclose(file.release()) == 0 && written;
 }

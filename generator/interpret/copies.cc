@@ -25,14 +25,14 @@ bool Overlap(const Region& a, const Region& b) {
 
 std::string SlotName(const Run& run, int semaphore, int64_t slot) {
   const Ref& ref = RefAt(run, semaphore);
-  return "`" + ref.name + (ref.count == 1 ? "" : "[" + std::to_string(slot) + "]") + "`";
+  return ref.name + (ref.count == 1 ? "" : "[" + std::to_string(slot) + "]");
 }
 
 [[noreturn]] void FailTouch(Run& run, int ref, const char* verb, const Copy& copy, Span span) {
   Fail(run, "sync", span,
        "`" + RefAt(run, ref).name + "` is " + verb + AtPoint(run) + " while a copy " +
            (copy.target_ref == ref ? "into" : "from") + " it is in flight",
-       "wait " + SlotName(run, copy.semaphore, copy.slot) + " first",
+       "write `wait " + SlotName(run, copy.semaphore, copy.slot) + "` before it",
        {{copy.span, "the copy starts here"}});
 }
 
@@ -129,8 +129,8 @@ void WaitForCopy(Run& run, const Action& action) {
   });
   if (found == run.copies.end()) {
     Fail(run, "sync", action.span,
-         "nothing to wait for" + AtPoint(run) + ": no copy on " + SlotName(run, action.ref, slot) +
-             " is in flight, so this would wait for ever");
+         "nothing to wait for" + AtPoint(run) + ": no copy on `" + SlotName(run, action.ref, slot) +
+             "` is in flight, so this would wait for ever");
   }
   const Copy copy = std::move(*found);
   run.copies.erase(found);
@@ -166,8 +166,8 @@ void CheckNoCopies(Run& run, const char* when) {
   const std::string slot = SlotName(run, copy.semaphore, copy.slot);
   Fail(run, "sync", copy.span,
        "the copy into `" + RefAt(run, copy.target_ref).name + "` is still in flight " + when +
-           AtPoint(run) + ": nobody waited for " + slot,
-       "wait " + slot.substr(1, slot.size() - 2) + " before the last step ends");
+           AtPoint(run) + ": nobody waited for `" + slot + "`",
+       "write `wait " + slot + "` in the step that needs the data");
 }
 
 }  // namespace kiln::interpret

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -35,6 +36,12 @@ std::vector<std::string> Commands(const std::string& spec_text) {
   return commands;
 }
 
+/// "in 0.0012 s" differs from run to run.
+std::string WithoutTimes(const std::string& output) {
+  static const std::regex time("in [0-9.e+-]+ s\\b");
+  return std::regex_replace(output, time, "in … s");
+}
+
 /// The command with FILE replaced, its output (both streams) and its exit status.
 std::string Transcript(std::string command, const std::string& file) {
   const size_t at = command.find("FILE");
@@ -47,7 +54,7 @@ std::string Transcript(std::string command, const std::string& file) {
   for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, n);
   const int status = pclose(pipe);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return "$ kiln " + command + "\n" + output + "exit " + std::to_string(code) + "\n";
+  return "$ kiln " + command + "\n" + WithoutTimes(output) + "exit " + std::to_string(code) + "\n";
 }
 
 std::vector<fs::path> SpecsUnder(const char* folder) {
