@@ -44,13 +44,13 @@ int CheckCommand::Run() const {
   if (!loaded) return kUsage;
   std::optional<Binding> binding;
   Inputs inputs;
-  if (loaded->kernel && tpu) CheckTpuRules(*loaded->kernel, nullptr, loaded->diagnostics);
+  if (loaded->kernel && tpu && words.empty()) CheckTpuRules(*loaded->kernel, nullptr, loaded->diagnostics);
   if (loaded->kernel && !words.empty()) {
     if (const int status = ParseArguments(*loaded->kernel, words, inputs)) return status;
     if (ChooseSpecialisation(*loaded, inputs)) {
       binding = Bind(*loaded->kernel, inputs, /*partial=*/true, loaded->diagnostics);
       Progress progress("checking the grid");
-      if (binding) CheckGrid(*binding, GridOptions(vmem_mib, progress), loaded->diagnostics);
+      if (binding && !loaded->diagnostics.HasErrors()) CheckGrid(*binding, GridOptions(vmem_mib, progress), loaded->diagnostics);
       if (!loaded->diagnostics.HasErrors()) {
         CheckStaticRules(*loaded->kernel, &*binding, loaded->diagnostics);
         WarnOfOtherSizes(*loaded);

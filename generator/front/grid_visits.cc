@@ -56,7 +56,7 @@ class Visits {
   // By cell of the chunk.
   std::vector<LastStay> last_;
   std::vector<int64_t> first_;    // first stay's step, for readers
-  std::vector<bool> read_fault_;  // a reader's conflict is counted
+  std::vector<uint8_t> read_;     // a bit each for a counted [alias] and a [race] of readers
   int64_t begin_ = 0, end_ = 0;    // the chunk
   std::vector<ConflictList> conflicts_;  // by window
   Unvisited unvisited_;
@@ -113,7 +113,7 @@ void Visits::Run() {
     const auto size = size_t(end_ - begin_);
     last_.assign(size, LastStay{});
     if (readers) first_.assign(size, kUnvisited);
-    if (readers) read_fault_.assign(size, false);
+    if (readers) read_.assign(size, 0);
     Walk(0, writers, [this](size_t w, int64_t cell, int64_t step) { Write(w, cell, step); });
     if (readers) {
       Walk(writers, windows_.size(),
@@ -177,11 +177,13 @@ void Visits::Write(size_t window, int64_t cell, int64_t step) {
 /// first and the last of them is another than the reader's.
 void Visits::Read(size_t window, int64_t cell, int64_t step) {
   const auto at = size_t(cell - begin_);
-  if (first_[at] == kUnvisited || read_fault_[at]) return;
+  if (first_[at] == kUnvisited) return;
   const int64_t other = SameCore(first_[at], step) ? last_[at].step : first_[at];
   const bool race = !SameCore(other, step);
   if (!race && step <= first_[at]) return;
-  read_fault_[at] = true;
+  const uint8_t bit = race ? 2 : 1;
+  if (read_[at] & bit) return;
+  read_[at] |= bit;
   Record(window, race ? Conflict::Kind::kReadRace : Conflict::Kind::kAlias,
          race ? other : first_[at], step, cell);
 }

@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-constexpr const char* kHead = R"(kernel: -
+constexpr const char* kHead = R"(kernel: probe
 params: {T: bf16, b: 8, scale: 0.5, flag: false}
 grid:
   i: cdiv(m, b)

@@ -159,7 +159,11 @@ std::string Describe(const Kernel& kernel, const Binding& binding) {
   }
   for (const Ref& ref : kernel.refs) {
     out += ref.name + ":";
-    for (const BlockDim& dim : ref.block) out += " " + ToString(*dim.index, kernel);
+    for (const BlockDim& dim : ref.block) {
+      out += " " + ToString(*dim.index, kernel) + " (kind " +
+             std::to_string(static_cast<int>(dim.kind)) + ", size " + dim.size.ToString() +
+             (dim.extent ? ", extent " + ToString(*dim.extent, kernel) : "") + ")";
+    }
     out += "; ";
   }
   return out;
