@@ -84,14 +84,17 @@ std::string ParseLiteral(const Ref& ref, const std::string& text, Array& out) {
   const bool bare_list = ref.array.size() == 1 && text[0] != '[';
   if (text[0] != '[' && !bare_list) {
     if (!ref.array.empty()) {
-      return "give an array of rank " + std::to_string(ref.array.size()) + " as @file.npy, random:SEED or [[1, 2], [3, 4]]";
+      return "give an array of rank " + std::to_string(ref.array.size()) +
+             " as @file.npy, random:SEED or [[1, 2], [3, 4]]";
     }
     out = Array::Zeros(ref.dtype, {});
     return SetElement(out, 0, text);
   }
-  const auto list = nlohmann::json::parse(bare_list ? "[" + text + "]" : text, nullptr, /*allow_exceptions=*/false);
+  const auto list = nlohmann::json::parse(bare_list ? "[" + text + "]" : text, nullptr,
+                                          /*allow_exceptions=*/false);
   std::vector<int64_t> shape;
-  if (list.is_discarded() || !ListShape(list, 0, shape)) return "not a list of numbers whose rows have one length";
+  if (list.is_discarded() || !ListShape(list, 0, shape))
+    return "not a list of numbers whose rows have one length";
   out = Array::Zeros(ref.dtype, shape);
   int64_t next = 0;
   return FillList(list, out, next);
@@ -109,7 +112,8 @@ Array MakeFromShape(const Ref& ref, const std::vector<int64_t>& shape, const std
   }
   Array array = Array::Zeros(ref.dtype, shape);
   if (value == "ones") {
-    for (int64_t i = 0; i < array.size(); ++i) IsFloat(ref.dtype) ? array.SetFloat(i, 1) : array.SetInt(i, 1);
+    for (int64_t i = 0; i < array.size(); ++i)
+      IsFloat(ref.dtype) ? array.SetFloat(i, 1) : array.SetInt(i, 1);
   }
   return array;
 }
@@ -132,7 +136,8 @@ bool SplitWords(const std::vector<std::string>& words, std::map<std::string, std
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
-      UsageError("`" + word + "` is not name=value", "for example: m=200 x=@x.npy y=random:1 sizes=3,0,5");
+      UsageError("`" + word + "` is not name=value",
+                 "for example: m=200 x=@x.npy y=random:1 sizes=3,0,5");
       return false;
     }
     if (!out.emplace(word.substr(0, equals), word.substr(equals + 1)).second) {
@@ -164,7 +169,8 @@ bool ReadArray(const Ref& ref, const std::string& value, Inputs& inputs) {
 }
 
 /// Makes the arrays whose shapes follow from everything else.
-int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::string>>& shaped, Inputs& inputs) {
+int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::string>>& shaped,
+               Inputs& inputs) {
   Diagnostics found;
   const auto binding = Bind(kernel, inputs, /*partial=*/true, found);
   if (!binding || found.HasErrors()) {  // the shapes would follow from nonsense
@@ -181,12 +187,14 @@ int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::strin
       shape.push_back(extent.value_or(0));
     }
     if (!missing.empty()) {
-      return UsageError("the shape of `" + ref.name + "`, " + ToString(ref.array) + ", is not known",
-                        "give its dimensions: " + missing);
+      return UsageError(
+          "the shape of `" + ref.name + "`, " + ToString(ref.array) + ", is not known",
+          "give its dimensions: " + missing);
     }
     const auto bytes = ByteSize(ref.dtype, shape);
     if (!bytes || *bytes > kMaxMadeBytes) {
-      return UsageError("`" + ref.name + "` of shape " + ToString(ref.dtype, shape) + " is too large to make here");
+      return UsageError("`" + ref.name + "` of shape " + ToString(ref.dtype, shape) +
+                        " is too large to make here");
     }
     inputs.arrays[ref.name] = MakeFromShape(ref, shape, value);
   }
@@ -203,8 +211,10 @@ int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, 
     const int ref = kernel.FindRef(name);
     if (ref >= 0 && IsArgument(kernel.refs[static_cast<size_t>(ref)])) {
       if (value.empty()) return UsageError("`" + name + "=` has no value");
-      if (MadeFromShape(value)) shaped.emplace_back(ref, value);
-      else if (!ReadArray(kernel.refs[static_cast<size_t>(ref)], value, inputs)) return kUsage;
+      if (MadeFromShape(value))
+        shaped.emplace_back(ref, value);
+      else if (!ReadArray(kernel.refs[static_cast<size_t>(ref)], value, inputs))
+        return kUsage;
     } else if (kernel.FindDim(name) >= 0) {
       if (!ParseInt(value, inputs.dims[name])) {
         return UsageError("`" + name + "=" + value + "`: a dimension is an integer");
@@ -214,7 +224,8 @@ int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, 
       for (const Param& param : kernel.params) {
         if (param.name == name) hint = "`" + name + "` is a parameter: --set " + name + "=" + value;
       }
-      return UsageError("`" + name + "` is neither an argument nor a dimension of `" + kernel.name + "`", hint);
+      return UsageError(
+          "`" + name + "` is neither an argument nor a dimension of `" + kernel.name + "`", hint);
     }
   }
   return shaped.empty() ? kFine : MakeArrays(kernel, shaped, inputs);
@@ -230,7 +241,9 @@ struct Progress::State {
   bool shown = false;
 };
 
-Progress::Progress(std::string what) : state_(std::make_shared<State>()) { state_->what = std::move(what); }
+Progress::Progress(std::string what) : state_(std::make_shared<State>()) {
+  state_->what = std::move(what);
+}
 
 Progress::~Progress() {
   if (state_->shown && state_->terminal) std::cerr << "\r\x1b[K";
@@ -242,8 +255,9 @@ std::function<void(double)> Progress::Callback() {
     if (now < state->next) return;
     state->shown = true;
     state->next = now + std::chrono::milliseconds(state->terminal ? 200 : 5000);
-    std::cerr << (state->terminal ? "\r" : "") << state->what << " … " << static_cast<int>(done * 100) << " %"
-              << (state->terminal ? "" : "\n") << std::flush;
+    std::cerr << (state->terminal ? "\r" : "") << state->what << " … "
+              << static_cast<int>(done * 100) << " %" << (state->terminal ? "" : "\n")
+              << std::flush;
   };
 }
 

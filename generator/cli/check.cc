@@ -27,8 +27,9 @@ GridCheckOptions GridOptions(double vmem_mib, Progress& progress) {
 
 std::string Summary(const Kernel& kernel, const std::optional<Binding>& binding) {
   std::string name = kernel.name + (kernel.instance.empty() ? "" : ":" + kernel.instance);
-  if (!binding) return name + ": the spec is fine; give sizes to check the grid, e.g. " +
-                       (kernel.dims.empty() ? std::string("x=@x.npy") : kernel.dims.front().name + "=1000");
+  if (!binding)
+    return name + ": the spec is fine; give sizes to check the grid, e.g. " +
+           (kernel.dims.empty() ? std::string("x=@x.npy") : kernel.dims.front().name + "=1000");
   if (binding->steps.size() != kernel.axes.size()) {
     return name + ": fine as far as the given sizes go; the grid's steps are not known yet";
   }
@@ -44,13 +45,15 @@ int CheckCommand::Run() const {
   if (!loaded) return kUsage;
   std::optional<Binding> binding;
   Inputs inputs;
-  if (loaded->kernel && tpu && words.empty()) CheckTpuRules(*loaded->kernel, nullptr, loaded->diagnostics);
+  if (loaded->kernel && tpu && words.empty())
+    CheckTpuRules(*loaded->kernel, nullptr, loaded->diagnostics);
   if (loaded->kernel && !words.empty()) {
     if (const int status = ParseArguments(*loaded->kernel, words, inputs)) return status;
     if (ChooseSpecialisation(*loaded, inputs)) {
       binding = Bind(*loaded->kernel, inputs, /*partial=*/true, loaded->diagnostics);
       Progress progress("checking the grid");
-      if (binding && !loaded->diagnostics.HasErrors()) CheckGrid(*binding, GridOptions(vmem_mib, progress), loaded->diagnostics);
+      if (binding && !loaded->diagnostics.HasErrors())
+        CheckGrid(*binding, GridOptions(vmem_mib, progress), loaded->diagnostics);
       if (!loaded->diagnostics.HasErrors()) {
         CheckStaticRules(*loaded->kernel, &*binding, loaded->diagnostics);
         WarnOfOtherSizes(*loaded);

@@ -39,9 +39,9 @@ int UsageError(const std::string& message, const std::string& hint = "");
 
 /// What every command that reads a spec accepts.
 struct SpecOptions {
-  std::string spec;                // SPEC or SPEC:instance
-  std::vector<std::string> set;    // k=v
-  std::string format = "text";     // findings as text or json
+  std::string spec;              // SPEC or SPEC:instance
+  std::vector<std::string> set;  // k=v
+  std::string format = "text";   // findings as text or json
 
   void Add(CLI::App& app);
 };

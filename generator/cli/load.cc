@@ -10,7 +10,8 @@
 namespace kiln::cli {
 namespace {
 
-constexpr std::streamoff kMaxSpecBytes = 64 << 20;  // the reader's own limit is lower and explains itself
+constexpr std::streamoff kMaxSpecBytes =
+    64 << 20;  // the reader's own limit is lower and explains itself
 
 bool IsFile(const std::string& path) {
   struct stat info {};
@@ -69,10 +70,12 @@ int UsageError(const std::string& message, const std::string& hint) {
 }
 
 void SpecOptions::Add(CLI::App& app) {
-  app.add_option("SPEC", spec, "the spec file, or FILE:instance; - reads standard input")->required();
+  app.add_option("SPEC", spec, "the spec file, or FILE:instance; - reads standard input")
+      ->required();
   app.add_option("--set", set, "parameter values that win over the spec's own: --set bm=256 T=f32")
       ->type_name("K=V");
-  app.add_option("--format", format, "findings as text or json")->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--format", format, "findings as text or json")
+      ->check(CLI::IsMember({"text", "json"}));
 }
 
 std::optional<Loaded> Load(const SpecOptions& options, Depth depth) {
@@ -86,7 +89,8 @@ std::optional<Loaded> Load(const SpecOptions& options, Depth depth) {
   }
   auto text = ReadWhole(path);
   if (!text) {
-    UsageError("cannot read `" + path + "`", "`kiln new NAME --like=matmul` writes a spec to start from");
+    UsageError("cannot read `" + path + "`",
+               "`kiln new NAME --like=matmul` writes a spec to start from");
     return std::nullopt;
   }
   loaded.source = std::make_shared<const Source>(path, std::move(*text));

@@ -42,7 +42,8 @@ std::string Range(const Array& array) {
   double low = INFINITY, high = -INFINITY;
   int64_t nans = 0;
   for (int64_t i = 0; i < array.size(); ++i) {
-    const double v = IsFloat(array.dtype) ? array.GetFloat(i) : static_cast<double>(array.GetInt(i));
+    const double v =
+        IsFloat(array.dtype) ? array.GetFloat(i) : static_cast<double>(array.GetInt(i));
     if (std::isnan(v)) {
       ++nans;
       continue;
@@ -56,13 +57,14 @@ std::string Range(const Array& array) {
 }
 
 void Row(const std::string& a, const std::string& b, const std::string& c, const std::string& d) {
-  std::cout << "  " << std::left << std::setw(10) << a << std::setw(14) << b << std::setw(24) << c << d << "\n";
+  std::cout << "  " << std::left << std::setw(10) << a << std::setw(14) << b << std::setw(24) << c
+            << d << "\n";
 }
 
 void PrintSummary(const Kernel& kernel, const Inputs& inputs, const Binding& binding,
                   const InterpretResult& result, double seconds) {
-  std::cout << kernel.name << (kernel.instance.empty() ? "" : ":" + kernel.instance) << ", interpreted: "
-            << result.steps << " grid step" << (result.steps == 1 ? "" : "s");
+  std::cout << kernel.name << (kernel.instance.empty() ? "" : ":" + kernel.instance)
+            << ", interpreted: " << result.steps << " grid step" << (result.steps == 1 ? "" : "s");
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     std::cout << (a ? ", " : " (") << kernel.axes[a].name << "=" << binding.steps[a];
   }
@@ -71,9 +73,11 @@ void PrintSummary(const Kernel& kernel, const Inputs& inputs, const Binding& bin
     const auto input = inputs.arrays.find(ref.name);
     const auto output = result.outputs.find(ref.name);
     if (output != result.outputs.end()) {
-      Row("output", ref.name, ToString(output->second.dtype, output->second.shape), Range(output->second));
+      Row("output", ref.name, ToString(output->second.dtype, output->second.shape),
+          Range(output->second));
     } else if (input != inputs.arrays.end()) {
-      Row("input", ref.name, ToString(input->second.dtype, input->second.shape), Range(input->second));
+      Row("input", ref.name, ToString(input->second.dtype, input->second.shape),
+          Range(input->second));
     }
   }
 }
@@ -146,10 +150,12 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
   app.add_option("-o,--out", command->out, "writes DIR/<output>.npy")->type_name("DIR");
   app.add_option("--mode", command->mode, "the engine: interpret (the oracle)")
       ->check(CLI::IsMember({"interpret"}));
-  app.add_option("--shuffle", command->shuffle, "visit the parallel axes in a random order with this seed")
+  app.add_option("--shuffle", command->shuffle,
+                 "visit the parallel axes in a random order with this seed")
       ->type_name("SEED");
   app.add_flag("--wide", command->wide, "compute floats in f64; nothing rounds until the outputs");
-  app.add_flag("--no-grid-check", command->unchecked, "let the interpreter alone find what is wrong");
+  app.add_flag("--no-grid-check", command->unchecked,
+               "let the interpreter alone find what is wrong");
   app.footer(
       "Examples:\n"
       "  kiln run specs/add_vectors.yaml x=random:1 y=random:2 n=1000\n"

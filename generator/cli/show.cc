@@ -34,7 +34,8 @@ void AddShow(CLI::App& app, std::function<int()>& run) {
 
 void AddSchema(CLI::App& app, std::function<int()>& run) {
   auto reference = std::make_shared<bool>(false);
-  app.add_flag("--reference", *reference, "the same table as Markdown, as in docs/spec-language.md");
+  app.add_flag("--reference", *reference,
+               "the same table as Markdown, as in docs/spec-language.md");
   app.footer(
       "Editors check and complete specs with it. With the YAML language server:\n"
       "  kiln schema > kiln.schema.json\n"

@@ -35,7 +35,7 @@ struct Symbol {
   enum class Kind { kValueParam, kTypeParam, kDim, kAxis, kRef, kLet, kLocal, kConstant, kAbsent };
   Kind kind = Kind::kAbsent;
   Span span;
-  int index = -1;  // dim, axis, ref, let, local
+  int index = -1;             // dim, axis, ref, let, local
   DType dtype = DType::kF32;  // kTypeParam
   NodePtr value;              // kValueParam, kConstant: a weak constant
   std::string why;            // kAbsent: the condition that does not hold
@@ -186,8 +186,8 @@ class Elaborator {
   std::optional<Shape> ElaborateShape(const Expr& expr);
 
   std::vector<Subscript> FullSubscripts(const Shape& shape, Span span);
-  bool ElaborateEntry(const Expr& entry, const Size& extent, const std::string& what,
-                      int dimension, const Place& place, Subscript& out);
+  bool ElaborateEntry(const Expr& entry, const Size& extent, const std::string& what, int dimension,
+                      const Place& place, Subscript& out);
   bool CheckWindow(const Subscript& window, const Size& extent, const std::string& where);
   static bool IsSizeNode(const Node& node);
   void Oblige(Size left, Size right, const char* rule, Span span, std::string message,
@@ -221,6 +221,23 @@ class Elaborator {
   void Alias(const OperandSpec& spec, Ref& ref);
 
   // Statements.
+  /// Where an assignment goes: a ref or a var, whole, subscripted, or under a mask.
+  struct StoreTarget {
+    int ref = -1;
+    int local = -1;
+    DType dtype = DType::kF32;
+    Shape shape;       // of the window
+    std::string what;  // for messages: "`o`"
+    std::vector<Subscript> subscripts;
+    NodePtr mask;
+  };
+  bool ResolveTarget(const Expr& base, StoreTarget& out);
+  bool ResolveRefTarget(int index, Span span, StoreTarget& out);
+  bool NarrowTarget(const Expr& subscripted, StoreTarget& out);
+  bool StoreMask(const Expr& index, StoreTarget& out);
+  NodePtr ReadTarget(const StoreTarget& target, Span span) const;
+  NodePtr StoredValue(const Stmt& stmt, const StoreTarget& target);
+  NodePtr TypedValue(const Stmt& stmt, NodePtr value, Shape& shape);
   void DefineLocal(const Stmt& stmt, std::vector<Action>& out);
   void Assign(const Stmt& stmt, std::vector<Action>& out);
   void When(const Stmt& stmt, std::vector<Action>& out);
@@ -229,7 +246,6 @@ class Elaborator {
   void Copy(const Stmt& stmt, std::vector<Action>& out);
   void Wait(const Stmt& stmt, std::vector<Action>& out);
   std::optional<Window> CopyWindow(const Expr& expr, bool target);
-  bool StoreMask(const Expr& index, const Shape& shape, const std::string& what, Action& action);
   bool SemaphoreSlot(const Expr& expr, Action& action);
   int AddLocal(const Ident& name, DType dtype, Shape shape, Local::Kind kind);
 
@@ -237,10 +253,10 @@ class Elaborator {
   Kernel& kernel_;
   Diagnostics& diagnostics_;
   std::vector<std::map<std::string, Symbol, std::less<>>> scopes_;
-  int visible_lets_ = 0;        // a let sees only the earlier ones
-  int let_depth_ = 0;           // > 0 while the text of a let is read: body locals are hidden
-  int elaborated_ = 0;          // nodes so far, a bound on the work
-  std::vector<int> assigned_;   // refs stored to since the last reset (the epilogue's outputs)
+  int visible_lets_ = 0;       // a let sees only the earlier ones
+  int let_depth_ = 0;          // > 0 while the text of a let is read: body locals are hidden
+  int elaborated_ = 0;         // nodes so far, a bound on the work
+  std::vector<int> assigned_;  // refs stored to since the last reset (the epilogue's outputs)
 };
 
 /// One function of the language. Adding one is one entry in elaborate_calls.cc (and its meaning in
@@ -249,10 +265,10 @@ struct FunctionEntry {
   std::string_view name;
   NodePtr (Elaborator::*handler)(const Expr&, const FunctionEntry&, const Place&);
   Op op;
-  int least, most;                 // positional arguments
-  std::string_view keywords;       // accepted, space-separated
-  bool in_index;                   // allowed in index maps, steps and shapes
-  std::string_view signature;      // for messages and docs
+  int least, most;             // positional arguments
+  std::string_view keywords;   // accepted, space-separated
+  bool in_index;               // allowed in index maps, steps and shapes
+  std::string_view signature;  // for messages and docs
   std::string_view doc;
 };
 

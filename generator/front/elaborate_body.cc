@@ -23,13 +23,20 @@ std::vector<Action> Elaborator::ElaborateBlock(const std::vector<Stmt>& statemen
 void Elaborator::ElaborateStmt(const Stmt& stmt, std::vector<Action>& out) {
   switch (stmt.kind) {
     case Stmt::Kind::kLet:
-    case Stmt::Kind::kVar: return DefineLocal(stmt, out);
-    case Stmt::Kind::kAssign: return Assign(stmt, out);
-    case Stmt::Kind::kWhen: return When(stmt, out);
-    case Stmt::Kind::kFor: return For(stmt, out);
-    case Stmt::Kind::kAssert: return Assert(stmt, out);
-    case Stmt::Kind::kCopy: return Copy(stmt, out);
-    case Stmt::Kind::kWait: return Wait(stmt, out);
+    case Stmt::Kind::kVar:
+      return DefineLocal(stmt, out);
+    case Stmt::Kind::kAssign:
+      return Assign(stmt, out);
+    case Stmt::Kind::kWhen:
+      return When(stmt, out);
+    case Stmt::Kind::kFor:
+      return For(stmt, out);
+    case Stmt::Kind::kAssert:
+      return Assert(stmt, out);
+    case Stmt::Kind::kCopy:
+      return Copy(stmt, out);
+    case Stmt::Kind::kWait:
+      return Wait(stmt, out);
   }
 }
 
@@ -43,11 +50,43 @@ int Elaborator::AddLocal(const Ident& name, DType dtype, Shape shape, Local::Kin
   return index;
 }
 
+/// The declared type of a var, and its value as that type; null when either is at fault.
+NodePtr Elaborator::TypedValue(const Stmt& stmt, NodePtr value, Shape& shape) {
+  const auto dtype = ResolveDType(stmt.dtype);
+  bool ok = dtype.has_value();
+  for (const ExprPtr& e : stmt.shape) {
+    const auto size = ElaborateSize(*e);
+    ok = ok && size.has_value();
+    shape.push_back(size.value_or(1));
+  }
+  if (!ok || !value) return nullptr;
+  value = ConvertTo(value, *dtype, "`" + stmt.name.name + "`", stmt.value->span);
+  if (!value) return nullptr;
+  const auto common = Broadcast(value->shape, shape, "the value and the type", stmt.value->span);
+  if (!common) return nullptr;
+  if (common->size() != shape.size()) {
+    return Error("shape", stmt.value->span,
+                 "a value of shape " + kiln::ToString(value->shape) + " into `" + stmt.name.name +
+                     "` of shape " + kiln::ToString(shape));
+  }
+  return value;
+}
+
 void Elaborator::DefineLocal(const Stmt& stmt, std::vector<Action>& out) {
   NodePtr value = Elaborate(*stmt.value, kBodyPlace);
   const bool is_let = stmt.kind == Stmt::Kind::kLet;
-  if (is_let && value && IsConst(value) && (IsWeak(value->dtype) || value->dtype == DType::kBool)) {
-    Symbol symbol;  // a constant stays weak: it is its value wherever it is named
+  const bool constant = IsConst(value) && (IsWeak(value->dtype) || value->dtype == DType::kBool);
+  Shape shape;
+  if (stmt.typed) {
+    value = TypedValue(stmt, value, shape);
+  } else if (!(is_let && constant)) {
+    value = Decide(value);
+    if (value) shape = value->shape;
+  }
+  if (!value || (is_let && constant)) {
+    // A constant stays weak: it is its value wherever it is named. A faulty value is declared all
+    // the same (as no value), so that its uses are not reported again.
+    Symbol symbol;
     symbol.kind = Symbol::Kind::kConstant;
     symbol.value = value;
     Declare(stmt.name, symbol);
@@ -56,189 +95,176 @@ void Elaborator::DefineLocal(const Stmt& stmt, std::vector<Action>& out) {
   Action action;
   action.kind = Action::Kind::kDefine;
   action.span = stmt.span;
-  DType dtype = DType::kF32;
-  Shape shape;
-  if (stmt.typed) {
-    const auto named = ResolveDType(stmt.dtype);
-    bool ok = named.has_value();
-    for (const ExprPtr& e : stmt.shape) {
-      const auto size = ElaborateSize(*e);
-      ok = ok && size.has_value();
-      shape.push_back(size.value_or(1));
-    }
-    if (ok) dtype = *named;
-    if (value && ok) value = ConvertTo(value, dtype, "`" + stmt.name.name + "`", stmt.value->span);
-    if (!ok) value = nullptr;
-    if (value) {
-      auto common = Broadcast(value->shape, shape, "the value and the type", stmt.value->span);
-      if (!common || common->size() != shape.size()) {
-        if (common) {
-          Error("shape", stmt.value->span, "a value of shape " + kiln::ToString(value->shape) + " into `" +
-                                               stmt.name.name + "` of shape " + kiln::ToString(shape));
-        }
-        value = nullptr;
-      }
-    }
-  } else {
-    value = Decide(value);
-    if (value) {
-      dtype = value->dtype;
-      shape = value->shape;
-    }
-  }
-  if (!value) {  // declared all the same, so that its uses do not report it again
-    Symbol symbol;
-    symbol.kind = Symbol::Kind::kConstant;
-    symbol.value = nullptr;
-    Declare(stmt.name, symbol);
-    return;
-  }
-  action.local = AddLocal(stmt.name, dtype, shape, is_let ? Local::Kind::kLet : Local::Kind::kVar);
+  action.local =
+      AddLocal(stmt.name, value->dtype, shape, is_let ? Local::Kind::kLet : Local::Kind::kVar);
   action.value = value;
   action.shape = std::move(shape);
   out.push_back(std::move(action));
 }
 
-/// The target of an assignment: a ref or a var, whole, subscripted, or under a mask.
-void Elaborator::Assign(const Stmt& stmt, std::vector<Action>& out) {
-  const Expr& target = *stmt.target;
-  const bool subscripted = target.kind == Expr::Kind::kSubscript;
-  const Expr& base = subscripted ? *target.args[0] : target;
+/// The ref or var that `base` names, as something to assign to; reports what else it is.
+bool Elaborator::ResolveTarget(const Expr& base, StoreTarget& out) {
   const Symbol* symbol = base.kind == Expr::Kind::kName ? Find(base.name) : nullptr;
+  if (base.kind != Expr::Kind::kName) {
+    Error("syntax", base.span, "only an output, a scratch buffer or a var can be assigned to");
+    return false;
+  }
+  out.what = "`" + base.name + "`";
   if (!symbol) {
-    if (base.kind == Expr::Kind::kName) {
-      std::string hint = DidYouMean(base.name, VisibleNames());
-      if (hint.empty()) hint = "a new value is declared: let " + base.name + " = …, or var " + base.name + " = …";
-      Error("name", base.span, "`" + base.name + "` is not defined", hint);
-    } else {
-      Error("syntax", target.span, "only an output, a scratch buffer or a var can be assigned to");
+    std::string hint = DidYouMean(base.name, VisibleNames());
+    if (hint.empty())
+      hint = "declare a new value: let " + base.name + " = …, or var " + base.name + " = …";
+    Error("name", base.span, out.what + " is not defined", hint);
+    return false;
+  }
+  if (symbol->kind == Symbol::Kind::kRef) return ResolveRefTarget(symbol->index, base.span, out);
+  const bool local = symbol->kind == Symbol::Kind::kLocal;
+  if (local && kernel_.locals[static_cast<size_t>(symbol->index)].kind == Local::Kind::kVar) {
+    const Local& var = kernel_.locals[static_cast<size_t>(symbol->index)];
+    out.local = symbol->index;
+    out.dtype = var.dtype;
+    out.shape = var.shape;
+    return true;
+  }
+  const bool constant = symbol->kind == Symbol::Kind::kConstant;
+  if (constant && !symbol->value)
+    return false;  // its declaration was at fault and has been reported
+  if (symbol->kind == Symbol::Kind::kAbsent) {
+    ElaborateName(base, kBodyPlace);
+  } else {
+    Error("type", base.span, out.what + " cannot be assigned to",
+          local || constant ? "a let is immutable; declare it with var"
+                            : "only outputs, scratch buffers and vars can");
+  }
+  return false;
+}
+
+bool Elaborator::ResolveRefTarget(int index, Span span, StoreTarget& out) {
+  const Ref& ref = kernel_.refs[static_cast<size_t>(index)];
+  if (ref.role != Role::kOutput && ref.role != Role::kScratch) {
+    Error("type", span,
+          out.what + (ref.role == Role::kSemaphore ? " is a semaphore" : " is read-only"),
+          "only outputs, scratch buffers and vars are assigned to");
+    return false;
+  }
+  if (ref.memory == Memory::kAny) {
+    Error("tier", span, out.what + " stays in HBM (memory: any); it is only copied to",
+          "store into a scratch buffer and copy that");
+    return false;
+  }
+  out.ref = index;
+  out.dtype = ref.dtype;
+  out.shape = ref.view;
+  assigned_.push_back(index);
+  return true;
+}
+
+/// Narrows the target to its subscripts or mask.
+bool Elaborator::NarrowTarget(const Expr& subscripted, StoreTarget& out) {
+  const Expr& only = *subscripted.args[1];
+  const bool may_be_mask = subscripted.args.size() == 2 && only.kind != Expr::Kind::kSlice &&
+                           only.kind != Expr::Kind::kEllipsis && !out.shape.empty();
+  if (may_be_mask && StoreMask(only, out)) return out.mask != nullptr;
+  auto window = ElaborateSubscripts(subscripted, out.shape, out.what, kBodyPlace);
+  if (!window) return false;
+  out.subscripts = std::move(window->subscripts);
+  out.shape = std::move(window->shape);
+  return true;
+}
+
+/// What the target holds now, for += and its like.
+NodePtr Elaborator::ReadTarget(const StoreTarget& target, Span span) const {
+  Node read;
+  read.op = target.ref >= 0 ? Op::kRead : Op::kLocal;
+  read.index = target.ref >= 0 ? target.ref : target.local;
+  read.dtype = target.dtype;
+  read.span = span;
+  const bool slice_of_var = target.ref < 0 && !target.subscripts.empty();
+  if (slice_of_var) {
+    read.shape = kernel_.locals[static_cast<size_t>(target.local)].shape;
+    Node slice;
+    slice.op = Op::kSlice;
+    slice.dtype = target.dtype;
+    slice.args = {std::make_shared<const Node>(std::move(read))};
+    read = std::move(slice);
+    read.span = span;
+  }
+  read.subscripts = target.subscripts;
+  read.shape = target.shape;
+  return std::make_shared<const Node>(std::move(read));
+}
+
+/// The value to store, converted and of a shape that broadcasts to the target's; null if it is not.
+NodePtr Elaborator::StoredValue(const Stmt& stmt, const StoreTarget& target) {
+  NodePtr value = Elaborate(*stmt.value, kBodyPlace);
+  if (!value) return nullptr;
+  if (stmt.op != "=") {
+    value = Binary(UpdateOp(stmt.op), ReadTarget(target, stmt.target->span), value, kBodyPlace,
+                   stmt.span);
+    if (!value) return nullptr;
+    if (value->dtype != target.dtype && !IsWeak(value->dtype)) {
+      const std::string to(Name(target.dtype)), name = ToString(*stmt.target);
+      return Error("type", stmt.value->span,
+                   "`" + stmt.op + "` computes in " + std::string(Name(value->dtype)) + ", and " +
+                       target.what + " is " + to,
+                   "write " + name + " = " + to + "(" + name + " " + stmt.op.substr(0, 1) +
+                       " …), or accumulate in a wider scratch buffer");
     }
+  }
+  value = ConvertTo(value, target.dtype, target.what, stmt.value->span);
+  if (!value) return nullptr;
+  const std::string message = "a value of shape " + kiln::ToString(value->shape) + " into " +
+                              target.what + " of shape " + kiln::ToString(target.shape);
+  const size_t rank = value->shape.size();
+  if (rank > target.shape.size()) return Error("shape", stmt.value->span, message);
+  for (size_t d = 0; d < rank; ++d) {
+    const Size& extent = value->shape[rank - 1 - d];
+    if (extent.IsOne()) continue;
+    if (!RequireEqual(extent, target.shape[target.shape.size() - 1 - d], stmt.value->span, message))
+      return nullptr;
+  }
+  return value;
+}
+
+void Elaborator::Assign(const Stmt& stmt, std::vector<Action>& out) {
+  const bool subscripted = stmt.target->kind == Expr::Kind::kSubscript;
+  StoreTarget target;
+  const bool usable = ResolveTarget(subscripted ? *stmt.target->args[0] : *stmt.target, target) &&
+                      (!subscripted || NarrowTarget(*stmt.target, target));
+  if (!usable) {
+    Elaborate(*stmt.value, kBodyPlace);  // for its own errors
     return;
   }
   Action action;
   action.kind = Action::Kind::kStore;
   action.span = stmt.span;
-  DType dtype = DType::kF32;
-  Shape shape;
-  if (symbol->kind == Symbol::Kind::kRef) {
-    const Ref& ref = kernel_.refs[static_cast<size_t>(symbol->index)];
-    if (ref.role != Role::kOutput && ref.role != Role::kScratch) {
-      Error("type", base.span,
-            ref.role == Role::kSemaphore ? "`" + ref.name + "` is a semaphore"
-                                         : "`" + ref.name + "` is read-only",
-            "only outputs, scratch buffers and vars are assigned to");
-      return;
-    }
-    if (ref.memory == Memory::kAny) {
-      Error("tier", base.span, "`" + ref.name + "` stays in HBM (memory: any); it is only copied to",
-            "store into a scratch buffer and copy that");
-      return;
-    }
-    action.ref = symbol->index;
-    dtype = ref.dtype;
-    shape = ref.view;
-    assigned_.push_back(symbol->index);
-  } else if (symbol->kind == Symbol::Kind::kLocal &&
-             kernel_.locals[static_cast<size_t>(symbol->index)].kind == Local::Kind::kVar) {
-    const Local& local = kernel_.locals[static_cast<size_t>(symbol->index)];
-    action.local = symbol->index;
-    dtype = local.dtype;
-    shape = local.shape;
-  } else {
-    if (symbol->kind == Symbol::Kind::kConstant && !symbol->value) return;  // reported before
-    if (symbol->kind == Symbol::Kind::kAbsent) {
-      ElaborateName(base, kBodyPlace);
-      return;
-    }
-    const bool value = symbol->kind == Symbol::Kind::kLocal || symbol->kind == Symbol::Kind::kConstant;
-    Error("type", base.span, "`" + base.name + "` cannot be assigned to",
-          value ? "a let is immutable; declare it with var" : "only outputs, scratch buffers and vars can");
-    return;
-  }
-  const std::string what = "`" + base.name + "`";
-  NodePtr current;  // the target as a value, for += and its like
-  Node read;
-  read.op = action.ref >= 0 ? Op::kRead : Op::kLocal;
-  read.index = action.ref >= 0 ? action.ref : action.local;
-  read.dtype = dtype;
-  read.shape = shape;
-  read.span = target.span;
-  if (subscripted) {
-    bool is_mask = false;
-    if (target.args.size() == 2 && target.args[1]->kind != Expr::Kind::kSlice &&
-        target.args[1]->kind != Expr::Kind::kEllipsis && !shape.empty()) {
-      is_mask = StoreMask(*target.args[1], shape, what, action);
-      if (is_mask && !action.mask) return;
-    }
-    if (!is_mask) {
-      auto window = ElaborateSubscripts(target, shape, what, kBodyPlace);
-      if (!window) {
-        Elaborate(*stmt.value, kBodyPlace);
-        return;
-      }
-      action.subscripts = window->subscripts;
-      shape = window->shape;
-      if (action.ref >= 0) {
-        read.subscripts = action.subscripts;
-      } else {
-        auto whole = std::make_shared<const Node>(read);
-        read.op = Op::kSlice;
-        read.args = {whole};
-        read.index = -1;
-        read.subscripts = action.subscripts;
-      }
-      read.shape = shape;
-    }
-  }
-  action.shape = shape;
-  NodePtr value = Elaborate(*stmt.value, kBodyPlace);
-  if (!value) return;
-  if (stmt.op != "=") {
-    value = Binary(UpdateOp(stmt.op), std::make_shared<const Node>(read), value, kBodyPlace, stmt.span);
-    if (!value) return;
-  }
-  if (value->dtype != dtype && stmt.op != "=" && !IsWeak(value->dtype)) {
-    Error("type", stmt.value->span,
-          "`" + stmt.op + "` computes in " + std::string(Name(value->dtype)) + ", and " + what + " is " +
-              std::string(Name(dtype)),
-          "write " + ToString(target) + " = " + std::string(Name(dtype)) + "(" + ToString(target) + " " +
-              stmt.op.substr(0, 1) + " …), or accumulate in a wider scratch buffer");
-    return;
-  }
-  value = ConvertTo(value, dtype, what, stmt.value->span);
-  if (!value) return;
-  const std::string message = "a value of shape " + kiln::ToString(value->shape) + " into " + what +
-                              " of shape " + kiln::ToString(shape);
-  if (value->shape.size() > shape.size()) {
-    Error("shape", stmt.value->span, message);
-    return;
-  }
-  for (size_t d = 0; d < value->shape.size(); ++d) {
-    const Size& extent = value->shape[value->shape.size() - 1 - d];
-    if (extent.IsOne()) continue;
-    if (!RequireEqual(extent, shape[shape.size() - 1 - d], stmt.value->span, message)) return;
-  }
-  action.value = value;
+  action.value = StoredValue(stmt, target);
+  if (!action.value) return;
+  action.ref = target.ref;
+  action.local = target.local;
+  action.subscripts = std::move(target.subscripts);
+  action.shape = std::move(target.shape);
+  action.mask = std::move(target.mask);
   out.push_back(std::move(action));
 }
 
-/// Whether `index` is a mask (a bool tile) rather than a subscript; sets action.mask if it fits.
-bool Elaborator::StoreMask(const Expr& index, const Shape& shape, const std::string& what,
-                           Action& action) {
+/// Whether `index` is a mask (a bool tile) rather than a subscript; sets out.mask if it fits.
+bool Elaborator::StoreMask(const Expr& index, StoreTarget& out) {
   Diagnostics quiet;  // a first look only: the entry may be an ordinary subscript
   Elaborator probe(*this, quiet);
-  NodePtr node = probe.Elaborate(index, kBodyPlace);
+  const NodePtr node = probe.Elaborate(index, kBodyPlace);
   if (!node || node->dtype != DType::kBool) return false;
-  const std::string message = "the mask has shape " + kiln::ToString(node->shape) + " and " + what +
-                              " " + kiln::ToString(shape);
-  if (node->shape.size() != shape.size()) {
-    Error("shape", index.span, message, "a mask has the shape of what it guards: broadcast(mask, [..])");
+  const std::string message = "the mask has shape " + kiln::ToString(node->shape) + " and " +
+                              out.what + " " + kiln::ToString(out.shape);
+  if (node->shape.size() != out.shape.size()) {
+    Error("shape", index.span, message,
+          "a mask has the shape of what it guards: broadcast(mask, [..])");
     return true;
   }
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (!RequireEqual(node->shape[d], shape[d], index.span, message)) return true;
+  for (size_t d = 0; d < out.shape.size(); ++d) {
+    if (!RequireEqual(node->shape[d], out.shape[d], index.span, message)) return true;
   }
-  action.mask = Elaborate(index, kBodyPlace);
+  out.mask = Elaborate(index, kBodyPlace);
   return true;
 }
 
@@ -292,15 +318,19 @@ std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
   const Expr& base = subscripted ? *expr.args[0] : expr;
   const Symbol* symbol = RefNamed(base);
   if (!symbol) {
-    if (base.kind == Expr::Kind::kName && !Find(base.name)) ElaborateName(base, kBodyPlace);
-    else Error("type", expr.span, "`copy` moves between operands and scratch buffers, named with or without a subscript");
+    if (base.kind == Expr::Kind::kName && !Find(base.name))
+      ElaborateName(base, kBodyPlace);
+    else
+      Error("type", expr.span,
+            "`copy` moves between operands and scratch buffers, named with or without a subscript");
     return std::nullopt;
   }
   const Ref& ref = kernel_.refs[static_cast<size_t>(symbol->index)];
   const bool writable = ref.role == Role::kOutput || ref.role == Role::kScratch;
   const bool readable = writable || ref.role == Role::kInput;
   if (target ? !writable : !readable) {
-    Error("type", base.span, "`" + ref.name + "` cannot be the " + (target ? "target" : "source") + " of a copy",
+    Error("type", base.span,
+          "`" + ref.name + "` cannot be the " + (target ? "target" : "source") + " of a copy",
           target ? "outputs and scratch buffers can" : "inputs, outputs and scratch buffers can");
     return std::nullopt;
   }
@@ -323,15 +353,19 @@ bool Elaborator::SemaphoreSlot(const Expr& expr, Action& action) {
   const Expr& base = subscripted ? *expr.args[0] : expr;
   const Symbol* symbol = RefNamed(base);
   if (!symbol || kernel_.refs[static_cast<size_t>(symbol->index)].role != Role::kSemaphore) {
-    if (!symbol && base.kind == Expr::Kind::kName && !Find(base.name)) ElaborateName(base, kBodyPlace);
-    else Error("type", expr.span, "a semaphore is needed here", "declare it in scratch: sem: {semaphore: dma, count: 2}");
+    if (!symbol && base.kind == Expr::Kind::kName && !Find(base.name))
+      ElaborateName(base, kBodyPlace);
+    else
+      Error("type", expr.span, "a semaphore is needed here",
+            "declare it in scratch: sem: {semaphore: dma, count: 2}");
     return false;
   }
   const Ref& ref = kernel_.refs[static_cast<size_t>(symbol->index)];
   action.ref = symbol->index;
   if (!subscripted) {
     if (ref.count != 1) {
-      Error("shape", expr.span, "`" + ref.name + "` has " + std::to_string(ref.count) + " semaphores",
+      Error("shape", expr.span,
+            "`" + ref.name + "` has " + std::to_string(ref.count) + " semaphores",
             "name one: " + ref.name + "[0]");
       return false;
     }
@@ -359,7 +393,8 @@ void Elaborator::Copy(const Stmt& stmt, std::vector<Action>& out) {
   const Ref& from = kernel_.refs[static_cast<size_t>(source->ref)];
   const Ref& to = kernel_.refs[static_cast<size_t>(target->ref)];
   if (from.dtype != to.dtype) {
-    Error("type", stmt.span, "a copy of " + std::string(Name(from.dtype)) + " into " + std::string(Name(to.dtype)),
+    Error("type", stmt.span,
+          "a copy of " + std::string(Name(from.dtype)) + " into " + std::string(Name(to.dtype)),
           "a copy moves bytes; convert in the body");
     return;
   }

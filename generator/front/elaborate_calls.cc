@@ -10,21 +10,36 @@ using E = Elaborator;
 /// Constants stay weak through functions: `sqrt(2.0) * x` takes x's type.
 std::optional<double> FoldFunction(Op op, double x) {
   switch (op) {
-    case Op::kExp: return std::exp(x);
-    case Op::kExp2: return std::exp2(x);
-    case Op::kLog: return std::log(x);
-    case Op::kLog2: return std::log2(x);
-    case Op::kLog1p: return std::log1p(x);
-    case Op::kTanh: return std::tanh(x);
-    case Op::kErf: return std::erf(x);
-    case Op::kSqrt: return std::sqrt(x);
-    case Op::kRsqrt: return 1 / std::sqrt(x);
-    case Op::kSin: return std::sin(x);
-    case Op::kCos: return std::cos(x);
-    case Op::kFloor: return std::floor(x);
-    case Op::kCeil: return std::ceil(x);
-    case Op::kRound: return std::nearbyint(x);
-    default: return std::nullopt;
+    case Op::kExp:
+      return std::exp(x);
+    case Op::kExp2:
+      return std::exp2(x);
+    case Op::kLog:
+      return std::log(x);
+    case Op::kLog2:
+      return std::log2(x);
+    case Op::kLog1p:
+      return std::log1p(x);
+    case Op::kTanh:
+      return std::tanh(x);
+    case Op::kErf:
+      return std::erf(x);
+    case Op::kSqrt:
+      return std::sqrt(x);
+    case Op::kRsqrt:
+      return 1 / std::sqrt(x);
+    case Op::kSin:
+      return std::sin(x);
+    case Op::kCos:
+      return std::cos(x);
+    case Op::kFloor:
+      return std::floor(x);
+    case Op::kCeil:
+      return std::ceil(x);
+    case Op::kRound:
+      return std::nearbyint(x);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -113,7 +128,8 @@ const std::vector<FunctionEntry>& Functions() {
        "first step of an axis, or of an operand's stay"},
       {"last", &E::CallVisit, Op::kLastStep, 1, 1, "", true, "last(l) or last(o)",
        "last step of an axis, or of an operand's stay"},
-      {"steps", &E::CallSteps, Op::kSteps, 1, 1, "", true, "steps(l)", "number of steps of an axis"},
+      {"steps", &E::CallSteps, Op::kSteps, 1, 1, "", true, "steps(l)",
+       "number of steps of an axis"},
       {"inside", &E::CallInside, Op::kInside, 1, 1, "", false, "inside(x)",
        "mask of the elements of x's block that lie within its array"},
       {"at", &E::CallAt, Op::kAt, 1, 2, "axis", false, "at(x, axis)",
@@ -133,11 +149,13 @@ NodePtr Elaborator::ElaborateCall(const Expr& expr, const Place& place) {
   if (const auto dtype = DTypeNamed(expr.name)) return CallCast(expr, *dtype, place);
   const FunctionEntry* f = FindFunction(expr.name);
   if (!f) {
-    std::vector<std::string> names = {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bf16",
-                                      "f16", "f32", "f64"};
+    std::vector<std::string> names = {"bool", "i8",  "u8",   "i16", "u16", "i32",
+                                      "u32",  "i64", "bf16", "f16", "f32", "f64"};
     for (const FunctionEntry& entry : Functions()) names.emplace_back(entry.name);
     if (expr.name == "ds") {
-      return Error("syntax", expr.span, "ds(start, size) stands only inside a subscript or the index of a `bounded` block");
+      return Error(
+          "syntax", expr.span,
+          "ds(start, size) stands only inside a subscript or the index of a `bounded` block");
     }
     return Error("name", expr.name_span, "there is no function `" + expr.name + "`",
                  DidYouMean(expr.name, names));
@@ -160,8 +178,8 @@ bool Elaborator::CheckArguments(const Expr& expr, const FunctionEntry& f) {
   for (const Keyword& keyword : expr.keywords) {
     const std::string padded = " " + std::string(f.keywords) + " ";
     if (padded.find(" " + keyword.name.name + " ") == std::string::npos) {
-      Error("name", keyword.name.span,
-            "`" + expr.name + "` takes no `" + keyword.name.name + "=`", usage);
+      Error("name", keyword.name.span, "`" + expr.name + "` takes no `" + keyword.name.name + "=`",
+            usage);
       return false;
     }
   }

@@ -14,11 +14,11 @@ struct OperatorEntry {
 };
 
 constexpr OperatorEntry kBinaryOperators[] = {
-    {"+", Op::kAdd},     {"-", Op::kSub},     {"*", Op::kMul},     {"/", Op::kDiv},
-    {"//", Op::kFloorDiv}, {"%", Op::kMod},   {"**", Op::kPow},    {"<<", Op::kShl},
-    {">>", Op::kShr},    {"&", Op::kBitAnd},  {"|", Op::kBitOr},   {"^", Op::kBitXor},
-    {"<", Op::kLt},      {"<=", Op::kLe},     {">", Op::kGt},      {">=", Op::kGe},
-    {"==", Op::kEq},     {"!=", Op::kNe},
+    {"+", Op::kAdd},       {"-", Op::kSub},    {"*", Op::kMul},   {"/", Op::kDiv},
+    {"//", Op::kFloorDiv}, {"%", Op::kMod},    {"**", Op::kPow},  {"<<", Op::kShl},
+    {">>", Op::kShr},      {"&", Op::kBitAnd}, {"|", Op::kBitOr}, {"^", Op::kBitXor},
+    {"<", Op::kLt},        {"<=", Op::kLe},    {">", Op::kGt},    {">=", Op::kGe},
+    {"==", Op::kEq},       {"!=", Op::kNe},
 };
 
 Op OperatorOf(std::string_view text) {
@@ -51,19 +51,29 @@ NodePtr Elaborator::Elaborate(const Expr& expr, const Place& place) {
 NodePtr Elaborator::ElaborateConstantExpr(const Expr& expr, const Place& place) {
   switch (expr.kind) {
     case Expr::Kind::kInt:
-      return MakeInt(expr.int_value, place.index ? DType::kIndex : DType::kWeakInt, expr.span, true);
-    case Expr::Kind::kFloat: return MakeFloat(expr.float_value, DType::kWeakFloat, expr.span);
-    case Expr::Kind::kBool: return MakeBool(expr.int_value != 0, expr.span);
-    case Expr::Kind::kName: return ElaborateName(expr, place);
-    case Expr::Kind::kUnary: return ElaborateUnary(expr, place);
+      return MakeInt(expr.int_value, place.index ? DType::kIndex : DType::kWeakInt, expr.span,
+                     true);
+    case Expr::Kind::kFloat:
+      return MakeFloat(expr.float_value, DType::kWeakFloat, expr.span);
+    case Expr::Kind::kBool:
+      return MakeBool(expr.int_value != 0, expr.span);
+    case Expr::Kind::kName:
+      return ElaborateName(expr, place);
+    case Expr::Kind::kUnary:
+      return ElaborateUnary(expr, place);
     case Expr::Kind::kBinary:
       return expr.name == "and" || expr.name == "or" ? ElaborateLogic(expr, place)
                                                      : ElaborateBinary(expr, place);
-    case Expr::Kind::kCompare: return ElaborateCompare(expr, place);
-    case Expr::Kind::kIf: return ElaborateIf(expr, place);
-    case Expr::Kind::kCall: return ElaborateCall(expr, place);
-    case Expr::Kind::kSubscript: return ElaborateSubscript(expr, place);
-    case Expr::Kind::kAttribute: return ElaborateAttribute(expr, place);
+    case Expr::Kind::kCompare:
+      return ElaborateCompare(expr, place);
+    case Expr::Kind::kIf:
+      return ElaborateIf(expr, place);
+    case Expr::Kind::kCall:
+      return ElaborateCall(expr, place);
+    case Expr::Kind::kSubscript:
+      return ElaborateSubscript(expr, place);
+    case Expr::Kind::kAttribute:
+      return ElaborateAttribute(expr, place);
     case Expr::Kind::kSlice:
     case Expr::Kind::kEllipsis:
       return Error("syntax", expr.span, "a slice stands only inside a subscript");
@@ -194,16 +204,17 @@ bool Elaborator::Unify(NodePtr& a, NodePtr& b, const char* what, Span span) {
       return true;
     }
     std::string hint;
-    if (dtype == DType::kBool) hint = "compare with true or false, or convert the bool: i32(…)";
-    else if (why.find("fit") == std::string::npos) hint = CastHint(weak, dtype);
-    Error("type", weak->span, "`" + std::string(what) + "` with " + std::string(Name(dtype)) + ": " + why,
-          hint);
+    if (dtype == DType::kBool)
+      hint = "compare with true or false, or convert the bool: i32(…)";
+    else if (why.find("fit") == std::string::npos)
+      hint = CastHint(weak, dtype);
+    Error("type", weak->span,
+          "`" + std::string(what) + "` with " + std::string(Name(dtype)) + ": " + why, hint);
     return false;
   }
   const bool left_wider = IsFloat(a->dtype) || SizeOf(b->dtype) < SizeOf(a->dtype);
   const NodePtr& narrow = left_wider ? b : a;
-  Error("type", span,
-        "`" + std::string(what) + "` mixes " + Quoted(a) + " and " + Quoted(b),
+  Error("type", span, "`" + std::string(what) + "` mixes " + Quoted(a) + " and " + Quoted(b),
         CastHint(narrow, (left_wider ? a : b)->dtype));
   return false;
 }
@@ -240,7 +251,8 @@ void Elaborator::Oblige(Size left, Size right, const char* rule, Span span, std:
   for (const Obligation& o : kernel_.obligations) {
     if (o.kind == kind && o.left == left && o.right == right && o.span.begin == span.begin) return;
   }
-  kernel_.obligations.push_back({kind, std::move(left), std::move(right), rule, span, std::move(message)});
+  kernel_.obligations.push_back(
+      {kind, std::move(left), std::move(right), rule, span, std::move(message)});
 }
 
 bool Elaborator::RequireEqual(const Size& a, const Size& b, Span span, const std::string& message) {
@@ -268,7 +280,8 @@ NodePtr Elaborator::ElaborateLogic(const Expr& expr, const Place& place) {
   node.dtype = DType::kBool;
   node.span = expr.span;
   node.args = {a, b};
-  if (const auto known = ConstBool(b)) return *known == conjunction ? a : std::make_shared<const Node>(node);
+  if (const auto known = ConstBool(b))
+    return *known == conjunction ? a : std::make_shared<const Node>(node);
   return std::make_shared<const Node>(std::move(node));
 }
 
@@ -451,7 +464,8 @@ NodePtr Elaborator::ConvertTo(NodePtr node, DType dtype, const std::string& targ
     return Error("type", span, "into " + target + " (" + to + "): " + why,
                  why.find("fit") == std::string::npos ? CastHint(node, dtype) : "");
   }
-  return Error("type", span, "a value of type " + Quoted(node) + " into " + target + " (" + to + ")",
+  return Error("type", span,
+               "a value of type " + Quoted(node) + " into " + target + " (" + to + ")",
                CastHint(node, dtype));
 }
 

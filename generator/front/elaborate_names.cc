@@ -6,14 +6,20 @@ namespace {
 std::string KindOf(const Symbol& symbol) {
   switch (symbol.kind) {
     case Symbol::Kind::kValueParam:
-    case Symbol::Kind::kTypeParam: return "a parameter";
-    case Symbol::Kind::kDim: return "a dimension";
-    case Symbol::Kind::kAxis: return "a grid axis";
-    case Symbol::Kind::kRef: return "an operand";
+    case Symbol::Kind::kTypeParam:
+      return "a parameter";
+    case Symbol::Kind::kDim:
+      return "a dimension";
+    case Symbol::Kind::kAxis:
+      return "a grid axis";
+    case Symbol::Kind::kRef:
+      return "an operand";
     case Symbol::Kind::kLet:
     case Symbol::Kind::kLocal:
-    case Symbol::Kind::kConstant: return "a name defined earlier";
-    case Symbol::Kind::kAbsent: return "an absent operand";
+    case Symbol::Kind::kConstant:
+      return "a name defined earlier";
+    case Symbol::Kind::kAbsent:
+      return "an absent operand";
   }
   return "";
 }
@@ -41,7 +47,8 @@ bool Elaborator::Declare(const Ident& name, Symbol symbol) {
     diagnostics_.Error("name", name.span,
                        "`" + name.name + "` is already " + KindOf(*other) +
                            "; all names of a spec share one namespace",
-                       "choose another name", {{other->span, "`" + name.name + "` is declared here"}});
+                       "choose another name",
+                       {{other->span, "`" + name.name + "` is declared here"}});
     // A body's own name shadows all the same, so that its uses are not reported as well.
     if (scopes_.size() > 1) scopes_.back()[name.name] = std::move(symbol);
     return false;
@@ -108,7 +115,8 @@ NodePtr Elaborator::ElaborateName(const Expr& expr, const Place& place) {
                  "write " + expr.name + "(x) to convert x");
   }
   std::string hint = DidYouMean(expr.name, VisibleNames());
-  if (FindFunction(expr.name)) hint = "`" + expr.name + "` is a function; call it: " + expr.name + "(…)";
+  if (FindFunction(expr.name))
+    hint = "`" + expr.name + "` is a function; call it: " + expr.name + "(…)";
   return Error("name", expr.span, "`" + expr.name + "` is not defined", hint);
 }
 
@@ -139,7 +147,8 @@ NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Pla
     case Symbol::Kind::kAxis:
       if (!place.axes) return forbidden("it must be known before the grid starts");
       return Leaf(Op::kAxis, integer, symbol.index, expr.span);
-    case Symbol::Kind::kRef: return ReadRef(symbol.index, expr.span, place);
+    case Symbol::Kind::kRef:
+      return ReadRef(symbol.index, expr.span, place);
     case Symbol::Kind::kLet: {
       // Read again where it is used, so that it takes the arithmetic of the place.
       const int saved = visible_lets_;
@@ -159,8 +168,9 @@ NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Pla
       return ToIndex(node, place);
     }
     case Symbol::Kind::kAbsent:
-      return Error("name", expr.span, "`" + expr.name + "` is absent here",
-                   "its condition `" + symbol.why + "` does not hold; guard the use by the same condition");
+      return Error(
+          "name", expr.span, "`" + expr.name + "` is absent here",
+          "its condition `" + symbol.why + "` does not hold; guard the use by the same condition");
   }
   return nullptr;
 }
@@ -182,7 +192,8 @@ NodePtr Elaborator::ReadRef(int index, Span span, const Place& place) {
                  hint);
   }
   if (ref.memory == Memory::kAny) {
-    return Error("tier", span, "`" + ref.name + "` stays in HBM (memory: any) and cannot be read directly",
+    return Error("tier", span,
+                 "`" + ref.name + "` stays in HBM (memory: any) and cannot be read directly",
                  "copy it into a scratch buffer: copy " + ref.name + "[…] -> buffer, sem");
   }
   auto node = std::make_shared<Node>(*Leaf(Op::kRead, ref.dtype, index, span));

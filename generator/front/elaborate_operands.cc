@@ -78,11 +78,15 @@ bool Elaborator::OperandArray(const OperandEntry& entry, const OperandSpec& spec
     if (!of || of->role != Role::kInput || ref.role != Role::kInput) {
       std::string hint = symbol ? "" : DidYouMean(spec.view.name, VisibleNames());
       if (hint.empty()) hint = "a view is another window on an input that stands before it";
-      Error("name", spec.view.span, "`" + entry.name.name + "` is a view of `" + spec.view.name + "`, which is not an input declared before it", hint);
+      Error("name", spec.view.span,
+            "`" + entry.name.name + "` is a view of `" + spec.view.name +
+                "`, which is not an input declared before it",
+            hint);
       return false;
     }
     if (spec.array) {
-      Error("key", spec.array->span, "a view has no `array` of its own", "it shows the array of `" + spec.view.name + "`");
+      Error("key", spec.array->span, "a view has no `array` of its own",
+            "it shows the array of `" + spec.view.name + "`");
     }
     ref.view_of = kernel_.ArrayOf(symbol->index);
     ref.dtype = of->dtype;
@@ -125,8 +129,9 @@ void Elaborator::OperandBlocks(const Chosen& chosen) {
 
 bool Elaborator::BlockShape(const std::vector<BlockEntry>& entries, Span span, Ref& ref) {
   if (entries.size() != ref.array.size()) {
-    Error("shape", span, "`block` has " + std::to_string(entries.size()) + " entries and the array `" + ref.name +
-                             "` has rank " + std::to_string(ref.array.size()),
+    Error("shape", span,
+          "`block` has " + std::to_string(entries.size()) + " entries and the array `" + ref.name +
+              "` has rank " + std::to_string(ref.array.size()),
           "one entry a dimension; null for a dimension the body does not see");
     ref.block.clear();
     return false;
@@ -138,11 +143,21 @@ bool Elaborator::BlockShape(const std::vector<BlockEntry>& entries, Span span, R
     dim.span = entry.span;
     dim.index = Zero(entry.span);
     switch (entry.kind) {
-      case BlockEntry::Kind::kSize: dim.kind = BlockDim::Kind::kBlocked; break;
-      case BlockEntry::Kind::kAll: dim.kind = BlockDim::Kind::kAll; break;
-      case BlockEntry::Kind::kSqueezed: dim.kind = BlockDim::Kind::kSqueezed; break;
-      case BlockEntry::Kind::kElement: dim.kind = BlockDim::Kind::kElement; break;
-      case BlockEntry::Kind::kBounded: dim.kind = BlockDim::Kind::kBounded; break;
+      case BlockEntry::Kind::kSize:
+        dim.kind = BlockDim::Kind::kBlocked;
+        break;
+      case BlockEntry::Kind::kAll:
+        dim.kind = BlockDim::Kind::kAll;
+        break;
+      case BlockEntry::Kind::kSqueezed:
+        dim.kind = BlockDim::Kind::kSqueezed;
+        break;
+      case BlockEntry::Kind::kElement:
+        dim.kind = BlockDim::Kind::kElement;
+        break;
+      case BlockEntry::Kind::kBounded:
+        dim.kind = BlockDim::Kind::kBounded;
+        break;
     }
     if (entry.kind == BlockEntry::Kind::kAll) dim.size = ref.array[d];
     if (entry.kind == BlockEntry::Kind::kSqueezed) dim.size = 1;
@@ -151,17 +166,20 @@ bool Elaborator::BlockShape(const std::vector<BlockEntry>& entries, Span span, R
       ok = ok && size.has_value();
       dim.size = size.value_or(1);
       if (const auto value = dim.size.Constant(); value && *value < 1) {
-        Error("shape", entry.span, "a block of extent " + std::to_string(*value), "at least 1; `all` is the whole dimension");
+        Error("shape", entry.span, "a block of extent " + std::to_string(*value),
+              "at least 1; `all` is the whole dimension");
         ok = false;
       } else if (!value) {
-        Oblige(dim.size, 1, "shape", entry.span, "a block of `" + ref.name + "` must have an extent of at least 1",
+        Oblige(dim.size, 1, "shape", entry.span,
+               "a block of `" + ref.name + "` must have an extent of at least 1",
                Obligation::Kind::kAtLeast);
       }
     }
     const auto halo = [&](const ExprPtr& e) {
       const auto size = e ? ElaborateSize(*e) : std::optional<Size>(0);
       ok = ok && size.has_value();
-      if (size && size->Constant().value_or(0) < 0) Error("shape", entry.span, "a halo cannot be negative");
+      if (size && size->Constant().value_or(0) < 0)
+        Error("shape", entry.span, "a halo cannot be negative");
       return size.value_or(0);
     };
     dim.halo_low = halo(entry.halo_low);
@@ -174,8 +192,9 @@ bool Elaborator::BlockShape(const std::vector<BlockEntry>& entries, Span span, R
 bool Elaborator::IndexMap(const std::vector<ExprPtr>& index, Span span, Ref& ref) {
   if (index.size() != ref.block.size()) {
     if (ref.block.empty() && !ref.array.empty()) return false;  // the block was at fault
-    Error("shape", span, "`index` has " + std::to_string(index.size()) + " entries and the array `" + ref.name +
-                             "` has rank " + std::to_string(ref.block.size()),
+    Error("shape", span,
+          "`index` has " + std::to_string(index.size()) + " entries and the array `" + ref.name +
+              "` has rank " + std::to_string(ref.block.size()),
           "one entry a dimension, squeezed ones included; 0 where there is one block");
     return false;
   }
@@ -195,13 +214,15 @@ bool Elaborator::IndexMap(const std::vector<ExprPtr>& index, Span span, Ref& ref
     if (!node) continue;
     const auto constant = ConstInt(node);
     if (dim.kind == BlockDim::Kind::kAll && constant != 0) {
-      Error("index-range", index[d]->span, "dimension " + std::to_string(d) + " of `" + ref.name +
-                                               "` is one whole block; its index is 0",
+      Error("index-range", index[d]->span,
+            "dimension " + std::to_string(d) + " of `" + ref.name +
+                "` is one whole block; its index is 0",
             "give the dimension a block size to step through it");
       continue;
     }
     if (constant && *constant < 0) {
-      Error("index-range", index[d]->span, "block index " + std::to_string(*constant) + " of `" + ref.name + "` is negative");
+      Error("index-range", index[d]->span,
+            "block index " + std::to_string(*constant) + " of `" + ref.name + "` is negative");
       continue;
     }
     dim.index = node;
@@ -211,7 +232,8 @@ bool Elaborator::IndexMap(const std::vector<ExprPtr>& index, Span span, Ref& ref
 
 bool Elaborator::BoundedIndex(const Expr& entry, BlockDim& dim) {
   if (entry.kind != Expr::Kind::kCall || entry.name != "ds" || entry.args.size() != 2) {
-    Error("shape", entry.span, "the index of a `bounded` block is a run-time range", "write ds(start, size)");
+    Error("shape", entry.span, "the index of a `bounded` block is a run-time range",
+          "write ds(start, size)");
     return false;
   }
   dim.index = ElaborateIndex(*entry.args[0], kMapPlace);
@@ -236,7 +258,8 @@ void Elaborator::ResolveLike(const OperandSpec& spec, Ref& ref, const std::vecto
   if (!other || other == &ref) {
     std::vector<std::string> names;
     for (const Chosen& c : all) names.push_back(kernel_.refs[static_cast<size_t>(c.ref)].name);
-    Error("name", spec.like.span, "`" + spec.like.name + "` is not " + (other ? "another" : "an") + " operand",
+    Error("name", spec.like.span,
+          "`" + spec.like.name + "` is not " + (other ? "another" : "an") + " operand",
           DidYouMean(spec.like.name, names));
     return;
   }
@@ -283,17 +306,22 @@ void Elaborator::OperandOptions(const OperandSpec& spec, Ref& ref) {
             "`" + ref.name + "` stays in HBM (memory: any), so it has no block and no index",
             "copy windows of it: copy " + ref.name + "[…] -> buffer, sem");
     }
-    if (spec.pad) Error("key", spec.pad->span, "`pad` is for pipelined inputs; memory: any is copied as it is");
+    if (spec.pad)
+      Error("key", spec.pad->span, "`pad` is for pipelined inputs; memory: any is copied as it is");
   }
   if (spec.pad) {
-    if (output) Error("key", spec.pad->span, "`pad` is for inputs", "`init` gives an output's block a value to start from");
-    else ref.pad = ElaborateConstant(*spec.pad, ref.dtype, "`pad`");
+    if (output)
+      Error("key", spec.pad->span, "`pad` is for inputs",
+            "`init` gives an output's block a value to start from");
+    else
+      ref.pad = ElaborateConstant(*spec.pad, ref.dtype, "`pad`");
   } else if (ref.view_of >= 0) {
     ref.pad = kernel_.refs[static_cast<size_t>(Find(spec.view.name)->index)].pad;
   }
   if (spec.init || spec.init_undefined) {
     if (!output) {
-      Error("key", spec.init ? spec.init->span : spec.span, "`init` is for outputs", "an input has its array's values; `pad` is for what lies past its edge");
+      Error("key", spec.init ? spec.init->span : spec.span, "`init` is for outputs",
+            "an input has its array's values; `pad` is for what lies past its edge");
     } else if (spec.init) {
       ref.init = ElaborateConstant(*spec.init, ref.dtype, "`init`");
     }
@@ -302,7 +330,8 @@ void Elaborator::OperandOptions(const OperandSpec& spec, Ref& ref) {
   if (spec.buffers) {
     const auto buffers = ElaborateStaticInt(*spec.buffers, "`buffers`");
     if (buffers && (*buffers < 1 || *buffers > 64)) {
-      Error("key", spec.buffers->span, "`buffers` is " + std::to_string(*buffers), "from 1 to 64; 2 overlaps copies with compute");
+      Error("key", spec.buffers->span, "`buffers` is " + std::to_string(*buffers),
+            "from 1 to 64; 2 overlaps copies with compute");
     }
     ref.buffers = static_cast<int>(buffers.value_or(2));
   }
@@ -311,31 +340,38 @@ void Elaborator::OperandOptions(const OperandSpec& spec, Ref& ref) {
 void Elaborator::Alias(const OperandSpec& spec, Ref& ref) {
   if (spec.alias.name.empty()) return;
   const Symbol* symbol = Find(spec.alias.name);
-  const Ref* input = symbol && symbol->kind == Symbol::Kind::kRef ? &kernel_.refs[static_cast<size_t>(symbol->index)] : nullptr;
+  const Ref* input = symbol && symbol->kind == Symbol::Kind::kRef
+                         ? &kernel_.refs[static_cast<size_t>(symbol->index)]
+                         : nullptr;
   if (ref.role != Role::kOutput) {
-    Error("key", spec.alias.span, "`alias` is for outputs", "name the input on the output that takes over its memory");
+    Error("key", spec.alias.span, "`alias` is for outputs",
+          "name the input on the output that takes over its memory");
     return;
   }
   if (symbol && symbol->kind == Symbol::Kind::kAbsent) return;  // nothing to take over
   if (!input || input->role != Role::kInput || input->view_of >= 0) {
-    Error("name", spec.alias.span, "`" + spec.alias.name + "` is not an input", symbol ? "" : DidYouMean(spec.alias.name, VisibleNames()));
+    Error("name", spec.alias.span, "`" + spec.alias.name + "` is not an input",
+          symbol ? "" : DidYouMean(spec.alias.name, VisibleNames()));
     return;
   }
   for (const Ref& other : kernel_.refs) {
     if (&other != &ref && other.alias == symbol->index) {
-      Error("alias", spec.alias.span, "`" + other.name + "` already takes over the memory of `" + input->name + "`");
+      Error("alias", spec.alias.span,
+            "`" + other.name + "` already takes over the memory of `" + input->name + "`");
       return;
     }
   }
   if (input->dtype != ref.dtype || input->array.size() != ref.array.size()) {
     Error("alias", spec.alias.span,
-          "`" + ref.name + "` and `" + input->name + "` share memory but differ: " + std::string(Name(ref.dtype)) +
-              kiln::ToString(ref.array) + " and " + std::string(Name(input->dtype)) + kiln::ToString(input->array));
+          "`" + ref.name + "` and `" + input->name + "` share memory but differ: " +
+              std::string(Name(ref.dtype)) + kiln::ToString(ref.array) + " and " +
+              std::string(Name(input->dtype)) + kiln::ToString(input->array));
     return;
   }
   for (size_t d = 0; d < ref.array.size(); ++d) {
     RequireEqual(ref.array[d], input->array[d], spec.alias.span,
-                 "`" + ref.name + "` and `" + input->name + "` share memory but differ in dimension " + std::to_string(d));
+                 "`" + ref.name + "` and `" + input->name +
+                     "` share memory but differ in dimension " + std::to_string(d));
   }
   ref.alias = symbol->index;
 }

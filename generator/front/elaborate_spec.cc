@@ -31,7 +31,8 @@ const char* ParamKind(const Symbol& symbol) {
 bool SameKind(const Symbol& declared, Symbol& given) {
   const std::string a = ParamKind(declared), b = ParamKind(given);
   if (a == "a float" && b == "an integer") {
-    given.value = MakeFloat(static_cast<double>(given.value->int_value), DType::kWeakFloat, given.value->span);
+    given.value = MakeFloat(static_cast<double>(given.value->int_value), DType::kWeakFloat,
+                            given.value->span);
     return true;
   }
   return a == b;
@@ -72,7 +73,8 @@ Symbol Elaborator::ParamValue(const Expr& expr, bool& ok) {
     weak->dtype = IsFloat(weak->dtype) ? DType::kWeakFloat : DType::kWeakInt;
     symbol.value = weak;
   }
-  if (ok && symbol.value->dtype == DType::kWeakInt) {  // not a literal any more: see the page on weak types
+  if (ok && symbol.value->dtype ==
+                DType::kWeakInt) {  // not a literal any more: see the page on weak types
     symbol.value = MakeInt(symbol.value->int_value, DType::kWeakInt, expr.span, false);
   }
   return symbol;
@@ -90,8 +92,9 @@ bool Elaborator::ParseOverride(const std::string& name, const std::string& value
   }
   if (ok) return true;
   const auto found = quiet.Sorted();
-  Error("type", span, "`" + name + "=" + value + "` is not a value for the parameter `" + name + "`" +
-                          (found.empty() ? "" : ": " + found.front().message));
+  Error("type", span,
+        "`" + name + "=" + value + "` is not a value for the parameter `" + name + "`" +
+            (found.empty() ? "" : ": " + found.front().message));
   return false;
 }
 
@@ -102,7 +105,8 @@ void Elaborator::Params(const CheckOptions& options) {
     for (const ParamSpec& set : instance.set) {
       const auto names = Names(spec_.params);
       if (std::find(names.begin(), names.end(), set.name.name) == names.end()) {
-        Error("key", set.name.span, "the instance sets `" + set.name.name + "`, which is not a parameter",
+        Error("key", set.name.span,
+              "the instance sets `" + set.name.name + "`, which is not a parameter",
               DidYouMean(set.name.name, names));
       }
       given[set.name.name] = ToString(*set.value);
@@ -113,7 +117,9 @@ void Elaborator::Params(const CheckOptions& options) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       std::string hint = DidYouMean(name, names);
       if (hint.empty() && names.empty()) hint = "the spec has no params";
-      Error("key", spec_.kernel.span, "--set " + name + "=" + value + ": `" + name + "` is not a parameter of this spec", hint);
+      Error("key", spec_.kernel.span,
+            "--set " + name + "=" + value + ": `" + name + "` is not a parameter of this spec",
+            hint);
     }
     given[name] = value;
   }
@@ -172,20 +178,25 @@ void Elaborator::Dims() {
   std::vector<std::string> closed;
   for (const DimSpec& d : spec_.dims) closed.push_back(d.name.name);
   for (const DimSpec& d : spec_.dims) {  // fixed sizes need no argument to bind them
-    const bool bound = std::any_of(found.begin(), found.end(), [&](const Ident& f) { return f.name == d.name.name; });
+    const bool bound = std::any_of(found.begin(), found.end(),
+                                   [&](const Ident& f) { return f.name == d.name.name; });
     if (bound) continue;
     if (!d.fixed && taken.count(d.name.name) == 0) {
       std::vector<std::string> names;
       for (const Ident& f : found) names.push_back(f.name);
       std::string hint = DidYouMean(d.name.name, names);
-      if (hint.empty()) hint = "a dimension is bound by standing alone in an operand's shape: f32[" + d.name.name + "]";
-      Error("name", d.name.span, "no argument's shape binds the dimension `" + d.name.name + "`", hint);
+      if (hint.empty())
+        hint = "a dimension is bound by standing alone in an operand's shape: f32[" + d.name.name +
+               "]";
+      Error("name", d.name.span, "no argument's shape binds the dimension `" + d.name.name + "`",
+            hint);
     }
     add(d.name);
   }
   for (const Ident& name : found) {
     if (spec_.dims_closed && std::find(closed.begin(), closed.end(), name.name) == closed.end()) {
-      Error("name", name.span, "`" + name.name + "` is not among the listed `dims`", DidYouMean(name.name, closed));
+      Error("name", name.span, "`" + name.name + "` is not among the listed `dims`",
+            DidYouMean(name.name, closed));
     }
     Dim dim;
     dim.name = name.name;
@@ -193,7 +204,8 @@ void Elaborator::Dims() {
     for (const DimSpec& d : spec_.dims) {
       if (d.name.name != name.name) continue;
       if (d.fixed) dim.fixed = ElaborateStaticInt(*d.fixed, "a fixed dimension");
-      if (d.multiple_of) dim.multiple_of = ElaborateStaticInt(*d.multiple_of, "multiple_of").value_or(1);
+      if (d.multiple_of)
+        dim.multiple_of = ElaborateStaticInt(*d.multiple_of, "multiple_of").value_or(1);
       if (d.min) dim.min = ElaborateStaticInt(*d.min, "min").value_or(0);
       if (d.max) dim.max = ElaborateStaticInt(*d.max, "max");
       if (dim.multiple_of < 1) Error("key", d.name.span, "multiple_of must be at least 1");
@@ -241,15 +253,16 @@ void Elaborator::GridAxes() {
   bool arbitrary = false;
   if (!spec_.semantics.empty() && spec_.semantics.size() != kernel_.axes.size()) {
     Error("key", spec_.semantics_span,
-          "dimension_semantics names " + std::to_string(spec_.semantics.size()) + " axes and the grid has " +
-              std::to_string(kernel_.axes.size()));
+          "dimension_semantics names " + std::to_string(spec_.semantics.size()) +
+              " axes and the grid has " + std::to_string(kernel_.axes.size()));
     return;
   }
   for (size_t i = 0; i < spec_.semantics.size(); ++i) {
     const Ident& word = spec_.semantics[i];
     if (word.name == "parallel") {
       if (arbitrary) {
-        Error("key", word.span, "`" + kernel_.axes[i].name + "` is parallel after an arbitrary axis",
+        Error("key", word.span,
+              "`" + kernel_.axes[i].name + "` is parallel after an arbitrary axis",
               "parallel axes come first in the grid");
       }
       kernel_.axes[i].parallel = true;
@@ -257,8 +270,9 @@ void Elaborator::GridAxes() {
       arbitrary = true;
     } else {
       Error("key", word.span, "`" + word.name + "` is not a dimension semantics",
-            DidYouMean(word.name, {"parallel", "arbitrary"}).empty() ? "parallel or arbitrary"
-                                                                     : DidYouMean(word.name, {"parallel", "arbitrary"}));
+            DidYouMean(word.name, {"parallel", "arbitrary"}).empty()
+                ? "parallel or arbitrary"
+                : DidYouMean(word.name, {"parallel", "arbitrary"}));
     }
   }
 }
@@ -268,7 +282,8 @@ void Elaborator::GridSteps() {
     NodePtr steps = ElaborateIndex(*spec_.grid[i].steps, kStepsPlace);
     if (steps && ConstInt(steps).value_or(0) < 0) {
       Error("index-range", spec_.grid[i].steps->span,
-            "the axis `" + spec_.grid[i].name.name + "` has " + std::to_string(*ConstInt(steps)) + " steps");
+            "the axis `" + spec_.grid[i].name.name + "` has " + std::to_string(*ConstInt(steps)) +
+                " steps");
     }
     kernel_.axes[i].steps = steps ? steps : MakeInt(1, DType::kIndex, spec_.grid[i].name.span);
   }
@@ -276,7 +291,8 @@ void Elaborator::GridSteps() {
 
 void Elaborator::ArrayShape(const std::vector<ExprPtr>& shape, Ref& ref) {
   if (shape.size() > 8) {
-    Error("shape", ref.span, "`" + ref.name + "` has rank " + std::to_string(shape.size()) + "; the limit is 8");
+    Error("shape", ref.span,
+          "`" + ref.name + "` has rank " + std::to_string(shape.size()) + "; the limit is 8");
   }
   for (const ExprPtr& e : shape) {
     const auto size = ElaborateSize(*e);
@@ -345,16 +361,20 @@ void Elaborator::Prepare() {
     const HostFunction* function = FindHostFunction(call.function);
     if (call.header.empty() && !function) {
       std::string hint = DidYouMean(call.function, HostFunctionNames());
-      if (hint.empty()) hint = "a function of your own names its header: {call: \"…\", header: \"my.h\"}";
-      Error("name", prepare.call->name_span, "`" + call.function + "` is not a prepare function", hint);
+      if (hint.empty())
+        hint = "a function of your own names its header: {call: \"…\", header: \"my.h\"}";
+      Error("name", prepare.call->name_span, "`" + call.function + "` is not a prepare function",
+            hint);
     }
     for (const Ident& result : prepare.results) {
       const Symbol* symbol = Find(result.name);
       const int ref = symbol && symbol->kind == Symbol::Kind::kRef ? symbol->index : -1;
-      const bool fits = ref >= 0 && (kernel_.refs[static_cast<size_t>(ref)].role == Role::kPrefetch ||
-                                     kernel_.refs[static_cast<size_t>(ref)].role == Role::kScalar);
+      const bool fits =
+          ref >= 0 && (kernel_.refs[static_cast<size_t>(ref)].role == Role::kPrefetch ||
+                       kernel_.refs[static_cast<size_t>(ref)].role == Role::kScalar);
       if (!fits) {
-        Error("name", result.span, "`" + result.name + "` is not declared in `prefetch` or `scalars`",
+        Error("name", result.span,
+              "`" + result.name + "` is not declared in `prefetch` or `scalars`",
               "declare what prepare makes: prefetch: {" + result.name + ": \"i32[…]\"}");
       } else if (!seen.insert(result.name).second) {
         Error("name", result.span, "`" + result.name + "` is made twice");
@@ -385,10 +405,12 @@ void Elaborator::HostArguments(const Expr& expr, HostCall& call) {
   for (const Keyword& keyword : expr.keywords) add(keyword.name.name, *keyword.value);
 }
 
-void Elaborator::CheckHostCall(const HostFunction& function, const Expr& expr, const HostCall& call) {
+void Elaborator::CheckHostCall(const HostFunction& function, const Expr& expr,
+                               const HostCall& call) {
   const bool complete =
       std::find(call.results.begin(), call.results.end(), -1) == call.results.end() &&
-      std::all_of(call.arguments.begin(), call.arguments.end(), [](const HostArgument& a) { return a.ref >= 0 || a.value; });
+      std::all_of(call.arguments.begin(), call.arguments.end(),
+                  [](const HostArgument& a) { return a.ref >= 0 || a.value; });
   if (!complete) return;  // already reported
   const auto match = MatchHostCall(function, call, kernel_);
   if (const auto* why = std::get_if<std::string>(&match)) {
@@ -419,9 +441,11 @@ void Elaborator::Scratch() {
       ref.role = Role::kSemaphore;
       ref.memory = Memory::kSmem;
       if (scratch.semaphore.name != "dma") {
-        Error("key", scratch.semaphore.span, "`" + scratch.semaphore.name + "` is not a kind of semaphore", "there is: dma");
+        Error("key", scratch.semaphore.span,
+              "`" + scratch.semaphore.name + "` is not a kind of semaphore", "there is: dma");
       }
-      if (scratch.count) ref.count = ElaborateStaticInt(*scratch.count, "the count of semaphores").value_or(1);
+      if (scratch.count)
+        ref.count = ElaborateStaticInt(*scratch.count, "the count of semaphores").value_or(1);
       if (ref.count < 1) Error("key", scratch.name.span, "there must be at least one semaphore");
     } else {
       ref.role = Role::kScratch;
@@ -440,7 +464,8 @@ Memory Elaborator::MemoryNamed(const Ident& name, bool any_allowed) {
   if (name.name == "any" && any_allowed) return Memory::kAny;
   const std::string known = any_allowed ? "vmem, smem, any" : "vmem, smem";
   std::string hint = DidYouMean(name.name, {"vmem", "smem", "any"});
-  Error("key", name.span, "`" + name.name + "` is not a memory " + (name.name == "any" ? "for scratch" : "space"),
+  Error("key", name.span,
+        "`" + name.name + "` is not a memory " + (name.name == "any" ? "for scratch" : "space"),
         hint.empty() || name.name == "any" ? "there are: " + known : hint);
   return Memory::kVmem;
 }
@@ -467,7 +492,9 @@ void Elaborator::CountDimUses() {
   std::map<std::string, int> uses;
   const std::string& text = spec_.source->text();
   for (size_t i = 0; i < text.size();) {
-    const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    const auto word = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
     if (text[i] == '#') {
       while (i < text.size() && text[i] != '\n') ++i;
       continue;
@@ -486,7 +513,8 @@ void Elaborator::CountDimUses() {
     for (const Param& param : kernel_.params) others.push_back(param.name);
     const std::string near = DidYouMean(dim.name, others);
     if (!near.empty()) {
-      diagnostics_.Warning("name", dim.span, "the dimension `" + dim.name + "` is used only here", near);
+      diagnostics_.Warning("name", dim.span, "the dimension `" + dim.name + "` is used only here",
+                           near);
     }
   }
 }
@@ -498,10 +526,12 @@ void Elaborator::Variants() {
   for (const VariantSpec& variant : spec_.variants) {
     Variant out;
     out.span = variant.span;
-    out.when = variant.when ? ElaborateCondition(*variant.when, place) : MakeBool(true, variant.span);
+    out.when =
+        variant.when ? ElaborateCondition(*variant.when, place) : MakeBool(true, variant.span);
     for (const ParamSpec& set : variant.set) {
       if (std::find(names.begin(), names.end(), set.name.name) == names.end()) {
-        Error("key", set.name.span, "the variant sets `" + set.name.name + "`, which is not a parameter",
+        Error("key", set.name.span,
+              "the variant sets `" + set.name.name + "`, which is not a parameter",
               DidYouMean(set.name.name, names));
       }
       out.set.emplace_back(set.name.name, ToString(*set.value));

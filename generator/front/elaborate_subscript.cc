@@ -19,7 +19,9 @@ int CountEntries(const Expr& expr, bool& ellipsis) {
   return count;
 }
 
-bool IsDynamicSlice(const Expr& expr) { return expr.kind == Expr::Kind::kCall && expr.name == "ds"; }
+bool IsDynamicSlice(const Expr& expr) {
+  return expr.kind == Expr::Kind::kCall && expr.name == "ds";
+}
 
 }  // namespace
 
@@ -42,8 +44,10 @@ NodePtr Elaborator::ElaborateSubscript(const Expr& expr, const Place& place) {
   Node node;
   const bool read = x->op == Op::kRead && x->subscripts.empty();
   node.op = read ? Op::kRead : Op::kSlice;
-  if (read) node.index = x->index;
-  else node.args = {x};
+  if (read)
+    node.index = x->index;
+  else
+    node.args = {x};
   node.dtype = x->dtype;
   node.shape = window->shape;
   node.subscripts = std::move(window->subscripts);
@@ -131,13 +135,14 @@ bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std
     return CheckWindow(out, extent, where);
   }
   out.range = true;
-  out.start = entry.args[0] ? ElaborateIndex(*entry.args[0], place)
-                            : MakeInt(0, DType::kIndex, entry.span);
+  out.start =
+      entry.args[0] ? ElaborateIndex(*entry.args[0], place) : MakeInt(0, DType::kIndex, entry.span);
   NodePtr end = entry.args[1] ? ElaborateIndex(*entry.args[1], place) : nullptr;
   if (!out.start || (entry.args[1] && !end)) return false;
   for (const NodePtr& bound : {out.start, end}) {
     if (const auto value = bound ? ConstInt(bound) : std::nullopt; value && *value < 0) {
-      Error("index-range", entry.span, "negative slice bound " + std::to_string(*value) + " of " + where,
+      Error("index-range", entry.span,
+            "negative slice bound " + std::to_string(*value) + " of " + where,
             "count from the start: an extent minus something");
       return false;
     }
@@ -164,7 +169,8 @@ bool Elaborator::IsSizeNode(const Node& node) {
 
 /// What is already decided of 0 <= start and start + size <= extent; the rest is checked with
 /// sizes, over the steps that reach it.
-bool Elaborator::CheckWindow(const Subscript& window, const Size& extent, const std::string& where) {
+bool Elaborator::CheckWindow(const Subscript& window, const Size& extent,
+                             const std::string& where) {
   const auto start = ConstInt(window.start);
   const Size end = SizeOf(window.start, kernel_) + window.size;
   const auto slack = (extent - end).Constant();

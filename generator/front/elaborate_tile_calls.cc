@@ -41,9 +41,11 @@ std::optional<int> Elaborator::ElaborateAxis(const Expr& expr, int rank, const c
   const auto axis = ElaborateStaticInt(expr, "an axis");
   if (!axis) return std::nullopt;
   if (*axis < -rank || *axis >= rank) {
-    Error("shape", expr.span,
-          "axis " + std::to_string(*axis) + " of " + what + ", which has rank " + std::to_string(rank),
-          rank > 0 ? "axes are 0 to " + std::to_string(rank - 1) + ", or negative from the end" : "");
+    Error(
+        "shape", expr.span,
+        "axis " + std::to_string(*axis) + " of " + what + ", which has rank " +
+            std::to_string(rank),
+        rank > 0 ? "axes are 0 to " + std::to_string(rank - 1) + ", or negative from the end" : "");
     return std::nullopt;
   }
   return static_cast<int>(*axis < 0 ? *axis + rank : *axis);
@@ -114,11 +116,13 @@ NodePtr Elaborator::CallBroadcast(const Expr& expr, const FunctionEntry& f, cons
   auto common = Broadcast(x->shape, *shape, "`broadcast`", expr.span);
   if (!common) return nullptr;
   if (common->size() != shape->size()) {
-    return Error("shape", expr.span, "`broadcast` cannot lower the rank of " + kiln::ToString(x->shape));
+    return Error("shape", expr.span,
+                 "`broadcast` cannot lower the rank of " + kiln::ToString(x->shape));
   }
   for (size_t d = 0; d < shape->size(); ++d) {
-    if (!RequireEqual((*common)[d], (*shape)[d], expr.span,
-                      "`broadcast` of " + kiln::ToString(x->shape) + " to " + kiln::ToString(*shape))) {
+    if (!RequireEqual(
+            (*common)[d], (*shape)[d], expr.span,
+            "`broadcast` of " + kiln::ToString(x->shape) + " to " + kiln::ToString(*shape))) {
       return nullptr;
     }
   }
@@ -134,7 +138,8 @@ NodePtr Elaborator::CallReshape(const Expr& expr, const FunctionEntry& f, const 
     if (size.Constant() != -1) continue;
     const auto others = Product(*shape).Constant();
     if (!count || !others || *others == 0 || *count % -*others != 0) {
-      return Error("shape", expr.span, "`reshape` cannot work out the extent -1 of " + kiln::ToString(*shape));
+      return Error("shape", expr.span,
+                   "`reshape` cannot work out the extent -1 of " + kiln::ToString(*shape));
     }
     size = Size(*count / -*others);
   }
@@ -160,7 +165,8 @@ NodePtr Elaborator::CallTranspose(const Expr& expr, const FunctionEntry& f, cons
     for (int d = rank; d-- > 0;) axes.push_back(d);
   }
   if (static_cast<int>(axes.size()) != rank) {
-    return Error("shape", expr.span, "`transpose` needs every axis of " + kiln::ToString(x->shape) + " once");
+    return Error("shape", expr.span,
+                 "`transpose` needs every axis of " + kiln::ToString(x->shape) + " once");
   }
   Shape shape;
   for (int axis : axes) shape.push_back(x->shape[static_cast<size_t>(axis)]);
@@ -217,7 +223,8 @@ NodePtr Elaborator::CallSqueeze(const Expr& expr, const FunctionEntry& f, const 
 NodePtr Elaborator::CallConcat(const Expr& expr, const FunctionEntry& f, const Place& place) {
   const Expr& list = *expr.args[0];
   if (list.kind != Expr::Kind::kList || list.args.empty()) {
-    return Error("syntax", list.span, "`concat` takes a list of values", "write " + std::string(f.signature));
+    return Error("syntax", list.span, "`concat` takes a list of values",
+                 "write " + std::string(f.signature));
   }
   std::vector<NodePtr> parts;
   for (const ExprPtr& e : list.args) parts.push_back(Elaborate(*e, place));
@@ -227,21 +234,23 @@ NodePtr Elaborator::CallConcat(const Expr& expr, const FunctionEntry& f, const P
   const auto axis = axis_expr ? ElaborateAxis(*axis_expr, static_cast<int>(rank), "the values")
                               : std::optional<int>(0);
   if (!axis) return nullptr;
-  if (rank == 0) return Error("shape", expr.span, "`concat` of scalars", "give them an axis: expand(x, 0)");
+  if (rank == 0)
+    return Error("shape", expr.span, "`concat` of scalars", "give them an axis: expand(x, 0)");
   Shape shape = parts[0]->shape;
   for (size_t i = 1; i < parts.size(); ++i) {
     if (!Unify(parts[0], parts[i], "concat", parts[i]->span)) return nullptr;
     if (parts[i]->shape.size() != rank) {
-      return Error("shape", parts[i]->span, "`concat` of values of ranks " + std::to_string(rank) +
-                                                " and " + std::to_string(parts[i]->shape.size()));
+      return Error("shape", parts[i]->span,
+                   "`concat` of values of ranks " + std::to_string(rank) + " and " +
+                       std::to_string(parts[i]->shape.size()));
     }
     for (size_t d = 0; d < rank; ++d) {
       if (static_cast<int>(d) == *axis) {
         shape[d] = shape[d] + parts[i]->shape[d];
       } else if (!RequireEqual(shape[d], parts[i]->shape[d], parts[i]->span,
                                "`concat` of shapes " + kiln::ToString(parts[0]->shape) + " and " +
-                                   kiln::ToString(parts[i]->shape) + ", which differ in dimension " +
-                                   std::to_string(d))) {
+                                   kiln::ToString(parts[i]->shape) +
+                                   ", which differ in dimension " + std::to_string(d))) {
         return nullptr;
       }
     }
@@ -310,8 +319,10 @@ NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const P
   Shape shape;
   for (int d = 0; d < rank; ++d) {
     const bool reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
-    if (!reduced) shape.push_back(x->shape[static_cast<size_t>(d)]);
-    else if (keep) shape.push_back(1);
+    if (!reduced)
+      shape.push_back(x->shape[static_cast<size_t>(d)]);
+    else if (keep)
+      shape.push_back(1);
   }
   Node node = TileNode(f.op, position ? DType::kI32 : x->dtype, std::move(shape), expr.span, {x});
   node.axes = std::move(axes);
@@ -325,7 +336,8 @@ NodePtr Elaborator::CallCumsum(const Expr& expr, const FunctionEntry& f, const P
   x = Promote(x);
   const Expr* axis_expr = KeywordValue(expr, "axis");
   if (!axis_expr && x->shape.size() != 1) {
-    return Error("syntax", expr.span, "`cumsum` needs an axis", "write " + std::string(f.signature));
+    return Error("syntax", expr.span, "`cumsum` needs an axis",
+                 "write " + std::string(f.signature));
   }
   const auto axis = axis_expr
                         ? ElaborateAxis(*axis_expr, static_cast<int>(x->shape.size()), "the value")
@@ -353,8 +365,9 @@ NodePtr Elaborator::CallDot(const Expr& expr, const FunctionEntry& f, const Plac
                  "operands are bf16/f16/f32, i8/u8/i32, or f64 on both sides; convert one");
   }
   for (size_t d = 0; d + 2 < rank; ++d) {
-    if (!RequireEqual(a->shape[d], b->shape[d], expr.span,
-                      "`dot` of shapes " + shapes + ": batch dimension " + std::to_string(d) + " differs")) {
+    if (!RequireEqual(
+            a->shape[d], b->shape[d], expr.span,
+            "`dot` of shapes " + shapes + ": batch dimension " + std::to_string(d) + " differs")) {
       return nullptr;
     }
   }
@@ -362,10 +375,13 @@ NodePtr Elaborator::CallDot(const Expr& expr, const FunctionEntry& f, const Plac
   const Size& inner_b = b->shape[rank - 2];
   if (inner_a != inner_b) {
     std::string hint;
-    if (inner_a == b->shape[rank - 1]) hint = "transpose the right operand: dot(a, b.T)";
-    else if (a->shape[rank - 2] == inner_b) hint = "transpose the left operand: dot(a.T, b)";
+    if (inner_a == b->shape[rank - 1])
+      hint = "transpose the right operand: dot(a, b.T)";
+    else if (a->shape[rank - 2] == inner_b)
+      hint = "transpose the left operand: dot(a.T, b)";
     const std::string message = "`dot` of shapes " + shapes + ": " + inner_a.ToString() +
-                                " columns on the left, " + inner_b.ToString() + " rows on the right";
+                                " columns on the left, " + inner_b.ToString() +
+                                " rows on the right";
     if ((inner_a - inner_b).Constant()) return Error("shape", expr.span, message, hint);
     Oblige(inner_a, inner_b, "shape", expr.span, message);
   }
@@ -381,7 +397,8 @@ NodePtr Elaborator::CallInside(const Expr& expr, const FunctionEntry& f, const P
     if (!symbol && expr.args[0]->kind == Expr::Kind::kName && !Find(expr.args[0]->name)) {
       return ElaborateName(*expr.args[0], place);
     }
-    return Error("type", expr.args[0]->span, "`" + expr.name + "` takes an input or output by name");
+    return Error("type", expr.args[0]->span,
+                 "`" + expr.name + "` takes an input or output by name");
   }
   Node node = TileNode(f.op, DType::kBool, ref->view, expr.span, {});
   node.index = symbol->index;

@@ -57,18 +57,22 @@ Failures Check(GridContext& context, const Site& site, SiteProgram& compiled, in
   return out;
 }
 
-/// " at grid point (i=4), r=2 (and 3 more …)".
-std::string Where(const GridContext& context, const Site& site, const SiteProgram& compiled,
-                  const Failure& failure, int64_t more) {
+/// " at grid point (i=4), r=2".
+std::string Where(const GridContext& context, const SiteProgram& compiled,
+                  const Failure& failure) {
   std::string out = AtPoint(context.kernel, compiled.space->AxesAt(failure.point));
   for (const auto& [local, value] : failure.loops) {
     out += (out.empty() ? " at " : ", ") + context.kernel.locals[size_t(local)].name + "=" +
            std::to_string(value);
   }
+  return out;
+}
+
+std::string More(const Site& site, const SiteProgram& compiled, int64_t more) {
   const bool loops = std::any_of(site.enclosing.begin(), site.enclosing.end(),
                                  [](const Enclosing& around) { return !around.condition; });
-  if (more > 0 && !compiled.exact) return out + " (and others)";
-  return out + AndMore(more, loops ? "iteration" : "grid point");
+  if (more > 0 && !compiled.exact) return " (and others)";
+  return AndMore(more, loops ? "iteration" : "grid point");
 }
 
 std::string RangeMessage(const GridContext& context, const Site& site, const Failure& failure,
@@ -92,14 +96,15 @@ void Report(GridContext& context, const Site& site, const SiteProgram& compiled,
   for (size_t i = 0; i < failures.first.size(); ++i) {
     const Failure& failure = failures.first[i];
     const bool last = i + 1 == failures.first.size();
-    const std::string where =
-        Where(context, site, compiled, failure, last ? failures.count - int64_t(i) - 1 : 0);
+    const std::string where = Where(context, compiled, failure);
+    const std::string more =
+        More(site, compiled, last ? failures.count - int64_t(i) - 1 : 0);
     if (failure.fault.fault != EvalFault::kNone) {
       context.Error(rule, site.subject, failure.fault.span.end > 0 ? failure.fault.span : site.span,
                     FaultMessage(context.kernel, failure.fault,
                                  rule == "assert" ? "the condition of the assertion"
                                                   : "the subscript of " + site.description,
-                                 where));
+                                 where) + more);
       continue;
     }
     const std::string values = HostValues(context.binding, *site.value,
@@ -110,7 +115,7 @@ void Report(GridContext& context, const Site& site, const SiteProgram& compiled,
                                     (site.description.empty() ? "" : ": " + site.description)
                               : RangeMessage(context, site, failure, where);
     if (!values.empty()) message += "; " + values;
-    context.Error(rule, site.subject, site.span, std::move(message));
+    context.Error(rule, site.subject, site.span, message + more);
   }
 }
 

@@ -167,11 +167,14 @@ std::string ElementsText(const Box& elements) {
   std::string out;
   for (size_t d = 0; d < rank; ++d) {
     if (d > 0) out += ", ";
-    if (rank == 1 || rank == 2) out += ElementsWord(rank, d) + " ";
-    out += std::to_string(elements.low[d]);
-    if (elements.high[d] - 1 > elements.low[d]) {
-      out += ".." + std::to_string(elements.high[d] - 1);
+    const bool one = elements.high[d] - 1 <= elements.low[d];
+    if (rank <= 2) {
+      std::string word = ElementsWord(rank, d);
+      if (one) word.pop_back();  // "row", "column", "element"
+      out += word + " ";
     }
+    out += std::to_string(elements.low[d]);
+    if (!one) out += ".." + std::to_string(elements.high[d] - 1);
   }
   if (rank == 0) return "its one element";
   return rank > 2 ? "elements [" + out + "]" : out;

@@ -177,14 +177,14 @@ std::string OutsideMessage(const GridContext& context, int ref, size_t d, const 
   const BlockDim& block = context.ref(ref).block[d];
   std::string message = IndexNoun(dim.kind) + BlockIndexAt(context.binding, ref, axes).text +
                         " of `" + context.ref(ref).name + "`" + AtPoint(context.kernel, axes) +
-                        AndMore(more, "grid point") + " is out of range: " +
-                        LimitText(context, ref, d, dim);
+                        " is out of range: " + LimitText(context, ref, d, dim);
   std::string values = HostValues(context.binding, *block.index, axes);
   if (block.extent) {
     const std::string also = HostValues(context.binding, *block.extent, axes);
     if (!also.empty() && also != values) values += (values.empty() ? "" : ", ") + also;
   }
-  return values.empty() ? message : message + "; " + values;
+  if (!values.empty()) message += "; " + values;
+  return message + AndMore(more, "grid point");
 }
 
 void Report(GridContext& context, int ref, const DimSizes& dim, const DimFindings& found) {
@@ -206,11 +206,12 @@ void Report(GridContext& context, int ref, const DimSizes& dim, const DimFinding
                     std::move(hint));
       continue;
     }
-    const std::string where = AtPoint(context.kernel, at.axes) + AndMore(more, "grid point");
+    const std::string where = AtPoint(context.kernel, at.axes);
     const bool placed = at.fault.span.end > at.fault.span.begin;
     context.Error("index-range", ref, placed ? at.fault.span : span,
                   FaultMessage(context.kernel, at.fault,
-                               "the index of " + DimensionOf(context, ref, found.dimension), where));
+                               "the index of " + DimensionOf(context, ref, found.dimension), where) +
+                      AndMore(more, "grid point"));
   }
 }
 

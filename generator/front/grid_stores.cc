@@ -134,7 +134,7 @@ void CheckStoresRun(GridContext& context, int ref) {
   context.Error("coverage", ref, MapSpan(r),
                 "block " + BlockIndexAt(context.binding, ref, at).text + " of `" + r.name +
                     "` is visited" + AtPoint(context.kernel, at) +
-                    AndMore(bare.count - 1, "block") + ", but no store into it runs in that stay",
+                    ", but no store into it runs in that stay" + AndMore(bare.count - 1, "block"),
                 "store into every block that is visited, or give the output an `init`",
                 {{stores[0].span, stores.size() == 1 ? "the only store" : "the first of the stores"}});
 }

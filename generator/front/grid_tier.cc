@@ -231,12 +231,15 @@ std::string FitHint(const Kernel& kernel, const std::vector<User>& users, Memory
                              "(memory: any) and copy parts of it"
                            : "no change of one block extent is enough: make several smaller";
   }
-  const auto largest = std::max_element(best->users.begin(), best->users.end(),
-                                        [](const User& a, const User& b) { return a.bytes < b.bytes; });
-  const Ref& ref = kernel.refs[size_t(largest->ref)];
+  const User* changed = nullptr;  // the largest of those that shrink
+  for (size_t i = 0; i < users.size(); ++i) {
+    const bool shrinks = best->users[i].shape != users[i].shape;
+    if (shrinks && (!changed || best->users[i].bytes > changed->bytes)) changed = &best->users[i];
+  }
+  const Ref& ref = kernel.refs[size_t(changed->ref)];
   return "the largest that fits with one extent changed: " + std::to_string(best->by) +
          " in place of " + std::to_string(best->extent) + " (`" + ref.name + "` is then " +
-         ToString(ref.dtype, largest->shape) + "; " + ByteText(best->total) + " in all)";
+         ToString(ref.dtype, changed->shape) + "; " + ByteText(best->total) + " in all)";
 }
 
 void CheckTier(GridContext& context, Memory memory, const char* name, int64_t budget) {

@@ -17,6 +17,16 @@ struct Side {
   Box elements;
 };
 
+/// The prefetch arrays that an index map reads.
+void CollectHosts(const Node& node, const Kernel& kernel, std::vector<std::string>& names) {
+  if (node.op == Op::kRead) {
+    const std::string& name = kernel.refs[size_t(node.index)].name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  for (const NodePtr& arg : node.args) CollectHosts(*arg, kernel, names);
+  for (const Subscript& subscript : node.subscripts) CollectHosts(*subscript.start, kernel, names);
+}
+
 class Reporter {
  public:
   Reporter(GridContext& context, const std::vector<CellWindow>& windows, size_t writers,
@@ -38,8 +48,10 @@ class Reporter {
   void Race(const Side& a, const Side& b, const std::string& more);
   void Alias(const Side& write, const Side& read, const std::string& more);
   void ReadRace(const Side& write, const Side& read, const std::string& more);
+  std::string SortHint(int ref) const;
   std::string MinorHint(const Side& a, const Side& b) const;
   std::string ParallelHint(const Side& a, const Side& b) const;
+  std::string BlockOf(const CellWindow& window, const Box& elements) const;
   std::string CoverageHint(int ref, const Box& elements) const;
 
   GridContext& context_;
@@ -104,13 +116,21 @@ std::vector<std::string> Reporter::NamesOf(const std::vector<size_t>& axes) cons
   return names;
 }
 
+std::string Reporter::SortHint(int ref) const {
+  std::vector<std::string> names;
+  for (const BlockDim& dim : context_.ref(ref).block) {
+    CollectHosts(*dim.index, context_.kernel, names);
+  }
+  if (names.empty()) return "the steps that visit one block must follow each other";
+  return "sort " + Listed(names) + " so that the steps that visit one block follow each other";
+}
+
 /// Coming back is harmless when the axes that separate the visits are minor to all others.
 std::string Reporter::MinorHint(const Side& a, const Side& b) const {
   const std::vector<size_t> differ = Differing(a, b, false);
   const std::vector<Axis>& axes = context_.kernel.axes;
   if (differ.empty() || differ.front() + differ.size() == axes.size()) {
-    return "the steps that visit one block must follow each other: put them in that order (for a "
-           "prefetch array: sort it by block), or write every block once";
+    return SortHint(b.ref);
   }
   std::string order;
   const auto add = [&](size_t axis) { order += (order.empty() ? "" : ", ") + axes[axis].name; };
@@ -135,17 +155,16 @@ void Reporter::Revisit(const Side& a, const Side& b, const std::string& more) {
   if (same) {
     context_.Error("revisit", b.ref, MapSpan(ref),
                    BlockText(b) + " is left and come back to: visited at " + At(a) +
-                       " and again at " + At(b) + more + "; what the first visit wrote is lost",
+                       " and again at " + At(b) + "; what the first visit wrote is lost" + more,
                    MinorHint(a, b));
     return;
   }
   const std::string shared = ElementsText(Intersect(a.elements, b.elements));
-  const std::string when = a.point == b.point ? " both" : "";
   context_.Error("revisit", b.ref, MapSpan(ref),
                  BlockText(b) + " at " + At(b) + " overlaps " + BlockText(a) + " at " + At(a) +
-                     " in " + shared + more + ";" + when +
-                     (when.empty() ? " the later copy-out overwrites the earlier one"
-                                   : " are written back, in no order"),
+                     " in " + shared + "; " +
+                     (a.point == b.point ? "both are written back, in no order"
+                                         : "the later copy-out overwrites the earlier one") + more,
                  "let the blocks of outputs be disjoint");
 }
 
@@ -167,8 +186,8 @@ void Reporter::Race(const Side& a, const Side& b, const std::string& more) {
 void Reporter::Alias(const Side& write, const Side& read, const std::string& more) {
   context_.Error("alias", read.ref, MapSpan(context_.ref(read.ref)),
                  BlockText(read) + " is copied in at " + At(read) + ", after " + At(write) +
-                     " has visited " + BlockText(write) + ", which shares its memory" + more +
-                     ": whether it holds old or new values depends on the pipeline",
+                     " has visited " + BlockText(write) + ", which shares its memory: whether it holds old or new values depends on the "
+                     "pipeline" + more,
                  "read the block no later than the first step that visits it, or drop the alias",
                  {{context_.ref(write.ref).span, "`" + context_.ref(write.ref).name +
                                                      "` takes over the memory here"}});
@@ -178,9 +197,8 @@ void Reporter::ReadRace(const Side& write, const Side& read, const std::string& 
   const std::vector<std::string> names = NamesOf(Differing(write, read, true));
   context_.Error("race", read.ref, MapSpan(context_.ref(read.ref)),
                  "grid point " + At(read) + " reads " + BlockText(read) + ", whose memory " +
-                     At(write) + " writes as " + BlockText(write) + more +
-                     "; they differ along the parallel " + (names.size() == 1 ? "axis " : "axes ") +
-                     Listed(names),
+                     At(write) + " writes as " + BlockText(write) + "; they differ along the parallel " +
+                     (names.size() == 1 ? "axis " : "axes ") + Listed(names) + more,
                  "make " + Listed(names) + " `arbitrary` in dimension_semantics, or drop the alias",
                  {{context_.ref(write.ref).span, "`" + context_.ref(write.ref).name +
                                                      "` takes over the memory here"}});
@@ -229,6 +247,16 @@ std::string Reporter::CoverageHint(int ref, const Box& elements) const {
   return "let some step visit every block, or give the output an `init` for those that none does";
 }
 
+/// The block index at which a window would cover these elements.
+std::string Reporter::BlockOf(const CellWindow& window, const Box& elements) const {
+  std::string out;
+  for (size_t d = 0; d < window.sizes.size(); ++d) {
+    const bool whole = window.sizes[d].kind == BlockDim::Kind::kAll;
+    out += (d ? ", " : "") + std::to_string(whole ? 0 : elements.low[d] / window.sizes[d].size);
+  }
+  return window.sizes.size() == 1 ? out : "(" + out + ")";
+}
+
 void Reporter::ReportUnvisited(const Unvisited& unvisited) {
   if (unvisited.count == 0) return;
   for (size_t w = 0; w < writers_; ++w) {
@@ -248,9 +276,12 @@ void Reporter::ReportUnvisited(const Unvisited& unvisited) {
     message = "no step visits " + ElementsText(elements) + " of " + name +
               (unvisited.count > 1 ? "; " + many + " in all" : "");
   } else {
-    message = "no step visits " + Counted(unvisited.count, "block") + " of " + name +
-              (unvisited.count > 1 ? ", the first with " : ", with ") + ElementsText(elements) +
-              " (" + std::to_string(cells_.count()) + " blocks in all)";
+    const std::string block = BlockOf(window, elements) + " of " + name;
+    message = unvisited.count == 1
+                  ? "no step visits block " + block + " (" + ElementsText(elements) + ")"
+                  : "no step visits " + std::to_string(unvisited.count) + " of the " +
+                        std::to_string(cells_.count()) + " blocks of " + name + "; the first is " +
+                        BlockOf(window, elements) + " (" + ElementsText(elements) + ")";
   }
   context_.Error("coverage", window.ref, MapSpan(context_.ref(window.ref)), std::move(message),
                  space_.size() == 0 ? "" : CoverageHint(window.ref, elements));

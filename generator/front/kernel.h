@@ -33,19 +33,59 @@ enum class Op : uint8_t {
   kInside,      // index: ref; bool mask of the ref's view
   kAt,          // index: ref; axes[0]: view axis; i32 coordinates in the array
   // Elementwise; arguments broadcast as in numpy to the node's shape.
-  kNeg, kBitNot, kNot,
-  kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPow, kRem, kCeilDiv,
-  kShl, kShr, kBitAnd, kBitOr, kBitXor,
-  kLt, kLe, kGt, kGe, kEq, kNe,  // arguments have one dtype; result bool
-  kWhere,                        // mask, then, else
-  kMax, kMin, kClamp,            // clamp(x, low, high)
-  kAbs, kSign, kFloor, kCeil, kRound,
-  kExp, kExp2, kLog, kLog2, kLog1p, kTanh, kErf, kSigmoid, kSqrt, kRsqrt, kSin, kCos,
-  kRelu, kGelu, kGeluTanh, kSilu,
+  kNeg,
+  kBitNot,
+  kNot,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kRem,
+  kCeilDiv,
+  kShl,
+  kShr,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kEq,
+  kNe,     // arguments have one dtype; result bool
+  kWhere,  // mask, then, else
+  kMax,
+  kMin,
+  kClamp,  // clamp(x, low, high)
+  kAbs,
+  kSign,
+  kFloor,
+  kCeil,
+  kRound,
+  kExp,
+  kExp2,
+  kLog,
+  kLog2,
+  kLog1p,
+  kTanh,
+  kErf,
+  kSigmoid,
+  kSqrt,
+  kRsqrt,
+  kSin,
+  kCos,
+  kRelu,
+  kGelu,
+  kGeluTanh,
+  kSilu,
   kCast,     // to dtype
   kBitcast,  // same width
   // Lazy, scalars (kIf may choose between tiles by a scalar condition).
-  kAnd, kOr,
+  kAnd,
+  kOr,
   kIf,  // condition, then, else
   // Shape.
   kIota,       // axes[0]
@@ -56,7 +96,15 @@ enum class Op : uint8_t {
   kRoll,       // args: x, shift; axes[0]; element i comes from i - shift, modulo the extent
   kSlice,      // args[0] with subscripts
   // Reductions over `axes`; `keep` leaves extents of 1.
-  kSum, kProd, kReduceMax, kReduceMin, kMean, kAny, kAll, kArgmax, kArgmin,
+  kSum,
+  kProd,
+  kReduceMax,
+  kReduceMin,
+  kMean,
+  kAny,
+  kAll,
+  kArgmax,
+  kArgmin,
   kCumsum,  // axes[0]
   kDot,     // [batch…, m, k] x [batch…, k, n]
 };
@@ -124,9 +172,9 @@ struct Ref {
   NodePtr init;                 // outputs; a kConst, or null
   bool init_undefined = false;
   int buffers = 2;
-  int alias = -1;        // outputs: the input whose memory it takes over
-  int view_of = -1;      // the ref whose array this is another window on
-  int64_t count = 1;     // semaphores
+  int alias = -1;         // outputs: the input whose memory it takes over
+  int view_of = -1;       // the ref whose array this is another window on
+  int64_t count = 1;      // semaphores
   bool prepared = false;  // made by `prepare`, not an argument
 };
 

@@ -7,7 +7,23 @@
 namespace kiln {
 namespace {
 
-enum Precedence { kLowest, kTernary, kOr, kAnd, kNot, kCompare, kBor, kXor, kBand, kShift, kSum, kTerm, kUnary, kPower, kPostfix };
+enum Precedence {
+  kLowest,
+  kTernary,
+  kOr,
+  kAnd,
+  kNot,
+  kCompare,
+  kBor,
+  kXor,
+  kBand,
+  kShift,
+  kSum,
+  kTerm,
+  kUnary,
+  kPower,
+  kPostfix
+};
 
 std::string FloatText(double value) {
   if (std::isnan(value)) return "nan";
@@ -21,20 +37,45 @@ std::string FloatText(double value) {
 
 Precedence PrecedenceOf(Op op) {
   switch (op) {
-    case Op::kAdd: case Op::kSub: return kSum;
-    case Op::kMul: case Op::kDiv: case Op::kFloorDiv: case Op::kMod: return kTerm;
-    case Op::kPow: return kPower;
-    case Op::kShl: case Op::kShr: return kShift;
-    case Op::kBitAnd: return kBand;
-    case Op::kBitOr: return kBor;
-    case Op::kBitXor: return kXor;
-    case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: case Op::kEq: case Op::kNe: return kCompare;
-    case Op::kAnd: return kAnd;
-    case Op::kOr: return kOr;
-    case Op::kNot: return kNot;
-    case Op::kNeg: case Op::kBitNot: return kUnary;
-    case Op::kIf: return kTernary;
-    default: return kPostfix;
+    case Op::kAdd:
+    case Op::kSub:
+      return kSum;
+    case Op::kMul:
+    case Op::kDiv:
+    case Op::kFloorDiv:
+    case Op::kMod:
+      return kTerm;
+    case Op::kPow:
+      return kPower;
+    case Op::kShl:
+    case Op::kShr:
+      return kShift;
+    case Op::kBitAnd:
+      return kBand;
+    case Op::kBitOr:
+      return kBor;
+    case Op::kBitXor:
+      return kXor;
+    case Op::kLt:
+    case Op::kLe:
+    case Op::kGt:
+    case Op::kGe:
+    case Op::kEq:
+    case Op::kNe:
+      return kCompare;
+    case Op::kAnd:
+      return kAnd;
+    case Op::kOr:
+      return kOr;
+    case Op::kNot:
+      return kNot;
+    case Op::kNeg:
+    case Op::kBitNot:
+      return kUnary;
+    case Op::kIf:
+      return kTernary;
+    default:
+      return kPostfix;
   }
 }
 
@@ -71,26 +112,40 @@ class Printer {
       case Op::kConst:
         if (node.dtype == DType::kBool) return node.int_value ? "true" : "false";
         return IsFloat(node.dtype) ? FloatText(node.float_value) : std::to_string(node.int_value);
-      case Op::kAxis: return kernel_.axes[index].name;
-      case Op::kDim: return kernel_.dims[index].name;
-      case Op::kLocal: return kernel_.locals[index].name;
-      case Op::kRead: return kernel_.refs[index].name + Subscripts(node.subscripts);
+      case Op::kAxis:
+        return kernel_.axes[index].name;
+      case Op::kDim:
+        return kernel_.dims[index].name;
+      case Op::kLocal:
+        return kernel_.locals[index].name;
+      case Op::kRead:
+        return kernel_.refs[index].name + Subscripts(node.subscripts);
       case Op::kSteps:
       case Op::kFirstStep:
-      case Op::kLastStep: return std::string(Name(node.op)) + "(" + kernel_.axes[index].name + ")";
+      case Op::kLastStep:
+        return std::string(Name(node.op)) + "(" + kernel_.axes[index].name + ")";
       case Op::kFirstVisit:
       case Op::kLastVisit:
-      case Op::kInside: return std::string(Name(node.op)) + "(" + kernel_.refs[index].name + ")";
-      case Op::kAt: return "at(" + kernel_.refs[index].name + ", " + std::to_string(node.axes[0]) + ")";
-      case Op::kCast: return std::string(Name(node.dtype)) + "(" + Print(*node.args[0]) + ")";
-      case Op::kBitcast: return "bitcast(" + std::string(Name(node.dtype)) + ", " + Print(*node.args[0]) + ")";
-      case Op::kSlice: return Print(*node.args[0], kPostfix) + Subscripts(node.subscripts);
+      case Op::kInside:
+        return std::string(Name(node.op)) + "(" + kernel_.refs[index].name + ")";
+      case Op::kAt:
+        return "at(" + kernel_.refs[index].name + ", " + std::to_string(node.axes[0]) + ")";
+      case Op::kCast:
+        return std::string(Name(node.dtype)) + "(" + Print(*node.args[0]) + ")";
+      case Op::kBitcast:
+        return "bitcast(" + std::string(Name(node.dtype)) + ", " + Print(*node.args[0]) + ")";
+      case Op::kSlice:
+        return Print(*node.args[0], kPostfix) + Subscripts(node.subscripts);
       case Op::kIf:
-        return Print(*node.args[1], kOr) + " if " + Print(*node.args[0], kOr) + " else " + Print(*node.args[2], kTernary);
-      case Op::kNot: return "not " + Print(*node.args[0], kNot);
+        return Print(*node.args[1], kOr) + " if " + Print(*node.args[0], kOr) + " else " +
+               Print(*node.args[2], kTernary);
+      case Op::kNot:
+        return "not " + Print(*node.args[0], kNot);
       case Op::kNeg:
-      case Op::kBitNot: return std::string(Name(node.op)) + Print(*node.args[0], kUnary);
-      default: break;
+      case Op::kBitNot:
+        return std::string(Name(node.op)) + Print(*node.args[0], kUnary);
+      default:
+        break;
     }
     if (Infix(node.op)) {
       const bool right = node.op == Op::kPow;
@@ -110,7 +165,8 @@ class Printer {
     } else {
       for (const NodePtr& arg : node.args) add(Print(*arg));
     }
-    if (node.op == Op::kIota || node.op == Op::kBroadcast || node.op == Op::kReshape) add(ToString(node.shape));
+    if (node.op == Op::kIota || node.op == Op::kBroadcast || node.op == Op::kReshape)
+      add(ToString(node.shape));
     if (node.op == Op::kTranspose) {
       add(AxisList(node.axes));
     } else if (node.axes.size() == 1) {
@@ -137,13 +193,20 @@ std::string Typed(DType dtype, const Shape& shape) {
 
 const char* RoleName(Role role) {
   switch (role) {
-    case Role::kArgument: return "argument";
-    case Role::kPrefetch: return "prefetch";
-    case Role::kScalar: return "scalar";
-    case Role::kInput: return "input";
-    case Role::kOutput: return "output";
-    case Role::kScratch: return "scratch";
-    case Role::kSemaphore: return "semaphore";
+    case Role::kArgument:
+      return "argument";
+    case Role::kPrefetch:
+      return "prefetch";
+    case Role::kScalar:
+      return "scalar";
+    case Role::kInput:
+      return "input";
+    case Role::kOutput:
+      return "output";
+    case Role::kScratch:
+      return "scratch";
+    case Role::kSemaphore:
+      return "semaphore";
   }
   return "";
 }
@@ -154,13 +217,17 @@ const char* MemoryName(Memory memory) {
 
 std::string BlockText(const BlockDim& dim) {
   switch (dim.kind) {
-    case BlockDim::Kind::kBlocked: return dim.size.ToString();
-    case BlockDim::Kind::kAll: return "all";
-    case BlockDim::Kind::kSqueezed: return "null";
+    case BlockDim::Kind::kBlocked:
+      return dim.size.ToString();
+    case BlockDim::Kind::kAll:
+      return "all";
+    case BlockDim::Kind::kSqueezed:
+      return "null";
     case BlockDim::Kind::kElement:
       return "element(" + dim.size.ToString() + ", halo=(" + dim.halo_low.ToString() + ", " +
              dim.halo_high.ToString() + "))";
-    case BlockDim::Kind::kBounded: return "bounded(" + dim.size.ToString() + ")";
+    case BlockDim::Kind::kBounded:
+      return "bounded(" + dim.size.ToString() + ")";
   }
   return "";
 }
@@ -177,7 +244,8 @@ class KernelPrinter {
     for (const Ref& r : kernel_.refs) RefLines(r);
     for (const HostCall& c : kernel_.prepare) Line(HostText(c));
     for (const Axis& a : kernel_.axes) {
-      Line("axis " + a.name + ": " + print_.Print(*a.steps) + (a.parallel ? ", parallel" : ", arbitrary"));
+      Line("axis " + a.name + ": " + print_.Print(*a.steps) +
+           (a.parallel ? ", parallel" : ", arbitrary"));
     }
     for (const Obligation& o : kernel_.obligations) {
       Line("check[" + o.rule + "] " + o.left.ToString() +
@@ -242,32 +310,41 @@ class KernelPrinter {
 
   std::string HostText(const HostCall& c) const {
     std::string results, arguments;
-    for (int ref : c.results) results += (results.empty() ? "" : ", ") + (ref < 0 ? "?" : Named(ref));
+    for (int ref : c.results)
+      results += (results.empty() ? "" : ", ") + (ref < 0 ? "?" : Named(ref));
     for (const HostArgument& a : c.arguments) {
       arguments += (arguments.empty() ? "" : ", ") + (a.keyword.empty() ? "" : a.keyword + "=") +
-                   (a.ref >= 0 ? Named(a.ref) : a.value ? print_.Print(*a.value) : "?");
+                   (a.ref >= 0 ? Named(a.ref)
+                    : a.value  ? print_.Print(*a.value)
+                               : "?");
     }
     return "prepare " + results + " = " + c.function + "(" + arguments + ")" +
            (c.header.empty() ? "" : " from " + c.header);
   }
 
-  std::string WindowText(const Window& w) const { return Named(w.ref) + print_.Subscripts(w.subscripts); }
+  std::string WindowText(const Window& w) const {
+    return Named(w.ref) + print_.Subscripts(w.subscripts);
+  }
 
   void Block(const std::vector<Action>& actions, int indent) {
     for (const Action& action : actions) Statement(action, indent);
   }
 
   void Statement(const Action& a, int indent) {
-    const auto local = [&](int i) -> const Local& { return kernel_.locals[static_cast<size_t>(i)]; };
+    const auto local = [&](int i) -> const Local& {
+      return kernel_.locals[static_cast<size_t>(i)];
+    };
     switch (a.kind) {
       case Action::Kind::kDefine: {
         const Local& l = local(a.local);
-        return Line((l.kind == Local::Kind::kVar ? "var " : "let ") + l.name + ": " + Typed(l.dtype, l.shape) +
-                        " = " + print_.Print(*a.value), indent);
+        return Line((l.kind == Local::Kind::kVar ? "var " : "let ") + l.name + ": " +
+                        Typed(l.dtype, l.shape) + " = " + print_.Print(*a.value),
+                    indent);
       }
       case Action::Kind::kStore: {
         const std::string target = a.ref >= 0 ? Named(a.ref) : local(a.local).name;
-        const std::string window = a.mask ? "[" + print_.Print(*a.mask) + "]" : print_.Subscripts(a.subscripts);
+        const std::string window =
+            a.mask ? "[" + print_.Print(*a.mask) + "]" : print_.Subscripts(a.subscripts);
         return Line(target + window + " = " + print_.Print(*a.value), indent);
       }
       case Action::Kind::kWhen:
@@ -279,13 +356,18 @@ class KernelPrinter {
         }
         return;
       case Action::Kind::kFor:
-        Line("for " + local(a.local).name + " in range(" + print_.Print(*a.low) + ", " + print_.Print(*a.high) + "):", indent);
+        Line("for " + local(a.local).name + " in range(" + print_.Print(*a.low) + ", " +
+                 print_.Print(*a.high) + "):",
+             indent);
         return Block(a.body, indent + 1);
-      case Action::Kind::kAssert: return Line("assert " + print_.Print(*a.condition), indent);
+      case Action::Kind::kAssert:
+        return Line("assert " + print_.Print(*a.condition), indent);
       case Action::Kind::kCopy:
-        return Line("copy " + WindowText(a.source) + " -> " + WindowText(a.target) + ", " + Named(a.ref) + "[" +
-                        print_.Print(*a.slot) + "]", indent);
-      case Action::Kind::kWait: return Line("wait " + Named(a.ref) + "[" + print_.Print(*a.slot) + "]", indent);
+        return Line("copy " + WindowText(a.source) + " -> " + WindowText(a.target) + ", " +
+                        Named(a.ref) + "[" + print_.Print(*a.slot) + "]",
+                    indent);
+      case Action::Kind::kWait:
+        return Line("wait " + Named(a.ref) + "[" + print_.Print(*a.slot) + "]", indent);
     }
   }
 

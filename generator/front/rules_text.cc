@@ -218,7 +218,7 @@ on a CPU these limits mean nothing.
   a block of 8 rows of bf16 is accepted, but fills half of each (16, 128) tile, which is a warning.
 - Blocks of rank 1: the whole array, a multiple of 1024, or a power of two from `128 * 32 / bits` on: 128
   for f32, 256 for bf16, 512 for i8.
-- Blocks of rank 0; `bounded` blocks; `element` mixed with sizes; blocks of `memory: any`; `buffers` beyond 2.
+- Blocks of rank 0; `bounded` blocks; `element` mixed with block sizes; `buffers` beyond 2.
 - i64, f64 and f16. Reductions of integers, `cumsum`, and `argmax` and `argmin` other than of f32 along one
   axis.
 

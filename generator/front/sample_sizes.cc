@@ -75,12 +75,14 @@ bool CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
   for (size_t i = 0; i < kernel.dims.size(); ++i) {
     if (kernel.dims[i].fixed) continue;
     inputs.dims[kernel.dims[i].name] = SampleOf(kernel, i);
-    sizes += (sizes.empty() ? "" : ", ") + kernel.dims[i].name + "=" + std::to_string(inputs.dims[kernel.dims[i].name]);
+    sizes += (sizes.empty() ? "" : ", ") + kernel.dims[i].name + "=" +
+             std::to_string(inputs.dims[kernel.dims[i].name]);
   }
   Diagnostics binding_found;
   const auto binding = Bind(kernel, inputs, /*partial=*/true, binding_found);
   // Sizes that the spec's own conditions refuse prove nothing.
-  if (!binding || binding_found.HasErrors() || binding->steps.size() != kernel.axes.size()) return false;
+  if (!binding || binding_found.HasErrors() || binding->steps.size() != kernel.axes.size())
+    return false;
   if (binding->StepCount() > kMaxSteps) return false;
   Diagnostics found;
   GridCheckOptions options;

@@ -191,7 +191,7 @@ void PrintScratch(const Spec& spec, Printer& p) {
 }
 
 void PrintBody(const std::string& key, const std::vector<Stmt>& body, Printer& p) {
-  if (body.empty()) return;
+  if (body.empty()) return p.Line(0, key + ": \"\"");
   p.Line(0, key + ": |");
   std::string text = ToString(body, 2);
   if (text.ends_with('\n')) text.pop_back();
@@ -239,7 +239,7 @@ std::string ToString(const Spec& spec) {
   PrintOperands("outputs", spec.outputs, p);
   PrintScratch(spec, p);
   PrintBody("body", spec.body, p);
-  PrintBody("epilogue", spec.epilogue, p);
+  if (!spec.epilogue.empty()) PrintBody("epilogue", spec.epilogue, p);
   PrintUses(spec, p);
   return p.Take();
 }

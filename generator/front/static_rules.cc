@@ -55,7 +55,8 @@ class Definedness {
   static void Report(const Ref& ref, const Action* store, Diagnostics& diagnostics) {
     if (!store) {
       if (ref.init_undefined) return;
-      diagnostics.Error("coverage", ref.span, "no statement stores into the output `" + ref.name + "`");
+      diagnostics.Error("coverage", ref.span,
+                        "no statement stores into the output `" + ref.name + "`");
       return;
     }
     const bool output = ref.role == Role::kOutput;
@@ -69,17 +70,22 @@ class Definedness {
 
   bool Undefined(const Node& node) const {
     switch (node.op) {
-      case Op::kRead: return undefined_[static_cast<size_t>(node.index)];
-      case Op::kLocal: return locals_[static_cast<size_t>(node.index)];
+      case Op::kRead:
+        return undefined_[static_cast<size_t>(node.index)];
+      case Op::kLocal:
+        return locals_[static_cast<size_t>(node.index)];
       case Op::kWhere:
       case Op::kIf:
         return Undefined(*node.args[0]) || (Undefined(*node.args[1]) && Undefined(*node.args[2]));
       case Op::kAnd:
-      case Op::kOr: return Undefined(*node.args[0]);
+      case Op::kOr:
+        return Undefined(*node.args[0]);
       case Op::kConcat:
-        return std::all_of(node.args.begin(), node.args.end(), [&](const NodePtr& a) { return Undefined(*a); });
+        return std::all_of(node.args.begin(), node.args.end(),
+                           [&](const NodePtr& a) { return Undefined(*a); });
       default:
-        return std::any_of(node.args.begin(), node.args.end(), [&](const NodePtr& a) { return Undefined(*a); });
+        return std::any_of(node.args.begin(), node.args.end(),
+                           [&](const NodePtr& a) { return Undefined(*a); });
     }
   }
 
@@ -89,16 +95,23 @@ class Definedness {
 
   void Run(const Action& a) {
     switch (a.kind) {
-      case Action::Kind::kDefine: locals_[static_cast<size_t>(a.local)] = Undefined(*a.value); return;
-      case Action::Kind::kStore: return Store(a);
-      case Action::Kind::kWhen: return Branch(a.body, a.orelse);
-      case Action::Kind::kFor: return Branch(a.body, {});
+      case Action::Kind::kDefine:
+        locals_[static_cast<size_t>(a.local)] = Undefined(*a.value);
+        return;
+      case Action::Kind::kStore:
+        return Store(a);
+      case Action::Kind::kWhen:
+        return Branch(a.body, a.orelse);
+      case Action::Kind::kFor:
+        return Branch(a.body, {});
       case Action::Kind::kCopy:
         undefined_[static_cast<size_t>(a.target.ref)] = false;
-        if (!store_[static_cast<size_t>(a.target.ref)]) store_[static_cast<size_t>(a.target.ref)] = &a;
+        if (!store_[static_cast<size_t>(a.target.ref)])
+          store_[static_cast<size_t>(a.target.ref)] = &a;
         return;
       case Action::Kind::kAssert:
-      case Action::Kind::kWait: return;
+      case Action::Kind::kWait:
+        return;
     }
   }
 
@@ -143,7 +156,8 @@ struct MapUse {
 };
 
 void Collect(const Node& node, MapUse& use) {
-  if (node.op == Op::kAxis || node.op == Op::kFirstStep || node.op == Op::kLastStep) use.axes.insert(node.index);
+  if (node.op == Op::kAxis || node.op == Op::kFirstStep || node.op == Op::kLastStep)
+    use.axes.insert(node.index);
   if (node.op == Op::kRead) use.host = true;
   for (const NodePtr& arg : node.args) Collect(*arg, use);
   for (const Subscript& s : node.subscripts) Collect(*s.start, use);
@@ -181,23 +195,27 @@ void CheckRace(const Kernel& kernel, const Ref& ref, const MapUse& use, Diagnost
     const Axis& axis = kernel.axes[a];
     if (!axis.parallel || SurelyOneStep(axis) || use.axes.count(static_cast<int>(a))) continue;
     diagnostics.Error("race", MapSpan(ref),
-                      "every step of the parallel axis `" + axis.name + "` writes the same block of `" + ref.name + "`",
+                      "every step of the parallel axis `" + axis.name +
+                          "` writes the same block of `" + ref.name + "`",
                       "use `" + axis.name + "` in its index, or make the axis arbitrary");
     return;
   }
 }
 
-void CheckRevisit(const Kernel& kernel, const Ref& ref, const MapUse& use, Diagnostics& diagnostics) {
+void CheckRevisit(const Kernel& kernel, const Ref& ref, const MapUse& use,
+                  Diagnostics& diagnostics) {
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     const Axis& axis = kernel.axes[a];
     if (axis.parallel || SurelyOneStep(axis) || use.axes.count(static_cast<int>(a))) continue;
     for (size_t b = a + 1; b < kernel.axes.size(); ++b) {
       const Axis& faster = kernel.axes[b];
       if (SurelyOneStep(faster) || !Plain(ref, static_cast<int>(b))) continue;
-      diagnostics.Error("revisit", MapSpan(ref),
-                        "blocks of `" + ref.name + "` are left and visited again: its index does not use `" + axis.name +
-                            "`, and `" + faster.name + "`, which it uses, runs faster",
-                        "make `" + axis.name + "` the last (minor) axis of the grid; what a block held is lost when it is left");
+      diagnostics.Error(
+          "revisit", MapSpan(ref),
+          "blocks of `" + ref.name + "` are left and visited again: its index does not use `" +
+              axis.name + "`, and `" + faster.name + "`, which it uses, runs faster",
+          "make `" + axis.name +
+              "` the last (minor) axis of the grid; what a block held is lost when it is left");
       return;
     }
   }
@@ -216,7 +234,8 @@ void CheckVisits(const Kernel& kernel, Diagnostics& diagnostics) {
 // [tail] ---------------------------------------------------------------------------------------
 
 /// Whether `require` or the dimension's constraints make `extent` a multiple of `block`.
-bool KnownMultiple(const Kernel& kernel, const Binding* binding, const Size& extent, const Size& block) {
+bool KnownMultiple(const Kernel& kernel, const Binding* binding, const Size& extent,
+                   const Size& block) {
   if (extent == block) return true;
   if (binding) {
     const auto n = Evaluate(extent, *binding);
@@ -239,12 +258,13 @@ bool KnownMultiple(const Kernel& kernel, const Binding* binding, const Size& ext
       todo.pop_back();
       if (node.op == Op::kAnd) {
         for (const NodePtr& arg : node.args) todo.push_back(arg.get());
-      } else if (node.op == Op::kEq && node.args[0]->op == Op::kMod && node.args[1]->op == Op::kConst &&
-                 node.args[1]->int_value == 0) {
+      } else if (node.op == Op::kEq && node.args[0]->op == Op::kMod &&
+                 node.args[1]->op == Op::kConst && node.args[1]->int_value == 0) {
         const Node& mod = *node.args[0];
         const bool same = SizeOf(mod.args[0], kernel) == extent;
         const auto by = SizeOf(mod.args[1], kernel);
-        known = known || (same && (by == block || (size && by.Constant() && *by.Constant() % *size == 0)));
+        known = known ||
+                (same && (by == block || (size && by.Constant() && *by.Constant() % *size == 0)));
       }
     }
   }
@@ -276,11 +296,13 @@ const Node* RaggedRead(const Kernel& kernel, const Binding* binding, const Node&
         KnownMultiple(kernel, binding, ref.array[d], dim.size)) {
       return nullptr;
     }
-    dimension = ref.array[d].ToString() + " is not known to be a multiple of " + dim.size.ToString();
+    dimension =
+        ref.array[d].ToString() + " is not known to be a multiple of " + dim.size.ToString();
     return &node;
   }
   if (node.op == Op::kTranspose) {
-    return RaggedRead(kernel, binding, *node.args[0], static_cast<size_t>(node.axes[axis]), dimension);
+    return RaggedRead(kernel, binding, *node.args[0], static_cast<size_t>(node.axes[axis]),
+                      dimension);
   }
   if (node.op == Op::kCast || (node.op >= Op::kNeg && node.op <= Op::kBitXor) ||
       (node.op >= Op::kMax && node.op <= Op::kSilu)) {
@@ -291,28 +313,31 @@ const Node* RaggedRead(const Kernel& kernel, const Binding* binding, const Node&
   return nullptr;
 }
 
-void ReportTail(const Kernel& kernel, const Node& read, const Node& consumer, const std::string& dimension,
-                Diagnostics& diagnostics) {
+void ReportTail(const Kernel& kernel, const Node& read, const Node& consumer,
+                const std::string& dimension, Diagnostics& diagnostics) {
   const Ref& ref = kernel.refs[static_cast<size_t>(read.index)];
   diagnostics.Error("tail", consumer.span,
-                    "`" + std::string(Name(consumer.op)) + "` runs over the ragged edge of `" + ref.name + "`: " + dimension +
-                        ", and elements past the edge are undefined",
-                    "give `" + ref.name + "` a `pad`, mask it with where(inside(" + ref.name + "), " + ref.name +
-                        ", 0), or require divisibility",
+                    "`" + std::string(Name(consumer.op)) + "` runs over the ragged edge of `" +
+                        ref.name + "`: " + dimension + ", and elements past the edge are undefined",
+                    "give `" + ref.name + "` a `pad`, mask it with where(inside(" + ref.name +
+                        "), " + ref.name + ", 0), or require divisibility",
                     {{ref.span, "`" + ref.name + "` has no `pad`"}});
 }
 
-void CheckTailIn(const Kernel& kernel, const Binding* binding, const Node& node, Diagnostics& diagnostics) {
+void CheckTailIn(const Kernel& kernel, const Binding* binding, const Node& node,
+                 Diagnostics& diagnostics) {
   std::string dimension;
   if (node.op == Op::kDot) {
     const size_t rank = node.args[0]->shape.size();
     for (const size_t side : {size_t{0}, size_t{1}}) {
-      const Node* read = RaggedRead(kernel, binding, *node.args[side], side == 0 ? rank - 1 : rank - 2, dimension);
+      const Node* read =
+          RaggedRead(kernel, binding, *node.args[side], side == 0 ? rank - 1 : rank - 2, dimension);
       if (read) ReportTail(kernel, *read, node, dimension, diagnostics);
     }
   } else if (node.op >= Op::kSum && node.op <= Op::kArgmin) {
     for (int axis : node.axes) {
-      const Node* read = RaggedRead(kernel, binding, *node.args[0], static_cast<size_t>(axis), dimension);
+      const Node* read =
+          RaggedRead(kernel, binding, *node.args[0], static_cast<size_t>(axis), dimension);
       if (read) {
         ReportTail(kernel, *read, node, dimension, diagnostics);
         break;

@@ -46,7 +46,7 @@ class BlockRule {
   }
 
   void Check() const {
-    if (ref_.memory == Memory::kAny) return CheckWholeInHbm();
+    if (ref_.memory == Memory::kAny) return;  // whole, in HBM
     if (ref_.memory == Memory::kSmem && TrivialWindow()) return;
     if (ref_.block.empty()) return CheckRankZero();
     if (!CheckForms()) return;
@@ -79,13 +79,6 @@ class BlockRule {
       span = span.end == 0 ? dim.span : Cover(span, dim.span);
     }
     return span.end == 0 ? ref_.span : span;
-  }
-
-  void CheckWholeInHbm() const {
-    if (TrivialWindow()) return;
-    diagnostics_.Error("tpu", BlockSpan(),
-                       Name() + " stays in HBM: a TPU takes no block of it, only the whole array",
-                       "leave out `block` and `index`, and `copy` the part that a step needs");
   }
 
   void CheckRankZero() const {

@@ -11,9 +11,12 @@ namespace {
 std::optional<int64_t> FoldInt(Op op, int64_t a, int64_t b) {
   int64_t r = 0;
   switch (op) {
-    case Op::kAdd: return __builtin_add_overflow(a, b, &r) ? std::nullopt : std::optional(r);
-    case Op::kSub: return __builtin_sub_overflow(a, b, &r) ? std::nullopt : std::optional(r);
-    case Op::kMul: return __builtin_mul_overflow(a, b, &r) ? std::nullopt : std::optional(r);
+    case Op::kAdd:
+      return __builtin_add_overflow(a, b, &r) ? std::nullopt : std::optional(r);
+    case Op::kSub:
+      return __builtin_sub_overflow(a, b, &r) ? std::nullopt : std::optional(r);
+    case Op::kMul:
+      return __builtin_mul_overflow(a, b, &r) ? std::nullopt : std::optional(r);
     case Op::kFloorDiv:
     case Op::kMod:
     case Op::kCeilDiv:
@@ -41,49 +44,74 @@ std::optional<int64_t> FoldInt(Op op, int64_t a, int64_t b) {
     case Op::kShl:
       if (b < 0 || b > 62 || a > (INT64_MAX >> b) || a < (INT64_MIN >> b)) return std::nullopt;
       return a * (int64_t{1} << b);
-    case Op::kShr: return b < 0 ? std::nullopt : std::optional(a >> std::min<int64_t>(b, 63));
-    case Op::kBitAnd: return a & b;
-    case Op::kBitOr: return a | b;
-    case Op::kBitXor: return a ^ b;
-    case Op::kMax: return std::max(a, b);
-    case Op::kMin: return std::min(a, b);
-    case Op::kLt: return a < b;
-    case Op::kLe: return a <= b;
-    case Op::kGt: return a > b;
-    case Op::kGe: return a >= b;
-    case Op::kEq: return a == b;
-    case Op::kNe: return a != b;
-    default: return std::nullopt;
+    case Op::kShr:
+      return b < 0 ? std::nullopt : std::optional(a >> std::min<int64_t>(b, 63));
+    case Op::kBitAnd:
+      return a & b;
+    case Op::kBitOr:
+      return a | b;
+    case Op::kBitXor:
+      return a ^ b;
+    case Op::kMax:
+      return std::max(a, b);
+    case Op::kMin:
+      return std::min(a, b);
+    case Op::kLt:
+      return a < b;
+    case Op::kLe:
+      return a <= b;
+    case Op::kGt:
+      return a > b;
+    case Op::kGe:
+      return a >= b;
+    case Op::kEq:
+      return a == b;
+    case Op::kNe:
+      return a != b;
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<double> FoldFloat(Op op, double a, double b) {
   switch (op) {
-    case Op::kAdd: return a + b;
-    case Op::kSub: return a - b;
-    case Op::kMul: return a * b;
-    case Op::kDiv: return a / b;
-    case Op::kPow: return std::pow(a, b);
-    default: return std::nullopt;
+    case Op::kAdd:
+      return a + b;
+    case Op::kSub:
+      return a - b;
+    case Op::kMul:
+      return a * b;
+    case Op::kDiv:
+      return a / b;
+    case Op::kPow:
+      return std::pow(a, b);
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<bool> FoldCompare(Op op, double a, double b) {
   switch (op) {
-    case Op::kLt: return a < b;
-    case Op::kLe: return a <= b;
-    case Op::kGt: return a > b;
-    case Op::kGe: return a >= b;
-    case Op::kEq: return a == b;
-    case Op::kNe: return a != b;
-    default: return std::nullopt;
+    case Op::kLt:
+      return a < b;
+    case Op::kLe:
+      return a <= b;
+    case Op::kGt:
+      return a > b;
+    case Op::kGe:
+      return a >= b;
+    case Op::kEq:
+      return a == b;
+    case Op::kNe:
+      return a != b;
+    default:
+      return std::nullopt;
   }
 }
 
 bool AllConst(const Node& node) {
-  return std::all_of(node.args.begin(), node.args.end(), [](const NodePtr& a) {
-    return IsConst(a) && a->shape.empty();
-  });
+  return std::all_of(node.args.begin(), node.args.end(),
+                     [](const NodePtr& a) { return IsConst(a) && a->shape.empty(); });
 }
 
 NodePtr Done(const Node& node, int64_t value) {
@@ -101,7 +129,8 @@ NodePtr FoldUnary(const Node& node) {
     return Done(node, node.dtype == DType::kBool ? a.int_value == 0 : ~a.int_value);
   }
   if (IsFloat(node.dtype)) {
-    return node.op == Op::kAbs ? MakeFloat(std::fabs(a.float_value), node.dtype, node.span) : nullptr;
+    return node.op == Op::kAbs ? MakeFloat(std::fabs(a.float_value), node.dtype, node.span)
+                               : nullptr;
   }
   if (node.op == Op::kAbs && a.int_value != INT64_MIN) return Done(node, std::abs(a.int_value));
   if (node.op == Op::kSign) return Done(node, (a.int_value > 0) - (a.int_value < 0));
@@ -130,7 +159,6 @@ bool Foldable(DType dtype) {
 }
 
 bool Chooses(Op op) { return op == Op::kWhere || op == Op::kIf; }
-
 
 NodePtr CoerceConst(const Node& node, DType dtype, std::string& why) {
   if (node.dtype == DType::kWeakFloat) {
@@ -194,9 +222,10 @@ std::optional<int64_t> ConstInt(const NodePtr& node) {
 }
 
 NodePtr Fold(Node node) {
-  node.literal = !node.args.empty() &&
-                 std::all_of(node.args.begin(), node.args.end(),
-                             [](const NodePtr& a) { return a->literal || a->dtype == DType::kBool; });
+  node.literal =
+      !node.args.empty() && std::all_of(node.args.begin(), node.args.end(), [](const NodePtr& a) {
+        return a->literal || a->dtype == DType::kBool;
+      });
   const bool known = !node.args.empty() && node.shape.empty();
   if (known && Chooses(node.op)) {
     if (const auto condition = ConstBool(node.args[0]); condition && Foldable(node.dtype)) {
@@ -228,7 +257,8 @@ NodePtr Coerce(const NodePtr& node, DType dtype, std::string& why) {
     return nullptr;
   }
   // Arithmetic happens in the compute type; only its result is narrowed.
-  if (!Chooses(node->op) && !IsWeak(dtype) && dtype != DType::kIndex && ComputeType(dtype) != dtype) {
+  if (!Chooses(node->op) && !IsWeak(dtype) && dtype != DType::kIndex &&
+      ComputeType(dtype) != dtype) {
     const NodePtr wide = Coerce(node, ComputeType(dtype), why);
     return wide ? Cast(wide, dtype, node->span) : nullptr;
   }
@@ -253,7 +283,7 @@ NodePtr Cast(const NodePtr& node, DType dtype, Span span) {
           IsFloat(node->dtype) ? node->float_value : static_cast<double>(node->int_value);
       return MakeFloat(RoundTo(value, dtype), dtype, span);
     }
-    const int64_t value = !IsFloat(node->dtype) ? node->int_value
+    const int64_t value = !IsFloat(node->dtype)   ? node->int_value
                           : dtype == DType::kBool ? node->float_value != 0
                                                   : FloatToInt(node->float_value, dtype);
     return MakeInt(dtype == DType::kIndex ? value : Wrap(value, dtype), dtype, span);

@@ -51,7 +51,8 @@ void InsertDimension(OperandSpec& operand, size_t position, const VmapSpec& vmap
     operand.index_span = operand.span;
   }
   if (position <= operand.block->size()) operand.block->insert(at(*operand.block), squeezed);
-  if (position <= operand.index->size()) operand.index->insert(at(*operand.index), NameExpr(vmap.axis));
+  if (position <= operand.index->size())
+    operand.index->insert(at(*operand.index), NameExpr(vmap.axis));
   if (operand.array) operand.array->shape.insert(at(operand.array->shape), NameExpr(vmap.dim));
 }
 
@@ -64,10 +65,12 @@ void InsertInViews(Spec& spec, const std::string& of, size_t position, const Vma
       squeezed.kind = BlockEntry::Kind::kSqueezed;
       squeezed.span = vmap.span;
       if (operand.block && position <= operand.block->size()) {
-        operand.block->insert(operand.block->begin() + static_cast<std::ptrdiff_t>(position), squeezed);
+        operand.block->insert(operand.block->begin() + static_cast<std::ptrdiff_t>(position),
+                              squeezed);
       }
       if (operand.index && position <= operand.index->size()) {
-        operand.index->insert(operand.index->begin() + static_cast<std::ptrdiff_t>(position), NameExpr(vmap.axis));
+        operand.index->insert(operand.index->begin() + static_cast<std::ptrdiff_t>(position),
+                              NameExpr(vmap.axis));
       }
     }
   }
@@ -100,11 +103,13 @@ Spec ApplyVmap(const Spec& original, Diagnostics& diagnostics) {
     }
     for (OperandSpec& operand : entry->alternatives) {
       if (!operand.array) {
-        diagnostics.Error("key", over.operand.span, "`" + over.operand.name + "` is a view; map the operand it shows",
+        diagnostics.Error("key", over.operand.span,
+                          "`" + over.operand.name + "` is a view; map the operand it shows",
                           "views follow their array");
         continue;
       }
-      const int position = over.position ? Position(*over.position, operand.array->shape.size()) : 0;
+      const int position =
+          over.position ? Position(*over.position, operand.array->shape.size()) : 0;
       if (position < 0) {
         diagnostics.Error("shape", over.position->span,
                           "the mapped dimension must lie between 0 and " +
@@ -116,9 +121,13 @@ Spec ApplyVmap(const Spec& original, Diagnostics& diagnostics) {
     }
   }
   for (const OperandEntry& output : spec.outputs) {
-    const bool mapped = std::any_of(vmap.over.begin(), vmap.over.end(), [&](const VmapSpec::Over& o) { return o.operand.name == output.name.name; });
+    const bool mapped =
+        std::any_of(vmap.over.begin(), vmap.over.end(),
+                    [&](const VmapSpec::Over& o) { return o.operand.name == output.name.name; });
     if (!mapped) {
-      diagnostics.Error("race", vmap.span, "`vmap` maps no dimension of the output `" + output.name.name + "`; every step of `" + vmap.axis.name + "` would write the same block",
+      diagnostics.Error("race", vmap.span,
+                        "`vmap` maps no dimension of the output `" + output.name.name +
+                            "`; every step of `" + vmap.axis.name + "` would write the same block",
                         "add it to over: {" + output.name.name + ": 0}");
     }
   }

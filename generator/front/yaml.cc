@@ -59,7 +59,7 @@ class TreeBuilder : public YAML::EventHandler {
     node.kind = YamlNode::Kind::kNull;
     node.span = {at, at};
     node.text.offsets = {at};
-    if (std::binary_search(blanked_.begin(), blanked_.end(), at)) {
+    if (IsBlanked(at)) {
       node.kind = YamlNode::Kind::kBad;
     } else if (const uint32_t length = WrittenNull(at, AwaitsKey()); length > 0) {
       node.span = {at, at + length};
@@ -87,6 +87,8 @@ class TreeBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     const uint32_t mark_at = Start(mark);
     const uint32_t at = SkipProperties(mark_at);
+    // Text behind a blanked collection makes it a scalar.
+    if (IsBlanked(at)) return Place(Bad(at));
     if (value.size() > kMaxYamlScalar) {
       Stop("syntax", Point(at),
            "this text has " + std::to_string(value.size()) + " bytes; the limit is " +
@@ -173,6 +175,10 @@ class TreeBuilder : public YAML::EventHandler {
   Span TokenAt(uint32_t at) const {
     const size_t end = text_.find_first_of(" \t\r\n,]}", at);
     return {at, static_cast<uint32_t>(end == std::string::npos ? text_.size() : end)};
+  }
+
+  bool IsBlanked(uint32_t at) const {
+    return std::binary_search(blanked_.begin(), blanked_.end(), at);
   }
 
   bool AwaitsKey() const {

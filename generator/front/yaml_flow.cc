@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 
 #include "generator/front/yaml.h"
@@ -9,8 +8,8 @@
 namespace kiln {
 namespace {
 
-// A value's brackets are matched within this many bytes: a bound on the work for hostile text.
-constexpr size_t kMaxBalanced = 2000;
+// Bytes looked at to match brackets, in all: a bound on the work for hostile text.
+constexpr size_t kMaxLookahead = 100000;
 // More broken values than this are not worth finding; the collection is given up.
 constexpr size_t kMaxSplits = 100;
 
@@ -162,10 +161,10 @@ class FlowScanner {
   }
 
   /// Past the bracket that closes the one at `at`, on the same line; `at` itself if none does.
-  size_t Balanced(size_t at) const {
+  size_t Balanced(size_t at) {
     std::string closers;
-    const size_t limit = std::min(source_.size(), at + kMaxBalanced);
-    for (size_t i = at; i < limit && source_[i] != '\n'; ++i) {
+    for (size_t i = at; i < source_.size() && source_[i] != '\n' && lookahead_ > 0; ++i) {
+      --lookahead_;
       const char c = source_[i];
       if (c == '(' || c == '[' || c == '{') closers += CloserOf(c);
       if (c != ')' && c != ']' && c != '}') continue;
@@ -180,6 +179,7 @@ class FlowScanner {
   size_t at_;
   std::vector<Open> open_;
   FlowCheck check_;
+  size_t lookahead_ = kMaxLookahead;
   bool done_ = false;
 };
 

@@ -95,10 +95,9 @@ void LoadHostArray(Run& run, int index) {
                             const std::string& range, std::string hint = "") {
   const Ref& ref = RefAt(run, index);
   const BlockDim& dim = ref.block[static_cast<size_t>(dimension)];
-  const Span span = dim.index_span.end > 0 ? dim.index_span : ref.span;
-  Fail(run, "index-range", span,
-       what + " of `" + ref.name + "` in dimension " + std::to_string(dimension) + AtPoint(run) +
-           ": " + range,
+  Fail(run, "index-range", dim.index_span.end > 0 ? dim.index_span : ref.span,
+       what + " of `" + ref.name + "` (dimension " + std::to_string(dimension) + ")" +
+           AtPoint(run) + " is out of range: " + range,
        std::move(hint));
 }
 
@@ -113,30 +112,30 @@ void CheckIndex(Run& run, int index, int d, int64_t at, int64_t extent) {
       if (at >= 0 && at < blocks) return;
       const bool elements = at >= blocks && at < n && at % size == 0;
       FailRange(run, index, d, "block index " + std::to_string(at),
-                "there are " + std::to_string(blocks) + " blocks of " + std::to_string(size) +
-                    " in " + std::to_string(n) + " elements",
-                elements ? "an index map counts blocks, not elements: leave out the factor of " +
-                               std::to_string(size)
+                "it has " + std::to_string(blocks) + " blocks of " + std::to_string(size) + " (" +
+                    std::to_string(n) + " elements)",
+                elements ? "an index map gives a block index, not an element offset: leave out "
+                           "the factor of " + std::to_string(size)
                          : "");
     }
     case BlockDim::Kind::kSqueezed:
       if (at >= 0 && at < n) return;
-      FailRange(run, index, d, "index " + std::to_string(at), "the extent is " + std::to_string(n));
+      FailRange(run, index, d, "index " + std::to_string(at), "its extent is " + std::to_string(n));
     case BlockDim::Kind::kElement: {
       const int64_t limit = n + SizeValue(run, dim.halo_low, dim.span) +
                             SizeValue(run, dim.halo_high, dim.span);
       if (at >= 0 && at < limit) return;
       FailRange(run, index, d, "element offset " + std::to_string(at),
-                "with its halos the extent is " + std::to_string(limit));
+                "its extent with the halos is " + std::to_string(limit));
     }
     case BlockDim::Kind::kBounded:
       if (extent < 0 || extent > size) {
         FailRange(run, index, d, "size " + std::to_string(extent),
-                  "the block holds 0 to " + std::to_string(size) + " elements");
+                  "the block has " + std::to_string(size) + " elements");
       }
       if (at >= 0 && at <= n - extent) return;
-      FailRange(run, index, d, "range " + std::to_string(at) + " to " + std::to_string(at + extent),
-                "the extent is " + std::to_string(n));
+      FailRange(run, index, d, "range [" + std::to_string(at) + ":" + std::to_string(at + extent) + "]",
+                "its extent is " + std::to_string(n));
   }
 }
 

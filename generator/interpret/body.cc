@@ -1,5 +1,7 @@
 #include "generator/interpret/body.h"
 
+#include <sstream>
+
 #include "generator/interpret/copies.h"
 #include "generator/interpret/evaluate.h"
 #include "generator/interpret/grid.h"
@@ -92,10 +94,26 @@ void Loop(Run& run, const Action& action) {
   }
 }
 
+/// "; `x[i]` is 2" for the sides of a comparison of scalars.
+std::string SidesText(Run& run, const Node& condition) {
+  if (condition.op < Op::kLt || condition.op > Op::kNe) return "";
+  std::string text;
+  for (const NodePtr& side : condition.args) {
+    if (side->op == Op::kConst) continue;
+    const Scalar value = EvaluateScalar(run, *side);
+    std::ostringstream number;
+    if (IsFloat(side->dtype)) number << value.f;
+    else number << value.i;
+    text += "; `" + ToString(*side, run.kernel) + "` is " + number.str();
+  }
+  return text;
+}
+
 void Check(Run& run, const Action& action) {
   if (EvaluateCondition(run, *action.condition, "the condition of `assert`")) return;
-  Fail(run, "assert", action.span, action.message + AtPoint(run),
-       "`" + ToString(*action.condition, run.kernel) + "` does not hold");
+  Fail(run, "assert", action.span,
+       "the assertion fails" + AtPoint(run) + (action.message.empty() ? "" : ": " + action.message) +
+           SidesText(run, *action.condition));
 }
 
 void ExecuteOne(Run& run, const Action& action) {

@@ -15,12 +15,12 @@ int64_t StartOf(Run& run, const Subscript& subscript, int d, int64_t size, int64
                 Subject subject) {
   const int64_t start = EvaluateIndex(run, *subscript.start, "a subscript");
   if (start >= 0 && start <= extent - size) return start;
-  const std::string what = subscript.range ? "the slice " + std::to_string(start) + ":" +
-                                                 std::to_string(start + size)
+  const std::string what = subscript.range ? "the slice [" + std::to_string(start) + ":" +
+                                                 std::to_string(start + size) + "]"
                                            : "the subscript " + std::to_string(start);
   Fail(run, "index-range", subscript.span,
-       what + " of " + NameOf(run, subject) + " in dimension " + std::to_string(d) + AtPoint(run) +
-           " is out of range: the extent is " + std::to_string(extent));
+       what + " of " + NameOf(run, subject) + " (dimension " + std::to_string(d) + ")" +
+           AtPoint(run) + " is out of range: its extent is " + std::to_string(extent));
 }
 
 }  // namespace

@@ -112,15 +112,18 @@ TEST_CASE("shapes follow numpy") {
 
 TEST_CASE("mixed types, bad casts and bad shapes are refused by rule") {
   CHECK(Refused("  o = h + q\n") == "error[type]: `+` mixes f32 and i32");
-  CHECK(Refused("  o = x * i\n") == "error[type]: `*` with f32: an integer does not become f32 by itself");
-  CHECK(Refused("  o = x * b\n") == "error[type]: `*` with f32: an integer does not become f32 by itself");
+  CHECK(Refused("  o = x * i\n") ==
+        "error[type]: `*` with f32: an integer does not become f32 by itself");
+  CHECK(Refused("  o = x * b\n") ==
+        "error[type]: `*` with f32: an integer does not become f32 by itself");
   CHECK(Refused("  o = h\n") == "error[type]: a value of type bf16 into `o` (f32)");
   CHECK(Refused("  o = exp(q)\n") == "error[type]: `exp` needs floats, not i32");
   CHECK(Refused("  o = x & x\n") == "error[type]: `&` needs integers, not f32");
   CHECK(Refused("  o = dot(x, w.T)\n") == "error[type]: `dot` of f32 and f64");
   CHECK(Refused("  o = x[8, 0]\n").substr(0, 18) == "error[index-range]");
   CHECK(Refused("  o = x[0:-1]\n").substr(0, 18) == "error[index-range]");
-  CHECK(Refused("  o = bitcast(i16, x)\n") == "error[type]: bitcast of f32 to i16: the widths differ");
+  CHECK(Refused("  o = bitcast(i16, x)\n") ==
+        "error[type]: bitcast of f32 to i16: the widths differ");
 }
 
 TEST_CASE("a mask must have its target's shape; a subscript need not be one") {

@@ -220,12 +220,13 @@ body: |
 TEST_CASE("a grid of no steps leaves init") {
   const Outcome outcome = RunSpec(R"spec(
 kernel: k
+scalars: {n: i32}
 grid: {i: n}
 outputs:
   o: {array: "i32[2]", init: 5}
 body: |
   o = i
-)spec", {{}, {{"n", 0}}});
+)spec", {{{"n", Ints({}, {0})}}, {}});
   CHECK(outcome.findings == "");
   CHECK(outcome.steps == 0);
   CHECK(Values(outcome.outputs.at("o")) == Doubles{5, 5});
@@ -386,22 +387,22 @@ inputs:
 outputs:
   o: {array: "i32[n]", memory: any}
 scratch:
-  in: i32[2, 4]
-  out: i32[4]
+  from: i32[2, 4]
+  to: i32[4]
   sem: {semaphore: dma, count: 3}
 grid: {i: "n // 4"}
 require:
   - n % 4 == 0
 body: |
   when first(i):
-    copy x[0:4] -> in[0], sem[0]
+    copy x[0:4] -> from[0], sem[0]
   when not last(i):
-    copy x[ds((i + 1) * 4, 4)] -> in[(i + 1) % 2], sem[(i + 1) % 2]
+    copy x[ds((i + 1) * 4, 4)] -> from[(i + 1) % 2], sem[(i + 1) % 2]
   wait sem[i % 2]
   when not first(i):
     wait sem[2]
-  out = in[i % 2] * 10 + i
-  copy out -> o[ds(i * 4, 4)], sem[2]
+  to = from[i % 2] * 10 + i
+  copy to -> o[ds(i * 4, 4)], sem[2]
   when last(i):
     wait sem[2]
 )spec", {{{"x", Counting(DType::kI32, {12})}}, {}}) ==

@@ -30,6 +30,7 @@ struct Outcome {
 /// an error.
 Outcome RunSource(std::shared_ptr<const Source> source, const Inputs& inputs,
                   const Options& options = {});
+/// The same for the text of `k.yaml`, so the kernel's name is k.
 Outcome RunSpec(const std::string& text, const Inputs& inputs, const Options& options = {});
 
 Array Floats(DType dtype, std::vector<int64_t> shape, const std::vector<double>& values);

@@ -318,3 +318,59 @@ def segment_case(name, dtype, depth, set={}):
 segment_case("segment_attention", jnp.bfloat16, depth=2)
 segment_case("segment_attention_f16", jnp.float16, depth=4, set={"T": "f16"})
 segment_case("segment_attention_f32", f32, depth=40, set={"T": "f32"})
+
+
+def gqa_case(name, n, lengths, dtype, depth, set={}):
+    @case(name, "tests/pallas/specs/gqa_decode.yaml", set=set, depth=depth)
+    def _():
+        kv_heads, group, d, bk = 2, 2, 8, 4
+        lengths_array = np.array(lengths, np.int32)
+        batch = len(lengths)
+        q = normal(1, (batch, kv_heads * group, d), dtype)
+        k, v = normal(2, (batch, n, kv_heads, d), dtype), normal(3, (batch, n, kv_heads, d), dtype)
+
+        def kernel(lengths, q, k, v, o, top, total, acc):
+            b, j = pl.program_id(0), pl.program_id(2)
+
+            @pl.when(j == 0)
+            def _():
+                top[...] = jnp.full_like(top, -jnp.inf)
+                total[...] = jnp.zeros_like(total)
+                acc[...] = jnp.zeros_like(acc)
+
+            @pl.when(j * bk < lengths[b])
+            def _():
+                live = j * bk + jax.lax.broadcasted_iota(jnp.int32, (1, bk), 1) < lengths[b]
+                s = jnp.where(live, jnp.dot(q[...], k[...].T, preferred_element_type=f32), -jnp.inf)
+                new_top = jnp.maximum(top[...], s.max(axis=1, keepdims=True))
+                fade, p = jnp.exp(top[...] - new_top), jnp.exp(s - new_top)
+                total[...] = fade * total[...] + p.sum(axis=1, keepdims=True)
+                values = jnp.where(live.T, v[...], jnp.zeros_like(v))
+                acc[...] = fade * acc[...] + jnp.dot(p.astype(dtype), values, preferred_element_type=f32)
+                top[...] = new_top
+
+            @pl.when(j == pl.num_programs(2) - 1)
+            def _():
+                o[...] = (acc[...] / total[...]).astype(o.dtype)
+
+        heads = pl.BlockSpec((None, group, d), lambda b, h, j, lengths: (b, h, 0))
+        keys = pl.BlockSpec((None, bk, None, d),
+                            lambda b, h, j, lengths: (b, jnp.minimum(j, (lengths[b] - 1) // bk), h, 0))
+        o = pl.pallas_call(
+            kernel,
+            grid_spec=pltpu.PrefetchScalarGridSpec(
+                num_scalar_prefetch=1, grid=(batch, kv_heads, cdiv(n, bk)), in_specs=[heads, keys, keys],
+                out_specs=heads, scratch_shapes=[pltpu.VMEM((group, w), f32) for w in (1, 1, d)]),
+            out_shape=jax.ShapeDtypeStruct(q.shape, dtype),
+            interpret=True,
+        )(lengths_array, q, k, v)
+        s = np.einsum("bhgd,bnhd->bhgn", np.float64(q).reshape(batch, kv_heads, group, d), np.float64(k))
+        s = np.where(np.arange(n) < lengths_array[:, None, None, None], s, -np.inf)
+        p = np.exp(s - s.max(axis=-1, keepdims=True))
+        want = np.einsum("bhgn,bnhd->bhgd", p / p.sum(axis=-1, keepdims=True), np.float64(v))
+        close(o, want.reshape(q.shape), depth)
+        return dict(lengths=lengths_array, q=q, k=k, v=v), dict(o=o)
+
+
+gqa_case("gqa_decode", 14, [14, 1, 6], jnp.bfloat16, depth=2)
+gqa_case("gqa_decode_f32", 8, [8, 3], f32, depth=20, set={"T": "f32"})

@@ -597,3 +597,32 @@ def _():
     for o, want in zip(outs, (a, c, d)):
         close(o, want, depth=4)
     return dict(rate=rate, step=step, p=p, g=g, m=m, v=v), dict(zip(("p_out", "m_out", "v_out"), outs))
+
+
+def kinds_case(name, flip):
+    @case(name, SPECS + "scalar_kinds.yaml", depth=1, x64=True)
+    def _():
+        n, bn, offset, gain, low, bits = 11, 4, -(1 << 40), 1e-3 + 2.0**-40, -0.125, 3
+        x = normal(1, (n,), f64, scale=200)
+
+        def kernel(flip, offset, gain, low, bits, x, y, k):
+            v = x[...]
+            y[...] = jnp.where(flip[0] != 0, -v, jnp.maximum(gain[0] * v, low[0].astype(f64)))
+            k[...] = (v.astype(i64) + offset[0]) << bits[0].astype(i64)
+
+        scalars = [np.array([v], t) for v, t in ((flip, np.int32), (offset, np.int64), (gain, np.float64),
+                                                 (low, np.float16), (bits, np.uint8))]
+        block = pl.BlockSpec((bn,), lambda i, *_: (i,))
+        y, k = pl.pallas_call(
+            kernel,
+            grid_spec=pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=5, grid=(cdiv(n, bn),), in_specs=[block],
+                                                   out_specs=[block, block]),
+            out_shape=[jax.ShapeDtypeStruct((n,), t) for t in (f64, i64)], interpret=True)(*scalars, x)
+        v = np.array(x)
+        close(y, -v if flip else np.maximum(gain * v, low), depth=1)
+        close(k, (v.astype(np.int64) + offset) << bits)
+        return dict(flip=flip, offset=offset, gain=gain, low=low, bits=bits, x=x), dict(y=y, k=k)
+
+
+kinds_case("scalar_kinds", False)
+kinds_case("scalar_kinds_flip", True)

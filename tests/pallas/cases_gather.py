@@ -507,3 +507,60 @@ def top_k_case(name, m, n, dtype, set={}):
 
 top_k_case("top_k", 10, 13, f32)
 top_k_case("top_k_bf16", 7, 16, bf16, set={"T": "bf16"})
+
+
+@case("masked_blocks", SPECS + "masked_blocks.yaml", depth=24)
+def _():
+    m, n, bm, bn = 11, 37, 4, 8
+    use = np.array([[1, 0, 0, 1, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 1]], bool)
+    fetch = np.zeros(use.shape, np.int32)  # the block that was used last, or the first that will be
+    for row in range(len(use)):
+        used = np.flatnonzero(use[row])
+        for j in range(use.shape[1] if len(used) else 0):
+            fetch[row, j] = max([u for u in used if u <= j], default=used[0])
+    x = normal(1, (m, n), bf16)
+
+    def kernel(use, fetch, x, y, blocks):
+        i, j = pl.program_id(0), pl.program_id(1)
+        known = jnp.where(fetch[i, j] * bn + iota((bm, bn), 1) < n, x[...].astype(f32), 0.0)
+        start = jnp.where(j == 0, 0.0, y[...])
+        y[...] = start + jnp.where(use[i, j], known.sum(axis=1), 0.0)
+        blocks[...] = jnp.where(j == 0, 0, blocks[...]) + use[i, j].astype(i32)
+
+    one = pl.BlockSpec((bm,), lambda i, j, use, fetch: (i,))
+    y, blocks = prefetched(
+        kernel, [use, fetch], use.shape,
+        [pl.BlockSpec((bm, bn), lambda i, j, use, fetch: (i, fetch[i, j]))], [one, one],
+        [jax.ShapeDtypeStruct((m,), t) for t in (f32, i32)],
+    )(x)
+    selected = np.repeat(np.repeat(use, bm, axis=0)[:m], bn, axis=1)[:, :n]
+    close(y, (np.float64(x) * selected).sum(axis=1), depth=24)
+    close(blocks, np.repeat(use.sum(axis=1), bm)[:m])
+    return dict(use=use, fetch=fetch, x=x), dict(y=y, blocks=blocks)
+
+
+# Only `sums` is recorded: the rows of `y` behind the last visited block are undefined.
+def leading_case(name, count):
+    @case(name, SPECS + "leading_blocks.yaml", depth=12)
+    def _():
+        m, n, bm = 14, 5, 4
+        x = normal(1, (m, n))
+
+        def kernel(x, y, sums):
+            t = pl.program_id(0)
+            known = jnp.where(t * bm + iota((bm, n), 0) < m, x[...], 0.0)
+            y[...] = 2 * x[...]
+            sums[...] = jnp.where(t == 0, 0.0, sums[...]) + known.sum(axis=0)
+
+        rows = pl.BlockSpec((bm, n), lambda t: (t, 0))
+        y, sums = pl.pallas_call(
+            kernel, grid=(jnp.int32(count),), in_specs=[rows], out_specs=[rows, pl.BlockSpec((n,), lambda t: (0,))],
+            out_shape=[jax.ShapeDtypeStruct((m, n), f32), jax.ShapeDtypeStruct((n,), f32)], interpret=True)(x)
+        seen = min(count * bm, m)
+        close(y[:seen], 2 * np.float64(x)[:seen])
+        close(sums, np.float64(x)[:seen].sum(axis=0), depth=12)
+        return dict(count=count, x=x), dict(sums=sums)
+
+
+leading_case("leading_blocks", 2)
+leading_case("leading_blocks_all", 4)

@@ -551,3 +551,66 @@ def group_scale_case(name, sizes):
 
 group_scale_case("group_scale", [3, 0, 6, 1, 6])
 group_scale_case("group_scale_aligned", [4, 8, 0, 0, 4])
+
+
+def group_sum_case(name, sizes, m):
+    @case(name, SPECS + "group_sum.yaml", depth=8)
+    def _():
+        tm, bn, n = 4, 8, 11
+        groups = len(sizes)
+        x = normal(1, (m, n))
+        (offsets, ids, tiles), visits = make_group_metadata(
+            group_sizes=jnp.array(sizes, i32), m=m, tm=tm, start_group=jnp.int32(0), num_nonzero_groups=groups,
+            visit_empty_groups=True)
+
+        def kernel(offsets, ids, tiles, x, total):
+            v = pl.program_id(1)
+            g = ids[v]
+            row = tiles[v] * tm + iota((tm, bn), 0)
+            part = jnp.where((offsets[g] <= row) & (row < offsets[g + 1]), x[...], 0.0).sum(axis=0)
+            fresh = (v == 0) | (g != ids[jnp.maximum(v - 1, 0)])
+            total[...] = jnp.where(fresh, 0.0, total[...]) + part
+
+        total = pl.pallas_call(
+            kernel,
+            grid_spec=pltpu.PrefetchScalarGridSpec(
+                num_scalar_prefetch=3,
+                grid=(cdiv(n, bn), visits),
+                in_specs=[pl.BlockSpec((tm, bn), lambda j, v, offsets, ids, tiles: (tiles[v], j))],
+                out_specs=pl.BlockSpec((None, bn), lambda j, v, offsets, ids, tiles: (ids[v], j)),
+            ),
+            out_shape=jax.ShapeDtypeStruct((groups, n), f32),
+            interpret=True,
+        )(offsets, ids, tiles, x)
+        want, end = np.zeros((groups, n)), np.cumsum(sizes)
+        for g, size in enumerate(sizes):
+            want[g] = np.float64(x)[end[g] - size : end[g]].sum(axis=0)
+        close(total, want, depth=8)
+        return dict(sizes=np.array(sizes, np.int32), x=x), dict(total=total)
+
+
+group_sum_case("group_sum", [0, 5, 0, 2, 6, 3], 16)
+group_sum_case("group_sum_rows_left", [4, 0, 7], 20)
+
+
+@case("head_scores", SPECS + "head_scores.yaml", depth=6)
+def _():
+    batch, heads, m, n, d, bb, bk = 3, 2, 4, 5, 21, 2, 8
+    q, k = normal(1, (batch, heads, m, d), bf16), normal(2, (batch, heads, n, d), bf16)
+
+    def kernel(q, k, s):
+        l = pl.program_id(1)
+        zero_at(l == 0, s)
+        part = jnp.einsum("bhmd,bhnd->bhmn", known(q, d, l * bk, 3), known(k, d, l * bk, 3),
+                          preferred_element_type=f32)
+        s[...] = (s[...].astype(f32) + part).astype(bf16)
+
+    def block(rows):
+        return pl.BlockSpec((bb, heads, rows, bk), lambda b, l: (b, 0, 0, l))
+
+    s = pl.pallas_call(
+        kernel, grid=(cdiv(batch, bb), cdiv(d, bk)), in_specs=[block(m), block(n)],
+        out_specs=pl.BlockSpec((bb, heads, m, n), lambda b, l: (b, 0, 0, 0)),
+        out_shape=jax.ShapeDtypeStruct((batch, heads, m, n), bf16), interpret=True)(q, k)
+    close(s, np.einsum("bhmd,bhnd->bhmn", np.float64(q), np.float64(k)), depth=6)
+    return dict(q=q, k=k), dict(s=s)
