@@ -73,7 +73,7 @@ class Elaborator {
   /// A ref named by a plain name, for dot-less uses such as first(o); null when it is none.
   const Symbol* RefNamed(const Expr& expr) const;
 
-  // elaborate_expr.cc: operators.
+  // elaborate_expr.cc: operators; elaborate_convert.cc: how two values meet.
   NodePtr Elaborate(const Expr& expr, const Place& place);
   /// A bool scalar.
   NodePtr ElaborateCondition(const Expr& expr, const Place& place);
@@ -139,7 +139,7 @@ class Elaborator {
   std::vector<Action> ElaborateBlock(const std::vector<Stmt>& statements);
   void ElaborateStmt(const Stmt& stmt, std::vector<Action>& out);
 
-  // elaborate_spec.cc and elaborate_operands.cc: the sections.
+  // The sections: elaborate_params.cc, _dims.cc, _host.cc, _operands.cc, and _spec.cc for the rest.
   void Params(const CheckOptions& options);
   void Dims();
   void Lets();
@@ -195,6 +195,10 @@ class Elaborator {
   /// [shape] when provably different, an obligation when unknown; false when different.
   bool RequireEqual(const Size& a, const Size& b, Span span, const std::string& message);
 
+  std::vector<Ident> FindDims();
+  void AddUnboundDims(std::vector<Ident>& found);
+  void Constrain(Dim& dim);
+  std::vector<std::string> ParamNames() const;
   bool ParseOverride(const std::string& name, const std::string& text, Span span, Symbol& out);
   Symbol ParamValue(const Expr& expr, bool& ok);
   void ArrayShape(const std::vector<ExprPtr>& shape, Ref& ref);
