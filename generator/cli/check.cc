@@ -58,8 +58,10 @@ int CheckCommand::Run() const {
         CheckStaticRules(*loaded->kernel, &*binding, loaded->diagnostics);
         WarnOfOtherSizes(*loaded);
       }
-      if (binding && tpu) CheckTpuRules(*loaded->kernel, &*binding, loaded->diagnostics);
     }
+  }
+  if (loaded->kernel && tpu) {
+    CheckTpuRules(*loaded->kernel, binding ? &*binding : nullptr, loaded->diagnostics);
   }
   const int status = Report(*loaded, spec.format);
   if (status == kFine && !quiet && spec.format == "text") {

@@ -160,7 +160,8 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       "Examples:\n"
       "  kiln run specs/add_vectors.yaml x=random:1 y=random:2 n=1000\n"
       "  kiln run specs/matmul.yaml:matmul_f32 x=@x.npy y=@y.npy bias=zeros -o out\n"
-      "  kiln run specs/gmm.yaml lhs=random:1 rhs=random:2 sizes=3,0,5 m=8 k=16 n=16 --set tm=8");
+      "  kiln run specs/gmm.yaml:gmm_f32 lhs=random:1 rhs=random:2 sizes=3,0,5 group_offset=0 shard=3\n"
+      "           m=8 k=16 n=16 --set tm=8");
   run = [command] { return command->Run(); };
 }
 

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "generator/front/utf8.h"
 

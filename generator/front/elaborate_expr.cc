@@ -171,13 +171,12 @@ NodePtr Elaborator::ElaborateLogic(const Expr& expr, const Place& place) {
   }
   NodePtr b = ElaborateCondition(*expr.args[1], place);
   if (!b) return nullptr;
+  if (const auto known = ConstBool(b)) return *known == conjunction ? a : b;
   Node node;
   node.op = conjunction ? Op::kAnd : Op::kOr;
   node.dtype = DType::kBool;
   node.span = expr.span;
   node.args = {a, b};
-  if (const auto known = ConstBool(b))
-    return *known == conjunction ? a : std::make_shared<const Node>(node);
   return std::make_shared<const Node>(std::move(node));
 }
 

@@ -312,8 +312,9 @@ NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const P
     if (!value) return nullptr;
     keep = *value;
   }
-  if (position && axes.size() != 1) {
-    return Error("shape", expr.span, "`" + name + "` works along one axis",
+  const bool flat = position && rank != 1 && !KeywordValue(expr, "axis");
+  if (position && axes.size() != 1 && !flat) {
+    return Error("shape", expr.span, "`" + name + "` works along one axis, or along all without axis=",
                  "write " + name + "(x, axis=0)");
   }
   Shape shape;
@@ -323,6 +324,13 @@ NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const P
       shape.push_back(x->shape[static_cast<size_t>(d)]);
     else if (keep)
       shape.push_back(1);
+  }
+  if (flat) {  // a position among all elements is one in the flattened tile, as in numpy
+    x = Share(TileNode(Op::kReshape, x->dtype, {Product(x->shape)}, expr.span, {x}));
+    Node node = TileNode(f.op, DType::kI32, {}, expr.span, {x});
+    node.axes = {0};
+    x = Share(std::move(node));
+    return Share(TileNode(Op::kReshape, DType::kI32, std::move(shape), expr.span, {x}));
   }
   Node node = TileNode(f.op, position ? DType::kI32 : x->dtype, std::move(shape), expr.span, {x});
   node.axes = std::move(axes);

@@ -1,6 +1,5 @@
-#include <utility>
-
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "generator/front/fields.h"
 
@@ -16,18 +15,24 @@ Json ScalarTypes() { return Json::array({"string", "number", "boolean"}); }
 
 Json SchemaOf(const ValueForm& form) {
   switch (form.kind) {
-    case ValueForm::Kind::kScalar: return {{"type", ScalarTypes()}};
-    case ValueForm::Kind::kName: return {{"type", "string"}, {"pattern", kNamePattern}};
-    case ValueForm::Kind::kWord: return {{"enum", form.words}};
-    case ValueForm::Kind::kNull: return {{"type", "null"}};
+    case ValueForm::Kind::kScalar:
+      return {{"type", ScalarTypes()}};
+    case ValueForm::Kind::kName:
+      return {{"type", "string"}, {"pattern", kNamePattern}};
+    case ValueForm::Kind::kWord:
+      return {{"enum", form.words}};
+    case ValueForm::Kind::kNull:
+      return {{"type", "null"}};
     case ValueForm::Kind::kList:
       return {{"type", Json::array({"array", "null"})}, {"items", SchemaOf(form.of[0])}};
     case ValueForm::Kind::kFreeKeys:
       return {{"type", Json::array({"object", "null"})},
               {"patternProperties", {{kNamePattern, SchemaOf(form.of[0])}}},
               {"additionalProperties", false}};
-    case ValueForm::Kind::kKeys: return {{"$ref", "#/definitions/" + form.label}};
-    case ValueForm::Kind::kOneOf: break;
+    case ValueForm::Kind::kKeys:
+      return {{"$ref", "#/definitions/" + form.label}};
+    case ValueForm::Kind::kOneOf:
+      break;
   }
   Json any = Json::array();
   for (const ValueForm& one : form.of) any.push_back(SchemaOf(one));
@@ -74,9 +79,8 @@ std::string SectionReference(const SectionInfo& section) {
   std::string out = "## " + section.title + "\n\n" + section.description + "\n\n";
   out += "| key | value | meaning |\n|---|---|---|\n";
   for (const FieldInfo& field : section.fields) {
-    const std::string meaning =
-        field.description + (field.required ? " **Required.**" : "") + "<br>`" + field.name +
-        ": " + field.example + "`";
+    const std::string meaning = field.description + (field.required ? " **Required.**" : "") +
+                                "<br>`" + field.name + ": " + field.example + "`";
     out += Row("`" + field.name + "`", Describe(field.form), meaning);
   }
   return out;

@@ -46,12 +46,11 @@ constexpr bool kOptional = false;
 std::vector<Field<Spec>> NameFields() {
   return {
       {{"kernel", Name(), kRequired,
-        "The kernel's name, which is also the name of its file and of the C++ function.",
-        "matmul"},
+        "The kernel's name, which is also the name of its file and of the C++ function.", "matmul"},
        [](Reader& r, YamlEntry& e, Spec& s) { s.kernel = ReadNewName(r, e.value.text); }},
       {{"doc", Scalar("text"), kOptional, "One sentence that says what the kernel computes.",
         "Blocked matmul with an f32 accumulator."},
-       [](Reader&, YamlEntry& e, Spec& s) { s.doc = e.value.text.value; }},
+       [](Reader&, YamlEntry& e, Spec& s) { s.doc = Trim(e.value.text).value; }},
       {{"params", FreeKeys("param", Expression()), kOptional,
         "Constants of generation: integers, floats, booleans, dtypes, or expressions of earlier "
         "ones. `--set` overrides them; they fold away in the generated code.",
@@ -101,7 +100,8 @@ std::vector<Field<Spec>> ArgumentFields() {
         "{sizes: \"i32[groups]\"}"},
        [](Reader& r, YamlEntry& e, Spec& s) { s.arguments = ReadArrays(r, e.value); }},
       {{"prepare",
-        OneOf({Scalar("a call"), Keys("prepare"), ListOf(OneOf({Scalar("a call"), Keys("prepare")}))}),
+        OneOf({Scalar("a call"), Keys("prepare"),
+               ListOf(OneOf({Scalar("a call"), Keys("prepare")}))}),
         kOptional,
         "Host code that makes prefetch arrays and scalars of `arguments` before the grid starts. "
         "What it makes is declared in `prefetch` or `scalars` and is then not an argument.",
@@ -293,7 +293,8 @@ const Section<OperandSpec>& OperandSection() {
 const Section<ScratchSpec>& ScratchSection() {
   using S = ScratchSpec;
   static const Section<S> section = {
-      "scratch", "Scratch buffers",
+      "scratch",
+      "Scratch buffers",
       "An entry of `scratch`: an array type alone, or these keys. A semaphore has no array.",
       {
           {{"array", ArrayText(), kOptional, "`dtype[shape]` of the buffer.", "i32[8]"},
@@ -320,7 +321,8 @@ const Section<ScratchSpec>& ScratchSection() {
 const Section<DimSpec>& DimSection() {
   using D = DimSpec;
   static const Section<D> section = {
-      "dim", "Constraints of a dimension",
+      "dim",
+      "Constraints of a dimension",
       "An entry of `dims`: an integer that fixes it, nothing, or these keys, checked at each call.",
       {
           {{"multiple_of", Expression(), kOptional, "What the size is a multiple of.", "8"},
@@ -336,7 +338,8 @@ const Section<DimSpec>& DimSection() {
 const Section<PrepareSpec>& PrepareSection() {
   using P = PrepareSpec;
   static const Section<P> section = {
-      "prepare", "Host code",
+      "prepare",
+      "Host code",
       "An entry of `prepare`: a call of the registry as text, or these keys for a function of your "
       "own.",
       {
@@ -353,7 +356,9 @@ const Section<PrepareSpec>& PrepareSection() {
 const Section<VariantSpec>& VariantSection() {
   using V = VariantSpec;
   static const Section<V> section = {
-      "variant", "Variants", "An entry of `variants`; the first whose condition holds is used.",
+      "variant",
+      "Variants",
+      "An entry of `variants`; the first whose condition holds is used.",
       {
           {{"when", Condition(), kRequired, "A condition on the sizes of a call.", "\"m <= 64\""},
            [](Reader& r, YamlEntry& e, V& v) { v.when = ReadExpr(r, e.value); }},
@@ -367,7 +372,9 @@ const Section<VariantSpec>& VariantSection() {
 const Section<VmapSpec>& VmapSection() {
   using V = VmapSpec;
   static const Section<V> section = {
-      "vmap", "Batching", "The keys of `vmap`.",
+      "vmap",
+      "Batching",
+      "The keys of `vmap`.",
       {
           {{"axis", Name(), kRequired, "The name of the leading parallel axis.", "b"},
            [](Reader& r, YamlEntry& e, V& v) { v.axis = ReadNewName(r, e.value.text); }},
@@ -397,8 +404,8 @@ const std::vector<BlockForm>& BlockForms() {
 }
 
 std::vector<SectionInfo> Sections() {
-  return {InfoOf(SpecSection()),    InfoOf(OperandSection()), InfoOf(ScratchSection()),
-          InfoOf(DimSection()),     InfoOf(PrepareSection()), InfoOf(VariantSection()),
+  return {InfoOf(SpecSection()), InfoOf(OperandSection()), InfoOf(ScratchSection()),
+          InfoOf(DimSection()),  InfoOf(PrepareSection()), InfoOf(VariantSection()),
           InfoOf(VmapSection())};
 }
 

@@ -49,6 +49,7 @@ class Reporter {
   void Alias(const Side& write, const Side& read, const std::string& more);
   void ReadRace(const Side& write, const Side& read, const std::string& more);
   std::string SortHint(int ref) const;
+  bool StaysAlong(size_t axis, const Side& a, const Side& b) const;
   std::string MinorHint(const Side& a, const Side& b) const;
   std::string ParallelHint(const Side& a, const Side& b) const;
   std::string BlockOf(const CellWindow& window, const Box& elements) const;
@@ -125,13 +126,23 @@ std::string Reporter::SortHint(int ref) const {
   return "sort " + Listed(names) + " so that the steps that visit one block follow each other";
 }
 
+/// Whether only other axes lead away from the block between the two visits.
+bool Reporter::StaysAlong(size_t axis, const Side& a, const Side& b) const {
+  constexpr int64_t kEnough = 1000;
+  Point point = b.point;
+  const int64_t from = std::max(a.point[axis] + 1, b.point[axis] - kEnough);
+  for (point[axis] = from; point[axis] < b.point[axis]; ++point[axis]) {
+    if (BlockIndexAt(context_.binding, b.ref, point).text != b.block.text) return false;
+  }
+  return true;
+}
+
 /// Coming back is harmless when the axes that separate the visits are minor to all others.
 std::string Reporter::MinorHint(const Side& a, const Side& b) const {
   const std::vector<size_t> differ = Differing(a, b, false);
   const std::vector<Axis>& axes = context_.kernel.axes;
-  if (differ.empty() || differ.front() + differ.size() == axes.size()) {
-    return SortHint(b.ref);
-  }
+  const bool minor = differ.empty() || differ.front() + differ.size() == axes.size();
+  if (minor || (differ.size() == 1 && !StaysAlong(differ[0], a, b))) return SortHint(b.ref);
   std::string order;
   const auto add = [&](size_t axis) { order += (order.empty() ? "" : ", ") + axes[axis].name; };
   for (size_t axis = 0; axis < axes.size(); ++axis) {

@@ -1,7 +1,6 @@
 #include "generator/front/names.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
 namespace kiln {
@@ -9,35 +8,40 @@ namespace {
 
 constexpr size_t kMaxQuoted = 60;
 
-constexpr std::string_view kReserved[] = {
-    "all",  "and", "assert", "copy", "else", "false", "for",  "if",   "in",   "inf",
-    "let",  "nan", "not",    "null", "or",   "range", "true", "var",  "wait", "when"};
+constexpr std::string_view kReserved[] = {"all", "and",   "assert", "copy", "else", "false", "for",
+                                          "if",  "in",    "inf",    "let",  "nan",  "not",   "null",
+                                          "or",  "range", "true",   "var",  "wait", "when"};
 
-constexpr std::string_view kDTypes[] = {"bool", "i8",   "u8",  "i16", "u16", "i32",
-                                        "u32",  "i64",  "bf16", "f16", "f32", "f64"};
+constexpr std::string_view kDTypes[] = {"bool", "i8",  "u8",   "i16", "u16", "i32",
+                                        "u32",  "i64", "bf16", "f16", "f32", "f64"};
 
 // C++20, the alternative spellings of operators, and the macros of its oldest headers.
 constexpr std::string_view kCpp[] = {
-    "EOF",           "INFINITY",    "NAN",          "NULL",          "alignas",
-    "alignof",       "and",         "and_eq",       "asm",           "auto",
-    "bitand",        "bitor",       "bool",         "break",         "case",
-    "catch",         "char",        "char16_t",     "char32_t",      "char8_t",
-    "class",         "co_await",    "co_return",    "co_yield",      "compl",
-    "concept",       "const",       "const_cast",   "consteval",     "constexpr",
-    "constinit",     "continue",    "decltype",     "default",       "delete",
-    "do",            "double",      "dynamic_cast", "else",          "enum",
-    "errno",         "explicit",    "export",       "extern",        "false",
-    "float",         "for",         "friend",       "goto",          "if",
-    "inline",        "int",         "long",         "mutable",       "namespace",
-    "new",           "noexcept",    "not",          "not_eq",        "nullptr",
-    "operator",      "or",          "or_eq",        "private",       "protected",
-    "public",        "register",    "reinterpret_cast", "requires",  "return",
-    "short",         "signed",      "sizeof",       "static",        "static_assert",
-    "static_cast",   "stderr",      "stdin",        "stdout",        "struct",
-    "switch",        "template",    "this",         "thread_local",  "throw",
-    "true",          "try",         "typedef",      "typeid",        "typename",
-    "union",         "unsigned",    "using",        "virtual",       "void",
-    "volatile",      "wchar_t",     "while",        "xor",           "xor_eq"};
+    "EOF",       "INFINITY",     "NAN",           "NULL",
+    "alignas",   "alignof",      "and",           "and_eq",
+    "asm",       "auto",         "bitand",        "bitor",
+    "bool",      "break",        "case",          "catch",
+    "char",      "char16_t",     "char32_t",      "char8_t",
+    "class",     "co_await",     "co_return",     "co_yield",
+    "compl",     "concept",      "const",         "const_cast",
+    "consteval", "constexpr",    "constinit",     "continue",
+    "decltype",  "default",      "delete",        "do",
+    "double",    "dynamic_cast", "else",          "enum",
+    "errno",     "explicit",     "export",        "extern",
+    "false",     "float",        "for",           "friend",
+    "goto",      "if",           "inline",        "int",
+    "long",      "mutable",      "namespace",     "new",
+    "noexcept",  "not",          "not_eq",        "nullptr",
+    "operator",  "or",           "or_eq",         "private",
+    "protected", "public",       "register",      "reinterpret_cast",
+    "requires",  "return",       "short",         "signed",
+    "sizeof",    "static",       "static_assert", "static_cast",
+    "stderr",    "stdin",        "stdout",        "struct",
+    "switch",    "template",     "this",          "thread_local",
+    "throw",     "true",         "try",           "typedef",
+    "typeid",    "typename",     "union",         "unsigned",
+    "using",     "virtual",      "void",          "volatile",
+    "wchar_t",   "while",        "xor",           "xor_eq"};
 
 template <size_t kCount>
 bool Contains(const std::string_view (&words)[kCount], std::string_view word) {
@@ -49,7 +53,8 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// `__x` and `_X` belong to the C++ implementation.
 bool BelongsToCompiler(std::string_view name) {
-  return name.size() > 1 && name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
+  return name.size() > 1 && name[0] == '_' &&
+         (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
 }
 
 }  // namespace
@@ -75,8 +80,9 @@ bool CheckNewName(const Ident& name, Diagnostics& diagnostics) {
     return false;
   };
   if (!IsIdentifier(name.name)) {
-    return error(quoted + " is not a name", "a name has letters, digits and `_`, and does not "
-                                            "begin with a digit");
+    return error(quoted + " is not a name",
+                 "a name has letters, digits and `_`, and does not "
+                 "begin with a digit");
   }
   if (name.name.size() > kMaxNameLength) {
     return error("the name " + quoted + " has " + std::to_string(name.name.size()) +

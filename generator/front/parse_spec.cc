@@ -20,8 +20,7 @@ void CheckFileName(const Spec& spec, Diagnostics& diagnostics) {
   const std::string stem = StemOf(spec.source->path());
   if (stem.empty() || spec.kernel.name.empty() || spec.kernel.name == stem) return;
   diagnostics.Error("key", spec.kernel.span,
-                    "the kernel " + Quote(spec.kernel.name) + " is in a file called " +
-                        Quote(stem),
+                    "the kernel " + Quote(spec.kernel.name) + " is in a file called " + Quote(stem),
                     "a kernel has the name of its file: rename one of the two");
 }
 

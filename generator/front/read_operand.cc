@@ -34,12 +34,13 @@ bool ReadHalo(Reader& reader, const Text& piece, BlockEntry& entry) {
     return false;
   }
   const Text pair = Trim(Slice(piece, equals + 1, piece.value.size()));
-  const std::optional<Text> inside =
-      pair.value.empty() ? std::nullopt : CallArguments(pair, "");
+  const std::optional<Text> inside = pair.value.empty() ? std::nullopt : CallArguments(pair, "");
   const std::vector<Text> sides = inside ? SplitAtCommas(*inside) : std::vector<Text>{};
   if (sides.size() != 2) {
-    reader.diagnostics.Error("syntax", pair.span(), "`halo` is a pair: the elements before and "
-                                                    "after", std::string(kHint));
+    reader.diagnostics.Error("syntax", pair.span(),
+                             "`halo` is a pair: the elements before and "
+                             "after",
+                             std::string(kHint));
     return false;
   }
   entry.halo_low = ParseExpr(sides[0], reader.diagnostics);
@@ -69,8 +70,8 @@ bool IsMisspeltForm(Reader& reader, const Text& text) {
   const Text name = Trim(Slice(text, 0, open));
   const std::string hint = DidYouMean(name.value, {"element", "bounded"});
   if (hint.empty()) return false;
-  reader.diagnostics.Error("syntax", name.span(), Quote(name.value) + " is no form of a block entry",
-                           hint);
+  reader.diagnostics.Error("syntax", name.span(),
+                           Quote(name.value) + " is no form of a block entry", hint);
   return true;
 }
 
@@ -135,9 +136,9 @@ std::vector<OperandEntry> ReadOperands(Reader& reader, YamlEntry& operands, bool
       ReadAlternative(reader, item, item.span, operand);
     }
     if (entry.value.items.empty()) {
-      reader.diagnostics.Error("key", operand.name.span,
-                               "the list of alternatives of " + Quote(operand.name.name) +
-                                   " is empty");
+      reader.diagnostics.Error(
+          "key", operand.name.span,
+          "the list of alternatives of " + Quote(operand.name.name) + " is empty");
     }
   }
   if (outputs && out.empty()) {
@@ -161,11 +162,11 @@ std::vector<ScratchSpec> ReadScratch(Reader& reader, YamlNode& node) {
       ReadKeys(reader, ScratchSection(), entry.value, scratch.name.span, scratch);
       const bool array = FindEntry(entry.value, "array") != nullptr;
       if (array == (FindEntry(entry.value, "semaphore") != nullptr)) {
-        reader.diagnostics.Error("key", scratch.name.span,
-                                 "the buffer " + Quote(scratch.name.name) +
-                                     " needs either `array` or `semaphore`",
-                                 "for example `{array: \"i32[8]\", memory: smem}` or "
-                                 "`{semaphore: dma, count: 2}`");
+        reader.diagnostics.Error(
+            "key", scratch.name.span,
+            "the buffer " + Quote(scratch.name.name) + " needs either `array` or `semaphore`",
+            "for example `{array: \"i32[8]\", memory: smem}` or "
+            "`{semaphore: dma, count: 2}`");
       }
     }
   }
@@ -173,8 +174,7 @@ std::vector<ScratchSpec> ReadScratch(Reader& reader, YamlNode& node) {
 }
 
 void ReadDims(Reader& reader, YamlNode& node, Spec& spec) {
-  spec.dims_closed =
-      node.kind == YamlNode::Kind::kScalar || node.kind == YamlNode::Kind::kSequence;
+  spec.dims_closed = node.kind == YamlNode::Kind::kScalar || node.kind == YamlNode::Kind::kSequence;
   for (const Text& piece : ReadPieces(node)) {
     spec.dims.emplace_back().name = ReadNewName(reader, piece);
   }

@@ -103,8 +103,7 @@ Ident ReadReference(Reader& reader, const Text& text) {
 std::vector<ParamSpec> ReadNamedExprs(Reader& reader, const YamlNode& node, bool new_names) {
   std::vector<ParamSpec> out;
   for (const YamlEntry& entry : node.entries) {
-    Ident name =
-        new_names ? ReadNewName(reader, entry.key) : ReadReference(reader, entry.key);
+    Ident name = new_names ? ReadNewName(reader, entry.key) : ReadReference(reader, entry.key);
     out.push_back({std::move(name), ReadExpr(reader, entry.value)});
   }
   return out;
@@ -127,10 +126,10 @@ std::vector<Ident> ReadSemantics(Reader& reader, const YamlNode& node) {
   std::vector<Ident> out;
   for (const Text& piece : ReadPieces(node)) {
     if (std::find(words.begin(), words.end(), piece.value) == words.end()) {
-      reader.diagnostics.Error("key", piece.span(),
-                               "`dimension_semantics` takes `parallel` or `arbitrary`, not " +
-                                   Quote(piece.value),
-                               DidYouMean(piece.value, words));
+      reader.diagnostics.Error(
+          "key", piece.span(),
+          "`dimension_semantics` takes `parallel` or `arbitrary`, not " + Quote(piece.value),
+          DidYouMean(piece.value, words));
     }
     out.push_back({piece.value, piece.span()});
   }
@@ -160,8 +159,8 @@ std::string ReadHeader(Reader& reader, const YamlNode& node) {
   const std::string& header = node.text.value;
   // It becomes an #include: nothing that could end the name.
   const bool good = !header.empty() && std::all_of(header.begin(), header.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-' || c == '.' || c == '/' || c == '+';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '/' || c == '+';
   });
   if (good) return header;
   reader.diagnostics.Error("syntax", node.span, Quote(header) + " is not the name of a header",
@@ -213,7 +212,8 @@ std::vector<Stmt> ReadStatements(Reader& reader, const YamlEntry& entry) {
   const YamlNode& node = entry.value;
   if (node.style == ScalarStyle::kFolded ||
       (node.style != ScalarStyle::kLiteral && SpansLines(reader, node))) {
-    reader.diagnostics.Error("syntax", node.style == ScalarStyle::kFolded ? node.span : node.text.span(),
+    reader.diagnostics.Error("syntax",
+                             node.style == ScalarStyle::kFolded ? node.span : node.text.span(),
                              "YAML joins the lines of this " + Quote(entry.key.value) + " into one",
                              "write `" + entry.key.value + ": |` and the statements below it");
     return {};
@@ -224,10 +224,10 @@ std::vector<Stmt> ReadStatements(Reader& reader, const YamlEntry& entry) {
 void ReportUnknownKey(Reader& reader, const YamlEntry& entry, const std::string& section,
                       const std::vector<std::string>& known) {
   const std::string nearest = DidYouMean(entry.key.value, known);
-  reader.diagnostics.Error(
-      "key", entry.key.span(),
-      Quote(entry.key.value) + " is not a key of " + (section == "spec" ? "a spec" : Quote(section)),
-      (nearest.empty() ? "" : nearest + " ") + KnownKeys(known));
+  reader.diagnostics.Error("key", entry.key.span(),
+                           Quote(entry.key.value) + " is not a key of " +
+                               (section == "spec" ? "a spec" : Quote(section)),
+                           (nearest.empty() ? "" : nearest + " ") + KnownKeys(known));
 }
 
 }  // namespace kiln

@@ -56,8 +56,7 @@ void ReportUnknownKey(Reader& reader, const YamlEntry& entry, const std::string&
 
 /// Walks a mapping by a table. `where` is the place for what is missing.
 template <typename T>
-void ReadKeys(Reader& reader, const Section<T>& section, YamlNode& mapping, Span where,
-              T& out) {
+void ReadKeys(Reader& reader, const Section<T>& section, YamlNode& mapping, Span where, T& out) {
   std::vector<std::string> known;
   for (const Field<T>& field : section.fields) known.push_back(field.info.name);
   std::vector<bool> given(section.fields.size());

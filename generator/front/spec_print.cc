@@ -86,11 +86,16 @@ std::string TypeText(const ArrayType& type) {
 std::string EntryText(const BlockEntry& entry) {
   const auto text = [](const ExprPtr& e) { return e ? ToString(*e) : std::string("0"); };
   switch (entry.kind) {
-    case BlockEntry::Kind::kSize: return text(entry.size);
-    case BlockEntry::Kind::kAll: return "all";
-    case BlockEntry::Kind::kSqueezed: return "null";
-    case BlockEntry::Kind::kBounded: return "bounded(" + text(entry.size) + ")";
-    case BlockEntry::Kind::kElement: break;
+    case BlockEntry::Kind::kSize:
+      return text(entry.size);
+    case BlockEntry::Kind::kAll:
+      return "all";
+    case BlockEntry::Kind::kSqueezed:
+      return "null";
+    case BlockEntry::Kind::kBounded:
+      return "bounded(" + text(entry.size) + ")";
+    case BlockEntry::Kind::kElement:
+      break;
   }
   if (!entry.halo_low && !entry.halo_high) return "element(" + text(entry.size) + ")";
   return "element(" + text(entry.size) + ", halo=(" + text(entry.halo_low) + ", " +
@@ -216,8 +221,8 @@ void PrintUses(const Spec& spec, Printer& p) {
   });
   p.Section("golden", spec.golden, [&](const GoldenSpec& golden) {
     p.Line(2, "- " + Printer::Braces(golden.sizes, [](const auto& size) {
-      return size.first.name + ": " + Scalar(size.second);
-    }));
+                return size.first.name + ": " + Scalar(size.second);
+              }));
   });
 }
 

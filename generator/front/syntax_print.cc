@@ -61,8 +61,12 @@ Level LevelOf(const Expr& expr) {
 std::string FloatText(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  const double size = std::fabs(value);
+  const bool plain = size == 0 || (size >= 1e-5 && size < 1e16);  // else 1e+20
+  std::array<char, 40> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 plain ? std::chars_format::fixed : std::chars_format::scientific)
+                       .ptr;
   std::string text(buffer.data(), end);
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
@@ -113,12 +117,13 @@ void PrintCall(const Expr& expr, std::string& out) {
   out += ")";
 }
 
-/// The operand of a subscript or attribute. `1.T` would read as the float `1.`
-void PrintBase(const Expr& expr, std::string& out) {
-  const bool number = expr.kind == Expr::Kind::kInt || expr.kind == Expr::Kind::kFloat;
-  if (number) out += "(";
-  Print(expr, number ? kIf : kPrimary, out);
-  if (number) out += ")";
+void PrintAttribute(const Expr& expr, std::string& out) {
+  const Expr& base = *expr.args[0];
+  const bool integer = base.kind == Expr::Kind::kInt;  // `1.T` would begin with the float `1.`
+  if (integer) out += "(";
+  Print(base, integer ? kIf : kPrimary, out);
+  out += integer ? ")." : ".";
+  out += expr.name;
 }
 
 void PrintSlice(const Expr& expr, std::string& out) {
@@ -158,7 +163,7 @@ void PrintBare(const Expr& expr, std::string& out) {
       PrintCall(expr, out);
       break;
     case Expr::Kind::kSubscript:
-      PrintBase(*expr.args[0], out);
+      Print(*expr.args[0], kPrimary, out);
       out += "[";
       PrintList(expr.args, 1, out);
       out += "]";
@@ -170,8 +175,7 @@ void PrintBare(const Expr& expr, std::string& out) {
       out += "...";
       break;
     case Expr::Kind::kAttribute:
-      PrintBase(*expr.args[0], out);
-      out += "." + expr.name;
+      PrintAttribute(expr, out);
       break;
     case Expr::Kind::kList:
       out += "[";

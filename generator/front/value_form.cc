@@ -46,34 +46,47 @@ std::string Many(const ValueForm& form);
 /// A collection, without an article.
 std::string Singular(const ValueForm& form, const std::string& ending = "") {
   switch (form.kind) {
-    case ValueForm::Kind::kList: return "list" + ending + " of " + Many(form.of[0]);
+    case ValueForm::Kind::kList:
+      return "list" + ending + " of " + Many(form.of[0]);
     case ValueForm::Kind::kFreeKeys:
       return "mapping" + ending + " of " + Plural(form.label) + " to " + Many(form.of[0]);
-    default: return "mapping" + ending + " with the keys of " + Quote(form.label);
+    default:
+      return "mapping" + ending + " with the keys of " + Quote(form.label);
   }
 }
 
 std::string Many(const ValueForm& form) {
   switch (form.kind) {
-    case ValueForm::Kind::kScalar: return Plural(form.label);
-    case ValueForm::Kind::kName: return "names";
-    case ValueForm::Kind::kWord: return Words(form);
-    case ValueForm::Kind::kNull: return "`null`";
-    case ValueForm::Kind::kOneOf: return Join(EachOf(form, Many));
+    case ValueForm::Kind::kScalar:
+      return Plural(form.label);
+    case ValueForm::Kind::kName:
+      return "names";
+    case ValueForm::Kind::kWord:
+      return Words(form);
+    case ValueForm::Kind::kNull:
+      return "`null`";
+    case ValueForm::Kind::kOneOf:
+      return Join(EachOf(form, Many));
     case ValueForm::Kind::kList:
       if (!form.label.empty()) return Plural(form.label);
       [[fallthrough]];
-    default: return Singular(form, "s");
+    default:
+      return Singular(form, "s");
   }
 }
 
 std::string KindOf(const YamlNode& node) {
   switch (node.kind) {
-    case YamlNode::Kind::kNull: return node.text.value.empty() ? "nothing" : "`null`";
-    case YamlNode::Kind::kScalar: return "text";
-    case YamlNode::Kind::kSequence: return "a list";
-    case YamlNode::Kind::kMapping: return "a mapping";
-    case YamlNode::Kind::kBad: break;
+    case YamlNode::Kind::kNull:
+      return node.text.value.empty() ? "nothing" : "`null`";
+    case YamlNode::Kind::kScalar:
+      return "text";
+    case YamlNode::Kind::kSequence:
+      return "a list";
+    case YamlNode::Kind::kMapping:
+      return "a mapping";
+    case YamlNode::Kind::kBad:
+      break;
   }
   return "what stands here";
 }
@@ -88,13 +101,19 @@ bool KindFits(const YamlNode& node, const ValueForm& form) {
   switch (form.kind) {
     case ValueForm::Kind::kScalar:
     case ValueForm::Kind::kName:
-    case ValueForm::Kind::kWord: return node.kind == Kind::kScalar;
-    case ValueForm::Kind::kNull: return node.kind == Kind::kNull;
+    case ValueForm::Kind::kWord:
+      return node.kind == Kind::kScalar;
+    case ValueForm::Kind::kNull:
+      return node.kind == Kind::kNull;
     // A section whose entries are all commented out is empty.
-    case ValueForm::Kind::kList: return node.kind == Kind::kSequence || IsUnwritten(node);
-    case ValueForm::Kind::kFreeKeys: return node.kind == Kind::kMapping || IsUnwritten(node);
-    case ValueForm::Kind::kKeys: return node.kind == Kind::kMapping;
-    case ValueForm::Kind::kOneOf: break;
+    case ValueForm::Kind::kList:
+      return node.kind == Kind::kSequence || IsUnwritten(node);
+    case ValueForm::Kind::kFreeKeys:
+      return node.kind == Kind::kMapping || IsUnwritten(node);
+    case ValueForm::Kind::kKeys:
+      return node.kind == Kind::kMapping;
+    case ValueForm::Kind::kOneOf:
+      break;
   }
   return std::any_of(form.of.begin(), form.of.end(),
                      [&](const ValueForm& one) { return KindFits(node, one); });
@@ -119,7 +138,8 @@ class FormChecker {
       return MarkBad(node);
     }
     switch (form.kind) {
-      case ValueForm::Kind::kWord: return CheckWord(node, form, subject);
+      case ValueForm::Kind::kWord:
+        return CheckWord(node, form, subject);
       case ValueForm::Kind::kList:
         for (YamlNode& item : node.items) {
           Check(item, form.of[0], "an entry of " + Quote(field_.name), item.span);
@@ -135,12 +155,14 @@ class FormChecker {
                                       [&](const ValueForm& s) { return KindFits(node, s); });
         return Check(node, *one, subject, place);
       }
-      default: return;
+      default:
+        return;
     }
   }
 
  private:
-  void Mismatch(const YamlNode& node, const ValueForm& form, const std::string& subject, Span place) {
+  void Mismatch(const YamlNode& node, const ValueForm& form, const std::string& subject,
+                Span place) {
     const std::string takes = "takes " + Describe(form);
     const std::string example = "for example `" + field_.name + ": " + field_.example + "`";
     if (IsUnwritten(node)) {
@@ -170,15 +192,21 @@ class FormChecker {
 
 std::string Describe(const ValueForm& form) {
   switch (form.kind) {
-    case ValueForm::Kind::kScalar: return form.label;
-    case ValueForm::Kind::kName: return "a name";
-    case ValueForm::Kind::kWord: return Words(form);
-    case ValueForm::Kind::kNull: return "`null`";
-    case ValueForm::Kind::kOneOf: return Join(EachOf(form, Describe));
+    case ValueForm::Kind::kScalar:
+      return form.label;
+    case ValueForm::Kind::kName:
+      return "a name";
+    case ValueForm::Kind::kWord:
+      return Words(form);
+    case ValueForm::Kind::kNull:
+      return "`null`";
+    case ValueForm::Kind::kOneOf:
+      return Join(EachOf(form, Describe));
     case ValueForm::Kind::kList:
       if (!form.label.empty()) return form.label;
       [[fallthrough]];
-    default: return "a " + Singular(form);
+    default:
+      return "a " + Singular(form);
   }
 }
 

@@ -1,12 +1,12 @@
 #include "generator/front/yaml.h"
 
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
 #include <algorithm>
 #include <exception>
 #include <sstream>
 #include <utility>
-
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/parser.h>
 
 #include "generator/front/utf8.h"
 #include "generator/front/yaml_builder.h"
@@ -41,10 +41,10 @@ bool ReadableText(const std::string& text, Diagnostics& diagnostics) {
     const auto c = static_cast<unsigned char>(text[at]);
     const bool line_end = c == '\n' || (c == '\r' && at + 1 < text.size() && text[at + 1] == '\n');
     if (line_end || c == '\t' || (c >= 0x20 && c != 0x7F)) continue;
-    diagnostics.Error("syntax", Point(at),
-                      c == 0 ? "the file holds binary data (a NUL byte)"
-                             : "a control character (" + Printable(text.substr(at, 1)) +
-                                   ") cannot be in a spec");
+    diagnostics.Error(
+        "syntax", Point(at),
+        c == 0 ? "the file holds binary data (a NUL byte)"
+               : "a control character (" + Printable(text.substr(at, 1)) + ") cannot be in a spec");
     return false;
   }
   return true;

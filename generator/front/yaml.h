@@ -55,8 +55,8 @@ std::optional<YamlNode> ParseYaml(const Source& source, Diagnostics& diagnostics
 struct LocatedScalar {
   ScalarStyle style = ScalarStyle::kPlain;
   Text text;
-  uint32_t end = 0;      // past the closing quote
-  bool closed = true;    // false: a quoted scalar without its closing quote
+  uint32_t end = 0;    // past the closing quote
+  bool closed = true;  // false: a quoted scalar without its closing quote
 };
 LocatedScalar LocateScalar(std::string_view source, uint32_t begin, std::string value);
 

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/mark.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/mark.h>
 
 #include "generator/front/yaml.h"
 

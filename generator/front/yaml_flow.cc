@@ -32,9 +32,9 @@ class FlowScanner {
   struct Open {
     char bracket;
     size_t at;
-    size_t value_begin;   // of the entry's last scalar
-    bool has_colon;       // the entry under way has its `:`
-    bool was_pair;        // the entry before had one
+    size_t value_begin;  // of the entry's last scalar
+    bool has_colon;      // the entry under way has its `:`
+    bool was_pair;       // the entry before had one
   };
 
   static Span MakeSpan(size_t begin, size_t end) {

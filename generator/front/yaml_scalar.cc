@@ -11,11 +11,16 @@ bool IsSpace(char c) { return IsBlank(c) || c == '\n' || c == '\r'; }
 
 ScalarStyle StyleAt(std::string_view source, size_t at) {
   switch (at < source.size() ? source[at] : '\0') {
-    case '\'': return ScalarStyle::kSingleQuoted;
-    case '"': return ScalarStyle::kDoubleQuoted;
-    case '|': return ScalarStyle::kLiteral;
-    case '>': return ScalarStyle::kFolded;
-    default: return ScalarStyle::kPlain;
+    case '\'':
+      return ScalarStyle::kSingleQuoted;
+    case '"':
+      return ScalarStyle::kDoubleQuoted;
+    case '|':
+      return ScalarStyle::kLiteral;
+    case '>':
+      return ScalarStyle::kFolded;
+    default:
+      return ScalarStyle::kPlain;
   }
 }
 
@@ -32,10 +37,14 @@ size_t NextLine(std::string_view source, size_t at) {
 /// Source bytes of a double-quoted escape, its backslash included.
 size_t EscapeLength(std::string_view source, size_t at) {
   switch (at + 1 < source.size() ? source[at + 1] : '\0') {
-    case 'x': return 4;
-    case 'u': return 6;
-    case 'U': return 10;
-    default: return 2;
+    case 'x':
+      return 4;
+    case 'u':
+      return 6;
+    case 'U':
+      return 10;
+    default:
+      return 2;
   }
 }
 

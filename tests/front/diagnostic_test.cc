@@ -1,9 +1,8 @@
 // Whole rendered messages: what a user sees is the interface.
 #include "generator/front/diagnostic.h"
 
-#include <string>
-
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tests/catch.h"
 
@@ -26,8 +25,9 @@ std::string RenderAt(const std::string& text, const std::string& word) {
 
 TEST_CASE("a message has its place, its line, a caret, a hint and notes") {
   const Source source("specs/mm.yaml", "kernel: mm\nblock: bm, bk\n");
-  Diagnostic diagnostic = {Severity::kError, "index-range", Find(source, "bk"), "too large",
-                           "write bm",       {{Find(source, "mm"), "of this kernel"}}};
+  Diagnostic diagnostic = {Severity::kError,   "index-range",
+                           Find(source, "bk"), "too large",
+                           "write bm",         {{Find(source, "mm"), "of this kernel"}}};
   CHECK(Render(diagnostic, source) ==
         "specs/mm.yaml:2:12: error[index-range]: too large\n"
         "   2 | block: bm, bk\n"
@@ -110,17 +110,21 @@ TEST_CASE("a long line is cut around the caret") {
   const std::string before(300, 'a'), after(300, 'b');
   CHECK(RenderAt(before + "X" + after, "X") ==
         "a.yaml:1:301: error[key]: wrong\n"
-        "   1 | …" + std::string(40, 'a') + "X" + std::string(59, 'b') + "…\n" +
-        "     | " + std::string(41, ' ') + "^\n");
+        "   1 | …" +
+            std::string(40, 'a') + "X" + std::string(59, 'b') + "…\n" + "     | " +
+            std::string(41, ' ') + "^\n");
   CHECK(RenderAt("X" + after, "X") ==
         "a.yaml:1:1: error[key]: wrong\n"
-        "   1 | X" + std::string(99, 'b') + "…\n"
-        "     | ^\n");
+        "   1 | X" +
+            std::string(99, 'b') +
+            "…\n"
+            "     | ^\n");
   // A span longer than the window ends with it.
   CHECK(RenderAt(before + "X" + after, "X" + after) ==
         "a.yaml:1:301: error[key]: wrong\n"
-        "   1 | …" + std::string(40, 'a') + "X" + std::string(59, 'b') + "…\n" +
-        "     | " + std::string(41, ' ') + "^" + std::string(59, '~') + "\n");
+        "   1 | …" +
+            std::string(40, 'a') + "X" + std::string(59, 'b') + "…\n" + "     | " +
+            std::string(41, ' ') + "^" + std::string(59, '~') + "\n");
   const std::string large(100000, 'a');
   CHECK(RenderAt(large + "X", "X").size() < 400);
 }

@@ -18,7 +18,7 @@ struct Case {
   GridCheckOptions options;
 
   explicit Case(const std::string& text) {
-    const auto source = std::make_shared<const Source>("-", "kernel: -\n" + text);
+    const auto source = std::make_shared<const Source>("-", "kernel: k\n" + text);
     Diagnostics diagnostics;
     const auto spec = ParseSpec(source, diagnostics);
     if (spec) kernel = CheckSpec(*spec, {}, diagnostics);
@@ -47,7 +47,7 @@ struct Case {
   }
 };
 
-constexpr const char* kGather = R"(
+constexpr const char* kGather = R"yaml(
 prefetch: {ids: "i32[count]"}
 grid: {t: count}
 inputs:
@@ -56,7 +56,7 @@ outputs:
   o: {array: "f32[count]", block: "null", index: t, init: 0}
 body: |
   o = sum(x)
-)";
+)yaml";
 
 TEST_CASE("index-range: a block index") {
   Case gather(kGather);
@@ -90,7 +90,7 @@ TEST_CASE("index-range: several findings when asked for") {
 }
 
 TEST_CASE("index-range: a prefetch element in an index map") {
-  Case next(R"(
+  Case next(R"yaml(
 prefetch: {ids: "i32[count]"}
 grid: {t: count}
 inputs:
@@ -99,14 +99,14 @@ outputs:
   o: {array: "f32[count]", block: "null", index: t, init: 0}
 body: |
   o = sum(x)
-)");
+)yaml");
   CHECK(next.Dim("m", 8).Host("ids", {0, 1, 2}).Check() ==
         Found{"index-range: subscript 3 of prefetch array `ids` in the index of `x` at grid point (t=2) is out of "
               "range: `ids` has 3 elements"});
 }
 
 TEST_CASE("index-range: overflow and division by zero of an index expression") {
-  Case big(R"(
+  Case big(R"yaml(
 prefetch: {ids: "i64[count]"}
 scalars: {d: i32}
 grid: {t: count}
@@ -117,7 +117,7 @@ outputs:
   o: {array: "f32[count]", block: "null", index: t, init: 0}
 body: |
   o = sum(x) + sum(y)
-)");
+)yaml");
   big.Dim("m", 4).Host("ids", {0, int64_t{1} << 62}).Host("d", {0});
   CHECK(big.Check() == Found{"index-range: the index of `x` overflows 64 bits at grid point (t=1)",
                              "index-range: the index of `y` divides by zero at grid point (t=0) (and 1 "
@@ -125,7 +125,7 @@ body: |
 }
 
 TEST_CASE("index-range: element and bounded windows") {
-  Case element(R"(
+  Case element(R"yaml(
 prefetch: {at: "i32[count]"}
 grid: {t: count}
 inputs:
@@ -134,13 +134,13 @@ outputs:
   o: {array: "f32[count]", block: "null", index: t, init: 0}
 body: |
   o = sum(x)
-)");
+)yaml");
   element.Dim("n", 16);
   CHECK(element.Host("at", {0, 3, 17}).Check() == Found{});
   CHECK(element.Host("at", {0, 3, 18}).Check() ==
         Found{"index-range: element offset 18 of `x` at grid point (t=2) is out of range: the array takes offsets "
               "0 to 17 (16 elements and a halo of 1 + 1); `at[2]` is 18"});
-  Case bounded(R"(
+  Case bounded(R"yaml(
 prefetch: {at: "i32[count]", length: "i32[count]"}
 grid: {t: count}
 inputs:
@@ -149,7 +149,7 @@ outputs:
   o: {array: "f32[count]", block: "null", index: t, init: 0}
 body: |
   o = sum(x)
-)");
+)yaml");
   bounded.Dim("n", 16);
   CHECK(bounded.Host("at", {0, 8, 16}).Host("length", {8, 8, 0}).Check() == Found{});
   CHECK(bounded.Host("at", {0, 3, 10}).Host("length", {8, 9, 8}).Check() ==
@@ -158,7 +158,7 @@ body: |
 }
 
 TEST_CASE("index-range: subscripts of the body, under conditions and in loops") {
-  Case body(R"(
+  Case body(R"yaml(
 prefetch: {at: "i32[count]"}
 grid: {t: count}
 inputs:
@@ -173,7 +173,7 @@ body: |
     o[ds(at[t] * 6, 8)] = 0
   when sum(x) > 0:
     o[at[t] * 100] = 0
-)");
+)yaml");
   CHECK(body.Host("at", {0, 1, 1}).Check() == Found{});
   CHECK(body.Host("at", {0, 8, 2}).Check() ==
         Found{"index-range: subscript 8 of dimension 0 of `x` at grid point (t=1) is out of range: it has 8 "
@@ -185,13 +185,13 @@ body: |
 }
 
 TEST_CASE("index-range: a prefetch element in the body, read only where the condition allows it") {
-  const std::string head = R"(
+  const std::string head = R"yaml(
 prefetch: {next: "i32[count]"}
 grid: {t: count}
 outputs:
   o: {array: "i32[count]", block: "null", index: t, init: 0}
 body: |
-)";
+)yaml";
   Case guarded(head + "  when t + 1 < count and next[t + 1] > 0:\n    o = next[t + 1]\n");
   CHECK(guarded.Host("next", {1, 2, 3}).Check() == Found{});
   Case open(head + "  when next[t + 1] > 0 and t + 1 < count:\n    o = 1\n");
@@ -201,7 +201,7 @@ body: |
 }
 
 TEST_CASE("assert: over host values") {
-  Case asserting(R"(
+  Case asserting(R"yaml(
 prefetch: {starts: "i32[count]"}
 grid: {t: count}
 outputs:
@@ -210,7 +210,7 @@ body: |
   let s = starts[t]
   assert s % 8 == 0, "starts must be multiples of 8"
   o = s // 8
-)");
+)yaml");
   CHECK(asserting.Host("starts", {8, 16}).Check() == Found{});
   CHECK(asserting.Host("starts", {8, 12, 13}).Check() ==
         Found{"assert: the assertion fails at grid point (t=1): starts must be multiples of 8 (and 1 more grid "
@@ -218,7 +218,7 @@ body: |
 }
 
 TEST_CASE("coverage: blocks that no step visits") {
-  const std::string text = R"(
+  const std::string text = R"yaml(
 grid: {i: "m // 8"}
 inputs:
   x: {array: "f32[m, n]", block: "8, all", index: "i, 0"}
@@ -226,7 +226,7 @@ outputs:
   o: {array: "f32[m, n]", block: "8, all", index: "i, 0"}
 body: |
   o = x * 2
-)";
+)yaml";
   Case floor(text);
   CHECK(floor.Dim("m", 16).Dim("n", 4).Check() == Found{});
   CHECK(floor.Dim("m", 20).Check() ==
@@ -238,7 +238,7 @@ body: |
 }
 
 TEST_CASE("coverage: stays in which no store runs") {
-  Case stores(R"(
+  Case stores(R"yaml(
 prefetch: {rows: "i32[count]", live: "i32[count]"}
 grid: {t: count, l: 2}
 dimension_semantics: parallel, arbitrary
@@ -249,7 +249,7 @@ outputs:
 body: |
   when live[t] != 0 and last(l):
     o = sum(x, axis=0)
-)");
+)yaml");
   stores.Dim("n", 3).Host("rows", {0, 1, 2});
   CHECK(stores.Host("live", {1, 1, 1}).Check() == Found{});
   CHECK(stores.Host("live", {1, 0, 0}).Check() ==
@@ -262,7 +262,7 @@ body: |
 }
 
 TEST_CASE("coverage: a condition on the data may hold") {
-  Case data(R"(
+  Case data(R"yaml(
 prefetch: {live: "i32[count]"}
 grid: {t: count}
 inputs:
@@ -272,12 +272,12 @@ outputs:
 body: |
   when live[t] != 0 and x > 0:
     o = x
-)");
+)yaml");
   CHECK(data.Host("live", {1, 1}).Check() == Found{});
   CHECK(data.Host("live", {1, 0}).Check().size() == 1);  // whatever x is
 }
 
-constexpr const char* kScatter = R"(
+constexpr const char* kScatter = R"yaml(
 prefetch: {rows: "i32[count]"}
 grid: {t: count, l: 2}
 dimension_semantics: SEMANTICS, arbitrary
@@ -287,7 +287,7 @@ outputs:
   o: {array: "f32[n, 8]", block: "null, all", index: "rows[t], 0", init: 0}
 body: |
   o = x
-)";
+)yaml";
 
 std::string Scatter(const std::string& semantics) {
   std::string text = kScatter;
@@ -306,7 +306,7 @@ TEST_CASE("revisit: one core comes back to a block") {
 }
 
 TEST_CASE("revisit: the axis to make minor") {
-  Case major(R"(
+  Case major(R"yaml(
 prefetch: {rows: "i32[count]"}
 grid: {t: count, j: "cdiv(n, 8)"}
 inputs:
@@ -315,7 +315,7 @@ outputs:
   o: {array: "f32[m, n]", block: "null, 8", index: "rows[t], j", init: 0}
 body: |
   o += x
-)");
+)yaml");
   major.Dim("m", 3).Dim("n", 16);
   CHECK(major.Host("rows", {0, 0, 2}).Check() ==
         Found{"revisit: block (0, 0) of `o` is left and come back to: visited at (t=0, j=0) and again at (t=1, "
@@ -325,7 +325,7 @@ body: |
 }
 
 TEST_CASE("revisit: blocks that overlap without being the same") {
-  Case overlap(R"(
+  Case overlap(R"yaml(
 prefetch: {at: "i32[count]"}
 grid: {t: count}
 inputs:
@@ -334,7 +334,7 @@ outputs:
   o: {array: "f32[n, 16]", block: "element(4), all", index: "at[t], 0", init: 0}
 body: |
   o = x
-)");
+)yaml");
   overlap.Dim("n", 8);
   CHECK(overlap.Host("at", {0, 4}).Check() == Found{});
   CHECK(overlap.Host("at", {0, 2, 4}).Check() ==
@@ -353,7 +353,7 @@ TEST_CASE("race: two parallel steps write one block") {
               "it write different blocks"});
 }
 
-constexpr const char* kInPlace = R"(
+constexpr const char* kInPlace = R"yaml(
 prefetch: {from: "i32[count]"}
 grid: {t: count}
 dimension_semantics: SEMANTICS
@@ -363,7 +363,7 @@ outputs:
   o: {array: "f32[n, 16]", block: "null, all", index: "t, 0", alias: x}
 body: |
   o = x
-)";
+)yaml";
 
 TEST_CASE("alias and race: reading what an output took over") {
   std::string text = kInPlace;
@@ -387,7 +387,7 @@ TEST_CASE("alias and race: reading what an output took over") {
 }
 
 TEST_CASE("key: the epilogue's outputs must have the same stays") {
-  Case epilogue(R"(
+  Case epilogue(R"yaml(
 prefetch: {g: "i32[count]"}
 grid: {t: count}
 outputs:
@@ -398,7 +398,7 @@ body: |
 epilogue: |
   o = 1
   p = 2
-)");
+)yaml");
   epilogue.Dim("groups", 6);
   CHECK(epilogue.Host("g", {0, 0, 2, 4}).Check() == Found{});
   CHECK(epilogue.Host("g", {0, 1, 2}).Check() ==
@@ -408,7 +408,7 @@ epilogue: |
 }
 
 TEST_CASE("tier: who uses what, in native tiles") {
-  Case matmul(R"(
+  Case matmul(R"yaml(
 params: {bm: 1024, bn: 1024, bk: 2048}
 grid:
   i: cdiv(m, bm)
@@ -428,7 +428,7 @@ body: |
   acc += dot(x, y)
 epilogue: |
   z = bf16(acc + bias)
-)");
+)yaml");
   matmul.Dim("m", 8192).Dim("n", 8192).Dim("k", 8192);
   CHECK(matmul.Check() ==
         Found{"tier: the kernel needs 24.0 MiB of VMEM, which has 16.0 MiB:\n"
@@ -445,7 +445,7 @@ epilogue: |
 }
 
 TEST_CASE("tier: tiles, words, and blocks that never move") {
-  Case small(R"(
+  Case small(R"yaml(
 prefetch: {ids: "i32[count]"}
 scalars: {scale: f32}
 grid: {t: count}
@@ -457,18 +457,18 @@ outputs:
   o: {array: "i32[count]", memory: smem, block: "1", index: t}
 body: |
   o[0] = sum(i32(fixed)) + sum(i32(moving)) + i32(scale)
-)");
+)yaml");
   small.options.vmem_bytes = small.options.smem_bytes = 1;
   CHECK(small.Host("ids", {0, 0, 0}).Check() ==
         Found{"tier: the kernel needs 24 B of SMEM, which has 1 B:\n"
-              "  `ids`    i32[3]      12 B  12 B\n"
-              "  `o`      i32[1]   2 x 4 B   8 B\n"
-              "  `scale`  f32[]        4 B   4 B | cut the arrays into smaller blocks, or leave the largest in HBM "
+              "  `ids`    i32[3]     12 B  12 B\n"
+              "  `o`      i32[1]  2 x 4 B   8 B\n"
+              "  `scale`  f32[]       4 B   4 B | cut the arrays into smaller blocks, or leave the largest in HBM "
               "(memory: any) and copy parts of it",
               "tier: the kernel needs 20.0 KiB of VMEM, which has 1 B:\n"
               "  `moving`  i8[33, 5]  2 x 8.0 KiB  16.0 KiB\n"
-              "  `fixed`   i8[3, 5]       4.0 KiB   4.0 KiB | no change of one block extent is enough: make "
-              "several smaller"});
+              "  `fixed`   i8[3, 5]       4.0 KiB   4.0 KiB | cut the arrays into smaller blocks, or leave the "
+              "largest in HBM (memory: any) and copy parts of it"});
 }
 
 TEST_CASE("what is not bound is not checked") {

@@ -39,7 +39,7 @@ Inputs InputsOf(const Kernel& kernel, const fs::path& folder, const nlohmann::js
     }
     Array scalar = Array::Zeros(dtype, {});
     if (IsFloat(dtype)) scalar.SetFloat(0, value.get<double>());
-    else scalar.SetInt(0, value.get<int64_t>());
+    else scalar.SetInt(0, value.is_boolean() ? value.get<bool>() : value.get<int64_t>());
     inputs.arrays[name] = scalar;
   }
   for (const auto& [name, file] : record["outputs"].items()) {

@@ -178,7 +178,7 @@ TEST_CASE("bitwise operators beside a comparison want parentheses") {
         "     |       ^\n"
         "  hint: write (a < b) & (c < d)\n");
   CHECK(ErrorOf("a < b | c == d | e > f") ==
-        "`|` binds tighter than `<` | write each comparison in parentheses"); // (b | ...) nests
+        "`|` binds tighter than `<` | write (a < b) | (c == d) | (e > f)");
   CHECK(ErrorOf("a < b & c < d ^ e < f") ==
         "`&` binds tighter than `<` | write (a < b) & (c < d) ^ (e < f)");
   CHECK(ErrorOf("x & 1 == 0") ==
@@ -299,7 +299,7 @@ TEST_CASE("characters without a meaning are shown, not sent to the terminal") {
   CHECK(ErrorOf("a\t+ b") == "a tab where only spaces can stand");
 }
 
-TEST_CASE("neither depth nor length ends the program") {
+TEST_CASE("neither depth nor length of an expression ends the program") {
   constexpr size_t kMany = 20000;
   const auto repeat = [](const std::string& part, size_t count) {
     std::string out;
@@ -555,7 +555,10 @@ TEST_CASE("floats print as floats") {
   CHECK(Print("1e30") == "1e+30");
   CHECK(Print("100000.") == "100000.0");
   CHECK(Print("0.1") == "0.1");
+  CHECK(Print("1e15") == "1000000000000000.0");
+  CHECK(Print("0.0") == "0.0");
   CHECK(Print("1e-7") == "1e-07");
+  CHECK(Print("1 .T + 1.5 .T") == "(1).T + 1.5.T");
   CHECK(Print("inf") == "inf");
   Expr folded;
   folded.kind = Expr::Kind::kFloat;

@@ -2,13 +2,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
-#include "generator/front/fields.h"
 #include "generator/front/spec.h"
 #include "tests/catch.h"
 
@@ -221,7 +219,8 @@ TEST_CASE("lists and text mean the same") {
   CHECK(operand("block: [all, ~, 8]") == operand("block: \"all , null,8\""));
   CHECK(operand("index: [i, 0, off]") == operand("index: \"i, 0, off\""));
   CHECK(operand("block: null") == operand("block: [null]"));
-  CHECK(operand("block: [\"f(a, b)\", \"element(3)\"]") == operand("block: \"f(a, b), element(3)\""));
+  CHECK(operand("block: [\"f(a, b)\", \"element(3)\"]") ==
+        operand("block: \"f(a, b), element(3)\""));
   const auto top = [](const std::string& rest) { return Shown(kHead + rest); };
   CHECK(top("dimension_semantics: [parallel, arbitrary]\n") ==
         top("dimension_semantics: parallel,arbitrary\n"));
@@ -231,7 +230,8 @@ TEST_CASE("lists and text mean the same") {
 }
 
 TEST_CASE("what is absent stays absent, what is empty is not") {
-  const Parsed parsed = Parse(kHead + "inputs: {x: {array: f32, block: [], index: \"\"}, y: f32}\n");
+  const Parsed parsed =
+      Parse(kHead + "inputs: {x: {array: f32, block: [], index: \"\"}, y: f32}\n");
   REQUIRE(parsed.spec);
   const OperandSpec& x = parsed.spec->inputs[0].alternatives[0];
   CHECK((x.block && x.block->empty()));
@@ -263,11 +263,13 @@ TEST_CASE("a block entry's forms") {
         "syntax 4:51 `halo` is a pair: the elements before and after | write `element(size, "
         "halo=(before, after))`\n");
   CHECK(block("element(18, 1)") ==
-        "syntax 4:46 expected `halo=(before, after)` | write `element(size, halo=(before, after))`\n");
+        "syntax 4:46 expected `halo=(before, after)` | write `element(size, halo=(before, "
+        "after))`\n");
   CHECK(block("element()") ==
         at + "`element` takes a size and a halo | write `element(18, halo=(1, 1))`\n");
   CHECK(block("bounded(1, 2)") == at + "`bounded` takes a size | write `bounded(512)`\n");
-  CHECK(block("elemnt(18)") == at + "`elemnt` is no form of a block entry | did you mean `element`?\n");
+  CHECK(block("elemnt(18)") ==
+        at + "`elemnt` is no form of a block entry | did you mean `element`?\n");
   CHECK(block("bm, , 8") ==
         "syntax 4:38 a block entry is missing here | `null` squeezes a dimension, `all` takes the "
         "whole of it\n");
@@ -276,8 +278,8 @@ TEST_CASE("a block entry's forms") {
 
 TEST_CASE("places inside values") {
   // In a literal block, in quotes with escapes, in a list, in folded text.
-  CHECK(Findings("kernel: k\noutputs:\n  z: f32[m]\nbody: |\n  z = 1\n  z = 2 +\n").starts_with(
-      "syntax 6:10 "));
+  CHECK(Findings("kernel: k\noutputs:\n  z: f32[m]\nbody: |\n  z = 1\n  z = 2 +\n")
+            .starts_with("syntax 6:10 "));
   CHECK(FindingsBelow("let: {a: \"b \\\" c\"}\n").starts_with("syntax 4:13 "));
   CHECK(FindingsBelow("let: {a: 'b ? c'}\n").starts_with("syntax 4:13 "));
   CHECK(FindingsBelow("inputs:\n  x:\n    array: f32\n    index: [i, \"j +\"]\n")
@@ -322,8 +324,8 @@ TEST_CASE("keys that are missing") {
         "key 4:12 the key `when` is missing | for example `when: \"m <= 64\"`\n"
         "key 5:1 the key `dim` is missing | for example `dim: batch`\n"
         "key 5:1 the key `over` is missing | for example `over: {x: 0, z: 0}`\n");
-  CHECK(FindingsBelow("scratch: {a: {count: 2}}\n").starts_with(
-      "key 4:11 the buffer `a` needs either `array` or `semaphore`"));
+  CHECK(FindingsBelow("scratch: {a: {count: 2}}\n")
+            .starts_with("key 4:11 the buffer `a` needs either `array` or `semaphore`"));
 }
 
 TEST_CASE("values of another form") {
@@ -333,11 +335,12 @@ TEST_CASE("values of another form") {
   CHECK(FindingsBelow("grid: 4\n") ==
         "key 4:7 `grid` takes a mapping of axes to expressions, not text | for example `grid: {i: "
         "\"cdiv(m, bm)\"}`\n");
-  CHECK(FindingsBelow("params: {a: , b: [1], c: null}\n") ==
-        "key 4:10 `a` has no value; it takes an expression | for example `params: {T: bf16, bm: "
-        "512}`\n"
-        "key 4:15 `b` takes an expression, not a list | for example `params: {T: bf16, bm: 512}`\n"
-        "key 4:26 `c` takes an expression, not `null` | for example `params: {T: bf16, bm: 512}`\n");
+  CHECK(
+      FindingsBelow("params: {a: , b: [1], c: null}\n") ==
+      "key 4:10 `a` has no value; it takes an expression | for example `params: {T: bf16, bm: "
+      "512}`\n"
+      "key 4:15 `b` takes an expression, not a list | for example `params: {T: bf16, bm: 512}`\n"
+      "key 4:26 `c` takes an expression, not `null` | for example `params: {T: bf16, bm: 512}`\n");
   CHECK(FindingsBelow("inputs: {x: {array: f32, memory: hbm, index: [null]}}\n") ==
         "key 4:34 `memory` takes `vmem`, `smem` or `any`, not `hbm`\n"
         "key 4:47 an entry of `index` takes an expression, not `null` | for example `index: i, "
@@ -362,11 +365,12 @@ TEST_CASE("names") {
     CAPTURE(word);
     CHECK(name(word).starts_with("name 4:7 "));
   }
-  CHECK(name("class") == "name 4:7 `class` is a word of C++, which names become part of | choose "
-                         "another name\n");
+  CHECK(name("class") ==
+        "name 4:7 `class` is a word of C++, which names become part of | choose "
+        "another name\n");
   CHECK(name(std::string(64, 'a')) == "");
-  CHECK(name(std::string(65, 'a')) == "name 4:7 the name `" + std::string(60, 'a') +
-                                          "…` has 65 characters; the limit is 64\n");
+  CHECK(name(std::string(65, 'a')) ==
+        "name 4:7 the name `" + std::string(60, 'a') + "…` has 65 characters; the limit is 64\n");
   // Everywhere that gives something a name.
   const std::string text =
       "kernel: int\nparams: {int: 1}\ndims: [int]\nlet: {int: 1}\nscalars: {int: i32}\n"
@@ -415,46 +419,6 @@ TEST_CASE("errors that have nothing to do with each other come together") {
   CHECK(std::count(found.begin(), found.end(), '\n') == 7);
 }
 
-TEST_CASE("the schema knows every key") {
-  const auto schema = nlohmann::json::parse(JsonSchema());
-  CHECK(schema["$schema"] == "http://json-schema.org/draft-07/schema#");
-  CHECK(schema["additionalProperties"] == false);
-  CHECK(schema["required"] == nlohmann::json::parse(R"(["kernel", "outputs", "body"])"));
-  const std::vector<SectionInfo> sections = Sections();
-  for (size_t i = 0; i < sections.size(); ++i) {
-    const auto& part = i == 0 ? schema : schema["definitions"][sections[i].id];
-    for (const FieldInfo& field : sections[i].fields) {
-      CAPTURE(sections[i].id, field.name);
-      CHECK(part["properties"][field.name]["description"] == field.description);
-    }
-  }
-}
-
-TEST_CASE("the reference has a row for every key, whose example is right") {
-  const std::string reference = FieldReference();
-  for (const SectionInfo& section : Sections()) {
-    CHECK(reference.find("## " + section.title + "\n") != std::string::npos);
-    for (const FieldInfo& field : section.fields) {
-      CAPTURE(section.id, field.name);
-      CHECK(reference.find("| `" + field.name + "` | ") != std::string::npos);
-      CHECK_FALSE(field.description.empty());
-    }
-  }
-  for (const BlockForm& form : BlockForms()) {
-    CHECK(reference.find("| `" + form.usage + "` | ") != std::string::npos);
-  }
-  // The examples of the top level parse; each replaces the line that is there.
-  const SectionInfo top = Sections().front();
-  for (const FieldInfo& field : top.fields) {
-    std::string text = field.name + ": " + field.example + "\n";
-    for (const char* line : {"kernel: k\n", "outputs: {z: \"f32[m]\"}\n", "body: z = x\n"}) {
-      if (!std::string(line).starts_with(field.name + ":")) text += line;
-    }
-    CAPTURE(text);
-    CHECK(Findings(text) == "");
-  }
-}
-
 TEST_CASE("the shipped specs read, and their text form reads as itself") {
   for (const auto& file : std::filesystem::directory_iterator(KILN_SOURCE_DIR "/specs")) {
     if (file.path().extension() != ".yaml") continue;
@@ -473,17 +437,31 @@ TEST_CASE("the shipped specs read, and their text form reads as itself") {
 /// One small change of a text: a byte flipped, bytes left out, bytes put in, pieces swapped.
 std::string Mutate(std::string text, std::mt19937& random) {
   static const std::string kSpecial = "[]{}(),:#&*!|>'\"%@`-?\n\t \\~<=0a\r\xC3\xFF";
-  const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
+  const auto below = [&](size_t n) {
+    return std::uniform_int_distribution<size_t>(0, n - 1)(random);
+  };
   const size_t changes = 1 + below(3);
   for (size_t i = 0; i < changes && !text.empty(); ++i) {
     const size_t at = below(text.size());
     switch (below(6)) {
-      case 0: text[at] = static_cast<char>(below(256)); break;
-      case 1: text[at] = kSpecial[below(kSpecial.size())]; break;
-      case 2: text.insert(at, 1, kSpecial[below(kSpecial.size())]); break;
-      case 3: text.erase(at, 1 + below(8)); break;
-      case 4: text.insert(at, text.substr(below(text.size()), below(40))); break;
-      case 5: text.resize(at); break;
+      case 0:
+        text[at] = static_cast<char>(below(256));
+        break;
+      case 1:
+        text[at] = kSpecial[below(kSpecial.size())];
+        break;
+      case 2:
+        text.insert(at, 1, kSpecial[below(kSpecial.size())]);
+        break;
+      case 3:
+        text.erase(at, 1 + below(8));
+        break;
+      case 4:
+        text.insert(at, text.substr(below(text.size()), below(40)));
+        break;
+      case 5:
+        text.resize(at);
+        break;
     }
   }
   return text;

@@ -1,5 +1,7 @@
 #include "generator/front/tpu_rules.h"
 
+#include <algorithm>
+
 #include "tests/catch.h"
 
 namespace kiln {

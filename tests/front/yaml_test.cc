@@ -1,6 +1,7 @@
 // YAML as text with positions: what is read, where it stands, and what is refused.
 #include "generator/front/yaml.h"
 
+#include <algorithm>
 #include <string>
 
 #include "tests/catch.h"
@@ -34,15 +35,19 @@ std::string Findings(const std::string& text) {
 
 std::string Dump(const YamlNode& node) {
   switch (node.kind) {
-    case YamlNode::Kind::kNull: return node.text.value.empty() ? "-" : "null";
-    case YamlNode::Kind::kScalar: return "'" + node.text.value + "'";
-    case YamlNode::Kind::kBad: return "bad";
+    case YamlNode::Kind::kNull:
+      return node.text.value.empty() ? "-" : "null";
+    case YamlNode::Kind::kScalar:
+      return "'" + node.text.value + "'";
+    case YamlNode::Kind::kBad:
+      return "bad";
     case YamlNode::Kind::kSequence: {
       std::string out = "[";
       for (const YamlNode& item : node.items) out += (out.size() > 1 ? ", " : "") + Dump(item);
       return out + "]";
     }
-    case YamlNode::Kind::kMapping: break;
+    case YamlNode::Kind::kMapping:
+      break;
   }
   std::string out = "{";
   for (const YamlEntry& entry : node.entries) {
@@ -130,7 +135,9 @@ TEST_CASE("every byte of a value knows its place") {
       {"a: |+\n  x\n\n\nb: 1\n", "x\n\n\n", "x\n\n\n"},
       {"a: >\n  one\n  two\n\n  three\n", "one two\nthree\n", "one\ntwo\nthree\n"},
       {"a: |\r\n  one\r\n  two\r\n", "one\ntwo\n", "one\rtwo\r"},
-      {"\xEF\xBB\xBF" "a: x\r\n", "x", "x"},
+      {"\xEF\xBB\xBF"
+       "a: x\r\n",
+       "x", "x"},
       {"a: \"\"\n", "", ""},
   };
   for (const Case& c : cases) {
@@ -195,7 +202,8 @@ TEST_CASE("a bomb of aliases is a list of errors") {
   std::string bomb = "a: &a [x, x]\n";
   for (char c = 'b'; c < 'k'; ++c) {
     const char before = static_cast<char>(c - 1);
-    bomb += std::string(1, c) + ": &" + c + " [*" + before + ", *" + before + ", *" + before + "]\n";
+    bomb +=
+        std::string(1, c) + ": &" + c + " [*" + before + ", *" + before + ", *" + before + "]\n";
   }
   const Parsed p = Parse(bomb);
   REQUIRE(p.root);
@@ -227,10 +235,8 @@ TEST_CASE("text that is none") {
         "syntax 1:4 the file holds binary data (a NUL byte)\n");
   CHECK(Findings("a: \xC3(\n") == "syntax 1:4 the file is not UTF-8 text\n");
   CHECK(Findings("a: \xED\xA0\x80\n") == "syntax 1:4 the file is not UTF-8 text\n");
-  CHECK(Findings("a: \x04 b\n") ==
-        "syntax 1:4 a control character (\\x04) cannot be in a spec\n");
-  CHECK(Findings("a: 1\rb: 2\r") ==
-        "syntax 1:5 a control character (\\x0d) cannot be in a spec\n");
+  CHECK(Findings("a: \x04 b\n") == "syntax 1:4 a control character (\\x04) cannot be in a spec\n");
+  CHECK(Findings("a: 1\rb: 2\r") == "syntax 1:5 a control character (\\x0d) cannot be in a spec\n");
   CHECK(Findings("a: \"x\\0\"\n") ==
         "syntax 1:6 a control character (\\x00) cannot be in a spec\n");
 }
@@ -306,12 +312,14 @@ TEST_CASE("limits") {
     std::string deep = "a: " + std::string(31, '[') + "x" + std::string(31, ']') + "\n";
     CHECK(Findings(deep) == "");
     deep = "a: " + std::string(32, '[') + "x" + std::string(32, ']') + "\n";
-    CHECK(Findings(deep) == "syntax 1:35 values are nested more than 32 deep, which is the limit\n");
+    CHECK(Findings(deep) ==
+          "syntax 1:35 values are nested more than 32 deep, which is the limit\n");
     CHECK(Findings("a: " + std::string(500000, '[') + "\n") ==
           "syntax 1:4 this bracket is never closed\n");
     std::string dashes = "a:\n";
     for (int i = 0; i < 100000; ++i) dashes += "- ";
-    CHECK(Findings(dashes) == "syntax 2:63 values are nested more than 32 deep, which is the limit\n");
+    CHECK(Findings(dashes) ==
+          "syntax 2:63 values are nested more than 32 deep, which is the limit\n");
   }
   SECTION("nodes") {
     std::string many = "a: [x";
