@@ -55,12 +55,19 @@ std::string Generated(const std::string& what, bool& known) {
   return "";
 }
 
+/// Where the next mark at the start of a line is; npos: nowhere.
+size_t FindMark(const std::string& page, size_t at) {
+  size_t mark = page.find(kBegin, at);
+  while (mark != std::string::npos && mark > 0 && page[mark - 1] != '\n') mark = page.find(kBegin, mark + 1);
+  return mark;
+}
+
 /// The page with its generated parts written anew, or why not.
 std::string Rewritten(const std::string& page, std::string& why) {
   std::string out;
   size_t at = 0;
   while (true) {
-    const size_t begin = page.find(kBegin, at);
+    const size_t begin = FindMark(page, at);
     if (begin == std::string::npos) return out + page.substr(at);
     const size_t name = begin + kBegin.size();
     const size_t name_end = page.find(kBeginEnd, name);

@@ -17,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-constexpr size_t kPrelude = 8;            // magic and version
-constexpr size_t kMaxHeader = 65535;      // all that version 1 can say; no honest header is near
+constexpr size_t kPrelude = 8;        // magic and version
+constexpr size_t kMaxHeader = 65535;  // all that version 1 can say; no honest header is near
 constexpr uint64_t kMaxBytes = uint64_t{16} << 30;
 
 struct CloseFile {

@@ -31,8 +31,8 @@ class HeaderParser {
     return true;
   }
   bool Expect(char c) {
-    return Accept(c) || Fail(std::string("its header lacks a `") + c + "` at byte " +
-                             std::to_string(at_));
+    return Accept(c) ||
+           Fail(std::string("its header lacks a `") + c + "` at byte " + std::to_string(at_));
   }
   bool ParseString(std::string& out);
   bool ParseBool(bool& out);

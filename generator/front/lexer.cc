@@ -227,7 +227,8 @@ void Scanner::ScanDecimal(size_t digits_end, size_t end) {
   const bool integer = token.kind == Token::Kind::kInt;
   line_start_ = token.starts_line;
   tokens_.pop_back();
-  PushError(end, integer ? "the number does not fit in 64 bits" : "the number is out of f64's range",
+  PushError(end,
+            integer ? "the number does not fit in 64 bits" : "the number is out of f64's range",
             integer ? "" : "write `inf` or `0.0` if that is meant");
 }
 
@@ -267,8 +268,8 @@ void Scanner::ScanString() {
       const std::string what = DescribeCharacter(point, value_.substr(end, length));
       // The rest of the line may be code or string: nobody can tell, so leave all of it out.
       at_ = end;
-      return PushError(std::min(value_.find('\n', end), value_.size()),
-                       "a string holds " + what, "messages are printable ASCII");
+      return PushError(std::min(value_.find('\n', end), value_.size()), "a string holds " + what,
+                       "messages are printable ASCII");
     }
     out += c;
   }

@@ -10,8 +10,8 @@ namespace kiln {
 namespace {
 
 constexpr std::array<std::string_view, 4> kStores = {"=", "+=", "-=", "*="};
-constexpr std::array<std::string_view, 10> kForeignStores = {"/=", "//=", "%=", "**=", "<<=",
-                                                             ">>=", "&=", "|=", "^=", "@="};
+constexpr std::array<std::string_view, 10> kForeignStores = {
+    "/=", "//=", "%=", "**=", "<<=", ">>=", "&=", "|=", "^=", "@="};
 
 class BodyParser {
  public:
@@ -77,8 +77,8 @@ class BodyParser {
   const bool one_line_;
   TokenStream tokens_;
   ExprParser exprs_{tokens_};
-  Span first_;          // the first word of the statement being read
-  int depth_ = 0;       // of blocks
+  Span first_;     // the first word of the statement being read
+  int depth_ = 0;  // of blocks
   bool failed_ = false;
   bool too_deep_ = false;
 };
@@ -181,7 +181,9 @@ bool BodyParser::ReportWord() {
     Error(first_, "there are no decorators", "`@pl.when(c)` is written `when c:`");
     return true;
   }
-  if (!tokens_.Is(Token::Kind::kName) || IsOneOf(kStores, 1)) return false;
+  // As the target of a store it is a name like any other.
+  const bool stored_to = IsOneOf(kStores, 1) || tokens_.IsOp("[", 1);
+  if (!tokens_.Is(Token::Kind::kName) || stored_to) return false;
   const std::string& word = tokens_.Peek().text;
   const std::string hint = ForeignStatementHint(word);
   if (hint.empty()) return false;
@@ -365,9 +367,9 @@ bool BodyParser::ReportNoStore(const ParsedPtr& target) {
   if (IsOneOf(kForeignStores)) {
     const std::string op = next.text == "@=" ? "" : next.text.substr(0, next.text.size() - 1);
     const std::string to = target->height > 4 ? "x" : ToString(*target);
-    return Error(span, "there is no " + Quoted(next.text) + ", only += -= *=",
-                 "write " + to + " = " +
-                     (op.empty() ? "dot(" + to + ", ...)" : to + " " + op + " ..."));
+    return Error(
+        span, "there is no " + Quoted(next.text) + ", only += -= *=",
+        "write " + to + " = " + (op.empty() ? "dot(" + to + ", ...)" : to + " " + op + " ..."));
   }
   if (tokens_.IsOp(",")) return Error(span, "a statement stores to one target");
   if (tokens_.IsOp(":")) {
@@ -376,8 +378,9 @@ bool BodyParser::ReportNoStore(const ParsedPtr& target) {
   }
   if (!tokens_.Is(Token::Kind::kNewline)) return Unexpected("`=`, an operator or the end");
   const bool equals = target->kind == Expr::Kind::kCompare && target->ops[0] == "==";
-  return Error(target->span, "this value is not used",
-               equals ? "`=` stores, `==` compares" : "store it, `ref = ...`, or name it with `let`");
+  return Error(
+      target->span, "this value is not used",
+      equals ? "`=` stores, `==` compares" : "store it, `ref = ...`, or name it with `let`");
 }
 
 }  // namespace

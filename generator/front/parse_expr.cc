@@ -172,8 +172,8 @@ ParsedPtr ExprParser::ParseComparison(size_t level) {
 // Python reads `a < b & c < d` as `a < (b & c) < d`, C reads `x & 1 == 0` as `x & (1 == 0)`, and
 // nearly always something else is meant: so neither is accepted.
 bool ExprParser::CheckBitOperands(const ParsedExpr& comparison) {
-  const auto bare = std::find_if(comparison.args.begin(), comparison.args.end(),
-                                 IsBareBitOperation);
+  const auto bare =
+      std::find_if(comparison.args.begin(), comparison.args.end(), IsBareBitOperation);
   if (bare == comparison.args.end()) return true;
   const auto at = static_cast<size_t>(bare - comparison.args.begin());
   const std::string split = SplitComparisons(comparison);

@@ -9,15 +9,16 @@
 namespace kiln {
 namespace {
 
-constexpr std::array<std::string_view, 8> kModules = {"jax", "jnp", "lax",  "np",
-                                                      "pl",  "pltpu", "nn", "math"};
+constexpr std::array<std::string_view, 8> kModules = {"jax", "jnp",   "lax", "np",
+                                                      "pl",  "pltpu", "nn",  "math"};
 
 /// `x.sum(...)` is written sum(x, ...), `np.sum(...)` is written sum(...).
 std::string MethodHint(const Expr& base, const std::string& method) {
   const std::string& module = base.name;  // of a name, or jax.nn
   const bool is_module = std::find(kModules.begin(), kModules.end(), module) != kModules.end();
   const bool value = base.kind == Expr::Kind::kName && !is_module;
-  return "write " + method.substr(0, 40) + (value ? "(" + module.substr(0, 40) + ", ...)" : "(...)");
+  return "write " + method.substr(0, 40) +
+         (value ? "(" + module.substr(0, 40) + ", ...)" : "(...)");
 }
 
 }  // namespace

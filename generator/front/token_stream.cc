@@ -104,7 +104,9 @@ std::string HabitHint(const Token& token) {
   return FindHabit(kHabits, token.text);
 }
 
-std::string ForeignStatementHint(std::string_view word) { return FindHabit(kStatementHabits, word); }
+std::string ForeignStatementHint(std::string_view word) {
+  return FindHabit(kStatementHabits, word);
+}
 
 bool IsReserved(std::string_view word) {
   return std::find(kReserved.begin(), kReserved.end(), word) != kReserved.end();

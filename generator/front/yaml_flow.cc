@@ -183,10 +183,33 @@ class FlowScanner {
   bool done_ = false;
 };
 
+size_t IndentOf(std::string_view source, size_t line) {
+  const size_t text = source.find_first_not_of(' ', line);
+  return (text == std::string_view::npos ? source.size() : text) - line;
+}
+
+/// Where the block that holds the collection at `begin` goes on: the next line with text that is
+/// indented no more than the line of `begin`, unless a closing bracket begins it.
+size_t EndOfValue(std::string_view source, size_t begin) {
+  const size_t before = source.rfind('\n', begin);
+  const size_t indent = IndentOf(source, before == std::string_view::npos ? 0 : before + 1);
+  size_t line = source.find('\n', begin);
+  for (; line != std::string_view::npos; line = source.find('\n', line)) {
+    const size_t text = ++line + IndentOf(source, line);
+    if (text >= source.size()) break;
+    const bool closes = source[text] == ']' || source[text] == '}';
+    if (!IsSpace(source[text]) && !closes && text - line <= indent) return line;
+  }
+  return source.size();
+}
+
 }  // namespace
 
 FlowCheck CheckFlow(std::string_view source, uint32_t begin) {
-  return FlowScanner(source, begin).Run();
+  const FlowCheck check = FlowScanner(source, begin).Run();
+  if (!check.unclosed && !check.mismatched) return check;
+  // A bracket that was forgotten must not make splits of the keys that follow.
+  return FlowScanner(source.substr(0, EndOfValue(source, begin)), begin).Run();
 }
 
 }  // namespace kiln

@@ -139,14 +139,21 @@ void CheckIndex(Run& run, int index, int d, int64_t at, int64_t extent) {
   }
 }
 
+int64_t MapValue(Run& run, int index, const Node& node) {
+  if (node.op == Op::kConst) return node.int_value;
+  const Scalar value = EvaluateScalar(run, node);
+  if (value.origin == kDefined) return value.i;
+  FailUndefined(run, node.span, "the index of `" + RefAt(run, index).name + "`", value.origin);
+}
+
 /// The block of an operand at the current step.
 Position PositionAt(Run& run, int index) {
   const Ref& ref = RefAt(run, index);
   Position position{{}, BlockAt(run, index).size};
   for (int d = 0; d < static_cast<int>(ref.block.size()); ++d) {
     const BlockDim& dim = ref.block[static_cast<size_t>(d)];
-    position.index.Append(EvaluateIndex(run, *dim.index, "an index map"));
-    if (dim.extent) position.extent[d] = EvaluateIndex(run, *dim.extent, "an index map");
+    position.index.Append(MapValue(run, index, *dim.index));
+    if (dim.extent) position.extent[d] = MapValue(run, index, *dim.extent);
     CheckIndex(run, index, d, position.index[d], position.extent[d]);
   }
   return position;
@@ -308,7 +315,7 @@ void MoveBlocks(Run& run) {
     if (!pipelined_output || !block.held) continue;
     if (new_parallel || !(block.position == next(r))) EndOutput(run, r);
   }
-  if (new_parallel) CheckNoCopies(run, "when the parallel coordinates change");
+  if (new_parallel) CheckNoCopies(run, "when the parallel coordinates change" + AtPoint(run));
   for (int r = 0; r < count; ++r) {
     const Role role = RefAt(run, r).role;
     if (role == Role::kScratch && new_parallel) ForgetScratch(run, r);

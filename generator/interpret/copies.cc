@@ -160,13 +160,13 @@ void CheckMove(Run& run, int ref) {
   }
 }
 
-void CheckNoCopies(Run& run, const char* when) {
+void CheckNoCopies(Run& run, const std::string& when) {
   if (run.copies.empty()) return;
   const Copy& copy = run.copies.front();
   const std::string slot = SlotName(run, copy.semaphore, copy.slot);
   Fail(run, "sync", copy.span,
        "the copy into `" + RefAt(run, copy.target_ref).name + "` is still in flight " + when +
-           AtPoint(run) + ": nobody waited for `" + slot + "`",
+           ": nobody waited for `" + slot + "`",
        "write `wait " + slot + "` in the step that needs the data");
 }
 

@@ -15,7 +15,7 @@ void CheckRead(Run& run, int ref, const Box& box, Span span);
 void CheckWrite(Run& run, int ref, const Box& box, Span span);
 /// [sync] when a copy in flight touches a block that the pipeline is about to move.
 void CheckMove(Run& run, int ref);
-/// [sync] when a copy has not been waited for: when the parallel coordinates change and at the end.
-void CheckNoCopies(Run& run, const char* when);
+/// [sync] when a copy has not been waited for; `when` says where that would have been due.
+void CheckNoCopies(Run& run, const std::string& when);
 
 }  // namespace kiln::interpret

@@ -17,37 +17,25 @@ struct Finding {
   }
 };
 
-std::string ElementText(const Run& run, int index, int64_t element) {
-  const std::vector<int64_t>& shape = run.binding.arrays[static_cast<size_t>(index)];
-  std::string text;
-  for (size_t d = shape.size(); d-- > 0;) {
-    text = std::to_string(element % shape[d]) + (text.empty() ? "" : ", ") + text;
-    element /= shape[d];
-  }
-  return "`" + RefAt(run, index).name + "[" + text + "]`";
-}
-
-std::string Count(int64_t count, int64_t of) {
-  if (count == of) return count == 1 ? "its one element" : "all its " + std::to_string(of) + " elements";
-  return std::to_string(count) + " of its " + std::to_string(of) + " elements";
-}
-
 void ReportCoverage(Run& run, int index, const HbmArray& array, const Finding& finding) {
   const Ref& ref = RefAt(run, index);
-  const std::string element = ElementText(run, index, finding.first);
   const StayId stay = array.writers[static_cast<size_t>(finding.first)];
-  const std::string why =
-      stay == 0 ? "no step visits its block"
-                : "the body left it out in the stay of its block that began at grid point " +
-                      PointText(run, run.stays[stay].step);
+  std::string why = ", whose block no step visits";
+  std::string hint = "let the grid visit every block";
+  if (ref.memory == Memory::kAny) {
+    why = ", which no copy writes";
+    hint = "copy something into every element";
+  } else if (stay != 0) {
+    const std::string point = PointText(run, run.stays[stay].step);
+    why = point.empty() ? "" : ", left out in the stay that begins at grid point " + point;
+    hint = "store every element of the block";
+  }
+  const std::string alias = stay == 0 && !array.aliased ? " or an `alias`" : "";
   run.diagnostics.Error("coverage", ref.span,
-                        "`" + ref.name + "`: no step stores " +
-                            Count(finding.count, array.output.size()) + "; the first is " + element +
-                            (run.point.empty() && stay != 0 ? "" : ": " + why),
-                        stay == 0 ? "let the grid visit every block, or give `" + ref.name +
-                                        "` an `init`" + (array.aliased ? "" : " or an `alias`")
-                                  : "store every element of the block, or give `" + ref.name +
-                                        "` an `init`");
+                        "no step stores " + std::to_string(finding.count) + " of the " +
+                            std::to_string(array.output.size()) + " elements of `" + ref.name +
+                            "`; the first is " + ElementText(run, index, finding.first) + why,
+                        hint + ", or give `" + ref.name + "` an `init`" + alias);
 }
 
 void ReportUndefined(Run& run, int index, const HbmArray& array, const Finding& finding) {
@@ -55,8 +43,8 @@ void ReportUndefined(Run& run, int index, const HbmArray& array, const Finding& 
   const std::string point = PointText(run, origin.stored_step);
   run.diagnostics.Error(
       RuleOf(origin), origin.stored_at,
-      "`" + RefAt(run, index).name + "` ends with " + Count(finding.count, array.output.size()) +
-          " undefined; the first is " + ElementText(run, index, finding.first) + ", stored here" +
+      "`" + RefAt(run, index).name + "` ends with " + std::to_string(finding.count) + " of its " +
+          std::to_string(array.output.size()) + " elements undefined; the first is " + ElementText(run, index, finding.first) + ", stored here" +
           (point.empty() ? "" : " at grid point " + point) + "; it comes from " +
           Describe(run, origin),
       Remedy(run, origin), Trail(run, origin));

@@ -56,34 +56,68 @@ std::string AxesThatDiffer(const Run& run, int64_t a, int64_t b, bool parallel) 
   return names;
 }
 
-void ReportRace(Run& run, int ref, const char* verb, const Stay& other, const char* other_verb) {
+/// `here` and `other` touch one element, and at least one of them writes it.
+void ReportRace(Run& run, int ref, const Stay& other, int64_t element) {
   if (!FirstReport(run, "race", ref)) return;
-  const std::string other_name = RefAt(run, other.ref).name;
-  const std::string shared = other.ref == ref ? "the same elements of `" + other_name + "`"
-                                              : "memory it shares with `" + other_name + "`";
-  run.diagnostics.Error(
-      "race", RefAt(run, ref).span,
-      "`" + RefAt(run, ref).name + "` " + verb + AtPoint(run) + " " + shared + " that " +
-          (other.ref == ref ? "" : "is ") + other_verb + " at " + PointText(run, other.step) +
-          ", and parallel steps have no order",
-      "make " + AxesThatDiffer(run, run.step, other.step, true) +
-          " `arbitrary` in dimension_semantics, or give each of its steps a block of its own");
+  const std::string axes = AxesThatDiffer(run, run.step, other.step, true);
+  const std::string here = PointText(run, run.step), there = PointText(run, other.step);
+  const bool reads = RefAt(run, ref).role == Role::kInput;
+  const int reader = reads ? ref : other.ref, writer = reads ? other.ref : ref;
+  const std::string what =
+      ref == other.ref
+          ? "grid points " + there + " and " + here + " both write " + ElementText(run, ref, element)
+          : "grid point " + (reads ? here : there) + " reads " + ElementText(run, reader, element) +
+                ", whose memory " + (reads ? there : here) + " writes as " +
+                ElementText(run, writer, element);
+  run.diagnostics.Error("race", RefAt(run, ref).span,
+                        what + "; they differ along the parallel axis " + axes,
+                        "make " + axes + " `arbitrary` in dimension_semantics, or " +
+                            (ref == other.ref ? "let different steps along it write different blocks"
+                                              : "drop the alias"));
 }
 
-void ReportRevisit(Run& run, int ref, const Stay& before) {
+void ReportRevisit(Run& run, int ref, const Stay& before, int64_t element) {
   if (!FirstReport(run, "revisit", ref)) return;
-  const std::string axes = AxesThatDiffer(run, before.step, run.step, false);
   run.diagnostics.Error("revisit", RefAt(run, ref).span,
-                        "`" + RefAt(run, ref).name + "` comes back" + AtPoint(run) +
-                            " to a block it visited at " + PointText(run, before.step) +
-                            " and has left since; what it held is lost",
-                        "make " + axes + " the last axis of the grid, so that all steps of a block "
-                        "follow each other");
+                        "the block of " + ElementText(run, ref, element) +
+                            " is left and come back to: visited at " + PointText(run, before.step) +
+                            " and again at " + PointText(run, run.step) +
+                            "; what the first visit wrote is lost",
+                        "make " + AxesThatDiffer(run, before.step, run.step, false) +
+                            " the minormost axis of the grid, so that all visits of a block "
+                            "follow each other");
+}
+
+void ReportAlias(Run& run, int ref, const Stay& output, int64_t element) {
+  if (!FirstReport(run, "alias", ref)) return;
+  run.diagnostics.Error("alias", RefAt(run, ref).span,
+                        ElementText(run, ref, element) + " is copied in at " +
+                            PointText(run, run.step) + ", after " + PointText(run, output.step) +
+                            " has visited its memory as " + ElementText(run, output.ref, element) +
+                            ": whether it holds old or new values depends on the pipeline",
+                        "read the block no later than the first step that visits it, or drop "
+                        "the alias");
 }
 
 bool SameParallel(const Run& run, StayId stay) {
   return ParallelOf(run, run.stays[stay].step) == ParallelOf(run, run.step);
 }
+
+StayId AddStay(Run& run, int ref) {
+  run.stays.push_back({ref, run.step});
+  return static_cast<StayId>(run.stays.size() - 1);
+}
+
+/// The first element of a visit that an earlier stay touched.
+struct Clash {
+  StayId stay = 0;
+  int64_t element = 0;
+  void Note(StayId other, size_t at) {
+    if (stay != 0 || other == 0) return;
+    stay = other;
+    element = static_cast<int64_t>(at);
+  }
+};
 
 /// Calls use(element) for the elements of a visit.
 template <typename Use>
@@ -149,50 +183,41 @@ void Store(HbmArray& array, const Transfer& transfer, const Tile& tile) {
   });
 }
 
-StayId MarkWrite(Run& run, const Visit& visit) {
+void MarkWrite(Run& run, const Visit& visit) {
   HbmArray& array = ArrayAt(run, visit.ref);
-  const StayId stay = static_cast<StayId>(run.stays.size());
-  run.stays.push_back({visit.ref, run.step});
-  StayId clash = 0, race = 0;
-  ForEachElement(array, visit, [&](size_t element) {
-    if (array.writers[element] != 0) clash = array.writers[element];
-    array.writers[element] = stay;
+  const StayId stay = AddStay(run, visit.ref);
+  Clash written, read;
+  ForEachElement(array, visit, [&](size_t e) {
+    written.Note(array.writers[e], e);
+    array.writers[e] = stay;
     if (!array.aliased) return;
-    for (const StayId reader : {array.readers[element], array.readers_2[element]}) {
-      if (reader != 0 && !SameParallel(run, reader)) race = reader;
+    for (const StayId reader : {array.readers[e], array.readers_2[e]}) {
+      if (reader != 0 && !SameParallel(run, reader)) read.Note(reader, e);
     }
   });
-  if (clash != 0) {
-    if (!SameParallel(run, clash)) ReportRace(run, visit.ref, "writes", run.stays[clash], "were written");
-    else if (!visit.copy) ReportRevisit(run, visit.ref, run.stays[clash]);
+  if (written.stay != 0) {
+    const Stay& other = run.stays[written.stay];
+    if (!SameParallel(run, written.stay)) ReportRace(run, visit.ref, other, written.element);
+    else if (!visit.copy) ReportRevisit(run, visit.ref, other, written.element);
   }
-  if (race != 0) ReportRace(run, visit.ref, "writes", run.stays[race], "read");
-  return stay;
+  if (read.stay != 0) ReportRace(run, visit.ref, run.stays[read.stay], read.element);
 }
 
 void MarkRead(Run& run, const Visit& visit, bool copied_in) {
   HbmArray& array = ArrayAt(run, visit.ref);
   if (!array.aliased) return;
-  const StayId stay = static_cast<StayId>(run.stays.size());
-  run.stays.push_back({visit.ref, run.step});
-  StayId writer = 0;
-  ForEachElement(array, visit, [&](size_t element) {
-    if (array.writers[element] != 0) writer = array.writers[element];
-    StayId& first = array.readers[element];
+  const StayId stay = AddStay(run, visit.ref);
+  Clash written;
+  ForEachElement(array, visit, [&](size_t e) {
+    written.Note(array.writers[e], e);
+    StayId& first = array.readers[e];
     if (first == 0) first = stay;
-    else if (!SameParallel(run, first)) array.readers_2[element] = stay;
+    else if (!SameParallel(run, first)) array.readers_2[e] = stay;
   });
-  if (writer == 0) return;
-  const Stay& output = run.stays[writer];
-  if (!SameParallel(run, writer)) {
-    ReportRace(run, visit.ref, "reads", output, "written");
-  } else if (copied_in && !visit.copy && FirstReport(run, "alias", visit.ref)) {
-    run.diagnostics.Error(
-        "alias", RefAt(run, visit.ref).span,
-        "`" + RefAt(run, visit.ref).name + "` is copied in" + AtPoint(run) + " from memory that `" +
-            RefAt(run, output.ref).name + "` took over at " + PointText(run, output.step),
-        "visit an output block no earlier than the last copy of the input block that it overwrites");
-  }
+  if (written.stay == 0) return;
+  const Stay& output = run.stays[written.stay];
+  if (!SameParallel(run, written.stay)) ReportRace(run, visit.ref, output, written.element);
+  else if (copied_in && !visit.copy) ReportAlias(run, visit.ref, output, written.element);
 }
 
 }  // namespace kiln::interpret

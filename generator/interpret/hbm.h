@@ -27,7 +27,7 @@ struct Visit {
   bool copy = false;  // a manual copy: it may come again
 };
 /// Records an output's visit at the current step; reports [race] and [revisit].
-StayId MarkWrite(Run& run, const Visit& visit);
+void MarkWrite(Run& run, const Visit& visit);
 /// Records the visit of an input whose memory an output takes over; reports [race], and [alias]
 /// when the elements are copied in after an output visited them.
 void MarkRead(Run& run, const Visit& visit, bool copied_in);

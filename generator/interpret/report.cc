@@ -33,6 +33,16 @@ bool FirstReport(Run& run, const char* rule, int ref) {
   return run.reported.emplace(rule, ref).second;
 }
 
+std::string ElementText(const Run& run, int index, int64_t element) {
+  const std::vector<int64_t>& shape = run.binding.arrays[static_cast<size_t>(index)];
+  std::string text;
+  for (size_t d = shape.size(); d-- > 0;) {
+    text = std::to_string(element % shape[d]) + (text.empty() ? "" : ", ") + text;
+    element /= shape[d];
+  }
+  return "`" + RefAt(run, index).name + "[" + text + "]`";
+}
+
 const char* RuleOf(const Origin& origin) {
   const bool edge = origin.kind == Origin::Kind::kEdge || origin.kind == Origin::Kind::kHalo;
   return edge && origin.reduced ? "tail" : "undefined";
@@ -50,9 +60,13 @@ std::string Describe(const Run& run, const Origin& origin) {
       return name + ", not written since the parallel coordinates changed" +
              InParentheses(PointText(run, origin.step));
     }
-    case Origin::Kind::kEdge:
-      return "elements of " + Quoted(run, origin.ref) + " past the array's edge in dimension " +
+    case Origin::Kind::kEdge: {
+      const BlockDim& dim = RefAt(run, origin.ref).block[static_cast<size_t>(origin.dimension)];
+      const bool bounded = dim.kind == BlockDim::Kind::kBounded;
+      return "elements of " + Quoted(run, origin.ref) +
+             (bounded ? " past its bounded range" : " past the array's edge") + " in dimension " +
              dimension;
+    }
     case Origin::Kind::kHalo:
       return "elements of " + Quoted(run, origin.ref) +
              " before the array's first one in dimension " + dimension;

@@ -145,6 +145,9 @@ inline int64_t ParallelOf(const Run& run, int64_t step) { return step / run.seri
 /// Whether this is the first finding of a rule about a ref.
 bool FirstReport(Run& run, const char* rule, int ref);
 
+/// "`o[1, 0]`", by its linear index in the array of a ref.
+std::string ElementText(const Run& run, int ref, int64_t element);
+
 /// "elements of `x` past the array's edge in dimension 1", and what to do about it.
 std::string Describe(const Run& run, const Origin& origin);
 std::string Remedy(const Run& run, const Origin& origin);

@@ -14,9 +14,9 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// A 16-bit float format, and a way to round to it that shares nothing with the library's.
 struct Format {
-  int mantissa;      // bits stored
-  int least;         // exponent of the smallest normal number
-  double largest;    // finite
+  int mantissa;    // bits stored
+  int least;       // exponent of the smallest normal number
+  double largest;  // finite
   float (*decode)(uint16_t);
   uint16_t (*encode)(double);
 
@@ -40,8 +40,8 @@ bool SameValue(double a, double b) {
 }
 
 TEST_CASE("dtypes have names, and only arrays' can be written") {
-  for (const char* name : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bf16", "f16",
-                           "f32", "f64"}) {
+  for (const char* name :
+       {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bf16", "f16", "f32", "f64"}) {
     REQUIRE(ParseDType(name));
     CHECK(Name(*ParseDType(name)) == name);
     CHECK(SizeOf(*ParseDType(name)) > 0);
@@ -49,7 +49,8 @@ TEST_CASE("dtypes have names, and only arrays' can be written") {
   for (const DType dtype : {DType::kIndex, DType::kWeakInt, DType::kWeakFloat}) {
     CHECK_FALSE(ParseDType(Name(dtype)));
   }
-  for (const char* name : {"", "F32", "f32 ", "u64", "int32", "float"}) CHECK_FALSE(ParseDType(name));
+  for (const char* name : {"", "F32", "f32 ", "u64", "int32", "float"})
+    CHECK_FALSE(ParseDType(name));
 }
 
 TEST_CASE("integer types have bounds, and wrap at them") {
@@ -58,8 +59,8 @@ TEST_CASE("integer types have bounds, and wrap at them") {
   CHECK(MaxOf(DType::kI64) == std::numeric_limits<int64_t>::max());
   CHECK(MaxOf(DType::kIndex) == std::numeric_limits<int64_t>::max());
   CHECK(MaxOf(DType::kBool) == 1);
-  for (const DType dtype : {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kI32,
-                            DType::kU32}) {
+  for (const DType dtype :
+       {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kI32, DType::kU32}) {
     CHECK(Wrap(MaxOf(dtype) + 1, dtype) == MinOf(dtype));
     CHECK(Wrap(MinOf(dtype) - 1, dtype) == MaxOf(dtype));
     CHECK(Wrap(MaxOf(dtype), dtype) == MaxOf(dtype));

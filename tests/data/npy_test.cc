@@ -72,8 +72,8 @@ std::string ErrorOfDict(const std::string& dict) { return ErrorOf(Npy(dict, "abc
 TEST_CASE("every dtype and rank survives a file") {
   const Folder folder;
   const std::string path = folder / "x.npy";
-  for (const char* name : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bf16", "f16",
-                           "f32", "f64"}) {
+  for (const char* name :
+       {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bf16", "f16", "f32", "f64"}) {
     const DType dtype = *ParseDType(name);
     for (const std::vector<int64_t>& shape :
          {std::vector<int64_t>{}, {5}, {2, 3}, {0}, {3, 0, 2}, {1, 1, 1, 1, 1, 1, 1, 2}}) {
@@ -164,7 +164,8 @@ TEST_CASE("dictionaries that NumPy does not write") {
   CHECK(ErrorOfDict("{}\n") == "its header has no 'descr'");
   CHECK(ErrorOfDict("{'descr': '<f4', 'shape': ()}\n") == "its header has no 'fortran_order'");
   CHECK(ErrorOfDict("{'descr': '<f4', 'fortran_order': False}\n") == "its header has no 'shape'");
-  CHECK(ErrorOfDict("{'descr': '<f4', 'descr': '<f4'}\n") == "its header has the key 'descr' twice");
+  CHECK(ErrorOfDict("{'descr': '<f4', 'descr': '<f4'}\n") ==
+        "its header has the key 'descr' twice");
   CHECK(ErrorOfDict("{'color': 'red'}\n") == "its header has an unknown key 'color'");
   CHECK(ErrorOfDict("{'descr': '<f4' 'shape': ()}\n") == "its header lacks a comma at byte 16");
   CHECK(ErrorOfDict("{'descr': '<f4}\n") == "its header has a string without an end");

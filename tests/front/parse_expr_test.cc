@@ -193,36 +193,47 @@ TEST_CASE("bitwise operators beside a comparison want parentheses") {
 }
 
 TEST_CASE("habits of other languages") {
-  CHECK(ErrorOf("a && b") == "expected an operator or the end, found `&&` | write `and` for "
-                             "scalars, `&` for tiles: (a < b) & (c < d)");
-  CHECK(ErrorOf("a || b") == "expected an operator or the end, found `||` | write `or` for "
-                             "scalars, `|` for tiles: (a < b) | (c < d)");
-  CHECK(ErrorOf("!a") == "expected an expression, found `!` | write `not` for a scalar, `~` for a "
-                         "mask");
-  CHECK(ErrorOf("a = b") == "expected an operator or the end, found `=` | `=` stores a value in a "
-                            "statement of its own; `==` compares");
+  CHECK(ErrorOf("a && b") ==
+        "expected an operator or the end, found `&&` | write `and` for "
+        "scalars, `&` for tiles: (a < b) & (c < d)");
+  CHECK(ErrorOf("a || b") ==
+        "expected an operator or the end, found `||` | write `or` for "
+        "scalars, `|` for tiles: (a < b) | (c < d)");
+  CHECK(ErrorOf("!a") ==
+        "expected an expression, found `!` | write `not` for a scalar, `~` for a "
+        "mask");
+  CHECK(ErrorOf("a = b") ==
+        "expected an operator or the end, found `=` | `=` stores a value in a "
+        "statement of its own; `==` compares");
   CHECK(ErrorOf("x @ y") == "expected an operator or the end, found `@` | write `dot(a, b)`");
   CHECK(ErrorOf("c ? a : b") ==
         "expected an operator or the end, found `?` | write `a if c else b`");
   CHECK(ErrorOf("a is b") == "expected an operator or the end, found `is` | write `==`");
   CHECK(ErrorOf("True") == "expected an expression, found `True` | write `true`");
-  CHECK(ErrorOf("x[None]") == "expected an expression, found `None` | there is no None; "
-                              "`expand(x, axis)` adds a dimension");
-  CHECK(ErrorOf("lambda x: x") == "expected an expression, found `lambda` | there are no functions "
-                                  "to define; name a value with `let`");
-  CHECK(ErrorOf("f([x for x in y])") == "expected `,` or `]`, found `for` | there are no "
-                                        "comprehensions; a loop is `for r in range(n):`");
-  CHECK(ErrorOf("(a, b)") == "a tuple in parentheses | index maps and subscripts take a, b; "
-                             "functions take lists: [a, b]");
-  CHECK(ErrorOf("x[0:8:2]") == "a slice has no stride | `a:b` takes every element; move the stride "
-                               "into the index map");
+  CHECK(ErrorOf("x[None]") ==
+        "expected an expression, found `None` | there is no None; "
+        "`expand(x, axis)` adds a dimension");
+  CHECK(ErrorOf("lambda x: x") ==
+        "expected an expression, found `lambda` | there are no functions "
+        "to define; name a value with `let`");
+  CHECK(ErrorOf("f([x for x in y])") ==
+        "expected `,` or `]`, found `for` | there are no "
+        "comprehensions; a loop is `for r in range(n):`");
+  CHECK(ErrorOf("(a, b)") ==
+        "a tuple in parentheses | index maps and subscripts take a, b; "
+        "functions take lists: [a, b]");
+  CHECK(ErrorOf("x[0:8:2]") ==
+        "a slice has no stride | `a:b` takes every element; move the stride "
+        "into the index map");
   CHECK(ErrorOf("x.sum(1)") == "there are no methods and no modules | write sum(x, ...)");
   CHECK(ErrorOf("jnp.exp(x)") == "there are no methods and no modules | write exp(...)");
   CHECK(ErrorOf("jax.nn.silu(x)") == "there are no methods and no modules | write silu(...)");
-  CHECK(ErrorOf("'text'") == "expected an expression, found a string | a string can only be the "
-                             "message of an `assert`");
-  CHECK(ErrorOf("{a: b}") == "expected an expression, found `{` | there are no braces; blocks are "
-                             "indented, lists are written [a, b]");
+  CHECK(ErrorOf("'text'") ==
+        "expected an expression, found a string | a string can only be the "
+        "message of an `assert`");
+  CHECK(ErrorOf("{a: b}") ==
+        "expected an expression, found `{` | there are no braces; blocks are "
+        "indented, lists are written [a, b]");
 }
 
 TEST_CASE("expressions that stop short or go on") {
@@ -242,8 +253,9 @@ TEST_CASE("expressions that stop short or go on") {
   CHECK(ErrorOf("()") == "nothing between the parentheses");
   CHECK(ErrorOf("[a, b]") == "a list can only be an argument of a function");
   CHECK(ErrorOf("f([[a]])") == "a list can only be an argument of a function");
-  CHECK(ErrorOf("f((a, b))") == "a tuple in parentheses | index maps and subscripts take a, b; "
-                                "functions take lists: [a, b]");
+  CHECK(ErrorOf("f((a, b))") ==
+        "a tuple in parentheses | index maps and subscripts take a, b; "
+        "functions take lists: [a, b]");
   CHECK(ErrorOf("f(k=(a, b) + 1)") == "expected `,` or `)`, found `+`");
   CHECK(ErrorOf("f(k=((a, b)))").substr(0, 22) == "a tuple in parentheses");
   CHECK(ErrorOf("...") == "`...` can only stand in a subscript");
@@ -270,8 +282,7 @@ TEST_CASE("brackets point at where they were opened") {
 }
 
 TEST_CASE("numbers that are none") {
-  CHECK(ErrorOf("010") ==
-        "a number with a leading zero | octal is not written here; drop the 0");
+  CHECK(ErrorOf("010") == "a number with a leading zero | octal is not written here; drop the 0");
   CHECK(ErrorOf("1_000") == "`_000` directly after a number | digits are not grouped");
   CHECK(ErrorOf("1.0f") ==
         "`f` directly after a number | a type is a cast, `f32(1)`; a product needs `*`");
@@ -411,8 +422,8 @@ class TreeMaker {
       case 2:
       case 3:
         expr.kind = Expr::Kind::kBinary;
-        expr.name = Pick({"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^", "and",
-                          "or"});
+        expr.name =
+            Pick({"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^", "and", "or"});
         expr.args = {Make(depth - 1), Make(depth - 1)};
         break;
       case 4:
@@ -454,8 +465,8 @@ class TreeMaker {
         break;
       case 1:
         expr.kind = Expr::Kind::kFloat;
-        expr.float_value = std::ldexp(static_cast<double>(random_()),
-                                      static_cast<int>(random_() % 200) - 132);
+        expr.float_value =
+            std::ldexp(static_cast<double>(random_()), static_cast<int>(random_() % 200) - 132);
         break;
       case 2:
         expr.kind = Expr::Kind::kBool;

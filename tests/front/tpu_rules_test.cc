@@ -37,11 +37,11 @@ std::string Findings(const std::string& text, const std::map<std::string, int64_
   return lines;
 }
 
-/// A kernel whose one input has this array and block; its output is not looked at here.
+/// A kernel whose input x has this array and block; `sizes` lends it m and n, and the output is of no interest.
 std::string WithInput(const std::string& array, const std::string& block, const std::string& index,
                       const std::string& more = "") {
   return "kernel: t\ninputs:\n  x: {array: \"" + array + "\", block: \"" + block + "\", index: \"" + index + "\"" + more +
-         "}\noutputs:\n  o: f32[8, 128]\nbody: |\n  o = 0\n";
+         "}\n  sizes: {array: \"f32[m, n]\", memory: any}\noutputs:\n  o: f32[8, 128]\nbody: |\n  o = 0\n";
 }
 
 std::string WithBody(const std::string& type, const std::string& body) {

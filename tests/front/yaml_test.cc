@@ -251,6 +251,10 @@ TEST_CASE("what yaml-cpp finds, in our words") {
   CHECK(Findings("a:\n    b: 1\n  c: 2\n") ==
         "syntax 3:3 this line does not continue the mapping it stands in\n");
   CHECK(Findings("a: [b, c\nd: 1\n") == "syntax 1:4 this bracket is never closed\n");
+  // What follows is not blamed for it.
+  CHECK(Findings("a:\n  b: [c, 0\n  d: f32[m, n]\ne: f(x, y)\n") ==
+        "syntax 2:6 this bracket is never closed\n");
+  CHECK(Findings("a: {\n  b: 1,\n\n  c: 2\n}\nd: {e: 1\n}\n") == "");
   CHECK(Findings("a: [b}\n") == "syntax 1:6 this bracket closes none that is open\n");
 }
 

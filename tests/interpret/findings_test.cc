@@ -111,7 +111,7 @@ body: |
     o = 0
   when l < 10:
     o += dot(x, y)
-)spec", {{{"x", Counting(DType::kF32, {2, 6})}, {"y", Counting(DType::kF32, {6, 2})}}, {}}) == R"out(k.yaml:13:5: error[tail]: `o` ends with all its 4 elements undefined; the first is `o[0, 0]`, stored here at grid point (l=1); it comes from elements of `x` past the array's edge in dimension 1
+)spec", {{{"x", Counting(DType::kF32, {2, 6})}, {"y", Counting(DType::kF32, {6, 2})}}, {}}) == R"out(k.yaml:13:5: error[tail]: `o` ends with 4 of its 4 elements undefined; the first is `o[0, 0]`, stored here at grid point (l=1); it comes from elements of `x` past the array's edge in dimension 1
   13 |     o += dot(x, y)
      |     ^~~~~~~~~~~~~~
   hint: give `x` a pad, or discard them: where(inside(x), …, 0)
@@ -204,7 +204,7 @@ outputs:
   o: {array: "f32[3, 2]", block: "1, 2", index: "ids[i], 0"}
 body: |
   o = 0
-)spec", {{{"ids", Ints({2}, {0, 2})}}, {}}) == R"out(k.yaml:6:3: error[coverage]: `o`: no step stores 2 of its 6 elements; the first is `o[1, 0]`: no step visits its block
+)spec", {{{"ids", Ints({2}, {0, 2})}}, {}}) == R"out(k.yaml:6:3: error[coverage]: no step stores 2 of the 6 elements of `o`; the first is `o[1, 0]`, whose block no step visits
    6 |   o: {array: "f32[3, 2]", block: "1, 2", index: "ids[i], 0"}
      |   ^
   hint: let the grid visit every block, or give `o` an `init` or an `alias`
@@ -216,7 +216,7 @@ outputs:
   o: {array: "f32[2, 3]", block: "1, 3", index: "i, 0"}
 body: |
   o[:, 0:2] = 0
-)spec") == R"out(k.yaml:5:3: error[coverage]: `o`: no step stores 2 of its 6 elements; the first is `o[0, 2]`: the body left it out in the stay of its block that began at grid point (i=0)
+)spec") == R"out(k.yaml:5:3: error[coverage]: no step stores 2 of the 6 elements of `o`; the first is `o[0, 2]`, left out in the stay that begins at grid point (i=0)
    5 |   o: {array: "f32[2, 3]", block: "1, 3", index: "i, 0"}
      |   ^
   hint: store every element of the block, or give `o` an `init`
@@ -232,7 +232,7 @@ outputs:
   o: {array: "f32[n]", block: "3", index: "0", alias: x}
 body: |
   o[0:1] = 0
-)spec", kSix) == R"out(k.yaml:6:3: error[coverage]: `o`: no step stores 2 of its 6 elements; the first is `o[1]`
+)spec", kSix) == R"out(k.yaml:6:3: error[coverage]: no step stores 2 of the 6 elements of `o`; the first is `o[1]`
    6 |   o: {array: "f32[n]", block: "3", index: "0", alias: x}
      |   ^
   hint: store every element of the block, or give `o` an `init`
@@ -248,10 +248,10 @@ outputs:
   o: {array: "f32[2, 3]", block: "1, 1", index: "i, ids[l]"}
 body: |
   o = 1
-)spec", {{{"ids", Ints({4}, {0, 1, 2, 2})}}, {}}) == R"out(k.yaml:6:3: error[revisit]: `o` comes back at grid point (l=3, i=0) to a block it visited at (l=2, i=0) and has left since; what it held is lost
+)spec", {{{"ids", Ints({4}, {0, 1, 2, 2})}}, {}}) == R"out(k.yaml:6:3: error[revisit]: the block of `o[0, 2]` is left and come back to: visited at (l=2, i=0) and again at (l=3, i=0); what the first visit wrote is lost
    6 |   o: {array: "f32[2, 3]", block: "1, 1", index: "i, ids[l]"}
      |   ^
-  hint: make `l` the last axis of the grid, so that all steps of a block follow each other
+  hint: make `l` the minormost axis of the grid, so that all visits of a block follow each other
 )out");
 }
 
@@ -265,10 +265,10 @@ outputs:
   o: {array: "f32[2]", block: "1", index: "ids[i]", init: 0}
 body: |
   o += 1
-)spec", {{{"ids", Ints({3}, {0, 1, 1})}}, {}}) == R"out(k.yaml:7:3: error[race]: `o` writes at grid point (i=2, l=0) the same elements of `o` that were written at (i=1, l=0), and parallel steps have no order
+)spec", {{{"ids", Ints({3}, {0, 1, 1})}}, {}}) == R"out(k.yaml:7:3: error[race]: grid points (i=1, l=0) and (i=2, l=0) both write `o[1]`; they differ along the parallel axis `i`
    7 |   o: {array: "f32[2]", block: "1", index: "ids[i]", init: 0}
      |   ^
-  hint: make `i` `arbitrary` in dimension_semantics, or give each of its steps a block of its own
+  hint: make `i` `arbitrary` in dimension_semantics, or let different steps along it write different blocks
 )out");
 }
 
@@ -287,20 +287,20 @@ body: |
 
 TEST_CASE("race: an input that shares memory with an output of another step") {
   CHECK(InPlace("parallel", {0, 1, 2}) == "");
-  CHECK(InPlace("parallel", {0, 0, 2}) == R"out(k.yaml:6:3: error[race]: `x` reads at grid point (i=1) memory it shares with `o` that is written at (i=0), and parallel steps have no order
+  CHECK(InPlace("parallel", {0, 0, 2}) == R"out(k.yaml:6:3: error[race]: grid point (i=1) reads `x[0]`, whose memory (i=0) writes as `o[0]`; they differ along the parallel axis `i`
    6 |   x: {array: "f32[n]", block: "2", index: "from[i]"}
      |   ^
-  hint: make `i` `arbitrary` in dimension_semantics, or give each of its steps a block of its own
+  hint: make `i` `arbitrary` in dimension_semantics, or drop the alias
 )out");
-  CHECK(InPlace("parallel", {1, 1, 2}) == R"out(k.yaml:8:3: error[race]: `o` writes at grid point (i=1) memory it shares with `x` that is read at (i=0), and parallel steps have no order
+  CHECK(InPlace("parallel", {1, 1, 2}) == R"out(k.yaml:8:3: error[race]: grid point (i=0) reads `x[2]`, whose memory (i=1) writes as `o[2]`; they differ along the parallel axis `i`
    8 |   o: {array: "f32[n]", block: "2", index: i, alias: x}
      |   ^
-  hint: make `i` `arbitrary` in dimension_semantics, or give each of its steps a block of its own
+  hint: make `i` `arbitrary` in dimension_semantics, or drop the alias
 )out");
-  CHECK(InPlace("parallel", {2, 1, 2}) == R"out(k.yaml:8:3: error[race]: `o` writes at grid point (i=2) memory it shares with `x` that is read at (i=0), and parallel steps have no order
+  CHECK(InPlace("parallel", {2, 1, 2}) == R"out(k.yaml:8:3: error[race]: grid point (i=0) reads `x[4]`, whose memory (i=2) writes as `o[4]`; they differ along the parallel axis `i`
    8 |   o: {array: "f32[n]", block: "2", index: i, alias: x}
      |   ^
-  hint: make `i` `arbitrary` in dimension_semantics, or give each of its steps a block of its own
+  hint: make `i` `arbitrary` in dimension_semantics, or drop the alias
 )out");
 }
 
@@ -308,10 +308,10 @@ TEST_CASE("alias: a block copied in after an output took it over") {
   CHECK(InPlace("arbitrary", {0, 1, 2}) == "");
   CHECK(InPlace("arbitrary", {1, 2, 2}) == "");
   CHECK(InPlace("arbitrary", {0, 0, 2}) == "");  // the buffer still holds it
-  CHECK(InPlace("arbitrary", {2, 0, 1}) == R"out(k.yaml:6:3: error[alias]: `x` is copied in at grid point (i=1) from memory that `o` took over at (i=0)
+  CHECK(InPlace("arbitrary", {2, 0, 1}) == R"out(k.yaml:6:3: error[alias]: `x[0]` is copied in at (i=1), after (i=0) has visited its memory as `o[0]`: whether it holds old or new values depends on the pipeline
    6 |   x: {array: "f32[n]", block: "2", index: "from[i]"}
      |   ^
-  hint: visit an output block no earlier than the last copy of the input block that it overwrites
+  hint: read the block no later than the first step that visits it, or drop the alias
 )out");
 }
 
@@ -354,7 +354,7 @@ TEST_CASE("index-range: block indices") {
    4 |   x: {array: "f32[n]", block: "2", index: "i * 4611686018427387904 * 2"}
      |                                            ^~~~~~~~~~~~~~~~~~~~~~~~~~~
 )out");
-  CHECK(with("2", "6 // i") == R"out(k.yaml:4:44: error[undefined]: an index map is undefined at grid point (i=0); it comes from a division by zero in line 4
+  CHECK(with("2", "6 // i") == R"out(k.yaml:4:44: error[undefined]: the index of `x` is undefined at grid point (i=0); it comes from a division by zero in line 4
    4 |   x: {array: "f32[n]", block: "2", index: "6 // i"}
      |                                            ^~~~~~
   hint: guard the divisor: where(d == 0, 1, d)
@@ -477,7 +477,7 @@ k.yaml:13:3: note: the copy starts here
   14 |   wait sem[0]
      |   ^~~~~~~~~~~
 )out");
-  CHECK(with("  when last(i):\n    copy x -> a, sem[i]\n") == R"out(k.yaml:14:5: error[sync]: the copy into `a` is still in flight at the end at grid point (i=1): nobody waited for `sem[1]`
+  CHECK(with("  when last(i):\n    copy x -> a, sem[i]\n") == R"out(k.yaml:14:5: error[sync]: the copy into `a` is still in flight at the end: nobody waited for `sem[1]`
   14 |     copy x -> a, sem[i]
      |     ^~~~~~~~~~~~~~~~~~~
   hint: write `wait sem[1]` in the step that needs the data

@@ -256,17 +256,14 @@ NARROW = dict(to_i8=i8, to_u8=u8, to_i16=i16, to_u16=u16, to_i32=i32, to_u32=u32
 
 def from_float_case(dtype):
     @case(f"casts_from_{short(dtype)}", SPECS + "casts_from_float.yaml",
-          set={} if dtype == f32 else {"T": short(dtype)}, x64=dtype == f64)
+          set={} if dtype == f32 else {"T": short(dtype)})
     def _():
         x = [0.0, -0.0, 0.5, -0.5, 0.99, -0.99, 1.5, -1.5, 126.9, 127.0, 128.0, -128.0, -129.0, 255.0, 255.9, 256.0,
              -1.0, 32767.5, 32768.0, -32768.9, -32769.0, 65535.9, 65536.0, 2147483520.0, 2147483648.0, -2147483648.0,
              -3e9, 4294967040.0, 4294967296.0, 1e20, -1e20, np.inf, -np.inf, np.nan, 3.14159, -2.71828, 65519.0,
-             65520.0, 1e-7, 6e-8, 2e-8, 1.00390625, 1.01171875, 3e38, 1e-40]
-        if dtype == f64:
-            x[-1] = 1e-30  # XLA flushes what is subnormal in f32 on this way
-        x = jnp.asarray(np.array(x), dtype)
-        if dtype == f32:
-            x = x.at[-1].set(1e-30)
+             65520.0, 1e-7, 6e-8, 2e-8, 1.00390625, 1.01171875, 3e38, 1e-30]
+        with np.errstate(over="ignore"):
+            x = jnp.asarray(np.array(x).astype(dtype))
 
         outs = tiles(lambda v: [v.astype(t) for t in NARROW.values()], (16,), [x], list(NARROW.values()))
         outs = dict(zip(NARROW, outs))
@@ -556,7 +553,10 @@ def quantise_case(name, m, n, dtype, seed, set={}):
 
         q, scale = pl.pallas_call(
             kernel, grid=(cdiv(m, bm), 2, cdiv(n, bn)), in_specs=[pl.BlockSpec((bm, bn), lambda i, p, j: (i, j))],
-            out_specs=[pl.BlockSpec((bm, bn), lambda i, p, j: (i, p * j)), pl.BlockSpec((bm, 1), lambda i, p, j: (i, 0))],
+            out_specs=[
+                pl.BlockSpec((bm, bn), lambda i, p, j: (i, p * j)),
+                pl.BlockSpec((bm, 1), lambda i, p, j: (i, 0)),
+            ],
             out_shape=[jax.ShapeDtypeStruct((m, n), i8), jax.ShapeDtypeStruct((m, 1), f32)], interpret=True)(x)
         v = np.float64(x)
         high = np.abs(v).max(axis=1, keepdims=True)

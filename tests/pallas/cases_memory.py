@@ -197,7 +197,8 @@ def dma_store_case(name, m, n):
                     send(now - 1).wait()
 
         y = tpu_call(kernel, grid, [pl.BlockSpec((bm, bn), lambda i, j: (i, j))], HBM,
-                     jax.ShapeDtypeStruct((n, m), i32), [pltpu.VMEM((2, bn, bm), i32), pltpu.SemaphoreType.DMA((2,))])(x)
+                     jax.ShapeDtypeStruct((n, m), i32),
+                     [pltpu.VMEM((2, bn, bm), i32), pltpu.SemaphoreType.DMA((2,))])(x)
         close(y, np.array(x).T * 3)
         return dict(x=x), dict(y=y)
 

@@ -48,7 +48,8 @@ def case(name, spec, instance="", set={}, depth=0, x64=False):
     """Registers the decorated function as the case `name`.
 
     depth: how many roundings an element of a floating output went through, counted generously: the tests
-    allow 4 * eps * depth * magnitude. 0 means exact (values are moved, compared, cast). x64: run it with JAX's 64-bit types switched on.
+    allow 4 * eps * depth * magnitude. 0 means exact: values are moved, compared, cast, or rounded once.
+    x64: run it with JAX's 64-bit types switched on.
     """
 
     def register(run):
