@@ -40,11 +40,24 @@ std::string Summary(const Kernel& kernel, const std::optional<Binding>& binding)
   return name + ": fine over the whole grid (" + (grid.empty() ? "1 step" : grid) + ")";
 }
 
+/// [tier] of what the spec itself fixes: no size makes a constant block smaller. (A variant may.)
+void CheckConstantBlocks(const Kernel& kernel, double vmem_mib, Diagnostics& diagnostics) {
+  Diagnostics unused;  // conditions on sizes are for a call that has some
+  const Inputs none;
+  auto binding = Bind(kernel, none, /*partial=*/true, unused);
+  if (!binding || !kernel.variants.empty()) return;
+  binding->steps.clear();  // the grid was tried by the static rules
+  Progress progress("checking memory");
+  CheckGrid(*binding, GridOptions(vmem_mib, progress), diagnostics);
+}
+
 int CheckCommand::Run() const {
   auto loaded = Load(spec, words.empty() ? Depth::kCheck : Depth::kCheckForSizes);
   if (!loaded) return kUsage;
   std::optional<Binding> binding;
   Inputs inputs;
+  if (loaded->kernel && words.empty())
+    CheckConstantBlocks(*loaded->kernel, vmem_mib, loaded->diagnostics);
   if (loaded->kernel && tpu && words.empty())
     CheckTpuRules(*loaded->kernel, nullptr, loaded->diagnostics);
   if (loaded->kernel && !words.empty()) {

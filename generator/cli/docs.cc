@@ -58,7 +58,8 @@ std::string Generated(const std::string& what, bool& known) {
 /// Where the next mark at the start of a line is; npos: nowhere.
 size_t FindMark(const std::string& page, size_t at) {
   size_t mark = page.find(kBegin, at);
-  while (mark != std::string::npos && mark > 0 && page[mark - 1] != '\n') mark = page.find(kBegin, mark + 1);
+  while (mark != std::string::npos && mark > 0 && page[mark - 1] != '\n')
+    mark = page.find(kBegin, mark + 1);
   return mark;
 }
 
@@ -98,7 +99,8 @@ std::string RewritePages(const fs::path& folder) {
 std::string RewriteRules(const fs::path& folder) {
   fs::create_directories(folder);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".md" && !FindRule(entry.path().stem().string())) fs::remove(entry.path());
+    if (entry.path().extension() == ".md" && !FindRule(entry.path().stem().string()))
+      fs::remove(entry.path());
   }
   for (const Rule& rule : Rules()) {
     const std::string page = RulePage(rule, RunExample(rule.failing).err);
@@ -113,7 +115,8 @@ std::string RewriteRules(const fs::path& folder) {
 std::string FunctionReference() {
   std::string text = "| function | in index maps, steps, shapes | gives |\n|---|---|---|\n";
   for (const FunctionEntry& f : Functions()) {
-    text += "| `" + Cell(f.signature) + "` | " + (f.in_index ? "yes" : "") + " | " + Cell(f.doc) + " |\n";
+    text += "| `" + Cell(f.signature) + "` | " + (f.in_index ? "yes" : "") + " | " + Cell(f.doc) +
+            " |\n";
   }
   return text;
 }

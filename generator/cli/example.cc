@@ -51,7 +51,8 @@ class Capture {
 };
 
 std::string Without(std::string text, const std::string& part) {
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at)) text.erase(at, part.size());
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at))
+    text.erase(at, part.size());
   return text;
 }
 

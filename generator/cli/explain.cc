@@ -35,8 +35,10 @@ std::string Filled(std::string_view text, const std::string& indent) {
       }
       const bool item = word == "-" && column == 0;
       out += column > 0 ? " " : indent + (item ? "" : hanging);
-      if (column == 0) column = indent.size() + (item ? 0 : hanging.size());
-      else ++column;
+      if (column == 0)
+        column = indent.size() + (item ? 0 : hanging.size());
+      else
+        ++column;
       out += word;
       column += word.size();
     }
@@ -52,10 +54,13 @@ std::string Indented(std::string_view text, const std::string& indent) {
 }
 
 void PrintRule(const Rule& rule) {
-  std::cout << "[" << rule.label << "] " << rule.title << "\n\n" << Filled(rule.what, "") << "\nOn a TPU\n\n"
+  std::cout << "[" << rule.label << "] " << rule.title << "\n\n"
+            << Filled(rule.what, "") << "\nOn a TPU\n\n"
             << Filled(rule.why, "") << "\nWrong: " << FileName(rule.failing) << "\n\n"
-            << Indented(rule.failing.spec, "    ") << "\n    $ " << CommandLine(rule.failing) << "\n"
-            << Indented(RunExample(rule.failing).err, "    ") << "\nRight: " << FileName(rule.mended) << "\n\n"
+            << Indented(rule.failing.spec, "    ") << "\n    $ " << CommandLine(rule.failing)
+            << "\n"
+            << Indented(RunExample(rule.failing).err, "    ")
+            << "\nRight: " << FileName(rule.mended) << "\n\n"
             << Indented(rule.mended.spec, "    ") << "\n    $ " << CommandLine(rule.mended) << "\n";
 }
 
@@ -69,7 +74,8 @@ void PrintRules() {
 }
 
 std::string LowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return text;
 }
 
@@ -77,7 +83,8 @@ std::string LowerCase(std::string text) {
 std::string LabelOf(const std::string& word) {
   const size_t open = word.find('[');
   const size_t close = word.find(']');
-  if (open == std::string::npos || close == std::string::npos || close < open) return LowerCase(word);
+  if (open == std::string::npos || close == std::string::npos || close < open)
+    return LowerCase(word);
   return LowerCase(word.substr(open + 1, close - open - 1));
 }
 
@@ -89,21 +96,26 @@ int UnknownRule(const std::string& label) {
     list += (list.empty() ? "" : ", ") + std::string(rule.label);
   }
   const std::string nearest = DidYouMean(label, labels);
-  return UsageError("there is no rule `" + label + "`", (nearest.empty() ? "" : nearest + " ") + "rules: " + list);
+  return UsageError("there is no rule `" + label + "`",
+                    (nearest.empty() ? "" : nearest + " ") + "rules: " + list);
 }
 
 void PrintFunctions() {
   std::cout << "In a body (those marked * also in index maps, steps and shapes):\n\n";
   for (const FunctionEntry& f : Functions()) {
-    std::cout << (f.in_index ? "* " : "  ") << std::left << std::setw(33) << f.signature << " " << f.doc << "\n";
+    std::cout << (f.in_index ? "* " : "  ") << std::left << std::setw(33) << f.signature << " "
+              << f.doc << "\n";
   }
-  std::cout << "\nA dtype's name casts: bf16(x).\n\nIn `prepare`, on the host, before the grid starts:\n";
+  std::cout
+      << "\nA dtype's name casts: bf16(x).\n\nIn `prepare`, on the host, before the grid starts:\n";
   for (const std::string& name : HostFunctionNames()) {
     const HostFunction& function = *FindHostFunction(name);
     std::cout << "\n  " << Signature(function) << "\n" << Filled(function.doc, "      ");
     for (const HostReturn& result : function.results) {
       std::cout << "      " << std::left << std::setw(14) << result.name << Name(result.dtype)
-                << (result.rank == 0 ? ", a scalar: " : ", rank " + std::to_string(result.rank) + ": ") << result.doc << "\n";
+                << (result.rank == 0 ? ", a scalar: "
+                                     : ", rank " + std::to_string(result.rank) + ": ")
+                << result.doc << "\n";
     }
   }
 }
@@ -129,7 +141,8 @@ struct ExplainCommand {
     }
     const Rule* found = FindRule(LabelOf(rule));
     if (!found) return UnknownRule(LabelOf(rule));
-    markdown ? void(std::cout << RulePage(*found, RunExample(found->failing).err)) : PrintRule(*found);
+    markdown ? void(std::cout << RulePage(*found, RunExample(found->failing).err))
+             : PrintRule(*found);
     return kFine;
   }
 };
@@ -138,7 +151,8 @@ struct ExplainCommand {
 
 void AddExplain(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<ExplainCommand>();
-  app.add_option("RULE", command->rule, "the label in a finding's brackets; without it all rules are listed");
+  app.add_option("RULE", command->rule,
+                 "the label in a finding's brackets; without it all rules are listed");
   app.add_flag("--functions", command->functions, "lists what bodies and `prepare` can call");
   app.add_flag("--markdown", command->markdown, "prints Markdown, as in docs/");
   app.add_option("--write-docs", command->write_docs)->group("");  // for ./dev docs

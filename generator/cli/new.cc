@@ -141,7 +141,8 @@ body: |                              # runs at every step of the grid
 )";
 
 constexpr Template kTemplates[] = {
-    {"matmul", kMatmul, "m=200 n=100 k=300", "x=random:1 y=random:2 bias=random:3 m=200 n=100 k=300"},
+    {"matmul", kMatmul, "m=200 n=100 k=300",
+     "x=random:1 y=random:2 bias=random:3 m=200 n=100 k=300"},
     {"elementwise", kElementwise, "m=300 n=700", "x=random:1 m=300 n=700"},
     {"reduction", kReduction, "m=300 n=700", "x=random:1 m=300 n=700"},
     {"gather", kGather, "rows=10 n=64 ids=3,0,9,3", "table=random:1 ids=3,0,9,3 rows=10 n=64"},
@@ -160,7 +161,8 @@ std::string WithName(std::string text, const std::string& name) {
 
 /// As a shell reads it back.
 std::string Quoted(const std::string& path) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
   if (path.find_first_not_of(plain) == std::string::npos) return path;
   std::string quoted = "'";
   for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -194,7 +196,8 @@ struct NewCommand {
     if (error) return UsageError("cannot make the folder `" + folder + "`: " + error.message());
     const std::string path = (std::filesystem::path(folder) / (name + ".yaml")).string();
     std::FILE* file = std::fopen(path.c_str(), "wbx");  // x: never over an existing file
-    if (!file && errno == EEXIST) return UsageError("`" + path + "` exists and is left as it is", "choose another name");
+    if (!file && errno == EEXIST)
+      return UsageError("`" + path + "` exists and is left as it is", "choose another name");
     if (!file) return UsageError("cannot write `" + path + "`: " + std::strerror(errno));
     const std::string text = WithName(from.text, name);
     const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
@@ -215,7 +218,8 @@ struct NewCommand {
     for (const auto& [command, why] : commands) width = std::max(width, command.size());
     std::cout << "wrote " << path << "\nnext:\n" << std::left;
     for (const auto& [command, why] : commands) {
-      std::cout << "  kiln " << std::setw(static_cast<int>(width)) << command << "  # " << why << "\n";
+      std::cout << "  kiln " << std::setw(static_cast<int>(width)) << command << "  # " << why
+                << "\n";
     }
   }
 };
@@ -225,10 +229,12 @@ struct NewCommand {
 void AddNew(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<NewCommand>();
   app.add_option("NAME", command->name, "the kernel's name; NAME.yaml is written")->required();
-  app.add_option("--like", command->like, "what to start from: matmul, elementwise (the default), reduction, gather")
+  app.add_option("--like", command->like,
+                 "what to start from: matmul, elementwise (the default), reduction, gather")
       ->type_name("KIND")
       ->check(CLI::IsMember(TemplateNames()));
-  app.add_option("-o,--out", command->folder, "writes DIR/NAME.yaml; never over an existing file")->type_name("DIR");
+  app.add_option("-o,--out", command->folder, "writes DIR/NAME.yaml; never over an existing file")
+      ->type_name("DIR");
   app.footer(
       "Examples:\n"
       "  kiln new scale                            an elementwise kernel\n"

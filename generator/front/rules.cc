@@ -7,8 +7,9 @@ namespace {
 
 /// The order of the language page.
 constexpr std::array kOrder = {
-    "undefined", "tail", "revisit",    "race", "coverage", "alias", "index-range", "tier", "sync",
-    "call",      "syntax", "yaml-split", "key",  "name",     "type",  "shape",       "assert", "tpu",
+    "undefined",   "tail", "revisit", "race",  "coverage", "alias",
+    "index-range", "tier", "sync",    "call",  "syntax",   "yaml-split",
+    "key",         "name", "type",    "shape", "assert",   "tpu",
 };
 
 std::vector<Rule> AllRules() {
@@ -58,7 +59,8 @@ std::string CommandLine(const RuleExample& example) {
 
 std::string RulePage(const Rule& rule, const std::string& findings) {
   std::string page = "# [" + std::string(rule.label) + "] " + std::string(rule.title) + "\n\n";
-  page += std::string(rule.what) + "\n\n## On a TPU\n\n" + std::string(rule.why) + "\n\n## Wrong\n\n";
+  page +=
+      std::string(rule.what) + "\n\n## On a TPU\n\n" + std::string(rule.why) + "\n\n## Wrong\n\n";
   page += Fenced("yaml", rule.failing.spec) + "\n";
   page += Fenced("console", "$ " + CommandLine(rule.failing) + "\n" + findings) + "\n## Right\n\n";
   page += Fenced("yaml", rule.mended.spec) + "\n";

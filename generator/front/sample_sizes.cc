@@ -91,8 +91,9 @@ bool CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
   for (Diagnostic& diagnostic : found.Sorted()) {
     const Ref* ref = RefAt(kernel, diagnostic.span);
     const bool by_size = diagnostic.rule == "coverage" || diagnostic.rule == "index-range";
-    if (by_size && (!ref || !TiedToGrid(kernel, *ref))) continue;
-    if (!sizes.empty()) diagnostic.message += " (tried with " + sizes + ")";
+    const bool sampled = !sizes.empty();  // otherwise the spec fixes them all and this is exact
+    if (by_size && sampled && (!ref || !TiedToGrid(kernel, *ref))) continue;
+    if (sampled) diagnostic.message += " (tried with " + sizes + ")";
     diagnostics.Add(std::move(diagnostic));
   }
   return true;

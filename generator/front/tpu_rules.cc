@@ -82,7 +82,8 @@ class BlockRule {
   }
 
   void CheckRankZero() const {
-    diagnostics_.Error("tpu", ref_.span, Name() + " has rank 0, and a TPU takes blocks of rank 1 and more",
+    diagnostics_.Error("tpu", ref_.span,
+                       Name() + " has rank 0, and a TPU takes blocks of rank 1 and more",
                        "pass it in `scalars`, or as an array of shape [1, 1]");
   }
 
@@ -91,18 +92,21 @@ class BlockRule {
     bool element = false, blocked = false;
     for (const BlockDim& dim : ref_.block) {
       if (dim.kind == BlockDim::Kind::kBounded) {
-        diagnostics_.Error("tpu", dim.span, "`pallas_call` takes no `bounded` block: " + Name() + " has one",
-                           "a bounded block runs only inside `emit_pipeline`; take a fixed block and mask it");
+        diagnostics_.Error(
+            "tpu", dim.span, "`pallas_call` takes no `bounded` block: " + Name() + " has one",
+            "a bounded block runs only inside `emit_pipeline`; take a fixed block and mask it");
         return false;
       }
       element = element || dim.kind == BlockDim::Kind::kElement;
       blocked = blocked || dim.kind == BlockDim::Kind::kBlocked;
     }
     if (!element || !blocked) return true;
-    diagnostics_.Error("tpu", BlockSpan(),
-                       Name() + " mixes `element` with block sizes: on a TPU every dimension of such a block "
-                                "counts elements, or is squeezed",
-                       "write `element(…)` in every dimension, and index them in elements");
+    diagnostics_.Error(
+        "tpu", BlockSpan(),
+        Name() +
+            " mixes `element` with block sizes: on a TPU every dimension of such a block "
+            "counts elements, or is squeezed",
+        "write `element(…)` in every dimension, and index them in elements");
     return false;
   }
 
@@ -119,14 +123,17 @@ class BlockRule {
     if (IsWhole(0) || block_[0].size.DividedBy(kVectorChunk)) return;
     if (!block_[0].value || LegalVector(*block_[0].value)) return;
     const int64_t block = *block_[0].value;
-    std::vector<int64_t> candidates = {block / kVectorChunk * kVectorChunk, (block / kVectorChunk + 1) * kVectorChunk};
-    for (int64_t power = SmallestPower(); power <= kVectorChunk; power *= 2) candidates.push_back(power);
+    std::vector<int64_t> candidates = {block / kVectorChunk * kVectorChunk,
+                                       (block / kVectorChunk + 1) * kVectorChunk};
+    for (int64_t power = SmallestPower(); power <= kVectorChunk; power *= 2)
+      candidates.push_back(power);
     const int64_t nearest = Nearest(block, candidates, array_[0].value);
     diagnostics_.Error("tpu", BlockSpan(),
                        "a TPU refuses the block of " + std::to_string(block) + " of " + Name() +
-                           ": a block of rank 1 is the whole array (" + array_[0].ToString() + "), a multiple of " +
-                           std::to_string(kVectorChunk) + ", or for " + std::string(kiln::Name(ref_.dtype)) +
-                           " a power of two from " + std::to_string(SmallestPower()) + " on",
+                           ": a block of rank 1 is the whole array (" + array_[0].ToString() +
+                           "), a multiple of " + std::to_string(kVectorChunk) + ", or for " +
+                           std::string(kiln::Name(ref_.dtype)) + " a power of two from " +
+                           std::to_string(SmallestPower()) + " on",
                        "the nearest legal block: " + std::to_string(nearest));
   }
 
@@ -137,11 +144,14 @@ class BlockRule {
     return !block_[d].value || *block_[d].value % unit == 0;
   }
 
-  static int64_t Nearest(int64_t block, const std::vector<int64_t>& candidates, std::optional<int64_t> whole) {
+  static int64_t Nearest(int64_t block, const std::vector<int64_t>& candidates,
+                         std::optional<int64_t> whole) {
     int64_t best = whole.value_or(0);
     for (const int64_t candidate : candidates) {
       if (candidate <= 0) continue;
-      const auto distance = [&](int64_t value) { return value > block ? value - block : block - value; };
+      const auto distance = [&](int64_t value) {
+        return value > block ? value - block : block - value;
+      };
       if (best == 0 || distance(candidate) < distance(best)) best = candidate;
     }
     return best;
@@ -155,7 +165,8 @@ class BlockRule {
     const int64_t unit = d + 1 == rank() ? kLanes : kSublanes;
     if (mended && d + 2 >= rank() && !Legal(d, unit)) {
       const int64_t block = *block_[d].value;
-      size = std::to_string(Nearest(block, {block / unit * unit, (block / unit + 1) * unit}, array_[d].value));
+      size = std::to_string(
+          Nearest(block, {block / unit * unit, (block / unit + 1) * unit}, array_[d].value));
     }
     return dim.kind == BlockDim::Kind::kElement ? "element(" + size + ")" : size;
   }
@@ -171,14 +182,16 @@ class BlockRule {
     if (Legal(rows, kSublanes) && Legal(lanes, kLanes)) return WarnOfHalfTiles(rows);
     bool squeezed = false;
     for (const size_t d : {rows, lanes}) {
-      squeezed = squeezed || (ref_.block[d].kind == BlockDim::Kind::kSqueezed && !Legal(d, d == rows ? kSublanes : kLanes));
+      squeezed = squeezed || (ref_.block[d].kind == BlockDim::Kind::kSqueezed &&
+                              !Legal(d, d == rows ? kSublanes : kLanes));
     }
-    diagnostics_.Error("tpu", BlockSpan(),
-                       "a TPU refuses the block [" + Block(false) + "] of " + Name() +
-                           ": its last two dimensions must be multiples of 8 and 128, or the array's own (" +
-                           array_[rows].ToString() + ", " + array_[lanes].ToString() + ")",
-                       squeezed ? "`null` counts as 1 here: put that dimension before the last two of the array"
-                                : "the nearest legal block: [" + Block(true) + "]");
+    diagnostics_.Error(
+        "tpu", BlockSpan(),
+        "a TPU refuses the block [" + Block(false) + "] of " + Name() +
+            ": its last two dimensions must be multiples of 8 and 128, or the array's own (" +
+            array_[rows].ToString() + ", " + array_[lanes].ToString() + ")",
+        squeezed ? "`null` counts as 1 here: put that dimension before the last two of the array"
+                 : "the nearest legal block: [" + Block(true) + "]");
   }
 
   /// Accepted, but a part of every native tile stays empty.
@@ -186,10 +199,12 @@ class BlockRule {
     const int64_t native = kSublanes * std::max<int64_t>(32 / BitsOf(ref_.dtype), 1);
     if (IsWhole(rows) || !block_[rows].value || *block_[rows].value % native == 0) return;
     const std::string dtype(kiln::Name(ref_.dtype));
-    diagnostics_.Warning("tpu", BlockSpan(),
-                         "the block of " + Name() + " has " + std::to_string(*block_[rows].value) + " rows, and a tile of " +
-                             dtype + " has " + std::to_string(native) + ": a part of it stays empty",
-                         "multiples of " + std::to_string(native) + " rows fill the tiles of " + dtype);
+    diagnostics_.Warning(
+        "tpu", BlockSpan(),
+        "the block of " + Name() + " has " + std::to_string(*block_[rows].value) +
+            " rows, and a tile of " + dtype + " has " + std::to_string(native) +
+            ": a part of it stays empty",
+        "multiples of " + std::to_string(native) + " rows fill the tiles of " + dtype);
   }
 
   const Ref& ref_;
@@ -202,10 +217,17 @@ class BlockRule {
 /// Why a TPU has no values of this type, or empty.
 std::string DTypeProblem(DType dtype, std::string& hint) {
   switch (dtype) {
-    case DType::kI64: hint = "use i32"; return "a TPU computes with at most 32 bits";
-    case DType::kF64: hint = "use f32"; return "a TPU computes with at most 32 bits";
-    case DType::kF16: hint = "use bf16"; return "Pallas lists no f16 among the types of a TPU";
-    default: return "";
+    case DType::kI64:
+      hint = "use i32";
+      return "a TPU computes with at most 32 bits";
+    case DType::kF64:
+      hint = "use f32";
+      return "a TPU computes with at most 32 bits";
+    case DType::kF16:
+      hint = "use bf16";
+      return "Pallas lists no f16 among the types of a TPU";
+    default:
+      return "";
   }
 }
 
@@ -213,13 +235,15 @@ void CheckRefType(const Ref& ref, Diagnostics& diagnostics) {
   std::string hint;
   const std::string problem = ref.role == Role::kSemaphore ? "" : DTypeProblem(ref.dtype, hint);
   if (problem.empty()) return;
-  diagnostics.Error("tpu", ref.span, "`" + ref.name + "` is " + std::string(Name(ref.dtype)) + ": " + problem, hint);
+  diagnostics.Error("tpu", ref.span,
+                    "`" + ref.name + "` is " + std::string(Name(ref.dtype)) + ": " + problem, hint);
 }
 
 void CheckBuffers(const Ref& ref, Diagnostics& diagnostics) {
   if (!IsOperand(ref) || ref.buffers <= kMaxBuffers) return;
   diagnostics.Error("tpu", ref.span,
-                    "`" + ref.name + "` has " + std::to_string(ref.buffers) + " buffers: `pallas_call` lowers 1 or 2",
+                    "`" + ref.name + "` has " + std::to_string(ref.buffers) +
+                        " buffers: `pallas_call` lowers 1 or 2",
                     "deeper pipelines exist only inside `emit_pipeline`");
 }
 
@@ -230,7 +254,8 @@ class OperationRule {
 
   void Check(const std::vector<Action>& actions) {
     for (const Action& action : actions) {
-      for (const NodePtr& node : {action.value, action.mask, action.condition, action.low, action.high, action.slot}) {
+      for (const NodePtr& node :
+           {action.value, action.mask, action.condition, action.low, action.high, action.slot}) {
         if (node) Visit(*node);
       }
       for (const Subscript& subscript : action.subscripts) Visit(*subscript.start);
@@ -253,30 +278,35 @@ class OperationRule {
       case Op::kCast:
       case Op::kBitcast:
         if (const std::string problem = DTypeProblem(node.dtype, hint); !problem.empty()) {
-          diagnostics_.Error("tpu", node.span, "this makes " + std::string(Name(node.dtype)) + ": " + problem, hint);
+          diagnostics_.Error("tpu", node.span,
+                             "this makes " + std::string(Name(node.dtype)) + ": " + problem, hint);
         }
         return;
       case Op::kCumsum:
-        diagnostics_.Error("tpu", node.span, "Mosaic has no rule for cumsum",
-                           "multiply by a triangle of ones: dot(f32(iota([n, n], 0) >= iota([n, n], 1)), x)");
+        diagnostics_.Error(
+            "tpu", node.span, "Mosaic has no rule for cumsum",
+            "multiply by a triangle of ones: dot(f32(iota([n, n], 0) >= iota([n, n], 1)), x)");
         return;
       case Op::kSum:
       case Op::kProd:
       case Op::kReduceMax:
       case Op::kReduceMin:
         if (IsFloat(node.args[0]->dtype)) return;
-        diagnostics_.Error("tpu", node.span,
-                           "Mosaic reduces floats only, not " + std::string(Name(node.args[0]->dtype)),
-                           "reduce f32(…) and cast the result back; it is exact up to 2^24");
+        diagnostics_.Error(
+            "tpu", node.span,
+            "Mosaic reduces floats only, not " + std::string(Name(node.args[0]->dtype)),
+            "reduce f32(…) and cast the result back; it is exact up to 2^24");
         return;
       case Op::kArgmax:
       case Op::kArgmin:  // the same lowering in Pallas
         if (node.args[0]->dtype == DType::kF32 && node.axes.size() == 1) return;
-        diagnostics_.Error("tpu", node.span,
-                           "Mosaic takes " + std::string(Name(node.op)) + " of f32 along one axis only",
-                           node.axes.size() == 1 ? "cast the value: f32(…)" : "name one axis: axis=0");
+        diagnostics_.Error(
+            "tpu", node.span,
+            "Mosaic takes " + std::string(Name(node.op)) + " of f32 along one axis only",
+            node.axes.size() == 1 ? "cast the value: f32(…)" : "name one axis: axis=0");
         return;
-      default: return;
+      default:
+        return;
     }
   }
 

@@ -10,6 +10,8 @@ namespace {
 
 // Bytes looked at to match brackets, in all: a bound on the work for hostile text.
 constexpr size_t kMaxLookahead = 100000;
+// A quoted value needs no end: the quote is one.
+constexpr size_t kQuoted = std::string_view::npos;
 // More broken values than this are not worth finding; the collection is given up.
 constexpr size_t kMaxSplits = 100;
 
@@ -32,7 +34,7 @@ class FlowScanner {
   struct Open {
     char bracket;
     size_t at;
-    size_t value_begin;  // of the entry's last scalar
+    size_t value_begin;  // of the last scalar
     bool has_colon;      // the entry under way has its `:`
     bool was_pair;       // the entry before had one
   };
@@ -67,7 +69,7 @@ class FlowScanner {
     } else if (c == '?' && IsSpace(Peek(1))) {
       ++at_;
     } else if (c == '"' || c == '\'') {
-      open_.back().value_begin = at_;
+      open_.back().value_begin = kQuoted;
       SkipQuoted(c);
     } else {
       Plain();
@@ -135,7 +137,8 @@ class FlowScanner {
   void Finish(size_t begin, size_t end, bool split) {
     Open& open = open_.back();
     // `{block: bm, bk}`: after a pair, an entry that has no `:` is the rest of that pair's value.
-    if (open.bracket == '{' && !open.has_colon && open.was_pair && !ColonFollows()) {
+    const bool rest = open.was_pair && open.value_begin != kQuoted;
+    if (open.bracket == '{' && !open.has_colon && rest && !ColonFollows()) {
       begin = open.value_begin;
       split = true;
       open.has_colon = true;  // what follows may go on in the same way
@@ -195,7 +198,8 @@ size_t EndOfValue(std::string_view source, size_t begin) {
   const size_t indent = IndentOf(source, before == std::string_view::npos ? 0 : before + 1);
   size_t line = source.find('\n', begin);
   for (; line != std::string_view::npos; line = source.find('\n', line)) {
-    const size_t text = ++line + IndentOf(source, line);
+    ++line;
+    const size_t text = line + IndentOf(source, line);
     if (text >= source.size()) break;
     const bool closes = source[text] == ']' || source[text] == '}';
     if (!IsSpace(source[text]) && !closes && text - line <= indent) return line;

@@ -10,10 +10,14 @@
 namespace kiln::test {
 namespace {
 
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
-constexpr const char* kGood = "kernel: good\ninputs:\n  x: f32[n]\noutputs:\n  o: f32[n]\nbody: |\n  o = x * 2\n";
-constexpr const char* kBad = "kernel: bad\ninputs:\n  x: bf16[n]\noutputs:\n  o: bf16[n]\nbody: |\n  o = x * 2\n";
+constexpr const char* kGood =
+    "kernel: good\ninputs:\n  x: f32[n]\noutputs:\n  o: f32[n]\nbody: |\n  o = x * 2\n";
+constexpr const char* kBad =
+    "kernel: bad\ninputs:\n  x: bf16[n]\noutputs:\n  o: bf16[n]\nbody: |\n  o = x * 2\n";
 
 Folder& Specs() {
   static Folder folder;
@@ -92,7 +96,8 @@ TEST_CASE("help lists the commands and says where to start") {
   CHECK(Contains(shown.out, "Exit status: 0 fine, 1 findings, 2 usage"));
 }
 
-/// The commands of a help text without what is said about them; a long one goes on in the next line.
+/// The commands of a help text without what is said about them; a long one goes on in the next
+/// line.
 std::vector<std::string> Examples(const std::string& help) {
   std::vector<std::string> examples;
   std::istringstream lines(help);
@@ -104,8 +109,10 @@ std::vector<std::string> Examples(const std::string& help) {
     open = starts || goes_on;
     if (!open) continue;
     const std::string words = line.substr(begin, line.find("  ", begin) - begin);
-    if (starts) examples.push_back(words);
-    else examples.back() += " " + words;
+    if (starts)
+      examples.push_back(words);
+    else
+      examples.back() += " " + words;
   }
   return examples;
 }
@@ -158,12 +165,13 @@ TEST_CASE("the shipped specs are fine by themselves and have both text forms") {
 }
 
 TEST_CASE("a run prints a line for each argument and output") {
-  const Shown shown = Kiln("run specs/matmul.yaml:matmul_f32 x=random:1 y=random:2 bias=zeros m=20 n=10 k=30");
+  const Shown shown =
+      Kiln("run specs/matmul.yaml:matmul_f32 x=random:1 y=random:2 bias=zeros m=20 n=10 k=30");
   CHECK(shown.status == 0);
   CHECK(shown.err.empty());
   CHECK(shown.out.rfind("matmul:matmul_f32, interpreted: 1 grid step (i=1, j=1, l=1) in ", 0) == 0);
-  for (const char* part : {"  input     x ", "f32[20, 30]", "  input     y ", "f32[30, 10]", "  input     bias",
-                           "  output    z ", "f32[20, 10]"}) {
+  for (const char* part : {"  input     x ", "f32[20, 30]", "  input     y ", "f32[30, 10]",
+                           "  input     bias", "  output    z ", "f32[20, 10]"}) {
     INFO(part);
     CHECK(Contains(shown.out, part));
   }
@@ -176,7 +184,8 @@ TEST_CASE("SPEC:instance and --set choose the kernel") {
   CHECK(none.status == 1);
   CHECK(Contains(none.err, "did you mean `matmul_f32`?"));
   CHECK(Contains(Kiln("check specs/matmul.yaml m=100 n=100 k=100 --set bm=50").out, "i=2"));
-  CHECK(Contains(Kiln("check specs/matmul.yaml m=100 n=100 k=100 --set bmm=50").err, "did you mean `bm`?"));
+  CHECK(Contains(Kiln("check specs/matmul.yaml m=100 n=100 k=100 --set bmm=50").err,
+                 "did you mean `bm`?"));
 }
 
 TEST_CASE("a spec may come from standard input") {
@@ -239,7 +248,9 @@ TEST_CASE("arrays travel through npy files") {
 
 TEST_CASE("bf16 travels as uint16 bits") {
   const Folder folder;
-  WriteText(folder / "twice.yaml", "kernel: twice\ninputs:\n  x: bf16[n]\noutputs:\n  o: bf16[n]\nbody: |\n  o = bf16(x * 2)\n");
+  WriteText(
+      folder / "twice.yaml",
+      "kernel: twice\ninputs:\n  x: bf16[n]\noutputs:\n  o: bf16[n]\nbody: |\n  o = bf16(x * 2)\n");
   Array x = Array::Zeros(DType::kBF16, {2});
   x.SetFloat(0, 1.5);
   x.SetFloat(1, -0.25);
@@ -265,8 +276,10 @@ TEST_CASE("a file of another dtype is refused by name") {
 TEST_CASE("nothing is written when something was found") {
   const Folder folder;
   WriteText(folder / "edge.yaml",
-            "kernel: edge\ngrid:\n  i: cdiv(n, 4)\ninputs:\n  x: {array: \"f32[n]\", block: 4, index: i}\n"
-            "outputs:\n  o: {array: \"f32[n]\", block: 4, index: i}\nbody: |\n  o = roll(x, 1, axis=0)\n");
+            "kernel: edge\ngrid:\n  i: cdiv(n, 4)\ninputs:\n  x: {array: \"f32[n]\", block: 4, "
+            "index: i}\n"
+            "outputs:\n  o: {array: \"f32[n]\", block: 4, index: i}\nbody: |\n  o = roll(x, 1, "
+            "axis=0)\n");
   const Shown shown = Kiln("run edge.yaml x=random:1 n=7 -o out", folder.path());
   CHECK(shown.status == 1);
   CHECK(Contains(shown.err, "error[undefined]"));

@@ -1,4 +1,5 @@
-// The manual's generated parts are fresh. `./dev docs` (kiln explain --write-docs docs) writes them.
+// The manual's generated parts are fresh. `./dev docs` (kiln explain --write-docs docs) writes
+// them.
 #include <map>
 #include <regex>
 #include <set>
@@ -15,7 +16,8 @@ const fs::path kDocs = fs::path(KILN_SOURCE_DIR) / "docs";
 std::map<std::string, std::string> Pages(const fs::path& folder) {
   std::map<std::string, std::string> pages;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".md") pages[fs::relative(entry.path(), folder).string()] = ReadText(entry.path());
+    if (entry.path().extension() == ".md")
+      pages[fs::relative(entry.path(), folder).string()] = ReadText(entry.path());
   }
   return pages;
 }
@@ -43,13 +45,15 @@ TEST_CASE("each rule has a page, and pages of rules that are gone go") {
   CHECK(Kiln("explain --write-docs docs", folder.path()).status == 0);
   const auto pages = Pages(folder / "docs");
   CHECK(pages.size() == Rules().size());
-  for (const Rule& rule : Rules()) CHECK(pages.count("rules/" + std::string(rule.label) + ".md") == 1);
+  for (const Rule& rule : Rules())
+    CHECK(pages.count("rules/" + std::string(rule.label) + ".md") == 1);
 }
 
 TEST_CASE("only what stands between the marks is rewritten") {
   const Folder folder;
   fs::create_directories(folder / "docs");
-  WriteText(folder / "docs/page.md", "above\n<!-- generated: rules -->\nold\n<!-- end -->\nbelow\n");
+  WriteText(folder / "docs/page.md",
+            "above\n<!-- generated: rules -->\nold\n<!-- end -->\nbelow\n");
   CHECK(Kiln("explain --write-docs docs", folder.path()).status == 0);
   const std::string page = ReadText(folder / "docs/page.md");
   CHECK(page.rfind("above\n<!-- generated: rules -->\n| rule |", 0) == 0);
@@ -60,7 +64,8 @@ TEST_CASE("only what stands between the marks is rewritten") {
 TEST_CASE("marks that make no sense are refused, and the page is left alone") {
   const Folder folder;
   fs::create_directories(folder / "docs");
-  for (const std::string page : {"<!-- generated: nothing -->\n<!-- end -->\n", "<!-- generated: rules -->\nno end\n"}) {
+  for (const std::string page :
+       {"<!-- generated: nothing -->\n<!-- end -->\n", "<!-- generated: rules -->\nno end\n"}) {
     WriteText(folder / "docs/page.md", page);
     const Shown shown = Kiln("explain --write-docs docs", folder.path());
     INFO(shown.err);
@@ -74,17 +79,31 @@ TEST_CASE("marks that make no sense are refused, and the page is left alone") {
 TEST_CASE("links within the manual lead somewhere") {
   static const std::regex link(R"(\]\(([^)#:]+)\))");
   for (const auto& [name, text] : Pages(kDocs)) {
-    for (auto it = std::sregex_iterator(text.begin(), text.end(), link); it != std::sregex_iterator(); ++it) {
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), link);
+         it != std::sregex_iterator(); ++it) {
       INFO(name << " links to " << (*it)[1]);
       CHECK(fs::exists((kDocs / name).parent_path() / (*it)[1].str()));
     }
   }
 }
 
+TEST_CASE("the design page names files that exist") {
+  static const std::regex file(R"(`([a-z_]+/[a-z_]+\.(?:cc|h))`)");
+  const std::string page = ReadText(kDocs / "design/language.md");
+  int files = 0;
+  for (auto it = std::sregex_iterator(page.begin(), page.end(), file); it != std::sregex_iterator();
+       ++it, ++files) {
+    INFO((*it)[1]);
+    CHECK(fs::exists(fs::path(KILN_SOURCE_DIR) / "generator" / (*it)[1].str()));
+  }
+  CHECK(files > 10);
+}
+
 TEST_CASE("the matmul that the language page shows is the one that ships") {
   const std::string page = ReadText(kDocs / "spec-language.md");
   const std::string spec = ReadText(fs::path(KILN_SOURCE_DIR) / "specs/matmul.yaml");
-  const size_t begin = page.find("# specs/matmul.yaml\n") + std::string("# specs/matmul.yaml\n").size();
+  const size_t begin =
+      page.find("# specs/matmul.yaml\n") + std::string("# specs/matmul.yaml\n").size();
   const std::string shown = page.substr(begin, page.find("```", begin) - begin);
   const Folder folder;
   WriteText(folder / "matmul.yaml", shown);

@@ -13,13 +13,16 @@ namespace {
 
 using test::Kiln;
 
-bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool Contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// The labels of errors and warnings in what the tool printed.
 std::set<std::string> LabelsIn(const std::string& findings) {
   static const std::regex label(R"((?:error|warning)\[([a-z-]+)\])");
   std::set<std::string> labels;
-  for (auto it = std::sregex_iterator(findings.begin(), findings.end(), label); it != std::sregex_iterator(); ++it) {
+  for (auto it = std::sregex_iterator(findings.begin(), findings.end(), label);
+       it != std::sregex_iterator(); ++it) {
     labels.insert((*it)[1].str());
   }
   return labels;
@@ -60,8 +63,9 @@ TEST_CASE("explain prints title, meaning and both examples as plain text") {
   CHECK(shown.status == 0);
   CHECK(shown.err.empty());
   CHECK(shown.out.rfind("[revisit] an output block is left and visited again\n\n", 0) == 0);
-  for (const char* part : {"\nOn a TPU\n", "\nWrong: column_sums.yaml\n", "    $ kiln check column_sums.yaml\n",
-                           "error[revisit]", "\nRight: column_sums.yaml\n", "    kernel: column_sums\n"}) {
+  for (const char* part :
+       {"\nOn a TPU\n", "\nWrong: column_sums.yaml\n", "    $ kiln check column_sums.yaml\n",
+        "error[revisit]", "\nRight: column_sums.yaml\n", "    kernel: column_sums\n"}) {
     INFO(part);
     CHECK(Contains(shown.out, part));
   }
@@ -103,10 +107,12 @@ TEST_CASE("an unknown rule is a usage error with the nearest and all labels") {
   CHECK(shown.out.empty());
   CHECK(shown.err ==
         "kiln: there is no rule `indexrange`\n"
-        "  hint: did you mean `index-range`? rules: undefined, tail, revisit, race, coverage, alias, index-range, tier, "
+        "  hint: did you mean `index-range`? rules: undefined, tail, revisit, race, coverage, "
+        "alias, index-range, tier, "
         "sync, call, syntax, yaml-split, key, name, type, shape, assert, tpu\n");
   CHECK(Kiln("explain ''").status == 0);  // no rule: the list
-  CHECK(Kiln("explain zzzzzz").err.rfind("kiln: there is no rule `zzzzzz`\n  hint: rules: undefined, tail,", 0) == 0);
+  CHECK(Kiln("explain zzzzzz")
+            .err.rfind("kiln: there is no rule `zzzzzz`\n  hint: rules: undefined, tail,", 0) == 0);
 }
 
 TEST_CASE("--markdown prints the page of the manual") {

@@ -27,7 +27,8 @@ TEST_CASE("new writes a commented spec, and the commands it prints work") {
     CHECK(made.err.empty());
     CHECK(made.out.rfind("wrote first.yaml\nnext:\n", 0) == 0);
     const std::string spec = ReadText(folder / "first.yaml");
-    CHECK(spec.rfind("# yaml-language-server: $schema=kiln.schema.json\nkernel: first\ndoc: ", 0) == 0);
+    CHECK(spec.rfind("# yaml-language-server: $schema=kiln.schema.json\nkernel: first\ndoc: ", 0) ==
+          0);
     CHECK(spec.find("NAME") == std::string::npos);
     const auto commands = NextCommands(made.out);
     REQUIRE(commands.size() == 4);
@@ -69,7 +70,8 @@ TEST_CASE("new never overwrites") {
   const Shown shown = Kiln("new mine --like=matmul", folder.path());
   CHECK(shown.status == 2);
   CHECK(shown.out.empty());
-  CHECK(shown.err == "kiln: `mine.yaml` exists and is left as it is\n  hint: choose another name\n");
+  CHECK(shown.err ==
+        "kiln: `mine.yaml` exists and is left as it is\n  hint: choose another name\n");
   CHECK(ReadText(folder / "mine.yaml") == "my work\n");
 }
 

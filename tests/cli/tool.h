@@ -59,12 +59,14 @@ struct Shown {
 inline Shown Shell(const std::string& command, const fs::path& folder = KILN_SOURCE_DIR) {
   const Folder streams;
   const std::string tool = fs::path(KILN_TOOL).parent_path().string();
-  WriteText(streams / "command",
-            "cd '" + folder.string() + "' || exit 99\nexport PATH='" + tool + "':\"$PATH\"\n" + command + "\n");
+  WriteText(streams / "command", "cd '" + folder.string() + "' || exit 99\nexport PATH='" + tool +
+                                     "':\"$PATH\"\n" + command + "\n");
   const auto quoted = [&](const char* name) { return "'" + (streams / name) + "'"; };
   const int raw = std::system(
-      ("sh " + quoted("command") + " >" + quoted("out") + " 2>" + quoted("err") + " </dev/null").c_str());
-  return {WIFEXITED(raw) ? WEXITSTATUS(raw) : -1, ReadText(streams / "out"), ReadText(streams / "err")};
+      ("sh " + quoted("command") + " >" + quoted("out") + " 2>" + quoted("err") + " </dev/null")
+          .c_str());
+  return {WIFEXITED(raw) ? WEXITSTATUS(raw) : -1, ReadText(streams / "out"),
+          ReadText(streams / "err")};
 }
 
 inline Shown Kiln(const std::string& arguments, const fs::path& folder = KILN_SOURCE_DIR) {

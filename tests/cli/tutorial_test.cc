@@ -1,6 +1,7 @@
-// docs/tutorial.md is run from top to bottom: a block ```yaml NAME is written to the file NAME, each
-// `$ command` of a ```console block is run, and what it prints must be what stands there. KILN_UPDATE=1
-// writes what it prints into the page instead.
+// docs/tutorial.md is run from top to bottom: a block ```yaml NAME is written to the file NAME,
+// each
+// `$ command` of a ```console block is run, and what it prints must be what stands there.
+// KILN_UPDATE=1 writes what it prints into the page instead.
 #include <cstdlib>
 #include <regex>
 #include <vector>

@@ -31,10 +31,12 @@ std::string ReadText(const fs::path& path) {
 std::set<std::pair<std::string, std::string>> Reported(const std::string& folder) {
   static const std::regex call(R"((?:Error|Warning)\(\s*"([a-z-]+)\")");
   std::set<std::pair<std::string, std::string>> found;
-  for (const auto& entry : fs::directory_iterator(fs::path(KILN_SOURCE_DIR) / "generator" / folder)) {
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(KILN_SOURCE_DIR) / "generator" / folder)) {
     if (entry.path().extension() != ".cc") continue;
     const std::string text = ReadText(entry.path());
-    for (auto it = std::sregex_iterator(text.begin(), text.end(), call); it != std::sregex_iterator(); ++it) {
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), call);
+         it != std::sregex_iterator(); ++it) {
       found.emplace((*it)[1].str(), entry.path().filename().string());
     }
   }
@@ -54,9 +56,10 @@ std::set<std::string> FoundAlone(const RuleExample& example) {
 TEST_CASE("the table has every rule of the language once, in the order of the page") {
   std::vector<std::string> labels;
   for (const Rule& rule : Rules()) labels.emplace_back(rule.label);
-  CHECK(labels == std::vector<std::string>{"undefined", "tail", "revisit", "race", "coverage", "alias", "index-range",
-                                           "tier", "sync", "call", "syntax", "yaml-split", "key", "name", "type", "shape",
-                                           "assert", "tpu"});
+  CHECK(labels == std::vector<std::string>{"undefined", "tail", "revisit", "race", "coverage",
+                                           "alias", "index-range", "tier", "sync", "call", "syntax",
+                                           "yaml-split", "key", "name", "type", "shape", "assert",
+                                           "tpu"});
   CHECK(FindRule("tail")->label == "tail");
   CHECK(FindRule("tails") == nullptr);
 }
@@ -80,7 +83,8 @@ TEST_CASE("rules are explained in full") {
     CHECK(rule.title.find('\n') == std::string_view::npos);
     CHECK(rule.what.size() > 200);
     CHECK(rule.why.size() > 100);
-    const bool same = rule.failing.spec == rule.mended.spec && rule.failing.command == rule.mended.command;
+    const bool same =
+        rule.failing.spec == rule.mended.spec && rule.failing.command == rule.mended.command;
     CHECK(!same);
     CHECK(FileName(rule.failing) == FileName(rule.mended));
     for (const RuleExample* example : {&rule.failing, &rule.mended}) {
@@ -115,8 +119,12 @@ TEST_CASE("the command line of an example names its file") {
 }
 
 TEST_CASE("a rule's page is Markdown with both specs and the findings") {
-  const Rule rule = {"demo", "a title", "What it says.", "What a TPU does.",
-                     {"kernel: a\nbody: 1\n", "check FILE m=1"}, {"kernel: a\nbody: 2\n", "check FILE"}};
+  const Rule rule = {"demo",
+                     "a title",
+                     "What it says.",
+                     "What a TPU does.",
+                     {"kernel: a\nbody: 1\n", "check FILE m=1"},
+                     {"kernel: a\nbody: 2\n", "check FILE"}};
   CHECK(RulePage(rule, "a.yaml:1:1: error[demo]: no\n") ==
         "# [demo] a title\n\nWhat it says.\n\n## On a TPU\n\nWhat a TPU does.\n\n## Wrong\n\n"
         "```yaml\nkernel: a\nbody: 1\n```\n\n"

@@ -227,6 +227,7 @@ TEST_CASE("keys that are no text") {
   CHECK(Findings("? [a, b]\n: 1\n") == "key 1:3 a key must be text, not a list or a mapping\n");
   CHECK(Findings("{[a]: 1}\n") == "key 1:2 a key must be text, not a list or a mapping\n");
   CHECK(Findings("a: {b, c: 1}\n") == "syntax 1:5 expected a `:` after `b`\n");
+  CHECK(Findings("a: {b: \"x, y\", c}\n") == "syntax 1:16 expected a `:` after `c`\n");
   CHECK(Findings("a: 1\nb\n") == "syntax 2:1 expected a `:` after `b`\n");
 }
 

@@ -1,6 +1,4 @@
 """Attention: plain and causal flash attention, block lists, pages, segments, and the linear kind."""
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -7,7 +7,7 @@ from jax.experimental.pallas import tpu as pltpu
 
 from harness import case, close, integers, normal
 
-f32, bf16, f16, i8, i32 = jnp.float32, jnp.bfloat16, jnp.float16, jnp.int8, jnp.int32
+f32, bf16, i8, i32 = jnp.float32, jnp.bfloat16, jnp.int8, jnp.int32
 SPECS = "tests/pallas/specs/"
 SMEM = pltpu.MemorySpace.SMEM
 
@@ -177,9 +177,8 @@ def whole_case(name, shape, lift):
             positive[...] = (v > 0).all() | (v < -100).any()
             shifted[...] = v + shift[...]
 
-        scalar = ((), f32)
-        outs = pl.pallas_call(kernel, out_shape=shapes(scalar, scalar, scalar, ((), i32), ((), jnp.bool_), (shape, f32)),
-                              interpret=True)(x, jnp.asarray(shift))
+        types = [((), f32)] * 3 + [((), i32), ((), jnp.bool_), (shape, f32)]
+        outs = pl.pallas_call(kernel, out_shape=shapes(*types), interpret=True)(x, jnp.asarray(shift))
         outs = dict(zip("total top average place positive shifted".split(), outs))
         v = np.float64(x)
         want = dict(total=v.sum(), top=v.max(), average=v.mean(), place=v.argmax(),
