@@ -1,7 +1,3 @@
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -10,29 +6,6 @@
 
 namespace kiln::cli {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A folder that is gone when this is.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "kiln-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("cannot make the folder " + name);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Collects what is written to a stream.
 class Capture {
@@ -50,23 +23,38 @@ class Capture {
   std::streambuf* old_;
 };
 
-std::string Without(std::string text, const std::string& part) {
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at))
-    text.erase(at, part.size());
-  return text;
+/// Lets standard input be a text.
+class Feed {
+ public:
+  explicit Feed(std::string_view text)
+      : text_(std::string(text)), old_(std::cin.rdbuf(text_.rdbuf())) {}
+  ~Feed() { std::cin.rdbuf(old_); }
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+
+ private:
+  std::istringstream text_;
+  std::streambuf* old_;
+};
+
+/// Findings in standard input are placed at `-:line:column`; they get the file's name.
+std::string WithFileName(const std::string& findings, const std::string& file) {
+  std::istringstream lines(findings);
+  std::string out, line;
+  while (std::getline(lines, line)) {
+    if (line.rfind("-:", 0) == 0) line.replace(0, 1, file);
+    out += line + "\n";
+  }
+  return out;
 }
 
 }  // namespace
 
 Answer RunExample(const RuleExample& example) {
-  const TemporaryFolder folder;
-  const std::string prefix = folder.path().string() + "/";
-  std::ofstream(prefix + FileName(example)) << example.spec;
-
   const size_t space = example.command.find(' ');
   const std::string_view name = example.command.substr(0, space);
   std::string words(example.command.substr(space + 1));
-  words.replace(words.find("FILE"), 4, prefix + FileName(example));
+  words.replace(words.find("FILE"), 4, "-");
   for (const Command& command : Commands()) {
     if (command.name != name) continue;
     CLI::App app;
@@ -74,10 +62,11 @@ Answer RunExample(const RuleExample& example) {
     command.add(app, run);
     app.parse(words);
     Answer answer;
+    const Feed in(example.spec);
     const Capture out(std::cout), err(std::cerr);
     answer.status = run();
-    answer.out = Without(out.text(), prefix);
-    answer.err = Without(err.text(), prefix);
+    answer.out = out.text();
+    answer.err = WithFileName(err.text(), FileName(example));
     return answer;
   }
   return {kInternal, "", "no command " + std::string(name) + "\n"};

@@ -362,7 +362,7 @@ void Elaborator::Alias(const OperandSpec& spec, Ref& ref) {
     }
   }
   if (input->dtype != ref.dtype || input->array.size() != ref.array.size()) {
-    Error("alias", spec.alias.span,
+    Error(input->dtype != ref.dtype ? "type" : "shape", spec.alias.span,
           "`" + ref.name + "` and `" + input->name + "` share memory but differ: " +
               std::string(Name(ref.dtype)) + kiln::ToString(ref.array) + " and " +
               std::string(Name(input->dtype)) + kiln::ToString(input->array));

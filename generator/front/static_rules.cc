@@ -279,88 +279,105 @@ bool ReachesEdge(const Kernel& kernel, const BlockDim& dim, const Size& extent) 
          SizeOf(steps.args[1], kernel) == dim.size;
 }
 
-/// The unguarded read of a ragged input that ends up along `axis` of `node`, or null.
-const Node* RaggedRead(const Kernel& kernel, const Binding* binding, const Node& node, size_t axis,
-                       std::string& dimension) {
-  const auto follow = [&](const Node& arg) -> const Node* {
-    const size_t missing = node.shape.size() - arg.shape.size();
-    if (axis < missing || arg.shape[axis - missing].IsOne()) return nullptr;
-    return RaggedRead(kernel, binding, arg, axis - missing, dimension);
-  };
-  if (node.op == Op::kRead && node.subscripts.empty()) {
-    const Ref& ref = kernel.refs[static_cast<size_t>(node.index)];
-    if (ref.role != Role::kInput || ref.pad || !IsOperand(ref)) return nullptr;
+class TailCheck {
+ public:
+  TailCheck(const Kernel& kernel, const Binding* binding, Diagnostics& diagnostics)
+      : kernel_(kernel), binding_(binding), diagnostics_(diagnostics), lets_(kernel.locals.size()) {}
+
+  /// Only what every step does: under a condition the edge may be excluded.
+  void Run() {
+    for (const Action& action : kernel_.body) {
+      const bool define = action.kind == Action::Kind::kDefine;
+      if (!(define || action.kind == Action::Kind::kStore) || action.mask) continue;
+      Check(*action.value);
+      if (define) lets_[static_cast<size_t>(action.local)] = action.value.get();
+    }
+  }
+
+ private:
+  /// The unguarded read of a ragged input that ends up along `axis` of `node`, or null.
+  const Node* RaggedRead(const Node& node, size_t axis, std::string& dimension) const {
+    const auto follow = [&](const Node& arg) -> const Node* {
+      const size_t missing = node.shape.size() - arg.shape.size();
+      if (axis < missing || arg.shape[axis - missing].IsOne()) return nullptr;
+      return RaggedRead(arg, axis - missing, dimension);
+    };
+    if (node.op == Op::kRead && node.subscripts.empty()) {
+      return IsRagged(node, axis, dimension) ? &node : nullptr;
+    }
+    if (node.op == Op::kLocal) {
+      const size_t local = static_cast<size_t>(node.index);
+      const bool is_let = kernel_.locals[local].kind == Local::Kind::kLet;  // a var may have changed
+      return is_let && lets_[local] ? RaggedRead(*lets_[local], axis, dimension) : nullptr;
+    }
+    if (node.op == Op::kTranspose) {
+      return RaggedRead(*node.args[0], static_cast<size_t>(node.axes[axis]), dimension);
+    }
+    if (node.op == Op::kCast || (node.op >= Op::kNeg && node.op <= Op::kBitXor) ||
+        (node.op >= Op::kMax && node.op <= Op::kSilu)) {
+      for (const NodePtr& arg : node.args) {
+        if (const Node* read = follow(*arg)) return read;
+      }
+    }
+    return nullptr;
+  }
+
+  bool IsRagged(const Node& read, size_t axis, std::string& dimension) const {
+    const Ref& ref = kernel_.refs[static_cast<size_t>(read.index)];
+    if (ref.role != Role::kInput || ref.pad || !IsOperand(ref)) return false;
     const size_t d = static_cast<size_t>(ref.view_dims[axis]);
     const BlockDim& dim = ref.block[d];
-    if (dim.kind != BlockDim::Kind::kBlocked || !ReachesEdge(kernel, dim, ref.array[d]) ||
-        KnownMultiple(kernel, binding, ref.array[d], dim.size)) {
-      return nullptr;
+    if (dim.kind != BlockDim::Kind::kBlocked || !ReachesEdge(kernel_, dim, ref.array[d]) ||
+        KnownMultiple(kernel_, binding_, ref.array[d], dim.size)) {
+      return false;
     }
     dimension =
         ref.array[d].ToString() + " is not known to be a multiple of " + dim.size.ToString();
-    return &node;
+    return true;
   }
-  if (node.op == Op::kTranspose) {
-    return RaggedRead(kernel, binding, *node.args[0], static_cast<size_t>(node.axes[axis]),
-                      dimension);
-  }
-  if (node.op == Op::kCast || (node.op >= Op::kNeg && node.op <= Op::kBitXor) ||
-      (node.op >= Op::kMax && node.op <= Op::kSilu)) {
-    for (const NodePtr& arg : node.args) {
-      if (const Node* read = follow(*arg)) return read;
-    }
-  }
-  return nullptr;
-}
 
-void ReportTail(const Kernel& kernel, const Node& read, const Node& consumer,
-                const std::string& dimension, Diagnostics& diagnostics) {
-  const Ref& ref = kernel.refs[static_cast<size_t>(read.index)];
-  diagnostics.Error("tail", consumer.span,
-                    "`" + std::string(Name(consumer.op)) + "` runs over the ragged edge of `" +
-                        ref.name + "`: " + dimension + ", and elements past the edge are undefined",
-                    "give `" + ref.name + "` a `pad`, mask it with where(inside(" + ref.name +
-                        "), " + ref.name + ", 0), or require divisibility",
-                    {{ref.span, "`" + ref.name + "` has no `pad`"}});
-}
+  void Report(const Node& read, const Node& consumer, const std::string& dimension) {
+    const Ref& ref = kernel_.refs[static_cast<size_t>(read.index)];
+    diagnostics_.Error("tail", consumer.span,
+                       "`" + std::string(Name(consumer.op)) + "` runs over the ragged edge of `" +
+                           ref.name + "`: " + dimension +
+                           ", and elements past the edge are undefined",
+                       "give `" + ref.name + "` a `pad`, mask it with where(inside(" + ref.name +
+                           "), " + ref.name + ", 0), or require divisibility",
+                       {{ref.span, "`" + ref.name + "` has no `pad`"}});
+  }
 
-void CheckTailIn(const Kernel& kernel, const Binding* binding, const Node& node,
-                 Diagnostics& diagnostics) {
-  std::string dimension;
-  if (node.op == Op::kDot) {
-    const size_t rank = node.args[0]->shape.size();
-    for (const size_t side : {size_t{0}, size_t{1}}) {
-      const Node* read =
-          RaggedRead(kernel, binding, *node.args[side], side == 0 ? rank - 1 : rank - 2, dimension);
-      if (read) ReportTail(kernel, *read, node, dimension, diagnostics);
-    }
-  } else if (node.op >= Op::kSum && node.op <= Op::kArgmin) {
-    for (int axis : node.axes) {
-      const Node* read =
-          RaggedRead(kernel, binding, *node.args[0], static_cast<size_t>(axis), dimension);
-      if (read) {
-        ReportTail(kernel, *read, node, dimension, diagnostics);
+  void Check(const Node& node) {
+    std::string dimension;
+    if (node.op == Op::kDot) {
+      const size_t rank = node.args[0]->shape.size();
+      for (const size_t side : {size_t{0}, size_t{1}}) {
+        const Node* read = RaggedRead(*node.args[side], side == 0 ? rank - 1 : rank - 2, dimension);
+        if (read) Report(*read, node, dimension);
+      }
+    } else if (node.op >= Op::kSum && node.op <= Op::kArgmin) {
+      for (int axis : node.axes) {
+        const Node* read = RaggedRead(*node.args[0], static_cast<size_t>(axis), dimension);
+        if (!read) continue;
+        Report(*read, node, dimension);
         break;
       }
     }
+    if (node.op == Op::kWhere || node.op == Op::kIf) return;  // may be discarded
+    for (const NodePtr& arg : node.args) Check(*arg);
   }
-  if (node.op == Op::kWhere || node.op == Op::kIf) return;  // may be discarded
-  for (const NodePtr& arg : node.args) CheckTailIn(kernel, binding, *arg, diagnostics);
-}
 
-/// Only what every step does: under a condition the edge may be excluded.
-void CheckTail(const Kernel& kernel, const Binding* binding, Diagnostics& diagnostics) {
-  for (const Action& action : kernel.body) {
-    const bool plain = action.kind == Action::Kind::kDefine || action.kind == Action::Kind::kStore;
-    if (plain && !action.mask) CheckTailIn(kernel, binding, *action.value, diagnostics);
-  }
-}
+  const Kernel& kernel_;
+  const Binding* binding_;
+  Diagnostics& diagnostics_;
+  std::vector<const Node*> lets_;  // by local: the value of a `let` that every step makes
+};
 
 }  // namespace
 
 void CheckStaticRules(const Kernel& kernel, const Binding* binding, Diagnostics& diagnostics) {
   CheckUndefined(kernel, diagnostics);
-  CheckTail(kernel, binding, diagnostics);
+  TailCheck(kernel, binding, diagnostics).Run();
   // Trying sizes out names blocks and grid points; where the grid itself depends on values that
   // only a call has, the maps alone must do.
   if (!binding && !CheckSampleSizes(kernel, diagnostics)) CheckVisits(kernel, diagnostics);

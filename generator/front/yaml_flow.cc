@@ -10,8 +10,8 @@ namespace {
 
 // Bytes looked at to match brackets, in all: a bound on the work for hostile text.
 constexpr size_t kMaxLookahead = 100000;
-// A quoted value needs no end: the quote is one.
-constexpr size_t kQuoted = std::string_view::npos;
+// The value_begin of quoted and bracketed values, which no comma can end too early.
+constexpr size_t kDelimited = std::string_view::npos;
 // More broken values than this are not worth finding; the collection is given up.
 constexpr size_t kMaxSplits = 100;
 
@@ -55,7 +55,8 @@ class FlowScanner {
     } else if (c == '#' && at_ > 0 && IsSpace(source_[at_ - 1])) {
       while (at_ < source_.size() && source_[at_] != '\n') ++at_;
     } else if (c == '[' || c == '{') {
-      open_.push_back({c, at_++, 0, false, false});
+      if (!open_.empty()) open_.back().value_begin = kDelimited;
+      open_.push_back({c, at_++, kDelimited, false, false});
     } else if (c == ']' || c == '}') {
       Close(c);
     } else if (c == ',') {
@@ -69,7 +70,7 @@ class FlowScanner {
     } else if (c == '?' && IsSpace(Peek(1))) {
       ++at_;
     } else if (c == '"' || c == '\'') {
-      open_.back().value_begin = kQuoted;
+      open_.back().value_begin = kDelimited;
       SkipQuoted(c);
     } else {
       Plain();
@@ -137,7 +138,7 @@ class FlowScanner {
   void Finish(size_t begin, size_t end, bool split) {
     Open& open = open_.back();
     // `{block: bm, bk}`: after a pair, an entry that has no `:` is the rest of that pair's value.
-    const bool rest = open.was_pair && open.value_begin != kQuoted;
+    const bool rest = open.was_pair && open.value_begin != kDelimited;
     if (open.bracket == '{' && !open.has_colon && rest && !ColonFollows()) {
       begin = open.value_begin;
       split = true;

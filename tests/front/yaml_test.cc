@@ -228,6 +228,7 @@ TEST_CASE("keys that are no text") {
   CHECK(Findings("{[a]: 1}\n") == "key 1:2 a key must be text, not a list or a mapping\n");
   CHECK(Findings("a: {b, c: 1}\n") == "syntax 1:5 expected a `:` after `b`\n");
   CHECK(Findings("a: {b: \"x, y\", c}\n") == "syntax 1:16 expected a `:` after `c`\n");
+  CHECK(Findings("a: {b: [x], c}\n") == "syntax 1:13 expected a `:` after `c`\n");
   CHECK(Findings("a: 1\nb\n") == "syntax 2:1 expected a `:` after `b`\n");
 }
 
