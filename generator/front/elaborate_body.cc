@@ -46,6 +46,7 @@ int Elaborator::AddLocal(const Ident& name, DType dtype, Shape shape, Local::Kin
   Symbol symbol;
   symbol.kind = Symbol::Kind::kLocal;
   symbol.index = index;
+  CheckNewName(name, diagnostics_);
   Declare(name, symbol);
   return index;
 }
@@ -89,6 +90,7 @@ void Elaborator::DefineLocal(const Stmt& stmt, std::vector<Action>& out) {
     Symbol symbol;
     symbol.kind = Symbol::Kind::kConstant;
     symbol.value = value;
+    CheckNewName(stmt.name, diagnostics_);
     Declare(stmt.name, symbol);
     return;
   }

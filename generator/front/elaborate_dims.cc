@@ -88,10 +88,7 @@ void Elaborator::Dims() {
     dim.name = name.name;
     dim.span = name.span;
     Constrain(dim);
-    if (ParseDType(name.name)) {
-      Error("name", name.span, "`" + name.name + "` is a dtype", "choose another name");
-      continue;
-    }
+    if (!CheckNewName(name, diagnostics_)) continue;
     Symbol symbol;
     symbol.kind = Symbol::Kind::kDim;
     symbol.index = static_cast<int>(kernel_.dims.size());

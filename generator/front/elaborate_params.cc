@@ -139,8 +139,9 @@ void Elaborator::Params(const CheckOptions& options) {
         }
       }
     }
-    if (ParseDType(param.name.name) || FindFunction(param.name.name)) {
-      Error("name", param.name.span, "`" + param.name.name + "` is a name of the language",
+    if (symbol.kind == Symbol::Kind::kTypeParam && FindFunction(param.name.name)) {
+      Error("name", param.name.span,  // a dtype's name is called, as functions are
+            "`" + param.name.name + "` is a function and cannot name a dtype as well",
             "choose another name");
       continue;
     }

@@ -149,9 +149,9 @@ void Space::FillLoop(int local, int64_t begin, int count, int64_t* to) const {
   Fill(Loop(local), begin, count, to);
 }
 
-bool Space::AxisIsConstant(size_t axis, int64_t begin, int count) const {
+bool Space::AxisIsConstant(size_t axis, int64_t begin, int64_t end) const {
   const Coordinate& c = axes_[axis];
-  return begin > 0 && (begin - 1) / c.period == (begin + count - 1) / c.period;
+  return begin / c.period == (end - 1) / c.period;
 }
 
 Sweep::Sweep(const Binding& binding, IndexProgram& program, const Space& space, Progress* progress)
@@ -174,7 +174,11 @@ uint64_t Sweep::FillInputs() {
     int64_t* to = program_.Fill(input.reg);
     switch (input.kind) {
       case ProgramInput::Kind::kAxis:
-        if (space_.AxisIsConstant(size_t(input.index), begin_, count_)) continue;
+        // Every lane of the batch before already holds the value.
+        if (begin_ > 0 &&
+            space_.AxisIsConstant(size_t(input.index), begin_ - kLanes, begin_ + count_)) {
+          continue;
+        }
         space_.FillAxis(size_t(input.index), begin_, count_, to);
         break;
       case ProgramInput::Kind::kLoop: space_.FillLoop(input.index, begin_, count_, to); break;

@@ -65,8 +65,8 @@ class Space {
   /// repeats the last.
   void FillAxis(size_t axis, int64_t begin, int count, int64_t* to) const;
   void FillLoop(int local, int64_t begin, int count, int64_t* to) const;
-  /// True when the coordinate is the same for all these points and the one before them.
-  bool AxisIsConstant(size_t axis, int64_t begin, int count) const;
+  /// True when the coordinate is the same for the points begin … end-1.
+  bool AxisIsConstant(size_t axis, int64_t begin, int64_t end) const;
 
  private:
   struct Coordinate {

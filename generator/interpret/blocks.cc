@@ -59,6 +59,7 @@ void PrepareShape(Run& run, int index) {
   block.array_extents = ToDims(run.binding.arrays[static_cast<size_t>(index)]);
   block.array_strides = ContiguousStrides(block.array_extents);
   const Dims view = ToDims(run.binding.views[static_cast<size_t>(index)]);
+  CheckCount(run, view, ref.span);
   const Dims strides = ContiguousStrides(view);
   block.size = Dims(block.array_extents.rank(), 1);
   block.view_strides = Dims(block.array_extents.rank());
@@ -228,6 +229,8 @@ void MarkOutside(Run& run, int index) {
 void CopyIn(Run& run, int index) {
   const Ref& ref = RefAt(run, index);
   Block& block = BlockAt(run, index);
+  const Visit visit = VisitOf(block, index);
+  CheckMove(run, index, visit.start, visit.size);
   Renew(block, ref, ToDims(run.binding.views[static_cast<size_t>(index)]));
   if (!IsWhole(block)) {
     Fill(block.tile, ref.pad ? ValueOf(*ref.pad) : Poison(ref.dtype));
@@ -240,7 +243,6 @@ void BeginInput(Run& run, int index, const Position& position, bool new_parallel
   Block& block = BlockAt(run, index);
   const bool moved = !block.held || !(block.position == position);
   if (moved) {
-    CheckMove(run, index);
     SetPosition(run, index, position);
     CopyIn(run, index);
   }
@@ -269,7 +271,8 @@ void BeginOutput(Run& run, int index, const Position& position) {
 
 void EndOutput(Run& run, int index) {
   Block& block = BlockAt(run, index);
-  CheckMove(run, index);
+  const Visit visit = VisitOf(block, index);
+  CheckMove(run, index, visit.start, visit.size);
   Store(ArrayAt(run, index), TransferOf(block), block.tile);
   block.held = false;
 }

@@ -25,7 +25,7 @@ void Define(Run& run, const Action& action) {
   Tile value = EvaluateTile(run, *action.value);
   // A snapshot of a small part would make the next store copy the whole buffer.
   if (value.size() * 2 < value.cells) value = Compact(value);
-  local.tile = BroadcastTo(value, ExtentsOf(run, shape, action.span));
+  local.tile = Fit(run, value, ExtentsOf(run, shape, action.span), action.span);
 }
 
 /// Undefined values that go to an output remember who stored them.
@@ -57,14 +57,14 @@ void StoreElement(Run& run, const Action& action, const Box& box) {
 }
 
 void StoreTile(Run& run, const Action& action, const Box& box) {
-  Tile value = EvaluateTile(run, *action.value);
+  Tile value = Fit(run, EvaluateTile(run, *action.value), box.view, action.span);
   Tile mask;
-  if (action.mask) mask = EvaluateTile(run, *action.mask);
+  if (action.mask) mask = Fit(run, EvaluateTile(run, *action.mask), box.view, action.mask->span);
   NoteStore(run, action, value);
   NoteStore(run, action, mask);
   Tile& target = TargetOf(run, action);
   if (!action.mask && box.view == target.extents) {
-    target = Compact(BroadcastTo(value, target.extents));
+    target = Compact(value);
     return;
   }
   MakeWritable(target);

@@ -152,11 +152,16 @@ void CheckWrite(Run& run, int ref, const Box& box, Span span) {
   CheckRegionWrite(run, ref, RegionOf(run, ref, box), span);
 }
 
-void CheckMove(Run& run, int ref) {
+void CheckMove(Run& run, int ref, const Dims& array_start, const Dims& array_size) {
+  if (run.copies.empty()) return;
+  const Region block{false, ref, Dims(BlockAt(run, ref).tile.rank()), BlockAt(run, ref).tile.extents};
+  const Region array{true, ArrayIndex(run, ref), array_start, array_size};
+  const bool output = RefAt(run, ref).role == Role::kOutput;
   for (const Copy& copy : run.copies) {
-    const bool touches = (!copy.source.hbm && copy.source.index == ref) ||
-                         (!copy.target.hbm && copy.target.index == ref);
-    if (touches) FailTouch(run, ref, "moved to its next block", copy, copy.span);
+    const bool read_too = output && Overlap(copy.source, array);
+    const bool touches = Overlap(copy.source, block) || Overlap(copy.target, block) ||
+                         Overlap(copy.target, array) || read_too;
+    if (touches) FailTouch(run, ref, output ? "copied out" : "copied in", copy, copy.span);
   }
 }
 

@@ -8,9 +8,14 @@
 #include "generator/interpret/map.h"
 #include "generator/interpret/reduce.h"
 
-/// Tile expressions.
+/// Tile expressions. Bind has checked that shapes agree; they are looked at here all the same,
+/// because a slip there must not become a read out of bounds.
 namespace kiln::interpret {
 namespace {
+
+[[noreturn]] void FailShapes(Run& run, Span span) {
+  Fail(run, "shape", span, "the operands' shapes do not agree" + AtPoint(run));
+}
 
 Tile Read(Run& run, const Node& node) {
   Tile& tile = BlockAt(run, node.index).tile;
@@ -72,8 +77,28 @@ Tile Roll(const Tile& tile, int axis, int64_t shift) {
                      tile.extents, axis);
 }
 
+void CheckParts(Run& run, const std::vector<Tile>& parts, const Dims& extents, int axis, Span span) {
+  int64_t sum = 0;
+  for (const Tile& part : parts) {
+    Dims rest = part.extents;
+    sum += rest[axis];
+    rest[axis] = extents[axis];
+    if (!(rest == extents)) FailShapes(run, span);
+  }
+  if (sum != extents[axis]) FailShapes(run, span);
+}
+
+Tile Dot(Run& run, const Combining& how, const Tile& a, const Tile& b) {
+  const int rank = a.rank();
+  bool fits = a.extents[rank - 1] == b.extents[rank - 2];
+  for (int d = 0; d + 2 < rank; ++d) fits = fits && a.extents[d] == b.extents[d];
+  if (!fits) FailShapes(run, how.span);
+  return DotTiles(how, a, b);
+}
+
 Tile Elementwise(Run& run, const Node& node, const std::vector<Tile>& args) {
   const Dims& extents = ExtentsOf(run, node.shape, node.span);
+  for (const Tile& arg : args) Fit(run, arg, extents, node.span);
   const DType from = node.args[0]->dtype;
   switch (node.op) {
     case Op::kWhere: return WhereTiles(extents, args[0], args[1], args[2]);
@@ -91,6 +116,16 @@ Tile Elementwise(Run& run, const Node& node, const std::vector<Tile>& args) {
 
 }  // namespace
 
+Tile Fit(Run& run, const Tile& tile, const Dims& extents, Span span) {
+  bool fits = tile.rank() <= extents.rank();
+  for (int d = 0; fits && d < tile.rank(); ++d) {
+    const int64_t extent = tile.extents[tile.rank() - 1 - d];
+    fits = extent == 1 || extent == extents[extents.rank() - 1 - d];
+  }
+  if (!fits) FailShapes(run, span);
+  return BroadcastTo(tile, extents);
+}
+
 Tile EvaluateTile(Run& run, const Node& node) {
   const auto argument = [&](size_t k) { return EvaluateTile(run, *node.args[k]); };
   const Combining how{node.op, node.dtype, run.wide, node.span, &run.origins};
@@ -100,7 +135,8 @@ Tile EvaluateTile(Run& run, const Node& node) {
     case Op::kAt: return ArrayCoordinates(run, node.index, node.axes[0]);
     case Op::kSlice: return Slice(run, node);
     case Op::kIota: return Iota(ExtentsOf(run, node.shape, node.span), node.axes[0]);
-    case Op::kBroadcast: return BroadcastTo(argument(0), ExtentsOf(run, node.shape, node.span));
+    case Op::kBroadcast:
+      return Fit(run, argument(0), ExtentsOf(run, node.shape, node.span), node.span);
     case Op::kTranspose: return Transpose(argument(0), node.axes);
     case Op::kReshape:
       return Reshape(run, argument(0), ExtentsOf(run, node.shape, node.span), node.span);
@@ -116,7 +152,7 @@ Tile EvaluateTile(Run& run, const Node& node) {
     case Op::kArgmax:
     case Op::kArgmin: return ReduceTile(how, argument(0), node.axes, node.keep);
     case Op::kCumsum: return CumulateTile(how, argument(0), node.axes[0]);
-    case Op::kDot: return DotTiles(how, argument(0), argument(1));
+    case Op::kDot: return Dot(run, how, argument(0), argument(1));
     default: break;
   }
   if (node.shape.empty()) return FillTile(IsFloat(node.dtype), EvaluateScalar(run, node), {});
@@ -124,14 +160,16 @@ Tile EvaluateTile(Run& run, const Node& node) {
     case Op::kLocal: return run.locals[static_cast<size_t>(node.index)].tile;
     case Op::kIf: {
       const bool yes = EvaluateCondition(run, *node.args[0], "the condition of `if`");
-      return BroadcastTo(argument(yes ? 1 : 2), ExtentsOf(run, node.shape, node.span));
+      return Fit(run, argument(yes ? 1 : 2), ExtentsOf(run, node.shape, node.span), node.span);
     }
     default: break;
   }
   std::vector<Tile> args;
   for (size_t k = 0; k < node.args.size(); ++k) args.push_back(argument(k));
   if (node.op == Op::kConcat) {
-    return Concatenate(args, ExtentsOf(run, node.shape, node.span), node.axes[0]);
+    const Dims& extents = ExtentsOf(run, node.shape, node.span);
+    CheckParts(run, args, extents, node.axes[0], node.span);
+    return Concatenate(args, extents, node.axes[0]);
   }
   return Elementwise(run, node, args);
 }

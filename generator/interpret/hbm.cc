@@ -26,24 +26,22 @@ void ForEachRow(const Transfer& t, Use&& use) {
 
 void PrepareOutput(Run& run, int index) {
   const Ref& ref = RefAt(run, index);
+  const std::vector<int64_t>& shape = run.binding.arrays[static_cast<size_t>(index)];
   HbmArray& array = ArrayAt(run, index);
   array.written = true;
   array.aliased = ref.alias >= 0;
-  if (array.aliased) {
-    array.output = *array.input;
-  } else {
-    array.output = Array::Zeros(ref.dtype, run.binding.arrays[static_cast<size_t>(index)]);
-  }
+  array.readable = array.aliased || ref.memory == Memory::kAny;
+  if (!ByteSize(ref.dtype, shape)) Fail(run, "call", ref.span, "`" + ref.name + "` is too large");
+  array.output = array.aliased ? *array.input : Array::Zeros(ref.dtype, shape);
   const size_t count = static_cast<size_t>(array.output.size());
   array.writers.assign(count, 0);
-  if (array.aliased) {
-    array.origins.assign(count, kDefined);
+  if (array.readable) {
     array.readers.assign(count, 0);
     array.readers_2.assign(count, 0);
-    return;
   }
-  // Only copies can read an output before it is written, and only one that stays in HBM.
-  array.origins.assign(count, run.origins.Edge(Origin::Kind::kUncopied, index, 0));
+  array.origins.assign(count, array.aliased
+                                  ? kDefined
+                                  : run.origins.Edge(Origin::Kind::kUncopied, index, 0));
 }
 
 std::string AxesThatDiffer(const Run& run, int64_t a, int64_t b, bool parallel) {
@@ -56,15 +54,14 @@ std::string AxesThatDiffer(const Run& run, int64_t a, int64_t b, bool parallel) 
   return names;
 }
 
-/// `here` and `other` touch one element, and at least one of them writes it.
-void ReportRace(Run& run, int ref, const Stay& other, int64_t element) {
+/// The current step and `other` touch one element, and at least one of them writes it.
+void ReportRace(Run& run, int ref, const Stay& other, int64_t element, bool reads, bool read) {
   if (!FirstReport(run, "race", ref)) return;
   const std::string axes = AxesThatDiffer(run, run.step, other.step, true);
   const std::string here = PointText(run, run.step), there = PointText(run, other.step);
-  const bool reads = RefAt(run, ref).role == Role::kInput;
   const int reader = reads ? ref : other.ref, writer = reads ? other.ref : ref;
   const std::string what =
-      ref == other.ref
+      !reads && !read
           ? "grid points " + there + " and " + here + " both write " + ElementText(run, ref, element)
           : "grid point " + (reads ? here : there) + " reads " + ElementText(run, reader, element) +
                 ", whose memory " + (reads ? there : here) + " writes as " +
@@ -72,7 +69,7 @@ void ReportRace(Run& run, int ref, const Stay& other, int64_t element) {
   run.diagnostics.Error("race", RefAt(run, ref).span,
                         what + "; they differ along the parallel axis " + axes,
                         "make " + axes + " `arbitrary` in dimension_semantics, or " +
-                            (ref == other.ref ? "let different steps along it write different blocks"
+                            (ref == other.ref ? "let different steps along it touch different elements"
                                               : "drop the alias"));
 }
 
@@ -190,22 +187,22 @@ void MarkWrite(Run& run, const Visit& visit) {
   ForEachElement(array, visit, [&](size_t e) {
     written.Note(array.writers[e], e);
     array.writers[e] = stay;
-    if (!array.aliased) return;
+    if (!array.readable) return;
     for (const StayId reader : {array.readers[e], array.readers_2[e]}) {
       if (reader != 0 && !SameParallel(run, reader)) read.Note(reader, e);
     }
   });
   if (written.stay != 0) {
     const Stay& other = run.stays[written.stay];
-    if (!SameParallel(run, written.stay)) ReportRace(run, visit.ref, other, written.element);
+    if (!SameParallel(run, written.stay)) ReportRace(run, visit.ref, other, written.element, false, false);
     else if (!visit.copy) ReportRevisit(run, visit.ref, other, written.element);
   }
-  if (read.stay != 0) ReportRace(run, visit.ref, run.stays[read.stay], read.element);
+  if (read.stay != 0) ReportRace(run, visit.ref, run.stays[read.stay], read.element, false, true);
 }
 
 void MarkRead(Run& run, const Visit& visit, bool copied_in) {
   HbmArray& array = ArrayAt(run, visit.ref);
-  if (!array.aliased) return;
+  if (!array.readable) return;
   const StayId stay = AddStay(run, visit.ref);
   Clash written;
   ForEachElement(array, visit, [&](size_t e) {
@@ -216,7 +213,7 @@ void MarkRead(Run& run, const Visit& visit, bool copied_in) {
   });
   if (written.stay == 0) return;
   const Stay& output = run.stays[written.stay];
-  if (!SameParallel(run, written.stay)) ReportRace(run, visit.ref, output, written.element);
+  if (!SameParallel(run, written.stay)) ReportRace(run, visit.ref, output, written.element, true, false);
   else if (copied_in && !visit.copy) ReportAlias(run, visit.ref, output, written.element);
 }
 

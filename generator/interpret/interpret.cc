@@ -1,6 +1,7 @@
 #include "generator/interpret/interpret.h"
 
 #include <chrono>
+#include <new>
 
 #include "generator/interpret/blocks.h"
 #include "generator/interpret/body.h"
@@ -78,6 +79,9 @@ InterpretResult Interpret(const Binding& binding, const std::map<std::string, Ar
     RunGrid(run, options, result.steps);
     whole = true;
   } catch (const Halt&) {
+    // What was found is in `diagnostics`.
+  } catch (const std::bad_alloc&) {
+    diagnostics.Error("call", {}, "not enough memory to interpret this" + AtPoint(run));
   }
   result.outputs = FinishOutputs(run, whole);
   return result;

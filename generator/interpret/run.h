@@ -17,8 +17,8 @@ namespace kiln::interpret {
 /// Thrown where a run cannot go on. The finding has been reported.
 struct Halt {};
 
-/// A stay of an output block (or of an input block whose memory an output takes over), or a copy
-/// into an array in HBM. Kept for messages; 0 stands for none.
+/// A stay of an output block (or of an input block whose memory an output takes over), or a manual
+/// copy of an output in HBM. Kept for messages; 0 stands for none.
 using StayId = uint32_t;
 struct Stay {
   int ref = -1;
@@ -30,10 +30,11 @@ struct HbmArray {
   const Array* input = nullptr;  // arrays that are only read
   Array output;
   bool written = false;
-  bool aliased = false;  // an input's memory that an output takes over
+  bool aliased = false;   // an input's memory that an output takes over
+  bool readable = false;  // so that others may read what an output writes: aliased or in HBM
   std::vector<OriginId> origins;
   std::vector<StayId> writers;             // the last stay that visited the element; 0: none
-  std::vector<StayId> readers, readers_2;  // aliased: stays at two different parallel points
+  std::vector<StayId> readers, readers_2;  // readable: stays at two different parallel points
 
   const Array& values() const { return written ? output : *input; }
 };

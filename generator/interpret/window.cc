@@ -36,6 +36,13 @@ int64_t SizeValue(Run& run, const Size& size, Span span) {
   return *value;
 }
 
+void CheckCount(Run& run, const Dims& extents, Span span) {
+  constexpr int64_t kMostElements = int64_t{1} << 40;
+  const auto count = ElementCount({extents.begin(), extents.end()});
+  if (count && *count <= kMostElements) return;
+  Fail(run, "shape", span, "a value with too many elements" + AtPoint(run));
+}
+
 const Dims& ExtentsOf(Run& run, const Shape& shape, Span span) {
   const auto known = run.extents.find(&shape);
   if (known != run.extents.end()) return known->second;
@@ -45,6 +52,7 @@ const Dims& ExtentsOf(Run& run, const Shape& shape, Span span) {
   }
   Dims extents;
   for (const Size& size : shape) extents.Append(SizeValue(run, size, span));
+  CheckCount(run, extents, span);
   return run.extents[&shape] = extents;
 }
 

@@ -190,7 +190,7 @@ struct RandomGrid {
   explicit RandomGrid(uint32_t seed) : nodes(seed, 3, {}) {
     axes = 1 + nodes.Below(3);
     nodes = RandomNodes(seed + 1000003, axes, {});
-    static constexpr int64_t kSteps[] = {1, 2, 3, 4, 7, 8};
+    static constexpr int64_t kSteps[] = {1, 2, 3, 4, 7, 12};
     bool parallel = nodes.Below(2) == 0;
     for (int a = 0; a < axes; ++a) {
       grid.AddGrid(std::string(1, static_cast<char>('a' + a)), kSteps[nodes.Below(6)], parallel);
