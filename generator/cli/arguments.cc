@@ -12,7 +12,7 @@
 namespace kiln::cli {
 namespace {
 
-constexpr int64_t kMaxMadeBytes = int64_t{16} << 30;
+constexpr int64_t kMaxMadeBytes = int64_t{4} << 30;
 
 bool ParseInt(const std::string& text, int64_t& out) {
   if (text.empty()) return false;

@@ -100,7 +100,10 @@ void AddCheck(CLI::App& app, std::function<int()>& run) {
       "  kiln check specs/matmul.yaml m=200 n=100 k=300     and the whole grid at these sizes\n"
       "  kiln check gather.yaml ids=@ids.npy --format=json  findings for a program\n"
       "`kiln explain RULE` tells more about a finding.");
-  run = [command] { return command->Run(); };
+  run = [command] {
+    command->spec.Untangle(command->words);
+    return command->Run();
+  };
 }
 
 }  // namespace kiln::cli

@@ -44,6 +44,7 @@ struct SpecOptions {
   std::string format = "text";   // findings as text or json
 
   void Add(CLI::App& app);
+  void Untangle(std::vector<std::string>& words);
 };
 
 /// A spec file on its way through the stages, with its findings.

@@ -1,5 +1,6 @@
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -69,6 +70,18 @@ int UsageError(const std::string& message, const std::string& hint) {
   return kUsage;
 }
 
+/// `--set` takes every word up to the next option. A word that is no assignment is then the SPEC
+/// it swallowed, and those after it are arguments.
+void SpecOptions::Untangle(std::vector<std::string>& words) {
+  const auto swallowed = std::find_if(set.begin(), set.end(), [](const std::string& word) {
+    return word.find('=') == std::string::npos;
+  });
+  if (!spec.empty() || swallowed == set.end()) return;
+  spec = *swallowed;
+  words.insert(words.begin(), swallowed + 1, set.end());
+  set.erase(swallowed, set.end());
+}
+
 void SpecOptions::Add(CLI::App& app) {
   app.add_option("SPEC", spec, "the spec file, or FILE:instance; - reads standard input")
       ->required();
@@ -79,6 +92,10 @@ void SpecOptions::Add(CLI::App& app) {
 }
 
 std::optional<Loaded> Load(const SpecOptions& options, Depth depth) {
+  if (options.spec.empty()) {
+    UsageError("SPEC is required", "for example: specs/matmul.yaml");
+    return std::nullopt;
+  }
   Loaded loaded;
   std::string path;
   SplitInstance(options.spec, path, loaded.options.instance);

@@ -1,4 +1,4 @@
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -56,6 +56,37 @@ std::string Range(const Array& array) {
   return text;
 }
 
+std::string Duration(double seconds) {
+  return seconds < 1 ? Number(std::round(seconds * 1e5) / 100) + " ms" : Number(std::round(seconds * 100) / 100) + " s";
+}
+
+/// What the interpreter holds: the arrays, and the shadow of every element of an output.
+constexpr double kShadowBytes = 16;
+
+double BytesNeeded(const Binding& binding) {
+  double bytes = 0;
+  for (size_t i = 0; i < binding.kernel->refs.size(); ++i) {
+    const Ref& ref = binding.kernel->refs[i];
+    if ((ref.role != Role::kInput && ref.role != Role::kOutput) || ref.view_of >= 0) continue;
+    double elements = 1;
+    for (int64_t extent : binding.arrays[i]) elements *= static_cast<double>(extent);
+    bytes += elements * (static_cast<double>(SizeOf(ref.dtype)) + (ref.role == Role::kOutput ? kShadowBytes : 0));
+  }
+  return bytes;
+}
+
+/// Better a sentence now than the system's killer later.
+bool FitsInMemory(const Binding& binding) {
+  const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double needed = BytesNeeded(binding);
+  if (needed <= machine / 2) return true;
+  const double gib = static_cast<double>(1 << 30);
+  UsageError("interpreting these sizes needs " + Number(std::round(needed / gib * 10) / 10) + " GiB of memory, and this machine has " +
+                 Number(std::round(machine / gib * 10) / 10),
+             "`kiln check` with the same sizes needs none of it");
+  return false;
+}
+
 void Row(const std::string& a, const std::string& b, const std::string& c, const std::string& d) {
   std::cout << "  " << std::left << std::setw(10) << a << std::setw(14) << b << std::setw(24) << c
             << d << "\n";
@@ -68,7 +99,7 @@ void PrintSummary(const Kernel& kernel, const Inputs& inputs, const Binding& bin
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     std::cout << (a ? ", " : " (") << kernel.axes[a].name << "=" << binding.steps[a];
   }
-  std::cout << (kernel.axes.empty() ? "" : ")") << " in " << Number(seconds) << " s\n";
+  std::cout << (kernel.axes.empty() ? "" : ")") << " in " << Duration(seconds) << "\n";
   for (const Ref& ref : kernel.refs) {
     const auto input = inputs.arrays.find(ref.name);
     const auto output = result.outputs.find(ref.name);
@@ -121,6 +152,7 @@ int RunCommand::RunLoaded(Loaded& loaded) const {
     CheckGrid(*binding, options, loaded.diagnostics);
     if (loaded.diagnostics.HasErrors()) return Report(loaded, spec.format);
   }
+  if (!FitsInMemory(*binding)) return kUsage;
   InterpretOptions options;
   options.wide = wide;
   options.shuffle = shuffle;
@@ -162,7 +194,10 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       "  kiln run specs/matmul.yaml:matmul_f32 x=@x.npy y=@y.npy bias=zeros -o out\n"
       "  kiln run specs/gmm.yaml:gmm_f32 lhs=random:1 rhs=random:2 sizes=3,0,5 group_offset=0 shard=3\n"
       "           m=8 k=16 n=16 --set tm=8");
-  run = [command] { return command->Run(); };
+  run = [command] {
+    command->spec.Untangle(command->words);
+    return command->Run();
+  };
 }
 
 }  // namespace kiln::cli

@@ -29,7 +29,11 @@ void AddShow(CLI::App& app, std::function<int()>& run) {
   app.add_option("--stage", command->stage, "spec: as read; kernel: resolved and typed")
       ->check(CLI::IsMember({"spec", "kernel"}));
   app.footer("Example:\n  kiln show --stage=kernel specs/matmul.yaml:matmul_f32");
-  run = [command] { return command->Run(); };
+  run = [command] {
+    std::vector<std::string> none;
+    command->spec.Untangle(none);
+    return command->Run();
+  };
 }
 
 void AddSchema(CLI::App& app, std::function<int()>& run) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "generator/front/elaborate.h"
+#include "generator/front/names.h"
 
 /// Statements.
 namespace kiln {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "generator/front/elaborate.h"
+#include "generator/front/names.h"
 
 /// Run-time dimensions: which names they are, and what `dims` says of them.
 namespace kiln {
@@ -88,7 +89,7 @@ void Elaborator::Dims() {
     dim.name = name.name;
     dim.span = name.span;
     Constrain(dim);
-    if (!CheckNewName(name, diagnostics_)) continue;
+    CheckNewName(name, diagnostics_);
     Symbol symbol;
     symbol.kind = Symbol::Kind::kDim;
     symbol.index = static_cast<int>(kernel_.dims.size());

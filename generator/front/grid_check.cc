@@ -45,6 +45,7 @@ void CheckGrid(const Binding& binding, const GridCheckOptions& options, Diagnost
                      std::all_of(binding.steps.begin(), binding.steps.end(),
                                  [](int64_t steps) { return steps >= 0; });
   if (known) CheckSteps(context, groups);
+  context.progress.Finish();
 }
 
 }  // namespace kiln

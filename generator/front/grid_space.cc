@@ -47,8 +47,13 @@ void Progress::Tick(double share_of_part) {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
   next_ = now + kProgressInterval;
+  reported_ = true;
   const double phase = (double(part_) + share_of_part) / double(parts_);
   report_(std::clamp((phase_ + std::min(1.0, phase)) / phases_, 0.0, 1.0));
+}
+
+void Progress::Finish() {
+  if (reported_) report_(1);
 }
 
 std::optional<Space> Space::Make(const Binding& binding, const std::vector<AxisUse>& use,

@@ -22,11 +22,13 @@ class Progress {
   void Split(int64_t parts) { parts_ = parts > 0 ? parts : 1; }
   void NextPart() { ++part_; }
   void Tick(double share_of_part);
+  void Finish();  ///< says so if anything was reported before
 
  private:
   std::function<void(double)> report_;
   int phases_, phase_ = -1;
   int64_t parts_ = 1, part_ = 0;
+  bool reported_ = false;
   std::chrono::steady_clock::time_point next_;
 };
 

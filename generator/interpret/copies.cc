@@ -29,11 +29,12 @@ std::string SlotName(const Run& run, int semaphore, int64_t slot) {
 }
 
 [[noreturn]] void FailTouch(Run& run, int ref, const char* verb, const Copy& copy, Span span) {
+  std::vector<Note> notes;
+  if (span.begin != copy.span.begin) notes.push_back({copy.span, "the copy starts here"});
   Fail(run, "sync", span,
        "`" + RefAt(run, ref).name + "` is " + verb + AtPoint(run) + " while a copy " +
            (copy.target_ref == ref ? "into" : "from") + " it is in flight",
-       "write `wait " + SlotName(run, copy.semaphore, copy.slot) + "` before it",
-       {{copy.span, "the copy starts here"}});
+       "write `wait " + SlotName(run, copy.semaphore, copy.slot) + "` before that", notes);
 }
 
 void CheckRegionRead(Run& run, int ref, const Region& region, Span span) {

@@ -64,8 +64,8 @@ void ReportRace(Run& run, int ref, const Stay& other, int64_t element, bool read
       !reads && !read
           ? "grid points " + there + " and " + here + " both write " + ElementText(run, ref, element)
           : "grid point " + (reads ? here : there) + " reads " + ElementText(run, reader, element) +
-                ", whose memory " + (reads ? there : here) + " writes as " +
-                ElementText(run, writer, element);
+                (reader == writer ? ", which " : ", whose memory ") + (reads ? there : here) +
+                " writes" + (reader == writer ? "" : " as " + ElementText(run, writer, element));
   run.diagnostics.Error("race", RefAt(run, ref).span,
                         what + "; they differ along the parallel axis " + axes,
                         "make " + axes + " `arbitrary` in dimension_semantics, or " +

@@ -90,7 +90,7 @@ std::string Remedy(const Run& run, const Origin& origin) {
     case Origin::Kind::kEdge:
     case Origin::Kind::kHalo:
       return "give `" + name + "` a pad, or discard them: where(inside(" + name + "), …, 0)";
-    case Origin::Kind::kUncopied: return "copy into it before it is read, or give it an `init`";
+    case Origin::Kind::kUncopied: return "copy something into it before it is read";
     case Origin::Kind::kDivision: return "guard the divisor: where(d == 0, 1, d)";
     default: return "";
   }

@@ -38,7 +38,7 @@ std::vector<std::string> Commands(const std::string& spec_text) {
 
 /// "in 0.0012 s" differs from run to run.
 std::string WithoutTimes(const std::string& output) {
-  static const std::regex time("in [0-9.e+-]+ s\\b");
+  static const std::regex time("in [0-9.e+-]+ m?s\\b");
   return std::regex_replace(output, time, "in … s");
 }
 

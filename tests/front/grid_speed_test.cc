@@ -99,5 +99,31 @@ TEST_CASE("the whole check", "[.speed]") {
   TimeCheck("an output that mentions every axis (z: i + 0 * l, j)", stays);
 }
 
+TEST_CASE("more blocks than are remembered at a time", "[.speed]") {
+  GridBuilder grid;
+  constexpr int64_t kBlocks = (int64_t{1} << 25) + 5;
+  grid.AddGrid("i", kBlocks);
+  const NodePtr last_twice = Do(Op::kMin, {Axis_(0), Int(kBlocks - 2)});
+  const NodePtr back = Node_(Op::kWhere, DType::kIndex,
+                             {Node_(Op::kLastStep, DType::kBool, {}, 0), Int(7), last_twice});
+  const int z = grid.AddOperand("z", Role::kOutput, {kBlocks}, {1}, {back});
+  grid.AddStore(z);
+  GridCheckOptions options;
+  double before = 0;
+  options.progress = [&](double share) {
+    CHECK(share >= before);
+    CHECK(share <= 1);
+    before = share;
+  };
+  std::vector<std::string> found;
+  std::cout << kBlocks << " blocks in " << Seconds([&] { found = Findings(grid.Check(options)); })
+            << " s\n";
+  REQUIRE(found.size() == 2);
+  CHECK(found[1].find("no step visits block 33554436") != std::string::npos);
+  CHECK(found[0].find("block 7 of `z` is left and come back to: visited at (i=7) and again at "
+                      "(i=33554436)") != std::string::npos);
+  CHECK(before == 1);
+}
+
 }  // namespace
 }  // namespace kiln

@@ -268,7 +268,7 @@ body: |
 )spec", {{{"ids", Ints({3}, {0, 1, 1})}}, {}}) == R"out(k.yaml:7:3: error[race]: grid points (i=1, l=0) and (i=2, l=0) both write `o[1]`; they differ along the parallel axis `i`
    7 |   o: {array: "f32[2]", block: "1", index: "ids[i]", init: 0}
      |   ^
-  hint: make `i` `arbitrary` in dimension_semantics, or let different steps along it write different blocks
+  hint: make `i` `arbitrary` in dimension_semantics, or let different steps along it touch different elements
 )out");
 }
 
@@ -301,6 +301,48 @@ TEST_CASE("race: an input that shares memory with an output of another step") {
    8 |   o: {array: "f32[n]", block: "2", index: i, alias: x}
      |   ^
   hint: make `i` `arbitrary` in dimension_semantics, or drop the alias
+)out");
+}
+
+TEST_CASE("outputs in HBM: written and read by copies") {
+  const auto with = [](const std::string& semantics, const std::string& body) {
+    return Find("kernel: k\nprefetch: {at: \"i32[t]\"}\ngrid: {i: t}\ndimension_semantics: " +
+                    semantics + R"spec(
+outputs:
+  o: {array: "f32[4]", memory: any}
+scratch:
+  s: f32[2]
+  sem: {semaphore: dma}
+body: |
+)spec" + body, {{{"at", Ints({3}, {0, 2, 0})}}, {}});
+  };
+  const std::string write = "  s = f32(i)\n  copy s -> o[ds(at[i], 2)], sem\n  wait sem\n";
+  const std::string read = "  copy o[ds(at[i], 2)] -> s, sem\n  wait sem\n";
+  CHECK(with("arbitrary", write) == "");
+  CHECK(with("arbitrary", write + read) == "");
+  CHECK(with("parallel", write) == R"out(k.yaml:6:3: error[race]: grid points (i=0) and (i=2) both write `o[0]`; they differ along the parallel axis `i`
+   6 |   o: {array: "f32[4]", memory: any}
+     |   ^
+  hint: make `i` `arbitrary` in dimension_semantics, or let different steps along it touch different elements
+)out");
+  CHECK(with("arbitrary", read) == R"out(k.yaml:11:8: error[undefined]: an element of `o` that is copied is undefined at grid point (i=0); it comes from elements of `o` that no copy has written
+  11 |   copy o[ds(at[i], 2)] -> s, sem
+     |        ^~~~~~~~~~~~~~~
+  hint: copy something into it before it is read
+k.yaml:6:3: note: `o` is declared here
+   6 |   o: {array: "f32[4]", memory: any}
+     |   ^
+)out");
+  CHECK(with("parallel", "  when i < 2:\n    s = f32(i)\n    copy s -> o[ds(at[i], 2)], sem\n    wait sem\n"
+                         "  when i == 2:\n    copy o[ds(at[i], 2)] -> s, sem\n    wait sem\n") == R"out(k.yaml:6:3: error[race]: grid point (i=2) reads `o[0]`, which (i=0) writes; they differ along the parallel axis `i`
+   6 |   o: {array: "f32[4]", memory: any}
+     |   ^
+  hint: make `i` `arbitrary` in dimension_semantics, or let different steps along it touch different elements
+)out");
+  CHECK(with("arbitrary", "  s = f32(i)\n  copy s -> o[1:3], sem\n  wait sem\n") == R"out(k.yaml:6:3: error[coverage]: no step stores 2 of the 4 elements of `o`; the first is `o[0]`, which no copy writes
+   6 |   o: {array: "f32[4]", memory: any}
+     |   ^
+  hint: copy something into every element, or give `o` an `init` or an `alias`
 )out");
 }
 
@@ -440,7 +482,7 @@ body: |
   CHECK(with("  copy x -> a, sem[0]\n  o = a\n  wait sem[0]\n") == R"out(k.yaml:14:7: error[sync]: `a` is read at grid point (i=0) while a copy into it is in flight
   14 |   o = a
      |       ^
-  hint: write `wait sem[0]` before it
+  hint: write `wait sem[0]` before that
 k.yaml:13:3: note: the copy starts here
   13 |   copy x -> a, sem[0]
      |   ^~~~~~~~~~~~~~~~~~~
@@ -448,7 +490,7 @@ k.yaml:13:3: note: the copy starts here
   CHECK(with("  copy x -> a, sem[0]\n  a[2] = 0\n  wait sem[0]\n") == R"out(k.yaml:14:3: error[sync]: `a` is written at grid point (i=0) while a copy into it is in flight
   14 |   a[2] = 0
      |   ^~~~~~~~
-  hint: write `wait sem[0]` before it
+  hint: write `wait sem[0]` before that
 k.yaml:13:3: note: the copy starts here
   13 |   copy x -> a, sem[0]
      |   ^~~~~~~~~~~~~~~~~~~
@@ -456,7 +498,7 @@ k.yaml:13:3: note: the copy starts here
   CHECK(with("  b = 0\n  copy b -> a, sem[0]\n  b = 0\n  wait sem[0]\n") == R"out(k.yaml:15:3: error[sync]: `b` is written at grid point (i=0) while a copy from it is in flight
   15 |   b = 0
      |   ^~~~~
-  hint: write `wait sem[0]` before it
+  hint: write `wait sem[0]` before that
 k.yaml:14:3: note: the copy starts here
   14 |   copy b -> a, sem[0]
      |   ^~~~~~~~~~~~~~~~~~~
@@ -464,7 +506,7 @@ k.yaml:14:3: note: the copy starts here
   CHECK(with("  copy x -> a, sem[0]\n  copy x -> a, sem[1]\n  wait sem[0]\n  wait sem[1]\n") == R"out(k.yaml:14:13: error[sync]: `a` is written at grid point (i=0) while a copy into it is in flight
   14 |   copy x -> a, sem[1]
      |             ^
-  hint: write `wait sem[0]` before it
+  hint: write `wait sem[0]` before that
 k.yaml:13:3: note: the copy starts here
   13 |   copy x -> a, sem[0]
      |   ^~~~~~~~~~~~~~~~~~~
@@ -512,15 +554,36 @@ body: |
      |   ^~~~~~~~~~~~~~~~~~~~~
   hint: write `wait sem` in the step that needs the data
 )out");
-  CHECK(with("arbitrary", "  copy x[ds(i * 3, 3)] -> o, sem\n") == R"out(k.yaml:12:3: error[sync]: `o` is moved to its next block at grid point (i=1) while a copy into it is in flight
+  CHECK(with("arbitrary", "  copy x[ds(i * 3, 3)] -> o, sem\n") == R"out(k.yaml:12:3: error[sync]: `o` is copied out at grid point (i=1) while a copy into it is in flight
   12 |   copy x[ds(i * 3, 3)] -> o, sem
      |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-  hint: write `wait sem` before it
-k.yaml:12:3: note: the copy starts here
-  12 |   copy x[ds(i * 3, 3)] -> o, sem
-     |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+  hint: write `wait sem` before that
 )out");
   CHECK(with("arbitrary", "  copy x[ds(i * 3, 3)] -> o, sem\n  wait sem\n") == "");
+}
+
+TEST_CASE("sync: the pipeline meets a copy in the array") {
+  CHECK(Find(R"spec(
+kernel: k
+grid: {i: 2}
+inputs:
+  x: {array: "f32[n]", memory: any}
+outputs:
+  o: {array: "f32[n]", block: "3", index: i, alias: x}
+scratch:
+  a: f32[6]
+  sem: {semaphore: dma}
+body: |
+  when i == 0:
+    copy x -> a, sem
+  o = 0
+  when i == 1:
+    wait sem
+)spec", kSix) == R"out(k.yaml:13:5: error[sync]: `o` is copied out at grid point (i=1) while a copy from it is in flight
+  13 |     copy x -> a, sem
+     |     ^~~~~~~~~~~~~~~~
+  hint: write `wait sem` before that
+)out");
 }
 
 TEST_CASE("the run stops at the first fatal finding and keeps the outputs so far") {
