@@ -21,10 +21,12 @@ struct Failures {
 
 bool Fails(const Site& site, int64_t value) {
   switch (site.kind) {
-    case Site::Kind::kSubscript: return value < 0 || value >= site.extent;
+    case Site::Kind::kSubscript:
+      return value < 0 || value >= site.extent;
     case Site::Kind::kSlice:
       return value < 0 || site.size > site.extent || value > site.extent - site.size;
-    case Site::Kind::kAssert: return value == 0;
+    case Site::Kind::kAssert:
+      return value == 0;
   }
   return false;
 }
@@ -58,8 +60,7 @@ Failures Check(GridContext& context, const Site& site, SiteProgram& compiled, in
 }
 
 /// " at grid point (i=4), r=2".
-std::string Where(const GridContext& context, const SiteProgram& compiled,
-                  const Failure& failure) {
+std::string Where(const GridContext& context, const SiteProgram& compiled, const Failure& failure) {
   std::string out = AtPoint(context.kernel, compiled.space->AxesAt(failure.point));
   for (const auto& [local, value] : failure.loops) {
     out += (out.empty() ? " at " : ", ") + context.kernel.locals[size_t(local)].name + "=" +
@@ -97,19 +98,19 @@ void Report(GridContext& context, const Site& site, const SiteProgram& compiled,
     const Failure& failure = failures.first[i];
     const bool last = i + 1 == failures.first.size();
     const std::string where = Where(context, compiled, failure);
-    const std::string more =
-        More(site, compiled, last ? failures.count - int64_t(i) - 1 : 0);
+    const std::string more = More(site, compiled, last ? failures.count - int64_t(i) - 1 : 0);
     if (failure.fault.fault != EvalFault::kNone) {
       context.Error(rule, site.subject, failure.fault.span.end > 0 ? failure.fault.span : site.span,
                     FaultMessage(context.kernel, failure.fault,
                                  rule == "assert" ? "the condition of the assertion"
                                                   : "the subscript of " + site.description,
-                                 where) + more);
+                                 where) +
+                        more);
       continue;
     }
-    const std::string values = HostValues(context.binding, *site.value,
-                                          compiled.space->AxesAt(failure.point), failure.loops,
-                                          &locals);
+    const std::string values =
+        HostValues(context.binding, *site.value, compiled.space->AxesAt(failure.point),
+                   failure.loops, &locals);
     std::string message = site.kind == Site::Kind::kAssert
                               ? "the assertion fails" + where +
                                     (site.description.empty() ? "" : ": " + site.description)

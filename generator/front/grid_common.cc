@@ -21,10 +21,14 @@ int64_t Sum(int64_t a, int64_t b) {
 
 int64_t StartOf(const DimSizes& dim, int64_t index) {
   switch (dim.kind) {
-    case BlockDim::Kind::kAll: return 0;
-    case BlockDim::Kind::kBlocked: return index * dim.size;
-    case BlockDim::Kind::kElement: return index - dim.halo_low;
-    default: return index;
+    case BlockDim::Kind::kAll:
+      return 0;
+    case BlockDim::Kind::kBlocked:
+      return index * dim.size;
+    case BlockDim::Kind::kElement:
+      return index - dim.halo_low;
+    default:
+      return index;
   }
 }
 
@@ -43,11 +47,16 @@ void GridContext::Error(const std::string& rule, int ref, Span span, std::string
 
 int64_t DimSizes::Limit() const {
   switch (kind) {
-    case BlockDim::Kind::kAll: return 1;
-    case BlockDim::Kind::kBlocked: return size > 0 ? CeilDivide(extent, size) : extent == 0;
-    case BlockDim::Kind::kSqueezed: return extent;
-    case BlockDim::Kind::kElement: return Sum(extent, Sum(halo_low, halo_high));
-    case BlockDim::Kind::kBounded: return Sum(extent, 1);
+    case BlockDim::Kind::kAll:
+      return 1;
+    case BlockDim::Kind::kBlocked:
+      return size > 0 ? CeilDivide(extent, size) : extent == 0;
+    case BlockDim::Kind::kSqueezed:
+      return extent;
+    case BlockDim::Kind::kElement:
+      return Sum(extent, Sum(halo_low, halo_high));
+    case BlockDim::Kind::kBounded:
+      return Sum(extent, 1);
   }
   return 0;
 }
@@ -55,7 +64,8 @@ int64_t DimSizes::Limit() const {
 std::pair<int64_t, int64_t> DimSizes::Elements(int64_t index, int64_t bounded_extent) const {
   const int64_t start = StartOf(*this, index);
   const int64_t length = kind == BlockDim::Kind::kBounded ? bounded_extent : size;
-  return {std::clamp<int64_t>(start, 0, extent), std::clamp<int64_t>(Sum(start, length), 0, extent)};
+  return {std::clamp<int64_t>(start, 0, extent),
+          std::clamp<int64_t>(Sum(start, length), 0, extent)};
 }
 
 std::optional<std::vector<DimSizes>> SizesOf(const Binding& binding, int ref) {
@@ -150,8 +160,8 @@ std::string HostValues(const Binding& binding, const Node& node, const std::vect
   };
   for (const Subscript& subscript : node.subscripts) add(*subscript.start);
   for (const NodePtr& arg : node.args) add(*arg);
-  const auto value = node.op == Op::kRead ? EvaluateAt(binding, node, axes, locals, loops)
-                                          : std::nullopt;
+  const auto value =
+      node.op == Op::kRead ? EvaluateAt(binding, node, axes, locals, loops) : std::nullopt;
   if (value) {
     std::vector<std::string> at;
     for (const Subscript& subscript : node.subscripts) {

@@ -17,23 +17,50 @@ void Merge(AxisUse& into, AxisUse use) { into = std::max(into, use); }
 /// Operations of the language that are one instruction here.
 bool IsPlain(Op op) {
   switch (op) {
-    case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kPow:
-    case Op::kFloorDiv: case Op::kCeilDiv: case Op::kMod: case Op::kRem:
-    case Op::kShl: case Op::kShr: case Op::kBitAnd: case Op::kBitOr: case Op::kBitXor:
-    case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: case Op::kEq: case Op::kNe:
-    case Op::kMax: case Op::kMin: case Op::kSign: case Op::kBitNot: case Op::kNot:
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+    case Op::kPow:
+    case Op::kFloorDiv:
+    case Op::kCeilDiv:
+    case Op::kMod:
+    case Op::kRem:
+    case Op::kShl:
+    case Op::kShr:
+    case Op::kBitAnd:
+    case Op::kBitOr:
+    case Op::kBitXor:
+    case Op::kLt:
+    case Op::kLe:
+    case Op::kGt:
+    case Op::kGe:
+    case Op::kEq:
+    case Op::kNe:
+    case Op::kMax:
+    case Op::kMin:
+    case Op::kSign:
+    case Op::kBitNot:
+    case Op::kNot:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
 /// Operations whose result can leave the range of a type narrower than 64 bits.
 bool CanLeaveRange(Op op) {
   switch (op) {
-    case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kPow: case Op::kShl:
-    case Op::kFloorDiv: case Op::kCeilDiv: case Op::kBitNot:
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+    case Op::kPow:
+    case Op::kShl:
+    case Op::kFloorDiv:
+    case Op::kCeilDiv:
+    case Op::kBitNot:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -85,20 +112,25 @@ bool ProgramBuilder::Known(const Node& node) const {
 bool ProgramBuilder::IsKnown(const Node& node) const {
   switch (node.op) {
     case Op::kConst:
-    case Op::kAxis: return true;
+    case Op::kAxis:
+      return true;
     case Op::kSteps:
     case Op::kFirstStep:
-    case Op::kLastStep: return size_t(node.index) < binding_.steps.size();
-    case Op::kDim: return binding_.dims[size_t(node.index)].has_value();
+    case Op::kLastStep:
+      return size_t(node.index) < binding_.steps.size();
+    case Op::kDim:
+      return binding_.dims[size_t(node.index)].has_value();
     case Op::kLocal: {
       if (!locals_) return false;
       const auto let = locals_->lets.find(node.index);
       return let != locals_->lets.end() ? Known(*let->second)
                                         : locals_->loops.count(node.index) > 0;
     }
-    case Op::kRead: return IsKnownRead(node);
+    case Op::kRead:
+      return IsKnownRead(node);
     case Op::kFirstVisit:
-    case Op::kLastVisit: return visits_ && MapIsKnown(binding_, node.index);
+    case Op::kLastVisit:
+      return visits_ && MapIsKnown(binding_, node.index);
     case Op::kAnd:
     case Op::kOr:
     case Op::kIf:
@@ -107,7 +139,8 @@ bool ProgramBuilder::IsKnown(const Node& node) const {
     case Op::kBitcast:
     case Op::kNeg:
     case Op::kAbs:
-    case Op::kClamp: break;
+    case Op::kClamp:
+      break;
     default:
       if (!IsPlain(node.op) && !IsIdentityOnScalars(node.op)) return false;
   }
@@ -118,14 +151,13 @@ bool ProgramBuilder::IsKnown(const Node& node) const {
 bool ProgramBuilder::IsKnownRead(const Node& node) const {
   const Ref& ref = binding_.kernel->refs[size_t(node.index)];
   if (ref.role != Role::kPrefetch && ref.role != Role::kScalar) return false;
-  const Array* host = size_t(node.index) < binding_.host.size() ? binding_.host[size_t(node.index)]
-                                                                : nullptr;
+  const Array* host =
+      size_t(node.index) < binding_.host.size() ? binding_.host[size_t(node.index)] : nullptr;
   if (!host || IsFloat(host->dtype)) return false;
   if (ref.role == Role::kScalar) return node.subscripts.empty() && host->size() == 1;
   if (node.subscripts.size() != host->shape.size()) return false;
-  return std::all_of(node.subscripts.begin(), node.subscripts.end(), [this](const Subscript& s) {
-    return !s.range && Known(*s.start);
-  });
+  return std::all_of(node.subscripts.begin(), node.subscripts.end(),
+                     [this](const Subscript& s) { return !s.range && Known(*s.start); });
 }
 
 int ProgramBuilder::Emit(Instruction instruction) {
@@ -219,10 +251,14 @@ int ProgramBuilder::Add(const Node& node, LaneMask mask) {
 
 int ProgramBuilder::AddNew(const Node& node, LaneMask mask) {
   switch (node.op) {
-    case Op::kConst: return AddConstant(node.int_value);
-    case Op::kDim: return AddConstant(*binding_.dims[size_t(node.index)]);
-    case Op::kSteps: return AddConstant(binding_.steps[size_t(node.index)]);
-    case Op::kAxis: return Wrapped(AddAxis(node.index, AxisUse::kFull), node.dtype);
+    case Op::kConst:
+      return AddConstant(node.int_value);
+    case Op::kDim:
+      return AddConstant(*binding_.dims[size_t(node.index)]);
+    case Op::kSteps:
+      return AddConstant(binding_.steps[size_t(node.index)]);
+    case Op::kAxis:
+      return Wrapped(AddAxis(node.index, AxisUse::kFull), node.dtype);
     case Op::kFirstStep:
       return AddBinary(Op::kEq, AddAxis(node.index, AxisUse::kEnds), AddConstant(0));
     case Op::kLastStep:
@@ -235,15 +271,20 @@ int ProgramBuilder::AddNew(const Node& node, LaneMask mask) {
                                                 : locals_->loops.at(node.index),
                      node.dtype);
     }
-    case Op::kRead: return AddRead(node, mask);
+    case Op::kRead:
+      return AddRead(node, mask);
     case Op::kFirstVisit:
-    case Op::kLastVisit: return AddVisit(node);
+    case Op::kLastVisit:
+      return AddVisit(node);
     case Op::kAnd:
     case Op::kOr:
-    case Op::kIf: return AddLazy(node, mask);
-    case Op::kWhere: return AddWhere(node, mask);
+    case Op::kIf:
+      return AddLazy(node, mask);
+    case Op::kWhere:
+      return AddWhere(node, mask);
     case Op::kCast:
-    case Op::kBitcast: return Wrapped(Add(*node.args[0], mask), node.dtype);
+    case Op::kBitcast:
+      return Wrapped(Add(*node.args[0], mask), node.dtype);
     default:
       if (IsIdentityOnScalars(node.op)) return Add(*node.args[0], mask);
       return AddOperation(node, mask);
@@ -331,9 +372,9 @@ int ProgramBuilder::AddVisit(const Node& node) {
   }
   // Whether a neighbouring step exists, and which one it is, depends on every axis' ends.
   for (AxisUse& use : program_.axis_use_) Merge(use, AxisUse::kEnds);
-  return AddInput(node.op == Op::kFirstVisit ? ProgramInput::Kind::kFirstVisit
-                                             : ProgramInput::Kind::kLastVisit,
-                  node.index);
+  return AddInput(
+      node.op == Op::kFirstVisit ? ProgramInput::Kind::kFirstVisit : ProgramInput::Kind::kLastVisit,
+      node.index);
 }
 
 int ProgramBuilder::AddCondition(const Node& node, bool assume, int mask) {

@@ -42,8 +42,8 @@ void CollectOutside(const Sweep& sweep, const DimSizes& dim, int index, int exte
   }
   for (int lane = 0; lane < sweep.count(); ++lane) {
     const bool fault = sweep.program().Faulted(lane);
-    const bool outside = length ? BoundedOutside(dim, at[lane], length[lane])
-                                : uint64_t(at[lane]) >= end;
+    const bool outside =
+        length ? BoundedOutside(dim, at[lane], length[lane]) : uint64_t(at[lane]) >= end;
     if (!fault && !outside) continue;
     const int64_t point = sweep.begin() + lane;
     if (int(out.first.size()) < limit) {
@@ -78,13 +78,15 @@ std::string LimitText(const GridContext& context, int ref, size_t d, const DimSi
   const std::string name = rank > 1 ? "dimension " + std::to_string(d) : "the array";
   const std::string elements = std::to_string(dim.extent) + " " + ElementsWord(rank, d);
   switch (dim.kind) {
-    case BlockDim::Kind::kSqueezed: return name + " has " + elements;
+    case BlockDim::Kind::kSqueezed:
+      return name + " has " + elements;
     case BlockDim::Kind::kElement: {
       const bool halo = dim.halo_low + dim.halo_high > 0;
       return name + " takes offsets 0 to " + std::to_string(dim.Limit() - 1) + " (" + elements +
              (halo ? " and a halo of " + std::to_string(dim.halo_low) + " + " +
                          std::to_string(dim.halo_high)
-                   : "") + ")";
+                   : "") +
+             ")";
     }
     case BlockDim::Kind::kBounded:
       return name + " takes at most " + std::to_string(dim.size) + " elements within " + elements;
@@ -106,9 +108,8 @@ bool HasProductWith(const Binding& binding, const Node& node, int64_t size) {
       if (IsConstantWorth(binding, *arg, size)) return true;
     }
   }
-  return std::any_of(node.args.begin(), node.args.end(), [&](const NodePtr& arg) {
-    return HasProductWith(binding, *arg, size);
-  });
+  return std::any_of(node.args.begin(), node.args.end(),
+                     [&](const NodePtr& arg) { return HasProductWith(binding, *arg, size); });
 }
 
 /// The factor of a product `e * size`, when the whole expression is one.
@@ -165,10 +166,13 @@ std::string StepsHint(const GridContext& context, const BlockDim& block, const D
 
 const char* IndexNoun(BlockDim::Kind kind) {
   switch (kind) {
-    case BlockDim::Kind::kElement: return "element offset ";
-    case BlockDim::Kind::kBounded: return "window ";
+    case BlockDim::Kind::kElement:
+      return "element offset ";
+    case BlockDim::Kind::kBounded:
+      return "window ";
     case BlockDim::Kind::kSqueezed:
-    default: return "block index ";
+    default:
+      return "block index ";
   }
 }
 
@@ -208,10 +212,11 @@ void Report(GridContext& context, int ref, const DimSizes& dim, const DimFinding
     }
     const std::string where = AtPoint(context.kernel, at.axes);
     const bool placed = at.fault.span.end > at.fault.span.begin;
-    context.Error("index-range", ref, placed ? at.fault.span : span,
-                  FaultMessage(context.kernel, at.fault,
-                               "the index of " + DimensionOf(context, ref, found.dimension), where) +
-                      AndMore(more, "grid point"));
+    context.Error(
+        "index-range", ref, placed ? at.fault.span : span,
+        FaultMessage(context.kernel, at.fault,
+                     "the index of " + DimensionOf(context, ref, found.dimension), where) +
+            AndMore(more, "grid point"));
   }
 }
 

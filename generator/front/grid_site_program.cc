@@ -15,8 +15,10 @@ constexpr int64_t kMaxPoints = int64_t{1} << 32;
 void CollectLoops(const Node& node, const Locals& lets, std::set<int>& seen, std::set<int>& loops) {
   if (node.op == Op::kLocal && seen.insert(node.index).second) {
     const auto let = lets.lets.find(node.index);
-    if (let != lets.lets.end()) CollectLoops(*let->second, lets, seen, loops);
-    else loops.insert(node.index);
+    if (let != lets.lets.end())
+      CollectLoops(*let->second, lets, seen, loops);
+    else
+      loops.insert(node.index);
   }
   for (const NodePtr& arg : node.args) CollectLoops(*arg, lets, seen, loops);
   for (const Subscript& subscript : node.subscripts) {
@@ -45,16 +47,21 @@ bool IsAffine(const Node& node, int local, const Locals& lets) {
       const bool second = Mentions(*node.args[1], local, lets);
       return first != second && IsAffine(*node.args[first ? 0 : 1], local, lets);
     }
-    case Op::kNeg: return IsAffine(*node.args[0], local, lets);
-    case Op::kCast: return node.args[0]->op == Op::kLocal && node.args[0]->index == local;
-    default: return false;
+    case Op::kNeg:
+      return IsAffine(*node.args[0], local, lets);
+    case Op::kCast:
+      return node.args[0]->op == Op::kLocal && node.args[0]->index == local;
+    default:
+      return false;
   }
 }
 
 class Compiler {
  public:
   Compiler(const GridContext& context, const Site& site, const Locals& lets)
-      : context_(context), site_(site), locals_{lets.lets, {}},
+      : context_(context),
+        site_(site),
+        locals_{lets.lets, {}},
         builder_(context.binding, &locals_, /*visits=*/true) {
     std::set<int> seen;
     CollectLoops(*site.value, locals_, seen, needed_);
@@ -93,7 +100,8 @@ std::optional<SiteProgram> Compiler::Run() {
   out_.value_begin = builder_.Position();
   out_.value = builder_.Add(*site_.value, out_.mask);
   out_.program = builder_.Finish();
-  out_.space = Space::Make(context_.binding, out_.program.axis_use(), Space::Unused::kOnce, ranges_);
+  out_.space =
+      Space::Make(context_.binding, out_.program.axis_use(), Space::Unused::kOnce, ranges_);
   if (!out_.space || (!ranges_.empty() && out_.space->size() > kMaxPoints)) return std::nullopt;
   return std::move(out_);
 }

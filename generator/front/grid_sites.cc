@@ -164,7 +164,9 @@ void Collector::Statement(const Action& action) {
       CopyWindow(action.target);
       Slot(action);
       return;
-    case Action::Kind::kWait: Slot(action); return;
+    case Action::Kind::kWait:
+      Slot(action);
+      return;
     default:  // kDefine, kWhen
       Expression(action.value);
       Expression(action.condition);

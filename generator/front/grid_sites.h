@@ -34,11 +34,11 @@ std::vector<Site> CollectSites(const GridContext& context, Locals& locals);
 struct SiteProgram {
   IndexProgram program;
   std::optional<Space> space;
-  int mask = -1;           // register: the step reaches the site; -1: always
-  int value = -1;          // register
-  int value_begin = 0;     // faults of earlier instructions are not the site's own
+  int mask = -1;                   // register: the step reaches the site; -1: always
+  int value = -1;                  // register
+  int value_begin = 0;             // faults of earlier instructions are not the site's own
   std::map<int, int> loop_values;  // enclosing loop's variable -> register
-  bool exact = true;       // each loop iteration is a point of the space
+  bool exact = true;               // each loop iteration is a point of the space
 
   bool Reaches(const Sweep& sweep, int lane) const;
 };

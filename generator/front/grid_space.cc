@@ -33,7 +33,8 @@ bool Step(std::vector<std::vector<int64_t>>& axes, size_t lane, const std::vecto
 }  // namespace
 
 Progress::Progress(std::function<void(double)> report, int phases)
-    : report_(std::move(report)), phases_(std::max(phases, 1)),
+    : report_(std::move(report)),
+      phases_(std::max(phases, 1)),
       next_(std::chrono::steady_clock::now() + kProgressInterval) {}
 
 void Progress::NextPhase() {
@@ -90,9 +91,7 @@ int64_t Space::ValueAt(const Coordinate& c, int64_t position) {
   return c.low + (tail ? c.steps - c.count + position : position);
 }
 
-int64_t Space::PositionOf(const Coordinate& c, int64_t point) {
-  return point / c.period % c.count;
-}
+int64_t Space::PositionOf(const Coordinate& c, int64_t point) { return point / c.period % c.count; }
 
 const Space::Coordinate& Space::Loop(int local) const {
   return *std::find_if(loops_.begin(), loops_.end(),
@@ -186,8 +185,11 @@ uint64_t Sweep::FillInputs() {
         }
         space_.FillAxis(size_t(input.index), begin_, count_, to);
         break;
-      case ProgramInput::Kind::kLoop: space_.FillLoop(input.index, begin_, count_, to); break;
-      default: FillVisit(input, to);
+      case ProgramInput::Kind::kLoop:
+        space_.FillLoop(input.index, begin_, count_, to);
+        break;
+      default:
+        FillVisit(input, to);
     }
     changed |= IndexProgram::BitOf(i);
   }
@@ -247,8 +249,10 @@ void Sweep::FillVisit(const ProgramInput& input, int64_t* to) {
 }
 
 StayTracker::StayTracker(std::vector<int> registers, const Space& space)
-    : registers_(std::move(registers)), last_(registers_.size()),
-      serial_size_(space.serial_size()), differs_(kLanes) {}
+    : registers_(std::move(registers)),
+      last_(registers_.size()),
+      serial_size_(space.serial_size()),
+      differs_(kLanes) {}
 
 const std::vector<int>& StayTracker::Starts(const Sweep& sweep) {
   std::fill(differs_.begin(), differs_.end(), 0);

@@ -44,8 +44,8 @@ void ForEachStatement(const Kernel& kernel, Locals& locals, const Use& use) {
 }
 
 bool IsLastVisitOf(const Enclosing& enclosing, int ref) {
-  return enclosing.condition && !enclosing.negated &&
-         enclosing.condition->op == Op::kLastVisit && enclosing.condition->index == ref;
+  return enclosing.condition && !enclosing.negated && enclosing.condition->op == Op::kLastVisit &&
+         enclosing.condition->index == ref;
 }
 
 }  // namespace kiln

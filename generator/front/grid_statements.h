@@ -18,9 +18,8 @@ struct Enclosing {
 
 /// Calls `use` with each statement before those it contains. `locals` gathers the values of
 /// `let`, each before the statements that can see it.
-void ForEachStatement(
-    const Kernel& kernel, Locals& locals,
-    const std::function<void(const Action&, const std::vector<Enclosing>&)>& use);
+void ForEachStatement(const Kernel& kernel, Locals& locals,
+                      const std::function<void(const Action&, const std::vector<Enclosing>&)>& use);
 
 /// True for "this is the last step of the output's stay", which holds once in every stay.
 bool IsLastVisitOf(const Enclosing& enclosing, int ref);

@@ -18,19 +18,19 @@ std::vector<Store> StoresOf(const GridContext& context, int ref, Locals& locals)
   std::vector<Store> stores;
   const std::vector<int>& fused = context.kernel.epilogue_outputs;
   const bool in_epilogue = std::find(fused.begin(), fused.end(), ref) != fused.end();
-  ForEachStatement(context.kernel, locals,
-                   [&](const Action& action, const std::vector<Enclosing>& enclosing) {
-    const bool stored = action.kind == Action::Kind::kStore && action.ref == ref;
-    const bool copied = action.kind == Action::Kind::kCopy && action.target.ref == ref;
-    if (!stored && !copied) return;
-    Store store{action.span, {}};
-    for (const Enclosing& around : enclosing) {
-      const bool always = IsLastVisitOf(around, ref) ||
-                          (in_epilogue && IsLastVisitOf(around, fused.front()));
-      if (!always) store.enclosing.push_back(around);
-    }
-    stores.push_back(std::move(store));
-  });
+  ForEachStatement(
+      context.kernel, locals, [&](const Action& action, const std::vector<Enclosing>& enclosing) {
+        const bool stored = action.kind == Action::Kind::kStore && action.ref == ref;
+        const bool copied = action.kind == Action::Kind::kCopy && action.target.ref == ref;
+        if (!stored && !copied) return;
+        Store store{action.span, {}};
+        for (const Enclosing& around : enclosing) {
+          const bool always =
+              IsLastVisitOf(around, ref) || (in_epilogue && IsLastVisitOf(around, fused.front()));
+          if (!always) store.enclosing.push_back(around);
+        }
+        stores.push_back(std::move(store));
+      });
   return stores;
 }
 
@@ -42,8 +42,8 @@ int MayRun(ProgramBuilder& builder, const Store& store) {
     if (around.condition) {
       runs = builder.AddCondition(*around.condition, !around.negated, mask);
       if (around.negated) runs = builder.AddNot(runs);
-      const bool unknown = !builder.Known(*around.condition) &&
-                           builder.Constant(runs) == std::optional<int64_t>(1);
+      const bool unknown =
+          !builder.Known(*around.condition) && builder.Constant(runs) == std::optional<int64_t>(1);
       if (unknown) continue;
     } else if (builder.Known(*around.low) && builder.Known(*around.high)) {
       runs = builder.AddBinary(Op::kLt, builder.Add(*around.low, mask),
@@ -131,12 +131,13 @@ void CheckStoresRun(GridContext& context, int ref) {
   if (bare.count == 0) return;
   const std::vector<int64_t> at = space->AxesAt(bare.first);
   const Ref& r = context.ref(ref);
-  context.Error("coverage", ref, MapSpan(r),
-                "block " + BlockIndexAt(context.binding, ref, at).text + " of `" + r.name +
-                    "` is visited" + AtPoint(context.kernel, at) +
-                    ", but no store into it runs in that stay" + AndMore(bare.count - 1, "block"),
-                "store into every block that is visited, or give the output an `init`",
-                {{stores[0].span, stores.size() == 1 ? "the only store" : "the first of the stores"}});
+  context.Error(
+      "coverage", ref, MapSpan(r),
+      "block " + BlockIndexAt(context.binding, ref, at).text + " of `" + r.name + "` is visited" +
+          AtPoint(context.kernel, at) + ", but no store into it runs in that stay" +
+          AndMore(bare.count - 1, "block"),
+      "store into every block that is visited, or give the output an `init`",
+      {{stores[0].span, stores.size() == 1 ? "the only store" : "the first of the stores"}});
 }
 
 void CheckEpilogueStays(GridContext& context) {

@@ -78,10 +78,13 @@ bool LivesIn(const Ref& ref, Memory memory) {
   switch (ref.role) {
     case Role::kInput:
     case Role::kOutput:
-    case Role::kScratch: return ref.memory == memory;
+    case Role::kScratch:
+      return ref.memory == memory;
     case Role::kPrefetch:
-    case Role::kScalar: return memory == Memory::kSmem;
-    default: return false;
+    case Role::kScalar:
+      return memory == Memory::kSmem;
+    default:
+      return false;
   }
 }
 
@@ -105,8 +108,7 @@ std::optional<User> UserOf(const Binding& binding, int index) {
   for (size_t axis = 0; axis < user.shape.size(); ++axis) {
     bool chosen = !host && axis < ref.view.size() && ref.view[axis].Constant().has_value();
     if (operand && axis < ref.view_dims.size()) {
-      chosen = chosen &&
-               ref.block[size_t(ref.view_dims[axis])].kind != BlockDim::Kind::kAll;
+      chosen = chosen && ref.block[size_t(ref.view_dims[axis])].kind != BlockDim::Kind::kAll;
     }
     user.adjustable.push_back(chosen);
   }
@@ -136,10 +138,14 @@ std::string ByteText(int64_t bytes) {
   char text[64];
   if (bytes == INT64_MAX) return "more than can be counted";
   const double value = double(bytes);
-  if (bytes < 1024) std::snprintf(text, sizeof text, "%lld B", static_cast<long long>(bytes));
-  else if (bytes < (1 << 20)) std::snprintf(text, sizeof text, "%.1f KiB", value / 1024);
-  else if (bytes < (int64_t{1} << 30)) std::snprintf(text, sizeof text, "%.1f MiB", value / (1 << 20));
-  else std::snprintf(text, sizeof text, "%.1f GiB", value / (1 << 30));
+  if (bytes < 1024)
+    std::snprintf(text, sizeof text, "%lld B", static_cast<long long>(bytes));
+  else if (bytes < (1 << 20))
+    std::snprintf(text, sizeof text, "%.1f KiB", value / 1024);
+  else if (bytes < (int64_t{1} << 30))
+    std::snprintf(text, sizeof text, "%.1f MiB", value / (1 << 20));
+  else
+    std::snprintf(text, sizeof text, "%.1f GiB", value / (1 << 30));
   return text;
 }
 
@@ -167,7 +173,8 @@ std::string Table(const Kernel& kernel, std::vector<User> users) {
   std::vector<std::vector<std::string>> rows;
   for (const User& user : users) {
     const Ref& ref = kernel.refs[size_t(user.ref)];
-    const std::string one = ByteText(user.bytes == INT64_MAX ? user.bytes : user.bytes / user.copies);
+    const std::string one =
+        ByteText(user.bytes == INT64_MAX ? user.bytes : user.bytes / user.copies);
     rows.push_back({"`" + ref.name + "`", ToString(ref.dtype, user.shape),
                     user.copies == 1 ? one : std::to_string(user.copies) + " x " + one,
                     ByteText(user.bytes)});
@@ -203,8 +210,10 @@ std::optional<Fit> LargestFit(const Kernel& kernel, const std::vector<User>& use
   };
   while (low < high) {
     const int64_t middle = high - (high - low) / 2;
-    if (fits(middle)) low = middle;
-    else high = middle - 1;
+    if (fits(middle))
+      low = middle;
+    else
+      high = middle - 1;
   }
   if (low == 0) return std::nullopt;
   Fit fit{extent, low * unit, 0, Replaced(kernel, users, extent, low * unit, memory)};
@@ -247,9 +256,8 @@ void CheckTier(GridContext& context, Memory memory, const char* name, int64_t bu
   const std::vector<User> users = UsersOf(context.binding, memory);
   const int64_t total = Total(users);
   if (total <= budget) return;
-  const auto largest = std::max_element(users.begin(), users.end(), [](const User& a, const User& b) {
-    return a.bytes < b.bytes;
-  });
+  const auto largest = std::max_element(
+      users.begin(), users.end(), [](const User& a, const User& b) { return a.bytes < b.bytes; });
   context.Error("tier", largest->ref, context.ref(largest->ref).span,
                 std::string("the kernel needs ") + ByteText(total) + " of " + name +
                     ", which has " + ByteText(budget) + ":" + Table(context.kernel, users),

@@ -38,7 +38,8 @@ class Reporter {
 
  private:
   Side SideOf(const CellWindow& window, int64_t step) const;
-  Side WriterOf(int64_t cell, int64_t step, const CellWindow* preferred, const Side* not_this) const;
+  Side WriterOf(int64_t cell, int64_t step, const CellWindow* preferred,
+                const Side* not_this) const;
   std::string BlockText(const Side& side) const;
   std::string At(const Side& side) const;
   std::vector<size_t> Differing(const Side& a, const Side& b, bool parallel) const;
@@ -90,9 +91,9 @@ Side Reporter::WriterOf(int64_t cell, int64_t step, const CellWindow* preferred,
 }
 
 std::string Reporter::BlockText(const Side& side) const {
-  const bool whole = std::all_of(
-      context_.ref(side.ref).block.begin(), context_.ref(side.ref).block.end(),
-      [](const BlockDim& dim) { return dim.kind == BlockDim::Kind::kAll; });
+  const bool whole =
+      std::all_of(context_.ref(side.ref).block.begin(), context_.ref(side.ref).block.end(),
+                  [](const BlockDim& dim) { return dim.kind == BlockDim::Kind::kAll; });
   const std::string name = "`" + context_.ref(side.ref).name + "`";
   return whole ? "all of " + name : "block " + side.block.text + " of " + name;
 }
@@ -175,7 +176,8 @@ void Reporter::Revisit(const Side& a, const Side& b, const std::string& more) {
                  BlockText(b) + " at " + At(b) + " overlaps " + BlockText(a) + " at " + At(a) +
                      " in " + shared + "; " +
                      (a.point == b.point ? "both are written back, in no order"
-                                         : "the later copy-out overwrites the earlier one") + more,
+                                         : "the later copy-out overwrites the earlier one") +
+                     more,
                  "let the blocks of outputs be disjoint");
 }
 
@@ -183,7 +185,8 @@ void Reporter::Race(const Side& a, const Side& b, const std::string& more) {
   const bool same = a.ref == b.ref && a.block.text == b.block.text;
   const std::vector<std::string> names = NamesOf(Differing(a, b, true));
   const std::string axes = (names.size() == 1 ? "axis " : "axes ") + Listed(names);
-  std::string message = "grid points " + At(a) + " and " + At(b) + " differ along the parallel " + axes;
+  std::string message =
+      "grid points " + At(a) + " and " + At(b) + " differ along the parallel " + axes;
   if (same) {
     message += " and both write " + BlockText(b) + more;
   } else {
@@ -197,22 +200,25 @@ void Reporter::Race(const Side& a, const Side& b, const std::string& more) {
 void Reporter::Alias(const Side& write, const Side& read, const std::string& more) {
   context_.Error("alias", read.ref, MapSpan(context_.ref(read.ref)),
                  BlockText(read) + " is copied in at " + At(read) + ", after " + At(write) +
-                     " has visited " + BlockText(write) + ", which shares its memory: whether it holds old or new values depends on the "
-                     "pipeline" + more,
+                     " has visited " + BlockText(write) +
+                     ", which shares its memory: whether it holds old or new values depends on the "
+                     "pipeline" +
+                     more,
                  "read the block no later than the first step that visits it, or drop the alias",
-                 {{context_.ref(write.ref).span, "`" + context_.ref(write.ref).name +
-                                                     "` takes over the memory here"}});
+                 {{context_.ref(write.ref).span,
+                   "`" + context_.ref(write.ref).name + "` takes over the memory here"}});
 }
 
 void Reporter::ReadRace(const Side& write, const Side& read, const std::string& more) {
   const std::vector<std::string> names = NamesOf(Differing(write, read, true));
   context_.Error("race", read.ref, MapSpan(context_.ref(read.ref)),
                  "grid point " + At(read) + " reads " + BlockText(read) + ", whose memory " +
-                     At(write) + " writes as " + BlockText(write) + "; they differ along the parallel " +
-                     (names.size() == 1 ? "axis " : "axes ") + Listed(names) + more,
+                     At(write) + " writes as " + BlockText(write) +
+                     "; they differ along the parallel " + (names.size() == 1 ? "axis " : "axes ") +
+                     Listed(names) + more,
                  "make " + Listed(names) + " `arbitrary` in dimension_semantics, or drop the alias",
-                 {{context_.ref(write.ref).span, "`" + context_.ref(write.ref).name +
-                                                     "` takes over the memory here"}});
+                 {{context_.ref(write.ref).span,
+                   "`" + context_.ref(write.ref).name + "` takes over the memory here"}});
 }
 
 void Reporter::Report(size_t window, Conflict::Kind kind, const ConflictsOfKind& found) {
@@ -226,10 +232,18 @@ void Reporter::Report(size_t window, Conflict::Kind kind, const ConflictsOfKind&
     const Side later = reads ? SideOf(w, c.later) : WriterOf(c.cell, c.later, &w, nullptr);
     const Side earlier = WriterOf(c.cell, c.earlier, nullptr, &later);
     switch (kind) {
-      case Conflict::Kind::kRevisit: Revisit(earlier, later, more); break;
-      case Conflict::Kind::kRace: Race(earlier, later, more); break;
-      case Conflict::Kind::kAlias: Alias(earlier, later, more); break;
-      case Conflict::Kind::kReadRace: ReadRace(earlier, later, more); break;
+      case Conflict::Kind::kRevisit:
+        Revisit(earlier, later, more);
+        break;
+      case Conflict::Kind::kRace:
+        Race(earlier, later, more);
+        break;
+      case Conflict::Kind::kAlias:
+        Alias(earlier, later, more);
+        break;
+      case Conflict::Kind::kReadRace:
+        ReadRace(earlier, later, more);
+        break;
     }
   }
 }

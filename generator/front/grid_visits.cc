@@ -55,16 +55,17 @@ class Visits {
   IndexProgram program_;
   // By cell of the chunk.
   std::vector<LastStay> last_;
-  std::vector<int64_t> first_;    // first stay's step, for readers
-  std::vector<uint8_t> read_;     // a bit each for a counted [alias] and a [race] of readers
-  int64_t begin_ = 0, end_ = 0;    // the chunk
+  std::vector<int64_t> first_;           // first stay's step, for readers
+  std::vector<uint8_t> read_;            // a bit each for a counted [alias] and a [race] of readers
+  int64_t begin_ = 0, end_ = 0;          // the chunk
   std::vector<ConflictList> conflicts_;  // by window
   Unvisited unvisited_;
 };
 
 bool Visits::AddWindow(ProgramBuilder& builder, int ref) {
   auto sizes = SizesOf(context_.binding, ref);
-  if (!sizes || !MapIsKnown(context_.binding, ref) || context_.out_of_range.count(ref)) return false;
+  if (!sizes || !MapIsKnown(context_.binding, ref) || context_.out_of_range.count(ref))
+    return false;
   CellWindow window;
   window.ref = ref;
   window.sizes = std::move(*sizes);
@@ -227,7 +228,8 @@ bool IsDense(const Binding& binding, const MemoryGroup& group) {
   for (size_t d = 0; d < sizes->size(); ++d) {
     const DimSizes& dim = (*sizes)[d];
     if (dim.kind == BlockDim::Kind::kAll) continue;
-    const bool plain = dim.kind == BlockDim::Kind::kBlocked || dim.kind == BlockDim::Kind::kSqueezed;
+    const bool plain =
+        dim.kind == BlockDim::Kind::kBlocked || dim.kind == BlockDim::Kind::kSqueezed;
     const Node& index = *kernel.refs[size_t(ref)].block[d].index;
     if (!plain || index.op != Op::kAxis || used[size_t(index.index)]) return false;
     if (binding.steps[size_t(index.index)] != dim.Limit()) return false;

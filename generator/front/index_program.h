@@ -139,7 +139,7 @@ class ProgramBuilder {
   int AddConstant(int64_t value);
   int AddInput(ProgramInput::Kind kind, int index);
   int AddNot(int reg);
-  int AddAnd(int mask, int reg);  // mask may be -1
+  int AddAnd(int mask, int reg);                      // mask may be -1
   int AddBinary(Op op, int a, int b, int mask = -1);  // unchecked 64-bit; comparisons too
   int AddSelect(int condition, int then, int otherwise);
 
@@ -171,7 +171,7 @@ class ProgramBuilder {
   IndexProgram program_;
   std::vector<uint64_t> register_inputs_;
   std::map<std::pair<const Node*, LaneMask>, int> added_;  // -> register
-  mutable std::map<const Node*, bool> known_;  // answers of Known
+  mutable std::map<const Node*, bool> known_;              // answers of Known
 };
 
 /// Merges the axes that `node` depends on into `use`.

@@ -93,20 +93,24 @@ class RandomNodes {
   NodePtr Integer(int depth, DType dtype = DType::kIndex) {
     if (depth == 0) return Leaf(dtype);
     const auto some = [&] { return Integer(depth - 1, dtype); };
-    static constexpr Op kBinary[] = {Op::kAdd, Op::kSub,      Op::kMul, Op::kFloorDiv,
-                                     Op::kMod, Op::kCeilDiv,  Op::kMin, Op::kMax,
-                                     Op::kRem, Op::kBitAnd,   Op::kShl, Op::kShr};
+    static constexpr Op kBinary[] = {Op::kAdd, Op::kSub,     Op::kMul, Op::kFloorDiv,
+                                     Op::kMod, Op::kCeilDiv, Op::kMin, Op::kMax,
+                                     Op::kRem, Op::kBitAnd,  Op::kShl, Op::kShr};
     switch (Below(10)) {
-      case 0: return Node_(Op::kWhere, dtype, {Condition(depth - 1), some(), some()});
-      case 1: return Node_(Op::kIf, dtype, {Condition(depth - 1), some(), some()});
-      case 2: return Node_(Below(2) ? Op::kNeg : Op::kAbs, dtype, {some()});
+      case 0:
+        return Node_(Op::kWhere, dtype, {Condition(depth - 1), some(), some()});
+      case 1:
+        return Node_(Op::kIf, dtype, {Condition(depth - 1), some(), some()});
+      case 2:
+        return Node_(Below(2) ? Op::kNeg : Op::kAbs, dtype, {some()});
       case 3:
         if (!reads_.empty()) {
           return Read(reads_[static_cast<size_t>(Below(static_cast<int>(reads_.size())))],
                       {Integer(depth - 1)}, dtype);
         }
         [[fallthrough]];
-      default: return Node_(kBinary[Below(12)], dtype, {some(), some()});
+      default:
+        return Node_(kBinary[Below(12)], dtype, {some(), some()});
     }
   }
 
@@ -118,9 +122,12 @@ class RandomNodes {
     const auto some = [&] { return Condition(depth - 1); };
     const auto compare = static_cast<Op>(static_cast<int>(Op::kLt) + Below(6));
     switch (Below(5)) {
-      case 0: return Node_(Op::kAnd, DType::kBool, {some(), some()});
-      case 1: return Node_(Op::kOr, DType::kBool, {some(), some()});
-      case 2: return Node_(Op::kNot, DType::kBool, {some()});
+      case 0:
+        return Node_(Op::kAnd, DType::kBool, {some(), some()});
+      case 1:
+        return Node_(Op::kOr, DType::kBool, {some(), some()});
+      case 2:
+        return Node_(Op::kNot, DType::kBool, {some()});
       default:
         return Node_(compare, DType::kBool, {Integer(depth - 1), Integer(depth - 1)});
     }
@@ -129,9 +136,12 @@ class RandomNodes {
  private:
   NodePtr Leaf(DType dtype) {
     switch (Below(4)) {
-      case 0: return Int(Below(5) - 1, dtype);
-      case 1: return Node_(Op::kSteps, dtype, {}, Below(axes_));
-      default: return Node_(Op::kAxis, dtype, {}, Below(axes_));
+      case 0:
+        return Int(Below(5) - 1, dtype);
+      case 1:
+        return Node_(Op::kSteps, dtype, {}, Below(axes_));
+      default:
+        return Node_(Op::kAxis, dtype, {}, Below(axes_));
     }
   }
 

@@ -63,18 +63,21 @@ TEST_CASE("index-range: a block index") {
   gather.Dim("m", 512).Dim("n", 4);
   CHECK(gather.Host("ids", {0, 1, 3, 3}).Check() == Found{});
   CHECK(gather.Host("ids", {0, 1, 2, 4, 5, 9}).Check() ==
-        Found{"index-range: block index (4, 0) of `x` at grid point (t=3) is out of range: dimension 0 has 4 "
+        Found{"index-range: block index (4, 0) of `x` at grid point (t=3) is out of range: "
+              "dimension 0 has 4 "
               "blocks of 128 (512 rows); `ids[3]` is 4 (and 2 more grid points)"});
-  CHECK(gather.Host("ids", {-1}).Check() ==
-        Found{"index-range: block index (-1, 0) of `x` at grid point (t=0) is out of range: dimension 0 has 4 "
-              "blocks of 128 (512 rows); `ids[0]` is -1"});
+  CHECK(gather.Host("ids", {-1}).Check() == Found{"index-range: block index (-1, 0) of `x` at grid "
+                                                  "point (t=0) is out of range: dimension 0 has 4 "
+                                                  "blocks of 128 (512 rows); `ids[0]` is -1"});
 }
 
 TEST_CASE("index-range: element offsets where block indices belong") {
   Case gather(kGather);
   CHECK(gather.Dim("m", 512).Dim("n", 4).Host("ids", {0, 128, 256}).Check() ==
-        Found{"index-range: block index (128, 0) of `x` at grid point (t=1) is out of range: dimension 0 has 4 "
-              "blocks of 128 (512 rows); `ids[1]` is 128 (and 1 more grid point) | an index map gives a "
+        Found{"index-range: block index (128, 0) of `x` at grid point (t=1) is out of range: "
+              "dimension 0 has 4 "
+              "blocks of 128 (512 rows); `ids[1]` is 128 (and 1 more grid point) | an index map "
+              "gives a "
               "block index, not an element offset: divide it by the block's 128"});
 }
 
@@ -101,7 +104,8 @@ body: |
   o = sum(x)
 )yaml");
   CHECK(next.Dim("m", 8).Host("ids", {0, 1, 2}).Check() ==
-        Found{"index-range: subscript 3 of prefetch array `ids` in the index of `x` at grid point (t=2) is out of "
+        Found{"index-range: subscript 3 of prefetch array `ids` in the index of `x` at grid point "
+              "(t=2) is out of "
               "range: `ids` has 3 elements"});
 }
 
@@ -119,9 +123,10 @@ body: |
   o = sum(x) + sum(y)
 )yaml");
   big.Dim("m", 4).Host("ids", {0, int64_t{1} << 62}).Host("d", {0});
-  CHECK(big.Check() == Found{"index-range: the index of `x` overflows 64 bits at grid point (t=1)",
-                             "index-range: the index of `y` divides by zero at grid point (t=0) (and 1 "
-                             "more grid point)"});
+  CHECK(big.Check() ==
+        Found{"index-range: the index of `x` overflows 64 bits at grid point (t=1)",
+              "index-range: the index of `y` divides by zero at grid point (t=0) (and 1 "
+              "more grid point)"});
 }
 
 TEST_CASE("index-range: element and bounded windows") {
@@ -138,7 +143,8 @@ body: |
   element.Dim("n", 16);
   CHECK(element.Host("at", {0, 3, 17}).Check() == Found{});
   CHECK(element.Host("at", {0, 3, 18}).Check() ==
-        Found{"index-range: element offset 18 of `x` at grid point (t=2) is out of range: the array takes offsets "
+        Found{"index-range: element offset 18 of `x` at grid point (t=2) is out of range: the "
+              "array takes offsets "
               "0 to 17 (16 elements and a halo of 1 + 1); `at[2]` is 18"});
   Case bounded(R"yaml(
 prefetch: {at: "i32[count]", length: "i32[count]"}
@@ -152,9 +158,11 @@ body: |
 )yaml");
   bounded.Dim("n", 16);
   CHECK(bounded.Host("at", {0, 8, 16}).Host("length", {8, 8, 0}).Check() == Found{});
-  CHECK(bounded.Host("at", {0, 3, 10}).Host("length", {8, 9, 8}).Check() ==
-        Found{"index-range: window ds(3, 9) of `x` at grid point (t=1) is out of range: the array takes at most 8 "
-              "elements within 16 elements; `at[1]` is 3, `length[1]` is 9 (and 1 more grid point)"});
+  CHECK(
+      bounded.Host("at", {0, 3, 10}).Host("length", {8, 9, 8}).Check() ==
+      Found{"index-range: window ds(3, 9) of `x` at grid point (t=1) is out of range: the array "
+            "takes at most 8 "
+            "elements within 16 elements; `at[1]` is 3, `length[1]` is 9 (and 1 more grid point)"});
 }
 
 TEST_CASE("index-range: subscripts of the body, under conditions and in loops") {
@@ -176,11 +184,14 @@ body: |
 )yaml");
   CHECK(body.Host("at", {0, 1, 1}).Check() == Found{});
   CHECK(body.Host("at", {0, 8, 2}).Check() ==
-        Found{"index-range: subscript 8 of dimension 0 of `x` at grid point (t=1) is out of range: it has 8 "
+        Found{"index-range: subscript 8 of dimension 0 of `x` at grid point (t=1) is out of range: "
+              "it has 8 "
               "elements; `at[1]` is 8",
-              "index-range: subscript 28 of `o` at grid point (t=1), r=7 is out of range: it has 16 elements"});
+              "index-range: subscript 28 of `o` at grid point (t=1), r=7 is out of range: it has "
+              "16 elements"});
   CHECK(body.Host("at", {0, 2, 0}).Check() ==
-        Found{"index-range: slice [12:20] of `o` at grid point (t=1) is out of range: it has 16 elements; `at[1]` "
+        Found{"index-range: slice [12:20] of `o` at grid point (t=1) is out of range: it has 16 "
+              "elements; `at[1]` "
               "is 2"});
 }
 
@@ -196,7 +207,8 @@ body: |
   CHECK(guarded.Host("next", {1, 2, 3}).Check() == Found{});
   Case open(head + "  when next[t + 1] > 0 and t + 1 < count:\n    o = 1\n");
   CHECK(open.Host("next", {1, 2, 3}).Check() ==
-        Found{"index-range: subscript 3 of prefetch array `next` at grid point (t=2) is out of range: it has 3 "
+        Found{"index-range: subscript 3 of prefetch array `next` at grid point (t=2) is out of "
+              "range: it has 3 "
               "elements"});
 }
 
@@ -213,7 +225,8 @@ body: |
 )yaml");
   CHECK(asserting.Host("starts", {8, 16}).Check() == Found{});
   CHECK(asserting.Host("starts", {8, 12, 13}).Check() ==
-        Found{"assert: the assertion fails at grid point (t=1): starts must be multiples of 8 (and 1 more grid "
+        Found{"assert: the assertion fails at grid point (t=1): starts must be multiples of 8 (and "
+              "1 more grid "
               "point)"});
 }
 
@@ -229,9 +242,9 @@ body: |
 )yaml";
   Case floor(text);
   CHECK(floor.Dim("m", 16).Dim("n", 4).Check() == Found{});
-  CHECK(floor.Dim("m", 20).Check() ==
-        Found{"coverage: no step visits block (2, 0) of `o` (rows 16..19, columns 0..3) | `m // 8` drops the "
-              "ragged rest: use cdiv(m, 8)"});
+  CHECK(floor.Dim("m", 20).Check() == Found{"coverage: no step visits block (2, 0) of `o` (rows "
+                                            "16..19, columns 0..3) | `m // 8` drops the "
+                                            "ragged rest: use cdiv(m, 8)"});
   CHECK(floor.Dim("m", 0).Check() == Found{});
   CHECK(floor.Dim("m", 4).Check() ==
         Found{"coverage: the grid has no steps, so no block of `o` is ever written"});
@@ -253,12 +266,16 @@ body: |
   stores.Dim("n", 3).Host("rows", {0, 1, 2});
   CHECK(stores.Host("live", {1, 1, 1}).Check() == Found{});
   CHECK(stores.Host("live", {1, 0, 0}).Check() ==
-        Found{"coverage: block (1, 0) of `o` is visited at grid point (t=1, l=0), but no store into it runs in "
-              "that stay (and 1 more block) | store into every block that is visited, or give the output "
+        Found{"coverage: block (1, 0) of `o` is visited at grid point (t=1, l=0), but no store "
+              "into it runs in "
+              "that stay (and 1 more block) | store into every block that is visited, or give the "
+              "output "
               "an `init`"});
   CHECK(stores.Dim("n", 5).Host("live", {1, 1, 1}).Check() ==
-        Found{"coverage: no step visits 2 of the 5 blocks of `o`; the first is (3, 0) (row 3, columns 0..15) | "
-              "let some step visit every block, or give the output an `init` for those that none does"});
+        Found{"coverage: no step visits 2 of the 5 blocks of `o`; the first is (3, 0) (row 3, "
+              "columns 0..15) | "
+              "let some step visit every block, or give the output an `init` for those that none "
+              "does"});
 }
 
 TEST_CASE("coverage: a condition on the data may hold") {
@@ -300,8 +317,10 @@ TEST_CASE("revisit: one core comes back to a block") {
   scatter.Dim("n", 4);
   CHECK(scatter.Host("rows", {2, 2, 0, 3}).Check() == Found{});
   CHECK(scatter.Host("rows", {2, 0, 2, 0}).Check() ==
-        Found{"revisit: block (2, 0) of `o` is left and come back to: visited at (t=0, l=0) and again at (t=2, "
-              "l=0); what the first visit wrote is lost (and 1 more block) | sort `rows` so that the steps that "
+        Found{"revisit: block (2, 0) of `o` is left and come back to: visited at (t=0, l=0) and "
+              "again at (t=2, "
+              "l=0); what the first visit wrote is lost (and 1 more block) | sort `rows` so that "
+              "the steps that "
               "visit one block follow each other"});
 }
 
@@ -318,8 +337,10 @@ body: |
 )yaml");
   major.Dim("m", 3).Dim("n", 16);
   CHECK(major.Host("rows", {0, 0, 2}).Check() ==
-        Found{"revisit: block (0, 0) of `o` is left and come back to: visited at (t=0, j=0) and again at (t=1, "
-              "j=0); what the first visit wrote is lost (and 1 more block) | make `t` the minormost axis of the "
+        Found{"revisit: block (0, 0) of `o` is left and come back to: visited at (t=0, j=0) and "
+              "again at (t=1, "
+              "j=0); what the first visit wrote is lost (and 1 more block) | make `t` the "
+              "minormost axis of the "
               "grid, in the order j, t, so that all visits of a block follow each other"});
   CHECK(major.Host("rows", {0, 1, 2}).Check() == Found{});
 }
@@ -338,8 +359,10 @@ body: |
   overlap.Dim("n", 8);
   CHECK(overlap.Host("at", {0, 4}).Check() == Found{});
   CHECK(overlap.Host("at", {0, 2, 4}).Check() ==
-        Found{"revisit: block (2, 0) of `o` at (t=1) overlaps block (0, 0) of `o` at (t=0) in rows 2..3, columns "
-              "0..15; the later copy-out overwrites the earlier one (and 1 more overlapping block) | let the "
+        Found{"revisit: block (2, 0) of `o` at (t=1) overlaps block (0, 0) of `o` at (t=0) in rows "
+              "2..3, columns "
+              "0..15; the later copy-out overwrites the earlier one (and 1 more overlapping block) "
+              "| let the "
               "blocks of outputs be disjoint"});
 }
 
@@ -348,8 +371,10 @@ TEST_CASE("race: two parallel steps write one block") {
   scatter.Dim("n", 4);
   CHECK(scatter.Host("rows", {2, 1, 0}).Check() == Found{});
   CHECK(scatter.Host("rows", {2, 1, 2, 2}).Check() ==
-        Found{"race: grid points (t=0, l=0) and (t=2, l=0) differ along the parallel axis `t` and both write "
-              "block (2, 0) of `o` | make `t` `arbitrary` in dimension_semantics, or let different steps along "
+        Found{"race: grid points (t=0, l=0) and (t=2, l=0) differ along the parallel axis `t` and "
+              "both write "
+              "block (2, 0) of `o` | make `t` `arbitrary` in dimension_semantics, or let different "
+              "steps along "
               "it write different blocks"});
 }
 
@@ -372,17 +397,22 @@ TEST_CASE("alias and race: reading what an output took over") {
   serial.Dim("n", 5);
   CHECK(serial.Host("from", {0, 1, 3, 4}).Check() == Found{});  // reads run ahead of writes
   CHECK(serial.Host("from", {0, 1, 0, 2}).Check() ==
-        Found{"alias: block (0, 0) of `x` is copied in at (t=2), after (t=0) has visited block (0, 0) of `o`, "
-              "which shares its memory: whether it holds old or new values depends on the pipeline (and 1 more "
-              "block) | read the block no later than the first step that visits it, or drop the alias"});
+        Found{"alias: block (0, 0) of `x` is copied in at (t=2), after (t=0) has visited block (0, "
+              "0) of `o`, "
+              "which shares its memory: whether it holds old or new values depends on the pipeline "
+              "(and 1 more "
+              "block) | read the block no later than the first step that visits it, or drop the "
+              "alias"});
   text = kInPlace;
   text.replace(text.find("SEMANTICS"), 9, "parallel");
   Case parallel(text);
   parallel.Dim("n", 5);
   CHECK(parallel.Host("from", {0, 1, 2, 4}).Check() == Found{});
   CHECK(parallel.Host("from", {0, 3, 2, 3}).Check() ==
-        Found{"race: grid point (t=1) reads block (3, 0) of `x`, whose memory (t=3) writes as block (3, 0) of "
-              "`o`; they differ along the parallel axis `t` | make `t` `arbitrary` in dimension_semantics, or "
+        Found{"race: grid point (t=1) reads block (3, 0) of `x`, whose memory (t=3) writes as "
+              "block (3, 0) of "
+              "`o`; they differ along the parallel axis `t` | make `t` `arbitrary` in "
+              "dimension_semantics, or "
               "drop the alias"});
 }
 
@@ -402,8 +432,10 @@ epilogue: |
   epilogue.Dim("groups", 6);
   CHECK(epilogue.Host("g", {0, 0, 2, 4}).Check() == Found{});
   CHECK(epilogue.Host("g", {0, 1, 2}).Check() ==
-        Found{"key: the outputs of the epilogue must change blocks at the same steps, but at grid point (t=1) `o` "
-              "begins another block and `p` does not | store the one that changes less often in the body, when "
+        Found{"key: the outputs of the epilogue must change blocks at the same steps, but at grid "
+              "point (t=1) `o` "
+              "begins another block and `p` does not | store the one that changes less often in "
+              "the body, when "
               "last(o) holds for it"});
 }
 
@@ -436,7 +468,8 @@ epilogue: |
               "  `y`     bf16[2048, 1024]  2 x 4.0 MiB  8.0 MiB\n"
               "  `z`     bf16[1024, 1024]  2 x 2.0 MiB  4.0 MiB\n"
               "  `acc`   f32[1024, 1024]       4.0 MiB  4.0 MiB\n"
-              "  `bias`  f32[1024]         2 x 4.0 KiB  8.0 KiB | the largest that fits with one extent changed: "
+              "  `bias`  f32[1024]         2 x 4.0 KiB  8.0 KiB | the largest that fits with one "
+              "extent changed: "
               "896 in place of 2048 (`x` is then bf16[1024, 896]; 15.0 MiB in all)"});
   matmul.options.vmem_bytes = 32 << 20;
   CHECK(matmul.Check() == Found{});
@@ -463,11 +496,13 @@ body: |
         Found{"tier: the kernel needs 24 B of SMEM, which has 1 B:\n"
               "  `ids`    i32[3]     12 B  12 B\n"
               "  `o`      i32[1]  2 x 4 B   8 B\n"
-              "  `scale`  f32[]       4 B   4 B | cut the arrays into smaller blocks, or leave the largest in HBM "
+              "  `scale`  f32[]       4 B   4 B | cut the arrays into smaller blocks, or leave the "
+              "largest in HBM "
               "(memory: any) and copy parts of it",
               "tier: the kernel needs 20.0 KiB of VMEM, which has 1 B:\n"
               "  `moving`  i8[33, 5]  2 x 8.0 KiB  16.0 KiB\n"
-              "  `fixed`   i8[3, 5]       4.0 KiB   4.0 KiB | cut the arrays into smaller blocks, or leave the "
+              "  `fixed`   i8[3, 5]       4.0 KiB   4.0 KiB | cut the arrays into smaller blocks, "
+              "or leave the "
               "largest in HBM (memory: any) and copy parts of it"});
 }
 
@@ -486,10 +521,11 @@ TEST_CASE("a grid of 10^12 steps is checked by what its maps can tell apart") {
   grid.AddOperand("x", Role::kInput, {4000, 4000}, {4, 4}, {Axis_(0), Axis_(3)});
   const int z = grid.AddOperand("z", Role::kOutput, {4000, 3996}, {4, 4}, {Axis_(0), Axis_(1)});
   grid.AddStore(z, Node_(Op::kLastVisit, DType::kBool, {}, z));
-  CHECK(Findings(grid.Check()) ==
-        Found{"index-range: block index (0, 999) of `z` at grid point (i=0, j=999, k=0, l=0) is out of range: "
-              "dimension 1 has 999 blocks of 4 (3996 columns) (and 999999999 more grid points) | axis `j` has "
-              "1000 steps; 999 would do"});
+  CHECK(Findings(grid.Check()) == Found{"index-range: block index (0, 999) of `z` at grid point "
+                                        "(i=0, j=999, k=0, l=0) is out of range: "
+                                        "dimension 1 has 999 blocks of 4 (3996 columns) (and "
+                                        "999999999 more grid points) | axis `j` has "
+                                        "1000 steps; 999 would do"});
   grid.binding.arrays[1][1] = 4000;
   CHECK(Findings(grid.Check()) == Found{});
 }

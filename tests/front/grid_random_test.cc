@@ -16,8 +16,7 @@ using Point = std::vector<int64_t>;
 /// What the rules mean, element by element.
 class Oracle {
  public:
-  explicit Oracle(const Binding& binding)
-      : binding_(binding), points_(AllPoints(binding.steps)) {}
+  explicit Oracle(const Binding& binding) : binding_(binding), points_(AllPoints(binding.steps)) {}
 
   const std::vector<Point>& points() const { return points_; }
 
@@ -124,8 +123,8 @@ bool Covered(const std::vector<Stay>& stays, const std::vector<int64_t>& extents
 
 /// The rules that operands on one memory break.
 std::set<std::string> Expected(const Oracle& oracle, const std::vector<int>& writers,
-                               const std::vector<int>& readers,
-                               const std::vector<int64_t>& extents, bool coverage) {
+                               const std::vector<int>& readers, const std::vector<int64_t>& extents,
+                               bool coverage) {
   std::set<std::string> rules;
   const std::vector<Stay> writes = StaysOf(oracle, writers);
   for (size_t a = 0; a < writes.size(); ++a) {
@@ -137,8 +136,10 @@ std::set<std::string> Expected(const Oracle& oracle, const std::vector<int>& wri
   for (const Stay& read : StaysOf(oracle, readers)) {
     for (const Stay& write : writes) {
       if (!Overlap(read.elements, write.elements)) continue;
-      if (read.parallel != write.parallel) rules.insert("race");
-      else if (read.step > write.step) rules.insert("alias");
+      if (read.parallel != write.parallel)
+        rules.insert("race");
+      else if (read.step > write.step)
+        rules.insert("alias");
     }
   }
   if (coverage && !Covered(writes, extents)) rules.insert("coverage");
@@ -173,11 +174,20 @@ std::string Describe(const Kernel& kernel, const Binding& binding) {
 NodePtr RandomIndex(RandomNodes& nodes, int64_t limit, int axes, int prefetch) {
   NodePtr index = Axis_(nodes.Below(axes));
   switch (nodes.Below(6)) {
-    case 0: index = Int(0); break;
-    case 1: index = Read(prefetch, {Do(Op::kMod, {index, Int(8)})}); break;
-    case 2: index = Do(Op::kAdd, {index, Axis_(nodes.Below(axes))}); break;
-    case 3: index = Node_(Op::kWhere, DType::kIndex, {nodes.Condition(0), index, Int(0)}); break;
-    default: break;
+    case 0:
+      index = Int(0);
+      break;
+    case 1:
+      index = Read(prefetch, {Do(Op::kMod, {index, Int(8)})});
+      break;
+    case 2:
+      index = Do(Op::kAdd, {index, Axis_(nodes.Below(axes))});
+      break;
+    case 3:
+      index = Node_(Op::kWhere, DType::kIndex, {nodes.Condition(0), index, Int(0)});
+      break;
+    default:
+      break;
   }
   return Do(Op::kMod, {index, Int(std::max<int64_t>(limit, 1))});
 }
@@ -206,8 +216,9 @@ struct RandomGrid {
                  int64_t size) {
     std::vector<NodePtr> index;
     for (const int64_t extent : extents) {
-      index.push_back(nodes.Below(5) == 0 ? nullptr
-                                          : RandomIndex(nodes, (extent + size - 1) / size, axes, ids));
+      index.push_back(nodes.Below(5) == 0
+                          ? nullptr
+                          : RandomIndex(nodes, (extent + size - 1) / size, axes, ids));
     }
     const int at = grid.AddOperand(name, role, extents, {size, size}, index);
     if (nodes.Below(4) == 0) MakeElement(at, extents);
@@ -223,8 +234,8 @@ struct RandomGrid {
     const bool element = dim.kind == BlockDim::Kind::kElement;
     dim.index = RandomIndex(nodes, element ? extents[0] : extents[0] / 2 + 1, axes, ids);
     if (!element) {
-      dim.extent = Do(Op::kMin, {RandomIndex(nodes, extents[0] / 2 + 1, axes, ids),
-                                 Int(*dim.size.Constant())});
+      dim.extent = Do(
+          Op::kMin, {RandomIndex(nodes, extents[0] / 2 + 1, axes, ids), Int(*dim.size.Constant())});
     }
   }
 };
@@ -233,9 +244,9 @@ TEST_CASE("visits of random outputs") {
   std::map<std::string, int> seen;
   for (uint32_t seed = 0; seed < 4000; ++seed) {
     RandomGrid random(seed);
-    const std::vector<int64_t> extents =
-        random.nodes.Below(2) ? std::vector<int64_t>{1 + random.nodes.Below(9)}
-                              : std::vector<int64_t>{5, 1 + random.nodes.Below(7)};
+    const std::vector<int64_t> extents = random.nodes.Below(2)
+                                             ? std::vector<int64_t>{1 + random.nodes.Below(9)}
+                                             : std::vector<int64_t>{5, 1 + random.nodes.Below(7)};
     const int64_t size = 1 + random.nodes.Below(3);
     std::vector<int> writers = {random.AddOperand("z", Role::kOutput, extents, size)};
     std::vector<int> readers;
@@ -321,8 +332,7 @@ TEST_CASE("conditional stores of random outputs") {
                                     {RandomIndex(random.nodes, 8, random.axes, random.ids)});
     const NodePtr plain = random.nodes.Condition(1);
     const bool visit = random.nodes.Below(2), first = random.nodes.Below(2);
-    const NodePtr flag =
-        Node_(first ? Op::kFirstVisit : Op::kLastVisit, DType::kBool, {}, ref);
+    const NodePtr flag = Node_(first ? Op::kFirstVisit : Op::kLastVisit, DType::kBool, {}, ref);
     const bool both = random.nodes.Below(2);
     NodePtr condition = plain;
     if (visit) condition = Do(both ? Op::kAnd : Op::kOr, {flag, plain});

@@ -1,9 +1,8 @@
 // Every recorded Pallas case ran without fault, so the grid check has nothing to say about it.
 #include <filesystem>
 #include <fstream>
-#include <sstream>
-
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "generator/data/npy.h"
 #include "generator/front/grid_check.h"
@@ -38,8 +37,10 @@ Inputs InputsOf(const Kernel& kernel, const fs::path& folder, const nlohmann::js
       continue;
     }
     Array scalar = Array::Zeros(dtype, {});
-    if (IsFloat(dtype)) scalar.SetFloat(0, value.get<double>());
-    else scalar.SetInt(0, value.is_boolean() ? value.get<bool>() : value.get<int64_t>());
+    if (IsFloat(dtype))
+      scalar.SetFloat(0, value.get<double>());
+    else
+      scalar.SetInt(0, value.is_boolean() ? value.get<bool>() : value.get<int64_t>());
     inputs.arrays[name] = scalar;
   }
   for (const auto& [name, file] : record["outputs"].items()) {

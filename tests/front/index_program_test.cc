@@ -58,8 +58,7 @@ bool Contains(const Node& node, bool (*is)(Op)) {
 /// On the side that `where` drops, the evaluator stops at x // 0, which is harmless there; a
 /// program goes on and finds what else is wrong.
 bool MayFindMore(const Node& node) {
-  return Contains(node, [](Op op) { return op == Op::kWhere; }) &&
-         Contains(node, [](Op op) {
+  return Contains(node, [](Op op) { return op == Op::kWhere; }) && Contains(node, [](Op op) {
            return op == Op::kFloorDiv || op == Op::kCeilDiv || op == Op::kMod || op == Op::kRem;
          });
 }
@@ -123,6 +122,17 @@ TEST_CASE("division by a constant is exact for large and negative values") {
       }
     }
   }
+}
+
+TEST_CASE("an axis that varied in the batch before is filled anew") {
+  GridBuilder grid;
+  grid.AddGrid("i", 7);
+  grid.AddGrid("j", 80);
+  grid.binding.kernel = &grid.kernel;
+  const NodePtr node = Do(Op::kAdd, {Do(Op::kMul, {Axis_(0), Int(80)}), Axis_(1)});
+  const std::vector<Lane> got = RunProgram(grid.binding, *node);
+  REQUIRE(got.size() == 560);
+  for (size_t point = 0; point < 560; ++point) CHECK(got[point].value == int64_t(point));
 }
 
 TEST_CASE("faults name the array, the subscript and its limit") {
