@@ -35,6 +35,7 @@ void ElaborateAll(Elaborator& elaborate, const CheckOptions& options) {
   elaborate.Body();
   elaborate.Variants();
   elaborate.CountDimUses();
+  elaborate.Golden();
 }
 
 std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& options,

@@ -154,6 +154,7 @@ class Elaborator {
   void Body();
   void Variants();
   void CountDimUses();
+  void Golden();
 
   Diagnostics& diagnostics() { return diagnostics_; }
   Kernel& kernel() { return kernel_; }

@@ -27,7 +27,9 @@ std::vector<Ident> Elaborator::FindDims() {
   for (const ArraySpec& a : spec_.prefetch) scan(a.type.shape);
   for (const auto* entries : {&spec_.inputs, &spec_.outputs}) {
     for (const OperandEntry& entry : *entries) {
+      const Diagnostics before = diagnostics_;  // a faulty condition is reported with the operand
       const OperandSpec* chosen = ChooseAlternative(entry);
+      diagnostics_ = before;
       if (chosen && chosen->array) scan(chosen->array->shape);
     }
   }

@@ -64,7 +64,9 @@ Symbol Elaborator::ParamValue(const Expr& expr, bool& ok) {
   symbol.value = Elaborate(expr, kParamPlace);
   ok = symbol.value != nullptr;
   if (ok && !IsConst(symbol.value)) {
-    Error("type", expr.span, "a parameter must be a constant: an integer, float, bool or dtype");
+    const bool integer = !IsFloat(symbol.value->dtype) && symbol.value->shape.empty();
+    Error("type", expr.span, "a parameter must be a constant: an integer, float, bool or dtype",
+          integer ? "this one overflows 64 bits or divides by zero" : "");
     ok = false;
   }
   if (ok && !IsWeak(symbol.value->dtype) && symbol.value->dtype != DType::kBool) {

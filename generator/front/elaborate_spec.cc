@@ -191,4 +191,20 @@ void Elaborator::Variants() {
   }
 }
 
+/// What a golden entry names exists: a misspelt size would otherwise be left out unnoticed.
+void Elaborator::Golden() {
+  std::vector<std::string> names = {"seed"};
+  for (const Dim& dim : kernel_.dims) names.push_back(dim.name);
+  for (const Ref& ref : kernel_.refs) names.push_back(ref.name);
+  for (const Param& param : kernel_.params) names.push_back(param.name);
+  for (const GoldenSpec& golden : spec_.golden) {
+    for (const auto& [name, value] : golden.sizes) {
+      if (Find(name.name) || name.name == "seed") continue;
+      Error("key", name.span,
+            "`" + name.name + "` is neither a dimension nor an argument of this kernel",
+            DidYouMean(name.name, names));
+    }
+  }
+}
+
 }  // namespace kiln

@@ -160,20 +160,30 @@ bool Foldable(DType dtype) {
 
 bool Chooses(Op op) { return op == Op::kWhere || op == Op::kIf; }
 
+/// A finite constant beyond the largest value of `dtype` is a mistake; `inf` is written `inf`.
+NodePtr CoerceFloat(double value, DType dtype, Span span, std::string& why) {
+  const double rounded = RoundTo(value, dtype);
+  if (std::isfinite(value) && !std::isfinite(rounded)) {
+    why = "the number does not fit " + std::string(Name(dtype));
+    return nullptr;
+  }
+  return MakeFloat(rounded, dtype, span);
+}
+
 NodePtr CoerceConst(const Node& node, DType dtype, std::string& why) {
   if (node.dtype == DType::kWeakFloat) {
     if (!IsFloat(dtype)) {
       why = "a float does not become " + std::string(Name(dtype)) + " by itself";
       return nullptr;
     }
-    return MakeFloat(RoundTo(node.float_value, dtype), dtype, node.span);
+    return CoerceFloat(node.float_value, dtype, node.span, why);
   }
   if (IsFloat(dtype)) {
     if (!node.literal) {
       why = "an integer does not become " + std::string(Name(dtype)) + " by itself";
       return nullptr;
     }
-    return MakeFloat(RoundTo(static_cast<double>(node.int_value), dtype), dtype, node.span);
+    return CoerceFloat(static_cast<double>(node.int_value), dtype, node.span, why);
   }
   if (dtype == DType::kBool) {
     why = "an integer is not a bool";
