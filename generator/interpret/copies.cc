@@ -34,7 +34,7 @@ std::string SlotName(const Run& run, int semaphore, int64_t slot) {
   Fail(run, "sync", span,
        "`" + RefAt(run, ref).name + "` is " + verb + AtPoint(run) + " while a copy " +
            (copy.target_ref == ref ? "into" : "from") + " it is in flight",
-       "write `wait " + SlotName(run, copy.semaphore, copy.slot) + "` before that", notes);
+       "write `wait " + SlotName(run, copy.semaphore, copy.slot) + "` before it", notes);
 }
 
 void CheckRegionRead(Run& run, int ref, const Region& region, Span span) {
