@@ -14,7 +14,7 @@ namespace {
 
 /// How long things take changes from run to run.
 std::string WithoutTimes(const std::string& text) {
-  static const std::regex time(R"( in [0-9.e+-]+ s\n)");
+  static const std::regex time(R"( in [0-9.e+-]+ m?s\n)");
   return std::regex_replace(text, time, " in … s\n");
 }
 

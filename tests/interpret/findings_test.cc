@@ -482,7 +482,7 @@ body: |
   CHECK(with("  copy x -> a, sem[0]\n  o = a\n  wait sem[0]\n") == R"out(k.yaml:14:7: error[sync]: `a` is read at grid point (i=0) while a copy into it is in flight
   14 |   o = a
      |       ^
-  hint: write `wait sem[0]` before that
+  hint: write `wait sem[0]` before it
 k.yaml:13:3: note: the copy starts here
   13 |   copy x -> a, sem[0]
      |   ^~~~~~~~~~~~~~~~~~~
@@ -490,7 +490,7 @@ k.yaml:13:3: note: the copy starts here
   CHECK(with("  copy x -> a, sem[0]\n  a[2] = 0\n  wait sem[0]\n") == R"out(k.yaml:14:3: error[sync]: `a` is written at grid point (i=0) while a copy into it is in flight
   14 |   a[2] = 0
      |   ^~~~~~~~
-  hint: write `wait sem[0]` before that
+  hint: write `wait sem[0]` before it
 k.yaml:13:3: note: the copy starts here
   13 |   copy x -> a, sem[0]
      |   ^~~~~~~~~~~~~~~~~~~
@@ -498,7 +498,7 @@ k.yaml:13:3: note: the copy starts here
   CHECK(with("  b = 0\n  copy b -> a, sem[0]\n  b = 0\n  wait sem[0]\n") == R"out(k.yaml:15:3: error[sync]: `b` is written at grid point (i=0) while a copy from it is in flight
   15 |   b = 0
      |   ^~~~~
-  hint: write `wait sem[0]` before that
+  hint: write `wait sem[0]` before it
 k.yaml:14:3: note: the copy starts here
   14 |   copy b -> a, sem[0]
      |   ^~~~~~~~~~~~~~~~~~~
@@ -506,7 +506,7 @@ k.yaml:14:3: note: the copy starts here
   CHECK(with("  copy x -> a, sem[0]\n  copy x -> a, sem[1]\n  wait sem[0]\n  wait sem[1]\n") == R"out(k.yaml:14:13: error[sync]: `a` is written at grid point (i=0) while a copy into it is in flight
   14 |   copy x -> a, sem[1]
      |             ^
-  hint: write `wait sem[0]` before that
+  hint: write `wait sem[0]` before it
 k.yaml:13:3: note: the copy starts here
   13 |   copy x -> a, sem[0]
      |   ^~~~~~~~~~~~~~~~~~~
@@ -557,7 +557,7 @@ body: |
   CHECK(with("arbitrary", "  copy x[ds(i * 3, 3)] -> o, sem\n") == R"out(k.yaml:12:3: error[sync]: `o` is copied out at grid point (i=1) while a copy into it is in flight
   12 |   copy x[ds(i * 3, 3)] -> o, sem
      |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-  hint: write `wait sem` before that
+  hint: write `wait sem` before it
 )out");
   CHECK(with("arbitrary", "  copy x[ds(i * 3, 3)] -> o, sem\n  wait sem\n") == "");
 }
@@ -582,7 +582,7 @@ body: |
 )spec", kSix) == R"out(k.yaml:13:5: error[sync]: `o` is copied out at grid point (i=1) while a copy from it is in flight
   13 |     copy x -> a, sem
      |     ^~~~~~~~~~~~~~~~
-  hint: write `wait sem` before that
+  hint: write `wait sem` before it
 )out");
 }
 
