@@ -45,8 +45,10 @@ void Renew(Block& block, const Ref& ref, const Dims& extents) {
 }
 
 void Fill(Tile& tile, const Scalar& value) {
-  if (tile.floating) std::fill_n(tile.floats.get(), tile.cells, value.f);
-  else std::fill_n(tile.ints.get(), tile.cells, value.i);
+  if (tile.floating)
+    std::fill_n(tile.floats.get(), tile.cells, value.f);
+  else
+    std::fill_n(tile.ints.get(), tile.cells, value.i);
   if (value.origin == kDefined) return;
   MakeOrigins(tile);
   std::fill_n(tile.origins.get(), tile.cells, value.origin);
@@ -69,8 +71,10 @@ void PrepareShape(Run& run, int index) {
     block.view_strides[d] = strides[v];
   }
   for (size_t d = 0; d < ref.block.size(); ++d) {
-    const bool none = ref.block[d].kind == BlockDim::Kind::kBlocked && block.size[static_cast<int>(d)] < 1;
-    if (none) Fail(run, "shape", ref.block[d].span, "a block of `" + ref.name + "` has no elements");
+    const bool none =
+        ref.block[d].kind == BlockDim::Kind::kBlocked && block.size[static_cast<int>(d)] < 1;
+    if (none)
+      Fail(run, "shape", ref.block[d].span, "a block of `" + ref.name + "` has no elements");
   }
   block.start = Dims(block.size.rank());
   block.low = block.start;
@@ -87,8 +91,10 @@ void LoadHostArray(Run& run, int index) {
     Fail(run, "call", ref.span, "`" + ref.name + "` has the wrong number of elements");
   }
   tile = MakeTile(IsFloat(ref.dtype), extents);
-  if (tile.floating) LoadFloats(*host, 0, tile.cells, tile.floats.get());
-  else LoadInts(*host, 0, tile.cells, tile.ints.get());
+  if (tile.floating)
+    LoadFloats(*host, 0, tile.cells, tile.floats.get());
+  else
+    LoadInts(*host, 0, tile.cells, tile.ints.get());
 }
 
 /// How `what` of a ref's block is out of range.
@@ -107,7 +113,8 @@ void CheckIndex(Run& run, int index, int d, int64_t at, int64_t extent) {
   const Block& block = BlockAt(run, index);
   const int64_t n = block.array_extents[d], size = block.size[d];
   switch (dim.kind) {
-    case BlockDim::Kind::kAll: return;
+    case BlockDim::Kind::kAll:
+      return;
     case BlockDim::Kind::kBlocked: {
       const int64_t blocks = n / size + (n % size != 0);
       if (at >= 0 && at < blocks) return;
@@ -116,15 +123,16 @@ void CheckIndex(Run& run, int index, int d, int64_t at, int64_t extent) {
                 "it has " + std::to_string(blocks) + " blocks of " + std::to_string(size) + " (" +
                     std::to_string(n) + " elements)",
                 elements ? "an index map gives a block index, not an element offset: leave out "
-                           "the factor of " + std::to_string(size)
+                           "the factor of " +
+                               std::to_string(size)
                          : "");
     }
     case BlockDim::Kind::kSqueezed:
       if (at >= 0 && at < n) return;
       FailRange(run, index, d, "index " + std::to_string(at), "its extent is " + std::to_string(n));
     case BlockDim::Kind::kElement: {
-      const int64_t limit = n + SizeValue(run, dim.halo_low, dim.span) +
-                            SizeValue(run, dim.halo_high, dim.span);
+      const int64_t limit =
+          n + SizeValue(run, dim.halo_low, dim.span) + SizeValue(run, dim.halo_high, dim.span);
       if (at >= 0 && at < limit) return;
       FailRange(run, index, d, "element offset " + std::to_string(at),
                 "its extent with the halos is " + std::to_string(limit));
@@ -135,7 +143,8 @@ void CheckIndex(Run& run, int index, int d, int64_t at, int64_t extent) {
                   "the block has " + std::to_string(size) + " elements");
       }
       if (at >= 0 && at <= n - extent) return;
-      FailRange(run, index, d, "range [" + std::to_string(at) + ":" + std::to_string(at + extent) + "]",
+      FailRange(run, index, d,
+                "range [" + std::to_string(at) + ":" + std::to_string(at + extent) + "]",
                 "its extent is " + std::to_string(n));
   }
 }
@@ -322,7 +331,8 @@ void MoveBlocks(Run& run) {
   for (int r = 0; r < count; ++r) {
     const Role role = RefAt(run, r).role;
     if (role == Role::kScratch && new_parallel) ForgetScratch(run, r);
-    if (role == Role::kInput && IsPipelined(RefAt(run, r))) BeginInput(run, r, next(r), new_parallel);
+    if (role == Role::kInput && IsPipelined(RefAt(run, r)))
+      BeginInput(run, r, next(r), new_parallel);
   }
   // After the inputs: an element that is read and written in one step is read before.
   for (int r = 0; r < count; ++r) {

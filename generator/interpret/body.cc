@@ -50,8 +50,10 @@ void StoreElement(Run& run, const Action& action, const Box& box) {
   MakeWritable(target);
   int64_t cell = 0;
   for (int d = 0; d < box.start.rank(); ++d) cell += box.start[d] * target.strides[d];
-  if (target.floating) target.floats[cell] = value.f;
-  else target.ints[cell] = value.i;
+  if (target.floating)
+    target.floats[cell] = value.f;
+  else
+    target.ints[cell] = value.i;
   if (value.origin != kDefined) MakeOrigins(target);
   if (target.origins) target.origins[cell] = StoredOrigin(run, action, value.origin);
 }
@@ -78,11 +80,13 @@ void StoreValue(Run& run, const Action& action) {
     run.locals[static_cast<size_t>(action.local)].scalar = EvaluateScalar(run, *action.value);
     return;
   }
-  const Box box = BoxOf(run, action.subscripts, TargetOf(run, action).extents,
-                        {action.ref, action.local});
+  const Box box =
+      BoxOf(run, action.subscripts, TargetOf(run, action).extents, {action.ref, action.local});
   if (!run.copies.empty() && action.ref >= 0) CheckWrite(run, action.ref, box, action.span);
-  if (action.shape.empty() && !action.mask) StoreElement(run, action, box);
-  else StoreTile(run, action, box);
+  if (action.shape.empty() && !action.mask)
+    StoreElement(run, action, box);
+  else
+    StoreTile(run, action, box);
 }
 
 void Loop(Run& run, const Action& action) {
@@ -102,8 +106,10 @@ std::string SidesText(Run& run, const Node& condition) {
     if (side->op == Op::kConst) continue;
     const Scalar value = EvaluateScalar(run, *side);
     std::ostringstream number;
-    if (IsFloat(side->dtype)) number << value.f;
-    else number << value.i;
+    if (IsFloat(side->dtype))
+      number << value.f;
+    else
+      number << value.i;
     text += "; `" + ToString(*side, run.kernel) + "` is " + number.str();
   }
   return text;
@@ -112,23 +118,30 @@ std::string SidesText(Run& run, const Node& condition) {
 void Check(Run& run, const Action& action) {
   if (EvaluateCondition(run, *action.condition, "the condition of `assert`")) return;
   Fail(run, "assert", action.span,
-       "the assertion fails" + AtPoint(run) + (action.message.empty() ? "" : ": " + action.message) +
+       "the assertion fails" + AtPoint(run) +
+           (action.message.empty() ? "" : ": " + action.message) +
            SidesText(run, *action.condition));
 }
 
 void ExecuteOne(Run& run, const Action& action) {
   switch (action.kind) {
-    case Action::Kind::kDefine: return Define(run, action);
-    case Action::Kind::kStore: return StoreValue(run, action);
+    case Action::Kind::kDefine:
+      return Define(run, action);
+    case Action::Kind::kStore:
+      return StoreValue(run, action);
     case Action::Kind::kWhen:
       if (EvaluateCondition(run, *action.condition, "the condition of `when`")) {
         return Execute(run, action.body);
       }
       return Execute(run, action.orelse);
-    case Action::Kind::kFor: return Loop(run, action);
-    case Action::Kind::kAssert: return Check(run, action);
-    case Action::Kind::kCopy: return StartCopy(run, action);
-    case Action::Kind::kWait: return WaitForCopy(run, action);
+    case Action::Kind::kFor:
+      return Loop(run, action);
+    case Action::Kind::kAssert:
+      return Check(run, action);
+    case Action::Kind::kCopy:
+      return StartCopy(run, action);
+    case Action::Kind::kWait:
+      return WaitForCopy(run, action);
   }
 }
 

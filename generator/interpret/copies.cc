@@ -54,7 +54,8 @@ void CheckRegionWrite(Run& run, int ref, const Region& region, Span span) {
 Box WindowBox(Run& run, const Window& window) {
   const Block& block = BlockAt(run, window.ref);
   const bool hbm = StaysInHbm(run, window.ref);
-  return BoxOf(run, window.subscripts, hbm ? block.array_extents : block.tile.extents, {window.ref});
+  return BoxOf(run, window.subscripts, hbm ? block.array_extents : block.tile.extents,
+               {window.ref});
 }
 
 /// The elements of an array's window in a compact tile of the window's view.
@@ -83,8 +84,8 @@ void CheckDefined(Run& run, const Window& window, const Tile& data) {
   const OriginId* end = begin + data.cells;
   const OriginId* found = std::find_if(begin, end, [](OriginId o) { return o != kDefined; });
   if (found == end) return;
-  FailUndefined(run, window.span, "an element of `" + RefAt(run, window.ref).name + "` that is copied",
-                *found);
+  FailUndefined(run, window.span,
+                "an element of `" + RefAt(run, window.ref).name + "` that is copied", *found);
 }
 
 int64_t SlotOf(Run& run, const Action& action) {
@@ -155,7 +156,8 @@ void CheckWrite(Run& run, int ref, const Box& box, Span span) {
 
 void CheckMove(Run& run, int ref, const Dims& array_start, const Dims& array_size) {
   if (run.copies.empty()) return;
-  const Region block{false, ref, Dims(BlockAt(run, ref).tile.rank()), BlockAt(run, ref).tile.extents};
+  const Region block{false, ref, Dims(BlockAt(run, ref).tile.rank()),
+                     BlockAt(run, ref).tile.extents};
   const Region array{true, ArrayIndex(run, ref), array_start, array_size};
   const bool output = RefAt(run, ref).role == Role::kOutput;
   for (const Copy& copy : run.copies) {

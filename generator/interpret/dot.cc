@@ -91,11 +91,15 @@ Tile DotTiles(const Combining& how, const Tile& left, const Tile& right) {
   for (int d = 0; d + 2 < rank; ++d) s.batch *= a.extents[d];
   for (int64_t p = 0; p < s.batch; ++p) {
     const int64_t at_a = p * s.m * s.k, at_b = p * s.k * s.n, at_c = p * s.m * s.n;
-    if (c.floating) Multiply(s, a.floats.get() + at_a, b.floats.get() + at_b, c.floats.get() + at_c);
-    else Multiply(s, a.ints.get() + at_a, b.ints.get() + at_b, c.ints.get() + at_c);
+    if (c.floating)
+      Multiply(s, a.floats.get() + at_a, b.floats.get() + at_b, c.floats.get() + at_c);
+    else
+      Multiply(s, a.ints.get() + at_a, b.ints.get() + at_b, c.ints.get() + at_c);
   }
-  if (c.floating) RoundAll(how.dtype, how.wide, c.cells, c.floats.get());
-  else WrapAll(how.dtype, c.cells, c.ints.get());
+  if (c.floating)
+    RoundAll(how.dtype, how.wide, c.cells, c.floats.get());
+  else
+    WrapAll(how.dtype, c.cells, c.ints.get());
   DotOrigins(how, s, a, b, c);
   return c;
 }

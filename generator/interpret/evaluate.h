@@ -30,8 +30,7 @@ struct Subject {
 };
 Subject SubjectOf(const Node& node);
 /// Checks the range.
-Box BoxOf(Run& run, const std::vector<Subscript>& subscripts, const Dims& extents,
-          Subject subject);
+Box BoxOf(Run& run, const std::vector<Subscript>& subscripts, const Dims& extents, Subject subject);
 Box WholeBox(const Dims& extents);
 Tile SliceTile(const Tile& tile, const std::vector<Subscript>& subscripts, const Box& box);
 

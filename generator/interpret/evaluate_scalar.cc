@@ -30,7 +30,8 @@ Scalar Pick(Run& run, const Tile& tile, const std::vector<Subscript>& subscripts
 Scalar Read(Run& run, const Node& node) {
   const Tile& tile = BlockAt(run, node.index).tile;
   if (!run.copies.empty()) {
-    CheckRead(run, node.index, BoxOf(run, node.subscripts, tile.extents, SubjectOf(node)), node.span);
+    CheckRead(run, node.index, BoxOf(run, node.subscripts, tile.extents, SubjectOf(node)),
+              node.span);
   }
   return Pick(run, tile, node.subscripts, node);
 }
@@ -54,16 +55,22 @@ Scalar Elementwise(Run& run, const Node& node) {
   for (size_t k = 0; k < node.args.size(); ++k) args[k] = EvaluateScalar(run, *node.args[k]);
   const DType from = node.args[0]->dtype;
   switch (node.op) {
-    case Op::kWhere: return args[0].origin != kDefined ? args[0] : args[args[0].i ? 1 : 2];
-    case Op::kCast: return CastScalar(args[0], from, node.dtype, run.wide);
-    case Op::kBitcast: return BitcastScalar(args[0], from, node.dtype);
-    default: break;
+    case Op::kWhere:
+      return args[0].origin != kDefined ? args[0] : args[args[0].i ? 1 : 2];
+    case Op::kCast:
+      return CastScalar(args[0], from, node.dtype, run.wide);
+    case Op::kBitcast:
+      return BitcastScalar(args[0], from, node.dtype);
+    default:
+      break;
   }
   const Meaning* meaning = MeaningOf(node.op, from);
-  if (!meaning) Fail(run, "type", node.span, "`" + std::string(Name(node.op)) + "` has no meaning here");
+  if (!meaning)
+    Fail(run, "type", node.span, "`" + std::string(Name(node.op)) + "` has no meaning here");
   const bool defined = args[0].origin == kDefined && args[1].origin == kDefined;
   if (node.dtype == DType::kIndex && defined && Overflows(node.op, args[0].i, args[1].i)) {
-    Fail(run, "index-range", node.span, "`" + ToString(node, run.kernel) + "` overflows 64 bits" + AtPoint(run));
+    Fail(run, "index-range", node.span,
+         "`" + ToString(node, run.kernel) + "` overflows 64 bits" + AtPoint(run));
   }
   const bool no_value = meaning->no_value && !IsFloat(from) && meaning->no_value(args[1].i);
   return MapScalars(*meaning, from, node.dtype, run.wide, args,
@@ -82,28 +89,40 @@ Scalar Constant(const Node& node) {
 Scalar EvaluateScalar(Run& run, const Node& node) {
   const auto axis = static_cast<size_t>(node.index);
   switch (node.op) {
-    case Op::kConst: return Constant(node);
-    case Op::kAxis: return Integer(run.point[axis], node.dtype);
-    case Op::kSteps: return Integer(run.binding.steps[axis], node.dtype);
-    case Op::kDim: return Integer(run.binding.dims[axis].value_or(0), node.dtype);
+    case Op::kConst:
+      return Constant(node);
+    case Op::kAxis:
+      return Integer(run.point[axis], node.dtype);
+    case Op::kSteps:
+      return Integer(run.binding.steps[axis], node.dtype);
+    case Op::kDim:
+      return Integer(run.binding.dims[axis].value_or(0), node.dtype);
     case Op::kLocal: {
       const Scalar& value = run.locals[static_cast<size_t>(node.index)].scalar;
       const bool loop = run.kernel.locals[axis].kind == Local::Kind::kLoop;
       return loop ? Integer(value.i, node.dtype) : value;
     }
-    case Op::kRead: return Read(run, node);
-    case Op::kSlice: return Element(run, node);
-    case Op::kFirstStep: return Integer(run.point[axis] == 0);
-    case Op::kLastStep: return Integer(run.point[axis] == run.binding.steps[axis] - 1);
-    case Op::kFirstVisit: return Integer(IsFirstVisit(run, node.index));
-    case Op::kLastVisit: return Integer(IsLastVisit(run, node.index));
+    case Op::kRead:
+      return Read(run, node);
+    case Op::kSlice:
+      return Element(run, node);
+    case Op::kFirstStep:
+      return Integer(run.point[axis] == 0);
+    case Op::kLastStep:
+      return Integer(run.point[axis] == run.binding.steps[axis] - 1);
+    case Op::kFirstVisit:
+      return Integer(IsFirstVisit(run, node.index));
+    case Op::kLastVisit:
+      return Integer(IsLastVisit(run, node.index));
     case Op::kAnd:
-    case Op::kOr: return Logic(run, node);
+    case Op::kOr:
+      return Logic(run, node);
     case Op::kIf: {
       const bool yes = EvaluateCondition(run, *node.args[0], "the condition of `if`");
       return EvaluateScalar(run, *node.args[yes ? 1 : 2]);
     }
-    case Op::kBroadcast: return EvaluateScalar(run, *node.args[0]);
+    case Op::kBroadcast:
+      return EvaluateScalar(run, *node.args[0]);
     case Op::kReshape:
     case Op::kSum:
     case Op::kProd:
@@ -120,7 +139,8 @@ Scalar EvaluateScalar(Run& run, const Node& node) {
       const Tile tile = EvaluateTile(run, node);
       return ElementAt(tile, tile.offset);
     }
-    default: return Elementwise(run, node);
+    default:
+      return Elementwise(run, node);
   }
 }
 

@@ -77,7 +77,8 @@ Tile Roll(const Tile& tile, int axis, int64_t shift) {
                      tile.extents, axis);
 }
 
-void CheckParts(Run& run, const std::vector<Tile>& parts, const Dims& extents, int axis, Span span) {
+void CheckParts(Run& run, const std::vector<Tile>& parts, const Dims& extents, int axis,
+                Span span) {
   int64_t sum = 0;
   for (const Tile& part : parts) {
     Dims rest = part.extents;
@@ -101,13 +102,18 @@ Tile Elementwise(Run& run, const Node& node, const std::vector<Tile>& args) {
   for (const Tile& arg : args) Fit(run, arg, extents, node.span);
   const DType from = node.args[0]->dtype;
   switch (node.op) {
-    case Op::kWhere: return WhereTiles(extents, args[0], args[1], args[2]);
-    case Op::kCast: return CastTile(args[0], from, node.dtype, run.wide);
-    case Op::kBitcast: return BitcastTile(args[0], from, node.dtype);
-    default: break;
+    case Op::kWhere:
+      return WhereTiles(extents, args[0], args[1], args[2]);
+    case Op::kCast:
+      return CastTile(args[0], from, node.dtype, run.wide);
+    case Op::kBitcast:
+      return BitcastTile(args[0], from, node.dtype);
+    default:
+      break;
   }
   const Meaning* meaning = MeaningOf(node.op, from);
-  if (!meaning) Fail(run, "type", node.span, "`" + std::string(Name(node.op)) + "` has no meaning here");
+  if (!meaning)
+    Fail(run, "type", node.span, "`" + std::string(Name(node.op)) + "` has no meaning here");
   const OriginId no_value = meaning->no_value && !IsFloat(from)
                                 ? run.origins.Operation(meaning->why, node.span)
                                 : kDefined;
@@ -130,18 +136,25 @@ Tile EvaluateTile(Run& run, const Node& node) {
   const auto argument = [&](size_t k) { return EvaluateTile(run, *node.args[k]); };
   const Combining how{node.op, node.dtype, run.wide, node.span, &run.origins};
   switch (node.op) {
-    case Op::kRead: return Read(run, node);
-    case Op::kInside: return InsideMask(run, node.index);
-    case Op::kAt: return ArrayCoordinates(run, node.index, node.axes[0]);
-    case Op::kSlice: return Slice(run, node);
-    case Op::kIota: return Iota(ExtentsOf(run, node.shape, node.span), node.axes[0]);
+    case Op::kRead:
+      return Read(run, node);
+    case Op::kInside:
+      return InsideMask(run, node.index);
+    case Op::kAt:
+      return ArrayCoordinates(run, node.index, node.axes[0]);
+    case Op::kSlice:
+      return Slice(run, node);
+    case Op::kIota:
+      return Iota(ExtentsOf(run, node.shape, node.span), node.axes[0]);
     case Op::kBroadcast:
       return Fit(run, argument(0), ExtentsOf(run, node.shape, node.span), node.span);
-    case Op::kTranspose: return Transpose(argument(0), node.axes);
+    case Op::kTranspose:
+      return Transpose(argument(0), node.axes);
     case Op::kReshape:
       return Reshape(run, argument(0), ExtentsOf(run, node.shape, node.span), node.span);
     case Op::kRoll:
-      return Roll(argument(0), node.axes[0], EvaluateIndex(run, *node.args[1], "the shift of roll"));
+      return Roll(argument(0), node.axes[0],
+                  EvaluateIndex(run, *node.args[1], "the shift of roll"));
     case Op::kSum:
     case Op::kProd:
     case Op::kReduceMax:
@@ -150,19 +163,25 @@ Tile EvaluateTile(Run& run, const Node& node) {
     case Op::kAny:
     case Op::kAll:
     case Op::kArgmax:
-    case Op::kArgmin: return ReduceTile(how, argument(0), node.axes, node.keep);
-    case Op::kCumsum: return CumulateTile(how, argument(0), node.axes[0]);
-    case Op::kDot: return Dot(run, how, argument(0), argument(1));
-    default: break;
+    case Op::kArgmin:
+      return ReduceTile(how, argument(0), node.axes, node.keep);
+    case Op::kCumsum:
+      return CumulateTile(how, argument(0), node.axes[0]);
+    case Op::kDot:
+      return Dot(run, how, argument(0), argument(1));
+    default:
+      break;
   }
   if (node.shape.empty()) return FillTile(IsFloat(node.dtype), EvaluateScalar(run, node), {});
   switch (node.op) {
-    case Op::kLocal: return run.locals[static_cast<size_t>(node.index)].tile;
+    case Op::kLocal:
+      return run.locals[static_cast<size_t>(node.index)].tile;
     case Op::kIf: {
       const bool yes = EvaluateCondition(run, *node.args[0], "the condition of `if`");
       return Fit(run, argument(yes ? 1 : 2), ExtentsOf(run, node.shape, node.span), node.span);
     }
-    default: break;
+    default:
+      break;
   }
   std::vector<Tile> args;
   for (size_t k = 0; k < node.args.size(); ++k) args.push_back(argument(k));

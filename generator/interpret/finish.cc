@@ -44,27 +44,33 @@ void ReportUndefined(Run& run, int index, const HbmArray& array, const Finding& 
   run.diagnostics.Error(
       RuleOf(origin), origin.stored_at,
       "`" + RefAt(run, index).name + "` ends with " + std::to_string(finding.count) + " of its " +
-          std::to_string(array.output.size()) + " elements undefined; the first is " + ElementText(run, index, finding.first) + ", stored here" +
+          std::to_string(array.output.size()) + " elements undefined; the first is " +
+          ElementText(run, index, finding.first) + ", stored here" +
           (point.empty() ? "" : " at grid point " + point) + "; it comes from " +
           Describe(run, origin),
       Remedy(run, origin), Trail(run, origin));
 }
 
 void SetUndefined(Array& array, int64_t element) {
-  if (IsFloat(array.dtype)) array.SetFloat(element, std::numeric_limits<double>::quiet_NaN());
-  else array.SetInt(element, MaxOf(array.dtype));
+  if (IsFloat(array.dtype))
+    array.SetFloat(element, std::numeric_limits<double>::quiet_NaN());
+  else
+    array.SetInt(element, MaxOf(array.dtype));
 }
 
 void SetInit(Array& array, int64_t element, const Node& init) {
-  if (IsFloat(array.dtype)) array.SetFloat(element, init.float_value);
-  else array.SetInt(element, init.int_value);
+  if (IsFloat(array.dtype))
+    array.SetFloat(element, init.float_value);
+  else
+    array.SetInt(element, init.int_value);
 }
 
 void Finish(Run& run, int index, bool check) {
   const Ref& ref = RefAt(run, index);
   HbmArray& array = ArrayAt(run, index);
   Finding missing, undefined;
-  for (int64_t e = 0; e < array.output.size(); ++e) {
+  const int64_t size = array.output.size();
+  for (int64_t e = 0; e < size; ++e) {
     const OriginId id = array.origins[static_cast<size_t>(e)];
     const bool visited = array.writers[static_cast<size_t>(e)] != 0;
     if (!visited && array.aliased) continue;
@@ -74,12 +80,15 @@ void Finish(Run& run, int index, bool check) {
     }
     if (visited && id == kDefined) continue;
     const bool stored = visited && run.origins[id].stored_step >= 0;
-    if (stored) undefined.Add(e);
-    else if (!ref.init_undefined) missing.Add(e);
+    if (stored)
+      undefined.Add(e);
+    else if (!ref.init_undefined)
+      missing.Add(e);
     SetUndefined(array.output, e);
   }
   // What a revisit or a race lost is not reported again.
-  if (!check || run.reported.count({"revisit", index}) || run.reported.count({"race", index})) return;
+  if (!check || run.reported.count({"revisit", index}) || run.reported.count({"race", index}))
+    return;
   if (missing.count > 0) ReportCoverage(run, index, array, missing);
   if (undefined.count > 0) ReportUndefined(run, index, array, undefined);
 }

@@ -72,9 +72,12 @@ void Loop(int64_t n, const In* const* args, Out* to) {
   const In* c = args[2];
   const Function f{};
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_invocable_v<Function, In>) to[i] = f(a[i]);
-    else if constexpr (std::is_invocable_v<Function, In, In>) to[i] = f(a[i], b[i]);
-    else to[i] = f(a[i], b[i], c[i]);
+    if constexpr (std::is_invocable_v<Function, In>)
+      to[i] = f(a[i]);
+    else if constexpr (std::is_invocable_v<Function, In, In>)
+      to[i] = f(a[i], b[i]);
+    else
+      to[i] = f(a[i], b[i], c[i]);
   }
 }
 
@@ -117,15 +120,15 @@ std::vector<On> Table() {
       On(Op::kBitNot).Ints([](I x) { return ~x; }),
       On(Op::kNot).Ints([](I x) { return x == 0; }),
 
-      On(Op::kAdd)
-          .Floats([](F a, F b) { return a + b; })
-          .Ints([](I a, I b) { return Signed(Bits(a) + Bits(b)); }),
-      On(Op::kSub)
-          .Floats([](F a, F b) { return a - b; })
-          .Ints([](I a, I b) { return Signed(Bits(a) - Bits(b)); }),
-      On(Op::kMul)
-          .Floats([](F a, F b) { return a * b; })
-          .Ints([](I a, I b) { return Signed(Bits(a) * Bits(b)); }),
+      On(Op::kAdd).Floats([](F a, F b) { return a + b; }).Ints([](I a, I b) {
+        return Signed(Bits(a) + Bits(b));
+      }),
+      On(Op::kSub).Floats([](F a, F b) { return a - b; }).Ints([](I a, I b) {
+        return Signed(Bits(a) - Bits(b));
+      }),
+      On(Op::kMul).Floats([](F a, F b) { return a * b; }).Ints([](I a, I b) {
+        return Signed(Bits(a) * Bits(b));
+      }),
       On(Op::kDiv).Floats([](F a, F b) { return a / b; }),
       On(Op::kFloorDiv)
           .Floats([](F a, F b) { return FloatFloorDivide(a, b); })
@@ -158,25 +161,25 @@ std::vector<On> Table() {
       On(Op::kEq).Tests([](F a, F b) { return a == b; }).Ints([](I a, I b) { return a == b; }),
       On(Op::kNe).Tests([](F a, F b) { return a != b; }).Ints([](I a, I b) { return a != b; }),
 
-      On(Op::kMax)
-          .Floats([](F a, F b) { return Larger(a, b); })
-          .Ints([](I a, I b) { return std::max(a, b); }),
-      On(Op::kMin)
-          .Floats([](F a, F b) { return Smaller(a, b); })
-          .Ints([](I a, I b) { return std::min(a, b); }),
+      On(Op::kMax).Floats([](F a, F b) { return Larger(a, b); }).Ints([](I a, I b) {
+        return std::max(a, b);
+      }),
+      On(Op::kMin).Floats([](F a, F b) { return Smaller(a, b); }).Ints([](I a, I b) {
+        return std::min(a, b);
+      }),
       On(Op::kClamp)
           .Floats([](F x, F low, F high) { return Smaller(Larger(x, low), high); })
           .Ints([](I x, I low, I high) { return std::min(std::max(x, low), high); }),
 
-      On(Op::kAbs)
-          .Floats([](F x) { return std::fabs(x); })
-          .Ints([](I x) { return x < 0 ? Negate(x) : x; }),
-      On(Op::kSign)
-          .Floats([](F x) { return Sign(x); })
-          .Ints([](I x) { return I{x > 0} - I{x < 0}; }),
-      On(Op::kRelu)
-          .Floats([](F x) { return Larger(x, 0); })
-          .Ints([](I x) { return std::max<I>(x, 0); }),
+      On(Op::kAbs).Floats([](F x) { return std::fabs(x); }).Ints([](I x) {
+        return x < 0 ? Negate(x) : x;
+      }),
+      On(Op::kSign).Floats([](F x) { return Sign(x); }).Ints([](I x) {
+        return I{x > 0} - I{x < 0};
+      }),
+      On(Op::kRelu).Floats([](F x) { return Larger(x, 0); }).Ints([](I x) {
+        return std::max<I>(x, 0);
+      }),
       On(Op::kFloor).Floats([](F x) { return std::floor(x); }),
       On(Op::kCeil).Floats([](F x) { return std::ceil(x); }),
       On(Op::kRound).Floats([](F x) { return std::nearbyint(x); }),
@@ -218,14 +221,20 @@ bool Overflows(Op op, int64_t a, int64_t b) {
   constexpr I kLeast = std::numeric_limits<I>::min();
   I product = 0;
   switch (op) {
-    case Op::kAdd: return __builtin_add_overflow(a, b, &product);
-    case Op::kSub: return __builtin_sub_overflow(a, b, &product);
-    case Op::kMul: return __builtin_mul_overflow(a, b, &product);
+    case Op::kAdd:
+      return __builtin_add_overflow(a, b, &product);
+    case Op::kSub:
+      return __builtin_sub_overflow(a, b, &product);
+    case Op::kMul:
+      return __builtin_mul_overflow(a, b, &product);
     case Op::kNeg:
-    case Op::kAbs: return a == kLeast;
+    case Op::kAbs:
+      return a == kLeast;
     case Op::kFloorDiv:
-    case Op::kCeilDiv: return a == kLeast && b == -1;
-    case Op::kShl: return a != 0 && (b < 0 || b > 62 || ShiftRight(ShiftLeft(a, b), b) != a);
+    case Op::kCeilDiv:
+      return a == kLeast && b == -1;
+    case Op::kShl:
+      return a != 0 && (b < 0 || b > 62 || ShiftRight(ShiftLeft(a, b), b) != a);
     case Op::kPow:
       if (a >= -1 && a <= 1) return false;
       product = 1;
@@ -233,7 +242,8 @@ bool Overflows(Op op, int64_t a, int64_t b) {
         if (__builtin_mul_overflow(product, a, &product)) return true;
       }
       return false;
-    default: return false;
+    default:
+      return false;
   }
 }
 

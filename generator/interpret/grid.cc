@@ -34,7 +34,8 @@ std::string PointText(const Run& run, int64_t step) {
   const std::vector<int64_t> point = PointOf(run, step);
   std::string text;
   for (size_t axis = 0; axis < point.size(); ++axis) {
-    text += (axis == 0 ? "(" : ", ") + run.kernel.axes[axis].name + "=" + std::to_string(point[axis]);
+    text +=
+        (axis == 0 ? "(" : ", ") + run.kernel.axes[axis].name + "=" + std::to_string(point[axis]);
   }
   return text.empty() ? text : text + ")";
 }

@@ -39,9 +39,8 @@ void PrepareOutput(Run& run, int index) {
     array.readers.assign(count, 0);
     array.readers_2.assign(count, 0);
   }
-  array.origins.assign(count, array.aliased
-                                  ? kDefined
-                                  : run.origins.Edge(Origin::Kind::kUncopied, index, 0));
+  array.origins.assign(
+      count, array.aliased ? kDefined : run.origins.Edge(Origin::Kind::kUncopied, index, 0));
 }
 
 std::string AxesThatDiffer(const Run& run, int64_t a, int64_t b, bool parallel) {
@@ -62,15 +61,16 @@ void ReportRace(Run& run, int ref, const Stay& other, int64_t element, bool read
   const int reader = reads ? ref : other.ref, writer = reads ? other.ref : ref;
   const std::string what =
       !reads && !read
-          ? "grid points " + there + " and " + here + " both write " + ElementText(run, ref, element)
+          ? "grid points " + there + " and " + here + " both write " +
+                ElementText(run, ref, element)
           : "grid point " + (reads ? here : there) + " reads " + ElementText(run, reader, element) +
                 (reader == writer ? ", which " : ", whose memory ") + (reads ? there : here) +
                 " writes" + (reader == writer ? "" : " as " + ElementText(run, writer, element));
-  run.diagnostics.Error("race", RefAt(run, ref).span,
-                        what + "; they differ along the parallel axis " + axes,
-                        "make " + axes + " `arbitrary` in dimension_semantics, or " +
-                            (ref == other.ref ? "let different steps along it touch different elements"
-                                              : "drop the alias"));
+  run.diagnostics.Error(
+      "race", RefAt(run, ref).span, what + "; they differ along the parallel axis " + axes,
+      "make " + axes + " `arbitrary` in dimension_semantics, or " +
+          (ref == other.ref ? "let different steps along it touch different elements"
+                            : "drop the alias"));
 }
 
 void ReportRevisit(Run& run, int ref, const Stay& before, int64_t element) {
@@ -144,8 +144,8 @@ void PrepareArrays(Run& run, const std::map<std::string, Array>& arrays) {
     const bool fits = found != arrays.end() && found->second.dtype == ref.dtype &&
                       found->second.shape == run.binding.arrays[r];
     if (!fits) {
-      Fail(run, "call", ref.span, "`" + ref.name + "` needs an array of " +
-                                      ToString(ref.dtype, run.binding.arrays[r]));
+      Fail(run, "call", ref.span,
+           "`" + ref.name + "` needs an array of " + ToString(ref.dtype, run.binding.arrays[r]));
     }
     run.arrays[r].input = &found->second;
   }
@@ -158,8 +158,10 @@ void Load(const HbmArray& array, const Transfer& transfer, Tile& tile) {
   const Array& values = array.values();
   OriginId any = kDefined;
   ForEachRow(transfer, [&](int64_t count, int64_t at, int64_t to) {
-    if (tile.floating) LoadFloats(values, at, count, tile.floats.get() + to);
-    else LoadInts(values, at, count, tile.ints.get() + to);
+    if (tile.floating)
+      LoadFloats(values, at, count, tile.floats.get() + to);
+    else
+      LoadInts(values, at, count, tile.ints.get() + to);
     for (int64_t i = 0; array.written && i < count; ++i) {
       any |= array.origins[static_cast<size_t>(at + i)];
     }
@@ -173,10 +175,14 @@ void Load(const HbmArray& array, const Transfer& transfer, Tile& tile) {
 
 void Store(HbmArray& array, const Transfer& transfer, const Tile& tile) {
   ForEachRow(transfer, [&](int64_t count, int64_t at, int64_t from) {
-    if (tile.floating) StoreFloats(array.output, at, count, tile.floats.get() + from);
-    else StoreInts(array.output, at, count, tile.ints.get() + from);
-    if (tile.origins) std::copy_n(tile.origins.get() + from, count, array.origins.data() + at);
-    else std::fill_n(array.origins.data() + at, count, kDefined);
+    if (tile.floating)
+      StoreFloats(array.output, at, count, tile.floats.get() + from);
+    else
+      StoreInts(array.output, at, count, tile.ints.get() + from);
+    if (tile.origins)
+      std::copy_n(tile.origins.get() + from, count, array.origins.data() + at);
+    else
+      std::fill_n(array.origins.data() + at, count, kDefined);
   });
 }
 
@@ -194,8 +200,10 @@ void MarkWrite(Run& run, const Visit& visit) {
   });
   if (written.stay != 0) {
     const Stay& other = run.stays[written.stay];
-    if (!SameParallel(run, written.stay)) ReportRace(run, visit.ref, other, written.element, false, false);
-    else if (!visit.copy) ReportRevisit(run, visit.ref, other, written.element);
+    if (!SameParallel(run, written.stay))
+      ReportRace(run, visit.ref, other, written.element, false, false);
+    else if (!visit.copy)
+      ReportRevisit(run, visit.ref, other, written.element);
   }
   if (read.stay != 0) ReportRace(run, visit.ref, run.stays[read.stay], read.element, false, true);
 }
@@ -208,13 +216,20 @@ void MarkRead(Run& run, const Visit& visit, bool copied_in) {
   ForEachElement(array, visit, [&](size_t e) {
     written.Note(array.writers[e], e);
     StayId& first = array.readers[e];
-    if (first == 0) first = stay;
-    else if (!SameParallel(run, first)) array.readers_2[e] = stay;
+    if (first == 0)
+      first = stay;
+    else if (!SameParallel(run, first))
+      array.readers_2[e] = stay;
   });
   if (written.stay == 0) return;
   const Stay& output = run.stays[written.stay];
-  if (!SameParallel(run, written.stay)) ReportRace(run, visit.ref, output, written.element, true, false);
-  else if (copied_in && !visit.copy) ReportAlias(run, visit.ref, output, written.element);
+  if (!SameParallel(run, written.stay)) {
+    return ReportRace(run, visit.ref, output, written.element, true, false);
+  }
+  // Manual copies are ordered by their waits among themselves, but not after a block's copy-out.
+  const bool ordered =
+      visit.copy && (RefAt(run, output.ref).memory == Memory::kAny || output.step == run.step);
+  if (copied_in && !ordered) ReportAlias(run, visit.ref, output, written.element);
 }
 
 }  // namespace kiln::interpret

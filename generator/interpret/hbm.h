@@ -23,7 +23,7 @@ void Store(HbmArray& array, const Transfer& transfer, const Tile& tile);
 /// A visit to elements of an array: a stay of a block that lies there, or a manual copy.
 struct Visit {
   int ref = -1;
-  Dims start, size;  // in the array
+  Dims start, size;   // in the array
   bool copy = false;  // a manual copy: it may come again
 };
 /// Records an output's visit at the current step; reports [race] and [revisit].

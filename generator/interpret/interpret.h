@@ -11,8 +11,8 @@
 namespace kiln {
 
 struct InterpretOptions {
-  bool wide = false;                  // floats in f64 throughout; nothing rounds
-  std::optional<uint64_t> shuffle;    // visit the parallel axes in a seeded random order
+  bool wide = false;                // floats in f64 throughout; nothing rounds
+  std::optional<uint64_t> shuffle;  // visit the parallel axes in a seeded random order
   std::function<void(double)> progress;
 };
 

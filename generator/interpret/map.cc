@@ -59,13 +59,13 @@ void ForEachPiece(const Dims& extents, const std::vector<Tile>& args, Use&& use)
   });
 }
 
-/// The first origin of each element among the arguments, into `tile`. The first argument's origins
-/// are all there is unless some later one has its own.
+/// Gives each element of `tile` the first origin that its arguments have.
 void MergeOrigins(Tile& tile, const std::vector<Tile>& args) {
   for (const Tile& arg : args) {
     if (!arg.origins) continue;
     MakeOrigins(tile);
-    const Walk<2> walk(tile.extents, {StridesFor(arg, tile.extents), tile.strides}, {arg.offset, 0});
+    const Walk<2> walk(tile.extents, {StridesFor(arg, tile.extents), tile.strides},
+                       {arg.offset, 0});
     const int64_t stride = walk.row_stride(0);
     walk.ForEachRow([&](const auto& at) {
       const OriginId* from = arg.origins.get() + at[0];
@@ -79,13 +79,14 @@ void MergeOrigins(Tile& tile, const std::vector<Tile>& args) {
 
 void MarkNoValue(Tile& tile, const std::vector<Tile>& args, bool (*no_value)(int64_t),
                  OriginId origin) {
-  ForEachPiece<int64_t>(tile.extents, args, [&](int64_t count, const int64_t* const* in, int64_t at) {
-    for (int64_t i = 0; i < count; ++i) {
-      if (!no_value(in[1][i])) continue;
-      MakeOrigins(tile);
-      if (tile.origins[at + i] == kDefined) tile.origins[at + i] = origin;
-    }
-  });
+  ForEachPiece<int64_t>(tile.extents, args,
+                        [&](int64_t count, const int64_t* const* in, int64_t at) {
+                          for (int64_t i = 0; i < count; ++i) {
+                            if (!no_value(in[1][i])) continue;
+                            MakeOrigins(tile);
+                            if (tile.origins[at + i] == kDefined) tile.origins[at + i] = origin;
+                          }
+                        });
 }
 
 template <typename T>
@@ -93,10 +94,10 @@ void Select(Tile& tile, const Tile& mask, const Tile& yes, const Tile& no) {
   const Dims& extents = tile.extents;
   const bool track = mask.origins || yes.origins || no.origins;
   if (track) MakeOrigins(tile);
-  const Walk<4> walk(extents,
-                     {StridesFor(mask, extents), StridesFor(yes, extents), StridesFor(no, extents),
-                      tile.strides},
-                     {mask.offset, yes.offset, no.offset, 0});
+  const Walk<4> walk(
+      extents,
+      {StridesFor(mask, extents), StridesFor(yes, extents), StridesFor(no, extents), tile.strides},
+      {mask.offset, yes.offset, no.offset, 0});
   const int64_t mask_stride = walk.row_stride(0);
   const int64_t strides[2] = {walk.row_stride(2), walk.row_stride(1)};
   const Tile* sides[2] = {&no, &yes};
@@ -123,19 +124,27 @@ void Select(Tile& tile, const Tile& mask, const Tile& yes, const Tile& no) {
 
 uint64_t ToBits(double value, DType dtype) {
   switch (dtype) {
-    case DType::kBF16: return FloatToBF16(value);
-    case DType::kF16: return FloatToF16(value);
-    case DType::kF32: return std::bit_cast<uint32_t>(static_cast<float>(value));
-    default: return std::bit_cast<uint64_t>(value);
+    case DType::kBF16:
+      return FloatToBF16(value);
+    case DType::kF16:
+      return FloatToF16(value);
+    case DType::kF32:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
+    default:
+      return std::bit_cast<uint64_t>(value);
   }
 }
 
 double FromBits(uint64_t bits, DType dtype) {
   switch (dtype) {
-    case DType::kBF16: return BF16ToFloat(static_cast<uint16_t>(bits));
-    case DType::kF16: return F16ToFloat(static_cast<uint16_t>(bits));
-    case DType::kF32: return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    default: return std::bit_cast<double>(bits);
+    case DType::kBF16:
+      return BF16ToFloat(static_cast<uint16_t>(bits));
+    case DType::kF16:
+      return F16ToFloat(static_cast<uint16_t>(bits));
+    case DType::kF32:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    default:
+      return std::bit_cast<double>(bits);
   }
 }
 
@@ -153,7 +162,8 @@ void CastEach(int64_t count, const int64_t* from, int64_t* to, DType dtype, bool
 void CastEach(int64_t count, const int64_t* from, double* to, DType dtype, bool wide) {
   for (int64_t i = 0; i < count; ++i) {
     // Straight to float, since by way of double an i64 would round twice.
-    to[i] = dtype == DType::kF32 && !wide ? static_cast<float>(from[i]) : static_cast<double>(from[i]);
+    to[i] =
+        dtype == DType::kF32 && !wide ? static_cast<float>(from[i]) : static_cast<double>(from[i]);
   }
   RoundAll(dtype, wide, count, to);
 }
@@ -180,13 +190,20 @@ void WrapAll(DType dtype, int64_t count, int64_t* values) {
     case DType::kBool:
       for (int64_t i = 0; i < count; ++i) values[i] = values[i] != 0;
       break;
-    case DType::kI8: return CastEach<int8_t>(count, values);
-    case DType::kU8: return CastEach<uint8_t>(count, values);
-    case DType::kI16: return CastEach<int16_t>(count, values);
-    case DType::kU16: return CastEach<uint16_t>(count, values);
-    case DType::kI32: return CastEach<int32_t>(count, values);
-    case DType::kU32: return CastEach<uint32_t>(count, values);
-    default: break;
+    case DType::kI8:
+      return CastEach<int8_t>(count, values);
+    case DType::kU8:
+      return CastEach<uint8_t>(count, values);
+    case DType::kI16:
+      return CastEach<int16_t>(count, values);
+    case DType::kU16:
+      return CastEach<uint16_t>(count, values);
+    case DType::kI32:
+      return CastEach<int32_t>(count, values);
+    case DType::kU32:
+      return CastEach<uint32_t>(count, values);
+    default:
+      break;
   }
 }
 
@@ -240,8 +257,10 @@ Tile MapTiles(const Meaning& meaning, DType from, DType to, bool wide, const Dim
 
 Tile WhereTiles(const Dims& extents, const Tile& mask, const Tile& yes, const Tile& no) {
   Tile result = MakeTile(yes.floating, extents);
-  if (result.floating) Select<double>(result, mask, yes, no);
-  else Select<int64_t>(result, mask, yes, no);
+  if (result.floating)
+    Select<double>(result, mask, yes, no);
+  else
+    Select<int64_t>(result, mask, yes, no);
   DropOrigins(result);
   return result;
 }
@@ -253,11 +272,15 @@ Tile CastTile(const Tile& tile, DType from, DType to, bool wide) {
   result.floats = nullptr;
   result.ints = nullptr;
   if (IsFloat(from)) {
-    if (IsFloat(to)) CastValues<double, double>(compact, result, to, wide);
-    else CastValues<double, int64_t>(compact, result, to, wide);
+    if (IsFloat(to))
+      CastValues<double, double>(compact, result, to, wide);
+    else
+      CastValues<double, int64_t>(compact, result, to, wide);
   } else {
-    if (IsFloat(to)) CastValues<int64_t, double>(compact, result, to, wide);
-    else CastValues<int64_t, int64_t>(compact, result, to, wide);
+    if (IsFloat(to))
+      CastValues<int64_t, double>(compact, result, to, wide);
+    else
+      CastValues<int64_t, int64_t>(compact, result, to, wide);
   }
   return result;
 }
@@ -266,11 +289,15 @@ Scalar CastScalar(const Scalar& value, DType from, DType to, bool wide) {
   Scalar result;
   result.origin = value.origin;
   if (IsFloat(from)) {
-    if (IsFloat(to)) CastEach(1, &value.f, &result.f, to, wide);
-    else CastEach(1, &value.f, &result.i, to, wide);
+    if (IsFloat(to))
+      CastEach(1, &value.f, &result.f, to, wide);
+    else
+      CastEach(1, &value.f, &result.i, to, wide);
   } else {
-    if (IsFloat(to)) CastEach(1, &value.i, &result.f, to, wide);
-    else CastEach(1, &value.i, &result.i, to, wide);
+    if (IsFloat(to))
+      CastEach(1, &value.i, &result.f, to, wide);
+    else
+      CastEach(1, &value.i, &result.i, to, wide);
   }
   return result;
 }
@@ -279,8 +306,10 @@ Scalar BitcastScalar(const Scalar& value, DType from, DType to) {
   const uint64_t bits = IsFloat(from) ? ToBits(value.f, from) : static_cast<uint64_t>(value.i);
   Scalar result;
   result.origin = value.origin;
-  if (IsFloat(to)) result.f = FromBits(bits, to);
-  else result.i = Wrap(static_cast<int64_t>(bits), to);
+  if (IsFloat(to))
+    result.f = FromBits(bits, to);
+  else
+    result.i = Wrap(static_cast<int64_t>(bits), to);
   return result;
 }
 
@@ -290,8 +319,10 @@ Tile BitcastTile(const Tile& tile, DType from, DType to) {
   result.origins = compact.origins;
   for (int64_t i = 0; i < compact.cells; ++i) {
     const Scalar value = BitcastScalar(ElementAt(compact, i), from, to);
-    if (result.floating) result.floats[i] = value.f;
-    else result.ints[i] = value.i;
+    if (result.floating)
+      result.floats[i] = value.f;
+    else
+      result.ints[i] = value.i;
   }
   return result;
 }

@@ -45,8 +45,8 @@ OriginId Origins::Reduced(OriginId id, Span span) {
 
 OriginId Origins::Stored(OriginId id, Span span, int64_t step) {
   const Origin& last = table_[last_stored_];
-  const bool same = id == last_stored_of_ && last.stored_step == step &&
-                    last.stored_at.begin == span.begin;
+  const bool same =
+      id == last_stored_of_ && last.stored_step == step && last.stored_at.begin == span.begin;
   if (same) return last_stored_;
   Origin origin = table_[id];
   origin.stored_at = span;

@@ -27,11 +27,11 @@ struct Origin {
   };
   Kind kind = Kind::kStay;
   int ref = -1;
-  int dimension = -1;  // kEdge, kHalo
-  int64_t step = -1;   // kStay, kScratch
-  Span span;           // kDivision, kPower, kEmpty
-  bool reduced = false;  // passed through a reduction or contraction …
-  Span reduced_at;       // … first here
+  int dimension = -1;        // kEdge, kHalo
+  int64_t step = -1;         // kStay, kScratch
+  Span span;                 // kDivision, kPower, kEmpty
+  bool reduced = false;      // passed through a reduction or contraction …
+  Span reduced_at;           // … first here
   int64_t stored_step = -1;  // of the store to an output that put it there; -1: not stored
   Span stored_at;
 };

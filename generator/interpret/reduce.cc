@@ -1,6 +1,5 @@
 #include "generator/interpret/reduce.h"
 
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -64,24 +63,24 @@ void ReduceFloats(const Combining& how, const Tile& tile, const Target& target, 
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto sum = [](double a, double x) { return a + x; };
   switch (how.op) {
-    case Op::kSum: return Accumulate(tile, target, 0.0, result, sum);
+    case Op::kSum:
+      return Accumulate(tile, target, 0.0, result, sum);
     case Op::kProd:
       return Accumulate(tile, target, 1.0, result, [](double a, double x) { return a * x; });
     case Op::kReduceMax:
-      return Accumulate(tile, target, -kInfinity, result, [](double a, double x) {
-        return x > a || std::isnan(x) ? x : a;
-      });
+      return Accumulate(tile, target, -kInfinity, result,
+                        [](double a, double x) { return x > a || std::isnan(x) ? x : a; });
     case Op::kReduceMin:
-      return Accumulate(tile, target, kInfinity, result, [](double a, double x) {
-        return x < a || std::isnan(x) ? x : a;
-      });
+      return Accumulate(tile, target, kInfinity, result,
+                        [](double a, double x) { return x < a || std::isnan(x) ? x : a; });
     case Op::kMean: {
       Accumulate(tile, target, 0.0, result, sum);
       const double count = static_cast<double>(tile.size()) / static_cast<double>(result.cells);
       for (int64_t i = 0; i < result.cells; ++i) result.floats[i] /= count;
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -90,13 +89,11 @@ void ReduceInts(const Combining& how, const Tile& tile, const Target& target, Ti
   const auto bits = [](int64_t x) { return static_cast<uint64_t>(x); };
   switch (how.op) {
     case Op::kSum:
-      return Accumulate<int64_t>(tile, target, 0, result, [&](int64_t a, int64_t x) {
-        return wrapping(bits(a) + bits(x));
-      });
+      return Accumulate<int64_t>(tile, target, 0, result,
+                                 [&](int64_t a, int64_t x) { return wrapping(bits(a) + bits(x)); });
     case Op::kProd:
-      return Accumulate<int64_t>(tile, target, 1, result, [&](int64_t a, int64_t x) {
-        return wrapping(bits(a) * bits(x));
-      });
+      return Accumulate<int64_t>(tile, target, 1, result,
+                                 [&](int64_t a, int64_t x) { return wrapping(bits(a) * bits(x)); });
     case Op::kReduceMax:
       return Accumulate<int64_t>(tile, target, MinOf(how.dtype), result,
                                  [](int64_t a, int64_t x) { return std::max(a, x); });
@@ -104,10 +101,13 @@ void ReduceInts(const Combining& how, const Tile& tile, const Target& target, Ti
       return Accumulate<int64_t>(tile, target, MaxOf(how.dtype), result,
                                  [](int64_t a, int64_t x) { return std::min(a, x); });
     case Op::kAny:
-      return Accumulate<int64_t>(tile, target, 0, result, [](int64_t a, int64_t x) { return a | x; });
+      return Accumulate<int64_t>(tile, target, 0, result,
+                                 [](int64_t a, int64_t x) { return a | x; });
     case Op::kAll:
-      return Accumulate<int64_t>(tile, target, 1, result, [](int64_t a, int64_t x) { return a & x; });
-    default: return;
+      return Accumulate<int64_t>(tile, target, 1, result,
+                                 [](int64_t a, int64_t x) { return a & x; });
+    default:
+      return;
   }
 }
 
@@ -145,9 +145,8 @@ void LocateBest(const Combining& how, const Tile& tile, const Target& target, in
       return std::isnan(x) || (largest ? x > best : x < best);
     });
   } else {
-    Locate<int64_t>(how, tile, target, axis, result, [largest](int64_t x, int64_t best) {
-      return largest ? x > best : x < best;
-    });
+    Locate<int64_t>(how, tile, target, axis, result,
+                    [largest](int64_t x, int64_t best) { return largest ? x > best : x < best; });
   }
 }
 

@@ -72,8 +72,10 @@ std::string Describe(const Run& run, const Origin& origin) {
              " before the array's first one in dimension " + dimension;
     case Origin::Kind::kUncopied:
       return "elements of " + Quoted(run, origin.ref) + " that no copy has written";
-    case Origin::Kind::kDivision: return "a division by zero in line " + Line(run, origin.span);
-    case Origin::Kind::kPower: return "a negative power of an integer in line " + Line(run, origin.span);
+    case Origin::Kind::kDivision:
+      return "a division by zero in line " + Line(run, origin.span);
+    case Origin::Kind::kPower:
+      return "a negative power of an integer in line " + Line(run, origin.span);
     case Origin::Kind::kEmpty:
       return "the position of an element among none, in line " + Line(run, origin.span);
   }
@@ -90,17 +92,23 @@ std::string Remedy(const Run& run, const Origin& origin) {
     case Origin::Kind::kEdge:
     case Origin::Kind::kHalo:
       return "give `" + name + "` a pad, or discard them: where(inside(" + name + "), …, 0)";
-    case Origin::Kind::kUncopied: return "copy something into it before it is read";
-    case Origin::Kind::kDivision: return "guard the divisor: where(d == 0, 1, d)";
-    default: return "";
+    case Origin::Kind::kUncopied:
+      return "copy something into it before it is read";
+    case Origin::Kind::kDivision:
+      return "guard the divisor: where(d == 0, 1, d)";
+    default:
+      return "";
   }
 }
 
 std::vector<Note> Trail(const Run& run, const Origin& origin) {
   std::vector<Note> notes;
-  if (origin.ref >= 0) notes.push_back({RefAt(run, origin.ref).span, "`" + RefAt(run, origin.ref).name + "` is declared here"});
+  if (origin.ref >= 0)
+    notes.push_back(
+        {RefAt(run, origin.ref).span, "`" + RefAt(run, origin.ref).name + "` is declared here"});
   if (origin.span.end > 0) notes.push_back({origin.span, "it is made here"});
-  if (origin.reduced) notes.push_back({origin.reduced_at, "it spreads here, where many elements become one"});
+  if (origin.reduced)
+    notes.push_back({origin.reduced_at, "it spreads here, where many elements become one"});
   return notes;
 }
 

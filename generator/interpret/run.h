@@ -56,10 +56,10 @@ struct Block {
 
   bool held = false;  // the rest is of the block that the buffer holds
   Position position;
-  Dims start;      // array coordinates of the block's first element
-  Dims low, high;  // the part of the block that lies within the array
+  Dims start;          // array coordinates of the block's first element
+  Dims low, high;      // the part of the block that lies within the array
   int64_t began = -1;  // the first step of the stay
-  Tile inside;     // kInside of this position, once asked for
+  Tile inside;         // kInside of this position, once asked for
 };
 
 /// Elements that a copy in flight touches: of an array in HBM or of a ref's block.

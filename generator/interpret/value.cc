@@ -44,7 +44,8 @@ void PasteCells(const Tile& window, const Tile& value, const Tile* mask, T* to, 
 /// Elements whose mask is undefined take the mask's origin.
 void PasteMaskOrigins(const Tile& window, const Tile& mask, OriginId* to) {
   const Tile guard = BroadcastTo(mask, window.extents);
-  const Walk<2> walk(window.extents, {window.strides, guard.strides}, {window.offset, guard.offset});
+  const Walk<2> walk(window.extents, {window.strides, guard.strides},
+                     {window.offset, guard.offset});
   walk.ForEachRow([&](const auto& at) {
     for (int64_t i = 0; i < walk.row_size(); ++i) {
       const OriginId origin = mask.origins[at[1] + i * walk.row_stride(1)];
@@ -86,15 +87,19 @@ Tile MakeTile(bool floating, const Dims& extents) {
   tile.extents = extents;
   tile.strides = ContiguousStrides(extents);
   tile.cells = Product(extents);
-  if (floating) tile.floats = MakeBuffer<double>(tile.cells);
-  else tile.ints = MakeBuffer<int64_t>(tile.cells);
+  if (floating)
+    tile.floats = MakeBuffer<double>(tile.cells);
+  else
+    tile.ints = MakeBuffer<int64_t>(tile.cells);
   return tile;
 }
 
 Tile FillTile(bool floating, const Scalar& value, const Dims& extents) {
   Tile tile = MakeTile(floating, Dims());
-  if (floating) tile.floats[0] = value.f;
-  else tile.ints[0] = value.i;
+  if (floating)
+    tile.floats[0] = value.f;
+  else
+    tile.ints[0] = value.i;
   if (value.origin != kDefined) {
     tile.origins = MakeBuffer<OriginId>(1);
     tile.origins[0] = value.origin;
@@ -104,8 +109,10 @@ Tile FillTile(bool floating, const Scalar& value, const Dims& extents) {
 
 Scalar ElementAt(const Tile& tile, int64_t cell) {
   Scalar value;
-  if (tile.floating) value.f = tile.floats[cell];
-  else value.i = tile.ints[cell];
+  if (tile.floating)
+    value.f = tile.floats[cell];
+  else
+    value.i = tile.ints[cell];
   if (tile.origins) value.origin = tile.origins[cell];
   return value;
 }
@@ -151,8 +158,10 @@ Tile Compact(const Tile& tile) {
   copy.extents = tile.extents;
   copy.strides = ContiguousStrides(tile.extents);
   copy.cells = tile.size();
-  if (tile.floating) copy.floats = CompactCells(tile, tile.floats);
-  else copy.ints = CompactCells(tile, tile.ints);
+  if (tile.floating)
+    copy.floats = CompactCells(tile, tile.floats);
+  else
+    copy.ints = CompactCells(tile, tile.ints);
   if (tile.origins) copy.origins = CompactCells(tile, tile.origins);
   return copy;
 }

@@ -81,8 +81,10 @@ struct Tile {
 /// The buffer of the values as T, which must be what the tile holds.
 template <typename T>
 auto& ValuesOf(Tile& tile) {
-  if constexpr (std::is_same_v<T, double>) return tile.floats;
-  else return tile.ints;
+  if constexpr (std::is_same_v<T, double>)
+    return tile.floats;
+  else
+    return tile.ints;
 }
 template <typename T>
 const auto& ValuesOf(const Tile& tile) {

@@ -47,8 +47,9 @@ const Dims& ExtentsOf(Run& run, const Shape& shape, Span span) {
   const auto known = run.extents.find(&shape);
   if (known != run.extents.end()) return known->second;
   if (shape.size() > kMaxRank) {
-    Fail(run, "shape", span, "a value of rank " + std::to_string(shape.size()) +
-                                 "; the interpreter goes up to " + std::to_string(kMaxRank));
+    Fail(run, "shape", span,
+         "a value of rank " + std::to_string(shape.size()) + "; the interpreter goes up to " +
+             std::to_string(kMaxRank));
   }
   Dims extents;
   for (const Size& size : shape) extents.Append(SizeValue(run, size, span));

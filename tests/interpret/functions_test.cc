@@ -190,7 +190,8 @@ TEST_CASE("casts") {
   CHECK(CastScalar({0, -1, 0}, DType::kI32, DType::kU32, false).i == UINT32_MAX);
   CHECK(CastScalar({0, 2, 0}, DType::kI32, DType::kBool, false).i == 1);
   // By way of double this would round twice, to ...896.
-  CHECK(CastScalar({0, 9007199791611905, 0}, DType::kI64, DType::kF32, false).f == 9007200328482816.0);
+  CHECK(CastScalar({0, 9007199791611905, 0}, DType::kI64, DType::kF32, false).f ==
+        9007200328482816.0);
   CHECK(CastScalar({1 + 0x1p-8, 0, 0}, DType::kF32, DType::kBF16, false).f == 1);
   CHECK(CastScalar({1 + 0x1p-8, 0, 0}, DType::kF32, DType::kBF16, /*wide=*/true).f == 1 + 0x1p-8);
   CHECK(CastScalar({1 + 3 * 0x1p-8, 0, 0}, DType::kF32, DType::kBF16, false).f == 1 + 0x1p-6);

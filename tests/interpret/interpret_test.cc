@@ -53,7 +53,9 @@ outputs:
   o: {array: "i32[n, m, p]", block: "null, all, all", index: "i, 0, 0"}
 body: |
   o = x
-)spec", {{{"x", Counting(DType::kI32, {2, 3, 2})}}, {}}) == Doubles{0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11});
+)spec",
+            {{{"x", Counting(DType::kI32, {2, 3, 2})}}, {}}) ==
+        Doubles{0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11});
   // The last dimension squeezed: rows are not contiguous in the array.
   CHECK(Run(R"spec(
 kernel: k
@@ -64,7 +66,8 @@ outputs:
   o: {array: "i32[n, m]", block: "null, all", index: "i, 0"}
 body: |
   o = x
-)spec", {{{"x", Counting(DType::kI32, {2, 3})}}, {}}) == Doubles{0, 3, 1, 4, 2, 5});
+)spec",
+            {{{"x", Counting(DType::kI32, {2, 3})}}, {}}) == Doubles{0, 3, 1, 4, 2, 5});
 }
 
 TEST_CASE("element blocks count from the first element of the halo") {
@@ -77,7 +80,8 @@ outputs:
   o: {array: "i32[n]", block: "2", index: i}
 body: |
   o = x[0:2] + 10 * x[1:3] + 100 * x[2:4]
-)spec", {{{"x", Ints({5}, {1, 2, 3, 4, 5})}}, {}}) == Doubles{210, 321, 432, 543, 54});
+)spec",
+            {{{"x", Ints({5}, {1, 2, 3, 4, 5})}}, {}}) == Doubles{210, 321, 432, 543, 54});
 }
 
 TEST_CASE("bounded blocks hold as many elements as their index says") {
@@ -91,9 +95,11 @@ outputs:
   o: {array: "i32[g]", block: null, index: i}
 body: |
   o = sum(x) * 10 + sum(i32(inside(x)))
-)spec", {{{"x", Ints({7}, {1, 2, 3, 4, 5, 6, 7})},
-      {"start", Ints({3}, {0, 3, 7})},
-      {"count", Ints({3}, {3, 4, 0})}}, {}}) == Doubles{63, 224, 0});
+)spec",
+            {{{"x", Ints({7}, {1, 2, 3, 4, 5, 6, 7})},
+              {"start", Ints({3}, {0, 3, 7})},
+              {"count", Ints({3}, {3, 4, 0})}},
+             {}}) == Doubles{63, 224, 0});
   // On output only those elements are copied out, so ranges may share a block.
   CHECK(Run(R"spec(
 kernel: k
@@ -103,7 +109,8 @@ outputs:
   o: {array: "i32[n]", block: "bounded(4)", index: "ds(start[i], count[i])"}
 body: |
   o = i + 1
-)spec", {{{"start", Ints({3}, {0, 3, 4})}, {"count", Ints({3}, {3, 1, 2})}}, {{"n", 6}}}) ==
+)spec",
+            {{{"start", Ints({3}, {0, 3, 4})}, {"count", Ints({3}, {3, 1, 2})}}, {{"n", 6}}}) ==
         Doubles{1, 1, 1, 2, 3, 3});
 }
 
@@ -165,7 +172,8 @@ body: |
     total = 0
   total += x
   o = total[0]
-)spec", {{{"x", Ints({4}, {1, 2, 3, 4})}}, {}}) == Doubles{1, 3, 6, 10});
+)spec",
+            {{{"x", Ints({4}, {1, 2, 3, 4})}}, {}}) == Doubles{1, 3, 6, 10});
 }
 
 TEST_CASE("views are windows on the same array") {
@@ -179,7 +187,8 @@ outputs:
   o: {array: "i32[n]", block: "1", index: i}
 body: |
   o = mid - left
-)spec", {{{"mid", Ints({4}, {1, 4, 9, 16})}}, {}}) == Doubles{0, 3, 5, 7});
+)spec",
+            {{{"mid", Ints({4}, {1, 4, 9, 16})}}, {}}) == Doubles{0, 3, 5, 7});
 }
 
 TEST_CASE("alias: blocks that no step visits keep the input's values") {
@@ -211,10 +220,12 @@ outputs:
   o: {array: "i32[t]", block: null, index: i, init: -1}
 body: |
   o = x * scale + ids[i]
-)spec", {{{"x", Ints({4}, {10, 20, 30, 40})},
-      {"ids", Ints({3}, {3, 0, 99})},
-      {"used", Ints({1}, {2})},
-      {"scale", Ints({}, {2})}}, {}}) == Doubles{83, 20, -1});
+)spec",
+            {{{"x", Ints({4}, {10, 20, 30, 40})},
+              {"ids", Ints({3}, {3, 0, 99})},
+              {"used", Ints({1}, {2})},
+              {"scale", Ints({}, {2})}},
+             {}}) == Doubles{83, 20, -1});
 }
 
 TEST_CASE("a grid of no steps leaves init") {
@@ -226,7 +237,8 @@ outputs:
   o: {array: "i32[2]", init: 5}
 body: |
   o = i
-)spec", {{{"n", Ints({}, {0})}}, {}});
+)spec",
+                                  {{{"n", Ints({}, {0})}}, {}});
   CHECK(outcome.findings == "");
   CHECK(outcome.steps == 0);
   CHECK(Values(outcome.outputs.at("o")) == Doubles{5, 5});
@@ -255,7 +267,8 @@ body: |
     when r == 2:
       v[1:3] = part * 1000
   o = v + n
-)spec", {{{"x", Ints({4}, {1, 2, 3, 4})}}, {}}) == Doubles{106, 2006, 3006, 24});
+)spec",
+            {{{"x", Ints({4}, {1, 2, 3, 4})}}, {}}) == Doubles{106, 2006, 3006, 24});
 }
 
 TEST_CASE("stores to windows, with overlap and masks") {
@@ -274,14 +287,17 @@ body: |
   s[0] = s[0] + 100
   s[s > 101] = -s
   o[...] = s
-)spec", {{{"x", Counting(DType::kI32, {2, 4})}}, {}}) == Doubles{100, 100, 101, -102, 4, 4, 50, 50});
+)spec",
+            {{{"x", Counting(DType::kI32, {2, 4})}}, {}}) ==
+        Doubles{100, 100, 101, -102, 4, 4, 50, 50});
 }
 
 TEST_CASE("shape functions") {
   const Inputs inputs{{{"x", Counting(DType::kI32, {2, 3})}}, {}};
   const auto run = [&](const std::string& type, const std::string& value) {
-    return Run("kernel: k\ninputs: {x: \"i32[2, 3]\"}\noutputs: {o: \"" + type + "\"}\nbody: |\n  o = " +
-               value + "\n", inputs);
+    return Run("kernel: k\ninputs: {x: \"i32[2, 3]\"}\noutputs: {o: \"" + type +
+                   "\"}\nbody: |\n  o = " + value + "\n",
+               inputs);
   };
   CHECK(run("i32[3, 2]", "x.T") == Doubles{0, 3, 1, 4, 2, 5});
   CHECK(run("i32[3, 2]", "reshape(x.T, [3, 2]) * 1") == Doubles{0, 3, 1, 4, 2, 5});
@@ -289,7 +305,8 @@ TEST_CASE("shape functions") {
   CHECK(run("i32[2, 3]", "roll(x, 1, axis=1)") == Doubles{2, 0, 1, 5, 3, 4});
   CHECK(run("i32[2, 3]", "roll(x, -1, axis=1)") == Doubles{1, 2, 0, 4, 5, 3});
   CHECK(run("i32[2, 3]", "roll(x, 7, axis=0)") == Doubles{3, 4, 5, 0, 1, 2});
-  CHECK(run("i32[2, 4]", "concat([x, x[:, 0:1] * 10], axis=1)") == Doubles{0, 1, 2, 0, 3, 4, 5, 30});
+  CHECK(run("i32[2, 4]", "concat([x, x[:, 0:1] * 10], axis=1)") ==
+        Doubles{0, 1, 2, 0, 3, 4, 5, 30});
   CHECK(run("i32[2, 3]", "iota([2, 3], 1) + 10 * iota([2, 1], 0)") == Doubles{0, 1, 2, 10, 11, 12});
   CHECK(run("i32[2, 3]", "broadcast(x[1, 1:2], [2, 3])") == Doubles{4, 4, 4, 4, 4, 4});
   CHECK(run("i32[3]", "x[1]") == Doubles{3, 4, 5});
@@ -318,7 +335,8 @@ body: |
       n += 10
     n += x[r] if r < 4 else 0
   o = n
-)spec", {{{"x", Ints({4}, {1, 2, 3, 4})}}, {}}) == Doubles{3 + 40 + 10});
+)spec",
+            {{{"x", Ints({4}, {1, 2, 3, 4})}}, {}}) == Doubles{3 + 40 + 10});
 }
 
 TEST_CASE("small types compute in i32 and f32, and round where they are stored") {
@@ -328,14 +346,16 @@ inputs: {x: "i8[2]"}
 outputs: {o: "i8[2]"}
 body: |
   o = i8((x * x) // 100)
-)spec", {{{"x", Ints(DType::kI8, {2}, {100, -100})}}, {}}) == Doubles{100, 100});
+)spec",
+            {{{"x", Ints(DType::kI8, {2}, {100, -100})}}, {}}) == Doubles{100, 100});
   CHECK(Run(R"spec(
 kernel: k
 inputs: {x: "bf16[2]"}
 outputs: {o: "bf16[2]"}
 body: |
   o = bf16((x + 1) - x)
-)spec", {{{"x", Floats(DType::kBF16, {2}, {256, 1})}}, {}}) == Doubles{1, 1});
+)spec",
+            {{{"x", Floats(DType::kBF16, {2}, {256, 1})}}, {}}) == Doubles{1, 1});
 }
 
 TEST_CASE("wide: nothing rounds until the output") {
@@ -405,7 +425,8 @@ body: |
   copy to -> o[ds(i * 4, 4)], sem[2]
   when last(i):
     wait sem[2]
-)spec", {{{"x", Counting(DType::kI32, {12})}}, {}}) ==
+)spec",
+            {{{"x", Counting(DType::kI32, {12})}}, {}}) ==
         Doubles{0, 10, 20, 30, 41, 51, 61, 71, 82, 92, 102, 112});
 }
 
@@ -425,7 +446,8 @@ body: |
   o[0:1] = a
   wait sem
   o[1:2] = b
-)spec", {{{"x", Ints({2}, {5, 6})}}, {}}) == Doubles{5, 6});
+)spec",
+            {{{"x", Ints({2}, {5, 6})}}, {}}) == Doubles{5, 6});
 }
 
 TEST_CASE("progress comes at most ten times a second") {
@@ -445,7 +467,8 @@ outputs:
 body: |
   o[0:1] = 1
   p[0:1] = 1
-)spec", {});
+)spec",
+                                  {});
   CHECK(outcome.findings == "");
   CHECK(Values(outcome.outputs.at("o"))[0] == 1);
   CHECK(std::isnan(Values(outcome.outputs.at("o"))[1]));

@@ -27,7 +27,8 @@ struct Record {
 
 std::vector<fs::path> RecordFolders() {
   std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(fs::path(KILN_SOURCE_DIR) / "tests/pallas/records")) {
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(KILN_SOURCE_DIR) / "tests/pallas/records")) {
     if (fs::exists(entry.path() / "case.json")) folders.push_back(entry.path());
   }
   std::sort(folders.begin(), folders.end());
@@ -50,8 +51,10 @@ Array ReadArray(const fs::path& path, DType dtype) {
 
 Array ScalarArray(const Json& value, DType dtype) {
   Array array = Array::Zeros(dtype, {});
-  if (IsFloat(dtype)) array.SetFloat(0, value.get<double>());
-  else array.SetInt(0, value.is_boolean() ? value.get<bool>() : value.get<int64_t>());
+  if (IsFloat(dtype))
+    array.SetFloat(0, value.get<double>());
+  else
+    array.SetInt(0, value.is_boolean() ? value.get<bool>() : value.get<int64_t>());
   return array;
 }
 
@@ -60,8 +63,8 @@ Record ReadRecord(const fs::path& folder) {
   Record record;
   const Json meta = Json::parse(ReadText(folder / "case.json"));
   const fs::path spec_path = meta["spec"].get<std::string>();
-  record.source = std::make_shared<const Source>(
-      spec_path.string(), ReadText(fs::path(KILN_SOURCE_DIR) / spec_path));
+  record.source = std::make_shared<const Source>(spec_path.string(),
+                                                 ReadText(fs::path(KILN_SOURCE_DIR) / spec_path));
   record.depth = meta["depth"];
   CheckOptions& check = record.options.check;
   check.instance = meta["instance"].get<std::string>();
@@ -80,8 +83,9 @@ Record ReadRecord(const fs::path& folder) {
       continue;
     }
     const DType dtype = kernel->refs[static_cast<size_t>(ref)].dtype;
-    record.inputs.arrays[name] = value.is_string() ? ReadArray(folder / value.get<std::string>(), dtype)
-                                                   : ScalarArray(value, dtype);
+    record.inputs.arrays[name] = value.is_string()
+                                     ? ReadArray(folder / value.get<std::string>(), dtype)
+                                     : ScalarArray(value, dtype);
   }
   for (const auto& [name, file] : meta["outputs"].items()) {
     INFO("output " << name);
@@ -101,10 +105,14 @@ Record ReadRecord(const fs::path& folder) {
 
 double Epsilon(DType dtype) {
   switch (dtype) {
-    case DType::kBF16: return 0x1p-7;
-    case DType::kF16: return 0x1p-10;
-    case DType::kF64: return 0x1p-52;
-    default: return 0x1p-23;
+    case DType::kBF16:
+      return 0x1p-7;
+    case DType::kF16:
+      return 0x1p-10;
+    case DType::kF64:
+      return 0x1p-52;
+    default:
+      return 0x1p-23;
   }
 }
 
@@ -126,8 +134,7 @@ std::string Compare(const Array& got, const Array& want, double depth) {
     const double value = std::fabs(Element(want, i));
     if (std::isfinite(value)) magnitude = std::max(magnitude, value);
   }
-  const double allowed =
-      IsFloat(want.dtype) ? 4 * Epsilon(want.dtype) * depth * magnitude : 0;
+  const double allowed = IsFloat(want.dtype) ? 4 * Epsilon(want.dtype) * depth * magnitude : 0;
   double worst = -1;
   int64_t at = -1;
   for (int64_t i = 0; i < want.size(); ++i) {
@@ -159,8 +166,10 @@ void Replay(Record& record) {
   for (const auto& [name, want] : record.outputs) {
     INFO("output " << name);
     const auto got = outcome.outputs.find(name);
-    if (got == outcome.outputs.end()) FAIL_CHECK("is missing");
-    else CHECK(Compare(got->second, want, record.depth) == "");
+    if (got == outcome.outputs.end())
+      FAIL_CHECK("is missing");
+    else
+      CHECK(Compare(got->second, want, record.depth) == "");
   }
 }
 

@@ -102,7 +102,8 @@ TEST_CASE("running sums") {
   Reducing r(Op::kCumsum, DType::kF32);
   CHECK(FloatsOf(CumulateTile(r.how, Sixes(), 1)) == Doubles{3, 4, 6, -4, -4, 2});
   CHECK(FloatsOf(CumulateTile(r.how, Sixes(), 0)) == Doubles{3, 1, 2, -1, 1, 8});
-  CHECK(FloatsOf(CumulateTile(r.how, Transpose(Sixes(), {1, 0}), 0)) == Doubles{3, -4, 4, -4, 6, 2});
+  CHECK(FloatsOf(CumulateTile(r.how, Transpose(Sixes(), {1, 0}), 0)) ==
+        Doubles{3, -4, 4, -4, 6, 2});
   const OriginId edge = r.origins.Edge(Origin::Kind::kEdge, 0, 1);
   const Tile x = Undefine(Sixes(), {0, edge, 0, 0, 0, 0});
   const Ids ids = OriginsOf(CumulateTile(r.how, x, 1));
@@ -135,7 +136,8 @@ TEST_CASE("matrix products of every height, against the definition") {
       for (int64_t i = 0; i < m; ++i) {
         for (int64_t j = 0; j < 7; ++j) {
           int64_t sum = 0;
-          for (int64_t k = 0; k < 5; ++k) sum += a.ints[(p * m + i) * 5 + k] * b.ints[(p * 5 + k) * 7 + j];
+          for (int64_t k = 0; k < 5; ++k)
+            sum += a.ints[(p * m + i) * 5 + k] * b.ints[(p * 5 + k) * 7 + j];
           REQUIRE(c.ints[(p * m + i) * 7 + j] == sum);
         }
       }

@@ -12,7 +12,8 @@ std::unique_ptr<Kernel> KernelFor(const Spec& spec, const Inputs& inputs, CheckO
   if (!kernel) return nullptr;
   const int variant = ChooseVariant(*kernel, inputs);
   if (variant < 0) return kernel;
-  return CheckSpec(spec, WithVariant(options, kernel->variants[static_cast<size_t>(variant)]), found);
+  return CheckSpec(spec, WithVariant(options, kernel->variants[static_cast<size_t>(variant)]),
+                   found);
 }
 
 Outcome Findings(const Diagnostics& found, const Source& source, Outcome outcome = {}) {
@@ -70,8 +71,10 @@ Array Ints(std::vector<int64_t> shape, const std::vector<int64_t>& values) {
 Array Counting(DType dtype, std::vector<int64_t> shape) {
   Array array = Array::Zeros(dtype, std::move(shape));
   for (int64_t i = 0; i < array.size(); ++i) {
-    if (IsFloat(dtype)) array.SetFloat(i, static_cast<double>(i));
-    else array.SetInt(i, i);
+    if (IsFloat(dtype))
+      array.SetFloat(i, static_cast<double>(i));
+    else
+      array.SetInt(i, i);
   }
   return array;
 }
@@ -79,7 +82,8 @@ Array Counting(DType dtype, std::vector<int64_t> shape) {
 std::vector<double> Values(const Array& array) {
   std::vector<double> values;
   for (int64_t i = 0; i < array.size(); ++i) {
-    values.push_back(IsFloat(array.dtype) ? array.GetFloat(i) : static_cast<double>(array.GetInt(i)));
+    values.push_back(IsFloat(array.dtype) ? array.GetFloat(i)
+                                          : static_cast<double>(array.GetInt(i)));
   }
   return values;
 }

@@ -50,7 +50,8 @@ TEST_CASE("an undefined argument makes the result undefined, the first one wins"
   CHECK(OriginsOf(Map(Op::kAdd, {3}, {b, a})) == Ids{0, 5, 7});
   CHECK(OriginsOf(Map(Op::kMul, {3}, {zero, a})) == Ids{0, 5, 5});
   CHECK(OriginsOf(Map(Op::kMul, {3}, {zero, zero})) == Ids{});
-  CHECK(OriginsOf(Map(Op::kAdd, {2, 3}, {a, TileOf({2, 1}, Doubles{1, 2})})) == Ids{0, 5, 5, 0, 5, 5});
+  CHECK(OriginsOf(Map(Op::kAdd, {2, 3}, {a, TileOf({2, 1}, Doubles{1, 2})})) ==
+        Ids{0, 5, 5, 0, 5, 5});
 }
 
 TEST_CASE("division by zero is undefined where it happens") {

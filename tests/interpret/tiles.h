@@ -23,7 +23,8 @@ inline interpret::Tile TileOf(const interpret::Dims& extents, const std::vector<
 }
 
 /// Elements that are not 0 in `origins` are undefined.
-inline interpret::Tile Undefine(interpret::Tile tile, const std::vector<interpret::OriginId>& origins) {
+inline interpret::Tile Undefine(interpret::Tile tile,
+                                const std::vector<interpret::OriginId>& origins) {
   interpret::MakeOrigins(tile);
   std::copy(origins.begin(), origins.end(), tile.origins.get());
   return tile;
