@@ -111,15 +111,19 @@ void ReduceInts(const Combining& how, const Tile& tile, const Target& target, Ti
   }
 }
 
-/// Positions along one axis.
+/// Positions along the axes, as if they were flattened into one.
 template <typename T, typename Better>
-void Locate(const Combining& how, const Tile& tile, const Target& target, int axis, Tile& result,
-            Better better) {
+void Locate(const Combining& how, const Tile& tile, const Target& target,
+            const std::vector<int>& axes, Tile& result, Better better) {
   constexpr int64_t kNone = -1;
   std::fill_n(result.ints.get(), result.cells, kNone);
   std::vector<T> best(static_cast<size_t>(result.cells));
   Dims along(tile.rank());
-  along[axis] = 1;
+  int64_t count = 1;
+  for (size_t k = axes.size(); k-- > 0;) {
+    along[axes[k]] = count;
+    count *= tile.extents[axes[k]];
+  }
   const Walk<3> walk(tile.extents, {tile.strides, target.strides, along}, {tile.offset, 0, 0});
   walk.ForEachRow([&](const auto& at) {
     for (int64_t i = 0; i < walk.row_size(); ++i) {
@@ -130,22 +134,22 @@ void Locate(const Combining& how, const Tile& tile, const Target& target, int ax
       result.ints[to] = at[2] + i * walk.row_stride(2);
     }
   });
-  if (tile.extents[axis] > 0 || result.cells == 0) return;
+  if (count > 0 || result.cells == 0) return;
   MakeOrigins(result);
   std::fill_n(result.origins.get(), result.cells,
               how.origins->Operation(Origin::Kind::kEmpty, how.span));
 }
 
-void LocateBest(const Combining& how, const Tile& tile, const Target& target, int axis,
-                Tile& result) {
+void LocateBest(const Combining& how, const Tile& tile, const Target& target,
+                const std::vector<int>& axes, Tile& result) {
   const bool largest = how.op == Op::kArgmax;
   if (tile.floating) {
-    Locate<double>(how, tile, target, axis, result, [largest](double x, double best) {
+    Locate<double>(how, tile, target, axes, result, [largest](double x, double best) {
       if (std::isnan(best)) return false;
       return std::isnan(x) || (largest ? x > best : x < best);
     });
   } else {
-    Locate<int64_t>(how, tile, target, axis, result,
+    Locate<int64_t>(how, tile, target, axes, result,
                     [largest](int64_t x, int64_t best) { return largest ? x > best : x < best; });
   }
 }
@@ -165,7 +169,7 @@ Tile ReduceTile(const Combining& how, const Tile& tile, const std::vector<int>& 
   const Target target = TargetOf(tile, axes);
   Tile result = MakeTile(IsFloat(how.dtype), target.extents);
   if (how.op == Op::kArgmax || how.op == Op::kArgmin) {
-    LocateBest(how, tile, target, axes[0], result);
+    LocateBest(how, tile, target, axes, result);
   } else if (tile.floating) {
     ReduceFloats(how, tile, target, result);
     RoundAll(how.dtype, how.wide, result.cells, result.floats.get());

@@ -73,6 +73,12 @@ TEST_CASE("positions are the first of equals, and NaN wins") {
   CHECK(argmax(Sixes(), 0) == Integers{0, 0, 1});
   CHECK(argmax(Transpose(Sixes(), {1, 0}), 0) == Integers{0, 2});
   CHECK(argmax(TileOf({3}, Integers{1, 5, 5}), 0) == Integers{1});
+  Reducing all(Op::kArgmax, DType::kI32);
+  CHECK(IntsOf(ReduceTile(all.how, Sixes(), {0, 1}, false)) == Integers{5});
+  CHECK(IntsOf(ReduceTile(all.how, Transpose(Sixes(), {1, 0}), {0, 1}, true)) == Integers{5});
+  const Tile cube = TileOf({2, 2, 2}, Doubles{0, 9, 2, 3, 4, 5, 6, 7});
+  CHECK(IntsOf(ReduceTile(all.how, cube, {0, 2}, false)) == Integers{1, 3});
+  CHECK(IntsOf(ReduceTile(all.how, TileOf({}, Doubles{3}), {}, false)) == Integers{0});
   Reducing r(Op::kArgmin, DType::kI32);
   CHECK(IntsOf(ReduceTile(r.how, Sixes(), {1}, true)) == Integers{1, 0});
   const Tile none = ReduceTile(r.how, MakeTile(true, {2, 0}), {1}, false);
