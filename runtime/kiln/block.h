@@ -1,0 +1,213 @@
+// How an array is cut into blocks, and where one block lies in it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "kiln/types.h"
+
+namespace kiln {
+
+/// Which block: one number a dimension.
+template <int R>
+using Index = std::array<int64_t, R>;
+
+/// Whether every loop over a dimension stops at the array's edge. Then nothing looks at what a
+/// block has beyond it, and the block may be used where it lies.
+enum class Clip : bool { kNo, kYes };
+
+/// How one dimension is cut. Made by the functions below.
+struct BlockDim {
+  enum class Kind : int32_t { kBlocked, kSqueezed, kElement, kBounded };
+  Kind kind = Kind::kBlocked;
+  Clip clip = Clip::kNo;
+  int64_t size = 1;
+  int64_t halo_low = 0;
+  int64_t halo_high = 0;
+};
+
+/// Blocks of `size` elements side by side; the index counts blocks.
+constexpr BlockDim Blocked(int64_t size, Clip clip = Clip::kNo) {
+  return {BlockDim::Kind::kBlocked, clip, size, 0, 0};
+}
+/// The whole dimension; its index is 0.
+constexpr BlockDim All(int64_t extent) { return Blocked(extent, Clip::kYes); }
+/// One element; the body does not see the dimension.
+constexpr BlockDim Squeezed() { return {BlockDim::Kind::kSqueezed, Clip::kYes, 1, 0, 0}; }
+/// Windows that begin at any element; offset 0 is the first element of the halo.
+constexpr BlockDim Element(int64_t size, int64_t halo_low = 0, int64_t halo_high = 0,
+                           Clip clip = Clip::kNo) {
+  return {BlockDim::Kind::kElement, clip, size, halo_low, halo_high};
+}
+/// Windows whose begin and size are known at run time; the index is Ds(start, size).
+constexpr BlockDim Bounded(int64_t size, Clip clip = Clip::kNo) {
+  return {BlockDim::Kind::kBounded, clip, size, 0, 0};
+}
+
+/// The index of a bounded dimension holds both numbers, so that blocks compare by their index. A
+/// number that does not fit is kept out of range.
+constexpr int kDsBits = 28;
+constexpr int64_t Ds(int64_t start, int64_t size) {
+  constexpr int64_t kMost = (int64_t{1} << kDsBits) - 1;
+  constexpr int64_t kFarthest = int64_t{1} << (62 - kDsBits);
+  const int64_t held = size < 0 ? kMost : std::min(size, kMost);
+  return std::clamp(start, -kFarthest, kFarthest) * (kMost + 1) + held;
+}
+constexpr int64_t DsStart(int64_t index) { return index >> kDsBits; }
+constexpr int64_t DsSize(int64_t index) { return index & ((int64_t{1} << kDsBits) - 1); }
+
+/// The extents of a block. The body's view has the dimensions that are not squeezed.
+template <int R>
+struct Shape {
+  std::array<int64_t, R> size{};
+  std::array<bool, R> squeezed{};
+
+  constexpr int view_rank() const {
+    int rank = 0;
+    for (int d = 0; d < R; ++d) rank += !squeezed[d];
+    return rank;
+  }
+  /// The array's dimensions that the view's are, V = view_rank() of them.
+  template <int V>
+  constexpr std::array<int, V> ViewDims() const {
+    std::array<int, V> dims{};
+    int v = 0;
+    for (int d = 0; d < R; ++d) {
+      if (!squeezed[d] && v < V) dims[v++] = d;
+    }
+    return dims;
+  }
+};
+
+/// One block: its place in the array, and the part of it that is inside.
+template <int R>
+struct Box : Shape<R> {
+  std::array<int64_t, R> start{};  // the array's coordinates of element 0; negative in a halo
+  std::array<int64_t, R> low{};    // inside are low <= i < high, in the block's coordinates
+  std::array<int64_t, R> high{};
+  std::array<bool, R> clipped{};
+
+  bool IsWhole(int d) const { return low[d] == 0 && high[d] == this->size[d]; }
+  bool IsWhole() const {
+    for (int d = 0; d < R; ++d) {
+      if (!IsWhole(d)) return false;
+    }
+    return true;
+  }
+  /// Elements inside the array.
+  int64_t inside() const {
+    int64_t count = 1;
+    for (int d = 0; d < R; ++d) count *= high[d] - low[d];
+    return count;
+  }
+};
+
+/// An array's blocks.
+template <int R>
+struct Blocks {
+  std::array<int64_t, R> extent{};  // the array's
+  std::array<BlockDim, R> dims{};
+
+  /// How many indices dimension d has. Bounded windows are not numbered: they count as one.
+  int64_t Count(int d) const {
+    const BlockDim& dim = dims[d];
+    switch (dim.kind) {
+      case BlockDim::Kind::kBlocked:
+        return dim.size > 0 ? DivUp(extent[d], dim.size) : 0;
+      case BlockDim::Kind::kSqueezed:
+        return extent[d];
+      case BlockDim::Kind::kElement:
+        return extent[d] + dim.halo_low + dim.halo_high;
+      case BlockDim::Kind::kBounded:
+        return 1;
+    }
+    return 0;
+  }
+
+  /// Saturates: windows by the element can be more than any number.
+  int64_t Count() const {
+    int64_t count = 1;
+    for (int d = 0; d < R; ++d) {
+      if (__builtin_mul_overflow(count, Count(d), &count)) return INT64_MAX;
+    }
+    return count;
+  }
+
+  bool Contains(int d, int64_t index) const {
+    if (dims[d].kind != BlockDim::Kind::kBounded) return index >= 0 && index < Count(d);
+    const int64_t size = DsSize(index);
+    return size <= dims[d].size && DsStart(index) >= 0 && DsStart(index) <= extent[d] - size;
+  }
+
+  /// The first dimension in which there is no such block; R: there is.
+  int FirstOutside(const Index<R>& index) const {
+    int d = 0;
+    while (d < R && Contains(d, index[d])) ++d;
+    return d;
+  }
+
+  /// Blocks in row-major order; wraps around for windows that are more than any number.
+  int64_t Linear(const Index<R>& index) const {
+    uint64_t linear = 0;
+    for (int d = 0; d < R; ++d) {
+      const bool numbered = dims[d].kind != BlockDim::Kind::kBounded;
+      linear = linear * static_cast<uint64_t>(Count(d)) +
+               (numbered ? static_cast<uint64_t>(index[d]) : 0);
+    }
+    return static_cast<int64_t>(linear & INT64_MAX);
+  }
+
+  Shape<R> shape() const {
+    Shape<R> shape;
+    for (int d = 0; d < R; ++d) {
+      shape.size[d] = dims[d].size;
+      shape.squeezed[d] = dims[d].kind == BlockDim::Kind::kSqueezed;
+    }
+    return shape;
+  }
+
+  /// The block of an index that FirstOutside accepts.
+  Box<R> BoxAt(const Index<R>& index) const {
+    Box<R> box{shape(), {}, {}, {}, {}};
+    for (int d = 0; d < R; ++d) {
+      const BlockDim& dim = dims[d];
+      int64_t end = dim.size;
+      box.start[d] = index[d];
+      if (dim.kind == BlockDim::Kind::kBlocked) box.start[d] *= dim.size;
+      if (dim.kind == BlockDim::Kind::kElement) box.start[d] -= dim.halo_low;
+      if (dim.kind == BlockDim::Kind::kBounded) {
+        box.start[d] = DsStart(index[d]);
+        end = DsSize(index[d]);
+      }
+      box.low[d] = std::clamp<int64_t>(-box.start[d], 0, dim.size);
+      box.high[d] = std::max(box.low[d], std::min(end, extent[d] - box.start[d]));
+      box.clipped[d] = dim.clip == Clip::kYes;
+    }
+    return box;
+  }
+};
+
+/// What elements outside of the array are read as; without it they are undefined.
+struct NoPad {};
+template <typename T>
+struct Pad {
+  bool given = false;
+  T value{};
+
+  explicit Pad(T pad) : given(true), value(pad) {}
+  Pad(NoPad) {}  // NOLINT: NoPad() stands for it
+};
+
+/// What an output block holds at the start of a stay; without it, it is undefined.
+struct NoInit {};
+template <typename T>
+struct Init {
+  bool given = false;
+  T value{};
+
+  explicit Init(T init) : given(true), value(init) {}
+  Init(NoInit) {}  // NOLINT: NoInit() stands for it
+};
+
+}  // namespace kiln

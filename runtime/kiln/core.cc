@@ -1,0 +1,110 @@
+#include "kiln/core.h"
+
+#include <sys/mman.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "kiln/types.h"
+
+namespace kiln {
+namespace {
+
+constexpr size_t kLine = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+/// Smaller buffers come from the heap: a page of their own each would waste memory and entries of
+/// the TLB.
+constexpr size_t kSmall = size_t{64} << 10;
+
+void Release(void* data, size_t bytes) {
+  if (bytes < kSmall)
+    std::free(data);
+  else
+    munmap(data, bytes);
+}
+
+/// Memory on a huge page, as panels are long strides for a TLB.
+void* MapHuge(size_t bytes) {
+  // More, to be able to begin on a huge page; what is not needed is given back.
+  const size_t mapped = bytes + kHugePage;
+  void* const data =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return nullptr;
+  char* const begin = static_cast<char*>(data);
+  char* const aligned =
+      begin + (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
+  if (aligned > begin) munmap(begin, static_cast<size_t>(aligned - begin));
+  char* const end = aligned + bytes;
+  if (end < begin + mapped) munmap(end, static_cast<size_t>(begin + mapped - end));
+#ifdef MADV_HUGEPAGE
+  madvise(aligned, bytes, MADV_HUGEPAGE);
+#endif
+  return aligned;
+}
+
+}  // namespace
+
+Core::~Core() {
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.data != nullptr) Release(buffer.data, buffer.bytes);
+  }
+}
+
+void Core::Reset(int index, int count, const Options& options, const char* kernel, Visits* visits) {
+  index_ = index;
+  count_ = count;
+  options_ = options;
+  kernel_ = kernel;
+  visits_ = visits;
+  status_.code = kOk;
+  next_buffer_ = 0;
+  for (OperandRecord& record : records_) record = OperandRecord();
+  for (int64_t& used : used_) used = 0;
+}
+
+bool Core::Grow(Buffer& buffer, size_t bytes) {
+  if (buffer.data != nullptr) Release(buffer.data, buffer.bytes);
+  buffer = {};
+  if (bytes > SIZE_MAX / 4) return false;
+  const bool small = bytes < kSmall;
+  bytes = RoundUp(bytes, small ? kLine : bytes < kHugePage ? size_t{4096} : kHugePage);
+  void* const data = small ? std::aligned_alloc(kLine, bytes) : MapHuge(bytes);
+  if (data == nullptr) return false;
+  buffer = {data, bytes};
+  return true;
+}
+
+void* Core::Allocate(size_t bytes) {
+  if (bytes == 0) bytes = 1;
+  if (next_buffer_ == buffers_.size()) buffers_.emplace_back();
+  Buffer& buffer = buffers_[next_buffer_++];
+  if (buffer.bytes < bytes && !Grow(buffer, bytes)) {
+    Fail(kMemory, "no memory for a buffer of %zu bytes", bytes);
+    return nullptr;
+  }
+  return buffer.data;
+}
+
+void Core::Fail(Code code, const char* format, ...) {
+  if (!ok()) return;
+  char text[sizeof(status_.message)];
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  const bool named = kernel_ != nullptr;
+  status_.Fail(code, "%s%s[%s] %s", named ? kernel_ : "", named ? ": " : "", NameOf(code), text);
+}
+
+OperandRecord& Core::RecordOf(const Operand& operand) {
+  const auto ordinal = static_cast<size_t>(operand.ordinal);
+  while (ordinal >= records_.size()) records_.emplace_back();
+  OperandRecord& record = records_[ordinal];
+  record.name = operand.name;
+  record.memory = operand.memory;
+  return record;
+}
+
+}  // namespace kiln

@@ -1,0 +1,74 @@
+// One core of a call: its memory, and what it has to say about the call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "kiln/options.h"
+#include "kiln/record.h"
+#include "kiln/status.h"
+
+namespace kiln {
+
+class Visits;
+
+/// A core keeps its memory from call to call.
+class Core {
+ public:
+  Core() = default;
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  /// Begins a call.
+  void Reset(int index, int count, const Options& options, const char* kernel, Visits* visits);
+
+  int index() const { return index_; }
+  int count() const { return count_; }
+  const Options& options() const { return options_; }
+  bool emulated() const { return options_.mode == Mode::kEmulated; }
+  bool ok() const { return status_.ok(); }
+  const Status& status() const { return status_; }
+
+  /// Memory that begins on a cache line, or on a huge page if it is large, and holds whatever it
+  /// held before. The n-th request of a call gets the n-th buffer: the same shapes never allocate
+  /// twice. Null when there is none: then the core is not ok.
+  void* Allocate(size_t bytes);
+
+  /// Ends the call with a finding; the first one is kept. `[rule] ` goes before it, and the
+  /// kernel's name.
+  void Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
+
+  /// The operand's counters in this call.
+  OperandRecord& RecordOf(const Operand& operand);
+  const std::deque<OperandRecord>& records() const { return records_; }
+
+  /// Takes emulated memory from the machine's budget.
+  bool Reserve(const Operand& operand, int64_t bytes, int64_t buffers);
+  int64_t used(Memory memory) const { return used_[static_cast<int>(memory)]; }
+
+  /// Who wrote which block in this call, for the emulator. Null: nobody asks.
+  Visits* visits() const { return visits_; }
+
+ private:
+  struct Buffer {
+    void* data = nullptr;
+    size_t bytes = 0;
+  };
+  bool Grow(Buffer& buffer, size_t bytes);
+
+  int index_ = 0;
+  int count_ = 1;
+  Options options_;
+  const char* kernel_ = nullptr;
+  Status status_;
+  Visits* visits_ = nullptr;
+  std::vector<Buffer> buffers_;
+  size_t next_buffer_ = 0;
+  std::deque<OperandRecord> records_;  // the tiers hold references into it
+  int64_t used_[2] = {0, 0};           // by Memory
+};
+
+}  // namespace kiln

@@ -1,0 +1,32 @@
+// All that the text of a generated kernel uses, compiled once per target: include it after
+// hwy/foreach_target.h and outside of all namespaces.
+#if defined(KILN_KILN_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_KILN_INL_H_
+#undef KILN_KILN_INL_H_
+#else
+#define KILN_KILN_INL_H_
+#endif
+
+#include "kiln/kiln.h"
+#include "kiln/target-inl.h"
+
+#if __has_include("kiln/lanes-inl.h")
+#include "kiln/lanes-inl.h"
+#endif
+#if __has_include("kiln/values-inl.h")
+#include "kiln/values-inl.h"
+#endif
+#if __has_include("kiln/math-inl.h")
+#include "kiln/math-inl.h"
+#endif
+#if __has_include("kiln/reduce-inl.h")
+#include "kiln/reduce-inl.h"
+#endif
+#if __has_include("kiln/dot-inl.h")
+#include "kiln/dot-inl.h"
+#endif
+#if __has_include("kiln/panels-inl.h")
+#include "kiln/panels-inl.h"
+#endif
+
+#endif  // KILN_KILN_INL_H_

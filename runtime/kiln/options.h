@@ -1,0 +1,35 @@
+// How the kernels of a context run.
+#pragma once
+
+#include <cstdint>
+
+namespace kiln {
+
+enum class Mode : int32_t { kDirect, kEmulated };
+/// When a copy of the emulated machine moves its bytes.
+enum class Dma : int32_t { kOnWait, kEager };
+/// What undefined memory of the emulated machine holds.
+enum class Poison : int32_t { kNan, kRandom, kZero };
+
+/// Runs task(argument, i) for all 0 <= i < count, in any order and on any threads, and returns when
+/// all have returned.
+using ParallelFor = void (*)(void* data, int32_t count, void (*task)(void* argument, int32_t i),
+                             void* argument);
+
+struct Options {
+  int32_t cores = 0;  // 0: as many as the hardware has
+  Mode mode = Mode::kDirect;
+
+  // The emulated machine; budgets are those of a core. 0: as much as one likes.
+  int64_t vmem_bytes = int64_t{16} << 20;
+  int64_t smem_bytes = int64_t{1} << 20;
+  Dma dma = Dma::kOnWait;
+  Poison poison = Poison::kNan;
+  uint64_t seed = 0;  // of random poison
+
+  // Instead of the context's own threads.
+  ParallelFor parallel_for = nullptr;
+  void* parallel_for_data = nullptr;
+};
+
+}  // namespace kiln

@@ -1,0 +1,36 @@
+// What a call copied.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace kiln {
+
+enum class Memory : int32_t { kVmem, kSmem };
+
+/// An operand as the findings and the record name it.
+struct Operand {
+  const char* name;     // outlives the record: a literal
+  int32_t ordinal = 0;  // among the kernel's operands and scratch
+  int32_t line = 0;     // of the spec
+  Memory memory = Memory::kVmem;
+};
+
+struct OperandRecord {
+  const char* name = nullptr;  // null: nothing was copied under this ordinal
+  Memory memory = Memory::kVmem;
+  bool is_output = false;
+  int64_t copies = 0;        // between HBM and the core's memory
+  int64_t bytes = 0;         // that were inside the array
+  int64_t skipped = 0;       // steps that found the block they needed in place
+  int64_t buffers = 0;       // slots
+  int64_t memory_bytes = 0;  // of all slots of a core: native tiles when emulated
+};
+
+struct Record {
+  std::vector<OperandRecord> operands;  // by ordinal; sums over the cores
+  std::vector<int64_t> vmem_high;       // by core: bytes of VMEM in use
+  std::vector<int64_t> smem_high;
+};
+
+}  // namespace kiln

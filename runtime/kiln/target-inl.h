@@ -1,0 +1,61 @@
+// Highway for the current target, and how Kiln's namespaces of a target begin.
+#if defined(KILN_TARGET_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_TARGET_INL_H_
+#undef KILN_TARGET_INL_H_
+#else
+#define KILN_TARGET_INL_H_
+#endif
+
+#include "kiln/targets.h"
+// Highway after its targets.
+#include "hwy/highway.h"
+
+// HWY_BEFORE_NAMESPACE plus what the intrinsics of the dot step need. Every file opens its code
+// with this, so that an inline function has the same attributes in all kernels. TargetIndex sends
+// CPUs that have AVX3_DL but not these (Ice Lake has no bf16) to AVX3.
+#undef KILN_BEFORE_NAMESPACE
+#if HWY_TARGET == HWY_AVX3_DL
+#define KILN_BEFORE_NAMESPACE()                                \
+  HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni,avx512bf16") \
+  static_assert(true, "requires a semicolon")
+#else
+#define KILN_BEFORE_NAMESPACE() HWY_BEFORE_NAMESPACE()
+#endif
+
+#ifndef KILN_DISPATCH
+/// The function for this CPU out of what HWY_EXPORT made; its name may be qualified.
+#define KILN_DISPATCH(function) (HWY_DISPATCH_TABLE(function)[kiln::TargetIndex<HWY_TARGETS>()])
+
+namespace kiln {
+
+/// Where a target stands in the tables of HWY_EXPORT.
+constexpr size_t IndexOfTarget(int64_t target) {
+  const int64_t shifted = HWY_CHOSEN_TARGET_SHIFT(target);
+  size_t index = 0;
+  while ((shifted >> index) % 2 == 0) ++index;
+  return index;
+}
+
+/// The entry of a table for this CPU. A template because targets may differ between source files.
+/// Follows hwy::DisableTargets and hwy::SetSupportedTargetsForTest.
+template <int64_t kTargets>
+size_t TargetIndex() {
+  if constexpr ((kTargets & (kTargets - 1)) == 0) {
+    return 0;  // the table has one entry
+  } else {
+    hwy::ChosenTarget& chosen = hwy::GetChosenTarget();
+    if (!chosen.IsInitialized()) chosen.Update(hwy::SupportedTargets());
+    const size_t index = chosen.GetIndex();
+#if HWY_ARCH_X86
+    static_assert((kTargets & HWY_AVX3_DL) == 0 || (kTargets & HWY_AVX3) != 0);
+    const bool dots = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
+    if (index == IndexOfTarget(HWY_AVX3_DL) && !dots) return IndexOfTarget(HWY_AVX3);
+#endif
+    return index;
+  }
+}
+
+}  // namespace kiln
+#endif  // KILN_DISPATCH
+
+#endif  // KILN_TARGET_INL_H_
