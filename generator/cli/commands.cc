@@ -6,6 +6,7 @@ const std::vector<Command>& Commands() {
   static const std::vector<Command> commands = {
       {"check", "finds what is wrong with a spec, alone or at given sizes", &AddCheck},
       {"run", "runs a spec on arrays and writes its outputs", &AddRun},
+      {"generate", "writes the C++ of a spec's kernels", &AddGenerate},
       {"show", "prints a stage of a spec as stable text", &AddShow},
       {"explain", "tells what a rule means, with a failing and a mended example", &AddExplain},
       {"new", "writes a spec that works, to start from", &AddNew},
