@@ -189,4 +189,19 @@ void ReadDims(Reader& reader, YamlNode& node, Spec& spec) {
   }
 }
 
+const std::vector<BlockForm>& BlockForms() {
+  using Kind = BlockEntry::Kind;
+  static const std::vector<BlockForm> forms = {
+      {"", Kind::kSize, "bm", "An integer expression: the block's size; dims are allowed."},
+      {"all", Kind::kAll, "all", "The whole dimension; its index is 0."},
+      {"null", Kind::kSqueezed, "null", "Squeezed: size 1, and absent from the body's view."},
+      {"element", Kind::kElement, "element(18, halo=(1, 1))",
+       "The index counts elements and not blocks; offset 0 is the first element of the halo. "
+       "`halo` may be left out."},
+      {"bounded", Kind::kBounded, "bounded(512)",
+       "The index is `ds(start, size)`: start and size are known at run time, up to the bound."},
+  };
+  return forms;
+}
+
 }  // namespace kiln

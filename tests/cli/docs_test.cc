@@ -76,9 +76,23 @@ TEST_CASE("marks that make no sense are refused, and the page is left alone") {
   CHECK(Kiln("explain --write-docs nowhere", folder.path()).status == 2);
 }
 
+/// Without blocks of code, where `[](int x)` is no link.
+std::string Prose(const std::string& page) {
+  std::istringstream lines(page);
+  std::string out;
+  bool code = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool fence = line.find("```") != std::string::npos;
+    if (!fence && !code) out += line + "\n";
+    code = code != fence;
+  }
+  return out;
+}
+
 TEST_CASE("links within the manual lead somewhere") {
   static const std::regex link(R"(\]\(([^)#:]+)\))");
-  for (const auto& [name, text] : Pages(kDocs)) {
+  for (const auto& [name, page] : Pages(kDocs)) {
+    const std::string text = Prose(page);
     for (auto it = std::sregex_iterator(text.begin(), text.end(), link);
          it != std::sregex_iterator(); ++it) {
       INFO(name << " links to " << (*it)[1]);
