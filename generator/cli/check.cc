@@ -25,7 +25,7 @@ GridCheckOptions GridOptions(double vmem_mib, Progress& progress) {
   return options;
 }
 
-std::string Summary(const Kernel& kernel, const std::optional<Binding>& binding) {
+std::string Summary(const Kernel& kernel, const std::optional<Binding>& binding, bool whole) {
   std::string name = kernel.name + (kernel.instance.empty() ? "" : ":" + kernel.instance);
   if (!binding)
     return name + ": the spec is fine; give sizes to check the grid, e.g. " +
@@ -37,7 +37,8 @@ std::string Summary(const Kernel& kernel, const std::optional<Binding>& binding)
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     grid += (a ? " x " : "") + kernel.axes[a].name + "=" + std::to_string(binding->steps[a]);
   }
-  return name + ": fine over the whole grid (" + (grid.empty() ? "1 step" : grid) + ")";
+  return name + (whole ? ": fine over the whole grid (" : ": fine as far as it is checked (") +
+         (grid.empty() ? "1 step" : grid) + ")";
 }
 
 /// [tier] of what the spec itself fixes: no size makes a constant block smaller. (A variant may.)
@@ -56,6 +57,7 @@ int CheckCommand::Run() const {
   if (!loaded) return kUsage;
   std::optional<Binding> binding;
   Inputs inputs;
+  bool whole = true;
   if (loaded->kernel && words.empty())
     CheckConstantBlocks(*loaded->kernel, vmem_mib, loaded->diagnostics);
   if (loaded->kernel && tpu && words.empty())
@@ -66,7 +68,7 @@ int CheckCommand::Run() const {
       binding = Bind(*loaded->kernel, inputs, /*partial=*/true, loaded->diagnostics);
       Progress progress("checking the grid");
       if (binding && !loaded->diagnostics.HasErrors())
-        CheckGrid(*binding, GridOptions(vmem_mib, progress), loaded->diagnostics);
+        whole = CheckGrid(*binding, GridOptions(vmem_mib, progress), loaded->diagnostics);
       if (!loaded->diagnostics.HasErrors()) {
         CheckStaticRules(*loaded->kernel, &*binding, loaded->diagnostics);
         WarnOfOtherSizes(*loaded);
@@ -78,7 +80,7 @@ int CheckCommand::Run() const {
   }
   const int status = Report(*loaded, spec.format);
   if (status == kFine && !quiet && spec.format == "text") {
-    std::cout << Summary(*loaded->kernel, binding) << "\n";
+    std::cout << Summary(*loaded->kernel, binding, whole) << "\n";
   }
   return status;
 }

@@ -69,11 +69,14 @@ std::string Where(const GridContext& context, const SiteProgram& compiled, const
   return out;
 }
 
+bool IsInLoop(const Site& site) {
+  return std::any_of(site.enclosing.begin(), site.enclosing.end(),
+                     [](const Enclosing& around) { return !around.condition; });
+}
+
 std::string More(const Site& site, const SiteProgram& compiled, int64_t more) {
-  const bool loops = std::any_of(site.enclosing.begin(), site.enclosing.end(),
-                                 [](const Enclosing& around) { return !around.condition; });
   if (more > 0 && !compiled.exact) return " (and others)";
-  return AndMore(more, loops ? "iteration" : "grid point");
+  return AndMore(more, IsInLoop(site) ? "iteration" : "grid point");
 }
 
 std::string RangeMessage(const GridContext& context, const Site& site, const Failure& failure,
@@ -120,6 +123,15 @@ void Report(GridContext& context, const Site& site, const SiteProgram& compiled,
   }
 }
 
+void SkipSite(GridContext& context, const std::string& rule, const Site& site) {
+  context.NotChecked(
+      rule, site.subject, site.span,
+      site.kind == Site::Kind::kAssert
+          ? "whether the assertion holds"
+          : "whether the subscript of " + site.description + " is in range",
+      IsInLoop(site) ? "the grid and the loops around it have too many steps to try" : "");
+}
+
 }  // namespace
 
 void CheckBody(GridContext& context) {
@@ -133,6 +145,10 @@ void CheckBody(GridContext& context) {
     if (limit <= 0) continue;
     auto compiled = CompileSite(context, site, locals);
     if (!compiled) continue;
+    if (!compiled->space) {
+      SkipSite(context, rule, site);
+      continue;
+    }
     const Failures failures = Check(context, site, *compiled, limit);
     if (failures.count > 0) Report(context, site, *compiled, failures, locals);
   }

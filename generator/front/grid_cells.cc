@@ -7,6 +7,8 @@ namespace {
 
 // Borders are sorted and made unique whenever this many have gathered.
 constexpr size_t kGather = size_t{1} << 20;
+// More are not held.
+constexpr size_t kMaxCuts = size_t{1} << 24;
 
 bool HasOneSize(BlockDim::Kind kind) {
   return kind == BlockDim::Kind::kBlocked || kind == BlockDim::Kind::kSqueezed;
@@ -31,16 +33,16 @@ void SortUnique(std::vector<int64_t>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// Adds where blocks of one window begin and end along one dimension.
-void AddCuts(GridContext& context, const BlockDim& block, const DimSizes& dim,
+/// Adds where blocks of one window begin and end along one dimension; false for too many.
+bool AddCuts(GridContext& context, const BlockDim& block, const DimSizes& dim,
              std::vector<int64_t>& cuts) {
   ProgramBuilder builder(context.binding);
   const int index = builder.Add(*block.index);
   const int extent = block.extent ? builder.Add(*block.extent) : -1;
   IndexProgram program = builder.Finish();
   const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kOnce);
-  if (!space) return;
-  size_t limit = cuts.size() + kGather;
+  if (!space) return false;
+  size_t limit = 2 * cuts.size() + kGather;
   Sweep sweep(context.binding, program, *space, &context.progress);
   while (sweep.Next()) {
     for (int lane = 0; lane < sweep.count(); ++lane) {
@@ -51,8 +53,10 @@ void AddCuts(GridContext& context, const BlockDim& block, const DimSizes& dim,
     }
     if (cuts.size() < limit) continue;
     SortUnique(cuts);
-    limit = cuts.size() + kGather;
+    if (cuts.size() > kMaxCuts) return false;
+    limit = 2 * cuts.size() + kGather;
   }
+  return true;
 }
 
 }  // namespace
@@ -73,8 +77,17 @@ Box Intersect(const Box& a, const Box& b) {
   return out;
 }
 
-Cells::Dimension Cells::Cut(GridContext& context, const std::vector<CellWindow>& windows,
-                            size_t d) {
+int64_t CountOf(const Box& box) {
+  long long count = 1;
+  for (size_t d = 0; d < box.low.size(); ++d) {
+    if (box.low[d] >= box.high[d]) return 0;
+    if (__builtin_mul_overflow(count, box.high[d] - box.low[d], &count)) return INT64_MAX;
+  }
+  return count;
+}
+
+std::optional<Cells::Dimension> Cells::Cut(GridContext& context,
+                                           const std::vector<CellWindow>& windows, size_t d) {
   Dimension out;
   out.extent = windows[0].sizes[d].extent;
   out.block = CommonBlock(windows, d);
@@ -85,14 +98,16 @@ Cells::Dimension Cells::Cut(GridContext& context, const std::vector<CellWindow>&
   out.cuts = {0, out.extent};
   for (const CellWindow& window : windows) {
     if (window.sizes[d].kind == BlockDim::Kind::kAll) continue;
-    AddCuts(context, context.ref(window.ref).block[d], window.sizes[d], out.cuts);
+    const BlockDim& block = context.ref(window.ref).block[d];
+    if (!AddCuts(context, block, window.sizes[d], out.cuts)) return std::nullopt;
   }
   SortUnique(out.cuts);
   out.count = int64_t(out.cuts.size()) - 1;
   return out;
 }
 
-std::optional<Cells> Cells::Make(GridContext& context, std::vector<CellWindow>& windows) {
+std::optional<Cells> Cells::Make(GridContext& context, std::vector<CellWindow>& windows,
+                                 bool& too_many) {
   Cells cells;
   const size_t rank = windows[0].sizes.size();
   for (size_t d = 0; d < rank; ++d) {
@@ -100,13 +115,17 @@ std::optional<Cells> Cells::Make(GridContext& context, std::vector<CellWindow>& 
       if (window.sizes.size() != rank) return std::nullopt;
       if (window.sizes[d].extent != windows[0].sizes[d].extent) return std::nullopt;
     }
-    cells.dimensions_.push_back(Cut(context, windows, d));
+    auto cut = Cut(context, windows, d);
+    too_many = !cut;
+    if (!cut) return std::nullopt;
+    cells.dimensions_.push_back(std::move(*cut));
   }
   for (size_t d = rank; d-- > 0;) {
     Dimension& dimension = cells.dimensions_[d];
     dimension.stride = cells.count_;
     long long product = 0;
-    if (__builtin_mul_overflow(cells.count_, dimension.count, &product)) return std::nullopt;
+    too_many = __builtin_mul_overflow(cells.count_, dimension.count, &product);
+    if (too_many) return std::nullopt;
     cells.count_ = product;
   }
   for (CellWindow& window : windows) {

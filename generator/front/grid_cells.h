@@ -17,6 +17,8 @@ struct Box {
   bool empty() const;
 };
 Box Intersect(const Box& a, const Box& b);
+/// How many there are in it (saturating).
+int64_t CountOf(const Box& box);
 
 /// One operand's blocks on the memory.
 struct CellWindow {
@@ -28,9 +30,10 @@ struct CellWindow {
 
 class Cells {
  public:
-  /// Nullopt when the windows do not fit one memory or it has more than 2^63 cells. Decides
-  /// `single` of each window.
-  static std::optional<Cells> Make(GridContext& context, std::vector<CellWindow>& windows);
+  /// Nullopt when the windows do not fit one memory, or with `too_many` cells. Decides `single` of
+  /// each window.
+  static std::optional<Cells> Make(GridContext& context, std::vector<CellWindow>& windows,
+                                   bool& too_many);
 
   int64_t count() const { return count_; }
   /// The cell of a block of a `single` window.
@@ -50,7 +53,8 @@ class Cells {
     int64_t count = 0;
     int64_t stride = 1;
   };
-  static Dimension Cut(GridContext& context, const std::vector<CellWindow>& windows, size_t d);
+  static std::optional<Dimension> Cut(GridContext& context, const std::vector<CellWindow>& windows,
+                                      size_t d);
   static int64_t FirstCell(const Dimension& dimension, int64_t element);
 
   std::vector<Dimension> dimensions_;

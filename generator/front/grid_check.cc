@@ -35,7 +35,7 @@ void CheckSteps(GridContext& context, const std::vector<MemoryGroup>& groups) {
 
 }  // namespace
 
-void CheckGrid(const Binding& binding, const GridCheckOptions& options, Diagnostics& diagnostics) {
+bool CheckGrid(const Binding& binding, const GridCheckOptions& options, Diagnostics& diagnostics) {
   const Kernel& kernel = *binding.kernel;
   const std::vector<MemoryGroup> groups = MemoryGroups(kernel);
   GridContext context(binding, options, diagnostics,
@@ -46,6 +46,7 @@ void CheckGrid(const Binding& binding, const GridCheckOptions& options, Diagnost
                                  [](int64_t steps) { return steps >= 0; });
   if (known) CheckSteps(context, groups);
   context.progress.Finish();
+  return context.complete();
 }
 
 }  // namespace kiln

@@ -17,7 +17,9 @@ struct GridCheckOptions {
 
 /// Everything that sizes and prefetch arrays decide, over the whole grid, before any body runs:
 /// [index-range], [coverage], [revisit], [race], [alias], [tier], [assert] over host values.
-/// Operands whose maps need values that are not bound are skipped.
-void CheckGrid(const Binding& binding, const GridCheckOptions& options, Diagnostics& diagnostics);
+/// Operands whose maps need values that are not bound are skipped. A grid with more points than can
+/// be tried within seconds is checked in part: each part left out is a warning, and the result is
+/// false.
+bool CheckGrid(const Binding& binding, const GridCheckOptions& options, Diagnostics& diagnostics);
 
 }  // namespace kiln

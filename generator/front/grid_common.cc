@@ -45,6 +45,34 @@ void GridContext::Error(const std::string& rule, int ref, Span span, std::string
   diagnostics.Error(rule, span, std::move(message), std::move(hint), std::move(notes));
 }
 
+bool GridContext::Spend(int64_t points, int64_t cost) {
+  long long work = 0;
+  if (__builtin_mul_overflow(points, cost, &work) || work > work_) return false;
+  work_ -= work;
+  return true;
+}
+
+bool GridContext::Spend(const std::optional<Space>& space, const IndexProgram& program,
+                        int64_t sweeps) {
+  long long points = 0;
+  return space && !__builtin_mul_overflow(space->size(), sweeps, &points) &&
+         Spend(points, program.Cost());
+}
+
+void GridContext::NotChecked(const std::string& rule, int ref, Span span, const std::string& what,
+                             const std::string& why) {
+  if (!not_checked_.insert({rule, ref}).second) return;
+  const int64_t points = binding.StepCount();
+  diagnostics.Warning(
+      rule, span,
+      what + " is not checked: " +
+          (!why.empty() ? why
+                        : "the grid has " +
+                              (points == INT64_MAX ? "more than 2^63" : std::to_string(points)) +
+                              " points, too many to try"),
+      "check it at smaller sizes that are cut into blocks the same way");
+}
+
 int64_t DimSizes::Limit() const {
   switch (kind) {
     case BlockDim::Kind::kAll:

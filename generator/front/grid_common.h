@@ -12,6 +12,10 @@
 /// What the rules of the grid check share: where findings go, and how they name things.
 namespace kiln {
 
+/// What one check of a grid may cost, in additions at a grid point. It is about 10 s, and more than
+/// 10^9 points for the maps of most kernels: grids that can be run are far below it.
+inline constexpr int64_t kMaxGridWork = 20'000'000'000;
+
 struct GridContext {
   GridContext(const Binding& b, const GridCheckOptions& o, Diagnostics& d, int phases)
       : kernel(*b.kernel), binding(b), options(o), diagnostics(d), progress(o.progress, phases) {}
@@ -25,6 +29,8 @@ struct GridContext {
   std::set<int> out_of_range;
   /// Outputs with a [revisit] or [race], whose stays are not what was meant.
   std::set<int> conflicting;
+  /// Operands whose index maps are too long to walk, so that nothing is known of their blocks.
+  std::set<int> unchecked;
 
   const Ref& ref(int index) const { return kernel.refs[static_cast<size_t>(index)]; }
   const std::vector<int64_t>& array(int ref) const {
@@ -35,7 +41,19 @@ struct GridContext {
   void Error(const std::string& rule, int ref, Span span, std::string message,
              std::string hint = "", std::vector<Note> notes = {});
 
+  /// Takes a walk out of what the whole check may cost: `points` runs of a program of this Cost().
+  /// False, and nothing taken, when that is too much.
+  bool Spend(int64_t points, int64_t cost = 1);
+  bool Spend(const std::optional<Space>& space, const IndexProgram& program, int64_t sweeps = 1);
+  /// Warns, once for a rule and an operand: "`what` is not checked: `why`".
+  void NotChecked(const std::string& rule, int ref, Span span, const std::string& what,
+                  const std::string& why = "");
+  /// Everything was checked.
+  bool complete() const { return not_checked_.empty(); }
+
  private:
+  int64_t work_ = kMaxGridWork;
+  std::set<std::pair<std::string, int>> not_checked_;
   mutable std::map<std::pair<std::string, int>, int> reported_;
 };
 

@@ -17,11 +17,17 @@ struct DimFindings {
   };
   std::vector<At> first;  // as many as may be reported
   int64_t count = 0;
+  bool skipped = false;  // too many points
 };
 
 std::string DimensionOf(const GridContext& context, int ref, size_t d) {
   const Ref& r = context.ref(ref);
   return (r.block.size() > 1 ? "dimension " + std::to_string(d) + " of " : "") + "`" + r.name + "`";
+}
+
+Span SpanOf(const Ref& ref, size_t d) {
+  const Span span = ref.block[d].index_span;
+  return span.end > span.begin ? span : ref.span;
 }
 
 // Bounded windows: 0 <= start, 0 <= extent <= size, start + extent <= n.
@@ -65,7 +71,8 @@ DimFindings SweepDimension(GridContext& context, const BlockDim& block, const Di
   const int extent = block.extent ? builder.Add(*block.extent) : -1;
   IndexProgram program = builder.Finish();
   const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kOnce);
-  if (!space) return out;
+  out.skipped = !context.Spend(space, program);
+  if (out.skipped) return out;
   Sweep sweep(context.binding, program, *space, &context.progress);
   const int limit = std::max(1, context.options.findings_per_rule);
   while (sweep.Next()) CollectOutside(sweep, dim, index, extent, limit, out);
@@ -127,7 +134,7 @@ bool WouldFitDivided(GridContext& context, const BlockDim& block, const DimSizes
   const int index = builder.Add(*block.index);
   IndexProgram program = builder.Finish();
   const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kOnce);
-  if (!space) return false;
+  if (!context.Spend(space, program)) return false;
   Sweep sweep(context.binding, program, *space);
   while (sweep.Next()) {
     const int64_t* at = program.Lanes(index);
@@ -194,7 +201,7 @@ std::string OutsideMessage(const GridContext& context, int ref, size_t d, const 
 void Report(GridContext& context, int ref, const DimSizes& dim, const DimFindings& found) {
   const Ref& r = context.ref(ref);
   const BlockDim& block = r.block[found.dimension];
-  const Span span = block.index_span.end > block.index_span.begin ? block.index_span : r.span;
+  const Span span = SpanOf(r, found.dimension);
   int64_t left = found.count;
   for (const DimFindings::At& at : found.first) {
     const int reportable = context.Left("index-range", ref);
@@ -229,6 +236,11 @@ void CheckMapRange(GridContext& context, int ref) {
   for (size_t d = 0; d < sizes->size(); ++d) {
     if ((*sizes)[d].kind == BlockDim::Kind::kAll) continue;
     DimFindings one = SweepDimension(context, context.ref(ref).block[d], (*sizes)[d], d);
+    if (one.skipped) {
+      context.NotChecked("index-range", ref, SpanOf(context.ref(ref), d),
+                         "whether the index of " + DimensionOf(context, ref, d) + " is in range");
+      context.unchecked.insert(ref);
+    }
     if (one.count > 0) found.push_back(std::move(one));
   }
   // The dimension that goes wrong first, in the order of the grid.

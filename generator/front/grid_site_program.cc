@@ -8,9 +8,6 @@
 namespace kiln {
 namespace {
 
-// A site that would take longer than about a minute is left to the run-time checks.
-constexpr int64_t kMaxPoints = int64_t{1} << 32;
-
 /// The loop variables that a value depends on, through lets too.
 void CollectLoops(const Node& node, const Locals& lets, std::set<int>& seen, std::set<int>& loops) {
   if (node.op == Op::kLocal && seen.insert(node.index).second) {
@@ -58,7 +55,7 @@ bool IsAffine(const Node& node, int local, const Locals& lets) {
 
 class Compiler {
  public:
-  Compiler(const GridContext& context, const Site& site, const Locals& lets)
+  Compiler(GridContext& context, const Site& site, const Locals& lets)
       : context_(context),
         site_(site),
         locals_{lets.lets, {}},
@@ -81,28 +78,31 @@ class Compiler {
   bool AddLoop(size_t at);
   bool AddEveryIteration(const Enclosing& loop, int low, int high);
   bool EndsSuffice(size_t at) const;
-  std::optional<LoopRange> RangeOf(int local, int low, int high) const;
+  std::optional<LoopRange> RangeOf(int local, int low, int high);
 
-  const GridContext& context_;
+  GridContext& context_;
   const Site& site_;
   Locals locals_;
   ProgramBuilder builder_;
   std::set<int> needed_;
   std::vector<LoopRange> ranges_;
+  bool too_large_ = false;
   SiteProgram out_;
 };
 
 std::optional<SiteProgram> Compiler::Run() {
   if (!builder_.Known(*site_.value)) return std::nullopt;
   for (size_t i = 0; i < site_.enclosing.size(); ++i) {
-    if (!AddEnclosing(i)) return std::nullopt;
+    if (AddEnclosing(i)) continue;
+    if (too_large_) return SiteProgram{};
+    return std::nullopt;
   }
   out_.value_begin = builder_.Position();
   out_.value = builder_.Add(*site_.value, out_.mask);
   out_.program = builder_.Finish();
   out_.space =
       Space::Make(context_.binding, out_.program.axis_use(), Space::Unused::kOnce, ranges_);
-  if (!out_.space || (!ranges_.empty() && out_.space->size() > kMaxPoints)) return std::nullopt;
+  if (!context_.Spend(out_.space, out_.program)) out_.space.reset();
   return std::move(out_);
 }
 
@@ -164,11 +164,12 @@ bool Compiler::AddEveryIteration(const Enclosing& loop, int low, int high) {
 }
 
 /// From the least lower bound to the greatest upper one, over the steps that reach the loop.
-std::optional<LoopRange> Compiler::RangeOf(int local, int low, int high) const {
+std::optional<LoopRange> Compiler::RangeOf(int local, int low, int high) {
   IndexProgram program = builder_.Finish();
   const auto space =
       Space::Make(context_.binding, program.axis_use(), Space::Unused::kOnce, ranges_);
-  if (!space || (!ranges_.empty() && space->size() > kMaxPoints)) return std::nullopt;
+  too_large_ = !context_.Spend(space, program);
+  if (too_large_) return std::nullopt;
   int64_t least = INT64_MAX, most = INT64_MIN;
   Sweep sweep(context_.binding, program, *space);
   while (sweep.Next()) {
@@ -191,8 +192,7 @@ bool SiteProgram::Reaches(const Sweep& sweep, int lane) const {
   return fault < 0 || fault >= value_begin;
 }
 
-std::optional<SiteProgram> CompileSite(const GridContext& context, const Site& site,
-                                       const Locals& lets) {
+std::optional<SiteProgram> CompileSite(GridContext& context, const Site& site, const Locals& lets) {
   return Compiler(context, site, lets).Run();
 }
 

@@ -126,11 +126,15 @@ void CheckStoresRun(GridContext& context, int ref) {
   }
   IndexProgram program = builder.Finish();
   const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kTwice);
-  if (!space) return;
+  const Ref& r = context.ref(ref);
+  if (!context.Spend(space, program)) {
+    context.NotChecked("coverage", ref, MapSpan(r),
+                       "whether every block of `" + r.name + "` that is visited is stored");
+    return;
+  }
   const Bare bare = FindBareStays(context, program, map, stored, *space);
   if (bare.count == 0) return;
   const std::vector<int64_t> at = space->AxesAt(bare.first);
-  const Ref& r = context.ref(ref);
   context.Error(
       "coverage", ref, MapSpan(r),
       "block " + BlockIndexAt(context.binding, ref, at).text + " of `" + r.name + "` is visited" +
@@ -151,7 +155,11 @@ void CheckEpilogueStays(GridContext& context) {
   }
   IndexProgram program = builder.Finish();
   const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kTwice);
-  if (!space) return;
+  if (!context.Spend(space, program)) {
+    context.NotChecked("key", outputs[0], MapSpan(context.ref(outputs[0])),
+                       "whether the outputs of the epilogue change blocks at the same steps");
+    return;
+  }
   std::vector<StayTracker> trackers;
   for (const std::vector<int>& map : maps) trackers.emplace_back(map, *space);
   Sweep sweep(context.binding, program, *space, &context.progress);

@@ -15,6 +15,8 @@ namespace {
 // Cells whose state is held at a time: 128 MiB, twice that when something reads the memory.
 constexpr int64_t kChunk = int64_t{1} << 24;
 constexpr int64_t kUnvisited = -1;
+// Of a stay that begins (at worst at every step) and of a cell that it touches, in additions.
+constexpr int64_t kStayCost = 8, kCellCost = 4;
 
 /// What is remembered of a cell that outputs visit.
 struct LastStay {
@@ -27,11 +29,15 @@ class Visits {
  public:
   Visits(GridContext& context, const MemoryGroup& group) : context_(context), group_(group) {}
 
-  /// False when something is not bound.
+  /// False when something is not bound, or too large, which is said.
   bool Prepare();
   void Run();
 
  private:
+  bool Skip();
+  int64_t Chunks() const { return (cells_->count() - 1) / kChunk + 1; }
+  bool HasReaders() const { return windows_.size() > group_.writers.size(); }
+  int64_t Sweeps() const { return Chunks() * (HasReaders() ? 2 : 1); }
   bool AddWindow(ProgramBuilder& builder, int ref);
   /// Calls `touch(window, cell, step)` for each cell of each stay of windows from … to-1, in the
   /// order of the grid.
@@ -58,6 +64,7 @@ class Visits {
   std::vector<int64_t> first_;           // first stay's step, for readers
   std::vector<uint8_t> read_;            // a bit each for a counted [alias] and a [race] of readers
   int64_t begin_ = 0, end_ = 0;          // the chunk
+  bool exhausted_ = false;               // the blocks have more cells than can be walked
   std::vector<ConflictList> conflicts_;  // by window
   Unvisited unvisited_;
 };
@@ -80,16 +87,42 @@ bool Visits::AddWindow(ProgramBuilder& builder, int ref) {
 
 bool Visits::Prepare() {
   ProgramBuilder builder(context_.binding);
+  const auto unchecked = [&](int ref) { return context_.unchecked.count(ref) > 0; };
+  if (std::any_of(group_.writers.begin(), group_.writers.end(), unchecked)) return Skip();
   for (const int ref : group_.writers) {
     if (!AddWindow(builder, ref)) return false;
   }
-  for (const int ref : group_.readers) AddWindow(builder, ref);  // one at fault is left out
+  for (const int ref : group_.readers) {
+    if (!unchecked(ref)) AddWindow(builder, ref);  // one at fault is left out
+  }
   program_ = builder.Finish();
   space_ = Space::Make(context_.binding, program_.axis_use(), Space::Unused::kTwice);
-  if (!space_) return false;
-  cells_ = Cells::Make(context_, windows_);
+  // Twice: the borders of cells are found by a walk of their own.
+  if (!context_.Spend(space_, program_, 2)) return Skip();
+  bool too_many = false;
+  cells_ = Cells::Make(context_, windows_, too_many);
   conflicts_.resize(windows_.size());
-  return cells_.has_value();
+  if (too_many) return Skip();
+  if (!cells_) return false;
+  const int64_t stays = kStayCost * int64_t(windows_.size());
+  return (context_.Spend(space_, program_, Sweeps() - 1) && context_.Spend(space_->size(), stays) &&
+          context_.Spend(cells_->count())) ||
+         Skip();
+}
+
+/// Says that nothing is said.
+bool Visits::Skip() {
+  const int ref = group_.writers.front();
+  const Ref& r = context_.ref(ref);
+  const std::string why =
+      cells_ && cells_->count() > context_.binding.StepCount()
+          ? "it has " + std::to_string(cells_->count()) + " blocks, too many to account for"
+          : "";
+  context_.NotChecked(
+      "revisit", ref, MapSpan(r),
+      "whether every block of `" + r.name + "` is visited, and none left and come back to", why);
+  context_.unchecked.insert(group_.writers.begin(), group_.writers.end());
+  return false;
 }
 
 /// The registers whose values tell the blocks of a window apart.
@@ -105,10 +138,9 @@ std::vector<int> IdentityOf(const CellWindow& window) {
 }
 
 void Visits::Run() {
-  const int64_t chunks = (cells_->count() + kChunk - 1) / kChunk;
   const size_t writers = group_.writers.size();
-  const bool readers = windows_.size() > writers;
-  context_.progress.Split(chunks * (readers ? 2 : 1));
+  const bool readers = HasReaders();
+  context_.progress.Split(Sweeps());
   for (begin_ = 0; begin_ < cells_->count(); begin_ = end_) {
     end_ = std::min(cells_->count(), begin_ + kChunk);
     const auto size = size_t(end_ - begin_);
@@ -120,8 +152,10 @@ void Visits::Run() {
       Walk(writers, windows_.size(),
            [this](size_t w, int64_t cell, int64_t step) { Read(w, cell, step); });
     }
+    if (exhausted_) break;
     CountUnvisited();
   }
+  if (exhausted_) Skip();
   ReportVisits(context_, windows_, writers, *cells_, *space_, conflicts_, unvisited_);
 }
 
@@ -133,7 +167,9 @@ void Visits::TouchCells(size_t window, const Sweep& sweep, int lane, Touch touch
     if (cell >= begin_ && cell < end_) touch(cell);
     return;
   }
-  cells_->ForEach(cells_->CellsOf(w, sweep.program(), lane), begin_, end_, touch);
+  const Box box = cells_->CellsOf(w, sweep.program(), lane);
+  exhausted_ = exhausted_ || !context_.Spend(CountOf(box), kCellCost);
+  if (!exhausted_) cells_->ForEach(box, begin_, end_, touch);
 }
 
 template <typename Touch>
@@ -142,7 +178,7 @@ void Visits::Walk(size_t from, size_t to, Touch touch) {
   for (size_t w = from; w < to; ++w) trackers.emplace_back(IdentityOf(windows_[w]), *space_);
   std::vector<std::pair<int, size_t>> starts;  // lane, window
   Sweep sweep(context_.binding, program_, *space_, &context_.progress);
-  while (sweep.Next()) {
+  while (!exhausted_ && sweep.Next()) {
     starts.clear();
     for (size_t w = from; w < to; ++w) {
       for (const int lane : trackers[w - from].Starts(sweep)) starts.emplace_back(lane, w);

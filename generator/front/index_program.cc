@@ -13,6 +13,32 @@ std::optional<int64_t> IndexProgram::Constant(int reg) const {
   return std::nullopt;
 }
 
+int64_t IndexProgram::Cost() const {
+  // An operand's map is run twice for first(o) and last(o), from coordinates taken lane by lane.
+  constexpr int64_t kVisitCost = 32, kDivisionCost = 8;
+  int64_t cost = 1;
+  for (const ProgramInput& input : inputs_) {
+    const bool visit = input.kind == ProgramInput::Kind::kFirstVisit ||
+                       input.kind == ProgramInput::Kind::kLastVisit;
+    cost += visit ? kVisitCost : 0;
+  }
+  for (const Instruction& instruction : code_) {
+    if (instruction.inputs == 0) continue;  // computed once
+    switch (instruction.op) {
+      case Op::kFloorDiv:
+      case Op::kCeilDiv:
+      case Op::kMod:
+      case Op::kRem:
+      case Op::kRead:
+        cost += kDivisionCost;
+        break;
+      default:
+        ++cost;
+    }
+  }
+  return cost;
+}
+
 /// Computes one register; true when some lane has a fault.
 bool IndexProgram::Execute(const Instruction& op) {
   int64_t* to = Register(op.to);

@@ -72,6 +72,9 @@ class IndexProgram {
   /// How the results depend on each axis, through the inputs of every kind.
   const std::vector<AxisUse>& axis_use() const { return axis_use_; }
 
+  /// How long a grid point takes, in additions; at least 1.
+  int64_t Cost() const;
+
   int64_t* Fill(int reg) { return Register(reg); }
   const int64_t* Lanes(int reg) const { return values_.data() + size_t(reg) * kLanes; }
   /// The value of a register that depends on no input; nullopt for others.

@@ -93,6 +93,7 @@ bool CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
     const bool by_size = diagnostic.rule == "coverage" || diagnostic.rule == "index-range";
     const bool sampled = !sizes.empty();  // otherwise the spec fixes them all and this is exact
     if (by_size && sampled && (!ref || !TiedToGrid(kernel, *ref))) continue;
+    if (sampled && diagnostic.severity == Severity::kWarning) continue;  // too large to try
     if (sampled) diagnostic.message += " (tried with " + sizes + ")";
     diagnostics.Add(std::move(diagnostic));
   }
