@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "generator/cli/command.h"
 #include "generator/data/npy.h"
@@ -50,39 +49,70 @@ std::string SetElement(Array& array, int64_t i, const std::string& text) {
   return "";
 }
 
-/// The extents of nested lists, which must all agree; false when they do not.
-bool ListShape(const nlohmann::json& list, size_t depth, std::vector<int64_t>& shape) {
-  const bool is_list = list.is_array();
-  if (depth == shape.size()) {
-    if (!is_list) return true;
-    if (depth == 8) return false;
-    shape.push_back(static_cast<int64_t>(list.size()));
-  } else if (!is_list || shape[depth] != static_cast<int64_t>(list.size())) {
-    return false;
+/// Reads `3, 0, 5` or `[[1, 0], [1, 1]]`: extents, and the text of every element.
+class ListReader {
+ public:
+  explicit ListReader(const std::string& text) : text_(text) {}
+
+  /// False when this is not a list whose rows have one length.
+  bool Read() { return Items(0) && at_ == text_.size(); }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  const std::vector<std::string>& elements() const { return elements_; }
+
+ private:
+  static constexpr size_t kMaxRank = 8;
+
+  char Peek() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
   }
-  const size_t rank_before = shape.size();
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (i > 0 && shape.size() == depth + 1 && list[i].is_array()) return false;
-    if (!ListShape(list[i], depth + 1, shape)) return false;
+  bool Item(size_t depth);
+  bool Items(size_t depth);
+
+  const std::string& text_;
+  size_t at_ = 0;
+  size_t leaf_ = kMaxRank + 1;  // the depth of the elements, once there is one
+  std::vector<int64_t> shape_;  // -1: not known yet
+  std::vector<std::string> elements_;
+};
+
+bool ListReader::Item(size_t depth) {
+  if (Peek() == '[') {
+    ++at_;
+    return depth < leaf_ && Items(depth) && Peek() == ']' && ++at_ && (Peek(), true);
   }
-  return list.empty() || shape.size() >= rank_before;
+  if (leaf_ <= kMaxRank && leaf_ != depth) return false;
+  if (shape_.size() > depth) return false;
+  leaf_ = depth;
+  const size_t end = std::min(text_.find_first_of(",[]", at_), text_.size());
+  size_t last = end;
+  while (last > at_ && text_[last - 1] == ' ') --last;
+  elements_.push_back(text_.substr(at_, last - at_));
+  at_ = end;
+  return true;
 }
 
-std::string FillList(const nlohmann::json& list, Array& array, int64_t& next) {
-  if (!list.is_array()) {
-    return SetElement(array, next++, list.is_string() ? list.get<std::string>() : list.dump());
+/// Items of dimension `depth`, up to a bracket or the end.
+bool ListReader::Items(size_t depth) {
+  if (depth == kMaxRank) return false;
+  if (shape_.size() == depth) shape_.push_back(-1);
+  int64_t count = 0;
+  while (Peek() != ']' && Peek() != '\0') {
+    if (!Item(depth + 1)) return false;
+    ++count;
+    if (Peek() != ',') break;
+    ++at_;
   }
-  for (const auto& item : list) {
-    const std::string why = FillList(item, array, next);
-    if (!why.empty()) return why;
-  }
-  return "";
+  int64_t& extent = shape_[depth];
+  const bool same = extent < 0 || extent == count;
+  extent = count;
+  return same;
 }
 
 /// `3,0,5`, `[[1, 0], [1, 1]]`, or one number.
 std::string ParseLiteral(const Ref& ref, const std::string& text, Array& out) {
-  const bool bare_list = ref.array.size() == 1 && text[0] != '[';
-  if (text[0] != '[' && !bare_list) {
+  const bool bracketed = text[0] == '[';
+  if (!bracketed && ref.array.size() != 1) {
     if (!ref.array.empty()) {
       return "give an array of rank " + std::to_string(ref.array.size()) +
              " as @file.npy, random:SEED or [[1, 2], [3, 4]]";
@@ -90,14 +120,16 @@ std::string ParseLiteral(const Ref& ref, const std::string& text, Array& out) {
     out = Array::Zeros(ref.dtype, {});
     return SetElement(out, 0, text);
   }
-  const auto list = nlohmann::json::parse(bare_list ? "[" + text + "]" : text, nullptr,
-                                          /*allow_exceptions=*/false);
-  std::vector<int64_t> shape;
-  if (list.is_discarded() || !ListShape(list, 0, shape))
-    return "not a list of numbers whose rows have one length";
-  out = Array::Zeros(ref.dtype, shape);
-  int64_t next = 0;
-  return FillList(list, out, next);
+  const std::string inside =
+      bracketed && text.back() == ']' ? text.substr(1, text.size() - 2) : text;
+  ListReader list(inside);
+  if (!list.Read()) return "not a list of numbers whose rows have one length";
+  out = Array::Zeros(ref.dtype, list.shape());
+  for (size_t i = 0; i < list.elements().size(); ++i) {
+    const std::string why = SetElement(out, static_cast<int64_t>(i), list.elements()[i]);
+    if (!why.empty()) return why;
+  }
+  return "";
 }
 
 bool MadeFromShape(const std::string& value) {
@@ -149,6 +181,11 @@ bool SplitWords(const std::vector<std::string>& words, std::map<std::string, std
 }
 
 bool ReadArray(const Ref& ref, const std::string& value, Inputs& inputs) {
+  if (value == "@") {
+    UsageError("`" + ref.name + "=@` names no file",
+               "write " + ref.name + "=@" + ref.name + ".npy");
+    return false;
+  }
   if (value[0] == '@') {
     auto read = ReadNpy(value.substr(1), ref.dtype);
     if (const auto* error = std::get_if<NpyError>(&read)) {

@@ -7,6 +7,7 @@
 
 #include "generator/cli/command.h"
 #include "generator/front/static_rules.h"
+#include "generator/front/utf8.h"
 
 namespace kiln::cli {
 namespace {
@@ -65,8 +66,9 @@ bool SplitSet(const std::vector<std::string>& words, CheckOptions& options) {
 }  // namespace
 
 int UsageError(const std::string& message, const std::string& hint) {
-  std::cerr << "kiln: " << message << "\n";
-  if (!hint.empty()) std::cerr << "  hint: " << hint << "\n";
+  // A message may quote what was typed, control characters and all.
+  std::cerr << "kiln: " << Printable(message) << "\n";
+  if (!hint.empty()) std::cerr << "  hint: " << Printable(hint) << "\n";
   return kUsage;
 }
 

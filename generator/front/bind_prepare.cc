@@ -8,15 +8,22 @@ namespace {
 
 std::string Quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
 
-/// The leading part of an array in every dimension; `shape` is nowhere larger.
-Array Trim(const Array& from, const std::vector<int64_t>& shape) {
+/// The leading part of an array in every dimension, or the array with more behind its end.
+Array Resized(const Array& from, const std::vector<int64_t>& shape, HostReturn::End end) {
   Array out = Array::Zeros(from.dtype, shape);
+  if (from.size() == 0) return out;
   const int64_t count = out.size();
   std::vector<int64_t> at(shape.size(), 0);
   for (int64_t i = 0; i < count; ++i) {
     int64_t linear = 0;
-    for (size_t d = 0; d < shape.size(); ++d) linear = linear * from.shape[d] + at[d];
-    if (IsFloat(from.dtype)) {
+    bool past = false;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      past = past || at[d] >= from.shape[d];
+      linear = linear * from.shape[d] + std::min(at[d], from.shape[d] - 1);
+    }
+    if (past && end == HostReturn::End::kZero) {
+      // it is
+    } else if (IsFloat(from.dtype)) {
       out.SetFloat(i, from.GetFloat(linear));
     } else {
       out.SetInt(i, from.GetInt(linear));
@@ -53,7 +60,7 @@ void Binder::TakeResults(const HostCall& call) {
       GivenArray(ref);
     } else if (Accept(ref, found->second)) {
       // Not owned: the caller's array outlives the binding.
-      Made(ref, std::shared_ptr<const Array>(std::shared_ptr<void>(), &found->second), "the call");
+      Made(ref, std::shared_ptr<const Array>(std::shared_ptr<void>(), &found->second), call);
     }
   }
   if (missing.empty() || partial_) return;
@@ -101,38 +108,71 @@ void Binder::Call(const HostCall& call) {
     return Error("call", call.span, Quoted(call.function) + ": " + *why);
   }
   auto& arrays = std::get<std::vector<Array>>(result);
+  std::vector<int64_t> counts;
+  for (const Array& array : arrays) counts.push_back(array.shape.empty() ? array.GetInt(0) : 0);
   for (size_t i = 0; i < call.results.size(); ++i) {
     binding_.made.push_back(std::make_shared<const Array>(std::move(arrays[i])));
-    Made(static_cast<size_t>(call.results[i]), binding_.made.back(), Quoted(call.function));
+    const int used = function->results[i].used;
+    Made(static_cast<size_t>(call.results[i]), binding_.made.back(), call, &function->results[i],
+         used < 0 ? std::nullopt : std::optional<int64_t>(counts[static_cast<size_t>(used)]));
   }
 }
 
 /// Dims that nothing else has given their size take it from what was made. Where the declared
-/// extents are known the array may be longer: only the declared part is visible.
-void Binder::Made(size_t index, std::shared_ptr<const Array> array, const std::string& maker) {
+/// extents are known the array is cut or continued to them, so that only they are visible. `result`
+/// is null for what the caller gives in place of a function of the user's own.
+void Binder::Made(size_t index, std::shared_ptr<const Array> array, const HostCall& call,
+                  const HostReturn* result, std::optional<int64_t> used) {
   const Ref& ref = kernel_.refs[index];
   binding_.host[index] = array.get();
   if (ref.role == Role::kScalar) return;
   std::vector<int64_t> shape;
   for (size_t d = 0; d < ref.array.size(); ++d) {
+    const int64_t made = array->shape[d];
     const Node* atom = ref.array[d].AsAtom();
     if (atom && atom->op == Op::kDim && !binding_.dims[static_cast<size_t>(atom->index)]) {
-      LearnDim(atom->index, array->shape[d], {Origin::Kind::kArray, static_cast<int>(index), d});
+      LearnDim(atom->index, made, {Origin::Kind::kArray, static_cast<int>(index), d});
     }
-    const int64_t extent = Evaluate(ref.array[d], binding_).value_or(array->shape[d]);
-    if (extent > array->shape[d]) {
+    const int64_t extent = Evaluate(ref.array[d], binding_).value_or(made);
+    if (result ? extent >= 0 && extent < used.value_or(made) : extent > made) {
       binding_.host[index] = nullptr;
-      return Error("call", ref.span,
-                   maker + " makes " + Quoted(ref.name) + " as " +
-                       ToString(array->dtype, array->shape) +
-                       ", which is shorter than the spec's " + Declared(ref) + ": dimension " +
-                       std::to_string(d) + " is " + Valued(ref.array[d], extent));
+      return result ? TooShort(ref, d, extent, used.value_or(made), call)
+                    : GivenTooShort(ref, d, extent, *array);
     }
     shape.push_back(std::max<int64_t>(extent, 0));  // a negative one is reported with the others
   }
   if (shape == array->shape) return;
-  binding_.made.push_back(std::make_shared<const Array>(Trim(*array, shape)));
+  const std::optional<int64_t> bytes = ByteSize(array->dtype, shape);
+  if (!bytes || *bytes > kMaxHostElements * 4) {
+    binding_.host[index] = nullptr;
+    if (!bytes || *bytes > kMaxArrayBytes) return;  // reported with the extents
+    return Error("call", ref.span,
+                 Quoted(ref.name) + " as " + ToString(array->dtype, shape) +
+                     " is too large for what host code makes");
+  }
+  const auto end = result ? result->end : HostReturn::End::kRepeats;
+  binding_.made.push_back(std::make_shared<const Array>(Resized(*array, shape, end)));
   binding_.host[index] = binding_.made.back().get();
+}
+
+void Binder::TooShort(const Ref& ref, size_t d, int64_t extent, int64_t needed,
+                      const HostCall& call) {
+  const std::string along = ref.array.size() > 1 ? " along dimension " + std::to_string(d) : "";
+  Error("call", call.span,
+        Quoted(call.function) + " makes " + std::to_string(needed) +
+            (needed == 1 ? " entry" : " entries") + " of " + Quoted(ref.name) + along +
+            " that are used, but the spec declares " + Declared(ref) +
+            (ref.array[d].Constant() ? "" : ", where " + Valued(ref.array[d], extent)),
+        "declare it longer; `kiln explain --functions` says how long what " +
+            Quoted(call.function) + " makes can be",
+        {{ref.span, Quoted(ref.name) + " is declared here"}});
+}
+
+void Binder::GivenTooShort(const Ref& ref, size_t d, int64_t extent, const Array& array) {
+  Error("call", ref.span,
+        "the call makes " + Quoted(ref.name) + " as " + ToString(array.dtype, array.shape) +
+            ", which is shorter than the spec's " + Declared(ref) + ": dimension " +
+            std::to_string(d) + " is " + Valued(ref.array[d], extent));
 }
 
 /// Dims that nothing gave a size, unless an array that would have is what is missing.

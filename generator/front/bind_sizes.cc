@@ -9,8 +9,6 @@
 namespace kiln {
 namespace {
 
-constexpr int64_t kMaxBytes = int64_t{1} << 40;
-
 std::string Quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
 std::string Str(int64_t value) { return std::to_string(value); }
 
@@ -180,7 +178,7 @@ void Binder::CompareGiven(size_t index) {
 void Binder::CheckBytes(const Ref& ref, const std::vector<int64_t>& extents) {
   if (std::find(extents.begin(), extents.end(), -1) != extents.end()) return;
   const std::optional<int64_t> bytes = ByteSize(ref.dtype, extents);
-  if (bytes && *bytes <= kMaxBytes) return;
+  if (bytes && *bytes <= kMaxArrayBytes) return;
   Error("call", ref.span,
         Quoted(ref.name) + " would be " + ToString(ref.dtype, extents) + ", more than 1 TiB");
 }

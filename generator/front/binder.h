@@ -15,6 +15,9 @@
 /// array or one contradiction is one finding.
 namespace kiln {
 
+/// Larger arrays are taken for a mistake.
+inline constexpr int64_t kMaxArrayBytes = int64_t{1} << 40;
+
 class Binder {
  public:
   Binder(const Kernel& kernel, const Inputs& inputs, bool partial, Diagnostics& diagnostics);
@@ -55,7 +58,11 @@ class Binder {
   void Call(const HostCall& call);
   void TakeResults(const HostCall& call);
   std::optional<HostValue> ArgumentValue(const HostArgument& argument, const HostCall& call);
-  void Made(size_t ref, std::shared_ptr<const Array> array, const std::string& maker);
+  void Made(size_t ref, std::shared_ptr<const Array> array, const HostCall& call,
+            const HostReturn* result = nullptr, std::optional<int64_t> used = std::nullopt);
+  void TooShort(const Ref& ref, size_t dimension, int64_t extent, int64_t needed,
+                const HostCall& call);
+  void GivenTooShort(const Ref& ref, size_t dimension, int64_t extent, const Array& array);
   void Missing();
 
   // bind_sizes.cc

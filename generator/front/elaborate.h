@@ -77,8 +77,11 @@ class Elaborator {
   NodePtr Elaborate(const Expr& expr, const Place& place);
   /// A bool scalar.
   NodePtr ElaborateCondition(const Expr& expr, const Place& place);
-  /// An integer scalar of type kIndex.
+  /// An integer scalar of type kIndex; a bool is 0 or 1.
   NodePtr ElaborateIndex(const Expr& expr, const Place& place);
+  /// The same, but a bool is an error: nothing has `true` elements.
+  NodePtr ElaborateCount(const Expr& expr, const Place& place);
+  NodePtr IndexScalar(const NodePtr& node, const Expr& expr, const Place& place);
   std::optional<Size> ElaborateSize(const Expr& expr);
   /// `expr` as a constant of `dtype`: pads and initial values.
   NodePtr ElaborateConstant(const Expr& expr, DType dtype, const char* what);

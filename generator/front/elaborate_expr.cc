@@ -197,13 +197,23 @@ NodePtr Elaborator::ElaborateCondition(const Expr& expr, const Place& place) {
 
 NodePtr Elaborator::ElaborateIndex(const Expr& expr, const Place& place) {
   NodePtr node = Elaborate(expr, place);
-  if (!node) return nullptr;
+  if (node && node->dtype == DType::kBool && node->shape.empty()) {
+    return Cast(node, DType::kIndex, node->span);
+  }
+  return node ? IndexScalar(node, expr, place) : nullptr;
+}
+
+NodePtr Elaborator::ElaborateCount(const Expr& expr, const Place& place) {
+  NodePtr node = Elaborate(expr, place);
+  return node ? IndexScalar(node, expr, place) : nullptr;
+}
+
+NodePtr Elaborator::IndexScalar(const NodePtr& node, const Expr& expr, const Place& place) {
   if (!node->shape.empty()) {
     return Error("type", expr.span,
                  std::string(place.name) + " needs a scalar, not a tile of shape " +
                      kiln::ToString(node->shape));
   }
-  if (node->dtype == DType::kBool) return Cast(node, DType::kIndex, node->span);
   if (node->dtype != DType::kIndex) {
     return Error("type", expr.span,
                  std::string(place.name) + " needs an integer, not " + Quoted(node),
@@ -213,7 +223,7 @@ NodePtr Elaborator::ElaborateIndex(const Expr& expr, const Place& place) {
 }
 
 std::optional<Size> Elaborator::ElaborateSize(const Expr& expr) {
-  NodePtr node = ElaborateIndex(expr, kSizePlace);
+  NodePtr node = ElaborateCount(expr, kSizePlace);
   if (!node) return std::nullopt;
   return SizeOf(node, kernel_);
 }
@@ -222,7 +232,7 @@ std::optional<int64_t> Elaborator::ElaborateStaticInt(const Expr& expr, const ch
   Place place = kParamPlace;
   place.name = what;
   place.index = true;
-  NodePtr node = ElaborateIndex(expr, place);
+  NodePtr node = ElaborateCount(expr, place);
   if (!node) return std::nullopt;
   if (const auto value = ConstInt(node)) return value;
   Error("type", expr.span, std::string(what) + " must be known at generation time");

@@ -64,7 +64,7 @@ void Elaborator::GridAxes() {
 
 void Elaborator::GridSteps() {
   for (size_t i = 0; i < spec_.grid.size(); ++i) {
-    NodePtr steps = ElaborateIndex(*spec_.grid[i].steps, kStepsPlace);
+    NodePtr steps = ElaborateCount(*spec_.grid[i].steps, kStepsPlace);
     if (steps && ConstInt(steps).value_or(0) < 0) {
       Error("index-range", spec_.grid[i].steps->span,
             "the axis `" + spec_.grid[i].name.name + "` has " + std::to_string(*ConstInt(steps)) +
@@ -165,7 +165,7 @@ void Elaborator::Body() {
   }
   std::sort(kernel_.epilogue_outputs.begin(), kernel_.epilogue_outputs.end());
   if (kernel_.epilogue_outputs.empty() && !diagnostics_.HasErrors()) {
-    Error("coverage", spec_.epilogue.front().span, "the epilogue assigns no output",
+    Error("key", spec_.epilogue.front().span, "the epilogue assigns no output",
           "it runs when an output it assigns is written back; move this to the body");
   }
 }

@@ -6,6 +6,7 @@ namespace kiln {
 namespace {
 
 using Kind = HostParameter::Kind;
+using End = HostReturn::End;
 
 const std::vector<HostFunction>& Registry() {
   static const std::vector<HostFunction> registry = {
@@ -18,9 +19,10 @@ const std::vector<HostFunction>& Registry() {
         {"visit_empty", Kind::kFlag, 0, "false"}},
        {{"offsets", DType::kI32, 1,
          "length groups + 1: group g is rows `offsets[g]` to `offsets[g + 1]`"},
-        {"ids", DType::kI32, 1,
-         "length cdiv(m, tm) + groups: the group that each step works on"},
-        {"tiles", DType::kI32, 1, "the same length: the row tile that each step works on"},
+        {"ids", DType::kI32, 1, "length cdiv(m, tm) + groups: the group that each step works on",
+         End::kRepeats, 3},
+        {"tiles", DType::kI32, 1, "the same length: the row tile that each step works on",
+         End::kRepeats, 3},
         {"visits", DType::kI32, 0, "how many of those steps there are: the steps of the axis"}},
        "The row tiles of a grouped matmul, as Pallas' megablox `make_group_metadata` makes them. "
        "The m rows are cut into groups of consecutive rows (`sizes`) and into tiles of tm rows "
@@ -29,7 +31,7 @@ const std::vector<HostFunction>& Registry() {
        "With `start` and `count` only the groups `start` to `start + count` get steps, which come "
        "first in `ids` and `tiles`. With `visit_empty` a group without rows gets one step too "
        "(unless m is 0: there is no tile to visit). "
-       "The arrays may be declared one shorter: the longest list of steps has "
+       "`ids` and `tiles` may be declared one shorter: the longest list of steps has "
        "cdiv(m, tm) + groups - 1 (the length of Pallas' arrays); "
        "entries past `visits` are in range, and no step should read them. "
        "Sizes must not be negative and must not add up to more than m. Where they add up to less, "
@@ -37,7 +39,7 @@ const std::vector<HostFunction>& Registry() {
        &GroupMetadata},
       {"sparsify_mask",
        {{"mask", Kind::kAnyArray, 2}, {"bm"}, {"bn"}},
-       {{"block_mask", DType::kI32, 2, "1 where the block has a nonzero, else 0"},
+       {{"block_mask", DType::kI32, 2, "1 where the block has a nonzero, else 0", End::kZero},
         {"prefetch_mask", DType::kI32, 2,
          "which distinct block of the mask the step needs, or the next step that needs one"},
         {"prefetch_i", DType::kI32, 2, "the block row of that step"},
@@ -63,7 +65,7 @@ const std::vector<HostFunction>& Registry() {
        {{"rows", Kind::kArray, 1}, {"row_blocks"}, {"count", Kind::kInteger, 0, "all"}},
        {{"row", DType::kI32, 1, "the output row of each step; never decreasing"},
         {"block", DType::kI32, 1, "which entry of `rows` the step works on"},
-        {"real", DType::kI32, 1, "1, or 0 for a step that only visits an empty row"},
+        {"real", DType::kI32, 1, "1, or 0 for a step that only visits an empty row", End::kZero},
         {"steps", DType::kI32, 0, "how many steps there are, the length of all three"}},
        "Orders the first `count` entries of a block list by row (entries of one row keep their "
        "order) and adds a step for every row of 0 … row_blocks - 1 that has none, so that every "
@@ -81,8 +83,10 @@ std::string KindText(const HostParameter& parameter) {
       return "an integer array of rank " + std::to_string(parameter.rank);
     case Kind::kAnyArray:
       return "an array of rank " + std::to_string(parameter.rank);
-    case Kind::kInteger: return "an integer";
-    default: return "true or false";
+    case Kind::kInteger:
+      return "an integer";
+    default:
+      return "true or false";
   }
 }
 
@@ -221,7 +225,8 @@ std::string HostReference() {
     for (const HostReturn& result : function.results) {
       text += "| " + Quoted(result.name) + " | " + std::string(Name(result.dtype)) +
               (result.rank == 0 ? " scalar" : ", rank " + std::to_string(result.rank)) + " | " +
-              std::string(result.doc) + " |\n";
+              std::string(result.doc) + (result.end == End::kZero ? "; 0 past the end" : "") +
+              " |\n";
     }
     text += "\n";
   }

@@ -32,6 +32,10 @@ struct HostReturn {
   DType dtype = DType::kI32;
   int rank = 0;  // 0: a scalar
   std::string_view doc;
+  /// Past its end a longer declared array repeats the last entry, so that index maps stay in range,
+  /// or holds 0, so that steps there do nothing.
+  enum class End { kRepeats, kZero } end = End::kRepeats;
+  int used = -1;  // the scalar result that counts the entries to be read; -1: all of them
 };
 
 /// A value for each parameter. Absent: the parameter's default.

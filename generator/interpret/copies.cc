@@ -72,7 +72,7 @@ Tile ReadWindow(Run& run, const Window& window, const Box& box) {
   if (!StaysInHbm(run, window.ref)) {
     return Compact(SliceTile(block.tile, window.subscripts, box));
   }
-  MarkRead(run, {window.ref, box.start, box.size, true}, true);
+  MarkRead(run, {window.ref, box.start, box.size, true, window.span}, true);
   Tile tile = MakeTile(IsFloat(RefAt(run, window.ref).dtype), box.view);
   Load(ArrayAt(run, window.ref), TransferOf(block, box), tile);
   return tile;
@@ -138,7 +138,7 @@ void WaitForCopy(Run& run, const Action& action) {
   run.copies.erase(found);
   Block& block = BlockAt(run, copy.target_ref);
   if (copy.target.hbm) {
-    MarkWrite(run, {copy.target_ref, copy.box.start, copy.box.size, true});
+    MarkWrite(run, {copy.target_ref, copy.box.start, copy.box.size, true, copy.span});
     Store(ArrayAt(run, copy.target_ref), TransferOf(block, copy.box), copy.data);
     return;
   }

@@ -53,8 +53,14 @@ std::string AxesThatDiffer(const Run& run, int64_t a, int64_t b, bool parallel) 
   return names;
 }
 
+Span PlaceOf(const Run& run, const Visit& visit) {
+  return visit.copy ? visit.span : RefAt(run, visit.ref).span;
+}
+
 /// The current step and `other` touch one element, and at least one of them writes it.
-void ReportRace(Run& run, int ref, const Stay& other, int64_t element, bool reads, bool read) {
+void ReportRace(Run& run, const Visit& visit, const Stay& other, int64_t element, bool reads,
+                bool read) {
+  const int ref = visit.ref;
   if (!FirstReport(run, "race", ref)) return;
   const std::string axes = AxesThatDiffer(run, run.step, other.step, true);
   const std::string here = PointText(run, run.step), there = PointText(run, other.step);
@@ -67,7 +73,7 @@ void ReportRace(Run& run, int ref, const Stay& other, int64_t element, bool read
                 (reader == writer ? ", which " : ", whose memory ") + (reads ? there : here) +
                 " writes" + (reader == writer ? "" : " as " + ElementText(run, writer, element));
   run.diagnostics.Error(
-      "race", RefAt(run, ref).span, what + "; they differ along the parallel axis " + axes,
+      "race", PlaceOf(run, visit), what + "; they differ along the parallel axis " + axes,
       "make " + axes + " `arbitrary` in dimension_semantics, or " +
           (ref == other.ref ? "let different steps along it touch different elements"
                             : "drop the alias"));
@@ -85,9 +91,10 @@ void ReportRevisit(Run& run, int ref, const Stay& before, int64_t element) {
                             "follow each other");
 }
 
-void ReportAlias(Run& run, int ref, const Stay& output, int64_t element) {
+void ReportAlias(Run& run, const Visit& visit, const Stay& output, int64_t element) {
+  const int ref = visit.ref;
   if (!FirstReport(run, "alias", ref)) return;
-  run.diagnostics.Error("alias", RefAt(run, ref).span,
+  run.diagnostics.Error("alias", PlaceOf(run, visit),
                         ElementText(run, ref, element) + " is copied in at " +
                             PointText(run, run.step) + ", after " + PointText(run, output.step) +
                             " has visited its memory as " + ElementText(run, output.ref, element) +
@@ -201,11 +208,11 @@ void MarkWrite(Run& run, const Visit& visit) {
   if (written.stay != 0) {
     const Stay& other = run.stays[written.stay];
     if (!SameParallel(run, written.stay))
-      ReportRace(run, visit.ref, other, written.element, false, false);
+      ReportRace(run, visit, other, written.element, false, false);
     else if (!visit.copy)
       ReportRevisit(run, visit.ref, other, written.element);
   }
-  if (read.stay != 0) ReportRace(run, visit.ref, run.stays[read.stay], read.element, false, true);
+  if (read.stay != 0) ReportRace(run, visit, run.stays[read.stay], read.element, false, true);
 }
 
 void MarkRead(Run& run, const Visit& visit, bool copied_in) {
@@ -224,12 +231,12 @@ void MarkRead(Run& run, const Visit& visit, bool copied_in) {
   if (written.stay == 0) return;
   const Stay& output = run.stays[written.stay];
   if (!SameParallel(run, written.stay)) {
-    return ReportRace(run, visit.ref, output, written.element, true, false);
+    return ReportRace(run, visit, output, written.element, true, false);
   }
   // Manual copies are ordered by their waits among themselves, but not after a block's copy-out.
   const bool ordered =
       visit.copy && (RefAt(run, output.ref).memory == Memory::kAny || output.step == run.step);
-  if (copied_in && !ordered) ReportAlias(run, visit.ref, output, written.element);
+  if (copied_in && !ordered) ReportAlias(run, visit, output, written.element);
 }
 
 }  // namespace kiln::interpret

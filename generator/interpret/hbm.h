@@ -25,6 +25,7 @@ struct Visit {
   int ref = -1;
   Dims start, size;   // in the array
   bool copy = false;  // a manual copy: it may come again
+  Span span = {};     // of a manual copy
 };
 /// Records an output's visit at the current step; reports [race] and [revisit].
 void MarkWrite(Run& run, const Visit& visit);

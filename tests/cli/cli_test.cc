@@ -1,4 +1,5 @@
 // The tool as a user meets it: exit statuses, help, findings, files.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -65,7 +66,11 @@ TEST_CASE("status 2: the command line is at fault, with a hint") {
       {"check good.yaml n=3 n=4", "given twice"},
       {"check good.yaml n=three", "a dimension is an integer"},
       {"run good.yaml x=@nowhere.npy", "nowhere.npy"},
-      {"run good.yaml x=1,two,3", "not a list of numbers"},
+      {"run good.yaml x=@", "`x=@` names no file"},
+      {"run good.yaml x=1,two,3", "`two` is not a number"},
+      {"run good.yaml 'x=[1,[2]]'", "not a list of numbers"},
+      {"run good.yaml 'x=[1,2'", "not a list of numbers"},
+      {"run good.yaml \"$(printf 'a\\033[31m=1')\"", "`a\\x1b[31m` is neither"},
       {"run good.yaml x=random:1", "give its dimensions: n="},
       {"check good.yaml --set bm", "for example: --set bm=256 T=f32"},
       {"check", "SPEC is required"},
@@ -244,6 +249,24 @@ TEST_CASE("arrays travel through npy files") {
   CHECK(o.dtype == DType::kF32);
   CHECK(o.shape == std::vector<int64_t>{3});
   for (int64_t i = 0; i < 3; ++i) CHECK(o.GetFloat(i) == 3.0 * static_cast<double>(i));
+}
+
+TEST_CASE("short arrays are written out") {
+  WriteText(Specs() / "bits.yaml",
+            "kernel: bits\ninputs:\n  x: f32[n]\n  y: i8[2, n]\noutputs:\n  o: f32[n]\n"
+            "body: |\n  o = x + f32(sum(y, axis=0))\n");
+  const Folder folder;
+  const Shown shown = Kiln(
+      "run " + (Specs() / "bits.yaml") + " x=nan,-inf,0x10,1e3 'y=[[1, 2,3,4] ,[5,6, 7,8]]' -o out",
+      folder.path());
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  const Array out = Load(folder / "out/o.npy");
+  REQUIRE(out.size() == 4);
+  CHECK(std::isnan(out.GetFloat(0)));
+  CHECK(out.GetFloat(1) == -INFINITY);
+  CHECK(out.GetFloat(2) == 26);
+  CHECK(out.GetFloat(3) == 1012);
 }
 
 TEST_CASE("bf16 travels as uint16 bits") {

@@ -126,6 +126,15 @@ TEST_CASE("mixed types, bad casts and bad shapes are refused by rule") {
         "error[type]: bitcast of f32 to i16: the widths differ");
 }
 
+TEST_CASE("a bool is no extent") {
+  CHECK(Refused("  o = x\n  var t: f32[true] = 0\n") ==
+        "error[type]: a shape needs an integer, not bool");
+  CHECK(Refused("  o = x\n  let t = iota([b > 3])\n") ==
+        "error[type]: a shape needs an integer, not bool");
+  CHECK(Refused("  o = x\n  let t = cumsum(x, axis=false)\n") ==
+        "error[type]: an axis needs an integer, not bool");
+}
+
 TEST_CASE("a mask must have its target's shape; a subscript need not be one") {
   std::string messages;
   CHECK(CheckBody("  o = 0\n  o[mask] = x\n  o[mask & (x > 0)] = 1\n", messages));

@@ -46,6 +46,10 @@ Outcome RunSpec(const std::string& text, const Inputs& inputs, const Options& op
   return RunSource(std::make_shared<const Source>("k.yaml", text), inputs, options);
 }
 
+std::string Find(const std::string& text, const Inputs& inputs) {
+  return RunSpec(text, inputs).findings;
+}
+
 Array Floats(DType dtype, std::vector<int64_t> shape, const std::vector<double>& values) {
   Array array = Array::Zeros(dtype, std::move(shape));
   REQUIRE(array.size() == static_cast<int64_t>(values.size()));

@@ -33,6 +33,9 @@ Outcome RunSource(std::shared_ptr<const Source> source, const Inputs& inputs,
 /// The same for the text of `k.yaml`, so the kernel's name is k.
 Outcome RunSpec(const std::string& text, const Inputs& inputs, const Options& options = {});
 
+/// Only what it finds.
+std::string Find(const std::string& text, const Inputs& inputs = {});
+
 Array Floats(DType dtype, std::vector<int64_t> shape, const std::vector<double>& values);
 Array Ints(DType dtype, std::vector<int64_t> shape, const std::vector<int64_t>& values);
 /// f32 and i32.
