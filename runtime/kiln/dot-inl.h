@@ -1,0 +1,193 @@
+// How elements are multiplied: a lane holds a *word* of them along k and adds into an accumulator.
+// The only file with intrinsics, since Highway 1.0.3 has no 16- or 8-bit dot on x86.
+//
+//   operands                  word                     accumulator
+//   f32, or mixed floats      float                    float
+//   bf16 x bf16               2 bf16 of neighbouring k float
+//   i8, u8 in any pair        4 bytes of neighbouring k int32, wrapping
+//   i32, or mixed integers    int32                    int32, wrapping
+//   f64                       double                   double
+#if defined(KILN_DOT_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_DOT_INL_H_
+#undef KILN_DOT_INL_H_
+#else
+#define KILN_DOT_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <type_traits>
+
+#include "kiln/target-inl.h"
+#include "kiln/types.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// A row of a register tile: one word of x times two vectors of y.
+template <class Self>
+struct DotRows {
+  template <typename Word, class VY, class VA>
+  static HWY_INLINE void StepRow(Word x, VY y_0, VY y_1, VA& acc_0, VA& acc_1) {
+    const auto all = hn::Set(hn::DFromV<VY>(), x);
+    acc_0 = Self::Step(all, y_0, acc_0);
+    acc_1 = Self::Step(all, y_1, acc_1);
+  }
+
+  /// After the last k: `start` is the word that LeftPanels holds there for this row. It undoes
+  /// kFlip.
+  template <typename Word, class VA>
+  static HWY_INLINE void EndRow(Word start, VA& acc_0, VA& acc_1) {
+    if constexpr (Self::kFlip != 0) {
+      const auto all = hn::Set(hn::DFromV<VA>(), start);
+      acc_0 = hn::Add(acc_0, all);
+      acc_1 = hn::Add(acc_1, all);
+    }
+  }
+};
+
+/// One element a word: the lanes are multiplied and added as they are.
+template <class Self, typename T>
+struct WholeWords : DotRows<Self> {
+  using X = T;  // what elements of x become when they are packed
+  using Y = T;
+  using Word = T;
+  using Acc = T;
+  static constexpr uint32_t kFlip = 0;
+
+  template <class V>
+  static HWY_INLINE V Step(V x, V y, V acc) {
+    return hn::MulAdd(x, y, acc);
+  }
+};
+
+template <typename TX, typename TY = TX>
+struct Dot;
+
+template <>
+struct Dot<float> : WholeWords<Dot<float>, float> {};
+template <>
+struct Dot<double> : WholeWords<Dot<double>, double> {};
+template <>
+struct Dot<int32_t> : WholeWords<Dot<int32_t>, int32_t> {
+  template <class V>
+  static HWY_INLINE V Step(V x, V y, V acc) {
+    return hn::Add(acc, hn::Mul(x, y));
+  }
+};
+
+template <>
+struct Dot<bf16> : DotRows<Dot<bf16>> {
+  using X = bf16;
+  using Y = bf16;
+  using Word = int32_t;
+  using Acc = float;
+  static constexpr uint32_t kFlip = 0;
+
+  template <class VI, class VF>
+  static HWY_INLINE VF Step(VI x, VI y, VF acc) {
+#if HWY_TARGET == HWY_AVX3_DL
+    return VF{_mm512_dpbf16_ps(acc.raw, (__m512bh)x.raw, (__m512bh)y.raw)};
+#else
+    // The upper half of an f32 is a bf16. In the order of vdpbf16ps: odd k first.
+    const hn::DFromV<VF> df;
+    const VI upper = hn::Set(hn::DFromV<VI>(), static_cast<int32_t>(0xFFFF0000));
+    const auto odd = [&](VI v) HWY_ATTR { return hn::BitCast(df, hn::And(v, upper)); };
+    const auto even = [&](VI v) HWY_ATTR { return hn::BitCast(df, hn::ShiftLeft<16>(v)); };
+    return hn::MulAdd(even(x), even(y), hn::MulAdd(odd(x), odd(y), acc));
+#endif
+  }
+};
+
+/// Bytes, signed or not. Nothing saturates on any of the three ways.
+template <typename TX, typename TY>
+struct ByteWords : DotRows<ByteWords<TX, TY>> {
+  using X = TX;
+  using Y = TY;
+  using Word = int32_t;
+  using Acc = int32_t;
+
+  // vpdpbusd takes unsigned times signed. Where both operands are alike, y is stored as y ± 128
+  // (the flip of its highest bits), which makes a sum wrong by 128 times the sum of the row of x.
+  // LeftPanels gathers that as it packs.
+  static constexpr bool kNative = HWY_TARGET == HWY_AVX3_DL;
+  static constexpr uint32_t kFlip =
+      kNative && std::is_signed_v<TX> == std::is_signed_v<TY> ? 0x80808080u : 0;
+
+  template <class V>
+  static HWY_INLINE V Step(V x, V y, V acc) {
+#if HWY_TARGET == HWY_AVX3_DL
+    if constexpr (std::is_signed_v<TX>) return V{_mm512_dpbusd_epi32(acc.raw, y.raw, x.raw)};
+    return V{_mm512_dpbusd_epi32(acc.raw, x.raw, y.raw)};
+#elif HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+    // pmaddwd. Elsewhere the same operation may add neighbours of another lane.
+    const hn::Repartition<int16_t, hn::DFromV<V>> d16;
+    const hn::DFromV<V> d;
+    V unused = hn::Zero(d);
+    acc = hn::ReorderWidenMulAccumulate(d, Even<TX>(d16, x), Even<TY>(d16, y), acc, unused);
+    return hn::ReorderWidenMulAccumulate(d, Odd<TX>(d16, x), Odd<TY>(d16, y), acc, unused);
+#else
+    acc = hn::Add(acc, hn::Mul(Byte<TX, 0>(x), Byte<TY, 0>(y)));
+    acc = hn::Add(acc, hn::Mul(Byte<TX, 1>(x), Byte<TY, 1>(y)));
+    acc = hn::Add(acc, hn::Mul(Byte<TX, 2>(x), Byte<TY, 2>(y)));
+    return hn::Add(acc, hn::Mul(Byte<TX, 3>(x), Byte<TY, 3>(y)));
+#endif
+  }
+
+ private:
+  /// Bytes 0 and 2 of each word, 16 bits wide.
+  template <typename T, class D16, class V>
+  static HWY_INLINE auto Even(D16 d16, V words) {
+    const auto v = hn::BitCast(d16, words);
+    if constexpr (std::is_signed_v<T>) return hn::ShiftRight<8>(hn::ShiftLeft<8>(v));
+    return hn::And(v, hn::Set(d16, 0xFF));
+  }
+  template <typename T, class D16, class V>
+  static HWY_INLINE auto Odd(D16 d16, V words) {
+    if constexpr (std::is_signed_v<T>) return hn::ShiftRight<8>(hn::BitCast(d16, words));
+    const hn::RebindToUnsigned<D16> du16;
+    return hn::BitCast(d16, hn::ShiftRight<8>(hn::BitCast(du16, words)));
+  }
+  template <typename T, int kByte, class V>
+  static HWY_INLINE V Byte(V words) {
+    const V top = hn::ShiftLeft<24 - 8 * kByte>(words);
+    if constexpr (std::is_signed_v<T>) return hn::ShiftRight<24>(top);
+    const hn::RebindToUnsigned<hn::DFromV<V>> du;
+    return hn::BitCast(hn::DFromV<V>(), hn::ShiftRight<24>(hn::BitCast(du, top)));
+  }
+};
+
+template <>
+struct Dot<int8_t, int8_t> : ByteWords<int8_t, int8_t> {};
+template <>
+struct Dot<int8_t, uint8_t> : ByteWords<int8_t, uint8_t> {};
+template <>
+struct Dot<uint8_t, int8_t> : ByteWords<uint8_t, int8_t> {};
+template <>
+struct Dot<uint8_t, uint8_t> : ByteWords<uint8_t, uint8_t> {};
+
+/// f16, and any mixture: each operand is widened as it is packed.
+template <typename TX, typename TY>
+struct Dot : Dot<std::conditional_t<std::is_integral_v<TX>, int32_t, float>> {
+  static_assert(std::is_integral_v<TX> == std::is_integral_v<TY>, "a dot of floats or of integers");
+};
+
+/// The dot that a format is packed for: named by its type of element, or itself.
+template <class As>
+struct DotOfT {
+  using type = Dot<As>;
+};
+template <typename TX, typename TY>
+struct DotOfT<Dot<TX, TY>> {
+  using type = Dot<TX, TY>;
+};
+template <class As>
+using DotOf = typename DotOfT<As>::type;
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif

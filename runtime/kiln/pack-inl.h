@@ -1,0 +1,332 @@
+// Packing: from a matrix anywhere in memory to the panels of a dot. What is irregular (edges, pads,
+// conversions, strides) happens while a small rectangle is fetched; the four ways of arranging its
+// words then know nothing of it.
+//
+//   left panel   [word of k][4 rows of x], then 4 start values of EndRow
+//   right panel  [word of k][two vectors of columns of y], then one unused row
+//
+// A word is 2 (16-bit) or 4 (8-bit) elements that are neighbours along k, as on a TPU.
+#if defined(KILN_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_PACK_INL_H_
+#undef KILN_PACK_INL_H_
+#else
+#define KILN_PACK_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+#include "kiln/dot-inl.h"
+#include "kiln/lanes-inl.h"
+#include "kiln/tiles-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr size_t kPanelRows = 4;
+
+/// Elements of T in a word of dot D.
+template <class D, typename T>
+constexpr size_t kPerWord = sizeof(typename D::Word) / sizeof(T);
+
+/// A matrix to be packed: (rows, k) of a left operand, (k, columns) of a right one.
+template <typename T>
+struct Source {
+  const T* data;  // element (0, 0) of the block, even if that is outside of the array
+  int64_t stride[2];
+  size_t low[2], high[2];  // what is read; the rest is `pad`
+  size_t extent[2];        // what is packed; past it words are filled up with zeros
+  T pad;
+
+  Source Transposed() const {
+    return {
+        data, {stride[1], stride[0]}, {low[1], low[0]}, {high[1], high[0]}, {extent[1], extent[0]},
+        pad};
+  }
+  /// Whether the first dimension is the contiguous one.
+  bool IsTransposed() const { return stride[0] == 1 && stride[1] != 1; }
+};
+
+/// Copies or converts a piece of one dimension.
+template <typename T, typename As>
+HWY_NOINLINE void FetchRow(const T* from, int64_t stride, size_t count, As* to) {
+  if constexpr (std::is_same_v<T, As>) {
+    if (stride == 1) {
+      memcpy(static_cast<void*>(to), from, count * sizeof(T));
+    } else {
+      for (size_t i = 0; i < count; ++i) to[i] = from[static_cast<int64_t>(i) * stride];
+    }
+  } else {
+    ForLanes(hn::ScalableTag<float>(), count, [&](auto at, size_t i) HWY_ATTR {
+      if (stride == 1) {
+        at.Store(at.Load(from + i), to + i);
+      } else {
+        at.Store(at.LoadStrided(from + static_cast<int64_t>(i) * stride, stride), to + i);
+      }
+    });
+  }
+}
+
+/// A rectangle of a source.
+template <typename As>
+struct Fetched {
+  const As* data;
+  int64_t stride;
+};
+
+/// The rectangle where it lies, if it can be read there, else in `buffer`.
+template <typename As, typename T>
+HWY_INLINE Fetched<As> Fetch(const Source<T>& from, size_t r, size_t c, size_t rows, size_t cols,
+                             As* HWY_RESTRICT buffer) {
+  const auto at = [&](size_t i, size_t j) {
+    return from.data + static_cast<int64_t>(i) * from.stride[0] +
+           static_cast<int64_t>(j) * from.stride[1];
+  };
+  if constexpr (std::is_same_v<T, As>) {
+    const bool inside = from.low[0] <= r && r + rows <= from.high[0] && from.low[1] <= c &&
+                        c + cols <= from.high[1];
+    if (inside && from.stride[1] == 1) return {at(r, c), from.stride[0]};
+  }
+  const size_t end = HWY_MIN(c + cols, HWY_MAX(from.extent[1], c));  // then zeros
+  const size_t low = HWY_MIN(HWY_MAX(from.low[1], c), end);
+  const size_t high = HWY_MIN(HWY_MAX(from.high[1], low), end);
+  for (size_t i = r; i < r + rows; ++i) {
+    As* const row = buffer + (i - r) * cols;
+    const bool exists = i < from.extent[0];
+    const bool inside = exists && from.low[0] <= i && i < from.high[0];
+    if (inside && low == c && high == end) {
+      FetchRow(at(i, c), from.stride[1], end - c, row);
+    } else if (exists) {
+      FetchRow(&from.pad, 0, end - c, row);
+      if (inside && low < high) FetchRow(at(i, low), from.stride[1], high - low, row + (low - c));
+    }
+    const size_t zeros = exists ? end - c : 0;
+    memset(static_cast<void*>(row + zeros), 0, (cols - zeros) * sizeof(As));
+  }
+  return {buffer, static_cast<int64_t>(cols)};
+}
+
+/// Words of kPerWord rows interleaved, of `row(r)`, vectors of unsigned elements. Widen, shift, or:
+/// plain Highway.
+template <typename T, class DW, class Row>
+HWY_INLINE hn::Vec<DW> Interleave(DW dw, const Row& row) {
+  const hn::RebindToUnsigned<DW> du;
+  const auto wide = [&](size_t r) HWY_ATTR { return hn::PromoteTo(du, row(r)); };
+  auto words = hn::Or(wide(0), hn::ShiftLeft<8 * sizeof(T)>(wide(1)));
+  if constexpr (sizeof(T) == 1) {
+    words = hn::Or(words, hn::ShiftLeft<16>(hn::Or(wide(2), hn::ShiftLeft<8>(wide(3)))));
+  }
+  return hn::BitCast(dw, words);
+}
+
+/// A vector of words of columns side by side; their rows of k lie apart.
+template <class DW, typename T>
+HWY_INLINE hn::Vec<DW> LoadWords(DW dw, const T* const* rows, size_t col) {
+  if constexpr (sizeof(T) == sizeof(hn::TFromD<DW>)) {
+    return hn::LoadU(dw, rows[0] + col);
+  } else {
+    using U = hwy::UnsignedFromSize<sizeof(T)>;
+    const hn::Rebind<U, DW> du;
+    return Interleave<T>(dw, [&](size_t r) HWY_ATTR {
+      return hn::LoadU(du, reinterpret_cast<const U*>(rows[r] + col));
+    });
+  }
+}
+
+/// The same of the first `count` columns: it reads no others. The rest is 0.
+template <class DW, typename T>
+HWY_INLINE hn::Vec<DW> LoadFirstWords(DW dw, const T* const* rows, size_t count) {
+  using U = hwy::UnsignedFromSize<sizeof(T)>;
+  const hn::Rebind<U, DW> du;
+  if (!kMaskedAccess<U> && count == hn::Lanes(dw)) return LoadWords(dw, rows, 0);
+  return Interleave<T>(dw, [&](size_t r) HWY_ATTR {
+    return LoadFirst(du, reinterpret_cast<const U*>(rows[r]), count);
+  });
+}
+
+template <class D, class V>
+HWY_INLINE V Flip(V words) {
+  if constexpr (D::kFlip == 0) {
+    return words;
+  } else {
+    return hn::Xor(words, hn::Set(hn::DFromV<V>(), static_cast<int32_t>(D::kFlip)));
+  }
+}
+
+/// Left, k contiguous: `count` words of 4 rows.
+template <class D, typename T>
+HWY_INLINE void LeftAlongK(Fetched<T> from, size_t count, typename D::Word* HWY_RESTRICT to) {
+  using Word = typename D::Word;
+  constexpr size_t kPer = kPerWord<D, T>;
+  const hn::ScalableTag<Word> d;
+  const T* rows[kPanelRows];
+  for (size_t r = 0; r < kPanelRows; ++r)
+    rows[r] = from.data + static_cast<int64_t>(r) * from.stride;
+  const auto load = [&](size_t r, size_t k) HWY_ATTR {
+    return hn::LoadU(d, reinterpret_cast<const Word*>(rows[r] + k * kPer));
+  };
+  size_t k = 0;
+  for (; k + hn::Lanes(d) <= count; k += hn::Lanes(d)) {
+    hn::StoreInterleaved4(load(0, k), load(1, k), load(2, k), load(3, k), d, to + kPanelRows * k);
+  }
+  for (; k < count; ++k) {
+    for (size_t r = 0; r < kPanelRows; ++r) {
+      memcpy(to + kPanelRows * k + r, static_cast<const void*>(rows[r] + k * kPer), sizeof(Word));
+    }
+  }
+}
+
+/// Left, rows contiguous: `count` words of `rows` rows, a multiple of 4; panels are `panel` apart.
+template <class D, typename T>
+HWY_INLINE void LeftAcrossK(Fetched<T> from, size_t count, size_t rows, size_t panel,
+                            typename D::Word* HWY_RESTRICT to) {
+  constexpr size_t kPer = kPerWord<D, T>;
+  const hn::CappedTag<typename D::Word, kPanelRows> d;
+  for (size_t row = 0; row < rows; row += kPanelRows, to += panel) {
+    for (size_t k = 0; k < count; ++k) {
+      const T* along[kPer];
+      for (size_t i = 0; i < kPer; ++i) {
+        along[i] = from.data + static_cast<int64_t>(k * kPer + i) * from.stride;
+      }
+      for (size_t r = 0; r < kPanelRows; r += hn::Lanes(d)) {
+        hn::StoreU(LoadWords(d, along, row + r), d, to + kPanelRows * k + r);
+      }
+    }
+  }
+}
+
+/// Right, columns contiguous: one word of `cols` columns, whole panels that are `panel` apart.
+template <class D, typename T>
+HWY_INLINE void RightAcrossK(Fetched<T> from, size_t cols, size_t panel,
+                             typename D::Word* HWY_RESTRICT to) {
+  constexpr size_t kPer = kPerWord<D, T>;
+  const hn::ScalableTag<typename D::Word> d;
+  const size_t n = hn::Lanes(d);
+  const T* rows[kPer];
+  for (size_t r = 0; r < kPer; ++r) rows[r] = from.data + static_cast<int64_t>(r) * from.stride;
+  for (size_t col = 0; col < cols; col += 2 * n, to += panel) {
+    hn::Store(Flip<D>(LoadWords(d, rows, col)), d, to);
+    hn::Store(Flip<D>(LoadWords(d, rows, col + n)), d, to + n);
+  }
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3  // 512 bits
+/// Four vectors as a 4 x 4 matrix of blocks of 128 bits, transposed.
+template <class D, class V>
+HWY_INLINE void TransposeBlocks(D d, V& a, V& b, V& c, V& e) {
+  const V ac_0 = hn::ConcatLowerLower(d, c, a), ac_1 = hn::ConcatUpperUpper(d, c, a);
+  const V be_0 = hn::ConcatLowerLower(d, e, b), be_1 = hn::ConcatUpperUpper(d, e, b);
+  a = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(be_0), ac_0);
+  b = hn::OddEvenBlocks(be_0, hn::SwapAdjacentBlocks(ac_0));
+  c = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(be_1), ac_1);
+  e = hn::OddEvenBlocks(be_1, hn::SwapAdjacentBlocks(ac_1));
+}
+
+/// Four words k of 4 columns, in each block of 128 bits: v_0 … v_3 go from columns to words.
+template <class D, class V>
+HWY_INLINE void TransposeInBlocks(D d, V& v_0, V& v_1, V& v_2, V& v_3) {
+  const hn::Repartition<uint64_t, D> d64;
+  const auto wide = [&](V v) HWY_ATTR { return hn::BitCast(d64, v); };
+  const auto low_01 = wide(hn::InterleaveLower(d, v_0, v_1));
+  const auto high_01 = wide(hn::InterleaveUpper(d, v_0, v_1));
+  const auto low_23 = wide(hn::InterleaveLower(d, v_2, v_3));
+  const auto high_23 = wide(hn::InterleaveUpper(d, v_2, v_3));
+  v_0 = hn::BitCast(d, hn::InterleaveLower(d64, low_01, low_23));
+  v_1 = hn::BitCast(d, hn::InterleaveUpper(d64, low_01, low_23));
+  v_2 = hn::BitCast(d, hn::InterleaveLower(d64, high_01, high_23));
+  v_3 = hn::BitCast(d, hn::InterleaveUpper(d64, high_01, high_23));
+}
+
+/// 16 words of 16 columns, in registers.
+template <class D, class DW, typename T>
+HWY_INLINE void Transpose16(DW d, const T* HWY_RESTRICT from, int64_t stride,
+                            typename D::Word* HWY_RESTRICT to, size_t to_stride) {
+  using V = hn::Vec<DW>;
+  using Word = typename D::Word;
+  const auto load = [&](size_t c) HWY_ATTR {
+    return Flip<D>(
+        hn::LoadU(d, reinterpret_cast<const Word*>(from + static_cast<int64_t>(c) * stride)));
+  };
+  // Columns 4 i to 4 i + 3: after the first step v_i_j has words j, j + 4, j + 8, j + 12.
+  V v_0_0 = load(0), v_0_1 = load(1), v_0_2 = load(2), v_0_3 = load(3);
+  V v_1_0 = load(4), v_1_1 = load(5), v_1_2 = load(6), v_1_3 = load(7);
+  V v_2_0 = load(8), v_2_1 = load(9), v_2_2 = load(10), v_2_3 = load(11);
+  V v_3_0 = load(12), v_3_1 = load(13), v_3_2 = load(14), v_3_3 = load(15);
+  TransposeInBlocks(d, v_0_0, v_0_1, v_0_2, v_0_3);
+  TransposeInBlocks(d, v_1_0, v_1_1, v_1_2, v_1_3);
+  TransposeInBlocks(d, v_2_0, v_2_1, v_2_2, v_2_3);
+  TransposeInBlocks(d, v_3_0, v_3_1, v_3_2, v_3_3);
+  const auto store = [&](V a, V b, V c, V e, size_t k) HWY_ATTR {
+    TransposeBlocks(d, a, b, c, e);
+    hn::Store(a, d, to + (k + 0) * to_stride);
+    hn::Store(b, d, to + (k + 4) * to_stride);
+    hn::Store(c, d, to + (k + 8) * to_stride);
+    hn::Store(e, d, to + (k + 12) * to_stride);
+  };
+  store(v_0_0, v_1_0, v_2_0, v_3_0, 0);
+  store(v_0_1, v_1_1, v_2_1, v_3_1, 1);
+  store(v_0_2, v_1_2, v_2_2, v_3_2, 2);
+  store(v_0_3, v_1_3, v_2_3, v_3_3, 3);
+}
+#endif
+
+/// N words of 4 columns where vectors are short, through memory.
+template <class D, class DW, typename T>
+HWY_INLINE void Transpose4(DW d, const T* HWY_RESTRICT from, int64_t stride,
+                           typename D::Word* HWY_RESTRICT to, size_t to_stride) {
+  using Word = typename D::Word;
+  HWY_ALIGN Word words[4 * hn::MaxLanes(DW())];
+  const auto load = [&](int64_t c) HWY_ATTR {
+    return Flip<D>(hn::LoadU(d, reinterpret_cast<const Word*>(from + c * stride)));
+  };
+  hn::StoreInterleaved4(load(0), load(1), load(2), load(3), d, words);
+  for (size_t k = 0; k < hn::Lanes(d); ++k) {
+    memcpy(to + k * to_stride, words + 4 * k, 4 * sizeof(Word));
+  }
+}
+
+/// Right, k contiguous: `count` words of one panel of columns.
+template <class D, typename T>
+HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, typename D::Word* HWY_RESTRICT to) {
+  using Word = typename D::Word;
+  constexpr size_t kPer = kPerWord<D, T>;
+  const hn::ScalableTag<Word> d;
+  const size_t n = hn::Lanes(d), cols = 2 * n;
+  size_t k = 0;
+  if constexpr (HWY_TARGET != HWY_SCALAR) {
+    for (; k + n <= count; k += n) {
+      const T* const at = from.data + k * kPer;
+      Word* const out = to + k * cols;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+      if constexpr (sizeof(Word) == 4) {
+        Transpose16<D>(d, at, from.stride, out, cols);
+        Transpose16<D>(d, at + 16 * from.stride, from.stride, out + 16, cols);
+        continue;
+      }
+#endif
+      for (size_t c = 0; c < cols; c += 4) {
+        Transpose4<D>(d, at + static_cast<int64_t>(c) * from.stride, from.stride, out + c, cols);
+      }
+    }
+  }
+  for (; k < count; ++k) {
+    for (size_t c = 0; c < cols; ++c) {
+      Word word;
+      memcpy(&word,
+             static_cast<const void*>(from.data + static_cast<int64_t>(c) * from.stride + k * kPer),
+             sizeof(Word));
+      if constexpr (D::kFlip != 0) word ^= static_cast<int32_t>(D::kFlip);
+      to[k * cols + c] = word;
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,321 @@
+// The operands of a dot as formats: what a copy makes of a block, and what a register tile reads.
+//
+//   LeftPanels<T>    LeftPanelsT<T>     x of dot(x, y), and of dot(x.T, y), where the array is [k,
+//   m] RightPanels<T>   RightPanelsT<T>    y, and of dot(x, y.T), where the array is [n, k]
+//   PackLeft<As>(tile, ...)             the same of a value in VMEM, where it is used
+//
+// T is the array's type; a second argument says how it is multiplied if that is not T x T: a wider
+// type (LeftPanels<bf16, float> beside an f32 operand) or a dot (LeftPanels<uint8_t, Dot<uint8_t,
+// int8_t>>).
+#if defined(KILN_PANELS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_PANELS_INL_H_
+#undef KILN_PANELS_INL_H_
+#else
+#define KILN_PANELS_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <array>
+#include <type_traits>
+
+#include "kiln/block.h"
+#include "kiln/dot-inl.h"
+#include "kiln/pack-inl.h"
+#include "kiln/tensor.h"
+#include "kiln/tile.h"
+#include "kiln/tiles-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Words of a panel of x: one row more for the start values. Without it panels would be a power of
+/// two apart and compete for the same sets of the caches; so the panels of y have it too.
+constexpr size_t LeftPanelWords(size_t depth) { return kPanelRows * (depth + 1); }
+template <class D>
+HWY_INLINE size_t RightPanelWords(size_t depth) {
+  return PanelCols<typename D::Word>() * (depth + 1);
+}
+
+/// Fills the start values of a panel of x: what is to be added for the flip of y.
+template <class D>
+HWY_INLINE void LeftStarts(typename D::Word* panel, size_t depth) {
+  using Word = typename D::Word;
+  Word* const starts = panel + kPanelRows * depth;
+  memset(starts, 0, kPanelRows * sizeof(Word));
+  if constexpr (D::kFlip != 0) {
+    const hn::ScalableTag<Word> d;
+    const size_t n = hn::Lanes(d);
+    const size_t count = kPanelRows * depth;
+    const auto ones = hn::Set(d, 0x01010101);
+    HWY_ALIGN Word lanes[hn::MaxLanes(hn::ScalableTag<Word>())] = {};
+    auto sum = hn::Zero(d);
+    size_t i = 0;
+    for (; i + n <= count; i += n) sum = D::Step(hn::LoadU(d, panel + i), ones, sum);
+    memcpy(lanes, panel + i, (count - i) * sizeof(Word));
+    hn::Store(D::Step(hn::Load(d, lanes), ones, sum), d, lanes);
+    constexpr Word kBy = std::is_signed_v<typename D::X> ? -128 : 128;
+    for (size_t lane = 0; lane < n; ++lane) starts[lane % kPanelRows] += kBy * lanes[lane];
+  }
+}
+
+/// Packs (rows, k).
+template <class D, typename T>
+HWY_NOINLINE void PackLeftFrom(const Source<T>& x, typename D::Word* to) {
+  using X = typename D::X;
+  constexpr size_t kPer = kPerWord<D, X>;
+  const size_t rows = RoundUp(x.extent[0], kPanelRows);
+  const size_t depth = DivUp(x.extent[1], kPer);
+  const size_t panel = LeftPanelWords(depth);
+
+  if (x.IsTransposed()) {
+    constexpr size_t kWords = 4, kRows = 64;  // whole lines of 16 panels
+    HWY_ALIGN X buffer[kWords * kPer * kRows];
+    const Source<T> columns = x.Transposed();
+    for (size_t k = 0; k < depth; k += kWords) {
+      const size_t count = HWY_MIN(kWords, depth - k);
+      for (size_t r = 0; r < rows; r += kRows) {
+        const size_t chunk = HWY_MIN(kRows, rows - r);
+        const auto from = Fetch(columns, k * kPer, r, count * kPer, chunk, buffer);
+        LeftAcrossK<D>(from, count, chunk, panel, to + r / kPanelRows * panel + kPanelRows * k);
+      }
+    }
+  } else {
+    constexpr size_t kWords = 256;
+    HWY_ALIGN X buffer[kPanelRows * kWords * kPer];
+    for (size_t r = 0; r < rows; r += kPanelRows) {
+      for (size_t k = 0; k < depth; k += kWords) {
+        const size_t count = HWY_MIN(kWords, depth - k);
+        const auto from = Fetch(x, r, k * kPer, kPanelRows, count * kPer, buffer);
+        LeftAlongK<D>(from, count, to + r / kPanelRows * panel + kPanelRows * k);
+      }
+    }
+  }
+  for (size_t r = 0; r < rows; r += kPanelRows) LeftStarts<D>(to + r / kPanelRows * panel, depth);
+}
+
+/// Packs (k, columns).
+template <class D, typename T>
+HWY_NOINLINE void PackRightFrom(const Source<T>& y, typename D::Word* to) {
+  using Y = typename D::Y;
+  constexpr size_t kPer = kPerWord<D, Y>;
+  constexpr size_t kMaxCols = 2 * hn::MaxLanes(hn::ScalableTag<typename D::Word>());
+  const size_t n = PanelCols<typename D::Word>();
+  const size_t cols = RoundUp(y.extent[1], n);
+  const size_t depth = DivUp(y.extent[0], kPer);
+  const size_t panel = RightPanelWords<D>(depth);
+
+  if (y.IsTransposed()) {
+    constexpr size_t kWords = 64;
+    HWY_ALIGN Y buffer[kMaxCols * kWords * kPer];
+    const Source<T> rows = y.Transposed();
+    for (size_t c = 0; c < cols; c += n, to += panel) {
+      for (size_t k = 0; k < depth; k += kWords) {
+        const size_t count = HWY_MIN(kWords, depth - k);
+        const auto from = Fetch(rows, c, k * kPer, n, count * kPer, buffer);
+        RightAlongK<D>(from, count, to + n * k);
+      }
+    }
+  } else {
+    constexpr size_t kPanels = 16;
+    HWY_ALIGN Y buffer[kPer * kPanels * kMaxCols];
+    for (size_t k = 0; k < depth; ++k) {  // a row at a time, as memory likes it
+      for (size_t c = 0; c < cols; c += kPanels * n) {
+        const size_t chunk = HWY_MIN(kPanels * n, cols - c);
+        const auto from = Fetch(y, k * kPer, c, kPer, chunk, buffer);
+        RightAcrossK<D>(from, chunk, panel, to + c / n * panel + n * k);
+      }
+    }
+  }
+}
+
+/// A block as a source, its dimensions in the order of the array or the other way around.
+template <bool kTransposed, typename T, int R>
+Source<T> SourceOf(const Tensor<const T>& array, const Box<R>& box, const Pad<T>& pad) {
+  Source<T> source;
+  source.data = array.template At<R>(box.start);
+  const std::array<int, 2> dims = box.template ViewDims<2>();
+  for (int v = 0; v < 2; ++v) {
+    const int d = dims[kTransposed ? 1 - v : v];
+    source.stride[v] = array.stride[d];
+    source.low[v] = static_cast<size_t>(box.low[d]);
+    source.high[v] = static_cast<size_t>(box.high[d]);
+    source.extent[v] = static_cast<size_t>(box.clipped[d] ? box.high[d] : box.size[d]);
+  }
+  source.pad = pad.value;
+  if (!pad.given) memset(static_cast<void*>(&source.pad), 0xFF, sizeof(T));  // NaN: undefined
+  return source;
+}
+
+/// A tile of VMEM as an operand of these extents: the tile's, or those of its transpose.
+template <bool kTransposed, typename T>
+Source<std::remove_const_t<T>> SourceOf(const Tile<T, 2>& tile, size_t extent_0, size_t extent_1) {
+  constexpr int kFirst = kTransposed ? 1 : 0;
+  return {tile.data,
+          {tile.stride[kFirst], tile.stride[1 - kFirst]},
+          {0, 0},
+          {extent_0, extent_1},
+          {extent_0, extent_1},
+          {}};
+}
+
+/// The extents of dimension v of a packed block.
+template <bool kTransposed, int R>
+size_t ExtentOf(const Box<R>& box, int v) {
+  const int d = box.template ViewDims<2>()[kTransposed ? 1 - v : v];
+  return static_cast<size_t>(box.clipped[d] ? box.high[d] : box.size[d]);
+}
+template <bool kTransposed, int R>
+size_t SizeOf(const Shape<R>& block, int v) {
+  return static_cast<size_t>(block.size[block.template ViewDims<2>()[kTransposed ? 1 - v : v]]);
+}
+
+/// What a register tile sees of x.
+template <typename Word>
+struct LeftView {
+  const Word* words = nullptr;
+  size_t rows = 0;   // that exist, or are padded
+  size_t depth = 0;  // words of k
+
+  size_t panel() const { return LeftPanelWords(depth); }
+  /// Word 0 of a row; that of the next k is kPanelRows further on.
+  const Word* At(size_t row) const { return words + row / kPanelRows * panel() + row % kPanelRows; }
+};
+
+/// Two vectors of columns of y.
+template <typename Word>
+struct RightPanel {
+  const Word* words;
+  HWY_INLINE auto Load(size_t k, size_t v) const {
+    const hn::ScalableTag<Word> d;
+    return hn::Load(d, words + (2 * k + v) * hn::Lanes(d));
+  }
+};
+/// What a register tile sees of y.
+template <typename Word>
+struct RightView {
+  const Word* words = nullptr;
+  size_t depth = 0;  // words of k
+  size_t cols = 0;   // that exist, or are padded
+
+  /// The panel of columns c, c + 1, …; c is a multiple of PanelCols.
+  RightPanel<Word> At(size_t c) const { return {words + c * (depth + 1)}; }
+};
+
+/// Left operand of a dot.
+template <typename T, class As, bool kTransposed>
+struct LeftFormat {
+  using Element = T;
+  using Multiply = DotOf<As>;
+  using Word = typename Multiply::Word;
+
+  using View = LeftView<Word>;
+
+  static size_t Depth(size_t k) { return DivUp(k, kPerWord<Multiply, typename Multiply::X>); }
+  static size_t Bytes(size_t rows, size_t k) {
+    return DivUp(rows, kPanelRows) * LeftPanelWords(Depth(k)) * sizeof(Word);
+  }
+  template <int R>
+  static size_t Bytes(const Shape<R>& block) {
+    return Bytes(SizeOf<kTransposed>(block, 0), SizeOf<kTransposed>(block, 1));
+  }
+  template <int R>
+  static bool IsInPlace(const Box<R>&) {
+    return false;
+  }
+  template <int R>
+  static View InPlace(const Tensor<const T>&, const Box<R>&) {
+    return {};  // never asked for
+  }
+  template <int R>
+  static View ViewOf(const void* data, const Box<R>& box) {
+    return {static_cast<const Word*>(data), ExtentOf<kTransposed>(box, 0),
+            Depth(ExtentOf<kTransposed>(box, 1))};
+  }
+  template <int R>
+  static void Copy(const Tensor<const T>& from, const Box<R>& box, const Pad<T>& pad, void* to) {
+    PackLeftFrom<Multiply>(SourceOf<kTransposed>(from, box, pad), static_cast<Word*>(to));
+  }
+};
+template <typename T, class As = T>
+using LeftPanels = LeftFormat<T, As, false>;
+template <typename T, class As = T>
+using LeftPanelsT = LeftFormat<T, As, true>;
+
+/// Right operand of a dot.
+template <typename T, class As, bool kTransposed>
+struct RightFormat {
+  using Element = T;
+  using Multiply = DotOf<As>;
+  using Word = typename Multiply::Word;
+
+  using View = RightView<Word>;
+
+  static size_t Depth(size_t k) { return DivUp(k, kPerWord<Multiply, typename Multiply::Y>); }
+  static size_t Bytes(size_t k, size_t cols) {
+    return DivUp(cols, PanelCols<Word>()) * RightPanelWords<Multiply>(Depth(k)) * sizeof(Word);
+  }
+  template <int R>
+  static size_t Bytes(const Shape<R>& block) {
+    return Bytes(SizeOf<kTransposed>(block, 0), SizeOf<kTransposed>(block, 1));
+  }
+  template <int R>
+  static bool IsInPlace(const Box<R>&) {
+    return false;
+  }
+  template <int R>
+  static View InPlace(const Tensor<const T>&, const Box<R>&) {
+    return {};  // never asked for
+  }
+  template <int R>
+  static View ViewOf(const void* data, const Box<R>& box) {
+    return {static_cast<const Word*>(data), Depth(ExtentOf<kTransposed>(box, 0)),
+            ExtentOf<kTransposed>(box, 1)};
+  }
+  template <int R>
+  static void Copy(const Tensor<const T>& from, const Box<R>& box, const Pad<T>& pad, void* to) {
+    PackRightFrom<Multiply>(SourceOf<kTransposed>(from, box, pad), static_cast<Word*>(to));
+  }
+};
+template <typename T, class As = T>
+using RightPanels = RightFormat<T, As, false>;
+template <typename T, class As = T>
+using RightPanelsT = RightFormat<T, As, true>;
+
+/// Packs a tile of VMEM where a dot uses it, as it would be packed for a dot of `As`. The T forms
+/// are for the transpose of the tile; extents are always those of the operand. `to` has
+/// LeftPanels<As>::Bytes(rows, k).
+template <class As, bool kTransposed = false, typename T>
+LeftView<typename DotOf<As>::Word> PackLeft(const Tile<T, 2>& x, size_t rows, size_t k, void* to) {
+  using Format = LeftPanels<As>;
+  auto* const words = static_cast<typename Format::Word*>(to);
+  PackLeftFrom<DotOf<As>>(SourceOf<kTransposed>(x, rows, k), words);
+  return {words, rows, Format::Depth(k)};
+}
+template <class As, typename T>
+auto PackLeftT(const Tile<T, 2>& x, size_t rows, size_t k, void* to) {
+  return PackLeft<As, true>(x, rows, k, to);
+}
+
+/// `to` has RightPanels<As>::Bytes(k, cols).
+template <class As, bool kTransposed = false, typename T>
+RightView<typename DotOf<As>::Word> PackRight(const Tile<T, 2>& y, size_t k, size_t cols,
+                                              void* to) {
+  using Format = RightPanels<As>;
+  auto* const words = static_cast<typename Format::Word*>(to);
+  PackRightFrom<DotOf<As>>(SourceOf<kTransposed>(y, k, cols), words);
+  return {words, Format::Depth(k), cols};
+}
+template <class As, typename T>
+auto PackRightT(const Tile<T, 2>& y, size_t k, size_t cols, void* to) {
+  return PackRight<As, true>(y, k, cols, to);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif

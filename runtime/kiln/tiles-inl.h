@@ -1,0 +1,82 @@
+// The loop over register tiles: 8 rows of x by two vectors of columns of y where there are 32
+// vector registers, 4 by two elsewhere.
+#if defined(KILN_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_TILES_INL_H_
+#undef KILN_TILES_INL_H_
+#else
+#define KILN_TILES_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <type_traits>
+
+#include "kiln/lanes-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+constexpr size_t kTileRows = 4;
+#else
+constexpr size_t kTileRows = 8;
+#endif
+
+// Half of an L2 of 1 MiB: rows of x that stay there while all panels of y pass by.
+constexpr size_t kPassBytes = size_t{512} << 10;
+
+/// Columns of a register tile and of a panel of y: two vectors of accumulators.
+template <typename Acc = float>
+HWY_INLINE size_t PanelCols() {
+  return 2 * hn::Lanes(hn::ScalableTag<Acc>());
+}
+
+/// Accumulators of a block are kept tile by tile: all rows of the first panel of columns, then
+/// those of the next. So the registers of a tile are one contiguous piece.
+template <typename Acc = float>
+HWY_INLINE size_t TileOffset(size_t rows, size_t r, size_t c) {
+  return c * RoundUp(rows, kTileRows) + r * PanelCols<Acc>();
+}
+
+/// Elements of a buffer for the accumulators of a block of this size, or of a smaller one.
+inline size_t AccumulatorSize(size_t rows, size_t cols) {
+  return RoundUp(rows, kTileRows) * RoundUp(cols, PanelCols());
+}
+
+template <size_t kRows>
+using RowsTag = std::integral_constant<size_t, kRows>;
+
+/// Calls fn(rows, at_0, at_1, r, c) for each register tile: `rows()` is 8, 4, 2 or 1 and a
+/// constant, at_0 and at_1 are its two vectors of columns. `d` is the tag of the accumulators and
+/// `row_bytes` the size of a row of x.
+template <class D, class Fn>
+HWY_INLINE void ForTiles(D d, size_t rows, size_t cols, size_t row_bytes, const Fn& fn) {
+  const size_t n = hn::Lanes(d);
+  const size_t pass_rows = HWY_MAX(kPassBytes / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
+
+  const auto column = [&](auto at_0, auto at_1, size_t r, size_t end, size_t c) HWY_ATTR {
+    for (; r + kTileRows <= end; r += kTileRows) fn(RowsTag<kTileRows>(), at_0, at_1, r, c);
+    if constexpr (kTileRows > 4) {
+      if (r + 4 <= end) fn(RowsTag<4>(), at_0, at_1, r, c), r += 4;
+    }
+    if (r + 2 <= end) fn(RowsTag<2>(), at_0, at_1, r, c), r += 2;
+    if (r < end) fn(RowsTag<1>(), at_0, at_1, r, c);
+  };
+  for (size_t pass = 0; pass < rows; pass += pass_rows) {
+    const size_t end = HWY_MIN(pass + pass_rows, rows);
+    size_t c = 0;
+    for (; c + 2 * n <= cols; c += 2 * n) column(Whole<D>(), Whole<D>(), pass, end, c);
+    if (c < cols) {
+      const size_t left = cols - c;
+      column(Part<D>(HWY_MIN(n, left)), Part<D>(left - HWY_MIN(n, left)), pass, end, c);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif

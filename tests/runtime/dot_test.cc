@@ -1,0 +1,228 @@
+// Products of tiles of VMEM, for every pair of types, on every target of this machine: packing from
+// any strides, the loop over register tiles, the step. Values are small integers, or integers that
+// wrap, so every answer is exact.
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tests/runtime/dot_test.cc"
+#include "kiln/targets.h"
+// Highway after its targets.
+#include "hwy/foreach_target.h"
+// Once per target.
+#include "hwy/aligned_allocator.h"
+#include "kiln/panels-inl.h"
+#include "kiln/right_rows-inl.h"
+
+#ifndef KILN_TESTS_DOT_TEST_ONCE
+#define KILN_TESTS_DOT_TEST_ONCE
+namespace kiln::dot_test {
+
+inline bf16 MakeBf16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bf16{static_cast<uint16_t>(bits >> 16)};
+}
+inline f16 MakeF16(float value) {  // of small integers
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  if (value == 0) return f16{0};
+  const auto exponent = static_cast<int32_t>(bits >> 23 & 0xFF) - 127 + 15;
+  return f16{static_cast<uint16_t>((bits >> 31 << 15) | static_cast<uint32_t>(exponent << 10) |
+                                   (bits >> 13 & 0x3FF))};
+}
+
+template <typename T>
+T MakeElement(int64_t value) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    return MakeBf16(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, f16>) {
+    return MakeF16(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+/// A matrix of integers, and its elements of T in memory with gaps and in either order.
+template <typename T>
+struct Matrix {
+  std::vector<int64_t> values;
+  std::vector<T> elements;
+  Tile<const T, 2> tile;
+  size_t cols;
+
+  int64_t operator()(size_t r, size_t c) const { return values[r * cols + c]; }
+};
+
+template <typename T>
+Matrix<T> Random(std::mt19937& random, size_t rows, size_t columns, bool transposed, int64_t step) {
+  int64_t low = -8, high = 8;
+  if constexpr (std::is_integral_v<T>) {
+    low = std::numeric_limits<T>::min();
+    high = std::numeric_limits<T>::max();
+  }
+  std::uniform_int_distribution<int64_t> any(low, high);
+  Matrix<T> matrix;
+  matrix.cols = columns;
+  const auto stride = static_cast<int64_t>(transposed ? rows : columns) * step + 3;
+  // Exactly as long as needed, so that a sanitizer sees reads past the end.
+  const size_t last = ((transposed ? columns : rows) - 1) * static_cast<size_t>(stride) +
+                      ((transposed ? rows : columns) - 1) * static_cast<size_t>(step);
+  matrix.elements.resize(last + 1);
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < columns; ++c) {
+      matrix.values.push_back(any(random));
+      const size_t at = transposed
+                            ? c * static_cast<size_t>(stride) + r * static_cast<size_t>(step)
+                            : r * static_cast<size_t>(stride) + c * static_cast<size_t>(step);
+      matrix.elements[at] = MakeElement<T>(matrix.values.back());
+    }
+  }
+  matrix.tile.data = matrix.elements.data();
+  matrix.tile.stride = {stride, step};
+  return matrix;
+}
+
+/// The first wrong element, or nothing.
+template <typename Acc, typename X, typename Y>
+std::string FirstError(const Matrix<X>& x, const Matrix<Y>& y, const std::vector<Acc>& z, size_t m,
+                       size_t k, size_t n) {
+  for (size_t r = 0; r < m; ++r) {
+    for (size_t c = 0; c < n; ++c) {
+      uint64_t sum = 0;  // wraps
+      for (size_t i = 0; i < k; ++i) {
+        sum += static_cast<uint64_t>(x(r, i)) * static_cast<uint64_t>(y(i, c));
+      }
+      Acc expected;
+      if constexpr (std::is_integral_v<Acc>) {
+        expected = static_cast<Acc>(static_cast<uint32_t>(sum));
+      } else {
+        expected = static_cast<Acc>(static_cast<int64_t>(sum));
+      }
+      if (z[r * n + c] != expected) {
+        return std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n) + " (" +
+               std::to_string(r) + ", " + std::to_string(c) + "): " + std::to_string(z[r * n + c]) +
+               ", not " + std::to_string(expected);
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace kiln::dot_test
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::dot_test {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What a generated kernel does, with a loop over the rows of a register tile.
+template <class D, class XView, class YView>
+std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
+  using Acc = typename D::Acc;
+  const hn::ScalableTag<Acc> d;
+  const size_t n = hn::Lanes(d);
+  std::vector<Acc> z(x.rows * y.cols);
+  ForTiles(d, x.rows, y.cols, x.depth * sizeof(typename D::Word),
+           [&](auto rows, auto at_0, auto at_1, size_t r, size_t c) HWY_ATTR {
+             const auto panel = y.At(c);
+             for (size_t i = 0; i < rows(); ++i) {
+               const auto* words = x.At(r + i);
+               auto acc_0 = hn::Zero(d);
+               auto acc_1 = hn::Zero(d);
+               for (size_t k = 0; k < x.depth; ++k, words += kPanelRows) {
+                 D::StepRow(words[0], panel.Load(k, 0), panel.Load(k, 1), acc_0, acc_1);
+               }
+               D::EndRow(words[0], acc_0, acc_1);
+               Acc* const to = z.data() + (r + i) * y.cols + c;
+               at_0.Store(acc_0, to);
+               if (c + n < y.cols) at_1.Store(acc_1, to + n);
+             }
+           });
+  return z;
+}
+
+template <typename X, typename Y>
+std::string CheckPair(const char* name) {
+  using D = Dot<X, Y>;
+  std::mt19937 random(1);
+  constexpr size_t kSizes[][3] = {{1, 1, 1},     {4, 16, 32},  {8, 64, 64}, {7, 33, 5},
+                                  {13, 100, 77}, {3, 300, 40}, {19, 9, 33}, {70, 67, 131}};
+  for (const auto& [m, k, n] : kSizes) {
+    for (int variant = 0; variant < 8; ++variant) {
+      const bool x_transposed = (variant & 1) != 0, y_transposed = (variant & 2) != 0;
+      const int64_t step = (variant & 4) != 0 ? 2 : 1;
+      const auto x = Random<X>(random, m, k, x_transposed, step);
+      const auto y = Random<Y>(random, k, n, y_transposed, step);
+      const auto x_buffer = hwy::AllocateAligned<uint8_t>(LeftPanels<X, D>::Bytes(m, k));
+      const auto y_buffer = hwy::AllocateAligned<uint8_t>(RightPanels<Y, D>::Bytes(k, n));
+      const auto x_view = x_transposed ? PackLeftT<D>(x.tile, m, k, x_buffer.get())
+                                       : PackLeft<D>(x.tile, m, k, x_buffer.get());
+      const auto y_view = y_transposed ? PackRightT<D>(y.tile, k, n, y_buffer.get())
+                                       : PackRight<D>(y.tile, k, n, y_buffer.get());
+      std::string error = FirstError(x, y, Multiply<D>(x_view, y_view), m, k, n);
+      if (error.empty() && !y_transposed && step == 1) {
+        const typename RightRows<Y, D>::View in_place{y.tile.data, y.tile.stride[0], k,
+                                                      RightPanels<Y, D>::Depth(k), n};
+        error = FirstError(x, y, Multiply<D>(x_view, in_place), m, k, n);
+        if (!error.empty()) error = "in place: " + error;
+      }
+      if (!error.empty()) {
+        return std::string(name) + " on " + hwy::TargetName(HWY_TARGET) + ", variant " +
+               std::to_string(variant) + ": " + error;
+      }
+    }
+  }
+  return "";
+}
+
+std::string CheckFloats() {
+  for (const std::string& error :
+       {CheckPair<float, float>("f32 f32"), CheckPair<bf16, bf16>("bf16 bf16"),
+        CheckPair<f16, f16>("f16 f16"), CheckPair<bf16, float>("bf16 f32"),
+        CheckPair<f16, bf16>("f16 bf16"), CheckPair<double, double>("f64 f64")}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
+std::string CheckIntegers() {
+  for (const std::string& error :
+       {CheckPair<int8_t, int8_t>("i8 i8"), CheckPair<uint8_t, uint8_t>("u8 u8"),
+        CheckPair<int8_t, uint8_t>("i8 u8"), CheckPair<uint8_t, int8_t>("u8 i8"),
+        CheckPair<int32_t, int32_t>("i32 i32"), CheckPair<uint8_t, int32_t>("u8 i32")}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::dot_test
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "tests/catch.h"
+
+namespace kiln::dot_test {
+HWY_EXPORT(CheckFloats);
+HWY_EXPORT(CheckIntegers);
+
+TEST_CASE("dots of all types on all targets") {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    CHECK(KILN_DISPATCH(CheckFloats)() == "");
+    CHECK(KILN_DISPATCH(CheckIntegers)() == "");
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+}  // namespace kiln::dot_test
+#endif
