@@ -158,6 +158,17 @@ struct Blocks {
     return static_cast<int64_t>(linear & INT64_MAX);
   }
 
+  /// A number that no block with another start has.
+  int64_t NumberOf(const Box<R>& box) const {
+    uint64_t number = 0;
+    for (int d = 0; d < R; ++d) {
+      const int64_t starts = extent[d] + dims[d].halo_low + dims[d].halo_high + 1;
+      number = number * static_cast<uint64_t>(starts) +
+               static_cast<uint64_t>(box.start[d] + dims[d].halo_low);
+    }
+    return static_cast<int64_t>(number);
+  }
+
   Shape<R> shape() const {
     Shape<R> shape;
     for (int d = 0; d < R; ++d) {
@@ -199,15 +210,19 @@ struct Pad {
   Pad(NoPad) {}  // NOLINT: NoPad() stands for it
 };
 
-/// What an output block holds at the start of a stay; without it, it is undefined.
+/// What an output block holds at the start of a stay; without it, it is undefined, and all of it
+/// has to be written: or may stay so.
 struct NoInit {};
+struct UndefinedInit {};
 template <typename T>
 struct Init {
   bool given = false;
+  bool may_stay_undefined = false;
   T value{};
 
   explicit Init(T init) : given(true), value(init) {}
-  Init(NoInit) {}  // NOLINT: NoInit() stands for it
+  Init(NoInit) {}                                    // NOLINT: these stand for it
+  Init(UndefinedInit) : may_stay_undefined(true) {}  // NOLINT
 };
 
 }  // namespace kiln

@@ -7,8 +7,15 @@
 #define KILN_KILN_INL_H_
 #endif
 
+#include "kiln/arguments.h"
+#include "kiln/call.h"
+#include "kiln/direct.h"
+#include "kiln/emulated.h"
+#include "kiln/grid.h"
 #include "kiln/kiln.h"
+#include "kiln/rows.h"
 #include "kiln/target-inl.h"
+#include "kiln/tile.h"
 
 #if __has_include("kiln/lanes-inl.h")
 #include "kiln/lanes-inl.h"

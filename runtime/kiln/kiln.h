@@ -1,8 +1,8 @@
 // What a caller of generated kernels includes, and what every kernel's own header includes.
 #pragma once
 
-#include "kiln/block.h"
+#include "kiln/c.h"
+#include "kiln/context.h"
 #include "kiln/status.h"
 #include "kiln/tensor.h"
-#include "kiln/tile.h"
 #include "kiln/types.h"

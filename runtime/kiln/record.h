@@ -25,6 +25,18 @@ struct OperandRecord {
   int64_t skipped = 0;       // steps that found the block they needed in place
   int64_t buffers = 0;       // slots
   int64_t memory_bytes = 0;  // of all slots of a core: native tiles when emulated
+
+  /// The same operand on another core.
+  void Add(const OperandRecord& core) {
+    name = core.name;
+    memory = core.memory;
+    is_output = core.is_output;
+    copies += core.copies;
+    bytes += core.bytes;
+    skipped += core.skipped;
+    buffers = core.buffers;
+    memory_bytes = core.memory_bytes > memory_bytes ? core.memory_bytes : memory_bytes;
+  }
 };
 
 struct Record {

@@ -15,7 +15,7 @@ namespace kiln {
 /// A format says what a copy into VMEM makes of a block. All of them have these members; R is the
 /// rank of the array and V that of the body's view, which lacks the squeezed dimensions.
 ///
-///   Element, View
+///   Element, View, and Written: the view of a block to write, of a format of outputs
 ///   Bytes(shape)                   of a slot
 ///   IsInPlace(box)                 whether InPlace gives what Copy and ViewOf would
 ///   InPlace(tensor, box)           the view of a block where it lies
@@ -25,6 +25,7 @@ template <typename T, int V>
 struct Rows {
   using Element = T;
   using View = Tile<const T, V>;
+  using Written = Tile<T, V>;
 
   template <int R>
   static size_t Bytes(const Shape<R>& block) {
@@ -94,15 +95,27 @@ struct Rows {
     std::fill_n(static_cast<T*>(to), LayoutOf(static_cast<const Shape<R>&>(box)).elements, value);
   }
 
-  /// Whether holds(element) for any element of a block in VMEM that is inside the array.
+  /// Finds an element of a block in VMEM that is inside the array and holds(element); `at` are its
+  /// coordinates in the array.
   template <int R, class Holds>
-  static bool AnyInside(const Box<R>& box, const void* data, const Holds& holds) {
-    bool any = false;
+  static bool FindInside(const Box<R>& box, const void* data, const Holds& holds, Index<R>* at) {
+    int64_t found = -1;
     const T* const block = static_cast<const T*>(data);
     ForEachRowInside(Tensor<const T>(), box, [&](const Row& row) {
+      bool any = false;
       for (int64_t c = 0; c < row.count; ++c) any |= holds(block[row.block + c]);
+      if (!any || found >= 0) return;
+      for (found = row.block; !holds(block[found]);) ++found;
     });
-    return any;
+    if (found < 0) return false;
+    *at = box.start;
+    const auto dims = box.template ViewDims<V>();
+    const Layout layout = LayoutOf(static_cast<const Shape<R>&>(box));
+    for (int v = 0; v < V; ++v) {
+      (*at)[dims[v]] += found / layout.stride[v];
+      found %= layout.stride[v];
+    }
+    return true;
   }
 
   /// Sets the elements of a view that are inside the array.

@@ -1,0 +1,146 @@
+#include "kiln/context.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "kiln/threads.h"
+#include "kiln/visits.h"
+
+namespace kiln {
+
+/// What one call has for itself. Cores stay where they are: the tiers hold references.
+struct Context::Workspace {
+  std::vector<std::unique_ptr<Core>> cores;
+  Visits visits;
+
+  void Reset(int count, const Options& options, const char* kernel) {
+    while (static_cast<int>(cores.size()) < count) cores.push_back(std::make_unique<Core>());
+    visits.Clear();
+    Visits* const watched = options.mode == Mode::kEmulated ? &visits : nullptr;
+    for (int c = 0; c < count; ++c) cores[c]->Reset(c, count, options, kernel, watched);
+  }
+};
+
+struct Context::Job {
+  void (*invoke)(const void* bound, Core& core);
+  const void* bound;
+  Workspace& workspace;
+  const Options& options;
+  int cores;
+
+  /// No exception leaves a core: it might be on a thread, or below the C interface.
+  static void RunCore(void* argument, int32_t index) {
+    const Job& job = *static_cast<const Job*>(argument);
+    Core& core = *job.workspace.cores[static_cast<size_t>(index)];
+    try {
+      job.invoke(job.bound, core);
+    } catch (const std::exception& exception) {
+      core.Fail(kMemory, "%s on core %d", exception.what(), index);
+    }
+  }
+};
+
+Context::Context(const Options& options) : hardware_cores_(HardwareCores()), options_(options) {}
+Context::~Context() = default;
+
+Options Context::options() const {
+  const std::lock_guard lock(mutex_);
+  return options_;
+}
+
+void Context::Configure(const Options& options) {
+  const std::lock_guard lock(mutex_);
+  options_ = options;
+}
+
+Record Context::record() const {
+  const std::lock_guard lock(mutex_);
+  return record_;
+}
+
+void Context::Trim() {
+  {
+    const std::lock_guard lock(mutex_);
+    free_.clear();
+  }
+  if (has_caller_.test_and_set(std::memory_order_acquire)) return;
+  threads_.reset();
+  has_caller_.clear(std::memory_order_release);
+}
+
+std::unique_ptr<Context::Workspace> Context::Take(Options* options) {
+  const std::lock_guard lock(mutex_);
+  *options = options_;
+  if (free_.empty()) return std::make_unique<Workspace>();
+  auto workspace = std::move(free_.back());
+  free_.pop_back();
+  return workspace;
+}
+
+void Context::GiveBack(std::unique_ptr<Workspace> workspace, int cores) {
+  const std::lock_guard lock(mutex_);
+  record_.operands.clear();
+  record_.vmem_high.clear();
+  record_.smem_high.clear();
+  for (int c = 0; c < cores; ++c) {
+    const Core& core = *workspace->cores[c];
+    record_.vmem_high.push_back(core.used(Memory::kVmem));
+    record_.smem_high.push_back(core.used(Memory::kSmem));
+    const auto& records = core.records();
+    if (record_.operands.size() < records.size()) record_.operands.resize(records.size());
+    for (size_t o = 0; o < records.size(); ++o) {
+      if (records[o].name != nullptr) record_.operands[o].Add(records[o]);
+    }
+  }
+  free_.push_back(std::move(workspace));
+}
+
+/// False if another call has the threads.
+bool Context::RunThreaded(Job& job) {
+  if (job.options.parallel_for != nullptr) {
+    job.options.parallel_for(job.options.parallel_for_data, job.cores, &Job::RunCore, &job);
+    return true;
+  }
+  if (has_caller_.test_and_set(std::memory_order_acquire)) return false;
+  // The threads of a parent process are not there, and not to be joined.
+  if (threads_ != nullptr && threads_->IsForked()) static_cast<void>(threads_.release());
+  if (threads_ == nullptr) threads_ = std::make_unique<Threads>();
+  threads_->Run(job.cores, &Job::RunCore, &job);
+  has_caller_.clear(std::memory_order_release);
+  return true;
+}
+
+Status Context::RunOnCores(void (*invoke)(const void* bound, Core& core), const void* bound,
+                           const RunOptions& how) {
+  Status status;
+  try {
+    Options options;
+    auto workspace = Take(&options);
+    int cores = options.cores > 0 ? options.cores : hardware_cores_;
+    if (how.cores > 0) cores = std::min(cores, how.cores);
+    workspace->Reset(cores, options, how.kernel);
+    Job job{invoke, bound, *workspace, options, cores};
+    if (cores == 1 || !RunThreaded(job)) {
+      // Only a machine that is emulated has to have all its cores.
+      if (options.mode == Mode::kDirect && cores > 1) {
+        job.cores = cores = 1;
+        workspace->Reset(cores, options, how.kernel);
+      }
+      for (int c = 0; c < cores; ++c) Job::RunCore(&job, c);
+    }
+    for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->status();
+    GiveBack(std::move(workspace), cores);
+  } catch (const std::exception& exception) {  // std::bad_alloc
+    status.Fail(kMemory, "%s", exception.what());
+  }
+  return status;
+}
+
+Context& DefaultContext() {
+  // Never destroyed: threads may still call kernels while the process ends.
+  static Context* const context = new Context;
+  return *context;
+}
+
+}  // namespace kiln

@@ -1,0 +1,225 @@
+// The fast one of the two machines that a kernel's text is compiled for: copies what has to be
+// rearranged, once, and nothing else.
+//
+// A kernel's text knows these members of both machines:
+//   In       an operand that is read: CopyIn starts to bring a block, WaitIn delivers it
+//   Out      one that is written: Open gives the block, CopyOut starts to write it back, WaitOut
+//            finishes all; Leaves says whether a step ends the block's stay
+//   Scratch  memory of the core; Forget makes it undefined again; Hold counts what is in SMEM
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+
+#include "kiln/block.h"
+#include "kiln/core.h"
+#include "kiln/findings.h"
+#include "kiln/record.h"
+#include "kiln/tensor.h"
+
+namespace kiln {
+namespace internal {
+
+/// A block cut off in every dimension in which any block is: when this one may stay in place, all
+/// may.
+template <int R>
+Box<R> MostRagged(const Blocks<R>& blocks) {
+  Box<R> box{blocks.shape(), {}, {}, {}, {}};
+  for (int d = 0; d < R; ++d) {
+    const BlockDim& dim = blocks.dims[d];
+    const bool fits =
+        dim.kind == BlockDim::Kind::kSqueezed ||
+        (dim.kind == BlockDim::Kind::kBlocked && dim.size > 0 && blocks.extent[d] % dim.size == 0);
+    box.high[d] = fits ? dim.size : std::max<int64_t>(dim.size - 1, 0);
+    box.clipped[d] = dim.clip == Clip::kYes;
+  }
+  return box;
+}
+
+/// A block that is all inside.
+template <int R>
+Box<R> Unragged(const Blocks<R>& blocks) {
+  Box<R> box{blocks.shape(), {}, {}, {}, {}};
+  for (int d = 0; d < R; ++d) box.high[d] = box.size[d];
+  return box;
+}
+
+}  // namespace internal
+
+struct Direct {
+  /// Copies of this many bytes in all are kept, so that blocks that come back need not be packed
+  /// again; beyond, memory traffic costs more than it saves.
+  static constexpr int64_t kMostCached = int64_t{1} << 30;
+
+  template <class Format, int R>
+  class In {
+   public:
+    using T = typename Format::Element;
+    using View = typename Format::View;
+
+    /// `window`: how many blocks one after another are worth keeping.
+    In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
+       const std::array<BlockDim, R>& dims, const Pad<T>& pad, int /*buffers*/, int64_t window)
+        : core_(core),
+          operand_(operand),
+          tensor_(tensor),
+          blocks_{tensor.template extents<R>(), dims},
+          pad_(pad) {
+      if (Format::IsInPlace(internal::MostRagged(blocks_))) return;
+      bytes_ = static_cast<int64_t>(Format::Bytes(blocks_.shape()));
+      // Where only blocks at an edge are copied, they are few.
+      if (Format::IsInPlace(internal::Unragged(blocks_))) window = 1;
+      const int64_t most =
+          std::min({window, blocks_.Count(), kMostCached / std::max(bytes_, int64_t{1})});
+      slots_ = std::max<int64_t>(most, 1);
+      data_ = static_cast<char*>(core.Allocate(static_cast<size_t>(slots_ * bytes_)));
+      tags_ = static_cast<Tag*>(core.Allocate(static_cast<size_t>(slots_) * sizeof(Tag)));
+      if (tags_ != nullptr) std::fill_n(tags_, slots_, Tag{});
+      record_ = &core.RecordOf(operand);
+      record_->buffers = slots_;
+      record_->memory_bytes = slots_ * bytes_;
+    }
+
+    void CopyIn(const Index<R>&) {}
+
+    /// The same view as long as the index is the same.
+    const View& WaitIn(const Index<R>& index) {
+      if (!held_ || index != index_) Find(index);
+      return view_;
+    }
+
+   private:
+    struct Tag {
+      bool full = false;
+      Index<R> index{};
+    };
+
+    void Find(const Index<R>& index) {
+      held_ = core_.ok() && internal::CheckRange(core_, operand_, blocks_, index);
+      if (!held_) return;
+      index_ = index;
+      const Box<R> box = blocks_.BoxAt(index);
+      if (Format::IsInPlace(box)) {
+        view_ = Format::InPlace(tensor_, box);
+        return;
+      }
+      const int64_t slot = blocks_.Linear(index) % slots_;
+      char* const data = data_ + slot * bytes_;
+      Tag& tag = tags_[slot];
+      if (!tag.full || tag.index != index) {
+        Format::Copy(tensor_, box, pad_, data);
+        tag = {true, index};
+        ++record_->copies;
+        record_->bytes += box.inside() * static_cast<int64_t>(sizeof(T));
+      }
+      view_ = Format::ViewOf(data, box);
+    }
+
+    Core& core_;
+    const Operand operand_;
+    const Tensor<const T> tensor_;
+    const Blocks<R> blocks_;
+    const Pad<T> pad_;
+    OperandRecord* record_ = nullptr;
+    int64_t bytes_ = 0;
+    int64_t slots_ = 0;
+    char* data_ = nullptr;
+    Tag* tags_ = nullptr;  // what each slot has
+    bool held_ = false;
+    Index<R> index_{};
+    View view_{};
+  };
+
+  template <class Format, int R>
+  class Out {
+   public:
+    using T = typename Format::Element;
+    using View = typename Format::Written;
+
+    Out(Core& core, const Operand& operand, const Tensor<T>& tensor,
+        const std::array<BlockDim, R>& dims, const Init<T>& init, int /*buffers*/)
+        : core_(core),
+          operand_(operand),
+          tensor_(tensor),
+          blocks_{tensor.template extents<R>(), dims},
+          init_(init) {
+      if (Format::IsInPlace(internal::MostRagged(blocks_))) return;
+      const size_t bytes = Format::Bytes(blocks_.shape());
+      staged_ = core.Allocate(bytes);
+      record_ = &core.RecordOf(operand);
+      record_->is_output = true;
+      record_->buffers = 1;
+      record_->memory_bytes = static_cast<int64_t>(bytes);
+    }
+
+    /// The same tile as long as index and run are the same; a stay begins with `init`.
+    const View& Open(const Index<R>& index, int64_t run) {
+      if (Leaves(index, run)) Begin(index, run);
+      return view_;
+    }
+
+    bool Leaves(const Index<R>& index, int64_t run) const {
+      return !open_ || index != index_ || run != run_;
+    }
+
+    void CopyOut() {
+      if (open_ && !in_place_) {
+        Format::CopyBack(tensor_, box_, staged_);
+        ++record_->copies;
+        record_->bytes += box_.inside() * static_cast<int64_t>(sizeof(T));
+      }
+      open_ = false;
+    }
+
+    void WaitOut() {}
+
+   private:
+    void Begin(const Index<R>& index, int64_t run) {
+      open_ = core_.ok() && internal::CheckRange(core_, operand_, blocks_, index);
+      if (!open_) return;
+      index_ = index;
+      run_ = run;
+      box_ = blocks_.BoxAt(index);
+      in_place_ = Format::IsInPlace(box_);
+      if (in_place_) {
+        view_ = Format::TileInPlace(tensor_, box_);
+        if (init_.given) Format::FillInside(view_, init_.value);
+      } else {
+        view_ = Format::TileOf(static_cast<T*>(staged_), box_);
+        if (init_.given) Format::FillBlock(box_, init_.value, staged_);
+      }
+    }
+
+    Core& core_;
+    const Operand operand_;
+    const Tensor<T> tensor_;
+    const Blocks<R> blocks_;
+    const Init<T> init_;
+    OperandRecord* record_ = nullptr;
+    void* staged_ = nullptr;
+    bool open_ = false;
+    bool in_place_ = false;
+    Index<R> index_{};
+    int64_t run_ = 0;
+    Box<R> box_{};
+    View view_{};
+  };
+
+  /// `count` elements. The extents say what a TPU would need, if that is not a row of them.
+  template <typename T>
+  static T* Scratch(Core& core, const Operand&, size_t count,
+                    std::initializer_list<int64_t> /*extents*/ = {}) {
+    return static_cast<T*>(core.Allocate(count * sizeof(T)));
+  }
+
+  /// Scratch is undefined whenever the parallel coordinates change.
+  template <typename T>
+  static void Forget(Core&, T*, size_t) {}
+
+  /// Scalars and prefetch arrays, which are read where they lie.
+  template <typename T>
+  static void Hold(Core&, const Operand&, std::initializer_list<int64_t> /*extents*/) {}
+};
+
+}  // namespace kiln

@@ -1,0 +1,74 @@
+#include "kiln/emulated.h"
+
+#include <cstdio>
+
+namespace kiln {
+namespace {
+
+/// "4.0 MiB"
+struct ByteText {
+  char text[32];
+  explicit ByteText(int64_t bytes) {
+    constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = static_cast<double>(bytes);
+    int unit = 0;
+    for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
+    std::snprintf(text, sizeof(text), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  }
+};
+
+/// xorshift64*: any bits will do, as long as they are the same in every run.
+uint64_t NextRandom(uint64_t& state) {
+  state ^= state >> 12;
+  state ^= state << 25;
+  state ^= state >> 27;
+  return state * 0x2545F4914F6CDD1Du;
+}
+
+}  // namespace
+
+namespace internal {
+
+void FillPoison(const Options& options, bool is_bool, void* data, size_t bytes) {
+  if (options.poison != Poison::kRandom) {
+    // All bits set is a NaN in any float; a bool may only be 0 or 1.
+    const int byte = options.poison == Poison::kZero ? 0 : is_bool ? 1 : 0xFF;
+    std::memset(data, byte, bytes);
+    return;
+  }
+  uint64_t state = options.seed * 2 + 1;
+  auto* const to = static_cast<unsigned char*>(data);
+  for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
+    uint64_t word = NextRandom(state);
+    if (is_bool) word &= 0x0101010101010101u;
+    std::memcpy(to + i, &word, std::min(sizeof(word), bytes - i));
+  }
+}
+
+}  // namespace internal
+
+bool Core::Reserve(const Operand& operand, int64_t bytes, int64_t buffers) {
+  OperandRecord& record = RecordOf(operand);
+  record.buffers = buffers;
+  if (__builtin_mul_overflow(bytes, buffers, &record.memory_bytes)) record.memory_bytes = INT64_MAX;
+  int64_t& used = used_[static_cast<int>(operand.memory)];
+  if (__builtin_add_overflow(used, record.memory_bytes, &used)) used = INT64_MAX;
+  const bool vmem = operand.memory == Memory::kVmem;
+  const int64_t budget = vmem ? options_.vmem_bytes : options_.smem_bytes;
+  if (budget <= 0 || used <= budget) return true;
+
+  char table[sizeof(Status::message)] = {};
+  size_t size = 0;
+  for (const OperandRecord& user : records_) {
+    if (user.name == nullptr || user.memory != operand.memory || size >= sizeof(table)) continue;
+    const ByteText one(user.memory_bytes / std::max<int64_t>(user.buffers, 1));
+    size += static_cast<size_t>(std::snprintf(table + size, sizeof(table) - size, "%s%s %lld x %s",
+                                              size == 0 ? "" : ", ", user.name,
+                                              static_cast<long long>(user.buffers), one.text));
+  }
+  Fail(kTier, "the kernel needs at least %s of %s, which has %s: %s", ByteText(used).text,
+       vmem ? "VMEM" : "SMEM", ByteText(budget).text, table);
+  return false;
+}
+
+}  // namespace kiln

@@ -1,0 +1,303 @@
+// The faithful one of the two machines that a kernel's text is compiled for: every block is copied,
+// as late as its wait allows, into memory of the machine's size that holds poison until then. See
+// direct.h for what the members are for.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+
+#include "kiln/block.h"
+#include "kiln/core.h"
+#include "kiln/findings.h"
+#include "kiln/record.h"
+#include "kiln/tensor.h"
+#include "kiln/visits.h"
+
+namespace kiln {
+namespace internal {
+
+/// Makes memory undefined in the way that the options say.
+void FillPoison(const Options& options, bool is_bool, void* data, size_t bytes);
+
+/// Whether an element is poison, also after arithmetic and conversions, which keep the upper bits
+/// of a NaN. Any integer may be a value: those are the interpreter's to watch.
+template <typename T>
+bool IsPoison(T value) {
+  if constexpr (kIsFloating<T>) {
+    uint16_t upper;
+    std::memcpy(&upper, reinterpret_cast<const char*>(&value) + sizeof(T) - sizeof(upper),
+                sizeof(upper));
+    return upper == 0xFFFF;  // of a little-endian machine
+  } else {
+    return false;
+  }
+}
+
+/// Slots of one operand in VMEM or SMEM.
+constexpr int kMaxBuffers = 64;
+template <typename T, int R>
+class Slots {
+ public:
+  enum class State { kEmpty, kPending, kReady };
+  struct Slot {
+    void* data = nullptr;
+    State state = State::kEmpty;
+    Index<R> index{};
+  };
+
+  Slots(Core& core, const Operand& operand, const Shape<R>& block, size_t bytes, int buffers)
+      : options_(core.options()), bytes_(bytes), count_(std::clamp(buffers, 1, kMaxBuffers)) {
+    std::array<int64_t, R> extents{};
+    const int rank = block.view_rank();
+    int v = 0;
+    for (int d = 0; d < R; ++d) {
+      if (!block.squeezed[d]) extents[v++] = block.size[d];
+    }
+    // A TPU's bytes are what counts; this machine's layout may need more.
+    const int64_t native = EmulatedBytes(operand.memory, sizeof(T), extents.data(), rank);
+    if (!core.Reserve(operand, native, count_)) return;
+    for (int s = 0; s < count_; ++s) {
+      slots_[s].data = core.Allocate(bytes);
+      if (slots_[s].data == nullptr) return;
+      Undefine(slots_[s]);
+    }
+  }
+
+  int count() const { return count_; }
+  Slot& operator[](int s) { return slots_[s]; }
+  /// The slot used last, and the one that was used longest ago.
+  Slot& newest() { return slots_[newest_]; }
+  Slot& Advance() { return slots_[newest_ = (newest_ + 1) % count_]; }
+
+  void Undefine(Slot& slot) { FillPoison(options_, std::is_same_v<T, bool>, slot.data, bytes_); }
+  /// The slot with a block, or null.
+  Slot* Find(const Index<R>& index) {
+    for (int s = 0; s < count_; ++s) {
+      Slot& slot = slots_[(newest_ + count_ - s) % count_];
+      if (slot.state != State::kEmpty && slot.index == index) return &slot;
+    }
+    return nullptr;
+  }
+
+ private:
+  const Options& options_;
+  const size_t bytes_;
+  const int count_;
+  int newest_ = 0;
+  Slot slots_[kMaxBuffers];
+};
+
+}  // namespace internal
+
+struct Emulated {
+  template <class Format, int R>
+  class In {
+   public:
+    using T = typename Format::Element;
+    using View = typename Format::View;
+
+    In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
+       const std::array<BlockDim, R>& dims, const Pad<T>& pad, int buffers, int64_t /*window*/)
+        : core_(core),
+          operand_(operand),
+          tensor_(tensor),
+          blocks_{tensor.template extents<R>(), dims},
+          pad_(pad),
+          slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers),
+          record_(core.RecordOf(operand)) {}
+
+    /// Starts a copy, unless this block is the one that was asked for last. Until WaitIn moves the
+    /// bytes the slot holds poison: a text that forgets to wait computes NaN.
+    void CopyIn(const Index<R>& index) {
+      // A single slot still has the block of the step that runs now: its copy starts at the wait.
+      if (slots_.count() > 1) Start(index);
+    }
+
+    View WaitIn(const Index<R>& index) {
+      if (slots_.count() == 1) Start(index);
+      if (!core_.ok()) return {};
+      Slot* const slot = slots_.Find(index);
+      if (slot == nullptr) {
+        internal::FailSync(core_, Name(index), "a wait for a block that no copy brings");
+        return {};
+      }
+      const Box<R> box = blocks_.BoxAt(index);
+      Finish(*slot, box);
+      return Format::ViewOf(slot->data, box);
+    }
+
+   private:
+    using Slot = typename internal::Slots<T, R>::Slot;
+    using State = typename internal::Slots<T, R>::State;
+
+    internal::BlockName Name(const Index<R>& index) const {
+      return {operand_, index.data(), blocks_.dims.data(), R};
+    }
+
+    void Start(const Index<R>& index) {
+      if (!core_.ok()) return;
+      if (slots_.newest().state != State::kEmpty && slots_.newest().index == index) {
+        ++record_.skipped;
+        return;
+      }
+      if (!internal::CheckRange(core_, operand_, blocks_, index)) return;
+      Slot& slot = slots_.Advance();
+      if (slot.state == State::kPending) {
+        internal::FailSync(core_, Name(slot.index), "its copy is never waited for");
+        return;
+      }
+      slots_.Undefine(slot);
+      slot.index = index;
+      slot.state = State::kPending;
+      if (core_.options().dma == Dma::kEager) Finish(slot, blocks_.BoxAt(index));
+    }
+
+    void Finish(Slot& slot, const Box<R>& box) {
+      if (slot.state != State::kPending) return;
+      Format::Copy(tensor_, box, pad_, slot.data);
+      slot.state = State::kReady;
+      ++record_.copies;
+      record_.bytes += box.inside() * static_cast<int64_t>(sizeof(T));
+    }
+
+    Core& core_;
+    const Operand operand_;
+    const Tensor<const T> tensor_;
+    const Blocks<R> blocks_;
+    const Pad<T> pad_;
+    internal::Slots<T, R> slots_;
+    OperandRecord& record_;
+  };
+
+  template <class Format, int R>
+  class Out {
+   public:
+    using T = typename Format::Element;
+    using View = typename Format::Written;
+
+    Out(Core& core, const Operand& operand, const Tensor<T>& tensor,
+        const std::array<BlockDim, R>& dims, const Init<T>& init, int buffers)
+        : core_(core),
+          operand_(operand),
+          tensor_(tensor),
+          blocks_{tensor.template extents<R>(), dims},
+          init_(init),
+          slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers),
+          record_(core.RecordOf(operand)) {
+      record_.is_output = true;
+    }
+
+    /// A block about to be computed: undefined until the body writes it, or `init`. The slot's
+    /// former block is copied out now at the latest.
+    View Open(const Index<R>& index, int64_t run) {
+      if (!core_.ok()) return {};
+      if (!Leaves(index, run)) {
+        ++record_.skipped;
+        return view_;
+      }
+      if (open_) internal::FailSync(core_, Name(index_), "it is left without a copy");
+      if (!internal::CheckRange(core_, operand_, blocks_, index)) return {};
+      Slot& slot = slots_.Advance();
+      Finish(slot);
+      const Box<R> box = blocks_.BoxAt(index);
+      CheckVisit(index, box, run);
+      if (!core_.ok()) return {};
+      slots_.Undefine(slot);
+      if (init_.given) Format::FillBlock(box, init_.value, slot.data);
+      index_ = slot.index = index;
+      run_ = run;
+      open_ = true;
+      return view_ = Format::TileOf(static_cast<T*>(slot.data), box);
+    }
+
+    bool Leaves(const Index<R>& index, int64_t run) const {
+      return !open_ || index != index_ || run != run_;
+    }
+
+    void CopyOut() {
+      if (!open_) return;
+      slots_.newest().state = State::kPending;
+      open_ = false;
+      if (core_.options().dma == Dma::kEager) Finish(slots_.newest());
+    }
+
+    void WaitOut() {
+      for (int s = 0; s < slots_.count(); ++s) Finish(slots_.Advance());
+    }
+
+   private:
+    using Slot = typename internal::Slots<T, R>::Slot;
+    using State = typename internal::Slots<T, R>::State;
+
+    internal::BlockName Name(const Index<R>& index) const {
+      return {operand_, index.data(), blocks_.dims.data(), R};
+    }
+
+    void CheckVisit(const Index<R>& index, const Box<R>& box, int64_t run) {
+      if (core_.visits() == nullptr || box.inside() == 0) return;
+      int other = 0;
+      const Code code = core_.visits()->Begin(
+          {operand_.ordinal, core_.index(), blocks_.NumberOf(box), run}, &other);
+      if (code != kOk) internal::FailVisit(core_, Name(index), code, other);
+    }
+
+    void Finish(Slot& slot) {
+      if (slot.state != State::kPending || !core_.ok()) return;
+      slot.state = State::kEmpty;
+      const Box<R> box = blocks_.BoxAt(slot.index);
+      Format::CopyBack(tensor_, box, slot.data);
+      ++record_.copies;
+      record_.bytes += box.inside() * static_cast<int64_t>(sizeof(T));
+      if (!kIsFloating<T> || init_.may_stay_undefined || core_.options().poison != Poison::kNan)
+        return;
+      Index<R> at{};
+      const auto is_poison = [](T value) { return internal::IsPoison(value); };
+      if (!Format::FindInside(box, slot.data, is_poison, &at)) return;
+      internal::FailUndefined(core_, Name(slot.index), at.data());
+    }
+
+    Core& core_;
+    const Operand operand_;
+    const Tensor<T> tensor_;
+    const Blocks<R> blocks_;
+    const Init<T> init_;
+    internal::Slots<T, R> slots_;
+    OperandRecord& record_;
+    bool open_ = false;
+    Index<R> index_{};
+    int64_t run_ = 0;
+    View view_{};
+  };
+
+  template <typename T>
+  static T* Scratch(Core& core, const Operand& operand, size_t count,
+                    std::initializer_list<int64_t> extents = {}) {
+    const int64_t row = static_cast<int64_t>(count);
+    const bool given = extents.size() > 0;
+    const int64_t bytes = EmulatedBytes(operand.memory, sizeof(T), given ? extents.begin() : &row,
+                                        given ? static_cast<int>(extents.size()) : 1);
+    if (!core.Reserve(operand, bytes, 1)) return nullptr;
+    T* const data = static_cast<T*>(core.Allocate(count * sizeof(T)));
+    Forget(core, data, count);
+    return data;
+  }
+
+  template <typename T>
+  static void Forget(Core& core, T* data, size_t count) {
+    if (data == nullptr) return;
+    internal::FillPoison(core.options(), std::is_same_v<T, bool>, data, count * sizeof(T));
+  }
+
+  template <typename T>
+  static void Hold(Core& core, const Operand& operand, std::initializer_list<int64_t> extents) {
+    core.Reserve(
+        operand,
+        EmulatedBytes(operand.memory, sizeof(T), extents.begin(), static_cast<int>(extents.size())),
+        1);
+  }
+};
+
+}  // namespace kiln
