@@ -1,0 +1,53 @@
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+ElementPtr IndexConstant(int64_t value) {
+  auto e = std::make_shared<Element>();
+  e->dtype = DType::kIndex;
+  e->int_value = value;
+  return e;
+}
+
+ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args) {
+  auto e = std::make_shared<Element>();
+  e->kind = Element::Kind::kOp;
+  e->op = op;
+  e->dtype = dtype;
+  e->args = std::move(args);
+  return e;
+}
+
+bool SameElement(const ElementPtr& a, const ElementPtr& b) {
+  if (a == b) return true;
+  if (!a || !b) return false;
+  if (a->kind != b->kind || a->op != b->op || a->dtype != b->dtype || a->index != b->index ||
+      a->axis != b->axis || a->int_value != b->int_value || a->args.size() != b->args.size()) {
+    return false;
+  }
+  // NaN constants are equal to themselves here.
+  if (!(a->float_value == b->float_value ||
+        (a->float_value != a->float_value && b->float_value != b->float_value))) {
+    return false;
+  }
+  for (size_t k = 0; k < a->args.size(); ++k) {
+    if (!SameElement(a->args[k], b->args[k])) return false;
+  }
+  return a->kind != Element::Kind::kLoad || SamePlace(a->place, b->place);
+}
+
+bool SameCoordinate(const Coordinate& a, const Coordinate& b) {
+  const bool same_around = a.around.has_value() == b.around.has_value() &&
+                           (!a.around || *a.around == *b.around);
+  return a.loop == b.loop && same_around && SameElement(a.offset, b.offset);
+}
+
+bool SamePlace(const Place& a, const Place& b) {
+  if (a.buffer != b.buffer || a.at.size() != b.at.size()) return false;
+  for (size_t d = 0; d < a.at.size(); ++d) {
+    if (!SameCoordinate(a.at[d], b.at[d])) return false;
+  }
+  return true;
+}
+
+}  // namespace kiln

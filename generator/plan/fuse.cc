@@ -1,0 +1,466 @@
+#include "generator/plan/fuse.h"
+
+#include <algorithm>
+
+#include "generator/plan/walk.h"
+
+namespace kiln {
+namespace {
+
+struct Access {
+  Place place;
+  bool writes;
+};
+
+std::vector<Access> AccessesOf(const Stages& stages) {
+  std::vector<Access> all;
+  ForEachPlace(stages, [&](const Place& place, bool writes) { all.push_back({place, writes}); });
+  return all;
+}
+
+int RootOf(const Plan& plan, int buffer) {
+  while (plan.buffers[static_cast<size_t>(buffer)].same_as >= 0) {
+    buffer = plan.buffers[static_cast<size_t>(buffer)].same_as;
+  }
+  return buffer;
+}
+
+bool SameSpace(const Plan& plan, int a, int b) {
+  return plan.loops[static_cast<size_t>(a)] == plan.loops[static_cast<size_t>(b)];
+}
+
+/// Whether two places are never the same element in different iterations of `loop`.
+bool ApartBy(int loop, const Place& a, const Place& b) {
+  if (a.at.size() != b.at.size() || a.buffer != b.buffer) return false;
+  for (size_t d = 0; d < a.at.size(); ++d) {
+    if (a.at[d].loop == loop && b.at[d].loop == loop && !a.at[d].around && !b.at[d].around &&
+        SameElement(a.at[d].offset, b.at[d].offset)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+struct Conflicts {
+  bool any = false;    // one side writes what the other one reads or writes
+  bool legal = true;   // and all of that in the same iteration
+};
+
+Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& second,
+                      const std::vector<int>& loops) {
+  Conflicts found;
+  const std::vector<Access> a = AccessesOf(first), b = AccessesOf(second);
+  for (const Access& x : a) {
+    for (const Access& y : b) {
+      if (!x.writes && !y.writes) continue;
+      if (RootOf(plan, x.place.buffer) != RootOf(plan, y.place.buffer)) continue;
+      found.any = true;
+      for (int loop : loops) found.legal = found.legal && ApartBy(loop, x.place, y.place);
+    }
+  }
+  return found;
+}
+
+void FuseList(Plan& plan, Stages& stages);
+
+void Append(Stages& to, Stages from) {
+  for (Stage& stage : from) to.push_back(std::move(stage));
+}
+
+/// A nest over a dot's rows and columns goes on with the sums while they are in registers.
+bool MergeIntoDot(Plan& plan, Stage& dot, const Stage& nest) {
+  const bool one_row = plan.spaces[static_cast<size_t>(plan.loops[static_cast<size_t>(dot.row)])].extent.IsOne();
+  Stage copy = nest;
+  Stage* lanes = &copy;
+  std::vector<int> loops;
+  if (copy.kind == Stage::Kind::kLoop) {
+    if (copy.body.size() != 1 || !SameSpace(plan, copy.loop, dot.row)) return false;
+    RenameLoop(copy, copy.loop, dot.row);
+    loops.push_back(dot.row);
+    lanes = &copy.body[0];
+  } else if (!one_row) {
+    return false;
+  }
+  if (lanes->kind != Stage::Kind::kLanes || !SameSpace(plan, lanes->loop, dot.col)) return false;
+  for (const Stage& s : lanes->body) {
+    if (s.kind != Stage::Kind::kStore && s.kind != Stage::Kind::kDefine) return false;
+  }
+  RenameLoop(*lanes, lanes->loop, dot.col);
+  loops.push_back(dot.col);
+  if (!ConflictsOf(plan, dot.body, lanes->body, loops).legal) return false;
+  Append(dot.body, lanes->body);
+  return true;
+}
+
+bool Merge(Plan& plan, Stage& first, const Stage& second) {
+  using Kind = Stage::Kind;
+  if (first.kind == Kind::kDot) return MergeIntoDot(plan, first, second);
+  const bool loops = (first.kind == Kind::kLoop || first.kind == Kind::kLanes) &&
+                     (second.kind == Kind::kLoop || second.kind == Kind::kLanes);
+  if (!loops || !SameSpace(plan, first.loop, second.loop)) return false;
+  Stage copy = second;
+  RenameLoop(copy, copy.loop, first.loop);
+  const Conflicts conflicts = ConflictsOf(plan, first.body, copy.body, {first.loop});
+  if (!conflicts.legal) return false;
+  if (first.kind != second.kind) {
+    // Values of a row: worth leaving the vectors for only if that keeps them in registers.
+    if (!conflicts.any) return false;
+    first.kind = Kind::kLoop;
+  }
+  Append(first.body, std::move(copy.body));
+  return true;
+}
+
+void FuseList(Plan& plan, Stages& stages) {
+  Stages fused;
+  for (Stage& stage : stages) {
+    FuseList(plan, stage.body);
+    FuseList(plan, stage.orelse);
+    if (!fused.empty() && Merge(plan, fused.back(), stage)) {
+      if (fused.back().kind == Stage::Kind::kLoop) FuseList(plan, fused.back().body);
+      continue;
+    }
+    fused.push_back(std::move(stage));
+  }
+  stages = std::move(fused);
+}
+
+bool IsTemp(const Plan& plan, int buffer) {
+  return plan.buffers[static_cast<size_t>(buffer)].ref < 0;
+}
+
+/// Within one lane body: a load of what was just stored becomes the value that was stored.
+void ForwardStores(Plan& plan, Stages& body) {
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (body[i].kind != Stage::Kind::kStore || body[i].mask) continue;
+    const Place place = body[i].place;
+    size_t end = i + 1;  // up to the next store that may touch the same element
+    bool read = false;
+    for (; end < body.size(); ++end) {
+      const auto look = [&](const Place& p) { read = read || SamePlace(p, place); };
+      ForEachLoad(body[end].value, look);
+      ForEachLoad(body[end].mask, look);
+      if (body[end].kind == Stage::Kind::kStore &&
+          RootOf(plan, body[end].place.buffer) == RootOf(plan, place.buffer)) {
+        ++end;
+        break;
+      }
+    }
+    if (!read) continue;
+    ElementPtr value = body[i].value;
+    if (value->kind != Element::Kind::kVariable) {
+      plan.variables.push_back({plan.buffers[static_cast<size_t>(place.buffer)].name, value->dtype, false});
+      auto variable = std::make_shared<Element>();
+      variable->kind = Element::Kind::kVariable;
+      variable->dtype = value->dtype;
+      variable->index = static_cast<int>(plan.variables.size()) - 1;
+      Stage define{.kind = Stage::Kind::kDefine, .span = body[i].span, .variable = variable->index};
+      define.value = value;
+      body[i].value = variable;
+      value = variable;
+      body.insert(body.begin() + static_cast<std::ptrdiff_t>(i), define);
+      ++i, ++end;
+    }
+    for (size_t j = i + 1; j < end; ++j) {
+      ChangeElements(body[j], [&](const ElementPtr& e) -> ElementPtr {
+        return e->kind == Element::Kind::kLoad && SamePlace(e->place, place) ? value : nullptr;
+      });
+    }
+  }
+}
+
+void ForwardAll(Plan& plan, Stages& stages) {
+  for (Stage& stage : stages) {
+    if (stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kDot) {
+      ForwardStores(plan, stage.body);
+    } else {
+      ForwardAll(plan, stage.body);
+      ForwardAll(plan, stage.orelse);
+    }
+  }
+}
+
+void EraseStores(const std::function<bool(const Stage&)>& unwanted, Stages& stages) {
+  for (Stage& stage : stages) {
+    EraseStores(unwanted, stage.body);
+    EraseStores(unwanted, stage.orelse);
+  }
+  std::erase_if(stages, [&](const Stage& s) {
+    const bool empty_loop = (s.kind == Stage::Kind::kLoop || s.kind == Stage::Kind::kLanes) &&
+                            s.body.empty();
+    const bool empty_if = s.kind == Stage::Kind::kIf && s.body.empty() && s.orelse.empty();
+    return empty_loop || empty_if || (s.kind == Stage::Kind::kStore && unwanted(s));
+  });
+}
+
+/// Temporaries that nobody loads any more.
+void EraseDead(const Plan& plan, Stages& stages) {
+  std::vector<bool> loaded(plan.buffers.size());
+  ForEachPlace(stages, [&](const Place& p, bool writes) {
+    if (!writes) loaded[static_cast<size_t>(RootOf(plan, p.buffer))] = true;
+  });
+  EraseStores([&](const Stage& s) {
+    return IsTemp(plan, s.place.buffer) && !loaded[static_cast<size_t>(RootOf(plan, s.place.buffer))];
+  }, stages);
+}
+
+/// The loops (not by lanes) around every access to `buffer`, outermost first.
+struct Scope {
+  std::vector<int> loops;
+  bool started = false;
+};
+
+void CommonLoops(const Plan& plan, const Stages& stages, int buffer, std::vector<int>& around,
+                 Scope& scope) {
+  for (const Stage& stage : stages) {
+    const auto meet = [&](const Place& p) {
+      if (RootOf(plan, p.buffer) != buffer) return;
+      if (!scope.started) {
+        scope.loops = around;
+        scope.started = true;
+        return;
+      }
+      size_t same = 0;
+      while (same < scope.loops.size() && same < around.size() && scope.loops[same] == around[same]) ++same;
+      scope.loops.resize(same);
+    };
+    for (const ElementPtr& e : {stage.value, stage.mask, stage.low, stage.high, stage.start}) {
+      ForEachLoad(e, meet);
+    }
+    for (const Coordinate& c : stage.place.at) ForEachLoad(c.offset, meet);
+    if (stage.kind == Stage::Kind::kStore || stage.kind == Stage::Kind::kPack) meet(stage.place);
+    const bool loop = stage.kind == Stage::Kind::kLoop;
+    if (loop) around.push_back(stage.loop);
+    CommonLoops(plan, stage.body, buffer, around, scope);
+    CommonLoops(plan, stage.orelse, buffer, around, scope);
+    if (loop) around.pop_back();
+  }
+}
+
+/// Drops the dimensions of temporaries in which all accesses agree on the loop around them.
+void DropDimensions(Plan& plan, const Stages& stages) {
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    Buffer& buffer = plan.buffers[b];
+    if (buffer.ref >= 0 || buffer.same_as >= 0 || buffer.dense) continue;
+    Scope scope;
+    std::vector<int> around;
+    CommonLoops(plan, stages, static_cast<int>(b), around, scope);
+    if (!scope.started) continue;
+    for (size_t d = 0; d < buffer.extents.size(); ++d) {
+      const Coordinate* common = nullptr;
+      bool same = true;
+      ForEachPlace(stages, [&](const Place& p, bool) {
+        if (p.buffer != static_cast<int>(b)) return;
+        if (!common) common = &p.at[d];
+        same = same && SameCoordinate(*common, p.at[d]);
+      });
+      const bool fixed = common && common->loop < 0;
+      const bool outside = common && std::find(scope.loops.begin(), scope.loops.end(),
+                                               common->loop) != scope.loops.end();
+      buffer.dropped[d] = same && (fixed || outside);
+    }
+    buffer.in_register = std::all_of(buffer.dropped.begin(), buffer.dropped.end(), [](bool x) { return x; });
+  }
+}
+
+/// A temporary of one element at a time as a variable: defined by its first store, or before the
+/// stage in which that store is nested.
+class Registers {
+ public:
+  explicit Registers(Plan& plan) : plan_(plan), variable_(plan.buffers.size(), -1) {}
+
+  void Run(Stages& stages) {
+    for (size_t i = 0; i < stages.size(); ++i) {
+      for (int buffer : StoredWithin(stages[i])) {
+        if (variable_[static_cast<size_t>(buffer)] >= 0) continue;
+        const Buffer& b = plan_.buffers[static_cast<size_t>(buffer)];
+        plan_.variables.push_back({b.name, b.dtype, true});
+        variable_[static_cast<size_t>(buffer)] = static_cast<int>(plan_.variables.size()) - 1;
+        if (stages[i].kind == Stage::Kind::kStore && !stages[i].mask) {
+          stages[i].kind = Stage::Kind::kDefine;
+          stages[i].variable = variable_[static_cast<size_t>(buffer)];
+          stages[i].place = {};
+          continue;
+        }
+        Stage define{.kind = Stage::Kind::kDefine, .span = stages[i].span,
+                     .variable = variable_[static_cast<size_t>(buffer)]};
+        auto zero = std::make_shared<Element>();
+        zero->dtype = b.dtype;
+        define.value = zero;
+        stages.insert(stages.begin() + static_cast<std::ptrdiff_t>(i), define);
+        ++i;
+      }
+      Replace(stages[i]);
+    }
+  }
+
+ private:
+  bool Held(int buffer) const {
+    const Buffer& b = plan_.buffers[static_cast<size_t>(buffer)];
+    return b.ref < 0 && b.in_register;
+  }
+
+  /// What `stage` stores to in its own list, or, for anything but a loop, within it: a loop's own
+  /// list is the narrowest place for what is only used there.
+  std::vector<int> StoredWithin(const Stage& stage) {
+    std::vector<int> buffers;
+    if (stage.kind == Stage::Kind::kStore) {
+      if (Held(stage.place.buffer)) buffers.push_back(stage.place.buffer);
+      return buffers;
+    }
+    ForEachPlace(Stages{stage}, [&](const Place& p, bool writes) {
+      if (writes && Held(p.buffer) && !OnlyInside(stage, p.buffer)) buffers.push_back(p.buffer);
+    });
+    return buffers;
+  }
+
+  /// Whether the buffer's value does not outlive an iteration of this loop.
+  bool OnlyInside(const Stage& stage, int buffer) const {
+    if (stage.kind != Stage::Kind::kLoop) return false;
+    for (const Coordinate& c : common_.at(buffer)) {
+      if (c.loop == stage.loop) return true;
+    }
+    return std::any_of(stage.body.begin(), stage.body.end(), [&](const Stage& inner) {
+      return OnlyInside(inner, buffer);
+    });
+  }
+
+  void Replace(Stage& stage) {
+    if (stage.kind == Stage::Kind::kStore && Held(stage.place.buffer)) {
+      stage.kind = Stage::Kind::kAssign;
+      stage.variable = variable_[static_cast<size_t>(stage.place.buffer)];
+      if (stage.mask) {
+        auto old = std::make_shared<Element>();
+        old->kind = Element::Kind::kVariable;
+        old->index = stage.variable;
+        old->dtype = stage.value->dtype;
+        stage.value = MakeOp(Op::kWhere, stage.value->dtype, {stage.mask, stage.value, old});
+        stage.mask = nullptr;
+      }
+      stage.place = {};
+    }
+    const Change load = [&](const ElementPtr& e) -> ElementPtr {
+      if (e->kind != Element::Kind::kLoad || !Held(e->place.buffer)) return nullptr;
+      auto variable = std::make_shared<Element>();
+      variable->kind = Element::Kind::kVariable;
+      variable->dtype = e->dtype;
+      variable->index = variable_[static_cast<size_t>(e->place.buffer)];
+      return variable;
+    };
+    for (ElementPtr* e : {&stage.value, &stage.mask, &stage.low, &stage.high, &stage.start}) {
+      *e = Changed(*e, load);
+    }
+    for (Coordinate& c : stage.place.at) c.offset = Changed(c.offset, load);
+    Run(stage.body);
+    Run(stage.orelse);
+  }
+
+ public:
+  std::map<int, std::vector<Coordinate>> common_;
+
+ private:
+  Plan& plan_;
+  std::vector<int> variable_;
+};
+
+void KeepInRegisters(Plan& plan, Stages& stages) {
+  Registers registers(plan);
+  ForEachPlace(stages, [&](const Place& p, bool) {
+    registers.common_.try_emplace(p.buffer, p.at);
+  });
+  registers.Run(stages);
+}
+
+}  // namespace
+
+void Fuse(Plan& plan, Stages& stages) {
+  FuseList(plan, stages);
+  ForwardAll(plan, stages);
+  EraseDead(plan, stages);
+}
+
+void Contract(Plan& plan, Stages& stages) {
+  DropDimensions(plan, stages);
+  KeepInRegisters(plan, stages);
+}
+
+namespace {
+
+/// `buffer[r, c] = buffer[r, c] + sum` as its only use of the sum.
+bool StartFromBuffer(Stage& dot) {
+  Stage* add = nullptr;
+  int uses = 0;
+  for (Stage& s : dot.body) {
+    uses += Uses(s.value, dot.variable) || Uses(s.mask, dot.variable);
+    if (s.kind != Stage::Kind::kStore || s.mask || s.value->kind != Element::Kind::kOp ||
+        s.value->op != Op::kAdd) {
+      continue;
+    }
+    for (size_t k : {size_t{0}, size_t{1}}) {
+      const ElementPtr& load = s.value->args[k];
+      const ElementPtr& sum = s.value->args[1 - k];
+      if (load->kind == Element::Kind::kLoad && SamePlace(load->place, s.place) &&
+          sum->kind == Element::Kind::kVariable && sum->index == dot.variable) {
+        add = &s;
+        dot.start = load;
+      }
+    }
+  }
+  if (!add || uses != 1) {
+    dot.start = nullptr;
+    return false;
+  }
+  auto sum = std::make_shared<Element>();
+  sum->kind = Element::Kind::kVariable;
+  sum->dtype = add->value->dtype;
+  sum->index = dot.variable;
+  add->value = sum;
+  return true;
+}
+
+/// The stage that fills the whole of a buffer with 0, among those before `end`.
+int ZeroingBefore(const Stages& stages, size_t end, int buffer) {
+  for (size_t i = end; i-- > 0;) {
+    const Stage* s = &stages[i];
+    while ((s->kind == Stage::Kind::kLoop || s->kind == Stage::Kind::kLanes) && s->body.size() == 1) {
+      s = &s->body[0];
+    }
+    const bool zero = s->kind == Stage::Kind::kStore && !s->mask && s->place.buffer == buffer &&
+                      s->value->kind == Element::Kind::kConst && s->value->int_value == 0 &&
+                      s->value->float_value == 0;
+    if (zero) return static_cast<int>(i);
+    bool touched = false;
+    ForEachPlace(stages[i], [&](const Place& p, bool) { touched = touched || p.buffer == buffer; });
+    if (touched) return -1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+void CarryAccumulators(Plan& plan, Stages& stages, int accumulator, bool dead) {
+  for (size_t i = 0; i < stages.size(); ++i) {
+    Stage& dot = stages[i];
+    CarryAccumulators(plan, dot.body, accumulator, false);
+    CarryAccumulators(plan, dot.orelse, accumulator, false);
+    if (dot.kind != Stage::Kind::kDot || !StartFromBuffer(dot)) continue;
+    const int zeroing = ZeroingBefore(stages, i, dot.start->place.buffer);
+    if (zeroing >= 0 && dot.start->place.buffer == accumulator) {
+      dot.start = nullptr;
+      stages.erase(stages.begin() + zeroing);
+      --i;
+    }
+  }
+  ForwardAll(plan, stages);
+  if (!dead) return;
+  int starts = 0, loads = 0;
+  ForEachPlace(stages, [&](const Place& p, bool writes) { loads += !writes && p.buffer == accumulator; });
+  for (const Stage& s : stages) {
+    starts += s.kind == Stage::Kind::kDot && s.start && s.start->place.buffer == accumulator;
+  }
+  // A start reads what the step before left, not what this one stores.
+  if (loads > starts) return;
+  EraseStores([&](const Stage& s) { return s.place.buffer == accumulator; }, stages);
+}
+
+}  // namespace kiln

@@ -1,0 +1,206 @@
+#include "generator/plan/lowering.h"
+
+#include <algorithm>
+
+namespace kiln {
+
+Lowering::Lowering(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagnostics& diagnostics)
+    : plan_(plan), kernel_(*plan.kernel), spaces_(spaces), known_(known), diagnostics_(diagnostics) {
+  local_buffer_.assign(kernel_.locals.size(), -1);
+  local_variable_.assign(kernel_.locals.size(), -1);
+}
+
+Stages Lowering::Body() {
+  Stages stages;
+  out_ = &stages;
+  Block(kernel_.body);
+  if (!kernel_.epilogue.empty()) {
+    // The epilogue is a `when last(outputs):` at the end of the body.
+    Action when;
+    when.kind = Action::Kind::kWhen;
+    when.span = kernel_.epilogue.front().span;
+    auto last = std::make_shared<Node>();
+    last->op = Op::kLastVisit;
+    last->dtype = DType::kBool;
+    last->index = kernel_.epilogue_outputs.front();
+    when.condition = last;
+    when.body = kernel_.epilogue;
+    Statement(when);
+  }
+  return stages;
+}
+
+void Lowering::Block(const std::vector<Action>& actions) {
+  for (const Action& action : actions) Statement(action);
+}
+
+Stages Lowering::Nested(const std::vector<Action>& actions) {
+  Stages stages;
+  Stages* const outer = std::exchange(out_, &stages);
+  Block(actions);
+  out_ = outer;
+  return stages;
+}
+
+void Lowering::Statement(const Action& action) {
+  span_ = action.span;
+  temporary_.clear();
+  switch (action.kind) {
+    case Action::Kind::kDefine:
+      return DefineLocal(action);
+    case Action::Kind::kStore:
+      return StoreTile(action);
+    case Action::Kind::kWhen:
+      return When(action);
+    case Action::Kind::kFor:
+      return For(action);
+    case Action::Kind::kAssert: {
+      Stage stage{.kind = Stage::Kind::kAssert, .span = action.span};
+      stage.value = Scalar(*action.condition);
+      stage.text = action.message;
+      return Emit(std::move(stage));
+    }
+    case Action::Kind::kCopy:
+    case Action::Kind::kWait:
+      diagnostics_.Error("tier", action.span, "not supported yet: manual copies in generated code",
+                         "`kiln run` without --mode interprets it");
+      return;
+  }
+}
+
+void Lowering::DefineLocal(const Action& action) {
+  const size_t index = static_cast<size_t>(action.local);
+  const Local& local = kernel_.locals[index];
+  if (local.shape.empty()) {
+    const ElementPtr value = Scalar(*action.value);
+    const int variable = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
+    local_variable_[index] = variable;
+    Stage stage{.kind = Stage::Kind::kDefine, .span = action.span, .variable = variable};
+    stage.value = value;
+    return Emit(std::move(stage));
+  }
+  const int buffer = NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(action.local));
+  EmitInto(WholeOf(buffer, local.shape.size()), *action.value, nullptr);
+  local_buffer_[index] = buffer;
+}
+
+void Lowering::StoreTile(const Action& action) {
+  const bool local = action.ref < 0;
+  if (local && local_variable_[static_cast<size_t>(action.local)] >= 0) {
+    const int variable = local_variable_[static_cast<size_t>(action.local)];
+    Stage stage{.kind = Stage::Kind::kAssign, .span = action.span, .variable = variable};
+    stage.value = Scalar(*action.value);
+    return Emit(std::move(stage));
+  }
+  Target target;
+  target.buffer = local ? local_buffer_[static_cast<size_t>(action.local)] : action.ref;
+  const size_t rank = plan_.buffers[static_cast<size_t>(target.buffer)].extents.size();
+  if (action.subscripts.empty()) {
+    target = WholeOf(target.buffer, rank);
+  } else {
+    int axis = 0;
+    for (const Subscript& s : action.subscripts) {
+      target.dimensions.push_back({s.range ? axis++ : -1, Scalar(*s.start)});
+    }
+  }
+  // A value of fewer dimensions, or of extents 1, is broadcast to the window.
+  if (action.value->shape.size() == action.shape.size() && action.value->shape == action.shape) {
+    return EmitInto(target, *action.value, action.mask);
+  }
+  auto broadcast = std::make_shared<Node>();
+  broadcast->op = Op::kBroadcast;
+  broadcast->dtype = action.value->dtype;
+  broadcast->shape = action.shape;
+  broadcast->args = {action.value};
+  EmitInto(target, *broadcast, action.mask);
+}
+
+void Lowering::When(const Action& action) {
+  if (const std::optional<bool> known = KnownValue(*action.condition)) {
+    return Block(*known ? action.body : action.orelse);
+  }
+  Stage stage{.kind = Stage::Kind::kIf, .span = action.span};
+  stage.value = Scalar(*action.condition);
+  stage.body = Nested(action.body);
+  stage.orelse = Nested(action.orelse);
+  Emit(std::move(stage));
+}
+
+void Lowering::For(const Action& action) {
+  Stage stage{.kind = Stage::Kind::kFor, .span = action.span};
+  stage.low = Scalar(*action.low);
+  stage.high = Scalar(*action.high);
+  const size_t index = static_cast<size_t>(action.local);
+  stage.variable = NewVariable(kernel_.locals[index].name, DType::kIndex, false);
+  local_variable_[index] = stage.variable;
+  stage.body = Nested(action.body);
+  Emit(std::move(stage));
+}
+
+std::optional<bool> Lowering::KnownValue(const Node& c) const {
+  if (!known_.first) return std::nullopt;
+  const auto of_reduction = [&] {
+    if (c.op == Op::kFirstVisit || c.op == Op::kLastVisit) {
+      return StayIs(kernel_, c.index, known_.axes);
+    }
+    return known_.axes.size() == 1 && known_.axes[0] == c.index;
+  };
+  switch (c.op) {
+    case Op::kFirstStep:
+    case Op::kFirstVisit:
+      return of_reduction() ? known_.first : std::nullopt;
+    case Op::kLastStep:
+    case Op::kLastVisit:
+      return of_reduction() ? known_.last : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+int Lowering::NewVariable(const std::string& name, DType dtype, bool changes) {
+  plan_.variables.push_back({name, dtype, changes});
+  return static_cast<int>(plan_.variables.size()) - 1;
+}
+
+ElementPtr Lowering::Variable(int variable) const {
+  auto e = std::make_shared<Element>();
+  e->kind = Element::Kind::kVariable;
+  e->dtype = plan_.variables[static_cast<size_t>(variable)].dtype;
+  e->index = variable;
+  return e;
+}
+
+Stages LowerBody(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagnostics& diagnostics) {
+  return Lowering(plan, spaces, known, diagnostics).Body();
+}
+
+std::vector<int> StayAxes(const Kernel& kernel, int ref) {
+  const Ref& r = kernel.refs[static_cast<size_t>(ref)];
+  std::vector<bool> plain(kernel.axes.size()), used(kernel.axes.size());
+  const auto mark = [&](const Node& node, const auto& self) -> void {
+    if (node.op == Op::kAxis) used[static_cast<size_t>(node.index)] = true;
+    for (const NodePtr& arg : node.args) self(*arg, self);
+    for (const Subscript& s : node.subscripts) self(*s.start, self);
+  };
+  for (const BlockDim& dim : r.block) {
+    if (!dim.index) continue;
+    if (dim.index->op == Op::kAxis) plain[static_cast<size_t>(dim.index->index)] = true;
+    mark(*dim.index, mark);
+    if (dim.extent) mark(*dim.extent, mark);
+  }
+  // A parallel axis always ends a stay; so does an axis that is a block index by itself.
+  size_t fixed = kernel.axes.size();
+  while (fixed > 0 && !used[fixed - 1] && !kernel.axes[fixed - 1].parallel) --fixed;
+  for (size_t a = 0; a < fixed; ++a) {
+    if (!kernel.axes[a].parallel && !plain[a]) return {-1};  // not to be told from the text
+  }
+  std::vector<int> axes;
+  for (size_t a = fixed; a < kernel.axes.size(); ++a) axes.push_back(static_cast<int>(a));
+  return axes;
+}
+
+bool StayIs(const Kernel& kernel, int ref, const std::vector<int>& axes) {
+  return StayAxes(kernel, ref) == axes;
+}
+
+}  // namespace kiln

@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "generator/plan/fuse.h"
+#include "generator/plan/lower.h"
+#include "generator/plan/operands.h"
+#include "generator/plan/plan.h"
+#include "generator/plan/spaces.h"
+#include "generator/plan/walk.h"
+
+namespace kiln {
+namespace {
+
+/// What the generated side does not do yet, with the place that asks for it.
+bool Supported(const Kernel& kernel, Diagnostics& diagnostics) {
+  bool fine = true;
+  const auto refuse = [&](Span span, const std::string& what) {
+    diagnostics.Error("tier", span, "not supported yet: " + what + " in generated code",
+                      "`kiln run` without --mode interprets it");
+    fine = false;
+  };
+  for (const Ref& ref : kernel.refs) {
+    if (ref.role == Role::kSemaphore) refuse(ref.span, "semaphores");
+    if (ref.memory == Memory::kAny) refuse(ref.span, "`memory: any`");
+    if (ref.alias >= 0) refuse(ref.span, "`alias`");
+    for (const BlockDim& dim : ref.block) {
+      if (dim.kind == BlockDim::Kind::kBounded) refuse(dim.span, "`bounded` blocks");
+    }
+  }
+  for (const HostCall& call : kernel.prepare) refuse(call.span, "`prepare`");
+  return fine;
+}
+
+void UsedAxes(const Node& node, std::vector<bool>& used) {
+  if (node.op == Op::kAxis) used[static_cast<size_t>(node.index)] = true;
+  for (const NodePtr& arg : node.args) UsedAxes(*arg, used);
+  for (const Subscript& s : node.subscripts) UsedAxes(*s.start, used);
+}
+
+std::vector<bool> AxesOfIndex(const Kernel& kernel, const Ref& ref) {
+  std::vector<bool> used(kernel.axes.size());
+  for (const BlockDim& dim : ref.block) {
+    if (dim.index) UsedAxes(*dim.index, used);
+  }
+  return used;
+}
+
+/// The blocks that come back before they are left for good: those that the axes inside the
+/// outermost axis of reuse walk over. Direct keeps as many packed.
+std::vector<int> WindowOf(const Kernel& kernel, const Ref& ref) {
+  const std::vector<bool> used = AxesOfIndex(kernel, ref);
+  std::vector<int> window;
+  bool reuse = false;
+  for (size_t a = 0; a < used.size(); ++a) {
+    if (!used[a]) reuse = true;
+    else if (reuse) window.push_back(static_cast<int>(a));
+  }
+  return window;
+}
+
+/// Cores cut an axis of the right operand first: then none packs a part of it that another packs.
+std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands) {
+  std::vector<bool> first(kernel.axes.size());
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const bool right = operands[r].hold == OperandPlan::Hold::kRight ||
+                       operands[r].hold == OperandPlan::Hold::kRightTransposed;
+    if (!right) continue;
+    const std::vector<bool> used = AxesOfIndex(kernel, kernel.refs[r]);
+    for (size_t a = 0; a < used.size(); ++a) first[a] = first[a] || used[a];
+  }
+  std::vector<int> order;
+  for (const bool wanted : {true, false}) {
+    for (size_t a = 0; a < kernel.axes.size(); ++a) {
+      if (kernel.axes[a].parallel && first[a] == wanted) order.push_back(static_cast<int>(a));
+    }
+  }
+  return order;
+}
+
+/// Scratch that lives in register tiles: dots alone start from it and store to it.
+bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, int ref) {
+  for (const BodyPlan& body : bodies) {
+    for (const Stage& stage : body.stages) {
+      if (stage.kind == Stage::Kind::kDot) {
+        for (const Stage& s : stage.body) {
+          bool loads = false;
+          ForEachLoad(s.value, [&](const Place& p) { loads = loads || p.buffer == ref; });
+          if (loads) return false;
+        }
+        continue;
+      }
+      bool touched = false;
+      ForEachPlace(stage, [&](const Place& p, bool) { touched = touched || p.buffer == ref; });
+      if (touched) return false;
+    }
+  }
+  return true;
+}
+
+void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics& diagnostics) {
+  struct Case {
+    const char* name;
+    std::optional<bool> first, last;
+  };
+  std::vector<Case> cases{{"", std::nullopt, std::nullopt}};
+  if (accumulator >= 0) {
+    cases = {{"Only", true, true}, {"First", true, false}, {"Middle", false, false}, {"Last", false, true}};
+  }
+  for (const Case& c : cases) {
+    Stages stages = LowerBody(plan, spaces, {plan.reduction_axes, c.first, c.last}, diagnostics);
+    Fuse(plan, stages);
+    CarryAccumulators(plan, stages, accumulator, c.last.value_or(false));
+    Fuse(plan, stages);
+    plan.bodies.push_back({c.name, std::move(stages)});
+  }
+  for (BodyPlan& body : plan.bodies) Contract(plan, body.stages);
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
+  if (!Supported(kernel, diagnostics)) return nullptr;
+  auto plan = std::make_unique<Plan>();
+  plan->kernel = &kernel;
+  const int accumulator = FindAccumulator(kernel, &plan->reduction_axes);
+  SpaceAnalysis spaces(kernel, accumulator);
+  plan->operands = PlanOperands(kernel);
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const Ref& ref = kernel.refs[r];
+    Buffer buffer;
+    buffer.name = ref.name;
+    buffer.ref = static_cast<int>(r);
+    buffer.dtype = ref.dtype;
+    buffer.extents = ref.view;
+    buffer.spaces = spaces.SpacesOfRef(static_cast<int>(r));
+    buffer.dropped.assign(ref.view.size(), false);
+    plan->buffers.push_back(std::move(buffer));
+    OperandPlan& operand = plan->operands[r];
+    operand.window_axes = WindowOf(kernel, ref);
+  }
+  plan->spaces = spaces.spaces();
+  MakeBodies(*plan, spaces, accumulator, diagnostics);
+  plan->spaces = spaces.spaces();
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const std::vector<int>& of_view = spaces.SpacesOfRef(static_cast<int>(r));
+    for (size_t a = 0; a < of_view.size() && !kernel.refs[r].block.empty(); ++a) {
+      const bool clipped = of_view[a] >= 0 && plan->spaces[static_cast<size_t>(of_view[a])].clipped;
+      plan->operands[r].clipped[static_cast<size_t>(kernel.refs[r].view_dims[a])] = clipped;
+    }
+  }
+  plan->cut_axes = CutOrder(kernel, plan->operands);
+  if (accumulator >= 0 && OnlyDotsTouch(plan->bodies, accumulator)) plan->accumulator = accumulator;
+  if (diagnostics.HasErrors()) return nullptr;
+  return plan;
+}
+
+}  // namespace kiln

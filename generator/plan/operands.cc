@@ -1,0 +1,157 @@
+#include "generator/plan/operands.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "generator/plan/lowering.h"
+
+namespace kiln {
+namespace {
+
+using Hold = OperandPlan::Hold;
+
+struct Use {
+  Hold hold;
+  DType partner;  // what it is multiplied with
+};
+
+/// Calls `visit` with every node of the statements, parents first.
+void ForEachNode(const std::vector<Action>& actions, const std::function<void(const Node&)>& visit) {
+  const std::function<void(const Node&)> walk = [&](const Node& node) {
+    visit(node);
+    for (const NodePtr& arg : node.args) walk(*arg);
+    for (const Subscript& s : node.subscripts) walk(*s.start);
+  };
+  for (const Action& a : actions) {
+    for (const NodePtr& e : {a.value, a.mask, a.condition, a.low, a.high, a.slot}) {
+      if (e) walk(*e);
+    }
+    for (const Subscript& s : a.subscripts) walk(*s.start);
+    ForEachNode(a.body, visit);
+    ForEachNode(a.orelse, visit);
+  }
+}
+
+Hold HoldOf(Side side, bool transposed) {
+  if (side == Side::kLeft) return transposed ? Hold::kLeftTransposed : Hold::kLeft;
+  return transposed ? Hold::kRightTransposed : Hold::kRight;
+}
+
+}  // namespace
+
+std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
+  std::vector<OperandPlan> operands(kernel.refs.size());
+  std::vector<int> reads(kernel.refs.size()), dots(kernel.refs.size());
+  std::vector<std::vector<Use>> uses(kernel.refs.size());
+  const auto visit = [&](const Node& node) {
+    if (node.op == Op::kRead) ++reads[static_cast<size_t>(node.index)];
+    // The mask of a block's edge needs its coordinates, which panels do not keep.
+    if (node.op == Op::kInside || node.op == Op::kAt) reads[static_cast<size_t>(node.index)] += 2;
+    if (node.op != Op::kDot) return;
+    for (size_t k = 0; k < 2; ++k) {
+      const DotOperand operand = OperandOfDot(*node.args[k]);
+      const Node& value = *operand.value;
+      if (value.op != Op::kRead || !value.subscripts.empty()) continue;
+      ++dots[static_cast<size_t>(value.index)];
+      uses[static_cast<size_t>(value.index)].push_back(
+          {HoldOf(k == 0 ? Side::kLeft : Side::kRight, operand.transposed),
+           OperandOfDot(*node.args[1 - k]).value->dtype});
+    }
+  };
+  ForEachNode(kernel.body, visit);
+  ForEachNode(kernel.epilogue, visit);
+
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const Ref& ref = kernel.refs[r];
+    OperandPlan& plan = operands[r];
+    plan.clipped.assign(ref.block.size(), false);
+    if (ref.role != Role::kInput) continue;
+    plan.reason = "read element by element";
+    if (uses[r].empty()) continue;
+    const Use& first = uses[r][0];
+    const bool alike = std::all_of(uses[r].begin(), uses[r].end(),
+                                   [&](const Use& u) { return u.hold == first.hold; });
+    const bool whole = std::none_of(ref.block.begin(), ref.block.end(), [](const BlockDim& d) {
+      return d.kind == BlockDim::Kind::kElement || d.kind == BlockDim::Kind::kBounded;
+    });
+    const bool same_type = std::all_of(uses[r].begin(), uses[r].end(), [&](const Use& u) {
+      return DotElement(ref.dtype, u.partner) == ref.dtype;
+    });
+    if (dots[r] != reads[r]) {
+      plan.reason = "read by more than dots";
+    } else if (!alike) {
+      plan.reason = "multiplied from both sides";
+    } else if (ref.view.size() != 2 || !whole || ref.memory != Memory::kVmem) {
+      plan.reason = "not a matrix";
+    } else if (!same_type) {
+      plan.reason = "multiplied as another type";
+    } else if (ref.pad && !IsZero(ref.pad)) {
+      plan.reason = "padded with something else than 0";
+    } else {
+      plan.hold = first.hold;
+      plan.reason = "only dots read it: its copy packs it";
+    }
+  }
+  return operands;
+}
+
+namespace {
+
+/// `acc = 0` under `when first(...)`: the scratch, and whose first step it is.
+struct Zeroing {
+  int ref = -1;
+  std::vector<int> axes;
+};
+
+
+Zeroing ZeroingOf(const Kernel& kernel, const Action& when) {
+  Zeroing z;
+  if (when.kind != Action::Kind::kWhen || !when.orelse.empty()) return z;
+  const Node& c = *when.condition;
+  if (c.op == Op::kFirstStep) z.axes = {c.index};
+  else if (c.op == Op::kFirstVisit) z.axes = StayAxes(kernel, c.index);
+  for (const Action& a : when.body) {
+    if (a.kind == Action::Kind::kStore && a.ref >= 0 && a.subscripts.empty() && !a.mask &&
+        IsZero(a.value) && kernel.refs[static_cast<size_t>(a.ref)].role == Role::kScratch) {
+      z.ref = a.ref;
+    }
+  }
+  return z;
+}
+
+bool IsTrailing(const Kernel& kernel, const std::vector<int>& axes) {
+  if (axes.empty() || axes[0] < 0) return false;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const size_t axis = kernel.axes.size() - axes.size() + k;
+    if (axes[k] != static_cast<int>(axis) || kernel.axes[axis].parallel) return false;
+  }
+  return true;
+}
+
+bool AddsDot(const Action& a, int ref) {
+  if (a.kind != Action::Kind::kStore || a.ref != ref || !a.subscripts.empty() || a.mask) return false;
+  const Node& v = *a.value;
+  const auto is_acc = [&](const NodePtr& e) {
+    return e->op == Op::kRead && e->index == ref && e->subscripts.empty();
+  };
+  return v.op == Op::kAdd && ((is_acc(v.args[0]) && v.args[1]->op == Op::kDot) ||
+                              (is_acc(v.args[1]) && v.args[0]->op == Op::kDot));
+}
+
+}  // namespace
+
+int FindAccumulator(const Kernel& kernel, std::vector<int>* axes) {
+  for (const Action& when : kernel.body) {
+    const Zeroing zeroing = ZeroingOf(kernel, when);
+    if (zeroing.ref < 0 || !IsTrailing(kernel, zeroing.axes)) continue;
+    const bool adds = std::any_of(kernel.body.begin(), kernel.body.end(), [&](const Action& a) {
+      return AddsDot(a, zeroing.ref);
+    });
+    if (!adds) continue;
+    *axes = zeroing.axes;
+    return zeroing.ref;
+  }
+  return -1;
+}
+
+}  // namespace kiln

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "generator/front/kernel.h"
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+/// How each operand is held: as panels where dots alone read it, the same side and way round every
+/// time; else in rows.
+std::vector<OperandPlan> PlanOperands(const Kernel& kernel);
+
+/// The scratch that a reduction zeroes at its first step and adds dots to, or -1; `axes` are the
+/// reduction's, the fastest ones of the grid.
+int FindAccumulator(const Kernel& kernel, std::vector<int>* axes);
+
+}  // namespace kiln

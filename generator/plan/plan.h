@@ -1,0 +1,190 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generator/front/kernel.h"
+
+/// Every decision about the generated text, and nothing about how it is spelt. The body becomes
+/// *stages*: loops over spaces with scalar or vector statements inside (docs/design/generated.md).
+namespace kiln {
+
+/// A set of tile dimensions that always have the same extent and are walked together.
+struct Space {
+  Size extent;           // of the whole block
+  bool clipped = false;  // loops stop where the array does: at the `high` of this operand's axis
+  int ref = -1;
+  int view_axis = -1;
+};
+
+struct Element;
+using ElementPtr = std::shared_ptr<const Element>;
+
+/// One coordinate of a place in a buffer: `loop + offset`.
+struct Coordinate {
+  int loop = -1;               // none: the offset alone
+  ElementPtr offset;           // an index scalar; null: 0
+  std::optional<Size> around;  // taken modulo this extent
+};
+
+struct Place {
+  int buffer = -1;
+  std::vector<Coordinate> at;  // one a dimension
+};
+
+/// A value at one point of the loops around it: a vector where a lane loop is among those it
+/// depends on, else a scalar.
+struct Element {
+  enum class Kind {
+    kConst,       // int_value, float_value
+    kOp,          // op of args; kCast and kBitcast from args[0]->dtype
+    kLoad,        // place
+    kVariable,    // index
+    kHost,        // args: subscripts; index: ref (prefetch array)
+    kScalar,      // index: ref
+    kAxis,        // index
+    kSteps,       // index
+    kDim,         // index
+    kFirstStep,   // index: axis
+    kLastStep,    // index: axis
+    kFirstVisit,  // index: ref
+    kLastVisit,   // index: ref
+    kLoop,        // index: the loop; its variable as an integer
+    kLow,         // index: ref; axis: of its view: the first coordinate inside the array,
+    kHigh,        // … one past the last,
+    kOrigin,      // … the array's coordinate of the block's element 0
+  };
+  Kind kind = Kind::kConst;
+  Op op = Op::kConst;
+  DType dtype = DType::kI32;
+  std::vector<ElementPtr> args;
+  Place place;
+  int index = -1;
+  int axis = -1;
+  int64_t int_value = 0;
+  double float_value = 0;
+};
+
+/// Something with elements: what a body sees of an operand, scratch, or a value that needs a place.
+struct Buffer {
+  std::string name;  // of the ref or local it stands for; a hint for the View
+  int ref = -1;      // operands and scratch
+  DType dtype = DType::kF32;
+  Shape extents;
+  std::vector<int> spaces;  // one a dimension; -1: extent 1 or no space
+  bool dense = false;       // rows without gaps, because another shape looks at it
+  int same_as = -1;         // another shape of that buffer's elements
+  // Where a value lives, once fused: dropped dimensions need no memory.
+  std::vector<bool> dropped;
+  bool in_register = false;  // all dimensions dropped
+};
+
+struct Variable {
+  std::string name;  // hint
+  DType dtype = DType::kF32;
+  bool changes = false;  // assigned after its definition
+};
+
+enum class Side { kLeft, kRight };
+
+/// What a dot reads: panels of an operand as its copy made them, or panels packed from a buffer.
+struct PanelSource {
+  int ref = -1;          // an operand held as panels
+  int panels = -1;       // else: Plan::panels
+  bool transposed = false;
+};
+
+/// A workspace that kPack fills.
+struct Panels {
+  Side side = Side::kLeft;
+  DType element = DType::kF32;  // as multiplied
+  Size rows, cols;              // of the matrix, as multiplied
+  std::string name;
+};
+
+struct Stage {
+  enum class Kind {
+    kLoop,    // loop: body
+    kLanes,   // loop, by vectors: body
+    kDefine,  // variable = value
+    kAssign,  // variable = value again
+    kStore,   // place = value, where mask
+    kReduce,  // variable = op over the lane loop of value
+    kArg,     // variable = position, along the lane loop, of the largest or smallest value
+    kScan,    // along the lane loop: place = running sum of value
+    kDot,     // see below
+    kPack,    // panels = the matrix at place
+    kIf,      // value: body, orelse
+    kFor,     // variable from low to high: body
+    kAssert,  // value, text
+  };
+  Kind kind = Kind::kStore;
+  Span span;
+  int loop = -1;
+  int variable = -1;
+  Op op = Op::kConst;
+  Place place;
+  ElementPtr value;
+  ElementPtr mask;
+  ElementPtr low, high;
+  std::string text;
+  std::vector<Stage> body, orelse;
+
+  // kDot: for each tile of (row, col) loops: sum = start + dot(left, right); then `body`, a lane
+  // loop's statements in which `variable` is the sum.
+  PanelSource left, right;
+  int row = -1, col = -1;  // loops
+  int depth = -1;          // space
+  DType element = DType::kF32;
+  ElementPtr start;        // null: 0
+  // kPack: which coordinates of `place` run over rows and columns of the matrix as multiplied.
+  int panels = -1;
+  int pack_row = -1, pack_col = -1;  // loops
+};
+
+/// The body under what is known of the reduction's step.
+struct BodyPlan {
+  std::string name;  // First, Middle, Last, Only; empty: the only body
+  std::vector<Stage> stages;
+};
+
+/// How an operand is held.
+struct OperandPlan {
+  enum class Hold { kRows, kLeft, kLeftTransposed, kRight, kRightTransposed };
+  Hold hold = Hold::kRows;
+  std::string reason;
+  bool used = false;                  // some body reads or writes it
+  std::vector<bool> clipped;          // by array dimension
+  std::vector<int> window_axes;       // Direct keeps the blocks that these inner axes walk over
+};
+
+struct Plan {
+  const Kernel* kernel = nullptr;
+  std::vector<Space> spaces;
+  std::vector<int> loops;  // the space of each loop
+  std::vector<Buffer> buffers;
+  std::vector<Variable> variables;
+  std::vector<Panels> panels;
+  std::vector<OperandPlan> operands;  // by ref
+  std::vector<BodyPlan> bodies;
+  std::vector<int> reduction_axes;  // peeled: First is their first step, Last their last
+  int accumulator = -1;             // ref of the scratch whose layout is register tiles
+  std::vector<int> cut_axes;        // parallel axes, in the order in which cores prefer to cut them
+};
+
+/// Kernel to Plan. Null and a finding ("not supported yet") where the generated side cannot follow.
+std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics);
+
+/// The stable text form (`kiln show --stage=plan`).
+std::string ToString(const Plan& plan);
+
+ElementPtr IndexConstant(int64_t value);
+ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args);
+bool SameElement(const ElementPtr& a, const ElementPtr& b);
+bool SameCoordinate(const Coordinate& a, const Coordinate& b);
+bool SamePlace(const Place& a, const Place& b);
+
+}  // namespace kiln

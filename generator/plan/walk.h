@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "generator/plan/lower.h"
+#include "generator/plan/plan.h"
+
+/// Looking through stages and changing what they hold.
+namespace kiln {
+
+/// Calls `visit(place, writes)` for every place that a stage and those within it read or write.
+void ForEachPlace(const Stage& stage, const std::function<void(const Place&, bool)>& visit);
+void ForEachPlace(const Stages& stages, const std::function<void(const Place&, bool)>& visit);
+/// Those that an expression reads.
+void ForEachLoad(const ElementPtr& e, const std::function<void(const Place&)>& visit);
+/// Every element of an expression, offsets of places included.
+void ForEachElement(const ElementPtr& e, const std::function<void(const Element&)>& visit);
+void ForEachElement(const Stage& stage, const std::function<void(const Element&)>& visit);
+
+/// Replaces elements bottom up: `change` gives the new element, or null to keep it.
+using Change = std::function<ElementPtr(const ElementPtr&)>;
+ElementPtr Changed(const ElementPtr& e, const Change& change);
+void ChangeElements(Stage& stage, const Change& change);
+void ChangeElements(Stages& stages, const Change& change);
+/// Puts loop `to` in place of `from`.
+void RenameLoop(Stage& stage, int from, int to);
+
+bool Uses(const ElementPtr& e, int variable);
+
+}  // namespace kiln
