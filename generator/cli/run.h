@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generator/cli/command.h"
+#include "generator/native/call.h"
+
+namespace kiln::cli {
+
+/// What `kiln run` was told.
+struct RunOptions {
+  SpecOptions spec;
+  std::vector<std::string> words;
+  std::string mode = "interpret";
+  std::string out;
+  bool unchecked = false;
+  // The interpreter.
+  std::optional<uint64_t> shuffle;
+  bool wide = false;
+  // Compiled.
+  int cores = 0;
+  int repeat = 1;
+  std::string machine;
+  std::string dma = "on_wait";
+  std::string poison = "nan";
+  bool compare = false;
+
+  bool compiled() const { return mode != "interpret"; }
+};
+
+/// What an engine computed.
+struct RunResult {
+  std::map<std::string, Array> outputs;
+  std::string headline;            // "interpreted: 12 grid steps (i=3, j=4) in 3 ms"
+  std::vector<std::string> lines;  // what more there is to say, below the arrays
+};
+
+// run_interpret.cc: nullopt after an error: it is printed, or in the findings.
+std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
+                                        const Binding& binding, const RunOptions& options);
+
+// run_compiled.cc
+
+/// The generated text of a run's kernel, whichever of its variants the sizes select; nullopt when
+/// it cannot be generated: that is in the findings.
+std::optional<Generated> GenerateForRun(const Loaded& loaded, Diagnostics& diagnostics);
+
+/// Nullopt after an error, which is printed; then *status is the exit status.
+std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
+                                     const Inputs& inputs, const Binding& binding,
+                                     const RunOptions& options, int* status);
+
+/// Adds a line an output to `result`: how far it is from the interpreter's. False if too far.
+bool CompareOutputs(const Binding& binding, const std::map<std::string, Array>& want,
+                    RunResult& result);
+
+// run_report.cc
+
+std::string Number(double value);
+std::string Duration(double seconds);
+std::string Bytes(int64_t bytes);
+/// "12 grid steps (i=3, j=4)"
+std::string Steps(const Binding& binding);
+/// Four columns.
+std::string Row(const std::string& a, const std::string& b, const std::string& c,
+                const std::string& d);
+void PrintSummary(const Kernel& kernel, const Inputs& inputs, const RunResult& result);
+/// False after an error, which is printed.
+bool WriteOutputs(const RunResult& result, const std::string& folder);
+
+}  // namespace kiln::cli

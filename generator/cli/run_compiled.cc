@@ -1,0 +1,154 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "generator/cli/run.h"
+#include "generator/native/compare.h"
+#include "generator/native/machine.h"
+#include "generator/native/toolchain.h"
+
+namespace kiln::cli {
+namespace {
+
+/// "compiling matmul_f32 … 3 s", which on a terminal counts; else it is written once, with the time
+/// when it is known.
+class CompileLine {
+ public:
+  explicit CompileLine(const std::string& name)
+      : text_("compiling " + name + " …"), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+  void Update(double seconds, bool done) {
+    if (!terminal_) {
+      if (!shown_) std::cerr << text_ << std::flush;
+      if (done) std::cerr << " " << Duration(seconds) << "\n";
+      shown_ = true;
+      return;
+    }
+    const int now = static_cast<int>(seconds);
+    if (shown_ && now == last_ && !done) return;
+    std::cerr << "\r" << text_ << " " << (done ? Duration(seconds) : std::to_string(now) + " s")
+              << (done ? "\n" : "") << std::flush;
+    shown_ = true;
+    last_ = now;
+  }
+
+ private:
+  std::string text_;
+  bool terminal_;
+  bool shown_ = false;
+  int last_ = 0;
+};
+
+std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text,
+                                          int* status) {
+  std::string why;
+  const auto tools = FindToolchain(&why);
+  if (!tools) {
+    *status = UsageError(why);
+    return std::nullopt;
+  }
+  CompileLine line(GeneratedName(kernel));
+  CompileOptions options;
+  options.progress = [&](double seconds, bool done) { line.Update(seconds, done); };
+  Compiled compiled;
+  LoadedKernel loaded = LoadKernel(kernel, text, *tools, options, &compiled);
+  if (!loaded) {
+    std::cerr << "kiln: " << compiled.error << "\n" << compiled.log;
+    *status = kInternal;
+    return std::nullopt;
+  }
+  return loaded;
+}
+
+CallOptions CallOptionsOf(const RunOptions& options) {
+  CallOptions call;
+  call.cores = options.cores;
+  call.repeat = options.repeat;
+  if (options.mode != "emulate") return call;
+  const Machine& machine =
+      options.machine.empty() ? Machines().front() : *FindMachine(options.machine);
+  call.emulate = true;
+  if (call.cores == 0) call.cores = machine.cores;
+  call.vmem_bytes = machine.vmem;
+  call.smem_bytes = machine.smem;
+  call.eager = options.dma == "eager";
+  using Poison = CallOptions::Poison;
+  call.poison = options.poison == "nan"    ? Poison::kNan
+                : options.poison == "zero" ? Poison::kZero
+                                           : Poison::kRandom;
+  return call;
+}
+
+/// What the emulated machine did.
+void AddCopies(const CallResult& call, int64_t vmem, RunResult& result) {
+  for (const CopyRecord& record : call.copies) {
+    const std::string copies = std::to_string(record.copies) +
+                               (record.copies == 1 ? " copy, " : " copies, ") +
+                               std::to_string(record.skipped) + " skipped";
+    result.lines.push_back(Row("copied", record.operand, copies,
+                               Bytes(record.bytes) + "; " + std::to_string(record.buffers) +
+                                   (record.buffers == 1 ? " buffer" : " buffers") + " of " +
+                                   (record.in_smem ? "SMEM" : "VMEM") + ", " +
+                                   Bytes(record.memory_bytes)));
+  }
+  for (size_t core = 0; core < call.vmem_high.size(); ++core) {
+    result.lines.push_back(Row("core " + std::to_string(core), "VMEM", Bytes(call.vmem_high[core]),
+                               "of " + Bytes(vmem)));
+  }
+}
+
+}  // namespace
+
+std::optional<Generated> GenerateForRun(const Loaded& loaded, Diagnostics& diagnostics) {
+  const std::string& path = loaded.source->path();
+  Generated text;
+  if (!Render(*loaded.kernel, path.substr(path.rfind('/') + 1), diagnostics, &text))
+    return std::nullopt;
+  return text;
+}
+
+std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
+                                     const Inputs& inputs, const Binding& binding,
+                                     const RunOptions& options, int* status) {
+  const auto loaded = CompileForRun(kernel, text, status);
+  if (!loaded) return std::nullopt;
+  const CallOptions how = CallOptionsOf(options);
+  CallResult call = loaded->Call(binding, inputs.arrays, how);
+  if (call.code != 0) {
+    std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
+    *status = kFindings;
+    return std::nullopt;
+  }
+  RunResult result;
+  result.outputs = std::move(call.outputs);
+  result.headline = (how.emulate ? "emulated: " : "compiled: ") + Steps(binding) + " in " +
+                    Duration(call.seconds) +
+                    (how.repeat > 1 ? ", best of " + std::to_string(how.repeat) : "");
+  if (how.emulate) AddCopies(call, how.vmem_bytes, result);
+  return result;
+}
+
+bool CompareOutputs(const Binding& binding, const std::map<std::string, Array>& want,
+                    RunResult& result) {
+  bool same = true;
+  for (const Ref& ref : binding.kernel->refs) {
+    const auto expected = want.find(ref.name);
+    if (expected == want.end()) continue;
+    const Difference difference =
+        Compare(result.outputs.at(ref.name), expected->second, ToleranceOf(binding, ref));
+    same &= difference.elements == 0;
+    if (difference.elements > 0) {
+      std::cerr << "error[compare]: `" << ref.name << "`: " << difference.description << "\n";
+      continue;
+    }
+    result.lines.push_back(
+        Row("compared", ref.name, difference.worst == 0 ? "equal bit for bit" : "within tolerance",
+            difference.worst == 0 ? ""
+                                  : Number(difference.worst) + " at " + difference.where + ", " +
+                                        Number(difference.allowed) + " is allowed"));
+  }
+  return same;
+}
+
+}  // namespace kiln::cli

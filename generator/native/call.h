@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "generator/front/bind.h"
+#include "generator/native/cache.h"
+#include "generator/render/render.h"
+
+namespace kiln {
+
+/// How a generated kernel runs.
+struct CallOptions {
+  int cores = 0;  // 0: as many as the hardware has
+  int repeat = 1;
+  bool emulate = false;
+  // Of the emulated machine.
+  int64_t vmem_bytes = 0;  // 0: as much as it likes
+  int64_t smem_bytes = 0;
+  bool eager = false;  // copies move when they start, not when they are waited for
+  enum class Poison { kNan, kRandom, kZero } poison = Poison::kNan;  // what undefined memory holds
+  uint64_t seed = 0;
+};
+
+/// What the emulated machine copied for an operand, summed over the cores.
+struct CopyRecord {
+  std::string operand;
+  bool in_smem = false;
+  int64_t copies = 0;
+  int64_t bytes = 0;
+  int64_t skipped = 0;  // the block was there already
+  int64_t buffers = 0;
+  int64_t memory_bytes = 0;  // of all buffers of a core
+};
+
+struct CallResult {
+  std::map<std::string, Array> outputs;
+  double seconds = 0;  // of the fastest call
+  int code = 0;        // 0: fine; else what the kernel's status said
+  std::string rule;    // the code's name
+  std::string message;
+  std::vector<CopyRecord> copies;
+  std::vector<int64_t> vmem_high;  // bytes in use, by core
+};
+
+/// A compiled kernel, loaded into this process.
+class LoadedKernel {
+ public:
+  LoadedKernel() = default;
+  ~LoadedKernel();
+  LoadedKernel(LoadedKernel&& other) noexcept;
+  LoadedKernel& operator=(LoadedKernel&& other) noexcept;
+
+  explicit operator bool() const { return library_ != nullptr; }
+
+  /// Calls it on arrays of the shapes that the binding decided. What it does not write is NaN, or
+  /// the largest integer.
+  CallResult Call(const Binding& binding, const std::map<std::string, Array>& arrays,
+                  const CallOptions& options) const;
+
+ private:
+  friend LoadedKernel LoadKernel(const Kernel&, const Generated&, const Toolchain&,
+                                 const CompileOptions&, Compiled*);
+  void* library_ = nullptr;
+  std::string name_;
+};
+
+/// Compiles the text unless the cache has it, and loads it. If that fails the result is false, and
+/// *compiled tells why.
+LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolchain& tools,
+                        const CompileOptions& options, Compiled* compiled);
+
+/// The refs that a caller passes, in the order of the generated function's parameters.
+std::vector<int> CallArguments(const Kernel& kernel);
+
+}  // namespace kiln

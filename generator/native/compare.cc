@@ -1,0 +1,235 @@
+#include "generator/native/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace kiln {
+namespace {
+
+double Epsilon(DType dtype) {
+  switch (dtype) {
+    case DType::kBF16:
+      return 0x1p-7;
+    case DType::kF16:
+      return 0x1p-10;
+    case DType::kF64:
+      return 0x1p-52;
+    default:
+      return 0x1p-23;
+  }
+}
+
+/// A function's error in units of the last place, and what it does to the error of its argument,
+/// both in roundings; the functions of language.h are within a few units.
+constexpr double kFunction = 8;
+
+/// Walks a kernel's body and counts the roundings that can follow upon each other.
+class Chain {
+ public:
+  Chain(const Binding& binding, const Ref& output) : binding_(binding), output_(output) {}
+
+  void Run() {
+    const Kernel& kernel = *binding_.kernel;
+    double steps = 1;  // that one stay of a block can last
+    for (size_t a = 0; a < binding_.steps.size(); ++a) {
+      if (!kernel.axes[a].parallel) steps *= static_cast<double>(binding_.steps[a]);
+    }
+    for (const Ref& ref : kernel.refs) {
+      if (ref.role == Role::kScratch) PassesThrough(ref.dtype);
+    }
+    roundings_ = steps * Count(kernel.body) + Count(kernel.epilogue);
+  }
+
+  double roundings() const { return roundings_; }
+  /// Of the coarsest type of an intermediate value, and of the coarsest that is computed in.
+  double epsilon() const { return epsilon_; }
+  double compute_epsilon() const { return compute_epsilon_; }
+  bool integers_from_floats() const { return integers_from_floats_; }
+
+ private:
+  void PassesThrough(DType dtype) {
+    if (IsFloat(dtype) && !IsWeak(dtype)) epsilon_ = std::max(epsilon_, Epsilon(dtype));
+  }
+
+  double Extent(const Size& size) const {
+    return static_cast<double>(Evaluate(size, binding_).value_or(1));
+  }
+
+  /// Elements that a reduction folds into one.
+  double Folded(const Node& node) const {
+    const Shape& of = node.args[0]->shape;
+    if (node.op == Op::kDot) return Extent(of.back());
+    double count = 1;
+    for (const int axis : node.axes) count *= Extent(of[static_cast<size_t>(axis)]);
+    return node.axes.empty() ? ExtentOfAll(of) : count;
+  }
+
+  double ExtentOfAll(const Shape& shape) const {
+    double count = 1;
+    for (const Size& size : shape) count *= Extent(size);
+    return count;
+  }
+
+  double Own(const Node& node) {
+    switch (node.op) {
+      case Op::kDot:
+      case Op::kSum:
+      case Op::kProd:
+      case Op::kMean:
+      case Op::kCumsum:
+        return Folded(node) + 1;
+      case Op::kExp:
+      case Op::kExp2:
+      case Op::kLog:
+      case Op::kLog2:
+      case Op::kLog1p:
+      case Op::kTanh:
+      case Op::kErf:
+      case Op::kSigmoid:
+      case Op::kRsqrt:
+      case Op::kSin:
+      case Op::kCos:
+      case Op::kGelu:
+      case Op::kGeluTanh:
+      case Op::kSilu:
+      case Op::kPow:
+        return kFunction;
+      case Op::kAdd:
+      case Op::kSub:
+      case Op::kMul:
+      case Op::kDiv:
+      case Op::kSqrt:
+        return 1;
+      default:
+        return 0;
+    }
+  }
+
+  /// The longest chain in an expression. `last`: it is stored in the output as it is, so that the
+  /// type of an outermost cast is that of the output.
+  double Count(const Node& node, bool last) {
+    if (node.op == Op::kCast) {
+      if (!last) PassesThrough(node.dtype);
+      integers_from_floats_ |= IsInteger(node.dtype) && IsFloat(node.args[0]->dtype);
+    }
+    double longest = 0;
+    for (const NodePtr& arg : node.args) longest = std::max(longest, Count(*arg, false));
+    const double own = IsFloat(node.dtype) ? Own(node) : 0;
+    if (own > 0) compute_epsilon_ = std::max(compute_epsilon_, Epsilon(ComputeType(node.dtype)));
+    return longest + own;
+  }
+
+  double Count(const std::vector<Action>& actions) {
+    double sum = 0;
+    for (const Action& action : actions) {
+      const bool to_output = action.kind == Action::Kind::kStore && action.ref >= 0 &&
+                             &binding_.kernel->refs[static_cast<size_t>(action.ref)] == &output_;
+      double own = action.value ? Count(*action.value, to_output) : 0;
+      own += std::max(Count(action.body) * Rounds(action), Count(action.orelse));
+      sum += own;
+    }
+    return sum;
+  }
+
+  double Rounds(const Action& action) const {
+    if (action.kind != Action::Kind::kFor) return 1;
+    const EvalResult low = Evaluate(*action.low, binding_, nullptr);
+    const EvalResult high = Evaluate(*action.high, binding_, nullptr);
+    const bool known = low.fault == EvalFault::kNone && high.fault == EvalFault::kNone;
+    return known ? std::max<double>(1, static_cast<double>(high.value - low.value)) : kUnknown;
+  }
+
+  static constexpr double kUnknown = 64;  // rounds of a loop over values
+
+  const Binding& binding_;
+  const Ref& output_;
+  double roundings_ = 0;
+  double epsilon_ = 0x1p-52;
+  double compute_epsilon_ = 0x1p-52;
+  bool integers_from_floats_ = false;
+};
+
+double Element(const Array& array, int64_t i) {
+  return IsFloat(array.dtype) ? array.GetFloat(i) : static_cast<double>(array.GetInt(i));
+}
+
+double LargestFinite(const Array& array) {
+  double largest = 0;
+  for (int64_t i = 0; i < array.size(); ++i) {
+    const double value = std::fabs(Element(array, i));
+    if (std::isfinite(value)) largest = std::max(largest, value);
+  }
+  return largest;
+}
+
+double Distance(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  return std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : INFINITY;
+}
+
+std::string Position(const std::vector<int64_t>& shape, int64_t at) {
+  std::string text;
+  int64_t rest = at, inner = 1;
+  for (const int64_t extent : shape) inner *= extent;
+  for (const int64_t extent : shape) {
+    inner /= extent;
+    text += (text.empty() ? "" : ", ") + std::to_string(rest / inner);
+    rest %= inner;
+  }
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+Tolerance ToleranceOf(const Binding& binding, const Ref& output) {
+  Chain chain(binding, output);
+  chain.Run();
+  Tolerance tolerance;
+  if (!IsFloat(output.dtype)) {
+    tolerance.absolute = output.dtype != DType::kBool && chain.integers_from_floats() ? 1 : 0;
+    return tolerance;
+  }
+  // Sums are taken in the compute type; values that are rounded to something coarser on the way
+  // may be rounded to either neighbour.
+  const double compute = chain.compute_epsilon();
+  const double coarse = chain.epsilon() > compute ? 2 * chain.epsilon() : 0;
+  tolerance.relative = 2 * Epsilon(output.dtype);
+  tolerance.magnitude = coarse + compute * chain.roundings();
+  return tolerance;
+}
+
+Difference Compare(const Array& got, const Array& want, const Tolerance& tolerance) {
+  Difference found;
+  if (got.dtype != want.dtype || got.shape != want.shape) {
+    found.elements = want.size();
+    found.description =
+        ToString(got.dtype, got.shape) + " instead of " + ToString(want.dtype, want.shape);
+    return found;
+  }
+  const double slack = tolerance.absolute + tolerance.magnitude * LargestFinite(want);
+  int64_t at = -1;
+  double worst_excess = -INFINITY;
+  for (int64_t i = 0; i < want.size(); ++i) {
+    const double expected = Element(want, i);
+    const double distance = Distance(Element(got, i), expected);
+    const double allowed =
+        slack + (std::isfinite(expected) ? tolerance.relative * std::fabs(expected) : 0);
+    found.worst = std::max(found.worst, distance);
+    if (distance > allowed) ++found.elements;
+    if (distance - allowed <= worst_excess) continue;
+    worst_excess = distance - allowed;
+    found.allowed = allowed;
+    at = i;
+  }
+  if (at >= 0) found.where = Position(want.shape, at);
+  if (found.elements == 0) return found;
+  std::ostringstream text;
+  text << found.elements << " of " << want.size() << " elements differ; the worst is "
+       << found.where << ": " << Element(got, at) << " instead of " << Element(want, at) << ", and "
+       << found.allowed << " is allowed";
+  found.description = text.str();
+  return found;
+}
+
+}  // namespace kiln

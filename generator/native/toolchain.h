@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kiln {
+
+/// What turns generated text into a shared library on this machine.
+struct Toolchain {
+  std::vector<std::string> compile;  // the compiler and its flags, as far as the source file
+  std::vector<std::string> link;     // what follows it
+  std::string fingerprint;           // changes with whatever decides about the result
+};
+
+/// The system's compiler ($CXX, else c++) and Kiln's runtime: of $KILN_HOME if that is set, else
+/// of the installation or build that this program belongs to. Nullopt: `why` tells what is missing.
+std::optional<Toolchain> FindToolchain(std::string* why);
+
+}  // namespace kiln
