@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "generator/cli/command.h"
+#include "generator/front/utf8.h"
 
 namespace {
 
@@ -9,6 +10,9 @@ int RunTool(int argc, char** argv) {
   CLI::App app{"Kiln: TPU-style kernels as data, checked, interpreted and turned into C++."};
   app.name("kiln");
   app.require_subcommand(1);
+  app.failure_message([](const CLI::App* at, const CLI::Error& error) {
+    return kiln::Printable(CLI::FailureMessage::simple(at, error));
+  });
   app.set_help_all_flag("--help-all", "help of every command");
   app.footer(
       "Start here:\n"

@@ -6,6 +6,10 @@
 
 namespace kiln {
 
+/// What one check of a grid may cost, in additions at a grid point. It is about 10 s, and more than
+/// 10^9 points for the maps of most kernels: grids that can be run are far below it.
+inline constexpr int64_t kMaxGridWork = 20'000'000'000;
+
 struct GridCheckOptions {
   /// Called now and then with the share of the work done, for progress displays. May be null.
   std::function<void(double)> progress;
@@ -13,6 +17,7 @@ struct GridCheckOptions {
   int findings_per_rule = 1;
   int64_t vmem_bytes = 16ll << 20;  // budgets of [tier]; 0: not checked
   int64_t smem_bytes = 1ll << 20;
+  int64_t work = kMaxGridWork;
 };
 
 /// Everything that sizes and prefetch arrays decide, over the whole grid, before any body runs:

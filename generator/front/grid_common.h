@@ -12,10 +12,6 @@
 /// What the rules of the grid check share: where findings go, and how they name things.
 namespace kiln {
 
-/// What one check of a grid may cost, in additions at a grid point. It is about 10 s, and more than
-/// 10^9 points for the maps of most kernels: grids that can be run are far below it.
-inline constexpr int64_t kMaxGridWork = 20'000'000'000;
-
 struct GridContext {
   GridContext(const Binding& b, const GridCheckOptions& o, Diagnostics& d, int phases)
       : kernel(*b.kernel), binding(b), options(o), diagnostics(d), progress(o.progress, phases) {}
@@ -52,7 +48,7 @@ struct GridContext {
   bool complete() const { return not_checked_.empty(); }
 
  private:
-  int64_t work_ = kMaxGridWork;
+  int64_t work_ = options.work;
   std::set<std::pair<std::string, int>> not_checked_;
   mutable std::map<std::pair<std::string, int>, int> reported_;
 };

@@ -178,7 +178,8 @@ than the array has blocks, element offsets where block indices belong, and a pre
 too large are the usual causes. Overflow of an index expression (64 bits) is this rule as well.
 
 With sizes, every index map is evaluated over the whole grid before anything runs, and so are subscripts
-that depend only on axes, sizes, scalars and prefetch arrays; the rest is checked in every mode.)",
+that depend only on axes, sizes, scalars and prefetch arrays; the rest is checked in every mode. Where
+a grid has more points than can be tried in seconds, a warning says what is not checked.)",
     R"(A TPU does not check: the DMA reads or overwrites a neighbouring array, or the chip halts. Interpret
 mode clamps the index silently, so element offsets in an index map pass with two blocks and fail with
 three. It is the mistake that Pallas users report most.)",

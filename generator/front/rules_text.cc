@@ -115,7 +115,7 @@ const Rule kName = {
     R"(Params, dimensions, axes, scalars, prefetch arrays, operands, scratch and lets share one namespace; a
 clash is an error that shows both. Functions are looked up only before `(`, so an output may be called
 `mean`. A block's names end with its indentation, and redeclaring a visible name is an error. Names
-are identifiers and no words of C++, since they become part of it.
+are identifiers and neither words of C++ nor macros of its headers, since they become part of it.
 
 Each place sees what is known there: shapes know sizes, steps know scalars and prefetch arrays as well,
 index maps the axes too, and the body everything. An operand whose `if` does not hold is absent: its uses

@@ -87,6 +87,7 @@ bool CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
   Diagnostics found;
   GridCheckOptions options;
   options.vmem_bytes = options.smem_bytes = 0;
+  options.work = kMaxGridWork / 10;  // nobody asked, so nobody should wait
   CheckGrid(*binding, options, found);
   for (Diagnostic& diagnostic : found.Sorted()) {
     const Ref* ref = RefAt(kernel, diagnostic.span);

@@ -71,6 +71,7 @@ TEST_CASE("status 2: the command line is at fault, with a hint") {
       {"run good.yaml 'x=[1,[2]]'", "not a list of numbers"},
       {"run good.yaml 'x=[1,2'", "not a list of numbers"},
       {"run good.yaml \"$(printf 'a\\033[31m=1')\"", "`a\\x1b[31m` is neither"},
+      {"run good.yaml \"$(printf -- '--a\\033[31m')\"", "--a\\x1b[31m"},
       {"run good.yaml x=random:1", "give its dimensions: n="},
       {"check good.yaml --set bm", "for example: --set bm=256 T=f32"},
       {"check", "SPEC is required"},

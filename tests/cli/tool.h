@@ -49,6 +49,17 @@ inline void WriteText(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+/// Without lines such as "interpreting … 30 %", which a slow machine sees more of.
+inline std::string WithoutProgress(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    const bool progress = line.find(" … ") != std::string::npos && line.ends_with(" %");
+    if (!progress) out += line + (lines.eof() ? "" : "\n");
+  }
+  return out;
+}
+
 struct Shown {
   int status = -1;
   std::string out;
@@ -66,7 +77,7 @@ inline Shown Shell(const std::string& command, const fs::path& folder = KILN_SOU
       ("sh " + quoted("command") + " >" + quoted("out") + " 2>" + quoted("err") + " </dev/null")
           .c_str());
   return {WIFEXITED(raw) ? WEXITSTATUS(raw) : -1, ReadText(streams / "out"),
-          ReadText(streams / "err")};
+          WithoutProgress(ReadText(streams / "err"))};
 }
 
 inline Shown Kiln(const std::string& arguments, const fs::path& folder = KILN_SOURCE_DIR) {

@@ -1,4 +1,6 @@
 // Whole messages of the grid check: [tier], and what is left out.
+#include <numeric>
+
 #include "tests/front/grid_case.h"
 
 namespace kiln {
@@ -155,6 +157,30 @@ TEST_CASE("more blocks than can be accounted for") {
         Found{NotChecked("revisit: whether every block of `z` is visited, and none left and come "
                          "back to",
                          "it has 1152921504606846976 blocks, too many to account for")});
+}
+
+TEST_CASE("blocks of more cells than can be walked") {
+  Case stencil(R"yaml(
+prefetch: {from: "i32[n]"}
+grid: {i: n}
+inputs:
+  x: {array: "f32[n]", block: "element(64, halo=(32, 32))", index: "from[i]", pad: 0}
+outputs:
+  o: {array: "f32[n]", block: "1", index: i, alias: x}
+body: |
+  o = x[0:1]
+)yaml");
+  std::vector<int64_t> from(2000);
+  std::iota(from.begin(), from.end(), 0);
+  stencil.Host("from", from);
+  REQUIRE(stencil.Check().size() == 1);  // [alias]: what is read has been written
+  stencil.options.work = 300000;
+  const Found found = stencil.Check();
+  REQUIRE(found.size() == 2);  // what had been found, and that there may be more
+  CHECK(found[0].find("alias: ") == 0);
+  CHECK(found[1] == NotChecked("revisit: whether every block of `o` is visited, and none left and "
+                               "come back to",
+                               "the grid has 2000 points, too many to try"));
 }
 
 TEST_CASE("loops that are too long to try") {
