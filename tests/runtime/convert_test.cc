@@ -4,7 +4,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/runtime/convert_test.cc"
 #include "hwy/foreach_target.h"
-#include "kiln/kiln-inl.h"
+#include "kiln/convert-inl.h"
+#include "kiln/lanes-inl.h"
 
 #ifndef KILN_CONVERT_TEST_ONCE
 #define KILN_CONVERT_TEST_ONCE
