@@ -46,7 +46,13 @@ std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
 
 /// The generated text of a run's kernel, whichever of its variants the sizes select; nullopt when
 /// it cannot be generated: that is in the findings.
-std::optional<Generated> GenerateForRun(const Loaded& loaded, Diagnostics& diagnostics);
+std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics);
+
+/// Compiles with a line of progress. Nullopt after an error, which is printed; then *status is the
+/// exit status.
+std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status);
+
+CallOptions CallOptionsOf(const RunOptions& options);
 
 /// Nullopt after an error, which is printed; then *status is the exit status.
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,

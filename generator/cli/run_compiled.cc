@@ -40,6 +40,33 @@ class CompileLine {
   int last_ = 0;
 };
 
+/// What the emulated machine did.
+void AddCopies(const CallResult& call, int64_t vmem, RunResult& result) {
+  for (const CopyRecord& record : call.copies) {
+    const std::string copies = std::to_string(record.copies) +
+                               (record.copies == 1 ? " copy, " : " copies, ") +
+                               std::to_string(record.skipped) + " skipped";
+    result.lines.push_back(Row("copied", record.operand, copies,
+                               Bytes(record.bytes) + "; " + std::to_string(record.buffers) +
+                                   (record.buffers == 1 ? " buffer" : " buffers") + " of " +
+                                   (record.in_smem ? "SMEM" : "VMEM") + ", " +
+                                   Bytes(record.memory_bytes)));
+  }
+  for (size_t core = 0; core < call.vmem_high.size(); ++core) {
+    result.lines.push_back(Row("core " + std::to_string(core), "VMEM", Bytes(call.vmem_high[core]),
+                               "of " + Bytes(vmem)));
+  }
+}
+
+}  // namespace
+
+std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics) {
+  const std::string& path = kernel.source->path();
+  Generated text;
+  if (!Render(kernel, path.substr(path.rfind('/') + 1), diagnostics, &text)) return std::nullopt;
+  return text;
+}
+
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text,
                                           int* status) {
   std::string why;
@@ -78,34 +105,6 @@ CallOptions CallOptionsOf(const RunOptions& options) {
                 : options.poison == "zero" ? Poison::kZero
                                            : Poison::kRandom;
   return call;
-}
-
-/// What the emulated machine did.
-void AddCopies(const CallResult& call, int64_t vmem, RunResult& result) {
-  for (const CopyRecord& record : call.copies) {
-    const std::string copies = std::to_string(record.copies) +
-                               (record.copies == 1 ? " copy, " : " copies, ") +
-                               std::to_string(record.skipped) + " skipped";
-    result.lines.push_back(Row("copied", record.operand, copies,
-                               Bytes(record.bytes) + "; " + std::to_string(record.buffers) +
-                                   (record.buffers == 1 ? " buffer" : " buffers") + " of " +
-                                   (record.in_smem ? "SMEM" : "VMEM") + ", " +
-                                   Bytes(record.memory_bytes)));
-  }
-  for (size_t core = 0; core < call.vmem_high.size(); ++core) {
-    result.lines.push_back(Row("core " + std::to_string(core), "VMEM", Bytes(call.vmem_high[core]),
-                               "of " + Bytes(vmem)));
-  }
-}
-
-}  // namespace
-
-std::optional<Generated> GenerateForRun(const Loaded& loaded, Diagnostics& diagnostics) {
-  const std::string& path = loaded.source->path();
-  Generated text;
-  if (!Render(*loaded.kernel, path.substr(path.rfind('/') + 1), diagnostics, &text))
-    return std::nullopt;
-  return text;
 }
 
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,

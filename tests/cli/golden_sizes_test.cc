@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "generator/cli/command.h"
+#include "generator/cli/golden.h"
 #include "generator/front/grid_check.h"
 #include "generator/interpret/interpret.h"
 #include "tests/catch.h"
@@ -20,27 +20,6 @@ std::shared_ptr<const Source> ReadSource(const fs::path& path) {
   std::ostringstream text;
   text << in.rdbuf();
   return std::make_shared<const Source>(path.string(), text.str());
-}
-
-/// The entry's sizes as the command line's words, and a random array for every other argument.
-std::vector<std::string> Words(const GoldenSpec& golden, const Kernel& kernel) {
-  std::vector<std::string> words;
-  std::string seed = "1";
-  std::vector<std::string> given;
-  for (const auto& [name, value] : golden.sizes) {
-    if (name.name == "seed") {
-      seed = value;
-    } else {
-      words.push_back(name.name + "=" + value);
-      given.push_back(name.name);
-    }
-  }
-  for (const Ref& ref : kernel.refs) {
-    const bool random = ref.role == Role::kInput && ref.view_of < 0 &&
-                        std::find(given.begin(), given.end(), ref.name) == given.end();
-    if (random) words.push_back(ref.name + "=random:" + seed);
-  }
-  return words;
 }
 
 std::map<std::string, Array> RunOnce(const Kernel& kernel, const Inputs& inputs,
@@ -65,7 +44,7 @@ void RunGolden(const Spec& spec, const std::string& instance, const GoldenSpec& 
   INFO(Render(found, *spec.source));
   REQUIRE(kernel);
   Inputs inputs;
-  REQUIRE(cli::ParseArguments(*kernel, Words(golden, *kernel), inputs) == cli::kFine);
+  REQUIRE(cli::ParseArguments(*kernel, cli::GoldenWords(golden, *kernel), inputs) == cli::kFine);
   const auto in_order = RunOnce(*kernel, inputs, {});
   InterpretOptions shuffled;
   shuffled.shuffle = 7;
