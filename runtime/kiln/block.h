@@ -74,7 +74,10 @@ struct Shape {
     std::array<int, V> dims{};
     int v = 0;
     for (int d = 0; d < R; ++d) {
-      if (!squeezed[d] && v < V) dims[v++] = d;
+      // Not `if (!squeezed[d] && v < V) dims[v++] = d`: GCC 12 with -O3 -fwrapv makes that a loop
+      // without an end when R is 1. A squeezed dimension is overwritten by the next one.
+      if (v < V) dims[v] = d;
+      v += !squeezed[d];
     }
     return dims;
   }

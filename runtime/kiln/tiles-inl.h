@@ -41,9 +41,10 @@ HWY_INLINE size_t TileOffset(size_t rows, size_t r, size_t c) {
   return c * RoundUp(rows, kTileRows) + r * PanelCols<Acc>();
 }
 
-/// Elements of a buffer for the accumulators of a block of this size, or of a smaller one.
+/// Elements of a buffer for the accumulators of a block of this size, or of a smaller one. The text
+/// of a tile names 8 rows, whatever it uses: the last tile may reach that far beyond the others.
 inline size_t AccumulatorSize(size_t rows, size_t cols) {
-  return RoundUp(rows, kTileRows) * RoundUp(cols, PanelCols());
+  return RoundUp(rows, kTileRows) * RoundUp(cols, PanelCols()) + 8 * PanelCols();
 }
 
 template <size_t kRows>
@@ -57,6 +58,7 @@ HWY_INLINE void ForTiles(D d, size_t rows, size_t cols, size_t row_bytes, const 
   const size_t n = hn::Lanes(d);
   const size_t pass_rows = HWY_MAX(kPassBytes / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
 
+  // Rows that remain go to ever smaller tiles, as nothing may be stored outside of the block.
   const auto column = [&](auto at_0, auto at_1, size_t r, size_t end, size_t c) HWY_ATTR {
     for (; r + kTileRows <= end; r += kTileRows) fn(RowsTag<kTileRows>(), at_0, at_1, r, c);
     if constexpr (kTileRows > 4) {

@@ -1,0 +1,262 @@
+// The layouts of packed operands, word by word, against elements read one at a time: blocks with
+// edges, halos, pads and squeezed dimensions, of every orientation.
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tests/runtime/panels_test.cc"
+#include "kiln/targets.h"
+// Highway after its targets.
+#include "hwy/foreach_target.h"
+// Once per target.
+#include "hwy/aligned_allocator.h"
+#include "kiln/panels-inl.h"
+#include "kiln/right_rows-inl.h"
+
+#ifndef KILN_TESTS_PANELS_TEST_ONCE
+#define KILN_TESTS_PANELS_TEST_ONCE
+namespace kiln::panels_test {
+
+template <typename T>
+T MakeElement(size_t i) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    return bf16{static_cast<uint16_t>(i + 1)};
+  } else {
+    return static_cast<T>(i * 7 + 1);
+  }
+}
+
+/// Blocks of an array of rank 4 whose dimensions 1 and 3 are squeezed, or 0 and 3: then the last of
+/// the block is not contiguous.
+struct Case {
+  std::array<int64_t, 4> shape;
+  std::array<BlockDim, 4> dims;
+  Index<4> index;
+};
+
+inline std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  const auto add = [&](int64_t a, int64_t b, BlockDim dim_a, BlockDim dim_b, int64_t i, int64_t j) {
+    cases.push_back({{a, 3, b, 1}, {dim_a, Squeezed(), dim_b, Squeezed()}, {i, 2, j, 0}});
+    cases.push_back({{2, a, 2, b}, {Squeezed(), dim_a, Squeezed(), dim_b}, {1, i, 1, j}});
+    cases.push_back({{a, b, 2, 2}, {dim_a, dim_b, Squeezed(), Squeezed()}, {i, j, 1, 0}});
+  };
+  const Clip yes = Clip::kYes, no = Clip::kNo;
+  add(64, 96, Blocked(32, yes), Blocked(48, yes), 1, 1);  // whole
+  add(50, 93, Blocked(32, yes), Blocked(48, yes), 1, 1);  // clipped
+  add(50, 93, Blocked(32, no), Blocked(48, no), 1, 1);    // padded
+  add(50, 93, Blocked(32, no), Blocked(48, yes), 1, 0);   // padded in one dimension
+  add(5, 3, Blocked(5, yes), Blocked(3, yes), 0, 0);      // less than a word or a panel
+  add(300, 290, Blocked(300, yes), Blocked(290, yes), 0, 0);
+  add(9, 70, Element(13, 2, 3), Element(75, 4, 4), 0, 1);  // halos
+  add(40, 300, Bounded(24, yes), Bounded(280, yes), Ds(3, 17), Ds(11, 261));
+  return cases;
+}
+
+/// The element of a block, or 0 where words are filled up.
+template <typename T>
+T Expected(const Tensor<const T>& array, const Box<4>& box, T pad, size_t i, size_t j) {
+  const auto dims = box.ViewDims<2>();
+  std::array<int64_t, 4> at = box.start;
+  bool inside = true;
+  for (int v = 0; v < 2; ++v) {
+    const int d = dims[v];
+    const auto in_block = static_cast<int64_t>(v == 0 ? i : j);
+    if (in_block >= (box.clipped[d] ? box.high[d] : box.size[d])) return T{};
+    inside = inside && box.low[d] <= in_block && in_block < box.high[d];
+    at[d] += in_block;
+  }
+  return inside ? *array.template At<4>(at) : pad;
+}
+
+template <typename T>
+bool Same(T a, T b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+}  // namespace kiln::panels_test
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::panels_test {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// Element `part` of a word of y, without the flip.
+template <class D, typename T>
+T PartOf(typename D::Word word, size_t part, bool flipped) {
+  if constexpr (D::kFlip != 0) {
+    if (flipped) word ^= static_cast<typename D::Word>(D::kFlip);
+  }
+  T element;
+  std::memcpy(static_cast<void*>(&element), reinterpret_cast<const char*>(&word) + part * sizeof(T),
+              sizeof(T));
+  return element;
+}
+
+template <typename T, bool kTransposed>
+std::string CheckLeft(const Tensor<const T>& array, const Box<4>& box, const Pad<T>& pad) {
+  using Format = LeftFormat<T, T, kTransposed>;
+  using D = typename Format::Multiply;
+  constexpr size_t kPer = kPerWord<D, T>;
+  const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
+  Format::Copy(array, box, pad, buffer.get());
+  const auto view = Format::ViewOf(buffer.get(), box);
+  for (size_t r = 0; r < view.rows; ++r) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < view.depth * kPer; ++k) {
+      const auto word = view.At(r)[k / kPer * kPanelRows];
+      const T expected = kTransposed ? Expected(array, box, pad.value, k, r)
+                                     : Expected(array, box, pad.value, r, k);
+      if (!Same(PartOf<D, T>(word, k % kPer, false), expected)) {
+        return "left (" + std::to_string(r) + ", " + std::to_string(k) + ")";
+      }
+      if constexpr (std::is_integral_v<T>) sum += expected;
+    }
+    if constexpr (D::kFlip != 0) {
+      const int64_t start = view.At(r)[view.depth * kPanelRows];
+      if (start != (std::is_signed_v<T> ? -128 : 128) * sum) return "start " + std::to_string(r);
+    }
+  }
+  return "";
+}
+
+template <typename T, bool kTransposed>
+std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pad<T>& pad) {
+  using Format = RightFormat<T, T, kTransposed>;
+  using D = typename Format::Multiply;
+  using Word = typename D::Word;
+  constexpr size_t kPer = kPerWord<D, T>;
+  const hn::ScalableTag<Word> d;
+  const size_t n = hn::Lanes(d);
+  const auto words = hwy::AllocateAligned<Word>(2 * n);
+  const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
+  Format::Copy(array, box, pad, buffer.get());
+  const auto view = Format::ViewOf(buffer.get(), box);
+  for (size_t c = 0; c < view.cols; c += 2 * n) {
+    for (size_t k = 0; k < view.depth * kPer; ++k) {
+      hn::Store(view.At(c).Load(k / kPer, 0), d, words.get());
+      hn::Store(view.At(c).Load(k / kPer, 1), d, words.get() + n);
+      for (size_t i = 0; i < 2 * n && c + i < view.cols; ++i) {
+        const T expected = kTransposed ? Expected(array, box, pad.value, c + i, k)
+                                       : Expected(array, box, pad.value, k, c + i);
+        if (!Same(PartOf<D, T>(words[i], k % kPer, true), expected)) {
+          return "right (" + std::to_string(k) + ", " + std::to_string(c + i) + ")";
+        }
+      }
+    }
+  }
+  return "";
+}
+
+/// The same words, read in place or from a padded copy of the block.
+template <typename T>
+std::string CheckRows(const Tensor<const T>& array, const Box<4>& box, const Pad<T>& pad) {
+  using Format = RightRows<T>;
+  using D = typename Format::Multiply;
+  using Word = typename D::Word;
+  constexpr size_t kPer = kPerWord<D, T>;
+  const hn::ScalableTag<Word> d;
+  const size_t n = hn::Lanes(d);
+  const auto words = hwy::AllocateAligned<Word>(n);
+  const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
+  const bool in_place = Format::IsInPlace(box);
+  if (!in_place) Format::Copy(array, box, pad, buffer.get());
+  const auto view = in_place ? Format::InPlace(array, box) : Format::ViewOf(buffer.get(), box);
+  for (size_t c = 0; c < view.cols; c += n) {
+    const size_t panel = c / (2 * n) * (2 * n);
+    for (size_t k = 0; k < view.depth * kPer; ++k) {
+      hn::Store(view.At(panel).Load(k / kPer, c > panel ? 1 : 0), d, words.get());
+      for (size_t i = 0; i < n && c + i < view.cols; ++i) {
+        const T expected = Expected(array, box, pad.value, k, c + i);
+        if (!Same(PartOf<D, T>(words[i], k % kPer, true), expected)) {
+          return "rows (" + std::to_string(k) + ", " + std::to_string(c + i) + ")";
+        }
+      }
+    }
+  }
+  return "";
+}
+
+template <typename T>
+std::string CheckType(const char* name) {
+  size_t number = 0;
+  for (const Case& each : Cases()) {
+    const Tensor<const T> shape(nullptr, 4, each.shape.data());
+    // Exactly as long as needed, so that a sanitizer sees reads past the end.
+    std::vector<T> elements(static_cast<size_t>(shape.stride[0] * shape.shape[0]));
+    for (size_t i = 0; i < elements.size(); ++i) elements[i] = MakeElement<T>(i);
+    const Tensor<const T> array(elements.data(), 4, each.shape.data());
+    const Box<4> box = Blocks<4>{each.shape, each.dims}.BoxAt(each.index);
+    const Pad<T> pad(MakeElement<T>(5));
+    // Words past a clipped k are zeros whatever the pad is.
+    for (const std::string& error :
+         {CheckLeft<T, false>(array, box, pad), CheckLeft<T, true>(array, box, pad),
+          CheckRight<T, false>(array, box, pad), CheckRight<T, true>(array, box, pad),
+          CheckRows<T>(array, box, pad)}) {
+      if (!error.empty()) {
+        return std::string(hwy::TargetName(HWY_TARGET)) + ", " + name + ", case " +
+               std::to_string(number) + ": " + error;
+      }
+    }
+    ++number;
+  }
+  return "";
+}
+
+std::string CheckLayouts() {
+  for (const std::string& error :
+       {CheckType<float>("f32"), CheckType<bf16>("bf16"), CheckType<int8_t>("i8"),
+        CheckType<uint8_t>("u8"), CheckType<int32_t>("i32"), CheckType<double>("f64")}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
+/// f16 becomes f32 as it is packed, and an f32 tile bf16.
+std::string CheckConversions() {
+  const f16 halves[] = {f16{0x3C00}, f16{0xC000}, f16{0x3800}, f16{0x4200}};  // 1 -2 0.5 3
+  const Tensor<const f16> array(halves, {2, 2});
+  const Box<2> box = Blocks<2>{{2, 2}, {All(2), All(2)}}.BoxAt({0, 0});
+  const auto left = hwy::AllocateAligned<uint8_t>(LeftPanels<f16>::Bytes(box));
+  LeftPanels<f16>::Copy(array, box, Pad<f16>(NoPad()), left.get());
+  const auto x = LeftPanels<f16>::ViewOf(left.get(), box);
+  if (x.At(0)[0] != 1 || x.At(0)[4] != -2 || x.At(1)[0] != 0.5f || x.At(1)[4] != 3) return "f16";
+
+  const float floats[] = {1.00390625f, 1.01171875f, -1.00390625f, 3};  // two ties
+  const Tile<const float, 2> tile{floats, {2, 1}, {0, 0}, {2, 2}, {0, 0}};
+  const auto right = hwy::AllocateAligned<int32_t>(RightPanels<bf16>::Bytes(2, 2));
+  PackRight<bf16>(tile, 2, 2, right.get());
+  const auto y_0 = static_cast<uint32_t>(right[0]), y_1 = static_cast<uint32_t>(right[1]);
+  if (y_0 != 0xBF803F80 || y_1 != 0x40403F82) return "bf16";
+  return "";
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::panels_test
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "tests/catch.h"
+
+namespace kiln::panels_test {
+HWY_EXPORT(CheckLayouts);
+HWY_EXPORT(CheckConversions);
+
+TEST_CASE("packed operands, word by word, on all targets") {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    CHECK(KILN_DISPATCH(CheckLayouts)() == "");
+    CHECK(KILN_DISPATCH(CheckConversions)() == "");
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+}  // namespace kiln::panels_test
+#endif
