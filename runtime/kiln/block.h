@@ -9,9 +9,10 @@
 
 namespace kiln {
 
-/// Which block: one number a dimension.
+/// Which block: one number a dimension. The cast keeps R from being deduced of it, which could only
+/// fail, as an array's size is no int.
 template <int R>
-using Index = std::array<int64_t, R>;
+using Index = std::array<int64_t, static_cast<size_t>(R)>;
 
 /// Whether every loop over a dimension stops at the array's edge. Then nothing looks at what a
 /// block has beyond it, and the block may be used where it lies.
@@ -19,7 +20,7 @@ enum class Clip : bool { kNo, kYes };
 
 /// How one dimension is cut. Made by the functions below.
 struct BlockDim {
-  enum class Kind : int32_t { kBlocked, kSqueezed, kElement, kBounded };
+  enum class Kind : int32_t { kBlocked, kAll, kSqueezed, kElement, kBounded };
   Kind kind = Kind::kBlocked;
   Clip clip = Clip::kNo;
   int64_t size = 1;
@@ -31,8 +32,10 @@ struct BlockDim {
 constexpr BlockDim Blocked(int64_t size, Clip clip = Clip::kNo) {
   return {BlockDim::Kind::kBlocked, clip, size, 0, 0};
 }
-/// The whole dimension; its index is 0.
-constexpr BlockDim All(int64_t extent) { return Blocked(extent, Clip::kYes); }
+/// The whole dimension; its index is 0, also of an array that has no elements.
+constexpr BlockDim All(int64_t extent) {
+  return {BlockDim::Kind::kAll, Clip::kYes, extent, 0, 0};
+}
 /// One element; the body does not see the dimension.
 constexpr BlockDim Squeezed() { return {BlockDim::Kind::kSqueezed, Clip::kYes, 1, 0, 0}; }
 /// Windows that begin at any element; offset 0 is the first element of the halo.
@@ -122,6 +125,7 @@ struct Blocks {
         return extent[d];
       case BlockDim::Kind::kElement:
         return extent[d] + dim.halo_low + dim.halo_high;
+      case BlockDim::Kind::kAll:
       case BlockDim::Kind::kBounded:
         return 1;
     }

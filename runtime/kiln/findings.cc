@@ -102,6 +102,9 @@ void FailRange(Core& core, const BlockName& block, int dimension, int64_t count,
       why.Append("has %" PRId64 " blocks of %" PRId64 " (%" PRId64 " elements)", count, dim.size,
                  extent);
       break;
+    case BlockDim::Kind::kAll:
+      why.Append("is one block");
+      break;
     case BlockDim::Kind::kSqueezed:
       why.Append("has %" PRId64 " elements", extent);
       break;

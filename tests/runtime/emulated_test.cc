@@ -1,0 +1,241 @@
+#include "kiln/emulated.h"
+
+#include <cmath>
+#include <string>
+
+#include "tests/runtime/runtime_testing.h"
+
+namespace kiln {
+namespace {
+
+using In1 = Emulated::In<Rows<float, 1>, 1>;
+using Out1 = Emulated::Out<Rows<float, 1>, 1>;
+
+TEST_CASE("Bytes are counted in native tiles") {
+  const auto native = [](size_t width, std::vector<int64_t> extents) {
+    return NativeBytes(width, extents.data(), static_cast<int>(extents.size()));
+  };
+  CHECK(native(4, {8, 1}) == 4096);
+  CHECK(native(4, {8, 128}) == 4096);
+  CHECK(native(4, {9, 129}) == 4 * 4096);
+  CHECK(native(2, {16, 128}) == 4096);
+  CHECK(native(1, {32, 128}) == 4096);
+  CHECK(native(8, {8, 128}) == 8192);
+  CHECK(native(4, {1024}) == 4096);
+  CHECK(native(4, {}) == 4096);
+  CHECK(native(4, {3, 8, 128}) == 3 * 4096);
+  CHECK(native(4, {0, 128}) == 0);
+  CHECK(native(4, {INT64_MAX, INT64_MAX}) == INT64_MAX);
+  const int64_t flags[] = {5};
+  CHECK(WordBytes(1, flags, 1) == 20);
+}
+
+TEST_CASE("What does not fit into VMEM is a finding that names all users") {
+  const Sample<float, 1> sample({4096});
+  Options options = EmulatedOptions();
+  options.vmem_bytes = 16 << 10;
+  LoneCore lone(options);
+  In1 x(lone.core, {"x", 0, 3}, sample.tensor, {Blocked(1024)}, NoPad(), 2, 1);
+  CHECK(lone.core.ok());
+  CHECK(lone.core.used(Memory::kVmem) == 8192);
+  In1 y(lone.core, {"y", 1, 4}, sample.tensor, {Blocked(2048)}, NoPad(), 2, 1);
+  CHECK(lone.core.status().code == kTier);
+  CHECK(lone.message() ==
+        "kernel: [tier] the kernel needs at least 24.0 KiB of VMEM, which has 16.0 KiB: "
+        "x 2 x 4.0 KiB, y 2 x 8.0 KiB");
+}
+
+TEST_CASE("SMEM has a budget of its own") {
+  Options options = EmulatedOptions();
+  options.smem_bytes = 100;
+  LoneCore lone(options);
+  Emulated::Hold<int32_t>(lone.core, {"ids", 0, 3, Memory::kSmem}, {20});
+  CHECK(lone.core.used(Memory::kSmem) == 80);
+  CHECK(lone.core.used(Memory::kVmem) == 0);
+  CHECK(Emulated::Scratch<bool>(lone.core, {"flags", 1, 4, Memory::kSmem}, 6) == nullptr);
+  CHECK(lone.message() ==
+        "kernel: [tier] the kernel needs at least 104 B of SMEM, which has 100 B: "
+        "ids 1 x 80 B, flags 1 x 24 B");
+}
+
+TEST_CASE("A copy arrives at the wait") {
+  Sample<float, 1> sample({8});
+  LoneCore lone(EmulatedOptions());
+  In1 x(lone.core, {"x", 0, 3}, sample.tensor, {Blocked(4)}, NoPad(), 2, 1);
+  x.CopyIn({0});
+  sample.data[0] = 50;
+  CHECK(*x.WaitIn({0}).At(0) == 50);
+  sample.data[0] = 60;
+  CHECK(*x.WaitIn({0}).At(0) == 50);
+}
+
+TEST_CASE("An eager copy arrives at once") {
+  Sample<float, 1> sample({8});
+  Options options = EmulatedOptions();
+  options.dma = Dma::kEager;
+  LoneCore lone(options);
+  In1 x(lone.core, {"x", 0, 3}, sample.tensor, {Blocked(4)}, NoPad(), 2, 1);
+  x.CopyIn({0});
+  sample.data[0] = 50;
+  CHECK(*x.WaitIn({0}).At(0) == 1);
+}
+
+TEST_CASE("A block that is held is not copied again") {
+  const Sample<float, 1> sample({8});
+  LoneCore lone(EmulatedOptions());
+  In1 x(lone.core, {"x", 0, 3}, sample.tensor, {Blocked(4)}, NoPad(), 2, 1);
+  for (const int64_t i : {0, 0, 1, 1, 0}) {
+    x.CopyIn({i});
+    x.WaitIn({i});
+  }
+  const OperandRecord& record = lone.core.records()[0];
+  CHECK(record.copies == 3);
+  CHECK(record.skipped == 2);
+  CHECK(record.bytes == 3 * 16);
+}
+
+TEST_CASE("A wait without a copy, and a copy without a wait") {
+  const Sample<float, 1> sample({16});
+  LoneCore lone(EmulatedOptions());
+  In1 x(lone.core, {"x", 0, 3}, sample.tensor, {Blocked(4)}, NoPad(), 2, 1);
+  x.CopyIn({0});
+  CHECK(x.WaitIn({1}).data == nullptr);
+  CHECK(lone.message() ==
+        "kernel: [sync] block (1) of x (line 3) on core 0: a wait for a block that no copy brings");
+
+  LoneCore other(EmulatedOptions());
+  In1 y(other.core, {"y", 0, 3}, sample.tensor, {Blocked(4)}, NoPad(), 2, 1);
+  for (const int64_t i : {0, 1, 2}) y.CopyIn({i});
+  CHECK(other.message() ==
+        "kernel: [sync] block (0) of y (line 3) on core 0: its copy is never waited for");
+}
+
+TEST_CASE("Elements outside are poison unless there is a pad") {
+  const Sample<float, 1> sample({6});
+  LoneCore lone(EmulatedOptions());
+  In1 x(lone.core, {"x", 0, 3}, sample.tensor, {Blocked(4)}, NoPad(), 2, 1);
+  x.CopyIn({1});
+  CHECK(*x.WaitIn({1}).At(1) == 6);
+  CHECK(std::isnan(*x.WaitIn({1}).At(2)));
+}
+
+TEST_CASE("An output block is written when its slot is needed, or at the end") {
+  Sample<float, 1> sample({12});
+  Fill(sample.tensor, 0.0f);
+  LoneCore lone(EmulatedOptions());
+  Out1 z(lone.core, {"z", 0, 3}, sample.tensor, {Blocked(4)}, NoInit(), 2);
+  const auto write = [&](int64_t i) {
+    const auto tile = z.Open({i}, 0);
+    for (int e = 0; e < 4; ++e) *tile.At(e) = static_cast<float>(i + 1);
+    z.CopyOut();
+  };
+  write(0);
+  write(1);
+  CHECK(sample.data[0] == 0);
+  write(2);
+  CHECK(sample.data[0] == 1);
+  CHECK(sample.data[4] == 0);
+  z.WaitOut();
+  CHECK(sample.data[4] == 2);
+  CHECK(sample.data[8] == 3);
+  CHECK(lone.core.records()[0].copies == 3);
+  CHECK(lone.core.records()[0].is_output);
+}
+
+template <typename T>
+std::string WritePart(const Options& options, Init<T> init) {
+  Sample<T, 2> sample({3, 20});
+  LoneCore lone(options);
+  Emulated::Out<Rows<T, 2>, 2> z(lone.core, {"z", 0, 28}, sample.tensor, {Blocked(2), Blocked(16)},
+                                 init, 2);
+  const auto tile = z.Open({1, 1}, 0);
+  *tile.At(0, 0) = T(1);
+  *tile.At(0, 1) = T(1);
+  z.CopyOut();
+  z.WaitOut();
+  return lone.message();
+}
+
+TEST_CASE("Undefined elements of an output are a finding") {
+  const std::string expected =
+      "kernel: [undefined] block (1, 1) of z (line 28) is copied out with undefined elements on "
+      "core 0; the first is z[2, 18]";
+  CHECK(WritePart<float>(EmulatedOptions(), NoInit()) == expected);
+  CHECK(WritePart<double>(EmulatedOptions(), NoInit()) == expected);
+  CHECK(WritePart<float>(EmulatedOptions(), UndefinedInit()) == "");
+  CHECK(WritePart<float>(EmulatedOptions(), Init<float>(0)) == "");
+  CHECK(WritePart<int32_t>(EmulatedOptions(), NoInit()) == "");
+  Options zero = EmulatedOptions();
+  zero.poison = Poison::kZero;
+  CHECK(WritePart<float>(zero, NoInit()) == "");
+}
+
+TEST_CASE("Poison survives arithmetic and conversions; other NaNs are values") {
+  float poison;
+  std::memset(&poison, 0xFF, sizeof(poison));
+  CHECK(internal::IsPoison(poison));
+  CHECK(internal::IsPoison(poison * 2 + 1));
+  CHECK(internal::IsPoison(static_cast<double>(poison)));
+  CHECK(internal::IsPoison(static_cast<float>(static_cast<double>(poison))));
+  CHECK(internal::IsPoison(bf16{0xFFFF}));
+  CHECK_FALSE(internal::IsPoison(std::nanf("")));
+  CHECK_FALSE(internal::IsPoison(-std::nanf("")));
+  CHECK_FALSE(internal::IsPoison(-1));
+}
+
+TEST_CASE("A block that is left and come back to") {
+  Sample<float, 1> sample({8});
+  LoneCore lone(EmulatedOptions());
+  Out1 z(lone.core, {"z", 0, 3}, sample.tensor, {Blocked(4)}, Init<float>(0), 2);
+  for (const int64_t i : {0, 1, 0}) {
+    z.Open({i}, 7);
+    z.CopyOut();
+  }
+  CHECK(lone.core.status().code == kRevisit);
+  CHECK(lone.message() ==
+        "kernel: [revisit] block (0) of z (line 3) is left and come back to on core 0; what the "
+        "first visit wrote is lost");
+}
+
+TEST_CASE("A block that two runs write, on whatever core") {
+  Sample<float, 1> sample({8});
+  LoneCore lone(EmulatedOptions(), 0, 2);
+  Core second;
+  second.Reset(1, 2, EmulatedOptions(), "kernel", &lone.visits);
+  Out1 z(lone.core, {"z", 0, 3}, sample.tensor, {Blocked(4)}, Init<float>(0), 2);
+  Out1 other(second, {"z", 0, 3}, sample.tensor, {Blocked(4)}, Init<float>(0), 2);
+  z.Open({1}, 0);
+  other.Open({1}, 1);
+  CHECK(lone.core.ok());
+  CHECK(second.status().code == kRace);
+  CHECK(std::string(second.status().message) ==
+        "kernel: [race] block (1) of z (line 3) is written by steps that differ along a parallel "
+        "axis, on cores 0 and 1");
+}
+
+TEST_CASE("Thousands of blocks are told apart") {
+  Visits visits;
+  int other = 0;
+  for (int call = 0; call < 2; ++call) {
+    visits.Clear();
+    for (int64_t block = 0; block < 5000; ++block) {
+      CHECK(visits.Begin({1, 0, block, 0}, &other) == kOk);
+      CHECK(visits.Begin({2, 0, block, 0}, &other) == kOk);
+    }
+    CHECK(visits.Begin({2, 3, 4999, 0}, &other) == kRevisit);
+    CHECK(visits.Begin({1, 3, 0, 1}, &other) == kRace);
+  }
+}
+
+TEST_CASE("Scratch is undefined, and becomes so again") {
+  LoneCore lone(EmulatedOptions());
+  float* const acc = Emulated::Scratch<float>(lone.core, {"acc", 0, 3}, 100, {10, 10});
+  CHECK(lone.core.used(Memory::kVmem) == 2 * 4096);
+  CHECK(std::isnan(acc[99]));
+  acc[99] = 0;
+  Emulated::Forget(lone.core, acc, 100);
+  CHECK(std::isnan(acc[99]));
+}
+
+}  // namespace
+}  // namespace kiln
