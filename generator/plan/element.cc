@@ -2,6 +2,13 @@
 
 namespace kiln {
 
+Stage StageOf(Stage::Kind kind, Span span) {
+  Stage stage;
+  stage.kind = kind;
+  stage.span = span;
+  return stage;
+}
+
 ElementPtr IndexConstant(int64_t value) {
   auto e = std::make_shared<Element>();
   e->dtype = DType::kIndex;
@@ -37,8 +44,8 @@ bool SameElement(const ElementPtr& a, const ElementPtr& b) {
 }
 
 bool SameCoordinate(const Coordinate& a, const Coordinate& b) {
-  const bool same_around = a.around.has_value() == b.around.has_value() &&
-                           (!a.around || *a.around == *b.around);
+  const bool same_around =
+      a.around.has_value() == b.around.has_value() && (!a.around || *a.around == *b.around);
   return a.loop == b.loop && same_around && SameElement(a.offset, b.offset);
 }
 

@@ -42,8 +42,8 @@ bool ApartBy(int loop, const Place& a, const Place& b) {
 }
 
 struct Conflicts {
-  bool any = false;    // one side writes what the other one reads or writes
-  bool legal = true;   // and all of that in the same iteration
+  bool any = false;   // one side writes what the other one reads or writes
+  bool legal = true;  // and all of that in the same iteration
 };
 
 Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& second,
@@ -69,7 +69,8 @@ void Append(Stages& to, Stages from) {
 
 /// A nest over a dot's rows and columns goes on with the sums while they are in registers.
 bool MergeIntoDot(Plan& plan, Stage& dot, const Stage& nest) {
-  const bool one_row = plan.spaces[static_cast<size_t>(plan.loops[static_cast<size_t>(dot.row)])].extent.IsOne();
+  const bool one_row =
+      plan.spaces[static_cast<size_t>(plan.loops[static_cast<size_t>(dot.row)])].extent.IsOne();
   Stage copy = nest;
   Stage* lanes = &copy;
   std::vector<int> loops;
@@ -130,9 +131,10 @@ bool IsTemp(const Plan& plan, int buffer) {
 }
 
 /// Within one lane body: a load of what was just stored becomes the value that was stored.
-void ForwardStores(Plan& plan, Stages& body) {
+void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
   for (size_t i = 0; i < body.size(); ++i) {
     if (body[i].kind != Stage::Kind::kStore || body[i].mask) continue;
+    if (temps_only && !IsTemp(plan, body[i].place.buffer)) continue;
     const Place place = body[i].place;
     size_t end = i + 1;  // up to the next store that may touch the same element
     bool read = false;
@@ -149,12 +151,14 @@ void ForwardStores(Plan& plan, Stages& body) {
     if (!read) continue;
     ElementPtr value = body[i].value;
     if (value->kind != Element::Kind::kVariable) {
-      plan.variables.push_back({plan.buffers[static_cast<size_t>(place.buffer)].name, value->dtype, false});
+      plan.variables.push_back(
+          {plan.buffers[static_cast<size_t>(place.buffer)].name, value->dtype, false});
       auto variable = std::make_shared<Element>();
       variable->kind = Element::Kind::kVariable;
       variable->dtype = value->dtype;
       variable->index = static_cast<int>(plan.variables.size()) - 1;
-      Stage define{.kind = Stage::Kind::kDefine, .span = body[i].span, .variable = variable->index};
+      Stage define = StageOf(Stage::Kind::kDefine, body[i].span);
+      define.variable = variable->index;
       define.value = value;
       body[i].value = variable;
       value = variable;
@@ -169,13 +173,13 @@ void ForwardStores(Plan& plan, Stages& body) {
   }
 }
 
-void ForwardAll(Plan& plan, Stages& stages) {
+void ForwardAll(Plan& plan, Stages& stages, bool temps_only) {
   for (Stage& stage : stages) {
     if (stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kDot) {
-      ForwardStores(plan, stage.body);
+      ForwardStores(plan, stage.body, temps_only);
     } else {
-      ForwardAll(plan, stage.body);
-      ForwardAll(plan, stage.orelse);
+      ForwardAll(plan, stage.body, temps_only);
+      ForwardAll(plan, stage.orelse, temps_only);
     }
   }
 }
@@ -186,8 +190,8 @@ void EraseStores(const std::function<bool(const Stage&)>& unwanted, Stages& stag
     EraseStores(unwanted, stage.orelse);
   }
   std::erase_if(stages, [&](const Stage& s) {
-    const bool empty_loop = (s.kind == Stage::Kind::kLoop || s.kind == Stage::Kind::kLanes) &&
-                            s.body.empty();
+    const bool empty_loop =
+        (s.kind == Stage::Kind::kLoop || s.kind == Stage::Kind::kLanes) && s.body.empty();
     const bool empty_if = s.kind == Stage::Kind::kIf && s.body.empty() && s.orelse.empty();
     return empty_loop || empty_if || (s.kind == Stage::Kind::kStore && unwanted(s));
   });
@@ -199,9 +203,12 @@ void EraseDead(const Plan& plan, Stages& stages) {
   ForEachPlace(stages, [&](const Place& p, bool writes) {
     if (!writes) loaded[static_cast<size_t>(RootOf(plan, p.buffer))] = true;
   });
-  EraseStores([&](const Stage& s) {
-    return IsTemp(plan, s.place.buffer) && !loaded[static_cast<size_t>(RootOf(plan, s.place.buffer))];
-  }, stages);
+  EraseStores(
+      [&](const Stage& s) {
+        return IsTemp(plan, s.place.buffer) &&
+               !loaded[static_cast<size_t>(RootOf(plan, s.place.buffer))];
+      },
+      stages);
 }
 
 /// The loops (not by lanes) around every access to `buffer`, outermost first.
@@ -221,7 +228,8 @@ void CommonLoops(const Plan& plan, const Stages& stages, int buffer, std::vector
         return;
       }
       size_t same = 0;
-      while (same < scope.loops.size() && same < around.size() && scope.loops[same] == around[same]) ++same;
+      while (same < scope.loops.size() && same < around.size() && scope.loops[same] == around[same])
+        ++same;
       scope.loops.resize(same);
     };
     for (const ElementPtr& e : {stage.value, stage.mask, stage.low, stage.high, stage.start}) {
@@ -259,7 +267,8 @@ void DropDimensions(Plan& plan, const Stages& stages) {
                                                common->loop) != scope.loops.end();
       buffer.dropped[d] = same && (fixed || outside);
     }
-    buffer.in_register = std::all_of(buffer.dropped.begin(), buffer.dropped.end(), [](bool x) { return x; });
+    buffer.in_register =
+        std::all_of(buffer.dropped.begin(), buffer.dropped.end(), [](bool x) { return x; });
   }
 }
 
@@ -282,8 +291,8 @@ class Registers {
           stages[i].place = {};
           continue;
         }
-        Stage define{.kind = Stage::Kind::kDefine, .span = stages[i].span,
-                     .variable = variable_[static_cast<size_t>(buffer)]};
+        Stage define = StageOf(Stage::Kind::kDefine, stages[i].span);
+        define.variable = variable_[static_cast<size_t>(buffer)];
         auto zero = std::make_shared<Element>();
         zero->dtype = b.dtype;
         define.value = zero;
@@ -320,9 +329,8 @@ class Registers {
     for (const Coordinate& c : common_.at(buffer)) {
       if (c.loop == stage.loop) return true;
     }
-    return std::any_of(stage.body.begin(), stage.body.end(), [&](const Stage& inner) {
-      return OnlyInside(inner, buffer);
-    });
+    return std::any_of(stage.body.begin(), stage.body.end(),
+                       [&](const Stage& inner) { return OnlyInside(inner, buffer); });
   }
 
   void Replace(Stage& stage) {
@@ -365,9 +373,8 @@ class Registers {
 
 void KeepInRegisters(Plan& plan, Stages& stages) {
   Registers registers(plan);
-  ForEachPlace(stages, [&](const Place& p, bool) {
-    registers.common_.try_emplace(p.buffer, p.at);
-  });
+  ForEachPlace(stages,
+               [&](const Place& p, bool) { registers.common_.try_emplace(p.buffer, p.at); });
   registers.Run(stages);
 }
 
@@ -375,7 +382,7 @@ void KeepInRegisters(Plan& plan, Stages& stages) {
 
 void Fuse(Plan& plan, Stages& stages) {
   FuseList(plan, stages);
-  ForwardAll(plan, stages);
+  ForwardAll(plan, stages, true);
   EraseDead(plan, stages);
 }
 
@@ -422,7 +429,8 @@ bool StartFromBuffer(Stage& dot) {
 int ZeroingBefore(const Stages& stages, size_t end, int buffer) {
   for (size_t i = end; i-- > 0;) {
     const Stage* s = &stages[i];
-    while ((s->kind == Stage::Kind::kLoop || s->kind == Stage::Kind::kLanes) && s->body.size() == 1) {
+    while ((s->kind == Stage::Kind::kLoop || s->kind == Stage::Kind::kLanes) &&
+           s->body.size() == 1) {
       s = &s->body[0];
     }
     const bool zero = s->kind == Stage::Kind::kStore && !s->mask && s->place.buffer == buffer &&
@@ -451,10 +459,11 @@ void CarryAccumulators(Plan& plan, Stages& stages, int accumulator, bool dead) {
       --i;
     }
   }
-  ForwardAll(plan, stages);
+  ForwardAll(plan, stages, false);
   if (!dead) return;
   int starts = 0, loads = 0;
-  ForEachPlace(stages, [&](const Place& p, bool writes) { loads += !writes && p.buffer == accumulator; });
+  ForEachPlace(stages,
+               [&](const Place& p, bool writes) { loads += !writes && p.buffer == accumulator; });
   for (const Stage& s : stages) {
     starts += s.kind == Stage::Kind::kDot && s.start && s.start->place.buffer == accumulator;
   }

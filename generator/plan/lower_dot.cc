@@ -16,7 +16,8 @@ DType DotElement(DType a, DType b) {
 static const Node* WithoutWidening(const Node* node) {
   while (node->op == Op::kCast) {
     const DType from = node->args[0]->dtype;
-    const bool widens = (node->dtype == DType::kF32 && (from == DType::kBF16 || from == DType::kF16));
+    const bool widens =
+        (node->dtype == DType::kF32 && (from == DType::kBF16 || from == DType::kF16));
     if (!widens) break;
     node = node->args[0].get();
   }
@@ -35,7 +36,7 @@ void Lowering::EmitDot(const Target& target, const Node& node) {
   const int col_space = spaces[rank - 1] >= 0 ? spaces[rank - 1] : spaces_.SpaceOf(Size(1));
   const int depth = spaces_.SpacesOf(*node.args[0])[rank - 1];
 
-  Stage dot{.kind = Stage::Kind::kDot, .span = span_};
+  Stage dot = StageOf(Stage::Kind::kDot, span_);
   dot.row = NewLoop(row_space);
   dot.col = NewLoop(col_space);
   dot.depth = depth >= 0 ? depth : spaces_.SpaceOf(Size(1));
@@ -54,7 +55,7 @@ void Lowering::EmitDot(const Target& target, const Node& node) {
   if (spaces[rank - 1] >= 0) col.loop = dot.col;
   point.push_back(row);
   point.push_back(col);
-  Stage store{.kind = Stage::Kind::kStore, .span = span_};
+  Stage store = StageOf(Stage::Kind::kStore, span_);
   store.place = PlaceAt(target, point);
   store.value = Variable(dot.variable);
   dot.body = {store};
@@ -80,7 +81,7 @@ PanelSource Lowering::Source(const Node& operand, Side side, DType element, cons
     return source;
   }
   const size_t rank = value->shape.size();
-  Stage pack{.kind = Stage::Kind::kPack, .span = span_};
+  Stage pack = StageOf(Stage::Kind::kPack, span_);
   const bool left = side == Side::kLeft;
   pack.pack_row = left ? row : NewLoop(row);  // the depth is given as a space
   pack.pack_col = left ? NewLoop(col) : col;

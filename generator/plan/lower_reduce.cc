@@ -74,12 +74,14 @@ void Lowering::EmitReduce(const Target& target, const Node& node) {
     const bool gone = node.axes.empty() || std::find(node.axes.begin(), node.axes.end(),
                                                      static_cast<int>(d)) != node.axes.end();
     if (point[d].loop >= 0) (gone ? reduced : kept).push_back(point[d].loop);
-    if (!gone) left.push_back(point[d]);
-    else if (node.keep) left.push_back({});
+    if (!gone)
+      left.push_back(point[d]);
+    else if (node.keep)
+      left.push_back({});
   }
   if (reduced.empty()) {
     // Every extent is 1: the value itself.
-    Stage store{.kind = Stage::Kind::kStore, .span = span_};
+    Stage store = StageOf(Stage::Kind::kStore, span_);
     store.place = PlaceAt(target, left);
     store.value = CastTo(Value(arg, point), node.dtype);
     return Emit(Nest(kept, {store}, true));
@@ -93,17 +95,20 @@ void Lowering::EmitReduce(const Target& target, const Node& node) {
 void Lowering::EmitLaneReduce(const Target& target, const Node& node, const std::vector<int>& kept,
                               const std::vector<int>& reduced, const Point& point,
                               const Point& left) {
-  Stage fold{.kind = Stage::Kind::kReduce, .span = span_, .loop = reduced.back()};
+  Stage fold = StageOf(Stage::Kind::kReduce, span_);
+  fold.loop = reduced.back();
   fold.op = node.op;
   fold.value = CastTo(Value(*node.args[0], point), node.dtype);
   Stages inner;
   int result = NewVariable("", node.dtype, reduced.size() > 1);
   if (reduced.size() > 1) {
-    Stage begin{.kind = Stage::Kind::kDefine, .span = span_, .variable = result};
+    Stage begin = StageOf(Stage::Kind::kDefine, span_);
+    begin.variable = result;
     begin.value = Identity(node.op, node.dtype);
     inner.push_back(begin);
     fold.variable = NewVariable("", node.dtype, false);
-    Stage add{.kind = Stage::Kind::kAssign, .span = span_, .variable = result};
+    Stage add = StageOf(Stage::Kind::kAssign, span_);
+    add.variable = result;
     add.value = MakeOp(Folding(node.op), node.dtype, {Variable(result), Variable(fold.variable)});
     inner.push_back(Nest({reduced.begin(), reduced.end() - 1}, {fold, add}, false));
     // Nest keeps one stage only where there are no loops; here there is one at least.
@@ -111,7 +116,7 @@ void Lowering::EmitLaneReduce(const Target& target, const Node& node, const std:
     fold.variable = result;
     inner.push_back(fold);
   }
-  Stage store{.kind = Stage::Kind::kStore, .span = span_};
+  Stage store = StageOf(Stage::Kind::kStore, span_);
   store.place = PlaceAt(target, left);
   store.value = Variable(result);
   inner.push_back(store);
@@ -129,15 +134,16 @@ void Lowering::EmitRowReduce(const Target& target, const Node& node, const std::
   std::vector<int> first_loops;
   Point first = left;
   for (Coordinate& c : first) {
-    if (c.loop >= 0) first_loops.push_back(c.loop = NewLoop(plan_.loops[static_cast<size_t>(c.loop)]));
+    if (c.loop >= 0)
+      first_loops.push_back(c.loop = NewLoop(plan_.loops[static_cast<size_t>(c.loop)]));
   }
-  Stage begin{.kind = Stage::Kind::kStore, .span = span_};
+  Stage begin = StageOf(Stage::Kind::kStore, span_);
   begin.place = PlaceAt(target, first);
   begin.value = Identity(node.op, node.dtype);
   const ElementPtr value = CastTo(Value(*node.args[0], point), node.dtype);
   Emit(Nest(first_loops, {begin}, true));
 
-  Stage add{.kind = Stage::Kind::kStore, .span = span_};
+  Stage add = StageOf(Stage::Kind::kStore, span_);
   add.place = PlaceAt(target, left);
   add.value = MakeOp(Folding(node.op), node.dtype, {LoadOf(add.place, node.dtype), value});
   std::vector<int> order(kept.begin(), kept.end() - 1);
@@ -173,20 +179,23 @@ void Lowering::EmitArg(const Target& target, const Node& node) {
   const int place = NewVariable("place", DType::kI32, true);
   const int value = NewVariable("value", dtype, false);
   const auto define = [&](int variable, ElementPtr e, Stage::Kind kind) {
-    Stage stage{.kind = kind, .span = span_, .variable = variable};
+    Stage stage = StageOf(kind, span_);
+    stage.variable = variable;
     stage.value = std::move(e);
     return stage;
   };
   const ElementPtr v = Variable(value), b = Variable(best), p = Variable(place);
   // The first one always counts; then a larger one, or the first NaN.
-  const auto is = [&](Op op, ElementPtr x, ElementPtr y) { return MakeOp(op, DType::kBool, {x, y}); };
+  const auto is = [&](Op op, ElementPtr x, ElementPtr y) {
+    return MakeOp(op, DType::kBool, {x, y});
+  };
   ElementPtr better = is(largest ? Op::kGt : Op::kLt, v, b);
   if (IsFloat(dtype)) {
     better = is(Op::kOr, better, is(Op::kAnd, is(Op::kNe, v, v), is(Op::kEq, b, b)));
   }
   better = is(Op::kOr, is(Op::kLt, p, ConstantOf(DType::kI32, 0, 0)), better);
 
-  Stage test{.kind = Stage::Kind::kIf, .span = span_};
+  Stage test = StageOf(Stage::Kind::kIf, span_);
   test.value = better;
   test.body = {define(best, v, Stage::Kind::kAssign),
                define(place, CastTo(position, DType::kI32), Stage::Kind::kAssign)};
@@ -198,7 +207,7 @@ void Lowering::EmitArg(const Target& target, const Node& node) {
   } else {
     inner.push_back(Nest(walked, each, false));
   }
-  Stage store{.kind = Stage::Kind::kStore, .span = span_};
+  Stage store = StageOf(Stage::Kind::kStore, span_);
   store.place = PlaceAt(target, left);
   store.value = p;
   inner.push_back(store);
@@ -215,9 +224,10 @@ void Lowering::EmitCumsum(const Target& target, const Node& node) {
   std::vector<int> all, others;
   const Point point = LoopsOver(spaces_.SpacesOf(arg), &all);
   const Coordinate along = point[static_cast<size_t>(node.axes[0])];
-  for (int loop : all) if (loop != along.loop) others.push_back(loop);
+  for (int loop : all)
+    if (loop != along.loop) others.push_back(loop);
   const ElementPtr value = CastTo(Value(arg, point), node.dtype);
-  Stage store{.kind = Stage::Kind::kStore, .span = span_};
+  Stage store = StageOf(Stage::Kind::kStore, span_);
   store.place = PlaceAt(target, point);
   if (along.loop < 0) {
     store.value = value;
@@ -225,9 +235,11 @@ void Lowering::EmitCumsum(const Target& target, const Node& node) {
   }
   if (along.loop == all.back()) {
     const int sum = NewVariable("", node.dtype, true);
-    Stage begin{.kind = Stage::Kind::kDefine, .span = span_, .variable = sum};
+    Stage begin = StageOf(Stage::Kind::kDefine, span_);
+    begin.variable = sum;
     begin.value = Identity(Op::kSum, node.dtype);
-    Stage add{.kind = Stage::Kind::kAssign, .span = span_, .variable = sum};
+    Stage add = StageOf(Stage::Kind::kAssign, span_);
+    add.variable = sum;
     add.value = MakeOp(Op::kAdd, node.dtype, {Variable(sum), value});
     store.value = Variable(sum);
     Stages inner{begin, Nest({along.loop}, {add, store}, false)};
@@ -245,14 +257,14 @@ void Lowering::EmitCumsum(const Target& target, const Node& node) {
   const int carry = NewTemp("", node.dtype, shape, spaces);
   std::vector<int> first_loops;
   const Point first = LoopsOver(spaces, &first_loops);
-  Stage begin{.kind = Stage::Kind::kStore, .span = span_};
+  Stage begin = StageOf(Stage::Kind::kStore, span_);
   begin.place = PlaceAt(WholeOf(carry, first.size()), first);
   begin.value = Identity(Op::kSum, node.dtype);
   Emit(Nest(first_loops, {begin}, true));
 
   Point row = point;
   row[static_cast<size_t>(node.axes[0])] = {};
-  Stage add{.kind = Stage::Kind::kStore, .span = span_};
+  Stage add = StageOf(Stage::Kind::kStore, span_);
   add.place = PlaceAt(WholeOf(carry, row.size()), row);
   add.value = MakeOp(Op::kAdd, node.dtype, {LoadOf(add.place, node.dtype), value});
   store.value = LoadOf(add.place, node.dtype);

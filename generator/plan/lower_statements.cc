@@ -1,11 +1,15 @@
-#include "generator/plan/lowering.h"
-
 #include <algorithm>
+
+#include "generator/plan/lowering.h"
 
 namespace kiln {
 
 Lowering::Lowering(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagnostics& diagnostics)
-    : plan_(plan), kernel_(*plan.kernel), spaces_(spaces), known_(known), diagnostics_(diagnostics) {
+    : plan_(plan),
+      kernel_(*plan.kernel),
+      spaces_(spaces),
+      known_(known),
+      diagnostics_(diagnostics) {
   local_buffer_.assign(kernel_.locals.size(), -1);
   local_variable_.assign(kernel_.locals.size(), -1);
 }
@@ -55,7 +59,7 @@ void Lowering::Statement(const Action& action) {
     case Action::Kind::kFor:
       return For(action);
     case Action::Kind::kAssert: {
-      Stage stage{.kind = Stage::Kind::kAssert, .span = action.span};
+      Stage stage = StageOf(Stage::Kind::kAssert, action.span);
       stage.value = Scalar(*action.condition);
       stage.text = action.message;
       return Emit(std::move(stage));
@@ -75,11 +79,13 @@ void Lowering::DefineLocal(const Action& action) {
     const ElementPtr value = Scalar(*action.value);
     const int variable = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
     local_variable_[index] = variable;
-    Stage stage{.kind = Stage::Kind::kDefine, .span = action.span, .variable = variable};
+    Stage stage = StageOf(Stage::Kind::kDefine, action.span);
+    stage.variable = variable;
     stage.value = value;
     return Emit(std::move(stage));
   }
-  const int buffer = NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(action.local));
+  const int buffer =
+      NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(action.local));
   EmitInto(WholeOf(buffer, local.shape.size()), *action.value, nullptr);
   local_buffer_[index] = buffer;
 }
@@ -88,7 +94,8 @@ void Lowering::StoreTile(const Action& action) {
   const bool local = action.ref < 0;
   if (local && local_variable_[static_cast<size_t>(action.local)] >= 0) {
     const int variable = local_variable_[static_cast<size_t>(action.local)];
-    Stage stage{.kind = Stage::Kind::kAssign, .span = action.span, .variable = variable};
+    Stage stage = StageOf(Stage::Kind::kAssign, action.span);
+    stage.variable = variable;
     stage.value = Scalar(*action.value);
     return Emit(std::move(stage));
   }
@@ -119,7 +126,7 @@ void Lowering::When(const Action& action) {
   if (const std::optional<bool> known = KnownValue(*action.condition)) {
     return Block(*known ? action.body : action.orelse);
   }
-  Stage stage{.kind = Stage::Kind::kIf, .span = action.span};
+  Stage stage = StageOf(Stage::Kind::kIf, action.span);
   stage.value = Scalar(*action.condition);
   stage.body = Nested(action.body);
   stage.orelse = Nested(action.orelse);
@@ -127,7 +134,7 @@ void Lowering::When(const Action& action) {
 }
 
 void Lowering::For(const Action& action) {
-  Stage stage{.kind = Stage::Kind::kFor, .span = action.span};
+  Stage stage = StageOf(Stage::Kind::kFor, action.span);
   stage.low = Scalar(*action.low);
   stage.high = Scalar(*action.high);
   const size_t index = static_cast<size_t>(action.local);

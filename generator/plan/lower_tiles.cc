@@ -44,9 +44,9 @@ Lowering::Point Lowering::LoopsOver(const std::vector<int>& spaces, std::vector<
 
 Stage Lowering::Nest(const std::vector<int>& loops, Stages inner, bool lanes) const {
   for (size_t k = loops.size(); k-- > 0;) {
-    Stage loop{.kind = lanes && k + 1 == loops.size() ? Stage::Kind::kLanes : Stage::Kind::kLoop,
-               .span = span_,
-               .loop = loops[k]};
+    Stage loop =
+        StageOf(lanes && k + 1 == loops.size() ? Stage::Kind::kLanes : Stage::Kind::kLoop, span_);
+    loop.loop = loops[k];
     loop.body = std::move(inner);
     inner.clear();
     inner.push_back(std::move(loop));
@@ -84,7 +84,12 @@ ElementPtr Lowering::Materialised(const Node& node, const Point& point) {
   if (added) {
     const int buffer = NewTemp("", node.dtype, node.shape, spaces_.SpacesOf(node));
     temporary_[&node] = buffer;
-    EmitInto(WholeOf(buffer, node.shape.size()), node, nullptr);
+    // A mean is the quotient of a sum, which is what the buffer holds.
+    const Target whole = WholeOf(buffer, node.shape.size());
+    if (node.op == Op::kMean)
+      EmitReduce(whole, node);
+    else
+      EmitInto(whole, node, nullptr);
   }
   auto load = std::make_shared<Element>();
   load->kind = Element::Kind::kLoad;
@@ -94,10 +99,10 @@ ElementPtr Lowering::Materialised(const Node& node, const Point& point) {
 }
 
 void Lowering::EmitInto(const Target& target, const Node& node, const NodePtr& mask) {
-  const bool direct = !mask && (node.op == Op::kConcat || node.op == Op::kDot ||
-                                node.op == Op::kCumsum || node.op == Op::kArgmax ||
-                                node.op == Op::kArgmin ||
-                                (IsReduction(node.op) && node.op != Op::kMean));
+  const bool direct =
+      !mask && (node.op == Op::kConcat || node.op == Op::kDot || node.op == Op::kCumsum ||
+                node.op == Op::kArgmax || node.op == Op::kArgmin ||
+                (IsReduction(node.op) && node.op != Op::kMean));
   if (node.op == Op::kIf && !node.shape.empty()) return EmitIf(target, node, mask);
   if (!direct) return EmitPointwise(target, node, mask);
   const Buffer& to = plan_.buffers[static_cast<size_t>(target.buffer)];
@@ -136,6 +141,35 @@ bool ReadsElsewhere(const Element& value, const Place& place) {
 
 }  // namespace
 
+namespace {
+
+/// Whether a place's lanes are one vector: the loop is in one coordinate and never wraps around.
+bool LanesFit(const Place& place, int loop) {
+  int times = 0;
+  for (const Coordinate& c : place.at) {
+    if (c.loop != loop) continue;
+    if (c.around) return false;
+    ++times;
+  }
+  return times <= 1;
+}
+
+bool LanesFit(const Element& e, int loop) {
+  if (e.kind == Element::Kind::kLoad && !LanesFit(e.place, loop)) return false;
+  return std::all_of(e.args.begin(), e.args.end(),
+                     [&](const ElementPtr& arg) { return LanesFit(*arg, loop); });
+}
+
+/// Whether a store can be done by vectors along the loop.
+bool LanesFit(const Stage& store, int loop) {
+  if (!LanesFit(store.place, loop) || !LanesFit(*store.value, loop)) return false;
+  if (!store.mask) return true;
+  // Masked stores are made for neighbours.
+  return LanesFit(*store.mask, loop) && store.place.at.back().loop == loop;
+}
+
+}  // namespace
+
 void Lowering::EmitPointwise(const Target& target, const Node& node, const NodePtr& mask) {
   std::vector<int> loops;
   std::vector<int> spaces = spaces_.SpacesOf(node);
@@ -143,10 +177,11 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(target.buffer)];
   for (size_t d = 0; d < target.dimensions.size(); ++d) {
     const int axis = target.dimensions[d].axis;
-    if (axis >= 0 && !target.dimensions[d].offset) spaces[static_cast<size_t>(axis)] = buffer.spaces[d];
+    if (axis >= 0 && !target.dimensions[d].offset)
+      spaces[static_cast<size_t>(axis)] = buffer.spaces[d];
   }
   const Point point = LoopsOver(spaces, &loops);
-  Stage store{.kind = Stage::Kind::kStore, .span = span_};
+  Stage store = StageOf(Stage::Kind::kStore, span_);
   store.place = PlaceAt(target, point);
   store.value = Value(node, point);
   if (mask) store.mask = Value(*mask, point);
@@ -159,7 +194,7 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
     Stage save = store;
     save.place = there;
     save.mask = nullptr;
-    Emit(Nest(loops, {save}, true));
+    Emit(Nest(loops, {save}, loops.empty() || LanesFit(save, loops.back())));
 
     std::vector<int> again;
     const Point second = LoopsOver(spaces, &again);
@@ -171,7 +206,7 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
     store.value = load;
     if (mask) {
       const int mask_temp = NewTemp("", DType::kBool, node.shape, spaces);
-      Stage save_mask{.kind = Stage::Kind::kStore, .span = span_};
+      Stage save_mask = StageOf(Stage::Kind::kStore, span_);
       std::vector<int> third;
       const Point mask_point = LoopsOver(spaces, &third);
       save_mask.place = PlaceAt(WholeOf(mask_temp, node.shape.size()), mask_point);
@@ -184,7 +219,7 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
     }
     return Emit(Nest(again, {store}, true));
   }
-  Emit(Nest(loops, {store}, true));
+  Emit(Nest(loops, {store}, loops.empty() || LanesFit(store, loops.back())));
 }
 
 void Lowering::EmitConcat(const Target& target, const Node& node) {
@@ -204,7 +239,7 @@ void Lowering::EmitConcat(const Target& target, const Node& node) {
 }
 
 void Lowering::EmitIf(const Target& target, const Node& node, const NodePtr& mask) {
-  Stage stage{.kind = Stage::Kind::kIf, .span = span_};
+  Stage stage = StageOf(Stage::Kind::kIf, span_);
   stage.value = Scalar(*node.args[0]);
   Stages* const outer = out_;
   const auto branch = [&](const NodePtr& value, Stages* into) {

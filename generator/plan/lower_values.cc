@@ -76,9 +76,10 @@ ElementPtr Lowering::Value(const Node& node, const Point& point) {
     case Op::kAt: {
       const int axis = node.axes[0];
       ElementPtr origin = Leaf(Element::Kind::kOrigin, DType::kIndex, node.index, axis);
-      return Cast(MakeOp(Op::kAdd, DType::kIndex,
-                         {CoordinateValue(point[static_cast<size_t>(axis)], DType::kIndex), origin}),
-                  node.dtype);
+      return Cast(
+          MakeOp(Op::kAdd, DType::kIndex,
+                 {CoordinateValue(point[static_cast<size_t>(axis)], DType::kIndex), origin}),
+          node.dtype);
     }
     case Op::kIota:
       return CoordinateValue(point[static_cast<size_t>(node.axes[0])], node.dtype);
@@ -86,26 +87,24 @@ ElementPtr Lowering::Value(const Node& node, const Point& point) {
       return Value(*node.args[0], Aligned(point, node.args[0]->shape));
     case Op::kTranspose: {
       Point turned(point.size());
-      for (size_t d = 0; d < point.size(); ++d) turned[static_cast<size_t>(node.axes[d])] = point[d];
+      for (size_t d = 0; d < point.size(); ++d)
+        turned[static_cast<size_t>(node.axes[d])] = point[d];
       return Value(*node.args[0], turned);
     }
     case Op::kReshape:
       return Reshaped(node, point);
     case Op::kSlice:
-      return Value(*node.args[0],
-                   Subscripted(node.subscripts, node.args[0]->shape.size(), point));
+      return Value(*node.args[0], Subscripted(node.subscripts, node.args[0]->shape.size(), point));
     case Op::kRoll:
       return Roll(node, point);
     case Op::kMean: {
-      auto sum = std::make_shared<Node>(node);
-      sum->op = Op::kSum;
       Size count = 1;
       for (int axis : node.axes) count = count * node.args[0]->shape[static_cast<size_t>(axis)];
       if (node.axes.empty()) {
         for (const Size& extent : node.args[0]->shape) count = count * extent;
       }
-      const ElementPtr total = Materialised(*sum, point);
-      return MakeOp(Op::kDiv, node.dtype, {total, Cast(Scalar(*count.ToNode()), node.dtype)});
+      return MakeOp(Op::kDiv, node.dtype,
+                    {Materialised(node, point), Cast(Scalar(*count.ToNode()), node.dtype)});
     }
     case Op::kConcat:
     case Op::kCumsum:
@@ -180,11 +179,14 @@ ElementPtr Lowering::ReadLocal(const Node& node, const Point& point) {
 ElementPtr Lowering::Reshaped(const Node& node, const Point& point) {
   const Node& arg = *node.args[0];
   Shape from, to;
-  for (const Size& s : arg.shape) if (!s.IsOne()) from.push_back(s);
-  for (const Size& s : node.shape) if (!s.IsOne()) to.push_back(s);
+  for (const Size& s : arg.shape)
+    if (!s.IsOne()) from.push_back(s);
+  for (const Size& s : node.shape)
+    if (!s.IsOne()) to.push_back(s);
   if (from == to) {
     Point kept, whole;
-    for (size_t d = 0; d < point.size(); ++d) if (!node.shape[d].IsOne()) kept.push_back(point[d]);
+    for (size_t d = 0; d < point.size(); ++d)
+      if (!node.shape[d].IsOne()) kept.push_back(point[d]);
     size_t next = 0;
     for (const Size& s : arg.shape) whole.push_back(s.IsOne() ? Coordinate{} : kept[next++]);
     return Value(arg, whole);
@@ -211,9 +213,8 @@ ElementPtr Lowering::Roll(const Node& node, const Point& point) {
   const size_t axis = static_cast<size_t>(node.axes[0]);
   const Size& extent = arg.shape[axis];
   if (extent.IsOne()) return Value(arg, point);
-  int buffer = arg.op == Op::kLocal || (arg.op == Op::kRead && arg.subscripts.empty())
-                   ? BufferOf(arg)
-                   : -1;
+  int buffer =
+      arg.op == Op::kLocal || (arg.op == Op::kRead && arg.subscripts.empty()) ? BufferOf(arg) : -1;
   if (buffer < 0) {
     const ElementPtr filled = Materialised(arg, point);
     buffer = filled->place.buffer;
@@ -221,8 +222,8 @@ ElementPtr Lowering::Roll(const Node& node, const Point& point) {
   // Element i comes from i - shift; what is added before the remainder must not be negative.
   const ElementPtr shift = Cast(Scalar(*node.args[1]), DType::kIndex);
   const ElementPtr n = Scalar(*extent.ToNode());
-  const ElementPtr back = MakeOp(
-      Op::kSub, DType::kIndex, {n, MakeOp(Op::kMod, DType::kIndex, {shift, n})});
+  const ElementPtr back =
+      MakeOp(Op::kSub, DType::kIndex, {n, MakeOp(Op::kMod, DType::kIndex, {shift, n})});
   Coordinate c = point[axis];
   c.offset = c.offset ? MakeOp(Op::kAdd, DType::kIndex, {c.offset, back}) : back;
   c.around = extent;
@@ -259,6 +260,44 @@ ElementPtr Lowering::InsideMask(const Node& node, const Point& point) {
   yes->dtype = DType::kBool;
   yes->int_value = 1;
   return yes;
+}
+
+/// Steps, shapes, index maps and host conditions: nothing in them has elements but host arrays.
+ElementPtr LowerIndex(const Kernel& kernel, const Node& node) {
+  switch (node.op) {
+    case Op::kConst:
+      return Constant(node);
+    case Op::kAxis:
+      return Leaf(Element::Kind::kAxis, node.dtype, node.index);
+    case Op::kSteps:
+      return Leaf(Element::Kind::kSteps, node.dtype, node.index);
+    case Op::kDim:
+      return Leaf(Element::Kind::kDim, node.dtype, node.index);
+    case Op::kFirstStep:
+      return Leaf(Element::Kind::kFirstStep, DType::kBool, node.index);
+    case Op::kLastStep:
+      return Leaf(Element::Kind::kLastStep, DType::kBool, node.index);
+    case Op::kRead: {
+      if (kernel.refs[static_cast<size_t>(node.index)].role == Role::kScalar) {
+        return Leaf(Element::Kind::kScalar, node.dtype, node.index);
+      }
+      auto load = std::make_shared<Element>();
+      load->kind = Element::Kind::kLoad;
+      load->dtype = node.dtype;
+      load->place.buffer = node.index;
+      for (const Subscript& s : node.subscripts) {
+        Coordinate c;
+        c.offset = LowerIndex(kernel, *s.start);
+        load->place.at.push_back(c);
+      }
+      return load;
+    }
+    default:
+      break;
+  }
+  std::vector<ElementPtr> args;
+  for (const NodePtr& arg : node.args) args.push_back(LowerIndex(kernel, *arg));
+  return MakeOp(node.op, node.dtype, std::move(args));
 }
 
 }  // namespace kiln

@@ -51,8 +51,10 @@ std::vector<int> WindowOf(const Kernel& kernel, const Ref& ref) {
   std::vector<int> window;
   bool reuse = false;
   for (size_t a = 0; a < used.size(); ++a) {
-    if (!used[a]) reuse = true;
-    else if (reuse) window.push_back(static_cast<int>(a));
+    if (!used[a])
+      reuse = true;
+    else if (reuse)
+      window.push_back(static_cast<int>(a));
   }
   return window;
 }
@@ -103,7 +105,10 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
   };
   std::vector<Case> cases{{"", std::nullopt, std::nullopt}};
   if (accumulator >= 0) {
-    cases = {{"Only", true, true}, {"First", true, false}, {"Middle", false, false}, {"Last", false, true}};
+    cases = {{"Only", true, true},
+             {"First", true, false},
+             {"Middle", false, false},
+             {"Last", false, true}};
   }
   for (const Case& c : cases) {
     Stages stages = LowerBody(plan, spaces, {plan.reduction_axes, c.first, c.last}, diagnostics);

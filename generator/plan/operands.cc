@@ -16,7 +16,8 @@ struct Use {
 };
 
 /// Calls `visit` with every node of the statements, parents first.
-void ForEachNode(const std::vector<Action>& actions, const std::function<void(const Node&)>& visit) {
+void ForEachNode(const std::vector<Action>& actions,
+                 const std::function<void(const Node&)>& visit) {
   const std::function<void(const Node&)> walk = [&](const Node& node) {
     visit(node);
     for (const NodePtr& arg : node.args) walk(*arg);
@@ -103,13 +104,14 @@ struct Zeroing {
   std::vector<int> axes;
 };
 
-
 Zeroing ZeroingOf(const Kernel& kernel, const Action& when) {
   Zeroing z;
   if (when.kind != Action::Kind::kWhen || !when.orelse.empty()) return z;
   const Node& c = *when.condition;
-  if (c.op == Op::kFirstStep) z.axes = {c.index};
-  else if (c.op == Op::kFirstVisit) z.axes = StayAxes(kernel, c.index);
+  if (c.op == Op::kFirstStep)
+    z.axes = {c.index};
+  else if (c.op == Op::kFirstVisit)
+    z.axes = StayAxes(kernel, c.index);
   for (const Action& a : when.body) {
     if (a.kind == Action::Kind::kStore && a.ref >= 0 && a.subscripts.empty() && !a.mask &&
         IsZero(a.value) && kernel.refs[static_cast<size_t>(a.ref)].role == Role::kScratch) {
@@ -129,7 +131,8 @@ bool IsTrailing(const Kernel& kernel, const std::vector<int>& axes) {
 }
 
 bool AddsDot(const Action& a, int ref) {
-  if (a.kind != Action::Kind::kStore || a.ref != ref || !a.subscripts.empty() || a.mask) return false;
+  if (a.kind != Action::Kind::kStore || a.ref != ref || !a.subscripts.empty() || a.mask)
+    return false;
   const Node& v = *a.value;
   const auto is_acc = [&](const NodePtr& e) {
     return e->op == Op::kRead && e->index == ref && e->subscripts.empty();
@@ -144,9 +147,8 @@ int FindAccumulator(const Kernel& kernel, std::vector<int>* axes) {
   for (const Action& when : kernel.body) {
     const Zeroing zeroing = ZeroingOf(kernel, when);
     if (zeroing.ref < 0 || !IsTrailing(kernel, zeroing.axes)) continue;
-    const bool adds = std::any_of(kernel.body.begin(), kernel.body.end(), [&](const Action& a) {
-      return AddsDot(a, zeroing.ref);
-    });
+    const bool adds = std::any_of(kernel.body.begin(), kernel.body.end(),
+                                  [&](const Action& a) { return AddsDot(a, zeroing.ref); });
     if (!adds) continue;
     *axes = zeroing.axes;
     return zeroing.ref;

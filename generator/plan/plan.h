@@ -92,8 +92,8 @@ enum class Side { kLeft, kRight };
 
 /// What a dot reads: panels of an operand as its copy made them, or panels packed from a buffer.
 struct PanelSource {
-  int ref = -1;          // an operand held as panels
-  int panels = -1;       // else: Plan::panels
+  int ref = -1;     // an operand held as panels
+  int panels = -1;  // else: Plan::panels
   bool transposed = false;
 };
 
@@ -139,7 +139,7 @@ struct Stage {
   int row = -1, col = -1;  // loops
   int depth = -1;          // space
   DType element = DType::kF32;
-  ElementPtr start;        // null: 0
+  ElementPtr start;  // null: 0
   // kPack: which coordinates of `place` run over rows and columns of the matrix as multiplied.
   int panels = -1;
   int pack_row = -1, pack_col = -1;  // loops
@@ -156,9 +156,9 @@ struct OperandPlan {
   enum class Hold { kRows, kLeft, kLeftTransposed, kRight, kRightTransposed };
   Hold hold = Hold::kRows;
   std::string reason;
-  bool used = false;                  // some body reads or writes it
-  std::vector<bool> clipped;          // by array dimension
-  std::vector<int> window_axes;       // Direct keeps the blocks that these inner axes walk over
+  bool used = false;             // some body reads or writes it
+  std::vector<bool> clipped;     // by array dimension
+  std::vector<int> window_axes;  // Direct keeps the blocks that these inner axes walk over
 };
 
 struct Plan {
@@ -181,6 +181,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics);
 /// The stable text form (`kiln show --stage=plan`).
 std::string ToString(const Plan& plan);
 
+Stage StageOf(Stage::Kind kind, Span span);
 ElementPtr IndexConstant(int64_t value);
 ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args);
 bool SameElement(const ElementPtr& a, const ElementPtr& b);

@@ -39,7 +39,8 @@ SpaceAnalysis::SpaceAnalysis(const Kernel& kernel, int zeroed) : kernel_(kernel)
     for (size_t a = 0; a < classes.size(); ++a) {
       if (classes[a] < 0) continue;
       if (blocked) members_[classes[a]].push_back({r, static_cast<int>(a)});
-      if (ref.role == Role::kScratch && r != zeroed) carried_[static_cast<size_t>(classes[a])] = true;
+      if (ref.role == Role::kScratch && r != zeroed)
+        carried_[static_cast<size_t>(classes[a])] = true;
     }
     refs_.push_back(classes);
   }
@@ -155,12 +156,16 @@ SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
       // Only dimensions of extent 1 come or go: the others keep their places.
       Classes kept, classes = Fresh(node.shape);
       Shape from, to;
-      for (const Size& s : node.args[0]->shape) if (!s.IsOne()) from.push_back(s);
-      for (const Size& s : node.shape) if (!s.IsOne()) to.push_back(s);
+      for (const Size& s : node.args[0]->shape)
+        if (!s.IsOne()) from.push_back(s);
+      for (const Size& s : node.shape)
+        if (!s.IsOne()) to.push_back(s);
       if (from == to) {
-        for (int c : args[0]) if (c >= 0) kept.push_back(c);
+        for (int c : args[0])
+          if (c >= 0) kept.push_back(c);
         size_t next = 0;
-        for (int& c : classes) if (c >= 0) c = kept[next++];
+        for (int& c : classes)
+          if (c >= 0) c = kept[next++];
         return classes;
       }
       for (int c : args[0]) Pin(c);
@@ -171,8 +176,10 @@ SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
       Classes classes = Fresh(node.shape);
       for (const Classes& arg : args) {
         for (size_t d = 0; d < arg.size(); ++d) {
-          if (static_cast<int>(d) == node.axes[0]) Pin(arg[d]);
-          else Join(classes[d], arg[d]);
+          if (static_cast<int>(d) == node.axes[0])
+            Pin(arg[d]);
+          else
+            Join(classes[d], arg[d]);
         }
       }
       pin_axes(classes);
@@ -182,18 +189,28 @@ SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
     case Op::kCumsum:
       pin_axes(args[0]);
       return args[0];
-    case Op::kSum: case Op::kProd: case Op::kReduceMax: case Op::kReduceMin: case Op::kMean:
-    case Op::kAny: case Op::kAll: case Op::kArgmax: case Op::kArgmin: {
+    case Op::kSum:
+    case Op::kProd:
+    case Op::kReduceMax:
+    case Op::kReduceMin:
+    case Op::kMean:
+    case Op::kAny:
+    case Op::kAll:
+    case Op::kArgmax:
+    case Op::kArgmin: {
       Classes left;
       for (size_t d = 0; d < args[0].size(); ++d) {
-        const bool gone = std::find(node.axes.begin(), node.axes.end(), static_cast<int>(d)) !=
-                          node.axes.end();
-        if (!gone) left.push_back(args[0][d]);
-        else if (node.keep) left.push_back(-1);
+        const bool gone =
+            std::find(node.axes.begin(), node.axes.end(), static_cast<int>(d)) != node.axes.end();
+        if (!gone)
+          left.push_back(args[0][d]);
+        else if (node.keep)
+          left.push_back(-1);
         if (gone) Pin(args[0][d]);
       }
       // argmax of a flattened tile names no axes and looks across all.
-      if (node.axes.empty()) for (int c : args[0]) Pin(c);
+      if (node.axes.empty())
+        for (int c : args[0]) Pin(c);
       if (node.axes.empty()) left.assign(node.shape.size(), -1);
       return left;
     }
@@ -246,8 +263,8 @@ void SpaceAnalysis::Visit(const std::vector<Action>& actions) {
       JoinAll(locals_[static_cast<size_t>(a.local)], Of(*a.value));
     } else if (a.kind == Action::Kind::kStore) {
       const bool local = a.ref < 0;
-      const Classes& whole = local ? locals_[static_cast<size_t>(a.local)]
-                                   : refs_[static_cast<size_t>(a.ref)];
+      const Classes& whole =
+          local ? locals_[static_cast<size_t>(a.local)] : refs_[static_cast<size_t>(a.ref)];
       const Shape& extents = local ? kernel_.locals[static_cast<size_t>(a.local)].shape
                                    : kernel_.refs[static_cast<size_t>(a.ref)].view;
       const Classes target = Window(whole, extents, a.subscripts);
@@ -314,7 +331,8 @@ void SpaceAnalysis::NumberAll() {
 }
 
 int SpaceAnalysis::SpaceOf(const Size& extent) {
-  const auto [it, added] = by_extent_.try_emplace(extent.ToString(), static_cast<int>(spaces_.size()));
+  const auto [it, added] =
+      by_extent_.try_emplace(extent.ToString(), static_cast<int>(spaces_.size()));
   if (added) spaces_.push_back({extent, false, -1, -1});
   return it->second;
 }

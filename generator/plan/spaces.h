@@ -38,7 +38,8 @@ class SpaceAnalysis {
   Classes Fresh(const Shape& shape);
   Classes Of(const Node& node);
   Classes Compute(const Node& node);
-  Classes Read(const Classes& whole, const Shape& extents, const std::vector<Subscript>& subscripts);
+  Classes Read(const Classes& whole, const Shape& extents,
+               const std::vector<Subscript>& subscripts);
   Classes Window(const Classes& whole, const Shape& extents,
                  const std::vector<Subscript>& subscripts);
   void Visit(const std::vector<Action>& actions);
@@ -59,7 +60,7 @@ class SpaceAnalysis {
   std::vector<Classes> refs_, locals_;
   std::map<const Node*, Classes> nodes_;
   std::map<int, std::vector<Member>> members_;
-  std::map<int, int> numbers_;          // root -> space
+  std::map<int, int> numbers_;            // root -> space
   std::map<std::string, int> by_extent_;  // unclipped spaces
   std::vector<Space> spaces_;
 };

@@ -35,5 +35,6 @@
 #if __has_include("kiln/panels-inl.h")
 #include "kiln/panels-inl.h"
 #endif
+#include "kiln/one-inl.h"
 
 #endif  // KILN_KILN_INL_H_

@@ -1,0 +1,437 @@
+#include "generator/render/body_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "generator/plan/walk.h"
+#include "generator/render/operations.h"
+
+namespace kiln::render {
+namespace {
+
+std::string Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return "";
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
+}
+
+std::string Joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+}  // namespace
+
+bool Keeps(const Buffer& buffer, size_t dimension) { return !buffer.dropped[dimension]; }
+
+BodyView::BodyView(const Plan& plan, const KernelNames& names, std::string spec_file)
+    : plan_(plan),
+      kernel_(*plan.kernel),
+      names_(names),
+      spec_file_(std::move(spec_file)),
+      scope_(names.scope),
+      scalars_(plan, MakeNames()) {}
+
+ScalarPrinter::Names BodyView::MakeNames() {
+  ScalarPrinter::Names names;
+  names.axis = [this](int axis) { return Use("at") + "[" + std::to_string(axis) + "]"; };
+  names.steps = [this](int axis) { return Use("steps") + "[" + std::to_string(axis) + "]"; };
+  names.first_visit = [this](int ref) {
+    return "step.first_" + names_.buffers[static_cast<size_t>(ref)];
+  };
+  names.last_visit = [this](int ref) {
+    return "step.last_" + names_.buffers[static_cast<size_t>(ref)];
+  };
+  names.loop = [this](int loop) { return LoopName(loop); };
+  names.variable = [this](int variable) { return VariableName(variable); };
+  names.pointer = [this](const Place& place) { return Pointer(place); };
+  names.edge = [this](const Element& e) {
+    const char* member = e.kind == Element::Kind::kLow    ? ".low["
+                         : e.kind == Element::Kind::kHigh ? ".high["
+                                                          : ".origin[";
+    return Use(names_.buffers[static_cast<size_t>(e.index)]) + member + std::to_string(e.axis) +
+           "]";
+  };
+  names.scalar = [this](int ref) {
+    return Use("call") + "." + names_.buffers[static_cast<size_t>(ref)];
+  };
+  names.dim = [this](int dim) { return Use("call") + "." + names_.dims[static_cast<size_t>(dim)]; };
+  names.core = "step.core";
+  return names;
+}
+
+std::string BodyView::Use(const std::string& name) {
+  used_.insert(name);
+  return name;
+}
+
+// ---- names -------------------------------------------------------------------------------------
+
+/// The dimension that a space walks, as the spec calls it.
+std::string BodyView::SpaceName(int space) const {
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    const Buffer& buffer = plan_.buffers[r];
+    for (size_t a = 0; a < ref.view_dims.size() && a < buffer.spaces.size(); ++a) {
+      if (buffer.spaces[a] != space) continue;
+      const Node* atom = ref.array[static_cast<size_t>(ref.view_dims[a])].AsAtom();
+      if (atom && atom->op == Op::kDim) return kernel_.dims[static_cast<size_t>(atom->index)].name;
+    }
+  }
+  const Node* atom = plan_.spaces[static_cast<size_t>(space)].extent.AsAtom();
+  if (atom && atom->op == Op::kDim) return kernel_.dims[static_cast<size_t>(atom->index)].name;
+  return "tile";
+}
+
+std::string BodyView::LoopName(int loop) {
+  std::string& name = loops_[loop];
+  if (!name.empty()) return name;
+  // A name of a loop that is over may be used again.
+  const std::string base = SpaceName(plan_.loops[static_cast<size_t>(loop)]) + "_";
+  const auto taken = [&](const std::string& candidate) {
+    return std::any_of(loops_.begin(), loops_.end(),
+                       [&](const auto& entry) { return entry.second == candidate; });
+  };
+  for (const char* letter : {"i", "j", "k", "l"}) {
+    const std::string candidate = base + letter;
+    if (taken(candidate)) continue;
+    if (!loop_names_.count(candidate)) {
+      if (scope_.New(candidate) != candidate) continue;
+      loop_names_.insert(candidate);
+    }
+    return name = candidate;
+  }
+  return name = scope_.Numbered(base + "i");
+}
+
+void BodyView::LeaveLoop(int loop) { loops_.erase(loop); }
+
+std::string BodyView::VariableName(int variable) {
+  std::string& name = variables_[variable];
+  if (name.empty()) name = scope_.New(plan_.variables[static_cast<size_t>(variable)].name);
+  return name;
+}
+
+/// How many elements a loop over the space visits.
+std::string BodyView::Count(int space) {
+  const Space& s = plan_.spaces[static_cast<size_t>(space)];
+  if (!s.clipped && s.extent.Constant()) return std::to_string(*s.extent.Constant());
+  std::string& name = counts_[space];
+  if (name.empty()) {
+    name = scope_.New(SpaceName(space) + "_size");
+    count_lines_.push_back("const size_t " + name + " = " + ExtentOf(space) + ";");
+  }
+  return name;
+}
+
+/// A clipped space ends where an operand's block does; panels know only some of their extents.
+std::string BodyView::ExtentOf(int space) {
+  const Space& s = plan_.spaces[static_cast<size_t>(space)];
+  if (!s.clipped) return "static_cast<size_t>(" + scalars_.Print(s.extent) + ")";
+  using Hold = OperandPlan::Hold;
+  std::string panel_extent;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Buffer& buffer = plan_.buffers[r];
+    if (kernel_.refs[r].block.empty()) continue;
+    for (size_t a = 0; a < buffer.spaces.size(); ++a) {
+      if (buffer.spaces[a] != space) continue;
+      const Hold hold = plan_.operands[r].hold;
+      if (hold == Hold::kRows) {
+        return Use(names_.buffers[r]) + ".high[" + std::to_string(a) + "]";
+      }
+      const bool left = hold == Hold::kLeft || hold == Hold::kLeftTransposed;
+      const bool transposed = hold == Hold::kLeftTransposed || hold == Hold::kRightTransposed;
+      const size_t outer = left == transposed ? 1 : 0;
+      if (a == outer && panel_extent.empty()) {
+        panel_extent = names_.buffers[r] + (left ? ".rows" : ".cols");
+        Use(names_.buffers[r]);
+      }
+    }
+  }
+  return panel_extent;
+}
+
+std::string BodyView::Pointer(const Place& place) {
+  const Buffer& buffer = plan_.buffers[static_cast<size_t>(place.buffer)];
+  const std::string& name = Use(names_.buffers[static_cast<size_t>(place.buffer)]);
+  if (place.buffer == plan_.accumulator) {
+    const std::string rows = Count(plan_.loops[static_cast<size_t>(place.at[0].loop)]);
+    return "AccumulatorAt(" + name + ", " + rows + ", " + scalars_.Print(place.at[0]) + ", " +
+           scalars_.Print(place.at[1]) + ")";
+  }
+  std::string text = name + ".At(";
+  bool first = true;
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    if (!Keeps(buffer, d)) continue;
+    text += (first ? "" : ", ") + scalars_.Print(place.at[d]);
+    first = false;
+  }
+  return text + ")";
+}
+
+/// The distance between elements of a place along a loop.
+std::string BodyView::Stride(const Place& place, int loop) {
+  const Buffer& buffer = plan_.buffers[static_cast<size_t>(place.buffer)];
+  int kept = 0;
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    if (!Keeps(buffer, d)) continue;
+    if (place.at[d].loop == loop) {
+      return names_.buffers[static_cast<size_t>(place.buffer)] + ".stride[" + std::to_string(kept) +
+             "]";
+    }
+    ++kept;
+  }
+  return "1";
+}
+
+// ---- comments ----------------------------------------------------------------------------------
+
+/// The spec's line of a stage and everything in it; 0 if there are several.
+int BodyView::LineOf(const Stage& stage) const {
+  const bool nests = stage.kind == Stage::Kind::kLoop || stage.kind == Stage::Kind::kLanes;
+  if (!nests) return kernel_.source->Locate(stage.span.begin).line;
+  int line = -1;
+  for (const Stage& inner : stage.body) {
+    const int own = LineOf(inner);
+    if (line >= 0 && own != line) return 0;
+    line = own;
+  }
+  return line;
+}
+
+std::string BodyView::Comment(const Stage& stage) {
+  const int line = LineOf(stage);
+  if (line <= 0 || line == last_line_) return "";
+  last_line_ = line;
+  return "// " + spec_file_ + ":" + std::to_string(line) + "  " +
+         Trimmed(kernel_.source->Line(line));
+}
+
+// ---- stages ------------------------------------------------------------------------------------
+
+Fields BodyView::Make(const Stages& stages) {
+  Fields fields;
+  std::vector<Fields> list = List(stages);
+  fields.SetList("stages", std::move(list));
+  fields.Set("prelude", Joined(Prelude()));
+  return fields;
+}
+
+std::vector<std::string> BodyView::Prelude() {
+  std::vector<std::string> lines;
+  for (const char* own : {"call", "at", "steps"}) {
+    if (used_.count(own))
+      lines.push_back("const auto& " + std::string(own) + " = step." + own + ";");
+  }
+  for (const std::string& name : names_.buffers) {
+    if (used_.count(name)) lines.push_back("const auto& " + name + " = step." + name + ";");
+  }
+  for (const std::string& name : names_.panels) {
+    if (used_.count(name + "_memory"))
+      lines.push_back("void* const " + name + "_memory = step." + name + ";");
+  }
+  lines.insert(lines.end(), count_lines_.begin(), count_lines_.end());
+  return lines;
+}
+
+std::vector<Fields> BodyView::List(const Stages& stages) {
+  std::vector<Fields> list;
+  for (const Stage& stage : stages) list.push_back(One(stage));
+  return list;
+}
+
+Fields BodyView::One(const Stage& stage) {
+  Fields fields;
+  fields.Set("comment", Comment(stage));
+  using Kind = Stage::Kind;
+  const std::pair<const char*, Kind> flags[] = {
+      {"is_loop", Kind::kLoop}, {"is_lanes", Kind::kLanes}, {"is_reduce", Kind::kReduce},
+      {"is_dot", Kind::kDot},   {"is_if", Kind::kIf},       {"is_for", Kind::kFor}};
+  bool structure = false;
+  for (const auto& [name, kind] : flags) {
+    fields.SetFlag(name, stage.kind == kind);
+    structure = structure || stage.kind == kind;
+  }
+  fields.SetFlag("is_text", !structure);
+  switch (stage.kind) {
+    case Kind::kLoop:
+      Loop(stage, &fields);
+      break;
+    case Kind::kLanes:
+      Lanes(stage, &fields);
+      break;
+    case Kind::kReduce:
+      Reduce(stage, &fields);
+      break;
+    case Kind::kDot:
+      Dot(stage, &fields);
+      break;
+    case Kind::kIf:
+      If(stage, &fields);
+      break;
+    case Kind::kFor:
+      For(stage, &fields);
+      break;
+    default: {
+      std::vector<std::string> lines;
+      Lines(stage, &lines);
+      fields.Set("text", Joined(lines));
+    }
+  }
+  return fields;
+}
+
+void BodyView::Loop(const Stage& stage, Fields* fields) {
+  const int space = plan_.loops[static_cast<size_t>(stage.loop)];
+  fields->Set("index", LoopName(stage.loop));
+  fields->Set("count", Count(space));
+  fields->SetList("body", List(stage.body));
+  LeaveLoop(stage.loop);
+}
+
+void BodyView::Lanes(const Stage& stage, Fields* fields) {
+  const int space = plan_.loops[static_cast<size_t>(stage.loop)];
+  fields->Set("index", LoopName(stage.loop));
+  fields->Set("count", Count(space));
+  fields->Set("tag", HasWide(stage.body) ? "kDoubles" : "kFloats");
+  lanes_ = stage.loop;
+  loaded_.clear();
+  fields->SetList("body", List(stage.body));
+  lanes_ = -1;
+  LeaveLoop(stage.loop);
+}
+
+void BodyView::Reduce(const Stage& stage, Fields* fields) {
+  const int space = plan_.loops[static_cast<size_t>(stage.loop)];
+  const DType dtype = plan_.variables[static_cast<size_t>(stage.variable)].dtype;
+  const bool of_masks = stage.op == Op::kAny || stage.op == Op::kAll;
+  fields->Set("index", LoopName(stage.loop));
+  fields->Set("count", Count(space));
+  fields->Set("type", ValueType(dtype));
+  fields->Set("function", std::string(LaneReduction(stage.op)) +
+                              (of_masks ? "" : "<" + ValueType(dtype) + ">"));
+  Stage only = stage;
+  only.body.clear();
+  fields->Set("tag", HasWide({only}) || IsWide(dtype) ? "kDoubles" : "kFloats");
+  lanes_ = stage.loop;
+  loaded_.clear();
+  std::vector<std::string> lines;
+  fields->Set("value", Vector(stage.value, &lines));
+  fields->Set("lines", Joined(lines));
+  lanes_ = -1;
+  LeaveLoop(stage.loop);
+  fields->Set("name", VariableName(stage.variable));
+}
+
+void BodyView::If(const Stage& stage, Fields* fields) {
+  fields->Set("condition", scalars_.Print(*stage.value));
+  fields->SetList("body", List(stage.body));
+  last_line_ = 0;
+  fields->SetFlag("has_else", !stage.orelse.empty());
+  fields->SetList("orelse", List(stage.orelse));
+  last_line_ = 0;
+}
+
+void BodyView::For(const Stage& stage, Fields* fields) {
+  fields->Set("index", VariableName(stage.variable));
+  fields->Set("low", scalars_.Print(*stage.low));
+  fields->Set("high", scalars_.Print(*stage.high));
+  fields->SetList("body", List(stage.body));
+  last_line_ = 0;
+}
+
+void BodyView::Lines(const Stage& stage, std::vector<std::string>* lines) {
+  using Kind = Stage::Kind;
+  if (stage.kind == Kind::kPack) return Pack(stage, lines);
+  if (stage.kind == Kind::kAssert) {
+    const std::string line = std::to_string(kernel_.source->Locate(stage.span.begin).line);
+    lines->push_back("if (!(" + scalars_.Print(*stage.value) + ")) {");
+    lines->push_back("  return step.core.Fail(" +
+                     std::string(stage.op == Op::kRead ? "kIndexRange" : "kAssert") + ", \"%s\", " +
+                     Quoted(spec_file_ + ":" + line + ": " + stage.text) + ");");
+    lines->push_back("}");
+    return;
+  }
+  const bool vector = lanes_ >= 0;
+  if (stage.kind == Kind::kStore && vector) return VectorStore(stage, lines);
+  if (stage.kind == Kind::kStore) {
+    const std::string store =
+        "StoreOne(" + scalars_.Print(*stage.value) + ", " + Pointer(stage.place) + ");";
+    lines->push_back(stage.mask ? "if (" + scalars_.Print(*stage.mask) + ") " + store : store);
+    return;
+  }
+  const Variable& variable = plan_.variables[static_cast<size_t>(stage.variable)];
+  const std::string value = vector ? Vector(stage.value, lines) : scalars_.Print(*stage.value);
+  if (vector) vectors_.insert(stage.variable);
+  const std::string name = VariableName(stage.variable);
+  if (stage.kind == Kind::kAssign) {
+    lines->push_back(name + " = " + value + ";");
+    return;
+  }
+  const std::string type = vector ? "auto" : ValueType(variable.dtype);
+  lines->push_back((variable.changes ? "" : "const ") + type + " " + name + " = " + value + ";");
+}
+
+void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
+  const Panels& panels = plan_.panels[static_cast<size_t>(stage.panels)];
+  const std::string& name = names_.panels[static_cast<size_t>(stage.panels)];
+  const Buffer& buffer = plan_.buffers[static_cast<size_t>(stage.place.buffer)];
+  // The matrix begins where both of its loops are at 0.
+  Place corner = stage.place;
+  for (Coordinate& c : corner.at) {
+    if (c.loop == stage.pack_row || c.loop == stage.pack_col) c.loop = -1;
+  }
+  Use(name + "_memory");
+  const std::string rows = Count(plan_.loops[static_cast<size_t>(stage.pack_row)]);
+  const std::string cols = Count(plan_.loops[static_cast<size_t>(stage.pack_col)]);
+  lines->push_back("const auto " + name + " = " +
+                   (panels.side == Side::kLeft ? "PackLeft<" : "PackRight<") +
+                   StorageType(panels.element) + ">(");
+  lines->push_back("    Tile<const " + StorageType(buffer.dtype) + ", 2>{" + Pointer(corner) +
+                   ", {" + Stride(stage.place, stage.pack_row) + ", " +
+                   Stride(stage.place, stage.pack_col) + "}},");
+  lines->push_back("    " + rows + ", " + cols + ", " + name + "_memory);");
+}
+
+void BodyView::Dot(const Stage& stage, Fields* fields) {
+  const auto source = [&](const PanelSource& s) {
+    if (s.ref >= 0) return Use(names_.buffers[static_cast<size_t>(s.ref)]);
+    return names_.panels[static_cast<size_t>(s.panels)];
+  };
+  const bool wide = stage.element == DType::kF64;
+  const std::string left = source(stage.left), right = source(stage.right);
+  fields->Set("left", left);
+  fields->Set("right", right);
+  fields->Set("tag", wide ? "kDoubles" : "kFloats");
+  fields->Set("element", StorageType(stage.element));
+  fields->Set("row", LoopName(stage.row));
+  fields->Set("col", LoopName(stage.col));
+  const std::string acc_tag = stage.element == DType::kI8 || stage.element == DType::kI32
+                                  ? "kInts"
+                                  : (wide ? "kDoubles" : "kFloats");
+  fields->Set("acc_tag", acc_tag);
+  fields->SetFlag("has_start", stage.start != nullptr);
+  std::vector<std::string> lines;
+  lanes_ = stage.col;
+  loaded_.clear();
+  std::string start;
+  const bool own = stage.start && stage.start->kind == Element::Kind::kLoad &&
+                   stage.start->place.buffer == plan_.accumulator;
+  if (own) {
+    start = "hn::Load(" + acc_tag + ", " + Pointer(stage.start->place) + ")";
+  } else if (stage.start) {
+    start = Vector(stage.start, &lines);
+  }
+  fields->Set("start", start);
+  fields->Set("start_lines", Joined(lines));
+  loaded_.clear();
+  vectors_.insert(stage.variable);
+  fields->Set("sum", VariableName(stage.variable));
+  fields->SetList("body", List(stage.body));
+  lanes_ = -1;
+  LeaveLoop(stage.row);
+  LeaveLoop(stage.col);
+}
+
+}  // namespace kiln::render

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "generator/plan/lower.h"
+#include "generator/plan/plan.h"
+#include "generator/render/cpp.h"
+#include "generator/render/kernel_names.h"
+#include "generator/render/scalars.h"
+#include "generator/render/template.h"
+
+namespace kiln::render {
+
+/// The stages of one body as fields for templates. What the text mentions of the step is collected
+/// as it is printed, so that the body begins with those names and no others.
+class BodyView {
+ public:
+  BodyView(const Plan& plan, const KernelNames& names, std::string spec_file);
+
+  /// `stages`, and `prelude`, lines in front of them.
+  Fields Make(const Stages& stages);
+
+ private:
+  std::vector<Fields> List(const Stages& stages);
+  Fields One(const Stage& stage);
+  void Lines(const Stage& stage, std::vector<std::string>* lines);
+  void Loop(const Stage& stage, Fields* fields);
+  void Lanes(const Stage& stage, Fields* fields);
+  void Reduce(const Stage& stage, Fields* fields);
+  void Dot(const Stage& stage, Fields* fields);
+  void Pack(const Stage& stage, std::vector<std::string>* lines);
+  void If(const Stage& stage, Fields* fields);
+  void For(const Stage& stage, Fields* fields);
+
+  // Vectors (vectors.cc).
+  std::string Vector(const ElementPtr& e, std::vector<std::string>* lines);
+  std::string VectorLoad(const Element& e, std::vector<std::string>* lines);
+  std::string VectorOperation(const Element& e, std::vector<std::string>* lines);
+  std::string VectorCast(const Element& e, std::vector<std::string>* lines);
+  void VectorStore(const Stage& stage, std::vector<std::string>* lines);
+  bool Varies(const Element& e) const;
+  bool Varies(const Place& place) const;
+  bool HasWide(const Stages& stages) const;
+
+  ScalarPrinter::Names MakeNames();
+  std::string Use(const std::string& name);
+  std::string Count(int space);
+  std::string LoopName(int loop);
+  void LeaveLoop(int loop);
+  std::string VariableName(int variable);
+  std::string Pointer(const Place& place);
+  std::string Stride(const Place& place, int loop);
+  std::string SpaceName(int space) const;
+  std::string Comment(const Stage& stage);
+  int LineOf(const Stage& stage) const;
+  std::vector<std::string> Prelude();
+  std::string ExtentOf(int space);
+
+  const Plan& plan_;
+  const Kernel& kernel_;
+  const KernelNames& names_;
+  const std::string spec_file_;
+  Scope scope_;
+  ScalarPrinter scalars_;
+  std::map<int, std::string> loops_;  // those around
+  std::set<std::string> loop_names_;  // of all loops so far
+  std::map<int, std::string> variables_;
+  std::map<int, std::string> counts_;  // by space: names of extents
+  std::vector<std::string> count_lines_;
+  std::set<std::string> used_;                         // members of the step
+  int lanes_ = -1;                                     // the lane loop around
+  std::set<int> vectors_;                              // variables that are vectors
+  std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body
+  int last_line_ = 0;
+};
+
+/// Which dimensions of a buffer have coordinates.
+bool Keeps(const Buffer& buffer, size_t dimension);
+
+}  // namespace kiln::render

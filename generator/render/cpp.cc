@@ -1,0 +1,131 @@
+#include "generator/render/cpp.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+
+namespace kiln::render {
+namespace {
+
+// The words that templates use around a spec's names, and those of the runtime that have no
+// capital.
+constexpr std::string_view kOwnWords[] = {
+    "at",    "at_0",   "at_1", "bf16",      "call",  "check", "context", "core", "f16", "finish",
+    "first", "grid",   "hn",   "hwy",       "index", "kiln",  "last",    "next", "row", "rows",
+    "start", "status", "step", "arguments", "steps", "run",   "main",    "x_a",  "x_b", "depth"};
+
+std::string Digits(double value, bool single) {
+  char buffer[40];
+  const auto end =
+      single ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr
+             : std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  std::string text(buffer, end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace
+
+std::string StorageType(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return "bool";
+    case DType::kI8:
+      return "int8_t";
+    case DType::kU8:
+      return "uint8_t";
+    case DType::kI16:
+      return "int16_t";
+    case DType::kU16:
+      return "uint16_t";
+    case DType::kI32:
+      return "int32_t";
+    case DType::kU32:
+      return "uint32_t";
+    case DType::kBF16:
+      return "bf16";
+    case DType::kF16:
+      return "f16";
+    case DType::kF32:
+      return "float";
+    case DType::kF64:
+      return "double";
+    default:
+      return "int64_t";
+  }
+}
+
+std::string ValueType(DType dtype) {
+  switch (dtype) {
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kI16:
+    case DType::kU16:
+      return "int32_t";
+    case DType::kBF16:
+    case DType::kF16:
+      return "float";
+    default:
+      return StorageType(dtype);
+  }
+}
+
+bool IsWide(DType dtype) { return dtype == DType::kF64 || dtype == DType::kI64; }
+
+std::string IntLiteral(int64_t value, DType dtype) {
+  if (dtype == DType::kBool) return value != 0 ? "true" : "false";
+  if (dtype == DType::kI64) {
+    if (value == INT64_MIN) return "INT64_MIN";
+    return "int64_t{" + std::to_string(value) + "}";
+  }
+  if (dtype == DType::kU32) return std::to_string(value) + "u";
+  if (value == INT32_MIN) return "INT32_MIN";
+  return std::to_string(value);
+}
+
+std::string FloatLiteral(double value, DType dtype) {
+  const bool single = dtype != DType::kF64;
+  const std::string suffix = single ? "f" : "";
+  if (std::isnan(value)) return single ? "NAN" : "double{NAN}";
+  if (std::isinf(value)) {
+    const std::string infinity = single ? "INFINITY" : "double{INFINITY}";
+    return value < 0 ? "-" + infinity : infinity;
+  }
+  return Digits(value, single) + suffix;
+}
+
+std::string Quoted(std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\' || c == '?') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte == 0x7F) {
+      // Octal, because a hexadecimal escape would swallow the digits after it.
+      quoted += '\\';
+      for (int shift = 6; shift >= 0; shift -= 3) quoted += kHex[(byte >> shift) & 7];
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+Scope::Scope() { taken_.insert(std::begin(kOwnWords), std::end(kOwnWords)); }
+
+std::string Scope::New(const std::string& hint) {
+  if (hint.empty()) return Numbered("value");
+  if (taken_.insert(hint).second) return hint;
+  return Numbered(hint);
+}
+
+std::string Scope::Numbered(const std::string& hint) {
+  for (int n = 0;; ++n) {
+    std::string name = hint + "_" + std::to_string(n);
+    if (taken_.insert(name).second) return name;
+  }
+}
+
+}  // namespace kiln::render

@@ -1,0 +1,19 @@
+#include "generator/render/kernel_names.h"
+
+namespace kiln::render {
+
+KernelNames NamesOf(const Plan& plan) {
+  const Kernel& kernel = *plan.kernel;
+  KernelNames names;
+  for (const Ref& ref : kernel.refs) names.buffers.push_back(names.scope.New(ref.name));
+  for (const Dim& dim : kernel.dims) names.dims.push_back(names.scope.New(dim.name));
+  for (const Axis& axis : kernel.axes) names.axes.push_back(names.scope.New(axis.name));
+  for (size_t b = kernel.refs.size(); b < plan.buffers.size(); ++b) {
+    names.buffers.push_back(names.scope.New(plan.buffers[b].name));
+  }
+  for (size_t p = 0; p < plan.panels.size(); ++p)
+    names.panels.push_back(names.scope.Numbered("panels"));
+  return names;
+}
+
+}  // namespace kiln::render

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "generator/plan/plan.h"
+
+namespace kiln::render {
+
+/// Prints what has one value at a time. Where names differ between the walk over the grid and the
+/// body, whoever prints says how things are called.
+class ScalarPrinter {
+ public:
+  struct Names {
+    std::function<std::string(int axis)> axis, steps;
+    std::function<std::string(int ref)> first_visit, last_visit;
+    std::function<std::string(int loop)> loop;
+    std::function<std::string(int variable)> variable;
+    std::function<std::string(const Place&)> pointer;  // to an element of a buffer
+    std::function<std::string(const Element&)> edge;   // kLow, kHigh, kOrigin
+    std::function<std::string(int ref)> scalar;
+    std::function<std::string(int dim)> dim;
+    std::string core;
+  };
+
+  ScalarPrinter(const Plan& plan, Names names) : plan_(plan), names_(std::move(names)) {}
+
+  std::string Print(const Element& e, int at_least = 0) const;
+  /// As an index: the offset of a coordinate or the bound of a loop.
+  std::string Print(const Size& size) const;
+  std::string Print(const Coordinate& c) const;
+
+  const Names& names() const { return names_; }
+
+ private:
+  std::string Leaf(const Element& e, int* precedence) const;
+  std::string Operation(const Element& e, int* precedence) const;
+  std::string Cast(const Element& e, int* precedence) const;
+  std::string HostRead(const Element& e) const;
+
+  const Plan& plan_;
+  Names names_;
+};
+
+/// `value` as a scalar of the dtype, if it is an index so far.
+std::string CastIndex(const std::string& value, DType dtype);
+
+}  // namespace kiln::render

@@ -1,0 +1,106 @@
+// Single elements: what a kernel's scalar statements read and write, and elements of host arrays.
+#if defined(KILN_ONE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_ONE_INL_H_
+#undef KILN_ONE_INL_H_
+#else
+#define KILN_ONE_INL_H_
+#endif
+
+#include "kiln/core.h"
+#include "kiln/lanes-inl.h"
+#include "kiln/tensor.h"
+
+#ifndef KILN_ONE_ONCE_
+#define KILN_ONE_ONCE_
+namespace kiln {
+
+/// A bf16 or an f16 of these bits.
+template <typename T>
+T FromBits(uint16_t bits) {
+  static_assert(sizeof(T) == sizeof(bits));
+  T element;
+  std::memcpy(&element, &bits, sizeof bits);
+  return element;
+}
+
+}  // namespace kiln
+#endif  // KILN_ONE_ONCE_
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+
+/// The element as a scalar of its representation.
+template <typename T>
+HWY_INLINE Rep<T> LoadOne(const T* p) {
+  if constexpr (std::is_same_v<T, Rep<T>>) {
+    return *p;
+  } else if constexpr (std::is_same_v<Rep<T>, float>) {
+    const hn::CappedTag<float, 1> d;
+    return hn::GetLane(Part<decltype(d)>(1).Load(p));
+  } else {
+    return static_cast<Rep<T>>(*p);
+  }
+}
+
+/// Rounds floats and cuts integers off, as at.Store does.
+template <typename X, typename T>
+HWY_INLINE void StoreOne(X value, T* p) {
+  if constexpr (std::is_same_v<T, X>) {
+    *p = value;
+  } else if constexpr (std::is_same_v<Rep<T>, float>) {
+    const hn::CappedTag<float, 1> d;
+    Part<decltype(d)>(1).Store(hn::Set(d, static_cast<float>(value)), p);
+  } else {
+    *p = static_cast<T>(value);
+  }
+}
+
+/// An element of an array that the host reads: out of its range ends the call with a finding.
+template <typename T, typename... I>
+HWY_INLINE Rep<std::remove_const_t<T>> HostAt(Core& core, const Tensor<T>& array, const char* name,
+                                              I... index) {
+  const int64_t at[] = {static_cast<int64_t>(index)..., 0};
+  int64_t offset = 0;
+  for (int d = 0; d < static_cast<int>(sizeof...(I)); ++d) {
+    if (at[d] < 0 || at[d] >= array.shape[d]) {
+      core.Fail(kIndexRange, "%s[%lld] is read, but dimension %d has extent %lld", name,
+                static_cast<long long>(at[d]), d, static_cast<long long>(array.shape[d]));
+      return {};
+    }
+    offset += at[d] * array.stride[d];
+  }
+  return LoadOne<std::remove_const_t<T>>(array.data + offset);
+}
+
+/// The accumulator of row r and column c of a block whose register tiles are contiguous.
+template <typename Acc>
+HWY_INLINE Acc* AccumulatorAt(Acc* accumulators, size_t rows, size_t r, size_t c) {
+  const size_t first = c / PanelCols<Acc>() * PanelCols<Acc>();
+  return accumulators + TileOffset<Acc>(rows, r, first) + (c - first);
+}
+
+/// A tile without gaps between rows, so that another shape can look at its elements.
+template <typename T, typename... E>
+Tile<T, static_cast<int>(sizeof...(E))> MakeDenseTile(T* data, E... extents) {
+  constexpr int kRank = sizeof...(E);
+  Tile<T, kRank> tile;
+  tile.data = data;
+  tile.high = {static_cast<size_t>(extents)...};
+  int64_t stride = 1;
+  for (int v = kRank; v-- > 0;) {
+    tile.stride[v] = stride;
+    stride *= static_cast<int64_t>(tile.high[v]);
+  }
+  return tile;
+}
+
+template <typename T, typename... E>
+size_t DenseSize(E... extents) {
+  return (size_t{1} * ... * static_cast<size_t>(extents)) + 64 / sizeof(T);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif
