@@ -190,12 +190,14 @@ Tolerance ToleranceOf(const Binding& binding, const Ref& output) {
     tolerance.absolute = output.dtype != DType::kBool && chain.integers_from_floats() ? 1 : 0;
     return tolerance;
   }
-  // Sums are taken in the compute type; values that are rounded to something coarser on the way
-  // may be rounded to either neighbour.
+  // Sums are taken in the compute type; of many roundings some cancel, so that their errors grow
+  // with the square root of their number (times a factor for the unlucky element). Values that are
+  // rounded to something coarser on the way may be rounded to either neighbour.
+  const double roundings = std::min(chain.roundings(), 8 * std::sqrt(chain.roundings()));
   const double compute = chain.compute_epsilon();
   const double coarse = chain.epsilon() > compute ? 2 * chain.epsilon() : 0;
   tolerance.relative = 2 * Epsilon(output.dtype);
-  tolerance.magnitude = coarse + compute * chain.roundings();
+  tolerance.magnitude = coarse + compute * roundings;
   return tolerance;
 }
 
