@@ -17,24 +17,14 @@
 #include "kiln/target-inl.h"
 #include "kiln/tile.h"
 
-#if __has_include("kiln/lanes-inl.h")
-#include "kiln/lanes-inl.h"
-#endif
-#if __has_include("kiln/values-inl.h")
-#include "kiln/values-inl.h"
-#endif
-#if __has_include("kiln/math-inl.h")
-#include "kiln/math-inl.h"
-#endif
-#if __has_include("kiln/reduce-inl.h")
-#include "kiln/reduce-inl.h"
-#endif
-#if __has_include("kiln/dot-inl.h")
 #include "kiln/dot-inl.h"
-#endif
-#if __has_include("kiln/panels-inl.h")
+#include "kiln/lanes-inl.h"
+#include "kiln/math-inl.h"
 #include "kiln/panels-inl.h"
-#endif
+#include "kiln/reduce-inl.h"
+#include "kiln/right_rows-inl.h"
+#include "kiln/values-inl.h"
+// Uses the panels.
 #include "kiln/one-inl.h"
 
 #endif  // KILN_KILN_INL_H_
