@@ -19,17 +19,19 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
-/// factor / (1 + exp(-x)): e / (1 + e) for negative x, so that small results keep their digits.
-template <FloatVector V>
-HWY_INLINE V TimesSigmoid(V factor, V x) {
+/// factor / (1 + exp(-x - low...)): e / (1 + e) for negative x, so that small results keep their
+/// digits. `low`, if given, is what x was rounded by.
+template <FloatVector V, class... Low>
+HWY_INLINE V TimesSigmoid(V factor, V x, Low... low) {
   const hn::DFromV<V> d;
   const V one = hn::Set(d, 1);
   V scale;
-  V product = ExpAsProduct(hn::Neg(hn::Abs(x)), scale);
+  const auto negative = hn::Lt(x, hn::Zero(d));
+  V product = ExpAsProduct(hn::Neg(hn::Abs(x)), scale,
+                           hn::IfThenElse(negative, low, hn::Neg(low))...);
   // A large factor must not bring it back, and -inf * 0 is NaN.
   product = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, ConstantsOf<V>::kExpLow)), product);
   const V e = hn::Mul(product, scale);
-  const auto negative = hn::Lt(x, hn::Zero(d));
   const V above = hn::IfThenElse(negative, hn::Mul(factor, product), factor);
   const V quotient = hn::Div(above, hn::Add(one, e));
   return hn::IfThenElse(negative, hn::Mul(quotient, scale), quotient);
@@ -50,10 +52,26 @@ template <FloatVector V>
 HWY_INLINE V GeluTanh(V x) {
   using X = LaneOf<V>;
   const hn::DFromV<V> d;
-  constexpr X kLinear = static_cast<X>(1.5957691216057308);  // 2 sqrt(2 / pi)
-  constexpr X kCubic = static_cast<X>(0.071354816272600251);
-  const V factor = hn::MulAdd(hn::Mul(x, x), hn::Set(d, kCubic), hn::Set(d, kLinear));
-  return TimesSigmoid(x, hn::Mul(x, factor));
+  constexpr X kLinear = static_cast<X>(1.5957691216057307118);  // 2 sqrt(2 / pi)
+  constexpr X kLinearLow = static_cast<X>(1.5957691216057307118 - double{kLinear});
+  constexpr X kCubic = static_cast<X>(0.071354816272600250);  // times 0.044715
+  // Where the result is not 0 or x. Products and sums with what they were rounded by: an error of
+  // the exponent counts many times.
+  constexpr X kHigh = sizeof(X) == 4 ? 20 : 40;
+  const V y = ClampKeepingNaN(x, -kHigh, kHigh);
+  const V square = hn::Mul(y, y);
+  const V linear = hn::Set(d, kLinear);
+  const V cubic = hn::Set(d, kCubic);
+  const V factor = hn::MulAdd(square, cubic, linear);
+  const V factor_low = hn::Add(hn::MulAdd(square, cubic, hn::Sub(linear, factor)),
+                               hn::Set(d, kLinearLow));
+  const V u = hn::Mul(y, factor);
+#if HWY_NATIVE_FMA
+  return TimesSigmoid(x, u, hn::MulAdd(y, factor_low, hn::MulSub(y, factor, u)));
+#else
+  (void)factor_low;
+  return TimesSigmoid(x, u);
+#endif
 }
 
 /// x times the normal distribution function: of |x| = t, that is q = exp(-t^2 / 2) p(w), with w =
@@ -66,12 +84,22 @@ HWY_INLINE V Gelu(V x) {
   } else {
     const hn::DFromV<V> d;
     const V one = hn::Set(d, 1.0f);
-    const V t = hn::Abs(x);
+    const V t = ClampKeepingNaN(hn::Abs(x), 0.0f, 20.0f);  // of 20, q is 0
     const V w = hn::Div(one, hn::MulAdd(t, hn::Set(d, 0.26f), one));
-    const V p = hn::Mul(w, Polynomial(w, 0x1.a917c6p-4f, 0x1.a471bp-4f, 0x1.b022a8p-4f,
-                                      0x1.56f906p-5f, 0x1.73c712p-3f, -0x1.700414p-3f,
-                                      0x1.1a838ap-2f, -0x1.509ab2p-3f, 0x1.0cf13ep-5f));
-    const V q = hn::Mul(Exp(hn::Mul(hn::Mul(t, t), hn::Set(d, -0.5f))), p);
+    // p in powers of w less the middle of its range, so that no terms cancel.
+    const V v = hn::Sub(w, hn::Set(d, 0x1.531decp-1f));
+    const V p = hn::Mul(w, Polynomial(v, 0x1.07bf52p-2f, 0x1.db45aap-2f, 0x1.282d76p-1f,
+                                      0x1.dc362ep-2f, 0x1.61ba92p-3f, -0x1.031acap-4f,
+                                      -0x1.5381c4p-4f, 0x1.3c6ceep-7f, 0x1.0dc83p-5f));
+    const V half = hn::Mul(t, hn::Set(d, -0.5f));
+    const V square = hn::Mul(half, t);
+    V scale;
+#if HWY_NATIVE_FMA
+    const V e = ExpAsProduct(square, scale, hn::MulSub(half, t, square));
+#else
+    const V e = ExpAsProduct(square, scale);
+#endif
+    const V q = hn::Mul(hn::Mul(e, p), scale);
     const V cdf = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), q, hn::Sub(one, q));
     return hn::Mul(x, cdf);
   }

@@ -69,16 +69,17 @@ HWY_INLINE V ScaleExp(V r, V n_magic, hn::Mask<hn::DFromV<V>> tiny, V& scale) {
   return hn::Mul(p, PowerOfTwo(n_magic, bias));
 }
 
-/// exp(x) = result * scale.
-template <FloatVector V>
-HWY_INLINE V ExpAsProduct(V x, V& scale) {
+/// exp(x + low...) = result * scale. `low`, if given, is small: what x was rounded by.
+template <FloatVector V, class... Low>
+HWY_INLINE V ExpAsProduct(V x, V& scale, Low... low) {
   using C = ConstantsOf<V>;
   const hn::DFromV<V> d;
   x = ClampKeepingNaN(x, C::kExpLow, C::kExpHigh);
   const V magic = hn::Set(d, C::kMagic);
   const V n_magic = hn::MulAdd(x, hn::Set(d, C::kLog2E), magic);
   const V n = hn::Sub(n_magic, magic);
-  const V r = hn::NegMulAdd(n, hn::Set(d, C::kLn2Low), hn::NegMulAdd(n, hn::Set(d, C::kLn2High), x));
+  V r = hn::NegMulAdd(n, hn::Set(d, C::kLn2Low), hn::NegMulAdd(n, hn::Set(d, C::kLn2High), x));
+  ((r = hn::Add(r, low)), ...);
   return ScaleExp(r, n_magic, hn::Lt(x, hn::Set(d, C::kExpTiny)), scale);
 }
 
