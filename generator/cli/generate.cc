@@ -3,6 +3,7 @@
 #include <set>
 
 #include "generator/cli/command.h"
+#include "generator/front/names.h"
 #include "generator/render/render.h"
 #include "generator/render/write.h"
 
@@ -14,6 +15,7 @@ struct GenerateCommand {
   std::vector<std::string> set;
   std::string format = "text";
   std::string out = ".";
+  std::string name;
   bool to_stdout = false;
 
   int Run();
@@ -32,11 +34,21 @@ void Untangle(GenerateCommand& command) {
   command.set.erase(specs, command.set.end());
 }
 
+/// It reaches C++ as it stands.
+bool IsGoodName(const std::string& name) {
+  Diagnostics found;
+  if (CheckNewName({name, Span{}}, found)) return true;
+  UsageError("--name: " + found.Sorted().front().message);
+  return false;
+}
+
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 int GenerateCommand::Run() {
   Untangle(*this);
   if (specs.empty()) return UsageError("SPEC is required", "for example: specs/matmul.yaml -o out");
+  if (!name.empty() && specs.size() > 1) return UsageError("--name is for one kernel");
+  if (!name.empty() && !IsGoodName(name)) return kUsage;
   int status = kFine;
   for (const std::string& word : specs) status = std::max(status, RunSpec(word));
   return status;
@@ -51,7 +63,7 @@ int GenerateCommand::RunSpec(const std::string& word) {
   if (!loaded->spec) return Report(*loaded, format);
 
   std::vector<std::string> instances = {loaded->options.instance};
-  if (instances[0].empty() && !loaded->spec->instances.empty()) {
+  if (instances[0].empty() && !loaded->spec->instances.empty() && name.empty()) {
     instances.clear();
     for (const InstanceSpec& instance : loaded->spec->instances)
       instances.push_back(instance.name.name);
@@ -67,18 +79,22 @@ bool GenerateCommand::GenerateInstance(Loaded& loaded, const std::string& instan
   CheckOptions options = loaded.options;
   options.instance = instance;
   const auto kernel = CheckSpec(*loaded.spec, options, loaded.diagnostics);
+  if (kernel && !name.empty()) {
+    kernel->name = name;
+    kernel->instance.clear();
+  }
   Generated text;
   if (!kernel || !Render(*kernel, FileName(loaded.source->path()), loaded.diagnostics, &text))
     return true;
 
-  const std::string& name = GeneratedName(*kernel);
-  if (!names.insert(name).second) {
-    UsageError("two kernels are called `" + name + "`",
+  const std::string& called = GeneratedName(*kernel);
+  if (!names.insert(called).second) {
+    UsageError("two kernels are called `" + called + "`",
                "generate them into different folders, or name instances: " + loaded.source->path() +
-                   ":" + name);
+                   ":" + called);
     return false;
   }
-  return Deliver(name + ".h", text.header) && Deliver(name + ".cc", text.source);
+  return Deliver(called + ".h", text.header) && Deliver(called + ".cc", text.source);
 }
 
 bool GenerateCommand::Deliver(const std::string& file, const std::string& text) const {
@@ -106,6 +122,10 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
                  "spec files; FILE:instance for one kernel of a spec that has several");
   app.add_option("-o,--out", command->out, "the folder for NAME.h and NAME.cc (default: this one)")
       ->type_name("DIR");
+  app.add_option(
+         "--name", command->name,
+         "what to call the kernel and its files: of SPEC's first instance, or FILE:instance")
+      ->type_name("NAME");
   app.add_flag("--stdout", command->to_stdout, "print the text, write no file");
   app.add_option("--set", command->set,
                  "parameter values that win over the spec's own: --set bm=256 T=f32")

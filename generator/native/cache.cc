@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kLogLines = 40;
+constexpr size_t kLogLines = 20;
+constexpr size_t kLogColumns = 400;
 /// An entry that nobody has used for so long goes when another is made.
 constexpr auto kKeep = std::chrono::hours(24 * 60);
 
@@ -53,15 +54,22 @@ void RemoveOld(const fs::path& folder) {
   }
 }
 
-std::string LastLines(const fs::path& path) {
+/// The errors of a compiler's log, which may be thousands of lines; its end if it names none.
+std::string Excerpt(const fs::path& path) {
   std::ifstream in(path);
-  std::deque<std::string> lines;
+  std::deque<std::string> last;
+  std::string errors;
+  size_t count = 0;
   for (std::string line; std::getline(in, line);) {
-    lines.push_back(line);
-    if (lines.size() > kLogLines) lines.pop_front();
+    const bool error = line.find("error") != std::string::npos ||
+                       line.find("undefined reference") != std::string::npos;
+    if (error && count++ < kLogLines) errors += line.substr(0, kLogColumns) + "\n";
+    last.push_back(line.substr(0, kLogColumns));
+    if (last.size() > kLogLines) last.pop_front();
   }
+  if (!errors.empty()) return errors;
   std::string text;
-  for (const std::string& line : lines) text += line + "\n";
+  for (const std::string& line : last) text += line + "\n";
   return text;
 }
 
@@ -88,6 +96,11 @@ Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folde
   command.push_back(library.string());
   command.insert(command.end(), tools.link.begin(), tools.link.end());
 
+  // For whoever looks into the cache.
+  std::ofstream words(folder / "command");
+  for (const std::string& word : command) words << word << "\n";
+  words.close();
+
   double seconds = 0;
   const int status = RunProcess(command, log.string(), [&](double so_far) {
     seconds = so_far;
@@ -97,7 +110,7 @@ Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folde
   if (status != 0) {
     return Failure("`" + command[0] + "` does not compile " + (folder / unit.main).string() +
                        " (exit status " + std::to_string(status) + ")",
-                   LastLines(log));
+                   Excerpt(log));
   }
   Compiled done;
   done.library = library.string();

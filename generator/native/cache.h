@@ -24,7 +24,7 @@ struct CompileOptions {
 struct Compiled {
   std::string library;  // a path; empty: failed
   std::string error;    // a sentence
-  std::string log;      // the last lines that the compiler printed
+  std::string log;      // what matters of the compiler's messages
   bool cached = false;
 };
 

@@ -81,6 +81,16 @@ std::string Processor() {
   return text;
 }
 
+/// The runtime's code for AVX3_DL takes dots of bf16 for granted, which the first CPUs of that
+/// target lack; kernels that dispatch know.
+bool LacksDots() {
+#if defined(__x86_64__)
+  return !__builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 /// "g++ (Debian 12.2.0-14) 12.2.0 …"; nullopt if there is no such program.
 std::optional<std::string> Version(const std::vector<std::string>& compiler) {
   std::string log = (fs::temp_directory_path() / "kiln-version-XXXXXX").string();
@@ -129,6 +139,8 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
                            "-fPIC", "-shared", "-pthread", "-DHWY_COMPILE_ONLY_STATIC"}) {
     tools.compile.push_back(flag);
   }
+  if (LacksDots())
+    tools.compile.push_back("-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)");
   tools.compile.push_back("-I" + runtime->include.string());
   for (const std::string& flag : Split(KILN_COMPILE_FLAGS, '|')) tools.compile.push_back(flag);
   // Each kernel has a copy of the whole runtime, and keeps to it however many are loaded.

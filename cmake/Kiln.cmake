@@ -1,0 +1,143 @@
+# Kernels in a CMake project, in Kiln's own build and after find_package(Kiln):
+#
+#   kiln_add_kernel(NAME SPEC file [INSTANCE instance] [SET param=value...] [TARGETS target...])
+#
+# generates the C++ function kiln::NAME from a spec and makes the static library NAME, whose users
+# say #include "NAME.h". The text is made again when the spec or Kiln changes, and compiled again
+# when the text changes.
+#
+#   INSTANCE  which of the spec's instances; without it the first, or the bare kernel
+#   SET       parameter values that win over the spec's, as `kiln generate --set`
+#   TARGETS   instruction sets to compile for: NATIVE (this machine's and no other), or some of
+#             AVX2 AVX3 AVX3_DL. Without it the kernel runs on any machine, and on each as well as
+#             that can. With one, the kernel runs on machines that have it and on no others.
+#
+#   kiln_add_golden_test(NAME SPEC file [INSTANCE instance] [FOLDER folder] [MODES mode...])
+#
+# adds a test that holds every engine against what `kiln golden record` recorded in the folder
+# (golden/ beside the spec). MODES are some of interpret, direct and emulate.
+
+set(KILN_X86_TARGETS AVX2 AVX3 AVX3_DL)
+set(KILN_MARCH_AVX2 -march=haswell)
+set(KILN_MARCH_AVX3 -march=skylake-avx512)
+set(KILN_MARCH_AVX3_DL -march=icelake-server -mavx512bf16)
+set(KILN_MARCH_NATIVE -march=native)
+
+# _kiln_find_spec(result file): absolute, and there.
+function(_kiln_find_spec result file)
+  get_filename_component(spec "${file}" ABSOLUTE)
+  if(NOT EXISTS "${spec}")
+    message(FATAL_ERROR "there is no spec ${spec}")
+  endif()
+  set(${result} "${spec}" PARENT_SCOPE)
+endfunction()
+
+# Kiln's code for AVX3_DL takes dots of bf16 for granted, which the first CPUs of that target lack.
+function(_kiln_lacks_dots result)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -dM -E -x c++ /dev/null
+                  OUTPUT_VARIABLE macros)
+  string(FIND "${macros}" "__AVX512BF16__" found)
+  if(found EQUAL -1)
+    set(${result} ON PARENT_SCOPE)
+  else()
+    set(${result} OFF PARENT_SCOPE)
+  endif()
+endfunction()
+
+# The compiler's options for the TARGETS of a kernel.
+function(_kiln_target_options result)
+  foreach(target IN LISTS ARGN)
+    if(NOT target IN_LIST KILN_X86_TARGETS AND NOT (target STREQUAL NATIVE AND ARGC EQUAL 2))
+      message(FATAL_ERROR "TARGETS are NATIVE, or some of ${KILN_X86_TARGETS}; not ${ARGN}")
+    endif()
+  endforeach()
+  if(ARGC EQUAL 1)
+    set(options "")
+  elseif(ARGC EQUAL 2)
+    set(options ${KILN_MARCH_${ARGN}} -DHWY_COMPILE_ONLY_STATIC)
+    if(ARGN STREQUAL NATIVE)
+      _kiln_lacks_dots(lacks_dots)
+      if(lacks_dots)
+        list(APPEND options "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+      endif()
+    endif()
+  else()
+    # The ones below AVX2 that Kiln never compiles for, and those not asked for. What the compiler
+    # assumes by itself always stays.
+    set(disabled HWY_SSSE3 HWY_SSE4)
+    foreach(target IN LISTS KILN_X86_TARGETS)
+      if(NOT target IN_LIST ARGN)
+        list(APPEND disabled HWY_${target})
+      endif()
+    endforeach()
+    list(JOIN disabled "|" disabled)
+    set(options "-DHWY_DISABLED_TARGETS=(${disabled})")
+  endif()
+  set(${result} ${options} PARENT_SCOPE)
+endfunction()
+
+function(kiln_add_kernel name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SPEC;INSTANCE" "SET;TARGETS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SPEC)
+    message(FATAL_ERROR "kiln_add_kernel(NAME SPEC file [INSTANCE instance] [SET param=value...] "
+                        "[TARGETS target...]), not: ${ARGN}")
+  endif()
+  _kiln_find_spec(spec "${arg_SPEC}")
+  _kiln_target_options(options ${arg_TARGETS})
+  set(word "${spec}")
+  if(arg_INSTANCE)
+    string(APPEND word ":${arg_INSTANCE}")
+  endif()
+  set(set "")
+  if(arg_SET)
+    set(set --set ${arg_SET})
+  endif()
+
+  # The stamp tells when the text was made; the text itself keeps its age while it stays the same.
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.kiln")
+  set(stamp "${folder}/${name}.stamp")
+  add_custom_command(
+    OUTPUT "${stamp}"
+    BYPRODUCTS "${folder}/${name}.h" "${folder}/${name}.cc"
+    COMMAND kiln::kiln generate "${word}" --name=${name} -o "${folder}" ${set}
+    COMMAND ${CMAKE_COMMAND} -E touch "${stamp}"
+    DEPENDS "${spec}" kiln::kiln
+    COMMENT "Generating ${name}"
+    VERBATIM)
+  add_custom_target(${name}_text DEPENDS "${stamp}")
+
+  set_source_files_properties("${folder}/${name}.cc" PROPERTIES GENERATED ON)
+  add_library(${name} STATIC "${folder}/${name}.cc")
+  add_dependencies(${name} ${name}_text)
+  target_link_libraries(${name} PUBLIC kiln::runtime)
+  # As of a system: its users' warnings are for their own code.
+  target_include_directories(${name} PRIVATE "${folder}")
+  target_include_directories(${name} SYSTEM INTERFACE "${folder}")
+  # Arithmetic is what the spec says: nothing contracted, integers wrap. No warnings about text that
+  # nobody is to edit, whatever the project asks for.
+  target_compile_options(${name} PRIVATE -ffp-contract=off -fwrapv -w ${options}
+                                         $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY "")
+endfunction()
+
+function(kiln_add_golden_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SPEC;INSTANCE;FOLDER" "MODES")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SPEC)
+    message(FATAL_ERROR "kiln_add_golden_test(NAME SPEC file [INSTANCE instance] [FOLDER folder] "
+                        "[MODES mode...]), not: ${ARGN}")
+  endif()
+  _kiln_find_spec(spec "${arg_SPEC}")
+  if(arg_INSTANCE)
+    string(APPEND spec ":${arg_INSTANCE}")
+  endif()
+  set(options "")
+  if(arg_FOLDER)
+    get_filename_component(folder "${arg_FOLDER}" ABSOLUTE)
+    list(APPEND options -o "${folder}")
+  endif()
+  if(arg_MODES)
+    list(JOIN arg_MODES "," modes)
+    list(APPEND options --mode=${modes})
+  endif()
+  add_test(NAME ${name} COMMAND kiln::kiln golden check "${spec}" ${options})
+endfunction()

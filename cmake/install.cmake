@@ -1,0 +1,26 @@
+# cmake --install: the tool, the runtime with its headers, and what other projects find them by.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Kiln)
+set_target_properties(kiln_runtime PROPERTIES EXPORT_NAME runtime)
+install(TARGETS kiln kiln_runtime EXPORT KilnTargets
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY runtime/kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+install(EXPORT KilnTargets NAMESPACE kiln:: DESTINATION ${package})
+
+configure_package_config_file(cmake/KilnConfig.cmake.in ${PROJECT_BINARY_DIR}/KilnConfig.cmake
+                              INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/KilnConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/KilnConfig.cmake ${PROJECT_BINARY_DIR}/KilnConfigVersion.cmake
+              cmake/Kiln.cmake
+        DESTINATION ${package})
+
+# Relative, so that the prefix can move.
+file(RELATIVE_PATH KILN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" KILN_PC_PREFIX "${KILN_PC_PREFIX}")
+configure_file(cmake/kiln-runtime.pc.in ${PROJECT_BINARY_DIR}/kiln-runtime.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/kiln-runtime.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

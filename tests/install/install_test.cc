@@ -1,0 +1,169 @@
+// What `cmake --install` leaves is enough: another project embeds kernels, the tool compiles them,
+// and pkg-config finds the runtime.
+#include <algorithm>
+
+#include "tests/catch.h"
+#include "tests/cli/tool.h"
+
+namespace kiln::test {
+namespace {
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Of a long story.
+std::string End(const Shown& shown) {
+  const std::string text = shown.out + shown.err;
+  return text.substr(text.size() - std::min<size_t>(text.size(), 4000));
+}
+
+std::string Quoted(const std::string& text) { return "'" + text + "'"; }
+
+/// An installation, made once.
+class Installation {
+ public:
+  Installation() {
+    done_ = Shell("cmake --install " + Quoted(KILN_BUILD_DIR) + " --prefix " + Quoted(prefix()));
+  }
+  const Shown& done() const { return done_; }
+  std::string prefix() const { return folder_ / "prefix"; }
+
+ private:
+  Folder folder_;
+  Shown done_;
+};
+
+const Installation& Installed() {
+  static const Installation installation;
+  return installation;
+}
+
+/// In the folder, with whatever this machine has to make it fast.
+Shown Configure(const fs::path& folder) {
+  return Shell(
+      "command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache\n"
+      "cmake -S app -B build -G Ninja -DCMAKE_PREFIX_PATH=" +
+          Quoted(Installed().prefix()) + " -DCMAKE_CXX_FLAGS=" + Quoted(KILN_CXX_FLAGS),
+      folder);
+}
+
+TEST_CASE("an installation holds the tool, the runtime, and what finds them") {
+  INFO(Installed().done().err);
+  REQUIRE(Installed().done().status == 0);
+  const fs::path prefix = Installed().prefix();
+  CHECK(fs::exists(prefix / "bin/kiln"));
+  CHECK(fs::exists(prefix / "include/kiln/kiln.h"));
+  for (const char* file : {"KilnConfig.cmake", "KilnConfigVersion.cmake", "Kiln.cmake"}) {
+    CHECK(fs::exists(prefix / KILN_LIBDIR / "cmake/Kiln" / file));
+  }
+}
+
+TEST_CASE("another project embeds kernels, and makes again only what changed") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder folder;
+  fs::copy(fs::path(KILN_SOURCE_DIR) / "examples/app", folder / "app", fs::copy_options::recursive);
+  const Shown configured = Configure(folder.path());
+  INFO(End(configured));
+  REQUIRE(configured.status == 0);
+  const Shown built = Shell("cmake --build build", folder.path());
+  INFO(End(built));
+  REQUIRE(built.status == 0);
+  CHECK(!Contains(built.out, "warning"));
+
+  const Shown shown = Shell("./build/app", folder.path());
+  CHECK(shown.status == 0);
+  CHECK(Contains(shown.out, "a mistake: softmax_rows: p has shape [100, 9], expected [100, 10]\n"));
+  const Shown tested = Shell("ctest --test-dir build", folder.path());
+  INFO(End(tested));
+  CHECK(tested.status == 0);
+
+  CHECK(Contains(Shell("cmake --build build", folder.path()).out, "no work to do"));
+
+  // A comment at the end changes no text: it is generated again, and not compiled.
+  Shell("echo '# more' >>app/dense.yaml", folder.path());
+  const Shown again = Shell("cmake --build build --verbose", folder.path());
+  CHECK(Contains(again.out, "unchanged "));
+  CHECK(!Contains(again.out, "dense.cc.o"));
+  CHECK(Contains(Shell("cmake --build build", folder.path()).out, "no work to do"));
+
+  Shell("sed -i s/gelu/relu/ app/dense.yaml", folder.path());
+  CHECK(Contains(Shell("cmake --build build --verbose", folder.path()).out, "dense.cc.o"));
+  CHECK(Shell("./build/app", folder.path()).status == 0);
+
+  // A mistake in a spec is the build's error.
+  Shell("sed -i 's/relu(acc/rleu(acc/' app/dense.yaml", folder.path());
+  const Shown wrong = Shell("cmake --build build", folder.path());
+  CHECK(wrong.status != 0);
+  CHECK(Contains(wrong.out, "dense.yaml:36:7: error[name]"));
+}
+
+TEST_CASE("mistakes in CMake say what to write") {
+  REQUIRE(Installed().done().status == 0);
+  const std::pair<const char*, const char*> cases[] = {
+      {"kiln_add_kernel(a SPEC nowhere.yaml)", "there is no spec"},
+      {"kiln_add_kernel(a SPCE dense.yaml)", "kiln_add_kernel(NAME SPEC file"},
+      {"kiln_add_kernel(a SPEC dense.yaml TARGETS AVX9)", "TARGETS are NATIVE, or some of"},
+      {"kiln_add_kernel(a SPEC dense.yaml TARGETS NATIVE AVX2)", "TARGETS are NATIVE, or some of"},
+      {"kiln_add_golden_test(a dense.yaml)", "kiln_add_golden_test(NAME SPEC file"},
+  };
+  for (const auto& [call, message] : cases) {
+    const Folder folder;
+    fs::create_directory(folder / "app");
+    WriteText(folder / "app/dense.yaml", "");
+    WriteText(folder / "app/CMakeLists.txt",
+              "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\n"
+              "find_package(Kiln REQUIRED)\n" +
+                  std::string(call) + "\n");
+    const Shown shown = Configure(folder.path());
+    INFO(call << "\n" << shown.err);
+    CHECK(shown.status != 0);
+    // CMake breaks lines where it likes.
+    std::string words = shown.err;
+    for (size_t at; (at = words.find("\n  ")) != std::string::npos;) words.replace(at, 3, " ");
+    CHECK(Contains(words, message));
+  }
+}
+
+TEST_CASE("the installed tool compiles kernels with the installed runtime") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder folder;
+  const std::string run = "HOME=" + Quoted(folder.path().string()) +
+                          " XDG_CACHE_HOME= " + Quoted(Installed().prefix() + "/bin/kiln") +
+                          " run specs/add_2d.yaml x=random:1 y=random:2 m=100 n=50 --mode=direct";
+  const Shown first = Shell(run + " --compare");
+  INFO(first.err);
+  CHECK(first.status == 0);
+  CHECK(Contains(first.out, "equal bit for bit"));
+  CHECK(Contains(first.err, "compiling add_2d …"));
+  const Shown commands = Shell("cat .cache/kiln/*/command", folder.path());
+  CHECK(Contains(commands.out, "-I" + Installed().prefix() + "/include\n"));
+
+  const Shown second = Shell(run);
+  CHECK(second.status == 0);
+  CHECK(second.err.empty());
+}
+
+TEST_CASE("pkg-config finds the runtime") {
+  REQUIRE(Installed().done().status == 0);
+  if (Shell("command -v pkg-config").status != 0) return;
+  const Folder folder;
+  WriteText(folder / "main.c",
+            "#include <kiln/c.h>\n"
+            "int main(void) {\n"
+            "  kiln_context* context = kiln_context_new(0);\n"
+            "  kiln_context_free(context);\n"
+            "  return context == 0;\n"
+            "}\n");
+  const Shown shown = Shell(
+      "export PKG_CONFIG_PATH=" + Quoted(Installed().prefix() + "/" + KILN_LIBDIR + "/pkgconfig") +
+          "\nflags() { pkg-config $1 kiln-runtime; }\n"
+          "cc -Wall -Wextra -Wpedantic -Werror -c main.c $(flags --cflags) &&\n"
+          "c++ " KILN_CXX_FLAGS " main.o -o main $(flags --libs) && ./main",
+      folder.path());
+  INFO(shown.err);
+  CHECK(shown.status == 0);
+}
+
+}  // namespace
+}  // namespace kiln::test
