@@ -51,6 +51,7 @@ bool Core::Reserve(const Operand& operand, int64_t bytes, int64_t buffers) {
   OperandRecord& record = RecordOf(operand);
   record.buffers = buffers;
   if (__builtin_mul_overflow(bytes, buffers, &record.memory_bytes)) record.memory_bytes = INT64_MAX;
+  if (operand.line == 0) return true;
   int64_t& used = used_[static_cast<int>(operand.memory)];
   if (__builtin_add_overflow(used, record.memory_bytes, &used)) used = INT64_MAX;
   const bool vmem = operand.memory == Memory::kVmem;

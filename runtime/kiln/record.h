@@ -12,7 +12,7 @@ enum class Memory : int32_t { kVmem, kSmem };
 struct Operand {
   const char* name;     // outlives the record: a literal
   int32_t ordinal = 0;  // among the kernel's operands and scratch
-  int32_t line = 0;     // of the spec
+  int32_t line = 0;     // of the spec; 0: the spec knows nothing of it, so no budget counts it
   Memory memory = Memory::kVmem;
 };
 

@@ -202,4 +202,14 @@ struct Rows {
   }
 };
 
+/// Rows that are copied even where they could stay in place: an input whose memory an output takes
+/// over, when a step reads it after it has begun to write.
+template <typename T, int V>
+struct CopiedRows : Rows<T, V> {
+  template <int R>
+  static bool IsInPlace(const Box<R>&) {
+    return false;
+  }
+};
+
 }  // namespace kiln

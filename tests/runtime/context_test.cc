@@ -43,8 +43,8 @@ struct Call {
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
   const Grid<2> grid({DivUp(call.x.shape[0], 16), DivUp(call.x.shape[1], 32)}, 2, {1, 0}, core);
-  typename Tiers::template In<Packed<float, 2>, 2> x(core, {"x", 0, 3}, call.x,
-                                                     {Blocked(16), Blocked(32)}, NoPad(), 2, 1);
+  typename Tiers::template In<CopiedRows<float, 2>, 2> x(core, {"x", 0, 3}, call.x,
+                                                         {Blocked(16), Blocked(32)}, NoPad(), 2, 1);
   typename Tiers::template Out<Rows<float, 2>, 2> z(core, {"z", 1, 4}, call.z,
                                                     {Blocked(16), Blocked(32)}, NoInit(), 2);
   auto at = grid.First();

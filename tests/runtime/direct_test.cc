@@ -37,8 +37,8 @@ TEST_CASE("A block at an edge is read in place if no loop passes the edge") {
 TEST_CASE("Packed blocks are kept while their window lasts") {
   const Sample<float, 2> sample({4, 64});
   LoneCore lone;
-  In2<Packed<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)}, NoPad(),
-                           2, /*window=*/4);
+  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
+                               NoPad(), 2, /*window=*/4);
   const OperandRecord& record = lone.core.RecordOf({"x", 0, 0});
   CHECK(record.buffers == 4);
   for (int pass = 0; pass < 3; ++pass) {
@@ -56,8 +56,8 @@ TEST_CASE("Packed blocks are kept while their window lasts") {
 TEST_CASE("No more slots than there are blocks") {
   const Sample<float, 2> sample({4, 16});
   LoneCore lone;
-  In2<Packed<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)}, NoPad(),
-                           2, INT64_MAX);
+  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
+                               NoPad(), 2, INT64_MAX);
   CHECK(lone.core.records()[0].buffers == 2);
 }
 
@@ -66,8 +66,8 @@ TEST_CASE("A cache of huge blocks stays small") {
   float element = 1;  // never read
   const Tensor<const float> huge(&element, {n, n});
   LoneCore lone;
-  In2<Packed<float, 2>> in(lone.core, {"x", 0, 0}, huge, {Blocked(n / 2), Blocked(n / 2)}, NoPad(),
-                           2, 4);
+  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, huge, {Blocked(n / 2), Blocked(n / 2)},
+                               NoPad(), 2, 4);
   CHECK(lone.core.records()[0].memory_bytes <= Direct::kMostCached);
   CHECK(lone.core.ok());
 }
@@ -77,7 +77,7 @@ TEST_CASE("Without memory a core fails, and does not begin") {
   float element = 1;
   const Tensor<const float> huge(&element, {n, n});
   LoneCore lone;
-  In2<Packed<float, 2>> in(lone.core, {"x", 0, 0}, huge, {All(n), All(n)}, NoPad(), 2, 1);
+  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, huge, {All(n), All(n)}, NoPad(), 2, 1);
   CHECK(lone.core.status().code == kMemory);
   CHECK(lone.message() == "kernel: [memory] no memory for a buffer of 1152921504606846976 bytes");
   CHECK(in.WaitIn({0, 0}).data == nullptr);

@@ -58,6 +58,14 @@ TEST_CASE("SMEM has a budget of its own") {
         "ids 1 x 80 B, flags 1 x 24 B");
 }
 
+TEST_CASE("What the spec does not know has no budget") {
+  Options options = EmulatedOptions();
+  options.vmem_bytes = 1;
+  LoneCore lone(options);
+  CHECK(Emulated::Scratch<float>(lone.core, {"value", 0}, 5000) != nullptr);
+  CHECK(lone.core.used(Memory::kVmem) == 0);
+}
+
 TEST_CASE("A copy arrives at the wait") {
   Sample<float, 1> sample({8});
   LoneCore lone(EmulatedOptions());

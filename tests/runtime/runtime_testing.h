@@ -67,13 +67,4 @@ void ForEachIndex(const Index<R>& count, const Fn& fn) {
   }
 }
 
-/// Rows that are always copied, as operands of a dot are.
-template <typename T, int V>
-struct Packed : Rows<T, V> {
-  template <int R>
-  static bool IsInPlace(const Box<R>&) {
-    return false;
-  }
-};
-
 }  // namespace kiln

@@ -89,7 +89,7 @@ template <class Format, int R, int V>
 void ReadAllWays(const Index<R>& extents, const std::array<BlockDim, R>& dims) {
   for (const bool has_pad : {false, true}) {
     ReadAll<Direct, Format, R, V>(extents, dims, has_pad);
-    ReadAll<Direct, Packed<typename Format::Element, V>, R, V>(extents, dims, has_pad);
+    ReadAll<Direct, CopiedRows<typename Format::Element, V>, R, V>(extents, dims, has_pad);
     ReadAll<Emulated, Format, R, V>(extents, dims, has_pad, EmulatedOptions());
     Options eager = EmulatedOptions();
     eager.dma = Dma::kEager;
