@@ -76,6 +76,18 @@ HWY_INLINE auto FloatOfF16Bits(V bits) {
   return hn::BitCast(d, hn::Or(hn::IfThenElse(finite, hn::BitCast(du, scaled), other), sign));
 }
 
+/// GCC 12 dies ("could not split insn") of 8 bytes that are loaded, widened to 32 bits and selected by
+/// a mask of AVX3 if it makes one instruction of that. Hides where v comes from.
+template <class V>
+HWY_INLINE V HideLoad(V v) {
+#if HWY_COMPILER_GCC_ACTUAL && (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL)
+  if constexpr (sizeof(LaneOf<V>) == 1 && hn::MaxLanes(hn::DFromV<V>()) == 8) {
+    asm("" : "+v"(v.raw));
+  }
+#endif
+  return v;
+}
+
 /// Elements of T as the vector of their representation; `raw` are their bits.
 template <typename T, class V>
 HWY_INLINE auto FromStorage(V raw) {
@@ -84,7 +96,7 @@ HWY_INLINE auto FromStorage(V raw) {
   const TagFor<uint32_t, D> du;
   const TagFor<float, D> df;
   if constexpr (std::is_same_v<T, bool>) {
-    const auto lanes = hn::PromoteTo(di, raw);
+    const auto lanes = hn::PromoteTo(di, HideLoad(raw));
     return hn::Ne(lanes, hn::Zero(di));
   } else if constexpr (std::is_same_v<T, bf16>) {
     return hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(du, raw)));
@@ -95,7 +107,7 @@ HWY_INLINE auto FromStorage(V raw) {
       return FloatOfF16Bits(hn::PromoteTo(du, raw));
     }
   } else if constexpr (sizeof(T) < 4) {
-    return hn::PromoteTo(di, raw);
+    return hn::PromoteTo(di, HideLoad(raw));
   } else {
     return raw;
   }
