@@ -1,4 +1,4 @@
-// The texts as Kiln generates them, against plain loops, and one mode against the other.
+// The text of a general body against plain loops, and one mode against the other.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -6,7 +6,6 @@
 
 #include "hwy/targets.h"
 #include "tests/runtime/runtime_testing.h"
-#include "tests/runtime/sample_matmul.h"
 #include "tests/runtime/sample_softmax.h"
 
 namespace kiln {
@@ -128,33 +127,6 @@ TEST_CASE("sample_softmax: the C interface") {
   CHECK(kiln_sample_softmax(&x_tensor, &x_tensor, &s_tensor, nullptr, &status) == kAlias);
   CHECK(std::string(status.message) == "sample_softmax: z overlaps x in memory");
   CHECK(kiln_sample_softmax(&x_tensor, &s_tensor, &s_tensor, nullptr, nullptr) == kCall);
-}
-
-std::vector<float> RunMatmul(const std::vector<float>& x, const std::vector<float>& y,
-                             const std::vector<float>& bias, int64_t m, int64_t k, int64_t n,
-                             const Options& options) {
-  std::vector<float> z(static_cast<size_t>(m * n));
-  Context context(options);
-  const Status status = sample_matmul({x.data(), {m, k}}, {y.data(), {k, n}}, {bias.data(), {n}},
-                                      {z.data(), {m, n}}, context);
-  CHECK(std::string(status.message) == "");
-  return z;
-}
-
-TEST_CASE("sample_matmul: both modes agree to the bit, for any number of cores") {
-  OnEachTarget([] {
-    for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 1, 1}, {7, 30, 33}, {520, 530, 40}}) {
-      const auto x = Random(m * k, 1), y = Random(k * n, 2), bias = Random(n, 3);
-      const auto direct = RunMatmul(x, y, bias, m, k, n, In(Mode::kDirect, 1));
-      const auto cores = RunMatmul(x, y, bias, m, k, n, In(Mode::kDirect, 3));
-      const auto emulated = RunMatmul(x, y, bias, m, k, n, In(Mode::kEmulated, 2));
-      CHECK(SameBits(direct, cores));
-      CHECK(SameBits(direct, emulated));
-      double sum = bias[0];
-      for (int64_t l = 0; l < k; ++l) sum += double{x[l]} * y[l * n];
-      CHECK(direct[0] == Approx(sum * 0.5 * std::erfc(-sum / std::sqrt(2.0))).margin(1e-3));
-    }
-  });
 }
 
 }  // namespace
