@@ -47,40 +47,49 @@ HWY_INLINE V Silu(V x) {
   return TimesSigmoid(x, x);
 }
 
-/// x (1 + tanh(u)) / 2 = x sigmoid(2 u)
+/// f of an f64 for each lane, rounded once. For targets without fused multiply-add, of which only the
+/// slowest is compiled: their products lose what the functions below need.
+template <FloatVector V, class F>
+HWY_INLINE V InF64(V x, F f) {
+  using X = LaneOf<V>;
+  return LaneByLane([f](X lane) { return static_cast<X>(f(double{lane})); }, x);
+}
+
+/// x (1 + tanh(u)) / 2 = x sigmoid(2 u), of u = sqrt(2 / pi) (x + 0.044715 x^3)
 template <FloatVector V>
 HWY_INLINE V GeluTanh(V x) {
   using X = LaneOf<V>;
+#if !HWY_NATIVE_FMA
+  if constexpr (std::is_same_v<X, float>) {
+    return InF64(x, [](double y) {
+      const double u = y * (1.5957691216057307 + 0.071354816272600250 * y * y);
+      return y < 0 ? y * std::exp(u) / (1 + std::exp(u)) : y / (1 + std::exp(-u));
+    });
+  }
+#endif
   const hn::DFromV<V> d;
-  constexpr X kLinear = static_cast<X>(1.5957691216057307118);  // 2 sqrt(2 / pi)
-  constexpr X kLinearLow = static_cast<X>(1.5957691216057307118 - double{kLinear});
+  constexpr X kLinear = static_cast<X>(1.5957691216057307);  // 2 sqrt(2 / pi)
+  constexpr X kLinearLow = static_cast<X>(1.5957691216057307 - double{kLinear});
   constexpr X kCubic = static_cast<X>(0.071354816272600250);  // times 0.044715
-  // Where the result is not 0 or x. Products and sums with what they were rounded by: an error of
-  // the exponent counts many times.
-  constexpr X kHigh = sizeof(X) == 4 ? 20 : 40;
+  constexpr X kHigh = sizeof(X) == 4 ? 20 : 40;               // from here on, the result is 0 or x
+  // Products and sums with what they were rounded by: an error of the exponent counts many times.
   const V y = ClampKeepingNaN(x, -kHigh, kHigh);
   const V square = hn::Mul(y, y);
   const V linear = hn::Set(d, kLinear);
   const V cubic = hn::Set(d, kCubic);
   const V factor = hn::MulAdd(square, cubic, linear);
-  const V factor_low = hn::Add(hn::MulAdd(square, cubic, hn::Sub(linear, factor)),
-                               hn::Set(d, kLinearLow));
+  const V factor_low =
+      hn::Add(hn::MulAdd(square, cubic, hn::Sub(linear, factor)), hn::Set(d, kLinearLow));
   const V u = hn::Mul(y, factor);
-#if HWY_NATIVE_FMA
   return TimesSigmoid(x, u, hn::MulAdd(y, factor_low, hn::MulSub(y, factor, u)));
-#else
-  (void)factor_low;
-  return TimesSigmoid(x, u);
-#endif
 }
 
-/// x times the normal distribution function: of |x| = t, that is q = exp(-t^2 / 2) p(w), with w =
-/// 1 / (1 + 0.26 t), for negative x, and 1 - q for positive x. No digits cancel. f64: the C library.
+/// x times the normal distribution function. That is, of t = |x|, q = exp(-t^2 / 2) p(w) for negative
+/// x, with w = 1 / (1 + 0.26 t), and 1 - q for positive x: no digits cancel. f64: the C library.
 template <FloatVector V>
 HWY_INLINE V Gelu(V x) {
-  if constexpr (std::is_same_v<LaneOf<V>, double>) {
-    return LaneByLane(
-        [](double lane) { return lane / 2 * std::erfc(lane * -0.70710678118654752); }, x);
+  if constexpr (std::is_same_v<LaneOf<V>, double> || !HWY_NATIVE_FMA) {
+    return InF64(x, [](double y) { return y / 2 * std::erfc(y * -0.70710678118654752); });
   } else {
     const hn::DFromV<V> d;
     const V one = hn::Set(d, 1.0f);
@@ -94,11 +103,7 @@ HWY_INLINE V Gelu(V x) {
     const V half = hn::Mul(t, hn::Set(d, -0.5f));
     const V square = hn::Mul(half, t);
     V scale;
-#if HWY_NATIVE_FMA
     const V e = ExpAsProduct(square, scale, hn::MulSub(half, t, square));
-#else
-    const V e = ExpAsProduct(square, scale);
-#endif
     const V q = hn::Mul(hn::Mul(e, p), scale);
     const V cdf = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), q, hn::Sub(one, q));
     return hn::Mul(x, cdf);

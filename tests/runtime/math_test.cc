@@ -104,8 +104,8 @@ const std::array<Function<Wide>, 15> kFunctions = {{
     {"rsqrt", [](Wide x) { return 1 / std::sqrt(x); }, {1.5, 1.5}},
     {"sin", [](Wide x) { return std::sin(x); }, {2, 2}},
     {"cos", [](Wide x) { return std::cos(x); }, {2, 2}},
-    {"gelu", &ExactGelu<Wide>, {6.5, 4}, {1e-8, 1e-16}},
-    {"gelu_tanh", &ExactGeluTanh<Wide>, {8, 4}, {1e-8, 1e-15}},
+    {"gelu", &ExactGelu<Wide>, {7, 4}, {1e-8, 1e-16}},
+    {"gelu_tanh", &ExactGeluTanh<Wide>, {4, 4}, {1e-8, 1e-15}},
     {"silu", [](Wide x) { return x * ExactSigmoid(x); }, {4, 4}},
 }};
 
