@@ -60,7 +60,7 @@ namespace HWY_NAMESPACE {
 
 /// op of all lanes, the upper half onto the lower.
 template <class Op, VectorValue V>
-HWY_INLINE LaneOf<V> FoldVector(Op op, V v) {
+HWY_INLINE LaneOf<V> FoldVector([[maybe_unused]] Op op, V v) {
   using D = hn::DFromV<V>;
 #if HWY_HAVE_SCALABLE
   const D d;
