@@ -33,9 +33,7 @@ constexpr BlockDim Blocked(int64_t size, Clip clip = Clip::kNo) {
   return {BlockDim::Kind::kBlocked, clip, size, 0, 0};
 }
 /// The whole dimension; its index is 0, also of an array that has no elements.
-constexpr BlockDim All(int64_t extent) {
-  return {BlockDim::Kind::kAll, Clip::kYes, extent, 0, 0};
-}
+constexpr BlockDim All(int64_t extent) { return {BlockDim::Kind::kAll, Clip::kYes, extent, 0, 0}; }
 /// One element; the body does not see the dimension.
 constexpr BlockDim Squeezed() { return {BlockDim::Kind::kSqueezed, Clip::kYes, 1, 0, 0}; }
 /// Windows that begin at any element; offset 0 is the first element of the halo.

@@ -1,4 +1,6 @@
 // The text of a general body against plain loops, and one mode against the other.
+#include "tests/runtime/sample_softmax.h"
+
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -6,7 +8,6 @@
 
 #include "hwy/targets.h"
 #include "tests/runtime/runtime_testing.h"
-#include "tests/runtime/sample_softmax.h"
 
 namespace kiln {
 namespace {
