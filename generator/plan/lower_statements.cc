@@ -86,7 +86,7 @@ void Lowering::DefineLocal(const Action& action) {
   }
   const int buffer =
       NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(action.local));
-  EmitInto(WholeOf(buffer, local.shape.size()), *action.value, nullptr);
+  EmitBroadcast(WholeOf(buffer, local.shape.size()), action.value, local.shape, nullptr);
   local_buffer_[index] = buffer;
 }
 
@@ -110,16 +110,21 @@ void Lowering::StoreTile(const Action& action) {
       target.dimensions.push_back({s.range ? axis++ : -1, Scalar(*s.start)});
     }
   }
-  // A value of fewer dimensions, or of extents 1, is broadcast to the window.
-  if (action.value->shape.size() == action.shape.size() && action.value->shape == action.shape) {
-    return EmitInto(target, *action.value, action.mask);
+  EmitBroadcast(target, action.value, action.shape, action.mask);
+}
+
+/// A value of fewer dimensions, or of extents 1, fills the window.
+void Lowering::EmitBroadcast(const Target& target, const NodePtr& value, const Shape& shape,
+                             const NodePtr& mask) {
+  if (value->shape.size() == shape.size() && value->shape == shape) {
+    return EmitInto(target, *value, mask);
   }
-  auto broadcast = std::make_shared<Node>();
-  broadcast->op = Op::kBroadcast;
-  broadcast->dtype = action.value->dtype;
-  broadcast->shape = action.shape;
-  broadcast->args = {action.value};
-  EmitInto(target, *broadcast, action.mask);
+  Node broadcast;
+  broadcast.op = Op::kBroadcast;
+  broadcast.dtype = value->dtype;
+  broadcast.shape = shape;
+  broadcast.args = {value};
+  EmitInto(target, broadcast, mask);
 }
 
 void Lowering::When(const Action& action) {

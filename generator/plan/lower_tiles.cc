@@ -245,16 +245,7 @@ void Lowering::EmitIf(const Target& target, const Node& node, const NodePtr& mas
   const auto branch = [&](const NodePtr& value, Stages* into) {
     out_ = into;
     const std::map<const Node*, int> before = temporary_;
-    if (value->shape == node.shape) {
-      EmitInto(target, *value, mask);
-    } else {
-      Node broadcast;
-      broadcast.op = Op::kBroadcast;
-      broadcast.dtype = value->dtype;
-      broadcast.shape = node.shape;
-      broadcast.args = {value};
-      EmitInto(target, broadcast, mask);
-    }
+    EmitBroadcast(target, value, node.shape, mask);
     temporary_ = before;  // what one branch filled the other one cannot use
     out_ = outer;
   };

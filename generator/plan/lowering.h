@@ -38,6 +38,8 @@ class Lowering {
   void Statement(const Action& action);
   void DefineLocal(const Action& action);
   void StoreTile(const Action& action);
+  void EmitBroadcast(const Target& target, const NodePtr& value, const Shape& shape,
+                     const NodePtr& mask);
   void When(const Action& action);
   void For(const Action& action);
   Stages Nested(const std::vector<Action>& actions);

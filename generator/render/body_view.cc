@@ -35,14 +35,10 @@ BodyView::BodyView(const Plan& plan, const KernelNames& names, std::string spec_
 
 ScalarPrinter::Names BodyView::MakeNames() {
   ScalarPrinter::Names names;
-  names.axis = [this](int axis) { return Use("at") + "[" + std::to_string(axis) + "]"; };
-  names.steps = [this](int axis) { return Use("steps") + "[" + std::to_string(axis) + "]"; };
-  names.first_visit = [this](int ref) {
-    return "step.first_" + names_.buffers[static_cast<size_t>(ref)];
-  };
-  names.last_visit = [this](int ref) {
-    return "step.last_" + names_.buffers[static_cast<size_t>(ref)];
-  };
+  names.axis = [](int axis) { return "step.at[" + std::to_string(axis) + "]"; };
+  names.steps = [](int axis) { return "step.steps[" + std::to_string(axis) + "]"; };
+  names.first_visit = [this](int ref) { return Visit(ref, true); };
+  names.last_visit = [this](int ref) { return Visit(ref, false); };
   names.loop = [this](int loop) { return LoopName(loop); };
   names.variable = [this](int variable) { return VariableName(variable); };
   names.pointer = [this](const Place& place) { return Pointer(place); };
@@ -59,6 +55,21 @@ ScalarPrinter::Names BodyView::MakeNames() {
   names.dim = [this](int dim) { return Use("call") + "." + names_.dims[static_cast<size_t>(dim)]; };
   names.core = "step.core";
   return names;
+}
+
+/// The first or last step of a stay: by the axes it walks over where they tell it.
+std::string BodyView::Visit(int ref, bool first) {
+  const std::vector<int> axes = StayAxes(kernel_, ref);
+  if (!axes.empty() && axes[0] < 0) {
+    return (first ? "step.first_" : "step.last_") + names_.buffers[static_cast<size_t>(ref)];
+  }
+  std::string all;
+  for (int axis : axes) {
+    const std::string a = "step.at[" + std::to_string(axis) + "]";
+    all += (all.empty() ? "" : " && ") +
+           (first ? a + " == 0" : a + " + 1 == step.steps[" + std::to_string(axis) + "]");
+  }
+  return axes.empty() ? "true" : "(" + all + ")";
 }
 
 std::string BodyView::Use(const std::string& name) {
@@ -220,10 +231,7 @@ Fields BodyView::Make(const Stages& stages) {
 
 std::vector<std::string> BodyView::Prelude() {
   std::vector<std::string> lines;
-  for (const char* own : {"call", "at", "steps"}) {
-    if (used_.count(own))
-      lines.push_back("const auto& " + std::string(own) + " = step." + own + ";");
-  }
+  if (used_.count("call")) lines.push_back("const Call& call = step.call;");
   for (const std::string& name : names_.buffers) {
     if (used_.count(name)) lines.push_back("const auto& " + name + " = step." + name + ";");
   }
@@ -405,8 +413,6 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   fields->Set("right", right);
   fields->Set("tag", wide ? "kDoubles" : "kFloats");
   fields->Set("element", StorageType(stage.element));
-  fields->Set("row", LoopName(stage.row));
-  fields->Set("col", LoopName(stage.col));
   const std::string acc_tag = stage.element == DType::kI8 || stage.element == DType::kI32
                                   ? "kInts"
                                   : (wide ? "kDoubles" : "kFloats");
@@ -425,10 +431,24 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   }
   fields->Set("start", start);
   fields->Set("start_lines", Joined(lines));
+  // Parameters that the text does not mention have no names.
+  const auto parameter = [&](int loop) {
+    return loops_.count(loop) ? "size_t " + LoopName(loop) : std::string("size_t");
+  };
+  fields->Set("start_at", own || !stage.start ? "auto" : "auto at");
+  fields->Set("start_row", parameter(stage.row));
+  fields->Set("start_col", parameter(stage.col));
   loaded_.clear();
   vectors_.insert(stage.variable);
   fields->Set("sum", VariableName(stage.variable));
   fields->SetList("body", List(stage.body));
+  bool uses_at = false;
+  for (const Stage& s : stage.body) {
+    uses_at = uses_at || s.kind != Stage::Kind::kStore || s.place.buffer != plan_.accumulator;
+  }
+  fields->Set("at", uses_at ? "auto at" : "auto");
+  fields->Set("row", parameter(stage.row));
+  fields->Set("col", parameter(stage.col));
   lanes_ = -1;
   LeaveLoop(stage.row);
   LeaveLoop(stage.col);

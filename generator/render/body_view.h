@@ -47,6 +47,7 @@ class BodyView {
 
   ScalarPrinter::Names MakeNames();
   std::string Use(const std::string& name);
+  std::string Visit(int ref, bool first);
   std::string Count(int space);
   std::string LoopName(int loop);
   void LeaveLoop(int loop);

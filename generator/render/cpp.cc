@@ -4,15 +4,99 @@
 #include <cmath>
 #include <cstdint>
 
+#include "generator/render/operations.h"
+
 namespace kiln::render {
 namespace {
 
 // The words that templates use around a spec's names, and those of the runtime that have no
 // capital.
-constexpr std::string_view kOwnWords[] = {
-    "at",    "at_0",   "at_1", "bf16",      "call",  "check", "context", "core", "f16", "finish",
-    "first", "grid",   "hn",   "hwy",       "index", "kiln",  "last",    "next", "row", "rows",
-    "start", "status", "step", "arguments", "steps", "run",   "main",    "x_a",  "x_b", "depth"};
+constexpr std::string_view kOwnWords[] = {"at",
+                                          "at_0",
+                                          "at_1",
+                                          "bf16",
+                                          "call",
+                                          "check",
+                                          "col",
+                                          "context",
+                                          "core",
+                                          "f16",
+                                          "finish",
+                                          "first",
+                                          "grid",
+                                          "hn",
+                                          "hwy",
+                                          "index",
+                                          "kiln",
+                                          "last",
+                                          "next",
+                                          "row",
+                                          "rows",
+                                          "start",
+                                          "status",
+                                          "step",
+                                          "steps",
+                                          "run",
+                                          "arguments",
+                                          "Accumulator",
+                                          "AccumulatorAt",
+                                          "Blocked",
+                                          "All",
+                                          "Squeezed",
+                                          "Element",
+                                          "Bounded",
+                                          "Body",
+                                          "Call",
+                                          "CallCheck",
+                                          "Cast",
+                                          "Bitcast",
+                                          "Clip",
+                                          "Context",
+                                          "Core",
+                                          "Direct",
+                                          "Dot",
+                                          "DotTile",
+                                          "Emulated",
+                                          "Fill",
+                                          "First",
+                                          "ForLanes",
+                                          "ForTiles",
+                                          "FromBits",
+                                          "Grid",
+                                          "HostAt",
+                                          "Index",
+                                          "Init",
+                                          "Last",
+                                          "LeftPanels",
+                                          "LeftPanelsT",
+                                          "LoadOne",
+                                          "MakeTile",
+                                          "MakeDenseTile",
+                                          "Memory",
+                                          "Middle",
+                                          "NoInit",
+                                          "NoPad",
+                                          "Only",
+                                          "PackLeft",
+                                          "PackRight",
+                                          "Pad",
+                                          "Point",
+                                          "RightPanels",
+                                          "RightPanelsT",
+                                          "Rows",
+                                          "Run",
+                                          "Status",
+                                          "Step",
+                                          "StoreOne",
+                                          "Tensor",
+                                          "Tile",
+                                          "TileSize",
+                                          "DenseSize",
+                                          "UndefinedInit",
+                                          "Walk",
+                                          "kDoubles",
+                                          "kFloats",
+                                          "kInts"};
 
 std::string Digits(double value, bool single) {
   char buffer[40];
@@ -113,7 +197,15 @@ std::string Quoted(std::string_view text) {
   return quoted + "\"";
 }
 
-Scope::Scope() { taken_.insert(std::begin(kOwnWords), std::end(kOwnWords)); }
+Scope::Scope() {
+  taken_.insert(std::begin(kOwnWords), std::end(kOwnWords));
+  for (int op = 0; op <= static_cast<int>(Op::kDot); ++op) {
+    for (const DType dtype : {DType::kF32, DType::kI32, DType::kBool}) {
+      taken_.emplace(VectorFunction(static_cast<Op>(op), dtype));
+      taken_.emplace(SpellScalar(static_cast<Op>(op), dtype).function);
+    }
+  }
+}
 
 std::string Scope::New(const std::string& hint) {
   if (hint.empty()) return Numbered("value");

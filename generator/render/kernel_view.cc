@@ -29,13 +29,14 @@ class KernelView {
         kernel_(*plan.kernel),
         spec_file_(spec_file),
         names_(NamesOf(plan)),
-        walk_(plan, WalkNames("at")),
-        ahead_(plan, WalkNames("next")) {}
+        call_(plan, WalkNames("at", "check")),
+        walk_(plan, WalkNames("at", "core")),
+        ahead_(plan, WalkNames("next", "core")) {}
 
   Fields Make();
 
  private:
-  ScalarPrinter::Names WalkNames(const std::string& point) const;
+  ScalarPrinter::Names WalkNames(const std::string& point, const std::string& reporter) const;
   const std::string& NameOf(size_t ref) const { return names_.buffers[ref]; }
   int Line(const Ref& ref) const { return kernel_.source->Locate(ref.span.begin).line; }
 
@@ -71,17 +72,18 @@ class KernelView {
   const Kernel& kernel_;
   const std::string spec_file_;
   KernelNames names_;
-  ScalarPrinter walk_, ahead_;
+  ScalarPrinter call_, walk_, ahead_;
   Fields fields_;
 };
 
-ScalarPrinter::Names KernelView::WalkNames(const std::string& point) const {
+ScalarPrinter::Names KernelView::WalkNames(const std::string& point,
+                                           const std::string& reporter) const {
   ScalarPrinter::Names names;
   names.axis = [point](int axis) { return point + "[" + std::to_string(axis) + "]"; };
   names.steps = [](int axis) { return "steps[" + std::to_string(axis) + "]"; };
   names.scalar = [this](int ref) { return "call." + NameOf(static_cast<size_t>(ref)); };
   names.dim = [this](int dim) { return "call." + names_.dims[static_cast<size_t>(dim)]; };
-  names.core = "core";
+  names.core = reporter;
   return names;
 }
 
@@ -168,6 +170,9 @@ void KernelView::Arguments() {
     a.SetFlag("is_scalar", ref.role == Role::kScalar);
     a.SetFlag("is_tensor", ref.role != Role::kScalar);
     a.Set("type", ref.role == Role::kScalar ? ValueType(ref.dtype) : Type(ref));
+    const bool half = ref.dtype == DType::kBF16 || ref.dtype == DType::kF16;
+    a.Set("c_type", std::string(ref.role == Role::kOutput ? "" : "const ") +
+                        (half ? "kiln::" : "") + StorageType(ref.dtype));
     a.Set("spec",
           std::string(kiln::Name(ref.dtype)) + (ref.array.empty() ? "" : ToString(ref.array)));
     a.Set("passed", ref.role == Role::kScalar ? NameOf(r) : NameOf(r) + "_tensor");
@@ -189,6 +194,7 @@ void KernelView::Arguments() {
     a.SetFlag("is_scalar", true);
     a.SetFlag("is_tensor", false);
     a.Set("type", "int64_t");
+    a.Set("c_type", "int64_t");
     a.Set("spec", "size");
     a.Set("passed", names_.dims[d]);
   }
@@ -251,13 +257,13 @@ void KernelView::Checks() {
   std::vector<Fields> conditions;
   for (const Require& require : kernel_.require) {
     conditions.emplace_back().Set(
-        "text", "check.Require(" + walk_.Print(*LowerIndex(kernel_, *require.condition)) + ", " +
+        "text", "check.Require(" + call_.Print(*LowerIndex(kernel_, *require.condition)) + ", " +
                     Quoted(require.text) + ");");
   }
   for (const Obligation& o : kernel_.obligations) {
     const std::string compare = o.kind == Obligation::Kind::kEqual ? " == " : " >= ";
-    conditions.emplace_back().Set("text", "check.Require(" + walk_.Print(o.left) + compare +
-                                              walk_.Print(o.right) + ", " + Quoted(o.message) +
+    conditions.emplace_back().Set("text", "check.Require(" + call_.Print(o.left) + compare +
+                                              call_.Print(o.right) + ", " + Quoted(o.message) +
                                               ");");
   }
   fields_.SetFlag("has_conditions", !conditions.empty());
@@ -371,7 +377,10 @@ std::string KernelView::Operand(size_t r) const {
          "}";
 }
 
+/// Whether a body asks for a stay whose ends the axes alone do not tell.
 bool KernelView::NeedsVisits(int ref, Element::Kind kind) const {
+  const std::vector<int> axes = StayAxes(kernel_, ref);
+  if (axes.empty() || axes[0] >= 0) return false;
   bool needs = false;
   for (const BodyPlan& body : plan_.bodies) {
     for (const Stage& stage : body.stages) {
@@ -416,20 +425,25 @@ void KernelView::Operands() {
       f.Set("init", ref.init             ? "Init<" + type + ">(" + Constant(ref.init, ref) + ")"
                     : ref.init_undefined ? "UndefinedInit()"
                                          : "NoInit()");
-      f.SetFlag("needs_first", NeedsVisits(static_cast<int>(r), Element::Kind::kFirstVisit));
-      f.SetFlag("needs_last", NeedsVisits(static_cast<int>(r), Element::Kind::kLastVisit));
       f.SetFlag("fills", ref.init != nullptr);
       f.Set("value", ref.init ? Constant(ref.init, ref) : "");
       step.push_back(NameOf(r) + ".Open(" + Index(r, walk_) + ", at.run)");
-      for (const auto& [kind, prefix] : {std::pair{Element::Kind::kFirstVisit, "first_"},
-                                         std::pair{Element::Kind::kLastVisit, "last_"}}) {
-        if (!NeedsVisits(static_cast<int>(r), kind)) continue;
-        visits.emplace_back().Set("visit", prefix + NameOf(r));
-      }
     } else {
       f.Set("pad", ref.pad ? "Pad<" + type + ">(" + Constant(ref.pad, ref) + ")" : "NoPad()");
       f.Set("window", Window(r));
       step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");
+    }
+    for (const bool first : {true, false}) {
+      const auto kind = first ? Element::Kind::kFirstVisit : Element::Kind::kLastVisit;
+      if (!NeedsVisits(static_cast<int>(r), kind)) continue;
+      Fields& v = visits.emplace_back();
+      const std::string prefix = first ? "first_" : "last_";
+      v.Set("visit", prefix + NameOf(r));
+      v.SetFlag("is_first", first);
+      v.Set("block", "Index<" + std::to_string(ref.array.size()) + ">");
+      v.Set("block_name", prefix + NameOf(r) + "_at");
+      v.Set("at_index", Index(r, walk_));
+      v.Set("next_index", Index(r, ahead_));
     }
   }
   fields_.SetList("members", std::move(members));

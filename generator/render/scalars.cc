@@ -1,5 +1,7 @@
 #include "generator/render/scalars.h"
 
+#include <algorithm>
+
 #include "generator/plan/lower.h"
 #include "generator/render/cpp.h"
 #include "generator/render/operations.h"
@@ -51,7 +53,8 @@ std::string ScalarPrinter::Leaf(const Element& e, int* precedence) const {
     case Element::Kind::kVariable:
       return names_.variable(e.index);
     case Element::Kind::kScalar:
-      return names_.scalar(e.index);
+      return e.dtype == DType::kIndex ? "int64_t{" + names_.scalar(e.index) + "}"
+                                      : names_.scalar(e.index);
     case Element::Kind::kAxis:
       return CastIndex(names_.axis(e.index), e.dtype);
     case Element::Kind::kSteps:
@@ -87,7 +90,8 @@ std::string ScalarPrinter::HostRead(const Element& e) const {
   std::string text =
       "HostAt(" + names_.core + ", " + names_.scalar(e.place.buffer) + ", " + Quoted(ref.name);
   for (const Coordinate& c : e.place.at) text += ", " + Print(c);
-  return text + ")";
+  text += ")";
+  return e.dtype == DType::kIndex ? "int64_t{" + text + "}" : text;
 }
 
 std::string ScalarPrinter::Cast(const Element& e, int* precedence) const {
@@ -134,7 +138,15 @@ std::string ScalarPrinter::Operation(const Element& e, int* precedence) const {
            Print(*e.args[1], kTernaryPrecedence + 1) + " : " +
            Print(*e.args[2], kTernaryPrecedence);
   }
-  const ScalarSpelling spelling = SpellScalar(e.op, e.args[0]->dtype);
+  // Elements of host arrays keep their type, index arithmetic has 64 bits.
+  const bool index = e.dtype == DType::kIndex ||
+                     std::any_of(e.args.begin(), e.args.end(),
+                                 [](const ElementPtr& arg) { return arg->dtype == DType::kIndex; });
+  const auto argument = [&](const ElementPtr& arg, int at_least) {
+    const bool as_index = index && arg->dtype != DType::kIndex && IsInteger(arg->dtype);
+    return as_index ? "int64_t{" + Print(*arg) + "}" : Print(*arg, at_least);
+  };
+  const ScalarSpelling spelling = SpellScalar(e.op, index ? DType::kIndex : e.args[0]->dtype);
   if (!spelling.infix.empty()) {
     *precedence = spelling.precedence;
     // Compilers warn of `a && b || c`, and readers stumble.
@@ -144,7 +156,7 @@ std::string ScalarPrinter::Operation(const Element& e, int* precedence) const {
   }
   std::string text = std::string(spelling.function) + "(";
   for (size_t k = 0; k < e.args.size(); ++k) {
-    const std::string arg = Print(*e.args[k]);
+    const std::string arg = argument(e.args[k], 0);
     // Literals have to have the type of the others: templates do not convert.
     const bool literal =
         e.args[k]->kind == Element::Kind::kConst && e.args[k]->dtype == DType::kIndex;

@@ -51,6 +51,8 @@ class CallCheck {
   void Min(const char* name, int64_t value, int64_t least);
   void Max(const char* name, int64_t value, int64_t most);
   void Require(bool holds, const char* text);
+  /// Returns false.
+  bool Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
  private:
   /// A tensor of whatever element type.
@@ -79,7 +81,6 @@ class CallCheck {
   bool CheckOutputStrides(const Argument& array);
   bool CheckBytes(Argument& array);
   void CheckOverlaps(const Argument& array, const char* alias);
-  bool Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
   static bool Overlap(const Argument& a, const Argument& b);
   static bool IsSame(const Argument& a, const Argument& b);

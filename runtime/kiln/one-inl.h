@@ -23,6 +23,29 @@ T FromBits(uint16_t bits) {
   return element;
 }
 
+/// An element of an array that the host reads, for a core or for the check of a call: out of its
+/// range ends either with a finding.
+template <class Reporter, typename T, typename... I>
+Rep<std::remove_const_t<T>> HostAt(Reporter& reporter, const Tensor<T>& array, const char* name,
+                                   I... index) {
+  using E = std::remove_const_t<T>;
+  const int64_t at[] = {static_cast<int64_t>(index)..., 0};
+  int64_t offset = 0;
+  for (int d = 0; d < static_cast<int>(sizeof...(I)); ++d) {
+    if (at[d] < 0 || at[d] >= array.shape[d]) {
+      reporter.Fail(kIndexRange, "%s[%lld] is read, but dimension %d has extent %lld", name,
+                    static_cast<long long>(at[d]), d, static_cast<long long>(array.shape[d]));
+      return {};
+    }
+    offset += at[d] * array.stride[d];
+  }
+  if constexpr (std::is_same_v<E, bf16>) {
+    return hwy::F32FromBF16(array.data[offset]);
+  } else {
+    return static_cast<Rep<E>>(array.data[offset]);
+  }
+}
+
 }  // namespace kiln
 #endif  // KILN_ONE_ONCE_
 
@@ -54,23 +77,6 @@ HWY_INLINE void StoreOne(X value, T* p) {
   } else {
     *p = static_cast<T>(value);
   }
-}
-
-/// An element of an array that the host reads: out of its range ends the call with a finding.
-template <typename T, typename... I>
-HWY_INLINE Rep<std::remove_const_t<T>> HostAt(Core& core, const Tensor<T>& array, const char* name,
-                                              I... index) {
-  const int64_t at[] = {static_cast<int64_t>(index)..., 0};
-  int64_t offset = 0;
-  for (int d = 0; d < static_cast<int>(sizeof...(I)); ++d) {
-    if (at[d] < 0 || at[d] >= array.shape[d]) {
-      core.Fail(kIndexRange, "%s[%lld] is read, but dimension %d has extent %lld", name,
-                static_cast<long long>(at[d]), d, static_cast<long long>(array.shape[d]));
-      return {};
-    }
-    offset += at[d] * array.stride[d];
-  }
-  return LoadOne<std::remove_const_t<T>>(array.data + offset);
 }
 
 /// The accumulator of row r and column c of a block whose register tiles are contiguous.
