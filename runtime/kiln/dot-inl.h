@@ -37,10 +37,11 @@ struct DotRows {
     acc_1 = Self::Step(all, y_1, acc_1);
   }
 
-  /// After the last k: `start` is the word that LeftPanels holds there for this row. It undoes
-  /// kFlip.
+  /// Before the first k, for bytes: `start` is what LeftPanels holds for this row after the words
+  /// of its last k. It undoes kFlip. (After the loop it would do as well, but then GCC copies every
+  /// accumulator in every step.)
   template <typename Word, class VA>
-  static HWY_INLINE void EndRow(Word start, VA& acc_0, VA& acc_1) {
+  static HWY_INLINE void StartRow(Word start, VA& acc_0, VA& acc_1) {
     if constexpr (Self::kFlip != 0) {
       const auto all = hn::Set(hn::DFromV<VA>(), start);
       acc_0 = hn::Add(acc_0, all);

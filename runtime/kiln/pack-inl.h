@@ -2,7 +2,7 @@
 // conversions, strides) happens while a small rectangle is fetched; the four ways of arranging its
 // words then know nothing of it.
 //
-//   left panel   [word of k][4 rows of x], then 4 start values of EndRow
+//   left panel   [word of k][4 rows of x], then 4 start values of StartRow
 //   right panel  [word of k][two vectors of columns of y], then one unused row
 //
 // A word is 2 (16-bit) or 4 (8-bit) elements that are neighbours along k, as on a TPU.
@@ -19,6 +19,7 @@
 
 #include <type_traits>
 
+#include "hwy/cache_control.h"
 #include "kiln/dot-inl.h"
 #include "kiln/lanes-inl.h"
 #include "kiln/tiles-inl.h"
@@ -158,6 +159,14 @@ HWY_INLINE V Flip(V words) {
   }
 }
 
+/// Asks for the line of an element that may lie anywhere. Elements of four bytes come in so many
+/// lines, from so many rows, that the hardware does not look far enough ahead by itself.
+template <typename T>
+HWY_INLINE void PrefetchAt(const T* row, size_t i, int64_t ahead) {
+  hwy::Prefetch(reinterpret_cast<const char*>(row) +
+                (static_cast<int64_t>(i) + ahead) * static_cast<int64_t>(sizeof(T)));
+}
+
 /// Left, k contiguous: `count` words of 4 rows.
 template <class D, typename T>
 HWY_INLINE void LeftAlongK(Fetched<T> from, size_t count, typename D::Word* HWY_RESTRICT to) {
@@ -172,46 +181,15 @@ HWY_INLINE void LeftAlongK(Fetched<T> from, size_t count, typename D::Word* HWY_
   };
   size_t k = 0;
   for (; k + hn::Lanes(d) <= count; k += hn::Lanes(d)) {
+    if constexpr (kPer == 1) {  // the next panel
+      for (const T* row : rows) PrefetchAt(row, k, 4 * from.stride);
+    }
     hn::StoreInterleaved4(load(0, k), load(1, k), load(2, k), load(3, k), d, to + kPanelRows * k);
   }
   for (; k < count; ++k) {
     for (size_t r = 0; r < kPanelRows; ++r) {
       memcpy(to + kPanelRows * k + r, static_cast<const void*>(rows[r] + k * kPer), sizeof(Word));
     }
-  }
-}
-
-/// Left, rows contiguous: `count` words of `rows` rows, a multiple of 4; panels are `panel` apart.
-template <class D, typename T>
-HWY_INLINE void LeftAcrossK(Fetched<T> from, size_t count, size_t rows, size_t panel,
-                            typename D::Word* HWY_RESTRICT to) {
-  constexpr size_t kPer = kPerWord<D, T>;
-  const hn::CappedTag<typename D::Word, kPanelRows> d;
-  for (size_t row = 0; row < rows; row += kPanelRows, to += panel) {
-    for (size_t k = 0; k < count; ++k) {
-      const T* along[kPer];
-      for (size_t i = 0; i < kPer; ++i) {
-        along[i] = from.data + static_cast<int64_t>(k * kPer + i) * from.stride;
-      }
-      for (size_t r = 0; r < kPanelRows; r += hn::Lanes(d)) {
-        hn::StoreU(LoadWords(d, along, row + r), d, to + kPanelRows * k + r);
-      }
-    }
-  }
-}
-
-/// Right, columns contiguous: one word of `cols` columns, whole panels that are `panel` apart.
-template <class D, typename T>
-HWY_INLINE void RightAcrossK(Fetched<T> from, size_t cols, size_t panel,
-                             typename D::Word* HWY_RESTRICT to) {
-  constexpr size_t kPer = kPerWord<D, T>;
-  const hn::ScalableTag<typename D::Word> d;
-  const size_t n = hn::Lanes(d);
-  const T* rows[kPer];
-  for (size_t r = 0; r < kPer; ++r) rows[r] = from.data + static_cast<int64_t>(r) * from.stride;
-  for (size_t col = 0; col < cols; col += 2 * n, to += panel) {
-    hn::Store(Flip<D>(LoadWords(d, rows, col)), d, to);
-    hn::Store(Flip<D>(LoadWords(d, rows, col + n)), d, to + n);
   }
 }
 
@@ -226,7 +204,66 @@ HWY_INLINE void TransposeBlocks(D d, V& a, V& b, V& c, V& e) {
   c = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(be_1), ac_1);
   e = hn::OddEvenBlocks(be_1, hn::SwapAdjacentBlocks(ac_1));
 }
+#endif
 
+/// Left, rows contiguous: `count` words of `rows` rows, a multiple of 4; panels are `panel` apart.
+template <class D, typename T>
+HWY_INLINE void LeftAcrossK(Fetched<T> from, size_t count, size_t rows, size_t panel,
+                            typename D::Word* HWY_RESTRICT to) {
+  constexpr size_t kPer = kPerWord<D, T>;
+  const auto load = [&](auto d, size_t k, size_t row) HWY_ATTR {
+    const T* along[kPer];
+    for (size_t i = 0; i < kPer; ++i) {
+      along[i] = from.data + static_cast<int64_t>(k * kPer + i) * from.stride;
+    }
+    return LoadWords(d, along, row);
+  };
+  size_t row = 0;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(typename D::Word) == 4) {  // 4 words of 4 panels: a line of each
+    const hn::ScalableTag<typename D::Word> d;
+    for (; count == 4 && row + 16 <= rows; row += 16, to += 4 * panel) {
+      auto v_0 = load(d, 0, row), v_1 = load(d, 1, row), v_2 = load(d, 2, row),
+           v_3 = load(d, 3, row);
+      TransposeBlocks(d, v_0, v_1, v_2, v_3);
+      hn::StoreU(v_0, d, to + 0 * panel);
+      hn::StoreU(v_1, d, to + 1 * panel);
+      hn::StoreU(v_2, d, to + 2 * panel);
+      hn::StoreU(v_3, d, to + 3 * panel);
+    }
+  }
+#endif
+  const hn::CappedTag<typename D::Word, kPanelRows> d;
+  for (; row < rows; row += kPanelRows, to += panel) {
+    for (size_t k = 0; k < count; ++k) {
+      for (size_t r = 0; r < kPanelRows; r += hn::Lanes(d)) {
+        hn::StoreU(load(d, k, row + r), d, to + kPanelRows * k + r);
+      }
+    }
+  }
+}
+
+/// Right, columns contiguous: one word of `cols` columns, whole panels that are `panel` apart.
+template <class D, typename T>
+HWY_INLINE void RightAcrossK(Fetched<T> from, size_t cols, size_t panel,
+                             typename D::Word* HWY_RESTRICT to) {
+  constexpr size_t kPer = kPerWord<D, T>;
+  const hn::ScalableTag<typename D::Word> d;
+  const size_t n = hn::Lanes(d);
+  const T* rows[kPer];
+  for (size_t r = 0; r < kPer; ++r) rows[r] = from.data + static_cast<int64_t>(r) * from.stride;
+  const int64_t ahead = static_cast<int64_t>(4 * kPer) * from.stride;
+  for (size_t col = 0; col < cols; col += 2 * n, to += panel) {
+    for (const T* row : rows) {
+      PrefetchAt(row, col, ahead);
+      if constexpr (kPer == 1) PrefetchAt(row, col + n, ahead);
+    }
+    hn::Store(Flip<D>(LoadWords(d, rows, col)), d, to);
+    hn::Store(Flip<D>(LoadWords(d, rows, col + n)), d, to + n);
+  }
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 /// Four words k of 4 columns, in each block of 128 bits: v_0 … v_3 go from columns to words.
 template <class D, class V>
 HWY_INLINE void TransposeInBlocks(D d, V& v_0, V& v_1, V& v_2, V& v_3) {

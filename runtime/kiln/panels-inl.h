@@ -33,9 +33,13 @@ namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Words of a panel of x: one row more for the start values. Without it panels would be a power of
-/// two apart and compete for the same sets of the caches; so the panels of y have it too.
-constexpr size_t LeftPanelWords(size_t depth) { return kPanelRows * (depth + 1); }
+/// Words of a panel of x: whole lines of the cache, and one more for the start values. Without it
+/// panels would be a power of two apart and compete for the same sets of the caches; so the panels
+/// of y have one row more too.
+constexpr size_t LeftPanelWords(size_t depth) {
+  constexpr size_t kLine = 16;
+  return RoundUp(kPanelRows * depth, kLine) + kLine;
+}
 template <class D>
 HWY_INLINE size_t RightPanelWords(size_t depth) {
   return PanelCols<typename D::Word>() * (depth + 1);
@@ -54,7 +58,15 @@ HWY_INLINE void LeftStarts(typename D::Word* panel, size_t depth) {
     const auto ones = hn::Set(d, 0x01010101);
     HWY_ALIGN Word lanes[hn::MaxLanes(hn::ScalableTag<Word>())] = {};
     auto sum = hn::Zero(d);
+    auto sum_1 = sum, sum_2 = sum, sum_3 = sum;  // else each step waits for the one before
     size_t i = 0;
+    for (; i + 4 * n <= count; i += 4 * n) {
+      sum = D::Step(hn::LoadU(d, panel + i), ones, sum);
+      sum_1 = D::Step(hn::LoadU(d, panel + i + n), ones, sum_1);
+      sum_2 = D::Step(hn::LoadU(d, panel + i + 2 * n), ones, sum_2);
+      sum_3 = D::Step(hn::LoadU(d, panel + i + 3 * n), ones, sum_3);
+    }
+    sum = hn::Add(hn::Add(sum, sum_1), hn::Add(sum_2, sum_3));
     for (; i + n <= count; i += n) sum = D::Step(hn::LoadU(d, panel + i), ones, sum);
     memcpy(lanes, panel + i, (count - i) * sizeof(Word));
     hn::Store(D::Step(hn::Load(d, lanes), ones, sum), d, lanes);
@@ -84,18 +96,19 @@ HWY_NOINLINE void PackLeftFrom(const Source<T>& x, typename D::Word* to) {
         LeftAcrossK<D>(from, count, chunk, panel, to + r / kPanelRows * panel + kPanelRows * k);
       }
     }
+    for (size_t r = 0; r < rows; r += kPanelRows) LeftStarts<D>(to + r / kPanelRows * panel, depth);
   } else {
     constexpr size_t kWords = 256;
     HWY_ALIGN X buffer[kPanelRows * kWords * kPer];
-    for (size_t r = 0; r < rows; r += kPanelRows) {
+    for (size_t r = 0; r < rows; r += kPanelRows, to += panel) {
       for (size_t k = 0; k < depth; k += kWords) {
         const size_t count = HWY_MIN(kWords, depth - k);
         const auto from = Fetch(x, r, k * kPer, kPanelRows, count * kPer, buffer);
-        LeftAlongK<D>(from, count, to + r / kPanelRows * panel + kPanelRows * k);
+        LeftAlongK<D>(from, count, to + kPanelRows * k);
       }
+      LeftStarts<D>(to, depth);  // while the panel is close
     }
   }
-  for (size_t r = 0; r < rows; r += kPanelRows) LeftStarts<D>(to + r / kPanelRows * panel, depth);
 }
 
 /// Packs (k, columns).

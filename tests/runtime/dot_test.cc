@@ -138,10 +138,10 @@ std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
                const auto* words = x.At(r + i);
                auto acc_0 = hn::Zero(d);
                auto acc_1 = hn::Zero(d);
+               D::StartRow(words[x.depth * kPanelRows], acc_0, acc_1);
                for (size_t k = 0; k < x.depth; ++k, words += kPanelRows) {
                  D::StepRow(words[0], panel.Load(k, 0), panel.Load(k, 1), acc_0, acc_1);
                }
-               D::EndRow(words[0], acc_0, acc_1);
                Acc* const to = z.data() + (r + i) * y.cols + c;
                at_0.Store(acc_0, to);
                if (c + n < y.cols) at_1.Store(acc_1, to + n);
