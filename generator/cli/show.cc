@@ -2,6 +2,7 @@
 
 #include "generator/cli/command.h"
 #include "generator/front/fields.h"
+#include "generator/plan/plan.h"
 
 namespace kiln::cli {
 namespace {
@@ -11,12 +12,24 @@ struct ShowCommand {
   std::string stage = "kernel";
 
   int Run() const {
-    const bool check = stage == "kernel";
+    const bool check = stage != "spec";
     auto loaded = Load(spec, check ? Depth::kCheck : Depth::kParse);
     if (!loaded) return kUsage;
     const int status = Report(*loaded, "text");
     if (status != kFine) return status;
+    if (stage == "plan") return ShowPlan(*loaded);
     std::cout << (check ? ToString(*loaded->kernel) : ToString(*loaded->spec));
+    return kFine;
+  }
+
+  static int ShowPlan(const Loaded& loaded) {
+    Diagnostics diagnostics;
+    const auto plan = MakePlan(*loaded.kernel, diagnostics);
+    if (!plan) {
+      std::cerr << Render(diagnostics, *loaded.kernel->source);
+      return kFindings;
+    }
+    std::cout << ToString(*plan);
     return kFine;
   }
 };
@@ -26,8 +39,10 @@ struct ShowCommand {
 void AddShow(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<ShowCommand>();
   command->spec.Add(app);
-  app.add_option("--stage", command->stage, "spec: as read; kernel: resolved and typed")
-      ->check(CLI::IsMember({"spec", "kernel"}));
+  app.add_option("--stage", command->stage,
+                 "spec: as read; kernel: resolved and typed; plan: every decision about the "
+                 "generated text")
+      ->check(CLI::IsMember({"spec", "kernel", "plan"}));
   app.footer("Example:\n  kiln show --stage=kernel specs/matmul.yaml:matmul_f32");
   run = [command] {
     std::vector<std::string> none;

@@ -130,7 +130,7 @@ bool IsTemp(const Plan& plan, int buffer) {
   return plan.buffers[static_cast<size_t>(buffer)].ref < 0;
 }
 
-/// Within one lane body: a load of what was just stored becomes the value that was stored.
+/// Within one iteration of a loop: a load of what was just stored becomes the value that was stored.
 void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
   for (size_t i = 0; i < body.size(); ++i) {
     if (body[i].kind != Stage::Kind::kStore || body[i].mask) continue;
@@ -138,15 +138,15 @@ void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
     const Place place = body[i].place;
     size_t end = i + 1;  // up to the next store that may touch the same element
     bool read = false;
-    for (; end < body.size(); ++end) {
-      const auto look = [&](const Place& p) { read = read || SamePlace(p, place); };
-      ForEachLoad(body[end].value, look);
-      ForEachLoad(body[end].mask, look);
-      if (body[end].kind == Stage::Kind::kStore &&
-          RootOf(plan, body[end].place.buffer) == RootOf(plan, place.buffer)) {
-        ++end;
-        break;
-      }
+    for (bool stored = false; end < body.size() && !stored; ++end) {
+      bool reads = false;
+      ForEachPlace(body[end], [&](const Place& p, bool writes) {
+        stored = stored || (writes && RootOf(plan, p.buffer) == RootOf(plan, place.buffer));
+        reads = reads || (!writes && SamePlace(p, place));
+      });
+      // A single store reads before it writes; what nests may do it the other way around.
+      if (stored && body[end].kind != Stage::Kind::kStore) break;
+      read = read || reads;
     }
     if (!read) continue;
     ElementPtr value = body[i].value;
@@ -175,12 +175,11 @@ void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
 
 void ForwardAll(Plan& plan, Stages& stages, bool temps_only) {
   for (Stage& stage : stages) {
-    if (stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kDot) {
-      ForwardStores(plan, stage.body, temps_only);
-    } else {
-      ForwardAll(plan, stage.body, temps_only);
-      ForwardAll(plan, stage.orelse, temps_only);
-    }
+    const bool iterates = stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kDot ||
+                          stage.kind == Stage::Kind::kLoop;
+    if (iterates) ForwardStores(plan, stage.body, temps_only);
+    ForwardAll(plan, stage.body, temps_only);
+    ForwardAll(plan, stage.orelse, temps_only);
   }
 }
 

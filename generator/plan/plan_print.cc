@@ -1,0 +1,244 @@
+
+#include "generator/plan/lower.h"
+#include "generator/plan/plan.h"
+
+/// The stable text form of a Plan.
+namespace kiln {
+namespace {
+
+using Hold = OperandPlan::Hold;
+
+const char* HoldName(Hold hold) {
+  switch (hold) {
+    case Hold::kRows:
+      return "rows";
+    case Hold::kLeft:
+      return "left panels";
+    case Hold::kLeftTransposed:
+      return "left panels of the transpose";
+    case Hold::kRight:
+      return "right panels";
+    case Hold::kRightTransposed:
+      return "right panels of the transpose";
+  }
+  return "";
+}
+
+class PlanPrinter {
+ public:
+  explicit PlanPrinter(const Plan& plan) : plan_(plan), kernel_(*plan.kernel) {}
+
+  std::string Run() {
+    Line("plan " + kernel_.name + (kernel_.instance.empty() ? "" : ":" + kernel_.instance));
+    Spaces();
+    Operands();
+    Cores();
+    for (const BodyPlan& body : plan_.bodies) {
+      Line(body.name.empty() ? "body:" : "body " + body.name + ":");
+      List(body.stages, 1);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void Line(const std::string& text, int indent = 0) {
+    out_ += std::string(static_cast<size_t>(indent) * 2, ' ') + text + "\n";
+  }
+
+  void Spaces() {
+    for (size_t s = 0; s < plan_.spaces.size(); ++s) {
+      const Space& space = plan_.spaces[s];
+      std::string text = "space s" + std::to_string(s) + ": " + space.extent.ToString();
+      if (space.clipped) {
+        text += ", stops at the edge of " + kernel_.refs[static_cast<size_t>(space.ref)].name +
+                " along " + std::to_string(space.view_axis);
+      }
+      Line(text);
+    }
+  }
+
+  void Operands() {
+    for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+      const Ref& ref = kernel_.refs[r];
+      if (static_cast<int>(r) == plan_.accumulator) {
+        Line("scratch " + ref.name + ": register tiles, since only dots touch it");
+      }
+      if (ref.block.empty()) continue;
+      const OperandPlan& operand = plan_.operands[r];
+      std::string text = "operand " + ref.name + ": " + HoldName(operand.hold);
+      if (!operand.reason.empty()) text += " (" + operand.reason + ")";
+      if (!operand.window_axes.empty()) {
+        text += ", comes back after";
+        for (int axis : operand.window_axes) text += " " + AxisName(axis);
+      }
+      Line(text);
+    }
+    for (size_t b = kernel_.refs.size(); b < plan_.buffers.size(); ++b) {
+      const Buffer& buffer = plan_.buffers[b];
+      std::string kept;
+      for (size_t d = 0; d < buffer.extents.size(); ++d) {
+        if (!buffer.dropped[d]) kept += (kept.empty() ? "" : ", ") + buffer.extents[d].ToString();
+      }
+      if (buffer.in_register) continue;
+      Line("value " + BufferName(static_cast<int>(b)) + ": " + std::string(Name(buffer.dtype)) + "[" +
+           kept + "]");
+    }
+  }
+
+  void Cores() {
+    std::string text;
+    for (int axis : plan_.cut_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
+    Line(text.empty() ? "cores: one, no axis is parallel" : "cores cut first: " + text);
+    text.clear();
+    for (int axis : plan_.reduction_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
+    if (!text.empty()) Line("peeled: first and last step of " + text);
+  }
+
+  const std::string& AxisName(int axis) const {
+    return kernel_.axes[static_cast<size_t>(axis)].name;
+  }
+  std::string LoopName(int loop) const { return "i" + std::to_string(loop); }
+  std::string BufferName(int buffer) const {
+    const Buffer& b = plan_.buffers[static_cast<size_t>(buffer)];
+    if (b.ref >= 0) return b.name;
+    return (b.name.empty() ? "value" : b.name) + "#" + std::to_string(buffer);
+  }
+  std::string VariableName(int variable) const {
+    const Variable& v = plan_.variables[static_cast<size_t>(variable)];
+    return (v.name.empty() ? "v" : v.name) + "#" + std::to_string(variable);
+  }
+
+  std::string PlaceText(const Place& place) const {
+    std::string text;
+    for (const Coordinate& c : place.at) {
+      std::string at = c.loop >= 0 ? LoopName(c.loop) : "";
+      if (c.offset) at += (at.empty() ? "" : " + ") + Text(*c.offset);
+      if (at.empty()) at = "0";
+      if (c.around) at = "(" + at + ") % " + c.around->ToString();
+      text += (text.empty() ? "" : ", ") + at;
+    }
+    return BufferName(place.buffer) + "[" + text + "]";
+  }
+
+  std::string Text(const Element& e) const {
+    const size_t index = static_cast<size_t>(e.index);
+    switch (e.kind) {
+      case Element::Kind::kConst: {
+        Node node;
+        node.dtype = e.dtype;
+        node.int_value = e.int_value;
+        node.float_value = e.float_value;
+        return ToString(node, kernel_);
+      }
+      case Element::Kind::kLoad:
+        return PlaceText(e.place);
+      case Element::Kind::kVariable:
+        return VariableName(e.index);
+      case Element::Kind::kScalar:
+        return kernel_.refs[index].name;
+      case Element::Kind::kAxis:
+        return AxisName(e.index);
+      case Element::Kind::kSteps:
+        return "steps(" + AxisName(e.index) + ")";
+      case Element::Kind::kDim:
+        return kernel_.dims[index].name;
+      case Element::Kind::kFirstStep:
+        return "first(" + AxisName(e.index) + ")";
+      case Element::Kind::kLastStep:
+        return "last(" + AxisName(e.index) + ")";
+      case Element::Kind::kFirstVisit:
+        return "first(" + kernel_.refs[index].name + ")";
+      case Element::Kind::kLastVisit:
+        return "last(" + kernel_.refs[index].name + ")";
+      case Element::Kind::kLoop:
+        return LoopName(e.index);
+      case Element::Kind::kLow:
+        return "low(" + kernel_.refs[index].name + ", " + std::to_string(e.axis) + ")";
+      case Element::Kind::kHigh:
+        return "high(" + kernel_.refs[index].name + ", " + std::to_string(e.axis) + ")";
+      case Element::Kind::kOrigin:
+        return "origin(" + kernel_.refs[index].name + ", " + std::to_string(e.axis) + ")";
+      default:
+        break;
+    }
+    std::string args;
+    for (const ElementPtr& arg : e.args) args += (args.empty() ? "" : ", ") + Text(*arg);
+    const std::string name(e.op == Op::kCast ? Name(e.dtype) : Name(e.op));
+    return name + "(" + args + ")";
+  }
+
+  std::string SourceText(const PanelSource& source) const {
+    if (source.ref >= 0) return kernel_.refs[static_cast<size_t>(source.ref)].name;
+    return "panels#" + std::to_string(source.panels);
+  }
+  std::string SpaceText(int loop) const {
+    return "s" + std::to_string(plan_.loops[static_cast<size_t>(loop)]);
+  }
+
+  void List(const std::vector<Stage>& stages, int indent) {
+    for (const Stage& stage : stages) One(stage, indent);
+  }
+
+  void One(const Stage& s, int indent) {
+    using Kind = Stage::Kind;
+    switch (s.kind) {
+      case Kind::kLoop:
+      case Kind::kLanes:
+        Line((s.kind == Kind::kLoop ? "loop " : "lanes ") + LoopName(s.loop) + " over " +
+                 SpaceText(s.loop),
+             indent);
+        return List(s.body, indent + 1);
+      case Kind::kDefine:
+      case Kind::kAssign:
+        return Line((s.kind == Kind::kDefine ? "let " : "") + VariableName(s.variable) + " = " +
+                        Text(*s.value),
+                    indent);
+      case Kind::kStore:
+        return Line(PlaceText(s.place) + " = " + Text(*s.value) +
+                        (s.mask ? " where " + Text(*s.mask) : ""),
+                    indent);
+      case Kind::kReduce:
+        return Line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) +
+                        " of lanes " + LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " +
+                        Text(*s.value),
+                    indent);
+      case Kind::kDot:
+        Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
+                 LoopName(s.col) + " over " + SpaceText(s.row) + ", " + SpaceText(s.col) + ": " +
+                 VariableName(s.variable) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
+                 SourceText(s.left) + " @ " + SourceText(s.right),
+             indent);
+        return List(s.body, indent + 1);
+      case Kind::kPack:
+        return Line("pack panels#" + std::to_string(s.panels) + " from " + PlaceText(s.place) +
+                        ", rows " + LoopName(s.pack_row) + " over " + SpaceText(s.pack_row) +
+                        ", columns " + LoopName(s.pack_col) + " over " + SpaceText(s.pack_col),
+                    indent);
+      case Kind::kIf:
+        Line("when " + Text(*s.value) + ":", indent);
+        List(s.body, indent + 1);
+        if (s.orelse.empty()) return;
+        Line("else:", indent);
+        return List(s.orelse, indent + 1);
+      case Kind::kFor:
+        Line("for " + VariableName(s.variable) + " from " + Text(*s.low) + " to " + Text(*s.high) +
+                 ":",
+             indent);
+        return List(s.body, indent + 1);
+      case Kind::kAssert:
+        return Line("assert " + Text(*s.value), indent);
+      default:
+        return;
+    }
+  }
+
+  const Plan& plan_;
+  const Kernel& kernel_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string ToString(const Plan& plan) { return PlanPrinter(plan).Run(); }
+
+}  // namespace kiln
