@@ -14,6 +14,24 @@ std::shared_ptr<Element> ConstantOf(DType dtype, int64_t i, double f) {
   return e;
 }
 
+/// What the text calls a reduced value.
+const char* HintOf(Op op) {
+  switch (op) {
+    case Op::kProd:
+      return "product";
+    case Op::kReduceMax:
+      return "largest";
+    case Op::kReduceMin:
+      return "smallest";
+    case Op::kAny:
+      return "any_of";
+    case Op::kAll:
+      return "all_of";
+    default:
+      return "total";
+  }
+}
+
 /// What leaves the other argument as it is.
 ElementPtr Identity(Op op, DType dtype) {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -100,13 +118,13 @@ void Lowering::EmitLaneReduce(const Target& target, const Node& node, const std:
   fold.op = node.op;
   fold.value = CastTo(Value(*node.args[0], point), node.dtype);
   Stages inner;
-  int result = NewVariable("", node.dtype, reduced.size() > 1);
+  const int result = NewVariable(HintOf(node.op), node.dtype, reduced.size() > 1);
   if (reduced.size() > 1) {
     Stage begin = StageOf(Stage::Kind::kDefine, span_);
     begin.variable = result;
     begin.value = Identity(node.op, node.dtype);
     inner.push_back(begin);
-    fold.variable = NewVariable("", node.dtype, false);
+    fold.variable = NewVariable("row", node.dtype, false);
     Stage add = StageOf(Stage::Kind::kAssign, span_);
     add.variable = result;
     add.value = MakeOp(Folding(node.op), node.dtype, {Variable(result), Variable(fold.variable)});
@@ -234,7 +252,7 @@ void Lowering::EmitCumsum(const Target& target, const Node& node) {
     return Emit(Nest(all, {store}, true));
   }
   if (along.loop == all.back()) {
-    const int sum = NewVariable("", node.dtype, true);
+    const int sum = NewVariable("running", node.dtype, true);
     Stage begin = StageOf(Stage::Kind::kDefine, span_);
     begin.variable = sum;
     begin.value = Identity(Op::kSum, node.dtype);

@@ -128,6 +128,13 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
   e->op = node.op;
   e->dtype = node.dtype;
   for (const NodePtr& arg : node.args) e->args.push_back(Value(*arg, Aligned(point, arg->shape)));
+  // A square needs no power.
+  const Element* exponent = e->op == Op::kPow ? e->args[1].get() : nullptr;
+  if (exponent && exponent->kind == Element::Kind::kConst &&
+      (IsFloat(exponent->dtype) ? exponent->float_value == 2 : exponent->int_value == 2)) {
+    e->op = Op::kMul;
+    e->args[1] = e->args[0];
+  }
   // A cast from index arithmetic to itself changes nothing.
   if (node.op == Op::kCast && e->args[0]->dtype == node.dtype) return e->args[0];
   return e;

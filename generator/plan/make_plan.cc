@@ -98,6 +98,16 @@ bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, int ref) {
   return true;
 }
 
+void MarkAssigned(Plan& plan, const Stages& stages) {
+  for (const Stage& stage : stages) {
+    if (stage.kind == Stage::Kind::kAssign) {
+      plan.variables[static_cast<size_t>(stage.variable)].changes = true;
+    }
+    MarkAssigned(plan, stage.body);
+    MarkAssigned(plan, stage.orelse);
+  }
+}
+
 void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics& diagnostics) {
   struct Case {
     const char* name;
@@ -118,6 +128,8 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
     plan.bodies.push_back({c.name, std::move(stages)});
   }
   for (BodyPlan& body : plan.bodies) Contract(plan, body.stages);
+  for (Variable& variable : plan.variables) variable.changes = false;
+  for (const BodyPlan& body : plan.bodies) MarkAssigned(plan, body.stages);
 }
 
 }  // namespace
@@ -137,7 +149,10 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
     buffer.dtype = ref.dtype;
     buffer.extents = ref.view;
     buffer.spaces = spaces.SpacesOfRef(static_cast<int>(r));
-    buffer.dropped.assign(ref.view.size(), false);
+    // Scratch has no use for extents of 1, and its rows are then neighbours.
+    for (const Size& extent : ref.view) {
+      buffer.dropped.push_back(ref.role == Role::kScratch && extent.IsOne());
+    }
     plan->buffers.push_back(std::move(buffer));
     OperandPlan& operand = plan->operands[r];
     operand.window_axes = WindowOf(kernel, ref);

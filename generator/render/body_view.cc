@@ -69,7 +69,7 @@ std::string BodyView::Visit(int ref, bool first) {
     all += (all.empty() ? "" : " && ") +
            (first ? a + " == 0" : a + " + 1 == step.steps[" + std::to_string(axis) + "]");
   }
-  return axes.empty() ? "true" : "(" + all + ")";
+  return axes.empty() ? "true" : all;
 }
 
 std::string BodyView::Use(const std::string& name) {
@@ -245,7 +245,13 @@ std::vector<std::string> BodyView::Prelude() {
 
 std::vector<Fields> BodyView::List(const Stages& stages) {
   std::vector<Fields> list;
-  for (const Stage& stage : stages) list.push_back(One(stage));
+  for (const Stage& stage : stages) {
+    const int line = last_line_;
+    Fields fields = One(stage);
+    // A statement of the spec is a paragraph.
+    fields.SetFlag("begins_paragraph", !list.empty() && LineOf(stage) > 0 && LineOf(stage) != line);
+    list.push_back(std::move(fields));
+  }
   return list;
 }
 

@@ -68,8 +68,10 @@ std::string ScalarPrinter::Leaf(const Element& e, int* precedence) const {
       *precedence = 8;
       return names_.axis(e.index) + " + 1 == " + names_.steps(e.index);
     case Element::Kind::kFirstVisit:
+      *precedence = 4;  // of &&
       return names_.first_visit(e.index);
     case Element::Kind::kLastVisit:
+      *precedence = 4;
       return names_.last_visit(e.index);
     case Element::Kind::kLoop:
       return "static_cast<int64_t>(" + names_.loop(e.index) + ")";

@@ -45,7 +45,10 @@ std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* line
            (e->dtype == DType::kIndex ? "static_cast<int32_t>(" + scalar + ")" : scalar) + ")";
   }
   // Coordinates: the lanes of an index count up by one.
-  if (e->dtype == DType::kIndex) return "at.Iota(static_cast<int32_t>(" + scalars_.Print(*e) + "))";
+  if (e->dtype == DType::kIndex) {
+    const std::string first = e->kind == Element::Kind::kLoop ? LoopName(e->index) : scalars_.Print(*e);
+    return "at.Iota(static_cast<int32_t>(" + first + "))";
+  }
   switch (e->kind) {
     case Element::Kind::kLoad:
       return VectorLoad(*e, lines);
