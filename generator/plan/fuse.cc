@@ -67,30 +67,73 @@ void Append(Stages& to, Stages from) {
   for (Stage& stage : from) to.push_back(std::move(stage));
 }
 
-/// A nest over a dot's rows and columns goes on with the sums while they are in registers.
-bool MergeIntoDot(Plan& plan, Stage& dot, const Stage& nest) {
-  const bool one_row =
-      plan.spaces[static_cast<size_t>(plan.loops[static_cast<size_t>(dot.row)])].extent.IsOne();
+bool IsWide(DType dtype) { return dtype == DType::kF64 || dtype == DType::kI64; }
+
+/// Whether a statement works on lanes of 64 bits, of which a vector holds half as many.
+bool HasWide(const Plan& plan, const Stage& stage) {
+  bool wide = false;
+  ForEachElement(stage, [&](const Element& e) { wide = wide || IsWide(e.dtype); });
+  ForEachPlace(stage, [&](const Place& p, bool) {
+    wide = wide || IsWide(plan.buffers[static_cast<size_t>(p.buffer)].dtype);
+  });
+  return wide;
+}
+
+/// The statements of a nest over exactly a dot's rows and columns, in the dot's loops; empty where
+/// it is something else.
+Stages InLoopsOfDot(const Plan& plan, const Stage& dot, const Stage& nest,
+                    std::vector<int>* loops) {
+  const int row_space = plan.loops[static_cast<size_t>(dot.row)];
   Stage copy = nest;
   Stage* lanes = &copy;
-  std::vector<int> loops;
   if (copy.kind == Stage::Kind::kLoop) {
-    if (copy.body.size() != 1 || !SameSpace(plan, copy.loop, dot.row)) return false;
+    if (copy.body.size() != 1 || !SameSpace(plan, copy.loop, dot.row)) return {};
     RenameLoop(copy, copy.loop, dot.row);
-    loops.push_back(dot.row);
+    loops->push_back(dot.row);
     lanes = &copy.body[0];
-  } else if (!one_row) {
-    return false;
+  } else if (!plan.spaces[static_cast<size_t>(row_space)].extent.IsOne()) {
+    return {};
   }
-  if (lanes->kind != Stage::Kind::kLanes || !SameSpace(plan, lanes->loop, dot.col)) return false;
+  if (lanes->kind != Stage::Kind::kLanes || !SameSpace(plan, lanes->loop, dot.col)) return {};
   for (const Stage& s : lanes->body) {
-    if (s.kind != Stage::Kind::kStore && s.kind != Stage::Kind::kDefine) return false;
+    if (s.kind != Stage::Kind::kStore && s.kind != Stage::Kind::kDefine) return {};
+    if (HasWide(plan, s) && dot.element != DType::kF64) return {};
   }
   RenameLoop(*lanes, lanes->loop, dot.col);
-  loops.push_back(dot.col);
-  if (!ConflictsOf(plan, dot.body, lanes->body, loops).legal) return false;
-  Append(dot.body, lanes->body);
+  loops->push_back(dot.col);
+  return std::move(lanes->body);
+}
+
+/// A nest over a dot's rows and columns goes on with the sums while they are in registers.
+bool MergeIntoDot(Plan& plan, Stage& dot, const Stage& nest) {
+  std::vector<int> loops;
+  Stages body = InLoopsOfDot(plan, dot, nest, &loops);
+  if (body.empty() || !ConflictsOf(plan, {dot}, body, loops).legal) return false;
+  Append(dot.body, std::move(body));
   return true;
+}
+
+/// A nest in front of a dot that makes what only the dot's tiles go on with (a mask, a scale) moves
+/// into them, unless the dot's operands come from it.
+void SinkIntoDot(Plan& plan, Stages& before, Stage& dot) {
+  size_t at = before.size();
+  while (at > 0 && before[at - 1].kind == Stage::Kind::kPack) --at;
+  if (at == 0) return;
+  const Stage& nest = before[at - 1];
+  std::vector<int> loops;
+  Stages body = InLoopsOfDot(plan, dot, nest, &loops);
+  if (body.empty()) return;
+  const bool temps_only = std::all_of(body.begin(), body.end(), [&](const Stage& s) {
+    return s.kind != Stage::Kind::kStore || plan.buffers[static_cast<size_t>(s.place.buffer)].ref < 0;
+  });
+  const Stages packs(before.begin() + static_cast<std::ptrdiff_t>(at), before.end());
+  if (!temps_only || ConflictsOf(plan, body, packs, {}).any ||
+      !ConflictsOf(plan, body, {dot}, loops).legal) {
+    return;
+  }
+  before.erase(before.begin() + static_cast<std::ptrdiff_t>(at - 1));
+  Append(body, std::move(dot.body));
+  dot.body = std::move(body);
 }
 
 bool Merge(Plan& plan, Stage& first, const Stage& second) {
@@ -121,6 +164,7 @@ void FuseList(Plan& plan, Stages& stages) {
       if (fused.back().kind == Stage::Kind::kLoop) FuseList(plan, fused.back().body);
       continue;
     }
+    if (stage.kind == Stage::Kind::kDot) SinkIntoDot(plan, fused, stage);
     fused.push_back(std::move(stage));
   }
   stages = std::move(fused);

@@ -376,7 +376,8 @@ void BodyView::Lines(const Stage& stage, std::vector<std::string>* lines) {
     return;
   }
   const Variable& variable = plan_.variables[static_cast<size_t>(stage.variable)];
-  const std::string value = vector ? Vector(stage.value, lines) : scalars_.Print(*stage.value);
+  const std::string value =
+      vector ? Vector(stage.value, lines, true) : scalars_.Print(*stage.value);
   if (vector) vectors_.insert(stage.variable);
   const std::string name = VariableName(stage.variable);
   if (stage.kind == Kind::kAssign) {

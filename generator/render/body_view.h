@@ -36,7 +36,8 @@ class BodyView {
   void For(const Stage& stage, Fields* fields);
 
   // Vectors (vectors.cc).
-  std::string Vector(const ElementPtr& e, std::vector<std::string>* lines);
+  /// `whole`: the value is a statement of its own and needs no name, however long.
+  std::string Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole = false);
   std::string VectorLoad(const Element& e, std::vector<std::string>* lines);
   std::string VectorOperation(const Element& e, std::vector<std::string>* lines);
   std::string VectorCast(const Element& e, std::vector<std::string>* lines);

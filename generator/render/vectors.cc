@@ -38,7 +38,7 @@ bool BodyView::HasWide(const Stages& stages) const {
   return wide;
 }
 
-std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* lines) {
+std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole) {
   if (!Varies(*e)) {
     const std::string scalar = scalars_.Print(*e);
     return "at.Splat(" +
@@ -58,7 +58,7 @@ std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* line
       break;
   }
   std::string text = VectorOperation(*e, lines);
-  if (text.size() <= kLongValue) return text;
+  if (whole || text.size() <= kLongValue) return text;
   const std::string name = scope_.Numbered("value");
   lines->push_back("const auto " + name + " = " + text + ";");
   return name;
@@ -129,7 +129,7 @@ void BodyView::VectorStore(const Stage& stage, std::vector<std::string>* lines) 
       ValueType(value->dtype) == ValueType(value->args[0]->dtype)) {
     value = value->args[0];
   }
-  const std::string text = Vector(value, lines);
+  const std::string text = Vector(value, lines, stage.mask == nullptr);
   int last = -1;
   for (size_t d = 0; d < stage.place.at.size(); ++d) {
     if (Keeps(buffer, d)) last = static_cast<int>(d);
