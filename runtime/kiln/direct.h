@@ -104,7 +104,7 @@ struct Direct {
         view_ = Format::InPlace(tensor_, box);
         return;
       }
-      const int64_t slot = blocks_.Linear(index) % slots_;
+      const int64_t slot = SlotOf(index);
       char* const data = data_ + slot * bytes_;
       Tag& tag = tags_[slot];
       if (!tag.full || tag.index != index) {
@@ -116,12 +116,25 @@ struct Direct {
       view_ = Format::ViewOf(data, box);
     }
 
+    /// The slot that has the block, or the one to take for it. Few slots are searched, so that no
+    /// two blocks of a window ever compete for one; of many, the block's number picks one.
+    int64_t SlotOf(const Index<R>& index) {
+      if (slots_ > kMostSearched) return blocks_.Linear(index) % slots_;
+      for (int64_t slot = 0; slot < slots_; ++slot) {
+        if (tags_[slot].full && tags_[slot].index == index) return slot;
+      }
+      oldest_ = (oldest_ + 1) % slots_;
+      return oldest_;
+    }
+    static constexpr int64_t kMostSearched = 64;
+
     Core& core_;
     const Operand operand_;
     const Tensor<const T> tensor_;
     const Blocks<R> blocks_;
     const Pad<T> pad_;
     OperandRecord* record_ = nullptr;
+    int64_t oldest_ = -1;  // the slot that was filled last; the next one is to be replaced
     int64_t bytes_ = 0;
     int64_t slots_ = 0;
     char* data_ = nullptr;
