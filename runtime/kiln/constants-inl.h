@@ -28,8 +28,8 @@ struct MathConstants<float> {
   // kLn2High times an exponent is exact.
   static constexpr float kLn2High = 0x1.63p-1f;
   static constexpr float kLn2Low = -0x1.bd0106p-13f;
-  // exp: below kExpLow it is 0, even times any factor for which it matters; above kExpHigh inf; below
-  // kExpTiny it is scaled in two steps.
+  // exp: below kExpLow it is 0, even times any factor for which it matters; above kExpHigh inf;
+  // below kExpTiny it is scaled in two steps.
   static constexpr float kExpLow = -125.0f;
   static constexpr float kExpHigh = 89.0f;
   static constexpr float kExpTiny = -86.0f;
@@ -122,8 +122,7 @@ HWY_INLINE V AtanhTail(V z) {
 /// (tanh(x) - x) / x^3 of z = x^2, for |x| <= 0.625, f32.
 template <VectorValue V>
 HWY_INLINE V TanhTail(V z) {
-  return Polynomial(z, -0.333332807f, 0.133314058f, -0.0537365153f, 0.0206281673f,
-                    -0.00569229666f);
+  return Polynomial(z, -0.333332807f, 0.133314058f, -0.0537365153f, 0.0206281673f, -0.00569229666f);
 }
 
 /// (sin(r) - r) / r^3 of z = r^2, for |r| <= pi / 4.

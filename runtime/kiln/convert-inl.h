@@ -1,9 +1,9 @@
 // Casts between dtypes, for vectors and scalars:
 //
-//   Cast<From, To>(v)     From and To as they are stored: Cast<float, bf16>(v) rounds and is a float
-//                         vector. To float: rounded to nearest even, once. Float to integer: truncated,
-//                         saturated to To's range, NaN is 0. Integers to narrower ones: wrapped. To
-//                         bool: != 0, so NaN is true. bool to a number: 0 or 1.
+//   Cast<From, To>(v)     From and To as they are stored: Cast<float, bf16>(v) rounds and gives a
+//                         float vector. To float: rounded to nearest even, once. Float to integer:
+//                         truncated, saturated to To's range, NaN is 0. Integers to narrower ones:
+//                         wrapped. To bool: != 0, so NaN is true. bool to a number: 0 or 1.
 //   Bitcast<From, To>(v)  the same bits as another dtype of the same width
 #if defined(KILN_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_CONVERT_INL_H_
@@ -68,8 +68,7 @@ HWY_INLINE auto TruncateLanes(V v) {
     const auto clamped = hn::Max(number, hn::Zero(d));
     const auto middle = hn::Set(d, static_cast<F>(0x80000000u));
     const auto upper = hn::Ge(clamped, middle);
-    const auto low = TruncateLanes<int32_t>(
-        hn::Sub(clamped, hn::IfThenElseZero(upper, middle)));
+    const auto low = TruncateLanes<int32_t>(hn::Sub(clamped, hn::IfThenElseZero(upper, middle)));
     const auto high = hn::IfThenElseZero(MaskFor(d32, NarrowMask(d, upper)),
                                          hn::Set(d32, std::numeric_limits<int32_t>::min()));
     return hn::BitCast(di, hn::Add(low, high));
@@ -129,8 +128,8 @@ HWY_INLINE auto OddF32(V v) {
   return hn::BitCast(df, hn::Add(bits, step));
 }
 
-/// An integer of 32 bits with the lower 8 of those beyond 2^24 folded into one: exact as an f32, and
-/// rounded again to a half it is what the integer itself would be.
+/// An integer of 32 bits with the lower 8 of those beyond 2^24 folded into one: exact as an f32,
+/// and rounded again to a half it is what the integer itself would be.
 template <IntegerVector V>
 HWY_INLINE V OddInteger(V v) {
   const hn::DFromV<V> d;
@@ -246,7 +245,8 @@ HWY_INLINE auto CastToFloat(V v) {
     return ToF64(v);
   } else if constexpr (!kIsHalf<To>) {
     return ToF32(v);
-  } else if constexpr (std::is_same_v<From, To> || (sizeof(From) == 1 && std::is_integral_v<From>)) {
+  } else if constexpr (std::is_same_v<From, To> ||
+                       (sizeof(From) == 1 && std::is_integral_v<From>)) {
     return ToF32(v);  // exact in 8 bits
   } else if constexpr (std::is_same_v<From, int64_t>) {
     return RoundTo<To>(OddF32(ToF64(v)));

@@ -1,5 +1,5 @@
-// Division and powers of vectors: FloorDiv, CeilDiv, Mod, Rem, Pow; see scalar-inl.h for what they
-// mean. Integers divided by 0 give any value and never trap.
+// Division of vectors: FloorDiv, CeilDiv, Mod, Rem, and Pow of integers; see scalar-inl.h for what
+// they mean. Integers divided by 0 give any value and never trap. Pow of floats: power-inl.h.
 #if defined(KILN_DIVIDE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_DIVIDE_INL_H_
 #undef KILN_DIVIDE_INL_H_
@@ -40,9 +40,8 @@ HWY_INLINE V TruncDiv(V a, V b) {
     // In f64, as there is no instruction: the quotient is off by less than its distance from the
     // next integer, so it truncates to the right one.
     const V quotient = InHalves(
-        [](auto x, auto y)
-            HWY_ATTR { return TruncateLanes<X>(hn::Div(ToF64(x), ToF64(y))); },
-        a, b);
+        [](auto x, auto y) HWY_ATTR { return TruncateLanes<X>(hn::Div(ToF64(x), ToF64(y))); }, a,
+        b);
     if constexpr (std::is_unsigned_v<X>) {
       return quotient;
     } else {
@@ -109,25 +108,76 @@ HWY_INLINE V Pow(V base, V exponent) {
 
 // ---- Floats.
 
+/// The remainder of truncating division, of f32 as f64: exact, unless a lane of `inexact` is set.
+template <FloatVector V, class M>
+HWY_INLINE V RemOfF32(V a, V b, M& inexact) {
+  const hn::DFromV<V> d;
+  const V x = hn::Abs(a);
+  const V y = hn::Abs(b);
+  const V quotient = hn::Div(x, y);
+  // Of 29 bits, times the 24 of y, is exact. Otherwise, or if y is infinite, or one NaN or 0 / 0:
+  const auto exact = hn::And(hn::Lt(quotient, hn::Set(d, 0x1p29)),
+                             hn::Lt(y, hn::Set(d, std::numeric_limits<double>::infinity())));
+  inexact = hn::Not(exact);
+  const V rest = hn::Sub(x, hn::Mul(hn::Floor(quotient), y));
+  // The quotient may have been rounded up to an integer.
+  return hn::CopySign(hn::IfThenElse(hn::Lt(rest, hn::Zero(d)), hn::Add(rest, y), rest), a);
+}
+
+/// The remainder with the divisor's sign, for that of truncating division.
+template <FloatVector V>
+HWY_INLINE V ModOfRem(V rest, V b) {
+  const hn::DFromV<V> d;
+  const V zero = hn::Zero(d);
+  const auto negative = hn::Lt(rest, zero);
+  const auto other_sign = hn::Xor(negative, hn::Lt(b, zero));
+  const V mod = hn::IfThenElse(other_sign, hn::Add(rest, b), rest);
+  return hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, b), mod);
+}
+
+/// f32 results of `wide`, a function of f64 vectors of two lanes' remainder, or of `plain` of all
+/// lanes if that is not exact for one.
+template <FloatVector V, class Wide, class Plain>
+HWY_INLINE V DivideFloats(V a, V b, [[maybe_unused]] Wide wide, Plain plain) {
+  if constexpr (std::is_same_v<LaneOf<V>, double> || kPlainLanes) {
+    return LaneByLane(plain, a, b);
+  } else {
+    return InHalves(
+        [wide, plain](auto x, auto y) HWY_ATTR {
+          const auto p = ToF64(x);
+          const auto q = ToF64(y);
+          const hn::DFromV<decltype(p)> d;
+          hn::Mask<decltype(d)> inexact;
+          const auto rest = RemOfF32(p, q, inexact);
+          if (HWY_UNLIKELY(!hn::AllFalse(d, inexact))) return LaneByLane(plain, x, y);
+          return NearestF32(wide(p, q, rest));
+        },
+        a, b);
+  }
+}
+
 template <FloatVector V>
 HWY_INLINE V Rem(V a, V b) {
   using X = LaneOf<V>;
-  return LaneByLane([](X x, X y) { return Rem(x, y); }, a, b);
+  return DivideFloats(
+      a, b, [](auto, auto, auto rest) HWY_ATTR { return rest; },
+      [](X x, X y) { return Rem(x, y); });
 }
 template <FloatVector V>
 HWY_INLINE V Mod(V a, V b) {
   using X = LaneOf<V>;
-  return LaneByLane([](X x, X y) { return Mod(x, y); }, a, b);
+  return DivideFloats(
+      a, b, [](auto, auto q, auto rest) HWY_ATTR { return ModOfRem(rest, q); },
+      [](X x, X y) { return Mod(x, y); });
 }
 template <FloatVector V>
 HWY_INLINE V FloorDiv(V a, V b) {
   using X = LaneOf<V>;
-  return LaneByLane([](X x, X y) { return FloorDiv(x, y); }, a, b);
-}
-template <FloatVector V>
-HWY_INLINE V Pow(V a, V b) {
-  using X = LaneOf<V>;
-  return LaneByLane([](X x, X y) { return Pow(x, y); }, a, b);
+  return DivideFloats(
+      a, b,
+      [](auto p, auto q, auto rest)
+          HWY_ATTR { return RoundEven(hn::Div(hn::Sub(p, ModOfRem(rest, q)), q)); },
+      [](X x, X y) { return FloorDiv(x, y); });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -2,8 +2,8 @@
 //
 //   ForLanes(kFloats, count, [&](auto at, size_t c) HWY_ATTR { at.Store(at.Load(x + c), z + c); });
 //
-// `at` is Whole<D>, and for the rest of the last, incomplete vector Part<D>, which touches no memory
-// outside its lanes:
+// `at` is Whole<D>, and for the rest of the last, incomplete vector Part<D>, which touches no
+// memory outside its lanes:
 //
 //   at.Load(p)            elements p[0], p[1] ... as their representation (represent-inl.h)
 //   at.Store(v, p)        v as elements of p's type: floats rounded, integers cut off
@@ -31,8 +31,8 @@ namespace HWY_NAMESPACE {
 /// Whether a masked load or store of lanes of X leaves the memory of other lanes alone: reads that
 /// are only blended afterwards may fault, and are findings of sanitizers.
 template <typename X>
-inline constexpr bool kMaskedAccess =
-    kBitMasks || HWY_HAVE_SCALABLE || (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4);
+inline constexpr bool kMaskedAccess = kBitMasks || HWY_HAVE_SCALABLE ||
+                                      (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4);
 
 /// How elements of T are addressed as lanes of Highway.
 template <typename T>
@@ -189,9 +189,9 @@ struct Part : AtLanes<D, Part<D>> {
 template <class D, class Fn>
 HWY_INLINE void ForLanes(D d, size_t count, Fn&& fn) {
   const size_t n = hn::Lanes(d);
-  size_t i = 0;
-  for (; count - i >= n; i += n) fn(Whole<D>(), i);
-  if (i < count) fn(Part<D>(count - i), i);
+  const size_t whole = count - count % n;
+  for (size_t i = 0; i < whole; i += n) fn(Whole<D>(), i);
+  if (whole < count) fn(Part<D>(count - whole), whole);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,5 +1,5 @@
-// Reductions along lanes, to a scalar, and running sums. fn(at, i) gives the elements i, i + 1 ... as
-// ForLanes has it:
+// Reductions along lanes, to a scalar, and running sums. fn(at, i) gives the elements i, i + 1 ...
+// as ForLanes has it:
 //
 //   SumLanes<T>(d, count, fn)   T is the dtype of the elements, the result is Rep<T>
 //   ProdLanes MaxLanes MinLanes alike; a NaN is the maximum and the minimum
@@ -9,9 +9,9 @@
 //   FoldArgmax FoldArgmin(best, index, value, i)   one step of the same along another axis, for
 //                               vectors and scalars; i counts from 0, and at 0 the value is taken
 //
-// Of no elements: 0, 1, the lowest, the highest, false, true, index -1. The result depends on nothing
-// but the elements, their number and the target: sums have a fixed order, which is not that of a
-// scalar loop.
+// Of no elements: 0, 1, the lowest, the highest, false, true, index -1. The result depends on
+// nothing but the elements, their number and the target: sums have a fixed order, which is not that
+// of a scalar loop.
 #if defined(KILN_REDUCE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_REDUCE_INL_H_
 #undef KILN_REDUCE_INL_H_
@@ -92,14 +92,16 @@ HWY_INLINE X FoldLanes(D d, size_t count, X identity, Op op, Fn&& fn) {
   auto sum_1 = sum_0;
   auto sum_2 = sum_0;
   auto sum_3 = sum_0;
+  const size_t fourfold = count - count % (4 * n);
+  const size_t end = count - count % n;
   size_t i = 0;
-  for (; count - i >= 4 * n; i += 4 * n) {
+  for (; i < fourfold; i += 4 * n) {
     sum_0 = op(fn(whole, i), sum_0);
     sum_1 = op(fn(whole, i + n), sum_1);
     sum_2 = op(fn(whole, i + 2 * n), sum_2);
     sum_3 = op(fn(whole, i + 3 * n), sum_3);
   }
-  for (; count - i >= n; i += n) sum_0 = op(fn(whole, i), sum_0);
+  for (; i < end; i += n) sum_0 = op(fn(whole, i), sum_0);
   if (i < count) {
     const auto used = hn::FirstN(dx, count - i);
     sum_1 = hn::IfThenElse(used, op(fn(Part<D>(count - i), i), sum_1), sum_1);
@@ -215,18 +217,19 @@ HWY_INLINE Best<Rep<T>> LocateLanes(D d, size_t count, Fn&& fn) {
   Best<X> best{kLargest ? LowestElement<T>() : HighestElement<T>(), -1};
   const auto fold = [&](size_t lanes) {
     for (size_t k = 0; k < lanes; ++k) {
-      const bool same = values[k] == best.value || (values[k] != values[k] && best.value != best.value);
+      const bool same =
+          values[k] == best.value || (values[k] != values[k] && best.value != best.value);
       const bool first = best.index < 0 || (same && indices[k] < best.index);
       if (first || IsBetter<kLargest>(values[k], best.value)) best = {values[k], indices[k]};
     }
   };
 
-  size_t i = 0;
-  if (count >= n) {  // the first of each lane, then of all
+  const size_t end = count - count % n;
+  if (end > 0) {  // the first of each lane, then of all
     const Whole<D> whole;
     auto value = fn(whole, 0);
     auto index = whole.Iota(0);
-    for (i = n; count - i >= n; i += n) {
+    for (size_t i = n; i < end; i += n) {
       const auto x = fn(whole, i);
       const auto better = IsBetter<kLargest>(x, value);
       value = Select(better, x, value);
@@ -236,11 +239,11 @@ HWY_INLINE Best<Rep<T>> LocateLanes(D d, size_t count, Fn&& fn) {
     hn::StoreU(index, d32, indices);
     fold(n);
   }
-  if (i < count) {
-    const Part<D> part(count - i);
-    hn::StoreU(fn(part, i), dx, values);
-    hn::StoreU(part.Iota(static_cast<int32_t>(i)), d32, indices);
-    fold(count - i);
+  if (end < count) {
+    const Part<D> part(count - end);
+    hn::StoreU(fn(part, end), dx, values);
+    hn::StoreU(part.Iota(static_cast<int32_t>(end)), d32, indices);
+    fold(count - end);
   }
   return best;
 }

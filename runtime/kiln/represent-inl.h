@@ -8,8 +8,8 @@
 //   i64                 int64_t     int64_t
 //   bool                a mask      bool        the mask is always that of 32-bit lanes
 //
-// All vectors of a loop have as many lanes as its tag: ScalableTag<float>, or ScalableTag<double> if
-// any of them has 64 bits; then vectors of 32-bit lanes are half vectors.
+// All vectors of a loop have as many lanes as its tag: ScalableTag<float>, or ScalableTag<double>
+// if any of them has 64 bits; then vectors of 32-bit lanes are half vectors.
 #if defined(KILN_REPRESENT_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_REPRESENT_INL_H_
 #undef KILN_REPRESENT_INL_H_
@@ -55,6 +55,8 @@ template <typename T>
 concept IntegerScalar = Scalar<T> && std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <typename T>
 concept FloatScalar = Scalar<T> && std::is_floating_point_v<T>;
+template <typename T>
+concept BitsScalar = Scalar<T> && std::is_integral_v<T>;
 
 }  // namespace kiln
 #endif  // KILN_REPRESENT_ONCE_
@@ -116,7 +118,9 @@ struct TagOfMask<hn::Mask512<X>> {
 template <class V>
 concept MaskValue = !Scalar<V> && !std::is_void_v<typename TagOfMask<V>::type>;
 template <class V>
-concept VectorValue = !Scalar<V> && !MaskValue<V> && requires { typename hn::DFromV<V>; };
+concept VectorValue = !Scalar<V> && !MaskValue<V> && requires {
+  typename hn::DFromV<V>;
+};
 
 template <class V>
 using LaneOf = hn::TFromD<hn::DFromV<V>>;
@@ -124,6 +128,8 @@ template <class V>
 concept FloatVector = VectorValue<V> && std::is_floating_point_v<LaneOf<V>>;
 template <class V>
 concept IntegerVector = VectorValue<V> && std::is_integral_v<LaneOf<V>>;
+template <class V>
+concept BitsValue = MaskValue<V> || IntegerVector<V>;
 
 /// The tag of a mask, and the tag of the 32-bit lanes beside those of a vector.
 template <MaskValue M>

@@ -1,5 +1,5 @@
-// The operations of values-inl.h and divide-inl.h on scalars. Floats are computed as the interpreter
-// does; integers wrap.
+// The operations of values-inl.h and divide-inl.h on scalars. Floats are computed as the
+// interpreter does; integers wrap.
 #if defined(KILN_SCALAR_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_SCALAR_INL_H_
 #undef KILN_SCALAR_INL_H_
@@ -41,23 +41,19 @@ constexpr bool EitherOf(bool a, bool b) { return a || b; }
 constexpr bool OneOf(bool a, bool b) { return a != b; }
 constexpr bool NotOf(bool a) { return !a; }
 
-template <Scalar X>
-  requires(!FloatScalar<X>)
+template <BitsScalar X>
 constexpr X BitAnd(X a, X b) {
   return static_cast<X>(a & b);
 }
-template <Scalar X>
-  requires(!FloatScalar<X>)
+template <BitsScalar X>
 constexpr X BitOr(X a, X b) {
   return static_cast<X>(a | b);
 }
-template <Scalar X>
-  requires(!FloatScalar<X>)
+template <BitsScalar X>
 constexpr X BitXor(X a, X b) {
   return static_cast<X>(a ^ b);
 }
-template <Scalar X>
-  requires(!FloatScalar<X>)
+template <BitsScalar X>
 constexpr X BitNot(X a) {
   if constexpr (std::is_same_v<X, bool>) {
     return !a;

@@ -76,8 +76,8 @@ HWY_INLINE auto FloatOfF16Bits(V bits) {
   return hn::BitCast(d, hn::Or(hn::IfThenElse(finite, hn::BitCast(du, scaled), other), sign));
 }
 
-/// GCC 12 dies ("could not split insn") of 8 bytes that are loaded, widened to 32 bits and selected by
-/// a mask of AVX3 if it makes one instruction of that. Hides where v comes from.
+/// GCC 12 dies ("could not split insn") of 8 bytes that are loaded, widened to 32 bits and selected
+/// by a mask of AVX3 if it makes one instruction of that. Hides where v comes from.
 template <class V>
 HWY_INLINE V HideLoad(V v) {
 #if HWY_COMPILER_GCC_ACTUAL && (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL)
@@ -125,7 +125,8 @@ HWY_INLINE auto ToStorage(V v) {
     using D = hn::DFromV<V>;
     const TagFor<uint16_t, D> du16;
     const TagFor<int32_t, D> di;
-    // Not TruncateTo, which is wrong on AVX3_DL in Highway 1.0.3: DemoteTo of what fits is the same.
+    // Not TruncateTo, which is wrong on AVX3_DL in Highway 1.0.3: DemoteTo of what fits is the
+    // same.
     if constexpr (std::is_same_v<T, bf16>) {
       return hn::DemoteTo(du16, hn::BitCast(di, hn::ShiftRight<16>(RoundedBf16Bits(v))));
     } else if constexpr (std::is_same_v<T, f16>) {

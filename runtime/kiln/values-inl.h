@@ -8,8 +8,10 @@
 //   BitAnd BitOr BitXor BitNot   bits of integers, logic of masks
 //   Maximum Minimum ClampTo      NaN wins
 //   AbsOf Negate Sign Relu       integers wrap
-//   AddOf SubOf MulOf            integers wrap (hn::Add, Sub, Mul are fine for vectors, except Mul of
-//                                int64_t); AddInt, SubInt, MulInt are these for scalars
+//   AddOf SubOf MulOf            integers wrap; of vectors, hn::Add, Sub and Mul are as good,
+//   except
+//                                Mul of int64_t
+//   AddInt SubInt MulInt         the same, of integer scalars
 //   DivOf                        floats
 //   Shl Shr                      by lanes or by a scalar; past the width or negative: 0 or the sign
 //   FloorOf CeilOf RoundEven     floats
@@ -144,23 +146,19 @@ HWY_INLINE M NotOf(M a) {
   return hn::Not(a);
 }
 
-template <class V>
-  requires(MaskValue<V> || IntegerVector<V>)
+template <BitsValue V>
 HWY_INLINE V BitAnd(V a, V b) {
   return hn::And(a, b);
 }
-template <class V>
-  requires(MaskValue<V> || IntegerVector<V>)
+template <BitsValue V>
 HWY_INLINE V BitOr(V a, V b) {
   return hn::Or(a, b);
 }
-template <class V>
-  requires(MaskValue<V> || IntegerVector<V>)
+template <BitsValue V>
 HWY_INLINE V BitXor(V a, V b) {
   return hn::Xor(a, b);
 }
-template <class V>
-  requires(MaskValue<V> || IntegerVector<V>)
+template <BitsValue V>
 HWY_INLINE V BitNot(V a) {
   return hn::Not(a);
 }

@@ -101,7 +101,8 @@ void TestBitcasts() {
       if constexpr (sizeof(From) == sizeof(To)) {
         std::vector<To> want;
         for (const From x : from) want.push_back(BitcastElement<From, To>(x));
-        CheckOn("bitcast", Room(from), inputs, want, [](auto v) HWY_ATTR { return Bitcast<From, To>(v); });
+        CheckOn("bitcast", Room(from), inputs, want,
+                [](auto v) HWY_ATTR { return Bitcast<From, To>(v); });
       }
     });
   });

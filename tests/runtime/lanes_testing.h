@@ -182,17 +182,17 @@ std::vector<T> Elements(size_t random = 200) {
   std::mt19937_64 bits(7);
   if constexpr (kIsFloat<T>) {
     const double inf = std::numeric_limits<double>::infinity();
+    // clang-format off
     for (const double x :
-         {0.0,        0.25,       0.5,         0.75,        1.0,          1.5,        2.0,
-          2.5,        3.5,        126.5,       127.0,       127.5,        128.0,      128.5,
-          255.0,      255.5,      256.0,       32767.5,     32768.0,      65504.0,    65519.0,
-          65519.9999, 65520.0,    65535.5,     65536.0,     0x1p23 + 0.5, 0x1p24,     0x1p24 + 1,
-          0x1p31 - 1, 0x1p31,     0x1p31 + 1,  0x1p32 - 1,  0x1p32 - 0.5, 0x1p32,     0x1p53,
-          0x1p62,     0x1p63,     0x1p64,      1e30,        3.3895e38,    3.4028e38,  3.41e38,
-          1e300,      0x1p-14,    0x1.ffp-15,  0x1p-24,     0x1p-25,      0x1.8p-25,  0x1p-26,
-          0x1p-126,   0x1.fp-127, 0x1p-133,    0x1p-134,    0x1p-149,     0x1p-150,   0x1.8p-150,
-          0x1p-1022,  0x1p-1074,  0x1.010001p0, 0x1.018p0,  0x1.01p0,     0x1.03p0,   0.49999997,
-          0x1.0100000001p0, 0x1.0080000001p0, 0x1.008p0, inf, std::nan("")}) {
+         {0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.5, 126.5, 127.0, 127.5, 128.0, 128.5, 255.0,
+          255.5, 256.0, 32767.5, 32768.0, 65504.0, 65519.0, 65519.9999, 65520.0, 65535.5, 65536.0,
+          0x1p23 + 0.5, 0x1p24, 0x1p24 + 1, 0x1p31 - 1, 0x1p31, 0x1p31 + 1, 0x1p32 - 1,
+          0x1p32 - 0.5, 0x1p32, 0x1p53, 0x1p62, 0x1p63, 0x1p64, 1e30, 3.3895e38, 3.4028e38, 3.41e38,
+          1e300, 0x1p-14, 0x1.ffp-15, 0x1p-24, 0x1p-25, 0x1.8p-25, 0x1p-26, 0x1p-126, 0x1.fp-127,
+          0x1p-133, 0x1p-134, 0x1p-149, 0x1p-150, 0x1.8p-150, 0x1p-1022, 0x1p-1074, 0x1.010001p0,
+          0x1.018p0, 0x1.01p0, 0x1.03p0, 0.49999997, 0x1.0100000001p0, 0x1.0080000001p0, 0x1.008p0,
+          inf, std::nan("")}) {
+      // clang-format on
       elements.push_back(Element<T>(x));
       elements.push_back(Element<T>(-x));
     }
@@ -201,7 +201,8 @@ std::vector<T> Elements(size_t random = 200) {
       T any;
       std::memcpy(&any, &x, sizeof(T));
       elements.push_back(any);
-      elements.push_back(Element<T>(std::ldexp(static_cast<double>(bits() >> 11), -53) * 200 - 100));
+      elements.push_back(
+          Element<T>(std::ldexp(static_cast<double>(bits() >> 11), -53) * 200 - 100));
     }
   } else {
     for (int shift = 0; shift < 64; ++shift) {

@@ -56,9 +56,8 @@ void CheckSums(D d, const std::vector<T>& values, size_t count) {
   using X = Rep<T>;
   const Room<T> in(values), out(count);
   // What is loaded is not 0 where a Part has no lanes.
-  const auto plus_one = [&](auto at, size_t i) HWY_ATTR {
-    return AddOf(at.Load(in(i)), at.Splat(X{1}));
-  };
+  const auto plus_one = [&](auto at, size_t i)
+                            HWY_ATTR { return AddOf(at.Load(in(i)), at.Splat(X{1})); };
   const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
   X sum{0}, product{1}, most = LowestElement<T>(), least = HighestElement<T>();
   const Room<T> running(count);

@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "tests/runtime/values_test.cc"
 #include "hwy/foreach_target.h"
 #include "kiln/lanes-inl.h"
+#include "kiln/math-inl.h"
 #include "kiln/values-inl.h"
 
 #ifndef KILN_VALUES_TEST_ONCE
@@ -22,7 +23,7 @@ struct Arguments {
   Arguments() {
     std::vector<T> some;
     const std::vector<T> all = Elements<T>(40);
-    for (size_t i = 0; i < all.size(); i += all.size() > 150 ? 5 : 1) some.push_back(all[i]);
+    for (size_t i = 0; i<all.size(); i += all.size()> 150 ? 5 : 1) some.push_back(all[i]);
     if constexpr (!kIsFloat<T>) {
       for (const int x : {0, 1, 2, 3, 5, 7, 10, 31, 32, 33, 63, 64, 65, 100}) {
         some.push_back(Element<T>(int64_t{x}));
@@ -114,10 +115,10 @@ void Check(Op op, const Arguments<T>& in, F f) {
   compare("scalar ");
 }
 
-#define KILN_CHECK(op, R, expression) \
+#define KILN_CHECK(op, R, expression)                        \
   Check<R>(Op::op, in, [](auto a, auto b, auto c) HWY_ATTR { \
-    (void)a, (void)b, (void)c;                                \
-    return expression;                                        \
+    (void)a, (void)b, (void)c;                               \
+    return expression;                                       \
   })
 
 template <typename T>
