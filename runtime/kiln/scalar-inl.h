@@ -32,8 +32,9 @@ namespace HWY_NAMESPACE {
 
 // ---- Bools and bits.
 
-template <Scalar X>
-constexpr X Select(bool condition, X yes, X no) {
+/// Of scalars, or one of two vectors or masks as a whole.
+template <class X>
+HWY_INLINE constexpr X Select(bool condition, X yes, X no) {
   return condition ? yes : no;
 }
 constexpr bool BothOf(bool a, bool b) { return a && b; }
