@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,10 +46,12 @@ struct CallResult {
   std::vector<int64_t> vmem_high;  // bytes in use, by core
 };
 
+struct KernelInterface;
+
 /// A compiled kernel, loaded into this process.
 class LoadedKernel {
  public:
-  LoadedKernel() = default;
+  LoadedKernel();
   ~LoadedKernel();
   LoadedKernel(LoadedKernel&& other) noexcept;
   LoadedKernel& operator=(LoadedKernel&& other) noexcept;
@@ -64,7 +67,7 @@ class LoadedKernel {
   friend LoadedKernel LoadKernel(const Kernel&, const Generated&, const Toolchain&,
                                  const CompileOptions&, Compiled*);
   void* library_ = nullptr;
-  std::string name_;
+  std::unique_ptr<KernelInterface> functions_;
 };
 
 /// Compiles the text unless the cache has it, and loads it. If that fails the result is false, and

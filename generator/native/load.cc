@@ -1,0 +1,111 @@
+#include <dlfcn.h>
+
+#include "generator/native/call.h"
+#include "generator/native/interface.h"
+#include "generator/render/template.h"
+
+namespace kiln {
+namespace {
+
+std::string CTypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return "bool";
+    case DType::kF32:
+      return "float";
+    case DType::kF64:
+      return "double";
+    case DType::kBF16:
+    case DType::kF16:
+      return "kiln::" + std::string(Name(dtype));
+    default:
+      return (IsUnsigned(dtype) ? "uint" : "int") + std::to_string(8 * SizeOf(dtype)) + "_t";
+  }
+}
+
+}  // namespace
+
+std::string CallText(const Kernel& kernel) {
+  render::Fields fields;
+  fields.Set("name", GeneratedName(kernel)).SetList("arguments", {});
+  int index = 0;
+  for (const int ref : CallArguments(kernel)) {
+    const Ref& of = kernel.refs[static_cast<size_t>(ref)];
+    std::string value = "arguments[" + std::to_string(index++) + "]";
+    if (of.role == Role::kScalar) {
+      value = "*static_cast<const " + CTypeOf(of.dtype) + "*>(" + value + "->data)";
+      if (of.dtype == DType::kBF16) value = "hwy::F32FromBF16(" + value + ")";
+      if (of.dtype == DType::kF16) value = "hwy::F32FromF16(" + value + ")";
+    }
+    fields.Add("arguments").Set("value", value);
+  }
+  return render::Templates().Render("call.cc", fields);
+}
+
+namespace {
+
+template <class Function>
+void Find(void* library, const std::string& name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, name.c_str()));
+}
+
+/// The runtime is part of the kernel's library.
+KernelInterface FindAll(void* library, const std::string& name) {
+  KernelInterface found{};
+  Find(library, "kiln_packed_" + name, found.call);
+  Find(library, "kiln_options_init", found.options_init);
+  Find(library, "kiln_context_new", found.context_new);
+  Find(library, "kiln_context_free", found.context_free);
+  Find(library, "kiln_context_operands", found.operands);
+  Find(library, "kiln_context_vmem_high", found.vmem_high);
+  Find(library, "kiln_code_name", found.code_name);
+  return found;
+}
+
+}  // namespace
+
+LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolchain& tools,
+                        const CompileOptions& options, Compiled* compiled) {
+  const std::string& name = GeneratedName(kernel);
+  Unit unit;
+  unit.name = name;
+  unit.main = name + "_call.cc";
+  unit.files = {{name + ".h", text.header}, {name + ".cc", text.source}};
+  unit.files[unit.main] = CallText(kernel);
+
+  LoadedKernel loaded;
+  for (const bool again : {false, true}) {
+    *compiled = CompileCached(unit, tools, options);
+    if (compiled->library.empty()) return loaded;
+    loaded.library_ = dlopen(compiled->library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (loaded.library_) {
+      loaded.functions_ = std::make_unique<KernelInterface>(FindAll(loaded.library_, name));
+      return loaded;
+    }
+    compiled->error = dlerror();
+    // Cut short, perhaps, by a full disk.
+    if (!again) RemoveCached(compiled->library);
+  }
+  return loaded;
+}
+
+LoadedKernel::LoadedKernel() = default;
+
+LoadedKernel::~LoadedKernel() {
+  if (library_) dlclose(library_);
+}
+
+LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept { *this = std::move(other); }
+
+LoadedKernel& LoadedKernel::operator=(LoadedKernel&& other) noexcept {
+  std::swap(library_, other.library_);
+  std::swap(functions_, other.functions_);
+  return *this;
+}
+
+CallResult LoadedKernel::Call(const Binding& binding, const std::map<std::string, Array>& arrays,
+                              const CallOptions& options) const {
+  return CallKernel(*functions_, binding, arrays, options);
+}
+
+}  // namespace kiln
