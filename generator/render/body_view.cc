@@ -308,12 +308,44 @@ void BodyView::Lanes(const Stage& stage, Fields* fields) {
   const int space = plan_.loops[static_cast<size_t>(stage.loop)];
   fields->Set("index", LoopName(stage.loop));
   fields->Set("count", Count(space));
-  fields->Set("tag", HasWide(stage.body) ? "kDoubles" : "kFloats");
+  const std::string tag = HasWide(stage.body) ? "kDoubles" : "kFloats";
   lanes_ = stage.loop;
+  std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
+  if (const Stage* store = StreamedStore(stage)) {
+    // Where the lanes begin.
+    Place first = store->place;
+    for (Coordinate& c : first.at) {
+      if (c.loop == stage.loop) c.loop = -1;
+    }
+    call = "StreamLanes(" + tag + ", " + Count(space) + ", " +
+           names_.buffers[static_cast<size_t>(first.buffer)] + ".stream, " + Pointer(first) + ", ";
+  }
+  fields->Set("lanes_call", call);
   loaded_.clear();
   fields->SetList("body", List(stage.body));
   lanes_ = -1;
   LeaveLoop(stage.loop);
+}
+
+/// The store of a loop that does nothing but write an output that no statement reads: it may go past
+/// the caches.
+const Stage* BodyView::StreamedStore(const Stage& lanes) const {
+  const Stage* store = nullptr;
+  for (const Stage& s : lanes.body) {
+    if (s.kind == Stage::Kind::kDefine) continue;
+    if (store || s.kind != Stage::Kind::kStore || s.mask) return nullptr;
+    store = &s;
+  }
+  if (!store || store->place.at.empty() || store->place.at.back().loop != lanes.loop) return nullptr;
+  const int ref = plan_.buffers[static_cast<size_t>(store->place.buffer)].ref;
+  if (ref < 0 || kernel_.refs[static_cast<size_t>(ref)].role != Role::kOutput) return nullptr;
+  bool read = false;
+  for (const BodyPlan& body : plan_.bodies) {
+    ForEachPlace(body.stages, [&](const Place& p, bool writes) {
+      read = read || (!writes && p.buffer == store->place.buffer);
+    });
+  }
+  return read ? nullptr : store;
 }
 
 void BodyView::Reduce(const Stage& stage, Fields* fields) {

@@ -29,6 +29,7 @@ class BodyView {
   void Lines(const Stage& stage, std::vector<std::string>* lines);
   void Loop(const Stage& stage, Fields* fields);
   void Lanes(const Stage& stage, Fields* fields);
+  const Stage* StreamedStore(const Stage& lanes) const;
   void Reduce(const Stage& stage, Fields* fields);
   void Dot(const Stage& stage, Fields* fields);
   void Pack(const Stage& stage, std::vector<std::string>* lines);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "hwy/cache_control.h"
 #include "kiln/block.h"
 #include "kiln/core.h"
 #include "kiln/findings.h"
@@ -51,6 +52,9 @@ struct Direct {
   /// Copies of this many bytes in all are kept, so that blocks that come back need not be packed
   /// again; beyond, memory traffic costs more than it saves.
   static constexpr int64_t kMostCached = int64_t{1} << 30;
+  /// Outputs of this size do not fit into the last cache. Written past it they need not be read
+  /// first: a third less traffic for a sum of two arrays.
+  static constexpr int64_t kStreamedBytes = int64_t{32} << 20;
 
   template <class Format, int R>
   class In {
@@ -157,6 +161,9 @@ struct Direct {
           tensor_(tensor),
           blocks_{tensor.template extents<R>(), dims},
           init_(init) {
+      int64_t elements = 1;
+      for (int d = 0; d < R; ++d) elements *= tensor.shape[d];
+      streams_ = elements * static_cast<int64_t>(sizeof(T)) >= kStreamedBytes;
       if (Format::IsInPlace(internal::MostRagged(blocks_))) return;
       const size_t bytes = Format::Bytes(blocks_.shape());
       staged_ = core.Allocate(bytes);
@@ -185,7 +192,9 @@ struct Direct {
       open_ = false;
     }
 
-    void WaitOut() {}
+    void WaitOut() {
+      if (streams_) hwy::FlushStream();
+    }
 
    private:
     void Begin(const Index<R>& index, int64_t run) {
@@ -197,6 +206,7 @@ struct Direct {
       in_place_ = Format::IsInPlace(box_);
       if (in_place_) {
         view_ = Format::TileInPlace(tensor_, box_);
+        view_.stream = streams_;
         if (init_.given) Format::FillInside(view_, init_.value);
       } else {
         view_ = Format::TileOf(static_cast<T*>(staged_), box_);
@@ -213,6 +223,7 @@ struct Direct {
     void* staged_ = nullptr;
     bool open_ = false;
     bool in_place_ = false;
+    bool streams_ = false;
     Index<R> index_{};
     int64_t run_ = 0;
     Box<R> box_{};

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <type_traits>
 
 #include "kiln/block.h"
 #include "kiln/core.h"
@@ -27,10 +28,12 @@ void FillPoison(const Options& options, bool is_bool, void* data, size_t bytes);
 template <typename T>
 bool IsPoison(T value) {
   if constexpr (kIsFloating<T>) {
-    uint16_t upper;
-    std::memcpy(&upper, reinterpret_cast<const char*>(&value) + sizeof(T) - sizeof(upper),
-                sizeof(upper));
-    return upper == 0xFFFF;  // of a little-endian machine
+    // A comparison of whole elements is what compilers make vectors of.
+    using Bits = std::conditional_t<sizeof(T) == 2, uint16_t,
+                                    std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+    Bits bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits >= static_cast<Bits>(Bits{0xFFFF} << (8 * sizeof(T) - 16));
   } else {
     return false;
   }

@@ -23,6 +23,7 @@
 #include "kiln/panels-inl.h"
 #include "kiln/reduce-inl.h"
 #include "kiln/right_rows-inl.h"
+#include "kiln/stream-inl.h"
 #include "kiln/values-inl.h"
 // Uses the panels.
 #include "kiln/one-inl.h"

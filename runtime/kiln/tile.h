@@ -19,6 +19,7 @@ struct Tile {
   std::array<size_t, V> low{};      // the part inside the array, in the block's coordinates:
   std::array<size_t, V> high{};     //   low <= i < high
   std::array<int64_t, V> origin{};  // the array's coordinates of element 0
+  bool stream = false;              // what is written is not to stay in the caches
 
   template <typename... I>
   T* At(I... indices) const {
@@ -35,7 +36,7 @@ struct Tile {
   operator Tile<const T, V>()
       const  // NOLINT: a tile to read is a tile to write that is not written
       requires(!std::is_const_v<T>) {
-    return {data, stride, low, high, origin};
+    return {data, stride, low, high, origin, stream};
   }
 };
 

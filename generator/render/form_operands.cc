@@ -1,0 +1,248 @@
+#include <algorithm>
+
+#include "generator/plan/lower.h"
+#include "generator/plan/walk.h"
+#include "generator/render/body_view.h"
+#include "generator/render/cpp.h"
+#include "generator/render/form_view.h"
+
+/// How the walk over the grid holds operands and memory.
+namespace kiln::render {
+
+std::string FormView::Type(const Ref& ref) const {
+  return (ref.role == Role::kOutput ? "" : "const ") + StorageType(ref.dtype);
+}
+
+std::string FormView::Format(size_t r) const {
+  const Ref& ref = kernel_.refs[r];
+  const std::string type = StorageType(ref.dtype);
+  using Hold = OperandPlan::Hold;
+  switch (plan_.operands[r].hold) {
+    case Hold::kLeft:
+      return "LeftPanels<" + type + ">";
+    case Hold::kLeftTransposed:
+      return "LeftPanelsT<" + type + ">";
+    case Hold::kRight:
+      return "RightPanels<" + type + ">";
+    case Hold::kRightTransposed:
+      return "RightPanelsT<" + type + ">";
+    default:
+      return "Rows<" + type + ", " + std::to_string(ref.view.size()) + ">";
+  }
+}
+
+std::string FormView::StepType(size_t r) const {
+  const Ref& ref = kernel_.refs[r];
+  if (plan_.operands[r].hold != OperandPlan::Hold::kRows) return Format(r) + "::View";
+  return "Tile<" + Type(ref) + ", " + std::to_string(ref.view.size()) + ">";
+}
+
+std::string FormView::Blocks(size_t r) const {
+  const Ref& ref = kernel_.refs[r];
+  std::vector<std::string> dims;
+  for (size_t d = 0; d < ref.block.size(); ++d) {
+    const BlockDim& dim = ref.block[d];
+    const std::string clip = plan_.operands[r].clipped[d] ? ", Clip::kYes" : "";
+    switch (dim.kind) {
+      case BlockDim::Kind::kAll:
+        dims.push_back("All(" + walk_.Print(ref.array[d]) + ")");
+        break;
+      case BlockDim::Kind::kSqueezed:
+        dims.push_back("Squeezed()");
+        break;
+      case BlockDim::Kind::kElement:
+        dims.push_back("Element(" + walk_.Print(dim.size) + ", " + walk_.Print(dim.halo_low) +
+                       ", " + walk_.Print(dim.halo_high) + clip + ")");
+        break;
+      default:
+        dims.push_back("Blocked(" + walk_.Print(dim.size) + clip + ")");
+    }
+  }
+  return "{" + Joined(dims) + "}";
+}
+
+std::string FormView::Index(size_t r, const ScalarPrinter& printer) const {
+  std::vector<std::string> index;
+  for (const BlockDim& dim : kernel_.refs[r].block) {
+    index.push_back(printer.Print(*LowerIndex(kernel_, *dim.index)));
+  }
+  return "{" + Joined(index) + "}";
+}
+
+std::string FormView::Window(size_t r) const {
+  std::string text;
+  for (int axis : plan_.operands[r].window_axes) {
+    text += (text.empty() ? "" : " * ") + walk_.names().steps(axis);
+  }
+  return text.empty() ? "1" : text;
+}
+
+std::string FormView::Operand(size_t r) const {
+  const Ref& ref = kernel_.refs[r];
+  return "{" + Quoted(ref.name) + ", " + std::to_string(r) + ", " + std::to_string(Line(ref)) +
+         (ref.memory == kiln::Memory::kSmem || ref.role == Role::kPrefetch ? ", Memory::kSmem"
+                                                                           : "") +
+         "}";
+}
+
+/// Whether a body asks for a stay whose ends the axes alone do not tell.
+bool FormView::NeedsVisits(int ref, Element::Kind kind) const {
+  const std::vector<int> axes = StayAxes(kernel_, ref);
+  if (axes.empty() || axes[0] >= 0) return false;
+  bool needs = false;
+  for (const BodyPlan& body : plan_.bodies) {
+    for (const Stage& stage : body.stages) {
+      ForEachElement(
+          stage, [&](const Element& e) { needs = needs || (e.kind == kind && e.index == ref); });
+    }
+  }
+  return needs;
+}
+
+/// Scalars and prefetch arrays are in SMEM before the grid starts.
+void FormView::Hold(size_t r, std::vector<Fields>* holds) const {
+  const Ref& ref = kernel_.refs[r];
+  if (ref.role != Role::kPrefetch && ref.role != Role::kScalar) return;
+  Fields& h = holds->emplace_back();
+  h.Set("type", StorageType(ref.dtype));
+  h.Set("operand", "{" + Quoted(ref.name) + ", " + std::to_string(r) + ", " +
+                       std::to_string(Line(ref)) + ", Memory::kSmem}");
+  std::vector<std::string> extents;
+  for (const Size& s : ref.array) extents.push_back(walk_.Print(s));
+  h.Set("extents", "{" + Joined(extents) + "}");
+}
+
+/// Bools of the step that say where stays begin and end.
+void FormView::Visits(size_t r, std::vector<Fields>* visits) const {
+  for (const bool first : {true, false}) {
+    const auto kind = first ? Element::Kind::kFirstVisit : Element::Kind::kLastVisit;
+    if (!NeedsVisits(static_cast<int>(r), kind)) continue;
+    Fields& v = visits->emplace_back();
+    const std::string prefix = first ? "first_" : "last_";
+    v.Set("visit", prefix + NameOf(r));
+    v.SetFlag("is_first", first);
+    v.Set("block", "Index<" + std::to_string(kernel_.refs[r].array.size()) + ">");
+    v.Set("block_name", prefix + NameOf(r) + "_at");
+    v.Set("at_index", Index(r, walk_));
+    v.Set("next_index", Index(r, ahead_));
+  }
+}
+
+void FormView::Operands() {
+  std::vector<Fields> members, ins, outs, holds, visits;
+  std::vector<std::string> step;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    Hold(r, &holds);
+    if (!IsPipelined(ref)) continue;
+    const bool output = ref.role == Role::kOutput;
+    Fields& m = members.emplace_back();
+    m.Set("member", NameOf(r));
+    m.Set("type", StepType(r));
+    Fields& f = (output ? outs : ins).emplace_back();
+    f.Set("operand_name", NameOf(r));
+    f.Set("format", Format(r));
+    f.Set("array_rank", std::to_string(ref.array.size()));
+    f.Set("operand", Operand(r));
+    f.Set("tensor", "call." + NameOf(ArrayOf(r)));
+    f.Set("blocks", Blocks(r));
+    f.Set("buffers", std::to_string(ref.buffers));
+    f.Set("at_index", Index(r, walk_));
+    f.Set("next_index", Index(r, ahead_));
+    const std::string type = StorageType(ref.dtype);
+    if (output) {
+      f.Set("init", ref.init ? "Init<" + type + ">(" + ConstantText(ref.init, ref.dtype) + ")"
+                    : ref.init_undefined ? "UndefinedInit()"
+                                         : "NoInit()");
+      step.push_back(NameOf(r) + ".Open(" + Index(r, walk_) + ", at.run)");
+    } else {
+      f.Set("pad",
+            ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")" : "NoPad()");
+      f.Set("window", Window(r));
+      step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");
+    }
+    Visits(r, &visits);
+  }
+  fields_.SetList("members", std::move(members));
+  fields_.SetFlag("has_inputs", !ins.empty());
+  fields_.SetList("ins", std::move(ins));
+  fields_.SetList("outs", std::move(outs));
+  fields_.SetList("holds", std::move(holds));
+  fields_.SetList("visits", std::move(visits));
+  std::vector<Fields> step_values;
+  for (const std::string& value : step) step_values.emplace_back().Set("value", value);
+  fields_.SetList("step_values", std::move(step_values));
+}
+
+std::string FormView::ExtentList(const Buffer& buffer) const {
+  std::vector<std::string> extents;
+  for (size_t d = 0; d < buffer.extents.size(); ++d) {
+    if (Keeps(buffer, d)) extents.push_back(walk_.Print(buffer.extents[d]));
+  }
+  return Joined(extents);
+}
+
+bool FormView::Touched(int buffer) const {
+  bool touched = false;
+  for (const BodyPlan& body : plan_.bodies) {
+    ForEachPlace(body.stages, [&](const Place& p, bool) {
+      for (int b = p.buffer; b >= 0; b = plan_.buffers[static_cast<size_t>(b)].same_as) {
+        touched = touched || b == buffer;
+      }
+    });
+  }
+  return touched;
+}
+
+/// Scratch, values that need a place, and panels packed where they are used.
+void FormView::Memory() {
+  std::vector<Fields> scratch, panels;
+  for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+    const Buffer& buffer = plan_.buffers[b];
+    const bool of_spec = buffer.ref >= 0;
+    if (of_spec && kernel_.refs[b].role != Role::kScratch) continue;
+    if (!of_spec && (buffer.in_register || !Touched(static_cast<int>(b)))) continue;
+    Fields& f = scratch.emplace_back();
+    const std::string type = StorageType(buffer.dtype);
+    const std::string extents = ExtentList(buffer);
+    int rank = 0;
+    for (size_t d = 0; d < buffer.extents.size(); ++d) rank += Keeps(buffer, d);
+    const bool accumulator = static_cast<int>(b) == plan_.accumulator;
+    f.Set("buffer", names_.buffers[b]);
+    f.Set("type", type);
+    f.Set("member_type",
+          accumulator ? type + "*" : "Tile<" + type + ", " + std::to_string(rank) + ">");
+    f.Set("operand",
+          of_spec ? Operand(b) : "{" + Quoted(names_.buffers[b]) + ", " + std::to_string(b) + "}");
+    f.Set("count", accumulator    ? "AccumulatorSize(" + extents + ")"
+                   : buffer.dense ? "DenseSize<" + type + ">(" + extents + ")"
+                                  : "TileSize<" + type + ">(" + extents + ")");
+    f.Set("extents", "{" + extents + "}");
+    const std::string memory = buffer.same_as >= 0
+                                   ? names_.buffers[static_cast<size_t>(buffer.same_as)] + "_memory"
+                                   : names_.buffers[b] + "_memory";
+    f.SetFlag("owns", buffer.same_as < 0);
+    f.SetFlag("forgets", of_spec);
+    f.Set("tile", accumulator ? memory
+                  : buffer.dense
+                      ? "MakeDenseTile(" + memory + (extents.empty() ? "" : ", " + extents) + ")"
+                      : "MakeTile(" + memory + (extents.empty() ? "" : ", " + extents) + ")");
+  }
+  for (size_t p = 0; p < plan_.panels.size(); ++p) {
+    const Panels& source = plan_.panels[p];
+    Fields& f = panels.emplace_back();
+    f.Set("panel", names_.panels[p]);
+    f.Set("bytes", std::string(source.side == Side::kLeft ? "LeftPanels<" : "RightPanels<") +
+                       StorageType(source.element) + ">::Bytes(" + walk_.Print(source.rows) + ", " +
+                       walk_.Print(source.cols) + ")");
+    f.Set("operand",
+          "{" + Quoted(names_.panels[p]) + ", " + std::to_string(plan_.buffers.size() + p) + "}");
+  }
+  fields_.SetFlag("forgets_any",
+                  std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
+                              [](const Ref& ref) { return ref.role == Role::kScratch; }));
+  fields_.SetList("scratch", std::move(scratch));
+  fields_.SetList("panels", std::move(panels));
+}
+
+}  // namespace kiln::render

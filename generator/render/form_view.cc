@@ -1,0 +1,171 @@
+#include "generator/render/form_view.h"
+
+#include <cstdio>
+
+#include "generator/plan/lower.h"
+#include "generator/plan/walk.h"
+#include "generator/render/body_view.h"
+#include "generator/render/cpp.h"
+
+namespace kiln::render {
+namespace {
+
+using Hold = OperandPlan::Hold;
+
+std::string HoldText(Hold hold) {
+  switch (hold) {
+    case Hold::kLeft:
+      return "packed as left panels";
+    case Hold::kLeftTransposed:
+      return "packed as left panels, transposed";
+    case Hold::kRight:
+      return "packed as right panels";
+    case Hold::kRightTransposed:
+      return "packed as right panels, transposed";
+    default:
+      return "in rows";
+  }
+}
+
+void CollectDots(const Stages& stages, bool* any) {
+  for (const Stage& stage : stages) {
+    *any = *any || stage.kind == Stage::Kind::kDot;
+    CollectDots(stage.body, any);
+    CollectDots(stage.orelse, any);
+  }
+}
+
+}  // namespace
+
+std::string Joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+bool IsArgument(const Ref& ref) {
+  const bool inside = ref.role == Role::kScratch || ref.role == Role::kSemaphore;
+  return !inside && ref.view_of < 0 && !ref.prepared;
+}
+
+bool IsPipelined(const Ref& ref) {
+  return (ref.role == Role::kInput || ref.role == Role::kOutput) && ref.memory != Memory::kAny;
+}
+
+ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& point,
+                               const std::string& reporter) {
+  ScalarPrinter::Names of;
+  of.axis = [point](int axis) { return point + "[" + std::to_string(axis) + "]"; };
+  of.steps = [](int axis) { return "steps[" + std::to_string(axis) + "]"; };
+  of.scalar = [&names](int ref) { return "call." + names.buffers[static_cast<size_t>(ref)]; };
+  of.dim = [&names](int dim) { return "call." + names.dims[static_cast<size_t>(dim)]; };
+  of.core = reporter;
+  return of;
+}
+
+std::string ConstantText(const NodePtr& value, DType dtype) {
+  char bits[8];
+  switch (dtype) {
+    case DType::kBF16:
+      std::snprintf(bits, sizeof bits, "0x%04X", FloatToBF16(value->float_value));
+      return "FromBits<bf16>(" + std::string(bits) + ")";
+    case DType::kF16:
+      std::snprintf(bits, sizeof bits, "0x%04X", FloatToF16(value->float_value));
+      return "FromBits<f16>(" + std::string(bits) + ")";
+    default:
+      return IsFloat(dtype) ? FloatLiteral(value->float_value, dtype)
+                            : IntLiteral(value->int_value, dtype);
+  }
+}
+
+FormView::FormView(const Plan& plan, std::string_view spec_file)
+    : plan_(plan),
+      kernel_(*plan.kernel),
+      spec_file_(spec_file),
+      names_(NamesOf(plan)),
+      walk_(plan, WalkNames(names_, "at", "core")),
+      ahead_(plan, WalkNames(names_, "next", "core")) {}
+
+Fields FormView::Make(bool* has_dots) {
+  Banner();
+  Grid();
+  Operands();
+  Memory();
+  Bodies(has_dots);
+  return std::move(fields_);
+}
+
+void FormView::Banner() {
+  std::vector<Fields> lines;
+  const auto add = [&](const std::string& text) { lines.emplace_back().Set("text", text); };
+  std::string grid;
+  for (const Axis& axis : kernel_.axes) {
+    grid += (grid.empty() ? "" : ", ") + axis.name + ": " + ToString(*axis.steps, kernel_) +
+            (axis.parallel ? " parallel" : "");
+  }
+  add("grid  " + (grid.empty() ? "one step" : grid));
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    std::string text = ref.name + "  " + std::string(kiln::Name(ref.dtype)) + ToString(ref.array);
+    if (!ref.block.empty()) {
+      std::vector<std::string> block, index;
+      for (const BlockDim& dim : ref.block) {
+        block.push_back(dim.kind == BlockDim::Kind::kAll        ? "all"
+                        : dim.kind == BlockDim::Kind::kSqueezed ? "null"
+                                                                : dim.size.ToString());
+        index.push_back(ToString(*dim.index, kernel_));
+      }
+      text += "  block (" + Joined(block) + ")  index (" + Joined(index) + ")";
+      if (ref.pad) text += "  pad " + ToString(*ref.pad, kernel_);
+      text += "  " + HoldText(plan_.operands[r].hold);
+    } else if (static_cast<int>(r) == plan_.accumulator) {
+      text += "  accumulators, tile by tile";
+    } else if (ref.role == Role::kScratch) {
+      text += "  scratch";
+    }
+    add(text);
+  }
+  fields_.SetList("banner", std::move(lines));
+}
+
+void FormView::Grid() {
+  std::vector<std::string> steps, cut;
+  int parallel = 0;
+  for (const Axis& axis : kernel_.axes) {
+    steps.push_back(walk_.Print(*LowerIndex(kernel_, *axis.steps)));
+    parallel += axis.parallel;
+  }
+  for (int axis : plan_.cut_axes) cut.push_back(std::to_string(axis));
+  fields_.Set("rank", std::to_string(kernel_.axes.size()));
+  fields_.Set("steps", Joined(steps));
+  fields_.Set("parallel", std::to_string(parallel));
+  fields_.Set("cut_first", Joined(cut));
+  std::string axes;
+  for (size_t a = 0; a < kernel_.axes.size(); ++a) {
+    axes += (a == 0 ? "" : ", ") + std::to_string(a) + ": " + kernel_.axes[a].name;
+  }
+  fields_.Set("axis_names", axes);
+}
+
+void FormView::Bodies(bool* has_dots) {
+  std::vector<Fields> bodies;
+  for (const BodyPlan& body : plan_.bodies) {
+    BodyView view(plan_, names_, spec_file_);
+    Fields f = view.Make(body.stages);
+    f.Set("tag_parameter", body.name.empty() ? "" : body.name + ", ");
+    bodies.push_back(std::move(f));
+    CollectDots(body.stages, has_dots);
+  }
+  fields_.SetList("bodies", std::move(bodies));
+  fields_.SetFlag("peeled", plan_.bodies.size() > 1);
+  std::string first, last;
+  for (int axis : plan_.reduction_axes) {
+    const std::string a = std::to_string(axis);
+    first += (first.empty() ? "" : " && ") + ("at[" + a + "] == 0");
+    last += (last.empty() ? "" : " && ") + ("at[" + a + "] + 1 == steps[" + a + "]");
+  }
+  fields_.Set("first", first);
+  fields_.Set("last", last);
+}
+
+}  // namespace kiln::render

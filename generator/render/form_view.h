@@ -1,0 +1,71 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "generator/plan/plan.h"
+#include "generator/render/kernel_names.h"
+#include "generator/render/scalars.h"
+#include "generator/render/template.h"
+
+namespace kiln::render {
+
+/// The names that index maps, steps and sizes have in the walk over the grid and in the call:
+/// `point` is the grid point, `reporter` takes findings.
+ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& point,
+                               const std::string& reporter);
+
+/// A constant of an operand's dtype.
+std::string ConstantText(const NodePtr& value, DType dtype);
+
+/// Whether a caller passes the array or scalar.
+bool IsArgument(const Ref& ref);
+/// Whether the grid moves its blocks.
+bool IsPipelined(const Ref& ref);
+
+std::string Joined(const std::vector<std::string>& parts);
+
+/// One form of a kernel, the base or a variant, as fields: its step, bodies and walk.
+class FormView {
+ public:
+  FormView(const Plan& plan, std::string_view spec_file);
+
+  /// `has_dots`: set where a body multiplies.
+  Fields Make(bool* has_dots);
+
+ private:
+  const std::string& NameOf(size_t ref) const { return names_.buffers[ref]; }
+  int Line(const Ref& ref) const { return kernel_.source->Locate(ref.span.begin).line; }
+
+  void Banner();
+  void Grid();
+  void Bodies(bool* has_dots);
+
+  // form_operands.cc
+  void Operands();
+  void Memory();
+  void Hold(size_t ref, std::vector<Fields>* holds) const;
+  void Visits(size_t ref, std::vector<Fields>* visits) const;
+  std::string Type(const Ref& ref) const;
+  std::string Format(size_t ref) const;
+  std::string StepType(size_t ref) const;
+  std::string Blocks(size_t ref) const;
+  std::string Index(size_t ref, const ScalarPrinter& printer) const;
+  std::string Window(size_t ref) const;
+  std::string Operand(size_t ref) const;
+  std::string ExtentList(const Buffer& buffer) const;
+  size_t ArrayOf(size_t ref) const {
+    return static_cast<size_t>(kernel_.ArrayOf(static_cast<int>(ref)));
+  }
+  bool Touched(int buffer) const;
+  bool NeedsVisits(int ref, Element::Kind kind) const;
+
+  const Plan& plan_;
+  const Kernel& kernel_;
+  const std::string spec_file_;
+  KernelNames names_;
+  ScalarPrinter walk_, ahead_;
+  Fields fields_;
+};
+
+}  // namespace kiln::render

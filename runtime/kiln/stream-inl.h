@@ -1,0 +1,50 @@
+// Stores past the caches, for outputs that do not fit into them.
+#if defined(KILN_STREAM_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_STREAM_INL_H_
+#undef KILN_STREAM_INL_H_
+#else
+#define KILN_STREAM_INL_H_
+#endif
+
+#include <stdint.h>
+
+#include "kiln/lanes-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+
+/// All lanes of a vector, as Whole; but a store goes past the caches, to an address that is a
+/// multiple of its size.
+template <class D>
+struct Streamed : Whole<D> {
+  template <class V, typename T>
+  HWY_INLINE void Store(V v, T* p) const {
+    const TagFor<RawBits<T>, D> d;
+    hn::Stream(ToStorage<T>(v), d, RawPointer(p));
+  }
+};
+
+/// ForLanes for a function whose only store is to `to`, to + 1 … The operand's WaitOut makes what
+/// was stored visible to others.
+template <class D, typename T, class Fn>
+HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn) {
+  const size_t n = hn::Lanes(d);
+  const size_t bytes = n * sizeof(T);
+  const size_t beyond = reinterpret_cast<uintptr_t>(to) % bytes;  // the last multiple
+  // Vectors of less than 128 bits have no such store; short rows are not worth two more loops.
+  if (!stream || bytes < 16 || beyond % sizeof(T) != 0 || count < 4 * n) {
+    ForLanes(d, count, fn);
+    return;
+  }
+  size_t i = beyond == 0 ? 0 : (bytes - beyond) / sizeof(T);
+  if (i != 0) fn(Part<D>(i), size_t{0});
+  for (; i + n <= count; i += n) fn(Streamed<D>(), i);
+  if (i < count) fn(Part<D>(count - i), i);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+
+#endif  // KILN_STREAM_INL_H_
