@@ -55,10 +55,10 @@ std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& optio
 }
 
 /// Every compiled specialisation must be right, not only the base text.
-void CheckVariants(const Spec& spec, const Kernel& kernel, const CheckOptions& options,
+void CheckVariants(const Spec& spec, Kernel& kernel, const CheckOptions& options,
                    Diagnostics& diagnostics) {
-  for (const Variant& variant : kernel.variants) {
-    ElaborateOne(spec, WithVariant(options, variant), diagnostics);
+  for (Variant& variant : kernel.variants) {
+    variant.kernel = ElaborateOne(spec, WithVariant(options, variant), diagnostics);
   }
 }
 

@@ -269,6 +269,7 @@ struct Variant {
   NodePtr when;
   std::vector<std::pair<std::string, std::string>> set;  // as for CheckOptions::set
   Span span;
+  std::shared_ptr<const struct Kernel> kernel;  // its specialisation, once it is checked
 };
 
 struct Param {
