@@ -4,6 +4,7 @@
 
 #include "generator/plan/lower.h"
 #include "generator/plan/walk.h"
+#include "generator/render/banner.h"
 #include "generator/render/body_view.h"
 #include "generator/render/cpp.h"
 
@@ -11,21 +12,6 @@ namespace kiln::render {
 namespace {
 
 using Hold = OperandPlan::Hold;
-
-std::string HoldText(Hold hold) {
-  switch (hold) {
-    case Hold::kLeft:
-      return "packed as left panels";
-    case Hold::kLeftTransposed:
-      return "packed as left panels, transposed";
-    case Hold::kRight:
-      return "packed as right panels";
-    case Hold::kRightTransposed:
-      return "packed as right panels, transposed";
-    default:
-      return "in rows";
-  }
-}
 
 void CollectDots(const Stages& stages, bool* any) {
   for (const Stage& stage : stages) {
@@ -97,34 +83,7 @@ Fields FormView::Make(bool* has_dots) {
 
 void FormView::Banner() {
   std::vector<Fields> lines;
-  const auto add = [&](const std::string& text) { lines.emplace_back().Set("text", text); };
-  std::string grid;
-  for (const Axis& axis : kernel_.axes) {
-    grid += (grid.empty() ? "" : ", ") + axis.name + ": " + ToString(*axis.steps, kernel_) +
-            (axis.parallel ? " parallel" : "");
-  }
-  add("grid  " + (grid.empty() ? "one step" : grid));
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const Ref& ref = kernel_.refs[r];
-    std::string text = ref.name + "  " + std::string(kiln::Name(ref.dtype)) + ToString(ref.array);
-    if (!ref.block.empty()) {
-      std::vector<std::string> block, index;
-      for (const BlockDim& dim : ref.block) {
-        block.push_back(dim.kind == BlockDim::Kind::kAll        ? "all"
-                        : dim.kind == BlockDim::Kind::kSqueezed ? "null"
-                                                                : dim.size.ToString());
-        index.push_back(ToString(*dim.index, kernel_));
-      }
-      text += "  block (" + Joined(block) + ")  index (" + Joined(index) + ")";
-      if (ref.pad) text += "  pad " + ToString(*ref.pad, kernel_);
-      text += "  " + HoldText(plan_.operands[r].hold);
-    } else if (static_cast<int>(r) == plan_.accumulator) {
-      text += "  accumulators, tile by tile";
-    } else if (ref.role == Role::kScratch) {
-      text += "  scratch";
-    }
-    add(text);
-  }
+  for (const std::string& line : BannerLines(plan_)) lines.emplace_back().Set("text", line);
   fields_.SetList("banner", std::move(lines));
 }
 
