@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "generator/plan/alias.h"
 #include "generator/plan/fuse.h"
 #include "generator/plan/lower.h"
 #include "generator/plan/operands.h"
@@ -21,10 +22,6 @@ bool Supported(const Kernel& kernel, Diagnostics& diagnostics) {
   for (const Ref& ref : kernel.refs) {
     if (ref.role == Role::kSemaphore) refuse(ref.span, "semaphores");
     if (ref.memory == Memory::kAny) refuse(ref.span, "`memory: any`");
-    if (ref.alias >= 0) refuse(ref.span, "`alias`");
-    for (const BlockDim& dim : ref.block) {
-      if (dim.kind == BlockDim::Kind::kBounded) refuse(dim.span, "`bounded` blocks");
-    }
   }
   for (const HostCall& call : kernel.prepare) refuse(call.span, "`prepare`");
   return fine;
@@ -40,6 +37,7 @@ std::vector<bool> AxesOfIndex(const Kernel& kernel, const Ref& ref) {
   std::vector<bool> used(kernel.axes.size());
   for (const BlockDim& dim : ref.block) {
     if (dim.index) UsedAxes(*dim.index, used);
+    if (dim.extent) UsedAxes(*dim.extent, used);
   }
   return used;
 }
@@ -167,6 +165,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
       plan->operands[r].clipped[static_cast<size_t>(kernel.refs[r].view_dims[a])] = clipped;
     }
   }
+  CopyAliasedInputs(*plan);
   plan->cut_axes = CutOrder(kernel, plan->operands);
   if (accumulator >= 0 && OnlyDotsTouch(plan->bodies, accumulator)) plan->accumulator = accumulator;
   if (diagnostics.HasErrors()) return nullptr;

@@ -157,6 +157,7 @@ struct OperandPlan {
   Hold hold = Hold::kRows;
   std::string reason;
   bool used = false;             // some body reads or writes it
+  bool copied = false;           // also by Direct: an output takes over its memory
   std::vector<bool> clipped;     // by array dimension
   std::vector<int> window_axes;  // Direct keeps the blocks that these inner axes walk over
 };

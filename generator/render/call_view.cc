@@ -43,8 +43,10 @@ void CallView::Arrays() {
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Ref& ref = kernel_.refs[r];
     if (!IsArgument(ref) || ref.role == Role::kScalar) continue;
+    const std::string alias =
+        ref.alias >= 0 ? ", " + Quoted(kernel_.refs[static_cast<size_t>(ref.alias)].name) : "";
     checks_.push_back((ref.role == Role::kOutput ? "check.Output(" : "check.Input(") + NameOf(r) +
-                      ", " + Quoted(ref.name) + ", " + Shape(ref) + ");");
+                      ", " + Quoted(ref.name) + ", " + Shape(ref) + alias + ");");
   }
 }
 
@@ -67,6 +69,11 @@ void CallView::Conditions() {
 void CallView::FirstValues() {
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Ref& ref = kernel_.refs[r];
+    if (ref.alias >= 0) {  // not the same array: then it begins as a copy
+      const std::string& from = NameOf(static_cast<size_t>(ref.alias));
+      rest_.push_back("if (" + NameOf(r) + ".data != " + from + ".data) CopyTensor(" + from + ", " +
+                      NameOf(r) + ");");
+    }
     if (ref.role != Role::kOutput || !ref.init) continue;
     rest_.push_back("Fill(" + NameOf(r) + ", " + ConstantText(ref.init, ref.dtype) + ");");
   }

@@ -27,7 +27,8 @@ std::string FormView::Format(size_t r) const {
     case Hold::kRightTransposed:
       return "RightPanelsT<" + type + ">";
     default:
-      return "Rows<" + type + ", " + std::to_string(ref.view.size()) + ">";
+      return (plan_.operands[r].copied ? "CopiedRows<" : "Rows<") + type + ", " +
+             std::to_string(ref.view.size()) + ">";
   }
 }
 
@@ -54,6 +55,9 @@ std::string FormView::Blocks(size_t r) const {
         dims.push_back("Element(" + walk_.Print(dim.size) + ", " + walk_.Print(dim.halo_low) +
                        ", " + walk_.Print(dim.halo_high) + clip + ")");
         break;
+      case BlockDim::Kind::kBounded:
+        dims.push_back("Bounded(" + walk_.Print(dim.size) + ")");
+        break;
       default:
         dims.push_back("Blocked(" + walk_.Print(dim.size) + clip + ")");
     }
@@ -64,7 +68,10 @@ std::string FormView::Blocks(size_t r) const {
 std::string FormView::Index(size_t r, const ScalarPrinter& printer) const {
   std::vector<std::string> index;
   for (const BlockDim& dim : kernel_.refs[r].block) {
-    index.push_back(printer.Print(*LowerIndex(kernel_, *dim.index)));
+    const std::string start = printer.Print(*LowerIndex(kernel_, *dim.index));
+    index.push_back(dim.extent ? "Ds(" + start + ", " +
+                                     printer.Print(*LowerIndex(kernel_, *dim.extent)) + ")"
+                               : start);
   }
   return "{" + Joined(index) + "}";
 }
@@ -110,6 +117,16 @@ void FormView::Hold(size_t r, std::vector<Fields>* holds) const {
   std::vector<std::string> extents;
   for (const Size& s : ref.array) extents.push_back(walk_.Print(s));
   h.Set("extents", "{" + Joined(extents) + "}");
+}
+
+/// The output that takes over the input's memory block by block; empty without one.
+std::string FormView::Borrower(size_t r) const {
+  for (size_t o = 0; o < kernel_.refs.size(); ++o) {
+    const Ref& output = kernel_.refs[o];
+    if (output.alias < 0 || output.alias != static_cast<int>(ArrayOf(r))) continue;
+    if (IsPipelined(output) && Blocks(r) == Blocks(o)) return std::to_string(o);
+  }
+  return "";
 }
 
 /// Bools of the step that say where stays begin and end.
@@ -159,6 +176,8 @@ void FormView::Operands() {
       f.Set("pad",
             ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")" : "NoPad()");
       f.Set("window", Window(r));
+      f.Set("borrower", Borrower(r));
+      f.SetFlag("lends", !Borrower(r).empty());
       step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");
     }
     Visits(r, &visits);

@@ -53,6 +53,7 @@ class FormView {
   std::string Index(size_t ref, const ScalarPrinter& printer) const;
   std::string Window(size_t ref) const;
   std::string Operand(size_t ref) const;
+  std::string Borrower(size_t ref) const;
   std::string ExtentList(const Buffer& buffer) const;
   size_t ArrayOf(size_t ref) const {
     return static_cast<size_t>(kernel_.ArrayOf(static_cast<int>(ref)));

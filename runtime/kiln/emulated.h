@@ -128,9 +128,13 @@ struct Emulated {
         return {};
       }
       const Box<R> box = blocks_.BoxAt(index);
+      CheckLent(index, box);
       Finish(*slot, box);
       return Format::ViewOf(slot->data, box);
     }
+
+    /// The output of this ordinal takes over the memory, in the same blocks.
+    void LendTo(int32_t output) { borrower_ = output; }
 
    private:
     using Slot = typename internal::Slots<T, R>::Slot;
@@ -138,6 +142,15 @@ struct Emulated {
 
     internal::BlockName Name(const Index<R>& index) const {
       return {operand_, index.data(), blocks_.dims.data(), R};
+    }
+
+    /// A block that comes in for this step must not have been visited by a former one.
+    void CheckLent(const Index<R>& index, const Box<R>& box) {
+      if (borrower_ < 0 || core_.visits() == nullptr || (waited_ && last_ == index)) return;
+      waited_ = true;
+      last_ = index;
+      if (core_.visits()->Has(borrower_, blocks_.NumberOf(box)) && box.inside() > 0)
+        internal::FailAlias(core_, Name(index));
     }
 
     void Start(const Index<R>& index) {
@@ -173,6 +186,9 @@ struct Emulated {
     const Pad<T> pad_;
     internal::Slots<T, R> slots_;
     OperandRecord& record_;
+    int32_t borrower_ = -1;
+    bool waited_ = false;
+    Index<R> last_{};  // waited for, if `waited_`
   };
 
   template <class Format, int R>

@@ -133,6 +133,13 @@ void FailVisit(Core& core, const BlockName& block, Code code, int other_core) {
   }
 }
 
+void FailAlias(Core& core, const BlockName& block) {
+  core.Fail(kAlias,
+            "%s is copied in on core %d after an earlier step has visited its memory as an output: "
+            "whether it holds old or new values depends on the pipeline",
+            NameOf(block).c_str(), core.index());
+}
+
 void FailUndefined(Core& core, const BlockName& block, const int64_t* at) {
   Text element;
   AppendList(element, "[", at, block.rank, "]");

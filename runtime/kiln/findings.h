@@ -32,6 +32,7 @@ struct BlockName {
 void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent);
 void FailSync(Core& core, const BlockName& block, const char* what);
 void FailVisit(Core& core, const BlockName& block, Code code, int other_core);
+void FailAlias(Core& core, const BlockName& block);
 /// `at`: the array's coordinates of the first undefined element.
 void FailUndefined(Core& core, const BlockName& block, const int64_t* at);
 

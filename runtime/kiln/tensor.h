@@ -74,7 +74,7 @@ void Fill(const Tensor<T>& to, std::type_identity_t<T> value);
 
 /// Copies every element between arrays of one shape.
 template <typename T>
-void CopyTensor(const Tensor<const T>& from, const Tensor<T>& to);
+void CopyTensor(const Tensor<const std::type_identity_t<T>>& from, const Tensor<T>& to);
 
 namespace internal {
 
@@ -103,7 +103,7 @@ void Fill(const Tensor<T>& to, std::type_identity_t<T> value) {
 }
 
 template <typename T>
-void CopyTensor(const Tensor<const T>& from, const Tensor<T>& to) {
+void CopyTensor(const Tensor<const std::type_identity_t<T>>& from, const Tensor<T>& to) {
   const int last = to.rank - 1;
   const int64_t columns = last >= 0 ? to.shape[last] : 1;
   const int64_t from_step = last >= 0 ? from.stride[last] : 1;

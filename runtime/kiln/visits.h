@@ -24,6 +24,8 @@ class Visits {
   /// Says whether a stay may begin: kOk, kRevisit after another of the same run, or kRace after one
   /// of another run, by the core in `other`.
   Code Begin(const Visit& visit, int* other);
+  /// Whether a stay at the block has begun.
+  bool Has(int32_t operand, int64_t block);
 
  private:
   struct Entry {
