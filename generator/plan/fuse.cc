@@ -279,6 +279,7 @@ void CommonLoops(const Plan& plan, const Stages& stages, int buffer, std::vector
       ForEachLoad(e, meet);
     }
     for (const Coordinate& c : stage.place.at) ForEachLoad(c.offset, meet);
+    for (const Coordinate& c : stage.from.at) ForEachLoad(c.offset, meet);
     if (stage.kind == Stage::Kind::kStore || stage.kind == Stage::Kind::kPack) meet(stage.place);
     const bool loop = stage.kind == Stage::Kind::kLoop;
     if (loop) around.push_back(stage.loop);
@@ -402,6 +403,7 @@ class Registers {
       *e = Changed(*e, load);
     }
     for (Coordinate& c : stage.place.at) c.offset = Changed(c.offset, load);
+    for (Coordinate& c : stage.from.at) c.offset = Changed(c.offset, load);
     Run(stage.body);
     Run(stage.orelse);
   }

@@ -65,10 +65,9 @@ void Lowering::Statement(const Action& action) {
       return Emit(std::move(stage));
     }
     case Action::Kind::kCopy:
+      return Copy(action);
     case Action::Kind::kWait:
-      diagnostics_.Error("tier", action.span, "not supported yet: manual copies in generated code",
-                         "`kiln run` without --mode interprets it");
-      return;
+      return Wait(action);
   }
 }
 

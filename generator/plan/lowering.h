@@ -42,6 +42,12 @@ class Lowering {
                      const NodePtr& mask);
   void When(const Action& action);
   void For(const Action& action);
+  // lower_copies.cc
+  void Copy(const Action& action);
+  void Wait(const Action& action);
+  Place WindowOf(const Window& window, std::vector<WindowDim>* dims);
+  void CheckRange(const std::string& what, const Subscript& subscript, const ElementPtr& start,
+                  const Size& extent, size_t dimension);
   Stages Nested(const std::vector<Action>& actions);
   std::optional<bool> KnownValue(const Node& condition) const;
 

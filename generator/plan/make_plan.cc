@@ -20,8 +20,6 @@ bool Supported(const Kernel& kernel, Diagnostics& diagnostics) {
     fine = false;
   };
   for (const Ref& ref : kernel.refs) {
-    if (ref.role == Role::kSemaphore) refuse(ref.span, "semaphores");
-    if (ref.memory == Memory::kAny) refuse(ref.span, "`memory: any`");
   }
   for (const HostCall& call : kernel.prepare) refuse(call.span, "`prepare`");
   return fine;

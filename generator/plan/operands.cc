@@ -33,6 +33,18 @@ void ForEachNode(const std::vector<Action>& actions,
   }
 }
 
+/// Manual copies see rows, not panels.
+void CountCopies(const std::vector<Action>& actions, std::vector<int>& reads) {
+  for (const Action& a : actions) {
+    if (a.kind == Action::Kind::kCopy) {
+      ++reads[static_cast<size_t>(a.source.ref)];
+      ++reads[static_cast<size_t>(a.target.ref)];
+    }
+    CountCopies(a.body, reads);
+    CountCopies(a.orelse, reads);
+  }
+}
+
 Hold HoldOf(Side side, bool transposed) {
   if (side == Side::kLeft) return transposed ? Hold::kLeftTransposed : Hold::kLeft;
   return transposed ? Hold::kRightTransposed : Hold::kRight;
@@ -61,6 +73,8 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
   };
   ForEachNode(kernel.body, visit);
   ForEachNode(kernel.epilogue, visit);
+  CountCopies(kernel.body, reads);
+  CountCopies(kernel.epilogue, reads);
 
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
     const Ref& ref = kernel.refs[r];

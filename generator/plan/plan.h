@@ -105,6 +105,12 @@ struct Panels {
   std::string name;
 };
 
+/// How much of a dimension a manual copy takes.
+struct WindowDim {
+  Size size;
+  bool point = false;
+};
+
 struct Stage {
   enum class Kind {
     kLoop,    // loop: body
@@ -120,6 +126,9 @@ struct Stage {
     kIf,      // value: body, orelse
     kFor,     // variable from low to high: body
     kAssert,  // value, text
+    kRange,   // fails unless 0 <= value <= high - low; text says of what
+    kCopy,    // `from` to `place`, on semaphore[value]
+    kWait,    // for semaphore[value]
   };
   Kind kind = Kind::kStore;
   Span span;
@@ -143,6 +152,12 @@ struct Stage {
   // kPack: which coordinates of `place` run over rows and columns of the matrix as multiplied.
   int panels = -1;
   int pack_row = -1, pack_col = -1;  // loops
+  // kCopy: the windows; `from` and `place` have where they begin. kWait: the buffers that copies on
+  // its semaphore touch.
+  int semaphore = -1;  // ref
+  Place from;
+  std::vector<WindowDim> from_window, place_window;
+  std::vector<int> touched;
 };
 
 /// The body under what is known of the reduction's step.

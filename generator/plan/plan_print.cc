@@ -171,6 +171,9 @@ class PlanPrinter {
     if (source.ref >= 0) return kernel_.refs[static_cast<size_t>(source.ref)].name;
     return "panels#" + std::to_string(source.panels);
   }
+  std::string SemaphoreText(const Stage& stage) const {
+    return kernel_.refs[static_cast<size_t>(stage.semaphore)].name + "[" + Text(*stage.value) + "]";
+  }
   std::string SpaceText(int loop) const {
     return "s" + std::to_string(plan_.loops[static_cast<size_t>(loop)]);
   }
@@ -227,6 +230,16 @@ class PlanPrinter {
         return List(s.body, indent + 1);
       case Kind::kAssert:
         return Line("assert " + Text(*s.value), indent);
+      case Kind::kRange:
+        return Line("check 0 <= " + Text(*s.value) + " <= " + Text(*s.high) + " - " +
+                        Text(*s.low) + " of " + s.text,
+                    indent);
+      case Kind::kCopy:
+        return Line("copy " + PlaceText(s.from) + " to " + PlaceText(s.place) + " on " +
+                        SemaphoreText(s),
+                    indent);
+      case Kind::kWait:
+        return Line("wait for " + SemaphoreText(s), indent);
       default:
         return;
     }

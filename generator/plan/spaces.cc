@@ -271,6 +271,9 @@ void SpaceAnalysis::Visit(const std::vector<Action>& actions) {
       if (a.mask) JoinAll(target, Of(*a.mask));
       JoinAll(target, Of(*a.value));
     } else if (a.kind == Action::Kind::kCopy) {
+      for (const kiln::Window* window : {&a.source, &a.target}) {
+        for (const Subscript& subscript : window->subscripts) VisitScalar(*subscript.start);
+      }
       for (int c : refs_[static_cast<size_t>(a.source.ref)]) Pin(c);
       for (int c : refs_[static_cast<size_t>(a.target.ref)]) Pin(c);
     }

@@ -43,6 +43,7 @@ void ForEachElement(const Stage& stage, const std::function<void(const Element&)
     ForEachElement(e, visit);
   }
   for (const Coordinate& c : stage.place.at) ForEachElement(c.offset, visit);
+  for (const Coordinate& c : stage.from.at) ForEachElement(c.offset, visit);
   for (const Stage& inner : stage.body) ForEachElement(inner, visit);
   for (const Stage& inner : stage.orelse) ForEachElement(inner, visit);
 }
@@ -59,8 +60,15 @@ void ForEachPlace(const Stage& stage, const std::function<void(const Place&, boo
     ForEachLoad(e, read);
   }
   for (const Coordinate& c : stage.place.at) ForEachLoad(c.offset, read);
+  for (const Coordinate& c : stage.from.at) ForEachLoad(c.offset, read);
   if (stage.kind == Stage::Kind::kStore) visit(stage.place, true);
   if (stage.kind == Stage::Kind::kPack) visit(stage.place, false);
+  if (stage.kind == Stage::Kind::kCopy) {
+    visit(stage.from, false);
+    visit(stage.place, true);
+  }
+  // What a wait changes is a window that is not known here.
+  for (int buffer : stage.touched) visit({buffer, {}}, true);
   ForEachPlace(stage.body, visit);
   ForEachPlace(stage.orelse, visit);
 }
@@ -94,6 +102,7 @@ void ChangeElements(Stage& stage, const Change& change) {
     *e = Changed(*e, change);
   }
   stage.place = ChangedPlace(stage.place, change);
+  stage.from = ChangedPlace(stage.from, change);
   ChangeElements(stage.body, change);
   ChangeElements(stage.orelse, change);
 }
@@ -107,6 +116,7 @@ void RenameLoop(Stage& stage, int from, int to) {
     *e = Renamed(*e, from, to);
   }
   RenameInPlace(stage.place, from, to);
+  RenameInPlace(stage.from, from, to);
   for (int* loop : {&stage.loop, &stage.row, &stage.col, &stage.pack_row, &stage.pack_col}) {
     if (*loop == from) *loop = to;
   }

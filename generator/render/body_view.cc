@@ -390,6 +390,9 @@ void BodyView::For(const Stage& stage, Fields* fields) {
 void BodyView::Lines(const Stage& stage, std::vector<std::string>* lines) {
   using Kind = Stage::Kind;
   if (stage.kind == Kind::kPack) return Pack(stage, lines);
+  if (stage.kind == Kind::kCopy) return Copy(stage, lines);
+  if (stage.kind == Kind::kWait) return Wait(stage, lines);
+  if (stage.kind == Kind::kRange) return Range(stage, lines);
   if (stage.kind == Kind::kAssert) {
     const std::string line = std::to_string(kernel_.source->Locate(stage.span.begin).line);
     lines->push_back("if (!(" + scalars_.Print(*stage.value) + ")) {");

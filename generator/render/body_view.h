@@ -33,6 +33,12 @@ class BodyView {
   void Reduce(const Stage& stage, Fields* fields);
   void Dot(const Stage& stage, Fields* fields);
   void Pack(const Stage& stage, std::vector<std::string>* lines);
+  // copies_text.cc
+  void Copy(const Stage& stage, std::vector<std::string>* lines);
+  void Wait(const Stage& stage, std::vector<std::string>* lines);
+  void Range(const Stage& stage, std::vector<std::string>* lines);
+  std::string PartOf(const Place& place, const std::vector<WindowDim>& window);
+  std::string Semaphore(const Stage& stage) const;
   void If(const Stage& stage, Fields* fields);
   void For(const Stage& stage, Fields* fields);
 

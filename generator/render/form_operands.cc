@@ -184,6 +184,9 @@ void FormView::Operands() {
   }
   fields_.SetList("members", std::move(members));
   fields_.SetFlag("has_inputs", !ins.empty());
+  fields_.SetFlag("has_copies",
+                  std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
+                              [](const Ref& ref) { return ref.role == Role::kSemaphore; }));
   fields_.SetList("ins", std::move(ins));
   fields_.SetList("outs", std::move(outs));
   fields_.SetList("holds", std::move(holds));

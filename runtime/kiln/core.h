@@ -71,4 +71,13 @@ class Core {
   int64_t used_[2] = {0, 0};           // by Memory
 };
 
+/// Whether `size` elements from `start` on are among `extent`, else a finding.
+inline bool InRange(Core& core, const char* of, int64_t start, int64_t size, int64_t extent) {
+  if (start >= 0 && start <= extent - size) return true;
+  core.Fail(kIndexRange, "elements %lld to %lld of %s are used, which has %lld",
+            static_cast<long long>(start), static_cast<long long>(start + size - 1), of,
+            static_cast<long long>(extent));
+  return false;
+}
+
 }  // namespace kiln

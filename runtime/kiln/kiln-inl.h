@@ -10,6 +10,7 @@
 #include "kiln/arguments.h"
 #include "kiln/call.h"
 #include "kiln/direct.h"
+#include "kiln/dma.h"
 #include "kiln/emulated.h"
 #include "kiln/grid.h"
 #include "kiln/kiln.h"
