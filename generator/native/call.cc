@@ -59,6 +59,15 @@ Argument CopyOf(const Array& array) {
   return argument;
 }
 
+Array Passed(const Array& scalar) {
+  Array passed = Array::Zeros(PassedAs(scalar.dtype), scalar.shape);
+  if (IsFloat(scalar.dtype))
+    passed.SetFloat(0, scalar.GetFloat(0));
+  else
+    passed.SetInt(0, scalar.GetInt(0));
+  return passed;
+}
+
 /// What the interpreter writes where nothing is defined.
 Array Undefined(DType dtype, const std::vector<int64_t>& shape) {
   Array array = Array::Zeros(dtype, shape);
@@ -78,6 +87,7 @@ Argument ArgumentFor(const Binding& binding, size_t ref,
                      const std::map<std::string, Array>& arrays) {
   const Ref& of = binding.kernel->refs[ref];
   if (of.role == Role::kOutput) return CopyOf(Undefined(of.dtype, binding.arrays[ref]));
+  if (of.role == Role::kScalar) return CopyOf(Passed(*binding.host[ref]));
   if (binding.host[ref]) return CopyOf(*binding.host[ref]);
   return CopyOf(arrays.at(of.name));
 }
@@ -123,6 +133,11 @@ class Context {
 };
 
 }  // namespace
+
+DType PassedAs(DType dtype) {
+  if (dtype == DType::kBool || SizeOf(dtype) >= 4) return dtype;
+  return IsFloat(dtype) ? DType::kF32 : DType::kI32;
+}
 
 std::vector<int> CallArguments(const Kernel& kernel) {
   std::vector<int> refs;

@@ -11,6 +11,7 @@ namespace kiln {
 
 /// A compiled kernel and its runtime, as functions: from a library that was loaded, or linked.
 struct KernelInterface {
+  /// Scalars are tensors, too: of the type that PassedAs says.
   int32_t (*call)(const DLTensor* const* arguments, kiln_context* context, kiln_status* status);
   decltype(&kiln_options_init) options_init;
   decltype(&kiln_context_new) context_new;
@@ -19,6 +20,10 @@ struct KernelInterface {
   decltype(&kiln_context_vmem_high) vmem_high;
   decltype(&kiln_code_name) code_name;
 };
+
+/// The type of a C function's parameter for a scalar: types narrower than 32 bits have no vectors
+/// of their own, and no parameters either.
+DType PassedAs(DType dtype);
 
 /// The source file NAME_call.cc: the kernel, and KernelInterface::call of it, as the C function
 /// kiln_packed_NAME.

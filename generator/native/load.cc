@@ -7,19 +7,21 @@
 namespace kiln {
 namespace {
 
+/// Of a parameter that is a scalar.
 std::string CTypeOf(DType dtype) {
-  switch (dtype) {
+  switch (PassedAs(dtype)) {
     case DType::kBool:
       return "bool";
     case DType::kF32:
       return "float";
     case DType::kF64:
       return "double";
-    case DType::kBF16:
-    case DType::kF16:
-      return "kiln::" + std::string(Name(dtype));
+    case DType::kU32:
+      return "uint32_t";
+    case DType::kI64:
+      return "int64_t";
     default:
-      return (IsUnsigned(dtype) ? "uint" : "int") + std::to_string(8 * SizeOf(dtype)) + "_t";
+      return "int32_t";
   }
 }
 
@@ -32,11 +34,8 @@ std::string CallText(const Kernel& kernel) {
   for (const int ref : CallArguments(kernel)) {
     const Ref& of = kernel.refs[static_cast<size_t>(ref)];
     std::string value = "arguments[" + std::to_string(index++) + "]";
-    if (of.role == Role::kScalar) {
+    if (of.role == Role::kScalar)
       value = "*static_cast<const " + CTypeOf(of.dtype) + "*>(" + value + "->data)";
-      if (of.dtype == DType::kBF16) value = "hwy::F32FromBF16(" + value + ")";
-      if (of.dtype == DType::kF16) value = "hwy::F32FromF16(" + value + ")";
-    }
     fields.Add("arguments").Set("value", value);
   }
   return render::Templates().Render("call.cc", fields);

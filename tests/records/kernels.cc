@@ -1,0 +1,111 @@
+#include "tests/records/kernels.h"
+
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+
+#include "generator/native/machine.h"
+
+extern "C" {
+#define KILN_RECORD(record, kernel)                                                     \
+  int32_t kiln_packed_##kernel(const DLTensor* const* arguments, kiln_context* context, \
+                               kiln_status* status);
+#include "kernels.inc"
+#undef KILN_RECORD
+}
+
+namespace kiln::testing {
+namespace {
+
+KernelInterface Linked(decltype(KernelInterface::call) call) {
+  return {call,
+          &kiln_options_init,
+          &kiln_context_new,
+          &kiln_context_free,
+          &kiln_context_operands,
+          &kiln_context_vmem_high,
+          &kiln_code_name};
+}
+
+CallOptions OptionsOf(bool emulate, int cores) {
+  CallOptions options;
+  options.emulate = emulate;
+  options.cores = cores;
+  options.vmem_bytes = Machines().front().vmem;
+  options.smem_bytes = Machines().front().smem;
+  return options;
+}
+
+std::string Text(const Array& array, int64_t at) {
+  std::ostringstream text;
+  text.precision(17);
+  if (IsFloat(array.dtype))
+    text << array.GetFloat(at);
+  else
+    text << array.GetInt(at);
+  return text.str();
+}
+
+}  // namespace
+
+const KernelInterface* KernelOf(const std::string& record) {
+  static const std::map<std::string, KernelInterface> kernels = {
+#define KILN_RECORD(record, kernel) {#record, Linked(&kiln_packed_##kernel)},
+#include "kernels.inc"
+#undef KILN_RECORD
+  };
+  const auto found = kernels.find(record);
+  return found == kernels.end() ? nullptr : &found->second;
+}
+
+std::vector<Engine> Engines() {
+  CallOptions eager = OptionsOf(true, 2);
+  eager.eager = true;
+  eager.poison = CallOptions::Poison::kRandom;
+  eager.seed = 20;
+  return {{"direct, 1 core", OptionsOf(false, 1)},
+          {"direct, 2 cores", OptionsOf(false, 2)},
+          {"direct, 3 cores", OptionsOf(false, 3)},
+          {"emulated, 1 core", OptionsOf(true, 1)},
+          {"emulated, 2 cores", OptionsOf(true, 2)},
+          {"emulated, 2 cores, copies at once, random poison of seed 20", eager}};
+}
+
+Replay::Replay(const RecordCase& of) : record(ReadRecord(of)) {
+  const Kernel* chosen = record.kernel.get();
+  const int index = ChooseVariant(*chosen, record.inputs);
+  Diagnostics found;
+  if (index >= 0) {
+    const auto spec = ParseSpec(record.source, found);
+    const Variant& of_kernel = chosen->variants[static_cast<size_t>(index)];
+    variant = CheckSpec(*spec, WithVariant(of.check, of_kernel), found);
+    chosen = variant.get();
+  }
+  if (chosen) binding = Bind(*chosen, record.inputs, /*partial=*/false, found);
+  if (!binding || !found.empty()) throw std::runtime_error(Render(found, *record.source));
+}
+
+std::string FirstDifference(const Array& got, const Array& want) {
+  if (got.dtype != want.dtype || got.shape != want.shape)
+    return ToString(got.dtype, got.shape) + " instead of " + ToString(want.dtype, want.shape);
+  const size_t size = SizeOf(want.dtype);
+  int64_t first = -1, count = 0;
+  for (int64_t i = 0; i < want.size(); ++i) {
+    const size_t at = static_cast<size_t>(i) * size;
+    if (std::memcmp(got.bytes.data() + at, want.bytes.data() + at, size) == 0) continue;
+    if (count++ == 0) first = i;
+  }
+  if (count == 0) return "";
+  std::string position;
+  int64_t rest = first, inner = want.size();
+  for (const int64_t extent : want.shape) {
+    inner /= extent;
+    position += (position.empty() ? "" : ", ") + std::to_string(rest / inner);
+    rest %= inner;
+  }
+  return std::to_string(count) + " of " + std::to_string(want.size()) +
+         " elements differ; the first is [" + position + "]: " + Text(got, first) + " instead of " +
+         Text(want, first);
+}
+
+}  // namespace kiln::testing
