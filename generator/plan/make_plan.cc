@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "generator/plan/alias.h"
+#include "generator/plan/free_blocks.h"
 #include "generator/plan/fuse.h"
 #include "generator/plan/lower.h"
 #include "generator/plan/operands.h"
@@ -10,20 +11,6 @@
 
 namespace kiln {
 namespace {
-
-/// What the generated side does not do yet, with the place that asks for it.
-bool Supported(const Kernel& kernel, Diagnostics& diagnostics) {
-  bool fine = true;
-  const auto refuse = [&](Span span, const std::string& what) {
-    diagnostics.Error("tier", span, "not supported yet: " + what + " in generated code",
-                      "`kiln run` without --mode interprets it");
-    fine = false;
-  };
-  for (const Ref& ref : kernel.refs) {
-  }
-  for (const HostCall& call : kernel.prepare) refuse(call.span, "`prepare`");
-  return fine;
-}
 
 void UsedAxes(const Node& node, std::vector<bool>& used) {
   if (node.op == Op::kAxis) used[static_cast<size_t>(node.index)] = true;
@@ -131,7 +118,6 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
 }  // namespace
 
 std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
-  if (!Supported(kernel, diagnostics)) return nullptr;
   auto plan = std::make_unique<Plan>();
   plan->kernel = &kernel;
   const int accumulator = FindAccumulator(kernel, &plan->reduction_axes);
@@ -166,6 +152,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   CopyAliasedInputs(*plan);
   plan->cut_axes = CutOrder(kernel, plan->operands);
   if (accumulator >= 0 && OnlyDotsTouch(plan->bodies, accumulator)) plan->accumulator = accumulator;
+  FindFreeBlocks(*plan);
   if (diagnostics.HasErrors()) return nullptr;
   return plan;
 }

@@ -177,6 +177,14 @@ struct OperandPlan {
   std::vector<int> window_axes;  // Direct keeps the blocks that these inner axes walk over
 };
 
+/// Blocks of which Direct may choose the size.
+struct FreeBlock {
+  int axis;      // whose steps are cdiv(extent, size)
+  int space;     // that is walked within a block
+  int64_t size;  // the spec's
+  Size extent;   // of the array
+};
+
 struct Plan {
   const Kernel* kernel = nullptr;
   std::vector<Space> spaces;
@@ -188,6 +196,8 @@ struct Plan {
   std::vector<BodyPlan> bodies;
   std::vector<int> reduction_axes;  // peeled: First is their first step, Last their last
   int accumulator = -1;             // ref of the scratch whose layout is register tiles
+  std::vector<FreeBlock> free_blocks;
+  bool long_passes = false;  // free blocks become long rows; else they divide the work of the cores
   std::vector<int> cut_axes;        // parallel axes, in the order in which cores prefer to cut them
 };
 

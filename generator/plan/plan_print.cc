@@ -92,6 +92,11 @@ class PlanPrinter {
     text.clear();
     for (int axis : plan_.reduction_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
     if (!text.empty()) Line("peeled: first and last step of " + text);
+    for (const FreeBlock& block : plan_.free_blocks) {
+      Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) +
+           (plan_.long_passes ? ", longer in Direct: long rows suit the memory"
+                              : ", smaller in Direct where the cores want a share"));
+    }
   }
 
   const std::string& AxisName(int axis) const {

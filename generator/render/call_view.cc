@@ -1,5 +1,9 @@
 #include "generator/render/call_view.h"
 
+#include <algorithm>
+#include <cctype>
+#include <functional>
+
 #include "generator/plan/lower.h"
 #include "generator/render/cpp.h"
 #include "generator/render/form_view.h"
@@ -8,10 +12,16 @@ namespace kiln::render {
 
 const char* const kReturnFailure = "if (!check.ok()) return check.status();";
 
-CallView::CallView(const Plan& plan, const KernelNames& names)
-    : kernel_(*plan.kernel), names_(names), printer_(plan, WalkNames(names, "at", "check")) {
+CallView::CallView(const Plan& plan, const KernelNames& names, int form)
+    : kernel_(*plan.kernel),
+      names_(names),
+      printer_(plan, WalkNames(names, "at", "check")),
+      form_(form),
+      scope_(names.scope) {
   Dims();
   Arrays();
+  Defer();
+  Prepare();
   Conditions();
   FirstValues();
 }
@@ -50,9 +60,68 @@ void CallView::Arrays() {
   }
 }
 
+bool IsShown(const Kernel& kernel, size_t dim) {
+  const auto shows = [&](const Size& s) {
+    return s.AsAtom() && s.AsAtom()->op == Op::kDim && s.AsAtom()->index == static_cast<int>(dim);
+  };
+  return std::any_of(kernel.refs.begin(), kernel.refs.end(), [&](const Ref& ref) {
+    return IsArgument(ref) && std::any_of(ref.array.begin(), ref.array.end(), shows);
+  });
+}
+
+int MakerOf(const Kernel& kernel, size_t dim, size_t* dimension) {
+  if (kernel.dims[dim].fixed || IsShown(kernel, dim)) return -1;
+  for (const HostCall& call : kernel.prepare) {
+    for (const int result : call.results) {
+      const Shape& array = kernel.refs[static_cast<size_t>(result)].array;
+      for (size_t d = 0; d < array.size(); ++d) {
+        const Node* atom = array[d].AsAtom();
+        if (!atom || atom->op != Op::kDim || atom->index != static_cast<int>(dim)) continue;
+        *dimension = d;
+        return result;
+      }
+    }
+  }
+  return -1;
+}
+
+/// Checks that mention a size which only host code knows wait for it.
+void CallView::Defer() {
+  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
+    size_t dimension = 0;
+    if (MakerOf(kernel_, d, &dimension) < 0) continue;
+    const std::string name = "call." + names_.dims[d];
+    const auto mentions = [&](const std::string& line) {
+      const size_t at = line.find(name);
+      if (at == std::string::npos) return false;
+      const char after = line[at + name.size()];
+      return after != '_' && !std::isalnum(static_cast<unsigned char>(after));
+    };
+    const auto moved = std::stable_partition(checks_.begin(), checks_.end(),
+                                             [&](const auto& line) { return !mentions(line); });
+    late_.insert(late_.end(), moved, checks_.end());
+    checks_.erase(moved, checks_.end());
+  }
+}
+
+/// The grid of some calls has as many steps as an argument or host code says.
+void CallView::Steps() {
+  for (const Axis& axis : kernel_.axes) {
+    bool host = false;
+    const std::function<void(const Node&)> look = [&](const Node& node) {
+      host = host || node.op == Op::kRead;
+      for (const NodePtr& arg : node.args) look(*arg);
+    };
+    look(*axis.steps);
+    if (host)
+      rest_.push_back("check.Steps(" + Quoted(axis.name) + ", " + Print(*axis.steps) + ");");
+  }
+}
+
 /// They may read prefetch arrays, so they come when those are known to be there.
 void CallView::Conditions() {
   const size_t before = rest_.size();
+  Steps();
   for (const Require& require : kernel_.require) {
     rest_.push_back("check.Require(" + Print(*require.condition) + ", " + Quoted(require.text) +
                     ");");

@@ -38,6 +38,15 @@ std::string FormView::StepType(size_t r) const {
   return "Tile<" + Type(ref) + ", " + std::to_string(ref.view.size()) + ">";
 }
 
+/// The space of an array's dimension; -1 where the body does not see it.
+int FormView::SpaceOf(size_t r, size_t dimension) const {
+  const std::vector<int>& dims = kernel_.refs[r].view_dims;
+  for (size_t a = 0; a < dims.size(); ++a) {
+    if (dims[a] == static_cast<int>(dimension)) return plan_.buffers[r].spaces[a];
+  }
+  return -1;
+}
+
 std::string FormView::Blocks(size_t r) const {
   const Ref& ref = kernel_.refs[r];
   std::vector<std::string> dims;
@@ -59,7 +68,7 @@ std::string FormView::Blocks(size_t r) const {
         dims.push_back("Bounded(" + walk_.Print(dim.size) + ")");
         break;
       default:
-        dims.push_back("Blocked(" + walk_.Print(dim.size) + clip + ")");
+        dims.push_back("Blocked(" + BlockSize(dim.size, SpaceOf(r, d)) + clip + ")");
     }
   }
   return "{" + Joined(dims) + "}";
@@ -199,7 +208,7 @@ void FormView::Operands() {
 std::string FormView::ExtentList(const Buffer& buffer) const {
   std::vector<std::string> extents;
   for (size_t d = 0; d < buffer.extents.size(); ++d) {
-    if (Keeps(buffer, d)) extents.push_back(walk_.Print(buffer.extents[d]));
+    if (Keeps(buffer, d)) extents.push_back(BlockSize(buffer.extents[d], buffer.spaces[d]));
   }
   return Joined(extents);
 }

@@ -75,6 +75,7 @@ FormView::FormView(const Plan& plan, std::string_view spec_file)
 Fields FormView::Make(bool* has_dots) {
   Banner();
   Grid();
+  FreeBlocks();
   Operands();
   Memory();
   Bodies(has_dots);
@@ -94,6 +95,10 @@ void FormView::Grid() {
     steps.push_back(walk_.Print(*LowerIndex(kernel_, *axis.steps)));
     parallel += axis.parallel;
   }
+  for (const FreeBlock& block : plan_.free_blocks) {
+    steps[static_cast<size_t>(block.axis)] =
+        "DivUp(" + walk_.Print(block.extent) + ", " + BlockSize(block.size, block.space) + ")";
+  }
   for (int axis : plan_.cut_axes) cut.push_back(std::to_string(axis));
   fields_.Set("rank", std::to_string(kernel_.axes.size()));
   fields_.Set("steps", Joined(steps));
@@ -104,6 +109,42 @@ void FormView::Grid() {
     axes += (a == 0 ? "" : ", ") + std::to_string(a) + ": " + kernel_.axes[a].name;
   }
   fields_.Set("axis_names", axes);
+}
+
+std::string FormView::BlockSize(const Size& size, int space) const {
+  for (const FreeBlock& block : plan_.free_blocks) {
+    if (block.space == space) return "blocks." + names_.axes[static_cast<size_t>(block.axis)];
+  }
+  return walk_.Print(size);
+}
+
+/// Block sizes that Direct may choose, and how it does.
+void FormView::FreeBlocks() {
+  std::vector<Fields> blocks;
+  std::string inner;  // elements of a row so far
+  for (size_t b = plan_.free_blocks.size(); b-- > 0;) {
+    const FreeBlock& block = plan_.free_blocks[b];
+    const std::string name = names_.axes[static_cast<size_t>(block.axis)];
+    const std::string extent = walk_.Print(block.extent);
+    Fields f;
+    f.Set("block_axis", name);
+    f.Set("spec_size", std::to_string(block.size));
+    if (plan_.long_passes) {
+      f.Set("chosen",
+            inner.empty() ? "PassSize(" + extent + ")" : "PassSize(" + extent + ", " + inner + ")");
+      inner += (inner.empty() ? "" : " * ") + ("blocks." + name);
+    } else {
+      const bool cut = !plan_.cut_axes.empty() && plan_.cut_axes[0] == block.axis;
+      f.Set("chosen",
+            cut ? "ShareOf(" + extent + ", core.count(), " + std::to_string(block.size) + ")" : "");
+    }
+    blocks.push_back(std::move(f));
+  }
+  std::vector<Fields> members(blocks.rbegin(), blocks.rend());
+  fields_.SetFlag("has_free_blocks", !blocks.empty());
+  std::erase_if(blocks, [](const Fields& f) { return f.Find("chosen")->text.empty(); });
+  fields_.SetList("free_blocks", std::move(members));
+  fields_.SetList("chosen_blocks", std::move(blocks));
 }
 
 void FormView::Bodies(bool* has_dots) {

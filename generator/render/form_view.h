@@ -39,6 +39,7 @@ class FormView {
 
   void Banner();
   void Grid();
+  void FreeBlocks();
   void Bodies(bool* has_dots);
 
   // form_operands.cc
@@ -50,6 +51,9 @@ class FormView {
   std::string Format(size_t ref) const;
   std::string StepType(size_t ref) const;
   std::string Blocks(size_t ref) const;
+  /// The extent of a dimension of the space: a member of Blocks where that is free.
+  std::string BlockSize(const Size& size, int space) const;
+  int SpaceOf(size_t ref, size_t dimension) const;
   std::string Index(size_t ref, const ScalarPrinter& printer) const;
   std::string Window(size_t ref) const;
   std::string Operand(size_t ref) const;

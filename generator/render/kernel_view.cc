@@ -18,7 +18,9 @@ class KernelView {
         kernel_(*plans[0]->kernel),
         spec_file_(spec_file),
         names_(NamesOf(*plans[0])) {
-    for (const auto& plan : plans) calls_.emplace_back(*plan, names_);
+    for (const auto& plan : plans) {
+      calls_.emplace_back(*plan, names_, plans.size() > 1 ? static_cast<int>(calls_.size()) : -1);
+    }
   }
 
   Fields Make();
@@ -79,17 +81,14 @@ void KernelView::Arguments() {
     a.Set("spec",
           std::string(kiln::Name(ref.dtype)) + (ref.array.empty() ? "" : ToString(ref.array)));
     a.Set("passed", ref.role == Role::kScalar ? NameOf(r) : NameOf(r) + "_tensor");
+    a.SetFlag("is_member", true);
     values.push_back(NameOf(r));
   }
   // Dimensions that no array shows are passed by value, after the arrays.
   for (size_t d = 0; d < kernel_.dims.size(); ++d) {
-    const bool shown = std::any_of(kernel_.refs.begin(), kernel_.refs.end(), [&](const Ref& ref) {
-      return IsArgument(ref) && std::any_of(ref.array.begin(), ref.array.end(), [&](const Size& s) {
-               return s.AsAtom() && s.AsAtom()->op == Op::kDim &&
-                      s.AsAtom()->index == static_cast<int>(d);
-             });
-    });
-    if (shown || kernel_.dims[d].fixed) continue;
+    size_t dimension = 0;
+    if (IsShown(kernel_, d) || kernel_.dims[d].fixed) continue;
+    if (MakerOf(kernel_, d, &dimension) >= 0) continue;
     Fields& a = arguments.emplace_back();
     a.Set("argument", names_.dims[d]);
     a.Set("quoted", Quoted(kernel_.dims[d].name));
@@ -99,8 +98,20 @@ void KernelView::Arguments() {
     a.Set("c_type", "int64_t");
     a.Set("spec", "size");
     a.Set("passed", names_.dims[d]);
+    a.SetFlag("is_member", false);
   }
   fields_.SetList("arguments", std::move(arguments));
+  std::vector<Fields> made;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    if (!ref.prepared) continue;
+    const bool scalar = ref.role == Role::kScalar;
+    made.emplace_back()
+        .Set("type", scalar ? ValueType(ref.dtype) : "Tensor<const " + StorageType(ref.dtype) + ">")
+        .Set("member", NameOf(r));
+    values.push_back(scalar ? "0" : "{}");
+  }
+  fields_.SetList("made", std::move(made));
   values.resize(values.size() + kernel_.dims.size() + (plans_.size() > 1 ? 1 : 0), "0");
   fields_.Set("call_values", Joined(values));
   fields_.Set("quoted_name", Quoted(GeneratedName(kernel_)));
@@ -126,6 +137,8 @@ void KernelView::Sizes() {
       }
     }
     if (dim.fixed) source = std::to_string(*dim.fixed);
+    size_t dimension = 0;
+    if (MakerOf(kernel_, d, &dimension) >= 0) source = "0";  // until host code has run
     f.Set("source", source.empty() ? names_.dims[d] : source);
   }
   fields_.SetList("dims", std::move(dims));
@@ -147,6 +160,16 @@ void KernelView::Checks() {
     if (shared) common.push_back(line);
   }
   fields_.SetList("checks", Lines(common));
+  std::vector<std::string> memory;
+  for (const CallView& call : calls_)
+    memory.insert(memory.end(), call.memory().begin(), call.memory().end());
+  fields_.SetList("memory", Lines(memory));
+  fields_.SetFlag("has_prepare", !memory.empty() || !kernel_.prepare.empty());
+  std::vector<Fields> headers;
+  for (const HostCall& call : kernel_.prepare) {
+    if (!call.header.empty()) headers.emplace_back().Set("header", Quoted(call.header));
+  }
+  fields_.SetList("headers", std::move(headers));
   const bool many = calls_.size() > 1;
   fields_.SetFlag("has_forms", many);
   fields_.SetList("steps_of_call", many ? std::vector<Fields>() : Lines(calls_[0].rest()));

@@ -8,6 +8,7 @@
 #endif
 
 #include "kiln/arguments.h"
+#include "kiln/blocks.h"
 #include "kiln/call.h"
 #include "kiln/direct.h"
 #include "kiln/dma.h"

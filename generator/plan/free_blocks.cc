@@ -1,0 +1,131 @@
+#include "generator/plan/free_blocks.h"
+
+#include <algorithm>
+
+#include "generator/plan/walk.h"
+
+namespace kiln {
+namespace {
+
+bool MentionsAxis(const Node& node, int axis) {
+  if (node.op == Op::kAxis && node.index == axis) return true;
+  return std::any_of(node.args.begin(), node.args.end(),
+                     [&](const NodePtr& arg) { return MentionsAxis(*arg, axis); }) ||
+         std::any_of(node.subscripts.begin(), node.subscripts.end(),
+                     [&](const Subscript& s) { return MentionsAxis(*s.start, axis); });
+}
+
+/// The only clipped space that the axis walks, or -1 where it does anything else in an index map.
+int SpaceWalkedBy(const Plan& plan, int axis) {
+  const Kernel& kernel = *plan.kernel;
+  int space = -1;
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const Ref& ref = kernel.refs[r];
+    for (size_t d = 0; d < ref.block.size(); ++d) {
+      const BlockDim& dim = ref.block[d];
+      if (!dim.index || !MentionsAxis(*dim.index, axis)) continue;
+      const auto view = std::find(ref.view_dims.begin(), ref.view_dims.end(), static_cast<int>(d));
+      if (dim.index->op != Op::kAxis || view == ref.view_dims.end()) return -1;
+      const int own = plan.buffers[r].spaces[static_cast<size_t>(view - ref.view_dims.begin())];
+      if (own < 0 || !plan.spaces[static_cast<size_t>(own)].clipped) return -1;
+      if (space >= 0 && own != space) return -1;
+      space = own;
+    }
+  }
+  return space;
+}
+
+/// Whether the body asks for the axis itself. First and last steps stay first and last.
+bool BodyAsksFor(const Plan& plan, int axis) {
+  bool asks = false;
+  for (const BodyPlan& body : plan.bodies) {
+    for (const Stage& stage : body.stages) {
+      ForEachElement(stage, [&](const Element& e) {
+        const bool it = e.kind == Element::Kind::kAxis || e.kind == Element::Kind::kSteps;
+        asks = asks || (it && e.index == axis);
+      });
+    }
+  }
+  return asks;
+}
+
+/// Whether one step of an arbitrary axis leaves something for the next one.
+bool Carries(const Kernel& kernel, int axis) {
+  if (kernel.axes[static_cast<size_t>(axis)].parallel) return false;
+  for (const Ref& ref : kernel.refs) {
+    if (ref.role == Role::kScratch || ref.role == Role::kSemaphore) return true;
+    if (ref.role != Role::kOutput) continue;
+    const bool walked = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
+      return dim.index && MentionsAxis(*dim.index, axis);
+    });
+    if (!walked) return true;
+  }
+  return false;
+}
+
+bool OnlyKinds(const Stages& stages, std::initializer_list<Stage::Kind> kinds) {
+  return std::all_of(stages.begin(), stages.end(), [&](const Stage& s) {
+    return std::find(kinds.begin(), kinds.end(), s.kind) != kinds.end() &&
+           (s.kind == Stage::Kind::kDot || OnlyKinds(s.body, kinds)) && s.orelse.empty();
+  });
+}
+
+bool IsElementwise(const Plan& plan) {
+  using Kind = Stage::Kind;
+  return std::all_of(plan.bodies.begin(), plan.bodies.end(), [](const BodyPlan& body) {
+    return OnlyKinds(body.stages, {Kind::kLoop, Kind::kLanes, Kind::kDefine, Kind::kStore});
+  });
+}
+
+bool IsMatmul(const Plan& plan) {
+  return plan.accumulator >= 0 &&
+         std::all_of(plan.bodies.begin(), plan.bodies.end(), [](const BodyPlan& body) {
+           return OnlyKinds(body.stages, {Stage::Kind::kDot});
+         });
+}
+
+/// Whether every operand that the axis walks has it in its last dimension: blocks are then pieces
+/// of rows.
+bool WalksRows(const Kernel& kernel, int axis) {
+  return std::all_of(kernel.refs.begin(), kernel.refs.end(), [&](const Ref& ref) {
+    for (size_t d = 0; d + 1 < ref.block.size(); ++d) {
+      if (ref.block[d].index && MentionsAxis(*ref.block[d].index, axis)) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+void FindFreeBlocks(Plan& plan) {
+  const Kernel& kernel = *plan.kernel;
+  const bool elementwise = IsElementwise(plan), matmul = IsMatmul(plan);
+  if (!elementwise && !matmul) return;
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    const int axis = static_cast<int>(a);
+    const int space = SpaceWalkedBy(plan, axis);
+    if (space < 0 || BodyAsksFor(plan, axis)) continue;
+    const bool reduces = std::find(plan.reduction_axes.begin(), plan.reduction_axes.end(), axis) !=
+                         plan.reduction_axes.end();
+    if (reduces ? !matmul : Carries(kernel, axis)) continue;
+    const Space& s = plan.spaces[static_cast<size_t>(space)];
+    const Ref& ref = kernel.refs[static_cast<size_t>(s.ref)];
+    const Size& array =
+        ref.array[static_cast<size_t>(ref.view_dims[static_cast<size_t>(s.view_axis)])];
+    const std::optional<int64_t> size = s.extent.Constant();
+    const Node& steps = *kernel.axes[a].steps;
+    if (!size || steps.op != Op::kCeilDiv || steps.args[1]->op != Op::kConst ||
+        steps.args[1]->int_value != *size || ToString(*steps.args[0], kernel) != array.ToString()) {
+      continue;
+    }
+    plan.free_blocks.push_back({axis, space, *size, array});
+  }
+  if (elementwise) {
+    // Long passes along rows, or none: a block of a transpose is a compromise of the spec's author.
+    const bool rows = !plan.free_blocks.empty() && WalksRows(kernel, plan.free_blocks.back().axis);
+    if (!rows) plan.free_blocks.clear();
+  }
+  plan.long_passes = elementwise;
+}
+
+}  // namespace kiln
