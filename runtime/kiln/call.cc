@@ -197,4 +197,12 @@ void CallCheck::Require(bool holds, const char* text) {
   if (!holds) Fail(kCall, "requires %s", text);
 }
 
+void CallCheck::Steps(const char* axis, int64_t steps) {
+  if (steps < 0) Fail(kCall, "the grid has %" PRId64 " steps along %s", steps, axis);
+}
+
+void CallCheck::Take(const Status& status) {
+  if (!status.ok()) Fail(status.code, "%s", status.message);
+}
+
 }  // namespace kiln

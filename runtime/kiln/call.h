@@ -51,6 +51,10 @@ class CallCheck {
   void Min(const char* name, int64_t value, int64_t least);
   void Max(const char* name, int64_t value, int64_t most);
   void Require(bool holds, const char* text);
+  /// The steps of an axis that arguments decide.
+  void Steps(const char* axis, int64_t steps);
+  /// What host code says.
+  void Take(const Status& status);
   /// Returns false.
   bool Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
