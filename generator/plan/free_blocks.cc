@@ -50,9 +50,12 @@ bool BodyAsksFor(const Plan& plan, int axis) {
 }
 
 /// Whether one step of an arbitrary axis leaves something for the next one.
-bool Carries(const Kernel& kernel, int axis) {
+bool Carries(const Plan& plan, int axis) {
+  const Kernel& kernel = *plan.kernel;
   if (kernel.axes[static_cast<size_t>(axis)].parallel) return false;
-  for (const Ref& ref : kernel.refs) {
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const Ref& ref = kernel.refs[r];
+    if (static_cast<int>(r) == plan.carried && ref.role == Role::kScratch) continue;  // begun anew
     if (ref.role == Role::kScratch || ref.role == Role::kSemaphore) return true;
     if (ref.role != Role::kOutput) continue;
     const bool walked = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
@@ -78,10 +81,21 @@ bool IsElementwise(const Plan& plan) {
 }
 
 bool IsMatmul(const Plan& plan) {
-  return plan.accumulator >= 0 &&
+  return plan.carried >= 0 &&
          std::all_of(plan.bodies.begin(), plan.bodies.end(), [](const BodyPlan& body) {
            return OnlyKinds(body.stages, {Stage::Kind::kDot});
          });
+}
+
+/// What a dot does with the space.
+FreeBlock::Use UseOf(const Plan& plan, int space) {
+  for (const Stage& s : plan.bodies.front().stages) {
+    if (s.kind != Stage::Kind::kDot) continue;
+    if (s.depth == space) return FreeBlock::Use::kDepth;
+    if (plan.loops[static_cast<size_t>(s.row)] == space) return FreeBlock::Use::kRows;
+    if (plan.loops[static_cast<size_t>(s.col)] == space) return FreeBlock::Use::kColumns;
+  }
+  return FreeBlock::Use::kPass;
 }
 
 /// Whether every operand that the axis walks has it in its last dimension: blocks are then pieces
@@ -107,7 +121,7 @@ void FindFreeBlocks(Plan& plan) {
     if (space < 0 || BodyAsksFor(plan, axis)) continue;
     const bool reduces = std::find(plan.reduction_axes.begin(), plan.reduction_axes.end(), axis) !=
                          plan.reduction_axes.end();
-    if (reduces ? !matmul : Carries(kernel, axis)) continue;
+    if (reduces ? !matmul : Carries(plan, axis)) continue;
     const Space& s = plan.spaces[static_cast<size_t>(space)];
     const Ref& ref = kernel.refs[static_cast<size_t>(s.ref)];
     const Size& array =
@@ -118,14 +132,13 @@ void FindFreeBlocks(Plan& plan) {
         steps.args[1]->int_value != *size || ToString(*steps.args[0], kernel) != array.ToString()) {
       continue;
     }
-    plan.free_blocks.push_back({axis, space, *size, array});
+    plan.free_blocks.push_back({axis, space, *size, array, UseOf(plan, space)});
   }
   if (elementwise) {
     // Long passes along rows, or none: a block of a transpose is a compromise of the spec's author.
     const bool rows = !plan.free_blocks.empty() && WalksRows(kernel, plan.free_blocks.back().axis);
     if (!rows) plan.free_blocks.clear();
   }
-  plan.long_passes = elementwise;
 }
 
 }  // namespace kiln

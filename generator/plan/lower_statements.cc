@@ -76,6 +76,7 @@ void Lowering::DefineLocal(const Action& action) {
   const Local& local = kernel_.locals[index];
   if (local.shape.empty()) {
     const ElementPtr value = Scalar(*action.value);
+    if (local.kind == Local::Kind::kLet) local_bounds_[action.local] = BoundsOf(*action.value);
     const int variable = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
     local_variable_[index] = variable;
     Stage stage = StageOf(Stage::Kind::kDefine, action.span);
@@ -105,8 +106,12 @@ void Lowering::StoreTile(const Action& action) {
     target = WholeOf(target.buffer, rank);
   } else {
     int axis = 0;
-    for (const Subscript& s : action.subscripts) {
-      target.dimensions.push_back({s.range ? axis++ : -1, Scalar(*s.start)});
+    const Shape extents = plan_.buffers[static_cast<size_t>(target.buffer)].extents;
+    for (size_t d = 0; d < action.subscripts.size(); ++d) {
+      const Subscript& s = action.subscripts[d];
+      const std::string& name = local ? kernel_.locals[static_cast<size_t>(action.local)].name
+                                      : kernel_.refs[static_cast<size_t>(action.ref)].name;
+      target.dimensions.push_back({s.range ? axis++ : -1, CheckedStart(name, s, extents[d])});
     }
   }
   EmitBroadcast(target, action.value, action.shape, action.mask);
@@ -144,6 +149,8 @@ void Lowering::For(const Action& action) {
   const size_t index = static_cast<size_t>(action.local);
   stage.variable = NewVariable(kernel_.locals[index].name, DType::kIndex, false);
   local_variable_[index] = stage.variable;
+  local_bounds_[action.local] = {BoundsOf(*action.low).low, BoundsOf(*action.high).high};
+  if (std::optional<Size>& high = local_bounds_[action.local].high) high = *high - Size(1);
   stage.body = Nested(action.body);
   Emit(std::move(stage));
 }

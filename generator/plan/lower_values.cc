@@ -94,7 +94,8 @@ ElementPtr Lowering::Value(const Node& node, const Point& point) {
     case Op::kReshape:
       return Reshaped(node, point);
     case Op::kSlice:
-      return Value(*node.args[0], Subscripted(node.subscripts, node.args[0]->shape.size(), point));
+      return Value(*node.args[0],
+                   Subscripted("a value", node.subscripts, node.args[0]->shape, point));
     case Op::kRoll:
       return Roll(node, point);
     case Op::kMean: {
@@ -127,7 +128,13 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
   e->kind = Element::Kind::kOp;
   e->op = node.op;
   e->dtype = node.dtype;
-  for (const NodePtr& arg : node.args) e->args.push_back(Value(*arg, Aligned(point, arg->shape)));
+  const bool lazy = node.op == Op::kIf || node.op == Op::kAnd || node.op == Op::kOr;
+  for (const NodePtr& arg : node.args) {
+    const Point at = Aligned(point, arg->shape);
+    const bool second = lazy && !e->args.empty();
+    const bool holds = node.op == Op::kAnd || (node.op == Op::kIf && e->args.size() == 1);
+    e->args.push_back(second ? Guarded(e->args[0], holds, *arg, at) : Value(*arg, at));
+  }
   // A square needs no power.
   const Element* exponent = e->op == Op::kPow ? e->args[1].get() : nullptr;
   if (exponent && exponent->kind == Element::Kind::kConst &&
@@ -140,15 +147,17 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
   return e;
 }
 
-Lowering::Point Lowering::Subscripted(const std::vector<Subscript>& subscripts, size_t rank,
-                                      const Point& point) {
+/// `name`: none for a prefetch array, whose elements are checked as they are read.
+Lowering::Point Lowering::Subscripted(const std::string& name,
+                                      const std::vector<Subscript>& subscripts,
+                                      const Shape& extents, const Point& point) {
   if (subscripts.empty()) return point;
-  Point whole(rank);
+  Point whole(extents.size());
   size_t axis = 0;
   for (size_t d = 0; d < subscripts.size(); ++d) {
     const Subscript& s = subscripts[d];
     Coordinate c = s.range ? point[axis++] : Coordinate{};
-    const ElementPtr start = Scalar(*s.start);
+    const ElementPtr start = name.empty() ? Scalar(*s.start) : CheckedStart(name, s, extents[d]);
     const bool zero = start->kind == Element::Kind::kConst && start->int_value == 0;
     if (!zero || !s.range) {
       c.offset = c.offset ? MakeOp(Op::kAdd, DType::kIndex, {c.offset, start}) : start;
@@ -164,7 +173,8 @@ ElementPtr Lowering::Read(const Node& node, const Point& point) {
   auto load = std::make_shared<Element>();
   load->kind = Element::Kind::kLoad;
   load->dtype = node.dtype;
-  load->place = {node.index, Subscripted(node.subscripts, ref.view.size(), point)};
+  load->place = {node.index, Subscripted(ref.role == Role::kPrefetch ? "" : ref.name,
+                                         node.subscripts, ref.view, point)};
   return load;
 }
 

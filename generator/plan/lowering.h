@@ -46,8 +46,16 @@ class Lowering {
   void Copy(const Action& action);
   void Wait(const Action& action);
   Place WindowOf(const Window& window, std::vector<WindowDim>* dims);
-  void CheckRange(const std::string& what, const Subscript& subscript, const ElementPtr& start,
-                  const Size& extent, size_t dimension);
+  // lower_ranges.cc
+  struct Bounds {
+    std::optional<int64_t> low;
+    std::optional<Size> high;  // inclusive
+  };
+  Bounds BoundsOf(const Node& node) const;
+  bool IsInRange(const Subscript& subscript, const Size& extent) const;
+  ElementPtr CheckedStart(const std::string& name, const Subscript& subscript, const Size& extent);
+  ElementPtr Guarded(const ElementPtr& condition, bool holds, const Node& node,
+                     const Point& point);
   Stages Nested(const std::vector<Action>& actions);
   std::optional<bool> KnownValue(const Node& condition) const;
 
@@ -78,7 +86,8 @@ class Lowering {
   ElementPtr Reshaped(const Node& node, const Point& point);
   ElementPtr InsideMask(const Node& node, const Point& point);
   ElementPtr Elementwise(const Node& node, const Point& point);
-  Point Subscripted(const std::vector<Subscript>& subscripts, size_t rank, const Point& point);
+  Point Subscripted(const std::string& name, const std::vector<Subscript>& subscripts,
+                    const Shape& extents, const Point& point);
   static Point Aligned(const Point& point, const Shape& shape);
   ElementPtr CoordinateValue(const Coordinate& c, DType dtype) const;
 
@@ -108,6 +117,8 @@ class Lowering {
   std::vector<int> local_buffer_;         // by local; -1: a scalar
   std::vector<int> local_variable_;       // by local; -1: a tile
   std::map<const Node*, int> temporary_;  // of this statement
+  std::map<int, Bounds> local_bounds_;    // of loop variables and lets
+  std::vector<ElementPtr> guards_;        // under which the value at hand is evaluated
 };
 
 /// The dtype that a dot multiplies operands of these dtypes as.

@@ -91,22 +91,37 @@ void MarkAssigned(Plan& plan, const Stages& stages) {
   }
 }
 
+/// Whether some statement is for the last step alone.
+bool AsksForLast(const std::vector<Action>& actions) {
+  return std::any_of(actions.begin(), actions.end(), [](const Action& a) {
+    const bool own =
+        a.condition && (a.condition->op == Op::kLastStep || a.condition->op == Op::kLastVisit);
+    return own || AsksForLast(a.body) || AsksForLast(a.orelse);
+  });
+}
+
 void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics& diagnostics) {
   struct Case {
     const char* name;
     std::optional<bool> first, last;
   };
   std::vector<Case> cases{{"", std::nullopt, std::nullopt}};
-  if (accumulator >= 0) {
+  const bool finishes = AsksForLast(plan.kernel->body) || !plan.kernel->epilogue.empty();
+  if (accumulator >= 0 && finishes) {
     cases = {{"Only", true, true},
              {"First", true, false},
              {"Middle", false, false},
              {"Last", false, true}};
+  } else if (accumulator >= 0) {
+    cases = {{"First", true, std::nullopt}, {"Middle", false, std::nullopt}};
   }
   for (const Case& c : cases) {
     Stages stages = LowerBody(plan, spaces, {plan.reduction_axes, c.first, c.last}, diagnostics);
     Fuse(plan, stages);
-    CarryAccumulators(plan, stages, accumulator, c.last.value_or(false));
+    // An output's sums are wanted after the last step, scratch's are not.
+    const bool scratch = accumulator >= 0 &&
+                         plan.kernel->refs[static_cast<size_t>(accumulator)].role == Role::kScratch;
+    CarryAccumulators(plan, stages, accumulator, scratch && c.last.value_or(false));
     Fuse(plan, stages);
     plan.bodies.push_back({c.name, std::move(stages)});
   }
@@ -151,7 +166,10 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   }
   CopyAliasedInputs(*plan);
   plan->cut_axes = CutOrder(kernel, plan->operands);
-  if (accumulator >= 0 && OnlyDotsTouch(plan->bodies, accumulator)) plan->accumulator = accumulator;
+  plan->carried = accumulator;
+  if (accumulator >= 0 && kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch &&
+      OnlyDotsTouch(plan->bodies, accumulator))
+    plan->accumulator = accumulator;
   FindFreeBlocks(*plan);
   if (diagnostics.HasErrors()) return nullptr;
   return plan;

@@ -127,10 +127,13 @@ Zeroing ZeroingOf(const Kernel& kernel, const Action& when) {
   else if (c.op == Op::kFirstVisit)
     z.axes = StayAxes(kernel, c.index);
   for (const Action& a : when.body) {
-    if (a.kind == Action::Kind::kStore && a.ref >= 0 && a.subscripts.empty() && !a.mask &&
-        IsZero(a.value) && kernel.refs[static_cast<size_t>(a.ref)].role == Role::kScratch) {
-      z.ref = a.ref;
+    if (a.kind != Action::Kind::kStore || a.ref < 0 || !a.subscripts.empty() || a.mask ||
+        !IsZero(a.value)) {
+      continue;
     }
+    const Role role = kernel.refs[static_cast<size_t>(a.ref)].role;
+    const bool stays = role == Role::kOutput && StayAxes(kernel, a.ref) == z.axes;
+    if (role == Role::kScratch || stays) z.ref = a.ref;
   }
   return z;
 }

@@ -11,7 +11,7 @@ namespace kiln {
 /// time; else in rows.
 std::vector<OperandPlan> PlanOperands(const Kernel& kernel);
 
-/// The scratch that a reduction zeroes at its first step and adds dots to, or -1; `axes` are the
+/// The scratch, or the output, that a reduction zeroes at its first step and adds dots to, or -1; `axes` are the
 /// reduction's, the fastest ones of the grid.
 int FindAccumulator(const Kernel& kernel, std::vector<int>* axes);
 

@@ -179,10 +179,12 @@ struct OperandPlan {
 
 /// Blocks of which Direct may choose the size.
 struct FreeBlock {
+  enum class Use { kPass, kRows, kColumns, kDepth };
   int axis;      // whose steps are cdiv(extent, size)
   int space;     // that is walked within a block
   int64_t size;  // the spec's
   Size extent;   // of the array
+  Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
 };
 
 struct Plan {
@@ -195,9 +197,9 @@ struct Plan {
   std::vector<OperandPlan> operands;  // by ref
   std::vector<BodyPlan> bodies;
   std::vector<int> reduction_axes;  // peeled: First is their first step, Last their last
-  int accumulator = -1;             // ref of the scratch whose layout is register tiles
+  int carried = -1;                 // ref that the reduction adds up in
+  int accumulator = -1;             // the same if it is scratch whose layout is register tiles
   std::vector<FreeBlock> free_blocks;
-  bool long_passes = false;  // free blocks become long rows; else they divide the work of the cores
   std::vector<int> cut_axes;        // parallel axes, in the order in which cores prefer to cut them
 };
 

@@ -93,9 +93,11 @@ class PlanPrinter {
     for (int axis : plan_.reduction_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
     if (!text.empty()) Line("peeled: first and last step of " + text);
     for (const FreeBlock& block : plan_.free_blocks) {
-      Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) +
-           (plan_.long_passes ? ", longer in Direct: long rows suit the memory"
-                              : ", smaller in Direct where the cores want a share"));
+      static constexpr const char* kReasons[] = {
+          "long in Direct: memory likes long rows", "rows that stay in L2 in Direct",
+          "a core's share in Direct", "as deep in Direct as a panel suits L1"};
+      Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) + ", " +
+           kReasons[static_cast<int>(block.use)]);
     }
   }
 

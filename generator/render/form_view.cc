@@ -118,6 +118,14 @@ std::string FormView::BlockSize(const Size& size, int space) const {
   return walk_.Print(size);
 }
 
+/// What the dot of a matmul multiplies.
+std::string FormView::DotType() const {
+  for (const Stage& s : plan_.bodies.front().stages) {
+    if (s.kind == Stage::Kind::kDot) return StorageType(s.element);
+  }
+  return "float";
+}
+
 /// Block sizes that Direct may choose, and how it does.
 void FormView::FreeBlocks() {
   std::vector<Fields> blocks;
@@ -129,20 +137,25 @@ void FormView::FreeBlocks() {
     Fields f;
     f.Set("block_axis", name);
     f.Set("spec_size", std::to_string(block.size));
-    if (plan_.long_passes) {
-      f.Set("chosen",
-            inner.empty() ? "PassSize(" + extent + ")" : "PassSize(" + extent + ", " + inner + ")");
-      inner += (inner.empty() ? "" : " * ") + ("blocks." + name);
-    } else {
-      const bool cut = !plan_.cut_axes.empty() && plan_.cut_axes[0] == block.axis;
-      f.Set("chosen",
-            cut ? "ShareOf(" + extent + ", core.count(), " + std::to_string(block.size) + ")" : "");
+    switch (block.use) {
+      case FreeBlock::Use::kPass:
+        f.Set("chosen", "PassSize(" + extent + (inner.empty() ? "" : ", " + inner) + ")");
+        inner += (inner.empty() ? "" : " * ") + ("blocks." + name);
+        break;
+      case FreeBlock::Use::kRows:
+        f.Set("chosen", "RowBlock(" + extent + ")");
+        break;
+      case FreeBlock::Use::kColumns:
+        f.Set("chosen", "ColumnBlock(" + extent + ", core.count())");
+        break;
+      case FreeBlock::Use::kDepth:
+        f.Set("chosen", "DepthBlock(" + extent + ", sizeof(" + DotType() + "))");
+        break;
     }
     blocks.push_back(std::move(f));
   }
   std::vector<Fields> members(blocks.rbegin(), blocks.rend());
   fields_.SetFlag("has_free_blocks", !blocks.empty());
-  std::erase_if(blocks, [](const Fields& f) { return f.Find("chosen")->text.empty(); });
   fields_.SetList("free_blocks", std::move(members));
   fields_.SetList("chosen_blocks", std::move(blocks));
 }
@@ -158,6 +171,7 @@ void FormView::Bodies(bool* has_dots) {
   }
   fields_.SetList("bodies", std::move(bodies));
   fields_.SetFlag("peeled", plan_.bodies.size() > 1);
+  fields_.SetFlag("finishes", plan_.bodies.size() > 2);
   std::string first, last;
   for (int axis : plan_.reduction_axes) {
     const std::string a = std::to_string(axis);

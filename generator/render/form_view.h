@@ -40,6 +40,7 @@ class FormView {
   void Banner();
   void Grid();
   void FreeBlocks();
+  std::string DotType() const;
   void Bodies(bool* has_dots);
 
   // form_operands.cc

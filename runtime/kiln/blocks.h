@@ -17,11 +17,24 @@ inline int64_t PassSize(int64_t extent, int64_t inner = 1) {
                     std::max(extent, int64_t{1}));
 }
 
-/// Of a dot's columns: no more than a core's share, so that small products have work for all, in
-/// whole panels of any vector length.
-inline int64_t ShareOf(int64_t extent, int64_t cores, int64_t most) {
+/// Rows of a dot's left operand: as many as stay in L2 while the panels of the right one pass by.
+inline int64_t RowBlock(int64_t rows) {
+  return std::clamp<int64_t>(RoundUp(rows, 8), 8, 512);
+}
+
+/// Columns of its right operand: no more than a core's share, so that small products have work for
+/// all, in whole panels of any vector length.
+inline int64_t ColumnBlock(int64_t columns, int64_t cores) {
   constexpr int64_t kPanel = 64;
-  return std::clamp(RoundUp(DivUp(extent, cores), kPanel), kPanel, std::max(most, kPanel));
+  return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, 512);
+}
+
+/// The depth of both: the sums of a tile stay in registers for so long. Blocks are alike, and cut
+/// no word of several elements.
+inline int64_t DepthBlock(int64_t depth, int64_t element_bytes) {
+  const int64_t most = std::max<int64_t>(int64_t{8192} / element_bytes, 8);
+  const int64_t blocks = std::max<int64_t>(DivUp(depth, most), 1);
+  return std::max<int64_t>(RoundUp(DivUp(depth, blocks), 8), 8);
 }
 
 }  // namespace kiln
