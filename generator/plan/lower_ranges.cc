@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "generator/plan/lowering.h"
+#include "generator/plan/walk.h"
 
 /// Subscripts that only a call can tell to be in range are checked before they are used.
 namespace kiln {
@@ -36,6 +37,8 @@ Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
       if (!IsFixed(steps)) return {0, std::nullopt};
       return {0, steps - Size(1)};
     }
+    case Op::kDim:
+      return {0, SizeOf(std::make_shared<const Node>(node), kernel_)};
     case Op::kLocal: {
       const auto known = local_bounds_.find(node.index);
       return known == local_bounds_.end() ? Bounds() : known->second;
@@ -106,15 +109,38 @@ bool Lowering::IsInRange(const Subscript& s, const Size& extent) const {
   return slack && *slack >= 0;
 }
 
+/// What is read from memory for a subscript is read once, before the statement and not in its
+/// loops.
+ElementPtr Lowering::Hoisted(const ElementPtr& start) {
+  bool reads = false;
+  ForEachLoad(start, [&](const Place&) { reads = true; });
+  if (!reads || !guards_.empty()) return start;
+  for (const auto& [list, value, variable] : hoisted_) {
+    if (list == out_ && SameElement(value, start)) return Variable(variable);
+  }
+  Stage define = StageOf(Stage::Kind::kDefine, span_);
+  define.variable = NewVariable("from", DType::kIndex, false);
+  define.value = start;
+  hoisted_.emplace_back(out_, start, define.variable);
+  Emit(define);
+  return Variable(define.variable);
+}
+
 /// `name`: what is subscripted, for the finding.
 ElementPtr Lowering::CheckedStart(const std::string& name, const Subscript& s, const Size& extent) {
-  const ElementPtr start = Scalar(*s.start);
+  const ElementPtr start = Hoisted(Scalar(*s.start));
   if (IsInRange(s, extent)) return start;
   Stage stage = StageOf(Stage::Kind::kRange, span_);
   stage.text = name;
   stage.value = start;
   stage.low = Scalar(*(s.range ? s.size : Size(1)).ToNode());
   stage.high = Scalar(*extent.ToNode());
+  for (size_t k = out_->size(); k-- > 0 && (*out_)[k].kind == Stage::Kind::kRange;) {
+    const Stage& former = (*out_)[k];
+    const bool same = former.text == name && SameElement(former.value, start) &&
+                      SameElement(former.low, stage.low) && SameElement(former.high, stage.high);
+    if (same) return start;
+  }
   // What is not evaluated is not checked.
   for (size_t k = guards_.size(); k-- > 0;) {
     Stage guarded = StageOf(Stage::Kind::kIf, span_);

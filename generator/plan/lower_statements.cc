@@ -49,6 +49,7 @@ Stages Lowering::Nested(const std::vector<Action>& actions) {
 void Lowering::Statement(const Action& action) {
   span_ = action.span;
   temporary_.clear();
+  hoisted_.clear();
   switch (action.kind) {
     case Action::Kind::kDefine:
       return DefineLocal(action);

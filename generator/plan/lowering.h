@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,7 @@ class Lowering {
   Bounds BoundsOf(const Node& node) const;
   bool IsInRange(const Subscript& subscript, const Size& extent) const;
   ElementPtr CheckedStart(const std::string& name, const Subscript& subscript, const Size& extent);
+  ElementPtr Hoisted(const ElementPtr& start);
   ElementPtr Guarded(const ElementPtr& condition, bool holds, const Node& node,
                      const Point& point);
   Stages Nested(const std::vector<Action>& actions);
@@ -118,6 +120,7 @@ class Lowering {
   std::vector<int> local_variable_;       // by local; -1: a tile
   std::map<const Node*, int> temporary_;  // of this statement
   std::map<int, Bounds> local_bounds_;    // of loop variables and lets
+  std::vector<std::tuple<const Stages*, ElementPtr, int>> hoisted_;  // of this statement
   std::vector<ElementPtr> guards_;        // under which the value at hand is evaluated
 };
 
