@@ -49,6 +49,32 @@ bool BodyAsksFor(const Plan& plan, int axis) {
   return asks;
 }
 
+/// Through casts.
+const Element& Bare(const Element& e) {
+  return e.kind == Element::Kind::kOp && e.op == Op::kCast ? Bare(*e.args[0]) : e;
+}
+
+/// Whether the body counts elements from where the block begins: `iota`. Coordinates of the array
+/// (`at`) and comparisons with its edges (`inside`) are the same in any block.
+bool CountsFromBlock(const Plan& plan, int space) {
+  using Kind = Element::Kind;
+  int counts = 0;
+  const auto is_loop = [&](const Element& e) {
+    return e.kind == Kind::kLoop && plan.loops[static_cast<size_t>(e.index)] == space;
+  };
+  for (const BodyPlan& body : plan.bodies) {
+    for (const Stage& stage : body.stages) {
+      ForEachElement(stage, [&](const Element& e) {
+        counts += is_loop(e);
+        if (e.kind != Kind::kOp || e.args.size() != 2 || !is_loop(Bare(*e.args[0]))) return;
+        const Kind other = Bare(*e.args[1]).kind;
+        counts -= other == Kind::kOrigin || other == Kind::kLow || other == Kind::kHigh;
+      });
+    }
+  }
+  return counts > 0;
+}
+
 /// Whether one step of an arbitrary axis leaves something for the next one.
 bool Carries(const Plan& plan, int axis) {
   const Kernel& kernel = *plan.kernel;
@@ -118,7 +144,7 @@ void FindFreeBlocks(Plan& plan) {
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     const int axis = static_cast<int>(a);
     const int space = SpaceWalkedBy(plan, axis);
-    if (space < 0 || BodyAsksFor(plan, axis)) continue;
+    if (space < 0 || BodyAsksFor(plan, axis) || CountsFromBlock(plan, space)) continue;
     const bool reduces = std::find(plan.reduction_axes.begin(), plan.reduction_axes.end(), axis) !=
                          plan.reduction_axes.end();
     if (reduces ? !matmul : Carries(plan, axis)) continue;

@@ -78,6 +78,7 @@ Fields FormView::Make(bool* has_dots) {
   FreeBlocks();
   Operands();
   Memory();
+  Locate();
   Bodies(has_dots);
   return std::move(fields_);
 }

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "generator/plan/plan.h"
 #include "generator/render/kernel_names.h"
@@ -42,6 +43,10 @@ class FormView {
   void FreeBlocks();
   std::string DotType() const;
   void Bodies(bool* has_dots);
+
+  // form_locate.cc
+  void Locate();
+  std::vector<std::string> ElementsBehind(size_t ref) const;
 
   // form_operands.cc
   void Operands();

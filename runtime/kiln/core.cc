@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "kiln/types.h"
@@ -59,6 +60,7 @@ void Core::Reset(int index, int count, const Options& options, const char* kerne
   kernel_ = kernel;
   visits_ = visits;
   status_.code = kOk;
+  blamed_ = -1;
   next_buffer_ = 0;
   for (OperandRecord& record : records_) record = OperandRecord();
   for (int64_t& used : used_) used = 0;
@@ -96,6 +98,35 @@ void Core::Fail(Code code, const char* format, ...) {
   va_end(arguments);
   const bool named = kernel_ != nullptr;
   status_.Fail(code, "%s%s[%s] %s", named ? kernel_ : "", named ? ": " : "", NameOf(code), text);
+}
+
+void Core::Add(const char* format, ...) {
+  if (ok()) return;
+  const size_t used = std::strlen(status_.message);
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(status_.message + used, sizeof(status_.message) - used, format, arguments);
+  va_end(arguments);
+}
+
+void Core::AddPoint(std::initializer_list<const char*> axes, const int64_t* index) {
+  const char* before = " at grid point (";
+  for (const char* const axis : axes) {
+    Add("%s%s=%lld", before, axis, static_cast<long long>(*index++));
+    before = ", ";
+  }
+  if (axes.size() > 0) Add(")");
+}
+
+void Core::AddElement(const char* array, std::initializer_list<int64_t> subscripts,
+                      int64_t value) {
+  Add("; %s[", array);
+  const char* before = "";
+  for (const int64_t subscript : subscripts) {
+    Add("%s%lld", before, static_cast<long long>(subscript));
+    before = ", ";
+  }
+  Add("] is %lld", static_cast<long long>(value));
 }
 
 OperandRecord& Core::RecordOf(const Operand& operand) {

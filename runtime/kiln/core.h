@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <vector>
 
 #include "kiln/options.h"
@@ -41,6 +42,14 @@ class Core {
   /// kernel's name.
   void Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
+  /// A finding is about a block of this operand.
+  void Blame(int32_t ordinal) { blamed_ = ordinal; }
+  bool blames(int32_t ordinal) const { return blamed_ == ordinal; }
+  /// Adds to the finding: " at grid point (i=0, j=2)".
+  void AddPoint(std::initializer_list<const char*> axes, const int64_t* index);
+  /// … "; ids[3] is 17".
+  void AddElement(const char* array, std::initializer_list<int64_t> subscripts, int64_t value);
+
   /// The operand's counters in this call.
   OperandRecord& RecordOf(const Operand& operand);
   const std::deque<OperandRecord>& records() const { return records_; }
@@ -63,7 +72,10 @@ class Core {
   int count_ = 1;
   Options options_;
   const char* kernel_ = nullptr;
+  void Add(const char* format, ...) __attribute__((format(printf, 2, 3)));
+
   Status status_;
+  int32_t blamed_ = -1;
   Visits* visits_ = nullptr;
   std::vector<Buffer> buffers_;
   size_t next_buffer_ = 0;

@@ -115,6 +115,7 @@ void FailRange(Core& core, const BlockName& block, int dimension, int64_t count,
       why.Append("has %" PRId64 " elements, of which a block takes at most %" PRId64, extent,
                  dim.size);
   }
+  if (core.ok()) core.Blame(block.operand.ordinal);
   core.Fail(kIndexRange, "%s is out of range on core %d: dimension %d %s", NameOf(block).c_str(),
             core.index(), dimension, why.c_str());
 }

@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "generator/plan/lower.h"
+#include "generator/plan/walk.h"
+#include "generator/render/cpp.h"
+#include "generator/render/form_view.h"
+
+/// Where a finding happened: the grid point, and the elements of prefetch arrays that chose a
+/// block.
+namespace kiln::render {
+namespace {
+
+bool CanFail(const Stages& stages) {
+  return std::any_of(stages.begin(), stages.end(), [](const Stage& s) {
+    using Kind = Stage::Kind;
+    return s.kind == Kind::kRange || s.kind == Kind::kAssert || s.kind == Kind::kCopy ||
+           CanFail(s.body) || CanFail(s.orelse);
+  });
+}
+
+}  // namespace
+
+/// The prefetch elements that an operand's index map reads, each once.
+std::vector<std::string> FormView::ElementsBehind(size_t r) const {
+  std::vector<std::string> lines;
+  const auto add = [&](const Element& e) {
+    if (e.kind != Element::Kind::kLoad) return;
+    const Ref& array = kernel_.refs[static_cast<size_t>(e.place.buffer)];
+    std::string subscripts;
+    for (const Coordinate& c : e.place.at)
+      subscripts += (subscripts.empty() ? "" : ", ") + walk_.Print(c);
+    const std::string line = "core.AddElement(" + Quoted(array.name) + ", {" + subscripts +
+                             "}, static_cast<int64_t>(" + walk_.Print(e) + "));";
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  };
+  for (const BlockDim& dim : kernel_.refs[r].block) {
+    ForEachElement(LowerIndex(kernel_, *dim.index), add);
+    if (dim.extent) ForEachElement(LowerIndex(kernel_, *dim.extent), add);
+  }
+  return lines;
+}
+
+void FormView::Locate() {
+  std::vector<Fields> blamed;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    if (!IsPipelined(kernel_.refs[r])) continue;
+    const std::vector<std::string> elements = ElementsBehind(r);
+    if (elements.empty()) continue;
+    Fields& operand = blamed.emplace_back();
+    operand.Set("ordinal", std::to_string(r)).Set("blamed_name", kernel_.refs[r].name);
+    std::vector<Fields> lines;
+    for (const std::string& element : elements) lines.emplace_back().Set("text", element);
+    operand.SetList("elements", std::move(lines));
+  }
+  const bool prefetch = std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
+                                    [](const Ref& ref) { return ref.role == Role::kPrefetch; });
+  const bool fails = std::any_of(plan_.bodies.begin(), plan_.bodies.end(),
+                                 [](const BodyPlan& body) { return CanFail(body.stages); });
+  std::vector<std::string> axes;
+  for (const Axis& axis : kernel_.axes) axes.push_back(Quoted(axis.name));
+  fields_.SetFlag("locates", (prefetch || fails) && !axes.empty());
+  fields_.Set("axis_list", Joined(axes));
+  fields_.SetList("blamed", std::move(blamed));
+}
+
+}  // namespace kiln::render
