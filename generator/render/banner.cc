@@ -44,6 +44,14 @@ Row RowOf(const Plan& plan, size_t r) {
   const Kernel& kernel = *plan.kernel;
   const Ref& ref = kernel.refs[r];
   Row row{ref.name, std::string(Name(ref.dtype)) + (ref.array.empty() ? "" : ToString(ref.array))};
+  if (ref.role == Role::kSemaphore) {
+    row[1] = "semaphore";
+    return row;
+  }
+  if (ref.role == Role::kArgument || ref.memory == Memory::kAny) {
+    row[5] = ref.role == Role::kArgument ? "for host code" : "stays in HBM";
+    return row;
+  }
   if (ref.block.empty()) {
     if (static_cast<int>(r) == plan.accumulator)
       row[5] = "accumulators, tile by tile";
