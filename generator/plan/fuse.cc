@@ -506,13 +506,17 @@ void CarryAccumulators(Plan& plan, Stages& stages, int accumulator, bool dead) {
   }
   ForwardAll(plan, stages, false);
   if (!dead) return;
+  // A start reads what the step before left, unless this one has stored something.
   int starts = 0, loads = 0;
-  ForEachPlace(stages,
-               [&](const Place& p, bool writes) { loads += !writes && p.buffer == accumulator; });
+  bool stored = false;
   for (const Stage& s : stages) {
-    starts += s.kind == Stage::Kind::kDot && s.start && s.start->place.buffer == accumulator;
+    const bool start = s.kind == Stage::Kind::kDot && s.start;
+    starts += !stored && start && s.start->place.buffer == accumulator;
+    ForEachPlace(s, [&](const Place& p, bool writes) {
+      loads += !writes && p.buffer == accumulator;
+      stored = stored || (writes && p.buffer == accumulator);
+    });
   }
-  // A start reads what the step before left, not what this one stores.
   if (loads > starts) return;
   EraseStores([&](const Stage& s) { return s.place.buffer == accumulator; }, stages);
 }

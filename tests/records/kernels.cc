@@ -71,7 +71,7 @@ std::vector<Engine> Engines() {
           {"emulated, 2 cores, copies at once, random poison of seed 20", eager}};
 }
 
-Replay::Replay(const RecordCase& of) : record(ReadRecord(of)) {
+Replay::Replay(const RecordCase& of, Record changed) : record(std::move(changed)) {
   const Kernel* chosen = record.kernel.get();
   const int index = ChooseVariant(*chosen, record.inputs);
   Diagnostics found;

@@ -24,7 +24,9 @@ std::vector<Engine> Engines();
 
 /// A record that has a kernel, with everything to call it.
 struct Replay {
-  explicit Replay(const RecordCase& of);
+  explicit Replay(const RecordCase& of) : Replay(of, ReadRecord(of)) {}
+  /// With other inputs. Throws what the checker finds.
+  Replay(const RecordCase& of, Record changed);
 
   Record record;
   std::unique_ptr<Kernel> variant;  // if one was chosen
