@@ -5,27 +5,10 @@
 #include <stdexcept>
 
 #include "generator/native/machine.h"
-
-extern "C" {
-#define KILN_RECORD(record, kernel)                                                     \
-  int32_t kiln_packed_##kernel(const DLTensor* const* arguments, kiln_context* context, \
-                               kiln_status* status);
-#include "kernels.inc"
-#undef KILN_RECORD
-}
+#include "tests/records/linked.h"
 
 namespace kiln::testing {
 namespace {
-
-KernelInterface Linked(decltype(KernelInterface::call) call) {
-  return {call,
-          &kiln_options_init,
-          &kiln_context_new,
-          &kiln_context_free,
-          &kiln_context_operands,
-          &kiln_context_vmem_high,
-          &kiln_code_name};
-}
 
 CallOptions OptionsOf(bool emulate, int cores) {
   CallOptions options;
@@ -49,13 +32,7 @@ std::string Text(const Array& array, int64_t at) {
 }  // namespace
 
 const KernelInterface* KernelOf(const std::string& record) {
-  static const std::map<std::string, KernelInterface> kernels = {
-#define KILN_RECORD(record, kernel) {#record, Linked(&kiln_packed_##kernel)},
-#include "kernels.inc"
-#undef KILN_RECORD
-  };
-  const auto found = kernels.find(record);
-  return found == kernels.end() ? nullptr : &found->second;
+  return kiln_kernel_of_record(record.c_str());
 }
 
 std::vector<Engine> Engines() {

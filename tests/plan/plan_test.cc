@@ -1,0 +1,60 @@
+// Plans as text, of kernels that each show another decision. With KILN_UPDATE set this rewrites
+// them: review the diff.
+#include "generator/plan/plan.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/catch.h"
+#include "tests/cli/tool.h"
+
+namespace kiln {
+namespace {
+
+struct Example {
+  const char* spec;
+  const char* instance;
+};
+
+constexpr Example kExamples[] = {
+    {"specs/add_2d.yaml", "add_2d"},                            // elementwise
+    {"specs/matmul.yaml", "matmul_bf16"},                       // packed, peeled, with an epilogue
+    {"specs/matmul_transposed.yaml", "matmul_transposed_f32"},  // packed by a transposing copy
+    {"specs/sum_rows.yaml", ""},                                // a reduction cut into blocks
+    {"specs/gmm.yaml", ""},                                     // steps that depend on data
+    {"tests/pallas/specs/softmax_online.yaml", ""},             // scratch that is rescaled
+    {"tests/pallas/specs/flash_attention.yaml", ""},            // two dots, one of them transposed
+    {"tests/pallas/specs/conv1d.yaml", ""},                     // neighbours beyond the block
+    {"tests/pallas/specs/linear_recurrence.yaml", ""},          // a loop over rows
+    {"tests/pallas/specs/double_buffer.yaml", ""},              // copies by hand
+};
+
+std::string PlanText(const Example& example) {
+  const auto source = std::make_shared<const Source>(
+      example.spec, test::ReadText(test::fs::path(KILN_SOURCE_DIR) / example.spec));
+  Diagnostics found;
+  const auto spec = ParseSpec(source, found);
+  CheckOptions options;
+  options.instance = example.instance;
+  const auto kernel = spec ? CheckSpec(*spec, options, found) : nullptr;
+  const auto plan = kernel ? MakePlan(*kernel, found) : nullptr;
+  INFO(Render(found, *source));
+  REQUIRE(plan);
+  return ToString(*plan);
+}
+
+TEST_CASE("plans are as recorded") {
+  for (const Example& example : kExamples) {
+    const std::string name =
+        *example.instance ? example.instance : test::fs::path(example.spec).stem().string();
+    INFO(name << ": KILN_UPDATE=1 rewrites tests/plan/*.txt");
+    const std::string text = PlanText(example);
+    const std::string file =
+        (test::fs::path(KILN_SOURCE_DIR) / "tests/plan" / (name + ".txt")).string();
+    if (std::getenv("KILN_UPDATE")) test::WriteText(file, text);
+    CHECK(test::ReadText(file) == text);
+  }
+}
+
+}  // namespace
+}  // namespace kiln
