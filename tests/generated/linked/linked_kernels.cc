@@ -1,0 +1,95 @@
+#include "tests/generated/linked/linked_kernels.h"
+
+// Generated headers come with Kiln's choice of instruction sets, before Highway's own headers.
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "hwy/targets.h"
+#include "kernels.h"
+
+namespace kiln::test {
+namespace {
+
+/// An argument of a kernel's C function: a tensor, or the value in it.
+template <typename T>
+T As(const DLTensor* tensor) {
+  if constexpr (std::is_same_v<T, const DLTensor*>)
+    return tensor;
+  else
+    return *static_cast<const T*>(tensor->data);
+}
+
+template <class... Arguments, size_t... kAt>
+int32_t Invoke(int32_t (*kernel)(Arguments...), const DLTensor* const* arguments,
+               kiln_context* context, kiln_status* status, std::index_sequence<kAt...>) {
+  using Types = std::tuple<Arguments...>;
+  return kernel(As<std::tuple_element_t<kAt, Types>>(arguments[kAt])..., context, status);
+}
+
+template <class... Arguments>
+std::make_index_sequence<sizeof...(Arguments) - 2> Indices(int32_t (*)(Arguments...)) {
+  return {};
+}
+
+template <auto kKernel>
+int32_t Call(const DLTensor* const* arguments, kiln_context* context, kiln_status* status) {
+  return Invoke(kKernel, arguments, context, status, decltype(Indices(kKernel)){});
+}
+
+constexpr LinkedKernel kKernels[] = {
+#define KILN_KERNEL(name, spec, instance) {#name, spec, instance, &Call<&kiln_##name>},
+#include "kernels.inc"
+#undef KILN_KERNEL
+};
+
+struct Target {
+  int64_t bit;
+  const char* name;
+};
+constexpr Target kTargets[] = {{HWY_AVX2, "AVX2"}, {HWY_AVX3, "AVX3"}, {HWY_AVX3_DL, "AVX3_DL"}};
+
+void Use(int64_t targets) {
+  hwy::SetSupportedTargetsForTest(targets);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+/// Those of kTargets that this machine has.
+int32_t Supported(const Target** supported) {
+  const int64_t here = hwy::SupportedTargets();
+  int32_t count = 0;
+  for (const Target& target : kTargets) {
+    if (here & target.bit) supported[count++] = &target;
+  }
+  return count;
+}
+
+}  // namespace
+}  // namespace kiln::test
+
+const kiln::test::LinkedKernel* kiln_linked_kernels(int32_t* count) {
+  *count = static_cast<int32_t>(std::size(kiln::test::kKernels));
+  return kiln::test::kKernels;
+}
+
+const kiln::test::LinkedRuntime* kiln_linked_runtime() {
+  static constexpr kiln::test::LinkedRuntime kRuntime = {
+      &kiln_options_init,     &kiln_context_new,       &kiln_context_free,
+      &kiln_context_operands, &kiln_context_vmem_high, &kiln_code_name};
+  return &kRuntime;
+}
+
+int32_t kiln_linked_targets(int32_t capacity, const char** names) {
+  kiln::test::Use(0);
+  const kiln::test::Target* supported[std::size(kiln::test::kTargets)];
+  const int32_t count = kiln::test::Supported(supported);
+  for (int32_t i = 0; i < count && i < capacity; ++i) names[i] = supported[i]->name;
+  return count;
+}
+
+void kiln_linked_use_target(int32_t target) {
+  kiln::test::Use(0);
+  const kiln::test::Target* supported[std::size(kiln::test::kTargets)];
+  const int32_t count = kiln::test::Supported(supported);
+  if (target >= 0 && target < count) kiln::test::Use(supported[target]->bit);
+}
