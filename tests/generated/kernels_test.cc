@@ -1,8 +1,6 @@
 // Every kernel of generated/, at its spec's golden sizes, on every instruction set that this
 // machine has: Direct and Emulated give the same bits on one core and on two, and both are as close
 // to the interpreter as roundings allow.
-#include "tests/generated/linked/linked_kernels.h"
-
 #include <array>
 
 #include "generator/cli/golden.h"
@@ -11,6 +9,7 @@
 #include "generator/native/machine.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
+#include "tests/generated/linked/linked_kernels.h"
 
 namespace kiln {
 namespace {
