@@ -17,12 +17,6 @@
 # adds a test that holds every engine against what `kiln golden record` recorded in the folder
 # (golden/ beside the spec). MODES are some of interpret, direct and emulate.
 
-set(KILN_X86_TARGETS AVX2 AVX3 AVX3_DL)
-set(KILN_MARCH_AVX2 -march=haswell)
-set(KILN_MARCH_AVX3 -march=skylake-avx512)
-set(KILN_MARCH_AVX3_DL -march=icelake-server -mavx512bf16)
-set(KILN_MARCH_NATIVE -march=native)
-
 # _kiln_find_spec(result file): absolute, and there.
 function(_kiln_find_spec result file)
   get_filename_component(spec "${file}" ABSOLUTE)
@@ -32,41 +26,50 @@ function(_kiln_find_spec result file)
   set(${result} "${spec}" PARENT_SCOPE)
 endfunction()
 
-# Kiln's code for AVX3_DL takes dots of bf16 for granted, which the first CPUs of that target lack.
-function(_kiln_lacks_dots result)
+# Highway asks for AVX-VNNI before it calls a target AVX3_DL without dispatch, which Zen 4 lacks. Kiln's
+# code for that target takes dots of bf16 for granted, which Ice Lake lacks.
+function(_kiln_native_options result)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -dM -E -x c++ /dev/null
                   OUTPUT_VARIABLE macros)
-  string(FIND "${macros}" "__AVX512BF16__" found)
-  if(found EQUAL -1)
-    set(${result} ON PARENT_SCOPE)
-  else()
-    set(${result} OFF PARENT_SCOPE)
-  endif()
+  set(options -march=native -DHWY_BASELINE_TARGETS=HWY_AVX3_DL)
+  foreach(feature AVX512BF16 AVX512VNNI AVX512VBMI2 AVX512BITALG VPCLMULQDQ)
+    if(NOT macros MATCHES "__${feature}__")
+      set(options -march=native "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+    endif()
+  endforeach()
+  set(${result} ${options} PARENT_SCOPE)
 endfunction()
 
 # The compiler's options for the TARGETS of a kernel.
 function(_kiln_target_options result)
+  # Here, as a function's caller does not see the variables of this file.
+  set(known AVX2 AVX3 AVX3_DL)
+  set(options_AVX2 -march=haswell -maes)
+  set(options_AVX3 -march=skylake-avx512)
+  set(options_AVX3_DL -march=icelake-server -mavx512bf16 -DHWY_BASELINE_TARGETS=HWY_AVX3_DL)
+
   foreach(target IN LISTS ARGN)
-    if(NOT target IN_LIST KILN_X86_TARGETS AND NOT (target STREQUAL NATIVE AND ARGC EQUAL 2))
-      message(FATAL_ERROR "TARGETS are NATIVE, or some of ${KILN_X86_TARGETS}; not ${ARGN}")
+    if(NOT target IN_LIST known AND NOT (target STREQUAL NATIVE AND ARGC EQUAL 2))
+      message(FATAL_ERROR "TARGETS are NATIVE, or some of ${known}; not ${ARGN}")
     endif()
   endforeach()
   if(ARGC EQUAL 1)
     set(options "")
   elseif(ARGC EQUAL 2)
-    set(options ${KILN_MARCH_${ARGN}} -DHWY_COMPILE_ONLY_STATIC)
     if(ARGN STREQUAL NATIVE)
-      _kiln_lacks_dots(lacks_dots)
-      if(lacks_dots)
-        list(APPEND options "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
-      endif()
+      _kiln_native_options(options_NATIVE)
     endif()
+    set(options ${options_${ARGN}} -DHWY_COMPILE_ONLY_STATIC)
   else()
     # The ones below AVX2 that Kiln never compiles for, and those not asked for. What the compiler
-    # assumes by itself always stays.
+    # assumes by itself always stays, and so does AVX3, to which some CPUs with AVX3_DL are sent.
     set(disabled HWY_SSSE3 HWY_SSE4)
-    foreach(target IN LISTS KILN_X86_TARGETS)
-      if(NOT target IN_LIST ARGN)
+    set(wanted ${ARGN})
+    if(AVX3_DL IN_LIST wanted)
+      list(APPEND wanted AVX3)
+    endif()
+    foreach(target IN LISTS known)
+      if(NOT target IN_LIST wanted)
         list(APPEND disabled HWY_${target})
       endif()
     endforeach()

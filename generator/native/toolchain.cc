@@ -81,13 +81,18 @@ std::string Processor() {
   return text;
 }
 
-/// The runtime's code for AVX3_DL takes dots of bf16 for granted, which the first CPUs of that
-/// target lack; kernels that dispatch know.
-bool LacksDots() {
+/// Highway asks for AVX-VNNI before it calls a target AVX3_DL without dispatch, which Zen 4 lacks.
+/// The runtime's code for that target takes dots of bf16 for granted, which Ice Lake lacks.
+std::string TargetFlag() {
 #if defined(__x86_64__)
-  return !__builtin_cpu_supports("avx512bf16");
+  const bool has_dots =
+      __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni") &&
+      __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bitalg") &&
+      __builtin_cpu_supports("vpclmulqdq");
+  return has_dots ? "-DHWY_BASELINE_TARGETS=HWY_AVX3_DL"
+                  : "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)";
 #else
-  return false;
+  return "";
 #endif
 }
 
@@ -139,8 +144,7 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
                            "-fPIC", "-shared", "-pthread", "-DHWY_COMPILE_ONLY_STATIC"}) {
     tools.compile.push_back(flag);
   }
-  if (LacksDots())
-    tools.compile.push_back("-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)");
+  if (const std::string flag = TargetFlag(); !flag.empty()) tools.compile.push_back(flag);
   tools.compile.push_back("-I" + runtime->include.string());
   for (const std::string& flag : Split(KILN_COMPILE_FLAGS, '|')) tools.compile.push_back(flag);
   // Each kernel has a copy of the whole runtime, and keeps to it however many are loaded.
