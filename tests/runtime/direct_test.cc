@@ -45,12 +45,23 @@ TEST_CASE("Packed blocks are kept while their window lasts") {
     for (int64_t l = 0; l < 4; ++l) in.WaitIn({0, l});
   }
   CHECK(record.copies == 4);
-  in.WaitIn({0, 4});  // takes the slot of block 0
+  in.WaitIn({0, 4});  // takes the slot of block 0, the oldest
+  CHECK(record.copies == 5);
+  for (int64_t l = 1; l < 4; ++l) in.WaitIn({0, l});
   CHECK(record.copies == 5);
   CHECK(*in.WaitIn({0, 0}).At(0, 0) == 1);
   CHECK(record.copies == 6);
-  in.WaitIn({0, 1});
-  CHECK(record.copies == 6);
+}
+
+TEST_CASE("Blocks of a window do not compete for a slot, whatever their numbers") {
+  const Sample<float, 2> sample({8, 16});
+  LoneCore lone;
+  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
+                               NoPad(), 2, /*window=*/2);
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int64_t l = 0; l < 2; ++l) in.WaitIn({l, 0});  // 0 and 2 in row-major order
+  }
+  CHECK(lone.core.RecordOf({"x", 0, 0}).copies == 2);
 }
 
 TEST_CASE("No more slots than there are blocks") {
