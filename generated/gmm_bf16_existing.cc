@@ -167,9 +167,9 @@ void Body(Only, const Step& step) {
   const auto& out = step.out;
   const size_t m_size = existing.high[0];
   const size_t n_size = existing.high[1];
-  // gmm.yaml:85  when first(out):                 # once a tile, not once a visit
+  // gmm.yaml:86  when first(out):                 # once a tile, not once a visit
   if (step.first_out) {
-    // gmm.yaml:86  out = existing
+    // gmm.yaml:87  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
         const auto existing_0 = at.Load(existing.At(m_i, n_i));
@@ -178,14 +178,14 @@ void Body(Only, const Step& step) {
     }
   }
 
-  // gmm.yaml:87  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:90  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+      // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
       const auto mine_1 = at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1));
 
-      // gmm.yaml:91  out[mine] = O(acc)
+      // gmm.yaml:92  out[mine] = O(acc)
       at.StoreIf(mine_1, sum, out.At(m_i, n_i));
     };
     ForTiles(kFloats, lhs.rows, rhs.cols, lhs.depth * sizeof(*lhs.words),
@@ -203,9 +203,9 @@ void Body(First, const Step& step) {
   const auto& acc = step.acc;
   const size_t m_size = existing.high[0];
   const size_t n_size = existing.high[1];
-  // gmm.yaml:85  when first(out):                 # once a tile, not once a visit
+  // gmm.yaml:86  when first(out):                 # once a tile, not once a visit
   if (step.first_out) {
-    // gmm.yaml:86  out = existing
+    // gmm.yaml:87  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
         const auto existing_0 = at.Load(existing.At(m_i, n_i));
@@ -214,7 +214,7 @@ void Body(First, const Step& step) {
     }
   }
 
-  // gmm.yaml:87  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
     const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -235,9 +235,9 @@ void Body(Middle, const Step& step) {
   const auto& acc = step.acc;
   const size_t m_size = existing.high[0];
   const size_t n_size = existing.high[1];
-  // gmm.yaml:85  when first(out):                 # once a tile, not once a visit
+  // gmm.yaml:86  when first(out):                 # once a tile, not once a visit
   if (step.first_out) {
-    // gmm.yaml:86  out = existing
+    // gmm.yaml:87  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
         const auto existing_0 = at.Load(existing.At(m_i, n_i));
@@ -246,7 +246,7 @@ void Body(Middle, const Step& step) {
     }
   }
 
-  // gmm.yaml:87  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
@@ -270,9 +270,9 @@ void Body(Last, const Step& step) {
   const auto& acc = step.acc;
   const size_t m_size = existing.high[0];
   const size_t n_size = existing.high[1];
-  // gmm.yaml:85  when first(out):                 # once a tile, not once a visit
+  // gmm.yaml:86  when first(out):                 # once a tile, not once a visit
   if (step.first_out) {
-    // gmm.yaml:86  out = existing
+    // gmm.yaml:87  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
         const auto existing_0 = at.Load(existing.At(m_i, n_i));
@@ -281,16 +281,16 @@ void Body(Last, const Step& step) {
     }
   }
 
-  // gmm.yaml:87  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:90  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+      // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
       const auto mine_1 = at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1));
 
-      // gmm.yaml:91  out[mine] = O(acc)
+      // gmm.yaml:92  out[mine] = O(acc)
       at.StoreIf(mine_1, sum, out.At(m_i, n_i));
     };
     ForTiles(kFloats, lhs.rows, rhs.cols, lhs.depth * sizeof(*lhs.words),
@@ -324,26 +324,26 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 3> steps{CeilDiv(call.n, int64_t{128}), int64_t{call.visits}, CeilDiv(call.k, int64_t{128})};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  Tiers::template Hold<int32_t>(core, {"offsets", 1, 24, Memory::kSmem}, {1 + call.groups});
-  Tiers::template Hold<int32_t>(core, {"ids", 2, 25, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"tiles", 3, 26, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"visits", 4, 28, Memory::kSmem}, {});
-  Tiers::template Hold<int32_t>(core, {"group_offset", 5, 29, Memory::kSmem}, {});
+  Tiers::template Hold<int32_t>(core, {"offsets", 1, 25, Memory::kSmem}, {1 + call.groups});
+  Tiers::template Hold<int32_t>(core, {"ids", 2, 26, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"tiles", 3, 27, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"visits", 4, 29, Memory::kSmem}, {});
+  Tiers::template Hold<int32_t>(core, {"group_offset", 5, 30, Memory::kSmem}, {});
   typename Tiers::template In<LeftPanels<bf16>, 2> lhs(
-      core, {"lhs", 6, 45}, call.lhs, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"lhs", 6, 46}, call.lhs, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
   typename Tiers::template In<RightPanels<bf16>, 3> rhs(
-      core, {"rhs", 7, 50}, call.rhs, {Squeezed(), Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"rhs", 7, 51}, call.rhs, {Squeezed(), Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/1);
   typename Tiers::template In<CopiedRows<float, 2>, 2> existing(
-      core, {"existing", 8, 61}, call.existing, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"existing", 8, 62}, call.existing, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       NoPad(), /*buffers=*/2, /*window=*/1);
   existing.LendTo(9);
   typename Tiers::template Out<Rows<float, 2>, 2> out(
-      core, {"out", 9, 67}, call.out, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"out", 9, 68}, call.out, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       NoInit(), /*buffers=*/2);
   const size_t acc_count = AccumulatorSize(128, 128);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 79}, acc_count, {128, 128});
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 80}, acc_count, {128, 128});
   if (!core.ok()) return;
 
   auto at = grid.First();

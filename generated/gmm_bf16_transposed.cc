@@ -160,14 +160,14 @@ void Body(Only, const Step& step) {
   const auto& lhs = step.lhs;
   const auto& rhs = step.rhs;
   const auto& out = step.out;
-  // gmm.yaml:87  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:90  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+      // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
       const auto mine_1 = at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1));
 
-      // gmm.yaml:91  out[mine] = O(acc)
+      // gmm.yaml:92  out[mine] = O(acc)
       at.StoreIf(mine_1, sum, out.At(m_i, n_i));
     };
     ForTiles(kFloats, lhs.rows, rhs.cols, lhs.depth * sizeof(*lhs.words),
@@ -183,7 +183,7 @@ void Body(First, const Step& step) {
   const auto& out = step.out;
   const auto& acc = step.acc;
   const size_t m_size = out.high[0];
-  // gmm.yaml:87  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
     const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -202,7 +202,7 @@ void Body(Middle, const Step& step) {
   const auto& out = step.out;
   const auto& acc = step.acc;
   const size_t m_size = out.high[0];
-  // gmm.yaml:87  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
@@ -224,16 +224,16 @@ void Body(Last, const Step& step) {
   const auto& out = step.out;
   const auto& acc = step.acc;
   const size_t m_size = out.high[0];
-  // gmm.yaml:87  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:90  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+      // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
       const auto mine_1 = at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1));
 
-      // gmm.yaml:91  out[mine] = O(acc)
+      // gmm.yaml:92  out[mine] = O(acc)
       at.StoreIf(mine_1, sum, out.At(m_i, n_i));
     };
     ForTiles(kFloats, lhs.rows, rhs.cols, lhs.depth * sizeof(*lhs.words),
@@ -279,22 +279,22 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits}, DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  Tiers::template Hold<int32_t>(core, {"offsets", 1, 24, Memory::kSmem}, {1 + call.groups});
-  Tiers::template Hold<int32_t>(core, {"ids", 2, 25, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"tiles", 3, 26, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"visits", 4, 28, Memory::kSmem}, {});
-  Tiers::template Hold<int32_t>(core, {"group_offset", 5, 29, Memory::kSmem}, {});
+  Tiers::template Hold<int32_t>(core, {"offsets", 1, 25, Memory::kSmem}, {1 + call.groups});
+  Tiers::template Hold<int32_t>(core, {"ids", 2, 26, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"tiles", 3, 27, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"visits", 4, 29, Memory::kSmem}, {});
+  Tiers::template Hold<int32_t>(core, {"group_offset", 5, 30, Memory::kSmem}, {});
   typename Tiers::template In<LeftPanels<bf16>, 2> lhs(
-      core, {"lhs", 6, 45}, call.lhs, {Blocked(128, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
+      core, {"lhs", 6, 46}, call.lhs, {Blocked(128, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
   typename Tiers::template In<RightPanelsT<bf16>, 3> rhs(
-      core, {"rhs", 7, 50}, call.rhs, {Squeezed(), Blocked(blocks.j, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
+      core, {"rhs", 7, 51}, call.rhs, {Squeezed(), Blocked(blocks.j, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<bf16, 2>, 2> out(
-      core, {"out", 8, 67}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+      core, {"out", 8, 68}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Init<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2);
   const size_t acc_count = AccumulatorSize(128, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 79}, acc_count, {128, blocks.j});
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 80}, acc_count, {128, blocks.j});
   if (!core.ok()) return;
 
   auto at = grid.First();

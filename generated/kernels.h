@@ -16,6 +16,7 @@
 #include "gmm_f32.h"
 #include "gmm_bf16_transposed.h"
 #include "gmm_bf16_existing.h"
+#include "gmm_int8.h"
 #include "iota.h"
 #include "masked_matmul_bf16.h"
 #include "masked_matmul_f32.h"
