@@ -1,0 +1,175 @@
+// The answer first: how long, how much is skipped, where the time goes.
+
+const partNames = {
+  wait: "waiting for copies",
+  mxu: "matmul unit",
+  vpu: "vector unit",
+  overhead: "step overhead",
+  dispatch: "dispatch of the call",
+};
+const partHelp = {
+  wait: "a step waits until its blocks have come from HBM",
+  mxu: "dots",
+  vpu: "everything else that a step computes",
+  overhead: "no step is shorter than its bookkeeping",
+  dispatch: "what the host needs to start any kernel",
+};
+const partColor = (part) => `var(--${part})`;
+
+const slowestCore = () =>
+    timeline.cores.reduce((slow, core) => (core.totals.seconds > slow.totals.seconds ? core : slow));
+
+function timeParts() {
+  const totals = slowestCore().totals;
+  const parts = [];
+  for (const name of ["mxu", "vpu", "wait", "overhead"]) parts.push({name, seconds: totals[name]});
+  const rest = timeline.seconds - timeline.dispatch - parts.reduce((sum, p) => sum + p.seconds, 0);
+  // What the last copy out takes after the last step belongs to the copies.
+  parts[2].seconds += Math.max(0, rest);
+  parts.push({name: "dispatch", seconds: timeline.dispatch});
+  return parts.filter((part) => part.seconds > 0);
+}
+
+function coverageWords() {
+  const coverage = timeline.coverage;
+  if (!coverage || coverage.of <= 1) return null;
+  const picture = timeline.pictures[coverage.picture];
+  const of = picture ? picture.computed.length : coverage.of;
+  const computed = picture ? picture.computed.filter((steps) => steps > 0).length : coverage.computed;
+  const blocks = picture ? "blocks of " + picture.title
+                         : "block products over " + coverage.dims.join(" × ");
+  if (computed === of) {
+    return [strong("No block is skipped"), `: all ${countText(of)} ${blocks} are computed. `];
+  }
+  return [strong(`${percentText(1 - computed / of)} of the blocks are skipped`),
+          `: ${countText(computed)} of the ${countText(of)} ${blocks} are computed. `];
+}
+
+function boundWords(parts) {
+  const most = parts.reduce((a, b) => (b.seconds > a.seconds ? b : a));
+  const share = percentText(most.seconds / timeline.seconds);
+  const goes = {
+    wait: "goes into waiting for copies from HBM",
+    mxu: "goes into the matmul unit",
+    vpu: "goes into the vector unit",
+    overhead: "is the overhead of steps too small to be worth it",
+    dispatch: "is the host's dispatch of the call",
+  };
+  return ["Most of the time, ", strong(share), `, ${goes[most.name]}. `];
+}
+
+function peakShare() {
+  const roof = data.roofline;
+  return roof.peak_flops > 0 ? roof.flops / timeline.seconds / roof.peak_flops : 0;
+}
+
+function lead() {
+  const cores = timeline.cores.length;
+  const on = `${cores === 1 ? "one core" : countText(cores) + " cores"} of a ${timeline.machine}`;
+  const dims = data.kernel.dims.map(([name, value]) => `${name} = ${countText(value)}`).join(", ");
+  return el("p", {class: "lead"}, "Takes ", strong(timeText(timeline.seconds)), ` on ${on}`,
+            dims ? ` for ${dims}. ` : ". ", ...(coverageWords() ?? []), ...boundWords(timeParts()));
+}
+
+function timeBar() {
+  const parts = timeParts();
+  const bar = el("div", {class: "time-bar", role: "img",
+                         "aria-label": "Where the time goes: " + parts.map((part) =>
+                             `${partNames[part.name]} ${percentText(part.seconds / timeline.seconds)}`)
+                             .join(", ")});
+  const legend = el("ul", {class: "time-legend"});
+  for (const part of parts) {
+    const share = part.seconds / timeline.seconds;
+    bar.append(el("i", {class: "part-" + part.name, style: `flex:${share} 0 0`}));
+    legend.append(el("li", {}, swatch(partColor(part.name), "part-" + part.name),
+                     el("b", {}, percentText(share)), " ", partNames[part.name],
+                     el("small", {}, `${timeText(part.seconds)}: ${partHelp[part.name]}`)));
+  }
+  return el("section", {class: "where", "aria-labelledby": "where"},
+            el("h2", {id: "where"}, "Where the time goes"), bar, legend);
+}
+
+function tile(name, value, note) {
+  return el("div", {class: "tile"}, el("dt", {}, name), el("dd", {}, value),
+            el("small", {}, note));
+}
+
+function tiles() {
+  const roof = data.roofline;
+  const totals = timeline.cores.map((core) => core.totals);
+  const sum = (name) => totals.reduce((all, core) => all + core[name], 0);
+  const traffic = sum("bytes_in") + sum("bytes_out");
+  const rate = traffic / timeline.seconds;
+  const list = el("dl", {class: "tiles"});
+  if (roof.flops > 0) {
+    list.append(tile("of the peak", percentText(peakShare()),
+                     `${rateText(roof.flops / timeline.seconds, "flop/s")} of ` +
+                     rateText(roof.peak_flops, "flop/s") + (roof.name ? ` in ${roof.name}` : "")));
+  }
+  list.append(
+      tile("HBM traffic", bytesText(traffic),
+           rateText(rate, "B/s") +
+               (roof.hbm_bps ? `, ${percentText(rate / roof.hbm_bps)} of the HBM's` : "")),
+      tile("grid steps", countText(sum("steps")),
+           sum("skipped") ? `${countText(sum("skipped"))} of them compute nothing`
+                          : timeText(sum("seconds") / Math.max(1, sum("steps"))) + " each"),
+      tile("VMEM", bytesText(timeline.vmem[0]),
+           `of ${bytesText(timeline.vmem[1])}` + (timeline.cores.length > 1 ? " a core" : "")));
+  return list;
+}
+
+function findings() {
+  if (data.findings.length === 0) return null;
+  const list = el("ul", {class: "findings"});
+  for (const finding of data.findings) {
+    list.append(el("li", {class: finding.error ? "error" : "warning"},
+        el("b", {}, `${finding.error ? "error" : "warning"}[${finding.rule}]`), " ",
+        ...prose(finding.message),
+        finding.line ? el("a", {href: "#line-" + finding.line}, ` line ${finding.line}`) : null,
+        finding.hint ? el("small", {}, ...prose(finding.hint)) : null));
+  }
+  return el("section", {class: "card alert", "aria-label": "Findings"},
+            el("h2", {}, plural(data.findings.length, "finding")), list);
+}
+
+function themeButton() {
+  const button = el("button", {type: "button", class: "theme",
+                               onclick: () => setTheme(isDark() ? "light" : "dark")});
+  const label = () => {
+    button.textContent = isDark() ? "☀ Light" : "☾ Dark";
+    button.setAttribute("aria-label", isDark() ? "Use light colours" : "Use dark colours");
+  };
+  themeListeners.push(label);
+  label();
+  return button;
+}
+
+function header() {
+  const kernel = data.kernel;
+  const origin = !timeline ? "nothing ran"
+      : timeline.emulated ? "recorded from a run on the emulated machine"
+                          : "predicted from the index maps; nothing was run";
+  return el("header", {class: "top"},
+            el("div", {}, el("p", {class: "kicker"}, `kiln report · ${kernel.file} · ${origin}`),
+               el("h1", {}, kernel.name), el("p", {class: "doc"}, kernel.doc)),
+            themeButton());
+}
+
+function advice() {
+  if (data.advice.length === 0) return null;
+  return el("ul", {class: "advice"}, ...data.advice.map((line) => el("li", {}, ...prose(line))));
+}
+
+function summary() {
+  const section = el("div", {class: "card summary"});
+  const main = el("div", {class: "summary-main"}, lead(), timeBar(), advice());
+  section.append(main);
+  const covered = timeline.coverage && timeline.pictures[timeline.coverage.picture];
+  if (covered && covered.computed.some((steps) => steps === 0)) {
+    section.append(coverageFigure(covered));
+  } else {
+    section.classList.add("plain");
+  }
+  section.append(tiles());
+  return section;
+}
