@@ -342,6 +342,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template Out<Rows<float, 2>, 2> out(
       core, {"out", 9, 68}, call.out, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       NoInit(), /*buffers=*/2);
+  out.Watch();
   const size_t acc_count = AccumulatorSize(128, 128);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 80}, acc_count, {128, 128});
   if (!core.ok()) return;
@@ -358,6 +359,7 @@ void Walk(const Call& call, Core& core) {
   Index<2> first_out_block{};
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
+    core.BeginStep(at.run);
     if (next.more) {  // while this step computes
       lhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", next[1])}, next[2]});
       rhs.CopyIn({int64_t{HostAt(core, call.ids, "ids", next[1])} - int64_t{call.group_offset}, next[2], next[0]});

@@ -272,6 +272,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template Out<Rows<bf16, 2>, 3> out(
       core, {"out", 9, 60}, call.out, {Squeezed(), Blocked(128), Blocked(128, Clip::kYes)},
       NoInit(), /*buffers=*/2);
+  out.Watch();
   const size_t acc_count = TileSize<float>(128, 128);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 71}, acc_count, {128, 128});
   const size_t left_count = TileSize<bf16>(128, 128);
@@ -294,6 +295,7 @@ void Walk(const Call& call, Core& core) {
   Index<3> first_out_block{};
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
+    core.BeginStep(at.run);
     if (next.more) {  // while this step computes
       lhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", next[2])}, next[1]});
       rhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", next[2])}, next[0]});

@@ -46,11 +46,14 @@ void AddCopies(const CallResult& call, int64_t vmem, RunResult& result) {
     const std::string copies = std::to_string(record.copies) +
                                (record.copies == 1 ? " copy, " : " copies, ") +
                                std::to_string(record.skipped) + " skipped";
-    result.lines.push_back(Row("copied", record.operand, copies,
-                               Bytes(record.bytes) + "; " + std::to_string(record.buffers) +
-                                   (record.buffers == 1 ? " buffer" : " buffers") + " of " +
-                                   (record.in_smem ? "SMEM" : "VMEM") + ", " +
-                                   Bytes(record.memory_bytes)));
+    // An array that stays in HBM has none.
+    const std::string buffers =
+        record.buffers == 0
+            ? "by hand"
+            : std::to_string(record.buffers) + (record.buffers == 1 ? " buffer" : " buffers") +
+                  " of " + (record.in_smem ? "SMEM" : "VMEM") + ", " + Bytes(record.memory_bytes);
+    result.lines.push_back(
+        Row("copied", record.operand, copies, Bytes(record.bytes) + "; " + buffers));
   }
   for (size_t core = 0; core < call.vmem_high.size(); ++core) {
     result.lines.push_back(Row("core " + std::to_string(core), "VMEM", Bytes(call.vmem_high[core]),

@@ -26,7 +26,9 @@ std::string BodyView::PartOf(const Place& place, const std::vector<WindowDim>& w
                 ? "CutPoint(" + start + ", " + extent + ")"
                 : "CutRange(" + start + ", " + scalars_.Print(window[d].size) + ", " + extent + ")";
   }
-  return "PartOf(step.core, " + Quoted(ref.name) + ", " + name + ", std::array<Cut, " +
+  const std::string operand =
+      hbm ? "{" + Quoted(ref.name) + ", " + std::to_string(array) + "}" : Quoted(ref.name);
+  return "PartOf(step.core, " + operand + ", " + name + ", std::array<Cut, " +
          std::to_string(window.size()) + ">{" + cuts + "})";
 }
 

@@ -128,14 +128,48 @@ void FormView::Hold(size_t r, std::vector<Fields>* holds) const {
   h.Set("extents", "{" + Joined(extents) + "}");
 }
 
-/// The output that takes over the input's memory block by block; empty without one.
-std::string FormView::Borrower(size_t r) const {
+bool FormView::HasCopies() const {
+  return std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
+                     [](const Ref& ref) { return ref.role == Role::kSemaphore; });
+}
+
+/// The output that takes over the input's memory; -1 without one.
+int FormView::Borrower(size_t r) const {
   for (size_t o = 0; o < kernel_.refs.size(); ++o) {
-    const Ref& output = kernel_.refs[o];
-    if (output.alias < 0 || output.alias != static_cast<int>(ArrayOf(r))) continue;
-    if (IsPipelined(output) && Blocks(r) == Blocks(o)) return std::to_string(o);
+    const int alias = kernel_.refs[o].alias;
+    if (alias >= 0 && alias == static_cast<int>(ArrayOf(r))) return static_cast<int>(o);
   }
-  return "";
+  return -1;
+}
+
+/// Whether others than the output's own blocks touch its memory, or its blocks overlap.
+bool FormView::IsWatched(size_t output) const {
+  const auto& block = kernel_.refs[output].block;
+  const bool overlaps = std::any_of(block.begin(), block.end(), [](const BlockDim& dim) {
+    return dim.kind == BlockDim::Kind::kElement || dim.kind == BlockDim::Kind::kBounded;
+  });
+  if (overlaps) return true;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const bool touches = IsPipelined(kernel_.refs[r]) || HasCopies();
+    if (touches && Borrower(r) == static_cast<int>(output)) return true;
+  }
+  return false;
+}
+
+/// Arrays that stay in HBM, for manual copies.
+void FormView::Copied() {
+  std::vector<Fields> copied;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    if (ref.memory != kiln::Memory::kAny || ref.view_of >= 0) continue;
+    const bool output = ref.role == Role::kOutput;
+    const int borrower = Borrower(r);
+    Fields& f = copied.emplace_back();
+    f.Set("verb", output ? "Writes" : "Reads");
+    f.Set("arguments",
+          Operand(r) + (borrower >= 0 ? ", /*lent to=*/" + std::to_string(borrower) : ""));
+  }
+  fields_.SetList("copied", std::move(copied));
 }
 
 /// Bools of the step that say where stays begin and end.
@@ -157,6 +191,7 @@ void FormView::Visits(size_t r, std::vector<Fields>* visits) const {
 void FormView::Operands() {
   std::vector<Fields> members, ins, outs, holds, visits;
   std::vector<std::string> step;
+  bool watches = HasCopies();
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Ref& ref = kernel_.refs[r];
     Hold(r, &holds);
@@ -180,22 +215,25 @@ void FormView::Operands() {
       f.Set("init", ref.init ? "Init<" + type + ">(" + ConstantText(ref.init, ref.dtype) + ")"
                     : ref.init_undefined ? "UndefinedInit()"
                                          : "NoInit()");
+      f.SetFlag("watched", IsWatched(r));
+      watches = watches || IsWatched(r);
       step.push_back(NameOf(r) + ".Open(" + Index(r, walk_) + ", at.run)");
     } else {
       f.Set("pad",
             ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")" : "NoPad()");
       f.Set("window", Window(r));
-      f.Set("borrower", Borrower(r));
-      f.SetFlag("lends", !Borrower(r).empty());
+      f.Set("borrower", std::to_string(Borrower(r)));
+      f.SetFlag("lends", Borrower(r) >= 0);
+      watches = watches || Borrower(r) >= 0;
       step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");
     }
     Visits(r, &visits);
   }
   fields_.SetList("members", std::move(members));
   fields_.SetFlag("has_inputs", !ins.empty());
-  fields_.SetFlag("has_copies",
-                  std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
-                              [](const Ref& ref) { return ref.role == Role::kSemaphore; }));
+  fields_.SetFlag("has_copies", HasCopies());
+  fields_.SetFlag("watches", watches);
+  Copied();
   fields_.SetList("ins", std::move(ins));
   fields_.SetList("outs", std::move(outs));
   fields_.SetList("holds", std::move(holds));

@@ -63,7 +63,10 @@ class FormView {
   std::string Index(size_t ref, const ScalarPrinter& printer) const;
   std::string Window(size_t ref) const;
   std::string Operand(size_t ref) const;
-  std::string Borrower(size_t ref) const;
+  bool HasCopies() const;
+  int Borrower(size_t ref) const;
+  bool IsWatched(size_t output) const;
+  void Copied();
   std::string ExtentList(const Buffer& buffer) const;
   size_t ArrayOf(size_t ref) const {
     return static_cast<size_t>(kernel_.ArrayOf(static_cast<int>(ref)));

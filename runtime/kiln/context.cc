@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kiln/threads.h"
+#include "kiln/touches.h"
 #include "kiln/visits.h"
 
 namespace kiln {
@@ -13,12 +14,17 @@ namespace kiln {
 struct Context::Workspace {
   std::vector<std::unique_ptr<Core>> cores;
   Visits visits;
+  Touches touches;
 
   void Reset(int count, const Options& options, const char* kernel) {
     while (static_cast<int>(cores.size()) < count) cores.push_back(std::make_unique<Core>());
     visits.Clear();
-    Visits* const watched = options.mode == Mode::kEmulated ? &visits : nullptr;
-    for (int c = 0; c < count; ++c) cores[c]->Reset(c, count, options, kernel, watched);
+    touches.Clear();
+    const bool watched = options.mode == Mode::kEmulated;
+    for (int c = 0; c < count; ++c) {
+      cores[c]->Reset(c, count, options, kernel, watched ? &visits : nullptr,
+                      watched ? &touches : nullptr);
+    }
   }
 };
 

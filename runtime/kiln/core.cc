@@ -53,12 +53,15 @@ Core::~Core() {
   }
 }
 
-void Core::Reset(int index, int count, const Options& options, const char* kernel, Visits* visits) {
+void Core::Reset(int index, int count, const Options& options, const char* kernel, Visits* visits,
+                 Touches* touches) {
   index_ = index;
   count_ = count;
   options_ = options;
   kernel_ = kernel;
+  run_ = step_ = -1;
   visits_ = visits;
+  touches_ = touches;
   status_.code = kOk;
   blamed_ = -1;
   next_buffer_ = 0;
@@ -118,8 +121,7 @@ void Core::AddPoint(std::initializer_list<const char*> axes, const int64_t* inde
   if (axes.size() > 0) Add(")");
 }
 
-void Core::AddElement(const char* array, std::initializer_list<int64_t> subscripts,
-                      int64_t value) {
+void Core::AddElement(const char* array, std::initializer_list<int64_t> subscripts, int64_t value) {
   Add("; %s[", array);
   const char* before = "";
   for (const int64_t subscript : subscripts) {

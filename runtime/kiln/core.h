@@ -13,6 +13,7 @@
 
 namespace kiln {
 
+class Touches;
 class Visits;
 
 /// A core keeps its memory from call to call.
@@ -24,7 +25,15 @@ class Core {
   Core& operator=(const Core&) = delete;
 
   /// Begins a call.
-  void Reset(int index, int count, const Options& options, const char* kernel, Visits* visits);
+  void Reset(int index, int count, const Options& options, const char* kernel, Visits* visits,
+             Touches* touches);
+  /// Begins a step; `run` changes whenever a parallel coordinate does.
+  void BeginStep(int64_t run) {
+    run_ = run;
+    ++step_;
+  }
+  int64_t run() const { return run_; }
+  int64_t step() const { return step_; }
 
   int index() const { return index_; }
   int count() const { return count_; }
@@ -60,6 +69,7 @@ class Core {
 
   /// Who wrote which block in this call, for the emulator. Null: nobody asks.
   Visits* visits() const { return visits_; }
+  Touches* touches() const { return touches_; }
 
  private:
   struct Buffer {
@@ -76,7 +86,10 @@ class Core {
 
   Status status_;
   int32_t blamed_ = -1;
+  int64_t run_ = -1;
+  int64_t step_ = -1;
   Visits* visits_ = nullptr;
+  Touches* touches_ = nullptr;
   std::vector<Buffer> buffers_;
   size_t next_buffer_ = 0;
   std::deque<OperandRecord> records_;  // the tiers hold references into it

@@ -86,7 +86,7 @@ struct Direct {
     }
 
     void CopyIn(const Index<R>&) {}
-    /// An output takes over the memory; the emulator watches that.
+    /// An output takes over the memory; the emulator watches that, too.
     void LendTo(int32_t /*output*/) {}
 
     /// The same view as long as the index is the same.
@@ -174,6 +174,9 @@ struct Direct {
       record_->buffers = 1;
       record_->memory_bytes = static_cast<int64_t>(bytes);
     }
+
+    /// Others touch the array's memory; the emulator watches that.
+    void Watch() {}
 
     /// The same tile as long as index and run are the same; a stay begins with `init`.
     const View& Open(const Index<R>& index, int64_t run) {

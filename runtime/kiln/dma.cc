@@ -32,40 +32,23 @@ bool IsEmpty(const CopyEnd& end) {
   return std::any_of(end.extent, end.extent + end.rank, [](int64_t e) { return e == 0; });
 }
 
-void Move(const CopyEnd& from, const CopyEnd& to, size_t element) {
+int64_t BytesOf(const CopyEnd& end, size_t element) {
+  auto bytes = static_cast<int64_t>(element);
+  for (int d = 0; d < end.rank; ++d) bytes *= end.extent[d];
+  return bytes;
+}
+
+void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
   if (IsEmpty(from)) return;
   ForEachRun(from, to, element, [&](int64_t at, int64_t to_at, size_t bytes) {
     std::memcpy(to.data + to_at, from.data + at, bytes);
   });
 }
 
-/// From the first byte to the last; strides are not negative.
-uintptr_t Span(const CopyEnd& end, size_t element) {
-  uintptr_t bytes = element;
-  for (int d = 0; d < end.rank; ++d) {
-    bytes += static_cast<uintptr_t>(end.stride[d] * (end.extent[d] - 1));
-  }
-  return bytes;
-}
-
-/// Whether two windows of one array share bytes. Windows of equal strides are compared dimension by
-/// dimension, as columns of a matrix have ranges of bytes that interleave.
-bool Overlap(const CopyEnd& a, const CopyEnd& b, size_t element) {
-  if (IsEmpty(a) || IsEmpty(b)) return false;
-  const auto begin_a = reinterpret_cast<uintptr_t>(a.data);
-  const auto begin_b = reinterpret_cast<uintptr_t>(b.data);
-  if (begin_a + Span(a, element) <= begin_b || begin_b + Span(b, element) <= begin_a) return false;
-  if (a.rank != b.rank || !std::equal(a.stride, a.stride + a.rank, b.stride)) return true;
-  auto distance = static_cast<int64_t>(begin_b - begin_a);
-  const bool swapped = begin_b < begin_a;
-  if (swapped) distance = static_cast<int64_t>(begin_a - begin_b);
-  const CopyEnd& first = swapped ? b : a;
-  for (int d = 0; d < a.rank; ++d) {  // row-major: strides fall
-    if (first.stride[d] <= 0) return true;
-    const int64_t steps = distance / first.stride[d];
-    distance %= first.stride[d];
-    if (d + 1 == a.rank && steps >= first.extent[d]) return false;
-    if (d + 1 < a.rank && steps >= first.extent[d]) return false;
+bool Overlap(const Window& a, const Window& b) {
+  for (int d = 0; d < a.rank; ++d) {
+    if (a.start[d] >= b.start[d] + b.size[d] || b.start[d] >= a.start[d] + a.size[d]) return false;
+    if (a.size[d] == 0 || b.size[d] == 0) return false;
   }
   return true;
 }
@@ -88,14 +71,19 @@ bool CheckCuts(Core& core, const char* name, const Cut* cuts, int rank) {
 }
 
 CopyEnd EndOf(const char* name, const void* data, size_t element, const int64_t* stride,
-              const Cut* cuts, int rank, bool in_vmem) {
+              const Cut* cuts, int rank, int32_t array) {
   CopyEnd end;
   end.name = name;
-  end.in_vmem = in_vmem;
+  end.array = array;
+  end.memory = data;
+  end.window.rank = rank;
   const auto width = static_cast<int64_t>(element);
   int64_t offset = 0;
   for (int d = 0; d < rank; ++d) {
     offset += cuts[d].start * stride[d] * width;
+    end.window.extent[d] = cuts[d].extent;
+    end.window.start[d] = cuts[d].start;
+    end.window.size[d] = cuts[d].size;
     if (cuts[d].point) continue;
     end.extent[end.rank] = cuts[d].size;
     end.stride[end.rank++] = stride[d] * width;
@@ -106,6 +94,45 @@ CopyEnd EndOf(const char* name, const void* data, size_t element, const int64_t*
 
 }  // namespace internal
 
+void Copies::Reads(const Operand& input, int32_t lent_to) {
+  arrays_.push_back({input, lent_to, &core_.RecordOf(input)});
+}
+
+void Copies::Writes(const Operand& output) {
+  arrays_.push_back({output, output.ordinal, &core_.RecordOf(output)});
+  arrays_.back().record->is_output = true;
+}
+
+Copies::Array* Copies::ArrayOf(const CopyEnd& end) {
+  if (end.array < 0) return nullptr;
+  const auto found = std::find_if(arrays_.begin(), arrays_.end(), [&](const Array& array) {
+    return array.operand.ordinal == end.array;
+  });
+  return found == arrays_.end() ? nullptr : &*found;
+}
+
+void Copies::Move(const InFlight& copy) {
+  MoveBytes(copy.from, copy.to, copy.element);
+  for (const CopyEnd* end : {&copy.from, &copy.to}) {
+    Array* const array = ArrayOf(*end);
+    if (array == nullptr) continue;
+    ++array->record->copies;
+    array->record->bytes += BytesOf(*end, copy.element);
+  }
+}
+
+/// Whether the other touches of the elements let a copy read or write them.
+bool Copies::CheckTouches(const CopyEnd& end, bool reads) {
+  Array* const array = ArrayOf(end);
+  if (array == nullptr || array->output < 0 || core_.touches() == nullptr) return true;
+  const Touch touch = internal::TouchOf(core_, array->operand, /*by_hand=*/true);
+  const Clash clash = reads
+                          ? core_.touches()->Read(array->output, end.window, touch, /*moves=*/true)
+                          : core_.touches()->Write(array->output, end.window, touch);
+  internal::FailClash(core_, array->operand, end.window, clash, reads);
+  return core_.ok();
+}
+
 bool Copies::CheckSlot(const Semaphore& semaphore, int64_t slot) {
   if (slot >= 0 && slot < semaphore.count) return true;
   core_.Fail(kIndexRange, "%s[%" PRId64 "] is used, but there are %" PRId64 " semaphores",
@@ -113,10 +140,18 @@ bool Copies::CheckSlot(const Semaphore& semaphore, int64_t slot) {
   return false;
 }
 
+bool Copies::Share(const CopyEnd& a, const CopyEnd& b) {
+  const Array* const array_a = ArrayOf(a);
+  const Array* const array_b = ArrayOf(b);
+  const bool one_output = array_a != nullptr && array_b != nullptr && array_a->output >= 0 &&
+                          array_a->output == array_b->output;
+  return (a.memory == b.memory || one_output) && Overlap(a.window, b.window);
+}
+
 bool Copies::CheckOverlaps(const CopyEnd& from, const CopyEnd& to) {
   for (const InFlight& copy : in_flight_) {
-    const bool read = Overlap(from, copy.to, copy.element);
-    const bool written = Overlap(to, copy.to, copy.element) || Overlap(to, copy.from, copy.element);
+    const bool read = Share(from, copy.to);
+    const bool written = Share(to, copy.to) || Share(to, copy.from);
     if (!read && !written) continue;
     core_.Fail(kSync, "a copy %s %s on core %d while one from %s to %s is in flight",
                read ? "reads" : "writes", read ? from.name : to.name, core_.index(), copy.from.name,
@@ -133,25 +168,27 @@ bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, con
     core_.Fail(kCall, "the ends of a copy from %s to %s differ in shape", from.name, to.name);
     return false;
   }
+  InFlight copy{semaphore, slot, element, from, to, false};
   if (!core_.emulated()) {
-    Move(from, to, element);
+    Move(copy);
     return true;
   }
   if (!CheckOverlaps(from, to)) return false;
-  if (Overlap(from, to, element)) {
+  if (Share(from, to)) {
     core_.Fail(kSync, "the two ends of a copy from %s to %s overlap", from.name, to.name);
     return false;
   }
-  const bool eager = core_.options().dma == Dma::kEager;
-  if (eager) {
-    Move(from, to, element);
+  if (!CheckTouches(from, /*reads=*/true)) return false;
+  copy.moved = core_.options().dma == Dma::kEager;
+  if (copy.moved) {
+    Move(copy);
   } else if (!IsEmpty(to)) {
     ForEachRun(to, to, element, [&](int64_t at, int64_t, size_t bytes) {
       internal::FillPoison(core_.options(), false, to.data + at, bytes);
     });
   }
   try {
-    in_flight_.push_back({semaphore, slot, element, from, to, eager});
+    in_flight_.push_back(copy);
   } catch (const std::bad_alloc&) {
     core_.Fail(kMemory, "there is no memory for copies in flight");
     return false;
@@ -172,8 +209,10 @@ bool Copies::Wait(const Semaphore& semaphore, int64_t slot) {
                core_.index(), semaphore.name, slot);
     return false;
   }
-  if (!found->moved) Move(found->from, found->to, found->element);
+  const InFlight copy = *found;
   in_flight_.erase(found);
+  if (!CheckTouches(copy.to, /*reads=*/false)) return false;
+  if (!copy.moved) Move(copy);
   return true;
 }
 

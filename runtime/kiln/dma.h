@@ -8,6 +8,7 @@
 #include "kiln/core.h"
 #include "kiln/tensor.h"
 #include "kiln/tile.h"
+#include "kiln/touches.h"
 
 namespace kiln {
 
@@ -28,9 +29,11 @@ struct CopyEnd {
   const char* name = nullptr;
   char* data = nullptr;
   int rank = 0;  // without the points
-  bool in_vmem = false;
   int64_t extent[kMaxRank] = {};
   int64_t stride[kMaxRank] = {};  // in bytes
+  const void* memory = nullptr;   // the whole array or tile, …
+  int32_t array = -1;             // its ordinal if it is in HBM, …
+  Window window;                  // and the part of it, points included
 };
 
 namespace internal {
@@ -38,17 +41,17 @@ namespace internal {
 /// Fails unless every dimension's part is in range.
 bool CheckCuts(Core& core, const char* name, const Cut* cuts, int rank);
 CopyEnd EndOf(const char* name, const void* data, size_t element, const int64_t* stride,
-              const Cut* cuts, int rank, bool in_vmem);
+              const Cut* cuts, int rank, int32_t array = -1);
 
 }  // namespace internal
 
 /// The part of an array that stays in HBM. Its data is null if it is out of range: a finding.
 template <typename T, size_t R>
-CopyEnd PartOf(Core& core, const char* name, const Tensor<T>& array,
+CopyEnd PartOf(Core& core, const Operand& operand, const Tensor<T>& array,
                const std::array<Cut, R>& cuts) {
-  if (!internal::CheckCuts(core, name, cuts.data(), static_cast<int>(R))) return {};
-  return internal::EndOf(name, array.data, sizeof(T), array.stride.data(), cuts.data(),
-                         static_cast<int>(R), false);
+  if (!internal::CheckCuts(core, operand.name, cuts.data(), static_cast<int>(R))) return {};
+  return internal::EndOf(operand.name, array.data, sizeof(T), array.stride.data(), cuts.data(),
+                         static_cast<int>(R), operand.ordinal);
 }
 /// The part of a block or of scratch.
 template <typename T, int V, size_t R>
@@ -56,7 +59,7 @@ CopyEnd PartOf(Core& core, const char* name, const Tile<T, V>& tile,
                const std::array<Cut, R>& cuts) {
   static_assert(static_cast<size_t>(V) == R);
   if (!internal::CheckCuts(core, name, cuts.data(), V)) return {};
-  return internal::EndOf(name, tile.data, sizeof(T), tile.stride.data(), cuts.data(), V, true);
+  return internal::EndOf(name, tile.data, sizeof(T), tile.stride.data(), cuts.data(), V);
 }
 
 /// A semaphore of the spec.
@@ -75,6 +78,10 @@ class Copies {
 
   Core& core() const { return core_; }
 
+  /// Arrays in HBM that copies read and write; an input may lend its memory to an output.
+  void Reads(const Operand& input, int32_t lent_to = -1);
+  void Writes(const Operand& output);
+
   /// Starts a copy on semaphore[slot]. False: there is a finding.
   bool Start(const Semaphore& semaphore, int64_t slot, size_t element, const CopyEnd& from,
              const CopyEnd& to);
@@ -92,10 +99,23 @@ class Copies {
     bool moved;
   };
 
+  /// An array in HBM.
+  struct Array {
+    Operand operand;
+    int32_t output;  // whose memory it is; -1: nobody writes it
+    OperandRecord* record;
+  };
+
+  Array* ArrayOf(const CopyEnd& end);
+  /// Whether elements of one are elements of the other.
+  bool Share(const CopyEnd& a, const CopyEnd& b);
+  void Move(const InFlight& copy);
+  bool CheckTouches(const CopyEnd& end, bool reads);
   bool CheckSlot(const Semaphore& semaphore, int64_t slot);
   bool CheckOverlaps(const CopyEnd& from, const CopyEnd& to);
 
   Core& core_;
+  std::vector<Array> arrays_;
   std::vector<InFlight> in_flight_;  // oldest first; of the emulator
 };
 

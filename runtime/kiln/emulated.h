@@ -15,6 +15,7 @@
 #include "kiln/findings.h"
 #include "kiln/record.h"
 #include "kiln/tensor.h"
+#include "kiln/touches.h"
 #include "kiln/visits.h"
 
 namespace kiln {
@@ -37,6 +38,19 @@ bool IsPoison(T value) {
   } else {
     return false;
   }
+}
+
+/// What a block has of its array.
+template <int R>
+Window WindowOf(const Blocks<R>& blocks, const Box<R>& box) {
+  Window window;
+  window.rank = R;
+  for (int d = 0; d < R; ++d) {
+    window.extent[d] = blocks.extent[d];
+    window.start[d] = box.start[d] + box.low[d];
+    window.size[d] = box.high[d] - box.low[d];
+  }
+  return window;
 }
 
 /// Slots of one operand in VMEM or SMEM.
@@ -133,7 +147,7 @@ struct Emulated {
       return Format::ViewOf(slot->data, box);
     }
 
-    /// The output of this ordinal takes over the memory, in the same blocks.
+    /// The output of this ordinal takes over the memory.
     void LendTo(int32_t output) { borrower_ = output; }
 
    private:
@@ -144,13 +158,17 @@ struct Emulated {
       return {operand_, index.data(), blocks_.dims.data(), R};
     }
 
-    /// A block that comes in for this step must not have been visited by a former one.
+    /// A block that comes in for this step must not have been visited by a former one, nor be
+    /// written by one that is parallel to it.
     void CheckLent(const Index<R>& index, const Box<R>& box) {
-      if (borrower_ < 0 || core_.visits() == nullptr || (waited_ && last_ == index)) return;
-      waited_ = true;
+      if (borrower_ < 0 || core_.touches() == nullptr) return;
+      const bool moves = run_ < 0 || last_ != index;
+      if (!moves && core_.run() == run_) return;
+      run_ = core_.run();
       last_ = index;
-      if (core_.visits()->Has(borrower_, blocks_.NumberOf(box)) && box.inside() > 0)
-        internal::FailAlias(core_, Name(index));
+      const Clash clash = core_.touches()->Read(borrower_, internal::WindowOf(blocks_, box),
+                                                internal::TouchOf(core_, operand_), moves);
+      internal::FailClash(core_, Name(index), clash, /*reads=*/true);
     }
 
     void Start(const Index<R>& index) {
@@ -187,8 +205,8 @@ struct Emulated {
     internal::Slots<T, R> slots_;
     OperandRecord& record_;
     int32_t borrower_ = -1;
-    bool waited_ = false;
-    Index<R> last_{};  // waited for, if `waited_`
+    int64_t run_ = -1;
+    Index<R> last_{};  // waited for, in run_
   };
 
   template <class Format, int R>
@@ -208,6 +226,9 @@ struct Emulated {
           record_(core.RecordOf(operand)) {
       record_.is_output = true;
     }
+
+    /// The array's memory is an input's, too, or manual copies touch it, or its blocks overlap.
+    void Watch() { watched_ = true; }
 
     /// A block about to be computed: undefined until the body writes it, or `init`. The slot's
     /// former block is copied out now at the latest.
@@ -257,6 +278,11 @@ struct Emulated {
 
     void CheckVisit(const Index<R>& index, const Box<R>& box, int64_t run) {
       if (core_.visits() == nullptr || box.inside() == 0) return;
+      if (watched_) {
+        const Clash clash = core_.touches()->Write(
+            operand_.ordinal, internal::WindowOf(blocks_, box), internal::TouchOf(core_, operand_));
+        return internal::FailClash(core_, Name(index), clash, /*reads=*/false);
+      }
       int other = 0;
       const Code code = core_.visits()->Begin(
           {operand_.ordinal, core_.index(), blocks_.NumberOf(box), run}, &other);
@@ -285,6 +311,7 @@ struct Emulated {
     const Init<T> init_;
     internal::Slots<T, R> slots_;
     OperandRecord& record_;
+    bool watched_ = false;
     bool open_ = false;
     Index<R> index_{};
     int64_t run_ = 0;

@@ -134,11 +134,58 @@ void FailVisit(Core& core, const BlockName& block, Code code, int other_core) {
   }
 }
 
-void FailAlias(Core& core, const BlockName& block) {
-  core.Fail(kAlias,
-            "%s is copied in on core %d after an earlier step has visited its memory as an output: "
-            "whether it holds old or new values depends on the pipeline",
-            NameOf(block).c_str(), core.index());
+namespace {
+
+void FailClash(Core& core, const Text& name, const Clash& clash, bool reads) {
+  switch (clash.code) {
+    case kOk:
+      return;
+    case kAlias:
+      return core.Fail(kAlias,
+                       "%s is copied in on core %d after an earlier step has visited its memory as "
+                       "an output: whether it holds old or new values depends on the pipeline",
+                       name.c_str(), core.index());
+    case kRevisit:
+      return core.Fail(kRevisit,
+                       clash.other.by_hand
+                           ? "%s is visited on core %d after a manual copy has written there; what "
+                             "that wrote is lost"
+                           : "%s is left and come back to on core %d; what the first visit wrote "
+                             "is lost",
+                       name.c_str(), core.index());
+    default:
+      break;
+  }
+  if (!reads && !clash.other_reads)
+    return core.Fail(kRace,
+                     "%s is written by steps that differ along a parallel axis, on cores %d and %d",
+                     name.c_str(), clash.other.core, core.index());
+  core.Fail(kRace,
+            "%s is %s on core %d and its memory %s on core %d, by steps that differ along a "
+            "parallel axis",
+            name.c_str(), reads ? "read" : "written", core.index(), reads ? "written" : "read",
+            clash.other.core);
+}
+
+}  // namespace
+
+Touch TouchOf(const Core& core, const Operand& operand, bool by_hand) {
+  return {operand.ordinal, core.index(), core.run(), core.step(), by_hand};
+}
+
+void FailClash(Core& core, const BlockName& block, const Clash& clash, bool reads) {
+  if (clash.code == kOk) return;
+  if (core.ok()) core.Blame(block.operand.ordinal);
+  FailClash(core, NameOf(block), clash, reads);
+}
+
+void FailClash(Core& core, const Operand& operand, const Window& window, const Clash& clash,
+               bool reads) {
+  Text name;
+  name.Append("%s", operand.name);
+  AppendList(name, "[", clash.at.data(), window.rank, "]");
+  if (operand.line > 0) name.Append(" (line %d)", operand.line);
+  FailClash(core, name, clash, reads);
 }
 
 void FailUndefined(Core& core, const BlockName& block, const int64_t* at) {

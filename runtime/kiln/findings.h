@@ -7,6 +7,7 @@
 
 #include "kiln/block.h"
 #include "kiln/core.h"
+#include "kiln/touches.h"
 
 namespace kiln {
 
@@ -32,7 +33,13 @@ struct BlockName {
 void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent);
 void FailSync(Core& core, const BlockName& block, const char* what);
 void FailVisit(Core& core, const BlockName& block, Code code, int other_core);
-void FailAlias(Core& core, const BlockName& block);
+
+/// What `operand` does in the step that the core is at.
+Touch TouchOf(const Core& core, const Operand& operand, bool by_hand = false);
+/// Of a block, or of a manual copy of a part of `operand`, that reads or writes its array.
+void FailClash(Core& core, const BlockName& block, const Clash& clash, bool reads);
+void FailClash(Core& core, const Operand& operand, const Window& window, const Clash& clash,
+               bool reads);
 /// `at`: the array's coordinates of the first undefined element.
 void FailUndefined(Core& core, const BlockName& block, const int64_t* at);
 

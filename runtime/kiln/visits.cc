@@ -52,9 +52,4 @@ Code Visits::Begin(const Visit& visit, int* other) {
   return entry.visit.run == visit.run ? kRevisit : kRace;
 }
 
-bool Visits::Has(int32_t operand, int64_t block) {
-  const std::lock_guard lock(mutex_);
-  return !entries_.empty() && Find(operand, block).call == call_;
-}
-
 }  // namespace kiln

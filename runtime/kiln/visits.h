@@ -1,4 +1,5 @@
-// Which blocks of outputs have been written in a call, by whom: for the rules race and revisit.
+// Which blocks of outputs have been written in a call, by whom: for the rules race and revisit,
+// where blocks are equal or have nothing in common. See touches.h for the others.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,6 @@ class Visits {
   /// Says whether a stay may begin: kOk, kRevisit after another of the same run, or kRace after one
   /// of another run, by the core in `other`.
   Code Begin(const Visit& visit, int* other);
-  /// Whether a stay at the block has begun.
-  bool Has(int32_t operand, int64_t block);
 
  private:
   struct Entry {

@@ -10,6 +10,7 @@
 #include "kiln/options.h"
 #include "kiln/rows.h"
 #include "kiln/tensor.h"
+#include "kiln/touches.h"
 #include "kiln/visits.h"
 #include "tests/catch.h"
 
@@ -18,10 +19,11 @@ namespace kiln {
 /// A core outside of any context.
 struct LoneCore {
   Visits visits;
+  Touches touches;
   Core core;
 
   explicit LoneCore(const Options& options = {}, int index = 0, int count = 1) {
-    core.Reset(index, count, options, "kernel", &visits);
+    core.Reset(index, count, options, "kernel", &visits, &touches);
   }
   std::string message() const { return core.status().message; }
 };
