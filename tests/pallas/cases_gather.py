@@ -33,7 +33,7 @@ def prefetched(kernel, prefetch, grid, in_specs, out_specs, out_shape, scratch=(
 
 
 def gather_case(name, dtype, d, set={}):
-    @case(name, SPECS + "embedding_gather.yaml", set=set, depth=1)
+    @case(name, "specs/embedding_gather.yaml", set={"bd": 8} | set, depth=1)
     def _():
         vocab, bd, ids = 7, 8, ints(3, 3, -1, 0, 6, 2, -1, 6, 1)
         table, position = normal(1, (vocab, d), dtype), normal(2, (len(ids), d), dtype)
@@ -82,8 +82,38 @@ scatter_case("row_scatter", ints(7, 2, 0, 8, 5), 19)
 scatter_case("row_scatter_one_f32", ints(4), 8, f32, set={"T": "f32"})
 
 
+def paged_case(name, lengths, d, dtype=f32, set={}):
+    @case(name, "specs/paged_gather.yaml", set=set)
+    def _():
+        slots, page, pages = 6, 8, 3
+        table = integers(1, 0, slots, (len(lengths), pages))
+        pool = normal(2, (slots, page, d), dtype)
+
+        def kernel(table, lengths, pool, o):
+            b, p = pl.program_id(0), pl.program_id(1)
+            row = p * page + jax.lax.broadcasted_iota(i32, (page, d), 0)
+            o[...] = jnp.where(row < lengths[b], pool[...], 0)
+
+        def at(b, p, table, lengths):
+            return table[b, jnp.minimum(p, jnp.maximum(cdiv(lengths[b], page) - 1, 0))], 0, 0
+
+        o = prefetched(
+            kernel, [table, lengths], (len(lengths), pages), [pl.BlockSpec((None, page, d), at)],
+            pl.BlockSpec((None, page, d), lambda b, p, table, lengths: (b, p, 0)),
+            jax.ShapeDtypeStruct((len(lengths), pages * page, d), dtype),
+        )(pool)
+        rows = pool[table].reshape(len(lengths), pages * page, d)
+        want = np.where(np.arange(pages * page)[None, :, None] < np.array(lengths)[:, None, None], rows, 0)
+        close(o, want)
+        return dict(table=table, lengths=lengths, pool=pool), dict(o=o)
+
+
+paged_case("paged_gather", ints(11, 0, 24, 8), 5)
+paged_case("paged_gather_bf16", ints(17, 1), 16, bf16, set={"T": "bf16"})
+
+
 def segment_case(name, dtype, set={}):
-    @case(name, SPECS + "segment_sum.yaml", set=set, depth=8)
+    @case(name, "specs/segment_sum.yaml", set={"bd": 8} | set, depth=8)
     def _():
         ids, segments, d, bd = ints(1, 1, 1, 2, 4, 4, 5, 5, 5, 5), 7, 11, 8
         x = normal(1, (len(ids), d), dtype)

@@ -34,7 +34,7 @@ def within(start, size, shape, axis):
 
 
 def conv1d_case(name, m, n, dtype, depth, set={}):
-    @case(name, SPECS + "conv1d.yaml", set=set, depth=depth)
+    @case(name, "specs/conv1d.yaml", set={"bm": 4, "bn": 8} | set, depth=depth)
     def _():
         bm, bn, taps = 4, 8, 4
         n_out = n - taps + 1
@@ -106,7 +106,7 @@ channels_case("conv1d_channels_stride1", 13, 3, 8, 1, f32, 10, set={"T": "f32", 
 
 
 def stencil2d_case(name, m, n):
-    @case(name, SPECS + "stencil2d.yaml", depth=5)
+    @case(name, "specs/stencil2d.yaml", set={"bm": 4, "bn": 8}, depth=5)
     def _():
         bm, bn, centre, side = 4, 8, -0.75, 0.4375
         u = normal(1, (m, n))

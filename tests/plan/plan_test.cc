@@ -24,7 +24,7 @@ constexpr Example kExamples[] = {
     {"specs/gmm.yaml", ""},                                     // steps that depend on data
     {"tests/pallas/specs/softmax_online.yaml", ""},             // scratch that is rescaled
     {"tests/pallas/specs/flash_attention.yaml", ""},            // two dots, one of them transposed
-    {"tests/pallas/specs/conv1d.yaml", ""},                     // neighbours beyond the block
+    {"specs/conv1d.yaml", ""},                     // neighbours beyond the block
     {"tests/pallas/specs/linear_recurrence.yaml", ""},          // a loop over rows
     {"tests/pallas/specs/double_buffer.yaml", ""},              // copies by hand
 };
