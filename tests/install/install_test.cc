@@ -40,10 +40,10 @@ const Installation& Installed() {
 }
 
 /// In the folder, with whatever this machine has to make it fast.
-Shown Configure(const fs::path& folder) {
+Shown Configure(const fs::path& folder, const std::string& project = "app") {
   return Shell(
       "command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache\n"
-      "cmake -S app -B build -G Ninja -DCMAKE_PREFIX_PATH=" +
+      "cmake -S " + project + " -B build -G Ninja -DCMAKE_PREFIX_PATH=" +
           Quoted(Installed().prefix()) + " -DCMAKE_CXX_FLAGS=" + Quoted(KILN_CXX_FLAGS),
       folder);
 }
@@ -96,6 +96,25 @@ TEST_CASE("another project embeds kernels, and makes again only what changed") {
   const Shown wrong = Shell("cmake --build build", folder.path());
   CHECK(wrong.status != 0);
   CHECK(Contains(wrong.out, "error[name]: "));
+}
+
+TEST_CASE("a mixture of experts computes what plain sums give") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder folder;
+  fs::copy(fs::path(KILN_SOURCE_DIR) / "examples/moe", folder / "moe");
+  const Shown configured = Configure(folder.path(), "moe");
+  INFO(End(configured));
+  REQUIRE(configured.status == 0);
+  const Shown built = Shell("cmake --build build", folder.path());
+  INFO(End(built));
+  REQUIRE(built.status == 0);
+  const Shown shown = Shell("./build/moe", folder.path());
+  INFO(End(shown));
+  CHECK(shown.status == 0);  // checks the numbers itself
+  CHECK(Contains(shown.out, "600 tokens, 8 experts of which each token has 2; rows of each: "));
+  CHECK(Contains(shown.out,
+                 "a mistake: expert_up: group_metadata: the group sizes add up to more than the 4 "
+                 "rows there are"));
 }
 
 TEST_CASE("mistakes in CMake say what to write") {
