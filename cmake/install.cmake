@@ -8,6 +8,8 @@ install(TARGETS kiln kiln_runtime EXPORT KilnTargets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY runtime/kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY runtime/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/kiln
+        FILES_MATCHING PATTERN "*.yaml")
 install(EXPORT KilnTargets NAMESPACE kiln:: DESTINATION ${package})
 
 configure_package_config_file(cmake/KilnConfig.cmake.in ${PROJECT_BINARY_DIR}/KilnConfig.cmake

@@ -171,6 +171,8 @@ void CheckCompiled(const GoldenEntry& entry, const GoldenRecord& record,
                    const std::vector<std::string>& modes, Verdict& verdict) {
   std::optional<std::map<std::string, Array>> first;
   std::string of;
+  const auto machine = LoadMachineOrTell(kDefaultMachine);
+  if (!machine) return verdict.Say(false, "emulate", "no machine");
   for (const std::string& mode : modes) {
     for (const int cores : {1, 2}) {
       RunOptions options;
@@ -178,7 +180,8 @@ void CheckCompiled(const GoldenEntry& entry, const GoldenRecord& record,
       options.cores = cores;
       const std::string engine =
           mode + ", " + std::to_string(cores) + (cores > 1 ? " cores" : " core");
-      CallResult result = kernel.Call(*entry.binding, entry.inputs.arrays, CallOptionsOf(options));
+      CallResult result =
+          kernel.Call(*entry.binding, entry.inputs.arrays, CallOptionsOf(options, *machine));
       if (result.code != 0) {
         verdict.Say(false, engine, "[" + result.rule + "] " + result.message);
         continue;

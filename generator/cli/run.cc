@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "generator/front/grid_check.h"
-#include "generator/native/machine.h"
 
 namespace kiln::cli {
 namespace {
@@ -27,11 +26,15 @@ std::string Misplaced(const RunOptions& options) {
   return "";
 }
 
-void CheckTheGrid(const Binding& binding, const RunOptions& options, Diagnostics& diagnostics) {
+void CheckTheGrid(const Binding& binding, const RunOptions& options, const Machine& machine,
+                  Diagnostics& diagnostics) {
   Progress progress("checking the grid");
   GridCheckOptions check;
   check.progress = progress.Callback();
-  if (!options.machine.empty()) check.vmem_bytes = FindMachine(options.machine)->vmem;
+  if (options.mode == "emulate") {
+    check.vmem_bytes = machine.vmem;
+    check.smem_bytes = machine.smem;
+  }
   CheckGrid(binding, check, diagnostics);
 }
 
@@ -52,10 +55,10 @@ int Interpreted(Loaded& loaded, const Inputs& inputs, const Binding& binding,
 }
 
 int Compiled(Loaded& loaded, const Kernel& whole, const Generated& text, const Inputs& inputs,
-             const Binding& binding, const RunOptions& options) {
+             const Binding& binding, const RunOptions& options, const Machine& machine) {
   if (const int status = Report(loaded, options.spec.format)) return status;
   int status = kFine;
-  auto result = RunCompiled(whole, text, inputs, binding, options, &status);
+  auto result = RunCompiled(whole, text, inputs, binding, options, machine, &status);
   if (!result) return status;
   bool same = true;
   if (options.compare) {
@@ -72,6 +75,10 @@ int Run(const RunOptions& options) {
   if (const std::string name = Misplaced(options); !name.empty()) {
     return UsageError(name + " has no meaning with --mode=" + options.mode);
   }
+  std::optional<Machine> machine = Machine();
+  if (options.mode == "emulate")
+    machine = LoadMachineOrTell(options.machine.empty() ? kDefaultMachine : options.machine);
+  if (!machine) return kUsage;
   auto loaded = Load(options.spec, Depth::kCheckForSizes);
   if (!loaded) return kUsage;
   if (!loaded->kernel) return Report(*loaded, options.spec.format);
@@ -90,10 +97,10 @@ int Run(const RunOptions& options) {
   const auto binding = Bind(*loaded->kernel, inputs, /*partial=*/false, loaded->diagnostics);
   if (!binding || loaded->diagnostics.HasErrors()) return Report(*loaded, options.spec.format);
   if (!options.unchecked) {
-    CheckTheGrid(*binding, options, loaded->diagnostics);
+    CheckTheGrid(*binding, options, *machine, loaded->diagnostics);
     if (loaded->diagnostics.HasErrors()) return Report(*loaded, options.spec.format);
   }
-  return options.compiled() ? Compiled(*loaded, *whole, *text, inputs, *binding, options)
+  return options.compiled() ? Compiled(*loaded, *whole, *text, inputs, *binding, options, *machine)
                             : Interpreted(*loaded, inputs, *binding, options);
 }
 
@@ -127,8 +134,10 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       ->type_name("N");
   app.add_flag("--compare", options->compare,
                "compiled: interpret as well, and compare with a tolerance that the body implies");
-  app.add_option("--machine", options->machine, "emulate: the TPU; v4 unless given")
-      ->check(CLI::IsMember(MachineNames()));
+  app.add_option("--machine", options->machine,
+                 "emulate: the TPU, by name or as a file such as runtime/machines/v5e.yaml;\n"
+                 "v4 unless given")
+      ->type_name("M");
   app.add_option("--dma", options->dma, "emulate: copies move when waited for, or when started")
       ->check(CLI::IsMember({"on_wait", "eager"}));
   app.add_option("--init", options->poison, "emulate: what undefined memory holds")

@@ -7,8 +7,12 @@
 
 #include "generator/cli/command.h"
 #include "generator/native/call.h"
+#include "generator/predict/machine.h"
 
 namespace kiln::cli {
+
+/// Of emulated runs.
+inline constexpr const char* kDefaultMachine = "v4";
 
 /// What `kiln run` was told.
 struct RunOptions {
@@ -23,7 +27,7 @@ struct RunOptions {
   // Compiled.
   int cores = 0;
   int repeat = 1;
-  std::string machine;
+  std::string machine;  // empty: kDefaultMachine
   std::string dma = "on_wait";
   std::string poison = "nan";
   bool compare = false;
@@ -52,12 +56,15 @@ std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagn
 /// exit status.
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status);
 
-CallOptions CallOptionsOf(const RunOptions& options);
+CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine);
+/// Nullopt after an error, which is printed.
+std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path);
 
 /// Nullopt after an error, which is printed; then *status is the exit status.
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
                                      const Inputs& inputs, const Binding& binding,
-                                     const RunOptions& options, int* status);
+                                     const RunOptions& options, const Machine& machine,
+                                     int* status);
 
 /// Adds a line an output to `result`: how far it is from the interpreter's. False if too far.
 bool CompareOutputs(const Binding& binding, const std::map<std::string, Array>& want,

@@ -5,7 +5,6 @@
 
 #include "generator/cli/run.h"
 #include "generator/native/compare.h"
-#include "generator/native/machine.h"
 #include "generator/native/toolchain.h"
 
 namespace kiln::cli {
@@ -91,15 +90,20 @@ std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated&
   return loaded;
 }
 
-CallOptions CallOptionsOf(const RunOptions& options) {
+std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path) {
+  std::string why;
+  auto machine = LoadMachine(name_or_path, &why);
+  if (!machine) std::cerr << why;
+  return machine;
+}
+
+CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine) {
   CallOptions call;
   call.cores = options.cores;
   call.repeat = options.repeat;
   if (options.mode != "emulate") return call;
-  const Machine& machine =
-      options.machine.empty() ? Machines().front() : *FindMachine(options.machine);
   call.emulate = true;
-  if (call.cores == 0) call.cores = machine.cores;
+  if (call.cores == 0) call.cores = static_cast<int>(machine.cores);
   call.vmem_bytes = machine.vmem;
   call.smem_bytes = machine.smem;
   call.eager = options.dma == "eager";
@@ -112,10 +116,11 @@ CallOptions CallOptionsOf(const RunOptions& options) {
 
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
                                      const Inputs& inputs, const Binding& binding,
-                                     const RunOptions& options, int* status) {
+                                     const RunOptions& options, const Machine& machine,
+                                     int* status) {
   const auto loaded = CompileForRun(kernel, text, status);
   if (!loaded) return std::nullopt;
-  const CallOptions how = CallOptionsOf(options);
+  const CallOptions how = CallOptionsOf(options, machine);
   CallResult call = loaded->Call(binding, inputs.arrays, how);
   if (call.code != 0) {
     std::cerr << "error[" << call.rule << "]: " << call.message << "\n";

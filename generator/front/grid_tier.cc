@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "generator/front/grid_rules.h"
+#include "generator/front/memory.h"
 
 namespace kiln {
 namespace {
@@ -50,15 +51,7 @@ int64_t WordBytes(DType dtype, const std::vector<int64_t>& shape) {
   return Times(Product(shape, shape.size()), std::max(kWordBytes, int64_t(SizeOf(dtype))));
 }
 
-struct User {
-  int ref = -1;
-  std::vector<int64_t> shape;
-  std::vector<bool> adjustable;  // an extent that the spec chose, not the array
-  int64_t copies = 1;
-  int64_t bytes = 0;  // of all copies
-};
-
-int64_t BytesOf(const Ref& ref, const User& user, Memory memory) {
+int64_t BytesOf(const Ref& ref, const MemoryUser& user, Memory memory) {
   const int64_t one = memory == Memory::kVmem ? TiledBytes(ref.dtype, user.shape)
                                               : WordBytes(ref.dtype, user.shape);
   return Times(one, user.copies);
@@ -88,9 +81,9 @@ bool LivesIn(const Ref& ref, Memory memory) {
   }
 }
 
-std::optional<User> UserOf(const Binding& binding, int index) {
+std::optional<MemoryUser> UserOf(const Binding& binding, int index) {
   const Ref& ref = binding.kernel->refs[size_t(index)];
-  User user;
+  MemoryUser user;
   user.ref = index;
   const bool host = ref.role == Role::kPrefetch || ref.role == Role::kScalar;
   const bool bound = host && size_t(index) < binding.host.size() && binding.host[size_t(index)];
@@ -115,22 +108,9 @@ std::optional<User> UserOf(const Binding& binding, int index) {
   return user;
 }
 
-std::vector<User> UsersOf(const Binding& binding, Memory memory) {
-  std::vector<User> users;
-  for (size_t i = 0; i < binding.kernel->refs.size(); ++i) {
-    const Ref& ref = binding.kernel->refs[i];
-    if (!LivesIn(ref, memory)) continue;
-    auto user = UserOf(binding, int(i));
-    if (!user) continue;  // at least what the rest needs is counted
-    user->bytes = BytesOf(ref, *user, memory);
-    users.push_back(std::move(*user));
-  }
-  return users;
-}
-
-int64_t Total(const std::vector<User>& users) {
+int64_t Total(const std::vector<MemoryUser>& users) {
   int64_t total = 0;
-  for (const User& user : users) total = Plus(total, user.bytes);
+  for (const MemoryUser& user : users) total = Plus(total, user.bytes);
   return total;
 }
 
@@ -167,11 +147,11 @@ std::string Columns(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
-std::string Table(const Kernel& kernel, std::vector<User> users) {
+std::string Table(const Kernel& kernel, std::vector<MemoryUser> users) {
   std::stable_sort(users.begin(), users.end(),
-                   [](const User& a, const User& b) { return a.bytes > b.bytes; });
+                   [](const MemoryUser& a, const MemoryUser& b) { return a.bytes > b.bytes; });
   std::vector<std::vector<std::string>> rows;
-  for (const User& user : users) {
+  for (const MemoryUser& user : users) {
     const Ref& ref = kernel.refs[size_t(user.ref)];
     const std::string one =
         ByteText(user.bytes == INT64_MAX ? user.bytes : user.bytes / user.copies);
@@ -183,9 +163,9 @@ std::string Table(const Kernel& kernel, std::vector<User> users) {
 }
 
 /// The users with one extent replaced wherever the spec chose it.
-std::vector<User> Replaced(const Kernel& kernel, std::vector<User> users, int64_t extent,
-                           int64_t by, Memory memory) {
-  for (User& user : users) {
+std::vector<MemoryUser> Replaced(const Kernel& kernel, std::vector<MemoryUser> users,
+                                 int64_t extent, int64_t by, Memory memory) {
+  for (MemoryUser& user : users) {
     for (size_t axis = 0; axis < user.shape.size(); ++axis) {
       if (user.adjustable[axis] && user.shape[axis] == extent) user.shape[axis] = by;
     }
@@ -197,12 +177,12 @@ std::vector<User> Replaced(const Kernel& kernel, std::vector<User> users, int64_
 struct Fit {
   int64_t extent = 0, by = 0;
   int64_t total = 0;
-  std::vector<User> users;
+  std::vector<MemoryUser> users;
 };
 
 /// The largest replacement of `extent`, in whole tiles, with which everything fits.
-std::optional<Fit> LargestFit(const Kernel& kernel, const std::vector<User>& users, int64_t extent,
-                              Memory memory, int64_t budget) {
+std::optional<Fit> LargestFit(const Kernel& kernel, const std::vector<MemoryUser>& users,
+                              int64_t extent, Memory memory, int64_t budget) {
   const int64_t unit = extent > kLanesOfTile ? kLanesOfTile : 8;
   int64_t low = 0, high = (extent - 1) / unit;  // in units; `low` fits
   const auto fits = [&](int64_t units) {
@@ -222,10 +202,10 @@ std::optional<Fit> LargestFit(const Kernel& kernel, const std::vector<User>& use
 }
 
 /// The one change of a block extent that fits and keeps the most.
-std::string FitHint(const Kernel& kernel, const std::vector<User>& users, Memory memory,
+std::string FitHint(const Kernel& kernel, const std::vector<MemoryUser>& users, Memory memory,
                     int64_t budget) {
   std::set<int64_t> extents;
-  for (const User& user : users) {
+  for (const MemoryUser& user : users) {
     for (size_t axis = 0; axis < user.shape.size(); ++axis) {
       if (user.adjustable[axis] && user.shape[axis] > 8) extents.insert(user.shape[axis]);
     }
@@ -240,7 +220,7 @@ std::string FitHint(const Kernel& kernel, const std::vector<User>& users, Memory
                              "(memory: any) and copy parts of it"
                            : "no change of one block extent is enough: make several smaller";
   }
-  const User* changed = nullptr;  // the largest of those that shrink
+  const MemoryUser* changed = nullptr;  // the largest of those that shrink
   for (size_t i = 0; i < users.size(); ++i) {
     const bool shrinks = best->users[i].shape != users[i].shape;
     if (shrinks && (!changed || best->users[i].bytes > changed->bytes)) changed = &best->users[i];
@@ -253,11 +233,12 @@ std::string FitHint(const Kernel& kernel, const std::vector<User>& users, Memory
 
 void CheckTier(GridContext& context, Memory memory, const char* name, int64_t budget) {
   if (budget <= 0) return;
-  const std::vector<User> users = UsersOf(context.binding, memory);
+  const std::vector<MemoryUser> users = MemoryUsers(context.binding, memory);
   const int64_t total = Total(users);
   if (total <= budget) return;
-  const auto largest = std::max_element(
-      users.begin(), users.end(), [](const User& a, const User& b) { return a.bytes < b.bytes; });
+  const auto largest =
+      std::max_element(users.begin(), users.end(),
+                       [](const MemoryUser& a, const MemoryUser& b) { return a.bytes < b.bytes; });
   context.Error("tier", largest->ref, context.ref(largest->ref).span,
                 std::string("the kernel needs ") + ByteText(total) + " of " + name +
                     ", which has " + ByteText(budget) + ":" + Table(context.kernel, users),
@@ -265,6 +246,19 @@ void CheckTier(GridContext& context, Memory memory, const char* name, int64_t bu
 }
 
 }  // namespace
+
+std::vector<MemoryUser> MemoryUsers(const Binding& binding, Memory memory) {
+  std::vector<MemoryUser> users;
+  for (size_t i = 0; i < binding.kernel->refs.size(); ++i) {
+    const Ref& ref = binding.kernel->refs[i];
+    if (!LivesIn(ref, memory)) continue;
+    auto user = UserOf(binding, int(i));
+    if (!user) continue;  // at least what the rest needs is counted
+    user->bytes = BytesOf(ref, *user, memory);
+    users.push_back(std::move(*user));
+  }
+  return users;
+}
 
 void CheckTiers(GridContext& context) {
   CheckTier(context, Memory::kVmem, "VMEM", context.options.vmem_bytes);

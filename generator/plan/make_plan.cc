@@ -42,25 +42,6 @@ std::vector<int> WindowOf(const Kernel& kernel, const Ref& ref) {
   return window;
 }
 
-/// Cores cut an axis of the right operand first: then none packs a part of it that another packs.
-std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands) {
-  std::vector<bool> first(kernel.axes.size());
-  for (size_t r = 0; r < kernel.refs.size(); ++r) {
-    const bool right = operands[r].hold == OperandPlan::Hold::kRight ||
-                       operands[r].hold == OperandPlan::Hold::kRightTransposed;
-    if (!right) continue;
-    const std::vector<bool> used = AxesOfIndex(kernel, kernel.refs[r]);
-    for (size_t a = 0; a < used.size(); ++a) first[a] = first[a] || used[a];
-  }
-  std::vector<int> order;
-  for (const bool wanted : {true, false}) {
-    for (size_t a = 0; a < kernel.axes.size(); ++a) {
-      if (kernel.axes[a].parallel && first[a] == wanted) order.push_back(static_cast<int>(a));
-    }
-  }
-  return order;
-}
-
 /// Scratch that lives in register tiles: dots alone start from it and store to it.
 bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, int ref) {
   for (const BodyPlan& body : bodies) {
@@ -131,6 +112,24 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
 }
 
 }  // namespace
+
+std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands) {
+  std::vector<bool> first(kernel.axes.size());
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const bool right = operands[r].hold == OperandPlan::Hold::kRight ||
+                       operands[r].hold == OperandPlan::Hold::kRightTransposed;
+    if (!right) continue;
+    const std::vector<bool> used = AxesOfIndex(kernel, kernel.refs[r]);
+    for (size_t a = 0; a < used.size(); ++a) first[a] = first[a] || used[a];
+  }
+  std::vector<int> order;
+  for (const bool wanted : {true, false}) {
+    for (size_t a = 0; a < kernel.axes.size(); ++a) {
+      if (kernel.axes[a].parallel && first[a] == wanted) order.push_back(static_cast<int>(a));
+    }
+  }
+  return order;
+}
 
 std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   auto plan = std::make_unique<Plan>();

@@ -11,6 +11,10 @@ namespace kiln {
 /// time; else in rows.
 std::vector<OperandPlan> PlanOperands(const Kernel& kernel);
 
+/// The parallel axes, in the order in which cores prefer to cut them: an axis of the right operand
+/// first, as then none packs a part of it that another packs.
+std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands);
+
 /// The scratch, or the output, that a reduction zeroes at its first step and adds dots to, or -1; `axes` are the
 /// reduction's, the fastest ones of the grid.
 int FindAccumulator(const Kernel& kernel, std::vector<int>* axes);

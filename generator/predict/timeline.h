@@ -153,6 +153,9 @@ struct Timeline {
   int64_t vmem_bytes = 0, vmem_budget = 0;
   int64_t smem_bytes = 0, smem_budget = 0;
 
+  double dot_flops_per_second = 0;  // of a core, in the type of the first dot; 0: there is none
+  double hbm_bytes_per_second = 0;  // that copies of a core reach
+
   double dispatch = 0;  // of the call, before the grid
   double seconds = 0;   // dispatch, and the slowest core
 

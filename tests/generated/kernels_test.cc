@@ -6,7 +6,7 @@
 #include "generator/cli/golden.h"
 #include "generator/interpret/interpret.h"
 #include "generator/native/interface.h"
-#include "generator/native/machine.h"
+#include "generator/predict/machine.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 #include "tests/generated/linked/linked_kernels.h"
@@ -32,8 +32,10 @@ CallOptions OptionsOf(const Engine& engine) {
   CallOptions options;
   options.emulate = engine.emulate;
   options.cores = engine.cores;
-  options.vmem_bytes = Machines().front().vmem;
-  options.smem_bytes = Machines().front().smem;
+  std::string why;
+  static const Machine machine = LoadMachine("v4", &why).value();
+  options.vmem_bytes = machine.vmem;
+  options.smem_bytes = machine.smem;
   return options;
 }
 

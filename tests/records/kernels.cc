@@ -4,7 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "generator/native/machine.h"
+#include "generator/predict/machine.h"
 #include "tests/records/linked.h"
 
 namespace kiln::testing {
@@ -14,8 +14,10 @@ CallOptions OptionsOf(bool emulate, int cores) {
   CallOptions options;
   options.emulate = emulate;
   options.cores = cores;
-  options.vmem_bytes = Machines().front().vmem;
-  options.smem_bytes = Machines().front().smem;
+  std::string why;
+  static const Machine machine = LoadMachine("v4", &why).value();
+  options.vmem_bytes = machine.vmem;
+  options.smem_bytes = machine.smem;
   return options;
 }
 

@@ -1,0 +1,181 @@
+#include "generator/predict/advise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+namespace kiln {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+constexpr int64_t kExtents[] = {128, 256, 512, 1024, 2048};
+constexpr size_t kCombined = 3;       // params whose combinations are all tried
+constexpr double kWorthwhile = 1.05;  // less of a speedup is not worth a line
+
+/// The kernel at other values of its params.
+struct Trial {
+  double seconds = 0;
+  int64_t vmem = 0;
+};
+
+class Search {
+ public:
+  Search(const AdviceRequest& request, const Timeline& now)
+      : request_(request), now_{now.seconds, now.vmem_bytes} {
+    for (const Param& param : request.kernel->params) {
+      char* end = nullptr;
+      const long long value = std::strtoll(param.value.c_str(), &end, 10);
+      if (*end == '\0' && value >= 8) extents_.push_back(param.name);
+    }
+  }
+
+  /// The best of all combinations, or where there are too many, of changes of one param at a time.
+  std::optional<Advice> Blocks() {
+    Settings best;
+    Trial least = now_;
+    const auto consider = [&](const Settings& settings) {
+      const auto trial = Try(settings);
+      if (!trial || trial->seconds >= least.seconds) return false;
+      best = settings;
+      least = *trial;
+      return true;
+    };
+    if (extents_.size() <= kCombined) {
+      ForEachCombination(0, {}, consider);
+    } else {
+      for (bool better = true; better;) {
+        better = false;
+        for (const std::string& param : extents_) {
+          for (const int64_t extent : kExtents) {
+            Settings settings = best;
+            settings[param] = std::to_string(extent);
+            better |= consider(settings);
+          }
+        }
+      }
+    }
+    const bool fits = now_.vmem <= Limit();
+    if (best.empty() || (fits && now_.seconds < least.seconds * kWorthwhile)) return std::nullopt;
+    return Told(best, least);
+  }
+
+  /// Elements of half the size.
+  std::optional<Advice> Narrower() {
+    Settings settings;
+    for (const Param& param : request_.kernel->params) {
+      if (param.value == "f32") settings[param.name] = "bf16";
+    }
+    const auto trial = settings.empty() ? std::nullopt : Try(settings);
+    if (!trial || now_.seconds < trial->seconds * kWorthwhile) return std::nullopt;
+    Advice advice = Told(settings, *trial);
+    advice.text += ", where bf16 is precise enough";
+    return advice;
+  }
+
+ private:
+  template <typename Consider>
+  void ForEachCombination(size_t param, Settings settings, const Consider& consider) {
+    if (param == extents_.size()) {
+      consider(settings);
+      return;
+    }
+    for (const int64_t extent : kExtents) {
+      settings[extents_[param]] = std::to_string(extent);
+      ForEachCombination(param + 1, settings, consider);
+    }
+  }
+
+  int64_t Limit() const { return request_.machine->vmem_limit; }
+
+  std::optional<Trial> Try(const Settings& settings) {
+    const auto [found, is_new] = tried_.try_emplace(settings);
+    if (is_new) found->second = Predicted(settings);
+    return found->second;
+  }
+
+  std::optional<Trial> Predicted(const Settings& settings) const {
+    CheckOptions options = *request_.options;
+    for (const auto& [name, value] : settings) {
+      std::erase_if(options.set, [&](const auto& given) { return given.first == name; });
+      options.set.emplace_back(name, value);
+    }
+    options.sizes_follow = true;
+    Diagnostics ignored;
+    const auto kernel = CheckSpec(*request_.spec, options, ignored);
+    if (!kernel) return std::nullopt;
+    const auto binding = Bind(*kernel, *request_.inputs, /*partial=*/true, ignored);
+    if (!binding || ignored.HasErrors() || !SameArrays(*binding)) return std::nullopt;
+    PredictOptions how = request_.predict;
+    how.detail = false;
+    how.progress = nullptr;
+    const auto timeline = Predict(*binding, *request_.machine, how, ignored);
+    if (!timeline || timeline->vmem_bytes > Limit()) return std::nullopt;
+    return Trial{timeline->seconds, timeline->vmem_bytes};
+  }
+
+  /// The same problem: only how it is cut may differ.
+  bool SameArrays(const Binding& other) const {
+    const std::vector<Ref>& refs = request_.kernel->refs;
+    if (other.kernel->refs.size() != refs.size()) return false;
+    for (size_t r = 0; r < refs.size(); ++r) {
+      const bool array = refs[r].role == Role::kInput || refs[r].role == Role::kOutput;
+      if (array && other.arrays[r] != request_.binding->arrays[r]) return false;
+    }
+    return true;
+  }
+
+  Advice Told(const Settings& settings, const Trial& trial) const {
+    Advice advice;
+    advice.seconds = trial.seconds;
+    advice.vmem_bytes = trial.vmem;
+    advice.set.assign(settings.begin(), settings.end());
+    advice.text = "--set";
+    for (const Param& param : request_.kernel->params) {
+      const auto found = settings.find(param.name);
+      if (found != settings.end()) advice.text += " " + param.name + "=" + found->second;
+    }
+    return advice;
+  }
+
+  const AdviceRequest& request_;
+  const Trial now_;
+  std::vector<std::string> extents_;  // params that may be extents of blocks
+  std::map<Settings, std::optional<Trial>> tried_;
+};
+
+/// Cores that do nothing, as no axis may be shared out.
+std::optional<Advice> MoreCores(const AdviceRequest& request, const Timeline& timeline) {
+  const int64_t cores = request.machine->cores;
+  const auto working = static_cast<int64_t>(timeline.cores.size());
+  const std::vector<Axis>& axes = request.kernel->axes;
+  const bool parallel =
+      std::any_of(axes.begin(), axes.end(), [](const Axis& a) { return a.parallel; });
+  if (request.predict.cores != 0 || working >= cores || parallel || axes.empty())
+    return std::nullopt;
+  Advice advice;
+  advice.text = "one of " + std::to_string(cores) +
+                " cores works: an axis whose steps do not depend on each other can be parallel "
+                "(dimension_semantics)";
+  const TimelineTotals& of = timeline.cores.empty() ? TimelineTotals() : timeline.cores[0].totals;
+  // What HBM needs does not get less, as the cores share it.
+  advice.seconds = timeline.dispatch + std::max(of.dma, of.seconds / static_cast<double>(cores));
+  advice.vmem_bytes = timeline.vmem_bytes;
+  return advice;
+}
+
+}  // namespace
+
+std::vector<Advice> Advise(const AdviceRequest& request, const Timeline& timeline) {
+  std::vector<Advice> all;
+  Search search(request, timeline);
+  for (auto& advice : {search.Blocks(), search.Narrower(), MoreCores(request, timeline)}) {
+    if (advice) all.push_back(*advice);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Advice& a, const Advice& b) { return a.seconds < b.seconds; });
+  return all;
+}
+
+}  // namespace kiln

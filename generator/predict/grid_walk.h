@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+
+#include "generator/predict/grid_steps.h"
+#include "generator/predict/schedule.h"
+
+namespace kiln {
+
+/// Called with the sums of consecutive steps, and how many times in a row they come.
+using AddSums = std::function<void(const StepSums& sums, int64_t times)>;
+
+/// Schedules all steps of one core. Where steps can only tell the ends of an axis apart, the steps
+/// between are one after the other of the same shapes: as soon as the schedule is in a state that
+/// it has been in before, it will go on for ever as it did since, and the rest is a multiplication.
+class GridWalk {
+ public:
+  /// `use`: see GridSteps::use; all kFull visits every step.
+  GridWalk(const CoreGrid& grid, const std::vector<AxisUse>& use, GridSteps& steps,
+           CoreSchedule& schedule);
+
+  void Run(const AddSums& add, const std::function<void(double)>& progress);
+  /// How often each shape came.
+  const std::vector<int64_t>& counts() const { return counts_; }
+
+ private:
+  /// Coordinates that stand for all of an axis.
+  struct Position {
+    int64_t at = 0;
+    int64_t times = 1;
+  };
+
+  void Walk(size_t axis, int64_t first);
+  void Repeat(size_t axis, int64_t first, int64_t times);
+  int32_t ShapeOf(int64_t point);
+  void Fetch(int64_t point);
+
+  const CoreGrid& grid_;
+  GridSteps& steps_;
+  CoreSchedule& schedule_;
+  std::vector<std::vector<Position>> positions_;  // by axis
+  std::vector<int64_t> periods_;                  // points of positions from one to the next
+  int64_t points_ = 1;
+  std::vector<int32_t> shapes_;  // of the points from first_ on
+  int64_t first_ = 0;
+  std::vector<int64_t> counts_;
+  const AddSums* add_ = nullptr;
+  const std::function<void(double)>* progress_ = nullptr;
+  StepSums added_;  // what add_ knows of
+};
+
+}  // namespace kiln

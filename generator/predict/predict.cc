@@ -1,0 +1,198 @@
+#include "generator/predict/predict.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "generator/predict/grid_walk.h"
+#include "generator/predict/timeline_builder.h"
+
+namespace kiln {
+namespace {
+
+constexpr auto kProgressInterval = std::chrono::milliseconds(100);
+
+void CollectHost(const Node& node, std::set<int>& refs) {
+  if (node.op == Op::kRead) refs.insert(node.index);
+  for (const NodePtr& arg : node.args) CollectHost(*arg, refs);
+  for (const Subscript& subscript : node.subscripts) CollectHost(*subscript.start, refs);
+}
+
+/// "give `ids=@ids.npy` and `visits=…`" for what `node` reads and nobody gave.
+std::string Missing(const Binding& binding, const std::vector<NodePtr>& nodes) {
+  std::set<int> refs;
+  for (const NodePtr& node : nodes) {
+    if (node) CollectHost(*node, refs);
+  }
+  std::string text;
+  for (const int ref : refs) {
+    if (binding.host[static_cast<size_t>(ref)] != nullptr) continue;
+    const Ref& of = binding.kernel->refs[static_cast<size_t>(ref)];
+    const std::string value = of.role == Role::kScalar ? "=7" : "=@" + of.name + ".npy";
+    text += (text.empty() ? "give it: " : " ") + of.name + value;
+  }
+  return text;
+}
+
+/// Whether all that decides the steps is known; else a finding says what is not.
+bool IsDecided(const Binding& binding, Diagnostics& diagnostics) {
+  const Kernel& kernel = *binding.kernel;
+  if (binding.steps.size() != kernel.axes.size()) {
+    for (const Axis& axis : kernel.axes) {
+      if (Evaluate(*axis.steps, binding, nullptr).fault == EvalFault::kNone) continue;
+      diagnostics.Error("call", axis.span,
+                        "how many steps `" + axis.name + "` has is not known: it is " +
+                            ToString(*axis.steps, kernel),
+                        Missing(binding, {axis.steps}));
+    }
+    return false;
+  }
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const int ref = static_cast<int>(r);
+    if (!IsPipelined(kernel, ref)) continue;
+    const Ref& of = kernel.refs[r];
+    std::vector<NodePtr> nodes;
+    for (const BlockDim& dim : of.block) {
+      nodes.push_back(dim.index);
+      nodes.push_back(dim.extent);
+    }
+    if (!SizesOf(binding, ref)) {
+      diagnostics.Error("call", of.span, "the shape of `" + of.name + "` is not known",
+                        "give its dimensions");
+    } else if (!MapIsKnown(binding, ref)) {
+      diagnostics.Error(
+          "call", MapSpan(of),
+          "the blocks of `" + of.name + "` are not known without what its index reads",
+          Missing(binding, nodes));
+    }
+  }
+  return !diagnostics.HasErrors();
+}
+
+/// One core's steps, summed up or one by one.
+class CorePrediction {
+ public:
+  CorePrediction(const Binding& binding, const PredictOptions& options, GridSteps& steps,
+                 const CoreGrid& grid, Timeline& timeline)
+      : binding_(binding), options_(options), steps_(steps), grid_(grid), timeline_(timeline) {}
+
+  void Run(CoreSchedule schedule) {
+    steps_.Enter(grid_);
+    const bool detailed = grid_.size() <= Timeline::kMaxSteps;
+    TimelineCore core;
+    if (options_.detail && detailed)
+      core = StepByStep(schedule);
+    else
+      core = Summed(schedule);
+    core.detailed = detailed;
+    timeline_.cores.push_back(std::move(core));
+  }
+
+ private:
+  TimelineCore Summed(CoreSchedule& schedule) {
+    SegmentList segments;
+    AddSums add;
+    if (options_.detail)
+      add = [&](const StepSums& sums, int64_t times) { segments.Add(sums, times); };
+    GridWalk walk(grid_, steps_.use(), steps_, schedule);
+    walk.Run(add, Progress());
+    const StepShape after = steps_.AfterLast();
+    schedule.Finish(after.out);
+    CountCopies(timeline_, steps_.table().shapes(), walk.counts(), after);
+    TimelineCore core;
+    core.totals = schedule.sums().Totals();
+    core.segments = segments.Take();
+    return core;
+  }
+
+  TimelineCore StepByStep(CoreSchedule& schedule) {
+    CoreTimelineBuilder builder(timeline_, schedule);
+    std::vector<int64_t> counts;
+    LanePoints lanes(binding_.steps.size(), std::vector<int64_t>(kLanes));
+    std::vector<int64_t> at = grid_.begin;
+    bool more = true;
+    while (more) {
+      int count = 0;
+      while (more && count < kLanes) {
+        for (size_t a = 0; a < at.size(); ++a)
+          std::fill(lanes[a].begin() + count, lanes[a].end(), at[a]);
+        ++count;
+        more = grid_.Next(at);
+      }
+      steps_.Evaluate(lanes, count);
+      for (int lane = 0; lane < count; ++lane) {
+        const auto shape = static_cast<size_t>(steps_.ShapeAt(lane));
+        if (counts.size() <= shape) counts.resize(shape + 1);
+        ++counts[shape];
+        const StepRecord step = RecordOf(lanes, lane);
+        builder.Step(step, steps_.works()[static_cast<size_t>(step.shape.work)]);
+      }
+    }
+    const StepRecord after = After();
+    builder.Finish(after);
+    CountCopies(timeline_, steps_.table().shapes(), counts, after.shape);
+    return builder.Take();
+  }
+
+  StepRecord RecordOf(const LanePoints& lanes, int lane) {
+    StepRecord step;
+    std::vector<int64_t> at;
+    for (const std::vector<int64_t>& axis : lanes) at.push_back(axis[static_cast<size_t>(lane)]);
+    step.point = NumberOf(binding_, at);
+    step.shape = steps_.table().shapes()[static_cast<size_t>(steps_.ShapeAt(lane))];
+    if (!step.shape.manual.empty()) step.shape.manual = steps_.ManualAt(lane);
+    for (const ShapeCopy& copy : step.shape.in)
+      step.in.push_back(steps_.BlockAt(copy.operand, lane, /*before=*/false));
+    for (const ShapeCopy& copy : step.shape.out)
+      step.out.push_back(steps_.BlockAt(copy.operand, lane, /*before=*/true));
+    return step;
+  }
+
+  StepRecord After() {
+    StepRecord after;
+    after.shape = steps_.AfterLast();
+    for (const ShapeCopy& copy : after.shape.out)
+      after.out.push_back(steps_.BlockAt(copy.operand, 0, /*before=*/true));
+    return after;
+  }
+
+  std::function<void(double)> Progress() const {
+    if (!options_.progress) return nullptr;
+    auto next = std::chrono::steady_clock::now() + kProgressInterval;
+    return [this, next](double share) mutable {
+      const auto now = std::chrono::steady_clock::now();
+      if (now < next) return;
+      next = now + kProgressInterval;
+      options_.progress(share);
+    };
+  }
+
+  const Binding& binding_;
+  const PredictOptions& options_;
+  GridSteps& steps_;
+  const CoreGrid& grid_;
+  Timeline& timeline_;
+};
+
+}  // namespace
+
+std::optional<Timeline> Predict(const Binding& binding, const Machine& machine,
+                                const PredictOptions& options, Diagnostics& diagnostics) {
+  if (!IsDecided(binding, diagnostics)) return std::nullopt;
+  Timeline timeline = EmptyTimeline(binding, machine);
+  std::vector<CoreGrid> grids = CutGrid(binding, options.cores > 0 ? options.cores : machine.cores);
+  std::erase_if(grids, [](const CoreGrid& grid) { return grid.empty(); });
+  const double copy_rate = machine.CopyRate(static_cast<int64_t>(grids.size()));
+  const CoreSchedule begin(machine, copy_rate, timeline.operands,
+                           StartOf(timeline, machine, copy_rate));
+  GridSteps steps(binding, machine, timeline.operands);
+  for (const CoreGrid& grid : grids)
+    CorePrediction(binding, options, steps, grid, timeline).Run(begin);
+  timeline.works = steps.works();
+  timeline.dot_flops_per_second = steps.workload().dot_rate;
+  timeline.hbm_bytes_per_second = copy_rate;
+  FinishTimeline(timeline, machine);
+  return timeline;
+}
+
+}  // namespace kiln

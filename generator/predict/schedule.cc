@@ -1,0 +1,200 @@
+#include "generator/predict/schedule.h"
+
+#include <algorithm>
+
+namespace kiln {
+
+void StepSums::Add(const StepSums& other, int64_t times) {
+  steps += other.steps * times;
+  skipped_steps += other.skipped_steps * times;
+  copies_in += other.copies_in * times;
+  copies_out += other.copies_out * times;
+  bytes_in += other.bytes_in * times;
+  bytes_out += other.bytes_out * times;
+  flops += other.flops * static_cast<double>(times);
+  time += other.time * times;
+  wait += other.wait * times;
+  mxu += other.mxu * times;
+  vpu += other.vpu * times;
+  dma += other.dma * times;
+}
+
+StepSums StepSums::Since(const StepSums& before) const {
+  StepSums sums = *this;
+  sums.Add(before, -1);
+  return sums;
+}
+
+TimelineTotals StepSums::Totals() const {
+  TimelineTotals totals;
+  totals.steps = steps;
+  totals.skipped_steps = skipped_steps;
+  totals.copies_in = copies_in;
+  totals.copies_out = copies_out;
+  totals.bytes_in = bytes_in;
+  totals.bytes_out = bytes_out;
+  totals.flops = flops;
+  totals.seconds = ToSeconds(time);
+  totals.wait = ToSeconds(wait);
+  totals.mxu = ToSeconds(mxu);
+  totals.vpu = ToSeconds(vpu);
+  totals.overhead = ToSeconds(time - wait - mxu - vpu);
+  totals.dma = ToSeconds(dma);
+  return totals;
+}
+
+CoreSchedule::CoreSchedule(const Machine& machine, double copy_rate,
+                           const std::vector<TimelineOperand>& operands, Picoseconds start)
+    : picoseconds_per_byte_(1e12 / copy_rate),
+      latency_(ToPicoseconds(machine.dma_seconds)),
+      floor_(ToPicoseconds(machine.step_seconds())),
+      skipped_floor_(ToPicoseconds(machine.skipped_step_seconds())),
+      now_(start),
+      dma_free_(start),
+      outs_(operands.size()) {
+  for (const TimelineOperand& operand : operands) {
+    buffers_.push_back(std::max<int64_t>(operand.buffers, 1));
+    depth_ = std::max(depth_, static_cast<size_t>(buffers_.back() - 1));
+  }
+  begins_.assign(depth_, start);
+  sums_.time = sums_.wait = start;
+}
+
+CoreSchedule::CopyTimes CoreSchedule::Transfer(Picoseconds asked, int64_t bytes) {
+  const Picoseconds begin = std::max(asked, dma_free_);
+  const auto length =
+      static_cast<Picoseconds>(static_cast<double>(bytes) * picoseconds_per_byte_ + 0.5);
+  dma_free_ = begin + length;
+  sums_.dma += length;
+  copies_.push_back({begin, dma_free_});
+  return copies_.back();
+}
+
+/// Asks for a step's blocks; when the last of them is there.
+Picoseconds CoreSchedule::CopyIn(const StepShape& shape) {
+  Picoseconds ready = 0;
+  for (const ShapeCopy& copy : shape.in) {
+    const int64_t ahead = buffers_[static_cast<size_t>(copy.operand)] - 1;
+    const Picoseconds asked = ahead == 0 ? now_ : begins_[static_cast<size_t>(ahead - 1)];
+    ready = std::max(ready, Transfer(asked, copy.bytes).end + latency_);
+    ++sums_.copies_in;
+    sums_.bytes_in += copy.bytes;
+  }
+  return ready;
+}
+
+/// Sends blocks that were left; when all of their slots' next owners may begin.
+Picoseconds CoreSchedule::CopyOut(const std::vector<ShapeCopy>& out) {
+  Picoseconds free = 0;
+  for (const ShapeCopy& copy : out) {
+    const auto operand = static_cast<size_t>(copy.operand);
+    std::vector<Picoseconds>& ends = outs_[operand];
+    ends.insert(ends.begin(), Transfer(now_, copy.bytes).end + latency_);
+    if (static_cast<int64_t>(ends.size()) > buffers_[operand])
+      ends.resize(static_cast<size_t>(buffers_[operand]));
+    // The block that is opened now takes the slot of the one that was left `buffers` blocks ago.
+    if (static_cast<int64_t>(ends.size()) == buffers_[operand]) free = std::max(free, ends.back());
+    ++sums_.copies_out;
+    sums_.bytes_out += copy.bytes;
+  }
+  return free;
+}
+
+/// The copies of the body in their order. Each wait has an equal share of the work behind it, as in
+/// a loop that waits for a part and works on it. Returns when the body has ended.
+Picoseconds CoreSchedule::RunBody(const StepShape& shape, Picoseconds at, Picoseconds work) {
+  const auto is_wait = [](const ManualEvent& event) { return event.wait; };
+  const auto waits =
+      static_cast<Picoseconds>(std::count_if(shape.manual.begin(), shape.manual.end(), is_wait));
+  Picoseconds done = 0;
+  for (const ManualEvent& event : shape.manual) {
+    std::vector<Picoseconds>& queue = in_flight_[event.semaphore];
+    if (!event.wait) {
+      queue.push_back(Transfer(at, event.bytes).end + latency_);
+      ++(event.out ? sums_.copies_out : sums_.copies_in);
+      (event.out ? sums_.bytes_out : sums_.bytes_in) += event.bytes;
+      continue;
+    }
+    if (!queue.empty()) {
+      const Picoseconds ready = std::max(at, queue.front());
+      sums_.wait += ready - at;
+      at = ready;
+      queue.erase(queue.begin());
+    }
+    const Picoseconds share = (work - done) / std::max<Picoseconds>(waits, 1);
+    at += share;
+    done += share;
+  }
+  std::erase_if(in_flight_, [](const auto& of) { return of.second.empty(); });
+  return at + work - done;
+}
+
+CoreSchedule::StepTimes CoreSchedule::Step(const StepShape& shape, const StepWork& work) {
+  copies_.clear();
+  const Picoseconds mxu = ToPicoseconds(work.mxu_seconds);
+  const Picoseconds vpu = ToPicoseconds(work.vpu_seconds);
+  const Picoseconds ready = CopyIn(shape);
+  const Picoseconds free = CopyOut(shape.out);
+
+  StepTimes times{now_, std::max({now_, ready, free}), 0};
+  const bool idle = work.skipped && shape.in.empty() && shape.out.empty() && shape.manual.empty();
+  sums_.wait += times.compute - times.begin;
+  times.end = std::max(RunBody(shape, times.compute, mxu + vpu),
+                       times.begin + (idle ? skipped_floor_ : floor_));
+
+  begins_.pop_back();
+  begins_.insert(begins_.begin(), times.begin);
+  now_ = times.end;
+  ++sums_.steps;
+  sums_.skipped_steps += work.skipped;
+  sums_.flops += work.flops;
+  sums_.mxu += mxu;
+  sums_.vpu += vpu;
+  sums_.time += times.end - times.begin;
+  return times;
+}
+
+void CoreSchedule::Finish(const std::vector<ShapeCopy>& out) {
+  copies_.clear();
+  CopyOut(out);
+  Picoseconds end = now_;
+  for (const std::vector<Picoseconds>& ends : outs_) {
+    if (!ends.empty()) end = std::max(end, ends.front());
+  }
+  sums_.wait += end - now_;
+  sums_.time += end - now_;
+  now_ = end;
+}
+
+std::vector<int64_t> CoreSchedule::State() const {
+  // What lies before the oldest begin has no more influence than that itself.
+  const Picoseconds oldest = begins_.back();
+  std::vector<int64_t> state = {now_ - std::max(dma_free_, oldest)};
+  for (const Picoseconds begin : begins_) state.push_back(now_ - begin);
+  for (const std::vector<Picoseconds>& ends : outs_) {
+    state.push_back(static_cast<int64_t>(ends.size()));
+    for (const Picoseconds end : ends) state.push_back(std::max<Picoseconds>(end - now_, 0));
+  }
+  for (const auto& [semaphore, ends] : in_flight_) {
+    state.push_back(semaphore);
+    for (const Picoseconds end : ends) state.push_back(std::max<Picoseconds>(end - now_, 0));
+  }
+  return state;
+}
+
+void CoreSchedule::Repeat(const StepSums& before, int64_t times) {
+  const StepSums since = sums_.Since(before);
+  sums_.Add(since, times);
+  const Picoseconds later = since.time * times;
+  now_ += later;
+  dma_free_ += later;
+  for (Picoseconds& begin : begins_) begin += later;
+  for (std::vector<Picoseconds>& ends : outs_) {
+    for (Picoseconds& end : ends) end += later;
+  }
+  for (auto& [semaphore, ends] : in_flight_) {
+    for (Picoseconds& end : ends) end += later;
+  }
+}
+
+}  // namespace kiln
