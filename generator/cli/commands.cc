@@ -7,6 +7,7 @@ const std::vector<Command>& Commands() {
       {"check", "finds what is wrong with a spec, alone or at given sizes", &AddCheck},
       {"run", "runs a spec on arrays and writes its outputs", &AddRun},
       {"predict", "tells how long a TPU would take, why, and what would help", &AddPredict},
+      {"explain-cost", "another name of predict", &AddPredict},
       {"generate", "writes the C++ of a spec's kernels", &AddGenerate},
       {"golden", "records what a spec computes, and checks every engine against it", &AddGolden},
       {"show", "prints a stage of a spec as stable text", &AddShow},

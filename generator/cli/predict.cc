@@ -71,7 +71,6 @@ int PredictCommand::Run() const {
 
 void AddPredict(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<PredictCommand>();
-  app.alias("explain-cost");
   command->spec.Add(app);
   app.add_option("ARGUMENTS", command->words,
                  "sizes, and the arrays that index maps and conditions read: m=4096 ids=@ids.npy;\n"
