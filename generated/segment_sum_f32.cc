@@ -50,27 +50,21 @@ struct Step {
 };
 
 void Body(const Step& step) {
+  const Call& call = step.call;
   const auto& x = step.x;
   const auto& sums = step.sums;
   const size_t d_size = x.high[0];
-  // segment_sum.yaml:27  sums += x
+  // segment_sum.yaml:27  assert ids[max(t - 1, 0)] <= ids[t], "ids must not decrease"
+  if (!(HostAt(step.core, call.ids, "ids", Maximum(step.at[1] - 1, int64_t{0})) <= HostAt(step.core, call.ids, "ids", step.at[1]))) {
+    return step.core.Fail(kAssert, "%s", "segment_sum.yaml:27: ids must not decrease");
+  }
+
+  // segment_sum.yaml:28  sums += x
   ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
     const auto sums_0 = at.Load(sums.At(d_i));
     const auto x_0 = at.Load(x.At(d_i));
     at.Store(hn::Add(sums_0, x_0), sums.At(d_i));
   });
-}
-
-/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
-struct Blocks {
-  int64_t j = 1024;
-};
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.j = PassSize(call.d);
-  return blocks;
 }
 
 /// Adds to a finding where it happened, and what the prefetch arrays say of the block.
@@ -85,16 +79,15 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
-  const std::array<int64_t, 2> steps{DivUp(call.d, blocks.j), call.n};
+  const std::array<int64_t, 2> steps{CeilDiv(call.d, int64_t{1024}), call.n};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.n});
   typename Tiers::template In<Rows<float, 1>, 2> x(
-      core, {"x", 1, 15}, call.x, {Squeezed(), Blocked(blocks.j, Clip::kYes)},
+      core, {"x", 1, 15}, call.x, {Squeezed(), Blocked(1024, Clip::kYes)},
       NoPad(), /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<float, 1>, 2> sums(
-      core, {"sums", 2, 20}, call.sums, {Squeezed(), Blocked(blocks.j, Clip::kYes)},
+      core, {"sums", 2, 20}, call.sums, {Squeezed(), Blocked(1024, Clip::kYes)},
       Init<float>(0.0f), /*buffers=*/2);
   if (!core.ok()) return;
 

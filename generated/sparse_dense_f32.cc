@@ -146,14 +146,20 @@ HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, 
 }
 
 void Body(const Step& step) {
+  const Call& call = step.call;
   const auto& x = step.x;
   const auto& y = step.y;
   const auto& o = step.o;
   const auto& acc = step.acc;
   const size_t n_size = o.high[1];
-  // sparse_dense.yaml:45  when first(o):                     # the row differs from the one before: t == 0 or idxs_i[t] != idxs_i[t - 1]
+  // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not decrease"
+  if (!(HostAt(step.core, call.idxs_i, "idxs_i", Maximum(step.at[1] - 1, int64_t{0})) <= HostAt(step.core, call.idxs_i, "idxs_i", step.at[1]))) {
+    return step.core.Fail(kAssert, "%s", "sparse_dense.yaml:46: the rows of blocks must not decrease");
+  }
+
+  // sparse_dense.yaml:47  when first(o):                     # the row differs from the one before: t == 0 or idxs_i[t] != idxs_i[t - 1]
   if (step.first_o) {
-    // sparse_dense.yaml:46  acc = 0
+    // sparse_dense.yaml:48  acc = 0
     for (size_t k_i = 0; k_i < 128; ++k_i) {
       ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
         at.Store(at.Splat(0.0f), acc.At(k_i, n_i));
@@ -161,7 +167,7 @@ void Body(const Step& step) {
     }
   }
 
-  // sparse_dense.yaml:47  acc += dot(x, y)
+  // sparse_dense.yaml:49  acc += dot(x, y)
   {
     const auto start = [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
       const auto acc_0 = at.Load(acc.At(k_i, n_i));
@@ -176,7 +182,7 @@ void Body(const Step& step) {
              });
   }
 
-  // sparse_dense.yaml:50  o = T(acc)
+  // sparse_dense.yaml:52  o = T(acc)
   if (step.last_o) {
     for (size_t k_i = 0; k_i < 128; ++k_i) {
       StreamLanes(kFloats, n_size, o.stream, o.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {

@@ -83,6 +83,29 @@ TEST_CASE("emulation tells what it copied; a comparison, how close it came") {
   }
 }
 
+TEST_CASE("the guide's sparse @ dense is refused by every engine, also without the grid check") {
+  const std::string file = KILN_SOURCE_DIR "/tests/errors/seeds/sparse_dense_guide.yaml";
+  const auto run = [&](int n, const std::string& engine) {
+    const Shown shown = Cached("run " + file +
+                                   " x=random:1 y=random:2 zeros=zeros m=24 "
+                                   "k=16 n=" +
+                                   std::to_string(n) +
+                                   " idxs_i=0,0,2 idxs_k=0,1,1 --no-grid-check --mode=" + engine,
+                               Specs());
+    CHECK(shown.status == 1);
+    return shown.err;
+  };
+  // One block past the end of the list, where a single column of blocks hides the other mistake.
+  CHECK(Contains(run(8, "interpret"), "error[index-range]: the subscript 3 of `idxs_i`"));
+  for (const char* engine : {"direct", "emulate"}) {
+    CHECK(Contains(run(8, engine),
+                   "[index-range] idxs_i[3] is read, but dimension 0 has extent 3 "
+                   "at grid point (t=2, j=0)"));
+  }
+  CHECK(Contains(run(16, "interpret"), "error[revisit]: "));
+  CHECK(Contains(run(16, "emulate"), "[alias] block (0, 0) of zeros"));
+}
+
 TEST_CASE("a status of the kernel is an error with its rule") {
   const Shown shown = Cached(
       "run shifted.yaml x=random:1 n=8000000 by=3 --set b=8000000 --mode=emulate --no-grid-check",
