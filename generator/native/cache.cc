@@ -36,7 +36,9 @@ std::string DefaultFolder() {
 std::string Key(const Unit& unit, const Toolchain& tools) {
   Sha256 hash;
   hash.AddField(tools.fingerprint).AddField(unit.name).AddField(unit.main);
-  for (const auto& [file, text] : unit.files) hash.AddField(file).AddField(text);
+  for (const auto* files : {&unit.files, &unit.included}) {
+    for (const auto& [file, text] : *files) hash.AddField(file).AddField(text);
+  }
   return hash.Hex().substr(0, 32);
 }
 
@@ -90,6 +92,7 @@ Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folde
   const fs::path library = folder / (unit.name + ".so");
   const fs::path log = folder / "log";
   std::vector<std::string> command = tools.compile;
+  if (!unit.include_folder.empty()) command.push_back("-I" + unit.include_folder);
   command.push_back("-I" + folder.string());
   command.push_back((folder / unit.main).string());
   command.push_back("-o");

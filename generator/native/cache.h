@@ -13,6 +13,9 @@ struct Unit {
   std::string name;                          // of the library: NAME.so
   std::string main;                          // the file to compile
   std::map<std::string, std::string> files;  // by name
+  // Where else includes are looked for, and what is found there: another text is another library.
+  std::string include_folder;
+  std::map<std::string, std::string> included;
 };
 
 struct CompileOptions {

@@ -1,5 +1,9 @@
 #include <dlfcn.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include "generator/native/call.h"
 #include "generator/native/interface.h"
 #include "generator/render/template.h"
@@ -61,6 +65,28 @@ KernelInterface FindAll(void* library, const std::string& name) {
   return found;
 }
 
+/// Of the spec: where headers of its own host code are.
+std::string FolderOf(const Kernel& kernel) {
+  const std::filesystem::path folder = std::filesystem::path(kernel.source->path()).parent_path();
+  return std::filesystem::absolute(folder).lexically_normal().string();
+}
+
+/// The header in the folder, and the headers there that it includes.
+void AddHeader(const std::string& folder, const std::string& header,
+               std::map<std::string, std::string>& texts) {
+  if (texts.count(header) > 0) return;
+  std::ifstream in(folder + "/" + header, std::ios::binary);
+  if (!in) return;  // elsewhere; the compiler knows, or says so
+  std::ostringstream text;
+  text << in.rdbuf();
+  std::istringstream lines(texts[header] = text.str());
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = line.find('"');
+    if (line.rfind("#include", 0) != 0 || begin == std::string::npos) continue;
+    AddHeader(folder, line.substr(begin + 1, line.find('"', begin + 1) - begin - 1), texts);
+  }
+}
+
 }  // namespace
 
 LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolchain& tools,
@@ -71,6 +97,11 @@ LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolc
   unit.main = name + "_call.cc";
   unit.files = {{name + ".h", text.header}, {name + ".cc", text.source}};
   unit.files[unit.main] = CallText(kernel);
+  for (const HostCall& call : kernel.prepare) {
+    if (call.header.empty()) continue;
+    unit.include_folder = FolderOf(kernel);
+    AddHeader(unit.include_folder, call.header, unit.included);
+  }
 
   LoadedKernel loaded;
   for (const bool again : {false, true}) {

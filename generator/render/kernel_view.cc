@@ -81,24 +81,7 @@ void KernelView::Arguments() {
     a.Set("spec",
           std::string(kiln::Name(ref.dtype)) + (ref.array.empty() ? "" : ToString(ref.array)));
     a.Set("passed", ref.role == Role::kScalar ? NameOf(r) : NameOf(r) + "_tensor");
-    a.SetFlag("is_member", true);
     values.push_back(NameOf(r));
-  }
-  // Dimensions that no array shows are passed by value, after the arrays.
-  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
-    size_t dimension = 0;
-    if (IsShown(kernel_, d) || kernel_.dims[d].fixed) continue;
-    if (MakerOf(kernel_, d, &dimension) >= 0) continue;
-    Fields& a = arguments.emplace_back();
-    a.Set("argument", names_.dims[d]);
-    a.Set("quoted", Quoted(kernel_.dims[d].name));
-    a.SetFlag("is_scalar", true);
-    a.SetFlag("is_tensor", false);
-    a.Set("type", "int64_t");
-    a.Set("c_type", "int64_t");
-    a.Set("spec", "size");
-    a.Set("passed", names_.dims[d]);
-    a.SetFlag("is_member", false);
   }
   fields_.SetList("arguments", std::move(arguments));
   std::vector<Fields> made;
@@ -139,7 +122,7 @@ void KernelView::Sizes() {
     if (dim.fixed) source = std::to_string(*dim.fixed);
     size_t dimension = 0;
     if (MakerOf(kernel_, d, &dimension) >= 0) source = "0";  // until host code has run
-    f.Set("source", source.empty() ? names_.dims[d] : source);
+    f.Set("source", source);  // any other dimension is one of an argument
   }
   fields_.SetList("dims", std::move(dims));
 }

@@ -106,6 +106,82 @@ TEST_CASE("the guide's sparse @ dense is refused by every engine, also without t
   CHECK(Contains(run(16, "emulate"), "[alias] block (0, 0) of zeros"));
 }
 
+TEST_CASE("the emulator finds in overlapping blocks and in copies by hand what the oracle finds") {
+  const std::string by_hand = "scratch: {b: \"f32[4]\", s: {semaphore: dma}}\nbody: |\n";
+  const std::string in_blocks = "inputs: {x: {array: \"f32[16]\", block: 4, index: i}}\n";
+  struct Wrong {
+    std::string name, rule, text;
+  };
+  const Wrong wrong[] = {
+      {"race_store", "race",
+       "dimension_semantics: parallel\n" + in_blocks +
+           "outputs: {y: {array: \"f32[16]\", memory: any}}\n" + by_hand +
+           "  b = x\n  copy b -> y[ds(i * 3, 4)], s\n  wait s\n"},
+      {"race_load", "race",
+       "dimension_semantics: parallel\ninputs: {x: {array: \"f32[16]\", memory: any}}\n"
+       "outputs: {y: {array: \"f32[16]\", block: 4, index: i, alias: x}}\n" +
+           by_hand + "  copy x[ds(max(i * 4 - 1, 0), 4)] -> b, s\n  wait s\n  y = b\n"},
+      {"alias_store", "alias",
+       in_blocks + "outputs: {y: {array: \"f32[16]\", memory: any, alias: x}}\n" + by_hand +
+           "  b = x\n  copy b -> y[ds(min(i * 4 + 2, 12), 4)], s\n  wait s\n"},
+      {"alias_blocks", "alias",
+       "inputs: {x: {array: \"f32[16]\", block: 8, index: \"i // 2\"}}\n"
+       "outputs: {y: {array: \"f32[16]\", block: 4, index: \"(i + 2) % 4\", alias: x}}\n"
+       "body: y = x[0:4]\n"},
+      {"revisit_windows", "revisit",
+       in_blocks + "outputs: {y: {array: \"f32[16]\", block: \"element(4)\", index: \"i * 3\", "
+                   "init: 0}}\nbody: y = x\n"},
+  };
+  for (const Wrong& spec : wrong) {
+    WriteText(Specs() / (spec.name + ".yaml"),
+              "kernel: " + spec.name + "\ngrid: {i: 4}\n" + spec.text);
+    for (const char* engine : {"interpret", "emulate", "emulate --cores=1 --dma=eager"}) {
+      const Shown shown =
+          Cached("run " + spec.name + ".yaml x=random:1 --no-grid-check --mode=" + engine, Specs());
+      INFO(spec.name << " " << engine << ": " << shown.err);
+      CHECK(shown.status == 1);
+      CHECK(Contains(shown.err, "error[" + spec.rule + "]: "));
+    }
+  }
+}
+
+TEST_CASE("host code of one's own is found beside the spec, and compiled again when it changes") {
+  const Folder folder;
+  fs::create_directory(folder / "specs");
+  WriteText(folder / "specs/own.yaml",
+            "kernel: own\n"
+            "arguments: {table: \"i32[n]\"}\n"
+            "prefetch: {ids: \"i32[n]\"}\n"
+            "prepare: [{call: \"ids = my_ids(table, n)\", header: my_ids.h}]\n"
+            "grid: {i: n}\n"
+            "inputs: {x: {array: \"i32[n]\", block: 1, index: \"ids[i]\"}}\n"
+            "outputs: {y: {array: \"i32[n]\", block: 1, index: i}}\n"
+            "body: y = x\n");
+  WriteText(
+      folder / "specs/my_ids.h",
+      "#pragma once\n#include \"kiln/prepare.h\"\n#include \"my_step.h\"\n"
+      "inline kiln::Status my_ids(const kiln::Tensor<const int32_t>& table, int64_t n,\n"
+      "                           kiln::HostArray<int32_t>* ids) {\n"
+      "  ids->shape[0] = n;\n"
+      "  for (int64_t i = 0; i < n; ++i) ids->values.push_back(table.data[(i + kStep) % n]);\n"
+      "  return {};\n"
+      "}\n");
+  const std::string run = "run specs/own.yaml x=random:1 table=0,1,2,3 --mode=";
+  for (const char* engine : {"direct", "emulate"}) {
+    for (const int step : {1, 2}) {
+      WriteText(folder / "specs/my_step.h",
+                "constexpr int64_t kStep = " + std::to_string(step) + ";\n");
+      const std::string ids = step == 1 ? "1,2,3,0" : "2,3,0,1";
+      const Shown shown = Cached(run + engine + " --compare ids=" + ids, folder);
+      INFO(shown.err);
+      CHECK(shown.status == 0);
+    }
+  }
+  const Shown without = Cached(run + "direct", folder);
+  CHECK(without.status == 1);
+  CHECK(Contains(without.err, "hint: give what it makes: `ids`"));
+}
+
 TEST_CASE("a status of the kernel is an error with its rule") {
   const Shown shown = Cached(
       "run shifted.yaml x=random:1 n=8000000 by=3 --set b=8000000 --mode=emulate --no-grid-check",
