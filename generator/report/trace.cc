@@ -59,7 +59,7 @@ class TraceWriter {
   void WriteStep(const TimelineCore& core, int process, size_t s) {
     const TimelineStep& step = core.steps[s];
     const StepWork& work = timeline_.works[static_cast<size_t>(step.work)];
-    const auto number = static_cast<int64_t>(s);
+    const auto number = static_cast<int64_t>(s) + 1;  // as the page counts
     if (step.compute > step.begin)
       Event("wait", process, kCompute, step.begin, step.compute, {{"step", number}});
     Event((work.skipped ? "skipped " : "step ") + PointText(timeline_, step.point), process,
@@ -103,8 +103,8 @@ class TraceWriter {
     Name("thread_name", process, kRanges, "all steps, in ranges");
     for (const TimelineSegment& segment : core.segments) {
       const TimelineTotals& totals = segment.totals;
-      Event("steps " + std::to_string(segment.first_step) + " to " +
-                std::to_string(segment.first_step + totals.steps - 1),
+      Event("steps " + std::to_string(segment.first_step + 1) + " to " +
+                std::to_string(segment.first_step + totals.steps),
             process, kRanges, segment.begin, segment.begin + totals.seconds,
             {{"wait_us", totals.wait * 1e6},
              {"matmul_us", totals.mxu * 1e6},

@@ -24,10 +24,11 @@ function entryOn(core) {
 
 const inRanges = timeline !== null && timeline.steps_per_entry > 1;
 
+// Readers count from 1.
 function entryName(core, entry) {
-  if (!inRanges) return `Step ${countText(entry)}`;
-  const first = entry * timeline.steps_per_entry;
-  const last = Math.min(first + timeline.steps_per_entry, core.steps) - 1;
+  if (!inRanges) return `Step ${countText(entry + 1)}`;
+  const first = entry * timeline.steps_per_entry + 1;
+  const last = Math.min(first + timeline.steps_per_entry - 1, core.steps);
   return `Steps ${countText(first)}–${countText(last)}`;
 }
 

@@ -27,7 +27,8 @@ function timeParts() {
   // What the last copy out takes after the last step belongs to the copies.
   parts[2].seconds += Math.max(0, rest);
   parts.push({name: "dispatch", seconds: timeline.dispatch});
-  return parts.filter((part) => part.seconds > 0);
+  // What is left after rounding is no part.
+  return parts.filter((part) => part.seconds > 1e-5 * timeline.seconds);
 }
 
 function coverageWords() {
@@ -39,7 +40,8 @@ function coverageWords() {
   const blocks = picture ? "blocks of " + picture.title
                          : "block products over " + coverage.dims.join(" × ");
   if (computed === of) {
-    return [strong("No block is skipped"), `: all ${countText(of)} ${blocks} are computed. `];
+    return [strong("No block is skipped"),
+            `: all ${countText(coverage.of)} products of blocks are computed. `];
   }
   return [strong(`${percentText(1 - computed / of)} of the blocks are skipped`),
           `: ${countText(computed)} of the ${countText(of)} ${blocks} are computed. `];

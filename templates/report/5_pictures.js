@@ -17,7 +17,7 @@ function layoutOf(counts, width) {
     const layout = {cell, gap, wrap, panelRows, across,
                     width: across * (wrap * cell + gap) - gap,
                     height: down * (panelRows * cell + gap) - gap};
-    if ((layout.width <= width && layout.height <= 300) || cell <= 3) return layout;
+    if ((layout.width <= width && layout.height <= 260) || cell <= 3) return layout;
   }
 }
 
@@ -192,6 +192,12 @@ function cellBox(picture, core, entry, find = boxInPlace) {
   return box;
 }
 
+// "128 × 128 elements"
+function elementsOfCell(picture) {
+  const sizes = picture.sides.map((side) => timeline.operands[side.operand].dims[side.dim].size);
+  return sizes.map(countText).join(" × ") + " elements";
+}
+
 const boxHas = (box, positions) =>
     box !== null && box.every(([low, high], d) => low <= positions[d] && positions[d] <= high);
 
@@ -223,27 +229,35 @@ function cellFigure({id, title, note, sides, painter, lines, boxOf, arriving, li
          el("span", {class: "sides"}, sidesText(sides)), el("small", {}, note)), scroll);
   let layout = null;
 
-  const frame = (className, core, box, name) => {
-    for (const rectangle of rectanglesOf(layout, counts, box)) {
-      const pad = layout.cell >= 8 ? 1 : 2;
-      const made = el("div", {class: className, "data-block": name, "data-core": core.index,
-          style: `left:${rectangle.x - pad}px;top:${rectangle.y - pad}px;` +
-              `width:${rectangle.width + 2 * pad - 1}px;height:${rectangle.height + 2 * pad - 1}px`});
+  // A frame around a box, with the cores that are at it.
+  const frame = (className, box, cores) => {
+    const pad = layout.cell >= 8 ? 1 : 2;
+    for (const {x, y, width, height} of rectanglesOf(layout, counts, box)) {
+      const made = el("div", {class: className, "data-block": box.length ? boxText(box) : "0",
+          "data-cores": cores.join(" "), style: `left:${x - pad}px;top:${y - pad}px;` +
+              `width:${width + 2 * pad - 1}px;height:${height + 2 * pad - 1}px`});
       if (timeline.cores.length > 1 && className === "now" && layout.cell >= 14)
-        made.textContent = core.index;
+        made.textContent = cores.join(" ");
       frames.append(made);
     }
+  };
+  const framesOf = (className, find) => {
+    const cores = new Map();  // by box
+    for (const core of timeline.cores) {
+      const entry = entryOn(core);
+      const box = entry < 0 ? null : find(core, entry);
+      if (!box) continue;
+      const key = String(box);
+      if (!cores.has(key)) cores.set(key, {box, at: []});
+      cores.get(key).at.push(core.index);
+    }
+    for (const {box, at} of cores.values()) frame(className, box, at);
   };
   const update = () => {
     if (!layout || !boxOf) return;
     frames.replaceChildren();
-    for (const core of timeline.cores) {
-      const entry = entryOn(core);
-      const box = entry < 0 ? null : boxOf(core, entry);
-      const coming = entry < 0 || !arriving ? null : arriving(core, entry);
-      if (coming) frame("coming", core, coming, boxText(coming.length ? coming : [[0, 0]]));
-      if (box) frame("now", core, box, boxText(box.length ? box : [[0, 0]]));
-    }
+    if (arriving) framesOf("coming", arriving);
+    framesOf("now", boxOf);
   };
   const draw = () => {
     const width = Math.floor(scroll.clientWidth) - 6;
@@ -279,7 +293,7 @@ function cellFigure({id, title, note, sides, painter, lines, boxOf, arriving, li
 function pictureFigure(picture, id) {
   const operand = picture.operand >= 0 ? timeline.operands[picture.operand] : null;
   return cellFigure({
-    id, title: operand ? picture.title : picture.title + " together", note: verdict(picture),
+    id, title: operand ? picture.title : "Computed: " + picture.title, note: verdict(picture),
     sides: picture.sides, painter: () => operandPainter(picture),
     lines: (at) => cellLines(picture, at), line: operand?.line,
     hue: operand ? hueOf(operand) : "var(--mxu)",
@@ -294,7 +308,7 @@ function coverageFigure(picture) {
   const skipped = picture.computed.length - computed;
   const figure = cellFigure({
     id: "coverage", title: "Computed", sides: picture.sides,
-    note: picture.operand < 0 ? "a row of blocks times a column of blocks" : `blocks of ${picture.title}`,
+    note: `a cell is a block of ${elementsOfCell(picture)}`,
     painter: () => (at) => picture.computed[at] > 0
         ? {color: colorOf("--mxu"), alpha: 1, hatch: false} : {color: "#000", alpha: 0, hatch: true},
     lines: (at) => cellLines(picture, at),

@@ -58,12 +58,12 @@ function whatHappens(core, operand, entry) {
   const count = copies.reduce((sum, copy) => sum + copy.count, 0);
   const took = timeText(copies.reduce((sum, copy) => sum + copy.busy, 0));
   if (operand.kind === "output") {
-    return count ? `done: ${bytesText(bytes)} go out in ${took}` : "stays, to be added to";
+    return count ? `done: ${bytesText(bytes)} out, ${took}` : "stays";
   }
   if (operand.kind === "hbm") return count ? `${plural(count, "copy", "copies")} by hand, ${took}` : "in HBM";
-  if (count === 0) return "same as before: no copy";
+  if (count === 0) return "same block, no copy";
   return (count === 1 ? "" : plural(count, "copy", "copies") + ", ") +
-      `${bytesText(bytes)} came in ${took}`;
+      `${bytesText(bytes)} in, ${took}`;
 }
 
 function workWords(core, entry) {

@@ -41,7 +41,7 @@ TEST_CASE("a trace has every step and copy on its track") {
     CHECK(event["ts"].get<double>() == Approx(0.1 + 0.018));  // after the dispatch
     CHECK(event["dur"].get<double>() == Approx(0.004));
     CHECK(event["args"]["bytes"] == 32);
-    CHECK(event["args"]["step"] == 2);
+    CHECK(event["args"]["step"] == 3);
   }
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("a trace of a run that is not known step by step has all of it in rang
     if (event["ph"] == "X" && TrackName(trace, event) == "all steps, in ranges")
       ranges.push_back(event["name"]);
   }
-  CHECK(ranges == std::vector<std::string>{"steps 0 to 999", "steps 1000 to 1999"});
+  CHECK(ranges == std::vector<std::string>{"steps 1 to 1000", "steps 1001 to 2000"});
 }
 
 }  // namespace

@@ -1,0 +1,104 @@
+"""A headless Chromium, driven through its DevTools protocol over a pipe."""
+
+import itertools
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def find():
+    """The browser's path, or None."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+class Chromium:
+    """`with Chromium(path) as browser:` has one page; `events` are what it has said so far."""
+
+    def __init__(self, path):
+        self._path = path
+        self._ids = itertools.count(1)
+        self._buffer = b""
+        self._session = None
+        self.events = []
+
+    def __enter__(self):
+        self._profile = tempfile.mkdtemp(prefix="kiln-report-")
+        to_browser, self._write = os.pipe()
+        self._read, from_browser = os.pipe()
+        # The browser reads commands from file 3 and writes answers to file 4, whatever these are here.
+        script = 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser)
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        self._process = subprocess.Popen(
+            ["bash", "-c", script, self._path, "--headless", "--remote-debugging-pipe", "--disable-gpu",
+             "--no-first-run", "--hide-scrollbars", "--user-data-dir=" + self._profile, *sandbox,
+             "about:blank"],
+            pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(from_browser)
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log", "DOM"):
+            self.call(domain + ".enable")
+        return self
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        self._process.wait(timeout=20)
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+    def call(self, method, **params):
+        number = next(self._ids)
+        message = {"id": number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._receive()
+            if answer.get("id") != number:
+                self.events.append(answer)
+            elif "error" in answer:
+                raise RuntimeError("%s: %s" % (method, answer["error"]))
+            else:
+                return answer["result"]
+
+    def _receive(self, seconds=30):
+        while b"\0" not in self._buffer:
+            if not select.select([self._read], [], [], seconds)[0]:
+                raise TimeoutError("the browser says nothing")
+            chunk = os.read(self._read, 1 << 20)
+            if not chunk:
+                raise RuntimeError("the browser has ended")
+            self._buffer += chunk
+        message, self._buffer = self._buffer.split(b"\0", 1)
+        return json.loads(message)
+
+    def evaluate(self, expression):
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                           awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(result["exceptionDetails"])
+        return result["result"].get("value")
+
+    def wait_for(self, expression, seconds=20):
+        end = time.monotonic() + seconds
+        while not self.evaluate(expression):
+            if time.monotonic() > end:
+                raise TimeoutError("never true: " + expression)
+            time.sleep(0.02)
+
+    def settle(self):
+        """Until what the page asked for has been drawn."""
+        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def press(self, key, code=None, text=""):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key,
+                      text=text if kind == "keyDown" else "")
+        self.settle()
