@@ -8,6 +8,8 @@ const std::vector<Command>& Commands() {
       {"run", "runs a spec on arrays and writes its outputs", &AddRun},
       {"predict", "tells how long a TPU would take, why, and what would help", &AddPredict},
       {"explain-cost", "another name of predict", &AddPredict},
+      {"report", "writes a page that shows a call: what is skipped, where the time goes",
+       &AddReport},
       {"generate", "writes the C++ of a spec's kernels", &AddGenerate},
       {"golden", "records what a spec computes, and checks every engine against it", &AddGolden},
       {"show", "prints a stage of a spec as stable text", &AddShow},

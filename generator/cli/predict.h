@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/cli/simulate.h"
 #include "generator/predict/advise.h"
 #include "generator/predict/cost.h"
 
@@ -16,7 +17,14 @@ struct PredictResult {
   std::vector<Advice> advice;
 };
 
+/// With what would help, if `advise`.
+PredictResult ResultOf(const Simulation& simulation, const Timeline& timeline, bool advise);
+
 // predict_report.cc
+/// What is being waited for, in a sentence.
+std::string BoundText(const PredictResult& result);
+/// A line for each piece of advice.
+std::vector<std::string> AdviceLines(const PredictResult& result);
 std::string PredictText(const PredictResult& result);
 std::string PredictJson(const PredictResult& result);
 

@@ -72,26 +72,6 @@ std::string GridText(const Timeline& timeline) {
   return text;
 }
 
-/// What is being waited for, in a sentence.
-std::string Bound(const PredictResult& result) {
-  const CostSummary& cost = result.cost;
-  const TimelineTotals* of = nullptr;
-  for (const TimelineCore& core : result.timeline.cores) {
-    if (of == nullptr || core.totals.seconds > of->seconds) of = &core.totals;
-  }
-  const auto share = [&](double seconds) { return Percent(seconds / cost.seconds); };
-  if (cost.bound == "dispatch" || of == nullptr)
-    return share(result.timeline.dispatch) + " of the time is the call itself, not the kernel";
-  if (cost.bound == "steps")
-    return share(of->overhead) + " of the time is step overhead, of " + Counted(of->steps, "step") +
-           " that take " + Time(result.machine.step_seconds()) + " whatever they do";
-  if (cost.bound == "HBM")
-    return "copies are under way " + share(of->dma) + " of the time, and steps wait for them " +
-           share(of->wait);
-  if (cost.bound == "VPU") return share(of->vpu) + " of the time the vector unit computes";
-  return share(of->mxu) + " of the time the matmul unit computes";
-}
-
 std::string NeedsText(const PredictResult& result) {
   const CostSummary& cost = result.cost;
   std::vector<std::vector<std::string>> rows;
@@ -132,25 +112,44 @@ std::string OperandsText(const Timeline& timeline) {
   return Columns(rows);
 }
 
-std::string AdviceText(const PredictResult& result) {
-  std::string text;
-  for (const Advice& advice : result.advice) {
-    const double speedup = result.timeline.seconds / advice.seconds;
-    text += "  " + advice.text + ": " + Time(advice.seconds) + ", " + Digits(speedup) +
-            " times as fast; needs " + Bytes(advice.vmem_bytes) + " of " +
-            Bytes(result.machine.vmem_limit) + " of VMEM\n";
+}  // namespace
+
+std::string BoundText(const PredictResult& result) {
+  const CostSummary& cost = result.cost;
+  const TimelineTotals* of = nullptr;
+  for (const TimelineCore& core : result.timeline.cores) {
+    if (of == nullptr || core.totals.seconds > of->seconds) of = &core.totals;
   }
-  return text;
+  const auto share = [&](double seconds) { return Percent(seconds / cost.seconds); };
+  if (cost.bound == "dispatch" || of == nullptr)
+    return share(result.timeline.dispatch) + " of the time is the call itself, not the kernel";
+  if (cost.bound == "steps")
+    return share(of->overhead) + " of the time is step overhead, of " + Counted(of->steps, "step") +
+           " that take " + Time(result.machine.step_seconds()) + " whatever they do";
+  if (cost.bound == "HBM")
+    return "copies are under way " + share(of->dma) + " of the time, and steps wait for them " +
+           share(of->wait);
+  if (cost.bound == "VPU") return share(of->vpu) + " of the time the vector unit computes";
+  return share(of->mxu) + " of the time the matmul unit computes";
 }
 
-}  // namespace
+std::vector<std::string> AdviceLines(const PredictResult& result) {
+  std::vector<std::string> lines;
+  for (const Advice& advice : result.advice) {
+    const double speedup = result.timeline.seconds / advice.seconds;
+    lines.push_back(advice.text + ": " + Time(advice.seconds) + ", " + Digits(speedup) +
+                    " times as fast; needs " + Bytes(advice.vmem_bytes) + " of " +
+                    Bytes(result.machine.vmem_limit) + " of VMEM");
+  }
+  return lines;
+}
 
 std::string PredictText(const PredictResult& result) {
   const Timeline& timeline = result.timeline;
   const CostSummary& cost = result.cost;
   std::ostringstream out;
   out << timeline.kernel << " on " << timeline.machine << ": " << Time(cost.seconds)
-      << ", bound by " << cost.bound << "\n  " << Bound(result) << "\n";
+      << ", bound by " << cost.bound << "\n  " << BoundText(result) << "\n";
   out << "\n"
       << Counted(cost.steps, "step") << " (" << GridText(timeline) << ") on "
       << Counted(static_cast<int64_t>(timeline.cores.size()), "core");
@@ -175,7 +174,8 @@ std::string PredictText(const PredictResult& result) {
   out << "\n";
   if (timeline.vmem_bytes > result.machine.vmem_limit)
     out << "It does not fit: the times are those it would have.\n";
-  if (!result.advice.empty()) out << "\nwhat would help:\n" << AdviceText(result);
+  if (!result.advice.empty()) out << "\nwhat would help:\n";
+  for (const std::string& line : AdviceLines(result)) out << "  " << line << "\n";
   return out.str();
 }
 

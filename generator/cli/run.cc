@@ -19,6 +19,8 @@ std::string Misplaced(const RunOptions& options) {
       {!emulate && !options.machine.empty(), "--machine"},
       {!emulate && options.dma != "on_wait", "--dma"},
       {!emulate && options.poison != "nan", "--init"},
+      {!emulate && !options.pictures.page.empty(), "--report"},
+      {!emulate && !options.pictures.trace.empty(), "--trace"},
   };
   for (const auto& [wrong, name] : cases) {
     if (wrong) return name;
@@ -58,7 +60,10 @@ int Compiled(Loaded& loaded, const Kernel& whole, const Generated& text, const I
              const Binding& binding, const RunOptions& options, const Machine& machine) {
   if (const int status = Report(loaded, options.spec.format)) return status;
   int status = kFine;
-  auto result = RunCompiled(whole, text, inputs, binding, options, machine, &status);
+  CallResult told;
+  auto result = RunCompiled(whole, text, inputs, binding, options, machine, &told, &status);
+  const bool called = result || told.code != 0;
+  if (called && !WriteRunPictures(loaded, binding, options, machine, &told)) return kUsage;
   if (!result) return status;
   bool same = true;
   if (options.compare) {
@@ -98,7 +103,10 @@ int Run(const RunOptions& options) {
   if (!binding || loaded->diagnostics.HasErrors()) return Report(*loaded, options.spec.format);
   if (!options.unchecked) {
     CheckTheGrid(*binding, options, *machine, loaded->diagnostics);
-    if (loaded->diagnostics.HasErrors()) return Report(*loaded, options.spec.format);
+    if (loaded->diagnostics.HasErrors()) {
+      if (!WriteRunPictures(*loaded, *binding, options, *machine, nullptr)) return kUsage;
+      return Report(*loaded, options.spec.format);
+    }
   }
   return options.compiled() ? Compiled(*loaded, *whole, *text, inputs, *binding, options, *machine)
                             : Interpreted(*loaded, inputs, *binding, options);
@@ -142,6 +150,7 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::IsMember({"on_wait", "eager"}));
   app.add_option("--init", options->poison, "emulate: what undefined memory holds")
       ->check(CLI::IsMember({"nan", "random", "zero"}));
+  options->pictures.Add(app, "--report", "emulate: ");
   app.footer(
       "Examples:\n"
       "  kiln run specs/add_vectors.yaml x=random:1 y=random:2 n=1000\n"

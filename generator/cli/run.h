@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/cli/command.h"
+#include "generator/cli/report.h"
 #include "generator/native/call.h"
 #include "generator/predict/machine.h"
 
@@ -31,6 +31,7 @@ struct RunOptions {
   std::string dma = "on_wait";
   std::string poison = "nan";
   bool compare = false;
+  PictureFiles pictures;
 
   bool compiled() const { return mode != "interpret"; }
 };
@@ -60,15 +61,23 @@ CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine);
 /// Nullopt after an error, which is printed.
 std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path);
 
-/// Nullopt after an error, which is printed; then *status is the exit status.
+/// Nullopt after an error, which is printed; then *status is the exit status. *told is what the
+/// call said, all but its outputs.
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
                                      const Inputs& inputs, const Binding& binding,
                                      const RunOptions& options, const Machine& machine,
-                                     int* status);
+                                     CallResult* told, int* status);
 
 /// Adds a line an output to `result`: how far it is from the interpreter's. False if too far.
 bool CompareOutputs(const Binding& binding, const std::map<std::string, Array>& want,
                     RunResult& result);
+
+// run_pictures.cc
+
+/// Writes what `--report` and `--trace` ask for, of a call (null: it was refused before it ran).
+/// False after an error, which is printed.
+bool WriteRunPictures(const Loaded& loaded, const Binding& binding, const RunOptions& options,
+                      const Machine& machine, const CallResult* call);
 
 // run_report.cc
 

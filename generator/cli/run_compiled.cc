@@ -117,11 +117,13 @@ CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine) {
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
                                      const Inputs& inputs, const Binding& binding,
                                      const RunOptions& options, const Machine& machine,
-                                     int* status) {
+                                     CallResult* told, int* status) {
   const auto loaded = CompileForRun(kernel, text, status);
   if (!loaded) return std::nullopt;
   const CallOptions how = CallOptionsOf(options, machine);
   CallResult call = loaded->Call(binding, inputs.arrays, how);
+  *told = call;
+  told->outputs.clear();
   if (call.code != 0) {
     std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
     *status = kFindings;

@@ -155,6 +155,13 @@ Json FindingsData(const std::vector<ReportFinding>& findings) {
   return data;
 }
 
+Json CountsData(const std::vector<ReportCount>& counts) {
+  Json data = Json::array();
+  for (const ReportCount& count : counts)
+    data.push_back({{"operand", count.operand}, {"copies", count.copies}, {"bytes", count.bytes}});
+  return data;
+}
+
 }  // namespace
 
 nlohmann::ordered_json ReportData(const ReportInput& input) {
@@ -169,6 +176,8 @@ nlohmann::ordered_json ReportData(const ReportInput& input) {
             {"bytes", roof.bytes}}},
           {"bound", input.bound},
           {"advice", input.advice},
+          {"vmem_limit", input.vmem_limit},
+          {"counts", CountsData(input.counts)},
           {"findings", FindingsData(input.findings)}};
 }
 

@@ -29,13 +29,22 @@ struct ReportRoofline {
   double bytes = 0;
 };
 
+/// What an emulated run counted of an operand.
+struct ReportCount {
+  std::string operand;
+  int64_t copies = 0;
+  int64_t bytes = 0;
+};
+
 struct ReportInput {
   const Kernel* kernel = nullptr;
   const Binding* binding = nullptr;    // null: the sizes are at fault
   const Timeline* timeline = nullptr;  // null: nothing ran
   ReportRoofline roofline;
-  std::string bound;                // "hbm", "mxu", "steps", "dispatch", …
+  std::string bound;                // as CostSummary names it
   std::vector<std::string> advice;  // what bounds the kernel and what would help, in sentences
+  int64_t vmem_limit = 0;           // what kernels may use unless compilers are told otherwise
+  std::vector<ReportCount> counts;  // of an emulated run; empty: there was none
   std::vector<ReportFinding> findings;
 };
 

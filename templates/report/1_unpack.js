@@ -85,8 +85,13 @@ function unpackTimeline(timeline) {
     operand.index = i;
     operand.counts = operand.dims.map((dim) => dim.positions);
   });
+  // Hues go first to what is drawn.
+  const drawn = (operand) => operand.kind === "input" || operand.kind === "output";
+  const inOrder = [...timeline.operands].sort((a, b) => drawn(b) - drawn(a));
+  inOrder.forEach((operand, i) => (operand.hue = i % 8));
   timeline.cores = timeline.cores.map((core, i) => unpackCore(core, i, timeline));
   for (const picture of timeline.pictures) {
+    picture.title = picture.title.replaceAll(" × ", "\u00a0×\u00a0");
     picture.copies = unpackColumn(picture.copies);
     picture.computed = unpackColumn(picture.computed);
   }

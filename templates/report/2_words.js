@@ -78,7 +78,7 @@ function prose(text) {
 }
 
 // A hue for each operand, the same all over the page.
-const hueOf = (operand) => `var(--operand-${operand.index % 8})`;
+const hueOf = (operand) => `var(--operand-${operand.hue})`;
 const swatch = (color, extra = "") => el("i", {class: "swatch " + extra, style: "--color:" + color});
 
 // What a colour is right now: canvases know no variables.

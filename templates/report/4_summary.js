@@ -68,7 +68,7 @@ function peakShare() {
 function lead() {
   const cores = timeline.cores.length;
   const on = `${cores === 1 ? "one core" : countText(cores) + " cores"} of a ${timeline.machine}`;
-  const dims = data.kernel.dims.map(([name, value]) => `${name} = ${countText(value)}`).join(", ");
+  const dims = data.kernel.dims.map(([name, value]) => `${name}\u00a0=\u00a0${countText(value)}`).join(", ");
   return el("p", {class: "lead"}, "Takes ", strong(timeText(timeline.seconds)), ` on ${on}`,
             dims ? ` for ${dims}. ` : ". ", ...(coverageWords() ?? []), ...boundWords(timeParts()));
 }
@@ -96,6 +96,9 @@ function tile(name, value, note) {
             el("small", {}, note));
 }
 
+// Kernels get less than the core has, unless their compiler is told otherwise.
+const vmemLimit = () => data.vmem_limit || timeline.vmem[1];
+
 function tiles() {
   const roof = data.roofline;
   const totals = timeline.cores.map((core) => core.totals);
@@ -116,7 +119,7 @@ function tiles() {
            sum("skipped") ? `${countText(sum("skipped"))} of them compute nothing`
                           : timeText(sum("seconds") / Math.max(1, sum("steps"))) + " each"),
       tile("VMEM", bytesText(timeline.vmem[0]),
-           `of ${bytesText(timeline.vmem[1])}` + (timeline.cores.length > 1 ? " a core" : "")));
+           `of ${bytesText(vmemLimit())}` + (timeline.cores.length > 1 ? " a core" : "")));
   return list;
 }
 
@@ -149,7 +152,7 @@ function themeButton() {
 function header() {
   const kernel = data.kernel;
   const origin = !timeline ? "nothing ran"
-      : timeline.emulated ? "recorded from a run on the emulated machine"
+      : data.counts.length ? "of a run on the emulated machine"
                           : "predicted from the index maps; nothing was run";
   return el("header", {class: "top"},
             el("div", {}, el("p", {class: "kicker"}, `kiln report · ${kernel.file} · ${origin}`),

@@ -332,7 +332,9 @@ function partOfEntry(core, entry) {
 function gridFigure() {
   const sides = timeline.axes.filter((axis) => axis.steps > 1)
       .map((axis) => ({name: axis.name, positions: axis.steps, scale: 1}));
-  while (sides.reduce((product, side) => product * cellsOf(side), 1) > 65536)
+  // Panels of more than two dimensions take more room.
+  const most = sides.length > 2 ? 8192 : 65536;
+  while (sides.reduce((product, side) => product * cellsOf(side), 1) > most)
     sides.reduce((a, b) => (cellsOf(b) > cellsOf(a) ? b : a)).scale *= 2;
   const axes = timeline.axes.map((axis) => axis.steps);
   const counts = sides.map(cellsOf);

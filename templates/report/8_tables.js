@@ -1,7 +1,23 @@
 // Traffic, memory and the roofline.
 
+// What the emulated machine counted in a run. Operands of the same name are windows on one array.
+function countsWords() {
+  if (data.counts.length === 0) return "";
+  const differs = timeline.operands.filter((operand) => {
+    const counted = data.counts.filter((count) => count.operand === operand.name);
+    return counted.length === 1 && !operand.smem && counted[0].copies !== operand.copies;
+  });
+  if (differs.length === 0) return " The run has counted the same copies.";
+  const words = differs.map((operand) => {
+    const counted = data.counts.find((count) => count.operand === operand.name);
+    return `${plural(counted.copies, "copy", "copies")} of ${operand.name}`;
+  });
+  return ` The run itself has counted ${words.join(", ")}.`;
+}
+
 function traffic() {
-  const operands = timeline.operands.filter((operand) => operand.kind !== "scratch");
+  const operands = timeline.operands.filter((operand) => operand.kind !== "scratch")
+      .sort((a, b) => b.bytes - a.bytes);
   const total = operands.reduce((sum, operand) => sum + operand.bytes, 0);
   const most = operands.reduce((max, operand) => Math.max(max, operand.bytes), 1);
   const rows = operands.map((operand) => {
@@ -23,7 +39,7 @@ function traffic() {
   return el("section", {class: "card", "aria-labelledby": "traffic"},
       el("h2", {id: "traffic"}, "Traffic"),
       el("p", {class: "note"}, `${bytesText(total)} between HBM and the cores. A copy is saved when a ` +
-                               "step needs the block that the step before had."),
+                               "step needs the block that the step before had." + countsWords()),
       el("div", {class: "scroll"},
          el("table", {class: "traffic"},
             el("thead", {}, el("tr", {}, ...heads.map(([name, title], i) =>
@@ -61,8 +77,10 @@ function memory() {
   const of = timeline.cores.length > 1 ? "of each core" : "of the core";
   return el("section", {class: "card", "aria-labelledby": "memory"},
       el("h2", {id: "memory"}, `Memory ${of}`),
-      memoryOf("VMEM", inMemory.filter((operand) => !operand.smem), timeline.vmem,
-               "Two buffers let the copies of the next step run beside this one."),
+      memoryOf("VMEM", inMemory.filter((operand) => !operand.smem), [timeline.vmem[0], vmemLimit()],
+               "Two buffers let the copies of the next step run beside this one." +
+                   (vmemLimit() < timeline.vmem[1]
+                        ? ` The core has ${bytesText(timeline.vmem[1])}, for compilers that are told.` : "")),
       memoryOf("SMEM", inMemory.filter((operand) => operand.smem), timeline.smem,
                "What index maps and conditions read."));
 }

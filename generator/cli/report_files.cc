@@ -1,0 +1,96 @@
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "generator/cli/report.h"
+#include "generator/cli/run.h"
+#include "generator/front/utf8.h"
+#include "generator/predict/cost.h"
+#include "generator/render/write.h"
+#include "generator/report/trace.h"
+
+namespace kiln::cli {
+namespace {
+
+std::vector<ReportFinding> FindingsOf(const Loaded& loaded) {
+  std::vector<ReportFinding> findings;
+  for (const Diagnostic& found : loaded.diagnostics.Sorted()) {
+    findings.push_back({found.severity == Severity::kError, found.rule, found.message, found.hint,
+                        loaded.source->Locate(found.span.begin).line});
+  }
+  return findings;
+}
+
+ReportInput InputOf(const PictureRequest& request) {
+  ReportInput input;
+  input.kernel = request.loaded->kernel.get();
+  input.binding = request.binding;
+  input.timeline = request.timeline;
+  input.advice = request.advice;
+  input.counts = request.counts;
+  input.findings = FindingsOf(*request.loaded);
+  input.findings.insert(input.findings.end(), request.findings.begin(), request.findings.end());
+  if (!request.timeline) return input;
+
+  const CostSummary cost = SummaryOf(*request.timeline, *request.machine);
+  input.bound = cost.bound;
+  input.vmem_limit = request.machine->vmem_limit;
+  input.roofline.peak_flops = cost.peak_flops;
+  input.roofline.hbm_bps =
+      request.machine->hbm_bps * static_cast<double>(request.timeline->cores.size());
+  input.roofline.flops = cost.flops;
+  input.roofline.bytes = static_cast<double>(cost.bytes);
+  return input;
+}
+
+bool WritePage(const PictureRequest& request, const std::string& path) {
+  const std::string page = ReportPage(ReportData(InputOf(request)));
+  std::string why;
+  if (WriteIfChanged(path, page, &why) == Written::kFailed) {
+    UsageError(why);
+    return false;
+  }
+  std::cerr << "wrote " << path << ", " << Bytes(static_cast<int64_t>(page.size())) << "\n";
+  return true;
+}
+
+bool WriteTraceFile(const Timeline& timeline, const std::string& path) {
+  std::ofstream out(path, std::ios::binary);
+  WriteTrace(timeline, out);
+  out.close();
+  if (!out) {
+    UsageError("cannot write `" + path + "`");
+    return false;
+  }
+  std::cerr << "wrote " << path << ", to open in ui.perfetto.dev\n";
+  return true;
+}
+
+}  // namespace
+
+void PictureFiles::Add(CLI::App& app, const char* page_option, const std::string& when) {
+  app.add_option(page_option, page, when + "the page, one HTML file")->type_name("FILE");
+  app.add_option("--trace", trace, when + "the timeline as trace events, for Perfetto")
+      ->type_name("FILE");
+}
+
+std::string BoundLine(const PredictResult& result) {
+  return "Bound by " + result.cost.bound + ": " + BoundText(result) + ".";
+}
+
+std::vector<std::string> CostLines(const PredictResult& result) {
+  std::vector<std::string> lines = {BoundLine(result)};
+  for (const std::string& line : AdviceLines(result)) lines.push_back("What would help: " + line);
+  return lines;
+}
+
+bool WritePictures(const PictureRequest& request, const PictureFiles& files) {
+  if (!files.page.empty() && !WritePage(request, files.page)) return false;
+  if (files.trace.empty()) return true;
+  if (request.timeline) return WriteTraceFile(*request.timeline, files.trace);
+  std::cerr << "kiln: nothing ran, so there is nothing to write to `" << Printable(files.trace)
+            << "`\n";
+  return true;
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,82 @@
+#include "generator/cli/simulate.h"
+
+#include "generator/cli/run.h"
+
+namespace kiln::cli {
+namespace {
+
+/// `--dims m=1,n=2` says the same as `m=1 n=2`; in `ids=0,3,n=2` the 3 belongs to ids.
+std::vector<std::string> WordsOf(const SimulateOptions& options) {
+  std::vector<std::string> all = options.words;
+  for (const std::string& list : options.dims) {
+    bool first = true;
+    for (size_t begin = 0; begin <= list.size();) {
+      const size_t end = std::min(list.find(',', begin), list.size());
+      const std::string word = list.substr(begin, end - begin);
+      begin = end + 1;
+      if (first || word.find('=') != std::string::npos)
+        all.push_back(word);
+      else
+        all.back() += "," + word;
+      first = false;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+void SimulateOptions::Add(CLI::App& app) {
+  spec.Add(app);
+  app.add_option("ARGUMENTS", words,
+                 "sizes, and the arrays that index maps and conditions read: m=4096 ids=@ids.npy;\n"
+                 "no other arrays are needed");
+  app.add_option("--dims", dims, "sizes as one word: --dims m=4096,n=4096,k=4096")
+      ->allow_extra_args(false)
+      ->type_name("K=V,…");
+  app.add_option("--machine", machine,
+                 "the TPU, by name or as a file such as runtime/machines/v5e.yaml; v5e unless\n"
+                 "given, the one whose measured times the model was calibrated on")
+      ->type_name("M");
+  app.add_option("--cores", cores, "of that machine, that share the parallel axes")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+}
+
+std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, int* status) {
+  *status = kUsage;
+  auto simulation = std::make_unique<Simulation>();
+  const auto machine = LoadMachineOrTell(options.machine);
+  if (!machine) return nullptr;
+  simulation->machine = *machine;
+  simulation->cores = options.cores;
+
+  auto read = Load(options.spec, Depth::kCheckForSizes);
+  if (!read) return nullptr;
+  simulation->loaded = std::move(*read);
+  Loaded& loaded = simulation->loaded;
+  const auto give_up = [&] {
+    *status = Report(loaded, options.spec.format);
+    return nullptr;
+  };
+  if (!loaded.kernel) return give_up();
+  Inputs& inputs = simulation->inputs;
+  if ((*status = ParseArguments(*loaded.kernel, WordsOf(options), inputs))) return nullptr;
+  simulation->options = loaded.options;
+  if (const int variant = ChooseVariant(*loaded.kernel, inputs); variant >= 0) {
+    const Variant& chosen = loaded.kernel->variants[static_cast<size_t>(variant)];
+    simulation->options = WithVariant(loaded.options, chosen);
+  }
+  if (!ChooseSpecialisation(loaded, inputs)) return give_up();
+  simulation->binding = Bind(*loaded.kernel, inputs, /*partial=*/true, loaded.diagnostics);
+  return simulation;
+}
+
+std::optional<Timeline> PredictSimulation(const Simulation& simulation, bool detail,
+                                          Diagnostics& diagnostics) {
+  Progress progress("predicting");
+  return Predict(*simulation.binding, simulation.machine,
+                 {simulation.cores, detail, progress.Callback()}, diagnostics);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generator/cli/command.h"
+#include "generator/predict/predict.h"
+
+namespace kiln::cli {
+
+/// What commands that simulate a call accept.
+struct SimulateOptions {
+  SpecOptions spec;
+  std::vector<std::string> words;
+  std::vector<std::string> dims;
+  std::string machine = "v5e";
+  int cores = 0;  // 0: the machine's
+
+  void Add(CLI::App& app);
+};
+
+/// A call that is ready to be simulated.
+struct Simulation {
+  Machine machine;
+  Loaded loaded;
+  CheckOptions options;  // of the specialisation that the sizes select
+  Inputs inputs;
+  std::optional<Binding> binding;  // none: that is in the findings
+  int cores = 0;
+};
+
+/// Null after an error, which is printed; then *status is the exit status. Findings of sizes are
+/// not printed yet.
+std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, int* status);
+
+std::optional<Timeline> PredictSimulation(const Simulation& simulation, bool detail,
+                                          Diagnostics& diagnostics);
+
+}  // namespace kiln::cli

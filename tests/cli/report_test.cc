@@ -1,0 +1,110 @@
+// `kiln report`, and pictures of `kiln run --mode=emulate`.
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/cli/tool.h"
+
+namespace kiln::test {
+namespace {
+
+using Json = nlohmann::json;
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string Spec(const std::string& name) {
+  return "'" + (fs::path(KILN_SOURCE_DIR) / "specs" / name).string() + "'";
+}
+
+/// The data of a page.
+Json DataOf(const std::string& path) {
+  const std::string page = ReadText(path);
+  const size_t begin = page.find("id=\"data\">") + 10;
+  return Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+constexpr const char* kSparse =
+    " --dims m=512,k=512,n=1024,capacity=4 blocks=4 idxs_i=0,0,2,3 idxs_k=0,1,1,0";
+
+TEST_CASE("a report tells which part of a sparse product is computed") {
+  const Folder folder;
+  const Shown shown = Shell("kiln report " + Spec("sparse_dense.yaml") + kSparse, folder.path());
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  CHECK(Contains(shown.err, "wrote report.html, "));
+  const Json data = DataOf(folder / "report.html");
+  const Json& coverage = data["timeline"]["coverage"];
+  CHECK(coverage["computed"] == 4 * 8);
+  CHECK(coverage["of"] == 4 * 4 * 8);
+  const Json& picture = data["timeline"]["pictures"][coverage["picture"].get<size_t>()];
+  CHECK(picture["title"] == "m × k");
+  CHECK(picture["computed"] == "8 0 -8 0x6 8 -8 0 8 -8 0x2");  // (0,0) (0,1) (2,1) (3,0)
+}
+
+TEST_CASE("a report's sums are those of the prediction") {
+  const Folder folder;
+  const std::string call = Spec("matmul.yaml") + " --machine=v4 --dims m=1000,n=2048,k=4096 ";
+  REQUIRE(Shell("kiln report " + call + "-o page.html", folder.path()).status == 0);
+  const Json predicted = Json::parse(Shell("kiln predict " + call + "--json", folder.path()).out);
+  const Json data = DataOf(folder / "page.html");
+  CHECK(data["timeline"]["seconds"] == predicted["seconds"]);
+  CHECK(data["bound"] == predicted["bound"]);
+  CHECK(data["roofline"]["flops"] == predicted["flops"]);
+  int64_t bytes = 0;
+  for (const Json& core : data["timeline"]["cores"]) {
+    bytes += core["totals"]["bytes_in"].get<int64_t>();
+    bytes += core["totals"]["bytes_out"].get<int64_t>();
+  }
+  CHECK(bytes == predicted["bytes"]);
+}
+
+TEST_CASE("a kernel at fault is reported with its finding") {
+  const Folder folder;
+  const std::string spec = (fs::path(KILN_SOURCE_DIR) / "examples/wrong_matmul.yaml").string();
+  const Shown shown =
+      Shell("kiln report '" + spec + "' --dims m=200,n=100,k=300 -o page.html", folder.path());
+  CHECK(shown.status == 1);
+  CHECK(Contains(shown.err, "error["));
+  const Json data = DataOf(folder / "page.html");
+  REQUIRE(!data["findings"].empty());
+  CHECK(Contains(shown.err, "error[" + data["findings"][0]["rule"].get<std::string>() + "]"));
+  CHECK(data["findings"][0]["line"].get<int>() > 0);
+}
+
+TEST_CASE("what a report needs and cannot have") {
+  const Folder folder;
+  const Shown no_lists =
+      Shell("kiln report " + Spec("sparse_dense.yaml") + " --dims m=512,k=512,n=512,capacity=4",
+            folder.path());
+  CHECK(no_lists.status == 1);
+  CHECK(Contains(no_lists.err, "error["));
+  CHECK(!fs::exists(folder / "report.html"));
+  WriteText(folder / "file", "");
+  const Shown no_folder = Shell(
+      "kiln report " + Spec("sparse_dense.yaml") + kSparse + " -o file/x.html", folder.path());
+  CHECK(no_folder.status == 2);
+  CHECK(Contains(no_folder.err, "file/x.html"));
+}
+
+TEST_CASE("an emulated run leaves a page with its counts, and a trace") {
+  const Folder folder;
+  const std::string cache = fs::path(KILN_TOOL).parent_path() / "test-cache";
+  const std::string run = "XDG_CACHE_HOME='" + cache + "' kiln run " + Spec("add_vectors.yaml") +
+                          " x=random:1 y=random:2 n=3000 ";
+  const Shown shown = Shell(run + "--mode=emulate --report=a.html --trace=a.json", folder.path());
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  const Json data = DataOf(folder / "a.html");
+  REQUIRE(data["counts"].size() == data["timeline"]["operands"].size());
+  for (size_t o = 0; o < data["counts"].size(); ++o)
+    CHECK(data["counts"][o]["copies"] == data["timeline"]["operands"][o]["copies"]);
+  CHECK(Json::parse(ReadText(folder / "a.json"))["traceEvents"].size() > 4);
+
+  const Shown misplaced = Shell(run + "--report=a.html", folder.path());
+  CHECK(misplaced.status == 2);
+  CHECK(Contains(misplaced.err, "--report has no meaning with --mode=interpret"));
+}
+
+}  // namespace
+}  // namespace kiln::test
