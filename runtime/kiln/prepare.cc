@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -169,6 +170,17 @@ bool HasNonzero(const Cut2& b, int64_t i, int64_t j) {
 
 }  // namespace
 
+BlockList DistinctBlocks(const MaskMaps& maps) {
+  std::vector<int64_t> rows(static_cast<size_t>(maps.blocks)), cols(rows.size());
+  for (size_t b = 0; b < maps.block_mask.values.size(); ++b) {
+    if (maps.block_mask.values[b] == 0) continue;
+    const auto number = static_cast<size_t>(maps.prefetch_mask.values[b]);
+    rows[number] = maps.prefetch_i.values[b];
+    cols[number] = maps.prefetch_j.values[b];
+  }
+  return {Vector(rows), Vector(cols), maps.blocks};
+}
+
 namespace internal {
 
 Status GroupMetadataOf(std::vector<int64_t> sizes, int64_t m, int64_t tm,
@@ -244,6 +256,50 @@ Status BlockCooOf(const AnyMatrix& x, int64_t bm, int64_t bk, BlockList* list) {
   }
   *list = {Vector(rows), Vector(cols), static_cast<int32_t>(rows.size())};
   return status;
+}
+
+Status CheckBlocks(const AnyMatrix& x, int64_t bm, int64_t bk, const BlockList& list) {
+  Status status;
+  if (bm < 1 || bk < 1) {
+    status.Fail(kCall,
+                "copy_blocks: blocks of %" PRId64 " x %" PRId64
+                ", but a block has at least one element",
+                bm, bk);
+    return status;
+  }
+  const int64_t rows = CeilDivide(x.shape[0], bm), cols = CeilDivide(x.shape[1], bk);
+  const auto count = static_cast<size_t>(std::max(list.count, 0));
+  for (size_t t = 0; t < std::min({count, list.rows.values.size(), list.cols.values.size()}); ++t) {
+    const int32_t i = list.rows.values[t], j = list.cols.values[t];
+    if (i >= 0 && i < rows && j >= 0 && j < cols) continue;
+    status.Fail(kCall, "copy_blocks: there is no block (%d, %d)", i, j);
+    return status;
+  }
+  int64_t elements = 0;
+  if (list.count < 0 || count > list.rows.values.size() || count > list.cols.values.size()) {
+    status.Fail(kCall, "copy_blocks: the list does not have %d entries", list.count);
+  } else if (__builtin_mul_overflow(bm, bk, &elements) ||
+             __builtin_mul_overflow(elements, int64_t{list.count}, &elements) ||
+             elements > kMaxHostElements) {
+    status.Fail(kCall, "copy_blocks: there would be more than %" PRId64 " elements",
+                kMaxHostElements);
+  }
+  return status;
+}
+
+void CopyBlocksTo(const AnyMatrix& x, int64_t bm, int64_t bk, const BlockList& list, void* to) {
+  auto* block = static_cast<char*>(to);
+  for (size_t t = 0; t < static_cast<size_t>(list.count); ++t) {
+    const int64_t row = list.rows.values[t] * bm, col = list.cols.values[t] * bk;
+    const int64_t rows = std::min(bm, x.shape[0] - row), cols = std::min(bk, x.shape[1] - col);
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < cols; ++c) {
+        const char* const from = x.data + (row + r) * x.stride[0] + (col + c) * x.stride[1];
+        std::memcpy(block + static_cast<size_t>(r * bk + c) * x.element, from, x.element);
+      }
+    }
+    block += static_cast<size_t>(bm * bk) * x.element;
+  }
 }
 
 Status GroupedRowsOf(std::vector<int64_t> rows, int64_t row_blocks, std::optional<int64_t> wanted,

@@ -78,6 +78,14 @@ struct BlockList {
 template <typename T>
 Status BlockCoo(const Tensor<T>& x, int64_t bm, int64_t bk, BlockList* list);
 
+/// Where the distinct blocks of a mask are, by their numbers.
+BlockList DistinctBlocks(const MaskMaps& maps);
+
+/// The blocks of a list one after the other, count x bm x bk elements; past the edge of x zeros.
+template <typename T>
+Status CopyBlocks(const Tensor<T>& x, int64_t bm, int64_t bk, const BlockList& list,
+                  HostArray<std::remove_const_t<T>>* blocks);
+
 struct RowSteps {
   HostArray<int32_t> row;    // the output row of each step; never decreasing
   HostArray<int32_t> block;  // which entry of `rows` the step works on
@@ -129,6 +137,10 @@ Status GroupMetadataOf(std::vector<int64_t> sizes, int64_t m, int64_t tm,
                        const GroupOptions& options, GroupSteps* steps);
 Status SparsifyMaskOf(const AnyMatrix& mask, int64_t bm, int64_t bn, MaskMaps* maps);
 Status BlockCooOf(const AnyMatrix& x, int64_t bm, int64_t bk, BlockList* list);
+/// Whether x has the blocks of the list, and memory may hold them.
+Status CheckBlocks(const AnyMatrix& x, int64_t bm, int64_t bk, const BlockList& list);
+/// `to` holds zeros.
+void CopyBlocksTo(const AnyMatrix& x, int64_t bm, int64_t bk, const BlockList& list, void* to);
 Status GroupedRowsOf(std::vector<int64_t> rows, int64_t row_blocks, std::optional<int64_t> count,
                      RowSteps* steps);
 /// Whether an array of `made` elements a dimension can stand for the declared one.
@@ -187,6 +199,21 @@ template <typename T>
 Status BlockCoo(const Tensor<T>& x, int64_t bm, int64_t bk, BlockList* list) {
   return Guarded("block_coo",
                  [&] { return internal::BlockCooOf(internal::MatrixOf(x), bm, bk, list); });
+}
+
+template <typename T>
+Status CopyBlocks(const Tensor<T>& x, int64_t bm, int64_t bk, const BlockList& list,
+                  HostArray<std::remove_const_t<T>>* blocks) {
+  return Guarded("copy_blocks", [&] {
+    const internal::AnyMatrix matrix = internal::MatrixOf(x);
+    const Status status = internal::CheckBlocks(matrix, bm, bk, list);
+    if (!status.ok()) return status;
+    blocks->rank = 3;
+    blocks->shape = {list.count, bm, bk};
+    blocks->values.assign(static_cast<size_t>(list.count * bm * bk), {});
+    internal::CopyBlocksTo(matrix, bm, bk, list, blocks->values.data());
+    return status;
+  });
 }
 
 template <typename T>

@@ -254,6 +254,56 @@ TEST_CASE("The list of blocks has those with a nonzero, row by row") {
   }
 }
 
+TEST_CASE("Blocks of a list are copied, and the distinct ones of a mask") {
+  Random random(6);
+  for (int round = 0; round < 300; ++round) {
+    const int64_t bm = Draw(random, 1, 4), bn = Draw(random, 1, 4);
+    const Matrix<int8_t> mask(random, Draw(random, 1, 14), Draw(random, 1, 14), bm, bn);
+    MaskMaps maps;
+    REQUIRE(MessageOf(SparsifyMask(mask.tensor(), bm, bn, &maps)) == "");
+    const BlockList distinct = DistinctBlocks(maps);
+    REQUIRE(distinct.count == maps.blocks);
+    HostArray<int8_t> blocks;
+    REQUIRE(MessageOf(CopyBlocks(mask.tensor(), bm, bn, distinct, &blocks)) == "");
+    REQUIRE(blocks.rank == 3);
+    CHECK(blocks.shape[0] == maps.blocks);
+    // Every element of the mask is that of the block its step names, or of a block without any.
+    const int64_t cols = DivUp(mask.cols, bn);
+    int64_t wrong = 0;
+    for (int64_t r = 0; r < DivUp(mask.rows, bm) * bm; ++r) {
+      for (int64_t c = 0; c < cols * bn; ++c) {
+        const auto step = static_cast<size_t>(r / bm * cols + c / bn);
+        const bool inside = r < mask.rows && c < mask.cols;
+        const int8_t want = inside ? mask.At(r, c) : int8_t{0};
+        const int64_t number = maps.prefetch_mask.values[step];
+        const auto at = static_cast<size_t>((number * bm + r % bm) * bn + c % bn);
+        const int8_t got = maps.block_mask.values[step] ? blocks.values[at] : int8_t{0};
+        // A ragged block equals no whole one, so that what is past the edge is always zeros.
+        wrong += got != want;
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("Blocks that are not there are not copied") {
+  Random random(7);
+  const Matrix<float> x(random, 5, 4, 2, 2);
+  HostArray<float> blocks;
+  const auto problem = [&](const Values& rows, const Values& cols, int32_t count) {
+    BlockList list;
+    list.rows.values = rows;
+    list.cols.values = cols;
+    list.count = count;
+    return MessageOf(CopyBlocks(x.tensor(), 2, 2, list, &blocks));
+  };
+  CHECK(problem({2, 0}, {1, 1}, 2) == "");
+  CHECK(problem({2, 3}, {1, 1}, 2) == "call: copy_blocks: there is no block (3, 1)");
+  CHECK(problem({2, 0}, {1, -1}, 2) == "call: copy_blocks: there is no block (0, -1)");
+  CHECK(problem({2, 0}, {1}, 2) == "call: copy_blocks: the list does not have 2 entries");
+  CHECK(problem({}, {}, -1) == "call: copy_blocks: the list does not have -1 entries");
+}
+
 TEST_CASE("Blocks of nothing are refused") {
   Random random(4);
   const Matrix<int32_t> x(random, 4, 4, 2, 2);
