@@ -85,9 +85,9 @@ function unpackTimeline(timeline) {
     operand.index = i;
     operand.counts = operand.dims.map((dim) => dim.positions);
   });
-  // Hues go first to what is drawn.
-  const drawn = (operand) => operand.kind === "input" || operand.kind === "output";
-  const inOrder = [...timeline.operands].sort((a, b) => drawn(b) - drawn(a));
+  // Hues go first to what is drawn, then to what lies in VMEM.
+  const rank = ({kind, smem}) => (kind === "input" || kind === "output" ? 0 : smem ? 2 : 1);
+  const inOrder = [...timeline.operands].sort((a, b) => rank(a) - rank(b));
   inOrder.forEach((operand, i) => (operand.hue = i % 8));
   timeline.cores = timeline.cores.map((core, i) => unpackCore(core, i, timeline));
   for (const picture of timeline.pictures) {

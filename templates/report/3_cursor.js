@@ -67,7 +67,7 @@ const keys = {
 
 document.addEventListener("keydown", (event) => {
   const tag = event.target.tagName;
-  const ownKeys = tag === "INPUT" || tag === "SELECT" || event.target.closest(".own-keys");
+  const ownKeys = tag === "INPUT" || tag === "SELECT" || event.target.closest?.(".own-keys");
   const presses = event.key === " " && (tag === "BUTTON" || tag === "SUMMARY" || tag === "A");
   if (!timeline || !keys[event.key] || ownKeys || presses) return;
   if (event.ctrlKey || event.metaKey || event.altKey) return;

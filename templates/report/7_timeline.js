@@ -115,9 +115,12 @@ function drawCompute(context, colors, view, core, y) {
   shares.flush();
 }
 
-function drawCopies(context, colors, view, core, out, y) {
-  for (const copies of core.copies) {
-    if (copies.out !== out) continue;
+function drawCopies(context, colors, view, core, out, laneTop) {
+  const shown = core.copies.filter((copies) => copies.out === out);
+  shown.forEach((copies, nth) => {
+    // Copies of a range of steps alternate between operands: each has its share of the lane.
+    const height = inRanges ? laneHeight / shown.length : laneHeight;
+    const y = laneTop + (inRanges ? nth * height : 0);
     const operand = timeline.operands[copies.operand];
     const color = colors.operands[copies.operand];
     let drawn = -Infinity;  // up to this pixel
@@ -128,11 +131,11 @@ function drawCopies(context, colors, view, core, out, y) {
       if (end < x) continue;
       context.fillStyle = color;
       const width = Math.max(end - x, 0.6);
-      context.fillRect(x, y, width > 3 ? width - 1 : width, laneHeight);
+      context.fillRect(x, y, width > 3 ? width - 1 : width, height);
       drawn = x + width;
-      label(context, colors, copyName(operand, copies, i), x, width, y + laneHeight / 2);
+      if (height > 12) label(context, colors, copyName(operand, copies, i), x, width, y + height / 2);
     }
-  }
+  });
 }
 
 function copyName(operand, copies, i) {

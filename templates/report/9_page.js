@@ -18,7 +18,7 @@ function pointAtLine(element, line) {
 // Without moving the page.
 function scrollInside(line) {
   const box = line.closest(".spec-lines");
-  const top = line.offsetTop - box.offsetTop;
+  const top = line.offsetTop;  // within the box
   if (top < box.scrollTop || top + line.offsetHeight > box.scrollTop + box.clientHeight)
     box.scrollTop = top - box.clientHeight / 2;
 }
@@ -57,6 +57,8 @@ if (timeline && timeline.cores.some((core) => core.entries > 0)) {
   page.append(el("div", {class: "pair"}, ...[traffic(), memory(), roofline()].filter(Boolean)));
   page.append(footer());
   moveTo(0, slowestCore().entries > 0 ? slowestCore().index : 0);
+  const running = document.querySelector(".running");
+  if (running) scrollInside(running);
 } else {
   page.append(el("section", {class: "card"}, specText()));
 }
