@@ -80,10 +80,13 @@ class CorePrediction {
     steps_.Enter(grid_);
     const bool detailed = grid_.size() <= Timeline::kMaxSteps;
     TimelineCore core;
-    if (options_.detail && detailed)
+    if (options_.detail && detailed) {
       core = StepByStep(schedule);
-    else
+    } else {
+      const CoreSchedule begin = schedule;
       core = Summed(schedule);
+      if (options_.detail) AddFirstSteps(begin, core);
+    }
     core.detailed = detailed;
     timeline_.cores.push_back(std::move(core));
   }
@@ -107,18 +110,37 @@ class CorePrediction {
 
   TimelineCore StepByStep(CoreSchedule& schedule) {
     CoreTimelineBuilder builder(timeline_, schedule);
+    const std::vector<int64_t> counts = AddSteps(grid_.size(), builder);
+    const StepRecord after = After();
+    builder.Finish(after);
+    CountCopies(timeline_, steps_.table().shapes(), counts, after.shape);
+    return builder.Take();
+  }
+
+  /// Of a core that has too many, so that they can be looked at.
+  void AddFirstSteps(CoreSchedule schedule, TimelineCore& core) {
+    CoreTimelineBuilder builder(timeline_, schedule);
+    AddSteps(Timeline::kFirstSteps, builder);
+    TimelineCore first = builder.Take();
+    core.steps = std::move(first.steps);
+    core.copies = std::move(first.copies);
+  }
+
+  /// How often they had each shape.
+  std::vector<int64_t> AddSteps(int64_t limit, CoreTimelineBuilder& builder) {
     std::vector<int64_t> counts;
     LanePoints lanes(binding_.steps.size(), std::vector<int64_t>(kLanes));
     std::vector<int64_t> at = grid_.begin;
     bool more = true;
-    while (more) {
+    while (more && limit > 0) {
       int count = 0;
-      while (more && count < kLanes) {
+      while (more && count < std::min<int64_t>(kLanes, limit)) {
         for (size_t a = 0; a < at.size(); ++a)
           std::fill(lanes[a].begin() + count, lanes[a].end(), at[a]);
         ++count;
         more = grid_.Next(at);
       }
+      limit -= count;
       steps_.Evaluate(lanes, count);
       for (int lane = 0; lane < count; ++lane) {
         const auto shape = static_cast<size_t>(steps_.ShapeAt(lane));
@@ -128,10 +150,7 @@ class CorePrediction {
         builder.Step(step, steps_.works()[static_cast<size_t>(step.shape.work)]);
       }
     }
-    const StepRecord after = After();
-    builder.Finish(after);
-    CountCopies(timeline_, steps_.table().shapes(), counts, after.shape);
-    return builder.Take();
+    return counts;
   }
 
   StepRecord RecordOf(const LanePoints& lanes, int lane) {

@@ -22,6 +22,8 @@ function entryOn(core) {
   return entry >= 0 && core.end[entry] > now ? entry : -1;
 }
 
+// Not all steps are known one by one: what is not among them is not skipped.
+const isPart = timeline !== null && timeline.cores.some((core) => !core.detailed);
 const inRanges = timeline !== null && timeline.steps_per_entry > 1;
 
 // Readers count from 1.

@@ -69,7 +69,9 @@ function lead() {
   const cores = timeline.cores.length;
   const on = `${cores === 1 ? "one core" : countText(cores) + " cores"} of a ${timeline.machine}`;
   const dims = data.kernel.dims.map(([name, value]) => `${name}\u00a0=\u00a0${countText(value)}`).join(", ");
-  return el("p", {class: "lead"}, "Takes ", strong(timeText(timeline.seconds)), ` on ${on}`,
+  const refused = data.findings.some((finding) => finding.error)
+      ? "It is refused; without that, it would be like this. " : null;
+  return el("p", {class: "lead"}, refused, "Takes ", strong(timeText(timeline.seconds)), ` on ${on}`,
             dims ? ` for ${dims}. ` : ". ", ...(coverageWords() ?? []), ...boundWords(timeParts()));
 }
 

@@ -120,7 +120,8 @@ function operandPainter(picture) {
     const copies = picture.copies[at];
     const computed = picture.computed[at] > 0;
     const heat = most === 1 ? 0.75 : 0.4 + 0.6 * Math.log(copies) / Math.log(most);
-    return {color, alpha: copies === 0 ? 0 : computed ? heat : 0.22, hatch: !computed};
+    return {color, alpha: copies === 0 ? 0 : computed ? heat : 0.22,
+            hatch: !computed && !(isPart && copies === 0)};
   };
 }
 
@@ -138,14 +139,16 @@ function verdict(picture) {
   const all = picture.copies.reduce((sum, count) => sum + count, 0);
   if (picture.operand < 0) {
     return `${countText(computed)} of ${countText(cells)} computed` +
-        (computed < cells ? `, ${countText(cells - computed)} skipped` : "");
+        (isPart ? " by the first steps"
+                : computed < cells ? `, ${countText(cells - computed)} skipped` : "");
   }
   const verb = isWritten(picture) ? "written" : "copied";
   const idle = copied - computed;
+  const among = isPart ? " by the first steps" : "";
   return (copied === cells ? (cells === 1 ? `one block, ${verb}` : `all ${countText(cells)} ${blocks} ${verb}`)
                            : `${countText(copied)} of ${countText(cells)} ${blocks} ${verb}`) +
       (copied > 0 && all > copied ? `, ${digits(all / copied, 2)} times each` : "") +
-      (idle > 0 && computed < copied ? `; ${countText(idle)} with nothing computed` : "");
+      (idle > 0 && computed < copied ? `; ${countText(idle)} with nothing computed` : "") + among;
 }
 
 function elementsText(dim, position) {
@@ -162,7 +165,8 @@ function cellLines(picture, at) {
   const steps = computed ? `computed by ${plural(computed, "step")}` : "nothing is computed with it";
   if (picture.operand < 0) {
     return [picture.sides.map((side, s) => `${side.name} block ${positions[s]}`).join(", "),
-            computed ? steps : "skipped: no step combines these"];
+            computed ? steps : isPart ? "none of the first steps combines these"
+                                      : "skipped: no step combines these"];
   }
   const verb = isWritten(picture) ? "written" : "copied";
   const lines = [`${picture.title} block ${indexText(positions)}`];
@@ -175,7 +179,7 @@ function cellLines(picture, at) {
     lines.push("some blocks together");
   }
   lines.push(copies ? `${verb} ${copies === 1 ? "once" : countText(copies) + " times"}, ${steps}`
-                    : `skipped: never ${verb}`);
+                    : isPart ? `not ${verb} by the first steps` : `skipped: never ${verb}`);
   return lines;
 }
 

@@ -127,7 +127,7 @@ function rangesNote() {
   const notes = [];
   if (inRanges) {
     notes.push(`This run is shown in ranges of ${timeline.steps_per_entry} steps: frames are around ` +
-               "all the blocks of a range, the colours count every copy.");
+               "all the blocks of a range, the colours count each copy.");
   }
   if (shown < all) {
     notes.push(`Pictures and the detailed timeline have the first ${countText(shown)} of ` +

@@ -52,14 +52,18 @@ const page = document.getElementById("page");
 page.append(header());
 const found = findings();
 if (found) page.append(found);
-if (timeline && timeline.cores.some((core) => core.entries > 0)) {
-  page.append(summary(), steps(), timelineSection());
+const hasCores = timeline !== null && timeline.cores.length > 0;
+if (hasCores) page.append(summary());
+if (hasCores && timeline.cores.some((core) => core.entries > 0)) {
+  page.append(steps(), timelineSection());
   page.append(el("div", {class: "pair"}, ...[traffic(), memory(), roofline()].filter(Boolean)));
   page.append(footer());
   moveTo(0, slowestCore().entries > 0 ? slowestCore().index : 0);
   const running = document.querySelector(".running");
   if (running) scrollInside(running);
 } else {
-  page.append(el("section", {class: "card"}, specText()));
+  const nothing = timeline && !hasCores ? el("p", {class: "lead"}, "The grid has no steps: nothing runs.")
+                                       : null;
+  page.append(el("section", {class: "card"}, nothing, specText()));
 }
 root.dataset.ready = "";

@@ -59,6 +59,22 @@ TEST_CASE("a report's sums are those of the prediction") {
   CHECK(bytes == predicted["bytes"]);
 }
 
+TEST_CASE("of too many steps the first are there one by one, and the sums count all") {
+  const Folder folder;
+  const Shown shown = Shell("kiln report " + Spec("matmul.yaml") +
+                                " --no-advice --set bm=64 bn=64 bk=64 --dims m=8192,n=8192,k=8192",
+                            folder.path());
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  const Json timeline = DataOf(folder / "report.html")["timeline"];
+  const Json& core = timeline["cores"][0];
+  CHECK(core["detailed"] == false);
+  CHECK(core["steps"] == 65536);
+  CHECK(core["totals"]["steps"] == 128 * 128 * 128);
+  CHECK(core["segments"]["count"].get<int>() > 1000);
+  CHECK(timeline["coverage"].is_null());  // of the first steps it would be wrong
+}
+
 TEST_CASE("a kernel at fault is reported with its finding") {
   const Folder folder;
   const std::string spec = (fs::path(KILN_SOURCE_DIR) / "examples/wrong_matmul.yaml").string();

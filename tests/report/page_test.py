@@ -67,6 +67,10 @@ REPORTS = {
             "sizes=300,0,700,128,20,400,244,256"],
     "large": ["specs/matmul.yaml", "--machine=v5e", "--set", "bm=128", "bn=128", "bk=128", "--dims",
               "m=8192", "k=8192", "n=8192"],
+    "huge": ["specs/matmul.yaml", "--machine=v5e", "--set", "bm=128", "bn=128", "bk=128", "--dims",
+             "m=16384", "k=16384", "n=16384"],
+    "empty": ["specs/sparse_dense.yaml", "--machine=v5e", "m=512", "k=512", "n=512", "capacity=1",
+              "blocks=0", "idxs_i=0", "idxs_k=0"],
 }
 
 
@@ -235,6 +239,26 @@ class PageTest(unittest.TestCase):
         self.assertIn("262\u202f144", self.text(".step-name"))
         self.browser.press("ArrowRight")
         self.expect_quiet()
+
+    def test_a_huge_run_says_which_steps_are_drawn(self):
+        self.open(make_report("huge"))
+        self.assertIn("have the first 65\u202f536 of 2\u202f097\u202f152 steps",
+                      self.text("#steps .note"))
+        self.assertNotIn("skipped", self.text(".lead"))
+
+    def test_a_grid_without_steps_is_no_error(self):
+        self.open(make_report("empty"))
+        self.assertIn("no steps", self.text(".lead"))
+
+    def test_a_finding_leads_to_its_line(self):
+        path = os.path.join(FOLDER, "wrong.html")
+        made = subprocess.run([KILN, "report", "examples/wrong_matmul.yaml", "m=200", "n=100", "k=300",
+                               "-o", path], cwd=ROOT, capture_output=True, timeout=120)
+        self.assertEqual(made.returncode, 1)
+        self.open(path)
+        self.assertIn("error[index-range]", self.text(".findings"))
+        self.browser.evaluate("document.querySelector('.findings a').click()")
+        self.assertIn("i * bm", self.text("li:target"))
 
 
 if __name__ == "__main__":
