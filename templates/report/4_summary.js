@@ -154,7 +154,7 @@ function themeButton() {
 function header() {
   const kernel = data.kernel;
   const origin = !timeline ? "nothing ran"
-      : data.counts.length ? "of a run on the emulated machine"
+      : data.counts.length ? "of a run on the emulated machine; times are simulated"
                           : "predicted from the index maps; nothing was run";
   return el("header", {class: "top"},
             el("div", {}, el("p", {class: "kicker"}, `kiln report · ${kernel.file} · ${origin}`),

@@ -35,7 +35,8 @@ function stepControls() {
 function legend() {
   return el("ul", {class: "legend"},
             el("li", {}, el("i", {class: "swatch ramp"}), "copied once … often"),
-            el("li", {}, swatch("var(--empty)", "hatched"), "skipped: nothing is computed with it"),
+            el("li", {}, swatch("var(--empty)", isPart ? "" : "hatched"),
+               isPart ? "not used by these first steps" : "skipped: nothing is computed with it"),
             el("li", {}, el("i", {class: "swatch frame-now"}), "in use at this step"),
             el("li", {}, el("i", {class: "swatch frame-coming"}), "on its way for the next"));
 }

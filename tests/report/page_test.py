@@ -6,6 +6,7 @@ a folder of the build.
 """
 
 import base64
+import functools
 import json
 import os
 import random
@@ -74,6 +75,7 @@ REPORTS = {
 }
 
 
+@functools.lru_cache(maxsize=None)
 def make_report(name):
     path = os.path.join(FOLDER, name + ".html")
     arguments = list(REPORTS[name])
@@ -187,13 +189,45 @@ class PageTest(unittest.TestCase):
     def test_no_width_or_theme_is_too_narrow(self):
         for name in REPORTS:
             path = make_report(name)
-            for theme in ("light", "dark"):
-                for size, width in WIDTHS.items():
-                    with self.subTest(report=name, theme=theme, width=width):
-                        self.open(path, width, theme)
-                        self.assertLessEqual(
-                            self.browser.evaluate("document.documentElement.scrollWidth"), width)
-                        self.screenshot("%s-%s-%s" % (name, size, theme))
+            for (size, width), theme in zip(WIDTHS.items(), ("dark", "light", "light")):
+                with self.subTest(report=name, width=width):
+                    self.open(path, width, theme)
+                    self.assertLessEqual(
+                        self.browser.evaluate("document.documentElement.scrollWidth"), width)
+                    self.screenshot("%s-%s-%s" % (name, size, theme))
+        self.open(make_report("sparse_dense"), WIDTHS["desktop"], "dark")
+        self.screenshot("sparse_dense-desktop-dark")
+
+    def hover(self, selector, x, y):
+        box = self.browser.evaluate(
+            "(e => (e.scrollIntoView({block: 'center'}), e.getBoundingClientRect().toJSON()))"
+            "(document.querySelector('%s'))" % selector)
+        self.browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box["x"] + x, y=box["y"] + y)
+        self.browser.settle()
+        hidden = self.browser.evaluate("document.getElementById('tooltip').hidden")
+        return None if hidden else self.text("#tooltip")
+
+    def test_hovering_names_blocks_and_intervals(self):
+        self.open(make_report("sparse_dense"))
+        self.assertRegex(self.hover("[data-picture=o] canvas", 3, 3), r"^o block \(0, 0\)")
+        self.assertRegex(self.hover("[data-picture=grid] canvas", 3, 3), r"^Step 1 \(j=0, t=0\)")
+        self.assertNotIn((0, 0), BLOCKS)
+        self.assertIn("skipped", self.hover("[data-picture=coverage] canvas", 3, 3))
+        # Below the axis: the lane of copies in begins with x.
+        self.assertRegex(self.hover(".lanes", 62 + 30, 20 + 8), r"^[xy] .* comes in")
+        self.assertRegex(self.hover(".lanes", 62 + 300, 20 + 40), r"^Step \d+ \(j=0, t=\d+\)")
+        self.expect_quiet()
+
+    def test_a_click_goes_to_the_first_step_of_a_block(self):
+        self.open(make_report("sparse_dense"))
+        self.hover("[data-picture=x] canvas", 0, 0)
+        self.browser.evaluate(
+            "(c => { const box = c.getBoundingClientRect(); c.parentElement.dispatchEvent("
+            "new MouseEvent('click', {clientX: box.x + 30, clientY: box.y + 5, bubbles: true})); })"
+            "(document.querySelector('[data-picture=x] canvas'))")
+        self.browser.settle()
+        self.assertNotEqual(self.blocks("x"), ["0"])
+        self.assertEqual(self.blocks("y"), ["(%d, 0)" % BLOCKS[int(self.blocks("x")[0])][1]])
 
     def test_the_button_changes_the_theme(self):
         self.open(make_report("gmm"))
