@@ -1,7 +1,19 @@
+#include <cstdlib>
+
 #include "generator/cli/run.h"
 #include "generator/predict/predict.h"
 
 namespace kiln::cli {
+namespace {
+
+/// The spec's line that a kernel's status names: "block (2, 0) of x (line 17) is …"; 0: none.
+int LineIn(const std::string& message) {
+  const std::string before = "(line ";
+  const size_t at = message.find(before);
+  return at == std::string::npos ? 0 : std::atoi(message.c_str() + at + before.size());
+}
+
+}  // namespace
 
 bool WriteRunPictures(const Loaded& loaded, const Binding& binding, const RunOptions& options,
                       const Machine& machine, const CallResult* call) {
@@ -23,7 +35,8 @@ bool WriteRunPictures(const Loaded& loaded, const Binding& binding, const RunOpt
   if (call != nullptr) {
     for (const CopyRecord& record : call->copies)
       request.counts.push_back({record.operand, record.copies, record.bytes});
-    if (call->code != 0) request.findings.push_back({true, call->rule, call->message, "", 0});
+    if (call->code != 0)
+      request.findings.push_back({true, call->rule, call->message, "", LineIn(call->message)});
   }
   return WritePictures(request, options.pictures);
 }

@@ -117,6 +117,16 @@ TEST_CASE("an emulated run leaves a page with its counts, and a trace") {
     CHECK(data["counts"][o]["copies"] == data["timeline"]["operands"][o]["copies"]);
   CHECK(Json::parse(ReadText(folder / "a.json"))["traceEvents"].size() > 4);
 
+  const std::string wrong = (fs::path(KILN_SOURCE_DIR) / "examples/wrong_matmul.yaml").string();
+  const Shown failed = Shell("XDG_CACHE_HOME='" + cache + "' kiln run '" + wrong +
+                                 "' x=random:1 y=random:2 m=200 n=100 k=300 --mode=emulate "
+                                 "--no-grid-check --report=wrong.html",
+                             folder.path());
+  CHECK(failed.status == 1);
+  const Json finding = DataOf(folder / "wrong.html")["findings"][0];
+  CHECK(finding["rule"] == "index-range");
+  CHECK(finding["line"] == 17);
+
   const Shown misplaced = Shell(run + "--report=a.html", folder.path());
   CHECK(misplaced.status == 2);
   CHECK(Contains(misplaced.err, "--report has no meaning with --mode=interpret"));
