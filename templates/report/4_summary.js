@@ -151,6 +151,10 @@ function themeButton() {
   return button;
 }
 
+// Names may go on in the next line after a `_`.
+const breakable = (name) =>
+    name.split("_").flatMap((part, i) => (i === 0 ? [part] : ["_", el("wbr"), part]));
+
 function header() {
   const kernel = data.kernel;
   const origin = !timeline ? "nothing ran"
@@ -158,7 +162,7 @@ function header() {
                           : "predicted from the index maps; nothing was run";
   return el("header", {class: "top"},
             el("div", {}, el("p", {class: "kicker"}, `kiln report · ${kernel.file} · ${origin}`),
-               el("h1", {}, kernel.name), el("p", {class: "doc"}, kernel.doc)),
+               el("h1", {}, ...breakable(kernel.name)), el("p", {class: "doc"}, kernel.doc)),
             themeButton());
 }
 

@@ -241,7 +241,7 @@ function cellFigure({id, title, note, sides, painter, lines, boxOf, arriving, li
           "data-cores": cores.join(" "), style: `left:${x - pad}px;top:${y - pad}px;` +
               `width:${width + 2 * pad - 1}px;height:${height + 2 * pad - 1}px`});
       if (timeline.cores.length > 1 && className === "now" && layout.cell >= 14)
-        made.textContent = cores.join(" ");
+        made.textContent = cores.length < 3 ? cores.join(" ") : "";
       frames.append(made);
     }
   };
