@@ -8,7 +8,9 @@ function layoutOf(counts, width) {
   const rows = counts.length > 1 ? counts[counts.length - 2] : 1;
   const columns = counts.length > 0 ? counts[counts.length - 1] : 1;
   const panels = counts.slice(0, -2).reduce((product, count) => product * count, 1);
-  for (let cell = 20; ; --cell) {
+  // Rather parts of a pixel than a picture that does not fit.
+  const least = counts.length === 1 ? 3 : Math.max(1, Math.min(3, width / columns, 300 / rows));
+  for (let cell = 20; ; cell = Math.max(least, cell - 1)) {
     const gap = panels > 1 ? Math.max(6, cell) : 0;
     const wrap = counts.length === 1 ? Math.min(columns, Math.floor(width / cell)) : columns;
     const panelRows = counts.length === 1 ? Math.ceil(columns / wrap) : rows;
@@ -17,7 +19,7 @@ function layoutOf(counts, width) {
     const layout = {cell, gap, wrap, panelRows, across,
                     width: across * (wrap * cell + gap) - gap,
                     height: down * (panelRows * cell + gap) - gap};
-    if ((layout.width <= width && layout.height <= 260) || cell <= 3) return layout;
+    if ((layout.width <= width && layout.height <= 260) || cell <= least) return layout;
   }
 }
 
@@ -98,15 +100,20 @@ function paintCells(canvas, layout, counts, paint) {
     const origin = originOf(layout, Math.floor(row / layout.panelRows));
     const x = origin.x + column * layout.cell;
     const y = origin.y + (row % layout.panelRows) * layout.cell;
-    const size = layout.cell - line;
+    // On whole pixels, so that no seams show between cells of parts of one.
+    const snap = (at) => Math.round(at * ratio) / ratio;
+    const left = snap(x);
+    const top = snap(y);
+    const width = snap(x + layout.cell) - left - line;
+    const height = snap(y + layout.cell) - top - line;
     context.globalAlpha = 1;
     context.fillStyle = empty;
-    context.fillRect(x, y, size, size);
+    context.fillRect(left, top, width, height);
     context.globalAlpha = alpha;
     context.fillStyle = color;
-    context.fillRect(x, y, size, size);
+    context.fillRect(left, top, width, height);
     context.globalAlpha = 1;
-    if (hatch && layout.cell >= 5) paintHatch(context, x, y, size);
+    if (hatch && layout.cell >= 5) paintHatch(context, left, top, width);
   }
 }
 

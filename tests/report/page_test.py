@@ -194,6 +194,9 @@ class PageTest(unittest.TestCase):
                     self.open(path, width, theme)
                     self.assertLessEqual(
                         self.browser.evaluate("document.documentElement.scrollWidth"), width)
+                    self.assertTrue(self.browser.evaluate(
+                        "[...document.querySelectorAll('.picture .scroll')]"
+                        ".every(e => e.scrollWidth <= e.clientWidth)"), "a picture is cut")
                     self.screenshot("%s-%s-%s" % (name, size, theme))
         self.open(make_report("sparse_dense"), WIDTHS["desktop"], "dark")
         self.screenshot("sparse_dense-desktop-dark")
