@@ -10,21 +10,6 @@
 namespace kiln::cli {
 namespace {
 
-/// Three digits: "11.8", "0.356", "1240".
-std::string Digits(double value) {
-  char text[32];
-  const int decimals =
-      value == 0 ? 0 : std::clamp(2 - static_cast<int>(std::floor(std::log10(value))), 0, 6);
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
-
-std::string Time(double seconds) {
-  if (seconds >= 1) return Digits(seconds) + " s";
-  if (seconds >= 1e-3) return Digits(seconds * 1e3) + " ms";
-  return Digits(seconds * 1e6) + " us";
-}
-
 std::string Percent(double share) {
   const double percent = share * 100;
   return (percent > 0 && percent < 1 ? Digits(percent) : std::to_string(std::lround(percent))) +
@@ -83,13 +68,14 @@ std::string NeedsText(const PredictResult& result) {
       what = Bytes(cost.bytes) + " at " + Digits(result.timeline.hbm_bytes_per_second / 1e9) +
              " GB/s" + (result.timeline.cores.size() > 1 ? " a core" : "");
     if (need.name == "steps") {
-      what = Counted(cost.steps, "step") + " at " + Time(result.machine.step_seconds());
+      what = Counted(cost.steps, "step") + " at " + SimulatedTime(result.machine.step_seconds());
       if (cost.skipped_steps > 0)
         what += ", " + std::to_string(cost.skipped_steps) + " of them skipped at " +
-                Time(result.machine.skipped_step_seconds());
+                SimulatedTime(result.machine.skipped_step_seconds());
     }
     if (need.name == "dispatch") what = "the host's call";
-    rows.push_back({need.name, Time(need.seconds), Percent(need.seconds / cost.seconds), what});
+    rows.push_back(
+        {need.name, SimulatedTime(need.seconds), Percent(need.seconds / cost.seconds), what});
   }
   return Columns(rows);
 }
@@ -125,7 +111,7 @@ std::string BoundText(const PredictResult& result) {
     return share(result.timeline.dispatch) + " of the time is the call itself, not the kernel";
   if (cost.bound == "steps")
     return share(of->overhead) + " of the time is step overhead, of " + Counted(of->steps, "step") +
-           " that take " + Time(result.machine.step_seconds()) + " whatever they do";
+           " that take " + SimulatedTime(result.machine.step_seconds()) + " whatever they do";
   if (cost.bound == "HBM")
     return "copies are under way " + share(of->dma) + " of the time, and steps wait for them " +
            share(of->wait);
@@ -137,7 +123,7 @@ std::vector<std::string> AdviceLines(const PredictResult& result) {
   std::vector<std::string> lines;
   for (const Advice& advice : result.advice) {
     const double speedup = result.timeline.seconds / advice.seconds;
-    lines.push_back(advice.text + ": " + Time(advice.seconds) + ", " + Digits(speedup) +
+    lines.push_back(advice.text + ": " + SimulatedTime(advice.seconds) + ", " + Digits(speedup) +
                     " times as fast; needs " + Bytes(advice.vmem_bytes) + " of " +
                     Bytes(result.machine.vmem_limit) + " of VMEM");
   }
@@ -148,14 +134,15 @@ std::string PredictText(const PredictResult& result) {
   const Timeline& timeline = result.timeline;
   const CostSummary& cost = result.cost;
   std::ostringstream out;
-  out << timeline.kernel << " on " << timeline.machine << ": " << Time(cost.seconds)
+  out << timeline.kernel << " on " << timeline.machine << ": " << SimulatedTime(cost.seconds)
       << ", bound by " << cost.bound << "\n  " << BoundText(result) << "\n";
   out << "\n"
       << Counted(cost.steps, "step") << " (" << GridText(timeline) << ") on "
       << Counted(static_cast<int64_t>(timeline.cores.size()), "core");
   if (timeline.cores.size() > 1) {
     out << ":";
-    for (const TimelineCore& core : timeline.cores) out << " " << Time(core.totals.seconds);
+    for (const TimelineCore& core : timeline.cores)
+      out << " " << SimulatedTime(core.totals.seconds);
   }
   out << "; what each part of the machine would need alone:\n" << NeedsText(result);
   if (cost.peak_flops > 0) {

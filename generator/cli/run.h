@@ -83,7 +83,11 @@ bool WriteRunPictures(const Loaded& loaded, const Binding& binding, const RunOpt
 
 std::string Number(double value);
 std::string Duration(double seconds);
+/// Of a machine that is simulated, in three digits: "0.356 us", "11.8 ms".
+std::string SimulatedTime(double seconds);
 std::string Bytes(int64_t bytes);
+/// In three digits.
+std::string Digits(double value);
 /// "12 grid steps (i=3, j=4)"
 std::string Steps(const Binding& binding);
 /// Four columns.

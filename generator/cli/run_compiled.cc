@@ -60,6 +60,25 @@ void AddCopies(const CallResult& call, int64_t vmem, RunResult& result) {
   }
 }
 
+/// How long the machine would have taken.
+void AddTime(const CallResult& call, const Binding& binding, const Machine& machine,
+             RunResult& result) {
+  const auto timeline = TimelineOf(binding, machine, call.recorded);
+  if (!timeline) {
+    result.lines.push_back(Row("simulated", machine.name, "too many steps to keep",
+                               "`kiln predict` tells the time without running"));
+    return;
+  }
+  std::string cores;
+  for (size_t core = 0; core < timeline->cores.size(); ++core) {
+    cores += (core == 0 ? "" : ", ") + std::string("core ") + std::to_string(core) + " " +
+             SimulatedTime(timeline->cores[core].totals.seconds);
+  }
+  result.lines.push_back(Row(
+      "simulated", machine.name, SimulatedTime(timeline->seconds),
+      SimulatedTime(timeline->dispatch) + " of dispatch" + (cores.empty() ? "" : "; ") + cores));
+}
+
 }  // namespace
 
 std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics) {
@@ -106,6 +125,7 @@ CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine) {
   if (call.cores == 0) call.cores = static_cast<int>(machine.cores);
   call.vmem_bytes = machine.vmem;
   call.smem_bytes = machine.smem;
+  call.events = true;
   call.eager = options.dma == "eager";
   using Poison = CallOptions::Poison;
   call.poison = options.poison == "nan"    ? Poison::kNan
@@ -134,7 +154,10 @@ std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text
   result.headline = (how.emulate ? "emulated: " : "compiled: ") + Steps(binding) + " in " +
                     Duration(call.seconds) +
                     (how.repeat > 1 ? ", best of " + std::to_string(how.repeat) : "");
-  if (how.emulate) AddCopies(call, how.vmem_bytes, result);
+  if (how.emulate) {
+    AddCopies(call, how.vmem_bytes, result);
+    AddTime(call, binding, machine, result);
+  }
   return result;
 }
 

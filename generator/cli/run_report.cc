@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -41,6 +43,20 @@ std::string Number(double value) {
 std::string Duration(double seconds) {
   return seconds < 1 ? Number(std::round(seconds * 1e5) / 100) + " ms"
                      : Number(std::round(seconds * 100) / 100) + " s";
+}
+
+std::string Digits(double value) {
+  char text[32];
+  const int decimals =
+      value == 0 ? 0 : std::clamp(2 - static_cast<int>(std::floor(std::log10(value))), 0, 6);
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+std::string SimulatedTime(double seconds) {
+  if (seconds >= 1) return Digits(seconds) + " s";
+  if (seconds >= 1e-3) return Digits(seconds * 1e3) + " ms";
+  return Digits(seconds * 1e6) + " us";
 }
 
 std::string Bytes(int64_t bytes) {

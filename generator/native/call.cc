@@ -95,7 +95,8 @@ Argument ArgumentFor(const Binding& binding, size_t ref,
 /// The cores and the machine of a run.
 class Context {
  public:
-  Context(const KernelInterface& kernel, const CallOptions& options) : kernel_(kernel) {
+  Context(const KernelInterface& kernel, const CallOptions& options)
+      : kernel_(kernel), asked_(options.emulate && options.events) {
     kiln_options to;
     kernel.options_init(&to);
     to.cores = options.cores;
@@ -105,6 +106,7 @@ class Context {
     to.dma = options.eager ? KILN_DMA_EAGER : KILN_DMA_ON_WAIT;
     to.poison = static_cast<int32_t>(options.poison);
     to.seed = options.seed;
+    to.events = options.events;
     context_ = kernel.context_new(&to);
     if (!context_) throw std::bad_alloc();
   }
@@ -125,10 +127,25 @@ class Context {
     const int32_t cores = kernel_.vmem_high(context_, 0, nullptr);
     result.vmem_high.resize(static_cast<size_t>(cores));
     kernel_.vmem_high(context_, cores, result.vmem_high.data());
+    for (int32_t core = 0; core < cores && asked_; ++core) ReadEvents(core, result.recorded);
+  }
+
+  void ReadEvents(int32_t core, RecordedRun& run) const {
+    const int64_t count = kernel_.events(context_, core, 0, nullptr);
+    run.complete = run.complete && count >= 0;
+    if (count < 0) return;
+    std::vector<kiln_event> events(static_cast<size_t>(count));
+    kernel_.events(context_, core, count, events.data());
+    std::vector<RecordedEvent>& to = run.cores.emplace_back();
+    for (const kiln_event& event : events) {
+      to.push_back({static_cast<RecordedEvent::Kind>(event.kind), event.operand, event.place,
+                    event.bytes, event.semaphore, event.out != 0});
+    }
   }
 
  private:
   const KernelInterface& kernel_;
+  const bool asked_;  // for events
   kiln_context* context_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "generator/front/bind.h"
 #include "generator/native/cache.h"
+#include "generator/predict/recorded.h"
 #include "generator/render/render.h"
 
 namespace kiln {
@@ -23,6 +24,7 @@ struct CallOptions {
   bool eager = false;  // copies move when they start, not when they are waited for
   enum class Poison { kNan, kRandom, kZero } poison = Poison::kNan;  // what undefined memory holds
   uint64_t seed = 0;
+  bool events = false;  // tell what the copies were
 };
 
 /// What the emulated machine copied for an operand, summed over the cores.
@@ -44,6 +46,7 @@ struct CallResult {
   std::string message;
   std::vector<CopyRecord> copies;
   std::vector<int64_t> vmem_high;  // bytes in use, by core
+  RecordedRun recorded;            // if the options ask for events
 };
 
 struct KernelInterface;

@@ -61,6 +61,7 @@ KernelInterface FindAll(void* library, const std::string& name) {
   Find(library, "kiln_context_free", found.context_free);
   Find(library, "kiln_context_operands", found.operands);
   Find(library, "kiln_context_vmem_high", found.vmem_high);
+  Find(library, "kiln_context_events", found.events);
   Find(library, "kiln_code_name", found.code_name);
   return found;
 }

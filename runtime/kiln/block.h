@@ -163,6 +163,20 @@ struct Blocks {
     return static_cast<int64_t>(linear & INT64_MAX);
   }
 
+  /// The place of an index that FirstOutside accepts among all places that a block can have, in
+  /// row-major order: whole dimensions have one, bounded windows one for each start.
+  int64_t PlaceOf(const Index<R>& index) const {
+    uint64_t place = 0;
+    for (int d = 0; d < R; ++d) {
+      const bool bounded = dims[d].kind == BlockDim::Kind::kBounded;
+      const bool all = dims[d].kind == BlockDim::Kind::kAll;
+      const int64_t count = std::max<int64_t>(bounded ? extent[d] + 1 : Count(d), 1);
+      const int64_t at = all ? 0 : bounded ? DsStart(index[d]) : index[d];
+      place = place * static_cast<uint64_t>(count) + static_cast<uint64_t>(at);
+    }
+    return static_cast<int64_t>(place);
+  }
+
   /// A number that no block with another start has.
   int64_t NumberOf(const Box<R>& box) const {
     uint64_t number = 0;

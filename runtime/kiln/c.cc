@@ -24,6 +24,7 @@ Options OptionsOf(const kiln_options* options) {
   to.dma = static_cast<Dma>(options->dma);
   to.poison = static_cast<Poison>(options->poison);
   to.seed = options->seed;
+  to.events = options->events != 0;
   to.parallel_for = options->parallel_for;
   to.parallel_for_data = options->parallel_for_data;
   return to;
@@ -98,6 +99,25 @@ int32_t kiln_context_vmem_high(const kiln_context* context, int32_t capacity, in
   const kiln::Record record = kiln::RecordOf(context);
   const auto count = static_cast<int32_t>(record.vmem_high.size());
   std::copy_n(record.vmem_high.begin(), std::clamp(capacity, 0, count), bytes);
+  return count;
+}
+
+int64_t kiln_context_events(const kiln_context* context, int32_t core, int64_t capacity,
+                            kiln_event* events) {
+  const kiln::Record record = kiln::RecordOf(context);
+  if (core < 0 || static_cast<size_t>(core) >= record.events.size()) return -1;
+  const auto& from = record.events[static_cast<size_t>(core)];
+  if (from == nullptr) return -1;
+  const auto count = static_cast<int64_t>(from->size());
+  for (int64_t i = 0; i < std::min(count, capacity); ++i) {
+    const kiln::Event& event = (*from)[static_cast<size_t>(i)];
+    events[i] = {static_cast<int32_t>(event.kind),
+                 event.operand,
+                 event.place,
+                 event.bytes,
+                 event.semaphore,
+                 event.out};
+  }
   return count;
 }
 

@@ -40,6 +40,7 @@ typedef struct kiln_options {
   int32_t dma;
   int32_t poison;
   uint64_t seed;
+  int32_t events;                 /* not 0: keep what the copies of emulated cores were */
   kiln_parallel_for parallel_for; /* instead of the context's own threads */
   void* parallel_for_data;
 } kiln_options;
@@ -74,6 +75,29 @@ int32_t kiln_context_operands(const kiln_context* context, int32_t capacity,
                               kiln_operand_record* records);
 /* Bytes of VMEM that were in use, by core. */
 int32_t kiln_context_vmem_high(const kiln_context* context, int32_t capacity, int64_t* bytes);
+
+enum {
+  KILN_EVENT_STEP = 0,         /* a step begins: what follows happens in it */
+  KILN_EVENT_COPY_IN_NEXT = 1, /* a copy begins, of a block for the step after it */
+  KILN_EVENT_COPY_IN = 2,      /* a copy begins, of a block for this step */
+  KILN_EVENT_COPY_OUT = 3,     /* the step has left a block */
+  KILN_EVENT_START = 4,        /* the body starts a copy */
+  KILN_EVENT_WAIT = 5          /* the body waits for one */
+};
+
+typedef struct kiln_event {
+  int32_t kind;
+  int32_t operand;   /* its number in the spec, or -1 */
+  int64_t place;     /* the step's number in the grid, or that of the block among its places */
+  int64_t bytes;     /* inside the array */
+  int64_t semaphore; /* any number that no other one has */
+  int32_t out;       /* KILN_EVENT_START: to HBM */
+} kiln_event;
+
+/* The events of a core in the call that finished last: writes at most `capacity` of them and
+   returns how many there are; -1: there is no such core, or it had more than are kept. */
+int64_t kiln_context_events(const kiln_context* context, int32_t core, int64_t capacity,
+                            kiln_event* events);
 
 #ifdef __cplusplus
 } /* extern "C" */

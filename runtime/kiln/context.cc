@@ -89,10 +89,13 @@ void Context::GiveBack(std::unique_ptr<Workspace> workspace, int cores) {
   record_.operands.clear();
   record_.vmem_high.clear();
   record_.smem_high.clear();
+  record_.events.clear();
   for (int c = 0; c < cores; ++c) {
     const Core& core = *workspace->cores[c];
     record_.vmem_high.push_back(core.used(Memory::kVmem));
     record_.smem_high.push_back(core.used(Memory::kSmem));
+    if (const Recorder* const recorder = core.recorder(); recorder != nullptr)
+      record_.events.push_back(recorder->complete() ? recorder->events() : nullptr);
     const auto& records = core.records();
     if (record_.operands.size() < records.size()) record_.operands.resize(records.size());
     for (size_t o = 0; o < records.size(); ++o) {

@@ -62,6 +62,10 @@ void Core::Reset(int index, int count, const Options& options, const char* kerne
   run_ = step_ = -1;
   visits_ = visits;
   touches_ = touches;
+  const bool records = emulated() && options.events;
+  if (records && recorder_ == nullptr) recorder_ = std::make_unique<Recorder>();
+  if (!records) recorder_.reset();
+  if (recorder_ != nullptr) recorder_->Clear();
   status_.code = kOk;
   blamed_ = -1;
   next_buffer_ = 0;

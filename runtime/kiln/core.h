@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
+#include <memory>
 #include <vector>
 
 #include "kiln/options.h"
 #include "kiln/record.h"
+#include "kiln/recorder.h"
 #include "kiln/status.h"
 
 namespace kiln {
@@ -71,6 +73,9 @@ class Core {
   Visits* visits() const { return visits_; }
   Touches* touches() const { return touches_; }
 
+  /// Null: nobody asks for events.
+  Recorder* recorder() const { return recorder_.get(); }
+
  private:
   struct Buffer {
     void* data = nullptr;
@@ -92,6 +97,7 @@ class Core {
   Touches* touches_ = nullptr;
   std::vector<Buffer> buffers_;
   size_t next_buffer_ = 0;
+  std::unique_ptr<Recorder> recorder_;
   std::deque<OperandRecord> records_;  // the tiers hold references into it
   int64_t used_[2] = {0, 0};           // by Memory
 };

@@ -45,6 +45,10 @@ void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
   });
 }
 
+int64_t SemaphoreNumber(const Semaphore& semaphore, int64_t slot) {
+  return semaphore.ordinal * (int64_t{1} << 32) + slot;
+}
+
 bool Overlap(const Window& a, const Window& b) {
   for (int d = 0; d < a.rank; ++d) {
     if (a.start[d] >= b.start[d] + b.size[d] || b.start[d] >= a.start[d] + a.size[d]) return false;
@@ -121,6 +125,21 @@ void Copies::Move(const InFlight& copy) {
   }
 }
 
+/// For who asks for events.
+void Copies::Note(const InFlight& copy) {
+  if (core_.recorder() == nullptr) return;
+  Event event{Event::Kind::kStart, -1, 0, 0, SemaphoreNumber(copy.semaphore, copy.slot)};
+  event.out = copy.to.array >= 0;
+  const CopyEnd& end = event.out ? copy.to : copy.from;
+  if (end.array >= 0) {
+    event.operand = end.array;
+    event.bytes = BytesOf(end, copy.element);
+    for (int d = 0; d < end.window.rank; ++d)
+      event.place = event.place * end.window.extent[d] + end.window.start[d];
+  }
+  core_.recorder()->Add(event);
+}
+
 /// Whether the other touches of the elements let a copy read or write them.
 bool Copies::CheckTouches(const CopyEnd& end, bool reads) {
   Array* const array = ArrayOf(end);
@@ -179,6 +198,7 @@ bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, con
     return false;
   }
   if (!CheckTouches(from, /*reads=*/true)) return false;
+  Note(copy);
   copy.moved = core_.options().dma == Dma::kEager;
   if (copy.moved) {
     Move(copy);
@@ -213,6 +233,10 @@ bool Copies::Wait(const Semaphore& semaphore, int64_t slot) {
   in_flight_.erase(found);
   if (!CheckTouches(copy.to, /*reads=*/false)) return false;
   if (!copy.moved) Move(copy);
+  if (core_.recorder() != nullptr) {
+    core_.recorder()->Add(
+        {Event::Kind::kWait, -1, 0, 0, SemaphoreNumber(copy.semaphore, copy.slot)});
+  }
   return true;
 }
 

@@ -110,6 +110,7 @@ class Copies {
   /// Whether elements of one are elements of the other.
   bool Share(const CopyEnd& a, const CopyEnd& b);
   void Move(const InFlight& copy);
+  void Note(const InFlight& copy);
   bool CheckTouches(const CopyEnd& end, bool reads);
   bool CheckSlot(const Semaphore& semaphore, int64_t slot);
   bool CheckOverlaps(const CopyEnd& from, const CopyEnd& to);

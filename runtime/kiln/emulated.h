@@ -124,17 +124,18 @@ struct Emulated {
           blocks_{tensor.template extents<R>(), dims},
           pad_(pad),
           slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers),
-          record_(core.RecordOf(operand)) {}
+          record_(core.RecordOf(operand)),
+          recorder_(core.recorder()) {}
 
     /// Starts a copy, unless this block is the one that was asked for last. Until WaitIn moves the
     /// bytes the slot holds poison: a text that forgets to wait computes NaN.
     void CopyIn(const Index<R>& index) {
       // A single slot still has the block of the step that runs now: its copy starts at the wait.
-      if (slots_.count() > 1) Start(index);
+      if (slots_.count() > 1) Start(index, Event::Kind::kCopyInNext);
     }
 
     View WaitIn(const Index<R>& index) {
-      if (slots_.count() == 1) Start(index);
+      if (slots_.count() == 1) Start(index, Event::Kind::kCopyIn);
       if (!core_.ok()) return {};
       Slot* const slot = slots_.Find(index);
       if (slot == nullptr) {
@@ -171,7 +172,7 @@ struct Emulated {
       internal::FailClash(core_, Name(index), clash, /*reads=*/true);
     }
 
-    void Start(const Index<R>& index) {
+    void Start(const Index<R>& index, Event::Kind kind) {
       if (!core_.ok()) return;
       if (slots_.newest().state != State::kEmpty && slots_.newest().index == index) {
         ++record_.skipped;
@@ -186,7 +187,13 @@ struct Emulated {
       slots_.Undefine(slot);
       slot.index = index;
       slot.state = State::kPending;
+      if (recorder_ != nullptr)
+        recorder_->Add({kind, operand_.ordinal, blocks_.PlaceOf(index), BytesAt(index)});
       if (core_.options().dma == Dma::kEager) Finish(slot, blocks_.BoxAt(index));
+    }
+
+    int64_t BytesAt(const Index<R>& index) const {
+      return blocks_.BoxAt(index).inside() * static_cast<int64_t>(sizeof(T));
     }
 
     void Finish(Slot& slot, const Box<R>& box) {
@@ -204,6 +211,7 @@ struct Emulated {
     const Pad<T> pad_;
     internal::Slots<T, R> slots_;
     OperandRecord& record_;
+    Recorder* const recorder_;
     int32_t borrower_ = -1;
     int64_t run_ = -1;
     Index<R> last_{};  // waited for, in run_
@@ -223,7 +231,8 @@ struct Emulated {
           blocks_{tensor.template extents<R>(), dims},
           init_(init),
           slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers),
-          record_(core.RecordOf(operand)) {
+          record_(core.RecordOf(operand)),
+          recorder_(core.recorder()) {
       record_.is_output = true;
     }
 
@@ -261,6 +270,10 @@ struct Emulated {
       if (!open_) return;
       slots_.newest().state = State::kPending;
       open_ = false;
+      if (recorder_ != nullptr) {
+        recorder_->Add({Event::Kind::kCopyOut, operand_.ordinal, blocks_.PlaceOf(index_),
+                        blocks_.BoxAt(index_).inside() * static_cast<int64_t>(sizeof(T))});
+      }
       if (core_.options().dma == Dma::kEager) Finish(slots_.newest());
     }
 
@@ -311,6 +324,7 @@ struct Emulated {
     const Init<T> init_;
     internal::Slots<T, R> slots_;
     OperandRecord& record_;
+    Recorder* const recorder_;
     bool watched_ = false;
     bool open_ = false;
     Index<R> index_{};

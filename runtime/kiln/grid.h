@@ -34,7 +34,7 @@ class Grid {
   /// most steps.
   Grid(const std::array<int64_t, R>& steps, int parallel, std::initializer_list<int> cut_first,
        const Core& core)
-      : steps_(steps), end_(steps), parallel_(parallel) {
+      : steps_(steps), end_(steps), parallel_(parallel), recorder_(core.recorder()) {
     const int axis = CutAxis(cut_first, core.count());
     if (axis < 0) {
       empty_ = core.index() > 0;
@@ -54,7 +54,9 @@ class Grid {
     return first;
   }
 
+  /// Called once a step, when it begins.
   Point<R> Next(const Point<R>& at) const {
+    if (recorder_ != nullptr) recorder_->Add({Event::Kind::kStep, -1, NumberOf(at.index)});
     Point<R> next = at;
     for (int axis = R; axis-- > 0;) {
       if (++next.index[axis] < end_[axis]) {
@@ -94,11 +96,19 @@ class Grid {
     return run;
   }
 
+  /// Among all steps of the grid.
+  int64_t NumberOf(const std::array<int64_t, R>& index) const {
+    int64_t number = 0;
+    for (int axis = 0; axis < R; ++axis) number = number * steps_[axis] + index[axis];
+    return number;
+  }
+
   std::array<int64_t, R> steps_;
   std::array<int64_t, R> begin_{};
   std::array<int64_t, R> end_;
   int parallel_;
   bool empty_ = false;
+  Recorder* recorder_ = nullptr;
 };
 
 }  // namespace kiln

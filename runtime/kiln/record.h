@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+#include "kiln/recorder.h"
 
 namespace kiln {
 
@@ -43,6 +46,8 @@ struct Record {
   std::vector<OperandRecord> operands;  // by ordinal; sums over the cores
   std::vector<int64_t> vmem_high;       // by core: bytes of VMEM in use
   std::vector<int64_t> smem_high;
+  /// By core, if the options ask for them; null: there were too many.
+  std::vector<std::shared_ptr<const Events>> events;
 };
 
 }  // namespace kiln

@@ -19,7 +19,7 @@ using test::LinkedKernel;
 KernelInterface InterfaceOf(const LinkedKernel& kernel) {
   const test::LinkedRuntime& runtime = *kiln_linked_runtime();
   return {kernel.call,      runtime.options_init, runtime.context_new, runtime.context_free,
-          runtime.operands, runtime.vmem_high,    runtime.code_name};
+          runtime.operands, runtime.vmem_high,    runtime.events,      runtime.code_name};
 }
 
 struct Engine {

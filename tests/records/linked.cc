@@ -20,6 +20,7 @@ kiln::KernelInterface Linked(decltype(kiln::KernelInterface::call) call) {
           &kiln_context_free,
           &kiln_context_operands,
           &kiln_context_vmem_high,
+          &kiln_context_events,
           &kiln_code_name};
 }
 

@@ -74,8 +74,8 @@ const kiln::test::LinkedKernel* kiln_linked_kernels(int32_t* count) {
 
 const kiln::test::LinkedRuntime* kiln_linked_runtime() {
   static constexpr kiln::test::LinkedRuntime kRuntime = {
-      &kiln_options_init,     &kiln_context_new,       &kiln_context_free,
-      &kiln_context_operands, &kiln_context_vmem_high, &kiln_code_name};
+      &kiln_options_init,      &kiln_context_new,    &kiln_context_free, &kiln_context_operands,
+      &kiln_context_vmem_high, &kiln_context_events, &kiln_code_name};
   return &kRuntime;
 }
 

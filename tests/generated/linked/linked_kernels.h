@@ -21,6 +21,7 @@ struct LinkedRuntime {
   decltype(&kiln_context_free) context_free;
   decltype(&kiln_context_operands) operands;
   decltype(&kiln_context_vmem_high) vmem_high;
+  decltype(&kiln_context_events) events;
   decltype(&kiln_code_name) code_name;
 };
 
