@@ -54,6 +54,7 @@ TEST_CASE("an installation holds the tool, the runtime, and what finds them") {
   const fs::path prefix = Installed().prefix();
   CHECK(fs::exists(prefix / "bin/kiln"));
   CHECK(fs::exists(prefix / "include/kiln/kiln.h"));
+  CHECK(fs::exists(prefix / "share/kiln/machines/v5e.yaml"));
   for (const char* file : {"KilnConfig.cmake", "KilnConfigVersion.cmake", "Kiln.cmake"}) {
     CHECK(fs::exists(prefix / KILN_LIBDIR / "cmake/Kiln" / file));
   }
