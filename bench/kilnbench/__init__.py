@@ -1,0 +1,1 @@
+"""What the questions of bench/questions share."""

@@ -1,0 +1,135 @@
+"""Generated kernels and the probe, called through ctypes as C programs call them."""
+
+import ctypes as c
+import pathlib
+import subprocess
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build-release"
+_CODES = {"f32": (2, 32), "bf16": (4, 16), "i8": (0, 8), "i32": (0, 32)}
+_NUMPY = {"f32": "f4", "bf16": "u2", "i8": "i1", "i32": "i4"}
+
+
+class DLTensor(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("device", c.c_int32 * 2), ("ndim", c.c_int32), ("dtype", c.c_uint32),
+                ("shape", c.POINTER(c.c_int64)), ("strides", c.POINTER(c.c_int64)), ("offset", c.c_uint64)]
+
+
+class Options(c.Structure):
+    _fields_ = [("cores", c.c_int32), ("mode", c.c_int32), ("vmem", c.c_int64), ("smem", c.c_int64), ("dma", c.c_int32),
+                ("poison", c.c_int32), ("seed", c.c_uint64), ("parallel_for", c.c_void_p), ("data", c.c_void_p)]
+
+
+class Status(c.Structure):
+    _fields_ = [("code", c.c_int32), ("message", c.c_char * 508)]
+
+
+def build(names):
+    """Builds modules of bench/CMakeLists.txt."""
+    targets = [t if t == "bench_probe" else f"bench_{t}" for t in names]
+    if not (BUILD / "build.ninja").exists():
+        subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", "--preset", "release", "--target", *targets], cwd=ROOT, check=True)
+
+
+def aligned(shape, dtype):
+    """Zeros from the start of a page on, and of memory that is there: no page faults while timing."""
+    kind = np.dtype(_NUMPY.get(dtype, dtype))
+    count = int(np.prod(shape))
+    raw = np.zeros(count * kind.itemsize + 4096, np.uint8)
+    raw.fill(0)
+    start = -raw.ctypes.data % 4096
+    return raw[start:start + count * kind.itemsize].view(kind).reshape(shape)
+
+
+def random(shape, dtype, seed=1):
+    """Small values, so that no type overflows."""
+    rng = np.random.default_rng(seed)
+    array = aligned(shape, dtype)
+    flat = array.reshape(-1)
+    step = 1 << 22  # of large arrays a piece at a time
+    for i in range(0, flat.size, step):
+        piece = flat[i:i + step]
+        if dtype == "i8":
+            piece[:] = rng.integers(-128, 128, piece.size, np.int8)
+        else:
+            values = rng.random(piece.size, np.float32) - np.float32(0.5)
+            piece[:] = to_bf16(values) if dtype == "bf16" else values
+    return array
+
+
+def to_bf16(values):
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def from_bf16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def tensor(array, dtype):
+    code, bits = _CODES[dtype]
+    shape = (c.c_int64 * array.ndim)(*array.shape)
+    made = DLTensor(array.ctypes.data, (c.c_int32 * 2)(1, 0), array.ndim, code | bits << 8 | 1 << 16, shape, None, 0)
+    made.keep = (array, shape)
+    return made
+
+
+class Kernel:
+    """A kernel's module with a context: `Kernel("mm_f32", cores=1)(x, y, z)`."""
+
+    def __init__(self, name, cores=1, emulated=False):
+        self.library = c.CDLL(str(BUILD / "bench" / f"{name}.so"))
+        self.function = self.library[f"kiln_{name}"]
+        options = Options()
+        self.library.kiln_options_init(c.byref(options))
+        options.cores, options.mode = cores, int(emulated)
+        self.library.kiln_context_new.restype = c.c_void_p
+        self.context = c.c_void_p(self.library.kiln_context_new(c.byref(options)))
+        self.status = Status()
+
+    def bind(self, *arguments):
+        """A function without arguments that calls the kernel; `(array, dtype)` pairs and integers go in."""
+        made = [c.c_int32(a) if isinstance(a, int) else tensor(*a) for a in arguments]
+        passed = [a if isinstance(a, c.c_int32) else c.byref(a) for a in made]
+        function, context, status, pointer = self.function, self.context, self.status, c.byref(self.status)
+
+        def call():
+            if function(*passed, context, pointer) != 0:
+                raise RuntimeError(status.message.decode())
+
+        call.keep = (made, self)
+        return call
+
+
+class Probe:
+    def __init__(self):
+        self.library = c.CDLL(str(BUILD / "bench" / "probe.so"))
+        for name in ("probe_f32", "probe_bf16", "probe_i8"):
+            getattr(self.library, name).restype = c.c_double
+
+    def dots(self, dtype, steps=1 << 21):
+        """A function that computes dots out of registers, and how many operations those are."""
+        function, sink = getattr(self.library, f"probe_{dtype}"), c.c_double()
+        count = function(c.c_int64(1), c.byref(sink)) * steps
+        return (lambda: function(c.c_int64(steps), c.byref(sink))), count
+
+    def add(self, x, y, z):
+        pointers = [c.c_void_p(a.ctypes.data) for a in (x, y, z)]
+        return lambda: self.library.probe_add(*pointers, c.c_size_t(x.size))
+
+    def copy(self, x, z):
+        pointers = [c.c_void_p(a.ctypes.data) for a in (x, z)]
+        return lambda: self.library.probe_copy(*pointers, c.c_size_t(x.size))
+
+    def read(self, x):
+        pointer = c.c_void_p(x.ctypes.data)
+        return lambda: self.library.probe_read(pointer, c.c_size_t(x.size))
+
+    def calls(self, kernel, arrays, count):
+        """Calls of a kernel of three arrays, without Python between them."""
+        made = [tensor(*a) for a in arrays]
+        function = c.cast(kernel.function, c.c_void_p)
+        return lambda: self.library.probe_calls(function, *[c.byref(m) for m in made], kernel.context, c.c_int64(count))

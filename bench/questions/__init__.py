@@ -1,0 +1,9 @@
+"""One module a question: TITLE, KERNELS (modules to build) and cases(cores, peers, quick), a generator of `Case`s."""
+
+import importlib
+
+NAMES = ["P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13"]
+
+
+def load(name):
+    return importlib.import_module(f"questions.{name.lower()}")

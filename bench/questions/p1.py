@@ -1,0 +1,13 @@
+"""f32 products against OpenBLAS and MKL."""
+
+from questions import matmul
+
+TITLE = "f32 products"
+KERNELS = ["mm_f32"]
+
+
+def cases(cores, peers, peaks, quick):
+    for shape in matmul.QUICK if quick else matmul.SHAPES:
+        m = shape[0]
+        goal = 1.5 if m in (8, 32) else 1.05 if min(shape) >= 512 else 1.0
+        yield matmul.case("P1", "mm_f32", "f32", shape, cores, peers, goal, peaks.get("f32"))

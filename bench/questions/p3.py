@@ -1,0 +1,11 @@
+"""int8 products, exact in int32, against oneDNN."""
+
+from questions import matmul
+
+TITLE = "int8 products"
+KERNELS = ["mm_i8"]
+
+
+def cases(cores, peers, peaks, quick):
+    for shape in matmul.QUICK if quick else matmul.SHAPES:
+        yield matmul.case("P3", "mm_i8", "i8", shape, cores, peers, 1.0, peaks.get("i8"))
