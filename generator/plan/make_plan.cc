@@ -27,19 +27,34 @@ std::vector<bool> AxesOfIndex(const Kernel& kernel, const Ref& ref) {
   return used;
 }
 
-/// The blocks that come back before they are left for good: those that the axes inside the
-/// outermost axis of reuse walk over. Direct keeps as many packed.
-std::vector<int> WindowOf(const Kernel& kernel, const Ref& ref) {
+/// Whether an axis is in an index map itself, outside of the subscripts of prefetch arrays.
+bool UsesItself(const Node& node, int axis) {
+  if (node.op == Op::kAxis && node.index == axis) return true;
+  return std::any_of(node.args.begin(), node.args.end(),
+                     [&](const NodePtr& arg) { return UsesItself(*arg, axis); });
+}
+
+/// An axis outside of all index maps brings every block back. One that only looks an index up, such
+/// as the visits of a group's tiles, may find the same block many times.
+std::vector<Reuse> FindReuse(const Kernel& kernel, const Ref& ref) {
   const std::vector<bool> used = AxesOfIndex(kernel, ref);
-  std::vector<int> window;
-  bool reuse = false;
+  std::vector<Reuse> all;
   for (size_t a = 0; a < used.size(); ++a) {
-    if (!used[a])
-      reuse = true;
-    else if (reuse)
-      window.push_back(static_cast<int>(a));
+    const int axis = static_cast<int>(a);
+    const bool itself = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
+      return dim.index && UsesItself(*dim.index, axis);
+    });
+    Reuse reuse{{axis}, {}};
+    for (size_t inner = a + 1; inner < used.size(); ++inner) {
+      if (used[inner]) reuse.window.push_back(static_cast<int>(inner));
+    }
+    if (itself || reuse.window.empty()) continue;
+    if (!all.empty() && all.back().window == reuse.window)
+      all.back().axes.push_back(axis);
+    else
+      all.push_back(std::move(reuse));
   }
-  return window;
+  return all;
 }
 
 /// Scratch that lives in register tiles: dots alone start from it and store to it.
@@ -151,7 +166,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
     }
     plan->buffers.push_back(std::move(buffer));
     OperandPlan& operand = plan->operands[r];
-    operand.window_axes = WindowOf(kernel, ref);
+    operand.reuse = FindReuse(kernel, ref);
   }
   plan->spaces = spaces.spaces();
   MakeBodies(*plan, spaces, accumulator, diagnostics);

@@ -166,6 +166,12 @@ struct BodyPlan {
   std::vector<Stage> stages;
 };
 
+/// Blocks that come back: where one of `axes` has several steps, each walks again over the blocks of
+/// `window`, which Direct keeps packed.
+struct Reuse {
+  std::vector<int> axes, window;
+};
+
 /// How an operand is held.
 struct OperandPlan {
   enum class Hold { kRows, kLeft, kLeftTransposed, kRight, kRightTransposed };
@@ -174,7 +180,7 @@ struct OperandPlan {
   bool used = false;             // some body reads or writes it
   bool copied = false;           // also by Direct: an output takes over its memory
   std::vector<bool> clipped;     // by array dimension
-  std::vector<int> window_axes;  // Direct keeps the blocks that these inner axes walk over
+  std::vector<Reuse> reuse;      // outermost first
 };
 
 /// Blocks of which Direct may choose the size.

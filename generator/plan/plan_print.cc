@@ -67,9 +67,11 @@ class PlanPrinter {
       const OperandPlan& operand = plan_.operands[r];
       std::string text = "operand " + ref.name + ": " + HoldName(operand.hold);
       if (!operand.reason.empty()) text += " (" + operand.reason + ")";
-      if (!operand.window_axes.empty()) {
-        text += ", comes back after";
-        for (int axis : operand.window_axes) text += " " + AxisName(axis);
+      for (const Reuse& reuse : operand.reuse) {
+        text += ", each";
+        for (int axis : reuse.axes) text += " " + AxisName(axis);
+        text += " walks again over";
+        for (int axis : reuse.window) text += " " + AxisName(axis);
       }
       Line(text);
     }

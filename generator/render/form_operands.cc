@@ -86,11 +86,16 @@ std::string FormView::Index(size_t r, const ScalarPrinter& printer) const {
 }
 
 std::string FormView::Window(size_t r) const {
+  const auto product = [&](const std::vector<int>& axes) {
+    std::string text;
+    for (int axis : axes) text += (text.empty() ? "" : " * ") + walk_.names().steps(axis);
+    return text;
+  };
   std::string text;
-  for (int axis : plan_.operands[r].window_axes) {
-    text += (text.empty() ? "" : " * ") + walk_.names().steps(axis);
+  for (const Reuse& reuse : plan_.operands[r].reuse) {
+    text += product(reuse.axes) + " > 1 ? " + product(reuse.window) + " : ";
   }
-  return text.empty() ? "1" : text;
+  return text + "1";
 }
 
 std::string FormView::Operand(size_t r) const {
