@@ -113,6 +113,53 @@ bool IsMatmul(const Plan& plan) {
          });
 }
 
+/// Whether the place has the space's own coordinate wherever it has one of that space.
+bool GoesAlong(const Plan& plan, const Place& place, int space) {
+  const Buffer& buffer = plan.buffers[static_cast<size_t>(place.buffer)];
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    const Coordinate& c = place.at[d];
+    const bool walked = c.loop >= 0 && plan.loops[static_cast<size_t>(c.loop)] == space;
+    const bool moved = c.offset || c.around;
+    if ((buffer.spaces[d] == space) != walked || (walked && moved)) return false;
+  }
+  return true;
+}
+
+/// Whether elements along the space have nothing to do with each other: whatever the statements do,
+/// they do it side by side.
+bool IsSideBySide(const Plan& plan, const Stages& stages, int space) {
+  using Kind = Stage::Kind;
+  return std::all_of(stages.begin(), stages.end(), [&](const Stage& s) {
+    switch (s.kind) {
+      case Kind::kReduce:
+      case Kind::kArg:
+      case Kind::kScan:
+        if (plan.loops[static_cast<size_t>(s.loop)] == space) return false;
+        break;
+      case Kind::kLoop:
+      case Kind::kLanes:
+      case Kind::kDefine:
+      case Kind::kAssign:
+      case Kind::kStore:
+      case Kind::kIf:
+        break;
+      default:
+        return false;
+    }
+    return IsSideBySide(plan, s.body, space) && IsSideBySide(plan, s.orelse, space);
+  });
+}
+
+bool IsSideBySide(const Plan& plan, int space) {
+  bool along = true;
+  for (const BodyPlan& body : plan.bodies) {
+    if (!IsSideBySide(plan, body.stages, space)) return false;
+    ForEachPlace(body.stages,
+                 [&](const Place& p, bool) { along = along && GoesAlong(plan, p, space); });
+  }
+  return along;
+}
+
 /// What a dot does with the space.
 FreeBlock::Use UseOf(const Plan& plan, int space) {
   for (const Stage& s : plan.bodies.front().stages) {
@@ -140,7 +187,6 @@ bool WalksRows(const Kernel& kernel, int axis) {
 void FindFreeBlocks(Plan& plan) {
   const Kernel& kernel = *plan.kernel;
   const bool elementwise = IsElementwise(plan), matmul = IsMatmul(plan);
-  if (!elementwise && !matmul) return;
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     const int axis = static_cast<int>(a);
     const int space = SpaceWalkedBy(plan, axis);
@@ -148,6 +194,8 @@ void FindFreeBlocks(Plan& plan) {
     const bool reduces = std::find(plan.reduction_axes.begin(), plan.reduction_axes.end(), axis) !=
                          plan.reduction_axes.end();
     if (reduces ? !matmul : Carries(plan, axis)) continue;
+    const bool strip = !elementwise && !matmul;
+    if (strip && !(WalksRows(kernel, axis) && IsSideBySide(plan, space))) continue;
     const Space& s = plan.spaces[static_cast<size_t>(space)];
     const Ref& ref = kernel.refs[static_cast<size_t>(s.ref)];
     const Size& array =
@@ -158,7 +206,8 @@ void FindFreeBlocks(Plan& plan) {
         steps.args[1]->int_value != *size || ToString(*steps.args[0], kernel) != array.ToString()) {
       continue;
     }
-    plan.free_blocks.push_back({axis, space, *size, array, UseOf(plan, space)});
+    const FreeBlock::Use use = strip ? FreeBlock::Use::kStrip : UseOf(plan, space);
+    plan.free_blocks.push_back({axis, space, *size, array, use});
   }
   if (elementwise) {
     // Long passes along rows, or none: a block of a transpose is a compromise of the spec's author.

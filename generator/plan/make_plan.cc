@@ -6,6 +6,7 @@
 #include "generator/plan/lower.h"
 #include "generator/plan/operands.h"
 #include "generator/plan/plan.h"
+#include "generator/plan/prefetch.h"
 #include "generator/plan/spaces.h"
 #include "generator/plan/walk.h"
 
@@ -185,6 +186,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
       OnlyDotsTouch(plan->bodies, accumulator))
     plan->accumulator = accumulator;
   FindFreeBlocks(*plan);
+  FindPrefetches(*plan);
   if (diagnostics.HasErrors()) return nullptr;
   return plan;
 }

@@ -149,6 +149,7 @@ struct Stage {
   int depth = -1;          // space
   DType element = DType::kF32;
   ElementPtr start;  // null: 0
+  std::vector<Place> ahead;  // what `body` touches, worth asking for as the tile begins
   // kPack: which coordinates of `place` run over rows and columns of the matrix as multiplied.
   int panels = -1;
   int pack_row = -1, pack_col = -1;  // loops
@@ -185,7 +186,7 @@ struct OperandPlan {
 
 /// Blocks of which Direct may choose the size.
 struct FreeBlock {
-  enum class Use { kPass, kRows, kColumns, kDepth };
+  enum class Use { kPass, kStrip, kRows, kColumns, kDepth };
   int axis;      // whose steps are cdiv(extent, size)
   int space;     // that is walked within a block
   int64_t size;  // the spec's

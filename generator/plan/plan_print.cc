@@ -96,7 +96,8 @@ class PlanPrinter {
     if (!text.empty()) Line("peeled: first and last step of " + text);
     for (const FreeBlock& block : plan_.free_blocks) {
       static constexpr const char* kReasons[] = {
-          "long in Direct: memory likes long rows", "rows that stay in L2 in Direct",
+          "long in Direct: memory likes long rows",
+          "a strip of columns side by side in Direct", "rows that stay in L2 in Direct",
           "a core's share in Direct", "as deep in Direct as a panel suits L1"};
       Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) + ", " +
            kReasons[static_cast<int>(block.use)]);
@@ -220,6 +221,7 @@ class PlanPrinter {
                  VariableName(s.variable) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
                  SourceText(s.left) + " @ " + SourceText(s.right),
              indent);
+        for (const Place& p : s.ahead) Line("asks ahead for " + PlaceText(p), indent + 1);
         return List(s.body, indent + 1);
       case Kind::kPack:
         return Line("pack panels#" + std::to_string(s.panels) + " from " + PlaceText(s.place) +

@@ -15,13 +15,13 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
 }
 
-std::string Joined(const std::vector<std::string>& lines) {
+}  // namespace
+
+std::string LinesOf(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
   return text;
 }
-
-}  // namespace
 
 bool Keeps(const Buffer& buffer, size_t dimension) { return !buffer.dropped[dimension]; }
 
@@ -225,7 +225,7 @@ Fields BodyView::Make(const Stages& stages) {
   Fields fields;
   std::vector<Fields> list = List(stages);
   fields.SetList("stages", std::move(list));
-  fields.Set("prelude", Joined(Prelude()));
+  fields.Set("prelude", LinesOf(Prelude()));
   return fields;
 }
 
@@ -290,7 +290,7 @@ Fields BodyView::One(const Stage& stage) {
     default: {
       std::vector<std::string> lines;
       Lines(stage, &lines);
-      fields.Set("text", Joined(lines));
+      fields.Set("text", LinesOf(lines));
     }
   }
   return fields;
@@ -364,7 +364,7 @@ void BodyView::Reduce(const Stage& stage, Fields* fields) {
   loaded_.clear();
   std::vector<std::string> lines;
   fields->Set("value", Vector(stage.value, &lines));
-  fields->Set("lines", Joined(lines));
+  fields->Set("lines", LinesOf(lines));
   lanes_ = -1;
   LeaveLoop(stage.loop);
   fields->Set("name", VariableName(stage.variable));
@@ -442,58 +442,6 @@ void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
                    ", {" + Stride(stage.place, stage.pack_row) + ", " +
                    Stride(stage.place, stage.pack_col) + "}},");
   lines->push_back("    " + rows + ", " + cols + ", " + name + "_memory);");
-}
-
-void BodyView::Dot(const Stage& stage, Fields* fields) {
-  const auto source = [&](const PanelSource& s) {
-    if (s.ref >= 0) return Use(names_.buffers[static_cast<size_t>(s.ref)]);
-    return names_.panels[static_cast<size_t>(s.panels)];
-  };
-  const bool wide = stage.element == DType::kF64;
-  const std::string left = source(stage.left), right = source(stage.right);
-  fields->Set("left", left);
-  fields->Set("right", right);
-  fields->Set("tag", wide ? "kDoubles" : "kFloats");
-  fields->Set("element", StorageType(stage.element));
-  const std::string acc_tag = stage.element == DType::kI8 || stage.element == DType::kI32
-                                  ? "kInts"
-                                  : (wide ? "kDoubles" : "kFloats");
-  fields->Set("acc_tag", acc_tag);
-  fields->SetFlag("has_start", stage.start != nullptr);
-  std::vector<std::string> lines;
-  lanes_ = stage.col;
-  loaded_.clear();
-  std::string start;
-  const bool own = stage.start && stage.start->kind == Element::Kind::kLoad &&
-                   stage.start->place.buffer == plan_.accumulator;
-  if (own) {
-    start = "hn::Load(" + acc_tag + ", " + Pointer(stage.start->place) + ")";
-  } else if (stage.start) {
-    start = Vector(stage.start, &lines);
-  }
-  fields->Set("start", start);
-  fields->Set("start_lines", Joined(lines));
-  // Parameters that the text does not mention have no names.
-  const auto parameter = [&](int loop) {
-    return loops_.count(loop) ? "size_t " + LoopName(loop) : std::string("size_t");
-  };
-  fields->Set("start_at", own || !stage.start ? "auto" : "auto at");
-  fields->Set("start_row", parameter(stage.row));
-  fields->Set("start_col", parameter(stage.col));
-  loaded_.clear();
-  vectors_.insert(stage.variable);
-  fields->Set("sum", VariableName(stage.variable));
-  fields->SetList("body", List(stage.body));
-  bool uses_at = false;
-  for (const Stage& s : stage.body) {
-    uses_at = uses_at || s.kind != Stage::Kind::kStore || s.place.buffer != plan_.accumulator;
-  }
-  fields->Set("at", uses_at ? "auto at" : "auto");
-  fields->Set("row", parameter(stage.row));
-  fields->Set("col", parameter(stage.col));
-  lanes_ = -1;
-  LeaveLoop(stage.row);
-  LeaveLoop(stage.col);
 }
 
 }  // namespace kiln::render

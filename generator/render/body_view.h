@@ -86,6 +86,9 @@ class BodyView {
   int last_line_ = 0;
 };
 
+/// Joins lines of text.
+std::string LinesOf(const std::vector<std::string>& lines);
+
 /// Which dimensions of a buffer have coordinates.
 bool Keeps(const Buffer& buffer, size_t dimension);
 

@@ -20,7 +20,7 @@ constexpr std::string_view kOwnWords[] = {
     "next",         "row",           "rows",          "start",
     "status",       "step",          "steps",         "run",
     "arguments",    "Accumulator",   "AccumulatorAt", "Blocks",
-    "BlocksFor",    "blocks",        "PassSize",      "ShareOf",
+    "BlocksFor",    "blocks",        "PassSize",      "StripSize",
     "DivUp",        "Blocked",       "All",           "Squeezed",
     "Element",      "Bounded",       "Body",          "Call",
     "CallCheck",    "Copies",        "CopyTensor",    "CopiedRows",

@@ -143,6 +143,9 @@ void FormView::FreeBlocks() {
         f.Set("chosen", "PassSize(" + extent + (inner.empty() ? "" : ", " + inner) + ")");
         inner += (inner.empty() ? "" : " * ") + ("blocks." + name);
         break;
+      case FreeBlock::Use::kStrip:
+        f.Set("chosen", "StripSize(" + extent + ")");
+        break;
       case FreeBlock::Use::kRows:
         f.Set("chosen", "RowBlock(" + extent + ")");
         break;

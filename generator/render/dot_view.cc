@@ -1,0 +1,59 @@
+#include "generator/render/body_view.h"
+
+namespace kiln::render {
+
+void BodyView::Dot(const Stage& stage, Fields* fields) {
+  const auto source = [&](const PanelSource& s) {
+    if (s.ref >= 0) return Use(names_.buffers[static_cast<size_t>(s.ref)]);
+    return names_.panels[static_cast<size_t>(s.panels)];
+  };
+  const bool wide = stage.element == DType::kF64;
+  const std::string left = source(stage.left), right = source(stage.right);
+  fields->Set("left", left);
+  fields->Set("right", right);
+  fields->Set("tag", wide ? "kDoubles" : "kFloats");
+  fields->Set("element", StorageType(stage.element));
+  const std::string acc_tag = stage.element == DType::kI8 || stage.element == DType::kI32
+                                  ? "kInts"
+                                  : (wide ? "kDoubles" : "kFloats");
+  std::vector<std::string> lines;
+  lanes_ = stage.col;
+  loaded_.clear();
+  std::string start;
+  const bool own = stage.start && stage.start->kind == Element::Kind::kLoad &&
+                   stage.start->place.buffer == plan_.accumulator;
+  if (own) {
+    start = "hn::Load(" + acc_tag + ", " + Pointer(stage.start->place) + ")";
+  } else if (stage.start) {
+    start = Vector(stage.start, &lines);
+  } else {
+    start = "hn::Zero(" + acc_tag + ")";
+  }
+  for (const Place& place : stage.ahead) lines.push_back("hwy::Prefetch(" + Pointer(place) + ");");
+  fields->Set("start", start);
+  fields->SetFlag("short_start", !stage.start && lines.empty());
+  fields->Set("start_lines", LinesOf(lines));
+  // Parameters that the text does not mention have no names.
+  const auto parameter = [&](int loop) {
+    return loops_.count(loop) ? "size_t " + LoopName(loop) : std::string("size_t");
+  };
+  fields->Set("start_at", own || !stage.start ? "auto" : "auto at");
+  fields->Set("start_row", parameter(stage.row));
+  fields->Set("start_col", parameter(stage.col));
+  loaded_.clear();
+  vectors_.insert(stage.variable);
+  fields->Set("sum", VariableName(stage.variable));
+  fields->SetList("body", List(stage.body));
+  bool uses_at = false;
+  for (const Stage& s : stage.body) {
+    uses_at = uses_at || s.kind != Stage::Kind::kStore || s.place.buffer != plan_.accumulator;
+  }
+  fields->Set("at", uses_at ? "auto at" : "auto");
+  fields->Set("row", parameter(stage.row));
+  fields->Set("col", parameter(stage.col));
+  lanes_ = -1;
+  LeaveLoop(stage.row);
+  LeaveLoop(stage.col);
+}
+
+}  // namespace kiln::render
