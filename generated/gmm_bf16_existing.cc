@@ -180,7 +180,10 @@ void Body(Only, const Step& step) {
 
   // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(out.At(m_i, n_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
       const auto mine_1 = at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1));
@@ -284,6 +287,7 @@ void Body(Last, const Step& step) {
   // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(out.At(m_i, n_i));
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -331,10 +335,10 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 30, Memory::kSmem}, {});
   typename Tiers::template In<LeftPanels<bf16>, 2> lhs(
       core, {"lhs", 6, 46}, call.lhs, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<bf16>, 3> rhs(
       core, {"rhs", 7, 51}, call.rhs, {Squeezed(), Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<CopiedRows<float, 2>, 2> existing(
       core, {"existing", 8, 62}, call.existing, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       NoPad(), /*buffers=*/2, /*window=*/1);

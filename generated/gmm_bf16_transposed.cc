@@ -162,7 +162,10 @@ void Body(Only, const Step& step) {
   const auto& out = step.out;
   // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(out.At(m_i, n_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
       const auto mine_1 = at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1));
@@ -227,6 +230,7 @@ void Body(Last, const Step& step) {
   // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(out.At(m_i, n_i));
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -286,10 +290,10 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 30, Memory::kSmem}, {});
   typename Tiers::template In<LeftPanels<bf16>, 2> lhs(
       core, {"lhs", 6, 46}, call.lhs, {Blocked(128, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanelsT<bf16>, 3> rhs(
       core, {"rhs", 7, 51}, call.rhs, {Squeezed(), Blocked(blocks.j, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template Out<Rows<bf16, 2>, 2> out(
       core, {"out", 8, 68}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Init<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2);

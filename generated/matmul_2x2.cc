@@ -138,7 +138,10 @@ void Body(const Step& step) {
   const auto& z = step.z;
   // matmul_2x2.yaml:29  z = T(dot(x, y))                   # what lies past the edge of an odd m or n is never written back
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       at.Store(sum, z.At(m_i, n_i));
     };
@@ -160,7 +163,7 @@ void Walk(const Call& call, Core& core) {
       NoPad(), /*buffers=*/2, /*window=*/1);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 1, 18}, call.y, {All(call.k), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[1]);
+      NoPad(), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 2, 23}, call.z, {Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
       NoInit(), /*buffers=*/2);

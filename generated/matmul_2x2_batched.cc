@@ -139,7 +139,10 @@ void Body(const Step& step) {
   const auto& z = step.z;
   // matmul_2x2_batched.yaml:34  z = T(relu(dot(x, y)) if activation else dot(x, y))
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       at.Store(Relu(sum), z.At(m_i, n_i));
     };
@@ -161,7 +164,7 @@ void Walk(const Call& call, Core& core) {
       NoPad(), /*buffers=*/2, /*window=*/1);
   typename Tiers::template In<RightPanels<float>, 3> y(
       core, {"y", 1, 18}, call.y, {Squeezed(), All(call.k), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[2]);
+      NoPad(), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template Out<Rows<float, 2>, 3> z(
       core, {"z", 2, 23}, call.z, {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -147,7 +147,10 @@ void Body(Only, const Step& step) {
   const auto& z = step.z;
   // matmul_batched.yaml:39  acc += dot(x, y)
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // matmul_batched.yaml:42  z = T(acc)
       at.Store(sum, z.At(m_i, n_i));
@@ -208,6 +211,7 @@ void Body(Last, const Step& step) {
   // matmul_batched.yaml:39  acc += dot(x, y)
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -246,10 +250,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanels<bf16>, 3> x(
       core, {"x", 0, 13}, call.x, {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[3]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[2] > 1 ? steps[3] : 1);
   typename Tiers::template In<RightPanels<bf16>, 3> y(
       core, {"y", 1, 18}, call.y, {Squeezed(), Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[2] * steps[3]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 1);
   typename Tiers::template Out<Rows<bf16, 2>, 3> z(
       core, {"z", 2, 24}, call.z, {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

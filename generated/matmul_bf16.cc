@@ -150,7 +150,10 @@ void Body(Only, const Step& step) {
   const auto& z = step.z;
   // matmul.yaml:35  acc += dot(x, y)
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // matmul.yaml:38  z = T(gelu(acc + bias))
       const auto bias_0 = at.Load(bias.At(n_i));
@@ -213,6 +216,7 @@ void Body(Last, const Step& step) {
   // matmul.yaml:35  acc += dot(x, y)
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -252,13 +256,13 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanels<bf16>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<bf16>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template In<Rows<float, 1>, 1> bias(
       core, {"bias", 2, 23}, call.bias, {Blocked(blocks.j, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[1]);
+      NoPad(), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
   typename Tiers::template Out<Rows<bf16, 2>, 2> z(
       core, {"z", 3, 25}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

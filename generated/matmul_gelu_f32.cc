@@ -146,7 +146,10 @@ void Body(Only, const Step& step) {
   const auto& z = step.z;
   // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // matmul_activation.yaml:47  z = T(gelu(acc))
       at.Store(Gelu(sum), z.At(m_i, n_i));
@@ -207,6 +210,7 @@ void Body(Last, const Step& step) {
   // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -245,10 +249,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanels<float>, 2> x(
       core, {"x", 0, 14}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[2]);
+      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 1, 19}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 2, 31}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -146,7 +146,10 @@ void Body(Only, const Step& step) {
   const auto& dx = step.dx;
   // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t m_i, size_t k_i) HWY_ATTR {
+      hwy::Prefetch(dx.At(m_i, k_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t k_i) HWY_ATTR {
       // matmul_grad_x.yaml:37  dx = T(acc)
       at.Store(sum, dx.At(m_i, k_i));
@@ -207,6 +210,7 @@ void Body(Last, const Step& step) {
   // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
   {
     const auto start = [&](auto, size_t m_i, size_t k_i) HWY_ATTR {
+      hwy::Prefetch(dx.At(m_i, k_i));
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, k_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t k_i) HWY_ATTR {
@@ -245,10 +249,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanels<bf16>, 2> dz(
       core, {"dz", 0, 13}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanelsT<bf16>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template Out<Rows<bf16, 2>, 2> dx(
       core, {"dx", 2, 24}, call.dx, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -146,7 +146,10 @@ void Body(Only, const Step& step) {
   const auto& dy = step.dy;
   // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t k_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(dy.At(k_i, n_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
       // matmul_grad_y.yaml:37  dy = T(acc)
       at.Store(sum, dy.At(k_i, n_i));
@@ -207,6 +210,7 @@ void Body(Last, const Step& step) {
   // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
   {
     const auto start = [&](auto, size_t k_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(dy.At(k_i, n_i));
       return hn::Load(kFloats, AccumulatorAt(acc, k_size, k_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
@@ -245,10 +249,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanelsT<bf16>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<bf16>, 2> dz(
       core, {"dz", 1, 18}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template Out<Rows<bf16, 2>, 2> dy(
       core, {"dy", 2, 24}, call.dy, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -182,6 +182,7 @@ void Body(Only, const Step& step) {
   {
     const auto start = [&](auto at, size_t m_i, size_t n_i) HWY_ATTR {
       const auto acc_0 = at.Load(acc.At(m_i, n_i));
+      hwy::Prefetch(z.At(m_i, n_i));
       return acc_0;
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -301,6 +302,7 @@ void Body(Last, const Step& step) {
   {
     const auto start = [&](auto at, size_t m_i, size_t n_i) HWY_ATTR {
       const auto acc_0 = at.Load(acc.At(m_i, n_i));
+      hwy::Prefetch(z.At(m_i, n_i));
       return acc_0;
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -322,13 +324,13 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<Rows<bf16, 2>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(128, Clip::kYes), Blocked(128)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<Rows<bf16, 2>, 2> gate(
       core, {"gate", 1, 18}, call.gate, {Blocked(128, Clip::kYes), Blocked(128)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<bf16>, 2> y(
       core, {"y", 2, 19}, call.y, {Blocked(128), Blocked(128, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template Out<Rows<bf16, 2>, 2> z(
       core, {"z", 3, 25}, call.z, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -142,7 +142,10 @@ void Body(First, const Step& step) {
   const auto& z = step.z;
   // matmul_int8.yaml:32  z += dot(x, y)                     # i8 times i8 gives i32, so the output's block can hold the sums
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kInts); };
+    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
+      return hn::Zero(kInts);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       at.Store(sum, z.At(m_i, n_i));
     };
@@ -198,10 +201,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanels<int8_t>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[2]);
+      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<int8_t>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template Out<Rows<int32_t, 2>, 2> z(
       core, {"z", 2, 24}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

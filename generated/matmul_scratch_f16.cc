@@ -165,7 +165,10 @@ void Body(Only, const Step& step) {
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
       k_size, n_size, panels_1_memory);
   {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
+      return hn::Zero(kFloats);
+    };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
       at.Store(sum, z.At(m_i, n_i));
@@ -254,6 +257,7 @@ void Body(Last, const Step& step) {
       k_size, n_size, panels_7_memory);
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(z.At(m_i, n_i));
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -275,10 +279,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<Rows<f16, 2>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
-      Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2, /*window=*/steps[2]);
+      Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<Rows<f16, 2>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
-      Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template Out<Rows<f16, 2>, 2> z(
       core, {"z", 2, 24}, call.z, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -78,20 +78,33 @@ void Body(const Step& step) {
   });
 }
 
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t j = 256;
+};
+
+Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
+  Blocks blocks;
+  if (core.emulated()) return blocks;
+  blocks.j = StripSize(call.n);
+  return blocks;
+}
+
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{CeilDiv(call.n, int64_t{256}), CeilDiv(call.m, int64_t{512})};
+  const Blocks blocks = BlocksFor(call, core);
+  const std::array<int64_t, 2> steps{DivUp(call.n, blocks.j), CeilDiv(call.m, int64_t{512})};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   typename Tiers::template In<Rows<float, 2>, 2> x(
-      core, {"x", 0, 12}, call.x, {Blocked(512), Blocked(256, Clip::kYes)},
+      core, {"x", 0, 12}, call.x, {Blocked(512), Blocked(blocks.j, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<float, 1>, 1> o(
-      core, {"o", 1, 18}, call.o, {Blocked(256, Clip::kYes)},
+      core, {"o", 1, 18}, call.o, {Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);
-  const size_t value_0_count = TileSize<float>(256);
-  float* const value_0_memory = Tiers::template Scratch<float>(core, {"value_0", 2}, value_0_count, {256});
+  const size_t value_0_count = TileSize<float>(blocks.j);
+  float* const value_0_memory = Tiers::template Scratch<float>(core, {"value_0", 2}, value_0_count, {blocks.j});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -107,7 +120,7 @@ void Walk(const Call& call, Core& core) {
         call, core, at, steps,
         x.WaitIn({at[1], at[0]}),
         o.Open({at[0]}, at.run),
-        MakeTile(value_0_memory, 256),
+        MakeTile(value_0_memory, blocks.j),
     };
     if (!core.ok()) return;
 

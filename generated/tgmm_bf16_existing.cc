@@ -261,10 +261,10 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 28, Memory::kSmem}, {});
   typename Tiers::template In<Rows<bf16, 2>, 2> lhs(
       core, {"lhs", 6, 46}, call.lhs, {Blocked(128), Blocked(128)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+      NoPad(), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template In<Rows<bf16, 2>, 2> rhs(
       core, {"rhs", 7, 50}, call.rhs, {Blocked(128), Blocked(128, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[2]);
+      NoPad(), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<CopiedRows<bf16, 2>, 3> existing(
       core, {"existing", 8, 54}, call.existing, {Squeezed(), Blocked(128), Blocked(128, Clip::kYes)},
       NoPad(), /*buffers=*/2, /*window=*/1);

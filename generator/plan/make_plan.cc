@@ -3,6 +3,7 @@
 #include "generator/plan/alias.h"
 #include "generator/plan/free_blocks.h"
 #include "generator/plan/fuse.h"
+#include "generator/plan/live_rows.h"
 #include "generator/plan/lower.h"
 #include "generator/plan/operands.h"
 #include "generator/plan/plan.h"
@@ -187,6 +188,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
     plan->accumulator = accumulator;
   FindFreeBlocks(*plan);
   FindPrefetches(*plan);
+  FindLiveRows(*plan);
   if (diagnostics.HasErrors()) return nullptr;
   return plan;
 }

@@ -143,7 +143,7 @@ struct Stage {
   std::vector<Stage> body, orelse;
 
   // kDot: for each tile of (row, col) loops: sum = start + dot(left, right); then `body`, a lane
-  // loop's statements in which `variable` is the sum.
+  // loop's statements in which `variable` is the sum. `low` and `high`, if given, bound the rows.
   PanelSource left, right;
   int row = -1, col = -1;  // loops
   int depth = -1;          // space

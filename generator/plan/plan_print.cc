@@ -221,6 +221,8 @@ class PlanPrinter {
                  VariableName(s.variable) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
                  SourceText(s.left) + " @ " + SourceText(s.right),
              indent);
+        if (s.low) Line("rows from " + Text(*s.low), indent + 1);
+        if (s.high) Line("rows before " + Text(*s.high), indent + 1);
         for (const Place& p : s.ahead) Line("asks ahead for " + PlaceText(p), indent + 1);
         return List(s.body, indent + 1);
       case Kind::kPack:

@@ -31,7 +31,7 @@ class BodyView {
   void Lanes(const Stage& stage, Fields* fields);
   const Stage* StreamedStore(const Stage& lanes) const;
   void Reduce(const Stage& stage, Fields* fields);
-  void Dot(const Stage& stage, Fields* fields);
+  void Dot(const Stage& stage, Fields* fields);  // dot_view.cc
   void Pack(const Stage& stage, std::vector<std::string>* lines);
   // copies_text.cc
   void Copy(const Stage& stage, std::vector<std::string>* lines);

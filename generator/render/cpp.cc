@@ -33,7 +33,7 @@ constexpr std::string_view kOwnWords[] = {
     "Dot",          "DotTile",       "Emulated",      "Fill",
     "First",        "ForLanes",      "ForTiles",      "FromBits",
     "Grid",         "HostAt",        "Index",         "Init",
-    "Last",         "LeftPanels",    "LeftPanelsT",   "LoadOne",
+    "Last",         "LiveRows",      "LeftPanels",    "LeftPanelsT",   "LoadOne",
     "MakeTile",     "MakeDenseTile", "Memory",        "Middle",
     "NoInit",       "NoPad",         "Only",          "PackLeft",
     "PackRight",    "Pad",           "Point",         "RightPanels",

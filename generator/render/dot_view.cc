@@ -10,6 +10,12 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   const bool wide = stage.element == DType::kF64;
   const std::string left = source(stage.left), right = source(stage.right);
   fields->Set("left", left);
+  const bool ranged = stage.low || stage.high;
+  fields->SetFlag("ranged", ranged);
+  fields->Set("low", stage.low ? scalars_.Print(*stage.low) : "0");
+  fields->Set("high", stage.high ? scalars_.Print(*stage.high)
+                                 : "static_cast<int64_t>(" + left + ".rows)");
+  fields->Set("rows", ranged ? "live" : left + ".rows");
   fields->Set("right", right);
   fields->Set("tag", wide ? "kDoubles" : "kFloats");
   fields->Set("element", StorageType(stage.element));

@@ -50,11 +50,27 @@ inline size_t AccumulatorSize(size_t rows, size_t cols) {
 template <size_t kRows>
 using RowsTag = std::integral_constant<size_t, kRows>;
 
+/// Rows of a block for which tiles are computed.
+struct RowRange {
+  RowRange(size_t rows) : end(rows) {}  // NOLINT: all of them
+  RowRange(size_t from, size_t to) : begin(from), end(to) {}
+  size_t begin = 0, end;
+};
+
+/// Those from `low` on and before `high` of which a block has `rows`; and some before them, since
+/// tiles begin where panels do.
+inline RowRange LiveRows(int64_t low, int64_t high, size_t rows) {
+  const int64_t all = static_cast<int64_t>(rows);
+  const int64_t end = HWY_MAX(HWY_MIN(high, all), int64_t{0});
+  const int64_t begin = HWY_MAX(HWY_MIN(low, end), int64_t{0});
+  return {static_cast<size_t>(begin) / kTileRows * kTileRows, static_cast<size_t>(end)};
+}
+
 /// Calls fn(rows, at_0, at_1, r, c) for each register tile: `rows()` is 8, 4, 2 or 1 and a
 /// constant, at_0 and at_1 are its two vectors of columns. `d` is the tag of the accumulators and
 /// `row_bytes` the size of a row of x.
 template <class D, class Fn>
-HWY_INLINE void ForTiles(D d, size_t rows, size_t cols, size_t row_bytes, const Fn& fn) {
+HWY_INLINE void ForTiles(D d, RowRange rows, size_t cols, size_t row_bytes, const Fn& fn) {
   const size_t n = hn::Lanes(d);
   const size_t pass_rows = HWY_MAX(kPassBytes / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
 
@@ -67,8 +83,8 @@ HWY_INLINE void ForTiles(D d, size_t rows, size_t cols, size_t row_bytes, const 
     if (r + 2 <= end) fn(RowsTag<2>(), at_0, at_1, r, c), r += 2;
     if (r < end) fn(RowsTag<1>(), at_0, at_1, r, c);
   };
-  for (size_t pass = 0; pass < rows; pass += pass_rows) {
-    const size_t end = HWY_MIN(pass + pass_rows, rows);
+  for (size_t pass = rows.begin; pass < rows.end; pass += pass_rows) {
+    const size_t end = HWY_MIN(pass + pass_rows, rows.end);
     size_t c = 0;
     for (; c + 2 * n <= cols; c += 2 * n) column(Whole<D>(), Whole<D>(), pass, end, c);
     if (c < cols) {

@@ -1,0 +1,79 @@
+"""Grouped products: what irregular groups cost over one dense product of as many operations, and over a loop that calls
+a library for each group."""
+
+import numpy as np
+
+from kilnbench import native
+from kilnbench.race import Case
+from questions import matmul
+
+TITLE = "grouped products"
+KERNELS = [f"{k}_{t}" for k in ("gmm", "tgmm", "mm") for t in ("f32", "bf16")]
+_SHAPES = [(2048, 1024, 1024, 8), (4096, 2048, 2048, 32), (8192, 4096, 4096, 64)]
+
+
+def group_sizes(m, groups, seed=3):
+    """Irregular ones that add up to m; every fifth group is empty."""
+    rng = np.random.default_rng(seed)
+    weights = rng.random(groups) ** 2 * (np.arange(groups) % 5 != 4)
+    sizes = np.floor(weights / weights.sum() * m).astype("i4")
+    sizes[0] += m - sizes.sum()
+    return sizes
+
+
+def cases(cores, peers, peaks, quick):
+    for dtype in ("f32", "bf16"):
+        for shape in _SHAPES[:1] if quick else _SHAPES:
+            yield _gmm(dtype, shape, cores, peers, peaks.get(dtype))
+            yield _tgmm(dtype, shape, cores, peaks.get(dtype))
+
+
+def _dense(dtype, shape, cores):
+    m, k, n, _ = shape
+    x, y = matmul.operands(m, n, k, dtype)
+    return native.Kernel(f"mm_{dtype}", cores).bind((x, dtype), (y, dtype), (native.aligned((m, n), dtype), dtype))
+
+
+def _gmm(dtype, shape, cores, peers, peak):
+    m, k, n, groups = shape
+    sizes = group_sizes(m, groups)
+    lhs, rhs = native.random((m, k), dtype, 1), native.random((groups, k, n), dtype, 2)
+    out, other = native.aligned((m, n), "f32"), native.aligned((m, n), dtype)
+    contestants = {
+        "Kiln": native.Kernel(f"gmm_{dtype}", cores).bind((sizes, "i32"), 0, (lhs, dtype), (rhs, dtype), (out, "f32")),
+        "Kiln, dense": _dense(dtype, shape, cores),
+    }
+    goals = [("Kiln", "Kiln, dense", 0.95)]
+    peer = peers.get("OpenBLAS" if dtype == "f32" else "torch")
+    if peer is not None:
+        ends = np.cumsum(sizes)
+        calls = []
+        for g in range(groups):
+            rows = slice(ends[g] - sizes[g], ends[g])
+            if sizes[g]:
+                extra = (dtype,) if peer.name == "torch" else ()
+                calls.append(peer.matmul(lhs[rows], rhs[g], other[rows], *extra))
+        contestants[f"{peer.name}, a call a group"] = lambda: [call() for call in calls]
+        goals.append(("Kiln", f"{peer.name}, a call a group", 1.0))
+
+    def check():
+        for call in contestants.values():
+            call()
+        a, b = out, matmul.as_float(other, dtype)
+        if peer is not None and np.abs(a - b).max() > 0.02 * np.abs(b).max():
+            raise RuntimeError("the answers differ")
+    return Case("P6", f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, goals, 2.0 * m * k * n, "GF", cores,
+                check, peak)
+
+
+def _tgmm(dtype, shape, cores, peak):
+    m, k, n, groups = shape
+    sizes = group_sizes(m, groups)
+    lhs, rhs = native.random((m, k), dtype, 1), native.random((m, n), dtype, 2)
+    out = native.aligned((groups, k, n), "f32")
+    contestants = {
+        "Kiln": native.Kernel(f"tgmm_{dtype}", cores).bind((sizes, "i32"), 0, (lhs, dtype), (rhs, dtype), (out, "f32")),
+        "Kiln, dense": _dense(dtype, shape, cores),
+    }
+    return Case("P6", f"tgmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, [("Kiln", "Kiln, dense", 0.95)],
+                2.0 * m * k * n, "GF", cores, None, peak)

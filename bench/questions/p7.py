@@ -1,0 +1,32 @@
+"""A block-sparse operand: how much of the tenfold is left when a tenth of its blocks is there."""
+
+import numpy as np
+
+from kilnbench import native
+from kilnbench.race import Case
+
+TITLE = "block-sparse times dense"
+KERNELS = ["sparse_dense_512_f32", "sparse_dense_512_bf16", "mm_f32", "mm_bf16"]
+_BLOCK, _DENSITY, _COLUMNS = 512, 0.1, 4096
+
+
+def cases(cores, peers, peaks, quick):
+    for dtype in ("f32", "bf16"):
+        for n in (8192,) if quick else (8192, 16384):
+            yield _case(dtype, n, cores, peaks.get(dtype))
+
+
+def _case(dtype, n, cores, peak):
+    tiles = n // _BLOCK
+    rng = np.random.default_rng(7)
+    chosen = np.sort(rng.permutation(tiles * tiles)[:round(_DENSITY * tiles * tiles)])
+    rows, columns = (chosen // tiles).astype("i4"), (chosen % tiles).astype("i4")
+    blocks = native.random((len(chosen), _BLOCK, _BLOCK), dtype, 1)
+    y = native.random((n, _COLUMNS), dtype, 2)
+    zeros, out = native.aligned((n, _COLUMNS), dtype), native.aligned((n, _COLUMNS), dtype)
+    sparse = native.Kernel(f"sparse_dense_512_{dtype}", cores).bind(
+        (rows, "i32"), (columns, "i32"), len(chosen), (blocks, dtype), (y, dtype), (out, dtype), (out, dtype))
+    dense = native.Kernel(f"mm_{dtype}", cores).bind((native.random((n, n), dtype, 3), dtype), (y, dtype), (zeros, dtype))
+    most = tiles * tiles / len(chosen)
+    return Case("P7", f"{dtype} {n}x{n} in {len(chosen)} of {tiles * tiles} blocks", {"Kiln": sparse, "Kiln, dense": dense},
+                [("Kiln", "Kiln, dense", 0.9 * most)], 2.0 * n * n * _COLUMNS / most, "GF", cores, None, peak)
