@@ -44,7 +44,8 @@ extern "C" {
 /// 0 where this build has no such instruction.
 double probe_f32(int64_t steps, double* sink) {
   const auto x = hn::Set(kFloats, 1.0f);
-  *sink = Registers(kFloats, steps, x, x, [](auto a, auto b, auto c) { return hn::MulAdd(a, b, c); });
+  *sink =
+      Registers(kFloats, steps, x, x, [](auto a, auto b, auto c) { return hn::MulAdd(a, b, c); });
   return 2.0 * kSums * static_cast<double>(hn::Lanes(kFloats)) * static_cast<double>(steps);
 }
 

@@ -4,6 +4,7 @@
 import argparse
 import json
 import os
+import pathlib
 import statistics
 import sys
 
@@ -11,11 +12,13 @@ os.environ.setdefault("MKL_DYNAMIC", "FALSE")  # as many threads as asked for
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import questions  # noqa: E402
-from kilnbench import native, peers, race, table  # noqa: E402
+
+RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 
 
 def measure_peaks(cores):
     """What one core can do at most, times the cores."""
+    from kilnbench import native, race
     probe, clock, peaks = native.Probe(), race.clock_for(1), {}
     for dtype in ("f32", "bf16", "i8"):
         call, amount = probe.dots(dtype)
@@ -30,14 +33,17 @@ def main():
     parser.add_argument("question", nargs="*", help=f"some of {' '.join(questions.NAMES)}; without: all")
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="few shapes, to see whether a change helps")
-    parser.add_argument("--rounds", type=int, default=race.ROUNDS)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("-o", default=str(native.ROOT / "bench" / "results"), help="folder of the results")
+    parser.add_argument("-o", default=str(RESULTS), help="folder of the results")
     options = parser.parse_args()
     asked = [q.upper() for q in options.question] or questions.NAMES
     unknown = [q for q in asked if q not in questions.NAMES]
     if unknown:
         parser.error(f"there is no question {unknown[0]}; there are {' '.join(questions.NAMES)}")
+
+    # Now, so that --help needs none of the peers' environment.
+    from kilnbench import charts, native, peers, race, table
 
     modules = {name: questions.load(name) for name in asked}
     native.build(sorted({k for m in modules.values() for k in m.KERNELS} | {"bench_probe"}))
@@ -53,14 +59,18 @@ def main():
                 results.append(race.result(case, race.race(case, options.rounds)))
                 table.print_result(results[-1])
         if not options.quick and not options.only:
-            write(options.o, f"{name.lower()}_{options.cores}.json", {"peaks": peaks, "results": results})
+            base = f"{name.lower()}_{options.cores}"
+            content = {"title": module.TITLE, "peaks": peaks, "results": results}
+            write(options.o, f"{base}.json", json.dumps(content, indent=1) + "\n")
+            picture = charts.ratios(f"{name}  {module.TITLE}", results)
+            if picture:
+                write(options.o, f"{base}.svg", picture)
 
 
-def write(folder, name, content):
+def write(folder, name, text):
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, name), "w") as file:
-        json.dump(content, file, indent=1)
-        file.write("\n")
+        file.write(text)
 
 
 if __name__ == "__main__":

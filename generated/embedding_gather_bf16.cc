@@ -74,6 +74,18 @@ void Body(const Step& step) {
   }
 }
 
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t j = 1024;
+};
+
+Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
+  Blocks blocks;
+  if (core.emulated()) return blocks;
+  blocks.j = StripSize(call.d);
+  return blocks;
+}
+
 /// Adds to a finding where it happened, and what the prefetch arrays say of the block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps, const Point<2>& at) {
@@ -86,18 +98,19 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{call.tokens, CeilDiv(call.d, int64_t{1024})};
+  const Blocks blocks = BlocksFor(call, core);
+  const std::array<int64_t, 2> steps{call.tokens, DivUp(call.d, blocks.j)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.tokens});
   typename Tiers::template In<Rows<bf16, 2>, 2> table(
-      core, {"table", 1, 15}, call.table, {Blocked(1), Blocked(1024, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+      core, {"table", 1, 15}, call.table, {Blocked(1), Blocked(blocks.j, Clip::kYes)},
+      NoPad(), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
   typename Tiers::template In<Rows<bf16, 2>, 2> position(
-      core, {"position", 2, 19}, call.position, {Blocked(1), Blocked(1024, Clip::kYes)},
+      core, {"position", 2, 19}, call.position, {Blocked(1), Blocked(blocks.j, Clip::kYes)},
       NoPad(), /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<bf16, 2>, 2> o(
-      core, {"o", 3, 24}, call.o, {Blocked(1), Blocked(1024, Clip::kYes)},
+      core, {"o", 3, 24}, call.o, {Blocked(1), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 

@@ -173,7 +173,11 @@ void Body(Only, const Step& step) {
       // gmm.yaml:92  out[mine] = O(acc)
       at.StoreIf(mine_1, sum, out.At(m_i, n_i));
     };
-    ForTiles(kFloats, lhs.rows, rhs.cols, lhs.depth * sizeof(*lhs.words),
+    const RowRange live = LiveRows(  // nothing comes of the others
+        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) - static_cast<int64_t>(out.origin[0]),
+        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1) - static_cast<int64_t>(out.origin[0]),
+        lhs.rows);
+    ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
                DotTile<Dot<bf16>, rows()>(lhs, rhs, at_0, at_1, row, col, start, finish);
              });
@@ -181,6 +185,7 @@ void Body(Only, const Step& step) {
 }
 
 void Body(First, const Step& step) {
+  const Call& call = step.call;
   const auto& lhs = step.lhs;
   const auto& rhs = step.rhs;
   const auto& out = step.out;
@@ -192,7 +197,11 @@ void Body(First, const Step& step) {
     const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
-    ForTiles(kFloats, lhs.rows, rhs.cols, lhs.depth * sizeof(*lhs.words),
+    const RowRange live = LiveRows(  // nothing comes of the others
+        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) - static_cast<int64_t>(out.origin[0]),
+        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1) - static_cast<int64_t>(out.origin[0]),
+        lhs.rows);
+    ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
                DotTile<Dot<bf16>, rows()>(lhs, rhs, at_0, at_1, row, col, start, finish);
              });
@@ -200,6 +209,7 @@ void Body(First, const Step& step) {
 }
 
 void Body(Middle, const Step& step) {
+  const Call& call = step.call;
   const auto& lhs = step.lhs;
   const auto& rhs = step.rhs;
   const auto& out = step.out;
@@ -213,7 +223,11 @@ void Body(Middle, const Step& step) {
     const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
-    ForTiles(kFloats, lhs.rows, rhs.cols, lhs.depth * sizeof(*lhs.words),
+    const RowRange live = LiveRows(  // nothing comes of the others
+        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) - static_cast<int64_t>(out.origin[0]),
+        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1) - static_cast<int64_t>(out.origin[0]),
+        lhs.rows);
+    ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
                DotTile<Dot<bf16>, rows()>(lhs, rhs, at_0, at_1, row, col, start, finish);
              });
@@ -240,7 +254,11 @@ void Body(Last, const Step& step) {
       // gmm.yaml:92  out[mine] = O(acc)
       at.StoreIf(mine_1, sum, out.At(m_i, n_i));
     };
-    ForTiles(kFloats, lhs.rows, rhs.cols, lhs.depth * sizeof(*lhs.words),
+    const RowRange live = LiveRows(  // nothing comes of the others
+        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) - static_cast<int64_t>(out.origin[0]),
+        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1) - static_cast<int64_t>(out.origin[0]),
+        lhs.rows);
+    ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
                DotTile<Dot<bf16>, rows()>(lhs, rhs, at_0, at_1, row, col, start, finish);
              });

@@ -53,8 +53,7 @@ class LiveRows {
 
   /// Without casts that keep every coordinate.
   static const Element& Bare(const Element& e) {
-    const bool keeps =
-        e.dtype == DType::kI32 || e.dtype == DType::kI64 || e.dtype == DType::kIndex;
+    const bool keeps = e.dtype == DType::kI32 || e.dtype == DType::kI64 || e.dtype == DType::kIndex;
     return e.kind == Kind::kOp && e.op == Op::kCast && keeps ? Bare(*e.args[0]) : e;
   }
 

@@ -1,4 +1,6 @@
 
+#include <algorithm>
+
 #include "generator/plan/lower.h"
 #include "generator/plan/plan.h"
 
@@ -74,6 +76,8 @@ class PlanPrinter {
         for (int axis : reuse.window) text += " " + AxisName(axis);
       }
       Line(text);
+      Slots(ref);
+      Lookups(ref);
     }
     for (size_t b = kernel_.refs.size(); b < plan_.buffers.size(); ++b) {
       const Buffer& buffer = plan_.buffers[b];
@@ -82,9 +86,39 @@ class PlanPrinter {
         if (!buffer.dropped[d]) kept += (kept.empty() ? "" : ", ") + buffer.extents[d].ToString();
       }
       if (buffer.in_register) continue;
-      Line("value " + BufferName(static_cast<int>(b)) + ": " + std::string(Name(buffer.dtype)) + "[" +
-           kept + "]");
+      Line("value " + BufferName(static_cast<int>(b)) + ": " + std::string(Name(buffer.dtype)) +
+           "[" + kept + "]");
     }
+  }
+
+  /// What the emulated machine holds of an operand.
+  void Slots(const Ref& ref) {
+    if (ref.memory == Memory::kAny) return;
+    std::string extents;
+    for (const Size& extent : ref.view)
+      extents += (extents.empty() ? "" : ", ") + extent.ToString();
+    const size_t bytes = SizeOf(ref.dtype), rows = 32 / bytes;
+    const bool tiled = ref.memory == Memory::kVmem && bytes <= 4;
+    Line("slots: " + std::to_string(ref.buffers) + " of " + std::string(Name(ref.dtype)) + "[" +
+             extents + "]" + (ref.memory == Memory::kSmem ? " in SMEM" : " in VMEM") +
+             (tiled ? ", tiles of (" + std::to_string(rows) + ", 128)" : ""),
+         1);
+  }
+
+  /// Indices that data decides are checked wherever they change.
+  void Lookups(const Ref& ref) {
+    for (size_t d = 0; d < ref.block.size(); ++d) {
+      if (!ref.block[d].index || !ReadsData(*ref.block[d].index)) continue;
+      Line("checked when it changes: " + ToString(*ref.block[d].index, kernel_) +
+               " along dimension " + std::to_string(d),
+           1);
+    }
+  }
+
+  bool ReadsData(const Node& node) const {
+    const bool looks_up = node.op == Op::kRead;  // of a prefetch array or a scalar
+    return looks_up || std::any_of(node.args.begin(), node.args.end(),
+                                   [&](const NodePtr& arg) { return ReadsData(*arg); });
   }
 
   void Cores() {
@@ -96,9 +130,9 @@ class PlanPrinter {
     if (!text.empty()) Line("peeled: first and last step of " + text);
     for (const FreeBlock& block : plan_.free_blocks) {
       static constexpr const char* kReasons[] = {
-          "long in Direct: memory likes long rows",
-          "a strip of columns side by side in Direct", "rows that stay in L2 in Direct",
-          "a core's share in Direct", "as deep in Direct as a panel suits L1"};
+          "long in Direct: memory likes long rows", "a strip of columns side by side in Direct",
+          "rows that stay in L2 in Direct", "a core's share in Direct",
+          "as deep in Direct as a panel suits L1"};
       Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) + ", " +
            kReasons[static_cast<int>(block.use)]);
     }
@@ -207,9 +241,9 @@ class PlanPrinter {
                         Text(*s.value),
                     indent);
       case Kind::kStore:
-        return Line(PlaceText(s.place) + " = " + Text(*s.value) +
-                        (s.mask ? " where " + Text(*s.mask) : ""),
-                    indent);
+        return Line(
+            PlaceText(s.place) + " = " + Text(*s.value) + (s.mask ? " where " + Text(*s.mask) : ""),
+            indent);
       case Kind::kReduce:
         return Line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) +
                         " of lanes " + LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " +
@@ -244,13 +278,13 @@ class PlanPrinter {
       case Kind::kAssert:
         return Line("assert " + Text(*s.value), indent);
       case Kind::kRange:
-        return Line("check 0 <= " + Text(*s.value) + " <= " + Text(*s.high) + " - " +
-                        Text(*s.low) + " of " + s.text,
+        return Line("check 0 <= " + Text(*s.value) + " <= " + Text(*s.high) + " - " + Text(*s.low) +
+                        " of " + s.text,
                     indent);
       case Kind::kCopy:
-        return Line("copy " + PlaceText(s.from) + " to " + PlaceText(s.place) + " on " +
-                        SemaphoreText(s),
-                    indent);
+        return Line(
+            "copy " + PlaceText(s.from) + " to " + PlaceText(s.place) + " on " + SemaphoreText(s),
+            indent);
       case Kind::kWait:
         return Line("wait for " + SemaphoreText(s), indent);
       default:

@@ -13,8 +13,8 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   const bool ranged = stage.low || stage.high;
   fields->SetFlag("ranged", ranged);
   fields->Set("low", stage.low ? scalars_.Print(*stage.low) : "0");
-  fields->Set("high", stage.high ? scalars_.Print(*stage.high)
-                                 : "static_cast<int64_t>(" + left + ".rows)");
+  fields->Set("high",
+              stage.high ? scalars_.Print(*stage.high) : "static_cast<int64_t>(" + left + ".rows)");
   fields->Set("rows", ranged ? "live" : left + ".rows");
   fields->Set("right", right);
   fields->Set("tag", wide ? "kDoubles" : "kFloats");

@@ -210,7 +210,6 @@ void KernelView::Forms() {
     f.Set("r", std::to_string(r));
     f.Set("panel", r < 4 ? "x_a" : "x_b");
     f.Set("lane", std::to_string(r % 4));
-    f.SetFlag("always", r == 0);
     f.Set("condition", r == 0 ? "" : "if constexpr (kRows > " + std::to_string(r) + ") ");
   }
   fields_.SetList("tile_rows", std::move(rows));

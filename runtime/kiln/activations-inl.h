@@ -31,10 +31,10 @@ HWY_INLINE V TimesSigmoid(V factor, V x, Low... low) {
       ExpAsProduct(hn::Neg(hn::Abs(x)), scale, hn::IfThenElse(negative, low, hn::Neg(low))...);
   // A large factor must not bring it back, and -inf * 0 is NaN.
   product = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, ConstantsOf<V>::kExpLow)), product);
-  const V e = hn::Mul(product, scale);
+  const V e = ApplyScale(product, scale);
   const V above = hn::IfThenElse(negative, hn::Mul(factor, product), factor);
   const V quotient = hn::Div(above, hn::Add(one, e));
-  return hn::IfThenElse(negative, hn::Mul(quotient, scale), quotient);
+  return hn::IfThenElse(negative, ApplyScale(quotient, scale), quotient);
 }
 
 template <FloatVector V>
@@ -106,7 +106,7 @@ HWY_INLINE V Gelu(V x) {
     const V square = hn::Mul(half, t);
     V scale;
     const V e = ExpAsProduct(square, scale, hn::MulSub(half, t, square));
-    const V q = hn::Mul(hn::Mul(e, p), scale);
+    const V q = ApplyScale(hn::Mul(e, p), scale);
     const V cdf = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), q, hn::Sub(one, q));
     return hn::Mul(x, cdf);
   }

@@ -60,24 +60,61 @@ HWY_INLINE V PowerOfTwo(V n_magic, hn::Vec<BitsTagOf<V>> more) {
   return hn::BitCast(d, hn::Add(hn::ShiftLeft<kMantissa>(bits), hn::ShiftLeft<kMantissa>(more)));
 }
 
-/// 2^n exp(r) as a product: returns what has all digits, and sets `scale`, so that only the last
-/// multiplication rounds if the result is subnormal.
+/// exp(r) of small r.
+template <FloatVector V>
+HWY_INLINE V SmallExp(V r) {
+  const V one = hn::Set(hn::DFromV<V>(), 1);
+  return hn::Add(hn::MulAdd(hn::Mul(r, r), ExpTail(r), r), one);
+}
+
+// 2^n exp(r) as a product of what has all digits and a `scale`, so that only the multiplication by
+// that rounds if the result is subnormal. vscalefps has the exponent n itself as its scale.
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+template <FloatVector V>
+HWY_INLINE V ScaleExp(V r, V n_magic, hn::Mask<hn::DFromV<V>> /*tiny*/, V& scale) {
+  scale = hn::Sub(n_magic, hn::Set(hn::DFromV<V>(), ConstantsOf<V>::kMagic));
+  return SmallExp(r);
+}
+
+template <FloatVector V>
+HWY_INLINE V ApplyScale(V product, V scale) {
+  constexpr bool kFloat = std::is_same_v<LaneOf<V>, float>;
+  if constexpr (sizeof(V) == 64 && kFloat) {
+    return V{_mm512_scalef_ps(product.raw, scale.raw)};
+  } else if constexpr (sizeof(V) == 64) {
+    return V{_mm512_scalef_pd(product.raw, scale.raw)};
+  } else if constexpr (sizeof(V) == 32 && kFloat) {
+    return V{_mm256_scalef_ps(product.raw, scale.raw)};
+  } else if constexpr (sizeof(V) == 32) {
+    return V{_mm256_scalef_pd(product.raw, scale.raw)};
+  } else if constexpr (kFloat) {
+    return V{_mm_scalef_ps(product.raw, scale.raw)};
+  } else {
+    return V{_mm_scalef_pd(product.raw, scale.raw)};
+  }
+}
+#else
 template <FloatVector V>
 HWY_INLINE V ScaleExp(V r, V n_magic, hn::Mask<hn::DFromV<V>> tiny, V& scale) {
   using C = ConstantsOf<V>;
   const hn::DFromV<V> d;
   const BitsTagOf<V> du;
-  const V one = hn::Set(d, 1);
-  const V p = hn::Add(hn::MulAdd(hn::Mul(r, r), ExpTail(r), r), one);
   // The power is half of what it should be, so that it is finite for all finite results.
   const auto bias =
       hn::IfThenElse(hn::RebindMask(du, tiny), hn::Set(du, C::kBias - 1 + C::kTinyStep),
                      hn::Set(du, C::kBias - 1));
   scale = hn::IfThenElse(tiny, hn::Set(d, C::kTinyScale), hn::Set(d, 2));
-  return hn::Mul(p, PowerOfTwo(n_magic, bias));
+  return hn::Mul(SmallExp(r), PowerOfTwo(n_magic, bias));
 }
 
-/// exp(x + low...) = result * scale. `low`, if given, is small: what x was rounded by.
+template <FloatVector V>
+HWY_INLINE V ApplyScale(V product, V scale) {
+  return hn::Mul(product, scale);
+}
+#endif
+
+/// exp(x + low...), scaled. `low`, if given, is small: what x was rounded by.
 template <FloatVector V, class... Low>
 HWY_INLINE V ExpAsProduct(V x, V& scale, Low... low) {
   using C = ConstantsOf<V>;
@@ -95,7 +132,7 @@ template <FloatVector V>
 HWY_INLINE V Exp(V x) {
   V scale;
   const V product = ExpAsProduct(x, scale);
-  return hn::Mul(product, scale);
+  return ApplyScale(product, scale);
 }
 
 template <FloatVector V>
@@ -108,7 +145,7 @@ HWY_INLINE V Exp2(V x) {
   const V r = hn::Mul(hn::Sub(x, hn::Sub(n_magic, magic)), hn::Set(d, C::kLn2));
   V scale;
   const V product = ScaleExp(r, n_magic, hn::Lt(x, hn::Set(d, C::kExp2Tiny)), scale);
-  return hn::Mul(product, scale);
+  return ApplyScale(product, scale);
 }
 
 /// Of e = exp(2 |x|), (e - 1) / (e + 1), where e - 1 is exact near 0; f32 has 1 - 2 / (e + 1) and a

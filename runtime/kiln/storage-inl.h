@@ -23,8 +23,8 @@ inline constexpr bool kNativeF16 = false;
 #endif
 
 /// The bits of a bf16 in the upper half of each lane, rounded to nearest even; the lower half is
-/// whatever is left. A NaN becomes quiet, so that it does not lose its last bit. Denormals are
-/// rounded like all others, which is why this is not vcvtneps2bf16: it makes them 0.
+/// whatever is left. A NaN becomes quiet, so that it does not lose its last bit. Subnormals are
+/// rounded like all others.
 template <class V>
 HWY_INLINE auto RoundedBf16Bits(V v) {
   const hn::DFromV<V> d;
@@ -128,6 +128,14 @@ HWY_INLINE auto ToStorage(V v) {
     // Not TruncateTo, which is wrong on AVX3_DL in Highway 1.0.3: DemoteTo of what fits is the
     // same.
     if constexpr (std::is_same_v<T, bf16>) {
+#if HWY_TARGET == HWY_AVX3_DL
+      // vcvtneps2bf16 does it all, but makes subnormals 0.
+      if constexpr (sizeof(V) == 64) {
+        constexpr int kSubnormal = 0x20;
+        if (HWY_LIKELY(_mm512_fpclass_ps_mask(v.raw, kSubnormal) == 0))
+          return hn::Vec<TagFor<uint16_t, D>>{(__m256i)_mm512_cvtneps_pbh(v.raw)};
+      }
+#endif
       return hn::DemoteTo(du16, hn::BitCast(di, hn::ShiftRight<16>(RoundedBf16Bits(v))));
     } else if constexpr (std::is_same_v<T, f16>) {
       if constexpr (kNativeF16) {
