@@ -103,36 +103,18 @@ HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, 
     if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
   }
 
-  finish(at_0, acc_0_0, r, c);
-  finish(at_1, acc_0_1, r, c + n);
-  if constexpr (kRows > 1) {
-    finish(at_0, acc_1_0, r + 1, c);
-    finish(at_1, acc_1_1, r + 1, c + n);
-  }
-  if constexpr (kRows > 2) {
-    finish(at_0, acc_2_0, r + 2, c);
-    finish(at_1, acc_2_1, r + 2, c + n);
-  }
-  if constexpr (kRows > 3) {
-    finish(at_0, acc_3_0, r + 3, c);
-    finish(at_1, acc_3_1, r + 3, c + n);
-  }
-  if constexpr (kRows > 4) {
-    finish(at_0, acc_4_0, r + 4, c);
-    finish(at_1, acc_4_1, r + 4, c + n);
-  }
-  if constexpr (kRows > 5) {
-    finish(at_0, acc_5_0, r + 5, c);
-    finish(at_1, acc_5_1, r + 5, c + n);
-  }
-  if constexpr (kRows > 6) {
-    finish(at_0, acc_6_0, r + 6, c);
-    finish(at_1, acc_6_1, r + 6, c + n);
-  }
-  if constexpr (kRows > 7) {
-    finish(at_0, acc_7_0, r + 7, c);
-    finish(at_1, acc_7_1, r + 7, c + n);
-  }
+  const auto end = [&](auto sum_0, auto sum_1, size_t row) HWY_ATTR {
+    finish(at_0, sum_0, row, c);
+    finish(at_1, sum_1, row, c + n);
+  };
+  end(acc_0_0, acc_0_1, r + 0);
+  if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
+  if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
+  if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
+  if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
+  if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
+  if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
+  if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
 }
 
 // Steps of the reduction, by what they do with the accumulators.
