@@ -111,8 +111,8 @@ std::string_view Name(Op op) {
   return "?";
 }
 
-int Kernel::FindRef(std::string_view name) const { return FindNamed(refs, name); }
-int Kernel::FindDim(std::string_view name) const { return FindNamed(dims, name); }
-int Kernel::FindAxis(std::string_view name) const { return FindNamed(axes, name); }
+int Kernel::FindRef(std::string_view wanted) const { return FindNamed(refs, wanted); }
+int Kernel::FindDim(std::string_view wanted) const { return FindNamed(dims, wanted); }
+int Kernel::FindAxis(std::string_view wanted) const { return FindNamed(axes, wanted); }
 
 }  // namespace kiln

@@ -6,6 +6,16 @@ namespace kiln {
 
 bool IsReduction(Op op) { return op >= Op::kSum && op <= Op::kAll; }
 
+bool RegroupsDimensions(const Node& reshape) {
+  const auto beyond_one = [](const Shape& shape) {
+    Shape rest;
+    for (const Size& s : shape)
+      if (!s.IsOne()) rest.push_back(s);
+    return rest;
+  };
+  return beyond_one(reshape.args[0]->shape) != beyond_one(reshape.shape);
+}
+
 Target Lowering::WholeOf(int buffer, size_t rank) {
   Target target;
   target.buffer = buffer;
@@ -80,6 +90,7 @@ bool Lowering::ReadsBuffer(const Node& node, int buffer) const {
 
 /// A value that has no expression at a point, as an element of a buffer that is filled first.
 ElementPtr Lowering::Materialised(const Node& node, const Point& point) {
+  if (node.op == Op::kReshape && RegroupsDimensions(node)) return SeenAnew(node, point);
   const auto [it, added] = temporary_.try_emplace(&node, -1);
   if (added) {
     const int buffer = NewTemp("", node.dtype, node.shape, spaces_.SpacesOf(node));

@@ -191,23 +191,21 @@ ElementPtr Lowering::ReadLocal(const Node& node, const Point& point) {
   return load;
 }
 
-/// Only dimensions of extent 1 come or go, or the elements get a buffer without gaps that another
-/// shape can look at.
+/// Only dimensions of extent 1 come or go, or the elements get a buffer that is seen in both shapes.
 ElementPtr Lowering::Reshaped(const Node& node, const Point& point) {
   const Node& arg = *node.args[0];
-  Shape from, to;
-  for (const Size& s : arg.shape)
-    if (!s.IsOne()) from.push_back(s);
-  for (const Size& s : node.shape)
-    if (!s.IsOne()) to.push_back(s);
-  if (from == to) {
-    Point kept, whole;
-    for (size_t d = 0; d < point.size(); ++d)
-      if (!node.shape[d].IsOne()) kept.push_back(point[d]);
-    size_t next = 0;
-    for (const Size& s : arg.shape) whole.push_back(s.IsOne() ? Coordinate{} : kept[next++]);
-    return Value(arg, whole);
-  }
+  if (RegroupsDimensions(node)) return SeenAnew(node, point);
+  Point kept, whole;
+  for (size_t d = 0; d < point.size(); ++d)
+    if (!node.shape[d].IsOne()) kept.push_back(point[d]);
+  size_t next = 0;
+  for (const Size& s : arg.shape) whole.push_back(s.IsOne() ? Coordinate{} : kept[next++]);
+  return Value(arg, whole);
+}
+
+/// The elements in a buffer without gaps, as the other shape looks at it.
+ElementPtr Lowering::SeenAnew(const Node& node, const Point& point) {
+  const Node& arg = *node.args[0];
   const auto [it, added] = temporary_.try_emplace(&node, -1);
   if (added) {
     const int flat = NewTemp("", arg.dtype, arg.shape, spaces_.SpacesOf(arg));

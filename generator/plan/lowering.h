@@ -86,6 +86,7 @@ class Lowering {
   ElementPtr ReadLocal(const Node& node, const Point& point);
   ElementPtr Roll(const Node& node, const Point& point);
   ElementPtr Reshaped(const Node& node, const Point& point);
+  ElementPtr SeenAnew(const Node& node, const Point& point);
   ElementPtr InsideMask(const Node& node, const Point& point);
   ElementPtr Elementwise(const Node& node, const Point& point);
   Point Subscripted(const std::string& name, const std::vector<Subscript>& subscripts,
@@ -127,5 +128,7 @@ class Lowering {
 /// The dtype that a dot multiplies operands of these dtypes as.
 DType DotElement(DType a, DType b);
 bool IsReduction(Op op);
+/// Whether a reshape does more than add or remove dimensions of extent 1.
+bool RegroupsDimensions(const Node& reshape);
 
 }  // namespace kiln

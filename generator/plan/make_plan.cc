@@ -128,6 +128,24 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
   for (const BodyPlan& body : plan.bodies) MarkAssigned(plan, body.stages);
 }
 
+/// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy looks at
+/// the shape that the spec gave.
+void DropOnes(Plan& plan) {
+  std::vector<bool> copied(plan.buffers.size());
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      if (stage.kind != Stage::Kind::kCopy) return;
+      copied[static_cast<size_t>(stage.from.buffer)] = true;
+      copied[static_cast<size_t>(stage.place.buffer)] = true;
+    });
+  }
+  for (size_t r = 0; r < plan.kernel->refs.size(); ++r) {
+    if (plan.kernel->refs[r].role != Role::kScratch || copied[r]) continue;
+    Buffer& buffer = plan.buffers[r];
+    for (size_t d = 0; d < buffer.extents.size(); ++d) buffer.dropped[d] = buffer.extents[d].IsOne();
+  }
+}
+
 }  // namespace
 
 std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands) {
@@ -162,10 +180,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
     buffer.dtype = ref.dtype;
     buffer.extents = ref.view;
     buffer.spaces = spaces.SpacesOfRef(static_cast<int>(r));
-    // Scratch has no use for extents of 1, and its rows are then neighbours.
-    for (const Size& extent : ref.view) {
-      buffer.dropped.push_back(ref.role == Role::kScratch && extent.IsOne());
-    }
+    buffer.dropped.assign(ref.view.size(), false);
     plan->buffers.push_back(std::move(buffer));
     OperandPlan& operand = plan->operands[r];
     operand.reuse = FindReuse(kernel, ref);
@@ -173,6 +188,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   plan->spaces = spaces.spaces();
   MakeBodies(*plan, spaces, accumulator, diagnostics);
   plan->spaces = spaces.spaces();
+  DropOnes(*plan);
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
     const std::vector<int>& of_view = spaces.SpacesOfRef(static_cast<int>(r));
     for (size_t a = 0; a < of_view.size() && !kernel.refs[r].block.empty(); ++a) {

@@ -31,6 +31,14 @@ void RenameInPlace(Place& place, int from, int to) {
 
 }  // namespace
 
+void ForEachStage(const Stages& stages, const std::function<void(const Stage&)>& visit) {
+  for (const Stage& stage : stages) {
+    visit(stage);
+    ForEachStage(stage.body, visit);
+    ForEachStage(stage.orelse, visit);
+  }
+}
+
 void ForEachElement(const ElementPtr& e, const std::function<void(const Element&)>& visit) {
   if (!e) return;
   visit(*e);

@@ -9,6 +9,7 @@
 /// Looking through stages and changing what they hold.
 namespace kiln {
 
+void ForEachStage(const Stages& stages, const std::function<void(const Stage&)>& visit);
 /// Calls `visit(place, writes)` for every place that a stage and those within it read or write.
 void ForEachPlace(const Stage& stage, const std::function<void(const Place&, bool)>& visit);
 void ForEachPlace(const Stages& stages, const std::function<void(const Place&, bool)>& visit);

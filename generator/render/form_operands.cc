@@ -248,10 +248,10 @@ void FormView::Operands() {
   fields_.SetList("step_values", std::move(step_values));
 }
 
-std::string FormView::ExtentList(const Buffer& buffer) const {
+std::string FormView::ExtentList(const Buffer& buffer, bool all) const {
   std::vector<std::string> extents;
   for (size_t d = 0; d < buffer.extents.size(); ++d) {
-    if (Keeps(buffer, d)) extents.push_back(BlockSize(buffer.extents[d], buffer.spaces[d]));
+    if (all || Keeps(buffer, d)) extents.push_back(BlockSize(buffer.extents[d], buffer.spaces[d]));
   }
   return Joined(extents);
 }
@@ -278,7 +278,7 @@ void FormView::Memory() {
     if (!of_spec && (buffer.in_register || !Touched(static_cast<int>(b)))) continue;
     Fields& f = scratch.emplace_back();
     const std::string type = StorageType(buffer.dtype);
-    const std::string extents = ExtentList(buffer);
+    const std::string extents = ExtentList(buffer, /*all=*/false);
     int rank = 0;
     for (size_t d = 0; d < buffer.extents.size(); ++d) rank += Keeps(buffer, d);
     const bool accumulator = static_cast<int>(b) == plan_.accumulator;
@@ -291,7 +291,8 @@ void FormView::Memory() {
     f.Set("count", accumulator    ? "AccumulatorSize(" + extents + ")"
                    : buffer.dense ? "DenseSize<" + type + ">(" + extents + ")"
                                   : "TileSize<" + type + ">(" + extents + ")");
-    f.Set("extents", "{" + extents + "}");
+    // What budgets count is the spec's shape.
+    f.Set("extents", "{" + ExtentList(buffer, /*all=*/of_spec) + "}");
     const std::string memory = buffer.same_as >= 0
                                    ? names_.buffers[static_cast<size_t>(buffer.same_as)] + "_memory"
                                    : names_.buffers[b] + "_memory";

@@ -67,7 +67,7 @@ class FormView {
   int Borrower(size_t ref) const;
   bool IsWatched(size_t output) const;
   void Copied();
-  std::string ExtentList(const Buffer& buffer) const;
+  std::string ExtentList(const Buffer& buffer, bool all) const;
   size_t ArrayOf(size_t ref) const {
     return static_cast<size_t>(kernel_.ArrayOf(static_cast<int>(ref)));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdarg>
 #include <cstdio>
 
 #include "kiln/types.h"
@@ -28,9 +29,11 @@ int64_t Product(const int64_t* extents, int count) {
 /// A short text without allocation; what does not fit is cut off.
 class Text {
  public:
-  template <typename... A>
-  void Append(const char* format, A... arguments) {
-    const int size = std::snprintf(text_ + used_, sizeof(text_) - used_, format, arguments...);
+  __attribute__((format(printf, 2, 3))) void Append(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int size = std::vsnprintf(text_ + used_, sizeof(text_) - used_, format, arguments);
+    va_end(arguments);
     if (size > 0) used_ = std::min(used_ + static_cast<size_t>(size), sizeof(text_) - 1);
   }
   const char* c_str() const { return text_; }
