@@ -124,7 +124,8 @@ void SinkIntoDot(Plan& plan, Stages& before, Stage& dot) {
   Stages body = InLoopsOfDot(plan, dot, nest, &loops);
   if (body.empty()) return;
   const bool temps_only = std::all_of(body.begin(), body.end(), [&](const Stage& s) {
-    return s.kind != Stage::Kind::kStore || plan.buffers[static_cast<size_t>(s.place.buffer)].ref < 0;
+    return s.kind != Stage::Kind::kStore ||
+           plan.buffers[static_cast<size_t>(s.place.buffer)].ref < 0;
   });
   const Stages packs(before.begin() + static_cast<std::ptrdiff_t>(at), before.end());
   if (!temps_only || ConflictsOf(plan, body, packs, {}).any ||
@@ -174,7 +175,8 @@ bool IsTemp(const Plan& plan, int buffer) {
   return plan.buffers[static_cast<size_t>(buffer)].ref < 0;
 }
 
-/// Within one iteration of a loop: a load of what was just stored becomes the value that was stored.
+/// Within one iteration of a loop: a load of what was just stored becomes the value that was
+/// stored.
 void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
   for (size_t i = 0; i < body.size(); ++i) {
     if (body[i].kind != Stage::Kind::kStore || body[i].mask) continue;
@@ -291,6 +293,10 @@ void CommonLoops(const Plan& plan, const Stages& stages, int buffer, std::vector
 
 /// Drops the dimensions of temporaries in which all accesses agree on the loop around them.
 void DropDimensions(Plan& plan, const Stages& stages) {
+  std::vector<bool> packed(plan.buffers.size());  // from memory, however small
+  ForEachStage(stages, [&](const Stage& stage) {
+    if (stage.kind == Stage::Kind::kPack) packed[static_cast<size_t>(stage.place.buffer)] = true;
+  });
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     Buffer& buffer = plan.buffers[b];
     if (buffer.ref >= 0 || buffer.same_as >= 0 || buffer.dense) continue;
@@ -311,8 +317,8 @@ void DropDimensions(Plan& plan, const Stages& stages) {
                                                common->loop) != scope.loops.end();
       buffer.dropped[d] = same && (fixed || outside);
     }
-    buffer.in_register =
-        std::all_of(buffer.dropped.begin(), buffer.dropped.end(), [](bool x) { return x; });
+    buffer.in_register = !packed[b] && std::all_of(buffer.dropped.begin(), buffer.dropped.end(),
+                                                   [](bool x) { return x; });
   }
 }
 

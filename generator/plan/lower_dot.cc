@@ -109,8 +109,8 @@ PanelSource Lowering::Source(const Node& operand, Side side, DType element, cons
   if (leaf) read = Value(*value, aligned);
   if (!read || !plain(read)) {
     // A bf16 product of f32 values is rounded while it is packed, not in a buffer of its own.
-    if (value->op == Op::kCast && value->dtype == element && IsFloat(value->args[0]->dtype) &&
-        value->args[0]->dtype != DType::kF64) {
+    if (value->op == Op::kCast && value->dtype == element && IsFloat(element) &&
+        IsFloat(value->args[0]->dtype) && value->args[0]->dtype != DType::kF64) {
       value = value->args[0].get();
     }
     if (value->op == Op::kLocal) {

@@ -116,7 +116,9 @@ void Lowering::EmitLaneReduce(const Target& target, const Node& node, const std:
   Stage fold = StageOf(Stage::Kind::kReduce, span_);
   fold.loop = reduced.back();
   fold.op = node.op;
-  fold.value = CastTo(Value(*node.args[0], point), node.dtype);
+  ElementPtr value = Value(*node.args[0], point);
+  if (!LanesFit(*value, fold.loop)) value = Materialised(*node.args[0], point);
+  fold.value = CastTo(value, node.dtype);
   Stages inner;
   const int result = NewVariable(HintOf(node.op), node.dtype, reduced.size() > 1);
   if (reduced.size() > 1) {

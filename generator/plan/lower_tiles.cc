@@ -52,10 +52,40 @@ Lowering::Point Lowering::LoopsOver(const std::vector<int>& spaces, std::vector<
   return point;
 }
 
+/// Whether a place's lanes are one vector: the loop is in one coordinate and never wraps around.
+static bool LanesFit(const Place& place, int loop) {
+  int times = 0;
+  for (const Coordinate& c : place.at) {
+    if (c.loop != loop) continue;
+    if (c.around) return false;
+    ++times;
+  }
+  return times <= 1;
+}
+
+bool LanesFit(const Element& e, int loop) {
+  if (e.kind == Element::Kind::kLoad && !LanesFit(e.place, loop)) return false;
+  return std::all_of(e.args.begin(), e.args.end(),
+                     [&](const ElementPtr& arg) { return LanesFit(*arg, loop); });
+}
+
+/// Whether a statement can be done by vectors along the loop.
+static bool LanesFit(const Stage& stage, int loop) {
+  if (stage.kind != Stage::Kind::kStore) return true;
+  if (!LanesFit(stage.place, loop) || !LanesFit(*stage.value, loop)) return false;
+  if (!stage.mask) return true;
+  // Masked stores are made for neighbours.
+  return LanesFit(*stage.mask, loop) && stage.place.at.back().loop == loop;
+}
+
 Stage Lowering::Nest(const std::vector<int>& loops, Stages inner, bool lanes) const {
+  const bool by_lanes =
+      lanes && !loops.empty() && std::all_of(inner.begin(), inner.end(), [&](const Stage& stage) {
+        return LanesFit(stage, loops.back());
+      });
   for (size_t k = loops.size(); k-- > 0;) {
-    Stage loop =
-        StageOf(lanes && k + 1 == loops.size() ? Stage::Kind::kLanes : Stage::Kind::kLoop, span_);
+    const bool innermost = k + 1 == loops.size();
+    Stage loop = StageOf(innermost && by_lanes ? Stage::Kind::kLanes : Stage::Kind::kLoop, span_);
     loop.loop = loops[k];
     loop.body = std::move(inner);
     inner.clear();
@@ -152,35 +182,6 @@ bool ReadsElsewhere(const Element& value, const Place& place) {
 
 }  // namespace
 
-namespace {
-
-/// Whether a place's lanes are one vector: the loop is in one coordinate and never wraps around.
-bool LanesFit(const Place& place, int loop) {
-  int times = 0;
-  for (const Coordinate& c : place.at) {
-    if (c.loop != loop) continue;
-    if (c.around) return false;
-    ++times;
-  }
-  return times <= 1;
-}
-
-bool LanesFit(const Element& e, int loop) {
-  if (e.kind == Element::Kind::kLoad && !LanesFit(e.place, loop)) return false;
-  return std::all_of(e.args.begin(), e.args.end(),
-                     [&](const ElementPtr& arg) { return LanesFit(*arg, loop); });
-}
-
-/// Whether a store can be done by vectors along the loop.
-bool LanesFit(const Stage& store, int loop) {
-  if (!LanesFit(store.place, loop) || !LanesFit(*store.value, loop)) return false;
-  if (!store.mask) return true;
-  // Masked stores are made for neighbours.
-  return LanesFit(*store.mask, loop) && store.place.at.back().loop == loop;
-}
-
-}  // namespace
-
 void Lowering::EmitPointwise(const Target& target, const Node& node, const NodePtr& mask) {
   std::vector<int> loops;
   std::vector<int> spaces = spaces_.SpacesOf(node);
@@ -205,7 +206,7 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
     Stage save = store;
     save.place = there;
     save.mask = nullptr;
-    Emit(Nest(loops, {save}, loops.empty() || LanesFit(save, loops.back())));
+    Emit(Nest(loops, {save}, true));
 
     std::vector<int> again;
     const Point second = LoopsOver(spaces, &again);
@@ -230,7 +231,7 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
     }
     return Emit(Nest(again, {store}, true));
   }
-  Emit(Nest(loops, {store}, loops.empty() || LanesFit(store, loops.back())));
+  Emit(Nest(loops, {store}, true));
 }
 
 void Lowering::EmitConcat(const Target& target, const Node& node) {

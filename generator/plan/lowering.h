@@ -56,8 +56,7 @@ class Lowering {
   bool IsInRange(const Subscript& subscript, const Size& extent) const;
   ElementPtr CheckedStart(const std::string& name, const Subscript& subscript, const Size& extent);
   ElementPtr Hoisted(const ElementPtr& start);
-  ElementPtr Guarded(const ElementPtr& condition, bool holds, const Node& node,
-                     const Point& point);
+  ElementPtr Guarded(const ElementPtr& condition, bool holds, const Node& node, const Point& point);
   Stages Nested(const std::vector<Action>& actions);
   std::optional<bool> KnownValue(const Node& condition) const;
 
@@ -75,7 +74,7 @@ class Lowering {
   Place PlaceAt(const Target& target, const Point& point) const;
   Point LoopsOver(const std::vector<int>& spaces, std::vector<int>* loops);
   int NewLoop(int space);
-  /// `inner` inside loops, the last of them by lanes when `lanes`.
+  /// `inner` inside loops, the last of them by lanes when `lanes` and where vectors can follow.
   Stage Nest(const std::vector<int>& loops, Stages inner, bool lanes) const;
   void Emit(Stage stage) { out_->push_back(std::move(stage)); }
 
@@ -116,18 +115,20 @@ class Lowering {
   const Known known_;
   Diagnostics& diagnostics_;
   Stages* out_ = nullptr;
-  Span span_;                             // of the statement
-  std::vector<int> local_buffer_;         // by local; -1: a scalar
-  std::vector<int> local_variable_;       // by local; -1: a tile
-  std::map<const Node*, int> temporary_;  // of this statement
-  std::map<int, Bounds> local_bounds_;    // of loop variables and lets
+  Span span_;                                                        // of the statement
+  std::vector<int> local_buffer_;                                    // by local; -1: a scalar
+  std::vector<int> local_variable_;                                  // by local; -1: a tile
+  std::map<const Node*, int> temporary_;                             // of this statement
+  std::map<int, Bounds> local_bounds_;                               // of loop variables and lets
   std::vector<std::tuple<const Stages*, ElementPtr, int>> hoisted_;  // of this statement
-  std::vector<ElementPtr> guards_;        // under which the value at hand is evaluated
+  std::vector<ElementPtr> guards_;  // under which the value at hand is evaluated
 };
 
 /// The dtype that a dot multiplies operands of these dtypes as.
 DType DotElement(DType a, DType b);
 bool IsReduction(Op op);
+/// Whether what a value reads is one vector along the loop.
+bool LanesFit(const Element& e, int loop);
 /// Whether a reshape does more than add or remove dimensions of extent 1.
 bool RegroupsDimensions(const Node& reshape);
 

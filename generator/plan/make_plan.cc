@@ -128,8 +128,8 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
   for (const BodyPlan& body : plan.bodies) MarkAssigned(plan, body.stages);
 }
 
-/// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy looks at
-/// the shape that the spec gave.
+/// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy looks
+/// at the shape that the spec gave.
 void DropOnes(Plan& plan) {
   std::vector<bool> copied(plan.buffers.size());
   for (const BodyPlan& body : plan.bodies) {
@@ -142,7 +142,8 @@ void DropOnes(Plan& plan) {
   for (size_t r = 0; r < plan.kernel->refs.size(); ++r) {
     if (plan.kernel->refs[r].role != Role::kScratch || copied[r]) continue;
     Buffer& buffer = plan.buffers[r];
-    for (size_t d = 0; d < buffer.extents.size(); ++d) buffer.dropped[d] = buffer.extents[d].IsOne();
+    for (size_t d = 0; d < buffer.extents.size(); ++d)
+      buffer.dropped[d] = buffer.extents[d].IsOne();
   }
 }
 

@@ -300,3 +300,35 @@ def _():
     fib = np.array(fib)
     close(y, np.array(x) * fib[pair[step, 0]] - fib[pair[step, 1]] + step + 1)
     return dict(pair=pair, x=x), dict(y=y)
+
+
+@case("copied_row", SPECS + "copied_row.yaml")
+def _():
+    n = 5
+    x, rows = normal(1, (n, 8)), normal(2, (2, 8))
+
+    def kernel(x, rows, y, scaled, row, arrived):
+        i = pl.program_id(0)
+        whole = pltpu.make_async_copy(x, y, arrived.at[1])
+
+        @pl.when(i == 0)
+        def _():
+            whole.start()
+
+        one = pltpu.make_async_copy(rows.at[pl.ds(i, 1)], row, arrived.at[0])
+        one.start()
+        one.wait()
+
+        @pl.when(i == 1)
+        def _():
+            whole.wait()
+
+        scaled[...] = row[...] * 10
+
+    y, scaled = tpu_call(
+        kernel, (2,), [HBM, pl.BlockSpec((2, 8), lambda i: (0, 0))], [HBM, pl.BlockSpec((1, 8), lambda i: (i, 0))],
+        [jax.ShapeDtypeStruct((n, 8), f32), jax.ShapeDtypeStruct((2, 8), f32)],
+        [pltpu.VMEM((1, 8), f32), pltpu.SemaphoreType.DMA((2,))])(x, rows)
+    close(y, x)
+    close(scaled, np.array(rows) * np.float32(10))
+    return dict(x=x, rows=rows), dict(y=y, scaled=scaled)

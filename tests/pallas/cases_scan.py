@@ -448,3 +448,36 @@ def _():
     close(unit, (h >> 9) / 2**23)
     close(coin, (h >> 9) / 2**23 < odds)
     return dict(seed=seed, odds=odds, x=x), dict(hash=hash, unit=unit, coin=coin)
+
+
+@case("rolled_sums", SPECS + "rolled_sums.yaml")
+def _():
+    m, n, bm = 8, 19, 4
+    x = integers(1, -99, 99, (m, n)).astype(f32) / 4
+
+    def kernel(x, running, total, columns, whole, corner):
+        x = x[...]
+        i = pl.program_id(0)
+        running[...] = jnp.cumsum(jnp.roll(x, 2, 1), 0)
+        total[...] = jnp.roll(x, i + 1, 1).sum(1) + jnp.roll(x, 1, 1).max(1)
+        columns[...] = jnp.roll(x, -1, 1).sum(0, keepdims=True)
+        a, b = (x * 4).astype(i32), (x * 2).astype(i32)
+        whole[...] = jax.lax.dot(a, b.T, preferred_element_type=i32)
+        corner[...] = (x[0:1, 0:1] * 2 * x[1:2, 0:1])[None]
+
+    rows = pl.BlockSpec((bm, n), lambda i: (i, 0))
+    out = pl.pallas_call(
+        kernel, grid=(m // bm,), in_specs=[rows],
+        out_specs=[rows, pl.BlockSpec((bm,), lambda i: (i,)), pl.BlockSpec((1, n), lambda i: (i, 0)),
+                   pl.BlockSpec((bm, bm), lambda i: (i, 0)), pl.BlockSpec((1, 1, 1), lambda i: (i, 0, 0))],
+        out_shape=[jax.ShapeDtypeStruct(s, t) for s, t in
+                   (((m, n), f32), ((m,), f32), ((m // bm, n), f32), ((m, bm), i32), ((m // bm, 1, 1), f32))],
+        interpret=True)(x)
+    running, total, columns, whole, corner = out
+    b = np.array(x).reshape(-1, bm, n)
+    close(running, np.roll(b, 2, 2).cumsum(1).reshape(m, n))
+    close(total, b.sum(2).reshape(m) + b.max(2).reshape(m))
+    close(columns, np.roll(b.sum(1), -1, 1))
+    close(whole, ((b * 4).astype(np.int32) @ (b * 2).astype(np.int32).transpose(0, 2, 1)).reshape(m, bm))
+    close(corner, (b[:, 0, 0] * 2 * b[:, 1, 0])[:, None, None])
+    return dict(x=x), dict(running=running, total=total, columns=columns, whole=whole, corner=corner)

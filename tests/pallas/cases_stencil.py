@@ -394,3 +394,29 @@ def _():
                     w[r, c] += omega * ((w[r - 1, c] + w[r + 1, c] + w[r, c - 1] + w[r, c + 1] - g[r, c]) / 4 - w[r, c])
     close(v, w, depth=24)
     return dict(omega=omega, u=u, f=f), dict(v=v)
+
+
+@case("conv2d_dots", SPECS + "conv2d_dots.yaml")
+def _():
+    n, h, w, c, o, bh = 2, 6, 5, 3, 4, 4
+    x, taps = integers(1, -9, 9, (n, h, w, c)).astype(f32), integers(2, -9, 9, (3, 3, c, o)).astype(f32)
+    padded = np.pad(np.array(x), ((0, 0), (1, 1 + bh), (1, 1), (0, 0)))
+
+    def kernel(x, taps, y):
+        acc = jnp.zeros((bh * w, o), f32)
+        for dy in range(3):
+            for dx in range(3):
+                window = x[0, pl.ds(pl.program_id(1) * bh + dy, bh), dx:dx + w]
+                acc += jnp.dot(window.reshape(bh * w, c), taps[dy, dx], precision="highest")
+        y[...] = acc.reshape(1, bh, w, o)
+
+    y = pl.pallas_call(
+        kernel, grid=(n, -(-h // bh)),
+        in_specs=[pl.BlockSpec((1, *padded.shape[1:]), lambda b, i: (b, 0, 0, 0)),
+                  pl.BlockSpec(taps.shape, lambda b, i: (0, 0, 0, 0))],
+        out_specs=pl.BlockSpec((1, bh, w, o), lambda b, i: (b, i, 0, 0)),
+        out_shape=jax.ShapeDtypeStruct((n, h, w, o), f32), interpret=True)(jnp.array(padded), taps)
+    want = sum(np.einsum("nhwc,co->nhwo", padded[:, dy:dy + h, dx:dx + w], np.array(taps)[dy, dx])
+               for dy in range(3) for dx in range(3))
+    close(y, want)
+    return dict(x=x, taps=taps), dict(y=y)
