@@ -18,7 +18,7 @@ def cases(cores, peers, peaks, quick):
         m, k, n, groups = 4096, 2048, 2048, 32
         sizes = p6.group_sizes(m, groups)
         arrays = ((sizes, "i32"), 0, (native.random((m, k), dtype, 1), dtype),
-                  (native.random((groups, k, n), dtype, 2), dtype), (native.aligned((m, n), "f32"), "f32"))
+                  (native.random((groups, k, n), dtype, 2), dtype), (native.aligned((m, n), dtype), dtype))
         yield _case(f"gmm {dtype}, {groups} groups", f"gmm_{dtype}", arrays, 2.0 * m * k * n, "GF", 1.9)
     big = [native.random((8192, 8192), "f32", s) for s in (1, 2)] + [native.aligned((8192, 8192), "f32")]
     yield _case("add, 768 MiB", "add_2d", tuple((a, "f32") for a in big), 3.0 * big[0].nbytes, "GB/s", 1.0)

@@ -38,9 +38,9 @@ def _gmm(dtype, shape, cores, peers, peak):
     m, k, n, groups = shape
     sizes = group_sizes(m, groups)
     lhs, rhs = native.random((m, k), dtype, 1), native.random((groups, k, n), dtype, 2)
-    out, other = native.aligned((m, n), "f32"), native.aligned((m, n), dtype)
+    out, other = native.aligned((m, n), dtype), native.aligned((m, n), dtype)
     contestants = {
-        "Kiln": native.Kernel(f"gmm_{dtype}", cores).bind((sizes, "i32"), 0, (lhs, dtype), (rhs, dtype), (out, "f32")),
+        "Kiln": native.Kernel(f"gmm_{dtype}", cores).bind((sizes, "i32"), 0, (lhs, dtype), (rhs, dtype), (out, dtype)),
         "Kiln, dense": _dense(dtype, shape, cores),
     }
     goals = [("Kiln", "Kiln, dense", 0.95)]
@@ -59,7 +59,7 @@ def _gmm(dtype, shape, cores, peers, peak):
     def check():
         for call in contestants.values():
             call()
-        a, b = out, matmul.as_float(other, dtype)
+        a, b = matmul.as_float(out, dtype), matmul.as_float(other, dtype)
         if peer is not None and np.abs(a - b).max() > 0.02 * np.abs(b).max():
             raise RuntimeError("the answers differ")
     return Case("P6", f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, goals, 2.0 * m * k * n, "GF", cores,
@@ -70,9 +70,9 @@ def _tgmm(dtype, shape, cores, peak):
     m, k, n, groups = shape
     sizes = group_sizes(m, groups)
     lhs, rhs = native.random((m, k), dtype, 1), native.random((m, n), dtype, 2)
-    out = native.aligned((groups, k, n), "f32")
+    out = native.aligned((groups, k, n), dtype)
     contestants = {
-        "Kiln": native.Kernel(f"tgmm_{dtype}", cores).bind((sizes, "i32"), 0, (lhs, dtype), (rhs, dtype), (out, "f32")),
+        "Kiln": native.Kernel(f"tgmm_{dtype}", cores).bind((sizes, "i32"), 0, (lhs, dtype), (rhs, dtype), (out, dtype)),
         "Kiln, dense": _dense(dtype, shape, cores),
     }
     return Case("P6", f"tgmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, [("Kiln", "Kiln, dense", 0.95)],
