@@ -59,7 +59,8 @@ void Body(const Step& step) {
   const auto& o = step.o;
   const size_t d_size = table.high[1];
   // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
-  if (HostAt(step.core, call.ids, "ids", step.at[0]) >= 0) {
+  const int32_t id = HostAt(step.core, call.ids, "ids", step.at[0]);
+  if (id >= 0) {
     StreamLanes(kFloats, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) HWY_ATTR {
       const auto table_0 = at.Load(table.At(0, d_i));
       const auto position_0 = at.Load(position.At(0, d_i));

@@ -143,6 +143,9 @@ void Body(Only, const Step& step) {
   const auto& rhs = step.rhs;
   const auto& out = step.out;
   // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
+  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
       hwy::Prefetch(out.At(m_i, n_i));
@@ -150,14 +153,15 @@ void Body(Only, const Step& step) {
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-      const auto mine_1 = at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1));
+      const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
+      const bool mine_1 = offset <= coordinate && coordinate < offset_0;
 
       // gmm.yaml:92  out[mine] = O(acc)
-      at.StoreIf(mine_1, sum, out.At(m_i, n_i));
+      at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
     };
     const RowRange live = LiveRows(  // nothing comes of the others
-        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) - static_cast<int64_t>(out.origin[0]),
-        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1) - static_cast<int64_t>(out.origin[0]),
+        offset - static_cast<int64_t>(out.origin[0]),
+        offset_0 - static_cast<int64_t>(out.origin[0]),
         lhs.rows);
     ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
@@ -174,14 +178,17 @@ void Body(First, const Step& step) {
   const auto& acc = step.acc;
   const size_t m_size = out.high[0];
   // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
+  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
   {
     const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
     const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const RowRange live = LiveRows(  // nothing comes of the others
-        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) - static_cast<int64_t>(out.origin[0]),
-        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1) - static_cast<int64_t>(out.origin[0]),
+        offset - static_cast<int64_t>(out.origin[0]),
+        offset_0 - static_cast<int64_t>(out.origin[0]),
         lhs.rows);
     ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
@@ -198,6 +205,9 @@ void Body(Middle, const Step& step) {
   const auto& acc = step.acc;
   const size_t m_size = out.high[0];
   // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
+  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
@@ -206,8 +216,8 @@ void Body(Middle, const Step& step) {
       hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const RowRange live = LiveRows(  // nothing comes of the others
-        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) - static_cast<int64_t>(out.origin[0]),
-        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1) - static_cast<int64_t>(out.origin[0]),
+        offset - static_cast<int64_t>(out.origin[0]),
+        offset_0 - static_cast<int64_t>(out.origin[0]),
         lhs.rows);
     ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
@@ -224,6 +234,9 @@ void Body(Last, const Step& step) {
   const auto& acc = step.acc;
   const size_t m_size = out.high[0];
   // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
+  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
   {
     const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
       hwy::Prefetch(out.At(m_i, n_i));
@@ -231,14 +244,15 @@ void Body(Last, const Step& step) {
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-      const auto mine_1 = at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1));
+      const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
+      const bool mine_1 = offset <= coordinate && coordinate < offset_0;
 
       // gmm.yaml:92  out[mine] = O(acc)
-      at.StoreIf(mine_1, sum, out.At(m_i, n_i));
+      at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
     };
     const RowRange live = LiveRows(  // nothing comes of the others
-        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])}) - static_cast<int64_t>(out.origin[0]),
-        HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[1])} + 1) - static_cast<int64_t>(out.origin[0]),
+        offset - static_cast<int64_t>(out.origin[0]),
+        offset_0 - static_cast<int64_t>(out.origin[0]),
         lhs.rows);
     ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {

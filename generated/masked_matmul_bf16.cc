@@ -151,7 +151,8 @@ void Body(const Step& step) {
   }
 
   // masked_matmul.yaml:58  when live:
-  if (HostAt(step.core, call.block_mask, "block_mask", step.at[0], step.at[1]) != 0) {
+  const int32_t block_mask_0 = HostAt(step.core, call.block_mask, "block_mask", step.at[0], step.at[1]);
+  if (block_mask_0 != 0) {
     // masked_matmul.yaml:59  acc += dot(x, y)
     {
       const auto start = [&](auto at, size_t m_i, size_t m_j) HWY_ATTR {

@@ -59,15 +59,16 @@ void Body(const Step& step) {
   const auto& o = step.o;
   const size_t page_size = static_cast<size_t>(call.page);
   const size_t d_size = static_cast<size_t>(call.d);
+  // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
+  const int32_t length = HostAt(step.core, call.lengths, "lengths", step.at[0]);
   for (size_t page_i = 0; page_i < page_size; ++page_i) {
     StreamLanes(kFloats, d_size, o.stream, o.At(page_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
       // paged_gather.yaml:34  let row = p * page + iota([page, d], 0)
-      const auto row_1 = at.Splat(AddInt(MulInt(static_cast<int32_t>(step.at[1]), static_cast<int32_t>(call.page)), static_cast<int32_t>(static_cast<int64_t>(page_i))));
+      const int32_t row_1 = AddInt(MulInt(static_cast<int32_t>(step.at[1]), static_cast<int32_t>(call.page)), static_cast<int32_t>(static_cast<int64_t>(page_i)));
 
       // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
-      const auto value_0 = Lt(row_1, at.Splat(HostAt(step.core, call.lengths, "lengths", step.at[0])));
       const auto pool_0 = at.Load(pool.At(page_i, d_i));
-      at.Store(Select(value_0, pool_0, at.Splat(0.0f)), o.At(page_i, d_i));
+      at.Store(Select(at.Splat(row_1 < length), pool_0, at.Splat(0.0f)), o.At(page_i, d_i));
     });
   }
 }

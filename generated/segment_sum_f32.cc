@@ -55,7 +55,9 @@ void Body(const Step& step) {
   const auto& sums = step.sums;
   const size_t d_size = x.high[0];
   // segment_sum.yaml:27  assert ids[max(t - 1, 0)] <= ids[t], "ids must not decrease"
-  if (!(HostAt(step.core, call.ids, "ids", Maximum(step.at[1] - 1, int64_t{0})) <= HostAt(step.core, call.ids, "ids", step.at[1]))) {
+  const int32_t id = HostAt(step.core, call.ids, "ids", Maximum(step.at[1] - 1, int64_t{0}));
+  const int32_t id_0 = HostAt(step.core, call.ids, "ids", step.at[1]);
+  if (!(id <= id_0)) {
     return step.core.Fail(kAssert, "%s", "segment_sum.yaml:27: ids must not decrease");
   }
 

@@ -135,7 +135,9 @@ void Body(const Step& step) {
   const auto& acc = step.acc;
   const size_t n_size = o.high[1];
   // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not decrease"
-  if (!(HostAt(step.core, call.idxs_i, "idxs_i", Maximum(step.at[1] - 1, int64_t{0})) <= HostAt(step.core, call.idxs_i, "idxs_i", step.at[1]))) {
+  const int32_t idxs_i_0 = HostAt(step.core, call.idxs_i, "idxs_i", Maximum(step.at[1] - 1, int64_t{0}));
+  const int32_t idxs_i_1 = HostAt(step.core, call.idxs_i, "idxs_i", step.at[1]);
+  if (!(idxs_i_0 <= idxs_i_1)) {
     return step.core.Fail(kAssert, "%s", "sparse_dense.yaml:46: the rows of blocks must not decrease");
   }
 

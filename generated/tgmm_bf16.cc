@@ -159,18 +159,25 @@ void Body(const Step& step) {
   }
 
   // tgmm.yaml:76  when begin < end:
-  if (HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[2])}) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[2])} + 1)) {
+  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[2])};
+  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
+  if (offset < offset_0) {
     for (size_t m_i = 0; m_i < 128; ++m_i) {
       // tgmm.yaml:78  let left = where(begin <= at(lhs, 0) < end, lhs, 0)
+      const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(lhs.origin[0]));
+      const bool holds = offset <= coordinate && coordinate < offset_0;
       ForLanes(kFloats, 128, [&](auto at, size_t m_j) HWY_ATTR {
         const auto lhs_0 = at.Load(lhs.At(m_i, m_j));
-        at.Store(Select(at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[2])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(lhs.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(lhs.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[2])} + 1)), lhs_0, at.Splat(0.0f)), left.At(m_i, m_j));
+        at.Store(Select(at.Splat(holds), lhs_0, at.Splat(0.0f)), left.At(m_i, m_j));
       });
 
       // tgmm.yaml:79  let right = where(begin <= at(rhs, 0) < end, rhs, 0)
+      const int32_t coordinate_0 = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(rhs.origin[0]));
+      const bool holds_0 = offset <= coordinate_0 && coordinate_0 < offset_0;
       ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
         const auto rhs_0 = at.Load(rhs.At(m_i, n_i));
-        at.Store(Select(at.Splat(HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[2])}) <= static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(rhs.origin[0])) && static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(rhs.origin[0])) < HostAt(step.core, call.offsets, "offsets", int64_t{HostAt(step.core, call.ids, "ids", step.at[2])} + 1)), rhs_0, at.Splat(0.0f)), right.At(m_i, n_i));
+        at.Store(Select(at.Splat(holds_0), rhs_0, at.Splat(0.0f)), right.At(m_i, n_i));
       });
     }
 

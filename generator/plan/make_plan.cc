@@ -3,6 +3,7 @@
 #include "generator/plan/alias.h"
 #include "generator/plan/free_blocks.h"
 #include "generator/plan/fuse.h"
+#include "generator/plan/hoist.h"
 #include "generator/plan/live_rows.h"
 #include "generator/plan/lower.h"
 #include "generator/plan/operands.h"
@@ -206,6 +207,8 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   FindFreeBlocks(*plan);
   FindPrefetches(*plan);
   FindLiveRows(*plan);
+  HoistConstants(*plan);
+  NameMiddles(*plan);
   if (diagnostics.HasErrors()) return nullptr;
   return plan;
 }

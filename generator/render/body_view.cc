@@ -411,15 +411,16 @@ void BodyView::Lines(const Stage& stage, std::vector<std::string>* lines) {
     return;
   }
   const Variable& variable = plan_.variables[static_cast<size_t>(stage.variable)];
+  const bool differs = vector && (variable.changes || Varies(*stage.value));
   const std::string value =
-      vector ? Vector(stage.value, lines, true) : scalars_.Print(*stage.value);
-  if (vector) vectors_.insert(stage.variable);
+      differs ? Vector(stage.value, lines, true) : scalars_.Print(*stage.value);
+  if (differs) vectors_.insert(stage.variable);
   const std::string name = VariableName(stage.variable);
   if (stage.kind == Kind::kAssign) {
     lines->push_back(name + " = " + value + ";");
     return;
   }
-  const std::string type = vector ? "auto" : ValueType(variable.dtype);
+  const std::string type = differs ? "auto" : ValueType(variable.dtype);
   lines->push_back((variable.changes ? "" : "const ") + type + " " + name + " = " + value + ";");
 }
 

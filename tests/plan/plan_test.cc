@@ -27,6 +27,7 @@ constexpr Example kExamples[] = {
     {"specs/conv1d.yaml", ""},                     // neighbours beyond the block
     {"tests/pallas/specs/linear_recurrence.yaml", ""},          // a loop over rows
     {"tests/pallas/specs/double_buffer.yaml", ""},              // copies by hand
+    {"tests/plan/constants.yaml", ""},                          // names in front of nests
 };
 
 std::string PlanText(const Example& example) {
