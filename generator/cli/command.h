@@ -28,6 +28,7 @@ const std::vector<Command>& Commands();
 void AddCheck(CLI::App& app, std::function<int()>& run);
 void AddRun(CLI::App& app, std::function<int()>& run);
 void AddReport(CLI::App& app, std::function<int()>& run);
+void AddBench(CLI::App& app, std::function<int()>& run);
 void AddPredict(CLI::App& app, std::function<int()>& run);
 void AddGenerate(CLI::App& app, std::function<int()>& run);
 void AddGolden(CLI::App& app, std::function<int()>& run);

@@ -6,6 +6,8 @@ const std::vector<Command>& Commands() {
   static const std::vector<Command> commands = {
       {"check", "finds what is wrong with a spec, alone or at given sizes", &AddCheck},
       {"run", "runs a spec on arrays and writes its outputs", &AddRun},
+      {"bench", "tells how fast the compiled kernel is, and how fast this machine could be",
+       &AddBench},
       {"predict", "tells how long a TPU would take, why, and what would help", &AddPredict},
       {"explain-cost", "another name of predict", &AddPredict},
       {"report", "writes a page that shows a call: what is skipped, where the time goes",

@@ -1,5 +1,7 @@
 #include "generator/cli/simulate.h"
 
+#include <algorithm>
+
 #include "generator/cli/run.h"
 
 namespace kiln::cli {
@@ -24,16 +26,34 @@ std::vector<std::string> WordsOf(const SimulateOptions& options) {
   return all;
 }
 
+/// Seeded values for the inputs that no word names.
+std::vector<std::string> WithRandomInputs(const Kernel& kernel, std::vector<std::string> words) {
+  int seed = 100;
+  for (const Ref& ref : kernel.refs) {
+    if (ref.role != Role::kInput || ref.view_of >= 0) continue;
+    ++seed;
+    const bool given = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return word.rfind(ref.name + "=", 0) == 0;
+    });
+    if (!given) words.push_back(ref.name + "=random:" + std::to_string(seed));
+  }
+  return words;
+}
+
 }  // namespace
 
-void SimulateOptions::Add(CLI::App& app) {
+void SimulateOptions::AddSizes(CLI::App& app, const std::string& arguments) {
   spec.Add(app);
-  app.add_option("ARGUMENTS", words,
-                 "sizes, and the arrays that index maps and conditions read: m=4096 ids=@ids.npy;\n"
-                 "no other arrays are needed");
+  app.add_option("ARGUMENTS", words, arguments);
   app.add_option("--dims", dims, "sizes as one word: --dims m=4096,n=4096,k=4096")
       ->allow_extra_args(false)
       ->type_name("K=V,…");
+}
+
+void SimulateOptions::Add(CLI::App& app) {
+  AddSizes(app,
+           "sizes, and the arrays that index maps and conditions read: m=4096 ids=@ids.npy;\n"
+           "no other arrays are needed");
   app.add_option("--machine", machine,
                  "the TPU, by name or as a file such as runtime/machines/v5e.yaml; v5e unless\n"
                  "given, the one whose measured times the model was calibrated on")
@@ -61,14 +81,17 @@ std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, in
   };
   if (!loaded.kernel) return give_up();
   Inputs& inputs = simulation->inputs;
-  if ((*status = ParseArguments(*loaded.kernel, WordsOf(options), inputs))) return nullptr;
+  std::vector<std::string> words = WordsOf(options);
+  if (options.complete) words = WithRandomInputs(*loaded.kernel, std::move(words));
+  if ((*status = ParseArguments(*loaded.kernel, words, inputs))) return nullptr;
   simulation->options = loaded.options;
   if (const int variant = ChooseVariant(*loaded.kernel, inputs); variant >= 0) {
     const Variant& chosen = loaded.kernel->variants[static_cast<size_t>(variant)];
     simulation->options = WithVariant(loaded.options, chosen);
   }
+  simulation->whole = std::make_unique<Kernel>(*loaded.kernel);
   if (!ChooseSpecialisation(loaded, inputs)) return give_up();
-  simulation->binding = Bind(*loaded.kernel, inputs, /*partial=*/true, loaded.diagnostics);
+  simulation->binding = Bind(*loaded.kernel, inputs, !options.complete, loaded.diagnostics);
   return simulation;
 }
 

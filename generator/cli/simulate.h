@@ -17,8 +17,12 @@ struct SimulateOptions {
   std::vector<std::string> dims;
   std::string machine = "v5e";
   int cores = 0;  // 0: the machine's
+  /// The call is to be made, too: arrays that are not given are random, and sizes are not optional.
+  bool complete = false;
 
   void Add(CLI::App& app);
+  /// SPEC, ARGUMENTS and --dims alone.
+  void AddSizes(CLI::App& app, const std::string& arguments);
 };
 
 /// A call that is ready to be simulated.
@@ -27,6 +31,7 @@ struct Simulation {
   Loaded loaded;
   CheckOptions options;  // of the specialisation that the sizes select
   Inputs inputs;
+  std::unique_ptr<Kernel> whole;  // with all its variants
   std::optional<Binding> binding;  // none: that is in the findings
   int cores = 0;
 };

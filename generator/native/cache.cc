@@ -26,13 +26,6 @@ std::string Variable(const char* name) {
   return value ? value : "";
 }
 
-/// Empty: neither a cache nor a home.
-std::string DefaultFolder() {
-  if (const std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/kiln";
-  if (const std::string home = Variable("HOME"); !home.empty()) return home + "/.cache/kiln";
-  return "";
-}
-
 std::string Key(const Unit& unit, const Toolchain& tools) {
   Sha256 hash;
   hash.AddField(tools.fingerprint).AddField(unit.name).AddField(unit.main);
@@ -134,8 +127,14 @@ Compiled Keep(const fs::path& part, const fs::path& entry, const std::string& li
 
 }  // namespace
 
+std::string CacheFolder() {
+  if (const std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/kiln";
+  if (const std::string home = Variable("HOME"); !home.empty()) return home + "/.cache/kiln";
+  return "";
+}
+
 Compiled CompileCached(const Unit& unit, const Toolchain& tools, const CompileOptions& options) {
-  const fs::path folder = options.folder.empty() ? DefaultFolder() : options.folder;
+  const fs::path folder = options.folder.empty() ? CacheFolder() : options.folder;
   if (folder.empty()) {
     return Failure("there is no folder for compiled kernels: set HOME or XDG_CACHE_HOME");
   }

@@ -179,12 +179,17 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
   kiln_status status{};
   CallResult result;
   result.seconds = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < std::max(options.repeat, 1) && result.code == 0; ++round) {
+  double sum = 0;
+  const size_t least = static_cast<size_t>(std::max(options.repeat, 1));
+  while (result.code == 0 && (result.calls.size() < least || sum < options.seconds)) {
     const auto start = Clock::now();
     result.code = kernel.call(tensors.data(), context.get(), &status);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     result.seconds = std::min(result.seconds, seconds);
+    result.calls.push_back(seconds);
+    sum += seconds;
   }
+  result.cores = kernel.vmem_high(context.get(), 0, nullptr);
   if (result.code != 0) {
     result.rule = kernel.code_name(result.code);
     result.message = status.message;

@@ -16,7 +16,8 @@ namespace kiln {
 /// How a generated kernel runs.
 struct CallOptions {
   int cores = 0;  // 0: as many as the hardware has
-  int repeat = 1;
+  int repeat = 1;      // calls, at least so many …
+  double seconds = 0;  // … and for so long
   bool emulate = false;
   // Of the emulated machine.
   int64_t vmem_bytes = 0;  // 0: as much as it likes
@@ -41,6 +42,8 @@ struct CopyRecord {
 struct CallResult {
   std::map<std::string, Array> outputs;
   double seconds = 0;  // of the fastest call
+  std::vector<double> calls;  // of each
+  int cores = 0;              // that ran
   int code = 0;        // 0: fine; else what the kernel's status said
   std::string rule;    // the code's name
   std::string message;
@@ -61,6 +64,9 @@ class LoadedKernel {
 
   explicit operator bool() const { return library_ != nullptr; }
 
+  /// The instruction set that it was compiled for.
+  const std::string& isa() const { return isa_; }
+
   /// Calls it on arrays of the shapes that the binding decided. What it does not write is NaN, or
   /// the largest integer.
   CallResult Call(const Binding& binding, const std::map<std::string, Array>& arrays,
@@ -70,6 +76,7 @@ class LoadedKernel {
   friend LoadedKernel LoadKernel(const Kernel&, const Generated&, const Toolchain&,
                                  const CompileOptions&, Compiled*);
   void* library_ = nullptr;
+  std::string isa_;
   std::unique_ptr<KernelInterface> functions_;
 };
 

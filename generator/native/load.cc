@@ -111,6 +111,9 @@ LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolc
     loaded.library_ = dlopen(compiled->library.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (loaded.library_) {
       loaded.functions_ = std::make_unique<KernelInterface>(FindAll(loaded.library_, name));
+      const char* (*isa)() = nullptr;
+      Find(loaded.library_, "kiln_isa_" + name, isa);
+      loaded.isa_ = isa();
       return loaded;
     }
     compiled->error = dlerror();
@@ -131,6 +134,7 @@ LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept { *this = std::move(ot
 LoadedKernel& LoadedKernel::operator=(LoadedKernel&& other) noexcept {
   std::swap(library_, other.library_);
   std::swap(functions_, other.functions_);
+  std::swap(isa_, other.isa_);
   return *this;
 }
 

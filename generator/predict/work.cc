@@ -171,6 +171,7 @@ class Counter {
     const double k = Extent(left.shape.back());
     const double flops = 2 * k * Elements(node.shape);
     cost_.flops += flops;
+    if (!workload_.dot_type) workload_.dot_type = left.dtype;
     const auto rate = machine_.RateOf(left.dtype);
     if (!rate) {
       instructions_ += flops / static_cast<double>(machine_.lanes * machine_.sublanes);

@@ -34,6 +34,7 @@ struct Workload {
   std::vector<GuardedWork> guarded;  // only what costs anything
   Locals locals;                     // the lets that conditions can see
   double dot_rate = 0;               // of the machine for the first dot; 0: there is none
+  std::optional<DType> dot_type;     // what the first dot multiplies
   /// Dtypes that the machine's matmul unit lacks: their dots count as vector operations.
   std::vector<DType> without_unit;
 };

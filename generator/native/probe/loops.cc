@@ -1,5 +1,6 @@
-// What this machine can do at most, measured beside the kernels so that a fraction of it is of this
-// machine, now: dots out of registers, and loops over memory. One core; run.py starts several.
+// What this machine can do at most: dots out of registers, and loops over memory. On one core;
+// whoever calls starts several. The tool carries this text and compiles it like a kernel
+// (generator/native/peaks.h); benchmarks load it as a module.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,0 +1,188 @@
+#include "generator/native/peaks.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "generator/data/sha256.h"
+#include "generator/render/write.h"
+
+namespace kiln {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+constexpr int kRounds = 7;
+constexpr int64_t kDotSteps = 1 << 20;
+constexpr size_t kLeastFloats = size_t{16} << 20;  // of an array …
+constexpr size_t kMostFloats = size_t{64} << 20;   // … of three
+
+/// The functions of probe/loops.cc.
+struct Probe {
+  double (*f32)(int64_t steps, double* sink);
+  double (*bf16)(int64_t steps, double* sink);
+  double (*i8)(int64_t steps, double* sink);
+  void (*add)(const float* x, const float* y, float* z, size_t count);
+  void (*copy)(const float* x, float* z, size_t count);
+  float (*read)(const float* x, size_t count);
+};
+
+template <class Function>
+bool Find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+  return function != nullptr;
+}
+
+bool FindAll(void* library, Probe& probe) {
+  return Find(library, "probe_f32", probe.f32) && Find(library, "probe_bf16", probe.bf16) &&
+         Find(library, "probe_i8", probe.i8) && Find(library, "probe_add", probe.add) &&
+         Find(library, "probe_copy", probe.copy) && Find(library, "probe_read", probe.read);
+}
+
+/// Runs task(core) on a thread each; the time until all are done.
+double Together(int cores, const std::function<void(int)>& task) {
+  const auto start = Clock::now();
+  std::vector<std::thread> others;
+  for (int core = 1; core < cores; ++core) others.emplace_back(task, core);
+  task(0);
+  for (std::thread& other : others) other.join();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// The fastest of several rounds: what disturbs a round is not the machine's limit.
+double Fastest(int cores, const std::function<void(int)>& task) {
+  double least = Together(cores, task);
+  for (int round = 1; round < kRounds; ++round) least = std::min(least, Together(cores, task));
+  return least;
+}
+
+double DotRate(double (*dots)(int64_t, double*), int cores) {
+  double sink = 0;
+  const double operations = dots(1, &sink) * static_cast<double>(kDotSteps);
+  if (operations == 0) return 0;
+  const double seconds = Fastest(cores, [&](int) {
+    double own = 0;
+    dots(kDotSteps, &own);
+  });
+  return operations * cores / seconds;
+}
+
+/// Three arrays, larger than the last cache, of which each core has its part.
+double MemoryRate(const Probe& probe, int cores) {
+  const auto cache = static_cast<size_t>(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
+  const size_t wanted = std::clamp(4 * cache / sizeof(float), kLeastFloats, kMostFloats);
+  const size_t part = wanted / static_cast<size_t>(cores) / 64 * 64;
+  const size_t count = part * static_cast<size_t>(cores);
+  // Vectors are written as a whole, from their boundaries on.
+  std::vector<float> memory(3 * count + 64, 1.0f);
+  float* const x = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) / 4 % 64) % 64;
+  float* const y = x + count;
+  float* const z = y + count;
+  const auto at = [part](float* array, int core) {
+    return array + static_cast<size_t>(core) * part;
+  };
+  const double bytes = static_cast<double>(count * sizeof(float));
+  const double add = Fastest(cores, [&](int c) { probe.add(at(x, c), at(y, c), at(z, c), part); });
+  const double copy = Fastest(cores, [&](int c) { probe.copy(at(x, c), at(z, c), part); });
+  const double read = Fastest(cores, [&](int c) {
+    // Kept, or there would be nothing to read for.
+    *at(z, c) = probe.read(at(x, c), part);
+  });
+  return std::max({3 * bytes / add, 2 * bytes / copy, bytes / read});
+}
+
+std::optional<Peaks> Measure(const std::string& library, int cores, std::string* why) {
+  Probe probe;
+  void* const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!loaded || !FindAll(loaded, probe)) {
+    const char* const error = dlerror();
+    *why = error ? error : "the probe lacks a function";
+    RemoveCached(library);
+    return std::nullopt;
+  }
+  Peaks peaks;
+  peaks.cpu = CpuModel();
+  peaks.cores = cores;
+  peaks.f32 = DotRate(probe.f32, cores);
+  peaks.bf16 = DotRate(probe.bf16, cores);
+  peaks.i8 = DotRate(probe.i8, cores);
+  peaks.bytes_per_second = MemoryRate(probe, cores);
+  dlclose(loaded);
+  return peaks;
+}
+
+std::optional<Peaks> Read(const std::string& path) {
+  std::ifstream in(path);
+  const Json json = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return std::nullopt;
+  Peaks peaks;
+  peaks.cpu = json.value("cpu", "");
+  peaks.cores = json.value("cores", 0);
+  peaks.f32 = json.value("f32", 0.0);
+  peaks.bf16 = json.value("bf16", 0.0);
+  peaks.i8 = json.value("i8", 0.0);
+  peaks.bytes_per_second = json.value("bytes_per_second", 0.0);
+  if (peaks.f32 <= 0 || peaks.bytes_per_second <= 0) return std::nullopt;
+  return peaks;
+}
+
+std::string TextOf(const Peaks& peaks) {
+  return Json({{"cpu", peaks.cpu},
+               {"cores", peaks.cores},
+               {"f32", peaks.f32},
+               {"bf16", peaks.bf16},
+               {"i8", peaks.i8},
+               {"bytes_per_second", peaks.bytes_per_second}})
+             .dump(2) +
+         "\n";
+}
+
+}  // namespace
+
+std::string CpuModel() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line) && !line.empty();) {
+    const size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos)
+      return line.substr(colon + 2);
+  }
+  return "this CPU";
+}
+
+std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
+                               const CompileOptions& options, std::string* why) {
+  Unit unit;
+  unit.name = "probe";
+  unit.main = "loops.cc";
+  unit.files = ProbeTexts();
+  const std::string folder = options.folder.empty() ? CacheFolder() : options.folder;
+  Sha256 hash;
+  hash.AddField(tools.fingerprint).AddField(std::to_string(cores));
+  for (const auto& [name, text] : unit.files) hash.AddField(text);
+  const std::string path = folder + "/peaks/" + hash.Hex().substr(0, 32) + ".json";
+  if (!again && !folder.empty()) {
+    if (auto known = Read(path)) return known;
+  }
+  const Compiled compiled = CompileCached(unit, tools, options);
+  if (compiled.library.empty()) {
+    *why = compiled.error + "\n" + compiled.log;
+    return std::nullopt;
+  }
+  auto peaks = Measure(compiled.library, cores, why);
+  if (!peaks) return std::nullopt;
+  // A cache that cannot be written only costs the time to measure again.
+  std::string ignored;
+  WriteIfChanged(path, TextOf(*peaks), &ignored);
+  return peaks;
+}
+
+}  // namespace kiln

@@ -1,0 +1,93 @@
+// `kiln bench`: what it prints, but for how fast this machine is.
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/cli/tool.h"
+
+namespace kiln::test {
+namespace {
+
+using Json = nlohmann::json;
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr const char* kDots =
+    "kernel: dots\n"
+    "params: {b: 32, T: f32}\n"
+    "grid: {i: \"cdiv(m, b)\"}\n"
+    "dimension_semantics: parallel\n"
+    "scalars: {by: i32}\n"
+    "inputs:\n"
+    "  x: {array: \"T[m, k]\", block: \"b, all\", index: \"i, 0\"}\n"
+    "  y: {array: \"T[k, n]\"}\n"
+    "outputs:\n  z: {array: \"T[m, n]\", block: \"b, all\", index: \"i, 0\"}\n"
+    "body: |\n  z = T(dot(x, y) + f32(by))\n";
+
+Folder& Specs() {
+  static Folder folder;
+  WriteText(folder / "dots.yaml", kDots);
+  return folder;
+}
+
+Shown Bench(const std::string& arguments) {
+  return Shell("XDG_CACHE_HOME='" + (fs::path(KILN_TOOL).parent_path() / "test-cache").string() +
+                   "' kiln bench dots.yaml " + arguments,
+               Specs().path());
+}
+
+TEST_CASE("a bench tells the work of a call, its rates, and what the machine could do") {
+  const Shown shown = Bench("--dims m=100,n=48,k=16 by=1 --cores=1 --rounds=5 --json");
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  const Json json = Json::parse(shown.out);
+  CHECK(json["kernel"] == "dots");
+  CHECK(json["mode"] == "direct");
+  CHECK(json["cores"] == 1);
+  CHECK(json["calls"] == 5);
+  CHECK(json["steps"] == 4);
+  CHECK(json["flops"] == 2 * 100 * 48 * 16);
+  // Each byte once, though a block of y is copied for a step and the scalar is a word of SMEM.
+  CHECK(json["bytes"] == 4 * (100 * 16 + 16 * 48 + 100 * 48) + 4);
+  const Json& seconds = json["seconds"];
+  CHECK(seconds["min"].get<double>() > 0);
+  CHECK(seconds["min"].get<double>() <= seconds["median"].get<double>());
+  CHECK(seconds["median"].get<double>() <= seconds["max"].get<double>());
+  const double rate = json["flops"].get<double>() / seconds["median"].get<double>();
+  CHECK(std::abs(json["flops_per_second"].get<double>() / rate - 1) < 1e-9);
+  CHECK(json["peak"]["flops_per_second"].get<double>() > 1e9);
+  CHECK(json["peak"]["bytes_per_second"].get<double>() > 1e8);
+}
+
+TEST_CASE("the table has a line for each of them, and the emulator has one, too") {
+  for (const std::string mode : {"direct", "emulate"}) {
+    const Shown shown = Bench("m=64 n=16 k=16 by=0 --rounds=2 --cores=2 --mode=" + mode);
+    INFO(shown.err);
+    CHECK(shown.status == 0);
+    const std::string engine = mode == "direct" ? "direct" : "emulated";
+    CHECK(Contains(shown.out, "dots, " + engine + " on "));
+    for (const char* line :
+         {"\n  time      ", ", 2 calls\n", "\n  rate      ", ": f32 out of registers",
+          "\n  memory    ", "\n  a step    ", "2 grid steps (i=2)"}) {
+      INFO(line);
+      CHECK(Contains(shown.out, line));
+    }
+  }
+}
+
+TEST_CASE("what is missing for a bench is told before anything is compiled") {
+  const Shown size = Bench("m=64 n=16 by=0");
+  CHECK(size.status == 2);
+  CHECK(Contains(size.err, "hint: give its dimensions: k="));
+  const Shown scalar = Bench("m=64 n=16 k=16");
+  CHECK(scalar.status == 1);
+  CHECK(Contains(scalar.err, "error[call]: "));
+  CHECK(Contains(scalar.err, "by"));
+  const Shown machine = Bench("m=64 n=16 k=16 by=0 --machine=v5e");
+  CHECK(machine.status == 2);
+  CHECK(Contains(machine.err, "--machine has no meaning with --mode=direct"));
+}
+
+}  // namespace
+}  // namespace kiln::test
