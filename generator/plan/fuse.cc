@@ -293,9 +293,15 @@ void CommonLoops(const Plan& plan, const Stages& stages, int buffer, std::vector
 
 /// Drops the dimensions of temporaries in which all accesses agree on the loop around them.
 void DropDimensions(Plan& plan, const Stages& stages) {
-  std::vector<bool> packed(plan.buffers.size());  // from memory, however small
+  // However small: what is packed, and what a dot writes by vectors of columns.
+  std::vector<bool> in_memory(plan.buffers.size());
   ForEachStage(stages, [&](const Stage& stage) {
-    if (stage.kind == Stage::Kind::kPack) packed[static_cast<size_t>(stage.place.buffer)] = true;
+    if (stage.kind == Stage::Kind::kPack) in_memory[static_cast<size_t>(stage.place.buffer)] = true;
+    if (stage.kind != Stage::Kind::kDot) return;
+    ForEachStage(stage.body, [&](const Stage& inner) {
+      if (inner.kind != Stage::Kind::kStore) return;
+      in_memory[static_cast<size_t>(inner.place.buffer)] = true;
+    });
   });
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     Buffer& buffer = plan.buffers[b];
@@ -317,8 +323,8 @@ void DropDimensions(Plan& plan, const Stages& stages) {
                                                common->loop) != scope.loops.end();
       buffer.dropped[d] = same && (fixed || outside);
     }
-    buffer.in_register = !packed[b] && std::all_of(buffer.dropped.begin(), buffer.dropped.end(),
-                                                   [](bool x) { return x; });
+    buffer.in_register = !in_memory[b] && std::all_of(buffer.dropped.begin(), buffer.dropped.end(),
+                                                      [](bool x) { return x; });
   }
 }
 

@@ -614,3 +614,26 @@ def _():
         out_shape=jax.ShapeDtypeStruct((batch, heads, m, n), bf16), interpret=True)(q, k)
     close(s, np.einsum("bhmd,bhnd->bhmn", np.float64(q), np.float64(k)), depth=6)
     return dict(q=q, k=k), dict(s=s)
+
+
+@case("gated_rows", SPECS + "gated_rows.yaml")
+def _():
+    n, k, d = 5, 9, 20
+    x, w, v = integers(1, -4, 5, (n, k)).astype(f32), integers(2, -4, 5, (1, k)).astype(f32), normal(3, (n, d))
+
+    def kernel(x, w, v, y, sign):
+        score = dot(x[...], w[...].T)
+        y[...] = jnp.where(jnp.broadcast_to(score[0] > 0, (d,)), v[...], v[...] * 0.25)
+        other = dot(w[...], x[...].T)
+        sign[...] = ((other > 0).astype(i32) - (score < 0).astype(i32)).reshape(1)
+
+    row = pl.BlockSpec((None, d), lambda i: (i, 0))
+    y, sign = pl.pallas_call(
+        kernel, grid=(n,), in_specs=[pl.BlockSpec((1, k), lambda i: (i, 0)), pl.BlockSpec((1, k), lambda i: (0, 0)), row],
+        out_specs=[row, pl.BlockSpec((1,), lambda i: (i,))],
+        out_shape=[jax.ShapeDtypeStruct((n, d), f32), jax.ShapeDtypeStruct((n,), i32)], interpret=True)(x, w, v)
+    score = np.array(x) @ np.array(w)[0]
+    assert 0 < np.sum(score > 0) < n
+    close(y, np.where(score[:, None] > 0, v, np.array(v) * 0.25))
+    close(sign, np.sign(score).astype(np.int32))
+    return dict(x=x, w=w, v=v), dict(y=y, sign=sign)
