@@ -56,7 +56,7 @@ int Interpreted(Loaded& loaded, const Inputs& inputs, const Binding& binding,
   return status == kFine ? Finish(loaded, inputs, *result, options) : status;
 }
 
-int Compiled(Loaded& loaded, const Kernel& whole, const Generated& text, const Inputs& inputs,
+int RunCompiled(Loaded& loaded, const Kernel& whole, const Generated& text, const Inputs& inputs,
              const Binding& binding, const RunOptions& options, const Machine& machine) {
   if (const int status = Report(loaded, options.spec.format)) return status;
   int status = kFine;
@@ -108,7 +108,7 @@ int Run(const RunOptions& options) {
       return Report(*loaded, options.spec.format);
     }
   }
-  return options.compiled() ? Compiled(*loaded, *whole, *text, inputs, *binding, options, *machine)
+  return options.compiled() ? RunCompiled(*loaded, *whole, *text, inputs, *binding, options, *machine)
                             : Interpreted(*loaded, inputs, *binding, options);
 }
 

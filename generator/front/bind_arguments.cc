@@ -1,12 +1,11 @@
 #include <algorithm>
 
 #include "generator/front/binder.h"
+#include "generator/front/names.h"
 
 /// [call] What the caller gave: names, dtypes, ranks, scalars, and the dims they determine.
 namespace kiln {
 namespace {
-
-std::string Quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
 
 bool IsArgument(const Ref& ref) {
   return ref.view_of < 0 && !ref.prepared && ref.role != Role::kScratch &&
@@ -102,20 +101,20 @@ void Binder::CheckName(const std::string& name, bool is_dim) {
       const HostCall& call =
           kernel_.prepare[static_cast<size_t>(makers_[static_cast<size_t>(found)])];
       return Error("call", ref.span,
-                   Quoted(name) + " is made by " + Quoted(call.function) + " and cannot be given",
+                   Quote(name) + " is made by " + Quote(call.function) + " and cannot be given",
                    "leave it out");
     }
     if (!ref.prepared && !IsArgument(ref)) {
       const char* what = ref.view_of >= 0             ? "a view"
                          : ref.role == Role::kScratch ? "scratch"
                                                       : "a semaphore";
-      return Error("call", ref.span, Quoted(name) + " is " + what + ", not an argument",
+      return Error("call", ref.span, Quote(name) + " is " + what + ", not an argument",
                    ref.view_of < 0
                        ? "leave it out"
-                       : "give " + Quoted(kernel_.refs[static_cast<size_t>(ref.view_of)].name));
+                       : "give " + Quote(kernel_.refs[static_cast<size_t>(ref.view_of)].name));
     }
     if (is_dim && ref.role != Role::kScalar) {
-      Error("call", ref.span, Quoted(name) + " is " + Declared(ref) + ", not a number");
+      Error("call", ref.span, Quote(name) + " is " + Declared(ref) + ", not a number");
     }
     return;
   }
@@ -126,11 +125,11 @@ void Binder::CheckName(const std::string& name, bool is_dim) {
   }
   for (const Param& param : kernel_.params) {
     if (param.name == name) {
-      return Error("call", {}, Quoted(name) + " is a param, fixed when the kernel is generated",
+      return Error("call", {}, Quote(name) + " is a param, fixed when the kernel is generated",
                    "write --set " + name + "=…");
     }
   }
-  Error("call", {}, Quoted(kernel_.name) + " has no argument or dimension " + Quoted(name),
+  Error("call", {}, Quote(kernel_.name) + " has no argument or dimension " + Quote(name),
         DidYouMean(name, names));
 }
 
@@ -149,7 +148,7 @@ void Binder::GivenDims() {
       GivenDim(d, *value);
     } else {
       Error("call", dim.span,
-            Quoted(dim.name) + " is a dimension: one integer, not " +
+            Quote(dim.name) + " is a dimension: one integer, not " +
                 ToString(array->second.dtype, array->second.shape));
     }
   }
@@ -190,7 +189,7 @@ void Binder::GivenArray(size_t index) {
                        : ref.role == Role::kPrefetch ? "prefetch array "
                                                      : "argument ";
     return Error("call", ref.span,
-                 what + Quoted(ref.name) + " (" + Declared(ref) + ") is not given",
+                 what + Quote(ref.name) + " (" + Declared(ref) + ") is not given",
                  "add " + ref.name + (ref.role == Role::kScalar ? "=…" : "=@" + ref.name + ".npy"));
   }
   if (!Accept(index, found->second)) return;
@@ -204,12 +203,12 @@ void Binder::GivenScalar(size_t index, const Array& array) {
   const Ref& ref = kernel_.refs[index];
   if (!WellFormed(array) || array.size() != 1) {
     return Error("call", ref.span,
-                 Quoted(ref.name) + " is " + ToString(array.dtype, array.shape) +
+                 Quote(ref.name) + " is " + ToString(array.dtype, array.shape) +
                      ", but a scalar is one element");
   }
   std::string why;
   std::optional<Array> value = ConvertScalar(array, ref.dtype, why);
-  if (!value) return Error("call", ref.span, Quoted(ref.name) + " " + why);
+  if (!value) return Error("call", ref.span, Quote(ref.name) + " " + why);
   binding_.made.push_back(std::make_shared<const Array>(std::move(*value)));
   binding_.host[index] = binding_.made.back().get();
 }
@@ -219,13 +218,13 @@ bool Binder::Accept(size_t index, const Array& array) {
   const Ref& ref = kernel_.refs[index];
   if (!WellFormed(array)) {
     Error("call", ref.span,
-          Quoted(ref.name) + " holds " + std::to_string(array.bytes.size()) +
+          Quote(ref.name) + " holds " + std::to_string(array.bytes.size()) +
               " bytes, which its shape " + ToString(array.dtype, array.shape) + " does not fill");
     return false;
   }
   if (array.dtype == ref.dtype && array.shape.size() == ref.array.size()) return true;
   Error("call", ref.span,
-        Quoted(ref.name) + " is " + ToString(array.dtype, array.shape) + ", but the spec says " +
+        Quote(ref.name) + " is " + ToString(array.dtype, array.shape) + ", but the spec says " +
             Declared(ref));
   return false;
 }
@@ -277,7 +276,7 @@ std::string Binder::Where(const Origin& origin) const {
     case Origin::Kind::kFixed:
       return "in the spec";
     case Origin::Kind::kArray:
-      return "in " + Quoted(kernel_.refs[static_cast<size_t>(origin.ref)].name) + " (dimension " +
+      return "in " + Quote(kernel_.refs[static_cast<size_t>(origin.ref)].name) + " (dimension " +
              std::to_string(origin.dimension) + ")";
     default:
       return "as given";

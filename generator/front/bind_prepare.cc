@@ -1,12 +1,11 @@
 #include <algorithm>
 
 #include "generator/front/binder.h"
+#include "generator/front/names.h"
 
 /// [call] The host code that makes prefetch arrays and scalars, and what is then still missing.
 namespace kiln {
 namespace {
-
-std::string Quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
 
 /// The leading part of an array in every dimension, or the array with more behind its end.
 Array Resized(const Array& from, const std::vector<int64_t>& shape, HostReturn::End end) {
@@ -55,7 +54,7 @@ void Binder::TakeResults(const HostCall& call) {
     const auto found = inputs_.arrays.find(declared.name);
     const bool number = declared.role == Role::kScalar && inputs_.dims.count(declared.name) > 0;
     if (found == inputs_.arrays.end() && !number) {
-      missing += (missing.empty() ? "" : ", ") + Quoted(declared.name);
+      missing += (missing.empty() ? "" : ", ") + Quote(declared.name);
     } else if (declared.role == Role::kScalar) {
       GivenArray(ref);
     } else if (Accept(ref, found->second)) {
@@ -65,7 +64,7 @@ void Binder::TakeResults(const HostCall& call) {
   }
   if (missing.empty() || partial_) return;
   Error("call", call.span,
-        Quoted(call.function) + " is a function of your own (" + call.header +
+        Quote(call.function) + " is a function of your own (" + call.header +
             "), which only compiled code can call",
         "give what it makes: " + missing);
 }
@@ -79,7 +78,7 @@ std::optional<HostValue> Binder::ArgumentValue(const HostArgument& argument, con
   }
   const EvalResult result = Evaluate(*argument.value, binding_, nullptr);
   if (result.fault != EvalFault::kNone) {
-    Explain(result, *argument.value, "an argument of " + Quoted(call.function));
+    Explain(result, *argument.value, "an argument of " + Quote(call.function));
     return std::nullopt;
   }
   value.number = result.value;
@@ -89,7 +88,7 @@ std::optional<HostValue> Binder::ArgumentValue(const HostArgument& argument, con
 void Binder::Call(const HostCall& call) {
   const HostFunction* function = FindHostFunction(call.function);
   if (!function) {
-    return Error("call", call.span, Quoted(call.function) + " is not a prepare function",
+    return Error("call", call.span, Quote(call.function) + " is not a prepare function",
                  DidYouMean(call.function, HostFunctionNames()));
   }
   const auto match = MatchHostCall(*function, call, kernel_);
@@ -105,7 +104,7 @@ void Binder::Call(const HostCall& call) {
   if (!known) return;
   HostResult result = function->run(values);
   if (const auto* why = std::get_if<std::string>(&result)) {
-    return Error("call", call.span, Quoted(call.function) + ": " + *why);
+    return Error("call", call.span, Quote(call.function) + ": " + *why);
   }
   auto& arrays = std::get<std::vector<Array>>(result);
   std::vector<int64_t> counts;
@@ -147,7 +146,7 @@ void Binder::Made(size_t index, std::shared_ptr<const Array> array, const HostCa
     binding_.host[index] = nullptr;
     if (!bytes || *bytes > kMaxArrayBytes) return;  // reported with the extents
     return Error("call", ref.span,
-                 Quoted(ref.name) + " as " + ToString(array->dtype, shape) +
+                 Quote(ref.name) + " as " + ToString(array->dtype, shape) +
                      " is too large for what host code makes");
   }
   const auto end = result ? result->end : HostReturn::End::kRepeats;
@@ -159,18 +158,18 @@ void Binder::TooShort(const Ref& ref, size_t d, int64_t extent, int64_t needed,
                       const HostCall& call) {
   const std::string along = ref.array.size() > 1 ? " along dimension " + std::to_string(d) : "";
   Error("call", call.span,
-        Quoted(call.function) + " makes " + std::to_string(needed) +
-            (needed == 1 ? " entry" : " entries") + " of " + Quoted(ref.name) + along +
+        Quote(call.function) + " makes " + std::to_string(needed) +
+            (needed == 1 ? " entry" : " entries") + " of " + Quote(ref.name) + along +
             " that are used, but the spec declares " + Declared(ref) +
             (ref.array[d].Constant() ? "" : ", where " + Valued(ref.array[d], extent)),
         "declare it longer; `kiln explain --functions` says how long what " +
-            Quoted(call.function) + " makes can be",
-        {{ref.span, Quoted(ref.name) + " is declared here"}});
+            Quote(call.function) + " makes can be",
+        {{ref.span, Quote(ref.name) + " is declared here"}});
 }
 
 void Binder::GivenTooShort(const Ref& ref, size_t d, int64_t extent, const Array& array) {
   Error("call", ref.span,
-        "the call makes " + Quoted(ref.name) + " as " + ToString(array.dtype, array.shape) +
+        "the call makes " + Quote(ref.name) + " as " + ToString(array.dtype, array.shape) +
             ", which is shorter than the spec's " + Declared(ref) + ": dimension " +
             std::to_string(d) + " is " + Valued(ref.array[d], extent));
 }
@@ -194,7 +193,7 @@ void Binder::Missing() {
   for (size_t d = 0; d < kernel_.dims.size(); ++d) {
     if (binding_.dims[d] || excused[d]) continue;
     if (count++ == 0) span = kernel_.dims[d].span;
-    names += (names.empty() ? "" : ", ") + Quoted(kernel_.dims[d].name);
+    names += (names.empty() ? "" : ", ") + Quote(kernel_.dims[d].name);
     hint += " " + kernel_.dims[d].name + "=…";
   }
   if (count == 0) return;

@@ -3,13 +3,13 @@
 #include <limits>
 
 #include "generator/front/binder.h"
+#include "generator/front/names.h"
 
 /// [call] What must hold once sizes are known: extents, constraints, steps, `require`, and the
 /// obligations that CheckSpec left ([shape], …).
 namespace kiln {
 namespace {
 
-std::string Quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
 std::string Str(int64_t value) { return std::to_string(value); }
 
 void ForEachNode(const Node& node, const std::function<void(const Node&)>& visit) {
@@ -105,7 +105,7 @@ void Binder::Explain(const EvalResult& result, const Node& node, const std::stri
     case EvalFault::kHostRange: {
       const Ref& ref = kernel_.refs[static_cast<size_t>(result.ref)];
       return Error("index-range", result.span,
-                   what + " reads element " + Str(result.at) + " of " + Quoted(ref.name) +
+                   what + " reads element " + Str(result.at) + " of " + Quote(ref.name) +
                        " (dimension " + Str(result.dimension) + "), which has " +
                        Str(result.extent) + where);
     }
@@ -146,7 +146,7 @@ void Binder::Extents() {
 std::vector<int64_t> Binder::ExtentsOf(const Shape& shape, const Ref& ref, const char* what) {
   std::vector<int64_t> extents;
   for (size_t d = 0; d < shape.size(); ++d) {
-    const std::string name = "dimension " + std::to_string(d) + " of " + what + Quoted(ref.name);
+    const std::string name = "dimension " + std::to_string(d) + " of " + what + Quote(ref.name);
     const std::optional<int64_t> value = Evaluate(shape[d], binding_);
     if (!value && !Excused(shape[d])) {
       Error("call", ref.span,
@@ -169,7 +169,7 @@ void Binder::CompareGiven(size_t index) {
     const int64_t expected = binding_.arrays[index][d];
     if (expected < 0 || expected == array->shape[d]) continue;
     Error("call", ref.span,
-          Quoted(ref.name) + " is " + ToString(array->dtype, array->shape) +
+          Quote(ref.name) + " is " + ToString(array->dtype, array->shape) +
               ", but its dimension " + std::to_string(d) + " must be " +
               Valued(ref.array[d], expected));
   }
@@ -180,7 +180,7 @@ void Binder::CheckBytes(const Ref& ref, const std::vector<int64_t>& extents) {
   const std::optional<int64_t> bytes = ByteSize(ref.dtype, extents);
   if (bytes && *bytes <= kMaxArrayBytes) return;
   Error("call", ref.span,
-        Quoted(ref.name) + " would be " + ToString(ref.dtype, extents) + ", more than 1 TiB");
+        Quote(ref.name) + " would be " + ToString(ref.dtype, extents) + ", more than 1 TiB");
 }
 
 void Binder::Steps() {
@@ -196,11 +196,11 @@ void Binder::Steps() {
   bool known = true;
   for (size_t i = 0; i < kernel_.axes.size(); ++i) {
     const Axis& axis = kernel_.axes[i];
-    Explain(results[i], *axis.steps, "the number of steps of " + Quoted(axis.name));
+    Explain(results[i], *axis.steps, "the number of steps of " + Quote(axis.name));
     if (results[i].fault == EvalFault::kNone && results[i].value < 0) {
       const std::string values = Values(*axis.steps);
       Error("call", axis.span,
-            Quoted(axis.name) + " has " + Str(results[i].value) + " steps: " +
+            Quote(axis.name) + " has " + Str(results[i].value) + " steps: " +
                 ToString(*axis.steps, kernel_) + (values.empty() ? "" : ", where " + values));
     }
     known = known && binding_.steps[i] >= 0;
@@ -222,7 +222,7 @@ void Binder::Requirements() {
       const std::string values = Values(*require.condition);
       diagnostics_.Error(
           "call", require.condition->span,
-          Quoted(require.text) + " must hold" + (values.empty() ? "" : ", but " + values));
+          Quote(require.text) + " must hold" + (values.empty() ? "" : ", but " + values));
     }
   }
 }

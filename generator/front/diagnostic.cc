@@ -30,7 +30,7 @@ std::string PathOf(const Source& source) {
   return source.path().empty() ? "<spec>" : Printable(source.path());
 }
 
-std::string Place(Span span, const Source& source) {
+std::string PlaceOf(Span span, const Source& source) {
   const LineColumn at = source.Locate(span.begin);
   return PathOf(source) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": ";
 }
@@ -200,12 +200,12 @@ std::vector<Diagnostic> Diagnostics::Sorted() const {
 }
 
 std::string Render(const Diagnostic& diagnostic, const Source& source) {
-  std::string out = Place(diagnostic.span, source);
+  std::string out = PlaceOf(diagnostic.span, source);
   out += std::string(SeverityName(diagnostic.severity)) + "[" + Printable(diagnostic.rule) + "]: ";
   out += Printable(diagnostic.message) + "\n" + Snippet(diagnostic.span, source);
   if (!diagnostic.hint.empty()) out += "  hint: " + Indent(Printable(diagnostic.hint), 8) + "\n";
   for (const Note& note : diagnostic.notes) {
-    out += Place(note.span, source) + "note: " + Printable(note.message) + "\n";
+    out += PlaceOf(note.span, source) + "note: " + Printable(note.message) + "\n";
     out += Snippet(note.span, source);
   }
   return out;

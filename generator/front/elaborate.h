@@ -13,7 +13,7 @@
 namespace kiln {
 
 /// What an expression may mention, and the arithmetic it uses.
-struct Place {
+struct Setting {
   const char* name;    // for messages: "an index map"
   bool index = false;  // 64-bit checked arithmetic; else the body's types
   bool dims = false;
@@ -22,13 +22,16 @@ struct Place {
   bool body = false;  // refs, locals, tile functions
 };
 
-inline constexpr Place kParamPlace{"a parameter"};
-inline constexpr Place kSizePlace{"a shape", true, true};
-inline constexpr Place kStepsPlace{"the grid's steps", true, true, false, true};
-inline constexpr Place kConditionPlace{"a condition over sizes", true, true, false, true};
-inline constexpr Place kMapPlace{"an index map", true, true, true, true};
-inline constexpr Place kBodyPlace{"the body", false, true, true, true, true};
-inline constexpr Place kSubscriptPlace{"a subscript", true, true, true, true, true};
+inline constexpr Setting kParamSetting{"a parameter"};
+inline constexpr Setting kSizeSetting{"a shape", true, true};
+inline constexpr Setting kStepsSetting{"the grid's steps", true, true, false, true};
+inline constexpr Setting kConditionSetting{"a condition over sizes", true, true, false, true};
+inline constexpr Setting kMapSetting{"an index map", true, true, true, true};
+inline constexpr Setting kBodySetting{"the body", false, true, true, true, true};
+inline constexpr Setting kSubscriptSetting{"a subscript", true, true, true, true, true};
+
+/// The dtype of a node, for messages.
+inline std::string TypeName(const NodePtr& node) { return std::string(Name(node->dtype)); }
 
 /// What a name stands for.
 struct Symbol {
@@ -65,7 +68,7 @@ class Elaborator {
   void PushScope() { scopes_.emplace_back(); }
   void PopScope() { scopes_.pop_back(); }
   std::vector<std::string> VisibleNames() const;
-  NodePtr ElaborateName(const Expr& expr, const Place& place);
+  NodePtr ElaborateName(const Expr& expr, const Setting& setting);
   /// The dtype a name denotes: an array type or a dtype parameter.
   std::optional<DType> DTypeNamed(std::string_view name) const;
   /// As above, reporting [name] or [type].
@@ -74,27 +77,27 @@ class Elaborator {
   const Symbol* RefNamed(const Expr& expr) const;
 
   // elaborate_expr.cc: operators; elaborate_convert.cc: how two values meet.
-  NodePtr Elaborate(const Expr& expr, const Place& place);
+  NodePtr Elaborate(const Expr& expr, const Setting& setting);
   /// A bool scalar.
-  NodePtr ElaborateCondition(const Expr& expr, const Place& place);
+  NodePtr ElaborateCondition(const Expr& expr, const Setting& setting);
   /// An integer scalar of type kIndex; a bool is 0 or 1.
-  NodePtr ElaborateIndex(const Expr& expr, const Place& place);
+  NodePtr ElaborateIndex(const Expr& expr, const Setting& setting);
   /// The same, but a bool is an error: nothing has `true` elements.
-  NodePtr ElaborateCount(const Expr& expr, const Place& place);
-  NodePtr IndexScalar(const NodePtr& node, const Expr& expr, const Place& place);
+  NodePtr ElaborateCount(const Expr& expr, const Setting& setting);
+  NodePtr IndexScalar(const NodePtr& node, const Expr& expr, const Setting& setting);
   std::optional<Size> ElaborateSize(const Expr& expr);
   /// `expr` as a constant of `dtype`: pads and initial values.
   NodePtr ElaborateConstant(const Expr& expr, DType dtype, const char* what);
   /// A generation-time bool.
   std::optional<bool> ElaborateStaticCondition(const Expr& expr);
   std::optional<int64_t> ElaborateStaticInt(const Expr& expr, const char* what);
-  NodePtr Binary(Op op, NodePtr a, NodePtr b, const Place& place, Span span);
+  NodePtr Binary(Op op, NodePtr a, NodePtr b, const Setting& setting, Span span);
   /// Gives both arguments one dtype (weak ones follow); reports [type] with a hint.
   bool Unify(NodePtr& a, NodePtr& b, const char* what, Span span);
   /// The common shape, with an obligation for what is not provable. Reports [shape].
   std::optional<Shape> Broadcast(const Shape& a, const Shape& b, const std::string& what,
                                  Span span);
-  NodePtr Select(NodePtr condition, NodePtr a, NodePtr b, Op op, const Place& place, Span span);
+  NodePtr Select(NodePtr condition, NodePtr a, NodePtr b, Op op, const Setting& setting, Span span);
   /// Weak values as i32 or f32.
   NodePtr Decide(const NodePtr& node);
   /// `node` stored as `dtype`: weak types follow, all others must match. Reports [type].
@@ -103,40 +106,40 @@ class Elaborator {
   NodePtr ConvertTo(NodePtr node, DType dtype, const std::string& target, Span span);
 
   // elaborate_subscript.cc
-  NodePtr ElaborateSubscript(const Expr& expr, const Place& place);
+  NodePtr ElaborateSubscript(const Expr& expr, const Setting& setting);
   struct Subscripted {
     std::vector<Subscript> subscripts;
     Shape shape;
   };
   std::optional<Subscripted> ElaborateSubscripts(const Expr& expr, const Shape& shape,
-                                                 const std::string& what, const Place& place);
+                                                 const std::string& what, const Setting& setting);
 
   // elaborate_calls.cc and elaborate_tile_calls.cc: functions, one handler a kind.
-  NodePtr ElaborateCall(const Expr& expr, const Place& place);
-  NodePtr CallCast(const Expr& expr, DType dtype, const Place& place);
-  NodePtr CallFloat(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallRounding(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallNumeric(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallExtreme(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallClamp(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallWhere(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallInteger(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallBitcast(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallIota(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallBroadcast(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallReshape(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallTranspose(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallExpand(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallSqueeze(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallConcat(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallRoll(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallReduce(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallCumsum(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallDot(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallVisit(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallSteps(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallInside(const Expr& expr, const FunctionEntry& f, const Place& place);
-  NodePtr CallAt(const Expr& expr, const FunctionEntry& f, const Place& place);
+  NodePtr ElaborateCall(const Expr& expr, const Setting& setting);
+  NodePtr CallCast(const Expr& expr, DType dtype, const Setting& setting);
+  NodePtr CallFloat(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallRounding(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallNumeric(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallExtreme(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallClamp(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallWhere(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallInteger(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallBitcast(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallIota(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallBroadcast(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallReshape(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallTranspose(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallExpand(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallSqueeze(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallConcat(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallRoll(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallReduce(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallCumsum(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallDot(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallVisit(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallSteps(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallInside(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallAt(const Expr& expr, const FunctionEntry& f, const Setting& setting);
 
   // elaborate_body.cc
   std::vector<Action> ElaborateBlock(const std::vector<Stmt>& statements);
@@ -167,31 +170,31 @@ class Elaborator {
   }
 
  private:
-  NodePtr ElaborateConstantExpr(const Expr& expr, const Place& place);
-  NodePtr ElaborateUnary(const Expr& expr, const Place& place);
-  NodePtr ElaborateBinary(const Expr& expr, const Place& place);
-  NodePtr ElaborateLogic(const Expr& expr, const Place& place);
-  NodePtr ElaborateCompare(const Expr& expr, const Place& place);
-  NodePtr ElaborateIf(const Expr& expr, const Place& place);
-  NodePtr ElaborateAttribute(const Expr& expr, const Place& place);
+  NodePtr ElaborateConstantExpr(const Expr& expr, const Setting& setting);
+  NodePtr ElaborateUnary(const Expr& expr, const Setting& setting);
+  NodePtr ElaborateBinary(const Expr& expr, const Setting& setting);
+  NodePtr ElaborateLogic(const Expr& expr, const Setting& setting);
+  NodePtr ElaborateCompare(const Expr& expr, const Setting& setting);
+  NodePtr ElaborateIf(const Expr& expr, const Setting& setting);
+  NodePtr ElaborateAttribute(const Expr& expr, const Setting& setting);
   NodePtr CompareDTypes(const Expr& expr, bool& handled);
-  NodePtr ToIndex(const NodePtr& node, const Place& place);
-  NodePtr Unary(Op op, NodePtr a, const Place& place, Span span);
+  NodePtr ToIndex(const NodePtr& node, const Setting& setting);
+  NodePtr Unary(Op op, NodePtr a, const Setting& setting, Span span);
 
-  NodePtr ReadSymbol(const Expr& expr, const Symbol& symbol, const Place& place);
-  NodePtr ReadRef(int ref, Span span, const Place& place);
+  NodePtr ReadSymbol(const Expr& expr, const Symbol& symbol, const Setting& setting);
+  NodePtr ReadRef(int ref, Span span, const Setting& setting);
 
   // Argument helpers of calls.
   bool CheckArguments(const Expr& expr, const FunctionEntry& f);
   const Expr* KeywordValue(const Expr& expr, std::string_view keyword) const;
-  NodePtr FloatArgument(const Expr& expr, const Place& place, const FunctionEntry& f);
+  NodePtr FloatArgument(const Expr& expr, const Setting& setting, const FunctionEntry& f);
   std::optional<int> ElaborateAxis(const Expr& expr, int rank, const char* what);
   std::optional<std::vector<int>> ElaborateAxes(const Expr& expr, int rank, const char* what);
   std::optional<Shape> ElaborateShape(const Expr& expr);
 
   std::vector<Subscript> FullSubscripts(const Shape& shape, Span span);
   bool ElaborateEntry(const Expr& entry, const Size& extent, const std::string& what, int dimension,
-                      const Place& place, Subscript& out);
+                      const Setting& setting, Subscript& out);
   bool CheckWindow(const Subscript& window, const Size& extent, const std::string& where);
   static bool IsSizeNode(const Node& node);
   void Oblige(Size left, Size right, const char* rule, Span span, std::string message,
@@ -271,7 +274,7 @@ class Elaborator {
 /// the interpreter's table).
 struct FunctionEntry {
   std::string_view name;
-  NodePtr (Elaborator::*handler)(const Expr&, const FunctionEntry&, const Place&);
+  NodePtr (Elaborator::*handler)(const Expr&, const FunctionEntry&, const Setting&);
   Op op;
   int least, most;             // positional arguments
   std::string_view keywords;   // accepted, space-separated

@@ -75,7 +75,7 @@ NodePtr Elaborator::TypedValue(const Stmt& stmt, NodePtr value, Shape& shape) {
 }
 
 void Elaborator::DefineLocal(const Stmt& stmt, std::vector<Action>& out) {
-  NodePtr value = Elaborate(*stmt.value, kBodyPlace);
+  NodePtr value = Elaborate(*stmt.value, kBodySetting);
   const bool is_let = stmt.kind == Stmt::Kind::kLet;
   const bool constant = IsConst(value) && (IsWeak(value->dtype) || value->dtype == DType::kBool);
   Shape shape;
@@ -133,7 +133,7 @@ bool Elaborator::ResolveTarget(const Expr& base, StoreTarget& out) {
   if (constant && !symbol->value)
     return false;  // its declaration was at fault and has been reported
   if (symbol->kind == Symbol::Kind::kAbsent) {
-    ElaborateName(base, kBodyPlace);
+    ElaborateName(base, kBodySetting);
   } else {
     Error("type", base.span, out.what + " cannot be assigned to",
           local || constant ? "a let is immutable; declare it with var"
@@ -168,7 +168,7 @@ bool Elaborator::NarrowTarget(const Expr& subscripted, StoreTarget& out) {
   const bool may_be_mask = subscripted.args.size() == 2 && only.kind != Expr::Kind::kSlice &&
                            only.kind != Expr::Kind::kEllipsis && !out.shape.empty();
   if (may_be_mask && StoreMask(only, out)) return out.mask != nullptr;
-  auto window = ElaborateSubscripts(subscripted, out.shape, out.what, kBodyPlace);
+  auto window = ElaborateSubscripts(subscripted, out.shape, out.what, kBodySetting);
   if (!window) return false;
   out.subscripts = std::move(window->subscripts);
   out.shape = std::move(window->shape);
@@ -199,10 +199,10 @@ NodePtr Elaborator::ReadTarget(const StoreTarget& target, Span span) const {
 
 /// The value to store, converted and of a shape that broadcasts to the target's; null if it is not.
 NodePtr Elaborator::StoredValue(const Stmt& stmt, const StoreTarget& target) {
-  NodePtr value = Elaborate(*stmt.value, kBodyPlace);
+  NodePtr value = Elaborate(*stmt.value, kBodySetting);
   if (!value) return nullptr;
   if (stmt.op != "=") {
-    value = Binary(UpdateOp(stmt.op), ReadTarget(target, stmt.target->span), value, kBodyPlace,
+    value = Binary(UpdateOp(stmt.op), ReadTarget(target, stmt.target->span), value, kBodySetting,
                    stmt.span);
     if (!value) return nullptr;
     if (value->dtype != target.dtype && !IsWeak(value->dtype)) {
@@ -235,7 +235,7 @@ void Elaborator::Assign(const Stmt& stmt, std::vector<Action>& out) {
   const bool usable = ResolveTarget(subscripted ? *stmt.target->args[0] : *stmt.target, target) &&
                       (!subscripted || NarrowTarget(*stmt.target, target));
   if (!usable) {
-    Elaborate(*stmt.value, kBodyPlace);  // for its own errors
+    Elaborate(*stmt.value, kBodySetting);  // for its own errors
     return;
   }
   Action action;
@@ -255,7 +255,7 @@ void Elaborator::Assign(const Stmt& stmt, std::vector<Action>& out) {
 bool Elaborator::StoreMask(const Expr& index, StoreTarget& out) {
   Diagnostics quiet;  // a first look only: the entry may be an ordinary subscript
   Elaborator probe(*this, quiet);
-  const NodePtr node = probe.Elaborate(index, kBodyPlace);
+  const NodePtr node = probe.Elaborate(index, kBodySetting);
   if (!node || node->dtype != DType::kBool) return false;
   const std::string message = "the mask has shape " + kiln::ToString(node->shape) + " and " +
                               out.what + " " + kiln::ToString(out.shape);
@@ -267,12 +267,12 @@ bool Elaborator::StoreMask(const Expr& index, StoreTarget& out) {
   for (size_t d = 0; d < out.shape.size(); ++d) {
     if (!RequireEqual(node->shape[d], out.shape[d], index.span, message)) return true;
   }
-  out.mask = Elaborate(index, kBodyPlace);
+  out.mask = Elaborate(index, kBodySetting);
   return true;
 }
 
 void Elaborator::When(const Stmt& stmt, std::vector<Action>& out) {
-  NodePtr condition = ElaborateCondition(*stmt.condition, kBodyPlace);
+  NodePtr condition = ElaborateCondition(*stmt.condition, kBodySetting);
   if (const auto known = condition ? ConstBool(condition) : std::nullopt) {
     // A branch that cannot run is dropped unread: its names may not even exist.
     std::vector<Action> taken = ElaborateBlock(*known ? stmt.body : stmt.orelse);
@@ -292,7 +292,7 @@ void Elaborator::For(const Stmt& stmt, std::vector<Action>& out) {
   Action action;
   action.kind = Action::Kind::kFor;
   action.span = stmt.span;
-  Place bounds = kSubscriptPlace;
+  Setting bounds = kSubscriptSetting;
   bounds.name = "a loop bound";
   action.low = stmt.low ? ElaborateIndex(*stmt.low, bounds) : MakeInt(0, DType::kIndex, stmt.span);
   action.high = ElaborateIndex(*stmt.high, bounds);
@@ -307,7 +307,7 @@ void Elaborator::Assert(const Stmt& stmt, std::vector<Action>& out) {
   Action action;
   action.kind = Action::Kind::kAssert;
   action.span = stmt.span;
-  action.condition = ElaborateCondition(*stmt.condition, kBodyPlace);
+  action.condition = ElaborateCondition(*stmt.condition, kBodySetting);
   action.message = stmt.message;
   if (const auto known = action.condition ? ConstBool(action.condition) : std::nullopt) {
     if (!*known) Error("assert", stmt.span, "this assertion can never hold: " + stmt.message);

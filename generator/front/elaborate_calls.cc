@@ -145,8 +145,8 @@ const FunctionEntry* FindFunction(std::string_view name) {
   return nullptr;
 }
 
-NodePtr Elaborator::ElaborateCall(const Expr& expr, const Place& place) {
-  if (const auto dtype = DTypeNamed(expr.name)) return CallCast(expr, *dtype, place);
+NodePtr Elaborator::ElaborateCall(const Expr& expr, const Setting& setting) {
+  if (const auto dtype = DTypeNamed(expr.name)) return CallCast(expr, *dtype, setting);
   const FunctionEntry* f = FindFunction(expr.name);
   if (!f) {
     std::vector<std::string> names = {"bool", "i8",  "u8",   "i16", "u16", "i32",
@@ -161,15 +161,15 @@ NodePtr Elaborator::ElaborateCall(const Expr& expr, const Place& place) {
                  DidYouMean(expr.name, names));
   }
   if (!CheckArguments(expr, *f)) return nullptr;
-  if (place.index && !f->in_index) {
-    if (place.body) {  // a subscript may use any tile function that ends in a scalar
-      NodePtr value = Decide((this->*f->handler)(expr, *f, kBodyPlace));
+  if (setting.index && !f->in_index) {
+    if (setting.body) {  // a subscript may use any tile function that ends in a scalar
+      NodePtr value = Decide((this->*f->handler)(expr, *f, kBodySetting));
       return value;
     }
-    return Error("type", expr.span, std::string(place.name) + " cannot use `" + expr.name + "`",
+    return Error("type", expr.span, std::string(setting.name) + " cannot use `" + expr.name + "`",
                  "there are arithmetic, cdiv rem min max clamp abs sign where first last steps");
   }
-  return (this->*f->handler)(expr, *f, place);
+  return (this->*f->handler)(expr, *f, setting);
 }
 
 bool Elaborator::CheckArguments(const Expr& expr, const FunctionEntry& f) {
@@ -202,21 +202,21 @@ const Expr* Elaborator::KeywordValue(const Expr& expr, std::string_view keyword)
   return nullptr;
 }
 
-NodePtr Elaborator::CallCast(const Expr& expr, DType dtype, const Place& place) {
+NodePtr Elaborator::CallCast(const Expr& expr, DType dtype, const Setting& setting) {
   if (expr.args.size() != 1 || !expr.keywords.empty()) {
     return Error("syntax", expr.span, "a cast takes one value: " + expr.name + "(x)");
   }
-  NodePtr x = Elaborate(*expr.args[0], place);
+  NodePtr x = Elaborate(*expr.args[0], setting);
   if (!x) return nullptr;
-  if (place.index && IsFloat(dtype)) {
-    return Error("type", expr.span, std::string(place.name) + " is integer arithmetic; no floats");
+  if (setting.index && IsFloat(dtype)) {
+    return Error("type", expr.span, std::string(setting.name) + " is integer arithmetic; no floats");
   }
-  if (place.index && !IsFloat(x->dtype) && dtype != DType::kBool) return x;
+  if (setting.index && !IsFloat(x->dtype) && dtype != DType::kBool) return x;
   return Cast(x, dtype, expr.span);
 }
 
-NodePtr Elaborator::FloatArgument(const Expr& expr, const Place& place, const FunctionEntry& f) {
-  NodePtr x = Elaborate(expr, place);
+NodePtr Elaborator::FloatArgument(const Expr& expr, const Setting& setting, const FunctionEntry& f) {
+  NodePtr x = Elaborate(expr, setting);
   if (!x) return nullptr;
   std::string why;
   if (x->dtype == DType::kWeakInt) {
@@ -231,8 +231,8 @@ NodePtr Elaborator::FloatArgument(const Expr& expr, const Place& place, const Fu
   return x;
 }
 
-NodePtr Elaborator::CallFloat(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = FloatArgument(*expr.args[0], place, f);
+NodePtr Elaborator::CallFloat(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = FloatArgument(*expr.args[0], setting, f);
   if (!x) return nullptr;
   if (IsConst(x) && IsWeak(x->dtype)) {
     if (const auto value = FoldFunction(f.op, x->float_value)) {
@@ -240,38 +240,38 @@ NodePtr Elaborator::CallFloat(const Expr& expr, const FunctionEntry& f, const Pl
     }
   }
   x = Decide(x);
-  return x ? Unary(f.op, x, place, expr.span) : nullptr;
+  return x ? Unary(f.op, x, setting, expr.span) : nullptr;
 }
 
-NodePtr Elaborator::CallRounding(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  return CallFloat(expr, f, place);
+NodePtr Elaborator::CallRounding(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  return CallFloat(expr, f, setting);
 }
 
-NodePtr Elaborator::CallNumeric(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Elaborate(*expr.args[0], place);
+NodePtr Elaborator::CallNumeric(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Elaborate(*expr.args[0], setting);
   if (!x) return nullptr;
   x = Promote(x);
   if (!IsConst(x)) x = Decide(x);
-  return x ? Unary(f.op, x, place, expr.span) : nullptr;
+  return x ? Unary(f.op, x, setting, expr.span) : nullptr;
 }
 
-NodePtr Elaborator::CallExtreme(const Expr& expr, const FunctionEntry& f, const Place& place) {
+NodePtr Elaborator::CallExtreme(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
   if (expr.args.size() == 1) {
     FunctionEntry reduce = f;
     reduce.op = f.op == Op::kMax ? Op::kReduceMax : Op::kReduceMin;
-    if (place.index) {
-      if (!place.body) return Error("type", expr.span, std::string(place.name) + " cannot reduce");
-      return CallReduce(expr, reduce, kBodyPlace);
+    if (setting.index) {
+      if (!setting.body) return Error("type", expr.span, std::string(setting.name) + " cannot reduce");
+      return CallReduce(expr, reduce, kBodySetting);
     }
-    return CallReduce(expr, reduce, place);
+    return CallReduce(expr, reduce, setting);
   }
   if (!expr.keywords.empty()) {
     return Error("syntax", expr.span,
                  "`" + expr.name + "` of two values takes no axis; a reduction takes one value",
                  "write " + expr.name + "(a, b), or " + expr.name + "(x, axis=…)");
   }
-  NodePtr a = Elaborate(*expr.args[0], place);
-  NodePtr b = Elaborate(*expr.args[1], place);
+  NodePtr a = Elaborate(*expr.args[0], setting);
+  NodePtr b = Elaborate(*expr.args[1], setting);
   if (!a || !b || !Unify(a, b, expr.name.c_str(), expr.span)) return nullptr;
   auto shape = Broadcast(a->shape, b->shape, "`" + expr.name + "`", expr.span);
   if (!shape) return nullptr;
@@ -284,10 +284,10 @@ NodePtr Elaborator::CallExtreme(const Expr& expr, const FunctionEntry& f, const 
   return Fold(std::move(node));
 }
 
-NodePtr Elaborator::CallClamp(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Elaborate(*expr.args[0], place);
-  NodePtr low = Elaborate(*expr.args[1], place);
-  NodePtr high = Elaborate(*expr.args[2], place);
+NodePtr Elaborator::CallClamp(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Elaborate(*expr.args[0], setting);
+  NodePtr low = Elaborate(*expr.args[1], setting);
+  NodePtr high = Elaborate(*expr.args[2], setting);
   if (!x || !low || !high) return nullptr;
   if (!Unify(low, high, "clamp", expr.span) || !Unify(x, low, "clamp", expr.span) ||
       !Unify(x, high, "clamp", expr.span)) {
@@ -305,50 +305,50 @@ NodePtr Elaborator::CallClamp(const Expr& expr, const FunctionEntry& f, const Pl
   return Fold(std::move(node));
 }
 
-NodePtr Elaborator::CallWhere(const Expr& expr, const FunctionEntry&, const Place& place) {
-  NodePtr condition = Elaborate(*expr.args[0], place);
-  NodePtr a = Elaborate(*expr.args[1], place);
-  NodePtr b = Elaborate(*expr.args[2], place);
+NodePtr Elaborator::CallWhere(const Expr& expr, const FunctionEntry&, const Setting& setting) {
+  NodePtr condition = Elaborate(*expr.args[0], setting);
+  NodePtr a = Elaborate(*expr.args[1], setting);
+  NodePtr b = Elaborate(*expr.args[2], setting);
   if (!condition || !a || !b) return nullptr;
   if (condition->dtype != DType::kBool) {
     return Error("type", condition->span,
                  "the mask of `where` must be bool, not " + std::string(Name(condition->dtype)),
                  "compare it: " + Spelling(*condition) + " != 0");
   }
-  return Select(condition, a, b, Op::kWhere, place, expr.span);
+  return Select(condition, a, b, Op::kWhere, setting, expr.span);
 }
 
-NodePtr Elaborator::CallInteger(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr a = Elaborate(*expr.args[0], place);
-  NodePtr b = Elaborate(*expr.args[1], place);
+NodePtr Elaborator::CallInteger(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr a = Elaborate(*expr.args[0], setting);
+  NodePtr b = Elaborate(*expr.args[1], setting);
   if (!a || !b) return nullptr;
   if (f.op == Op::kCeilDiv && (IsFloat(a->dtype) || IsFloat(b->dtype))) {
     return Error("type", expr.span, "`cdiv` needs integers", "ceil(a / b) divides floats");
   }
-  return Binary(f.op, a, b, place, expr.span);
+  return Binary(f.op, a, b, setting, expr.span);
 }
 
-NodePtr Elaborator::CallBitcast(const Expr& expr, const FunctionEntry& f, const Place& place) {
+NodePtr Elaborator::CallBitcast(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
   const Expr& type = *expr.args[0];
   const auto dtype = type.kind == Expr::Kind::kName ? DTypeNamed(type.name) : std::nullopt;
   if (!dtype) {
     return Error("type", type.span, "the first argument of `bitcast` is a dtype",
                  "write " + std::string(f.signature));
   }
-  NodePtr x = Decide(Elaborate(*expr.args[1], place));
+  NodePtr x = Decide(Elaborate(*expr.args[1], setting));
   if (!x) return nullptr;
   if (SizeOf(x->dtype) != SizeOf(*dtype) || x->dtype == DType::kBool || *dtype == DType::kBool) {
     return Error("type", expr.span,
                  "bitcast of " + std::string(Name(x->dtype)) + " to " + std::string(Name(*dtype)) +
                      ": the widths differ");
   }
-  NodePtr cast = Unary(f.op, x, place, expr.span);
+  NodePtr cast = Unary(f.op, x, setting, expr.span);
   auto copy = std::make_shared<Node>(*cast);
   copy->dtype = *dtype;
   return copy;
 }
 
-NodePtr Elaborator::CallVisit(const Expr& expr, const FunctionEntry& f, const Place& place) {
+NodePtr Elaborator::CallVisit(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
   const Expr& of = *expr.args[0];
   const Symbol* symbol = of.kind == Expr::Kind::kName ? Find(of.name) : nullptr;
   const bool first = f.op == Op::kFirstStep;
@@ -356,8 +356,8 @@ NodePtr Elaborator::CallVisit(const Expr& expr, const FunctionEntry& f, const Pl
   node.dtype = DType::kBool;
   node.span = expr.span;
   if (symbol && symbol->kind == Symbol::Kind::kAxis) {
-    if (!place.axes) {
-      return Error("name", of.span, std::string(place.name) + " cannot use a grid axis");
+    if (!setting.axes) {
+      return Error("name", of.span, std::string(setting.name) + " cannot use a grid axis");
     }
     node.op = f.op;
     node.index = symbol->index;
@@ -367,10 +367,10 @@ NodePtr Elaborator::CallVisit(const Expr& expr, const FunctionEntry& f, const Pl
                        ? &kernel_.refs[static_cast<size_t>(symbol->index)]
                        : nullptr;
   const bool operand = ref && (ref->role == Role::kInput || ref->role == Role::kOutput);
-  if (!operand || !place.body) {
-    if (symbol && symbol->kind == Symbol::Kind::kAbsent) return ElaborateName(of, place);
+  if (!operand || !setting.body) {
+    if (symbol && symbol->kind == Symbol::Kind::kAbsent) return ElaborateName(of, setting);
     return Error("name", of.span,
-                 "`" + expr.name + "` takes a grid axis" + (place.body ? " or an operand" : ""),
+                 "`" + expr.name + "` takes a grid axis" + (setting.body ? " or an operand" : ""),
                  of.kind == Expr::Kind::kName ? DidYouMean(of.name, VisibleNames()) : "");
   }
   node.op = first ? Op::kFirstVisit : Op::kLastVisit;
@@ -378,20 +378,20 @@ NodePtr Elaborator::CallVisit(const Expr& expr, const FunctionEntry& f, const Pl
   return std::make_shared<const Node>(std::move(node));
 }
 
-NodePtr Elaborator::CallSteps(const Expr& expr, const FunctionEntry&, const Place& place) {
+NodePtr Elaborator::CallSteps(const Expr& expr, const FunctionEntry&, const Setting& setting) {
   const Expr& of = *expr.args[0];
   const Symbol* symbol = of.kind == Expr::Kind::kName ? Find(of.name) : nullptr;
-  if (!symbol || symbol->kind != Symbol::Kind::kAxis || !place.axes) {
+  if (!symbol || symbol->kind != Symbol::Kind::kAxis || !setting.axes) {
     return Error("name", of.span, "`steps` takes a grid axis");
   }
   if (const NodePtr& steps = kernel_.axes[static_cast<size_t>(symbol->index)].steps) {
     if (const auto value = ConstInt(steps)) {
-      return MakeInt(*value, place.index ? DType::kIndex : DType::kWeakInt, expr.span);
+      return MakeInt(*value, setting.index ? DType::kIndex : DType::kWeakInt, expr.span);
     }
   }
   Node node;
   node.op = Op::kSteps;
-  node.dtype = place.index ? DType::kIndex : DType::kWeakInt;
+  node.dtype = setting.index ? DType::kIndex : DType::kWeakInt;
   node.index = symbol->index;
   node.span = expr.span;
   return std::make_shared<const Node>(std::move(node));

@@ -4,8 +4,6 @@
 namespace kiln {
 namespace {
 
-std::string Quoted(const NodePtr& node) { return std::string(Name(node->dtype)); }
-
 }  // namespace
 
 /// "write f32(i)", in the spec's own spelling of the expression.
@@ -61,7 +59,7 @@ bool Elaborator::Unify(NodePtr& a, NodePtr& b, const char* what, Span span) {
   }
   const bool left_wider = IsFloat(a->dtype) || SizeOf(b->dtype) < SizeOf(a->dtype);
   const NodePtr& narrow = left_wider ? b : a;
-  Error("type", span, "`" + std::string(what) + "` mixes " + Quoted(a) + " and " + Quoted(b),
+  Error("type", span, "`" + std::string(what) + "` mixes " + TypeName(a) + " and " + TypeName(b),
         CastHint(narrow, (left_wider ? a : b)->dtype));
   return false;
 }
@@ -112,9 +110,9 @@ bool Elaborator::RequireEqual(const Size& a, const Size& b, Span span, const std
   return true;
 }
 
-NodePtr Elaborator::Select(NodePtr condition, NodePtr a, NodePtr b, Op op, const Place& place,
+NodePtr Elaborator::Select(NodePtr condition, NodePtr a, NodePtr b, Op op, const Setting& setting,
                            Span span) {
-  if (place.index) {
+  if (setting.index) {
     if (a->dtype == DType::kBool && b->dtype == DType::kIndex) a = Cast(a, DType::kIndex, a->span);
     if (b->dtype == DType::kBool && a->dtype == DType::kIndex) b = Cast(b, DType::kIndex, b->span);
   }
@@ -142,7 +140,7 @@ NodePtr Elaborator::ConvertTo(NodePtr node, DType dtype, const std::string& targ
                  why.find("fit") == std::string::npos ? CastHint(node, dtype) : "");
   }
   return Error("type", span,
-               "a value of type " + Quoted(node) + " into " + target + " (" + to + ")",
+               "a value of type " + TypeName(node) + " into " + target + " (" + to + ")",
                CastHint(node, dtype));
 }
 

@@ -9,7 +9,7 @@ std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
   const Symbol* symbol = RefNamed(base);
   if (!symbol) {
     if (base.kind == Expr::Kind::kName && !Find(base.name))
-      ElaborateName(base, kBodyPlace);
+      ElaborateName(base, kBodySetting);
     else
       Error("type", expr.span,
             "`copy` moves between operands and scratch buffers, named with or without a subscript");
@@ -29,7 +29,7 @@ std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
   window.span = expr.span;
   window.shape = ref.view;
   if (subscripted) {
-    auto entries = ElaborateSubscripts(expr, ref.view, "`" + ref.name + "`", kBodyPlace);
+    auto entries = ElaborateSubscripts(expr, ref.view, "`" + ref.name + "`", kBodySetting);
     if (!entries) return std::nullopt;
     window.subscripts = std::move(entries->subscripts);
     window.shape = std::move(entries->shape);
@@ -44,7 +44,7 @@ bool Elaborator::SemaphoreSlot(const Expr& expr, Action& action) {
   const Symbol* symbol = RefNamed(base);
   if (!symbol || kernel_.refs[static_cast<size_t>(symbol->index)].role != Role::kSemaphore) {
     if (!symbol && base.kind == Expr::Kind::kName && !Find(base.name))
-      ElaborateName(base, kBodyPlace);
+      ElaborateName(base, kBodySetting);
     else
       Error("type", expr.span, "a semaphore is needed here",
             "declare it in scratch: sem: {semaphore: dma, count: 2}");
@@ -62,7 +62,7 @@ bool Elaborator::SemaphoreSlot(const Expr& expr, Action& action) {
     action.slot = MakeInt(0, DType::kIndex, expr.span);
     return true;
   }
-  auto entries = ElaborateSubscripts(expr, {Size(ref.count)}, "`" + ref.name + "`", kBodyPlace);
+  auto entries = ElaborateSubscripts(expr, {Size(ref.count)}, "`" + ref.name + "`", kBodySetting);
   if (!entries) return false;
   if (entries->subscripts[0].range) {
     Error("shape", expr.span, "one semaphore is needed, not a range of them");

@@ -32,11 +32,9 @@ bool IsBitwise(Op op) { return op == Op::kBitAnd || op == Op::kBitOr || op == Op
 bool IsShift(Op op) { return op == Op::kShl || op == Op::kShr; }
 bool IsComparison(Op op) { return op >= Op::kLt && op <= Op::kNe; }
 
-std::string Quoted(const NodePtr& node) { return std::string(Name(node->dtype)); }
-
 }  // namespace
 
-NodePtr Elaborator::Elaborate(const Expr& expr, const Place& place) {
+NodePtr Elaborator::Elaborate(const Expr& expr, const Setting& setting) {
   if (++elaborated_ > kMaxNodes) {
     if (elaborated_ == kMaxNodes + 1) {
       Error("syntax", expr.span, "the spec's expressions grow too large (lets are read where used)",
@@ -44,36 +42,36 @@ NodePtr Elaborator::Elaborate(const Expr& expr, const Place& place) {
     }
     return nullptr;
   }
-  NodePtr node = ElaborateConstantExpr(expr, place);
-  return node ? ToIndex(node, place) : nullptr;
+  NodePtr node = ElaborateConstantExpr(expr, setting);
+  return node ? ToIndex(node, setting) : nullptr;
 }
 
-NodePtr Elaborator::ElaborateConstantExpr(const Expr& expr, const Place& place) {
+NodePtr Elaborator::ElaborateConstantExpr(const Expr& expr, const Setting& setting) {
   switch (expr.kind) {
     case Expr::Kind::kInt:
-      return MakeInt(expr.int_value, place.index ? DType::kIndex : DType::kWeakInt, expr.span,
+      return MakeInt(expr.int_value, setting.index ? DType::kIndex : DType::kWeakInt, expr.span,
                      true);
     case Expr::Kind::kFloat:
       return MakeFloat(expr.float_value, DType::kWeakFloat, expr.span);
     case Expr::Kind::kBool:
       return MakeBool(expr.int_value != 0, expr.span);
     case Expr::Kind::kName:
-      return ElaborateName(expr, place);
+      return ElaborateName(expr, setting);
     case Expr::Kind::kUnary:
-      return ElaborateUnary(expr, place);
+      return ElaborateUnary(expr, setting);
     case Expr::Kind::kBinary:
-      return expr.name == "and" || expr.name == "or" ? ElaborateLogic(expr, place)
-                                                     : ElaborateBinary(expr, place);
+      return expr.name == "and" || expr.name == "or" ? ElaborateLogic(expr, setting)
+                                                     : ElaborateBinary(expr, setting);
     case Expr::Kind::kCompare:
-      return ElaborateCompare(expr, place);
+      return ElaborateCompare(expr, setting);
     case Expr::Kind::kIf:
-      return ElaborateIf(expr, place);
+      return ElaborateIf(expr, setting);
     case Expr::Kind::kCall:
-      return ElaborateCall(expr, place);
+      return ElaborateCall(expr, setting);
     case Expr::Kind::kSubscript:
-      return ElaborateSubscript(expr, place);
+      return ElaborateSubscript(expr, setting);
     case Expr::Kind::kAttribute:
-      return ElaborateAttribute(expr, place);
+      return ElaborateAttribute(expr, setting);
     case Expr::Kind::kSlice:
     case Expr::Kind::kEllipsis:
       return Error("syntax", expr.span, "a slice stands only inside a subscript");
@@ -84,25 +82,25 @@ NodePtr Elaborator::ElaborateConstantExpr(const Expr& expr, const Place& place) 
   return nullptr;
 }
 
-NodePtr Elaborator::ElaborateUnary(const Expr& expr, const Place& place) {
+NodePtr Elaborator::ElaborateUnary(const Expr& expr, const Setting& setting) {
   const Expr& argument = *expr.args[0];
   if (expr.name == "not") {
-    NodePtr a = ElaborateCondition(argument, place);
-    return a ? Unary(Op::kNot, a, place, expr.span) : nullptr;
+    NodePtr a = ElaborateCondition(argument, setting);
+    return a ? Unary(Op::kNot, a, setting, expr.span) : nullptr;
   }
-  NodePtr a = Elaborate(argument, place);
+  NodePtr a = Elaborate(argument, setting);
   if (!a) return nullptr;
   if (expr.name == "+") return a->dtype == DType::kBool ? Promote(a) : a;
   if (expr.name == "~") {
     if (IsFloat(a->dtype)) {
-      return Error("type", expr.span, "~ needs integers or bools, not " + Quoted(a));
+      return Error("type", expr.span, "~ needs integers or bools, not " + TypeName(a));
     }
-    return Unary(Op::kBitNot, a->dtype == DType::kBool ? a : Promote(a), place, expr.span);
+    return Unary(Op::kBitNot, a->dtype == DType::kBool ? a : Promote(a), setting, expr.span);
   }
-  return Unary(Op::kNeg, Promote(a), place, expr.span);
+  return Unary(Op::kNeg, Promote(a), setting, expr.span);
 }
 
-NodePtr Elaborator::Unary(Op op, NodePtr a, const Place&, Span span) {
+NodePtr Elaborator::Unary(Op op, NodePtr a, const Setting&, Span span) {
   Node node;
   node.op = op;
   node.dtype = a->dtype;
@@ -112,27 +110,27 @@ NodePtr Elaborator::Unary(Op op, NodePtr a, const Place&, Span span) {
   return Fold(std::move(node));
 }
 
-NodePtr Elaborator::ElaborateBinary(const Expr& expr, const Place& place) {
-  NodePtr a = Elaborate(*expr.args[0], place);
-  NodePtr b = Elaborate(*expr.args[1], place);
+NodePtr Elaborator::ElaborateBinary(const Expr& expr, const Setting& setting) {
+  NodePtr a = Elaborate(*expr.args[0], setting);
+  NodePtr b = Elaborate(*expr.args[1], setting);
   if (!a || !b) return nullptr;
-  return Binary(OperatorOf(expr.name), a, b, place, expr.span);
+  return Binary(OperatorOf(expr.name), a, b, setting, expr.span);
 }
 
-NodePtr Elaborator::Binary(Op op, NodePtr a, NodePtr b, const Place& place, Span span) {
+NodePtr Elaborator::Binary(Op op, NodePtr a, NodePtr b, const Setting& setting, Span span) {
   const bool bools = a->dtype == DType::kBool && b->dtype == DType::kBool;
   const std::string what = std::string(Name(op));
   if (!(IsBitwise(op) && bools)) {
     a = Promote(a);
     b = Promote(b);
-    if (place.index) {  // a bool counts as 0 or 1 in index arithmetic
+    if (setting.index) {  // a bool counts as 0 or 1 in index arithmetic
       if (a->dtype == DType::kI32) a = Cast(a, DType::kIndex, a->span);
       if (b->dtype == DType::kI32) b = Cast(b, DType::kIndex, b->span);
     }
   }
   if ((IsBitwise(op) || IsShift(op)) && (IsFloat(a->dtype) || IsFloat(b->dtype))) {
     return Error("type", span,
-                 "`" + what + "` needs integers, not " + Quoted(IsFloat(a->dtype) ? a : b),
+                 "`" + what + "` needs integers, not " + TypeName(IsFloat(a->dtype) ? a : b),
                  "bitcast(i32, x) reads the bits of a float");
   }
   if (!Unify(a, b, what.c_str(), span)) return nullptr;
@@ -140,7 +138,7 @@ NodePtr Elaborator::Binary(Op op, NodePtr a, NodePtr b, const Place& place, Span
     return Error("type", span, "`/` on integers; the quotient would not be an integer",
                  "write // to floor, or convert: f32(a) / f32(b)");
   }
-  if (place.index && (op == Op::kFloorDiv || op == Op::kMod) && ConstInt(b) == 0) {
+  if (setting.index && (op == Op::kFloorDiv || op == Op::kMod) && ConstInt(b) == 0) {
     return Error("index-range", span, "division by zero");
   }
   auto shape = Broadcast(a->shape, b->shape, "`" + what + "`", span);
@@ -161,15 +159,15 @@ NodePtr Elaborator::Binary(Op op, NodePtr a, NodePtr b, const Place& place, Span
   return Fold(std::move(node));
 }
 
-NodePtr Elaborator::ElaborateLogic(const Expr& expr, const Place& place) {
+NodePtr Elaborator::ElaborateLogic(const Expr& expr, const Setting& setting) {
   const bool conjunction = expr.name == "and";
-  NodePtr a = ElaborateCondition(*expr.args[0], place);
+  NodePtr a = ElaborateCondition(*expr.args[0], setting);
   if (!a) return nullptr;
   if (const auto known = ConstBool(a)) {  // the other side may not even make sense
     if (*known != conjunction) return a;
-    return ElaborateCondition(*expr.args[1], place);
+    return ElaborateCondition(*expr.args[1], setting);
   }
-  NodePtr b = ElaborateCondition(*expr.args[1], place);
+  NodePtr b = ElaborateCondition(*expr.args[1], setting);
   if (!b) return nullptr;
   if (const auto known = ConstBool(b)) return *known == conjunction ? a : b;
   Node node;
@@ -180,11 +178,11 @@ NodePtr Elaborator::ElaborateLogic(const Expr& expr, const Place& place) {
   return std::make_shared<const Node>(std::move(node));
 }
 
-NodePtr Elaborator::ElaborateCondition(const Expr& expr, const Place& place) {
-  NodePtr node = Elaborate(expr, place);
+NodePtr Elaborator::ElaborateCondition(const Expr& expr, const Setting& setting) {
+  NodePtr node = Elaborate(expr, setting);
   if (!node) return nullptr;
   if (node->dtype != DType::kBool) {
-    return Error("type", expr.span, "a condition must be a bool, not " + Quoted(node),
+    return Error("type", expr.span, "a condition must be a bool, not " + TypeName(node),
                  "compare it: " + Spelling(*node) + " != 0");
   }
   if (!node->shape.empty()) {
@@ -195,44 +193,44 @@ NodePtr Elaborator::ElaborateCondition(const Expr& expr, const Place& place) {
   return node;
 }
 
-NodePtr Elaborator::ElaborateIndex(const Expr& expr, const Place& place) {
-  NodePtr node = Elaborate(expr, place);
+NodePtr Elaborator::ElaborateIndex(const Expr& expr, const Setting& setting) {
+  NodePtr node = Elaborate(expr, setting);
   if (node && node->dtype == DType::kBool && node->shape.empty()) {
     return Cast(node, DType::kIndex, node->span);
   }
-  return node ? IndexScalar(node, expr, place) : nullptr;
+  return node ? IndexScalar(node, expr, setting) : nullptr;
 }
 
-NodePtr Elaborator::ElaborateCount(const Expr& expr, const Place& place) {
-  NodePtr node = Elaborate(expr, place);
-  return node ? IndexScalar(node, expr, place) : nullptr;
+NodePtr Elaborator::ElaborateCount(const Expr& expr, const Setting& setting) {
+  NodePtr node = Elaborate(expr, setting);
+  return node ? IndexScalar(node, expr, setting) : nullptr;
 }
 
-NodePtr Elaborator::IndexScalar(const NodePtr& node, const Expr& expr, const Place& place) {
+NodePtr Elaborator::IndexScalar(const NodePtr& node, const Expr& expr, const Setting& setting) {
   if (!node->shape.empty()) {
     return Error("type", expr.span,
-                 std::string(place.name) + " needs a scalar, not a tile of shape " +
+                 std::string(setting.name) + " needs a scalar, not a tile of shape " +
                      kiln::ToString(node->shape));
   }
   if (node->dtype != DType::kIndex) {
     return Error("type", expr.span,
-                 std::string(place.name) + " needs an integer, not " + Quoted(node),
+                 std::string(setting.name) + " needs an integer, not " + TypeName(node),
                  IsFloat(node->dtype) ? "convert it: i32(…)" : "");
   }
   return node;
 }
 
 std::optional<Size> Elaborator::ElaborateSize(const Expr& expr) {
-  NodePtr node = ElaborateCount(expr, kSizePlace);
+  NodePtr node = ElaborateCount(expr, kSizeSetting);
   if (!node) return std::nullopt;
   return SizeOf(node, kernel_);
 }
 
 std::optional<int64_t> Elaborator::ElaborateStaticInt(const Expr& expr, const char* what) {
-  Place place = kParamPlace;
-  place.name = what;
-  place.index = true;
-  NodePtr node = ElaborateCount(expr, place);
+  Setting setting = kParamSetting;
+  setting.name = what;
+  setting.index = true;
+  NodePtr node = ElaborateCount(expr, setting);
   if (!node) return std::nullopt;
   if (const auto value = ConstInt(node)) return value;
   Error("type", expr.span, std::string(what) + " must be known at generation time");
@@ -240,9 +238,9 @@ std::optional<int64_t> Elaborator::ElaborateStaticInt(const Expr& expr, const ch
 }
 
 std::optional<bool> Elaborator::ElaborateStaticCondition(const Expr& expr) {
-  Place place = kParamPlace;
-  place.name = "a generation-time condition";
-  NodePtr node = ElaborateCondition(expr, place);
+  Setting setting = kParamSetting;
+  setting.name = "a generation-time condition";
+  NodePtr node = ElaborateCondition(expr, setting);
   if (!node) return std::nullopt;
   if (const auto value = ConstBool(node)) return value;
   Error("type", expr.span, "the condition must be known at generation time",
@@ -251,9 +249,9 @@ std::optional<bool> Elaborator::ElaborateStaticCondition(const Expr& expr) {
 }
 
 NodePtr Elaborator::ElaborateConstant(const Expr& expr, DType dtype, const char* what) {
-  Place place = kParamPlace;
-  place.name = what;
-  NodePtr node = Elaborate(expr, place);
+  Setting setting = kParamSetting;
+  setting.name = what;
+  NodePtr node = Elaborate(expr, setting);
   if (!node) return nullptr;
   NodePtr value = node;
   std::string why;
@@ -282,40 +280,40 @@ NodePtr Elaborator::CompareDTypes(const Expr& expr, bool& handled) {
   return MakeBool((*left == *right) == (expr.ops[0] == "=="), expr.span);
 }
 
-NodePtr Elaborator::ElaborateCompare(const Expr& expr, const Place& place) {
+NodePtr Elaborator::ElaborateCompare(const Expr& expr, const Setting& setting) {
   if (expr.ops.size() == 1) {
     bool handled = false;
     NodePtr node = CompareDTypes(expr, handled);
     if (handled) return node;
   }
   NodePtr result;
-  NodePtr left = Elaborate(*expr.args[0], place);
+  NodePtr left = Elaborate(*expr.args[0], setting);
   for (size_t i = 0; i < expr.ops.size(); ++i) {
-    NodePtr right = Elaborate(*expr.args[i + 1], place);
+    NodePtr right = Elaborate(*expr.args[i + 1], setting);
     if (!left || !right) return nullptr;
-    NodePtr link = Binary(OperatorOf(expr.ops[i]), left, right, place, expr.span);
+    NodePtr link = Binary(OperatorOf(expr.ops[i]), left, right, setting, expr.span);
     if (!link) return nullptr;
-    result = result ? Binary(Op::kBitAnd, result, link, place, expr.span) : link;
+    result = result ? Binary(Op::kBitAnd, result, link, setting, expr.span) : link;
     if (!result) return nullptr;
     left = right;
   }
   return result;
 }
 
-NodePtr Elaborator::ElaborateIf(const Expr& expr, const Place& place) {
-  NodePtr condition = ElaborateCondition(*expr.args[1], place);
+NodePtr Elaborator::ElaborateIf(const Expr& expr, const Setting& setting) {
+  NodePtr condition = ElaborateCondition(*expr.args[1], setting);
   if (!condition) return nullptr;
   if (const auto known = ConstBool(condition)) {
-    return Elaborate(*expr.args[*known ? 0 : 2], place);
+    return Elaborate(*expr.args[*known ? 0 : 2], setting);
   }
-  NodePtr a = Elaborate(*expr.args[0], place);
-  NodePtr b = Elaborate(*expr.args[2], place);
+  NodePtr a = Elaborate(*expr.args[0], setting);
+  NodePtr b = Elaborate(*expr.args[2], setting);
   if (!a || !b) return nullptr;
-  return Select(condition, a, b, Op::kIf, place, expr.span);
+  return Select(condition, a, b, Op::kIf, setting, expr.span);
 }
 
-NodePtr Elaborator::ElaborateAttribute(const Expr& expr, const Place& place) {
-  NodePtr x = Elaborate(*expr.args[0], place);
+NodePtr Elaborator::ElaborateAttribute(const Expr& expr, const Setting& setting) {
+  NodePtr x = Elaborate(*expr.args[0], setting);
   if (!x) return nullptr;
   const size_t rank = x->shape.size();
   if (expr.name != "T" && expr.name != "mT") {

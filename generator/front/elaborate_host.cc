@@ -86,9 +86,9 @@ void Elaborator::HostArguments(const Expr& expr, HostCall& call) {
     if (symbol && kernel_.refs[static_cast<size_t>(symbol->index)].role != Role::kScalar) {
       argument.ref = symbol->index;
     } else {
-      Place place = kConditionPlace;
-      place.name = "an argument of prepare";
-      argument.value = ElaborateIndex(value, place);
+      Setting setting = kConditionSetting;
+      setting.name = "an argument of prepare";
+      argument.value = ElaborateIndex(value, setting);
     }
     call.arguments.push_back(std::move(argument));
   };

@@ -107,9 +107,9 @@ const Symbol* Elaborator::RefNamed(const Expr& expr) const {
   return symbol && symbol->kind == Symbol::Kind::kRef ? symbol : nullptr;
 }
 
-NodePtr Elaborator::ElaborateName(const Expr& expr, const Place& place) {
+NodePtr Elaborator::ElaborateName(const Expr& expr, const Setting& setting) {
   const Symbol* symbol = Find(expr.name);
-  if (symbol) return ReadSymbol(expr, *symbol, place);
+  if (symbol) return ReadSymbol(expr, *symbol, setting);
   if (ParseDType(expr.name)) {
     return Error("type", expr.span, "`" + expr.name + "` is a dtype, not a value",
                  "write " + expr.name + "(x) to convert x");
@@ -120,18 +120,18 @@ NodePtr Elaborator::ElaborateName(const Expr& expr, const Place& place) {
   return Error("name", expr.span, "`" + expr.name + "` is not defined", hint);
 }
 
-NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Place& place) {
-  const DType integer = place.index ? DType::kIndex : DType::kWeakInt;
+NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Setting& setting) {
+  const DType integer = setting.index ? DType::kIndex : DType::kWeakInt;
   const auto forbidden = [&](const char* why) {
     return Error("name", expr.span,
-                 "`" + expr.name + "` is " + KindOf(symbol) + "; " + place.name + " cannot use it",
+                 "`" + expr.name + "` is " + KindOf(symbol) + "; " + setting.name + " cannot use it",
                  why);
   };
   switch (symbol.kind) {
     case Symbol::Kind::kValueParam:
     case Symbol::Kind::kConstant:
       if (!symbol.value) return nullptr;  // its declaration was at fault and has been reported
-      if (place.index && symbol.value->dtype == DType::kWeakInt) {
+      if (setting.index && symbol.value->dtype == DType::kWeakInt) {
         return MakeInt(symbol.value->int_value, DType::kIndex, expr.span);
       }
       return At(symbol.value, expr.span);
@@ -139,33 +139,33 @@ NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Pla
       return Error("type", expr.span, "`" + expr.name + "` is a dtype, not a value",
                    "write " + expr.name + "(x) to convert x");
     case Symbol::Kind::kDim: {
-      if (!place.dims) return forbidden("dimensions are known only when the kernel is called");
+      if (!setting.dims) return forbidden("dimensions are known only when the kernel is called");
       const Dim& dim = kernel_.dims[static_cast<size_t>(symbol.index)];
       if (dim.fixed) return MakeInt(*dim.fixed, integer, expr.span);
       return Leaf(Op::kDim, integer, symbol.index, expr.span);
     }
     case Symbol::Kind::kAxis:
-      if (!place.axes) return forbidden("it must be known before the grid starts");
+      if (!setting.axes) return forbidden("it must be known before the grid starts");
       return Leaf(Op::kAxis, integer, symbol.index, expr.span);
     case Symbol::Kind::kRef:
-      return ReadRef(symbol.index, expr.span, place);
+      return ReadRef(symbol.index, expr.span, setting);
     case Symbol::Kind::kLet: {
-      // Read again where it is used, so that it takes the arithmetic of the place.
+      // Read again where it is used, so that it takes the arithmetic of the setting.
       const int saved = visible_lets_;
       visible_lets_ = symbol.index;
       ++let_depth_;
-      NodePtr value = Elaborate(*spec_.lets[static_cast<size_t>(symbol.index)].value, place);
+      NodePtr value = Elaborate(*spec_.lets[static_cast<size_t>(symbol.index)].value, setting);
       --let_depth_;
       visible_lets_ = saved;
       return value;
     }
     case Symbol::Kind::kLocal: {
-      if (!place.body) return forbidden("");
+      if (!setting.body) return forbidden("");
       const Local& local = kernel_.locals[static_cast<size_t>(symbol.index)];
       const DType dtype = local.kind == Local::Kind::kLoop ? integer : local.dtype;
       auto node = std::make_shared<Node>(*Leaf(Op::kLocal, dtype, symbol.index, expr.span));
       node->shape = local.shape;
-      return ToIndex(node, place);
+      return ToIndex(node, setting);
     }
     case Symbol::Kind::kAbsent:
       return Error(
@@ -175,7 +175,7 @@ NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Pla
   return nullptr;
 }
 
-NodePtr Elaborator::ReadRef(int index, Span span, const Place& place) {
+NodePtr Elaborator::ReadRef(int index, Span span, const Setting& setting) {
   const Ref& ref = kernel_.refs[static_cast<size_t>(index)];
   const bool host = ref.role == Role::kPrefetch || ref.role == Role::kScalar;
   if (ref.role == Role::kArgument) {
@@ -186,9 +186,9 @@ NodePtr Elaborator::ReadRef(int index, Span span, const Place& place) {
     return Error("type", span, "`" + ref.name + "` is a semaphore, not a value",
                  "use it in `copy a -> b, " + ref.name + "` and `wait " + ref.name + "`");
   }
-  if (host ? !place.host : !place.body) {
+  if (host ? !setting.host : !setting.body) {
     std::string hint = host ? "" : "only prefetch arrays and scalars can be read there";
-    return Error("name", span, "`" + ref.name + "` is an operand; " + place.name + " cannot use it",
+    return Error("name", span, "`" + ref.name + "` is an operand; " + setting.name + " cannot use it",
                  hint);
   }
   if (ref.memory == Memory::kAny) {
@@ -201,8 +201,8 @@ NodePtr Elaborator::ReadRef(int index, Span span, const Place& place) {
   return node;
 }
 
-NodePtr Elaborator::ToIndex(const NodePtr& node, const Place& place) {
-  if (!node || !place.index || !node->shape.empty()) return node;
+NodePtr Elaborator::ToIndex(const NodePtr& node, const Setting& setting) {
+  if (!node || !setting.index || !node->shape.empty()) return node;
   if (node->dtype == DType::kBool || node->dtype == DType::kIndex) return node;
   if (node->dtype == DType::kWeakInt) {
     std::string why;

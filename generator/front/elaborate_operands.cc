@@ -210,7 +210,7 @@ bool Elaborator::IndexMap(const std::vector<ExprPtr>& index, Span span, Ref& ref
             "write bounded(512) in `block` for this dimension");
       continue;
     }
-    NodePtr node = ElaborateIndex(*index[d], kMapPlace);
+    NodePtr node = ElaborateIndex(*index[d], kMapSetting);
     if (!node) continue;
     const auto constant = ConstInt(node);
     if (dim.kind == BlockDim::Kind::kAll && constant != 0) {
@@ -236,8 +236,8 @@ bool Elaborator::BoundedIndex(const Expr& entry, BlockDim& dim) {
           "write ds(start, size)");
     return false;
   }
-  dim.index = ElaborateIndex(*entry.args[0], kMapPlace);
-  dim.extent = ElaborateIndex(*entry.args[1], kMapPlace);
+  dim.index = ElaborateIndex(*entry.args[0], kMapSetting);
+  dim.extent = ElaborateIndex(*entry.args[1], kMapSetting);
   if (!dim.index) dim.index = Zero(entry.span);
   return dim.extent != nullptr;
 }

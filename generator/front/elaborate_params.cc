@@ -61,7 +61,7 @@ Symbol Elaborator::ParamValue(const Expr& expr, bool& ok) {
     }
   }
   symbol.kind = Symbol::Kind::kValueParam;
-  symbol.value = Elaborate(expr, kParamPlace);
+  symbol.value = Elaborate(expr, kParamSetting);
   ok = symbol.value != nullptr;
   if (ok && !IsConst(symbol.value)) {
     const bool integer = !IsFloat(symbol.value->dtype) && symbol.value->shape.empty();

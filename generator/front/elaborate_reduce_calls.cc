@@ -19,8 +19,8 @@ std::optional<DType> DotType(DType a, DType b) {
 
 }  // namespace
 
-NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Decide(Elaborate(*expr.args[0], place));
+NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   if (!x) return nullptr;
   const std::string name = expr.name;
   const bool logical = f.op == Op::kAny || f.op == Op::kAll;
@@ -78,8 +78,8 @@ NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const P
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallCumsum(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Decide(Elaborate(*expr.args[0], place));
+NodePtr Elaborator::CallCumsum(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   if (!x) return nullptr;
   x = Promote(x);
   const Expr* axis_expr = KeywordValue(expr, "axis");
@@ -96,9 +96,9 @@ NodePtr Elaborator::CallCumsum(const Expr& expr, const FunctionEntry& f, const P
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallDot(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr a = Decide(Elaborate(*expr.args[0], place));
-  NodePtr b = Decide(Elaborate(*expr.args[1], place));
+NodePtr Elaborator::CallDot(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr a = Decide(Elaborate(*expr.args[0], setting));
+  NodePtr b = Decide(Elaborate(*expr.args[1], setting));
   if (!a || !b) return nullptr;
   const std::string shapes = kiln::ToString(a->shape) + " and " + kiln::ToString(b->shape);
   const size_t rank = a->shape.size();
@@ -138,12 +138,12 @@ NodePtr Elaborator::CallDot(const Expr& expr, const FunctionEntry& f, const Plac
   return Share(TileNode(f.op, *dtype, std::move(shape), expr.span, {a, b}));
 }
 
-NodePtr Elaborator::CallInside(const Expr& expr, const FunctionEntry& f, const Place& place) {
+NodePtr Elaborator::CallInside(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
   const Symbol* symbol = RefNamed(*expr.args[0]);
   const Ref* ref = symbol ? &kernel_.refs[static_cast<size_t>(symbol->index)] : nullptr;
   if (!ref || (ref->role != Role::kInput && ref->role != Role::kOutput)) {
     if (!symbol && expr.args[0]->kind == Expr::Kind::kName && !Find(expr.args[0]->name)) {
-      return ElaborateName(*expr.args[0], place);
+      return ElaborateName(*expr.args[0], setting);
     }
     return Error("type", expr.args[0]->span,
                  "`" + expr.name + "` takes an input or output by name");
@@ -153,8 +153,8 @@ NodePtr Elaborator::CallInside(const Expr& expr, const FunctionEntry& f, const P
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallAt(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr inside = CallInside(expr, f, place);
+NodePtr Elaborator::CallAt(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr inside = CallInside(expr, f, setting);
   if (!inside) return nullptr;
   const Expr* axis_expr = expr.args.size() > 1 ? expr.args[1].get() : KeywordValue(expr, "axis");
   if (!axis_expr && inside->shape.size() != 1) {

@@ -15,13 +15,13 @@ void Elaborator::Lets() {
 }
 
 void Elaborator::CheckLets() {
-  Place place = kBodyPlace;  // the most liberal arithmetic; a use may be stricter
-  place.name = "a let";
-  place.body = false;
+  Setting setting = kBodySetting;  // the most liberal arithmetic; a use may be stricter
+  setting.name = "a let";
+  setting.body = false;
   for (size_t i = 0; i < spec_.lets.size(); ++i) {
     visible_lets_ = static_cast<int>(i);
     ++let_depth_;
-    Elaborate(*spec_.lets[i].value, place);
+    Elaborate(*spec_.lets[i].value, setting);
     --let_depth_;
   }
   visible_lets_ = static_cast<int>(spec_.lets.size());
@@ -64,7 +64,7 @@ void Elaborator::GridAxes() {
 
 void Elaborator::GridSteps() {
   for (size_t i = 0; i < spec_.grid.size(); ++i) {
-    NodePtr steps = ElaborateCount(*spec_.grid[i].steps, kStepsPlace);
+    NodePtr steps = ElaborateCount(*spec_.grid[i].steps, kStepsSetting);
     if (steps && ConstInt(steps).value_or(0) < 0) {
       Error("index-range", spec_.grid[i].steps->span,
             "the axis `" + spec_.grid[i].name.name + "` has " + std::to_string(*ConstInt(steps)) +
@@ -102,10 +102,10 @@ int Elaborator::AddRef(Ref ref) {
 }
 
 void Elaborator::Requires() {
-  Place place = kConditionPlace;
-  place.name = "a `require` condition";
+  Setting setting = kConditionSetting;
+  setting.name = "a `require` condition";
   for (const ExprPtr& expr : spec_.require) {
-    NodePtr condition = ElaborateCondition(*expr, place);
+    NodePtr condition = ElaborateCondition(*expr, setting);
     if (!condition) continue;
     if (const auto known = ConstBool(condition)) {
       if (!*known) Error("call", expr->span, "this requirement can never hold: " + ToString(*expr));
@@ -171,14 +171,14 @@ void Elaborator::Body() {
 }
 
 void Elaborator::Variants() {
-  Place place = kConditionPlace;
-  place.name = "a variant's condition";
+  Setting setting = kConditionSetting;
+  setting.name = "a variant's condition";
   const auto names = ParamNames();
   for (const VariantSpec& variant : spec_.variants) {
     Variant out;
     out.span = variant.span;
     out.when =
-        variant.when ? ElaborateCondition(*variant.when, place) : MakeBool(true, variant.span);
+        variant.when ? ElaborateCondition(*variant.when, setting) : MakeBool(true, variant.span);
     for (const ParamSpec& set : variant.set) {
       if (std::find(names.begin(), names.end(), set.name.name) == names.end()) {
         Error("key", set.name.span,

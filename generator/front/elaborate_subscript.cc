@@ -25,21 +25,21 @@ bool IsDynamicSlice(const Expr& expr) {
 
 }  // namespace
 
-NodePtr Elaborator::ElaborateSubscript(const Expr& expr, const Place& place) {
-  // A ref is subscripted in place: its window is read, never the whole of it. An index map reads
+NodePtr Elaborator::ElaborateSubscript(const Expr& expr, const Setting& setting) {
+  // A ref is subscripted in setting: its window is read, never the whole of it. An index map reads
   // a prefetch array this way, so the ref itself is looked up as the body would.
   const Expr& base = *expr.args[0];
   NodePtr x;
   if (const Symbol* symbol = RefNamed(base)) {
-    x = ReadRef(symbol->index, base.span, place);
+    x = ReadRef(symbol->index, base.span, setting);
   } else {
-    Place tiles = place;
-    if (place.body) tiles.index = false;
+    Setting tiles = setting;
+    if (setting.body) tiles.index = false;
     x = Elaborate(base, tiles);
   }
   if (!x) return nullptr;
   const std::string what = base.kind == Expr::Kind::kName ? "`" + base.name + "`" : "the value";
-  auto window = ElaborateSubscripts(expr, x->shape, what, place);
+  auto window = ElaborateSubscripts(expr, x->shape, what, setting);
   if (!window) return nullptr;
   Node node;
   const bool read = x->op == Op::kRead && x->subscripts.empty();
@@ -67,10 +67,10 @@ std::vector<Subscript> Elaborator::FullSubscripts(const Shape& shape, Span span)
 std::optional<Elaborator::Subscripted> Elaborator::ElaborateSubscripts(const Expr& expr,
                                                                        const Shape& shape,
                                                                        const std::string& what,
-                                                                       const Place& place) {
-  Place inside = place;  // may mention what the place may, in 64-bit arithmetic
+                                                                       const Setting& setting) {
+  Setting inside = setting;  // may mention what the setting may, in 64-bit arithmetic
   inside.index = true;
-  if (place.body) inside.name = kSubscriptPlace.name;
+  if (setting.body) inside.name = kSubscriptSetting.name;
   bool ellipsis = false;
   const int count = CountEntries(expr, ellipsis);
   const int rank = static_cast<int>(shape.size());
@@ -113,7 +113,7 @@ std::optional<Elaborator::Subscripted> Elaborator::ElaborateSubscripts(const Exp
 
 /// One entry: a point, `a:b`, or `ds(start, size)`.
 bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std::string& what,
-                                int dimension, const Place& place, Subscript& out) {
+                                int dimension, const Setting& setting, Subscript& out) {
   out.span = entry.span;
   const std::string where = what + " (dimension " + std::to_string(dimension) + ")";
   if (IsDynamicSlice(entry)) {
@@ -122,22 +122,22 @@ bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std
       return false;
     }
     out.range = true;
-    out.start = ElaborateIndex(*entry.args[0], place);
+    out.start = ElaborateIndex(*entry.args[0], setting);
     const auto size = ElaborateSize(*entry.args[1]);
     if (!out.start || !size) return false;
     out.size = *size;
     return CheckWindow(out, extent, where);
   }
   if (entry.kind != Expr::Kind::kSlice) {
-    out.start = ElaborateIndex(entry, place);
+    out.start = ElaborateIndex(entry, setting);
     if (!out.start) return false;
     out.size = 1;
     return CheckWindow(out, extent, where);
   }
   out.range = true;
   out.start =
-      entry.args[0] ? ElaborateIndex(*entry.args[0], place) : MakeInt(0, DType::kIndex, entry.span);
-  NodePtr end = entry.args[1] ? ElaborateIndex(*entry.args[1], place) : nullptr;
+      entry.args[0] ? ElaborateIndex(*entry.args[0], setting) : MakeInt(0, DType::kIndex, entry.span);
+  NodePtr end = entry.args[1] ? ElaborateIndex(*entry.args[1], setting) : nullptr;
   if (!out.start || (entry.args[1] && !end)) return false;
   for (const NodePtr& bound : {out.start, end}) {
     if (const auto value = bound ? ConstInt(bound) : std::nullopt; value && *value < 0) {

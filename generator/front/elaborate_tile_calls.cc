@@ -59,7 +59,7 @@ std::optional<Shape> Elaborator::ElaborateShape(const Expr& expr) {
   return shape;
 }
 
-NodePtr Elaborator::CallIota(const Expr& expr, const FunctionEntry& f, const Place&) {
+NodePtr Elaborator::CallIota(const Expr& expr, const FunctionEntry& f, const Setting&) {
   auto shape = ElaborateShape(*expr.args[0]);
   if (!shape) return nullptr;
   const Expr* axis_expr = expr.args.size() > 1 ? expr.args[1].get() : KeywordValue(expr, "axis");
@@ -78,8 +78,8 @@ NodePtr Elaborator::CallIota(const Expr& expr, const FunctionEntry& f, const Pla
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallBroadcast(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Decide(Elaborate(*expr.args[0], place));
+NodePtr Elaborator::CallBroadcast(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   auto shape = ElaborateShape(*expr.args[1]);
   if (!x || !shape) return nullptr;
   auto common = Broadcast(x->shape, *shape, "`broadcast`", expr.span);
@@ -98,8 +98,8 @@ NodePtr Elaborator::CallBroadcast(const Expr& expr, const FunctionEntry& f, cons
   return Share(TileNode(f.op, x->dtype, *shape, expr.span, {x}));
 }
 
-NodePtr Elaborator::CallReshape(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Decide(Elaborate(*expr.args[0], place));
+NodePtr Elaborator::CallReshape(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   auto shape = ElaborateShape(*expr.args[1]);
   if (!x || !shape) return nullptr;
   const auto count = Product(x->shape).Constant();
@@ -120,8 +120,8 @@ NodePtr Elaborator::CallReshape(const Expr& expr, const FunctionEntry& f, const 
   return Share(TileNode(f.op, x->dtype, *shape, expr.span, {x}));
 }
 
-NodePtr Elaborator::CallTranspose(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Decide(Elaborate(*expr.args[0], place));
+NodePtr Elaborator::CallTranspose(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   if (!x) return nullptr;
   const int rank = static_cast<int>(x->shape.size());
   const Expr* order = expr.args.size() > 1 ? expr.args[1].get() : KeywordValue(expr, "axes");
@@ -144,8 +144,8 @@ NodePtr Elaborator::CallTranspose(const Expr& expr, const FunctionEntry& f, cons
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallExpand(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Decide(Elaborate(*expr.args[0], place));
+NodePtr Elaborator::CallExpand(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   const Expr* axis = expr.args.size() > 1 ? expr.args[1].get() : KeywordValue(expr, "axis");
   if (!x) return nullptr;
   if (!axis) return Error("syntax", expr.span, "`expand` needs an axis", "write expand(x, 0)");
@@ -162,8 +162,8 @@ NodePtr Elaborator::CallExpand(const Expr& expr, const FunctionEntry& f, const P
   return Share(TileNode(f.op, x->dtype, std::move(shape), expr.span, {x}));
 }
 
-NodePtr Elaborator::CallSqueeze(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Decide(Elaborate(*expr.args[0], place));
+NodePtr Elaborator::CallSqueeze(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   const Expr* axis = expr.args.size() > 1 ? expr.args[1].get() : KeywordValue(expr, "axis");
   if (!x) return nullptr;
   std::vector<int> axes;
@@ -189,14 +189,14 @@ NodePtr Elaborator::CallSqueeze(const Expr& expr, const FunctionEntry& f, const 
   return Share(TileNode(f.op, x->dtype, std::move(shape), expr.span, {x}));
 }
 
-NodePtr Elaborator::CallConcat(const Expr& expr, const FunctionEntry& f, const Place& place) {
+NodePtr Elaborator::CallConcat(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
   const Expr& list = *expr.args[0];
   if (list.kind != Expr::Kind::kList || list.args.empty()) {
     return Error("syntax", list.span, "`concat` takes a list of values",
                  "write " + std::string(f.signature));
   }
   std::vector<NodePtr> parts;
-  for (const ExprPtr& e : list.args) parts.push_back(Elaborate(*e, place));
+  for (const ExprPtr& e : list.args) parts.push_back(Elaborate(*e, setting));
   if (std::find(parts.begin(), parts.end(), nullptr) != parts.end()) return nullptr;
   const size_t rank = parts[0]->shape.size();
   const Expr* axis_expr = KeywordValue(expr, "axis");
@@ -230,9 +230,9 @@ NodePtr Elaborator::CallConcat(const Expr& expr, const FunctionEntry& f, const P
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallRoll(const Expr& expr, const FunctionEntry& f, const Place& place) {
-  NodePtr x = Decide(Elaborate(*expr.args[0], place));
-  Place inside = kSubscriptPlace;
+NodePtr Elaborator::CallRoll(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
+  Setting inside = kSubscriptSetting;
   inside.name = "the shift of roll";
   NodePtr shift = ElaborateIndex(*expr.args[1], inside);
   if (!x || !shift) return nullptr;

@@ -40,7 +40,7 @@ bool AddCuts(GridContext& context, const BlockDim& block, const DimSizes& dim,
   const int index = builder.Add(*block.index);
   const int extent = block.extent ? builder.Add(*block.extent) : -1;
   IndexProgram program = builder.Finish();
-  const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kOnce);
+  const auto space = GridSpace::Make(context.binding, program.axis_use(), GridSpace::Unused::kOnce);
   if (!space) return false;
   size_t limit = 2 * cuts.size() + kGather;
   Sweep sweep(context.binding, program, *space, &context.progress);

@@ -1,4 +1,5 @@
 #include "generator/front/grid_common.h"
+#include "generator/front/integer.h"
 
 #include <algorithm>
 
@@ -10,8 +11,6 @@ std::string Join(const std::vector<std::string>& parts, const char* separator) {
   for (size_t i = 0; i < parts.size(); ++i) out += (i ? separator : "") + parts[i];
   return out;
 }
-
-int64_t CeilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /// Saturating, for limits near the end of the range.
 int64_t Sum(int64_t a, int64_t b) {
@@ -52,7 +51,7 @@ bool GridContext::Spend(int64_t points, int64_t cost) {
   return true;
 }
 
-bool GridContext::Spend(const std::optional<Space>& space, const IndexProgram& program,
+bool GridContext::Spend(const std::optional<GridSpace>& space, const IndexProgram& program,
                         int64_t sweeps) {
   long long points = 0;
   return space && !__builtin_mul_overflow(space->size(), sweeps, &points) &&

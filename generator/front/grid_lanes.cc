@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "generator/front/integer.h"
+
 namespace kiln {
 namespace {
 
@@ -54,21 +56,6 @@ bool CheckedMul(const int64_t* a, const int64_t* b, int64_t* __restrict to) {
     to[i] = product;
   }
   return overflow;
-}
-
-int64_t FloorDivide(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
-int64_t CeilDivide(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return q * b != a && (a < 0) == (b < 0) ? q + 1 : q;
-}
-
-int64_t FloorModulo(int64_t a, int64_t b) {
-  const int64_t r = a % b;
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
 /// `base` to the power `exponent` >= 0, wrapping; `overflow` says whether it did.

@@ -70,7 +70,7 @@ DimFindings SweepDimension(GridContext& context, const BlockDim& block, const Di
   const int index = builder.Add(*block.index);
   const int extent = block.extent ? builder.Add(*block.extent) : -1;
   IndexProgram program = builder.Finish();
-  const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kOnce);
+  const auto space = GridSpace::Make(context.binding, program.axis_use(), GridSpace::Unused::kOnce);
   out.skipped = !context.Spend(space, program);
   if (out.skipped) return out;
   Sweep sweep(context.binding, program, *space, &context.progress);
@@ -133,7 +133,7 @@ bool WouldFitDivided(GridContext& context, const BlockDim& block, const DimSizes
   ProgramBuilder builder(context.binding);
   const int index = builder.Add(*block.index);
   IndexProgram program = builder.Finish();
-  const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kOnce);
+  const auto space = GridSpace::Make(context.binding, program.axis_use(), GridSpace::Unused::kOnce);
   if (!context.Spend(space, program)) return false;
   Sweep sweep(context.binding, program, *space);
   while (sweep.Next()) {

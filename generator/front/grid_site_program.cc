@@ -101,7 +101,7 @@ std::optional<SiteProgram> Compiler::Run() {
   out_.value = builder_.Add(*site_.value, out_.mask);
   out_.program = builder_.Finish();
   out_.space =
-      Space::Make(context_.binding, out_.program.axis_use(), Space::Unused::kOnce, ranges_);
+      GridSpace::Make(context_.binding, out_.program.axis_use(), GridSpace::Unused::kOnce, ranges_);
   if (!context_.Spend(out_.space, out_.program)) out_.space.reset();
   return std::move(out_);
 }
@@ -167,7 +167,7 @@ bool Compiler::AddEveryIteration(const Enclosing& loop, int low, int high) {
 std::optional<LoopRange> Compiler::RangeOf(int local, int low, int high) {
   IndexProgram program = builder_.Finish();
   const auto space =
-      Space::Make(context_.binding, program.axis_use(), Space::Unused::kOnce, ranges_);
+      GridSpace::Make(context_.binding, program.axis_use(), GridSpace::Unused::kOnce, ranges_);
   too_large_ = !context_.Spend(space, program);
   if (too_large_) return std::nullopt;
   int64_t least = INT64_MAX, most = INT64_MIN;

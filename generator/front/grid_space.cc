@@ -10,10 +10,10 @@ namespace {
 constexpr std::chrono::milliseconds kProgressInterval{50};
 constexpr int64_t kHead = 3, kTail = 2;  // steps that stand for an axis of which the ends matter
 
-int64_t Positions(int64_t steps, AxisUse use, Space::Unused unused) {
+int64_t Positions(int64_t steps, AxisUse use, GridSpace::Unused unused) {
   if (use == AxisUse::kFull) return steps;
   if (use == AxisUse::kEnds) return std::min(steps, kHead + kTail);
-  return std::min<int64_t>(steps, unused == Space::Unused::kOnce ? 1 : 2);
+  return std::min<int64_t>(steps, unused == GridSpace::Unused::kOnce ? 1 : 2);
 }
 
 /// Moves a grid point to the next or previous one; false when there is none.
@@ -57,9 +57,9 @@ void Progress::Finish() {
   if (reported_) report_(1);
 }
 
-std::optional<Space> Space::Make(const Binding& binding, const std::vector<AxisUse>& use,
+std::optional<GridSpace> GridSpace::Make(const Binding& binding, const std::vector<AxisUse>& use,
                                  Unused unused, const std::vector<LoopRange>& loops) {
-  Space space;
+  GridSpace space;
   for (size_t a = 0; a < binding.steps.size(); ++a) {
     const int64_t steps = binding.steps[a];
     space.axes_.push_back({-1, steps, Positions(steps, use[a], unused), 1, 0, use[a]});
@@ -86,30 +86,30 @@ std::optional<Space> Space::Make(const Binding& binding, const std::vector<AxisU
   return space;
 }
 
-int64_t Space::ValueAt(const Coordinate& c, int64_t position) {
+int64_t GridSpace::ValueAt(const Coordinate& c, int64_t position) {
   const bool tail = c.use == AxisUse::kEnds && position >= kHead;
   return c.low + (tail ? c.steps - c.count + position : position);
 }
 
-int64_t Space::PositionOf(const Coordinate& c, int64_t point) { return point / c.period % c.count; }
+int64_t GridSpace::PositionOf(const Coordinate& c, int64_t point) { return point / c.period % c.count; }
 
-const Space::Coordinate& Space::Loop(int local) const {
+const GridSpace::Coordinate& GridSpace::Loop(int local) const {
   return *std::find_if(loops_.begin(), loops_.end(),
                        [&](const Coordinate& c) { return c.local == local; });
 }
 
-std::vector<int64_t> Space::AxesAt(int64_t point) const {
+std::vector<int64_t> GridSpace::AxesAt(int64_t point) const {
   std::vector<int64_t> out;
   for (const Coordinate& c : axes_) out.push_back(ValueAt(c, PositionOf(c, point)));
   return out;
 }
 
-int64_t Space::LoopAt(int64_t point, int local) const {
+int64_t GridSpace::LoopAt(int64_t point, int local) const {
   const Coordinate& c = Loop(local);
   return ValueAt(c, PositionOf(c, point));
 }
 
-int64_t Space::Weight(int64_t point) const {
+int64_t GridSpace::Weight(int64_t point) const {
   long long weight = 1;
   for (const Coordinate& c : axes_) {
     int64_t steps = 1;
@@ -125,7 +125,7 @@ int64_t Space::Weight(int64_t point) const {
   return weight;
 }
 
-void Space::Fill(const Coordinate& c, int64_t begin, int count, int64_t* to) {
+void GridSpace::Fill(const Coordinate& c, int64_t begin, int count, int64_t* to) {
   int64_t position = PositionOf(c, begin);
   int64_t left = c.period - begin % c.period;
   for (int lane = 0; lane < count;) {
@@ -145,20 +145,20 @@ void Space::Fill(const Coordinate& c, int64_t begin, int count, int64_t* to) {
   std::fill(to + count, to + kLanes, to[count - 1]);
 }
 
-void Space::FillAxis(size_t axis, int64_t begin, int count, int64_t* to) const {
+void GridSpace::FillAxis(size_t axis, int64_t begin, int count, int64_t* to) const {
   Fill(axes_[axis], begin, count, to);
 }
 
-void Space::FillLoop(int local, int64_t begin, int count, int64_t* to) const {
+void GridSpace::FillLoop(int local, int64_t begin, int count, int64_t* to) const {
   Fill(Loop(local), begin, count, to);
 }
 
-bool Space::AxisIsConstant(size_t axis, int64_t begin, int64_t end) const {
+bool GridSpace::AxisIsConstant(size_t axis, int64_t begin, int64_t end) const {
   const Coordinate& c = axes_[axis];
   return begin / c.period == (end - 1) / c.period;
 }
 
-Sweep::Sweep(const Binding& binding, IndexProgram& program, const Space& space, Progress* progress)
+Sweep::Sweep(const Binding& binding, IndexProgram& program, const GridSpace& space, Progress* progress)
     : binding_(binding), program_(program), space_(space), progress_(progress) {}
 
 bool Sweep::Next() {
@@ -248,7 +248,7 @@ void Sweep::FillVisit(const ProgramInput& input, int64_t* to) {
   }
 }
 
-StayTracker::StayTracker(std::vector<int> registers, const Space& space)
+StayTracker::StayTracker(std::vector<int> registers, const GridSpace& space)
     : registers_(std::move(registers)),
       last_(registers_.size()),
       serial_size_(space.serial_size()),

@@ -44,14 +44,14 @@ struct LoopRange {
 /// ends matter by its first three and last two. Five, because the third stands for every step
 /// between: its neighbours on both sides are like it, so that stays begin and end as they do in
 /// the full grid.
-class Space {
+class GridSpace {
  public:
   enum class Unused {
     kOnce,   // nothing but the values at each point matters
     kTwice,  // the order of visits matters too: a second step comes back to what the first visited
   };
   /// Nullopt when there are more than 2^63 points.
-  static std::optional<Space> Make(const Binding& binding, const std::vector<AxisUse>& use,
+  static std::optional<GridSpace> Make(const Binding& binding, const std::vector<AxisUse>& use,
                                    Unused unused, const std::vector<LoopRange>& loops = {});
 
   int64_t size() const { return size_; }
@@ -93,14 +93,14 @@ class Space {
 /// Runs a program over a space, batch by batch.
 class Sweep {
  public:
-  Sweep(const Binding& binding, IndexProgram& program, const Space& space,
+  Sweep(const Binding& binding, IndexProgram& program, const GridSpace& space,
         Progress* progress = nullptr);
 
   bool Next();  ///< evaluates the next batch; false at the end
   int64_t begin() const { return begin_; }
   int count() const { return count_; }
   const IndexProgram& program() const { return program_; }
-  const Space& space() const { return space_; }
+  const GridSpace& space() const { return space_; }
 
  private:
   /// The map of an operand whose stays the program asks for.
@@ -117,7 +117,7 @@ class Sweep {
 
   const Binding& binding_;
   IndexProgram& program_;
-  const Space& space_;
+  const GridSpace& space_;
   Progress* progress_;
   std::vector<Visit> visits_;
   int64_t begin_ = 0;
@@ -128,7 +128,7 @@ class Sweep {
 /// coordinate differs from the step before.
 class StayTracker {
  public:
-  StayTracker(std::vector<int> registers, const Space& space);
+  StayTracker(std::vector<int> registers, const GridSpace& space);
   /// The lanes of the batch at which a stay begins. Batches must come in order.
   const std::vector<int>& Starts(const Sweep& sweep);
 

@@ -63,7 +63,7 @@ struct Bare {
 
 /// Stays in which `stored` is 1 at no step.
 Bare FindBareStays(GridContext& context, IndexProgram& program, const std::vector<int>& map,
-                   int stored, const Space& space) {
+                   int stored, const GridSpace& space) {
   Bare bare;
   StayTracker tracker(map, space);
   Sweep sweep(context.binding, program, space, &context.progress);
@@ -125,7 +125,7 @@ void CheckStoresRun(GridContext& context, int ref) {
     stored = stored < 0 ? runs : builder.AddBinary(Op::kOr, stored, runs);
   }
   IndexProgram program = builder.Finish();
-  const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kTwice);
+  const auto space = GridSpace::Make(context.binding, program.axis_use(), GridSpace::Unused::kTwice);
   const Ref& r = context.ref(ref);
   if (!context.Spend(space, program)) {
     context.NotChecked("coverage", ref, MapSpan(r),
@@ -154,7 +154,7 @@ void CheckEpilogueStays(GridContext& context) {
     maps.push_back(AddMap(builder, context.ref(ref)));
   }
   IndexProgram program = builder.Finish();
-  const auto space = Space::Make(context.binding, program.axis_use(), Space::Unused::kTwice);
+  const auto space = GridSpace::Make(context.binding, program.axis_use(), GridSpace::Unused::kTwice);
   if (!context.Spend(space, program)) {
     context.NotChecked("key", outputs[0], MapSpan(context.ref(outputs[0])),
                        "whether the outputs of the epilogue change blocks at the same steps");

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "generator/front/grid_rules.h"
+#include "generator/front/integer.h"
 #include "generator/front/memory.h"
 
 namespace kiln {
@@ -21,8 +22,6 @@ int64_t Plus(int64_t a, int64_t b) {
   long long sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
-int64_t CeilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
 int64_t Product(const std::vector<int64_t>& extents, size_t count) {
   int64_t product = 1;
   for (size_t d = 0; d < count; ++d) product = Times(product, extents[d]);

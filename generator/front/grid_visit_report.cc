@@ -30,7 +30,7 @@ void CollectHosts(const Node& node, const Kernel& kernel, std::vector<std::strin
 class Reporter {
  public:
   Reporter(GridContext& context, const std::vector<CellWindow>& windows, size_t writers,
-           const Cells& cells, const Space& space)
+           const Cells& cells, const GridSpace& space)
       : context_(context), windows_(windows), writers_(writers), cells_(cells), space_(space) {}
 
   void Report(size_t window, Conflict::Kind kind, const ConflictsOfKind& found);
@@ -60,7 +60,7 @@ class Reporter {
   const std::vector<CellWindow>& windows_;
   size_t writers_;
   const Cells& cells_;
-  const Space& space_;
+  const GridSpace& space_;
 };
 
 Side Reporter::SideOf(const CellWindow& window, int64_t step) const {
@@ -321,7 +321,7 @@ double ElementCountOf(const Box& box) {
 }
 
 void ReportVisits(GridContext& context, const std::vector<CellWindow>& windows, size_t writers,
-                  const Cells& cells, const Space& space,
+                  const Cells& cells, const GridSpace& space,
                   const std::vector<ConflictList>& conflicts, const Unvisited& unvisited) {
   Reporter reporter(context, windows, writers, cells, space);
   for (size_t w = 0; w < windows.size(); ++w) {

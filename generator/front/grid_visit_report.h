@@ -35,7 +35,7 @@ double ElementCountOf(const Box& box);
 
 /// `windows` has the `writers` outputs first; `conflicts` is by window.
 void ReportVisits(GridContext& context, const std::vector<CellWindow>& windows, size_t writers,
-                  const Cells& cells, const Space& space,
+                  const Cells& cells, const GridSpace& space,
                   const std::vector<ConflictList>& conflicts, const Unvisited& unvisited);
 
 }  // namespace kiln

@@ -57,7 +57,7 @@ class Visits {
   const MemoryGroup& group_;
   std::vector<CellWindow> windows_;  // writers first
   std::optional<Cells> cells_;
-  std::optional<Space> space_;
+  std::optional<GridSpace> space_;
   IndexProgram program_;
   // By cell of the chunk.
   std::vector<LastStay> last_;
@@ -96,7 +96,7 @@ bool Visits::Prepare() {
     if (!unchecked(ref)) AddWindow(builder, ref);  // one at fault is left out
   }
   program_ = builder.Finish();
-  space_ = Space::Make(context_.binding, program_.axis_use(), Space::Unused::kTwice);
+  space_ = GridSpace::Make(context_.binding, program_.axis_use(), GridSpace::Unused::kTwice);
   // Twice: the borders of cells are found by a walk of their own.
   if (!context_.Spend(space_, program_, 2)) return Skip();
   bool too_many = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generator/front/names.h"
+
 namespace kiln {
 namespace {
 
@@ -94,25 +96,24 @@ bool IsArray(const HostParameter& parameter) {
   return parameter.kind == Kind::kArray || parameter.kind == Kind::kAnyArray;
 }
 
-std::string Quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 // Empty when the argument can stand for the parameter.
 std::string ArgumentProblem(const HostParameter& parameter, const HostArgument& argument,
                             const Kernel& kernel) {
-  const std::string wants = Quoted(parameter.name) + " must be " + KindText(parameter);
+  const std::string wants = Quote(parameter.name) + " must be " + KindText(parameter);
   if (argument.ref < 0) return IsArray(parameter) ? wants : "";
   const Ref& ref = kernel.refs[static_cast<size_t>(argument.ref)];
   const bool fits = IsArray(parameter) && ref.array.size() == static_cast<size_t>(parameter.rank) &&
                     (parameter.kind == Kind::kAnyArray || IsInteger(ref.dtype));
   if (fits) return "";
-  return wants + ", but " + Quoted(ref.name) + " is " + std::string(Name(ref.dtype)) +
+  return wants + ", but " + Quote(ref.name) + " is " + std::string(Name(ref.dtype)) +
          ToString(ref.array);
 }
 
 std::string ResultProblem(const HostFunction& function, const HostCall& call,
                           const Kernel& kernel) {
   if (call.results.size() != function.results.size()) {
-    return Quoted(function.name) + " makes " + std::to_string(function.results.size()) +
+    return Quote(function.name) + " makes " + std::to_string(function.results.size()) +
            " results, but " + std::to_string(call.results.size()) + " are named";
   }
   for (size_t i = 0; i < call.results.size(); ++i) {
@@ -122,8 +123,8 @@ std::string ResultProblem(const HostFunction& function, const HostCall& call,
     if (ref.dtype == result.dtype && ref.array.size() == static_cast<size_t>(result.rank)) continue;
     const std::string shape =
         result.rank == 0 ? " scalar" : " array of rank " + std::to_string(result.rank);
-    return "the result " + Quoted(result.name) + " is an " + std::string(Name(result.dtype)) +
-           shape + ", but " + Quoted(ref.name) + " is declared " + std::string(Name(ref.dtype)) +
+    return "the result " + Quote(result.name) + " is an " + std::string(Name(result.dtype)) +
+           shape + ", but " + Quote(ref.name) + " is declared " + std::string(Name(ref.dtype)) +
            (ref.role == Role::kScalar ? " scalar" : ToString(ref.array));
   }
   return "";
@@ -168,7 +169,7 @@ std::variant<std::vector<int>, std::string> MatchHostCall(const HostFunction& fu
     size_t at = i;
     if (argument.keyword.empty()) {
       if (i >= known) {
-        return Quoted(function.name) + " takes at most " + std::to_string(known) + " arguments";
+        return Quote(function.name) + " takes at most " + std::to_string(known) + " arguments";
       }
     } else {
       const auto named = [&](const HostParameter& p) { return p.name == argument.keyword; };
@@ -179,19 +180,19 @@ std::variant<std::vector<int>, std::string> MatchHostCall(const HostFunction& fu
         std::vector<std::string> names;
         for (const HostParameter& p : function.parameters) names.emplace_back(p.name);
         const std::string hint = DidYouMean(argument.keyword, names);
-        return Quoted(function.name) + " has no argument " + Quoted(argument.keyword) +
+        return Quote(function.name) + " has no argument " + Quote(argument.keyword) +
                (hint.empty() ? "" : "; " + hint);
       }
     }
     const HostParameter& parameter = function.parameters[at];
-    if (match[at] >= 0) return Quoted(parameter.name) + " is given twice";
+    if (match[at] >= 0) return Quote(parameter.name) + " is given twice";
     std::string problem = ArgumentProblem(parameter, argument, kernel);
     if (!problem.empty()) return problem;
     match[at] = static_cast<int>(i);
   }
   for (size_t i = 0; i < known; ++i) {
     if (match[i] >= 0 || !function.parameters[i].by_default.empty()) continue;
-    return Quoted(function.name) + " needs " + Quoted(function.parameters[i].name);
+    return Quote(function.name) + " needs " + Quote(function.parameters[i].name);
   }
   std::string problem = ResultProblem(function, call, kernel);
   if (!problem.empty()) return problem;
@@ -218,12 +219,12 @@ std::string HostReference() {
             Signature(function) + "\n```\n\n" + std::string(function.doc) + "\n\n" +
             "| argument | is | default |\n|---|---|---|\n";
     for (const HostParameter& parameter : function.parameters) {
-      text += "| " + Quoted(parameter.name) + " | " + KindText(parameter) + " | " +
-              (parameter.by_default.empty() ? "" : Quoted(parameter.by_default)) + " |\n";
+      text += "| " + Quote(parameter.name) + " | " + KindText(parameter) + " | " +
+              (parameter.by_default.empty() ? "" : Quote(parameter.by_default)) + " |\n";
     }
     text += "\n| result | type | is |\n|---|---|---|\n";
     for (const HostReturn& result : function.results) {
-      text += "| " + Quoted(result.name) + " | " + std::string(Name(result.dtype)) +
+      text += "| " + Quote(result.name) + " | " + std::string(Name(result.dtype)) +
               (result.rank == 0 ? " scalar" : ", rank " + std::to_string(result.rank)) + " | " +
               std::string(result.doc) + (result.end == End::kZero ? "; 0 past the end" : "") +
               " |\n";

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "generator/front/host.h"
+#include "generator/front/integer.h"
 
 namespace kiln {
 namespace {
@@ -20,8 +21,6 @@ struct Blocks {
     return (j + 1 == cols ? x.shape[1] : (j + 1) * width) - ColBegin(j);
   }
 };
-
-int64_t CeilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 // Empty, or what is wrong.
 std::string CheckBlocks(const std::vector<HostValue>& values, const char* height,

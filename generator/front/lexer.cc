@@ -7,14 +7,13 @@
 #include <system_error>
 #include <utility>
 
+#include "generator/front/characters.h"
 #include "generator/front/utf8.h"
 
 namespace kiln {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
+bool IsNamePart(char c) { return IsLetter(c) || IsDigit(c); }
 
 // Longest first. Those that only other languages have are here so that they are told apart from
 // what they begin with, and get a hint of their own from the parser.
@@ -152,7 +151,7 @@ void Scanner::Step() {
     ScanTabs();
   } else if (c == '#') {
     at_ = std::min(value_.find('\n', at_), value_.size());
-  } else if (IsNameStart(c)) {
+  } else if (IsLetter(c)) {
     ScanName();
   } else if (IsDigit(c) || (c == '.' && IsDigit(At(at_ + 1)))) {
     ScanNumber();

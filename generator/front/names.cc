@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generator/front/characters.h"
+
 namespace kiln {
 namespace {
 
@@ -69,8 +71,6 @@ bool Contains(std::string_view words, std::string_view name) {
   return false;
 }
 
-bool IsLetter(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// `a__b` and `_X` belong to the C++ implementation.
 bool BelongsToCompiler(std::string_view name) {

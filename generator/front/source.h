@@ -13,6 +13,10 @@ struct Span {
   uint32_t end = 0;
 };
 
+/// The one byte at `at`.
+inline Span Point(size_t at) {
+  return {static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)};
+}
 inline Span Cover(Span a, Span b) { return {a.begin, b.end > a.end ? b.end : a.end}; }
 
 struct LineColumn {

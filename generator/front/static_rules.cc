@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-bool IsOperand(const Ref& ref) {
+bool IsPipelined(const Ref& ref) {
   return (ref.role == Role::kInput || ref.role == Role::kOutput) && ref.memory != Memory::kAny;
 }
 
@@ -223,7 +223,7 @@ void CheckRevisit(const Kernel& kernel, const Ref& ref, const MapUse& use,
 
 void CheckVisits(const Kernel& kernel, Diagnostics& diagnostics) {
   for (const Ref& ref : kernel.refs) {
-    if (ref.role != Role::kOutput || !IsOperand(ref)) continue;
+    if (ref.role != Role::kOutput || !IsPipelined(ref)) continue;
     const MapUse use = UseOf(ref);
     if (use.host) continue;  // decided when the prefetched values are known
     CheckRace(kernel, ref, use, diagnostics);
@@ -324,7 +324,7 @@ class TailCheck {
 
   bool IsRagged(const Node& read, size_t axis, std::string& dimension) const {
     const Ref& ref = kernel_.refs[static_cast<size_t>(read.index)];
-    if (ref.role != Role::kInput || ref.pad || !IsOperand(ref)) return false;
+    if (ref.role != Role::kInput || ref.pad || !IsPipelined(ref)) return false;
     const size_t d = static_cast<size_t>(ref.view_dims[axis]);
     const BlockDim& dim = ref.block[d];
     if (dim.kind != BlockDim::Kind::kBlocked || !ReachesEdge(kernel_, dim, ref.array[d]) ||

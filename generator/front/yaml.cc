@@ -23,8 +23,6 @@ struct Pass {
   bool again = false;  // a flow collection was blanked out: read the text once more
 };
 
-Span Point(size_t at) { return {static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)}; }
-
 /// Files that are no text at all, or too much of it.
 bool ReadableText(const std::string& text, Diagnostics& diagnostics) {
   if (text.size() > kMaxYamlBytes) {

@@ -4,15 +4,12 @@
 #include <string_view>
 #include <utility>
 
+#include "generator/front/characters.h"
 #include "generator/front/names.h"
 #include "generator/front/utf8.h"
 
 namespace kiln {
 namespace {
-
-Span Point(size_t at) { return {static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)}; }
-
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 
 YamlNode Bad(uint32_t at) {
   YamlNode node;

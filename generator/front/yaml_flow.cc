@@ -1,5 +1,6 @@
 #include <string>
 
+#include "generator/front/characters.h"
 #include "generator/front/yaml.h"
 
 /// YAML ends a plain scalar inside `{ }` or `[ ]` at any of `, [ ] { }`. Kiln's grammar is full
@@ -14,8 +15,6 @@ constexpr size_t kMaxLookahead = 100000;
 constexpr size_t kDelimited = std::string_view::npos;
 // More broken values than this are not worth finding; the collection is given up.
 constexpr size_t kMaxSplits = 100;
-
-bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 char CloserOf(char open) { return open == '(' ? ')' : open == '[' ? ']' : '}'; }
 

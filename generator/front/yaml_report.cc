@@ -6,9 +6,7 @@
 #include "generator/front/yaml_builder.h"
 
 namespace kiln {
-namespace {
 
-Span Point(size_t at) { return {static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)}; }
 
 /// yaml-cpp's words for what people get wrong most often, in ours.
 struct Wording {

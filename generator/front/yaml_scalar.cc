@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/front/characters.h"
 #include "generator/front/yaml.h"
 
 namespace kiln {
 namespace {
-
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
-bool IsSpace(char c) { return IsBlank(c) || c == '\n' || c == '\r'; }
 
 ScalarStyle StyleAt(std::string_view source, size_t at) {
   switch (at < source.size() ? source[at] : '\0') {

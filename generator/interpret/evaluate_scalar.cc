@@ -27,7 +27,7 @@ Scalar Pick(Run& run, const Tile& tile, const std::vector<Subscript>& subscripts
   return ElementAt(tile, cell);
 }
 
-Scalar Read(Run& run, const Node& node) {
+Scalar ReadElement(Run& run, const Node& node) {
   const Tile& tile = BlockAt(run, node.index).tile;
   if (!run.copies.empty()) {
     CheckRead(run, node.index, BoxOf(run, node.subscripts, tile.extents, SubjectOf(node)),
@@ -103,7 +103,7 @@ Scalar EvaluateScalar(Run& run, const Node& node) {
       return loop ? Integer(value.i, node.dtype) : value;
     }
     case Op::kRead:
-      return Read(run, node);
+      return ReadElement(run, node);
     case Op::kSlice:
       return Element(run, node);
     case Op::kFirstStep:

@@ -17,7 +17,7 @@ namespace {
   Fail(run, "shape", span, "the operands' shapes do not agree" + AtPoint(run));
 }
 
-Tile Read(Run& run, const Node& node) {
+Tile ReadBlock(Run& run, const Node& node) {
   Tile& tile = BlockAt(run, node.index).tile;
   const Box box = BoxOf(run, node.subscripts, tile.extents, SubjectOf(node));
   if (!run.copies.empty()) CheckRead(run, node.index, box, node.span);
@@ -137,7 +137,7 @@ Tile EvaluateTile(Run& run, const Node& node) {
   const Combining how{node.op, node.dtype, run.wide, node.span, &run.origins};
   switch (node.op) {
     case Op::kRead:
-      return Read(run, node);
+      return ReadBlock(run, node);
     case Op::kInside:
       return InsideMask(run, node.index);
     case Op::kAt:

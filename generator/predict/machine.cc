@@ -24,7 +24,7 @@ constexpr Range kNotNegative{0, false};
 constexpr Range kShare{0, true, 1};
 constexpr double kMostBytes = 9e18;  // fits an int64
 
-std::string Text(double value) {
+std::string Decimal(double value) {
   std::string text = std::to_string(value);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
@@ -32,8 +32,8 @@ std::string Text(double value) {
 }
 
 std::string Describe(const Range& range) {
-  const std::string low = (range.above ? "more than " : "at least ") + Text(range.low);
-  return std::isinf(range.high) ? low : low + " and at most " + Text(range.high);
+  const std::string low = (range.above ? "more than " : "at least ") + Decimal(range.low);
+  return std::isinf(range.high) ? low : low + " and at most " + Decimal(range.high);
 }
 
 /// One key of a machine's file.

@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-using Kind = RecordedEvent::Kind;
+using Event = RecordedEvent::Kind;
 
 /// A copy of a block with its place.
 struct BlockOf {
@@ -47,7 +47,7 @@ class Reader {
     const int32_t operand = event.ref < 0 ? -1 : OperandOf(operands_, event.ref);
     const BlockOf block{{operand, event.bytes}, event.place};
     switch (event.kind) {
-      case Kind::kStep:
+      case Event::kStep:
         FinishStep();
         steps_.emplace_back();
         steps_.back().point = event.place;
@@ -55,20 +55,20 @@ class Reader {
         in_ = std::move(next_in_);
         next_in_.clear();
         break;
-      case Kind::kCopyInNext:
+      case Event::kCopyInNext:
         next_in_.push_back(block);
         break;
-      case Kind::kCopyIn:
+      case Event::kCopyIn:
         in_.push_back(block);
         break;
-      case Kind::kCopyOut:
+      case Event::kCopyOut:
         out_.push_back(block);
         break;
-      case Kind::kStart:
+      case Event::kStart:
         steps_.back().shape.manual.push_back(
             {false, event.semaphore, operand, event.out, event.bytes, event.place});
         break;
-      case Kind::kWait:
+      case Event::kWait:
         steps_.back().shape.manual.push_back({true, event.semaphore});
         break;
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "generator/render/form_view.h"
+
 namespace kiln::render {
 namespace {
 
@@ -23,12 +25,6 @@ std::string HoldText(Hold hold) {
     default:
       return "in rows";
   }
-}
-
-std::string Joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
 }
 
 std::string GridText(const Kernel& kernel) {

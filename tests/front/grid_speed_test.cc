@@ -25,7 +25,7 @@ void TimeMap(const std::string& what, const Binding& binding, const std::vector<
   for (const NodePtr& node : index) results.push_back(builder.Add(*node));
   IndexProgram program = builder.Finish();
   const std::vector<AxisUse> full(binding.steps.size(), AxisUse::kFull);
-  const auto space = Space::Make(binding, full, Space::Unused::kOnce);
+  const auto space = GridSpace::Make(binding, full, GridSpace::Unused::kOnce);
   uint64_t outside = 0;
   const double seconds = Seconds([&] {
     Sweep sweep(binding, program, *space);

@@ -21,7 +21,7 @@ std::vector<Lane> RunProgram(const Binding& binding, const Node& node) {
   const int reg = builder.Add(node);
   IndexProgram program = builder.Finish();
   const std::vector<AxisUse> full(binding.steps.size(), AxisUse::kFull);
-  const auto space = Space::Make(binding, full, Space::Unused::kOnce);
+  const auto space = GridSpace::Make(binding, full, GridSpace::Unused::kOnce);
   REQUIRE(space);
   std::vector<Lane> out;
   Sweep sweep(binding, program, *space);
@@ -140,7 +140,7 @@ TEST_CASE("faults name the array, the subscript and its limit") {
   ProgramBuilder builder(grid.binding);
   builder.Add(*Read(0, {Axis_(2)}));
   IndexProgram program = builder.Finish();
-  const auto space = Space::Make(grid.binding, program.axis_use(), Space::Unused::kOnce);
+  const auto space = GridSpace::Make(grid.binding, program.axis_use(), GridSpace::Unused::kOnce);
   CHECK(space->size() == 13);  // only the axis that is used
   Sweep sweep(grid.binding, program, *space);
   REQUIRE(sweep.Next());
