@@ -54,7 +54,7 @@ class Printer {
 };
 
 /// A YAML double-quoted string.
-std::string Quoted(const std::string& text) {
+std::string YamlString(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -76,7 +76,7 @@ std::string Scalar(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
   });
-  return plain ? text : Quoted(text);
+  return plain ? text : YamlString(text);
 }
 
 std::string TypeText(const ArrayType& type) {
@@ -231,7 +231,7 @@ void PrintUses(const Spec& spec, Printer& p) {
 std::string ToString(const Spec& spec) {
   Printer p;
   p.Value(0, "kernel", spec.kernel);
-  if (!spec.doc.empty()) p.Value(0, "doc", Quoted(spec.doc));
+  if (!spec.doc.empty()) p.Value(0, "doc", YamlString(spec.doc));
   p.Section("params", spec.params, [&](const ParamSpec& s) { p.Value(2, s.name.name, s.value); });
   PrintDims(spec, p);
   p.Section("require", spec.require, [&](const ExprPtr& e) {

@@ -6,7 +6,7 @@
 #include "generator/front/yaml_builder.h"
 
 namespace kiln {
-
+namespace {
 
 /// yaml-cpp's words for what people get wrong most often, in ours.
 struct Wording {
