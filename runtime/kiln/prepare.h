@@ -43,9 +43,9 @@ struct HostArray {
 constexpr int64_t kMaxHostElements = int64_t{1} << 27;
 
 struct GroupOptions {
-  int64_t start = 0;             // the first group that gets steps …
-  std::optional<int64_t> count;  // … and how many do; all that follow
-  bool visit_empty = false;      // a group without rows gets one step too
+  int64_t start = 0;                            // the first group that gets steps …
+  std::optional<int64_t> count = std::nullopt;  // … and how many do; all that follow
+  bool visit_empty = false;                     // a group without rows gets one step too
 };
 struct GroupSteps {
   HostArray<int32_t> offsets;  // group g is rows offsets[g] to offsets[g + 1]

@@ -33,7 +33,9 @@ Unit Answer(const std::string& value) {
   return {"answer",
           "answer.cc",
           {{"answer.h", "#define ANSWER " + value + "\n"},
-           {"answer.cc", "#include \"answer.h\"\nextern \"C\" int answer() { return ANSWER; }\n"}}};
+           {"answer.cc", "#include \"answer.h\"\nextern \"C\" int answer() { return ANSWER; }\n"}},
+          "",
+          {}};
 }
 
 int Ask(const std::string& library) {
