@@ -108,9 +108,11 @@ PanelSource Lowering::Source(const Node& operand, Side side, DType element, cons
   const bool leaf = value->op == Op::kRead || value->op == Op::kLocal || value->op == Op::kSlice;
   if (leaf) read = Value(*value, aligned);
   if (!read || !plain(read)) {
-    // A bf16 product of f32 values is rounded while it is packed, not in a buffer of its own.
-    if (value->op == Op::kCast && value->dtype == element && IsFloat(element) &&
-        IsFloat(value->args[0]->dtype) && value->args[0]->dtype != DType::kF64) {
+    // A bf16 product of f32 values is rounded while it is packed, not in a buffer of its own; an
+    // f64 product packs only f64.
+    const auto packs_as_float = [](DType t) { return IsFloat(t) && t != DType::kF64; };
+    if (value->op == Op::kCast && value->dtype == element && packs_as_float(element) &&
+        packs_as_float(value->args[0]->dtype)) {
       value = value->args[0].get();
     }
     if (value->op == Op::kLocal) {

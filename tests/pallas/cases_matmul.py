@@ -637,3 +637,24 @@ def _():
     close(y, np.where(score[:, None] > 0, v, np.array(v) * 0.25))
     close(sign, np.sign(score).astype(np.int32))
     return dict(x=x, w=w, v=v), dict(y=y, sign=sign)
+
+
+@case("widened_dots", SPECS + "widened_dots.yaml", depth=33, x64=True)
+def _():
+    m, n, k = 1, 5, 33
+    x, z, w = normal(1, (m, k), f16), normal(2, (n, k)), normal(3, (k, m), bf16)
+    y = normal(4, (k, n), f64)
+
+    def kernel(x, z, w, y, half, gram, brain):
+        wide = z[...].astype(f64)
+        half[...] = dot(x[...].astype(f64), y[...], f64)
+        gram[...] = dot(wide, wide.T, f64)
+        brain[...] = dot(y[...].T, w[...].astype(f64), f64)
+
+    half, gram, brain = pl.pallas_call(
+        kernel, out_shape=[jax.ShapeDtypeStruct((m, n), f64), jax.ShapeDtypeStruct((n, n), f64),
+                           jax.ShapeDtypeStruct((n, m), f64)], interpret=True)(x, z, w, y)
+    close(half, np.float64(x) @ np.array(y), 33)
+    close(gram, np.float64(z) @ np.float64(z).T, 33)
+    close(brain, np.array(y).T @ np.float64(w), 33)
+    return dict(x=x, z=z, w=w, y=y), dict(half=half, gram=gram, brain=brain)
