@@ -3,8 +3,9 @@
 #   kiln_add_kernel(NAME SPEC file [INSTANCE instance] [SET param=value...] [TARGETS target...])
 #
 # generates the C++ function kiln::NAME from a spec and makes the static library NAME, whose users
-# say #include "NAME.h". The text is made again when the spec or Kiln changes, and compiled again
-# when the text changes.
+# say #include "NAME.h". The text is made again when the spec, its lock file or Kiln changes, and
+# compiled again when the text changes. A lock file, NAME.lock.yaml beside NAME.yaml, is what
+# `kiln tune` found: a build reads it and never tunes.
 #
 #   INSTANCE  which of the spec's instances; without it the first, or the bare kernel
 #   SET       parameter values that win over the spec's, as `kiln generate --set`
@@ -96,6 +97,14 @@ function(kiln_add_kernel name)
     set(set --set ${arg_SET})
   endif()
 
+  # Whether there is one is part of the command, as it may come and go.
+  string(REGEX REPLACE "\\.yaml$" ".lock.yaml" lock "${spec}")
+  file(GLOB lock CONFIGURE_DEPENDS "${lock}")
+  set(lock_option --no-lock)
+  if(lock)
+    set(lock_option "--lock=${lock}")
+  endif()
+
   # The stamp tells when the text was made; the text itself keeps its age while it stays the same.
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.kiln")
   set(stamp "${folder}/${name}.stamp")
@@ -103,8 +112,9 @@ function(kiln_add_kernel name)
     OUTPUT "${stamp}"
     BYPRODUCTS "${folder}/${name}.h" "${folder}/${name}.cc"
     COMMAND kiln::kiln generate "${word}" --name=${name} -o "${folder}" ${set}
+            "${lock_option}"
     COMMAND ${CMAKE_COMMAND} -E touch "${stamp}"
-    DEPENDS "${spec}" kiln::kiln
+    DEPENDS "${spec}" ${lock} kiln::kiln
     COMMENT "Generating ${name}"
     VERBATIM)
   add_custom_target(${name}_text DEPENDS "${stamp}")

@@ -29,6 +29,7 @@ void AddCheck(CLI::App& app, std::function<int()>& run);
 void AddRun(CLI::App& app, std::function<int()>& run);
 void AddReport(CLI::App& app, std::function<int()>& run);
 void AddBench(CLI::App& app, std::function<int()>& run);
+void AddTune(CLI::App& app, std::function<int()>& run);
 void AddPredict(CLI::App& app, std::function<int()>& run);
 void AddGenerate(CLI::App& app, std::function<int()>& run);
 void AddGolden(CLI::App& app, std::function<int()>& run);
@@ -42,11 +43,20 @@ int UsageError(const std::string& message, const std::string& hint = "");
 
 // load.cc ---------------------------------------------------------------------------------------
 
+/// Which lock file, of those that `kiln tune` writes, is read with a spec.
+struct LockOptions {
+  std::string file;  // empty: the one beside the spec
+  bool none = false;
+
+  void Add(CLI::App& app);
+};
+
 /// What every command that reads a spec accepts.
 struct SpecOptions {
   std::string spec;              // SPEC or SPEC:instance
   std::vector<std::string> set;  // k=v
   std::string format = "text";   // findings as text or json
+  LockOptions lock;
 
   void Add(CLI::App& app);
   void Untangle(std::vector<std::string>& words);

@@ -8,6 +8,7 @@ const std::vector<Command>& Commands() {
       {"run", "runs a spec on arrays and writes its outputs", &AddRun},
       {"bench", "tells how fast the compiled kernel is, and how fast this machine could be",
        &AddBench},
+      {"tune", "looks for the fastest blocks and writes them into a lock file", &AddTune},
       {"predict", "tells how long a TPU would take, why, and what would help", &AddPredict},
       {"explain-cost", "another name of predict", &AddPredict},
       {"report", "writes a page that shows a call: what is skipped, where the time goes",

@@ -17,6 +17,7 @@ struct GenerateCommand {
   std::string out = ".";
   std::string name;
   bool to_stdout = false;
+  LockOptions lock;
 
   int Run();
   int RunSpec(const std::string& word);
@@ -47,6 +48,7 @@ std::string FileName(const std::string& path) { return path.substr(path.rfind('/
 int GenerateCommand::Run() {
   Untangle(*this);
   if (specs.empty()) return UsageError("SPEC is required", "for example: specs/matmul.yaml -o out");
+  if (!lock.file.empty() && specs.size() > 1) return UsageError("--lock is for one spec");
   if (!name.empty() && specs.size() > 1) return UsageError("--name is for one kernel");
   if (!name.empty() && !IsGoodName(name)) return kUsage;
   int status = kFine;
@@ -58,6 +60,7 @@ int GenerateCommand::RunSpec(const std::string& word) {
   SpecOptions options;
   options.spec = word;
   options.set = set;
+  options.lock = lock;
   auto loaded = Load(options, Depth::kParse);
   if (!loaded) return kUsage;
   if (!loaded->spec) return Report(*loaded, format);
@@ -132,6 +135,7 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
       ->type_name("K=V");
   app.add_option("--format", command->format, "findings as text or json (an array for each spec)")
       ->check(CLI::IsMember({"text", "json"}));
+  command->lock.Add(app);
   app.footer(
       "Examples:\n"
       "  kiln generate specs/matmul.yaml -o out               every instance of it\n"

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "generator/cli/command.h"
+#include "generator/front/lock.h"
 #include "generator/front/static_rules.h"
 #include "generator/front/utf8.h"
 
@@ -91,7 +92,38 @@ void SpecOptions::Add(CLI::App& app) {
       ->type_name("K=V");
   app.add_option("--format", format, "findings as text or json")
       ->check(CLI::IsMember({"text", "json"}));
+  lock.Add(app);
 }
+
+void LockOptions::Add(CLI::App& app) {
+  auto* const given = app.add_option("--lock", file,
+                                     "the lock file of `kiln tune`; SPEC's own is NAME.lock.yaml "
+                                     "beside it, if that is there")
+                          ->type_name("FILE");
+  app.add_flag("--no-lock", none, "read none: the spec alone")->excludes(given);
+}
+
+namespace {
+
+/// False after an error, which is printed or in the findings.
+bool ReadLock(const LockOptions& options, const std::string& spec_path, Loaded& loaded) {
+  if (options.none || (options.file.empty() && spec_path == "-")) return true;
+  const std::string path = options.file.empty() ? LockPath(spec_path) : options.file;
+  if (options.file.empty() && !IsFile(path)) return true;
+  auto text = IsDirectory(path) ? std::nullopt : ReadWhole(path);
+  if (!text) {
+    UsageError("cannot read the lock `" + path + "`",
+               "`kiln tune` writes one; --no-lock reads none");
+    return false;
+  }
+  if (!loaded.spec) return true;
+  if (!AttachLock(*loaded.spec, std::make_shared<const Source>(path, std::move(*text)),
+                  loaded.diagnostics))
+    loaded.spec = nullptr;
+  return true;
+}
+
+}  // namespace
 
 std::optional<Loaded> Load(const SpecOptions& options, Depth depth) {
   if (options.spec.empty()) {
@@ -114,6 +146,7 @@ std::optional<Loaded> Load(const SpecOptions& options, Depth depth) {
   }
   loaded.source = std::make_shared<const Source>(path, std::move(*text));
   loaded.spec = ParseSpec(loaded.source, loaded.diagnostics);
+  if (!ReadLock(options.lock, path, loaded)) return std::nullopt;
   loaded.options.sizes_follow = depth == Depth::kCheckForSizes;
   if (loaded.spec && depth != Depth::kParse) {
     loaded.kernel = CheckSpec(*loaded.spec, loaded.options, loaded.diagnostics);

@@ -53,14 +53,16 @@ void AddShow(CLI::App& app, std::function<int()>& run) {
 
 void AddSchema(CLI::App& app, std::function<int()>& run) {
   auto reference = std::make_shared<bool>(false);
+  auto lock = std::make_shared<bool>(false);
   app.add_flag("--reference", *reference,
                "the same table as Markdown, as in docs/spec-language.md");
+  app.add_flag("--lock", *lock, "of lock files, which `kiln tune` writes");
   app.footer(
       "Editors check and complete specs with it. With the YAML language server:\n"
       "  kiln schema > kiln.schema.json\n"
       "  # yaml-language-server: $schema=kiln.schema.json      (first line of the spec)");
-  run = [reference] {
-    std::cout << (*reference ? FieldReference() : JsonSchema()) << "\n";
+  run = [reference, lock] {
+    std::cout << (*reference ? FieldReference() : *lock ? LockSchema() : JsonSchema()) << "\n";
     return kFine;
   };
 }

@@ -45,6 +45,7 @@ std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& optio
   kernel->source = spec.source;
   kernel->name = spec.kernel.name;
   kernel->doc = spec.doc;
+  kernel->fixed_blocks = options.fixed_blocks;
   kernel->instance = ChooseInstance(spec, options.instance, found);
   const Spec mapped = ApplyVmap(spec, found);
   Elaborator elaborate(mapped, *kernel, found);
@@ -54,11 +55,33 @@ std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& optio
   return found.HasErrors() ? nullptr : std::move(kernel);
 }
 
+/// A lock that was right once, and of which the spec has gone its own way.
+Diagnostic Outdated(const Variant& variant, const Kernel& kernel, const Diagnostic& found) {
+  std::string set;
+  for (const auto& [name, value] : variant.set) set += " " + name + "=" + value;
+  const LineColumn at = kernel.source->Locate(found.span.begin);
+  return {Severity::kError,
+          found.rule,
+          variant.span,
+          "the lock does not fit its spec any more: with" + set + ", " + kernel.source->path() +
+              ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " +
+              found.message,
+          "remove this entry, or run `kiln tune` again",
+          {},
+          variant.lock};
+}
+
 /// Every compiled specialisation must be right, not only the base text.
 void CheckVariants(const Spec& spec, Kernel& kernel, const CheckOptions& options,
                    Diagnostics& diagnostics) {
   for (Variant& variant : kernel.variants) {
-    variant.kernel = ElaborateOne(spec, WithVariant(options, variant), diagnostics);
+    Diagnostics found;
+    variant.kernel = ElaborateOne(spec, WithVariant(options, variant), found);
+    for (Diagnostic& diagnostic : found.Sorted()) {
+      const bool outdated = variant.lock && diagnostic.severity == Severity::kError;
+      diagnostics.Add(outdated ? Outdated(variant, kernel, diagnostic) : std::move(diagnostic));
+      if (outdated) break;  // one reason is enough
+    }
   }
 }
 
@@ -67,6 +90,7 @@ void CheckVariants(const Spec& spec, Kernel& kernel, const CheckOptions& options
 CheckOptions WithVariant(const CheckOptions& options, const Variant& variant) {
   CheckOptions with = options;
   with.ignore_variants = true;
+  with.fixed_blocks = variant.fixed_blocks;
   for (const auto& set : variant.set) {
     const bool overridden = std::any_of(options.set.begin(), options.set.end(),
                                         [&](const auto& o) { return o.first == set.first; });

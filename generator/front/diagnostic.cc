@@ -175,11 +175,17 @@ bool SameButForCase(std::string_view a, std::string_view b) {
 void Diagnostics::Error(std::string rule, Span span, std::string message, std::string hint,
                         std::vector<Note> notes) {
   Add({Severity::kError, std::move(rule), span, std::move(message), std::move(hint),
-       std::move(notes)});
+       std::move(notes), nullptr});
 }
 
 void Diagnostics::Warning(std::string rule, Span span, std::string message, std::string hint) {
-  Add({Severity::kWarning, std::move(rule), span, std::move(message), std::move(hint), {}});
+  Add({Severity::kWarning,
+       std::move(rule),
+       span,
+       std::move(message),
+       std::move(hint),
+       {},
+       nullptr});
 }
 
 void Diagnostics::Add(Diagnostic diagnostic) {
@@ -189,17 +195,20 @@ void Diagnostics::Add(Diagnostic diagnostic) {
 
 std::vector<Diagnostic> Diagnostics::Sorted() const {
   std::vector<Diagnostic> sorted;
-  std::set<std::tuple<std::string_view, uint32_t, uint32_t, std::string_view>> seen;
+  std::set<std::tuple<const Source*, std::string_view, uint32_t, uint32_t, std::string_view>> seen;
   for (const Diagnostic& d : found_) {
-    if (seen.emplace(d.rule, d.span.begin, d.span.end, d.message).second) sorted.push_back(d);
+    if (seen.emplace(d.source.get(), d.rule, d.span.begin, d.span.end, d.message).second)
+      sorted.push_back(d);
   }
   std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return a.span.begin < b.span.begin;
+    const bool other_a = a.source != nullptr, other_b = b.source != nullptr;
+    return std::tie(other_a, a.span.begin) < std::tie(other_b, b.span.begin);
   });
   return sorted;
 }
 
-std::string Render(const Diagnostic& diagnostic, const Source& source) {
+std::string Render(const Diagnostic& diagnostic, const Source& run) {
+  const Source& source = diagnostic.source ? *diagnostic.source : run;
   std::string out = PlaceOf(diagnostic.span, source);
   out += std::string(SeverityName(diagnostic.severity)) + "[" + Printable(diagnostic.rule) + "]: ";
   out += Printable(diagnostic.message) + "\n" + Snippet(diagnostic.span, source);
@@ -222,9 +231,10 @@ std::string Render(const Diagnostics& diagnostics, const Source& source) {
   return out;
 }
 
-std::string RenderJson(const Diagnostics& diagnostics, const Source& source) {
+std::string RenderJson(const Diagnostics& diagnostics, const Source& run) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const Diagnostic& d : diagnostics.Sorted()) {
+    const Source& source = d.source ? *d.source : run;
     nlohmann::ordered_json entry = PlaceJson(d.span, source);
     entry["severity"] = std::string(SeverityName(d.severity));
     entry["rule"] = Printable(d.rule);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct Diagnostic {
   std::string message;
   std::string hint;  // empty: none
   std::vector<Note> notes = {};
+  std::shared_ptr<const Source> source = nullptr;  // null: the file that the run is about
 };
 
 /// The findings of one run over one file, in the order found.

@@ -206,6 +206,9 @@ class Elaborator {
   void AddUnboundDims(std::vector<Ident>& found);
   void Constrain(Dim& dim);
   std::vector<std::string> ParamNames() const;
+  void AddVariant(const VariantSpec& variant, std::shared_ptr<const Source> lock);
+  /// Of a param that is set elsewhere, where the spec's own check would name the wrong place.
+  void CheckParamValue(const ParamSpec& set);
   bool ParseOverride(const std::string& name, const std::string& text, Span span, Symbol& out);
   Symbol ParamValue(const Expr& expr, bool& ok);
   void ArrayShape(const std::vector<ExprPtr>& shape, Ref& ref);

@@ -99,6 +99,17 @@ bool Elaborator::ParseOverride(const std::string& name, const std::string& value
   return false;
 }
 
+void Elaborator::CheckParamValue(const ParamSpec& set) {
+  const Symbol* const declared = Find(set.name.name);
+  Symbol given;
+  if (!declared || !ParseOverride(set.name.name, ToString(*set.value), set.value->span, given))
+    return;
+  if (SameKind(*declared, given)) return;
+  Error("type", set.value->span,
+        "`" + set.name.name + "=" + ToString(*set.value) + "` is " + ParamKind(given) +
+            ", and the parameter is " + ParamKind(*declared));
+}
+
 void Elaborator::Params(const CheckOptions& options) {
   std::map<std::string, std::string> given;
   for (const InstanceSpec& instance : spec_.instances) {

@@ -170,25 +170,41 @@ void Elaborator::Body() {
   }
 }
 
-void Elaborator::Variants() {
+void Elaborator::AddVariant(const VariantSpec& variant, std::shared_ptr<const Source> lock) {
   Setting setting = kConditionSetting;
   setting.name = "a variant's condition";
   const auto names = ParamNames();
-  for (const VariantSpec& variant : spec_.variants) {
-    Variant out;
-    out.span = variant.span;
-    out.when =
-        variant.when ? ElaborateCondition(*variant.when, setting) : MakeBool(true, variant.span);
-    for (const ParamSpec& set : variant.set) {
-      if (std::find(names.begin(), names.end(), set.name.name) == names.end()) {
-        Error("key", set.name.span,
-              "the variant sets `" + set.name.name + "`, which is not a parameter",
-              DidYouMean(set.name.name, names));
-      }
-      out.set.emplace_back(set.name.name, ToString(*set.value));
+  Variant out;
+  out.span = variant.span;
+  out.lock = std::move(lock);
+  out.fixed_blocks = variant.fixed_blocks;
+  out.when = variant.when ? ElaborateCondition(*variant.when, setting) : MakeBool(true, variant.span);
+  for (const ParamSpec& set : variant.set) {
+    if (std::find(names.begin(), names.end(), set.name.name) == names.end()) {
+      Error("key", set.name.span,
+            "the variant sets `" + set.name.name + "`, which is not a parameter",
+            DidYouMean(set.name.name, names));
+    } else if (out.lock) {
+      CheckParamValue(set);
     }
-    if (out.when) kernel_.variants.push_back(std::move(out));
+    out.set.emplace_back(set.name.name, ToString(*set.value));
   }
+  if (out.when) kernel_.variants.push_back(std::move(out));
+}
+
+void Elaborator::Variants() {
+  if (spec_.lock) {
+    Diagnostics found;
+    Elaborator of_lock(*this, found);
+    for (const LockEntry& entry : spec_.lock->variants) {
+      if (entry.instance.name == kernel_.instance) of_lock.AddVariant(entry, spec_.lock->source);
+    }
+    for (Diagnostic& diagnostic : found.Sorted()) {
+      diagnostic.source = spec_.lock->source;
+      diagnostics_.Add(std::move(diagnostic));
+    }
+  }
+  for (const VariantSpec& variant : spec_.variants) AddVariant(variant, nullptr);
 }
 
 /// What a golden entry names exists: a misspelt size would otherwise be left out unnoticed.

@@ -97,9 +97,10 @@ std::string BlockReference() {
 
 }  // namespace
 
-std::string JsonSchema() {
-  const std::vector<SectionInfo> sections = Sections();
-  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "Kiln spec"}};
+namespace {
+
+std::string SchemaOf(const std::vector<SectionInfo>& sections, const char* title) {
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
   schema.update(SchemaOf(sections.front()));
   schema["definitions"] = Json::object();
   for (size_t i = 1; i < sections.size(); ++i) {
@@ -108,9 +109,16 @@ std::string JsonSchema() {
   return schema.dump(2);
 }
 
+}  // namespace
+
+std::string JsonSchema() { return SchemaOf(Sections(), "Kiln spec"); }
+std::string LockSchema() { return SchemaOf(LockSections(), "Lock file of a Kiln spec"); }
+
 std::string FieldReference() {
   std::string out;
-  for (const SectionInfo& section : Sections()) {
+  std::vector<SectionInfo> sections = Sections();
+  for (SectionInfo& section : LockSections()) sections.push_back(std::move(section));
+  for (const SectionInfo& section : sections) {
     out += (out.empty() ? "" : "\n") + SectionReference(section);
     if (section.id == "operand") out += "\n" + BlockReference();
   }

@@ -68,6 +68,8 @@ const Section<DimSpec>& DimSection();
 const Section<PrepareSpec>& PrepareSection();
 const Section<VariantSpec>& VariantSection();
 const Section<VmapSpec>& VmapSection();
+const Section<LockSpec>& LockSection();
+const Section<LockEntry>& LockEntrySection();
 
 /// The forms of a block entry, which are grammar text and not YAML keys.
 struct BlockForm {
@@ -85,9 +87,13 @@ struct SectionInfo {
 };
 /// All sections, the file's own keys first.
 std::vector<SectionInfo> Sections();
+/// Those of lock files.
+std::vector<SectionInfo> LockSections();
 
 /// JSON Schema (draft 7) of a spec file, for editors.
 std::string JsonSchema();
+/// The same of a lock file.
+std::string LockSchema();
 /// The reference of keys, in Markdown.
 std::string FieldReference();
 

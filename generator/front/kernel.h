@@ -268,7 +268,9 @@ struct HostCall {
 struct Variant {
   NodePtr when;
   std::vector<std::pair<std::string, std::string>> set;  // as for CheckOptions::set
+  bool fixed_blocks = false;
   Span span;
+  std::shared_ptr<const Source> lock;           // the file it is from; null: the spec itself
   std::shared_ptr<const struct Kernel> kernel;  // its specialisation, once it is checked
 };
 
@@ -294,6 +296,7 @@ struct Kernel {
   std::vector<Action> body;
   std::vector<Action> epilogue;       // runs at the last visit of epilogue_outputs
   std::vector<int> epilogue_outputs;  // refs; they must have the same stays
+  bool fixed_blocks = false;          // Direct takes the spec's blocks and none of its own
 
   int FindRef(std::string_view name) const;
   int FindDim(std::string_view name) const;
@@ -308,6 +311,7 @@ struct Kernel {
 struct CheckOptions {
   std::string instance;                                  // empty: the first, or the bare kernel
   std::vector<std::pair<std::string, std::string>> set;  // --set; values as text
+  bool fixed_blocks = false;                             // of Kernel
   bool ignore_variants = false;                          // elaborate the base text alone
   bool sizes_follow = false;  // the caller binds sizes, with which the semantic rules are exact
 };

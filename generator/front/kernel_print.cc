@@ -254,6 +254,8 @@ class KernelPrinter {
     for (const Variant& v : kernel_.variants) {
       std::string text = "variant when " + print_.Print(*v.when) + ":";
       for (const auto& [name, value] : v.set) text += " " + name + "=" + value;
+      if (v.fixed_blocks) text += ", blocks fixed";
+      if (v.lock) text += " (of the lock)";
       Line(text);
     }
     Line("body:");

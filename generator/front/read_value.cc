@@ -168,14 +168,27 @@ std::string ReadHeader(Reader& reader, const YamlNode& node) {
   return "";
 }
 
-std::vector<VariantSpec> ReadVariants(Reader& reader, YamlNode& node) {
-  std::vector<VariantSpec> out;
+namespace {
+
+template <typename V>
+std::vector<V> ReadEach(Reader& reader, const Section<V>& section, YamlNode& node) {
+  std::vector<V> out;
   for (YamlNode& item : node.items) {
     if (item.kind != YamlNode::Kind::kMapping) continue;
     out.emplace_back().span = item.span;
-    ReadKeys(reader, VariantSection(), item, item.span, out.back());
+    ReadKeys(reader, section, item, item.span, out.back());
   }
   return out;
+}
+
+}  // namespace
+
+std::vector<VariantSpec> ReadVariants(Reader& reader, YamlNode& node) {
+  return ReadEach(reader, VariantSection(), node);
+}
+
+std::vector<LockEntry> ReadLockEntries(Reader& reader, YamlNode& node) {
+  return ReadEach(reader, LockEntrySection(), node);
 }
 
 std::vector<VmapSpec::Over> ReadOver(Reader& reader, const YamlNode& node) {

@@ -46,6 +46,7 @@ std::vector<Ident> ReadSemantics(Reader& reader, const YamlNode& node);
 std::vector<InstanceSpec> ReadInstances(Reader& reader, const YamlNode& node);
 std::vector<GoldenSpec> ReadGolden(Reader& reader, const YamlNode& node);
 std::vector<VariantSpec> ReadVariants(Reader& reader, YamlNode& node);
+std::vector<LockEntry> ReadLockEntries(Reader& reader, YamlNode& node);
 std::vector<VmapSpec::Over> ReadOver(Reader& reader, const YamlNode& node);
 std::vector<Stmt> ReadStatements(Reader& reader, const YamlEntry& entry);
 std::string ReadHeader(Reader& reader, const YamlNode& node);

@@ -56,7 +56,7 @@ struct BlockEntry {
   enum class Kind { kSize, kAll, kSqueezed, kElement, kBounded };
   Kind kind = Kind::kSize;
   Span span;
-  ExprPtr size;               // kSize, kElement, kBounded
+  ExprPtr size;                 // kSize, kElement, kBounded
   ExprPtr halo_low, halo_high;  // kElement; null: 0
 };
 
@@ -91,6 +91,20 @@ struct VariantSpec {
   Span span;
   ExprPtr when;
   std::vector<ParamSpec> set;
+  bool fixed_blocks = false;
+};
+
+/// An entry of a lock file.
+struct LockEntry : VariantSpec {
+  Ident instance;  // empty: of the bare kernel
+  std::string note;
+};
+
+/// A lock file: what `kiln tune` found, in front of the variants of the spec beside it.
+struct LockSpec {
+  std::shared_ptr<const Source> source;
+  Ident kernel;
+  std::vector<LockEntry> variants;
 };
 
 struct VmapSpec {
@@ -138,6 +152,7 @@ struct Spec {
   std::optional<VmapSpec> vmap;
   std::vector<InstanceSpec> instances;
   std::vector<GoldenSpec> golden;
+  std::shared_ptr<const LockSpec> lock;  // AttachLock; null: there is none
 };
 
 /// YAML text to Spec: limits, YAML, keys, and the grammar inside the values.

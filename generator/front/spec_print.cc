@@ -208,6 +208,7 @@ void PrintUses(const Spec& spec, Printer& p) {
     p.Item();
     p.Value(4, "when", variant.when);
     p.Value(4, "set", SetText(variant.set));
+    if (variant.fixed_blocks) p.Line(4, "blocks: fixed");
   });
   if (spec.vmap) {
     p.Header("vmap");

@@ -35,6 +35,7 @@ class PlanPrinter {
     Spaces();
     Operands();
     Cores();
+    Variants();
     for (const BodyPlan& body : plan_.bodies) {
       Line(body.name.empty() ? "body:" : "body " + body.name + ":");
       List(body.stages, 1);
@@ -135,6 +136,20 @@ class PlanPrinter {
           "as deep in Direct as a panel suits L1"};
       Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) + ", " +
            kReasons[static_cast<int>(block.use)]);
+    }
+  }
+
+  void Variants() {
+    for (const Variant& variant : kernel_.variants) {
+      std::string text = "variant when " + ToString(*variant.when, kernel_) + ":";
+      for (const auto& [name, value] : variant.set) text += " " + name + "=" + value;
+      if (variant.fixed_blocks) text += ", in Direct too";
+      if (variant.lock) {
+        const std::string& path = variant.lock->path();
+        text += ", from " + path.substr(path.rfind('/') + 1) + ":" +
+                std::to_string(variant.lock->Locate(variant.span.begin).line);
+      }
+      Line(text);
     }
   }
 

@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-using Settings = std::map<std::string, std::string>;
+using Settings = ParamValues;
 
 constexpr int64_t kExtents[] = {128, 256, 512, 1024, 2048};
 constexpr size_t kCombined = 3;       // params whose combinations are all tried
@@ -96,34 +96,9 @@ class Search {
   }
 
   std::optional<Trial> Predicted(const Settings& settings) const {
-    CheckOptions options = *request_.options;
-    for (const auto& [name, value] : settings) {
-      std::erase_if(options.set, [&](const auto& given) { return given.first == name; });
-      options.set.emplace_back(name, value);
-    }
-    options.sizes_follow = true;
-    Diagnostics ignored;
-    const auto kernel = CheckSpec(*request_.spec, options, ignored);
-    if (!kernel) return std::nullopt;
-    const auto binding = Bind(*kernel, *request_.inputs, /*partial=*/true, ignored);
-    if (!binding || ignored.HasErrors() || !SameArrays(*binding)) return std::nullopt;
-    PredictOptions how = request_.predict;
-    how.detail = false;
-    how.progress = nullptr;
-    const auto timeline = Predict(*binding, *request_.machine, how, ignored);
-    if (!timeline || timeline->vmem_bytes > Limit()) return std::nullopt;
-    return Trial{timeline->seconds, timeline->vmem_bytes};
-  }
-
-  /// The same problem: only how it is cut may differ.
-  bool SameArrays(const Binding& other) const {
-    const std::vector<Ref>& refs = request_.kernel->refs;
-    if (other.kernel->refs.size() != refs.size()) return false;
-    for (size_t r = 0; r < refs.size(); ++r) {
-      const bool array = refs[r].role == Role::kInput || refs[r].role == Role::kOutput;
-      if (array && other.arrays[r] != request_.binding->arrays[r]) return false;
-    }
-    return true;
+    const auto other = TryAlternative(request_, settings);
+    if (!other) return std::nullopt;
+    return Trial{other->timeline.seconds, other->timeline.vmem_bytes};
   }
 
   Advice Told(const Settings& settings, const Trial& trial) const {
@@ -165,7 +140,41 @@ std::optional<Advice> MoreCores(const AdviceRequest& request, const Timeline& ti
   return advice;
 }
 
+/// Only how the problem is cut may differ.
+bool SameArrays(const AdviceRequest& request, const Binding& other) {
+  const std::vector<Ref>& refs = request.kernel->refs;
+  if (other.kernel->refs.size() != refs.size()) return false;
+  for (size_t r = 0; r < refs.size(); ++r) {
+    const bool array = refs[r].role == Role::kInput || refs[r].role == Role::kOutput;
+    if (array && other.arrays[r] != request.binding->arrays[r]) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::optional<Alternative> TryAlternative(const AdviceRequest& request, const ParamValues& values) {
+  Alternative other;
+  other.options = *request.options;
+  for (const auto& [name, value] : values) {
+    std::erase_if(other.options.set, [&](const auto& given) { return given.first == name; });
+    other.options.set.emplace_back(name, value);
+  }
+  other.options.sizes_follow = true;
+  Diagnostics ignored;
+  other.kernel = CheckSpec(*request.spec, other.options, ignored);
+  if (!other.kernel) return std::nullopt;
+  const auto binding = Bind(*other.kernel, *request.inputs, /*partial=*/true, ignored);
+  if (!binding || ignored.HasErrors() || !SameArrays(request, *binding)) return std::nullopt;
+  if (binding->StepCount() > request.most_steps) return std::nullopt;
+  PredictOptions how = request.predict;
+  how.detail = false;
+  how.progress = nullptr;
+  auto timeline = Predict(*binding, *request.machine, how, ignored);
+  if (!timeline || timeline->vmem_bytes > request.machine->vmem_limit) return std::nullopt;
+  other.timeline = std::move(*timeline);
+  return other;
+}
 
 std::vector<Advice> Advise(const AdviceRequest& request, const Timeline& timeline) {
   std::vector<Advice> all;

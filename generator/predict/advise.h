@@ -1,6 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +24,22 @@ struct AdviceRequest {
   const Binding* binding = nullptr;  // of it
   const Machine* machine = nullptr;
   PredictOptions predict;
+  int64_t most_steps = std::numeric_limits<int64_t>::max();  // alternatives with more are none
 };
+
+/// Values of params by name, as text.
+using ParamValues = std::map<std::string, std::string>;
+
+/// The same problem, cut in another way.
+struct Alternative {
+  CheckOptions options;
+  std::unique_ptr<Kernel> kernel;
+  Timeline timeline;
+};
+
+/// Nullopt where these values are none for the spec, change its arrays, or do not fit into the
+/// machine's VMEM.
+std::optional<Alternative> TryAlternative(const AdviceRequest& request, const ParamValues& values);
 
 /// Something to change, and what it brings.
 struct Advice {

@@ -197,6 +197,7 @@ void KernelView::Forms() {
       const Variant& variant = kernel_.variants[f - 1];
       when = "if " + ToString(*variant.when, kernel_);
       for (const auto& [name, value] : variant.set) when += ", " + name + ": " + value;
+      if (variant.fixed_blocks) when += ", blocks fixed";
     }
     form.Set("when", when);
     form.SetFlag("is_variant", f > 0);

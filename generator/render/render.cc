@@ -33,9 +33,13 @@ bool PlanForms(const Kernel& kernel, Diagnostics& diagnostics,
   forms->push_back(MakePlan(kernel, diagnostics));
   for (const Variant& variant : kernel.variants) {
     if (!HaveSameArguments(kernel, *variant.kernel)) {
-      diagnostics.Error("tier", variant.span,
-                        "not supported yet: a variant with other arguments in generated code",
-                        "let variants set sizes of blocks; make instances for the rest");
+      diagnostics.Add({Severity::kError,
+                       "tier",
+                       variant.span,
+                       "not supported yet: a variant with other arguments in generated code",
+                       "let variants set sizes of blocks; make instances for the rest",
+                       {},
+                       variant.lock});
       return false;
     }
     forms->push_back(MakePlan(*variant.kernel, diagnostics));
