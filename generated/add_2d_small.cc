@@ -156,7 +156,7 @@ Status add_2d_small(
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(add_2d_small_text::Run), call, {.kernel = "add_2d_small"});
+  return context.Run(KILN_DISPATCH(add_2d_small_text::Run), call, {.kernel = "add_2d_small", .axes = "i, j"});
 }
 
 }  // namespace kiln

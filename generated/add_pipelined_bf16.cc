@@ -142,7 +142,7 @@ Status add_pipelined_bf16(
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(add_pipelined_bf16_text::Run), call, {.kernel = "add_pipelined_bf16"});
+  return context.Run(KILN_DISPATCH(add_pipelined_bf16_text::Run), call, {.kernel = "add_pipelined_bf16", .axes = "i"});
 }
 
 }  // namespace kiln

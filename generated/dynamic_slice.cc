@@ -60,6 +60,15 @@ void Body(const Step& step) {
   }
 }
 
+/// Adds to a finding what the prefetch arrays say of its block.
+void Locate([[maybe_unused]] const Call& call, Core& core,
+            [[maybe_unused]] const std::array<int64_t, 0>& steps, const Point<0>& at) {
+  if (core.blames(1)) {  // x
+    core.AddElement("starts", {0}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 0)}));
+    core.AddElement("starts", {1}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 1)}));
+  }
+}
+
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
@@ -78,21 +87,24 @@ void Walk(const Call& call, Core& core) {
   auto at = grid.First();
   if (at.more) {
     x.CopyIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})});
+    if (!core.ok()) return Locate(call, core, steps, at);
   }
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
       x.CopyIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})});
+      if (!core.ok()) return Locate(call, core, steps, next);
     }
     const Step step{
         call, core, at, steps,
         x.WaitIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})}),
         o.Open({0, 0}, at.run),
     };
-    if (!core.ok()) return;
+    if (!core.ok()) return Locate(call, core, steps, at);
 
     Body(step);
 
+    if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({0, 0}, next.run)) o.CopyOut();
     at = next;
   }
@@ -134,7 +146,7 @@ Status dynamic_slice(
   check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 0)}, int64_t{128}) == 0, "starts[0] % bm == 0");
   check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 1)}, int64_t{128}) == 0, "starts[1] % bn == 0");
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(dynamic_slice_text::Run), call, {.kernel = "dynamic_slice"});
+  return context.Run(KILN_DISPATCH(dynamic_slice_text::Run), call, {.kernel = "dynamic_slice", .axes = ""});
 }
 
 }  // namespace kiln

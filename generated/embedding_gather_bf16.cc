@@ -87,10 +87,9 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   return blocks;
 }
 
-/// Adds to a finding where it happened, and what the prefetch arrays say of the block.
+/// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps, const Point<2>& at) {
-  core.AddPoint({"t", "j"}, at.index.data());
   if (core.blames(1)) {  // table
     core.AddElement("ids", {at[0]}, static_cast<int64_t>(int64_t{HostAt(core, call.ids, "ids", at[0])}));
   }
@@ -180,7 +179,7 @@ Status embedding_gather_bf16(
   check.Input(position, "position", {call.tokens, call.d});
   check.Output(o, "o", {call.tokens, call.d});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(embedding_gather_bf16_text::Run), call, {.kernel = "embedding_gather_bf16"});
+  return context.Run(KILN_DISPATCH(embedding_gather_bf16_text::Run), call, {.kernel = "embedding_gather_bf16", .axes = "t, j"});
 }
 
 }  // namespace kiln

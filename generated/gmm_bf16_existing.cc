@@ -318,10 +318,9 @@ void Body(Last, const Step& step) {
   }
 }
 
-/// Adds to a finding where it happened, and what the prefetch arrays say of the block.
+/// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps, const Point<3>& at) {
-  core.AddPoint({"j", "t", "l"}, at.index.data());
   if (core.blames(6)) {  // lhs
     core.AddElement("tiles", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.tiles, "tiles", at[1])}));
   }
@@ -359,7 +358,7 @@ void Walk(const Call& call, Core& core) {
   existing.LendTo(9);
   typename Tiers::template Out<Rows<float, 2>, 2> out(
       core, {"out", 9, 68}, call.out, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+      NoInit{.is_alias = true}, /*buffers=*/2);
   out.Watch();
   const size_t acc_count = AccumulatorSize(128, 128);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 80}, acc_count, {128, 128});
@@ -475,7 +474,7 @@ Status gmm_bf16_existing(
   check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
   if (!check.ok()) return check.status();
   if (out.data != existing.data) CopyTensor(existing, out);
-  return context.Run(KILN_DISPATCH(gmm_bf16_existing_text::Run), call, {.kernel = "gmm_bf16_existing"});
+  return context.Run(KILN_DISPATCH(gmm_bf16_existing_text::Run), call, {.kernel = "gmm_bf16_existing", .axes = "j, t, l"});
 }
 
 }  // namespace kiln

@@ -275,10 +275,9 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   return blocks;
 }
 
-/// Adds to a finding where it happened, and what the prefetch arrays say of the block.
+/// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps, const Point<3>& at) {
-  core.AddPoint({"j", "t", "l"}, at.index.data());
   if (core.blames(6)) {  // lhs
     core.AddElement("tiles", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.tiles, "tiles", at[1])}));
   }
@@ -412,7 +411,7 @@ Status gmm_f32(
   check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
   if (!check.ok()) return check.status();
   Fill(out, 0.0f);
-  return context.Run(KILN_DISPATCH(gmm_f32_text::Run), call, {.kernel = "gmm_f32"});
+  return context.Run(KILN_DISPATCH(gmm_f32_text::Run), call, {.kernel = "gmm_f32", .axes = "j, t, l"});
 }
 
 }  // namespace kiln

@@ -103,7 +103,7 @@ Status iota(
   call.n = check.Dim(o, "o", 0);
   check.Output(o, "o", {call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(iota_text::Run), call, {.kernel = "iota"});
+  return context.Run(KILN_DISPATCH(iota_text::Run), call, {.kernel = "iota", .axes = "i"});
 }
 
 }  // namespace kiln

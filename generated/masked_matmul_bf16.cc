@@ -182,10 +182,9 @@ void Body(const Step& step) {
   }
 }
 
-/// Adds to a finding where it happened, and what the prefetch arrays say of the block.
+/// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps, const Point<3>& at) {
-  core.AddPoint({"i", "j", "l"}, at.index.data());
   if (core.blames(4)) {  // x
     core.AddElement("next_i", {at[0], at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.next_i, "next_i", at[0], at[1])}));
     core.AddElement("block_mask", {at[0], at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.block_mask, "block_mask", at[0], at[1])}));
@@ -313,7 +312,7 @@ Status masked_matmul_bf16(
   check.Require(call.tiles_m == CeilDiv(call.m, int64_t{512}), "tiles_m == cdiv(m, bm)");
   check.Require(call.tiles_n == CeilDiv(call.n, int64_t{512}), "tiles_n == cdiv(n, bn)");
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(masked_matmul_bf16_text::Run), call, {.kernel = "masked_matmul_bf16"});
+  return context.Run(KILN_DISPATCH(masked_matmul_bf16_text::Run), call, {.kernel = "masked_matmul_bf16", .axes = "i, j, l"});
 }
 
 }  // namespace kiln

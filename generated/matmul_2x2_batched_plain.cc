@@ -143,10 +143,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanels<float>, 3> x(
       core, {"x", 0, 14}, call.x, {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), All(call.k)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/1);
   typename Tiers::template In<RightPanels<float>, 3> y(
       core, {"y", 1, 18}, call.y, {Squeezed(), All(call.k), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template Out<Rows<float, 2>, 3> z(
       core, {"z", 2, 23}, call.z, {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
       NoInit(), /*buffers=*/2);
@@ -220,7 +220,7 @@ Status matmul_2x2_batched_plain(
   check.Require(CeilDiv(call.m, int64_t{2}) >= 1, "a block of `z` must have an extent of at least 1");
   check.Require(CeilDiv(call.n, int64_t{2}) >= 1, "a block of `z` must have an extent of at least 1");
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_2x2_batched_plain_text::Run), call, {.kernel = "matmul_2x2_batched_plain"});
+  return context.Run(KILN_DISPATCH(matmul_2x2_batched_plain_text::Run), call, {.kernel = "matmul_2x2_batched_plain", .axes = "b, i, j"});
 }
 
 }  // namespace kiln

@@ -257,7 +257,7 @@ Status matmul_first(
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_first_text::Run), call, {.kernel = "matmul_first"});
+  return context.Run(KILN_DISPATCH(matmul_first_text::Run), call, {.kernel = "matmul_first", .axes = "i, j, l"});
 }
 
 }  // namespace kiln

@@ -421,7 +421,7 @@ Status matmul_input_fusion_f32(
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_input_fusion_f32_text::Run), call, {.kernel = "matmul_input_fusion_f32"});
+  return context.Run(KILN_DISPATCH(matmul_input_fusion_f32_text::Run), call, {.kernel = "matmul_input_fusion_f32", .axes = "i, j, l"});
 }
 
 }  // namespace kiln

@@ -257,7 +257,7 @@ Status matmul_int8(
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_int8_text::Run), call, {.kernel = "matmul_int8"});
+  return context.Run(KILN_DISPATCH(matmul_int8_text::Run), call, {.kernel = "matmul_int8", .axes = "i, j, l"});
 }
 
 }  // namespace kiln

@@ -364,7 +364,7 @@ Status matmul_scratch_f16(
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_scratch_f16_text::Run), call, {.kernel = "matmul_scratch_f16"});
+  return context.Run(KILN_DISPATCH(matmul_scratch_f16_text::Run), call, {.kernel = "matmul_scratch_f16", .axes = "i, j, l"});
 }
 
 }  // namespace kiln

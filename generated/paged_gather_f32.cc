@@ -73,10 +73,9 @@ void Body(const Step& step) {
   }
 }
 
-/// Adds to a finding where it happened, and what the prefetch arrays say of the block.
+/// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps, const Point<2>& at) {
-  core.AddPoint({"b", "p"}, at.index.data());
   if (core.blames(2)) {  // pool
     core.AddElement("table", {at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0}))}, static_cast<int64_t>(int64_t{HostAt(core, call.table, "table", at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0})))}));
     core.AddElement("lengths", {at[0]}, static_cast<int64_t>(int64_t{HostAt(core, call.lengths, "lengths", at[0])}));
@@ -166,7 +165,7 @@ Status paged_gather_f32(
   check.Require(call.page > 0, "page > 0");
   check.Require(call.page >= 1, "a block of `o` must have an extent of at least 1");
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(paged_gather_f32_text::Run), call, {.kernel = "paged_gather_f32"});
+  return context.Run(KILN_DISPATCH(paged_gather_f32_text::Run), call, {.kernel = "paged_gather_f32", .axes = "b, p"});
 }
 
 }  // namespace kiln

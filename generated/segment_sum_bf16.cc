@@ -58,7 +58,7 @@ void Body(const Step& step) {
   const int32_t id = HostAt(step.core, call.ids, "ids", Maximum(step.at[1] - 1, int64_t{0}));
   const int32_t id_0 = HostAt(step.core, call.ids, "ids", step.at[1]);
   if (!(id <= id_0)) {
-    return step.core.Fail(kAssert, "%s", "segment_sum.yaml:27: ids must not decrease");
+    return step.core.Fail(kAssert, "%s (line 27) on core %d", "ids must not decrease", step.core.index());
   }
 
   // segment_sum.yaml:28  sums += x
@@ -69,10 +69,9 @@ void Body(const Step& step) {
   });
 }
 
-/// Adds to a finding where it happened, and what the prefetch arrays say of the block.
+/// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps, const Point<2>& at) {
-  core.AddPoint({"j", "t"}, at.index.data());
   if (core.blames(2)) {  // sums
     core.AddElement("ids", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.ids, "ids", at[1])}));
   }
@@ -154,7 +153,7 @@ Status segment_sum_bf16(
   check.Output(sums, "sums", {call.segments, call.d});
   if (!check.ok()) return check.status();
   Fill(sums, 0.0f);
-  return context.Run(KILN_DISPATCH(segment_sum_bf16_text::Run), call, {.kernel = "segment_sum_bf16"});
+  return context.Run(KILN_DISPATCH(segment_sum_bf16_text::Run), call, {.kernel = "segment_sum_bf16", .axes = "j, t"});
 }
 
 }  // namespace kiln

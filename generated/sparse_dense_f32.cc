@@ -138,7 +138,7 @@ void Body(const Step& step) {
   const int32_t idxs_i_0 = HostAt(step.core, call.idxs_i, "idxs_i", Maximum(step.at[1] - 1, int64_t{0}));
   const int32_t idxs_i_1 = HostAt(step.core, call.idxs_i, "idxs_i", step.at[1]);
   if (!(idxs_i_0 <= idxs_i_1)) {
-    return step.core.Fail(kAssert, "%s", "sparse_dense.yaml:46: the rows of blocks must not decrease");
+    return step.core.Fail(kAssert, "%s (line 46) on core %d", "the rows of blocks must not decrease", step.core.index());
   }
 
   // sparse_dense.yaml:47  when first(o):                     # the row differs from the one before: t == 0 or idxs_i[t] != idxs_i[t - 1]
@@ -177,10 +177,9 @@ void Body(const Step& step) {
   }
 }
 
-/// Adds to a finding where it happened, and what the prefetch arrays say of the block.
+/// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps, const Point<2>& at) {
-  core.AddPoint({"j", "t"}, at.index.data());
   if (core.blames(4)) {  // y
     core.AddElement("idxs_k", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.idxs_k, "idxs_k", at[1])}));
   }
@@ -200,13 +199,13 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"blocks", 2, 12, Memory::kSmem}, {});
   typename Tiers::template In<LeftPanels<float>, 3> x(
       core, {"x", 3, 25}, call.x, {Squeezed(), All(128), All(128)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
+      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 4, 29}, call.y, {Blocked(128), Blocked(128, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<float, 2>, 2> o(
       core, {"o", 6, 36}, call.o, {Blocked(128), Blocked(128, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+      NoInit{.is_alias = true}, /*buffers=*/2);
   const size_t acc_count = TileSize<float>(128, 128);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 42}, acc_count, {128, 128});
   if (!core.ok()) return;
@@ -302,7 +301,7 @@ Status sparse_dense_f32(
   check.Require(int64_t{call.blocks_0} <= call.capacity, "blocks <= capacity");
   if (!check.ok()) return check.status();
   if (o.data != zeros.data) CopyTensor(zeros, o);
-  return context.Run(KILN_DISPATCH(sparse_dense_f32_text::Run), call, {.kernel = "sparse_dense_f32"});
+  return context.Run(KILN_DISPATCH(sparse_dense_f32_text::Run), call, {.kernel = "sparse_dense_f32", .axes = "j, t"});
 }
 
 }  // namespace kiln

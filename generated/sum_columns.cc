@@ -162,7 +162,7 @@ Status sum_columns(
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(sum_columns_text::Run), call, {.kernel = "sum_columns"});
+  return context.Run(KILN_DISPATCH(sum_columns_text::Run), call, {.kernel = "sum_columns", .axes = "j, i"});
 }
 
 }  // namespace kiln

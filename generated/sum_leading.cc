@@ -142,7 +142,7 @@ Status sum_leading(
   check.Input(x, "x", {call.count, call.m, call.n});
   check.Output(o, "o", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(sum_leading_text::Run), call, {.kernel = "sum_leading"});
+  return context.Run(KILN_DISPATCH(sum_leading_text::Run), call, {.kernel = "sum_leading", .axes = "i"});
 }
 
 }  // namespace kiln

@@ -136,7 +136,7 @@ Status sum_rows(
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.m});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(sum_rows_text::Run), call, {.kernel = "sum_rows"});
+  return context.Run(KILN_DISPATCH(sum_rows_text::Run), call, {.kernel = "sum_rows", .axes = "i, j"});
 }
 
 }  // namespace kiln

@@ -214,10 +214,9 @@ void Body(const Step& step) {
   }
 }
 
-/// Adds to a finding where it happened, and what the prefetch arrays say of the block.
+/// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps, const Point<3>& at) {
-  core.AddPoint({"j", "i", "t"}, at.index.data());
   if (core.blames(6)) {  // lhs
     core.AddElement("tiles", {at[2]}, static_cast<int64_t>(int64_t{HostAt(core, call.tiles, "tiles", at[2])}));
   }
@@ -242,10 +241,10 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 28, Memory::kSmem}, {});
   typename Tiers::template In<Rows<bf16, 2>, 2> lhs(
       core, {"lhs", 6, 46}, call.lhs, {Blocked(128), Blocked(128)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
+      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template In<Rows<bf16, 2>, 2> rhs(
       core, {"rhs", 7, 50}, call.rhs, {Blocked(128), Blocked(128, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template Out<Rows<float, 2>, 3> out(
       core, {"out", 8, 60}, call.out, {Squeezed(), Blocked(128), Blocked(128, Clip::kYes)},
       NoInit(), /*buffers=*/2);
@@ -359,7 +358,7 @@ Status tgmm_bf16(
   check.Require(int64_t{call.group_offset} >= 0, "group_offset >= 0");
   check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(tgmm_bf16_text::Run), call, {.kernel = "tgmm_bf16"});
+  return context.Run(KILN_DISPATCH(tgmm_bf16_text::Run), call, {.kernel = "tgmm_bf16", .axes = "j, i, t"});
 }
 
 }  // namespace kiln

@@ -12,7 +12,7 @@ std::string Misplaced(const RunOptions& options) {
   const bool emulate = options.mode == "emulate";
   const std::pair<bool, const char*> cases[] = {
       {options.compiled() && options.wide, "--wide"},
-      {options.compiled() && options.shuffle.has_value(), "--shuffle"},
+      {options.mode == "direct" && options.shuffle.has_value(), "--shuffle"},
       {!options.compiled() && options.cores != 0, "--cores"},
       {!options.compiled() && options.repeat != 1, "--repeat"},
       {!options.compiled() && options.compare, "--compare"},
@@ -61,10 +61,14 @@ int RunCompiled(Loaded& loaded, const Kernel& whole, const Generated& text, cons
   if (const int status = Report(loaded, options.spec.format)) return status;
   int status = kFine;
   CallResult told;
-  auto result = RunCompiled(whole, text, inputs, binding, options, machine, &told, &status);
+  auto result = RunCompiled(whole, text, inputs, binding, options, machine, &told,
+                            loaded.diagnostics, &status);
   const bool called = result || told.code != 0;
   if (called && !WriteRunPictures(loaded, binding, options, machine, &told)) return kUsage;
-  if (!result) return status;
+  if (!result) {
+    if (loaded.diagnostics.HasErrors()) Report(loaded, options.spec.format);
+    return status;
+  }
   bool same = true;
   if (options.compare) {
     const auto want = RunInterpreter(loaded, inputs, binding, options);
@@ -129,12 +133,15 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::IsMember({"interpret", "direct", "emulate"}));
   app.add_flag("--no-grid-check", options->unchecked, "let the engine alone find what is wrong");
   app.add_option("--shuffle", options->shuffle,
-                 "interpret: visit the parallel axes in a random order with this seed")
+                 "interpret, emulate: visit the parallel axes in a random order with this seed;\n"
+                 "emulate: the same seed makes --init=random")
       ->type_name("SEED");
   app.add_flag("--wide", options->wide,
                "interpret: compute floats in f64; nothing rounds until the outputs");
-  app.add_option("--cores", options->cores,
-                 "compiled: how many cores share the parallel axes (direct: all of this machine)")
+  app.add_option(
+         "--cores", options->cores,
+         "compiled: how many cores share the parallel axes (all of this machine, or of the\n"
+         "emulated one)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   app.add_option("--repeat", options->repeat, "compiled: call it N times, tell the best time")
@@ -146,9 +153,14 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
                  "emulate: the TPU, by name or as a file such as runtime/machines/v5e.yaml;\n"
                  "v4 unless given")
       ->type_name("M");
-  app.add_option("--dma", options->dma, "emulate: copies move when waited for, or when started")
+  app.add_option(
+         "--dma", options->dma,
+         "emulate: when copies move their bytes: on_wait finds who reads too early, eager who\n"
+         "relies on a copy being late")
       ->check(CLI::IsMember({"on_wait", "eager"}));
-  app.add_option("--init", options->poison, "emulate: what undefined memory holds")
+  app.add_option("--init", options->poison,
+                 "emulate: what undefined memory holds: NaN, which is found where it reaches an\n"
+                 "output; random bits; or zeros, with which many a mistake goes unnoticed")
       ->check(CLI::IsMember({"nan", "random", "zero"}));
   options->pictures.Add(app, "--report", "emulate: ");
   app.footer(
@@ -158,6 +170,13 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       "  kiln run specs/gmm.yaml:gmm_f32 lhs=random:1 rhs=random:2 sizes=3,0,5 group_offset=0 "
       "shard=3\n"
       "           m=8 k=16 n=16 --set tm=8\n"
+      "  kiln run specs/matmul.yaml:matmul_f32 x=random:1 y=random:2 bias=zeros m=256 n=256 "
+      "k=2048\n"
+      "           --mode=emulate --machine=v5e --cores=2 --shuffle=7 --report=run.html\n"
+      "An emulated run checks what a TPU would not tell: memory (index-range, tier), undefined "
+      "values\n"
+      "(undefined, tail, coverage), order (race, revisit, alias) and semaphores (sync); "
+      "docs/emulator.md.\n"
       "Compiled kernels are kept in $XDG_CACHE_HOME/kiln or ~/.cache/kiln; CXX chooses the "
       "compiler.");
   run = [options] {

@@ -21,8 +21,8 @@ struct RunOptions {
   std::string mode = "interpret";
   std::string out;
   bool unchecked = false;
-  // The interpreter.
   std::optional<uint64_t> shuffle;
+  // The interpreter.
   bool wide = false;
   // Compiled.
   int cores = 0;
@@ -61,12 +61,12 @@ CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine);
 /// Nullopt after an error, which is printed.
 std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path);
 
-/// Nullopt after an error, which is printed; then *status is the exit status. *told is what the
-/// call said, all but its outputs.
+/// Nullopt after an error, which is printed or among the findings; then *status is the exit status.
+/// *told is what the call said, all but its outputs.
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
                                      const Inputs& inputs, const Binding& binding,
                                      const RunOptions& options, const Machine& machine,
-                                     CallResult* told, int* status);
+                                     CallResult* told, Diagnostics& diagnostics, int* status);
 
 /// Adds a line an output to `result`: how far it is from the interpreter's. False if too far.
 bool CompareOutputs(const Binding& binding, const std::map<std::string, Array>& want,

@@ -5,6 +5,7 @@
 
 #include "generator/cli/run.h"
 #include "generator/native/compare.h"
+#include "generator/native/finding.h"
 #include "generator/native/toolchain.h"
 
 namespace kiln::cli {
@@ -79,6 +80,28 @@ void AddTime(const CallResult& call, const Binding& binding, const Machine& mach
       SimulatedTime(timeline->dispatch) + " of dispatch" + (cores.empty() ? "" : "; ") + cores));
 }
 
+/// The finding of a failed call; of one that succeeded, what integers hide.
+bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding& binding,
+                const Inputs& inputs, CallOptions how, const CallResult& call,
+                Diagnostics& diagnostics) {
+  if (call.code != 0) {
+    if (auto finding = FindingOf(kernel, call))
+      diagnostics.Add(std::move(*finding));
+    else
+      std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
+    return true;
+  }
+  if (!how.emulate || how.poison != CallOptions::Poison::kNan || !HidesUndefined(kernel))
+    return false;
+  how.poison = CallOptions::Poison::kRandom;
+  how.events = false;
+  how.repeat = 1;
+  const CallResult other = loaded.Call(binding, inputs.arrays, how);
+  auto finding = FindUndefined(kernel, call.outputs, other.outputs);
+  if (finding) diagnostics.Add(std::move(*finding));
+  return finding.has_value();
+}
+
 }  // namespace
 
 std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics) {
@@ -127,6 +150,8 @@ CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine) {
   call.smem_bytes = machine.smem;
   call.events = true;
   call.eager = options.dma == "eager";
+  call.shuffle = options.shuffle.has_value();
+  call.seed = options.shuffle.value_or(0);
   using Poison = CallOptions::Poison;
   call.poison = options.poison == "nan"    ? Poison::kNan
                 : options.poison == "zero" ? Poison::kZero
@@ -137,15 +162,14 @@ CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine) {
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
                                      const Inputs& inputs, const Binding& binding,
                                      const RunOptions& options, const Machine& machine,
-                                     CallResult* told, int* status) {
+                                     CallResult* told, Diagnostics& diagnostics, int* status) {
   const auto loaded = CompileForRun(kernel, text, status);
   if (!loaded) return std::nullopt;
   const CallOptions how = CallOptionsOf(options, machine);
   CallResult call = loaded->Call(binding, inputs.arrays, how);
   *told = call;
   told->outputs.clear();
-  if (call.code != 0) {
-    std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
+  if (HasFinding(*loaded, kernel, binding, inputs, how, call, diagnostics)) {
     *status = kFindings;
     return std::nullopt;
   }

@@ -6,6 +6,17 @@
 namespace kiln::cli {
 namespace {
 
+/// Of the run, if it came to its end and has been kept; else of what it was about to do.
+std::optional<Timeline> TimelineToShow(const Binding& binding, const RunOptions& options,
+                                       const Machine& machine, const CallResult* call) {
+  if (call != nullptr && call->code == 0) {
+    if (auto recorded = TimelineOf(binding, machine, call->recorded)) return recorded;
+  }
+  Diagnostics unknown;
+  Progress progress("simulating");
+  return Predict(binding, machine, {options.cores, true, progress.Callback()}, unknown);
+}
+
 /// The spec's line that a kernel's status names: "block (2, 0) of x (line 17) is …"; 0: none.
 int LineIn(const std::string& message) {
   const std::string before = "(line ";
@@ -23,11 +34,7 @@ bool WriteRunPictures(const Loaded& loaded, const Binding& binding, const RunOpt
   request.binding = &binding;
   request.machine = &machine;
 
-  // When steps and copies happen is the model's; which copies there were the run tells, too.
-  Diagnostics unknown;
-  Progress progress("simulating");
-  const auto timeline =
-      Predict(binding, machine, {options.cores, true, progress.Callback()}, unknown);
+  const auto timeline = TimelineToShow(binding, options, machine, call);
   if (timeline) {
     request.timeline = &*timeline;
     request.advice = {BoundLine({*timeline, machine, SummaryOf(*timeline, machine), {}})};

@@ -105,6 +105,7 @@ class Context {
     to.smem_bytes = options.smem_bytes;
     to.dma = options.eager ? KILN_DMA_EAGER : KILN_DMA_ON_WAIT;
     to.poison = static_cast<int32_t>(options.poison);
+    to.shuffle = options.shuffle;
     to.seed = options.seed;
     to.events = options.events;
     context_ = kernel.context_new(&to);

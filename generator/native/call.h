@@ -24,8 +24,9 @@ struct CallOptions {
   int64_t smem_bytes = 0;
   bool eager = false;  // copies move when they start, not when they are waited for
   enum class Poison { kNan, kRandom, kZero } poison = Poison::kNan;  // what undefined memory holds
-  uint64_t seed = 0;
-  bool events = false;  // tell what the copies were
+  bool shuffle = false;  // the parallel axes in a random order
+  uint64_t seed = 0;     // of that, and of random poison
+  bool events = false;   // tell what the copies were
 };
 
 /// What the emulated machine copied for an operand, summed over the cores.

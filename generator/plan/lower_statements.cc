@@ -9,7 +9,8 @@ Lowering::Lowering(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagno
       kernel_(*plan.kernel),
       spaces_(spaces),
       known_(known),
-      diagnostics_(diagnostics) {
+      diagnostics_(diagnostics),
+      copied_(EndsOfCopies(kernel_)) {
   local_buffer_.assign(kernel_.locals.size(), -1);
   local_variable_.assign(kernel_.locals.size(), -1);
 }
@@ -50,6 +51,7 @@ void Lowering::Statement(const Action& action) {
   span_ = action.span;
   temporary_.clear();
   hoisted_.clear();
+  TouchesOf(action);
   switch (action.kind) {
     case Action::Kind::kDefine:
       return DefineLocal(action);

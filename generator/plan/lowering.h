@@ -47,6 +47,10 @@ class Lowering {
   void Copy(const Action& action);
   void Wait(const Action& action);
   Place WindowOf(const Window& window, std::vector<WindowDim>* dims);
+  // lower_touches.cc
+  void TouchesOf(const Action& action);
+  void TouchReads(const Node& node);
+  void Touch(int ref, const std::vector<Subscript>& subscripts, bool writes);
   // lower_ranges.cc
   struct Bounds {
     std::optional<int64_t> low;
@@ -116,6 +120,7 @@ class Lowering {
   Diagnostics& diagnostics_;
   Stages* out_ = nullptr;
   Span span_;                                                        // of the statement
+  const std::vector<bool> copied_;                                   // by ref: EndsOfCopies
   std::vector<int> local_buffer_;                                    // by local; -1: a scalar
   std::vector<int> local_variable_;                                  // by local; -1: a tile
   std::map<const Node*, int> temporary_;                             // of this statement
@@ -124,6 +129,8 @@ class Lowering {
   std::vector<ElementPtr> guards_;  // under which the value at hand is evaluated
 };
 
+/// By ref: whether manual copies read or write it in VMEM or SMEM.
+std::vector<bool> EndsOfCopies(const Kernel& kernel);
 /// The dtype that a dot multiplies operands of these dtypes as.
 DType DotElement(DType a, DType b);
 bool IsReduction(Op op);

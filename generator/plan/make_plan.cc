@@ -9,6 +9,7 @@
 #include "generator/plan/operands.h"
 #include "generator/plan/plan.h"
 #include "generator/plan/prefetch.h"
+#include "generator/plan/reduced.h"
 #include "generator/plan/spaces.h"
 #include "generator/plan/walk.h"
 
@@ -174,6 +175,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   const int accumulator = FindAccumulator(kernel, &plan->reduction_axes);
   SpaceAnalysis spaces(kernel, accumulator);
   plan->operands = PlanOperands(kernel);
+  const std::vector<bool> reduced = ReducedRefs(kernel);
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
     const Ref& ref = kernel.refs[r];
     Buffer buffer;
@@ -186,6 +188,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
     plan->buffers.push_back(std::move(buffer));
     OperandPlan& operand = plan->operands[r];
     operand.reuse = FindReuse(kernel, ref);
+    operand.reduced = reduced[r];
   }
   plan->spaces = spaces.spaces();
   MakeBodies(*plan, spaces, accumulator, diagnostics);

@@ -127,6 +127,7 @@ struct Stage {
     kFor,     // variable from low to high: body
     kAssert,  // value, text
     kRange,   // fails unless 0 <= value <= high - low; text says of what
+    kTouch,   // fails where a copy in flight has to do with the window at `place`
     kCopy,    // `from` to `place`, on semaphore[value]
     kWait,    // for semaphore[value]
   };
@@ -148,13 +149,14 @@ struct Stage {
   int row = -1, col = -1;  // loops
   int depth = -1;          // space
   DType element = DType::kF32;
-  ElementPtr start;  // null: 0
+  ElementPtr start;          // null: 0
   std::vector<Place> ahead;  // what `body` touches, worth asking for as the tile begins
   // kPack: which coordinates of `place` run over rows and columns of the matrix as multiplied.
   int panels = -1;
   int pack_row = -1, pack_col = -1;  // loops
-  // kCopy: the windows; `from` and `place` have where they begin. kWait: the buffers that copies on
-  // its semaphore touch.
+  bool writes = false;               // kTouch
+  // kCopy, kTouch: the windows; `from` and `place` have where they begin. kWait: the buffers that
+  // copies on its semaphore touch.
   int semaphore = -1;  // ref
   Place from;
   std::vector<WindowDim> from_window, place_window;
@@ -167,8 +169,8 @@ struct BodyPlan {
   std::vector<Stage> stages;
 };
 
-/// Blocks that come back: where one of `axes` has several steps, each walks again over the blocks of
-/// `window`, which Direct keeps packed.
+/// Blocks that come back: where one of `axes` has several steps, each walks again over the blocks
+/// of `window`, which Direct keeps packed.
 struct Reuse {
   std::vector<int> axes, window;
 };
@@ -178,19 +180,20 @@ struct OperandPlan {
   enum class Hold { kRows, kLeft, kLeftTransposed, kRight, kRightTransposed };
   Hold hold = Hold::kRows;
   std::string reason;
-  bool used = false;             // some body reads or writes it
-  bool copied = false;           // also by Direct: an output takes over its memory
-  std::vector<bool> clipped;     // by array dimension
-  std::vector<Reuse> reuse;      // outermost first
+  bool used = false;          // some body reads or writes it
+  bool copied = false;        // also by Direct: an output takes over its memory
+  bool reduced = false;       // ReducedRefs
+  std::vector<bool> clipped;  // by array dimension
+  std::vector<Reuse> reuse;   // outermost first
 };
 
 /// Blocks of which Direct may choose the size.
 struct FreeBlock {
   enum class Use { kPass, kStrip, kRows, kColumns, kDepth };
-  int axis;      // whose steps are cdiv(extent, size)
-  int space;     // that is walked within a block
-  int64_t size;  // the spec's
-  Size extent;   // of the array
+  int axis;              // whose steps are cdiv(extent, size)
+  int space;             // that is walked within a block
+  int64_t size;          // the spec's
+  Size extent;           // of the array
   Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
 };
 
@@ -207,7 +210,7 @@ struct Plan {
   int carried = -1;                 // ref that the reduction adds up in
   int accumulator = -1;             // the same if it is scratch whose layout is register tiles
   std::vector<FreeBlock> free_blocks;
-  std::vector<int> cut_axes;        // parallel axes, in the order in which cores prefer to cut them
+  std::vector<int> cut_axes;  // parallel axes, in the order in which cores prefer to cut them
 };
 
 /// Kernel to Plan. Null and a finding ("not supported yet") where the generated side cannot follow.

@@ -296,6 +296,10 @@ class PlanPrinter {
         return Line("check 0 <= " + Text(*s.value) + " <= " + Text(*s.high) + " - " + Text(*s.low) +
                         " of " + s.text,
                     indent);
+      case Kind::kTouch:
+        return Line(
+            "check that " + PlaceText(s.place) + " may be " + (s.writes ? "written" : "read"),
+            indent);
       case Kind::kCopy:
         return Line(
             "copy " + PlaceText(s.from) + " to " + PlaceText(s.place) + " on " + SemaphoreText(s),

@@ -327,8 +327,8 @@ void BodyView::Lanes(const Stage& stage, Fields* fields) {
   LeaveLoop(stage.loop);
 }
 
-/// The store of a loop that does nothing but write an output that no statement reads: it may go past
-/// the caches.
+/// The store of a loop that does nothing but write an output that no statement reads: it may go
+/// past the caches.
 const Stage* BodyView::StreamedStore(const Stage& lanes) const {
   const Stage* store = nullptr;
   for (const Stage& s : lanes.body) {
@@ -336,7 +336,8 @@ const Stage* BodyView::StreamedStore(const Stage& lanes) const {
     if (store || s.kind != Stage::Kind::kStore || s.mask) return nullptr;
     store = &s;
   }
-  if (!store || store->place.at.empty() || store->place.at.back().loop != lanes.loop) return nullptr;
+  if (!store || store->place.at.empty() || store->place.at.back().loop != lanes.loop)
+    return nullptr;
   const int ref = plan_.buffers[static_cast<size_t>(store->place.buffer)].ref;
   if (ref < 0 || kernel_.refs[static_cast<size_t>(ref)].role != Role::kOutput) return nullptr;
   bool read = false;
@@ -393,12 +394,14 @@ void BodyView::Lines(const Stage& stage, std::vector<std::string>* lines) {
   if (stage.kind == Kind::kCopy) return Copy(stage, lines);
   if (stage.kind == Kind::kWait) return Wait(stage, lines);
   if (stage.kind == Kind::kRange) return Range(stage, lines);
+  if (stage.kind == Kind::kTouch) return Touch(stage, lines);
   if (stage.kind == Kind::kAssert) {
-    const std::string line = std::to_string(kernel_.source->Locate(stage.span.begin).line);
     lines->push_back("if (!(" + scalars_.Print(*stage.value) + ")) {");
     lines->push_back("  return step.core.Fail(" +
-                     std::string(stage.op == Op::kRead ? "kIndexRange" : "kAssert") + ", \"%s\", " +
-                     Quoted(spec_file_ + ":" + line + ": " + stage.text) + ");");
+                     std::string(stage.op == Op::kRead ? "kIndexRange" : "kAssert") +
+                     ", \"%s (line " + std::to_string(SpecLine(stage)) + ") on core %d\", " +
+                     Quoted(stage.text.empty() ? "the assertion fails" : stage.text) +
+                     ", step.core.index());");
     lines->push_back("}");
     return;
   }

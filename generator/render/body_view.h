@@ -37,6 +37,8 @@ class BodyView {
   void Copy(const Stage& stage, std::vector<std::string>* lines);
   void Wait(const Stage& stage, std::vector<std::string>* lines);
   void Range(const Stage& stage, std::vector<std::string>* lines);
+  int SpecLine(const Stage& stage) const;
+  void Touch(const Stage& stage, std::vector<std::string>* lines);
   std::string PartOf(const Place& place, const std::vector<WindowDim>& window);
   std::string Semaphore(const Stage& stage) const;
   void If(const Stage& stage, Fields* fields);

@@ -6,7 +6,12 @@ namespace kiln::render {
 std::string BodyView::Semaphore(const Stage& stage) const {
   const Ref& ref = kernel_.refs[static_cast<size_t>(stage.semaphore)];
   return "{" + Quoted(ref.name) + ", " + std::to_string(stage.semaphore) + ", " +
-         std::to_string(ref.count) + "}, " + scalars_.Print(*stage.value);
+         std::to_string(ref.count) + ", " + std::to_string(SpecLine(stage)) + "}, " +
+         scalars_.Print(*stage.value);
+}
+
+int BodyView::SpecLine(const Stage& stage) const {
+  return kernel_.source->Locate(stage.span.begin).line;
 }
 
 /// The window of an array in HBM, or of a tile.
@@ -28,8 +33,8 @@ std::string BodyView::PartOf(const Place& place, const std::vector<WindowDim>& w
   }
   const std::string operand =
       hbm ? "{" + Quoted(ref.name) + ", " + std::to_string(array) + "}" : Quoted(ref.name);
-  return "PartOf(step.core, " + operand + ", " + name + ", std::array<Cut, " +
-         std::to_string(window.size()) + ">{" + cuts + "})";
+  return "PartOf(" + operand + ", " + name + ", std::array<Cut, " + std::to_string(window.size()) +
+         ">{" + cuts + "})";
 }
 
 void BodyView::Copy(const Stage& stage, std::vector<std::string>* lines) {
@@ -46,10 +51,19 @@ void BodyView::Wait(const Stage& stage, std::vector<std::string>* lines) {
   lines->push_back("if (!step.copies.Wait(" + Semaphore(stage) + ")) return;");
 }
 
+void BodyView::Touch(const Stage& stage, std::vector<std::string>* lines) {
+  lines->push_back("if (!step.copies." + std::string(stage.writes ? "MayWrite(" : "MayRead(") +
+                   std::to_string(SpecLine(stage)) + ", [&]() HWY_ATTR {");
+  lines->push_back("      return " + PartOf(stage.place, stage.place_window) + ";");
+  lines->push_back("    })) {");
+  lines->push_back("  return;");
+  lines->push_back("}");
+}
+
 void BodyView::Range(const Stage& stage, std::vector<std::string>* lines) {
-  lines->push_back("if (!InRange(step.core, " + Quoted(stage.text) + ", " +
-                   scalars_.Print(*stage.value) + ", " + scalars_.Print(*stage.low) + ", " +
-                   scalars_.Print(*stage.high) + ")) return;");
+  lines->push_back("if (!InRange(step.core, " + std::to_string(SpecLine(stage)) + ", " +
+                   Quoted(stage.text) + ", " + scalars_.Print(*stage.value) + ", " +
+                   scalars_.Print(*stage.low) + ", " + scalars_.Print(*stage.high) + ")) return;");
 }
 
 }  // namespace kiln::render

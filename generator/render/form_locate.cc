@@ -5,21 +5,8 @@
 #include "generator/render/cpp.h"
 #include "generator/render/form_view.h"
 
-/// Where a finding happened: the grid point, and the elements of prefetch arrays that chose a
-/// block.
+/// What a finding about a block says besides: the elements of prefetch arrays that chose it.
 namespace kiln::render {
-namespace {
-
-bool CanFail(const Stages& stages) {
-  return std::any_of(stages.begin(), stages.end(), [](const Stage& s) {
-    using Kind = Stage::Kind;
-    return s.kind == Kind::kRange || s.kind == Kind::kAssert || s.kind == Kind::kCopy ||
-           CanFail(s.body) || CanFail(s.orelse);
-  });
-}
-
-}  // namespace
-
 /// The prefetch elements that an operand's index map reads, each once.
 std::vector<std::string> FormView::ElementsBehind(size_t r) const {
   std::vector<std::string> lines;
@@ -52,14 +39,7 @@ void FormView::Locate() {
     for (const std::string& element : elements) lines.emplace_back().Set("text", element);
     operand.SetList("elements", std::move(lines));
   }
-  const bool prefetch = std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
-                                    [](const Ref& ref) { return ref.role == Role::kPrefetch; });
-  const bool fails = std::any_of(plan_.bodies.begin(), plan_.bodies.end(),
-                                 [](const BodyPlan& body) { return CanFail(body.stages); });
-  std::vector<std::string> axes;
-  for (const Axis& axis : kernel_.axes) axes.push_back(Quoted(axis.name));
-  fields_.SetFlag("locates", (prefetch || fails) && !axes.empty());
-  fields_.Set("axis_list", Joined(axes));
+  fields_.SetFlag("locates", !blamed.empty());
   fields_.SetList("blamed", std::move(blamed));
 }
 

@@ -219,13 +219,15 @@ void FormView::Operands() {
     if (output) {
       f.Set("init", ref.init ? "Init<" + type + ">(" + ConstantText(ref.init, ref.dtype) + ")"
                     : ref.init_undefined ? "UndefinedInit()"
+                    : ref.alias >= 0     ? "NoInit{.is_alias = true}"
                                          : "NoInit()");
       f.SetFlag("watched", IsWatched(r));
       watches = watches || IsWatched(r);
       step.push_back(NameOf(r) + ".Open(" + Index(r, walk_) + ", at.run)");
     } else {
-      f.Set("pad",
-            ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")" : "NoPad()");
+      f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
+                   : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
+                                               : "NoPad()");
       f.Set("window", Window(r));
       f.Set("borrower", std::to_string(Borrower(r)));
       f.SetFlag("lends", Borrower(r) >= 0);

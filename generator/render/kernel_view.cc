@@ -98,6 +98,9 @@ void KernelView::Arguments() {
   values.resize(values.size() + kernel_.dims.size() + (plans_.size() > 1 ? 1 : 0), "0");
   fields_.Set("call_values", Joined(values));
   fields_.Set("quoted_name", Quoted(GeneratedName(kernel_)));
+  std::string axes;
+  for (const Axis& axis : kernel_.axes) axes += (axes.empty() ? "" : ", ") + axis.name;
+  fields_.Set("quoted_axes", Quoted(axes));
 }
 
 /// Dimensions as members of Call, and where the call finds them.

@@ -218,29 +218,37 @@ struct Blocks {
   }
 };
 
-/// What elements outside of the array are read as; without it they are undefined.
-struct NoPad {};
+/// What elements outside of the array are read as; without it they are undefined, and `reduced` if
+/// the body sums over them: then the rule is another.
+struct NoPad {
+  bool reduced = false;
+};
 template <typename T>
 struct Pad {
   bool given = false;
+  bool reduced = false;
   T value{};
 
   explicit Pad(T pad) : given(true), value(pad) {}
-  Pad(NoPad) {}  // NOLINT: NoPad() stands for it
+  Pad(NoPad none) : reduced(none.reduced) {}  // NOLINT: NoPad() stands for it
 };
 
 /// What an output block holds at the start of a stay; without it, it is undefined, and all of it
-/// has to be written: or may stay so.
-struct NoInit {};
+/// has to be written: or may stay so. Every block has to be visited unless the array `is_alias`,
+/// which holds the input's values.
+struct NoInit {
+  bool is_alias = false;
+};
 struct UndefinedInit {};
 template <typename T>
 struct Init {
   bool given = false;
   bool may_stay_undefined = false;
+  bool is_alias = false;
   T value{};
 
   explicit Init(T init) : given(true), value(init) {}
-  Init(NoInit) {}                                    // NOLINT: these stand for it
+  Init(NoInit none) : is_alias(none.is_alias) {}     // NOLINT: these stand for it
   Init(UndefinedInit) : may_stay_undefined(true) {}  // NOLINT
 };
 

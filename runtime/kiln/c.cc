@@ -23,6 +23,7 @@ Options OptionsOf(const kiln_options* options) {
   to.smem_bytes = options->smem_bytes;
   to.dma = static_cast<Dma>(options->dma);
   to.poison = static_cast<Poison>(options->poison);
+  to.shuffle = options->shuffle != 0;
   to.seed = options->seed;
   to.events = options->events != 0;
   to.parallel_for = options->parallel_for;

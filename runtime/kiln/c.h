@@ -39,7 +39,8 @@ typedef struct kiln_options {
   int64_t smem_bytes;
   int32_t dma;
   int32_t poison;
-  uint64_t seed;
+  int32_t shuffle;                /* not 0: visit the parallel axes in a random order */
+  uint64_t seed;                  /* of that order and of random poison */
   int32_t events;                 /* not 0: keep what the copies of emulated cores were */
   kiln_parallel_for parallel_for; /* instead of the context's own threads */
   void* parallel_for_data;

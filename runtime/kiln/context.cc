@@ -1,6 +1,7 @@
 #include "kiln/context.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <exception>
 #include <utility>
 
@@ -16,14 +17,31 @@ struct Context::Workspace {
   Visits visits;
   Touches touches;
 
-  void Reset(int count, const Options& options, const char* kernel) {
+  void Reset(int count, const Options& options, const RunOptions& how) {
     while (static_cast<int>(cores.size()) < count) cores.push_back(std::make_unique<Core>());
     visits.Clear();
     touches.Clear();
     const bool watched = options.mode == Mode::kEmulated;
     for (int c = 0; c < count; ++c) {
-      cores[c]->Reset(c, count, options, kernel, watched ? &visits : nullptr,
+      cores[c]->Reset(c, count, options, {how.kernel, how.axes}, watched ? &visits : nullptr,
                       watched ? &touches : nullptr);
+    }
+  }
+
+  /// Blocks that no step of any core has visited. Blocks that overlap have their own bookkeeping.
+  void CheckCoverage(int count) const {
+    for (size_t o = 0; o < cores[0]->records().size(); ++o) {
+      const OperandRecord& output = cores[0]->records()[o];
+      int64_t visited = 0;
+      for (int c = 0; c < count; ++c) {
+        if (!cores[c]->ok()) return;
+        if (o < cores[c]->records().size()) visited += cores[c]->records()[o].visited;
+      }
+      if (visited >= output.due) continue;
+      cores[0]->Fail(kCoverage,
+                     "no step visits the blocks of %" PRId64 " of the %" PRId64
+                     " elements of %s (line %d)",
+                     output.due - visited, output.due, output.name, output.line);
     }
   }
 };
@@ -128,16 +146,17 @@ Status Context::RunOnCores(void (*invoke)(const void* bound, Core& core), const 
     auto workspace = Take(&options);
     int cores = options.cores > 0 ? options.cores : hardware_cores_;
     if (how.cores > 0) cores = std::min(cores, how.cores);
-    workspace->Reset(cores, options, how.kernel);
+    workspace->Reset(cores, options, how);
     Job job{invoke, bound, *workspace, options, cores};
     if (cores == 1 || !RunThreaded(job)) {
       // Only a machine that is emulated has to have all its cores.
       if (options.mode == Mode::kDirect && cores > 1) {
         job.cores = cores = 1;
-        workspace->Reset(cores, options, how.kernel);
+        workspace->Reset(cores, options, how);
       }
       for (int c = 0; c < cores; ++c) Job::RunCore(&job, c);
     }
+    if (options.mode == Mode::kEmulated) workspace->CheckCoverage(cores);
     for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->status();
     GiveBack(std::move(workspace), cores);
   } catch (const std::exception& exception) {  // std::bad_alloc

@@ -18,7 +18,8 @@ class Threads;
 
 /// Of one call.
 struct RunOptions {
-  const char* kernel = nullptr;  // its name, for findings
+  const char* kernel = nullptr;  // its name, for findings, …
+  const char* axes = nullptr;    // … and those of its axes: "i, j"
   int32_t cores = 0;             // at most this many; 0: all
 };
 

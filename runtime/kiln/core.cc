@@ -53,15 +53,17 @@ Core::~Core() {
   }
 }
 
-void Core::Reset(int index, int count, const Options& options, const char* kernel, Visits* visits,
-                 Touches* touches) {
+void Core::Reset(int index, int count, const Options& options, const KernelNames& names,
+                 Visits* visits, Touches* touches) {
   index_ = index;
   count_ = count;
   options_ = options;
-  kernel_ = kernel;
+  names_ = names;
+  at_ = ahead_ = nullptr;
   run_ = step_ = -1;
   visits_ = visits;
   touches_ = touches;
+  copies_ = nullptr;
   const bool records = emulated() && options.events;
   if (records && recorder_ == nullptr) recorder_ = std::make_unique<Recorder>();
   if (!records) recorder_.reset();
@@ -103,8 +105,10 @@ void Core::Fail(Code code, const char* format, ...) {
   va_start(arguments, format);
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  const bool named = kernel_ != nullptr;
-  status_.Fail(code, "%s%s[%s] %s", named ? kernel_ : "", named ? ": " : "", NameOf(code), text);
+  const bool named = names_.kernel != nullptr;
+  status_.Fail(code, "%s%s[%s] %s", named ? names_.kernel : "", named ? ": " : "", NameOf(code),
+               text);
+  AddPoint();
 }
 
 void Core::Add(const char* format, ...) {
@@ -116,13 +120,20 @@ void Core::Add(const char* format, ...) {
   va_end(arguments);
 }
 
-void Core::AddPoint(std::initializer_list<const char*> axes, const int64_t* index) {
+/// " at grid point (i=0, j=2)", and the core unless the text has named it.
+void Core::AddPoint() {
+  if (at_ == nullptr || names_.axes == nullptr || *names_.axes == '\0') return;
+  if (std::strstr(status_.message, " core") == nullptr) Add(" on core %d", index_);
   const char* before = " at grid point (";
-  for (const char* const axis : axes) {
-    Add("%s%s=%lld", before, axis, static_cast<long long>(*index++));
+  const char* axis = names_.axes;
+  for (const int64_t* index = at_;; ++index) {
+    const size_t length = std::strcspn(axis, ",");
+    Add("%s%.*s=%lld", before, static_cast<int>(length), axis, static_cast<long long>(*index));
+    if (axis[length] == '\0') break;
+    axis += length + std::strlen(", ");
     before = ", ";
   }
-  if (axes.size() > 0) Add(")");
+  Add(")");
 }
 
 void Core::AddElement(const char* array, std::initializer_list<int64_t> subscripts, int64_t value) {
@@ -140,6 +151,7 @@ OperandRecord& Core::RecordOf(const Operand& operand) {
   while (ordinal >= records_.size()) records_.emplace_back();
   OperandRecord& record = records_[ordinal];
   record.name = operand.name;
+  record.line = operand.line;
   record.memory = operand.memory;
   return record;
 }

@@ -15,8 +15,15 @@
 
 namespace kiln {
 
+class Copies;
 class Touches;
 class Visits;
+
+/// Names of a kernel, for findings.
+struct KernelNames {
+  const char* kernel = nullptr;
+  const char* axes = nullptr;  // "i, j"
+};
 
 /// A core keeps its memory from call to call.
 class Core {
@@ -27,8 +34,14 @@ class Core {
   Core& operator=(const Core&) = delete;
 
   /// Begins a call.
-  void Reset(int index, int count, const Options& options, const char* kernel, Visits* visits,
+  void Reset(int index, int count, const Options& options, const KernelNames& names, Visits* visits,
              Touches* touches);
+  /// Where the grid is, for findings: in a step, and in the one whose copies it starts. Null: it is
+  /// not walked.
+  void Walk(const int64_t* at, const int64_t* ahead) {
+    at_ = at;
+    ahead_ = ahead;
+  }
   /// Begins a step; `run` changes whenever a parallel coordinate does.
   void BeginStep(int64_t run) {
     run_ = run;
@@ -49,16 +62,16 @@ class Core {
   /// twice. Null when there is none: then the core is not ok.
   void* Allocate(size_t bytes);
 
-  /// Ends the call with a finding; the first one is kept. `[rule] ` goes before it, and the
-  /// kernel's name.
+  /// Ends the call with a finding; the first one is kept. The kernel's name and `[rule] ` go before
+  /// it, the grid point behind it.
   void Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
   /// A finding is about a block of this operand.
   void Blame(int32_t ordinal) { blamed_ = ordinal; }
   bool blames(int32_t ordinal) const { return blamed_ == ordinal; }
-  /// Adds to the finding: " at grid point (i=0, j=2)".
-  void AddPoint(std::initializer_list<const char*> axes, const int64_t* index);
-  /// … "; ids[3] is 17".
+  /// … and happens in a copy for the step after this one.
+  void BlameAhead() { at_ = ahead_; }
+  /// Adds to the finding: "; ids[3] is 17".
   void AddElement(const char* array, std::initializer_list<int64_t> subscripts, int64_t value);
 
   /// The operand's counters in this call.
@@ -72,6 +85,9 @@ class Core {
   /// Who wrote which block in this call, for the emulator. Null: nobody asks.
   Visits* visits() const { return visits_; }
   Touches* touches() const { return touches_; }
+  /// Its manual copies. Null: there are none.
+  Copies* copies() const { return copies_; }
+  void SetCopies(Copies* copies) { copies_ = copies; }
 
   /// Null: nobody asks for events.
   Recorder* recorder() const { return recorder_.get(); }
@@ -86,7 +102,10 @@ class Core {
   int index_ = 0;
   int count_ = 1;
   Options options_;
-  const char* kernel_ = nullptr;
+  KernelNames names_;
+  const int64_t* at_ = nullptr;
+  const int64_t* ahead_ = nullptr;
+  void AddPoint();
   void Add(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
   Status status_;
@@ -95,6 +114,7 @@ class Core {
   int64_t step_ = -1;
   Visits* visits_ = nullptr;
   Touches* touches_ = nullptr;
+  Copies* copies_ = nullptr;
   std::vector<Buffer> buffers_;
   size_t next_buffer_ = 0;
   std::unique_ptr<Recorder> recorder_;
@@ -102,12 +122,14 @@ class Core {
   int64_t used_[2] = {0, 0};           // by Memory
 };
 
-/// Whether `size` elements from `start` on are among `extent`, else a finding.
-inline bool InRange(Core& core, const char* of, int64_t start, int64_t size, int64_t extent) {
+/// Whether `size` elements from `start` on are among `extent`, else a finding of the spec's line.
+inline bool InRange(Core& core, int32_t line, const char* of, int64_t start, int64_t size,
+                    int64_t extent) {
   if (start >= 0 && start <= extent - size) return true;
-  core.Fail(kIndexRange, "elements %lld to %lld of %s are used, which has %lld",
-            static_cast<long long>(start), static_cast<long long>(start + size - 1), of,
-            static_cast<long long>(extent));
+  core.Fail(kIndexRange,
+            "elements %lld to %lld of %s are used (line %d) on core %d, which has %lld",
+            static_cast<long long>(start), static_cast<long long>(start + size - 1), of, line,
+            core.index(), static_cast<long long>(extent));
   return false;
 }
 

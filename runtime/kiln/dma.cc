@@ -61,29 +61,24 @@ bool Overlap(const Window& a, const Window& b) {
 
 namespace internal {
 
-bool CheckCuts(Core& core, const char* name, const Cut* cuts, int rank) {
-  for (int d = 0; d < rank; ++d) {
-    const Cut& cut = cuts[d];
-    if (cut.start >= 0 && cut.size >= 0 && cut.start <= cut.extent - cut.size) continue;
-    core.Fail(kIndexRange,
-              "a copy takes %" PRId64 " elements from %" PRId64
-              " on of dimension %d of %s, which has %" PRId64,
-              cut.size, cut.start, d, name, cut.extent);
-    return false;
-  }
-  return true;
-}
-
-CopyEnd EndOf(const char* name, const void* data, size_t element, const int64_t* stride,
-              const Cut* cuts, int rank, int32_t array) {
+CopyEnd EndOf(const char* name, const void* data, size_t width_in_bytes,
+              const CopiedElement* element, const int64_t* stride, const Cut* cuts, int rank,
+              int32_t array) {
   CopyEnd end;
   end.name = name;
   end.array = array;
   end.memory = data;
+  end.element = element;
   end.window.rank = rank;
-  const auto width = static_cast<int64_t>(element);
+  const auto width = static_cast<int64_t>(width_in_bytes);
   int64_t offset = 0;
   for (int d = 0; d < rank; ++d) {
+    const Cut& cut = cuts[d];
+    if (cut.start < 0 || cut.size < 0 || cut.start > cut.extent - cut.size) {
+      end.outside = cut;
+      end.outside_dimension = d;
+      return end;
+    }
     offset += cuts[d].start * stride[d] * width;
     end.window.extent[d] = cuts[d].extent;
     end.window.start[d] = cuts[d].start;
@@ -154,8 +149,9 @@ bool Copies::CheckTouches(const CopyEnd& end, bool reads) {
 
 bool Copies::CheckSlot(const Semaphore& semaphore, int64_t slot) {
   if (slot >= 0 && slot < semaphore.count) return true;
-  core_.Fail(kIndexRange, "%s[%" PRId64 "] is used, but there are %" PRId64 " semaphores",
-             semaphore.name, slot, semaphore.count);
+  core_.Fail(kIndexRange,
+             "%s[%" PRId64 "] is used (line %d) on core %d, but there are %" PRId64 " semaphores",
+             semaphore.name, slot, semaphore.line, core_.index(), semaphore.count);
   return false;
 }
 
@@ -167,14 +163,75 @@ bool Copies::Share(const CopyEnd& a, const CopyEnd& b) {
   return (a.memory == b.memory || one_output) && Overlap(a.window, b.window);
 }
 
-bool Copies::CheckOverlaps(const CopyEnd& from, const CopyEnd& to) {
+bool Copies::CheckInside(const Semaphore& semaphore, const CopyEnd& end) {
+  if (end.data != nullptr || end.outside.extent == 0) return true;
+  core_.Fail(kIndexRange,
+             "a copy (line %d) on core %d takes %" PRId64 " elements from %" PRId64
+             " on of dimension %d of %s, which has %" PRId64,
+             semaphore.line, core_.index(), end.outside.size, end.outside.start,
+             end.outside_dimension, end.name, end.outside.extent);
+  return false;
+}
+
+/// Of what the core has: arrays of the caller may hold any NaN.
+bool Copies::CheckDefined(const Semaphore& semaphore, size_t width, const CopyEnd& from) {
+  if (from.array >= 0 || core_.options().poison != Poison::kNan || IsEmpty(from)) return true;
+  const void* found = nullptr;
+  ForEachRun(from, from, width, [&](int64_t at, int64_t, size_t bytes) {
+    if (found == nullptr)
+      found = from.element->find_poison(from.data + at, static_cast<int64_t>(bytes / width));
+  });
+  if (found == nullptr) return true;
+  internal::FailUndefined(core_, from.name, semaphore.line, from.element->hole_of(found));
+  return false;
+}
+
+bool Copies::CheckBody(int32_t line, const CopyEnd& part, bool writes) {
+  if (!core_.ok()) return false;
+  for (const InFlight& copy : in_flight_) {
+    const bool into = Share(part, copy.to);
+    if (!into && !(writes && Share(part, copy.from))) continue;
+    core_.Fail(
+        kSync,
+        "%s is %s (line %d) on core %d while a copy %s it is in flight, which began in line %d",
+        part.name, writes ? "written" : "read", line, core_.index(), into ? "into" : "from",
+        copy.semaphore.line);
+    return false;
+  }
+  return true;
+}
+
+void Copies::CheckMove(const Operand& operand, const void* array, const Window& window,
+                       bool writes) {
+  if (in_flight_.empty() || !core_.ok()) return;
+  for (const InFlight& copy : in_flight_) {
+    const auto is_block = [&](const CopyEnd& end) {
+      return end.array < 0 && std::strcmp(end.name, operand.name) == 0;
+    };
+    const auto is_array = [&](const CopyEnd& end) {
+      return end.array >= 0 && end.memory == array && Overlap(end.window, window);
+    };
+    if (!is_block(copy.from) && !is_block(copy.to) && !is_array(copy.to) &&
+        !(writes && is_array(copy.from)))
+      continue;
+    core_.Fail(kSync,
+               "a block of %s (line %d) is copied %s on core %d while a copy %s %s is in flight, "
+               "which began in line %d",
+               operand.name, operand.line, writes ? "out" : "in", core_.index(),
+               is_block(copy.to) || is_array(copy.to) ? "into" : "from", operand.name,
+               copy.semaphore.line);
+    return;
+  }
+}
+
+bool Copies::CheckOverlaps(const Semaphore& semaphore, const CopyEnd& from, const CopyEnd& to) {
   for (const InFlight& copy : in_flight_) {
     const bool read = Share(from, copy.to);
     const bool written = Share(to, copy.to) || Share(to, copy.from);
     if (!read && !written) continue;
-    core_.Fail(kSync, "a copy %s %s on core %d while one from %s to %s is in flight",
-               read ? "reads" : "writes", read ? from.name : to.name, core_.index(), copy.from.name,
-               copy.to.name);
+    core_.Fail(kSync, "a copy (line %d) %s %s on core %d while one from %s to %s is in flight",
+               semaphore.line, read ? "reads" : "writes", read ? from.name : to.name, core_.index(),
+               copy.from.name, copy.to.name);
     return false;
   }
   return true;
@@ -182,7 +239,9 @@ bool Copies::CheckOverlaps(const CopyEnd& from, const CopyEnd& to) {
 
 bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, const CopyEnd& from,
                    const CopyEnd& to) {
-  if (!core_.ok() || !CheckSlot(semaphore, slot)) return false;
+  if (!core_.ok() || !CheckSlot(semaphore, slot) || !CheckInside(semaphore, from) ||
+      !CheckInside(semaphore, to))
+    return false;
   if (!std::equal(from.extent, from.extent + from.rank, to.extent, to.extent + to.rank)) {
     core_.Fail(kCall, "the ends of a copy from %s to %s differ in shape", from.name, to.name);
     return false;
@@ -192,11 +251,13 @@ bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, con
     Move(copy);
     return true;
   }
-  if (!CheckOverlaps(from, to)) return false;
+  if (!CheckOverlaps(semaphore, from, to)) return false;
   if (Share(from, to)) {
-    core_.Fail(kSync, "the two ends of a copy from %s to %s overlap", from.name, to.name);
+    core_.Fail(kSync, "the two ends of a copy (line %d) from %s to %s overlap on core %d",
+               semaphore.line, from.name, to.name, core_.index());
     return false;
   }
+  if (!CheckDefined(semaphore, element, from)) return false;
   if (!CheckTouches(from, /*reads=*/true)) return false;
   Note(copy);
   copy.moved = core_.options().dma == Dma::kEager;
@@ -204,7 +265,7 @@ bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, con
     Move(copy);
   } else if (!IsEmpty(to)) {
     ForEachRun(to, to, element, [&](int64_t at, int64_t, size_t bytes) {
-      internal::FillPoison(core_.options(), false, to.data + at, bytes);
+      internal::FillPoison(core_.options(), to.element->poison, to.data + at, bytes);
     });
   }
   try {
@@ -224,9 +285,9 @@ bool Copies::Wait(const Semaphore& semaphore, int64_t slot) {
   });
   if (found == in_flight_.end()) {
     core_.Fail(kSync,
-               "nothing to wait for on core %d: no copy on %s[%" PRId64
+               "nothing to wait for (line %d) on core %d: no copy on %s[%" PRId64
                "] is in flight, so this would wait for ever",
-               core_.index(), semaphore.name, slot);
+               semaphore.line, core_.index(), semaphore.name, slot);
     return false;
   }
   const InFlight copy = *found;
@@ -243,9 +304,10 @@ bool Copies::Wait(const Semaphore& semaphore, int64_t slot) {
 void Copies::End() {
   if (in_flight_.empty() || !core_.ok()) return;
   const InFlight& copy = in_flight_.front();
-  core_.Fail(kSync,
-             "the copy into %s is still in flight on core %d: nobody waited for %s[%" PRId64 "]",
-             copy.to.name, core_.index(), copy.semaphore.name, copy.slot);
+  core_.Fail(
+      kSync,
+      "the copy into %s (line %d) is still in flight on core %d: nobody waited for %s[%" PRId64 "]",
+      copy.to.name, copy.semaphore.line, core_.index(), copy.semaphore.name, copy.slot);
 }
 
 }  // namespace kiln

@@ -17,35 +17,7 @@ struct ByteText {
   }
 };
 
-/// xorshift64*: any bits will do, as long as they are the same in every run.
-uint64_t NextRandom(uint64_t& state) {
-  state ^= state >> 12;
-  state ^= state << 25;
-  state ^= state >> 27;
-  return state * 0x2545F4914F6CDD1Du;
-}
-
 }  // namespace
-
-namespace internal {
-
-void FillPoison(const Options& options, bool is_bool, void* data, size_t bytes) {
-  if (options.poison != Poison::kRandom) {
-    // All bits set is a NaN in any float; a bool may only be 0 or 1.
-    const int byte = options.poison == Poison::kZero ? 0 : is_bool ? 1 : 0xFF;
-    std::memset(data, byte, bytes);
-    return;
-  }
-  uint64_t state = options.seed * 2 + 1;
-  auto* const to = static_cast<unsigned char*>(data);
-  for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
-    uint64_t word = NextRandom(state);
-    if (is_bool) word &= 0x0101010101010101u;
-    std::memcpy(to + i, &word, std::min(sizeof(word), bytes - i));
-  }
-}
-
-}  // namespace internal
 
 bool Core::Reserve(const Operand& operand, int64_t bytes, int64_t buffers) {
   OperandRecord& record = RecordOf(operand);
@@ -67,8 +39,9 @@ bool Core::Reserve(const Operand& operand, int64_t bytes, int64_t buffers) {
                                               size == 0 ? "" : ", ", user.name,
                                               static_cast<long long>(user.buffers), one.text));
   }
-  Fail(kTier, "the kernel needs at least %s of %s, which has %s: %s", ByteText(used).text,
-       vmem ? "VMEM" : "SMEM", ByteText(budget).text, table);
+  Fail(kTier, "the kernel needs at least %s of %s with %s (line %d) on core %d, which has %s: %s",
+       ByteText(used).text, vmem ? "VMEM" : "SMEM", operand.name, operand.line, index_,
+       ByteText(budget).text, table);
   return false;
 }
 

@@ -12,7 +12,9 @@
 
 #include "kiln/block.h"
 #include "kiln/core.h"
+#include "kiln/dma.h"
 #include "kiln/findings.h"
+#include "kiln/poison.h"
 #include "kiln/record.h"
 #include "kiln/tensor.h"
 #include "kiln/touches.h"
@@ -20,25 +22,6 @@
 
 namespace kiln {
 namespace internal {
-
-/// Makes memory undefined in the way that the options say.
-void FillPoison(const Options& options, bool is_bool, void* data, size_t bytes);
-
-/// Whether an element is poison, also after arithmetic and conversions, which keep the upper bits
-/// of a NaN. Any integer may be a value: those are the interpreter's to watch.
-template <typename T>
-bool IsPoison(T value) {
-  if constexpr (kIsFloating<T>) {
-    // A comparison of whole elements is what compilers make vectors of.
-    using Bits = std::conditional_t<sizeof(T) == 2, uint16_t,
-                                    std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
-    Bits bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return bits >= static_cast<Bits>(Bits{0xFFFF} << (8 * sizeof(T) - 16));
-  } else {
-    return false;
-  }
-}
 
 /// What a block has of its array.
 template <int R>
@@ -65,8 +48,13 @@ class Slots {
     Index<R> index{};
   };
 
-  Slots(Core& core, const Operand& operand, const Shape<R>& block, size_t bytes, int buffers)
-      : options_(core.options()), bytes_(bytes), count_(std::clamp(buffers, 1, kMaxBuffers)) {
+  /// `hole`: what a slot is before something is written there.
+  Slots(Core& core, const Operand& operand, const Shape<R>& block, size_t bytes, int buffers,
+        Hole hole)
+      : options_(core.options()),
+        bytes_(bytes),
+        count_(std::clamp(buffers, 1, kMaxBuffers)),
+        poison_(PoisonOf<T>(hole)) {
     std::array<int64_t, R> extents{};
     const int rank = block.view_rank();
     int v = 0;
@@ -89,7 +77,7 @@ class Slots {
   Slot& newest() { return slots_[newest_]; }
   Slot& Advance() { return slots_[newest_ = (newest_ + 1) % count_]; }
 
-  void Undefine(Slot& slot) { FillPoison(options_, std::is_same_v<T, bool>, slot.data, bytes_); }
+  void Undefine(Slot& slot) { FillPoison(options_, poison_, slot.data, bytes_); }
   /// The slot with a block, or null.
   Slot* Find(const Index<R>& index) {
     for (int s = 0; s < count_; ++s) {
@@ -103,6 +91,7 @@ class Slots {
   const Options& options_;
   const size_t bytes_;
   const int count_;
+  const Poison64 poison_;
   int newest_ = 0;
   Slot slots_[kMaxBuffers];
 };
@@ -123,7 +112,8 @@ struct Emulated {
           tensor_(tensor),
           blocks_{tensor.template extents<R>(), dims},
           pad_(pad),
-          slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers),
+          slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers,
+                 pad.reduced ? internal::Hole::kEdge : internal::Hole::kUnset),
           record_(core.RecordOf(operand)),
           recorder_(core.recorder()) {}
 
@@ -144,6 +134,7 @@ struct Emulated {
       }
       const Box<R> box = blocks_.BoxAt(index);
       CheckLent(index, box);
+      if (slot->state == State::kPending || last_moved_ != index) CheckMove(index, box);
       Finish(*slot, box);
       return Format::ViewOf(slot->data, box);
     }
@@ -172,13 +163,22 @@ struct Emulated {
       internal::FailClash(core_, Name(index), clash, /*reads=*/true);
     }
 
+    /// A block that comes for this step meets the manual copies that are still in flight.
+    void CheckMove(const Index<R>& index, const Box<R>& box) {
+      last_moved_ = index;
+      if (core_.copies() == nullptr) return;
+      core_.copies()->CheckMove(operand_, tensor_.data, internal::WindowOf(blocks_, box),
+                                /*writes=*/false);
+    }
+
     void Start(const Index<R>& index, Event::Kind kind) {
       if (!core_.ok()) return;
       if (slots_.newest().state != State::kEmpty && slots_.newest().index == index) {
         ++record_.skipped;
         return;
       }
-      if (!internal::CheckRange(core_, operand_, blocks_, index)) return;
+      const bool ahead = kind == Event::Kind::kCopyInNext;
+      if (!internal::CheckRange(core_, operand_, blocks_, index, ahead)) return;
       Slot& slot = slots_.Advance();
       if (slot.state == State::kPending) {
         internal::FailSync(core_, Name(slot.index), "its copy is never waited for");
@@ -215,6 +215,7 @@ struct Emulated {
     int32_t borrower_ = -1;
     int64_t run_ = -1;
     Index<R> last_{};  // waited for, in run_
+    Index<R> last_moved_{};
   };
 
   template <class Format, int R>
@@ -230,14 +231,21 @@ struct Emulated {
           tensor_(tensor),
           blocks_{tensor.template extents<R>(), dims},
           init_(init),
-          slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers),
+          slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers,
+                 internal::Hole::kUnstored),
           record_(core.RecordOf(operand)),
           recorder_(core.recorder()) {
       record_.is_output = true;
+      if (init.given || init.may_stay_undefined || init.is_alias) return;
+      record_.due = 1;
+      for (int d = 0; d < R; ++d) record_.due *= tensor.shape[d];
     }
 
     /// The array's memory is an input's, too, or manual copies touch it, or its blocks overlap.
-    void Watch() { watched_ = true; }
+    void Watch() {
+      watched_ = true;
+      record_.due = 0;
+    }
 
     /// A block about to be computed: undefined until the body writes it, or `init`. The slot's
     /// former block is copied out now at the latest.
@@ -257,6 +265,7 @@ struct Emulated {
       slots_.Undefine(slot);
       if (init_.given) Format::FillBlock(box, init_.value, slot.data);
       index_ = slot.index = index;
+      record_.visited += box.inside();
       run_ = run;
       open_ = true;
       return view_ = Format::TileOf(static_cast<T*>(slot.data), box);
@@ -268,6 +277,11 @@ struct Emulated {
 
     void CopyOut() {
       if (!open_) return;
+      if (core_.copies() != nullptr) {
+        core_.copies()->CheckMove(operand_, tensor_.data,
+                                  internal::WindowOf(blocks_, blocks_.BoxAt(index_)),
+                                  /*writes=*/true);
+      }
       slots_.newest().state = State::kPending;
       open_ = false;
       if (recorder_ != nullptr) {
@@ -313,8 +327,9 @@ struct Emulated {
         return;
       Index<R> at{};
       const auto is_poison = [](T value) { return internal::IsPoison(value); };
-      if (!Format::FindInside(box, slot.data, is_poison, &at)) return;
-      internal::FailUndefined(core_, Name(slot.index), at.data());
+      const T* const first = Format::FindInside(box, slot.data, is_poison, &at);
+      if (first == nullptr) return;
+      internal::FailUndefined(core_, Name(slot.index), at.data(), internal::HoleOf(*first));
     }
 
     Core& core_;
@@ -348,7 +363,8 @@ struct Emulated {
   template <typename T>
   static void Forget(Core& core, T* data, size_t count) {
     if (data == nullptr) return;
-    internal::FillPoison(core.options(), std::is_same_v<T, bool>, data, count * sizeof(T));
+    internal::FillPoison(core.options(), internal::PoisonOf<T>(internal::Hole::kUnset), data,
+                         count * sizeof(T));
   }
 
   template <typename T>

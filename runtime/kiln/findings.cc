@@ -97,7 +97,8 @@ int64_t WordBytes(size_t width, const int64_t* extents, int rank) {
 
 namespace internal {
 
-void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent) {
+void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent,
+               bool ahead) {
   const BlockDim& dim = block.dims[dimension];
   Text why;
   switch (dim.kind) {
@@ -119,6 +120,7 @@ void FailRange(Core& core, const BlockName& block, int dimension, int64_t count,
                  dim.size);
   }
   if (core.ok()) core.Blame(block.operand.ordinal);
+  if (core.ok() && ahead) core.BlameAhead();
   core.Fail(kIndexRange, "%s is out of range on core %d: dimension %d %s", NameOf(block).c_str(),
             core.index(), dimension, why.c_str());
 }
@@ -191,12 +193,29 @@ void FailClash(Core& core, const Operand& operand, const Window& window, const C
   FailClash(core, name, clash, reads);
 }
 
-void FailUndefined(Core& core, const BlockName& block, const int64_t* at) {
+namespace {
+
+Code CodeOf(Hole hole) {
+  return hole == Hole::kEdge ? kTail : hole == Hole::kUnstored ? kCoverage : kUndefined;
+}
+
+}  // namespace
+
+void FailUndefined(Core& core, const BlockName& block, const int64_t* at, Hole hole) {
   Text element;
   AppendList(element, "[", at, block.rank, "]");
-  core.Fail(kUndefined, "%s is copied out with undefined elements on core %d; the first is %s%s",
-            NameOf(block).c_str(), core.index(), block.operand.name,
+  const char* const why = hole == Hole::kEdge       ? "elements that come from past an edge"
+                          : hole == Hole::kUnstored ? "elements that no step stores"
+                                                    : "undefined elements";
+  core.Fail(CodeOf(hole), "%s is copied out on core %d with %s; the first is %s%s",
+            NameOf(block).c_str(), core.index(), why, block.operand.name,
             block.rank > 0 ? element.c_str() : "");
+}
+
+void FailUndefined(Core& core, const char* name, int32_t line, Hole hole) {
+  core.Fail(hole == Hole::kEdge ? kTail : kUndefined,
+            "an element of %s that is copied by hand (line %d) on core %d is undefined%s", name,
+            line, core.index(), hole == Hole::kEdge ? ": it comes from past an edge" : "");
 }
 
 }  // namespace internal

@@ -7,6 +7,7 @@
 
 #include "kiln/block.h"
 #include "kiln/core.h"
+#include "kiln/poison.h"
 #include "kiln/touches.h"
 
 namespace kiln {
@@ -30,7 +31,9 @@ struct BlockName {
   int rank;
 };
 
-void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent);
+/// `ahead`: of a block for the next step.
+void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent,
+               bool ahead);
 void FailSync(Core& core, const BlockName& block, const char* what);
 void FailVisit(Core& core, const BlockName& block, Code code, int other_core);
 
@@ -40,17 +43,19 @@ Touch TouchOf(const Core& core, const Operand& operand, bool by_hand = false);
 void FailClash(Core& core, const BlockName& block, const Clash& clash, bool reads);
 void FailClash(Core& core, const Operand& operand, const Window& window, const Clash& clash,
                bool reads);
-/// `at`: the array's coordinates of the first undefined element.
-void FailUndefined(Core& core, const BlockName& block, const int64_t* at);
+/// `at`: the array's coordinates of the first undefined element, and why it is that.
+void FailUndefined(Core& core, const BlockName& block, const int64_t* at, Hole hole);
+/// What is copied by hand.
+void FailUndefined(Core& core, const char* name, int32_t line, Hole hole);
 
 /// Whether the array has the block, else a finding.
 template <int R>
-bool CheckRange(Core& core, const Operand& operand, const Blocks<R>& blocks,
-                const Index<R>& index) {
+bool CheckRange(Core& core, const Operand& operand, const Blocks<R>& blocks, const Index<R>& index,
+                bool ahead = false) {
   const int d = blocks.FirstOutside(index);
   if (d == R) return true;
   FailRange(core, {operand, index.data(), blocks.dims.data(), R}, d, blocks.Count(d),
-            blocks.extent[d]);
+            blocks.extent[d], ahead);
   return false;
 }
 

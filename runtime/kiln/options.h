@@ -25,8 +25,9 @@ struct Options {
   int64_t smem_bytes = int64_t{1} << 20;
   Dma dma = Dma::kOnWait;
   Poison poison = Poison::kNan;
-  uint64_t seed = 0;    // of random poison
-  bool events = false;  // keep what the copies were: Record::events
+  bool shuffle = false;  // visit the parallel axes in a random order
+  uint64_t seed = 0;     // of that order and of random poison
+  bool events = false;   // keep what the copies were: Record::events
 
   // Instead of the context's own threads.
   ParallelFor parallel_for = nullptr;

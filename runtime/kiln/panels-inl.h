@@ -24,6 +24,7 @@
 #include "kiln/block.h"
 #include "kiln/dot-inl.h"
 #include "kiln/pack-inl.h"
+#include "kiln/poison.h"
 #include "kiln/tensor.h"
 #include "kiln/tile.h"
 #include "kiln/tiles-inl.h"
@@ -160,7 +161,7 @@ Source<T> SourceOf(const Tensor<const T>& array, const Box<R>& box, const Pad<T>
     source.extent[v] = static_cast<size_t>(box.clipped[d] ? box.high[d] : box.size[d]);
   }
   source.pad = pad.value;
-  if (!pad.given) memset(static_cast<void*>(&source.pad), 0xFF, sizeof(T));  // NaN: undefined
+  if (!pad.given) source.pad = internal::PoisonedEdge<T>();
   return source;
 }
 

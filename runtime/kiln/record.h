@@ -21,6 +21,7 @@ struct Operand {
 
 struct OperandRecord {
   const char* name = nullptr;  // null: nothing was copied under this ordinal
+  int32_t line = 0;
   Memory memory = Memory::kVmem;
   bool is_output = false;
   int64_t copies = 0;        // between HBM and the core's memory
@@ -28,10 +29,13 @@ struct OperandRecord {
   int64_t skipped = 0;       // steps that found the block they needed in place
   int64_t buffers = 0;       // slots
   int64_t memory_bytes = 0;  // of all slots of a core: native tiles when emulated
+  int64_t due = 0;           // of an emulated output: elements that its blocks have to cover, …
+  int64_t visited = 0;       // … and those of the blocks that steps visited
 
   /// The same operand on another core.
   void Add(const OperandRecord& core) {
     name = core.name;
+    line = core.line;
     memory = core.memory;
     is_output = core.is_output;
     copies += core.copies;

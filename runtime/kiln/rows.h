@@ -95,10 +95,11 @@ struct Rows {
     std::fill_n(static_cast<T*>(to), LayoutOf(static_cast<const Shape<R>&>(box)).elements, value);
   }
 
-  /// Finds an element of a block in VMEM that is inside the array and holds(element); `at` are its
-  /// coordinates in the array.
+  /// The first element of a block in VMEM that is inside the array and holds(element), or null;
+  /// `at` are its coordinates in the array.
   template <int R, class Holds>
-  static bool FindInside(const Box<R>& box, const void* data, const Holds& holds, Index<R>* at) {
+  static const T* FindInside(const Box<R>& box, const void* data, const Holds& holds,
+                             Index<R>* at) {
     int64_t found = -1;
     const T* const block = static_cast<const T*>(data);
     ForEachRowInside(Tensor<const T>(), box, [&](const Row& row) {
@@ -107,7 +108,8 @@ struct Rows {
       if (!any || found >= 0) return;
       for (found = row.block; !holds(block[found]);) ++found;
     });
-    if (found < 0) return false;
+    if (found < 0) return nullptr;
+    const T* const element = block + found;
     *at = box.start;
     const auto dims = box.template ViewDims<V>();
     const Layout layout = LayoutOf(static_cast<const Shape<R>&>(box));
@@ -115,7 +117,7 @@ struct Rows {
       (*at)[dims[v]] += found / layout.stride[v];
       found %= layout.stride[v];
     }
-    return true;
+    return element;
   }
 
   /// Sets the elements of a view that are inside the array.

@@ -6,9 +6,10 @@
 namespace kiln {
 
 const char* NameOf(Code code) {
-  constexpr const char* kNames[] = {"ok",      "call", "index-range", "tier",   "undefined", "race",
-                                    "revisit", "sync", "alias",       "assert", "memory"};
-  const bool known = code >= kOk && code <= kMemory;
+  constexpr const char* kNames[] = {"ok",     "call",    "index-range", "tier",  "undefined",
+                                    "race",   "revisit", "sync",        "alias", "assert",
+                                    "memory", "tail",    "coverage"};
+  const bool known = code >= kOk && code <= kCoverage;
   return known ? kNames[code] : "unknown";
 }
 

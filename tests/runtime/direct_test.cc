@@ -102,7 +102,7 @@ TEST_CASE("Buffers begin on cache lines and are the same in the next call") {
     CHECK(reinterpret_cast<uintptr_t>(first.back()) % 64 == 0);
   }
   CHECK(reinterpret_cast<uintptr_t>(first.back()) % (2 << 20) == 0);
-  lone.core.Reset(0, 1, {}, nullptr, nullptr, nullptr);
+  lone.core.Reset(0, 1, {}, {}, nullptr, nullptr);
   for (const size_t bytes : {size_t{1}, size_t{900}, size_t{100000}, size_t{5} << 20}) {
     CHECK(lone.core.Allocate(bytes) == first.front());
     first.erase(first.begin());

@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-constexpr Semaphore kSent{"sent", 7, 2};
+constexpr Semaphore kSent{"sent", 7, 2, 9};
 constexpr Operand kX{"x", 0, 5};
 constexpr Operand kY{"y", 1, 6};
 constexpr int64_t kRows = 4, kCols = 6;
@@ -30,6 +30,7 @@ struct Bench {
     copies.Writes(kY);
     void* const memory = lone.core.Allocate(TileSize<float>(kRows, kCols) * sizeof(float));
     tile = MakeTile(static_cast<float*>(memory), kRows, kCols);
+    std::fill_n(tile.data, TileSize<float>(kRows, kCols), 0.0f);
     lone.core.BeginStep(0);
   }
 
@@ -37,11 +38,9 @@ struct Bench {
   static Cuts Part(int64_t row, int64_t rows, int64_t col, int64_t cols) {
     return {CutRange(row, rows, kRows), CutRange(col, cols, kCols)};
   }
-  CopyEnd OfX(const Cuts& cuts) {
-    return PartOf(lone.core, kX, Tensor<const float>(x.tensor), cuts);
-  }
-  CopyEnd OfY(const Cuts& cuts) { return PartOf(lone.core, kY, y.tensor, cuts); }
-  CopyEnd OfTile(const Cuts& cuts) { return PartOf(lone.core, "tile", tile, cuts); }
+  CopyEnd OfX(const Cuts& cuts) { return PartOf(kX, Tensor<const float>(x.tensor), cuts); }
+  CopyEnd OfY(const Cuts& cuts) { return PartOf(kY, y.tensor, cuts); }
+  CopyEnd OfTile(const Cuts& cuts) { return PartOf("tile", tile, cuts); }
 
   bool Start(const CopyEnd& from, const CopyEnd& to, int64_t slot = 0) {
     return copies.Start(kSent, slot, sizeof(float), from, to);
@@ -135,9 +134,10 @@ TEST_CASE("A wait without a copy, and one too many") {
   Bench bench;
   CHECK_FALSE(bench.Wait());
   CHECK(bench.lone.core.status().code == kSync);
-  CHECK(bench.lone.message() ==
-        "kernel: [sync] nothing to wait for on core 0: no copy on sent[0] is in flight, so this "
-        "would wait for ever");
+  CHECK(
+      bench.lone.message() ==
+      "kernel: [sync] nothing to wait for (line 9) on core 0: no copy on sent[0] is in flight, so "
+      "this would wait for ever");
   Bench twice;
   twice.Start(twice.OfX(Bench::Part(0, 1, 0, 6)), twice.OfTile(Bench::Part(0, 1, 0, 6)));
   CHECK(twice.Wait());
@@ -150,8 +150,8 @@ TEST_CASE("A copy that nobody waits for") {
   bench.Start(bench.OfX(Bench::Part(0, 1, 0, 6)), bench.OfTile(Bench::Part(0, 1, 0, 6)), 1);
   bench.copies.End();
   CHECK(bench.lone.message() ==
-        "kernel: [sync] the copy into tile is still in flight on core 0: nobody waited for "
-        "sent[1]");
+        "kernel: [sync] the copy into tile (line 9) is still in flight on core 0: nobody waited "
+        "for sent[1]");
 }
 
 /// What a second copy finds while one to columns 2 to 5 of the tile's rows 0 and 1 is in flight.
@@ -166,9 +166,9 @@ std::string WhileInFlight(const Second& second) {
 
 TEST_CASE("Copies in flight keep to themselves") {
   const std::string written =
-      "kernel: [sync] a copy writes tile on core 0 while one from x to tile is in flight";
+      "kernel: [sync] a copy (line 9) writes tile on core 0 while one from x to tile is in flight";
   const std::string read =
-      "kernel: [sync] a copy reads tile on core 0 while one from x to tile is in flight";
+      "kernel: [sync] a copy (line 9) reads tile on core 0 while one from x to tile is in flight";
   CHECK(WhileInFlight([](Bench& b) {
           b.Start(b.OfX(Bench::Part(3, 1, 0, 1)), b.OfTile(Bench::Part(1, 1, 5, 1)));
         }) == written);
@@ -189,11 +189,58 @@ TEST_CASE("Copies in flight keep to themselves") {
         }) == "");
 }
 
+/// What the body or the pipeline finds while a copy from row 0 of x to row 1 of the tile is in
+/// flight.
+template <class Touch>
+std::string Touching(const Touch& touch) {
+  Bench bench;
+  bench.Start(bench.OfX(Bench::Part(0, 1, 0, 6)), bench.OfTile(Bench::Part(1, 1, 0, 6)));
+  touch(bench);
+  return bench.lone.message();
+}
+
+TEST_CASE("A body keeps off what copies in flight touch") {
+  const auto row = [](Bench& b, int64_t at) { return b.OfTile(Bench::Part(at, 1, 0, 6)); };
+  CHECK(Touching([&](Bench& b) {
+          CHECK(b.copies.MayRead(12, [&] { return row(b, 0); }));
+          CHECK(b.copies.MayWrite(12, [&] { return row(b, 2); }));
+        }) == "");
+  CHECK(Touching([&](Bench& b) { b.copies.MayRead(12, [&] { return row(b, 1); }); }) ==
+        "kernel: [sync] tile is read (line 12) on core 0 while a copy into it is in flight, which "
+        "began in line 9");
+  CHECK(Touching([&](Bench& b) { b.copies.MayWrite(12, [&] { return row(b, 1); }); }) ==
+        "kernel: [sync] tile is written (line 12) on core 0 while a copy into it is in flight, "
+        "which began in line 9");
+}
+
+TEST_CASE("The pipeline keeps off what copies in flight touch") {
+  const auto move = [](Bench& b, int64_t at, bool writes) {
+    b.copies.CheckMove({"o", 3, 7}, b.x.tensor.data, b.OfX(Bench::Part(at, 1, 0, 6)).window,
+                       writes);
+  };
+  CHECK(Touching([&](Bench& b) { move(b, 0, false); }) == "");
+  CHECK(Touching([&](Bench& b) { move(b, 1, true); }) == "");
+  CHECK(Touching([&](Bench& b) { move(b, 0, true); }) ==
+        "kernel: [sync] a block of o (line 7) is copied out on core 0 while a copy from o is in "
+        "flight, which began in line 9");
+}
+
+TEST_CASE("What is undefined is not copied") {
+  Bench bench;
+  Emulated::Forget(bench.lone.core, bench.tile.data, TileSize<float>(kRows, kCols));
+  CHECK_FALSE(
+      bench.Start(bench.OfTile(Bench::Part(0, 1, 0, 6)), bench.OfY(Bench::Part(0, 1, 0, 6))));
+  CHECK(bench.lone.message() ==
+        "kernel: [undefined] an element of tile that is copied by hand (line 9) on core 0 is "
+        "undefined");
+}
+
 TEST_CASE("A copy upon itself") {
   Bench bench;
   CHECK_FALSE(
       bench.Start(bench.OfTile(Bench::Part(0, 2, 0, 6)), bench.OfTile(Bench::Part(1, 2, 0, 6))));
-  CHECK(bench.lone.message() == "kernel: [sync] the two ends of a copy from tile to tile overlap");
+  CHECK(bench.lone.message() ==
+        "kernel: [sync] the two ends of a copy (line 9) from tile to tile overlap on core 0");
   Bench beside;
   CHECK(
       beside.Start(beside.OfTile(Bench::Part(0, 2, 0, 6)), beside.OfTile(Bench::Part(2, 2, 0, 6))));
@@ -202,19 +249,21 @@ TEST_CASE("A copy upon itself") {
 TEST_CASE("Parts, semaphores and shapes that are not there, in both modes") {
   for (const Options& options : {EmulatedOptions(), Options()}) {
     Bench bench(options);
-    CHECK(bench.OfX(Bench::Part(3, 2, 0, 6)).data == nullptr);
+    CHECK_FALSE(
+        bench.Start(bench.OfX(Bench::Part(3, 2, 0, 6)), bench.OfTile(Bench::Part(0, 2, 0, 6))));
     CHECK(bench.lone.core.status().code == kIndexRange);
     CHECK(bench.lone.message() ==
-          "kernel: [index-range] a copy takes 2 elements from 3 on of dimension 0 of x, which has "
-          "4");
+          "kernel: [index-range] a copy (line 9) on core 0 takes 2 elements from 3 on of dimension "
+          "0 of x, which has 4");
     Bench negative(options);
-    negative.OfTile({CutPoint(-1, kRows), CutRange(0, 6, kCols)});
+    negative.Start(negative.OfX({CutPoint(0, kRows), CutRange(0, 6, kCols)}),
+                   negative.OfTile({CutPoint(-1, kRows), CutRange(0, 6, kCols)}));
     CHECK(negative.lone.core.status().code == kIndexRange);
     for (const int64_t slot : {-1, 2}) {
       Bench slots(options);
       CHECK_FALSE(slots.Wait(slot));
       CHECK(slots.lone.message() == "kernel: [index-range] sent[" + std::to_string(slot) +
-                                        "] is used, but there are 2 semaphores");
+                                        "] is used (line 9) on core 0, but there are 2 semaphores");
     }
     Bench shapes(options);
     CHECK_FALSE(
@@ -228,16 +277,17 @@ TEST_CASE("Parts, semaphores and shapes that are not there, in both modes") {
 TEST_CASE("Steps that are parallel must not write one element by hand, on whatever core") {
   Bench bench;
   Core second;
-  second.Reset(1, 2, EmulatedOptions(), "kernel", &bench.lone.visits, &bench.lone.touches);
+  second.Reset(1, 2, EmulatedOptions(), {"kernel", nullptr}, &bench.lone.visits,
+               &bench.lone.touches);
   Copies copies(second);
   copies.Writes(kY);
   second.BeginStep(1);
   bench.Start(bench.OfTile(Bench::Part(0, 2, 0, 6)), bench.OfY(Bench::Part(0, 2, 0, 6)));
   bench.Wait();
-  const CopyEnd from = PartOf(second, "tile", bench.tile, Bench::Part(0, 2, 0, 6));
-  copies.Start(kSent, 0, 4, from, PartOf(second, kY, bench.y.tensor, Bench::Part(2, 2, 0, 6)));
+  const CopyEnd from = PartOf("tile", bench.tile, Bench::Part(0, 2, 0, 6));
+  copies.Start(kSent, 0, 4, from, PartOf(kY, bench.y.tensor, Bench::Part(2, 2, 0, 6)));
   CHECK(copies.Wait(kSent, 0));
-  copies.Start(kSent, 0, 4, from, PartOf(second, kY, bench.y.tensor, Bench::Part(1, 2, 0, 6)));
+  copies.Start(kSent, 0, 4, from, PartOf(kY, bench.y.tensor, Bench::Part(1, 2, 0, 6)));
   CHECK_FALSE(copies.Wait(kSent, 0));
   CHECK(second.status().code == kRace);
   CHECK(std::string(second.status().message) ==

@@ -41,7 +41,8 @@ TEST_CASE("What does not fit into VMEM is a finding that names all users") {
   In1 y(lone.core, {"y", 1, 4}, sample.tensor, {Blocked(2048)}, NoPad(), 2, 1);
   CHECK(lone.core.status().code == kTier);
   CHECK(lone.message() ==
-        "kernel: [tier] the kernel needs at least 24.0 KiB of VMEM, which has 16.0 KiB: "
+        "kernel: [tier] the kernel needs at least 24.0 KiB of VMEM with y (line 4) on core 0, "
+        "which has 16.0 KiB: "
         "x 2 x 4.0 KiB, y 2 x 8.0 KiB");
 }
 
@@ -54,7 +55,8 @@ TEST_CASE("SMEM has a budget of its own") {
   CHECK(lone.core.used(Memory::kVmem) == 0);
   CHECK(Emulated::Scratch<bool>(lone.core, {"flags", 1, 4, Memory::kSmem}, 6) == nullptr);
   CHECK(lone.message() ==
-        "kernel: [tier] the kernel needs at least 104 B of SMEM, which has 100 B: "
+        "kernel: [tier] the kernel needs at least 104 B of SMEM with flags (line 4) on core 0, "
+        "which has 100 B: "
         "ids 1 x 80 B, flags 1 x 24 B");
 }
 
@@ -166,8 +168,9 @@ std::string WritePart(const Options& options, Init<T> init) {
 
 TEST_CASE("Undefined elements of an output are a finding") {
   const std::string expected =
-      "kernel: [undefined] block (1, 1) of z (line 28) is copied out with undefined elements on "
-      "core 0; the first is z[2, 18]";
+      "kernel: [coverage] block (1, 1) of z (line 28) is copied out on core 0 with elements that "
+      "no "
+      "step stores; the first is z[2, 18]";
   CHECK(WritePart<float>(EmulatedOptions(), NoInit()) == expected);
   CHECK(WritePart<double>(EmulatedOptions(), NoInit()) == expected);
   CHECK(WritePart<float>(EmulatedOptions(), UndefinedInit()) == "");
@@ -176,6 +179,33 @@ TEST_CASE("Undefined elements of an output are a finding") {
   Options zero = EmulatedOptions();
   zero.poison = Poison::kZero;
   CHECK(WritePart<float>(zero, NoInit()) == "");
+}
+
+template <typename T>
+T Poisoned(internal::Hole hole) {
+  const uint64_t word = internal::PoisonOf<T>(hole).word;
+  T value;
+  std::memcpy(&value, &word, sizeof(value));
+  return value;
+}
+
+TEST_CASE("Poison tells why memory is undefined") {
+  using internal::Hole;
+  for (const Hole hole : {Hole::kUnset, Hole::kUnstored, Hole::kEdge}) {
+    CHECK(internal::HoleOf(Poisoned<float>(hole)) == hole);
+    CHECK(internal::HoleOf(Poisoned<double>(hole)) == hole);
+    CHECK(internal::HoleOf(Poisoned<bf16>(hole)) == hole);
+    CHECK(internal::HoleOf(Poisoned<f16>(hole)) == hole);
+    CHECK(internal::IsPoison(Poisoned<bf16>(hole)));
+    CHECK(internal::IsPoison(Poisoned<f16>(hole)));
+    // Whatever was computed from what is not stored is stored.
+    const Hole computed = hole == Hole::kUnstored ? Hole::kUnset : hole;
+    for (const float value : {Poisoned<float>(hole) + 1, -Poisoned<float>(hole) * 2,
+                              static_cast<float>(Poisoned<double>(hole))}) {
+      CHECK(internal::IsPoison(value));
+      CHECK(internal::HoleOf(value) == computed);
+    }
+  }
 }
 
 TEST_CASE("Poison survives arithmetic and conversions; other NaNs are values") {
@@ -209,7 +239,7 @@ TEST_CASE("A block that two runs write, on whatever core") {
   Sample<float, 1> sample({8});
   LoneCore lone(EmulatedOptions(), 0, 2);
   Core second;
-  second.Reset(1, 2, EmulatedOptions(), "kernel", &lone.visits, &lone.touches);
+  second.Reset(1, 2, EmulatedOptions(), {"kernel", nullptr}, &lone.visits, &lone.touches);
   Out1 z(lone.core, {"z", 0, 3}, sample.tensor, {Blocked(4)}, Init<float>(0), 2);
   Out1 other(second, {"z", 0, 3}, sample.tensor, {Blocked(4)}, Init<float>(0), 2);
   z.Open({1}, 0);

@@ -1,6 +1,9 @@
 #include "kiln/grid.h"
 
+#include <algorithm>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "tests/runtime/runtime_testing.h"
 
@@ -12,7 +15,7 @@ template <int R>
 std::string Walk(const Index<R>& steps, int parallel, std::initializer_list<int> first, int cores) {
   std::string text;
   for (int c = 0; c < cores; ++c) {
-    const LoneCore core({}, c, cores);
+    LoneCore core({}, c, cores);
     const Grid<R> grid(steps, parallel, first, core.core);
     for (auto at = grid.First(); at.more; at = grid.Next(at)) {
       for (int a = 0; a < R; ++a) text += std::to_string(at[a]);
@@ -60,9 +63,9 @@ TEST_CASE("If none has, that with the most steps is cut") {
 }
 
 TEST_CASE("The run changes with the parallel coordinates, and is the same on whatever core") {
-  const LoneCore alone;
+  LoneCore alone;
   const Grid<3> whole({2, 3, 2}, 2, {1, 0}, alone.core);
-  const LoneCore second({}, 1, 2);
+  LoneCore second({}, 1, 2);
   const Grid<3> half({2, 3, 2}, 2, {1, 0}, second.core);
   for (auto at = half.First(); at.more; at = half.Next(at)) {
     CHECK(at.run == at[0] * 3 + at[1]);
@@ -72,8 +75,45 @@ TEST_CASE("The run changes with the parallel coordinates, and is the same on wha
   }
 }
 
+/// The parallel coordinates of each core in the order in which they come.
+std::vector<std::string> Turns(uint64_t seed, int cores) {
+  std::vector<std::string> turns;
+  for (int c = 0; c < cores; ++c) {
+    Options options = EmulatedOptions();
+    options.shuffle = true;
+    options.seed = seed;
+    LoneCore core(options, c, cores);
+    const Grid<3> grid({4, 3, 2}, 2, {0}, core.core);
+    std::string last;
+    for (auto at = grid.First(); at.more; at = grid.Next(at)) {
+      const std::string turn = std::to_string(at[0]) + std::to_string(at[1]);
+      CHECK(at.run == at[0] * 3 + at[1]);
+      CHECK(at[2] == (turn == last ? 1 : 0));
+      if (turn != last) turns.push_back(turn);
+      last = turn;
+    }
+  }
+  return turns;
+}
+
+TEST_CASE(
+    "A shuffled grid takes each parallel coordinate once, in an order that the seed decides") {
+  std::set<std::vector<std::string>> orders;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    for (const int cores : {1, 2}) {
+      std::vector<std::string> turns = Turns(seed, cores);
+      CHECK(turns == Turns(seed, cores));
+      if (cores == 1) orders.insert(turns);
+      std::sort(turns.begin(), turns.end());
+      CHECK(turns.size() == 12);
+      CHECK(std::adjacent_find(turns.begin(), turns.end()) == turns.end());
+    }
+  }
+  CHECK(orders.size() >= 19);
+}
+
 TEST_CASE("A range of huge axes does not overflow") {
-  const LoneCore last({}, 6, 7);
+  LoneCore last({}, 6, 7);
   const Grid<1> grid({INT64_MAX}, 1, last.core);
   CHECK(grid.end(0) == INT64_MAX);
 }

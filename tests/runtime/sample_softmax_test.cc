@@ -106,7 +106,8 @@ TEST_CASE("sample_softmax: what does not fit") {
   Context context(In(Mode::kEmulated, 1));
   const Status status = sample_softmax({x.data(), {1, n}}, {z.data(), {1, n}}, {&s, {1}}, context);
   CHECK(std::string(status.message) ==
-        "sample_softmax: [tier] the kernel needs at least 64.0 MiB of VMEM, which has 16.0 MiB: "
+        "sample_softmax: [tier] the kernel needs at least 64.0 MiB of VMEM with x (line 5) on core "
+        "0, which has 16.0 MiB: "
         "x 2 x 32.0 MiB");
 }
 

@@ -1,0 +1,164 @@
+#include "generator/native/finding.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+
+namespace kiln {
+namespace {
+
+constexpr const char* kSeeInterpreter =
+    "`kiln run` with the same arguments interprets each element and says where it comes from";
+
+/// "(line 17)" of a message, and what stands around it.
+struct LineMark {
+  size_t begin = std::string::npos;
+  size_t end = 0;
+  int line = 0;
+};
+
+LineMark MarkIn(const std::string& message) {
+  const std::string before = " (line ";
+  LineMark mark;
+  mark.begin = message.find(before);
+  if (mark.begin == std::string::npos) return mark;
+  mark.line = std::atoi(message.c_str() + mark.begin + before.size());
+  mark.end = message.find(')', mark.begin) + 1;
+  return mark;
+}
+
+/// The word that ends at `end`.
+std::string WordBefore(const std::string& message, size_t end) {
+  size_t begin = end;
+  const auto is_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  while (begin > 0 && is_name(message[begin - 1])) --begin;
+  return message.substr(begin, end - begin);
+}
+
+/// Without blanks around it and without a comment.
+Span SpanOfLine(const Source& source, int line) {
+  const std::string text(source.Line(line));
+  const size_t comment = text.find(" #");
+  const size_t first = text.find_first_not_of(' ');
+  const size_t last = text.find_last_not_of(' ', comment);
+  const auto start = static_cast<uint32_t>(source.LineStart(line));
+  if (first == std::string::npos) return {start, start};
+  return {start + static_cast<uint32_t>(first), start + static_cast<uint32_t>(last) + 1};
+}
+
+/// The operand of that name which the line declares, else the line's statement.
+Span SpanAt(const Kernel& kernel, const std::string& name, int line) {
+  for (const Ref& ref : kernel.refs) {
+    if (ref.name == name && kernel.source->Locate(ref.span.begin).line == line) return ref.span;
+  }
+  return SpanOfLine(*kernel.source, line);
+}
+
+std::string ElementText(const Array& array, int64_t element) {
+  std::string text;
+  for (size_t d = array.shape.size(); d-- > 0; element /= array.shape[d])
+    text = std::to_string(element % array.shape[d]) + (text.empty() ? "" : ", ") + text;
+  return text.empty() ? "" : "[" + text + "]";
+}
+
+/// Elements in which two arrays differ. `untouched`: in one of them all have all bits set.
+struct Differing {
+  int64_t count = 0;
+  int64_t first = -1;
+  bool untouched = true;
+};
+
+Differing DifferingOf(const Array& one, const Array& other) {
+  Differing differing;
+  const size_t size = SizeOf(one.dtype);
+  for (int64_t e = 0; e < one.size(); ++e) {
+    const std::byte* const at = one.bytes.data() + static_cast<size_t>(e) * size;
+    if (std::memcmp(at, other.bytes.data() + static_cast<size_t>(e) * size, size) == 0) continue;
+    if (differing.count++ == 0) differing.first = e;
+    differing.untouched = differing.untouched && std::all_of(at, at + size, [](std::byte b) {
+                            return b == std::byte{0xFF};
+                          });
+  }
+  return differing;
+}
+
+bool ReadsMemory(const Kernel& kernel, const Node& node) {
+  if (node.op == Op::kRead) {
+    const Role role = kernel.refs[static_cast<size_t>(node.index)].role;
+    if (role == Role::kInput || role == Role::kOutput || role == Role::kScratch) return true;
+  }
+  return std::any_of(node.args.begin(), node.args.end(),
+                     [&](const NodePtr& arg) { return ReadsMemory(kernel, *arg); });
+}
+
+bool DecidesByMemory(const Kernel& kernel, const std::vector<Action>& actions) {
+  return std::any_of(actions.begin(), actions.end(), [&](const Action& action) {
+    for (const NodePtr& node : {action.condition, action.low, action.high, action.mask}) {
+      if (node && ReadsMemory(kernel, *node)) return true;
+    }
+    return DecidesByMemory(kernel, action.body) || DecidesByMemory(kernel, action.orelse);
+  });
+}
+
+}  // namespace
+
+std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call) {
+  Diagnostic finding;
+  finding.rule = call.rule;
+  const size_t named = call.message.find("] ");
+  finding.message = named == std::string::npos ? call.message : call.message.substr(named + 2);
+  const LineMark mark = MarkIn(finding.message);
+  if (mark.line <= 0) {
+    // "ids[10] is read, but …"
+    const int ref = kernel.FindRef(finding.message.substr(0, finding.message.find('[')));
+    if (ref < 0) return std::nullopt;
+    finding.span = kernel.refs[static_cast<size_t>(ref)].span;
+    return finding;
+  }
+  finding.span = SpanAt(kernel, WordBefore(finding.message, mark.begin), mark.line);
+  finding.message.erase(mark.begin, mark.end - mark.begin);
+  if (call.rule == "undefined" || call.rule == "tail" || call.rule == "coverage")
+    finding.hint = kSeeInterpreter;
+  return finding;
+}
+
+bool HidesUndefined(const Kernel& kernel) {
+  const bool integers = std::any_of(kernel.refs.begin(), kernel.refs.end(), [](const Ref& ref) {
+    const bool may_be_undefined = ref.role == Role::kScratch || ref.role == Role::kOutput ||
+                                  (ref.role == Role::kInput && !ref.pad);
+    return may_be_undefined && !IsFloat(ref.dtype);
+  });
+  return integers || DecidesByMemory(kernel, kernel.body) ||
+         DecidesByMemory(kernel, kernel.epilogue);
+}
+
+std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
+                                        const std::map<std::string, Array>& first,
+                                        const std::map<std::string, Array>& second) {
+  std::optional<Diagnostic> finding;
+  for (const Ref& ref : kernel.refs) {
+    const auto at = first.find(ref.name);
+    if (ref.role != Role::kOutput || at == first.end() || ref.init_undefined) continue;
+    const Differing differing = DifferingOf(at->second, second.at(ref.name));
+    if (differing.count == 0) continue;
+    // What was computed from it tells more than what is as it was.
+    const bool unstored = differing.untouched && ref.memory != Memory::kAny;
+    if (finding && unstored) continue;
+    finding.emplace();
+    finding->rule = unstored ? "coverage" : "undefined";
+    finding->span = ref.span;
+    finding->message = (unstored ? "no step stores " : "undefined values reach ") +
+                       std::to_string(differing.count) + " of the " +
+                       std::to_string(at->second.size()) + " elements of `" + ref.name +
+                       "`; the first is `" + ref.name + ElementText(at->second, differing.first) +
+                       "`: it depends on what undefined memory happens to hold";
+    finding->hint = kSeeInterpreter;
+    if (!unstored) break;
+  }
+  return finding;
+}
+
+}  // namespace kiln

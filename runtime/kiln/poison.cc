@@ -1,0 +1,41 @@
+#include "kiln/poison.h"
+
+#include <algorithm>
+
+namespace kiln::internal {
+namespace {
+
+/// xorshift64*: any bits will do, as long as they are the same in every run.
+uint64_t NextRandom(uint64_t& state) {
+  state ^= state >> 12;
+  state ^= state << 25;
+  state ^= state >> 27;
+  return state * 0x2545F4914F6CDD1Du;
+}
+
+template <class Next>
+void Fill(void* data, size_t bytes, const Next& next) {
+  auto* const to = static_cast<unsigned char*>(data);
+  size_t i = 0;
+  for (; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
+    const uint64_t word = next();
+    std::memcpy(to + i, &word, sizeof(word));
+  }
+  const uint64_t last = next();
+  std::memcpy(to + i, &last, bytes - i);
+}
+
+}  // namespace
+
+void FillPoison(const Options& options, Poison64 poison, void* data, size_t bytes) {
+  if (options.poison == Poison::kZero) {
+    std::memset(data, 0, bytes);
+  } else if (options.poison == Poison::kRandom) {
+    uint64_t state = options.seed * 2 + 1;
+    Fill(data, bytes, [&] { return NextRandom(state) & poison.mask; });
+  } else {
+    Fill(data, bytes, [&] { return poison.word; });
+  }
+}
+
+}  // namespace kiln::internal

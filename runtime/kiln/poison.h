@@ -1,0 +1,103 @@
+// What undefined memory of the emulated machine holds.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kiln/options.h"
+#include "kiln/status.h"
+#include "kiln/types.h"
+
+namespace kiln::internal {
+
+/// Why memory is undefined. Floats tell it by the NaN they hold, so that a finding has the rule
+/// that the interpreter gives for the same fault.
+enum class Hole : int32_t {
+  kUnset,     // scratch, the target of a copy in flight, and whatever was computed from kUnstored
+  kUnstored,  // an output block at the start of its stay, as long as no step stores
+  kEdge,      // an input past its array's edge
+};
+
+/// Eight bytes of undefined elements, and what random bits an element may have.
+struct Poison64 {
+  uint64_t word;
+  uint64_t mask;
+};
+
+template <typename T>
+using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t,
+                                  std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+
+/// The bits of the mantissa: of a NaN, the first says that it is quiet.
+template <typename T>
+constexpr int kMantissa = std::is_same_v<T, bf16> ? 7
+                          : sizeof(T) == 2        ? 10
+                          : sizeof(T) == 4        ? 23
+                                                  : 52;
+
+/// All bits of an undefined float are set but one: the first of the mantissa of what is not stored
+/// yet, which any arithmetic sets, and the second past an edge. Conversions keep both.
+template <typename T>
+constexpr Poison64 PoisonOf(Hole hole) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return {0x0101010101010101u, 0x0101010101010101u};
+  } else if constexpr (kIsFloating<T>) {
+    using Bits = BitsOf<T>;
+    Bits bits = static_cast<Bits>(~Bits{0});
+    if (hole == Hole::kUnstored) bits = static_cast<Bits>(bits ^ (Bits{1} << (kMantissa<T> - 1)));
+    if (hole == Hole::kEdge) bits = static_cast<Bits>(bits ^ (Bits{1} << (kMantissa<T> - 2)));
+    uint64_t word = 0;
+    for (size_t at = 0; at < 8; at += sizeof(T)) word |= static_cast<uint64_t>(bits) << (8 * at);
+    return {word, ~uint64_t{0}};
+  } else {
+    return {~uint64_t{0}, ~uint64_t{0}};
+  }
+}
+
+/// Whether an element is poison, also after arithmetic and conversions, which keep the first bits
+/// of a NaN but for its sign. Any integer may be a value: see FindUndefined of the generator.
+template <typename T>
+bool IsPoison(T value) {
+  if constexpr (kIsFloating<T>) {
+    // A comparison of whole elements is what compilers make vectors of. Of the mantissa, what a
+    // bf16 has is looked at.
+    using Bits = BitsOf<T>;
+    constexpr int kLooked = kMantissa<T> < 52 ? 6 : 4;
+    constexpr Bits kPoison = static_cast<Bits>((~Bits{0} << (kMantissa<T> - kLooked)) &
+                                               static_cast<Bits>(~Bits{0} >> 1));
+    constexpr Bits kTwo = static_cast<Bits>(Bits{3} << (kMantissa<T> - 2));
+    Bits bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return static_cast<Bits>((bits | kTwo) & kPoison) == kPoison;
+  } else {
+    return false;
+  }
+}
+
+/// Of an element that is poison.
+template <typename T>
+Hole HoleOf(T value) {
+  if constexpr (kIsFloating<T>) {
+    using Bits = BitsOf<T>;
+    Bits bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    if ((bits >> (kMantissa<T> - 2) & 1) == 0) return Hole::kEdge;
+    if ((bits >> (kMantissa<T> - 1) & 1) == 0) return Hole::kUnstored;
+  }
+  return Hole::kUnset;
+}
+
+/// An element of an operand of a dot past its array's edge.
+template <typename T>
+T PoisonedEdge() {
+  constexpr Poison64 kPoison = PoisonOf<T>(Hole::kEdge);
+  T value;
+  std::memcpy(static_cast<void*>(&value), &kPoison.word, sizeof(T));
+  return value;
+}
+
+/// Makes memory undefined in the way that the options say. It begins with a whole element.
+void FillPoison(const Options& options, Poison64 poison, void* data, size_t bytes);
+
+}  // namespace kiln::internal

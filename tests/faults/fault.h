@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generator/front/kernel.h"
+#include "tests/records/record.h"
+
+/// Mistakes that are put into kernels that work, to see who finds them.
+namespace kiln::testing {
+
+/// A record's spec with another text in some places, and the rule that everyone is to give for it.
+struct Fault {
+  const char* kind;
+  const char* record;
+  std::vector<std::pair<const char*, const char*>> edits;  // each text, and what replaces its first
+  const char* rule;
+};
+
+/// All of them; the index is the number of the generated kernel.
+const std::vector<Fault>& Faults();
+
+/// The text of a fault's spec, and its kernel as it is when sizes are known: what the text alone
+/// shows to be wrong is not asked. Null, and findings, if it has no kernel. Throws when an edit
+/// does not apply.
+struct FaultyKernel {
+  std::shared_ptr<const Source> source;
+  std::unique_ptr<Kernel> kernel;
+  Diagnostics found;
+};
+FaultyKernel ReadFault(const Fault& fault);
+
+/// "fault_12"
+std::string KernelName(size_t fault);
+
+}  // namespace kiln::testing

@@ -1,0 +1,175 @@
+// Faults that are put into kernels that work: the checker, the interpreter and the emulated run of
+// the generated kernel find them, under one rule and at a line of the spec.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "generator/front/grid_check.h"
+#include "generator/front/static_rules.h"
+#include "generator/interpret/interpret.h"
+#include "generator/native/finding.h"
+#include "generator/predict/machine.h"
+#include "tests/catch.h"
+#include "tests/faults/fault.h"
+#include "tests/faults/linked.h"
+
+namespace kiln::testing {
+namespace {
+
+/// What somebody says of a fault: the first error, and the text of the line where it is.
+struct Verdict {
+  std::string rule;  // empty: nothing
+  std::string line;
+
+  std::string Text() const { return rule.empty() ? "nothing" : rule + " at `" + line + "`"; }
+};
+
+std::string Trimmed(std::string_view line) {
+  const size_t first = line.find_first_not_of(' ');
+  return first == std::string_view::npos ? "" : std::string(line.substr(first));
+}
+
+Verdict VerdictOf(const Diagnostic& finding, const Source& source) {
+  return {finding.rule, Trimmed(source.Line(source.Locate(finding.span.begin).line))};
+}
+
+Verdict VerdictOf(const Diagnostics& found, const Source& source) {
+  for (const Diagnostic& finding : found.Sorted()) {
+    if (finding.severity == Severity::kError) return VerdictOf(finding, source);
+  }
+  return {};
+}
+
+const Machine& TheMachine() {
+  static const Machine machine = [] {
+    std::string why;
+    return LoadMachine("v4", &why).value();
+  }();
+  return machine;
+}
+
+CallOptions Emulated(int cores) {
+  CallOptions options;
+  options.emulate = true;
+  options.cores = cores;
+  options.vmem_bytes = TheMachine().vmem;
+  options.smem_bytes = TheMachine().smem;
+  return options;
+}
+
+struct Verdicts {
+  Verdict check, interpreter, emulator;
+};
+
+Verdict Emulate(const KernelInterface& compiled, const Kernel& kernel, const Binding& binding,
+                const Inputs& inputs, CallOptions options, std::string* message) {
+  const CallResult call = CallKernel(compiled, binding, inputs.arrays, options);
+  *message = call.message;
+  if (call.code != 0) {
+    const auto finding = FindingOf(kernel, call);
+    return finding ? VerdictOf(*finding, *kernel.source) : Verdict{call.rule, ""};
+  }
+  if (!HidesUndefined(kernel)) return {};
+  options.poison = CallOptions::Poison::kRandom;
+  const CallResult other = CallKernel(compiled, binding, inputs.arrays, options);
+  const auto finding = FindUndefined(kernel, call.outputs, other.outputs);
+  return finding ? VerdictOf(*finding, *kernel.source) : Verdict{};
+}
+
+RecordCase RecordOf(const Fault& fault) {
+  const std::vector<RecordCase> cases = RecordCases();
+  return *std::find_if(cases.begin(), cases.end(),
+                       [&](const RecordCase& of) { return of.name == fault.record; });
+}
+
+Verdicts Judge(size_t number) {
+  const Fault& fault = Faults()[number];
+  FaultyKernel faulty = ReadFault(fault);
+  const Source& source = *faulty.source;
+  Verdicts verdicts;
+  if (!faulty.kernel) return {VerdictOf(faulty.found, source), {}, {}};
+  const Kernel& kernel = *faulty.kernel;
+  const Inputs inputs = ReadRecord(RecordOf(fault)).inputs;
+  const auto binding = Bind(kernel, inputs, /*partial=*/false, faulty.found);
+  REQUIRE(binding);
+
+  CheckGrid(*binding, {.vmem_bytes = TheMachine().vmem, .smem_bytes = TheMachine().smem},
+            faulty.found);
+  CheckStaticRules(kernel, &*binding, faulty.found);
+  verdicts.check = VerdictOf(faulty.found, source);
+
+  Diagnostics interpreted;
+  Interpret(*binding, inputs.arrays, {}, interpreted);
+  verdicts.interpreter = VerdictOf(interpreted, source);
+
+  const KernelInterface* const compiled = kiln_faulty_kernel(KernelName(number).c_str());
+  REQUIRE(compiled);
+  std::string message;
+  verdicts.emulator = Emulate(*compiled, kernel, *binding, inputs, Emulated(1), &message);
+  if (!message.empty() && !kernel.axes.empty() && fault.rule != std::string("tier") &&
+      message.find("no step visits") == std::string::npos) {
+    INFO(message);
+    CHECK(message.find(" at grid point (") != std::string::npos);
+    CHECK(message.find(" core") != std::string::npos);
+  }
+  const Verdict two = Emulate(*compiled, kernel, *binding, inputs, Emulated(2), &message);
+  INFO("two cores: " << message);
+  CHECK(two.rule == verdicts.emulator.rule);
+  return verdicts;
+}
+
+std::string Transcript(const Fault& fault, const Verdicts& verdicts) {
+  std::string text = std::string(fault.kind) + ": " + fault.record + "\n";
+  for (const auto& [from, to] : fault.edits) {
+    const auto lines = [&](const char* sign, const std::string& edit) {
+      std::istringstream in(edit);
+      for (std::string line; std::getline(in, line);) text += std::string(sign) + line + "\n";
+    };
+    lines("  - ", from);
+    lines("  + ", to);
+  }
+  return text + "  check        " + verdicts.check.Text() + "\n  interpreter  " +
+         verdicts.interpreter.Text() + "\n  emulator     " + verdicts.emulator.Text() + "\n\n";
+}
+
+/// With KILN_UPDATE set, found.txt is written anew: review the diff.
+TEST_CASE("seeded faults are found, under one rule by all") {
+  std::string all;
+  for (size_t f = 0; f < Faults().size(); ++f) {
+    const Fault& fault = Faults()[f];
+    const Verdicts verdicts = Judge(f);
+    const std::string text = Transcript(fault, verdicts);
+    all += text;
+    INFO(text);
+    const std::string rule = fault.rule;
+    // Whoever speaks gives the rule; what the interpreter cannot see (a budget) the check does.
+    CHECK((verdicts.check.rule.empty() || verdicts.check.rule == rule));
+    CHECK((verdicts.interpreter.rule.empty() || verdicts.interpreter.rule == rule));
+    CHECK_FALSE((verdicts.check.rule.empty() && verdicts.interpreter.rule.empty()));
+    CHECK(verdicts.emulator.rule == rule);
+    CHECK(verdicts.emulator.line != "");
+  }
+  const std::string path = KILN_SOURCE_DIR "/tests/faults/found.txt";
+  if (std::getenv("KILN_UPDATE")) {
+    std::ofstream(path) << all;
+    return;
+  }
+  std::ifstream in(path);
+  std::stringstream known;
+  known << in.rdbuf();
+  CHECK(all == known.str());
+}
+
+TEST_CASE("faults of at least 16 kinds, most of them in five kernels") {
+  std::map<std::string, int> kinds;
+  for (const Fault& fault : Faults()) ++kinds[fault.kind];
+  const auto many =
+      std::count_if(kinds.begin(), kinds.end(), [](const auto& kind) { return kind.second >= 5; });
+  CHECK(many >= 16);
+}
+
+}  // namespace
+}  // namespace kiln::testing
