@@ -94,6 +94,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({0, 0});
       y.CopyIn({0, 0});
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         x.WaitIn({0, 0}),

@@ -94,6 +94,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({next[0], 0});
       y.CopyIn({next[0], 0});
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         x.WaitIn({at[0], 0}),

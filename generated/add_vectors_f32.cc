@@ -90,6 +90,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({0});
       y.CopyIn({0});
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         x.WaitIn({0}),

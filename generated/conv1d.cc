@@ -115,6 +115,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({next[0], next[1] * 512});
       w.CopyIn({0});
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         x.WaitIn({at[0], at[1] * 512}),

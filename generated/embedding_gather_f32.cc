@@ -127,6 +127,7 @@ void Walk(const Call& call, Core& core) {
       position.CopyIn({next[0], next[1]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         table.WaitIn({Maximum(int64_t{HostAt(core, call.ids, "ids", at[0])}, int64_t{0}), at[1]}),

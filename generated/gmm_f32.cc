@@ -328,6 +328,7 @@ void Walk(const Call& call, Core& core) {
       rhs.CopyIn({int64_t{HostAt(core, call.ids, "ids", next[1])} - int64_t{call.group_offset}, next[2], next[0]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
+    core.BeginStep(at.run);
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;

@@ -62,6 +62,7 @@ void Walk(const Call& call, Core& core) {
   auto at = grid.First();
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         o.Open({0}, at.run),

@@ -240,6 +240,7 @@ void Walk(const Call& call, Core& core) {
       mask.CopyIn({int64_t{HostAt(core, call.next_kind, "next_kind", next[0], next[1])}, 0, 0});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
+    core.BeginStep(at.run);
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;

@@ -163,6 +163,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({next[0], next[1], 0});
       y.CopyIn({next[0], 0, next[2]});
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         x.WaitIn({at[0], at[1], 0}),

@@ -255,6 +255,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({next[0], next[1], next[3]});
       y.CopyIn({next[0], next[3], next[2]});
     }
+    core.BeginStep(at.run);
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;

@@ -266,6 +266,7 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({next[2], next[1]});
       bias.CopyIn({next[1]});
     }
+    core.BeginStep(at.run);
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;

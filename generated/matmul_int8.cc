@@ -203,6 +203,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({next[0], next[2]});
       y.CopyIn({next[2], next[1]});
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         x.WaitIn({at[0], at[2]}),

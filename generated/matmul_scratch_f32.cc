@@ -254,6 +254,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({next[0], next[2]});
       y.CopyIn({next[2], next[1]});
     }
+    core.BeginStep(at.run);
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;

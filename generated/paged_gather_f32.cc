@@ -109,6 +109,7 @@ void Walk(const Call& call, Core& core) {
       pool.CopyIn({int64_t{HostAt(core, call.table, "table", next[0], Minimum(next[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", next[0])}, call.page) - 1, int64_t{0})))}, 0, 0});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         pool.WaitIn({int64_t{HostAt(core, call.table, "table", at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0})))}, 0, 0}),

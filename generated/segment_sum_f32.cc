@@ -103,6 +103,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({next[1], next[0]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         x.WaitIn({at[1], at[0]}),

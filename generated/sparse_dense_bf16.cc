@@ -226,6 +226,7 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({int64_t{HostAt(core, call.idxs_k, "idxs_k", next[1])}, next[0]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
+    core.BeginStep(at.run);
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;

@@ -110,6 +110,7 @@ void Walk(const Call& call, Core& core) {
     if (next.more) {  // while this step computes
       u.CopyIn({next[0] * 64, next[1] * 512});
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         u.WaitIn({at[0] * 64, at[1] * 512}),

@@ -92,6 +92,7 @@ void Walk(const Call& call, Core& core) {
     if (next.more) {  // while this step computes
       x.CopyIn({next[1], next[0], next[2]});
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         x.WaitIn({at[1], at[0], at[2]}),

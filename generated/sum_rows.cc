@@ -91,6 +91,7 @@ void Walk(const Call& call, Core& core) {
     if (next.more) {  // while this step computes
       x.CopyIn({next[0], next[1]});
     }
+    core.BeginStep(at.run);
     const Step step{
         call, core, at, steps,
         x.WaitIn({at[0], at[1]}),

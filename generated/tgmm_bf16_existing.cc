@@ -283,13 +283,13 @@ void Walk(const Call& call, Core& core) {
   Index<3> first_out_block{};
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    core.BeginStep(at.run);
     if (next.more) {  // while this step computes
       lhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", next[2])}, next[1]});
       rhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", next[2])}, next[0]});
       existing.CopyIn({int64_t{HostAt(core, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
+    core.BeginStep(at.run);
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;

@@ -82,24 +82,20 @@ void AddTime(const CallResult& call, const Binding& binding, const Machine& mach
 
 /// The finding of a failed call; of one that succeeded, what integers hide.
 bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding& binding,
-                const Inputs& inputs, CallOptions how, const CallResult& call,
+                const Inputs& inputs, const CallOptions& how, const CallResult& call,
                 Diagnostics& diagnostics) {
-  if (call.code != 0) {
-    if (auto finding = FindingOf(kernel, call))
-      diagnostics.Add(std::move(*finding));
-    else
-      std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
-    return true;
+  if (call.code == 0) {
+    auto finding = FindHidden(kernel, call, how, [&](const CallOptions& options) {
+      return loaded.Call(binding, inputs.arrays, options);
+    });
+    if (finding) diagnostics.Add(std::move(*finding));
+    return finding.has_value();
   }
-  if (!how.emulate || how.poison != CallOptions::Poison::kNan || !HidesUndefined(kernel))
-    return false;
-  how.poison = CallOptions::Poison::kRandom;
-  how.events = false;
-  how.repeat = 1;
-  const CallResult other = loaded.Call(binding, inputs.arrays, how);
-  auto finding = FindUndefined(kernel, call.outputs, other.outputs);
-  if (finding) diagnostics.Add(std::move(*finding));
-  return finding.has_value();
+  if (auto finding = FindingOf(kernel, call))
+    diagnostics.Add(std::move(*finding));
+  else
+    std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
+  return true;
 }
 
 }  // namespace

@@ -57,6 +57,20 @@ Span SpanAt(const Kernel& kernel, const std::string& name, int line) {
   return SpanOfLine(*kernel.source, line);
 }
 
+/// The index of the block's dimension that a finding about a range names.
+Span SpanOfIndex(const Kernel& kernel, const std::string& message, Span operand) {
+  const std::string before = ": dimension ";
+  const size_t at = message.find(before);
+  if (at == std::string::npos) return operand;
+  const auto d = static_cast<size_t>(std::atoi(message.c_str() + at + before.size()));
+  for (const Ref& ref : kernel.refs) {
+    if (ref.span.begin != operand.begin || d >= ref.block.size() || !ref.block[d].index) continue;
+    const Span span = ref.block[d].index->span;
+    return span.end > span.begin ? span : operand;
+  }
+  return operand;
+}
+
 std::string ElementText(const Array& array, int64_t element) {
   std::string text;
   for (size_t d = array.shape.size(); d-- > 0; element /= array.shape[d])
@@ -103,28 +117,7 @@ bool DecidesByMemory(const Kernel& kernel, const std::vector<Action>& actions) {
   });
 }
 
-}  // namespace
-
-std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call) {
-  Diagnostic finding;
-  finding.rule = call.rule;
-  const size_t named = call.message.find("] ");
-  finding.message = named == std::string::npos ? call.message : call.message.substr(named + 2);
-  const LineMark mark = MarkIn(finding.message);
-  if (mark.line <= 0) {
-    // "ids[10] is read, but …"
-    const int ref = kernel.FindRef(finding.message.substr(0, finding.message.find('[')));
-    if (ref < 0) return std::nullopt;
-    finding.span = kernel.refs[static_cast<size_t>(ref)].span;
-    return finding;
-  }
-  finding.span = SpanAt(kernel, WordBefore(finding.message, mark.begin), mark.line);
-  finding.message.erase(mark.begin, mark.end - mark.begin);
-  if (call.rule == "undefined" || call.rule == "tail" || call.rule == "coverage")
-    finding.hint = kSeeInterpreter;
-  return finding;
-}
-
+/// Whether undefined integers or bools may decide what it computes.
 bool HidesUndefined(const Kernel& kernel) {
   const bool integers = std::any_of(kernel.refs.begin(), kernel.refs.end(), [](const Ref& ref) {
     const bool may_be_undefined = ref.role == Role::kScratch || ref.role == Role::kOutput ||
@@ -135,6 +128,8 @@ bool HidesUndefined(const Kernel& kernel) {
          DecidesByMemory(kernel, kernel.epilogue);
 }
 
+/// The first element of two calls' outputs that differs though only undefined memory did. Integers
+/// that the first call leaves undefined have all bits set.
 std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
                                         const std::map<std::string, Array>& first,
                                         const std::map<std::string, Array>& second) {
@@ -159,6 +154,53 @@ std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
     if (!unstored) break;
   }
   return finding;
+}
+
+}  // namespace
+
+std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call) {
+  Diagnostic finding;
+  finding.rule = call.rule;
+  const size_t named = call.message.find("] ");
+  finding.message = named == std::string::npos ? call.message : call.message.substr(named + 2);
+  const LineMark mark = MarkIn(finding.message);
+  if (mark.line <= 0) {
+    // "ids[10] is read, but …"
+    const int ref = kernel.FindRef(finding.message.substr(0, finding.message.find('[')));
+    if (ref < 0) return std::nullopt;
+    finding.span = kernel.refs[static_cast<size_t>(ref)].span;
+    return finding;
+  }
+  finding.span = SpanAt(kernel, WordBefore(finding.message, mark.begin), mark.line);
+  finding.message.erase(mark.begin, mark.end - mark.begin);
+  if (call.rule == "index-range") finding.span = SpanOfIndex(kernel, finding.message, finding.span);
+  if (call.rule == "undefined" || call.rule == "tail" || call.rule == "coverage")
+    finding.hint = kSeeInterpreter;
+  return finding;
+}
+
+std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& first, CallOptions how,
+                                     const std::function<CallResult(const CallOptions&)>& call) {
+  using Poison = CallOptions::Poison;
+  if (!how.emulate || how.poison != Poison::kNan || !HidesUndefined(kernel)) return std::nullopt;
+  how.events = false;
+  how.repeat = 1;
+  for (const Poison poison : {Poison::kZero, Poison::kRandom}) {
+    how.poison = poison;
+    const CallResult other = call(how);
+    if (other.code == 0) {
+      if (auto finding = FindUndefined(kernel, first.outputs, other.outputs)) return finding;
+      continue;
+    }
+    std::optional<Diagnostic> finding = FindingOf(kernel, other);
+    if (!finding) continue;
+    finding->message = "it depends on what undefined memory happens to hold whether " + other.rule +
+                       " is found here: " + finding->message;
+    finding->rule = "undefined";
+    finding->hint = kSeeInterpreter;
+    return finding;
+  }
+  return std::nullopt;
 }
 
 }  // namespace kiln

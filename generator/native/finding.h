@@ -1,8 +1,7 @@
 #pragma once
 
-#include <map>
+#include <functional>
 #include <optional>
-#include <string>
 
 #include "generator/native/call.h"
 
@@ -12,14 +11,10 @@ namespace kiln {
 /// where it names no line of the spec: a shape, no memory.
 std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call);
 
-/// Floats show the emulator what is undefined, integers and bools do not: whether some of either
-/// decide what a kernel computes.
-bool HidesUndefined(const Kernel& kernel);
-
-/// The first element of two calls' outputs that differs though only undefined memory did: a finding
-/// of the rule that `first`, whose undefined integers have all bits set, tells.
-std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
-                                        const std::map<std::string, Array>& first,
-                                        const std::map<std::string, Array>& second);
+/// Floats show the emulator what is undefined; integers, bools and conditions do not. Where a
+/// kernel has such, an emulated call that found nothing is made again with other bits in undefined
+/// memory: if that shows, it is a finding.
+std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& first, CallOptions how,
+                                     const std::function<CallResult(const CallOptions&)>& call);
 
 }  // namespace kiln

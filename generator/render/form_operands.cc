@@ -196,7 +196,6 @@ void FormView::Visits(size_t r, std::vector<Fields>* visits) const {
 void FormView::Operands() {
   std::vector<Fields> members, ins, outs, holds, visits;
   std::vector<std::string> step;
-  bool watches = HasCopies();
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Ref& ref = kernel_.refs[r];
     Hold(r, &holds);
@@ -222,7 +221,6 @@ void FormView::Operands() {
                     : ref.alias >= 0     ? "NoInit{.is_alias = true}"
                                          : "NoInit()");
       f.SetFlag("watched", IsWatched(r));
-      watches = watches || IsWatched(r);
       step.push_back(NameOf(r) + ".Open(" + Index(r, walk_) + ", at.run)");
     } else {
       f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
@@ -231,7 +229,6 @@ void FormView::Operands() {
       f.Set("window", Window(r));
       f.Set("borrower", std::to_string(Borrower(r)));
       f.SetFlag("lends", Borrower(r) >= 0);
-      watches = watches || Borrower(r) >= 0;
       step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");
     }
     Visits(r, &visits);
@@ -239,7 +236,6 @@ void FormView::Operands() {
   fields_.SetList("members", std::move(members));
   fields_.SetFlag("has_inputs", !ins.empty());
   fields_.SetFlag("has_copies", HasCopies());
-  fields_.SetFlag("watches", watches);
   Copied();
   fields_.SetList("ins", std::move(ins));
   fields_.SetList("outs", std::move(outs));

@@ -59,7 +59,7 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   count_ = count;
   options_ = options;
   names_ = names;
-  at_ = ahead_ = nullptr;
+  at_ = point_ = nullptr;
   run_ = step_ = -1;
   visits_ = visits;
   touches_ = touches;
@@ -122,11 +122,11 @@ void Core::Add(const char* format, ...) {
 
 /// " at grid point (i=0, j=2)", and the core unless the text has named it.
 void Core::AddPoint() {
-  if (at_ == nullptr || names_.axes == nullptr || *names_.axes == '\0') return;
+  if (point_ == nullptr || names_.axes == nullptr || *names_.axes == '\0') return;
   if (std::strstr(status_.message, " core") == nullptr) Add(" on core %d", index_);
   const char* before = " at grid point (";
   const char* axis = names_.axes;
-  for (const int64_t* index = at_;; ++index) {
+  for (const int64_t* index = point_;; ++index) {
     const size_t length = std::strcspn(axis, ",");
     Add("%s%.*s=%lld", before, static_cast<int>(length), axis, static_cast<long long>(*index));
     if (axis[length] == '\0') break;

@@ -36,16 +36,18 @@ class Core {
   /// Begins a call.
   void Reset(int index, int count, const Options& options, const KernelNames& names, Visits* visits,
              Touches* touches);
-  /// Where the grid is, for findings: in a step, and in the one whose copies it starts. Null: it is
-  /// not walked.
+  /// Where the grid is, for findings: at a step that has not begun, as the copies for the one
+  /// behind it, `ahead`, start first. Null: it is not walked.
   void Walk(const int64_t* at, const int64_t* ahead) {
     at_ = at;
-    ahead_ = ahead;
+    point_ = ahead;
   }
-  /// Begins a step; `run` changes whenever a parallel coordinate does.
+  /// Begins the step, once its successor's copies have started; `run` changes whenever a parallel
+  /// coordinate does.
   void BeginStep(int64_t run) {
     run_ = run;
     ++step_;
+    point_ = at_;
   }
   int64_t run() const { return run_; }
   int64_t step() const { return step_; }
@@ -69,8 +71,6 @@ class Core {
   /// A finding is about a block of this operand.
   void Blame(int32_t ordinal) { blamed_ = ordinal; }
   bool blames(int32_t ordinal) const { return blamed_ == ordinal; }
-  /// … and happens in a copy for the step after this one.
-  void BlameAhead() { at_ = ahead_; }
   /// Adds to the finding: "; ids[3] is 17".
   void AddElement(const char* array, std::initializer_list<int64_t> subscripts, int64_t value);
 
@@ -104,7 +104,7 @@ class Core {
   Options options_;
   KernelNames names_;
   const int64_t* at_ = nullptr;
-  const int64_t* ahead_ = nullptr;
+  const int64_t* point_ = nullptr;  // of a finding
   void AddPoint();
   void Add(const char* format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -177,8 +177,7 @@ struct Emulated {
         ++record_.skipped;
         return;
       }
-      const bool ahead = kind == Event::Kind::kCopyInNext;
-      if (!internal::CheckRange(core_, operand_, blocks_, index, ahead)) return;
+      if (!internal::CheckRange(core_, operand_, blocks_, index)) return;
       Slot& slot = slots_.Advance();
       if (slot.state == State::kPending) {
         internal::FailSync(core_, Name(slot.index), "its copy is never waited for");
@@ -282,6 +281,7 @@ struct Emulated {
                                   internal::WindowOf(blocks_, blocks_.BoxAt(index_)),
                                   /*writes=*/true);
       }
+      CheckDefined(slots_.newest());
       slots_.newest().state = State::kPending;
       open_ = false;
       if (recorder_ != nullptr) {
@@ -316,6 +316,18 @@ struct Emulated {
       if (code != kOk) internal::FailVisit(core_, Name(index), code, other);
     }
 
+    /// What the last step of a stay leaves behind, while the core is still there.
+    void CheckDefined(const Slot& slot) {
+      if (!kIsFloating<T> || init_.may_stay_undefined || core_.options().poison != Poison::kNan)
+        return;
+      Index<R> at{};
+      const auto is_poison = [](T value) { return internal::IsPoison(value); };
+      const T* const first =
+          Format::FindInside(blocks_.BoxAt(slot.index), slot.data, is_poison, &at);
+      if (first == nullptr) return;
+      internal::FailUndefined(core_, Name(slot.index), at.data(), internal::HoleOf(*first));
+    }
+
     void Finish(Slot& slot) {
       if (slot.state != State::kPending || !core_.ok()) return;
       slot.state = State::kEmpty;
@@ -323,13 +335,6 @@ struct Emulated {
       Format::CopyBack(tensor_, box, slot.data);
       ++record_.copies;
       record_.bytes += box.inside() * static_cast<int64_t>(sizeof(T));
-      if (!kIsFloating<T> || init_.may_stay_undefined || core_.options().poison != Poison::kNan)
-        return;
-      Index<R> at{};
-      const auto is_poison = [](T value) { return internal::IsPoison(value); };
-      const T* const first = Format::FindInside(box, slot.data, is_poison, &at);
-      if (first == nullptr) return;
-      internal::FailUndefined(core_, Name(slot.index), at.data(), internal::HoleOf(*first));
     }
 
     Core& core_;

@@ -97,8 +97,7 @@ int64_t WordBytes(size_t width, const int64_t* extents, int rank) {
 
 namespace internal {
 
-void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent,
-               bool ahead) {
+void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent) {
   const BlockDim& dim = block.dims[dimension];
   Text why;
   switch (dim.kind) {
@@ -120,7 +119,6 @@ void FailRange(Core& core, const BlockName& block, int dimension, int64_t count,
                  dim.size);
   }
   if (core.ok()) core.Blame(block.operand.ordinal);
-  if (core.ok() && ahead) core.BlameAhead();
   core.Fail(kIndexRange, "%s is out of range on core %d: dimension %d %s", NameOf(block).c_str(),
             core.index(), dimension, why.c_str());
 }

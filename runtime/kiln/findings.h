@@ -31,9 +31,7 @@ struct BlockName {
   int rank;
 };
 
-/// `ahead`: of a block for the next step.
-void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent,
-               bool ahead);
+void FailRange(Core& core, const BlockName& block, int dimension, int64_t count, int64_t extent);
 void FailSync(Core& core, const BlockName& block, const char* what);
 void FailVisit(Core& core, const BlockName& block, Code code, int other_core);
 
@@ -50,12 +48,12 @@ void FailUndefined(Core& core, const char* name, int32_t line, Hole hole);
 
 /// Whether the array has the block, else a finding.
 template <int R>
-bool CheckRange(Core& core, const Operand& operand, const Blocks<R>& blocks, const Index<R>& index,
-                bool ahead = false) {
+bool CheckRange(Core& core, const Operand& operand, const Blocks<R>& blocks,
+                const Index<R>& index) {
   const int d = blocks.FirstOutside(index);
   if (d == R) return true;
   FailRange(core, {operand, index.data(), blocks.dims.data(), R}, d, blocks.Count(d),
-            blocks.extent[d], ahead);
+            blocks.extent[d]);
   return false;
 }
 

@@ -73,6 +73,7 @@ class Grid {
     const Point<R> next = After(at);
     at_ = at.index;
     ahead_ = next.index;
+    core_.Walk(at_.data(), ahead_.data());
     return next;
   }
 

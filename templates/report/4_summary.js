@@ -47,17 +47,25 @@ function coverageWords() {
           `: ${countText(computed)} of the ${countText(of)} ${blocks} are computed. `];
 }
 
+// What the call waits for, as `kiln predict` says it, and where else much of the time goes: steps
+// can be bound by HBM and still compute for longer than they wait.
 function boundWords(parts) {
-  const most = parts.reduce((a, b) => (b.seconds > a.seconds ? b : a));
-  const share = percentText(most.seconds / timeline.seconds);
   const goes = {
-    wait: "goes into waiting for copies from HBM",
+    wait: "goes into waiting for copies",
     mxu: "goes into the matmul unit",
     vpu: "goes into the vector unit",
     overhead: "is the overhead of steps too small to be worth it",
     dispatch: "is the host's dispatch of the call",
   };
-  return ["Most of the time, ", strong(share), `, ${goes[most.name]}. `];
+  const partOf = {HBM: "wait", MXU: "mxu", VPU: "vpu", steps: "overhead", dispatch: "dispatch"};
+  const nameOf = {HBM: "HBM", MXU: "the matmul unit", VPU: "the vector unit", steps: "its steps",
+                  dispatch: "dispatch"};
+  const shareOf = (part) => percentText(part.seconds / timeline.seconds);
+  const bound = parts.find((part) => part.name === partOf[data.bound]) ?? parts[0];
+  const most = parts.reduce((a, b) => (b.seconds > a.seconds ? b : a));
+  const more = most === bound ? "" : `, ${shareOf(most)} ${goes[most.name]}`;
+  return ["Bound by ", strong(nameOf[data.bound] ?? data.bound), ": ", strong(shareOf(bound)),
+          ` of the time ${goes[bound.name]}${more}. `];
 }
 
 function peakShare() {

@@ -99,11 +99,11 @@ TEST_CASE("the guide's sparse @ dense is refused by every engine, also without t
   CHECK(Contains(run(8, "interpret"), "error[index-range]: the subscript 3 of `idxs_i`"));
   for (const char* engine : {"direct", "emulate"}) {
     CHECK(Contains(run(8, engine),
-                   "[index-range] idxs_i[3] is read, but dimension 0 has extent 3 "
-                   "at grid point (t=2, j=0)"));
+                   "error[index-range]: idxs_i[3] is read, but dimension 0 has extent 3 "
+                   "on core 0 at grid point (t=2, j=0)"));
   }
   CHECK(Contains(run(16, "interpret"), "error[revisit]: "));
-  CHECK(Contains(run(16, "emulate"), "[alias] block (0, 0) of zeros"));
+  CHECK(Contains(run(16, "emulate"), "error[alias]: block (0, 0) of zeros"));
 }
 
 TEST_CASE("the emulator finds in overlapping blocks and in copies by hand what the oracle finds") {
@@ -143,6 +143,38 @@ TEST_CASE("the emulator finds in overlapping blocks and in copies by hand what t
       CHECK(Contains(shown.err, "error[" + spec.rule + "]: "));
     }
   }
+}
+
+TEST_CASE("a finding of a run points at the operand or the statement, as the checker's do") {
+  WriteText(
+      Specs() / "early.yaml",
+      "kernel: early\ngrid: {i: 2}\n"
+      "inputs: {x: {array: \"f32[n]\", memory: any}}\noutputs: {o: {array: \"f32[8]\", init: 0}}\n"
+      "scratch: {b: \"f32[8]\", s: {semaphore: dma}}\n"
+      "body: |\n  copy x[0:8] -> b, s\n  when i == 1:\n    o = b\n  wait s\n");
+  for (const char* options : {"", " --dma=eager --init=zero --shuffle=3"}) {
+    const Shown shown =
+        Cached(std::string("run early.yaml x=random:1 n=8 --mode=emulate") + options, Specs());
+    CHECK(shown.status == 1);
+    CHECK(Contains(shown.err,
+                   "early.yaml:9:5: error[sync]: b is read on core 0 while a copy into it is in "
+                   "flight, which began in line 7 at grid point (i=1)\n"
+                   "   9 |     o = b\n"
+                   "     |     ^~~~~\n"));
+  }
+}
+
+TEST_CASE("undefined integers are found by a second run") {
+  WriteText(Specs() / "counts.yaml",
+            "kernel: counts\ngrid: {i: 4}\ninputs: {x: {array: \"i32[16]\", block: 4, index: i}}\n"
+            "outputs: {o: \"i32[4]\"}\n"
+            "body: |\n  when last(i):\n    o[0:2] = x[0:2]\n");
+  const Shown shown = Cached("run counts.yaml x=random:1 --mode=emulate", Specs());
+  INFO(shown.err);
+  CHECK(shown.status == 1);
+  CHECK(
+      Contains(shown.err, "counts.yaml:4:11: error[coverage]: no step stores 2 of the 4 elements"));
+  CHECK(Contains(shown.err, "the first is `o[2]`"));
 }
 
 TEST_CASE("host code of one's own is found beside the spec, and compiled again when it changes") {

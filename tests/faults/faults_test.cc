@@ -65,18 +65,16 @@ struct Verdicts {
 };
 
 Verdict Emulate(const KernelInterface& compiled, const Kernel& kernel, const Binding& binding,
-                const Inputs& inputs, CallOptions options, std::string* message) {
-  const CallResult call = CallKernel(compiled, binding, inputs.arrays, options);
+                const Inputs& inputs, const CallOptions& options, std::string* message) {
+  const auto run = [&](const CallOptions& how) {
+    return CallKernel(compiled, binding, inputs.arrays, how);
+  };
+  const CallResult call = run(options);
   *message = call.message;
-  if (call.code != 0) {
-    const auto finding = FindingOf(kernel, call);
-    return finding ? VerdictOf(*finding, *kernel.source) : Verdict{call.rule, ""};
-  }
-  if (!HidesUndefined(kernel)) return {};
-  options.poison = CallOptions::Poison::kRandom;
-  const CallResult other = CallKernel(compiled, binding, inputs.arrays, options);
-  const auto finding = FindUndefined(kernel, call.outputs, other.outputs);
-  return finding ? VerdictOf(*finding, *kernel.source) : Verdict{};
+  const auto finding =
+      call.code != 0 ? FindingOf(kernel, call) : FindHidden(kernel, call, options, run);
+  if (finding) return VerdictOf(*finding, *kernel.source);
+  return {call.code != 0 ? call.rule : "", ""};
 }
 
 RecordCase RecordOf(const Fault& fault) {

@@ -42,12 +42,22 @@ std::vector<Engine> Engines() {
   eager.eager = true;
   eager.poison = CallOptions::Poison::kRandom;
   eager.seed = 20;
+  CallOptions shuffled = OptionsOf(true, 1);
+  shuffled.shuffle = true;
+  shuffled.seed = 7;
+  CallOptions zeroed = OptionsOf(true, 3);
+  zeroed.shuffle = true;
+  zeroed.seed = 8;
+  zeroed.poison = CallOptions::Poison::kZero;
+  zeroed.eager = true;
   return {{"direct, 1 core", OptionsOf(false, 1)},
           {"direct, 2 cores", OptionsOf(false, 2)},
           {"direct, 3 cores", OptionsOf(false, 3)},
           {"emulated, 1 core", OptionsOf(true, 1)},
           {"emulated, 2 cores", OptionsOf(true, 2)},
-          {"emulated, 2 cores, copies at once, random poison of seed 20", eager}};
+          {"emulated, 2 cores, copies at once, random poison of seed 20", eager},
+          {"emulated, 1 core, shuffled with seed 7", shuffled},
+          {"emulated, 3 cores, shuffled with seed 8, copies at once, zeros", zeroed}};
 }
 
 Replay::Replay(const RecordCase& of, Record changed) : record(std::move(changed)) {

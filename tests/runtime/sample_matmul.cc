@@ -193,6 +193,7 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({next[2], next[1]});
       bias.CopyIn({next[1]});
     }
+    core.BeginStep(at.run);
     const Step step{x.WaitIn({at[0], at[2]}), y.WaitIn({at[2], at[1]}), bias.WaitIn({at[1]}),
                     z.Open({at[0], at[1]}, at.run), acc};
     if (!core.ok()) return;

@@ -51,23 +51,21 @@ struct Step {
 };
 
 void Body(const Step& step) {
-  const auto& [x, z, s, e] = step; 
+  const auto& [x, z, s, e] = step;
   const size_t rows = z.high[0];
   const size_t cols = z.high[1];
 
   for (size_t r = 0; r < rows; ++r) {
     // softmax.yaml:14  let high = max(x, axis=1, keep=true)
-    const float high = MaxLanes<float>(kFloats, cols, [&](auto at, size_t c) HWY_ATTR {
-      return at.Load(x.At(r, c));
-    });
+    const float high = MaxLanes<float>(
+        kFloats, cols, [&](auto at, size_t c) HWY_ATTR { return at.Load(x.At(r, c)); });
     // softmax.yaml:15  let e = exp(x - high)
     ForLanes(kFloats, cols, [&](auto at, size_t c) HWY_ATTR {
       at.Store(Exp(hn::Sub(at.Load(x.At(r, c)), at.Splat(high))), e.At(r, c));
     });
     // softmax.yaml:16  s = sum(e, axis=1)
-    const float s_0 = SumLanes<float>(kFloats, cols, [&](auto at, size_t c) HWY_ATTR {
-      return at.Load(e.At(r, c));
-    });
+    const float s_0 = SumLanes<float>(
+        kFloats, cols, [&](auto at, size_t c) HWY_ATTR { return at.Load(e.At(r, c)); });
     *s.At(r) = s_0;
     // softmax.yaml:17  z = bf16(e / expand(s, 1))
     ForLanes(kFloats, cols, [&](auto at, size_t c) HWY_ATTR {
@@ -96,6 +94,7 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) x.CopyIn({next[0], 0});  // while this step computes
+    core.BeginStep(at.run);
     const Step step{x.WaitIn({at[0], 0}), z.Open({at[0], 0}, at.run), s.Open({at[0]}, at.run),
                     MakeTile(e, 256, call.n)};
     if (!core.ok()) return;
@@ -164,8 +163,9 @@ extern "C" int32_t kiln_sample_softmax(const DLTensor* x, const DLTensor* z, con
 // A masked store, coordinates, a comparison, a select; `ids` is an i8 array:
 //   z[where(...)] = ...:   at.StoreIf(Lt(a, b), v, z.At(r, c));
 //   iota along lanes:      at.Iota(static_cast<int32_t>(c));      -> i32 vector c, c + 1, …
-//   where(c, a, b):        Select(c, a, b);                       -> masks are those of 32-bit lanes
-//   i8(x) of an i32 value: Cast<int32_t, int8_t>(v);              -> still an i32 vector
+//   where(c, a, b):        Select(c, a, b);                       -> masks are those of 32-bit
+//   lanes i8(x) of an i32 value: Cast<int32_t, int8_t>(v);              -> still an i32 vector
 //   bf16(x) kept in registers: Cast<float, bf16>(v);              -> still a float vector, rounded
 //   f32(i):                Cast<int32_t, float>(v)
-//   f64 in the loop:       kDoubles instead of kFloats: then at.Load(const float*) gives a half vector
+//   f64 in the loop:       kDoubles instead of kFloats: then at.Load(const float*) gives a half
+//   vector
