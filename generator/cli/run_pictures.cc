@@ -1,5 +1,3 @@
-#include <cstdlib>
-
 #include "generator/cli/run.h"
 #include "generator/predict/predict.h"
 
@@ -15,13 +13,6 @@ std::optional<Timeline> TimelineToShow(const Binding& binding, const RunOptions&
   Diagnostics unknown;
   Progress progress("simulating");
   return Predict(binding, machine, {options.cores, true, progress.Callback()}, unknown);
-}
-
-/// The spec's line that a kernel's status names: "block (2, 0) of x (line 17) is …"; 0: none.
-int LineIn(const std::string& message) {
-  const std::string before = "(line ";
-  const size_t at = message.find(before);
-  return at == std::string::npos ? 0 : std::atoi(message.c_str() + at + before.size());
 }
 
 }  // namespace
@@ -42,8 +33,9 @@ bool WriteRunPictures(const Loaded& loaded, const Binding& binding, const RunOpt
   if (call != nullptr) {
     for (const CopyRecord& record : call->copies)
       request.counts.push_back({record.operand, record.copies, record.bytes});
-    if (call->code != 0)
-      request.findings.push_back({true, call->rule, call->message, "", LineIn(call->message)});
+    // One that names a line is among the spec's findings.
+    if (call->code != 0 && !loaded.diagnostics.HasErrors())
+      request.findings.push_back({true, call->rule, call->message, "", 0});
   }
   return WritePictures(request, options.pictures);
 }

@@ -1,6 +1,8 @@
 // One core of a call: its memory, and what it has to say about the call.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -38,9 +40,21 @@ class Core {
              Touches* touches);
   /// Where the grid is, for findings: at a step that has not begun, as the copies for the one
   /// behind it, `ahead`, start first. Null: it is not walked.
-  void Walk(const int64_t* at, const int64_t* ahead) {
+  void Walk(const int64_t* at, const int64_t* ahead, int rank) {
     at_ = at;
     point_ = ahead;
+    rank_ = rank;
+  }
+  /// Where the grid is, for a finding that is made later, …
+  struct Remembered {
+    std::array<int64_t, 16> point;
+  };
+  void Remember(Remembered* now) const {
+    if (point_ != nullptr && rank_ <= 16) std::copy_n(point_, rank_, now->point.data());
+  }
+  /// … and that finding.
+  void Blame(const Remembered& then) {
+    if (point_ != nullptr && rank_ <= 16) point_ = then.point.data();
   }
   /// Begins the step, once its successor's copies have started; `run` changes whenever a parallel
   /// coordinate does.
@@ -105,6 +119,7 @@ class Core {
   KernelNames names_;
   const int64_t* at_ = nullptr;
   const int64_t* point_ = nullptr;  // of a finding
+  int rank_ = 0;
   void AddPoint();
   void Add(const char* format, ...) __attribute__((format(printf, 2, 3)));
 

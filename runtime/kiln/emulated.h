@@ -46,6 +46,7 @@ class Slots {
     void* data = nullptr;
     State state = State::kEmpty;
     Index<R> index{};
+    Core::Remembered left;  // of an output: the last step of its stay
   };
 
   /// `hole`: what a slot is before something is written there.
@@ -281,7 +282,7 @@ struct Emulated {
                                   internal::WindowOf(blocks_, blocks_.BoxAt(index_)),
                                   /*writes=*/true);
       }
-      CheckDefined(slots_.newest());
+      core_.Remember(&slots_.newest().left);
       slots_.newest().state = State::kPending;
       open_ = false;
       if (recorder_ != nullptr) {
@@ -316,7 +317,7 @@ struct Emulated {
       if (code != kOk) internal::FailVisit(core_, Name(index), code, other);
     }
 
-    /// What the last step of a stay leaves behind, while the core is still there.
+    /// What the last step of a stay has left behind.
     void CheckDefined(const Slot& slot) {
       if (!kIsFloating<T> || init_.may_stay_undefined || core_.options().poison != Poison::kNan)
         return;
@@ -325,6 +326,7 @@ struct Emulated {
       const T* const first =
           Format::FindInside(blocks_.BoxAt(slot.index), slot.data, is_poison, &at);
       if (first == nullptr) return;
+      core_.Blame(slot.left);
       internal::FailUndefined(core_, Name(slot.index), at.data(), internal::HoleOf(*first));
     }
 
@@ -335,6 +337,7 @@ struct Emulated {
       Format::CopyBack(tensor_, box, slot.data);
       ++record_.copies;
       record_.bytes += box.inside() * static_cast<int64_t>(sizeof(T));
+      CheckDefined(slot);
     }
 
     Core& core_;

@@ -51,7 +51,7 @@ class Grid {
     for (int a = 0; a < R; ++a) empty_ = empty_ || begin_[a] >= end_[a];
     if (core.emulated() && core.options().shuffle) BeginShuffle(core.options().seed);
   }
-  ~Grid() { core_.Walk(nullptr, nullptr); }
+  ~Grid() { core_.Walk(nullptr, nullptr, 0); }
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
@@ -62,7 +62,7 @@ class Grid {
     if (shuffled_ > 0) TakeTurn(0, first);
     first.run = RunOf(first.index);
     at_ = ahead_ = first.index;
-    core_.Walk(at_.data(), ahead_.data());
+    core_.Walk(at_.data(), ahead_.data(), R);
     return first;
   }
 
@@ -73,7 +73,7 @@ class Grid {
     const Point<R> next = After(at);
     at_ = at.index;
     ahead_ = next.index;
-    core_.Walk(at_.data(), ahead_.data());
+    core_.Walk(at_.data(), ahead_.data(), R);
     return next;
   }
 

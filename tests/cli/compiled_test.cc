@@ -228,7 +228,7 @@ TEST_CASE("options of another engine, and tools that are missing") {
   const std::string run = "run shifted.yaml x=random:1 n=10 by=0 ";
   const std::pair<const char*, const char*> cases[] = {
       {"--mode=direct --wide", "--wide has no meaning with --mode=direct"},
-      {"--mode=emulate --shuffle=1", "--shuffle has no meaning with --mode=emulate"},
+      {"--mode=direct --shuffle=1", "--shuffle has no meaning with --mode=direct"},
       {"--cores=2", "--cores has no meaning with --mode=interpret"},
       {"--compare", "--compare has no meaning with --mode=interpret"},
       {"--mode=direct --machine=v4", "--machine has no meaning with --mode=direct"},

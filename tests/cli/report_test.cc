@@ -125,7 +125,8 @@ TEST_CASE("an emulated run leaves a page with its counts, and a trace") {
   CHECK(failed.status == 1);
   const Json finding = DataOf(folder / "wrong.html")["findings"][0];
   CHECK(finding["rule"] == "index-range");
-  CHECK(finding["line"] == 17);
+  CHECK(finding["line"] == 20);
+  CHECK(DataOf(folder / "wrong.html")["findings"].size() == 1);
 
   const Shown misplaced = Shell(run + "--report=a.html", folder.path());
   CHECK(misplaced.status == 2);
