@@ -335,9 +335,9 @@ TEST_CASE("A grid without axes is one step") {
 
 TEST_CASE("The first variant whose condition holds is chosen") {
   Matmul t;
-  t.b.kernel.variants = {{Do(Op::kLe, {t.m, Int(16)}), {}, {}, nullptr},
-                         {Do(Op::kLe, {t.k, Int(3)}), {}, {}, nullptr},
-                         {Do(Op::kLe, {t.m, Int(64)}), {}, {}, nullptr}};
+  for (const auto& [dim, most] : {std::pair(t.m, 16), std::pair(t.k, 3), std::pair(t.m, 64)}) {
+    t.b.kernel.variants.emplace_back().when = Do(Op::kLe, {dim, Int(most)});
+  }
   CHECK(ChooseVariant(t.b.kernel, t.inputs) == 1);
   t.inputs.arrays["x"] = Floats({16, 3});
   CHECK(ChooseVariant(t.b.kernel, t.inputs) == 0);
