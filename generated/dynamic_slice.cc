@@ -62,7 +62,8 @@ void Body(const Step& step) {
 
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 0>& steps, const Point<0>& at) {
+            [[maybe_unused]] const std::array<int64_t, 0>& steps,
+            [[maybe_unused]] const Point<0>& at) {
   if (core.blames(1)) {  // x
     core.AddElement("starts", {0}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 0)}));
     core.AddElement("starts", {1}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 1)}));

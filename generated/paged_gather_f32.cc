@@ -75,7 +75,8 @@ void Body(const Step& step) {
 
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 2>& steps, const Point<2>& at) {
+            [[maybe_unused]] const std::array<int64_t, 2>& steps,
+            [[maybe_unused]] const Point<2>& at) {
   if (core.blames(2)) {  // pool
     core.AddElement("table", {at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0}))}, static_cast<int64_t>(int64_t{HostAt(core, call.table, "table", at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0})))}));
     core.AddElement("lengths", {at[0]}, static_cast<int64_t>(int64_t{HostAt(core, call.lengths, "lengths", at[0])}));

@@ -71,7 +71,8 @@ void Body(const Step& step) {
 
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 2>& steps, const Point<2>& at) {
+            [[maybe_unused]] const std::array<int64_t, 2>& steps,
+            [[maybe_unused]] const Point<2>& at) {
   if (core.blames(2)) {  // sums
     core.AddElement("ids", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.ids, "ids", at[1])}));
   }

@@ -12,7 +12,7 @@ inline constexpr int64_t kMaxGridWork = 20'000'000'000;
 
 struct GridCheckOptions {
   /// Called now and then with the share of the work done, for progress displays. May be null.
-  std::function<void(double)> progress;
+  std::function<void(double)> progress = nullptr;
   /// At most this many findings of one rule for one operand; the rest is counted in the message.
   int findings_per_rule = 1;
   int64_t vmem_bytes = 16ll << 20;  // budgets of [tier]; 0: not checked

@@ -117,6 +117,7 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
   }
   for (const Case& c : cases) {
     Stages stages = LowerBody(plan, spaces, {plan.reduction_axes, c.first, c.last}, diagnostics);
+    plan.spaces = spaces.spaces();  // lowering numbers those of its own
     Fuse(plan, stages);
     // An output's sums are wanted after the last step, scratch's are not.
     const bool scratch = accumulator >= 0 &&
@@ -190,9 +191,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
     operand.reuse = FindReuse(kernel, ref);
     operand.reduced = reduced[r];
   }
-  plan->spaces = spaces.spaces();
   MakeBodies(*plan, spaces, accumulator, diagnostics);
-  plan->spaces = spaces.spaces();
   DropOnes(*plan);
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
     const std::vector<int>& of_view = spaces.SpacesOfRef(static_cast<int>(r));
