@@ -1,38 +1,61 @@
-"""Results as pictures: a bar for each ratio beside its goal, and the roofline of the machine. Plain SVG."""
+"""The goals of a question as a picture: a bar for each, as long as what was reached is of the goal."""
 
-from xml.sax.saxutils import escape
+from kilnbench import svg
 
-_STYLE = """<style>
- text { font: 13px system-ui, sans-serif; fill: #222 } .small { font-size: 11px; fill: #666 }
- .met { fill: #2f7fb8 } .missed { fill: #c9742b } .goal { stroke: #222; stroke-width: 2 } .axis { stroke: #bbb }
- .roof { fill: none; stroke: #222; stroke-width: 1.5 }
- @media (prefers-color-scheme: dark) {
-  svg { background: #15181c } text { fill: #ddd } .small { fill: #999 } .goal, .roof { stroke: #ddd } .axis { stroke: #444 } }
-</style>"""
-
-
-def _svg(width, height, body):
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            f'role="img">{_STYLE}{"".join(body)}</svg>\n')
+_ROW, _TOP, _BAR, _MOST = 22, 52, 300, 2.0  # pixels, and where bars end that would go on
 
 
 def ratios(title, results):
-    """Each ratio as a bar from 0, its goal as a tick; colours say whether it is met, and so does the text."""
-    rows = [(r["case"], ratio) for r in results for ratio in r["ratios"]]
+    """One line stands for all goals; colours say which are met, and so does the text. None: there are no goals."""
+    rows = [(result, goal) for result in results for goal in result["goals"]]
     if not rows:
         return None
-    most = max(max(ratio["max"], ratio["goal"]) for _, ratio in rows)
-    left, right, line = 420, 860, 22
-    scale = (right - left) / most
-    body = [f'<text x="10" y="22">{escape(title)}</text>']
-    for i, (case, ratio) in enumerate(rows):
-        y = 40 + i * line
-        met = ratio["median"] >= ratio["goal"]
-        end = left + ratio["median"] * scale
-        body.append(f'<text x="10" y="{y + 12}">{escape(case)} <tspan class="small">over {escape(ratio["over"])}</tspan></text>')
-        body.append(f'<rect class="{"met" if met else "missed"}" x="{left}" y="{y}" height="15" width="{end - left:.1f}"/>')
-        goal = left + ratio["goal"] * scale
-        body.append(f'<line class="goal" x1="{goal:.1f}" x2="{goal:.1f}" y1="{y - 2}" y2="{y + 17}"/>')
-        body.append(f'<text class="small" x="{right + 8}" y="{y + 12}">{ratio["median"]:.2f}, '
-                    f'{"met" if met else "missed"}: {ratio["goal"]:.2f}</text>')
-    return _svg(right + 130, 50 + len(rows) * line, body)
+    left = 32 + max(svg.width_of(result["case"]) for result, _ in rows)
+    bars = left + 16 + max(svg.width_of(_pair(goal), 11) for _, goal in rows)
+    width = bars + _BAR + 24 + max(svg.width_of(_told(*row), 11) for row in rows)
+    height = _TOP + _ROW * len(rows) + 16
+    at_goal = bars + _BAR / _MOST
+    body = [svg.text(at_goal, 44, "goal", "small", "middle")]
+    before = None
+    for i, (result, goal) in enumerate(rows):
+        y = _TOP + i * _ROW
+        if result is not before:
+            body.append(svg.line(12, y - 1, width - 12, y - 1, "axis"))
+            body.append(svg.text(12, y + 15, result["case"]))
+        before = result
+        body.append(svg.text(left, y + 15, _pair(goal), "small"))
+        body.append(_bar(bars, y, goal))
+        body.append(svg.text(bars + _BAR + 14, y + 15, _told(result, goal), "small"))
+    body.append(svg.line(at_goal, 48, at_goal, height - 12, "line"))
+    return svg.page(width, height, title, body)
+
+
+def _bar(x, y, goal):
+    """With its spread over the rounds; an arrow's head where it goes on."""
+    share = {key: _reached(goal, goal[key]) for key in ("median", "min", "max")}
+    scale = _BAR / _MOST
+    length, kind = min(share["median"], _MOST) * scale, "met" if goal["met"] else "missed"
+    parts = [svg.box(x, y + 4, length, 13, kind)]
+    least, most = sorted(min(share[key], _MOST) * scale for key in ("min", "max"))
+    if most > least:
+        parts.append(svg.line(x + least, y + 10.5, x + most, y + 10.5, "line"))
+    if share["median"] > _MOST:
+        parts.append(f'<path class="{kind}" d="M{x + length:.1f} {y + 2} l9 8.5 l-9 8.5 z"/>')
+    return "".join(parts)
+
+
+def _reached(goal, value):
+    return goal["most"] / value if "most" in goal else value / goal["least"]
+
+
+def _pair(goal):
+    if "most" in goal:
+        return goal["of"]
+    return f"{goal['of']} over {goal['over']}" + (", beside STREAM's" if "beside" in goal else "")
+
+
+def _told(result, goal):
+    verdict = "met" if goal["met"] else "missed"
+    if "most" in goal:
+        return f"{goal['median']:.3g} {result['unit']}, {verdict}: below {goal['most']:.4g}"
+    return f"{goal['median']:.3g}, {verdict}: {goal['least']:.3g}"

@@ -1,29 +1,19 @@
 """Generated kernels and the probe, called through ctypes as C programs call them."""
 
 import ctypes as c
+from concurrent import futures
+import functools
 import pathlib
 import subprocess
 
 import numpy as np
 
+from kilnbench.abi import DLTensor, Options, Status
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build-release"
 _CODES = {"f32": (2, 32), "bf16": (4, 16), "i8": (0, 8), "i32": (0, 32)}
 _NUMPY = {"f32": "f4", "bf16": "u2", "i8": "i1", "i32": "i4"}
-
-
-class DLTensor(c.Structure):
-    _fields_ = [("data", c.c_void_p), ("device", c.c_int32 * 2), ("ndim", c.c_int32), ("dtype", c.c_uint32),
-                ("shape", c.POINTER(c.c_int64)), ("strides", c.POINTER(c.c_int64)), ("offset", c.c_uint64)]
-
-
-class Options(c.Structure):
-    _fields_ = [("cores", c.c_int32), ("mode", c.c_int32), ("vmem", c.c_int64), ("smem", c.c_int64), ("dma", c.c_int32),
-                ("poison", c.c_int32), ("seed", c.c_uint64), ("parallel_for", c.c_void_p), ("data", c.c_void_p)]
-
-
-class Status(c.Structure):
-    _fields_ = [("code", c.c_int32), ("message", c.c_char * 508)]
 
 
 def build(names):
@@ -80,12 +70,12 @@ def tensor(array, dtype):
 class Kernel:
     """A kernel's module with a context: `Kernel("mm_f32", cores=1)(x, y, z)`."""
 
-    def __init__(self, name, cores=1, emulated=False):
+    def __init__(self, name, cores=1, emulated=False, recorded=False):
         self.library = c.CDLL(str(BUILD / "bench" / f"{name}.so"))
         self.function = self.library[f"kiln_{name}"]
         options = Options()
         self.library.kiln_options_init(c.byref(options))
-        options.cores, options.mode = cores, int(emulated)
+        options.cores, options.mode, options.events = cores, int(emulated), int(recorded)
         self.library.kiln_context_new.restype = c.c_void_p
         self.context = c.c_void_p(self.library.kiln_context_new(c.byref(options)))
         self.status = Status()
@@ -103,6 +93,23 @@ class Kernel:
         call.keep = (made, self)
         return call
 
+    def __del__(self):
+        self.library.kiln_context_free(self.context)
+
+
+def together(tasks):
+    """A function that runs all of them at once: foreign code, so that Python's lock does not matter."""
+    if len(tasks) == 1:
+        return tasks[0]
+    pool = futures.ThreadPoolExecutor(len(tasks) - 1)
+
+    def call():
+        others = [pool.submit(task) for task in tasks[1:]]
+        tasks[0]()
+        for other in others:
+            other.result()
+    return call
+
 
 class Probe:
     def __init__(self):
@@ -116,20 +123,31 @@ class Probe:
         count = function(c.c_int64(1), c.byref(sink)) * steps
         return (lambda: function(c.c_int64(steps), c.byref(sink))), count
 
-    def add(self, x, y, z):
-        pointers = [c.c_void_p(a.ctypes.data) for a in (x, y, z)]
-        return lambda: self.library.probe_add(*pointers, c.c_size_t(x.size))
+    def add(self, x, y, z, cores=1):
+        return self._over(self.library.probe_add, (x, y, z), cores)
 
-    def copy(self, x, z):
-        pointers = [c.c_void_p(a.ctypes.data) for a in (x, z)]
-        return lambda: self.library.probe_copy(*pointers, c.c_size_t(x.size))
+    def copy(self, x, z, cores=1):
+        return self._over(self.library.probe_copy, (x, z), cores)
 
-    def read(self, x):
-        pointer = c.c_void_p(x.ctypes.data)
-        return lambda: self.library.probe_read(pointer, c.c_size_t(x.size))
+    def read(self, x, cores=1):
+        return self._over(self.library.probe_read, (x,), cores)
+
+    @staticmethod
+    def _over(loop, arrays, cores):
+        """A loop over memory, of which each core has its part."""
+        part = arrays[0].size // cores // 64 * 64  # whole vectors
+        starts = [4 * part * core for core in range(cores)]
+        return together([functools.partial(loop, *[c.c_void_p(a.ctypes.data + start) for a in arrays], c.c_size_t(part))
+                         for start in starts])
 
     def calls(self, kernel, arrays, count):
-        """Calls of a kernel of three arrays, without Python between them."""
+        """Calls of a kernel of three arrays, without Python between them; of no kernel, those of an empty function."""
         made = [tensor(*a) for a in arrays]
-        function = c.cast(kernel.function, c.c_void_p)
-        return lambda: self.library.probe_calls(function, *[c.byref(m) for m in made], kernel.context, c.c_int64(count))
+        function = c.cast(kernel.function if kernel else self.library.probe_nothing, c.c_void_p)
+        passed = [function, *[c.byref(m) for m in made], kernel.context if kernel else None, c.c_int64(count)]
+
+        def call():
+            self.library.probe_calls(*passed)
+
+        call.keep = kernel  # as its context goes with it
+        return call

@@ -19,6 +19,9 @@ class OpenBlas:
         import scipy_openblas64
         folder = os.path.dirname(scipy_openblas64.__file__)
         self.library = c.CDLL(glob.glob(f"{folder}/lib/*.so")[0])
+        core = self.library.scipy_openblas_get_corename64_
+        core.restype = c.c_char_p
+        self.kernels = core().decode()
 
     def set_cores(self, cores):
         self.library.scipy_openblas_set_num_threads64_(cores)

@@ -1,62 +1,155 @@
 """Timing: all contestants of a case take turns on the same data, so that whatever the machine does to one it does to
 all. What counts is the ratio of two in the same round."""
 
+import dataclasses
 import os
+import resource
 import statistics
 import sys
 import time
+import typing
 
 ROUNDS = 7
 TURN_SECONDS = 0.15  # at least, by enough calls
+_CPUS = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
 
 
-def clock_for(cores):
-    """On one core the calling thread's own time: other programs on the machine do not count. On several, real time."""
-    return time.thread_time if cores == 1 else time.perf_counter
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    """What is told of a call's time: so much work a second, or so much time for each thing that it does."""
+    name: str
+    scale: float
+    is_rate: bool
+
+    def figure(self, amount, seconds):
+        return amount / seconds / self.scale if self.is_rate else seconds / amount / self.scale
 
 
+FLOPS = Unit("GF/s", 1e9, True)
+OPERATIONS = Unit("GOP/s", 1e9, True)  # of integers
+BYTES = Unit("GB/s", 1e9, True)
+NANOSECONDS = Unit("ns", 1e-9, False)
+SECONDS = Unit("s", 1.0, False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ratio:
+    """A goal: `of` is to be at least so many times as fast as `over`. With `beside`, a pair of others: at least so many
+    times what the first of them is over the second."""
+    of: str
+    over: str
+    least: float
+    beside: tuple = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """A goal: the figure of `of` is to stay below `most`."""
+    of: str
+    most: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """For the roofline: operations, bytes of memory with each array moved once, and the type of the dots."""
+    operations: float
+    bytes: float
+    dtype: str
+
+
+@dataclasses.dataclass
 class Case:
-    """`contestants` by name are functions without arguments. `goals` are (faster, slower, least ratio): `faster` is to
-    take at most 1/ratio of the time of `slower`. `amount` is what a call does, in `unit`s of 1e9 a second."""
+    """`contestants` by name are functions without arguments; a call does `amount`, which `unit` makes a figure of.
+    `check` compares the answers; it runs first."""
+    label: str
+    contestants: dict
+    goals: list
+    amount: float
+    unit: Unit
+    cores: int = 1
+    check: typing.Callable = None
+    work: Work = None
+    clock: typing.Callable = None  # seconds; without: by the cores
 
-    def __init__(self, question, label, contestants, goals, amount, unit, cores=1, check=None, peak=None):
-        self.question, self.label, self.contestants, self.goals = question, label, contestants, goals
-        self.amount, self.unit, self.cores, self.check, self.peak = amount, unit, cores, check, peak
+
+def use_cores(count):
+    """The last so many CPUs for this process and all threads that libraries have started in it: a library that computes
+    in threads of its own has no more of the machine than the others have."""
+    chosen = _CPUS[-count:]
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            os.sched_setaffinity(int(thread), chosen)
+        except ProcessLookupError:  # it has ended meanwhile
+            pass
 
 
-def _turn(function, calls, clock):
+def clock_of(case):
+    """On one core the time of all threads of this process: other programs on the machine do not count, and whoever
+    computes in threads of its own is not faster for it. On several, real time."""
+    return case.clock or (time.perf_counter if case.cores > 1 else time.process_time)
+
+
+def time_of_children():
+    """Of the processes that were started, and have ended: as little disturbed by others as time of one's own."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def turn(function, calls, clock):
+    """Seconds a call."""
     start = clock()
     for _ in range(calls):
         function()
     return (clock() - start) / calls
 
 
-def race(case, rounds=ROUNDS, turn=TURN_SECONDS):
+def race(case, rounds=ROUNDS, seconds=TURN_SECONDS):
     """Seconds a call of each contestant, by round."""
-    clock = clock_for(case.cores)
+    clock = clock_of(case)
     if case.check is not None:
         case.check()  # fills the outputs, and compares them
     calls = {}
     for name, function in case.contestants.items():
         function()
-        calls[name] = max(1, round(turn / max(_turn(function, 1, clock), 1e-7)))
+        calls[name] = max(1, round(seconds / max(turn(function, 1, clock), 1e-7)))
     times = {name: [] for name in case.contestants}
     for _ in range(rounds):
         for name, function in case.contestants.items():
-            times[name].append(_turn(function, calls[name], clock))
+            times[name].append(turn(function, calls[name], clock))
     return times
 
 
-def result(case, times):
-    """What is kept of a race: rates, and for each goal the median, least and greatest ratio over the rounds."""
-    ratios = []
-    for fast, slow, least in case.goals:
-        by_round = [s / f for f, s in zip(times[fast], times[slow])]
-        ratios.append({"of": fast, "over": slow, "goal": least, "median": statistics.median(by_round),
-                       "min": min(by_round), "max": max(by_round)})
-    rates = {name: case.amount / statistics.median(t) / 1e9 for name, t in times.items()}
-    return {"question": case.question, "case": case.label, "cores": case.cores, "unit": case.unit, "rates": rates,
-            "peak": case.peak, "ratios": ratios}
+def result(case, times, peaks):
+    """What is kept of a race: the figures and the goals, each by its median, least and greatest over the rounds."""
+    figures = {name: case.unit.figure(case.amount, statistics.median(t)) for name, t in times.items()}
+    kept = {"case": case.label, "cores": case.cores, "unit": case.unit.name, "figures": figures,
+            "goals": [_outcome(case, goal, times) for goal in case.goals]}
+    if case.work is not None:
+        kept["work"] = dataclasses.asdict(case.work)
+        peak = peaks.get(case.work.dtype)
+        if peak and case.unit in (FLOPS, OPERATIONS):
+            kept["peak"] = peak
+    return kept
+
+
+def _outcome(case, goal, times):
+    if isinstance(goal, Limit):
+        by_round = [case.unit.figure(case.amount, t) for t in times[goal.of]]
+        median = statistics.median(by_round)
+        told, met = {"of": goal.of, "most": goal.most}, median < goal.most
+    else:
+        by_round = _speedups(times, goal.of, goal.over)
+        if goal.beside:
+            by_round = [a / b for a, b in zip(by_round, _speedups(times, *goal.beside))]
+        median = statistics.median(by_round)
+        told, met = {"of": goal.of, "over": goal.over, "least": goal.least}, median >= goal.least
+        if goal.beside:
+            told["beside"] = list(goal.beside)
+    return {**told, "median": median, "min": min(by_round), "max": max(by_round), "met": met}
+
+
+def _speedups(times, fast, slow):
+    return [s / f for f, s in zip(times[fast], times[slow])]
 
 
 def load_warning():

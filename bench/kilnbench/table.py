@@ -1,22 +1,70 @@
-"""Results as text: a line a case."""
+"""Results as text. A row is a contestant with its figure, or one goal of its: how it is doing over whom."""
+
+_CASE, _WHO, _OVER = 2, 26, 28  # characters: indentation of a case, and two columns
 
 
-def print_machine(peaks, peers, cores):
+def machine_text(peaks, bandwidth, peers, cores):
     most = ", ".join(f"{dtype} {rate:.0f}" for dtype, rate in peaks.items())
-    print(f"{cores} core{'s' if cores > 1 else ''}; out of registers, 1e9 operations a second: {most}; "
-          f"peers: {', '.join(peers) or 'none is installed'}")
+    return (f"{_cores(cores)}; out of registers, 1e9 operations a second: {most}; "
+            f"STREAM {bandwidth:.1f} GB/s; peers: {', '.join(map(_peer, peers.values())) or 'none is installed'}")
 
 
-def print_title(name, title, cores):
-    print(f"\n{name}  {title}, {cores} core{'s' if cores > 1 else ''}")
+def title_text(name, title, cores):
+    return f"\n{name}  {title}, {_cores(cores)}"
 
 
-def print_result(result):
-    rates = "  ".join(f"{name} {rate:.1f}" for name, rate in result["rates"].items())
-    peak = result["peak"]
-    of_peak = f" ({100 * result['rates']['Kiln'] / peak:.0f} % of the peak)" if peak and "Kiln" in result["rates"] else ""
-    print(f"  {result['case']:28} {result['unit']}: {rates}{of_peak}")
-    for ratio in result["ratios"]:
-        met = "ok  " if ratio["median"] >= ratio["goal"] else "MISS"
-        print(f"    {met} {ratio['of']} / {ratio['over']} {ratio['median']:.3f} "
-              f"({ratio['min']:.3f} to {ratio['max']:.3f}), goal {ratio['goal']}", flush=True)
+def heading():
+    return _row("", "", "", "ratio", "over", "min", "max", "goal", "").rstrip()
+
+
+def result_text(result):
+    """The case, then each contestant; the goals of one follow each other, so that its column is read downwards."""
+    lines = [" " * _CASE + result["case"]]
+    for who, figure in result["figures"].items():
+        share = f"{100 * figure / result['peak']:.0f} %" if "peak" in result else ""
+        name, shown = who, f"{_digits(figure)} {result['unit']}"
+        for goal in [g for g in result["goals"] if g["of"] == who] or [None]:
+            cells = _goal_cells(goal) if goal else [""] * 6
+            lines.append(_row(name, shown, share, *cells).rstrip())
+            name = shown = share = ""
+    return "\n".join(lines)
+
+
+def summary_text(results):
+    """`results` by question. What was met, and what was missed, by name."""
+    goals = [(name, r, g) for name, of in results.items() for r in of for g in r["goals"]]
+    missed = [entry for entry in goals if not entry[2]["met"]]
+    lines = [f"\n{len(goals) - len(missed)} of {len(goals)} goals are met" + ("; missed:" if missed else "")]
+    for name, result, goal in missed:
+        ratio, over, _, _, most, _ = _goal_cells(goal)
+        if "most" in goal:
+            ratio, over = _digits(goal["median"]), result["unit"]
+        lines.append(f"  {name:4} {result['case']}: {goal['of']}, {ratio} {over}; goal {most}")
+    return "\n".join(lines)
+
+
+def _goal_cells(goal):
+    verdict = "ok" if goal["met"] else "MISS"
+    if "most" in goal:
+        return "", "less than", _digits(goal["min"]), _digits(goal["max"]), _digits(goal["most"]), verdict
+    over = goal["over"] + (", beside STREAM's" if "beside" in goal else "")
+    return (f"{goal['median']:.3f}", over, f"{goal['min']:.3f}", f"{goal['max']:.3f}", f"{goal['least']:.2f}", verdict)
+
+
+def _row(who, figure, share, ratio, over, least, most, goal, verdict):
+    return (f"{'':{2 * _CASE}}{who:{_WHO}}{figure:>11} {share:>5} {ratio:>8}  {over:{_OVER}}{least:>7} {most:>7} {goal:>6}  "
+            f"{verdict}")
+
+
+def _digits(value):
+    """Three at least: 0.0123, 1.23, 123, 1234."""
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def _peer(peer):
+    kernels = getattr(peer, "kernels", None)
+    return f"{peer.name} ({kernels})" if kernels else peer.name
+
+
+def _cores(count):
+    return f"{count} core{'s' if count > 1 else ''}"

@@ -1,4 +1,5 @@
-"""One module a question: TITLE, KERNELS (modules to build) and cases(cores, peers, quick), a generator of `Case`s."""
+"""One module a question: TITLE, KERNELS (modules to build) and cases(cores, peers, quick), a generator of `Case`s; CORES
+if it is about so many, whatever was asked for."""
 
 import importlib
 

@@ -3,12 +3,13 @@
 import numpy as np
 
 from kilnbench import native
-from kilnbench.race import Case
+from kilnbench.race import FLOPS, OPERATIONS, Case, Ratio, Work
 
 SQUARES = [256, 512, 1024, 2048, 4096]
 SHAPES = [(n, n, n) for n in SQUARES] + [(m, 4096, 4096) for m in (1, 8, 32, 128)] + [(1000, 997, 1003)]
 QUICK = [(512, 512, 512), (1024, 1024, 1024), (32, 4096, 4096)]
 OUT = {"f32": "f32", "bf16": "bf16", "i8": "i32"}
+_SIZES = {"f32": 4, "bf16": 2, "i8": 1, "i32": 4}
 _EPS = {"f32": 2.0**-23, "bf16": 2.0**-8, "i8": 0}
 
 
@@ -16,8 +17,12 @@ def label(m, n, k):
     return f"{m}^3" if m == n == k else f"{m}x{n}x{k}"
 
 
-def probe_peak(probe, dtype):
-    return probe.get(dtype)
+def unit(dtype):
+    return OPERATIONS if dtype == "i8" else FLOPS
+
+
+def work(dtype, m, n, k):
+    return Work(2.0 * m * n * k, _SIZES[dtype] * (m * k + k * n) + _SIZES[OUT[dtype]] * m * n, dtype)
 
 
 def operands(m, n, k, dtype, lhs_transposed=False, rhs_transposed=False):
@@ -42,22 +47,22 @@ def check_close(ours, theirs, dtype, k):
     return check
 
 
-def case(question, kernel, dtype, shape, cores, peers, goal, peak=None, lhs_transposed=False, rhs_transposed=False):
+def case(kernel, dtype, shape, cores, peers, goal):
     """A plain product against every peer that has one; the goal holds against the best of them."""
     m, n, k = shape
-    x, y = operands(m, n, k, dtype, lhs_transposed, rhs_transposed)
+    x, y = operands(m, n, k, dtype)
     z, w = native.aligned((m, n), OUT[dtype]), native.aligned((m, n), OUT[dtype])
     ours = native.Kernel(kernel, cores).bind((x, dtype), (y, dtype), (z, OUT[dtype]))
     contestants, goals = {"Kiln": ours}, []
     for name, peer in peers.items():
         if name == "torch":
-            contestants[name] = peer.matmul(x, y, w, dtype, lhs_transposed, rhs_transposed)
+            contestants[name] = peer.matmul(x, y, w, dtype)
         elif dtype == "f32":
-            contestants[name] = peer.matmul(x, y, w, lhs_transposed, rhs_transposed)
+            contestants[name] = peer.matmul(x, y, w)
         else:
             continue
-        goals.append(("Kiln", name, goal))
+        goals.append(Ratio("Kiln", name, goal))
     first = next((f for name, f in contestants.items() if name != "Kiln"), None)
     check = check_close((z, ours), (w, first), dtype, k) if first else None
-    return Case(question, f"{dtype} {label(*shape)}", contestants, goals, 2.0 * m * n * k,
-                "GOP" if dtype == "i8" else "GF", cores, check, peak)
+    return Case(f"{dtype} {label(*shape)}", contestants, goals, 2.0 * m * n * k, unit(dtype), cores, check,
+                work(dtype, m, n, k))

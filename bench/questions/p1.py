@@ -6,8 +6,8 @@ TITLE = "f32 products"
 KERNELS = ["mm_f32"]
 
 
-def cases(cores, peers, peaks, quick):
+def cases(cores, peers, quick):
     for shape in matmul.QUICK if quick else matmul.SHAPES:
         m = shape[0]
         goal = 1.5 if m in (8, 32) else 1.05 if min(shape) >= 512 else 1.0
-        yield matmul.case("P1", "mm_f32", "f32", shape, cores, peers, goal, peaks.get("f32"))
+        yield matmul.case("mm_f32", "f32", shape, cores, peers, goal)

@@ -1,31 +1,43 @@
-"""What a second core adds. In real time: other programs on the machine count."""
+"""What a second core adds, in real time: other programs on the machine count. Where memory is the limit, no more than
+a loop over it has of the second core."""
 
 from kilnbench import native
-from kilnbench.race import Case
+from kilnbench.race import BYTES, FLOPS, Case, Ratio
 from questions import matmul, p6
 
 TITLE = "two cores over one"
+CORES = 2
 KERNELS = ["mm_f32", "mm_bf16", "gmm_f32", "gmm_bf16", "add_2d", "sum_rows"]
+_ONE, _TWO = "Kiln, 1 core", "Kiln, 2 cores"
 
 
-def cases(cores, peers, peaks, quick):
+def cases(cores, peers, quick):
     for dtype in ("f32", "bf16"):
         for shape in matmul.QUICK if quick else [(n, n, n) for n in (512, 1024, 2048, 4096)] + [(32, 4096, 4096)]:
             m, n, k = shape
             x, y = matmul.operands(m, n, k, dtype)
-            yield _case(f"{dtype} {matmul.label(*shape)}", f"mm_{dtype}",
-                        ((x, dtype), (y, dtype), (native.aligned((m, n), dtype), dtype)), 2.0 * m * n * k, "GF", 1.9)
-        m, k, n, groups = 4096, 2048, 2048, 32
-        sizes = p6.group_sizes(m, groups)
-        arrays = ((sizes, "i32"), 0, (native.random((m, k), dtype, 1), dtype),
-                  (native.random((groups, k, n), dtype, 2), dtype), (native.aligned((m, n), dtype), dtype))
-        yield _case(f"gmm {dtype}, {groups} groups", f"gmm_{dtype}", arrays, 2.0 * m * k * n, "GF", 1.9)
-    big = [native.random((8192, 8192), "f32", s) for s in (1, 2)] + [native.aligned((8192, 8192), "f32")]
-    yield _case("add, 768 MiB", "add_2d", tuple((a, "f32") for a in big), 3.0 * big[0].nbytes, "GB/s", 1.0)
-    yield _case("sum of rows, 256 MiB", "sum_rows", ((big[0], "f32"), (native.aligned((8192,), "f32"), "f32")),
-                1.0 * big[0].nbytes, "GB/s", 1.0)
+            contestants = _both(f"mm_{dtype}", (x, dtype), (y, dtype), (native.aligned((m, n), dtype), dtype))
+            yield _product(f"{dtype} {matmul.label(*shape)}", contestants, 2.0 * m * n * k)
+        m, k, n, groups = (2048, 1024, 1024, 8) if quick else (4096, 2048, 2048, 32)
+        contestants = _both(f"gmm_{dtype}", (p6.group_sizes(m, groups), "i32"), 0, (native.random((m, k), dtype, 1), dtype),
+                            (native.random((groups, k, n), dtype, 2), dtype), (native.aligned((m, n), dtype), dtype))
+        yield _product(f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, 2.0 * m * k * n)
+    side, probe = 4096 if quick else 8192, native.Probe()
+    x, y, z = (native.random((side, side), "f32", s) for s in (1, 2, 3))
+    row = native.aligned((side,), "f32")
+    yield _memory("add", _both("add_2d", (x, "f32"), (y, "f32"), (z, "f32")), lambda c: probe.add(x, y, z, c), 3 * x.nbytes)
+    yield _memory("sum of rows", _both("sum_rows", (x, "f32"), (row, "f32")), lambda c: probe.read(x, c), x.nbytes)
 
 
-def _case(label, kernel, arguments, amount, unit, goal):
-    contestants = {f"Kiln, {c} core{'s'[:c - 1]}": native.Kernel(kernel, c).bind(*arguments) for c in (1, 2)}
-    return Case("P10", label, contestants, [("Kiln, 2 cores", "Kiln, 1 core", goal)], amount, unit, 2)
+def _both(kernel, *arguments):
+    return {name: native.Kernel(kernel, c).bind(*arguments) for c, name in ((1, _ONE), (2, _TWO))}
+
+
+def _product(label, contestants, operations):
+    return Case(label, contestants, [Ratio(_TWO, _ONE, 1.9)], operations, FLOPS, 2)
+
+
+def _memory(label, contestants, stream, moved):
+    pair = ("STREAM, 2 cores", "STREAM, 1 core")
+    contestants = {**contestants, pair[1]: stream(1), pair[0]: stream(2)}
+    return Case(f"{label}, {moved >> 20} MiB", contestants, [Ratio(_TWO, _ONE, 0.95, beside=pair)], float(moved), BYTES, 2)

@@ -6,6 +6,6 @@ TITLE = "int8 products"
 KERNELS = ["mm_i8"]
 
 
-def cases(cores, peers, peaks, quick):
+def cases(cores, peers, quick):
     for shape in matmul.QUICK if quick else matmul.SHAPES:
-        yield matmul.case("P3", "mm_i8", "i8", shape, cores, peers, 1.0, peaks.get("i8"))
+        yield matmul.case("mm_i8", "i8", shape, cores, peers, 1.0)

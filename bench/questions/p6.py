@@ -4,7 +4,7 @@ a library for each group."""
 import numpy as np
 
 from kilnbench import native
-from kilnbench.race import Case
+from kilnbench.race import FLOPS, Case, Ratio, Work
 from questions import matmul
 
 TITLE = "grouped products"
@@ -21,11 +21,11 @@ def group_sizes(m, groups, seed=3):
     return sizes
 
 
-def cases(cores, peers, peaks, quick):
+def cases(cores, peers, quick):
     for dtype in ("f32", "bf16"):
         for shape in _SHAPES[:1] if quick else _SHAPES:
-            yield _gmm(dtype, shape, cores, peers, peaks.get(dtype))
-            yield _tgmm(dtype, shape, cores, peaks.get(dtype))
+            yield _gmm(dtype, shape, cores, peers)
+            yield _tgmm(dtype, shape, cores)
 
 
 def _dense(dtype, shape, cores):
@@ -34,7 +34,7 @@ def _dense(dtype, shape, cores):
     return native.Kernel(f"mm_{dtype}", cores).bind((x, dtype), (y, dtype), (native.aligned((m, n), dtype), dtype))
 
 
-def _gmm(dtype, shape, cores, peers, peak):
+def _gmm(dtype, shape, cores, peers):
     m, k, n, groups = shape
     sizes = group_sizes(m, groups)
     lhs, rhs = native.random((m, k), dtype, 1), native.random((groups, k, n), dtype, 2)
@@ -43,7 +43,7 @@ def _gmm(dtype, shape, cores, peers, peak):
         "Kiln": native.Kernel(f"gmm_{dtype}", cores).bind((sizes, "i32"), 0, (lhs, dtype), (rhs, dtype), (out, dtype)),
         "Kiln, dense": _dense(dtype, shape, cores),
     }
-    goals = [("Kiln", "Kiln, dense", 0.95)]
+    goals = [Ratio("Kiln", "Kiln, dense", 0.95)]
     peer = peers.get("OpenBLAS" if dtype == "f32" else "torch")
     if peer is not None:
         ends = np.cumsum(sizes)
@@ -54,7 +54,7 @@ def _gmm(dtype, shape, cores, peers, peak):
                 extra = (dtype,) if peer.name == "torch" else ()
                 calls.append(peer.matmul(lhs[rows], rhs[g], other[rows], *extra))
         contestants[f"{peer.name}, a call a group"] = lambda: [call() for call in calls]
-        goals.append(("Kiln", f"{peer.name}, a call a group", 1.0))
+        goals.append(Ratio("Kiln", f"{peer.name}, a call a group", 1.0))
 
     def check():
         for call in contestants.values():
@@ -62,11 +62,12 @@ def _gmm(dtype, shape, cores, peers, peak):
         a, b = matmul.as_float(out, dtype), matmul.as_float(other, dtype)
         if peer is not None and np.abs(a - b).max() > 0.02 * np.abs(b).max():
             raise RuntimeError("the answers differ")
-    return Case("P6", f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, goals, 2.0 * m * k * n, "GF", cores,
-                check, peak)
+    wanted = rhs[0].nbytes * np.count_nonzero(sizes)  # of an empty group nothing is
+    work = Work(2.0 * m * k * n, lhs.nbytes + wanted + out.nbytes, dtype)
+    return Case(f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, goals, work.operations, FLOPS, cores, check, work)
 
 
-def _tgmm(dtype, shape, cores, peak):
+def _tgmm(dtype, shape, cores):
     m, k, n, groups = shape
     sizes = group_sizes(m, groups)
     lhs, rhs = native.random((m, k), dtype, 1), native.random((m, n), dtype, 2)
@@ -75,5 +76,6 @@ def _tgmm(dtype, shape, cores, peak):
         "Kiln": native.Kernel(f"tgmm_{dtype}", cores).bind((sizes, "i32"), 0, (lhs, dtype), (rhs, dtype), (out, dtype)),
         "Kiln, dense": _dense(dtype, shape, cores),
     }
-    return Case("P6", f"tgmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, [("Kiln", "Kiln, dense", 0.95)],
-                2.0 * m * k * n, "GF", cores, None, peak)
+    work = Work(2.0 * m * k * n, lhs.nbytes + rhs.nbytes + out.nbytes, dtype)
+    return Case(f"tgmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, [Ratio("Kiln", "Kiln, dense", 0.95)],
+                work.operations, FLOPS, cores, work=work)

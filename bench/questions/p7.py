@@ -3,20 +3,20 @@
 import numpy as np
 
 from kilnbench import native
-from kilnbench.race import Case
+from kilnbench.race import FLOPS, Case, Ratio, Work
 
 TITLE = "block-sparse times dense"
 KERNELS = ["sparse_dense_512_f32", "sparse_dense_512_bf16", "mm_f32", "mm_bf16"]
 _BLOCK, _DENSITY, _COLUMNS = 512, 0.1, 4096
 
 
-def cases(cores, peers, peaks, quick):
+def cases(cores, peers, quick):
     for dtype in ("f32", "bf16"):
         for n in (8192,) if quick else (8192, 16384):
-            yield _case(dtype, n, cores, peaks.get(dtype))
+            yield _case(dtype, n, cores)
 
 
-def _case(dtype, n, cores, peak):
+def _case(dtype, n, cores):
     tiles = n // _BLOCK
     rng = np.random.default_rng(7)
     chosen = np.sort(rng.permutation(tiles * tiles)[:round(_DENSITY * tiles * tiles)])
@@ -28,5 +28,6 @@ def _case(dtype, n, cores, peak):
         (rows, "i32"), (columns, "i32"), len(chosen), (blocks, dtype), (y, dtype), (out, dtype), (out, dtype))
     dense = native.Kernel(f"mm_{dtype}", cores).bind((native.random((n, n), dtype, 3), dtype), (y, dtype), (zeros, dtype))
     most = tiles * tiles / len(chosen)
-    return Case("P7", f"{dtype} {n}x{n} in {len(chosen)} of {tiles * tiles} blocks", {"Kiln": sparse, "Kiln, dense": dense},
-                [("Kiln", "Kiln, dense", 0.9 * most)], 2.0 * n * n * _COLUMNS / most, "GF", cores, None, peak)
+    work = Work(2.0 * n * n * _COLUMNS / most, blocks.nbytes + y.nbytes + out.nbytes, dtype)
+    return Case(f"{dtype} {n}x{n} in {len(chosen)} of {tiles * tiles} blocks", {"Kiln": sparse, "Kiln, dense": dense},
+                [Ratio("Kiln", "Kiln, dense", 0.9 * most)], work.operations, FLOPS, cores, work=work)

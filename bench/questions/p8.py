@@ -3,17 +3,17 @@
 import numpy as np
 
 from kilnbench import native
-from kilnbench.race import Case
+from kilnbench.race import FLOPS, Case, Ratio, Work
 
 TITLE = "dense times dense under a mask"
 KERNELS = ["masked_matmul_512_f32", "masked_matmul_512_bf16", "mm_f32", "mm_bf16"]
 _BLOCK = 512
 
 
-def cases(cores, peers, peaks, quick):
+def cases(cores, peers, quick):
     for dtype in ("f32", "bf16"):
         for n in (4096,) if quick else (4096, 8192):
-            yield _case(dtype, n, cores, peaks.get(dtype))
+            yield _case(dtype, n, cores)
 
 
 def _maps(tiles):
@@ -30,7 +30,7 @@ def _maps(tiles):
     return mask, kinds, (shaped // tiles).astype("i4"), (shaped % tiles).astype("i4")
 
 
-def _case(dtype, n, cores, peak):
+def _case(dtype, n, cores):
     tiles = n // _BLOCK
     mask, kinds, rows, columns = _maps(tiles)
     patterns = np.stack([np.ones((_BLOCK, _BLOCK), "i4"), np.tril(np.ones((_BLOCK, _BLOCK), "i4"))])
@@ -45,5 +45,6 @@ def _case(dtype, n, cores, peak):
         if not (np.tril(full) == out).all():
             raise RuntimeError("the answers differ")
     most = tiles * tiles / mask.sum()
-    return Case("P8", f"{dtype} {n}^3, {mask.sum()} of {tiles * tiles} blocks", {"Kiln": masked, "Kiln, dense": dense},
-                [("Kiln", "Kiln, dense", 0.95 * most)], 2.0 * n**3 / most, "GF", cores, check, peak)
+    work = Work(2.0 * n**3 / most, x.nbytes + y.nbytes + out.nbytes, dtype)
+    return Case(f"{dtype} {n}^3, {mask.sum()} of {tiles * tiles} blocks", {"Kiln": masked, "Kiln, dense": dense},
+                [Ratio("Kiln", "Kiln, dense", 0.95 * most)], work.operations, FLOPS, cores, check, work)

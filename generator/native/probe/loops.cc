@@ -104,9 +104,6 @@ float probe_read(const float* x, size_t n) {
   return hn::GetLane(hn::SumOfLanes(kFloats, hn::Add(hn::Add(a, b), hn::Add(c, d))));
 }
 
-/// Nothing: what a call through ctypes costs by itself.
-int32_t probe_nothing() { return 0; }
-
 /// Calls fn(a, b, c, context, status) `count` times: a call's cost without Python's.
 using Call3 = int32_t (*)(const void*, const void*, const void*, void*, void*);
 int32_t probe_calls(Call3 fn, const void* a, const void* b, const void* c, void* context,
@@ -115,5 +112,8 @@ int32_t probe_calls(Call3 fn, const void* a, const void* b, const void* c, void*
   for (int64_t i = 0; i < count; ++i) code |= fn(a, b, c, context, nullptr);
   return code;
 }
+
+/// An empty function, to be called so.
+int32_t probe_nothing(const void*, const void*, const void*, void*, void*) { return 0; }
 
 }  // extern "C"
