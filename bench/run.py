@@ -112,8 +112,4 @@ def main():
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Not through the interpreter's end: there torch frees what the threads of other peers have freed before.
-    os._exit(code)
+    sys.exit(main())

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -39,6 +40,13 @@ std::string RateUnit(const CallWork& work) {
   return work.dot_type && IsFloat(*work.dot_type) ? " GF/s" : " GOP/s";
 }
 
+/// Which operations are counted: with lists that the host prepares there may be more steps than the
+/// mathematics asks for, as a tile that two groups share is visited for each.
+bool CountsVisits(const Kernel& kernel) {
+  return std::any_of(kernel.refs.begin(), kernel.refs.end(),
+                     [](const Ref& ref) { return ref.prepared; });
+}
+
 std::string RateText(const BenchResult& result) {
   const double rate = result.flops_per_second() / 1e9;
   const std::string unit = RateUnit(result.work);
@@ -47,7 +55,10 @@ std::string RateText(const BenchResult& result) {
                                         std::string(Name(*result.work.dot_type)) +
                                         " out of registers, " + Cores(result.peaks.cores)
                                   : "";
-  return Line("rate", Digits(rate) + unit, of);
+  const std::string each = CountsVisits(*result.binding->kernel)
+                               ? std::string(of.empty() ? "" : "; ") + "every visit's dot counts"
+                               : "";
+  return Line("rate", Digits(rate) + unit, of + each);
 }
 
 std::string MemoryText(const BenchResult& result) {
@@ -93,6 +104,7 @@ std::string BenchJson(const BenchResult& result) {
   json["calls"] = result.seconds.size();
   json["steps"] = result.binding->StepCount();
   json["flops"] = result.work.flops;
+  json["flops_of"] = CountsVisits(*result.binding->kernel) ? "visits" : "product";
   json["bytes"] = result.work.bytes;
   json["flops_per_second"] = result.flops_per_second();
   json["bytes_per_second"] = result.bytes_per_second();

@@ -205,9 +205,11 @@ int TuneCommand::Run() {
     result = Tune(request, params, how);
   }
   if (result.interrupted) {
-    std::cerr << "interrupted after " << result.tried.size()
-              << " configurations: they are kept, and the same command goes on from here; no lock "
-                 "was written\n";
+    std::cerr << "interrupted; no lock was written";
+    if (!result.tried.empty())
+      std::cerr << ", and the same command goes on after the " << result.tried.size()
+                << " that were timed";
+    std::cerr << "\n";
     return kInterrupted;
   }
   if (!result.error.empty()) {

@@ -48,6 +48,7 @@ TEST_CASE("a bench tells the work of a call, its rates, and what the machine cou
   CHECK(json["calls"] == 5);
   CHECK(json["steps"] == 4);
   CHECK(json["flops"] == 2 * 100 * 48 * 16);
+  CHECK(json["flops_of"] == "product");
   // Each byte once, though a block of y is copied for a step and the scalar is a word of SMEM.
   CHECK(json["bytes"] == 4 * (100 * 16 + 16 * 48 + 100 * 48) + 4);
   const Json& seconds = json["seconds"];

@@ -43,8 +43,9 @@ const Installation& Installed() {
 Shown Configure(const fs::path& folder, const std::string& project = "app") {
   return Shell(
       "command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache\n"
-      "cmake -S " + project + " -B build -G Ninja -DCMAKE_PREFIX_PATH=" +
-          Quoted(Installed().prefix()) + " -DCMAKE_CXX_FLAGS=" + Quoted(KILN_CXX_FLAGS),
+      "cmake -S " +
+          project + " -B build -G Ninja -DCMAKE_PREFIX_PATH=" + Quoted(Installed().prefix()) +
+          " -DCMAKE_CXX_FLAGS=" + Quoted(KILN_CXX_FLAGS),
       folder);
 }
 
@@ -97,6 +98,40 @@ TEST_CASE("another project embeds kernels, and makes again only what changed") {
   const Shown wrong = Shell("cmake --build build", folder.path());
   CHECK(wrong.status != 0);
   CHECK(Contains(wrong.out, "error[name]: "));
+}
+
+TEST_CASE("builds follow a lock file that comes, changes and goes") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder folder;
+  fs::copy(fs::path(KILN_SOURCE_DIR) / "examples/app", folder / "app", fs::copy_options::recursive);
+  const Shown configured = Configure(folder.path());
+  INFO(End(configured));
+  REQUIRE(configured.status == 0);
+  const auto generated = [&] {
+    const Shown built = Shell("cmake --build build --target dense_text", folder.path());
+    INFO(End(built));
+    CHECK(built.status == 0);
+    return ReadText(folder / "build/dense.kiln/dense.cc");
+  };
+  const auto lock = [&](const std::string& sizes) {
+    WriteText(folder / "app/dense.lock.yaml",
+              "lock: dense\nvariants:\n  - when: \"rows >= 4096\"\n    set: {" + sizes + "}\n");
+  };
+  const std::string alone = generated();
+  REQUIRE(!alone.empty());
+  lock("bn: 256");
+  const std::string with = generated();
+  CHECK(Contains(with, "rows >= 4096"));
+  lock("bn: 512");
+  const std::string changed = generated();
+  CHECK(Contains(changed, "rows >= 4096"));
+  CHECK(changed != with);
+  fs::remove(folder / "app/dense.lock.yaml");
+  CHECK(generated() == alone);
+  lock("bn: none");  // a mistake in it is the build's error
+  const Shown wrong = Shell("cmake --build build --target dense_text", folder.path());
+  CHECK(wrong.status != 0);
+  CHECK(Contains(wrong.out, "dense.lock.yaml:4:"));
 }
 
 TEST_CASE("a mixture of experts computes what plain sums give") {
