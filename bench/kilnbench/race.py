@@ -50,6 +50,13 @@ class Limit:
 
 
 @dataclasses.dataclass(frozen=True)
+class Share:
+    """A goal: the figure of `of` is to be at least so much of what the machine can do out of registers."""
+    of: str
+    least: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Work:
     """For the roofline: operations, bytes of memory with each array moved once, and the type of the dots."""
     operations: float
@@ -122,30 +129,32 @@ def race(case, rounds=ROUNDS, seconds=TURN_SECONDS):
 def result(case, times, peaks):
     """What is kept of a race: the figures and the goals, each by its median, least and greatest over the rounds."""
     figures = {name: case.unit.figure(case.amount, statistics.median(t)) for name, t in times.items()}
+    peak = peaks.get(case.work.dtype) if case.work and case.unit in (FLOPS, OPERATIONS) else None
     kept = {"case": case.label, "cores": case.cores, "unit": case.unit.name, "figures": figures,
-            "goals": [_outcome(case, goal, times) for goal in case.goals]}
+            "goals": [_outcome(case, goal, times, peak) for goal in case.goals if peak or not isinstance(goal, Share)]}
     if case.work is not None:
         kept["work"] = dataclasses.asdict(case.work)
-        peak = peaks.get(case.work.dtype)
-        if peak and case.unit in (FLOPS, OPERATIONS):
-            kept["peak"] = peak
+    if peak:
+        kept["peak"] = peak
     return kept
 
 
-def _outcome(case, goal, times):
-    if isinstance(goal, Limit):
-        by_round = [case.unit.figure(case.amount, t) for t in times[goal.of]]
-        median = statistics.median(by_round)
-        told, met = {"of": goal.of, "most": goal.most}, median < goal.most
-    else:
+def _outcome(case, goal, times, peak):
+    if isinstance(goal, Ratio):
         by_round = _speedups(times, goal.of, goal.over)
         if goal.beside:
             by_round = [a / b for a, b in zip(by_round, _speedups(times, *goal.beside))]
-        median = statistics.median(by_round)
-        told, met = {"of": goal.of, "over": goal.over, "least": goal.least}, median >= goal.least
+        told = {"over": goal.over, "least": goal.least}
         if goal.beside:
             told["beside"] = list(goal.beside)
-    return {**told, "median": median, "min": min(by_round), "max": max(by_round), "met": met}
+    else:
+        by_round = [case.unit.figure(case.amount, t) for t in times[goal.of]]
+        told = {"most": goal.most} if isinstance(goal, Limit) else {"over": "the peak", "least": goal.least}
+        if isinstance(goal, Share):
+            by_round = [figure / peak for figure in by_round]
+    median = statistics.median(by_round)
+    met = median < told["most"] if "most" in told else median >= told["least"]
+    return {"of": goal.of, **told, "median": median, "min": min(by_round), "max": max(by_round), "met": met}
 
 
 def _speedups(times, fast, slow):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kilnbench import native
-from kilnbench.race import FLOPS, OPERATIONS, Case, Ratio, Work
+from kilnbench.race import FLOPS, OPERATIONS, Case, Ratio, Share, Work
 
 SQUARES = [256, 512, 1024, 2048, 4096]
 SHAPES = [(n, n, n) for n in SQUARES] + [(m, 4096, 4096) for m in (1, 8, 32, 128)] + [(1000, 997, 1003)]
@@ -47,13 +47,13 @@ def check_close(ours, theirs, dtype, k):
     return check
 
 
-def case(kernel, dtype, shape, cores, peers, goal):
+def case(kernel, dtype, shape, cores, peers, goal, of_peak=None):
     """A plain product against every peer that has one; the goal holds against the best of them."""
     m, n, k = shape
     x, y = operands(m, n, k, dtype)
     z, w = native.aligned((m, n), OUT[dtype]), native.aligned((m, n), OUT[dtype])
     ours = native.Kernel(kernel, cores).bind((x, dtype), (y, dtype), (z, OUT[dtype]))
-    contestants, goals = {"Kiln": ours}, []
+    contestants, goals = {"Kiln": ours}, [Share("Kiln", of_peak)] if of_peak else []
     for name, peer in peers.items():
         if name == "torch":
             contestants[name] = peer.matmul(x, y, w, dtype)

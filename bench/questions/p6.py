@@ -1,5 +1,5 @@
-"""Grouped products: what irregular groups cost over one dense product of as many operations, and over a loop that calls
-a library for each group."""
+"""Grouped products: what irregular groups cost over one dense product of as many operations, over a loop that calls a
+library for each group, and over XLA's own grouped product."""
 
 import numpy as np
 
@@ -56,15 +56,36 @@ def _gmm(dtype, shape, cores, peers):
         contestants[f"{peer.name}, a call a group"] = lambda: [call() for call in calls]
         goals.append(Ratio("Kiln", f"{peer.name}, a call a group", 1.0))
 
+    ragged = _ragged_dot(lhs, rhs, sizes, dtype) if shape == _SHAPES[0] else None  # the others take it minutes
+    if ragged is not None:
+        contestants["XLA ragged_dot"] = ragged
+        goals.append(Ratio("Kiln", "XLA ragged_dot", 10))
+
     def check():
         for call in contestants.values():
             call()
         a, b = matmul.as_float(out, dtype), matmul.as_float(other, dtype)
-        if peer is not None and np.abs(a - b).max() > 0.02 * np.abs(b).max():
-            raise RuntimeError("the answers differ")
+        others = {peer.name: b} if peer is not None else {}
+        if ragged is not None:
+            others["XLA"] = np.asarray(ragged()).astype("f8")
+        for name, theirs in others.items():
+            if np.abs(a - theirs).max() > 0.02 * np.abs(theirs).max():
+                raise RuntimeError(f"the answers of {name} differ")
     wanted = rhs[0].nbytes * np.count_nonzero(sizes)  # of an empty group nothing is
     work = Work(2.0 * m * k * n, lhs.nbytes + wanted + out.nbytes, dtype)
     return Case(f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, goals, work.operations, FLOPS, cores, check, work)
+
+
+def _ragged_dot(lhs, rhs, sizes, dtype):
+    """None: there is no JAX."""
+    try:
+        import jax
+        import jax.numpy as jnp
+    except ImportError:
+        return None
+    x, y = (jnp.asarray(a.view(jnp.bfloat16) if dtype == "bf16" else a) for a in (lhs, rhs))
+    call, groups = jax.jit(jax.lax.ragged_dot), jnp.asarray(sizes)
+    return lambda: call(x, y, groups).block_until_ready()
 
 
 def _tgmm(dtype, shape, cores):

@@ -43,6 +43,12 @@ class Race(unittest.TestCase):
         self.assertAlmostEqual(result["goals"][0]["median"], 1.25)
         self.assertFalse(result["goals"][0]["met"])
 
+    def test_a_share_of_the_peak_where_the_machine_has_one(self):
+        goal = race.result(case([race.Share("Kiln", 0.5)]), TIMES, {"f32": 200.0})["goals"][0]
+        self.assertAlmostEqual(goal["median"], 0.5)
+        self.assertTrue(goal["met"])
+        self.assertEqual(race.result(case([race.Share("Kiln", 0.5)]), TIMES, {})["goals"], [])
+
     def test_limits_are_about_the_figure(self):
         times = {"Kiln": [50e-6, 70e-6, 55e-6]}
         for most, met in ((60, True), (55, False)):
