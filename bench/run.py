@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -45,6 +46,12 @@ class Run:
 
     def __init__(self, options, modules):
         self.options, self.modules, self.results = options, modules, {}
+        self.failed = self.interrupted = False
+        signal.signal(signal.SIGINT, self.interrupt)
+
+    def interrupt(self, *arguments):
+        self.interrupted = True  # a library may make another error of what is raised now
+        raise KeyboardInterrupt
 
     def all(self):
         from kilnbench import native, race
@@ -62,16 +69,30 @@ class Run:
         if not self.results:
             print(table.machine_text(peaks, bandwidth, found, cores))
         print(table.title_text(name, module.TITLE, cores), table.heading(), sep="\n", flush=True)
-        self.results[name] = []
+        content = {"question": name, "title": module.TITLE, "cores": cores, "complete": False, "peaks": peaks,
+                   "bandwidth": bandwidth, "results": []}
+        self.results[name] = content["results"]
         try:
-            for case in module.cases(cores, found, self.options.quick):
-                if self.options.only in case.label:
-                    outcome = race.result(case, race.race(case, self.options.rounds), peaks)
-                    self.results[name].append(outcome)
-                    print(table.result_text(outcome), flush=True)
+            cases = (c for c in module.cases(cores, found, self.options.quick) if self.options.only in c.label)
+            # A list: one that fails does not end the others.
+            content["complete"] = all([self.add(case, peaks, content["results"]) for case in cases])
         finally:
-            if self.options.o and self.results[name]:
-                keep(self.options.o, name, module.TITLE, cores, peaks, bandwidth, self.results[name])
+            if self.options.o and content["results"]:
+                keep(self.options.o, content)
+
+    def add(self, case, peaks, results):
+        from kilnbench import race, table
+        try:
+            outcome = race.result(case, race.race(case, self.options.rounds), peaks)
+        except RuntimeError as error:  # wrong answers are for people to look at; the other cases go on
+            if self.interrupted:
+                raise KeyboardInterrupt from error
+            print(f"  {case.label}\n    FAILED: {error}", flush=True)
+            self.failed = True
+            return False
+        results.append(outcome)
+        print(table.result_text(outcome), flush=True)
+        return True
 
     def machine(self, cores, known={}):  # noqa: B006: measured once for all questions
         from kilnbench import machine
@@ -80,34 +101,36 @@ class Run:
         return known[cores]
 
 
-def keep(folder, name, title, cores, peaks, bandwidth, results):
+def keep(folder, content):
     """Writes NAME_CORES.json, and beside it the pictures that there is something for."""
-    from kilnbench import charts, roofline
-    content = {"question": name, "title": title, "cores": cores, "peaks": peaks, "bandwidth": bandwidth, "results": results}
-    on = f"{cores} core{'s' if cores > 1 else ''}"
-    files = {".json": json.dumps(content, indent=1) + "\n",
-             ".svg": charts.ratios(f"{name}  {title}, {on}", results),
-             "_roofline.svg": roofline.draw(f"{name}  {title}, {on}", peaks, bandwidth, results)}
+    from kilnbench import charts, roofline, table
+    results = content["results"]
+    title = table.title_text(content["question"], content["title"], content["cores"]).strip()
+    files = {".json": json.dumps(content, indent=1) + "\n", ".svg": charts.ratios(title, results),
+             "_roofline.svg": roofline.draw(title, content["peaks"], content["bandwidth"], results)}
     os.makedirs(folder, exist_ok=True)
     for suffix, text in files.items():
         if text:
-            pathlib.Path(folder, f"{name.lower()}_{cores}{suffix}").write_text(text)
+            pathlib.Path(folder, f"{content['question'].lower()}_{content['cores']}{suffix}").write_text(text)
 
 
 def main():
     options, modules = parse()
     # Now, so that --help needs none of the peers' environment.
     from kilnbench import table
-    run, status = Run(options, modules), 0
+    run = Run(options, modules)
     try:
         run.all()
+        status = int(run.failed)
     except KeyboardInterrupt:
-        print("\ninterrupted" + (f"; what was measured is in {options.o}" if options.o and run.results else ""))
+        kept = options.o and any(run.results.values())
+        print("\ninterrupted" + (f"; what was measured is in {options.o}" if kept else ""))
         status = INTERRUPTED
     except subprocess.CalledProcessError as error:
         print(f"this failed: {' '.join(map(str, error.cmd))}", file=sys.stderr)
         status = 1
-    print(table.summary_text(run.results))
+    if any(run.results.values()):
+        print(table.summary_text(run.results))
     return status
 
 
