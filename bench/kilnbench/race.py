@@ -164,4 +164,5 @@ def _speedups(times, fast, slow):
 def load_warning():
     busy = os.getloadavg()[0]
     if busy > 0.7:
-        print(f"note: other programs run here (load {busy:.1f}); ratios hold, rates may not", file=sys.stderr)
+        print(f"note: other programs run here (load {busy:.1f}): on one core ratios hold and rates may not, on several "
+              "neither does", file=sys.stderr)

@@ -205,11 +205,9 @@ int TuneCommand::Run() {
     result = Tune(request, params, how);
   }
   if (result.interrupted) {
-    std::cerr << "interrupted; no lock was written";
-    if (!result.tried.empty())
-      std::cerr << ", and the same command goes on after the " << result.tried.size()
-                << " that were timed";
-    std::cerr << "\n";
+    std::cerr << "interrupted with " << result.tried.size()
+              << " configurations timed; no lock was written, and the same command goes on from "
+                 "there\n";
     return kInterrupted;
   }
   if (!result.error.empty()) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -103,6 +104,11 @@ Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folde
     if (options.progress) options.progress(so_far, false);
   });
   if (options.progress) options.progress(seconds, true);
+  if (status == 128 + SIGINT) {  // nothing that one would look at
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    return Failure("`" + command[0] + "` was interrupted");
+  }
   if (status != 0) {
     return Failure("`" + command[0] + "` does not compile " + (folder / unit.main).string() +
                        " (exit status " + std::to_string(status) + ")",
