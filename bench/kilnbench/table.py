@@ -5,7 +5,8 @@ _CASE, _WHO, _OVER = 2, 26, 28  # characters: indentation of a case, and two col
 
 def machine_text(peaks, bandwidth, peers, cores):
     most = ", ".join(f"{dtype} {rate:.0f}" for dtype, rate in peaks.items())
-    return (f"{_cores(cores)}; out of registers, 1e9 operations a second: {most}; "
+    held = ", which all threads of the process share" if cores == 1 else ""
+    return (f"{_cores(cores)}{held}; out of registers, 1e9 operations a second: {most}; "
             f"STREAM {bandwidth:.1f} GB/s; peers: {', '.join(map(_peer, peers.values())) or 'none is installed'}")
 
 

@@ -9,7 +9,7 @@ from kilnbench import native
 from kilnbench.race import FLOPS, NANOSECONDS, Case, Ratio
 from questions import matmul
 
-TITLE = "the emulator"
+TITLE = "the emulator (beside Pallas in real time)"
 KERNELS = ["mm_f32_128", "mm_f32_256", "mm_f32", "mm_bf16_guide", "mm_bf16", "mm_i8", "add_2d", "add_steps"]
 _SIZE, _STEPS = 1024, 1 << 14
 _GRIDS = (("f32", "mm_f32_128", (128, 128, 128)), ("f32", "mm_f32_256", (256, 256, 256)), ("f32", "mm_f32", (512, 512, 512)),
