@@ -157,7 +157,8 @@ Status add_2d_large(
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(add_2d_large_text::Run), call, {.kernel = "add_2d_large", .axes = "i, j"});
+  return context.Run(KILN_DISPATCH(add_2d_large_text::Run), call,
+                     {.kernel = "add_2d_large", .axes = "i, j", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

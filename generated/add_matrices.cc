@@ -143,7 +143,8 @@ Status add_matrices(
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(add_matrices_text::Run), call, {.kernel = "add_matrices", .axes = ""});
+  return context.Run(KILN_DISPATCH(add_matrices_text::Run), call,
+                     {.kernel = "add_matrices", .axes = "", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -143,7 +143,8 @@ Status add_megacore(
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(add_megacore_text::Run), call, {.kernel = "add_megacore", .axes = "i"});
+  return context.Run(KILN_DISPATCH(add_megacore_text::Run), call,
+                     {.kernel = "add_megacore", .axes = "i", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -143,7 +143,8 @@ Status add_pipelined_bf16(
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(add_pipelined_bf16_text::Run), call, {.kernel = "add_pipelined_bf16", .axes = "i"});
+  return context.Run(KILN_DISPATCH(add_pipelined_bf16_text::Run), call,
+                     {.kernel = "add_pipelined_bf16", .axes = "i", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -138,7 +138,8 @@ Status add_vectors_bf16(
   check.Input(y, "y", {call.n});
   check.Output(o, "o", {call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(add_vectors_bf16_text::Run), call, {.kernel = "add_vectors_bf16", .axes = ""});
+  return context.Run(KILN_DISPATCH(add_vectors_bf16_text::Run), call,
+                     {.kernel = "add_vectors_bf16", .axes = "", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

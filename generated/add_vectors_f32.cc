@@ -138,7 +138,8 @@ Status add_vectors_f32(
   check.Input(y, "y", {call.n});
   check.Output(o, "o", {call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(add_vectors_f32_text::Run), call, {.kernel = "add_vectors_f32", .axes = ""});
+  return context.Run(KILN_DISPATCH(add_vectors_f32_text::Run), call,
+                     {.kernel = "add_vectors_f32", .axes = "", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -165,7 +165,8 @@ Status conv1d(
   check.Input(w, "w", {4});
   check.Output(y, "y", {call.m, -3 + call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(conv1d_text::Run), call, {.kernel = "conv1d", .axes = "i, j"});
+  return context.Run(KILN_DISPATCH(conv1d_text::Run), call,
+                     {.kernel = "conv1d", .axes = "i, j", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -148,7 +148,8 @@ Status dynamic_slice(
   check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 0)}, int64_t{128}) == 0, "starts[0] % bm == 0");
   check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 1)}, int64_t{128}) == 0, "starts[1] % bn == 0");
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(dynamic_slice_text::Run), call, {.kernel = "dynamic_slice", .axes = ""});
+  return context.Run(KILN_DISPATCH(dynamic_slice_text::Run), call,
+                     {.kernel = "dynamic_slice", .axes = "", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -181,7 +181,8 @@ Status embedding_gather_f32(
   check.Input(position, "position", {call.tokens, call.d});
   check.Output(o, "o", {call.tokens, call.d});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(embedding_gather_f32_text::Run), call, {.kernel = "embedding_gather_f32", .axes = "t, j"});
+  return context.Run(KILN_DISPATCH(embedding_gather_f32_text::Run), call,
+                     {.kernel = "embedding_gather_f32", .axes = "t, j", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -318,6 +318,18 @@ void Body(Last, const Step& step) {
   }
 }
 
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t j = 128;
+};
+
+Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
+  Blocks blocks;
+  if (core.emulated()) return blocks;
+  blocks.j = ColumnBlock(call.n, core.count());
+  return blocks;
+}
+
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps,
@@ -339,7 +351,8 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
-  const std::array<int64_t, 3> steps{CeilDiv(call.n, int64_t{128}), int64_t{call.visits}, CeilDiv(call.k, int64_t{128})};
+  const Blocks blocks = BlocksFor(call, core);
+  const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits}, CeilDiv(call.k, int64_t{128})};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"offsets", 1, 25, Memory::kSmem}, {1 + call.groups});
@@ -351,18 +364,18 @@ void Walk(const Call& call, Core& core) {
       core, {"lhs", 6, 46}, call.lhs, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<bf16>, 3> rhs(
-      core, {"rhs", 7, 51}, call.rhs, {Squeezed(), Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"rhs", 7, 51}, call.rhs, {Squeezed(), Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<CopiedRows<float, 2>, 2> existing(
-      core, {"existing", 8, 62}, call.existing, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"existing", 8, 62}, call.existing, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoPad(), /*buffers=*/2, /*window=*/1);
   existing.LendTo(9);
   typename Tiers::template Out<Rows<float, 2>, 2> out(
-      core, {"out", 9, 68}, call.out, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"out", 9, 68}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit{.is_alias = true}, /*buffers=*/2);
   out.Watch();
-  const size_t acc_count = AccumulatorSize(128, 128);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 80}, acc_count, {128, 128});
+  const size_t acc_count = AccumulatorSize(128, blocks.j);
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 80}, acc_count, {128, blocks.j});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -475,7 +488,8 @@ Status gmm_bf16_existing(
   check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
   if (!check.ok()) return check.status();
   if (out.data != existing.data) CopyTensor(existing, out);
-  return context.Run(KILN_DISPATCH(gmm_bf16_existing_text::Run), call, {.kernel = "gmm_bf16_existing", .axes = "j, t, l"});
+  return context.Run(KILN_DISPATCH(gmm_bf16_existing_text::Run), call,
+                     {.kernel = "gmm_bf16_existing", .axes = "j, t, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

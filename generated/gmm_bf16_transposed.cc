@@ -413,7 +413,8 @@ Status gmm_bf16_transposed(
   check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
   if (!check.ok()) return check.status();
   Fill(out, FromBits<bf16>(0x0000));
-  return context.Run(KILN_DISPATCH(gmm_bf16_transposed_text::Run), call, {.kernel = "gmm_bf16_transposed", .axes = "j, t, l"});
+  return context.Run(KILN_DISPATCH(gmm_bf16_transposed_text::Run), call,
+                     {.kernel = "gmm_bf16_transposed", .axes = "j, t, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

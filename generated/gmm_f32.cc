@@ -413,7 +413,8 @@ Status gmm_f32(
   check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
   if (!check.ok()) return check.status();
   Fill(out, 0.0f);
-  return context.Run(KILN_DISPATCH(gmm_f32_text::Run), call, {.kernel = "gmm_f32", .axes = "j, t, l"});
+  return context.Run(KILN_DISPATCH(gmm_f32_text::Run), call,
+                     {.kernel = "gmm_f32", .axes = "j, t, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -413,7 +413,8 @@ Status gmm_int8(
   check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
   if (!check.ok()) return check.status();
   Fill(out, 0);
-  return context.Run(KILN_DISPATCH(gmm_int8_text::Run), call, {.kernel = "gmm_int8", .axes = "j, t, l"});
+  return context.Run(KILN_DISPATCH(gmm_int8_text::Run), call,
+                     {.kernel = "gmm_int8", .axes = "j, t, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -104,7 +104,8 @@ Status iota(
   call.n = check.Dim(o, "o", 0);
   check.Output(o, "o", {call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(iota_text::Run), call, {.kernel = "iota", .axes = "i"});
+  return context.Run(KILN_DISPATCH(iota_text::Run), call,
+                     {.kernel = "iota", .axes = "i", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -314,7 +314,8 @@ Status masked_matmul_f32(
   check.Require(call.tiles_m == CeilDiv(call.m, int64_t{128}), "tiles_m == cdiv(m, bm)");
   check.Require(call.tiles_n == CeilDiv(call.n, int64_t{128}), "tiles_n == cdiv(n, bn)");
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(masked_matmul_f32_text::Run), call, {.kernel = "masked_matmul_f32", .axes = "i, j, l"});
+  return context.Run(KILN_DISPATCH(masked_matmul_f32_text::Run), call,
+                     {.kernel = "masked_matmul_f32", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

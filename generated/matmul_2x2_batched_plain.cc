@@ -221,7 +221,8 @@ Status matmul_2x2_batched_plain(
   check.Require(CeilDiv(call.m, int64_t{2}) >= 1, "a block of `z` must have an extent of at least 1");
   check.Require(CeilDiv(call.n, int64_t{2}) >= 1, "a block of `z` must have an extent of at least 1");
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_2x2_batched_plain_text::Run), call, {.kernel = "matmul_2x2_batched_plain", .axes = "b, i, j"});
+  return context.Run(KILN_DISPATCH(matmul_2x2_batched_plain_text::Run), call,
+                     {.kernel = "matmul_2x2_batched_plain", .axes = "b, i, j", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

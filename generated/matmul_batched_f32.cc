@@ -321,7 +321,8 @@ Status matmul_batched_f32(
   check.Input(y, "y", {call.batch, call.k, call.n});
   check.Output(z, "z", {call.batch, call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_batched_f32_text::Run), call, {.kernel = "matmul_batched_f32", .axes = "b, i, j, l"});
+  return context.Run(KILN_DISPATCH(matmul_batched_f32_text::Run), call,
+                     {.kernel = "matmul_batched_f32", .axes = "b, i, j, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -334,7 +334,8 @@ Status matmul_bf16(
   check.Input(bias, "bias", {call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_bf16_text::Run), call, {.kernel = "matmul_bf16", .axes = "i, j, l"});
+  return context.Run(KILN_DISPATCH(matmul_bf16_text::Run), call,
+                     {.kernel = "matmul_bf16", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -334,7 +334,8 @@ Status matmul_f32(
   check.Input(bias, "bias", {call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_f32_text::Run), call, {.kernel = "matmul_f32", .axes = "i, j, l"});
+  return context.Run(KILN_DISPATCH(matmul_f32_text::Run), call,
+                     {.kernel = "matmul_f32", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

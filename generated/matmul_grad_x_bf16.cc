@@ -319,7 +319,8 @@ Status matmul_grad_x_bf16(
   check.Input(y, "y", {call.k, call.n});
   check.Output(dx, "dx", {call.m, call.k});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_grad_x_bf16_text::Run), call, {.kernel = "matmul_grad_x_bf16", .axes = "i, l, j"});
+  return context.Run(KILN_DISPATCH(matmul_grad_x_bf16_text::Run), call,
+                     {.kernel = "matmul_grad_x_bf16", .axes = "i, l, j", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -319,7 +319,8 @@ Status matmul_grad_x_f32(
   check.Input(y, "y", {call.k, call.n});
   check.Output(dx, "dx", {call.m, call.k});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_grad_x_f32_text::Run), call, {.kernel = "matmul_grad_x_f32", .axes = "i, l, j"});
+  return context.Run(KILN_DISPATCH(matmul_grad_x_f32_text::Run), call,
+                     {.kernel = "matmul_grad_x_f32", .axes = "i, l, j", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -319,7 +319,8 @@ Status matmul_grad_y_bf16(
   check.Input(dz, "dz", {call.m, call.n});
   check.Output(dy, "dy", {call.k, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_grad_y_bf16_text::Run), call, {.kernel = "matmul_grad_y_bf16", .axes = "l, j, i"});
+  return context.Run(KILN_DISPATCH(matmul_grad_y_bf16_text::Run), call,
+                     {.kernel = "matmul_grad_y_bf16", .axes = "l, j, i", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

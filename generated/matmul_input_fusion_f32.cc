@@ -151,6 +151,8 @@ void Body(Only, const Step& step) {
 
     // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
     ForLanes(kFloats, 128, [&](auto at, size_t k_i) HWY_ATTR {
+      hwy::Prefetch(x.At(m_i + 1, k_i));
+      hwy::Prefetch(gate.At(m_i + 1, k_i));
       const auto x_0 = at.Load(x.At(m_i, k_i));
       const auto gate_0 = at.Load(gate.At(m_i, k_i));
       at.Store(hn::Mul(Silu(x_0), gate_0), left.At(m_i, k_i));
@@ -198,6 +200,8 @@ void Body(First, const Step& step) {
 
     // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
     ForLanes(kFloats, 128, [&](auto at, size_t k_i) HWY_ATTR {
+      hwy::Prefetch(x.At(m_i + 1, k_i));
+      hwy::Prefetch(gate.At(m_i + 1, k_i));
       const auto x_0 = at.Load(x.At(m_i, k_i));
       const auto gate_0 = at.Load(gate.At(m_i, k_i));
       at.Store(hn::Mul(Silu(x_0), gate_0), left_0.At(m_i, k_i));
@@ -298,38 +302,53 @@ void Body(Last, const Step& step) {
   }
 }
 
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t i = 128;
+  int64_t j = 128;
+};
+
+Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
+  Blocks blocks;
+  if (core.emulated()) return blocks;
+  blocks.j = ColumnBlock(call.n, core.count());
+  blocks.i = RowBlock(call.m);
+  return blocks;
+}
+
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
-  const std::array<int64_t, 3> steps{CeilDiv(call.m, int64_t{128}), CeilDiv(call.n, int64_t{128}), CeilDiv(call.k, int64_t{128})};
+  const Blocks blocks = BlocksFor(call, core);
+  const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j), CeilDiv(call.k, int64_t{128})};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
   typename Tiers::template In<Rows<float, 2>, 2> x(
-      core, {"x", 0, 13}, call.x, {Blocked(128, Clip::kYes), Blocked(128)},
+      core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(128)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<Rows<float, 2>, 2> gate(
-      core, {"gate", 1, 18}, call.gate, {Blocked(128, Clip::kYes), Blocked(128)},
+      core, {"gate", 1, 18}, call.gate, {Blocked(blocks.i, Clip::kYes), Blocked(128)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<float>, 2> y(
-      core, {"y", 2, 19}, call.y, {Blocked(128), Blocked(128, Clip::kYes)},
+      core, {"y", 2, 19}, call.y, {Blocked(128), Blocked(blocks.j, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
-      core, {"z", 3, 25}, call.z, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"z", 3, 25}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);
-  const size_t acc_count = TileSize<float>(128, 128);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, acc_count, {128, 128});
-  const size_t left_count = TileSize<float>(128, 128);
-  float* const left_memory = Tiers::template Scratch<float>(core, {"left", 5}, left_count, {128, 128});
-  const size_t left_0_count = TileSize<float>(128, 128);
-  float* const left_0_memory = Tiers::template Scratch<float>(core, {"left_0", 7}, left_0_count, {128, 128});
-  const size_t left_1_count = TileSize<float>(128, 128);
-  float* const left_1_memory = Tiers::template Scratch<float>(core, {"left_1", 9}, left_1_count, {128, 128});
-  const size_t left_2_count = TileSize<float>(128, 128);
-  float* const left_2_memory = Tiers::template Scratch<float>(core, {"left_2", 11}, left_2_count, {128, 128});
-  void* const panels_0 = Tiers::template Scratch<char>(core, {"panels_0", 13}, LeftPanels<float>::Bytes(128, 128));
-  void* const panels_1 = Tiers::template Scratch<char>(core, {"panels_1", 14}, LeftPanels<float>::Bytes(128, 128));
-  void* const panels_2 = Tiers::template Scratch<char>(core, {"panels_2", 15}, LeftPanels<float>::Bytes(128, 128));
-  void* const panels_3 = Tiers::template Scratch<char>(core, {"panels_3", 16}, LeftPanels<float>::Bytes(128, 128));
+  const size_t acc_count = TileSize<float>(blocks.i, blocks.j);
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, acc_count, {blocks.i, blocks.j});
+  const size_t left_count = TileSize<float>(blocks.i, 128);
+  float* const left_memory = Tiers::template Scratch<float>(core, {"left", 5}, left_count, {blocks.i, 128});
+  const size_t left_0_count = TileSize<float>(blocks.i, 128);
+  float* const left_0_memory = Tiers::template Scratch<float>(core, {"left_0", 7}, left_0_count, {blocks.i, 128});
+  const size_t left_1_count = TileSize<float>(blocks.i, 128);
+  float* const left_1_memory = Tiers::template Scratch<float>(core, {"left_1", 9}, left_1_count, {blocks.i, 128});
+  const size_t left_2_count = TileSize<float>(blocks.i, 128);
+  float* const left_2_memory = Tiers::template Scratch<float>(core, {"left_2", 11}, left_2_count, {blocks.i, 128});
+  void* const panels_0 = Tiers::template Scratch<char>(core, {"panels_0", 13}, LeftPanels<float>::Bytes(blocks.i, 128));
+  void* const panels_1 = Tiers::template Scratch<char>(core, {"panels_1", 14}, LeftPanels<float>::Bytes(blocks.i, 128));
+  void* const panels_2 = Tiers::template Scratch<char>(core, {"panels_2", 15}, LeftPanels<float>::Bytes(blocks.i, 128));
+  void* const panels_3 = Tiers::template Scratch<char>(core, {"panels_3", 16}, LeftPanels<float>::Bytes(blocks.i, 128));
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -357,11 +376,11 @@ void Walk(const Call& call, Core& core) {
         gate.WaitIn({at[0], at[2]}),
         y.WaitIn({at[2], at[1]}),
         z.Open({at[0], at[1]}, at.run),
-        MakeTile(acc_memory, 128, 128),
-        MakeTile(left_memory, 128, 128),
-        MakeTile(left_0_memory, 128, 128),
-        MakeTile(left_1_memory, 128, 128),
-        MakeTile(left_2_memory, 128, 128),
+        MakeTile(acc_memory, blocks.i, blocks.j),
+        MakeTile(left_memory, blocks.i, 128),
+        MakeTile(left_0_memory, blocks.i, 128),
+        MakeTile(left_1_memory, blocks.i, 128),
+        MakeTile(left_2_memory, blocks.i, 128),
         panels_0,
         panels_1,
         panels_2,
@@ -422,7 +441,8 @@ Status matmul_input_fusion_f32(
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_input_fusion_f32_text::Run), call, {.kernel = "matmul_input_fusion_f32", .axes = "i, j, l"});
+  return context.Run(KILN_DISPATCH(matmul_input_fusion_f32_text::Run), call,
+                     {.kernel = "matmul_input_fusion_f32", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -319,7 +319,8 @@ Status matmul_relu_f32(
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_relu_f32_text::Run), call, {.kernel = "matmul_relu_f32", .axes = "i, j, l"});
+  return context.Run(KILN_DISPATCH(matmul_relu_f32_text::Run), call,
+                     {.kernel = "matmul_relu_f32", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

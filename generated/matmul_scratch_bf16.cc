@@ -319,7 +319,8 @@ Status matmul_scratch_bf16(
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_scratch_bf16_text::Run), call, {.kernel = "matmul_scratch_bf16", .axes = "i, j, l"});
+  return context.Run(KILN_DISPATCH(matmul_scratch_bf16_text::Run), call,
+                     {.kernel = "matmul_scratch_bf16", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -253,31 +253,46 @@ void Body(Last, const Step& step) {
   }
 }
 
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t i = 128;
+  int64_t j = 128;
+};
+
+Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
+  Blocks blocks;
+  if (core.emulated()) return blocks;
+  blocks.j = ColumnBlock(call.n, core.count());
+  blocks.i = RowBlock(call.m);
+  return blocks;
+}
+
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
-  const std::array<int64_t, 3> steps{CeilDiv(call.m, int64_t{128}), CeilDiv(call.n, int64_t{128}), CeilDiv(call.k, int64_t{128})};
+  const Blocks blocks = BlocksFor(call, core);
+  const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j), CeilDiv(call.k, int64_t{128})};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   typename Tiers::template In<Rows<f16, 2>, 2> x(
-      core, {"x", 0, 13}, call.x, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(128, Clip::kYes)},
       Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<Rows<f16, 2>, 2> y(
-      core, {"y", 1, 18}, call.y, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"y", 1, 18}, call.y, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template Out<Rows<f16, 2>, 2> z(
-      core, {"z", 2, 24}, call.z, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"z", 2, 24}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);
-  const size_t acc_count = AccumulatorSize(128, 128);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count, {128, 128});
-  void* const panels_0 = Tiers::template Scratch<char>(core, {"panels_0", 8}, LeftPanels<float>::Bytes(128, 128));
-  void* const panels_1 = Tiers::template Scratch<char>(core, {"panels_1", 9}, RightPanels<float>::Bytes(128, 128));
-  void* const panels_2 = Tiers::template Scratch<char>(core, {"panels_2", 10}, LeftPanels<float>::Bytes(128, 128));
-  void* const panels_3 = Tiers::template Scratch<char>(core, {"panels_3", 11}, RightPanels<float>::Bytes(128, 128));
-  void* const panels_4 = Tiers::template Scratch<char>(core, {"panels_4", 12}, LeftPanels<float>::Bytes(128, 128));
-  void* const panels_5 = Tiers::template Scratch<char>(core, {"panels_5", 13}, RightPanels<float>::Bytes(128, 128));
-  void* const panels_6 = Tiers::template Scratch<char>(core, {"panels_6", 14}, LeftPanels<float>::Bytes(128, 128));
-  void* const panels_7 = Tiers::template Scratch<char>(core, {"panels_7", 15}, RightPanels<float>::Bytes(128, 128));
+  const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count, {blocks.i, blocks.j});
+  void* const panels_0 = Tiers::template Scratch<char>(core, {"panels_0", 8}, LeftPanels<float>::Bytes(blocks.i, 128));
+  void* const panels_1 = Tiers::template Scratch<char>(core, {"panels_1", 9}, RightPanels<float>::Bytes(128, blocks.j));
+  void* const panels_2 = Tiers::template Scratch<char>(core, {"panels_2", 10}, LeftPanels<float>::Bytes(blocks.i, 128));
+  void* const panels_3 = Tiers::template Scratch<char>(core, {"panels_3", 11}, RightPanels<float>::Bytes(128, blocks.j));
+  void* const panels_4 = Tiers::template Scratch<char>(core, {"panels_4", 12}, LeftPanels<float>::Bytes(blocks.i, 128));
+  void* const panels_5 = Tiers::template Scratch<char>(core, {"panels_5", 13}, RightPanels<float>::Bytes(128, blocks.j));
+  void* const panels_6 = Tiers::template Scratch<char>(core, {"panels_6", 14}, LeftPanels<float>::Bytes(blocks.i, 128));
+  void* const panels_7 = Tiers::template Scratch<char>(core, {"panels_7", 15}, RightPanels<float>::Bytes(128, blocks.j));
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -365,7 +380,8 @@ Status matmul_scratch_f16(
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(matmul_scratch_f16_text::Run), call, {.kernel = "matmul_scratch_f16", .axes = "i, j, l"});
+  return context.Run(KILN_DISPATCH(matmul_scratch_f16_text::Run), call,
+                     {.kernel = "matmul_scratch_f16", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

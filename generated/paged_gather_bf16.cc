@@ -167,7 +167,8 @@ Status paged_gather_bf16(
   check.Require(call.page > 0, "page > 0");
   check.Require(call.page >= 1, "a block of `o` must have an extent of at least 1");
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(paged_gather_bf16_text::Run), call, {.kernel = "paged_gather_bf16", .axes = "b, p"});
+  return context.Run(KILN_DISPATCH(paged_gather_bf16_text::Run), call,
+                     {.kernel = "paged_gather_bf16", .axes = "b, p", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

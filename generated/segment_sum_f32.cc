@@ -155,7 +155,8 @@ Status segment_sum_f32(
   check.Output(sums, "sums", {call.segments, call.d});
   if (!check.ok()) return check.status();
   Fill(sums, 0.0f);
-  return context.Run(KILN_DISPATCH(segment_sum_f32_text::Run), call, {.kernel = "segment_sum_f32", .axes = "j, t"});
+  return context.Run(KILN_DISPATCH(segment_sum_f32_text::Run), call,
+                     {.kernel = "segment_sum_f32", .axes = "j, t", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -303,7 +303,8 @@ Status sparse_dense_f32(
   check.Require(int64_t{call.blocks_0} <= call.capacity, "blocks <= capacity");
   if (!check.ok()) return check.status();
   if (o.data != zeros.data) CopyTensor(zeros, o);
-  return context.Run(KILN_DISPATCH(sparse_dense_f32_text::Run), call, {.kernel = "sparse_dense_f32", .axes = "j, t"});
+  return context.Run(KILN_DISPATCH(sparse_dense_f32_text::Run), call,
+                     {.kernel = "sparse_dense_f32", .axes = "j, t", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -159,7 +159,8 @@ Status stencil2d(
   check.Input(u, "u", {call.m, call.n});
   check.Output(v, "v", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(stencil2d_text::Run), call, {.kernel = "stencil2d", .axes = "i, j"});
+  return context.Run(KILN_DISPATCH(stencil2d_text::Run), call,
+                     {.kernel = "stencil2d", .axes = "i, j", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -139,7 +139,8 @@ Status sum_axes(
   check.Input(x, "x", {call.batch, call.m, call.n});
   check.Output(o, "o", {call.m});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(sum_axes_text::Run), call, {.kernel = "sum_axes", .axes = "i, b, j"});
+  return context.Run(KILN_DISPATCH(sum_axes_text::Run), call,
+                     {.kernel = "sum_axes", .axes = "i, b, j", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

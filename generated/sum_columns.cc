@@ -66,6 +66,7 @@ void Body(const Step& step) {
   });
   for (size_t m_i = 0; m_i < 512; ++m_i) {
     ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(x.At(m_i + 1, n_i));
       const auto value_0_0 = at.Load(value_0.At(n_i));
       const auto x_0 = at.Load(x.At(m_i, n_i));
       at.Store(hn::Add(value_0_0, x_0), value_0.At(n_i));
@@ -163,7 +164,8 @@ Status sum_columns(
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(sum_columns_text::Run), call, {.kernel = "sum_columns", .axes = "j, i"});
+  return context.Run(KILN_DISPATCH(sum_columns_text::Run), call,
+                     {.kernel = "sum_columns", .axes = "j, i", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

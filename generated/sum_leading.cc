@@ -143,7 +143,8 @@ Status sum_leading(
   check.Input(x, "x", {call.count, call.m, call.n});
   check.Output(o, "o", {call.m, call.n});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(sum_leading_text::Run), call, {.kernel = "sum_leading", .axes = "i"});
+  return context.Run(KILN_DISPATCH(sum_leading_text::Run), call,
+                     {.kernel = "sum_leading", .axes = "i", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -137,7 +137,8 @@ Status sum_rows(
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.m});
   if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(sum_rows_text::Run), call, {.kernel = "sum_rows", .axes = "i, j"});
+  return context.Run(KILN_DISPATCH(sum_rows_text::Run), call,
+                     {.kernel = "sum_rows", .axes = "i, j", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

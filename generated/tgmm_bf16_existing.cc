@@ -68,8 +68,6 @@ struct Step {
   Tile<const bf16, 2> existing;
   Tile<bf16, 2> out;
   Tile<float, 2> acc;
-  Tile<bf16, 2> left;
-  Tile<bf16, 2> right;
   void* panels_0;
   void* panels_1;
   bool first_out;
@@ -147,17 +145,16 @@ void Body(const Step& step) {
   const auto& existing = step.existing;
   const auto& out = step.out;
   const auto& acc = step.acc;
-  const auto& left = step.left;
-  const auto& right = step.right;
   void* const panels_0_memory = step.panels_0;
   void* const panels_1_memory = step.panels_1;
+  const size_t k_size = lhs.high[1];
   const size_t n_size = rhs.high[1];
   // tgmm.yaml:74  when first(out):                   # another group
   if (step.first_out) {
     // tgmm.yaml:75  acc = 0
-    for (size_t m_i = 0; m_i < 128; ++m_i) {
+    for (size_t k_i = 0; k_i < k_size; ++k_i) {
       ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), acc.At(m_i, n_i));
+        at.Store(at.Splat(0.0f), acc.At(k_i, n_i));
       });
     }
   }
@@ -167,38 +164,24 @@ void Body(const Step& step) {
   const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
   if (offset < offset_0) {
-    for (size_t m_i = 0; m_i < 128; ++m_i) {
-      // tgmm.yaml:78  let left = where(begin <= at(lhs, 0) < end, lhs, 0)
-      const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(lhs.origin[0]));
-      const bool holds = offset <= coordinate && coordinate < offset_0;
-      ForLanes(kFloats, 128, [&](auto at, size_t m_j) HWY_ATTR {
-        const auto lhs_0 = at.Load(lhs.At(m_i, m_j));
-        at.Store(Select(at.Splat(holds), lhs_0, at.Splat(0.0f)), left.At(m_i, m_j));
-      });
-
-      // tgmm.yaml:79  let right = where(begin <= at(rhs, 0) < end, rhs, 0)
-      const int32_t coordinate_0 = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(rhs.origin[0]));
-      const bool holds_0 = offset <= coordinate_0 && coordinate_0 < offset_0;
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        const auto rhs_0 = at.Load(rhs.At(m_i, n_i));
-        at.Store(Select(at.Splat(holds_0), rhs_0, at.Splat(0.0f)), right.At(m_i, n_i));
-      });
-    }
-
     // tgmm.yaml:80  acc += dot(left.T, right)
+    const RowRange live_0 = Within(  // elsewhere both operands are 0
+        offset - static_cast<int64_t>(lhs.origin[0]),
+        offset_0 - static_cast<int64_t>(lhs.origin[0]),
+        128);
     const auto panels_0 = PackLeft<bf16>(
-        Tile<const bf16, 2>{left.At(0, 0), {left.stride[1], left.stride[0]}},
-        128, 128, panels_0_memory);
+        Tile<const bf16, 2>{lhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * lhs.stride[0], {lhs.stride[1], lhs.stride[0]}},
+        k_size, live_0.end - live_0.begin, panels_0_memory);
     const auto panels_1 = PackRight<bf16>(
-        Tile<const bf16, 2>{right.At(0, 0), {right.stride[0], right.stride[1]}},
-        128, n_size, panels_1_memory);
+        Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
+        live_0.end - live_0.begin, n_size, panels_1_memory);
     {
-      const auto start = [&](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(m_i, n_i));
+      const auto start = [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+        const auto acc_0 = at.Load(acc.At(k_i, n_i));
         return acc_0;
       };
-      const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-        at.Store(sum, acc.At(m_i, n_i));
+      const auto finish = [&](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+        at.Store(sum, acc.At(k_i, n_i));
       };
       ForTiles(kFloats, panels_0.rows, panels_1.cols, panels_0.depth * sizeof(*panels_0.words),
                [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
@@ -209,14 +192,28 @@ void Body(const Step& step) {
 
   // tgmm.yaml:83  out = O(acc + f32(existing) if add_existing else acc)
   if (step.last_out) {
-    for (size_t m_i = 0; m_i < 128; ++m_i) {
-      StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        const auto acc_1 = at.Load(acc.At(m_i, n_i));
-        const auto existing_0 = at.Load(existing.At(m_i, n_i));
-        at.Store(hn::Add(acc_1, existing_0), out.At(m_i, n_i));
+    for (size_t k_i = 0; k_i < k_size; ++k_i) {
+      StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        const auto acc_1 = at.Load(acc.At(k_i, n_i));
+        const auto existing_0 = at.Load(existing.At(k_i, n_i));
+        at.Store(hn::Add(acc_1, existing_0), out.At(k_i, n_i));
       });
     }
   }
+}
+
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t j = 128;
+  int64_t i = 128;
+};
+
+Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
+  Blocks blocks;
+  if (core.emulated()) return blocks;
+  blocks.i = RowBlock(call.k);
+  blocks.j = ColumnBlock(call.n, core.count());
+  return blocks;
 }
 
 /// Adds to a finding what the prefetch arrays say of its block.
@@ -240,7 +237,8 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
-  const std::array<int64_t, 3> steps{CeilDiv(call.n, int64_t{128}), CeilDiv(call.k, int64_t{128}), int64_t{call.visits}};
+  const Blocks blocks = BlocksFor(call, core);
+  const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), DivUp(call.k, blocks.i), int64_t{call.visits}};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"offsets", 1, 23, Memory::kSmem}, {1 + call.groups});
@@ -249,27 +247,23 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"visits", 4, 27, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 28, Memory::kSmem}, {});
   typename Tiers::template In<Rows<bf16, 2>, 2> lhs(
-      core, {"lhs", 6, 46}, call.lhs, {Blocked(128), Blocked(128)},
+      core, {"lhs", 6, 46}, call.lhs, {Blocked(128), Blocked(blocks.i, Clip::kYes)},
       NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template In<Rows<bf16, 2>, 2> rhs(
-      core, {"rhs", 7, 50}, call.rhs, {Blocked(128), Blocked(128, Clip::kYes)},
+      core, {"rhs", 7, 50}, call.rhs, {Blocked(128), Blocked(blocks.j, Clip::kYes)},
       NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<CopiedRows<bf16, 2>, 3> existing(
-      core, {"existing", 8, 54}, call.existing, {Squeezed(), Blocked(128), Blocked(128, Clip::kYes)},
+      core, {"existing", 8, 54}, call.existing, {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoPad(), /*buffers=*/2, /*window=*/1);
   existing.LendTo(9);
   typename Tiers::template Out<Rows<bf16, 2>, 3> out(
-      core, {"out", 9, 60}, call.out, {Squeezed(), Blocked(128), Blocked(128, Clip::kYes)},
+      core, {"out", 9, 60}, call.out, {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit{.is_alias = true}, /*buffers=*/2);
   out.Watch();
-  const size_t acc_count = TileSize<float>(128, 128);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 71}, acc_count, {128, 128});
-  const size_t left_count = TileSize<bf16>(128, 128);
-  bf16* const left_memory = Tiers::template Scratch<bf16>(core, {"left", 11}, left_count, {128, 128});
-  const size_t right_count = TileSize<bf16>(128, 128);
-  bf16* const right_memory = Tiers::template Scratch<bf16>(core, {"right", 12}, right_count, {128, 128});
-  void* const panels_0 = Tiers::template Scratch<char>(core, {"panels_0", 14}, LeftPanels<bf16>::Bytes(128, 128));
-  void* const panels_1 = Tiers::template Scratch<char>(core, {"panels_1", 15}, RightPanels<bf16>::Bytes(128, 128));
+  const size_t acc_count = TileSize<float>(blocks.i, blocks.j);
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 71}, acc_count, {blocks.i, blocks.j});
+  void* const panels_0 = Tiers::template Scratch<char>(core, {"panels_0", 14}, LeftPanels<bf16>::Bytes(blocks.i, 128));
+  void* const panels_1 = Tiers::template Scratch<char>(core, {"panels_1", 15}, RightPanels<bf16>::Bytes(128, blocks.j));
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -307,9 +301,7 @@ void Walk(const Call& call, Core& core) {
         rhs.WaitIn({int64_t{HostAt(core, call.tiles, "tiles", at[2])}, at[0]}),
         existing.WaitIn({int64_t{HostAt(core, call.ids, "ids", at[2])} - int64_t{call.group_offset}, at[1], at[0]}),
         out.Open({int64_t{HostAt(core, call.ids, "ids", at[2])} - int64_t{call.group_offset}, at[1], at[0]}, at.run),
-        MakeTile(acc_memory, 128, 128),
-        MakeTile(left_memory, 128, 128),
-        MakeTile(right_memory, 128, 128),
+        MakeTile(acc_memory, blocks.i, blocks.j),
         panels_0,
         panels_1,
         first_out,
@@ -379,7 +371,8 @@ Status tgmm_bf16_existing(
   check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
   if (!check.ok()) return check.status();
   if (out.data != existing.data) CopyTensor(existing, out);
-  return context.Run(KILN_DISPATCH(tgmm_bf16_existing_text::Run), call, {.kernel = "tgmm_bf16_existing", .axes = "j, i, t"});
+  return context.Run(KILN_DISPATCH(tgmm_bf16_existing_text::Run), call,
+                     {.kernel = "tgmm_bf16_existing", .axes = "j, i, t", .bytes = check.bytes()});
 }
 
 }  // namespace kiln

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/plan/operands.h"
 #include "generator/plan/walk.h"
 
 namespace kiln {
@@ -81,7 +82,9 @@ bool Carries(const Plan& plan, int axis) {
   if (kernel.axes[static_cast<size_t>(axis)].parallel) return false;
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
     const Ref& ref = kernel.refs[r];
-    if (static_cast<int>(r) == plan.carried && ref.role == Role::kScratch) continue;  // begun anew
+    const int own = static_cast<int>(r);
+    if (ref.role == Role::kScratch && (own == plan.carried || BeginsAnew(kernel, own, axis)))
+      continue;
     if (ref.role == Role::kScratch || ref.role == Role::kSemaphore) return true;
     if (ref.role != Role::kOutput) continue;
     const bool walked = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
@@ -125,6 +128,49 @@ bool GoesAlong(const Plan& plan, const Place& place, int space) {
   return true;
 }
 
+/// Whether all that walks the space is rows or columns of dots, and what is done to their elements
+/// one by one.
+bool IsAroundDots(const Plan& plan, const Stages& stages, int space) {
+  using Kind = Stage::Kind;
+  return std::all_of(stages.begin(), stages.end(), [&](const Stage& s) {
+    const auto walks = [&](int loop) { return plan.loops[static_cast<size_t>(loop)] == space; };
+    switch (s.kind) {
+      case Kind::kPack: {
+        const bool left = plan.panels[static_cast<size_t>(s.panels)].side == Side::kLeft;
+        return !walks(left ? s.pack_col : s.pack_row);
+      }
+      case Kind::kDot:
+        return s.depth != space && OnlyKinds(s.body, {Kind::kDefine, Kind::kStore});
+      case Kind::kLoop:
+      case Kind::kLanes:
+      case Kind::kDefine:
+      case Kind::kStore:
+      case Kind::kIf:
+        return IsAroundDots(plan, s.body, space) && IsAroundDots(plan, s.orelse, space);
+      default:
+        return false;
+    }
+  });
+}
+
+bool AllGoAlong(const Plan& plan, int space) {
+  bool along = true;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachPlace(body.stages,
+                 [&](const Place& p, bool) { along = along && GoesAlong(plan, p, space); });
+  }
+  return along;
+}
+
+bool IsAroundDots(const Plan& plan, int space) {
+  bool dots = false;
+  for (const BodyPlan& body : plan.bodies) {
+    if (!IsAroundDots(plan, body.stages, space)) return false;
+    ForEachStage(body.stages, [&](const Stage& s) { dots = dots || s.kind == Stage::Kind::kDot; });
+  }
+  return dots && AllGoAlong(plan, space);
+}
+
 /// Whether elements along the space have nothing to do with each other: whatever the statements do,
 /// they do it side by side.
 bool IsSideBySide(const Plan& plan, const Stages& stages, int space) {
@@ -151,24 +197,22 @@ bool IsSideBySide(const Plan& plan, const Stages& stages, int space) {
 }
 
 bool IsSideBySide(const Plan& plan, int space) {
-  bool along = true;
   for (const BodyPlan& body : plan.bodies) {
     if (!IsSideBySide(plan, body.stages, space)) return false;
-    ForEachPlace(body.stages,
-                 [&](const Place& p, bool) { along = along && GoesAlong(plan, p, space); });
   }
-  return along;
+  return AllGoAlong(plan, space);
 }
 
 /// What a dot does with the space.
 FreeBlock::Use UseOf(const Plan& plan, int space) {
-  for (const Stage& s : plan.bodies.front().stages) {
-    if (s.kind != Stage::Kind::kDot) continue;
-    if (s.depth == space) return FreeBlock::Use::kDepth;
-    if (plan.loops[static_cast<size_t>(s.row)] == space) return FreeBlock::Use::kRows;
-    if (plan.loops[static_cast<size_t>(s.col)] == space) return FreeBlock::Use::kColumns;
-  }
-  return FreeBlock::Use::kPass;
+  FreeBlock::Use use = FreeBlock::Use::kPass;
+  ForEachStage(plan.bodies.front().stages, [&](const Stage& s) {
+    if (s.kind != Stage::Kind::kDot || use != FreeBlock::Use::kPass) return;
+    if (s.depth == space) use = FreeBlock::Use::kDepth;
+    if (plan.loops[static_cast<size_t>(s.row)] == space) use = FreeBlock::Use::kRows;
+    if (plan.loops[static_cast<size_t>(s.col)] == space) use = FreeBlock::Use::kColumns;
+  });
+  return use;
 }
 
 /// Whether every operand that the axis walks has it in its last dimension: blocks are then pieces
@@ -195,7 +239,7 @@ void FindFreeBlocks(Plan& plan) {
     const bool reduces = std::find(plan.reduction_axes.begin(), plan.reduction_axes.end(), axis) !=
                          plan.reduction_axes.end();
     if (reduces ? !matmul : Carries(plan, axis)) continue;
-    const bool strip = !elementwise && !matmul;
+    const bool strip = !elementwise && !matmul && !IsAroundDots(plan, space);
     if (strip && !(WalksRows(kernel, axis) && IsSideBySide(plan, space))) continue;
     const Space& s = plan.spaces[static_cast<size_t>(space)];
     const Ref& ref = kernel.refs[static_cast<size_t>(s.ref)];

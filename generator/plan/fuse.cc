@@ -137,8 +137,24 @@ void SinkIntoDot(Plan& plan, Stages& before, Stage& dot) {
   dot.body = std::move(body);
 }
 
+/// Lanes whose values a reduction over the same lanes wants become part of it: one pass over the row.
+bool MergeIntoReduction(Plan& plan, Stage& lanes, const Stage& reduce) {
+  if (!SameSpace(plan, lanes.loop, reduce.loop)) return false;
+  Stage merged = reduce;
+  RenameLoop(merged, merged.loop, lanes.loop);
+  const Conflicts conflicts = ConflictsOf(plan, lanes.body, {merged}, {lanes.loop});
+  if (!conflicts.any || !conflicts.legal || HasWide(plan, lanes) != HasWide(plan, reduce)) {
+    return false;
+  }
+  merged.body = std::move(lanes.body);
+  lanes = std::move(merged);
+  return true;
+}
+
 bool Merge(Plan& plan, Stage& first, const Stage& second) {
   using Kind = Stage::Kind;
+  if (first.kind == Kind::kLanes && second.kind == Kind::kReduce)
+    return MergeIntoReduction(plan, first, second);
   if (first.kind == Kind::kDot) return MergeIntoDot(plan, first, second);
   const bool loops = (first.kind == Kind::kLoop || first.kind == Kind::kLanes) &&
                      (second.kind == Kind::kLoop || second.kind == Kind::kLanes);
@@ -219,8 +235,19 @@ void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
   }
 }
 
+/// What a reduction adds up comes after its statements.
+void ForwardIntoReduction(Plan& plan, Stage& reduce, bool temps_only) {
+  Stage last = StageOf(Stage::Kind::kAssign, reduce.span);
+  last.value = reduce.value;
+  reduce.body.push_back(last);
+  ForwardStores(plan, reduce.body, temps_only);
+  reduce.value = reduce.body.back().value;
+  reduce.body.pop_back();
+}
+
 void ForwardAll(Plan& plan, Stages& stages, bool temps_only) {
   for (Stage& stage : stages) {
+    if (stage.kind == Stage::Kind::kReduce) ForwardIntoReduction(plan, stage, temps_only);
     const bool iterates = stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kDot ||
                           stage.kind == Stage::Kind::kLoop;
     if (iterates) ForwardStores(plan, stage.body, temps_only);

@@ -131,6 +131,18 @@ class Hoisting {
     When own = when, inside = when;
     inside.often = true;
     own.often = own.often || IsOfLanes(stage);
+    const auto rewrite_lists = [&] {
+      for (Stages* list : {&stage.body, &stage.orelse}) {
+        for (Stage& s : *list) Rewrite(s, inside);
+        std::erase_if(*list, [&](const Stage& s) {
+          return s.kind == Stage::Kind::kDefine && moved_.count(s.variable);
+        });
+      }
+    };
+    const bool guards = stage.kind == Stage::Kind::kIf || stage.kind == Stage::Kind::kFor;
+    inside.surely = inside.surely && !guards;
+    const bool comes_after = stage.kind == Stage::Kind::kReduce;
+    if (comes_after) rewrite_lists();
     if (stage.kind == Stage::Kind::kDefine)
       RewriteDefinition(stage, own);
     else
@@ -140,14 +152,7 @@ class Hoisting {
     RewriteOffsets(stage.place, own);
     RewriteOffsets(stage.from, own);
     for (Place& place : stage.ahead) RewriteOffsets(place, {.surely = false, .often = true});
-    const bool guards = stage.kind == Stage::Kind::kIf || stage.kind == Stage::Kind::kFor;
-    inside.surely = inside.surely && !guards;
-    for (Stages* list : {&stage.body, &stage.orelse}) {
-      for (Stage& s : *list) Rewrite(s, inside);
-      std::erase_if(*list, [&](const Stage& s) {
-        return s.kind == Stage::Kind::kDefine && moved_.count(s.variable);
-      });
-    }
+    if (!comes_after) rewrite_lists();
   }
 
   /// A definition names its value by itself; if all of it moves, it moves under its name.

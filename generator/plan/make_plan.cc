@@ -4,6 +4,7 @@
 #include "generator/plan/free_blocks.h"
 #include "generator/plan/fuse.h"
 #include "generator/plan/hoist.h"
+#include "generator/plan/live_depth.h"
 #include "generator/plan/live_rows.h"
 #include "generator/plan/lower.h"
 #include "generator/plan/operands.h"
@@ -206,9 +207,10 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   if (accumulator >= 0 && kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch &&
       OnlyDotsTouch(plan->bodies, accumulator))
     plan->accumulator = accumulator;
+  FindLiveRows(*plan);
+  FindLiveDepths(*plan);
   FindFreeBlocks(*plan);
   FindPrefetches(*plan);
-  FindLiveRows(*plan);
   HoistConstants(*plan);
   NameMiddles(*plan);
   if (diagnostics.HasErrors()) return nullptr;

@@ -160,6 +160,54 @@ bool AddsDot(const Action& a, int ref) {
 
 }  // namespace
 
+namespace {
+
+bool Touches(const Action& action, int ref) {
+  bool touches = action.kind == Action::Kind::kStore && action.ref == ref;
+  if (action.kind == Action::Kind::kCopy)
+    touches = touches || action.source.ref == ref || action.target.ref == ref;
+  ForEachNode({action}, [&](const Node& node) {
+    touches = touches || (node.op == Op::kRead && node.index == ref);
+  });
+  const auto within = [&](const Action& a) { return Touches(a, ref); };
+  return touches || std::any_of(action.body.begin(), action.body.end(), within) ||
+         std::any_of(action.orelse.begin(), action.orelse.end(), within);
+}
+
+/// The first of the statements that has to do with it.
+const Action* FirstTouch(const std::vector<Action>& actions, int ref) {
+  const auto first = std::find_if(actions.begin(), actions.end(),
+                                  [&](const Action& a) { return Touches(a, ref); });
+  return first == actions.end() ? nullptr : &*first;
+}
+
+}  // namespace
+
+int BegunWith(const Kernel& kernel, int scratch) {
+  const Action* when = FirstTouch(kernel.body, scratch);
+  if (!when || when->kind != Action::Kind::kWhen || when->condition->op != Op::kFirstVisit)
+    return -1;
+  const Action* store = FirstTouch(when->body, scratch);
+  if (!store || store->kind != Action::Kind::kStore || store->ref != scratch ||
+      !store->subscripts.empty() || store->mask) {
+    return -1;
+  }
+  bool reads = false;
+  ForEachNode({*store}, [&](const Node& node) {
+    reads = reads || (node.op == Op::kRead && node.index == scratch);
+  });
+  return reads ? -1 : when->condition->index;
+}
+
+bool BeginsAnew(const Kernel& kernel, int scratch, int axis) {
+  const int output = BegunWith(kernel, scratch);
+  if (output < 0) return false;
+  const std::vector<BlockDim>& block = kernel.refs[static_cast<size_t>(output)].block;
+  return std::any_of(block.begin(), block.end(), [&](const BlockDim& dim) {
+    return dim.index && dim.index->op == Op::kAxis && dim.index->index == axis;
+  });
+}
+
 int FindAccumulator(const Kernel& kernel, std::vector<int>* axes) {
   for (const Action& when : kernel.body) {
     const Zeroing zeroing = ZeroingOf(kernel, when);

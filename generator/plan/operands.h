@@ -19,4 +19,11 @@ std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& 
 /// reduction's, the fastest ones of the grid.
 int FindAccumulator(const Kernel& kernel, std::vector<int>* axes);
 
+/// The output with each of whose stays a scratch begins anew: a store to all of it under
+/// `when first(output)`, before anything reads it. -1: none.
+int BegunWith(const Kernel& kernel, int scratch);
+/// Whether scratch never outlives a step of the axis, as it begins with an output that the axis
+/// walks.
+bool BeginsAnew(const Kernel& kernel, int scratch, int axis);
+
 }  // namespace kiln

@@ -118,7 +118,7 @@ struct Stage {
     kDefine,  // variable = value
     kAssign,  // variable = value again
     kStore,   // place = value, where mask
-    kReduce,  // variable = op over the lane loop of value
+    kReduce,  // variable = op over the lane loop of value, which comes after `body`
     kArg,     // variable = position, along the lane loop, of the largest or smallest value
     kScan,    // along the lane loop: place = running sum of value
     kDot,     // see below
@@ -150,10 +150,12 @@ struct Stage {
   int depth = -1;          // space
   DType element = DType::kF32;
   ElementPtr start;          // null: 0
-  std::vector<Place> ahead;  // what `body` touches, worth asking for as the tile begins
+  std::vector<Place> ahead;  // worth asking for as a tile begins, or with each vector of lanes
   // kPack: which coordinates of `place` run over rows and columns of the matrix as multiplied.
   int panels = -1;
   int pack_row = -1, pack_col = -1;  // loops
+  // kPack: `low` and `high` bound the depth that is packed; the left panels of the dot name it.
+  int live = -1;
   bool writes = false;               // kTouch
   // kCopy, kTouch: the windows; `from` and `place` have where they begin. kWait: the buffers that
   // copies on its semaphore touch.

@@ -241,6 +241,10 @@ class PlanPrinter {
     for (const Stage& stage : stages) One(stage, indent);
   }
 
+  void Ahead(const Stage& s, int indent) {
+    for (const Place& p : s.ahead) Line("asks ahead for " + PlaceText(p), indent);
+  }
+
   void One(const Stage& s, int indent) {
     using Kind = Stage::Kind;
     switch (s.kind) {
@@ -249,6 +253,7 @@ class PlanPrinter {
         Line((s.kind == Kind::kLoop ? "loop " : "lanes ") + LoopName(s.loop) + " over " +
                  SpaceText(s.loop),
              indent);
+        Ahead(s, indent + 1);
         return List(s.body, indent + 1);
       case Kind::kDefine:
       case Kind::kAssign:
@@ -260,10 +265,12 @@ class PlanPrinter {
             PlaceText(s.place) + " = " + Text(*s.value) + (s.mask ? " where " + Text(*s.mask) : ""),
             indent);
       case Kind::kReduce:
-        return Line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) +
-                        " of lanes " + LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " +
-                        Text(*s.value),
-                    indent);
+        Line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) + " of lanes " +
+                 LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " + Text(*s.value) +
+                 (s.body.empty() ? "" : ", after"),
+             indent);
+        Ahead(s, indent + 1);
+        return List(s.body, indent + 1);
       case Kind::kDot:
         Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
                  LoopName(s.col) + " over " + SpaceText(s.row) + ", " + SpaceText(s.col) + ": " +
@@ -272,12 +279,14 @@ class PlanPrinter {
              indent);
         if (s.low) Line("rows from " + Text(*s.low), indent + 1);
         if (s.high) Line("rows before " + Text(*s.high), indent + 1);
-        for (const Place& p : s.ahead) Line("asks ahead for " + PlaceText(p), indent + 1);
+        Ahead(s, indent + 1);
         return List(s.body, indent + 1);
       case Kind::kPack:
         return Line("pack panels#" + std::to_string(s.panels) + " from " + PlaceText(s.place) +
                         ", rows " + LoopName(s.pack_row) + " over " + SpaceText(s.pack_row) +
-                        ", columns " + LoopName(s.pack_col) + " over " + SpaceText(s.pack_col),
+                        ", columns " + LoopName(s.pack_col) + " over " + SpaceText(s.pack_col) +
+                        (s.low ? ", depth from " + Text(*s.low) : "") +
+                        (s.high ? ", depth before " + Text(*s.high) : ""),
                     indent);
       case Kind::kIf:
         Line("when " + Text(*s.value) + ":", indent);

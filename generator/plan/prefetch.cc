@@ -1,6 +1,7 @@
 #include "generator/plan/prefetch.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "generator/plan/walk.h"
 
@@ -23,24 +24,82 @@ bool CoversTile(const Place& place, const Stage& dot) {
   return along(dot.row) && along(dot.col);
 }
 
+void FindOfDot(const Plan& plan, Stage& dot) {
+  const bool reads_first = dot.start && dot.start->kind == Element::Kind::kLoad;
+  for (const Stage& s : dot.body) {
+    if (s.kind == Stage::Kind::kIf) continue;  // who knows
+    ForEachPlace(s, [&](const Place& place, bool) {
+      const auto same = [&](const Place& other) { return SamePlace(place, other); };
+      const bool known = std::any_of(dot.ahead.begin(), dot.ahead.end(), same) ||
+                         (reads_first && same(dot.start->place));
+      if (!known && IsOperand(plan, place.buffer) && CoversTile(place, dot))
+        dot.ahead.push_back(place);
+    });
+  }
+}
+
+bool IsPass(const Stage& stage) {
+  return stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kReduce;
+}
+
+/// The element of the next iteration of `row`, if the place is of an input's row along `lanes`.
+std::optional<Place> InNextRow(const Plan& plan, const Place& place, int row, int lanes) {
+  const int ref = plan.buffers[static_cast<size_t>(place.buffer)].ref;
+  if (ref < 0 || plan.kernel->refs[static_cast<size_t>(ref)].role != Role::kInput) return {};
+  if (place.at.empty() || place.at.back().loop != lanes || place.at.back().offset) return {};
+  Place next = place;
+  int rows = 0;
+  for (Coordinate& c : next.at) {
+    if (c.loop != row) continue;
+    if (c.offset || c.around) return {};
+    c.offset = IndexConstant(1);
+    ++rows;
+  }
+  if (rows != 1) return {};
+  return next;
+}
+
+/// Whether all the pass writes is the same in every iteration of `row`: it adds rows up.
+bool AddsUp(const Stage& pass, int row) {
+  bool writes_along = false;
+  ForEachPlace(pass, [&](const Place& p, bool writes) {
+    if (!writes) return;
+    writes_along = writes_along || std::any_of(p.at.begin(), p.at.end(), [&](const Coordinate& c) {
+                     return c.loop == row;
+                   });
+  });
+  return pass.kind == Stage::Kind::kLanes && !writes_along;
+}
+
+/// Each row of an input is asked for by the last pass that reads the row before it.
+void FindOfRows(const Plan& plan, Stage& loop) {
+  const auto passes = std::count_if(loop.body.begin(), loop.body.end(), IsPass);
+  std::vector<Place> known;
+  int pass = static_cast<int>(passes);
+  for (auto stage = loop.body.rbegin(); stage != loop.body.rend(); ++stage) {
+    if (!IsPass(*stage)) continue;
+    --pass;
+    if (pass == 0 && passes > 1) return;  // waits for memory itself
+    if (passes == 1 && !AddsUp(*stage, loop.loop)) return;
+    ForEachPlace(*stage, [&](const Place& place, bool writes) {
+      const std::optional<Place> next = InNextRow(plan, place, loop.loop, stage->loop);
+      const auto same = [&](const Place& other) { return SamePlace(*next, other); };
+      if (writes || !next || std::any_of(known.begin(), known.end(), same)) return;
+      known.push_back(*next);
+      stage->ahead.push_back(*next);
+    });
+  }
+}
+
 void Find(const Plan& plan, Stages& stages) {
   for (Stage& stage : stages) {
-    if (stage.kind != Stage::Kind::kDot) {
-      Find(plan, stage.body);
-      Find(plan, stage.orelse);
+    if (stage.kind == Stage::Kind::kDot) {
+      FindOfDot(plan, stage);
       continue;
     }
-    const bool reads_first = stage.start && stage.start->kind == Element::Kind::kLoad;
-    for (const Stage& s : stage.body) {
-      if (s.kind == Stage::Kind::kIf) continue;  // who knows
-      ForEachPlace(s, [&](const Place& place, bool) {
-        const auto same = [&](const Place& other) { return SamePlace(place, other); };
-        const bool known = std::any_of(stage.ahead.begin(), stage.ahead.end(), same) ||
-                           (reads_first && same(stage.start->place));
-        if (!known && IsOperand(plan, place.buffer) && CoversTile(place, stage))
-          stage.ahead.push_back(place);
-      });
-    }
+    if (stage.kind == Stage::Kind::kLoop) FindOfRows(plan, stage);
+    Find(plan, stage.body);
+    Find(plan, stage.orelse);
   }
 }
 

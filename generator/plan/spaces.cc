@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generator/plan/operands.h"
+
 namespace kiln {
 namespace {
 
@@ -40,7 +42,7 @@ SpaceAnalysis::SpaceAnalysis(const Kernel& kernel, int zeroed) : kernel_(kernel)
       if (classes[a] < 0) continue;
       if (blocked) members_[classes[a]].push_back({r, static_cast<int>(a)});
       if (ref.role == Role::kScratch && r != zeroed)
-        carried_[static_cast<size_t>(classes[a])] = true;
+        carried_[static_cast<size_t>(classes[a])].push_back(r);
     }
     refs_.push_back(classes);
   }
@@ -54,7 +56,7 @@ int SpaceAnalysis::NewClass(const Size& extent) {
   parent_.push_back(static_cast<int>(parent_.size()));
   extents_.push_back(extent);
   pinned_.push_back(false);
-  carried_.push_back(false);
+  carried_.emplace_back();
   return parent_.back();
 }
 
@@ -71,7 +73,7 @@ void SpaceAnalysis::Join(int a, int b) {
   const size_t to = static_cast<size_t>(a), from = static_cast<size_t>(b);
   parent_[from] = a;
   pinned_[to] = pinned_[to] || pinned_[from];
-  carried_[to] = carried_[to] || carried_[from];
+  carried_[to].insert(carried_[to].end(), carried_[from].begin(), carried_[from].end());
   for (const Member& m : members_[b]) members_[a].push_back(m);
   members_.erase(b);
 }
@@ -306,9 +308,13 @@ bool SpaceAnalysis::MayClip(int root) const {
       return false;
     }
   }
-  if (!carried_[static_cast<size_t>(root)]) return true;
-  return first->index->op == Op::kAxis &&
-         kernel_.axes[static_cast<size_t>(first->index->index)].parallel;
+  const std::vector<int>& carried = carried_[static_cast<size_t>(root)];
+  if (carried.empty()) return true;
+  if (first->index->op != Op::kAxis) return false;
+  const int axis = first->index->index;
+  return kernel_.axes[static_cast<size_t>(axis)].parallel ||
+         std::all_of(carried.begin(), carried.end(),
+                     [&](int scratch) { return BeginsAnew(kernel_, scratch, axis); });
 }
 
 /// Decides what is clipped and numbers the spaces.

@@ -56,7 +56,7 @@ class SpaceAnalysis {
   std::vector<int> parent_;
   std::vector<Size> extents_;
   std::vector<bool> pinned_;
-  std::vector<bool> carried_;  // scratch of more than one step lives in it
+  std::vector<std::vector<int>> carried_;  // scratch of more than one step that lives in it
   std::vector<Classes> refs_, locals_;
   std::map<const Node*, Classes> nodes_;
   std::map<int, std::vector<Member>> members_;

@@ -310,6 +310,7 @@ void BodyView::Lanes(const Stage& stage, Fields* fields) {
   fields->Set("count", Count(space));
   const std::string tag = HasWide(stage.body) ? "kDoubles" : "kFloats";
   lanes_ = stage.loop;
+  fields->Set("ahead", LinesOf(Ahead(stage)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
   if (const Stage* store = StreamedStore(stage)) {
     // Where the lanes begin.
@@ -349,6 +350,13 @@ const Stage* BodyView::StreamedStore(const Stage& lanes) const {
   return read ? nullptr : store;
 }
 
+/// What the stage asks memory for, long before it is read.
+std::vector<std::string> BodyView::Ahead(const Stage& stage) {
+  std::vector<std::string> lines;
+  for (const Place& place : stage.ahead) lines.push_back("hwy::Prefetch(" + Pointer(place) + ");");
+  return lines;
+}
+
 void BodyView::Reduce(const Stage& stage, Fields* fields) {
   const int space = plan_.loops[static_cast<size_t>(stage.loop)];
   const DType dtype = plan_.variables[static_cast<size_t>(stage.variable)].dtype;
@@ -358,11 +366,13 @@ void BodyView::Reduce(const Stage& stage, Fields* fields) {
   fields->Set("type", ValueType(dtype));
   fields->Set("function", std::string(LaneReduction(stage.op)) +
                               (of_masks ? "" : "<" + ValueType(dtype) + ">"));
-  Stage only = stage;
-  only.body.clear();
-  fields->Set("tag", HasWide({only}) || IsWide(dtype) ? "kDoubles" : "kFloats");
+  fields->Set("tag", HasWide({stage}) || IsWide(dtype) ? "kDoubles" : "kFloats");
   lanes_ = stage.loop;
+  fields->Set("ahead", LinesOf(Ahead(stage)));
   loaded_.clear();
+  const int line = last_line_;
+  fields->SetList("body", List(stage.body));
+  last_line_ = line;
   std::vector<std::string> lines;
   fields->Set("value", Vector(stage.value, &lines));
   fields->Set("lines", LinesOf(lines));
@@ -427,22 +437,44 @@ void BodyView::Lines(const Stage& stage, std::vector<std::string>* lines) {
   lines->push_back((variable.changes ? "" : "const ") + type + " " + name + " = " + value + ";");
 }
 
+/// A packed matrix begins where both of its loops are at 0.
+Place BodyView::CornerOf(const Stage& pack) {
+  Place corner = pack.place;
+  for (Coordinate& c : corner.at) {
+    if (c.loop == pack.pack_row || c.loop == pack.pack_col) c.loop = -1;
+  }
+  return corner;
+}
+
 void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
   const Panels& panels = plan_.panels[static_cast<size_t>(stage.panels)];
   const std::string& name = names_.panels[static_cast<size_t>(stage.panels)];
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(stage.place.buffer)];
-  // The matrix begins where both of its loops are at 0.
-  Place corner = stage.place;
-  for (Coordinate& c : corner.at) {
-    if (c.loop == stage.pack_row || c.loop == stage.pack_col) c.loop = -1;
-  }
   Use(name + "_memory");
-  const std::string rows = Count(plan_.loops[static_cast<size_t>(stage.pack_row)]);
-  const std::string cols = Count(plan_.loops[static_cast<size_t>(stage.pack_col)]);
+  const bool left = panels.side == Side::kLeft;
+  std::string rows = Count(plan_.loops[static_cast<size_t>(stage.pack_row)]);
+  std::string cols = Count(plan_.loops[static_cast<size_t>(stage.pack_col)]);
+  std::string corner = Pointer(CornerOf(stage));
+  if (stage.live >= 0) {
+    const std::string& live = names_.lives[static_cast<size_t>(stage.live)];
+    const int depth = left ? stage.pack_col : stage.pack_row;
+    std::string& count = left ? cols : rows;
+    if (stage.live == stage.panels) {
+      const auto bound = [&](const ElementPtr& e, const std::string& none) {
+        return e ? scalars_.Print(*e) : none;
+      };
+      lines->push_back("const RowRange " + live + " = Within(  // elsewhere both operands are 0");
+      lines->push_back("    " + bound(stage.low, "0") + ",");
+      lines->push_back("    " + bound(stage.high, count) + ",");
+      lines->push_back("    " + count + ");");
+    }
+    corner += " + static_cast<int64_t>(" + live + ".begin) * " + Stride(stage.place, depth);
+    count = live + ".end - " + live + ".begin";
+  }
   lines->push_back("const auto " + name + " = " +
-                   (panels.side == Side::kLeft ? "PackLeft<" : "PackRight<") +
+                   (left ? "PackLeft<" : "PackRight<") +
                    StorageType(panels.element) + ">(");
-  lines->push_back("    Tile<const " + StorageType(buffer.dtype) + ", 2>{" + Pointer(corner) +
+  lines->push_back("    Tile<const " + StorageType(buffer.dtype) + ", 2>{" + corner +
                    ", {" + Stride(stage.place, stage.pack_row) + ", " +
                    Stride(stage.place, stage.pack_col) + "}},");
   lines->push_back("    " + rows + ", " + cols + ", " + name + "_memory);");

@@ -266,6 +266,18 @@ bool FormView::Touched(int buffer) const {
   return touched;
 }
 
+/// An extent of panels, in blocks whose size Direct may choose.
+std::string FormView::PanelExtent(size_t panels, const Size& extent, bool rows) const {
+  int space = -1;
+  for (const BodyPlan& body : plan_.bodies) {
+    ForEachStage(body.stages, [&](const Stage& s) {
+      if (s.kind == Stage::Kind::kPack && s.panels == static_cast<int>(panels))
+        space = plan_.loops[static_cast<size_t>(rows ? s.pack_row : s.pack_col)];
+    });
+  }
+  return BlockSize(extent, space);
+}
+
 /// Scratch, values that need a place, and panels packed where they are used.
 void FormView::Memory() {
   std::vector<Fields> scratch, panels;
@@ -306,8 +318,9 @@ void FormView::Memory() {
     Fields& f = panels.emplace_back();
     f.Set("panel", names_.panels[p]);
     f.Set("bytes", std::string(source.side == Side::kLeft ? "LeftPanels<" : "RightPanels<") +
-                       StorageType(source.element) + ">::Bytes(" + walk_.Print(source.rows) + ", " +
-                       walk_.Print(source.cols) + ")");
+                       StorageType(source.element) + ">::Bytes(" +
+                       PanelExtent(p, source.rows, /*rows=*/true) + ", " +
+                       PanelExtent(p, source.cols, /*rows=*/false) + ")");
     f.Set("operand",
           "{" + Quoted(names_.panels[p]) + ", " + std::to_string(plan_.buffers.size() + p) + "}");
   }

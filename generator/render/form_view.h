@@ -59,6 +59,7 @@ class FormView {
   std::string Blocks(size_t ref) const;
   /// The extent of a dimension of the space: a member of Blocks where that is free.
   std::string BlockSize(const Size& size, int space) const;
+  std::string PanelExtent(size_t panels, const Size& extent, bool rows) const;
   int SpaceOf(size_t ref, size_t dimension) const;
   std::string Index(size_t ref, const ScalarPrinter& printer) const;
   std::string Window(size_t ref) const;

@@ -1,5 +1,7 @@
 #include "generator/render/kernel_names.h"
 
+#include "generator/plan/walk.h"
+
 namespace kiln::render {
 
 KernelNames NamesOf(const Plan& plan) {
@@ -13,6 +15,13 @@ KernelNames NamesOf(const Plan& plan) {
   }
   for (size_t p = 0; p < plan.panels.size(); ++p)
     names.panels.push_back(names.scope.Numbered("panels"));
+  names.lives.resize(plan.panels.size());
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      if (stage.live < 0 || stage.live != stage.panels) return;
+      names.lives[static_cast<size_t>(stage.live)] = names.scope.Numbered("live");
+    });
+  }
   return names;
 }
 

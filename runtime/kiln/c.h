@@ -33,7 +33,7 @@ enum { KILN_DMA_ON_WAIT = 0, KILN_DMA_EAGER = 1 };
 enum { KILN_POISON_NAN = 0, KILN_POISON_RANDOM = 1, KILN_POISON_ZERO = 2 };
 
 typedef struct kiln_options {
-  int32_t cores;      /* 0: as many as the hardware has */
+  int32_t cores;      /* 0: as many as the hardware has, one for small calls */
   int32_t mode;       /* KILN_DIRECT or KILN_EMULATED */
   int64_t vmem_bytes; /* budgets of an emulated core; 0: as much as one likes */
   int64_t smem_bytes;

@@ -65,6 +65,13 @@ void CallCheck::CheckArray(Argument array, Extents expected, const char* alias) 
   if (count_ < kMaxArguments) arguments_[count_++] = array;
 }
 
+int64_t CallCheck::bytes() const {
+  int64_t sum = 0;
+  for (int i = 0; i < count_; ++i)
+    sum += static_cast<int64_t>(arguments_[i].end - arguments_[i].begin);
+  return sum;
+}
+
 bool CallCheck::CheckShape(const Argument& array, Extents expected) {
   if (array.rank < 0) {
     return Fail(kCall, "%s has not as many strides as dimensions", array.name);

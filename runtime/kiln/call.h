@@ -55,6 +55,8 @@ class CallCheck {
   void Steps(const char* axis, int64_t steps);
   /// What host code says.
   void Take(const Status& status);
+  /// Of all arrays that were checked, gaps between their elements included.
+  int64_t bytes() const;
   /// Returns false.
   bool Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -65,6 +65,9 @@ struct Context::Job {
   }
 };
 
+/// Calls with less than this are over sooner than another thread is awake.
+constexpr int64_t kLeastShared = int64_t{128} << 10;
+
 Context::Context(const Options& options) : hardware_cores_(HardwareCores()), options_(options) {}
 Context::~Context() = default;
 
@@ -144,7 +147,8 @@ Status Context::RunOnCores(void (*invoke)(const void* bound, Core& core), const 
   try {
     Options options;
     auto workspace = Take(&options);
-    int cores = options.cores > 0 ? options.cores : hardware_cores_;
+    const bool alone = options.mode == Mode::kDirect && how.bytes < kLeastShared;
+    int cores = options.cores > 0 ? options.cores : alone ? 1 : hardware_cores_;
     if (how.cores > 0) cores = std::min(cores, how.cores);
     workspace->Reset(cores, options, how);
     Job job{invoke, bound, *workspace, options, cores};

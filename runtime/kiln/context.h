@@ -21,6 +21,7 @@ struct RunOptions {
   const char* kernel = nullptr;  // its name, for findings, …
   const char* axes = nullptr;    // … and those of its axes: "i, j"
   int32_t cores = 0;             // at most this many; 0: all
+  int64_t bytes = INT64_MAX;     // of the arguments
 };
 
 /// Any number of threads may call kernels in one context at a time. The first of them has its

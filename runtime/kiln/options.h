@@ -17,7 +17,7 @@ using ParallelFor = void (*)(void* data, int32_t count, void (*task)(void* argum
                              void* argument);
 
 struct Options {
-  int32_t cores = 0;  // 0: as many as the hardware has
+  int32_t cores = 0;  // 0: as many as the hardware has; one for calls too small to share
   Mode mode = Mode::kDirect;
 
   // The emulated machine; budgets are those of a core. 0: as much as one likes.

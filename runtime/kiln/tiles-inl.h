@@ -57,13 +57,18 @@ struct RowRange {
   size_t begin = 0, end;
 };
 
-/// Those from `low` on and before `high` of which a block has `rows`; and some before them, since
-/// tiles begin where panels do.
+/// Those from `low` on and before `high` of `count`.
+inline RowRange Within(int64_t low, int64_t high, size_t count) {
+  const int64_t end = HWY_MAX(HWY_MIN(high, static_cast<int64_t>(count)), int64_t{0});
+  const int64_t begin = HWY_MIN(HWY_MAX(low, int64_t{0}), end);
+  return {static_cast<size_t>(begin), static_cast<size_t>(end)};
+}
+
+/// Those from `low` on and before `high` of which a block has `rows`; and some around them, since
+/// tiles begin where panels do, and one whole tile is faster than the small ones of a rest.
 inline RowRange LiveRows(int64_t low, int64_t high, size_t rows) {
-  const int64_t all = static_cast<int64_t>(rows);
-  const int64_t end = HWY_MAX(HWY_MIN(high, all), int64_t{0});
-  const int64_t begin = HWY_MAX(HWY_MIN(low, end), int64_t{0});
-  return {static_cast<size_t>(begin) / kTileRows * kTileRows, static_cast<size_t>(end)};
+  const RowRange live = Within(low, high, rows);
+  return {live.begin / kTileRows * kTileRows, HWY_MIN(RoundUp(live.end, kTileRows), rows)};
 }
 
 /// Calls fn(rows, at_0, at_1, r, c) for each register tile: `rows()` is 8, 4, 2 or 1 and a

@@ -21,7 +21,10 @@ constexpr Example kExamples[] = {
     {"specs/matmul.yaml", "matmul_bf16"},                       // packed, peeled, with an epilogue
     {"specs/matmul_transposed.yaml", "matmul_transposed_f32"},  // packed by a transposing copy
     {"specs/sum_rows.yaml", ""},                                // a reduction cut into blocks
+    {"specs/sum_columns.yaml", ""},                             // rows added up, asked for ahead
     {"specs/gmm.yaml", ""},                                     // steps that depend on data
+    {"specs/tgmm.yaml", "tgmm_f32"},                            // a part of a dot's depth
+    {"tests/pallas/specs/softmax_rows.yaml", ""},               // several passes over a row
     {"tests/pallas/specs/softmax_online.yaml", ""},             // scratch that is rescaled
     {"tests/pallas/specs/flash_attention.yaml", ""},            // two dots, one of them transposed
     {"specs/conv1d.yaml", ""},                     // neighbours beyond the block

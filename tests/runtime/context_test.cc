@@ -12,6 +12,7 @@
 #include "kiln/direct.h"
 #include "kiln/emulated.h"
 #include "kiln/grid.h"
+#include "kiln/threads.h"
 #include "tests/runtime/runtime_testing.h"
 
 namespace {
@@ -135,6 +136,20 @@ TEST_CASE("No exception leaves a call") {
   Context context(WithCores(3));
   const auto fail = [](const Call&, Core&) { throw std::runtime_error("oh"); };
   CHECK(std::string(context.Run<Call>(fail, {}).message) == "[memory] oh on core 0");
+}
+
+TEST_CASE("A call too small to share has one core, unless it is told or emulates") {
+  const auto cores = [](const Options& options, int64_t bytes) {
+    Context context(options);
+    Arrays arrays;
+    REQUIRE(context.Run(&Run, arrays.call(), {.kernel = "add", .bytes = bytes}).ok());
+    return static_cast<int>(context.record().vmem_high.size());
+  };
+  const int all = HardwareCores();
+  CHECK(cores(WithCores(0), 1000) == 1);
+  CHECK(cores(WithCores(0), 1000000) == all);
+  CHECK(cores(WithCores(3), 1000) == 3);
+  CHECK(cores(WithCores(0, Mode::kEmulated), 1000) == all);
 }
 
 TEST_CASE("A call may have fewer cores") {

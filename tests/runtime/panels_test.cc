@@ -1,5 +1,5 @@
 // The layouts of packed operands, word by word, against elements read one at a time: blocks with
-// edges, halos, pads and squeezed dimensions, of every orientation.
+// edges, halos, pads and squeezed dimensions, of every orientation. And the ranges of their tiles.
 
 #include <array>
 #include <cstdint>
@@ -238,6 +238,22 @@ std::string CheckConversions() {
   return "";
 }
 
+/// Ranges of rows and of depth, of which low and high may lie anywhere.
+std::string CheckRanges() {
+  const size_t tile = kTileRows;
+  const auto is = [](RowRange range, size_t begin, size_t end) {
+    return range.begin == begin && range.end == end;
+  };
+  if (!is(Within(3, 5, 8), 3, 5) || !is(Within(-2, 50, 8), 0, 8)) return "Within";
+  if (!is(Within(6, 2, 8), 2, 2) || !is(Within(9, 12, 8), 8, 8) || !is(Within(-9, -3, 8), 0, 0))
+    return "Within of nothing";
+  // Whole tiles around the range, but no rows that the block does not have.
+  if (!is(LiveRows(3 * tile + 1, 5 * tile - 1, 100), 3 * tile, 5 * tile)) return "LiveRows";
+  if (!is(LiveRows(0, 1, 100), 0, tile) || !is(LiveRows(99, 200, 100), 99 / tile * tile, 100))
+    return "LiveRows at an edge";
+  return "";
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::panels_test
 HWY_AFTER_NAMESPACE();
@@ -248,12 +264,14 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::panels_test {
 HWY_EXPORT(CheckLayouts);
 HWY_EXPORT(CheckConversions);
+HWY_EXPORT(CheckRanges);
 
 TEST_CASE("packed operands, word by word, on all targets") {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
     CHECK(KILN_DISPATCH(CheckLayouts)() == "");
     CHECK(KILN_DISPATCH(CheckConversions)() == "");
+    CHECK(KILN_DISPATCH(CheckRanges)() == "");
   }
   hwy::SetSupportedTargetsForTest(0);
 }
