@@ -30,7 +30,7 @@ def parse():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("-o", metavar="FOLDER",
-                        help="of the results: bench/results, unless --quick or --only leave some out, of which nothing is kept")
+                        help="of the results: bench/results; with --quick or --only they are not kept unless this says where")
     options = parser.parse_args()
     if options.o is None and not options.quick and not options.only:
         options.o = str(RESULTS)

@@ -77,6 +77,7 @@ class Case:
     check: typing.Callable = None
     work: Work = None
     clock: typing.Callable = None  # seconds; without: by the cores
+    amounts: dict = dataclasses.field(default_factory=dict)  # of those who do more for the same answer
 
 
 def use_cores(count):
@@ -128,7 +129,8 @@ def race(case, rounds=ROUNDS, seconds=TURN_SECONDS):
 
 def result(case, times, peaks):
     """What is kept of a race: the figures and the goals, each by its median, least and greatest over the rounds."""
-    figures = {name: case.unit.figure(case.amount, statistics.median(t)) for name, t in times.items()}
+    figures = {name: case.unit.figure(case.amounts.get(name, case.amount), statistics.median(t))
+               for name, t in times.items()}
     peak = peaks.get(case.work.dtype) if case.work and case.unit in (FLOPS, OPERATIONS) else None
     kept = {"case": case.label, "cores": case.cores, "unit": case.unit.name, "figures": figures,
             "goals": [_outcome(case, goal, times, peak) for goal in case.goals if peak or not isinstance(goal, Share)]}

@@ -122,7 +122,8 @@ def _around(px, py):
 def _room(px, py, name, lines, names, marks):
     """A free area near a point, and where the line from the point to it ends: that goes behind few other things."""
     own = _around(px, py)
-    others = [_band(line) for line in lines if line[1] == line[3]] + names + [mark for mark in marks if not overlap(mark, own)]
+    others = names + [mark for mark in marks if not overlap(mark, own)]
+    others += [_band(line) for line in lines if line[1] == line[3]]  # roofs
     best = None
     for distance, area, anchor in _places(px, py, svg.width_of(name, 11) + 8):
         if best and distance >= best[0]:

@@ -9,7 +9,8 @@ _STYLE = """<style>
  .thin { stroke: #818b98; stroke-width: 1 } .met { fill: #2f7fb8 } .missed { fill: #c9742b }
  .f32 { fill: #2f7fb8 } .bf16 { fill: #c9742b } .i8 { fill: #3f8f4f }
  @media (prefers-color-scheme: dark) {
-  text { fill: #e6e9ed } .small { fill: #9aa4af } .page { fill: #15181c } .label { stroke: #15181c } .axis { stroke: #343b44 } .line { stroke: #e6e9ed }
+  text { fill: #e6e9ed } .small { fill: #9aa4af } .page { fill: #15181c } .label { stroke: #15181c }
+  .axis { stroke: #343b44 } .line { stroke: #e6e9ed }
   .thin { stroke: #808a95 } .met, .f32 { fill: #58a6dd } .missed, .bf16 { fill: #e09a55 } .i8 { fill: #6cbf7c } }
 </style>"""
 _WIDE = {13: 7.7, 11: 6.2}  # of a character, by size of the font; rather too much than too little

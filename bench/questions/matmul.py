@@ -47,6 +47,18 @@ def check_close(ours, theirs, dtype, k):
     return check
 
 
+def compare(dtype, ours, want, what):
+    """Of answers that were rounded along different ways."""
+    error, largest = np.abs(as_float(ours, dtype) - want).max(), np.abs(want).max()
+    if not error <= {"f32": 1e-4, "bf16": 0.02}[dtype] * largest:
+        raise RuntimeError(f"{what}: the answers differ by {error}, where the largest is {largest}")
+
+
+def plain(array, dtype):
+    """As numpy multiplies it."""
+    return native.from_bf16(array) if dtype == "bf16" else array
+
+
 def case(kernel, dtype, shape, cores, peers, goal, of_peak=None):
     """A plain product against every peer that has one; the goal holds against the best of them."""
     m, n, k = shape

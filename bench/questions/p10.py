@@ -16,28 +16,44 @@ def cases(cores, peers, quick):
         for shape in matmul.QUICK if quick else [(n, n, n) for n in (512, 1024, 2048, 4096)] + [(32, 4096, 4096)]:
             m, n, k = shape
             x, y = matmul.operands(m, n, k, dtype)
-            contestants = _both(f"mm_{dtype}", (x, dtype), (y, dtype), (native.aligned((m, n), dtype), dtype))
-            yield _product(f"{dtype} {matmul.label(*shape)}", contestants, 2.0 * m * n * k)
+            z = native.aligned((m, n), dtype)
+            contestants = _both(f"mm_{dtype}", (x, dtype), (y, dtype), (z, dtype))
+            yield _product(f"{dtype} {matmul.label(*shape)}", contestants, 2.0 * m * n * k, z)
         m, k, n, groups = (2048, 1024, 1024, 8) if quick else (4096, 2048, 2048, 32)
+        out = native.aligned((m, n), dtype)
         contestants = _both(f"gmm_{dtype}", (p6.group_sizes(m, groups), "i32"), 0, (native.random((m, k), dtype, 1), dtype),
-                            (native.random((groups, k, n), dtype, 2), dtype), (native.aligned((m, n), dtype), dtype))
-        yield _product(f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, 2.0 * m * k * n)
+                            (native.random((groups, k, n), dtype, 2), dtype), (out, dtype))
+        yield _product(f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, 2.0 * m * k * n, out)
     side, probe = 4096 if quick else 8192, native.Probe()
     x, y, z = (native.random((side, side), "f32", s) for s in (1, 2, 3))
     row = native.aligned((side,), "f32")
-    yield _memory("add", _both("add_2d", (x, "f32"), (y, "f32"), (z, "f32")), lambda c: probe.add(x, y, z, c), 3 * x.nbytes)
-    yield _memory("sum of rows", _both("sum_rows", (x, "f32"), (row, "f32")), lambda c: probe.read(x, c), x.nbytes)
+    contestants = _both("add_2d", (x, "f32"), (y, "f32"), (z, "f32"))
+    yield _memory("add", contestants, lambda c: probe.add(x, y, z, c), 3 * x.nbytes, z)
+    yield _memory("sum of rows", _both("sum_rows", (x, "f32"), (row, "f32")), lambda c: probe.read(x, c), x.nbytes, row)
 
 
 def _both(kernel, *arguments):
     return {name: native.Kernel(kernel, c).bind(*arguments) for c, name in ((1, _ONE), (2, _TWO))}
 
 
-def _product(label, contestants, operations):
-    return Case(label, contestants, [Ratio(_TWO, _ONE, 1.9)], operations, FLOPS, 2)
+def _product(label, contestants, operations, out):
+    return Case(label, contestants, [Ratio(_TWO, _ONE, 1.9)], operations, FLOPS, 2, _same(contestants, out))
 
 
-def _memory(label, contestants, stream, moved):
+def _same(contestants, out):
+    def check():
+        contestants[_ONE]()
+        alone = out.copy()
+        out.reshape(-1)[:] = 0
+        contestants[_TWO]()
+        if not (out == alone).all():
+            raise RuntimeError("two cores give another answer than one")
+    return check
+
+
+def _memory(label, contestants, stream, moved, out):
     pair = ("STREAM, 2 cores", "STREAM, 1 core")
+    check = _same(contestants, out)
     contestants = {**contestants, pair[1]: stream(1), pair[0]: stream(2)}
-    return Case(f"{label}, {moved >> 20} MiB", contestants, [Ratio(_TWO, _ONE, 0.95, beside=pair)], float(moved), BYTES, 2)
+    goals = [Ratio(_TWO, _ONE, 0.95, beside=pair)]
+    return Case(f"{label}, {moved >> 20} MiB", contestants, goals, float(moved), BYTES, 2, check)

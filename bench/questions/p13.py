@@ -30,7 +30,8 @@ def cases(cores, peers, quick):
             run(generate)
         yield _case(f"generate the kernels of {len(specs)} specs", again, 1)
         compiler = [os.environ.get("CXX", "g++"), *_COMPILE, "-I", str(native.ROOT / "runtime"), "-I", str(folder)]
-        yield _case("compile matmul_bf16, all instruction sets", lambda: run([*compiler, str(folder / "matmul_bf16.cc")]), 10)
+        compile_it = [*compiler, str(folder / "matmul_bf16.cc")]
+        yield _case("compile matmul_bf16, all instruction sets", lambda: run(compile_it), 10)
 
 
 def _case(label, action, most):

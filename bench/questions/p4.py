@@ -31,5 +31,12 @@ def _case(dtype, shape, fused, cores, torch):
         contestants["torch"] = torch.matmul(x, y, w, dtype, fused=fused, bias=bias,
                                             residual=residual if rest else None)
         goals.append(Ratio("Kiln", "torch", 1.1))
-    return Case(f"{dtype} {matmul.label(*shape)} {fused}", contestants, goals, 2.0 * m * n * k, FLOPS, cores,
-                work=matmul.work(dtype, m, n, k))
+
+    def check():
+        contestants["Kiln"]()
+        kept = z.copy()  # as the plain product goes there, too
+        if torch is not None:
+            contestants["torch"]()
+            matmul.compare(dtype, kept, matmul.as_float(w, dtype), fused)
+    return Case(f"{dtype} {matmul.label(*shape)} {fused}", contestants, goals, 2.0 * m * n * k, FLOPS, cores, check,
+                matmul.work(dtype, m, n, k))

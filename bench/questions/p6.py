@@ -97,6 +97,14 @@ def _tgmm(dtype, shape, cores):
         "Kiln": native.Kernel(f"tgmm_{dtype}", cores).bind((sizes, "i32"), 0, (lhs, dtype), (rhs, dtype), (out, dtype)),
         "Kiln, dense": _dense(dtype, shape, cores),
     }
+
+    def check():
+        contestants["Kiln"]()
+        starts = np.cumsum(sizes) - sizes
+        for g in (0, groups - 2):
+            rows = slice(starts[g], starts[g] + sizes[g])
+            want = matmul.plain(lhs[rows], dtype).T @ matmul.plain(rhs[rows], dtype)
+            matmul.compare(dtype, out[g], want, f"group {g}")
     work = Work(2.0 * m * k * n, lhs.nbytes + rhs.nbytes + out.nbytes, dtype)
     return Case(f"tgmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, [Ratio("Kiln", "Kiln, dense", 0.95)],
-                work.operations, FLOPS, cores, work=work)
+                work.operations, FLOPS, cores, check, work)

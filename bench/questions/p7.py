@@ -4,6 +4,7 @@ import numpy as np
 
 from kilnbench import native
 from kilnbench.race import FLOPS, Case, Ratio, Work
+from questions import matmul
 
 TITLE = "block-sparse times dense"
 KERNELS = ["sparse_dense_512_f32", "sparse_dense_512_bf16", "mm_f32", "mm_bf16"]
@@ -28,6 +29,14 @@ def _case(dtype, n, cores):
         (rows, "i32"), (columns, "i32"), len(chosen), (blocks, dtype), (y, dtype), (out, dtype), (out, dtype))
     dense = native.Kernel(f"mm_{dtype}", cores).bind((native.random((n, n), dtype, 3), dtype), (y, dtype), (zeros, dtype))
     most = tiles * tiles / len(chosen)
+
+    def check():
+        sparse()
+        row = rows[0]  # of blocks
+        mine = [(blocks[b], y[columns[b] * _BLOCK:(columns[b] + 1) * _BLOCK]) for b in np.flatnonzero(rows == row)]
+        want = sum(matmul.plain(block, dtype) @ matmul.plain(part, dtype) for block, part in mine)
+        matmul.compare(dtype, out[row * _BLOCK:(row + 1) * _BLOCK], want, f"row {row} of blocks")
     work = Work(2.0 * n * n * _COLUMNS / most, blocks.nbytes + y.nbytes + out.nbytes, dtype)
     return Case(f"{dtype} {n}x{n} in {len(chosen)} of {tiles * tiles} blocks", {"Kiln": sparse, "Kiln, dense": dense},
-                [Ratio("Kiln", "Kiln, dense", 0.9 * most)], work.operations, FLOPS, cores, work=work)
+                [Ratio("Kiln", "Kiln, dense", 0.9 * most)], work.operations, FLOPS, cores, check, work,
+                amounts={"Kiln, dense": 2.0 * n * n * _COLUMNS})

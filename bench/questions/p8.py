@@ -47,4 +47,5 @@ def _case(dtype, n, cores):
     most = tiles * tiles / mask.sum()
     work = Work(2.0 * n**3 / most, x.nbytes + y.nbytes + out.nbytes, dtype)
     return Case(f"{dtype} {n}^3, {mask.sum()} of {tiles * tiles} blocks", {"Kiln": masked, "Kiln, dense": dense},
-                [Ratio("Kiln", "Kiln, dense", 0.95 * most)], work.operations, FLOPS, cores, check, work)
+                [Ratio("Kiln", "Kiln, dense", 0.95 * most)], work.operations, FLOPS, cores, check, work,
+                amounts={"Kiln, dense": 2.0 * n**3})

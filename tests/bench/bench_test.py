@@ -36,6 +36,11 @@ class Race(unittest.TestCase):
         self.assertTrue(goal["met"])
         self.assertFalse(race.result(case([race.Ratio("Kiln", "peer", 1.51)]), TIMES, {})["goals"][0]["met"])
 
+    def test_who_does_more_for_the_same_answer_has_a_figure_of_its_own(self):
+        result = race.result(case([], amounts={"peer": 6e9}), TIMES, {})
+        self.assertAlmostEqual(result["figures"]["peer"], 200)
+        self.assertAlmostEqual(result["figures"]["Kiln"], 100)
+
     def test_a_ratio_beside_that_of_another_pair(self):
         times = {"two": [1.0], "one": [1.5], "stream two": [1.0], "stream one": [1.2]}
         goal = race.Ratio("two", "one", 1.3, beside=("stream two", "stream one"))
