@@ -1,31 +1,17 @@
 """Kernels of libsweep_kernels.so, by their C interface, on numpy arrays."""
 import ctypes
-from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
+import pathlib
+import sys
+from ctypes import byref, c_char_p, c_int32, c_int64, c_void_p
 
 import ml_dtypes
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+from kilnbench.abi import DLTensor, Options, Status  # noqa: E402, the structures of runtime/kiln/c.h
+
 DIRECT, EMULATED = 0, 1
 SIGNED, FLOAT, BFLOAT = 0, 2, 4  # codes of DLPack
-
-
-class DLTensor(Structure):
-    _fields_ = [
-        ("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32), ("code", c_uint8),
-        ("bits", c_uint8), ("lanes", c_uint16), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
-        ("byte_offset", c_uint64),
-    ]  # fmt: skip
-
-
-class Status(Structure):
-    _fields_ = [("code", c_int32), ("message", c_char * 508)]
-
-
-class Options(Structure):
-    _fields_ = [
-        ("cores", c_int32), ("mode", c_int32), ("vmem_bytes", c_int64), ("smem_bytes", c_int64), ("dma", c_int32),
-        ("poison", c_int32), ("seed", c_uint64), ("parallel_for", c_void_p), ("parallel_for_data", c_void_p),
-    ]  # fmt: skip
 
 
 def tensor_of(array):
@@ -33,7 +19,8 @@ def tensor_of(array):
     assert array.flags.c_contiguous
     code = BFLOAT if array.dtype == ml_dtypes.bfloat16 else FLOAT if array.dtype.kind == "f" else SIGNED
     shape = (c_int64 * max(array.ndim, 1))(*array.shape)
-    return DLTensor(array.ctypes.data, 1, 0, array.ndim, code, 8 * array.itemsize, 1, shape, None, 0)
+    dtype = code | 8 * array.itemsize << 8 | 1 << 16
+    return DLTensor(array.ctypes.data, (1, 0), array.ndim, dtype, shape, None, 0)
 
 
 class Engine:
