@@ -9,10 +9,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 constexpr const char* kDots =
     "kernel: dots\n"
     "params: {b: 32, T: f32}\n"
@@ -25,7 +21,7 @@ constexpr const char* kDots =
     "outputs:\n  z: {array: \"T[m, n]\", block: \"b, all\", index: \"i, 0\"}\n"
     "body: |\n  z = T(dot(x, y) + f32(by))\n";
 
-Folder& Specs() {
+Folder& DotSpecs() {
   static Folder folder;
   WriteText(folder / "dots.yaml", kDots);
   return folder;
@@ -34,7 +30,7 @@ Folder& Specs() {
 Shown Bench(const std::string& arguments) {
   return Shell("XDG_CACHE_HOME='" + (fs::path(KILN_TOOL).parent_path() / "test-cache").string() +
                    "' kiln bench dots.yaml " + arguments,
-               Specs().path());
+               DotSpecs().path());
 }
 
 TEST_CASE("a bench tells the work of a call, its rates, and what the machine could do") {

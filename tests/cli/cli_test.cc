@@ -11,10 +11,6 @@
 namespace kiln::test {
 namespace {
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 constexpr const char* kGood =
     "kernel: good\ninputs:\n  x: f32[n]\noutputs:\n  o: f32[n]\nbody: |\n  o = x * 2\n";
 constexpr const char* kBad =

@@ -9,10 +9,6 @@
 namespace kiln::test {
 namespace {
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 constexpr const char* kShifted =
     "kernel: shifted\n"
     "params: {b: 64}\n"
@@ -30,7 +26,7 @@ Shown Cached(const std::string& arguments, const Folder& folder, const std::stri
   return Shell(before + " XDG_CACHE_HOME='" + cache + "' kiln " + arguments, folder.path());
 }
 
-Folder& Specs() {
+Folder& ShiftedSpecs() {
   static Folder folder;
   WriteText(folder / "shifted.yaml", kShifted);
   return folder;
@@ -41,32 +37,33 @@ std::string Bytes(const std::string& path) { return ReadText(path); }
 TEST_CASE("every engine writes the same arrays") {
   const std::string run = "run shifted.yaml x=random:1 n=1000 by=3 -o ";
   for (const char* engine : {"interpret", "direct", "emulate"}) {
-    const Shown shown = Cached(run + engine + " --mode=" + engine, Specs());
+    const Shown shown = Cached(run + engine + " --mode=" + engine, ShiftedSpecs());
     INFO(shown.err);
     CHECK(shown.status == 0);
     CHECK(Contains(shown.out, "16 grid steps (i=16) in "));
     CHECK(Contains(shown.out, "  output    o             f32[1000]"));
   }
-  const std::string want = Bytes(Specs() / "interpret/o.npy");
-  CHECK(Bytes(Specs() / "direct/o.npy") == want);
-  CHECK(Bytes(Specs() / "emulate/o.npy") == want);
+  const std::string want = Bytes(ShiftedSpecs() / "interpret/o.npy");
+  CHECK(Bytes(ShiftedSpecs() / "direct/o.npy") == want);
+  CHECK(Bytes(ShiftedSpecs() / "emulate/o.npy") == want);
 }
 
 TEST_CASE("a kernel is compiled once, with a line that says so") {
   const Folder cache;
   const std::string run = "run shifted.yaml x=random:1 n=10 by=0 --mode=direct";
-  const Shown first = Cached(run, Specs(), "", cache.path());
+  const Shown first = Cached(run, ShiftedSpecs(), "", cache.path());
   CHECK(first.status == 0);
   CHECK(first.err.rfind("compiling shifted … ", 0) == 0);
-  const Shown second = Cached(run + " --cores=2 --repeat=3", Specs(), "", cache.path());
+  const Shown second = Cached(run + " --cores=2 --repeat=3", ShiftedSpecs(), "", cache.path());
   CHECK(second.status == 0);
   CHECK(second.err.empty());
   CHECK(Contains(second.out, ", best of 3\n"));
 }
 
 TEST_CASE("emulation tells what it copied; a comparison, how close it came") {
-  const Shown shown = Cached(
-      "run shifted.yaml x=random:1 n=1000 by=3 --mode=emulate --machine=v5p --compare", Specs());
+  const Shown shown =
+      Cached("run shifted.yaml x=random:1 n=1000 by=3 --mode=emulate --machine=v5p --compare",
+             ShiftedSpecs());
   INFO(shown.err);
   CHECK(shown.status == 0);
   CHECK(Contains(shown.out, "shifted, emulated: 16 grid steps"));
@@ -78,7 +75,7 @@ TEST_CASE("emulation tells what it copied; a comparison, how close it came") {
     INFO(more);
     CHECK(Cached(std::string("run shifted.yaml x=random:1 n=1000 by=3 --mode=emulate --compare ") +
                      more,
-                 Specs())
+                 ShiftedSpecs())
               .status == 0);
   }
 }
@@ -91,7 +88,7 @@ TEST_CASE("the guide's sparse @ dense is refused by every engine, also without t
                                    "k=16 n=" +
                                    std::to_string(n) +
                                    " idxs_i=0,0,2 idxs_k=0,1,1 --no-grid-check --mode=" + engine,
-                               Specs());
+                               ShiftedSpecs());
     CHECK(shown.status == 1);
     return shown.err;
   };
@@ -133,11 +130,11 @@ TEST_CASE("the emulator finds in overlapping blocks and in copies by hand what t
                    "init: 0}}\nbody: y = x\n"},
   };
   for (const Wrong& spec : wrong) {
-    WriteText(Specs() / (spec.name + ".yaml"),
+    WriteText(ShiftedSpecs() / (spec.name + ".yaml"),
               "kernel: " + spec.name + "\ngrid: {i: 4}\n" + spec.text);
     for (const char* engine : {"interpret", "emulate", "emulate --cores=1 --dma=eager"}) {
-      const Shown shown =
-          Cached("run " + spec.name + ".yaml x=random:1 --no-grid-check --mode=" + engine, Specs());
+      const Shown shown = Cached(
+          "run " + spec.name + ".yaml x=random:1 --no-grid-check --mode=" + engine, ShiftedSpecs());
       INFO(spec.name << " " << engine << ": " << shown.err);
       CHECK(shown.status == 1);
       CHECK(Contains(shown.err, "error[" + spec.rule + "]: "));
@@ -147,14 +144,14 @@ TEST_CASE("the emulator finds in overlapping blocks and in copies by hand what t
 
 TEST_CASE("a finding of a run points at the operand or the statement, as the checker's do") {
   WriteText(
-      Specs() / "early.yaml",
+      ShiftedSpecs() / "early.yaml",
       "kernel: early\ngrid: {i: 2}\n"
       "inputs: {x: {array: \"f32[n]\", memory: any}}\noutputs: {o: {array: \"f32[8]\", init: 0}}\n"
       "scratch: {b: \"f32[8]\", s: {semaphore: dma}}\n"
       "body: |\n  copy x[0:8] -> b, s\n  when i == 1:\n    o = b\n  wait s\n");
   for (const char* options : {"", " --dma=eager --init=zero --shuffle=3"}) {
-    const Shown shown =
-        Cached(std::string("run early.yaml x=random:1 n=8 --mode=emulate") + options, Specs());
+    const Shown shown = Cached(
+        std::string("run early.yaml x=random:1 n=8 --mode=emulate") + options, ShiftedSpecs());
     CHECK(shown.status == 1);
     CHECK(Contains(shown.err,
                    "early.yaml:9:5: error[sync]: b is read on core 0 while a copy into it is in "
@@ -165,11 +162,11 @@ TEST_CASE("a finding of a run points at the operand or the statement, as the che
 }
 
 TEST_CASE("undefined integers are found by a second run") {
-  WriteText(Specs() / "counts.yaml",
+  WriteText(ShiftedSpecs() / "counts.yaml",
             "kernel: counts\ngrid: {i: 4}\ninputs: {x: {array: \"i32[16]\", block: 4, index: i}}\n"
             "outputs: {o: \"i32[4]\"}\n"
             "body: |\n  when last(i):\n    o[0:2] = x[0:2]\n");
-  const Shown shown = Cached("run counts.yaml x=random:1 --mode=emulate", Specs());
+  const Shown shown = Cached("run counts.yaml x=random:1 --mode=emulate", ShiftedSpecs());
   INFO(shown.err);
   CHECK(shown.status == 1);
   CHECK(
@@ -217,7 +214,7 @@ TEST_CASE("host code of one's own is found beside the spec, and compiled again w
 TEST_CASE("a status of the kernel is an error with its rule") {
   const Shown shown = Cached(
       "run shifted.yaml x=random:1 n=8000000 by=3 --set b=8000000 --mode=emulate --no-grid-check",
-      Specs());
+      ShiftedSpecs());
   CHECK(shown.status == 1);
   CHECK(shown.out.empty());
   CHECK(Contains(shown.err, "error[tier]: "));
@@ -236,15 +233,16 @@ TEST_CASE("options of another engine, and tools that are missing") {
       {"--mode=direct --cores=0", "--cores"},
   };
   for (const auto& [options, message] : cases) {
-    const Shown shown = Cached(run + options, Specs());
+    const Shown shown = Cached(run + options, ShiftedSpecs());
     INFO(options);
     CHECK(shown.status == 2);
     CHECK(Contains(shown.err, message));
   }
-  const Shown missing = Cached(run + "--mode=direct", Specs(), "CXX=no-such-compiler");
+  const Shown missing = Cached(run + "--mode=direct", ShiftedSpecs(), "CXX=no-such-compiler");
   CHECK(missing.status == 2);
   CHECK(Contains(missing.err, "cannot run the compiler `no-such-compiler`"));
-  const Shown broken = Cached(run + "--mode=direct", Specs(), "CXX='c++ -include nowhere.h'");
+  const Shown broken =
+      Cached(run + "--mode=direct", ShiftedSpecs(), "CXX='c++ -include nowhere.h'");
   CHECK(broken.status == 3);
   CHECK(Contains(broken.err, "does not compile "));
   CHECK(Contains(broken.err, "nowhere.h"));

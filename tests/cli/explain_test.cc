@@ -11,11 +11,8 @@
 namespace kiln::cli {
 namespace {
 
+using test::Contains;
 using test::Kiln;
-
-bool Contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// The labels of errors and warnings in what the tool printed.
 std::set<std::string> LabelsIn(const std::string& findings) {

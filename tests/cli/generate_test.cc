@@ -5,11 +5,7 @@
 namespace kiln::test {
 namespace {
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::string Spec(const std::string& name, const std::string& instances = "") {
+std::string SpecText(const std::string& name, const std::string& instances = "") {
   return "kernel: " + name +
          "\nparams: {by: 2}\ninputs:\n  x: f32[n]\noutputs:\n  o: f32[n]\nbody: |\n  o = x * "
          "f32(by)\n" +
@@ -18,7 +14,7 @@ std::string Spec(const std::string& name, const std::string& instances = "") {
 
 TEST_CASE("a kernel becomes two files, which are touched when they change") {
   const Folder folder;
-  WriteText(folder / "twice.yaml", Spec("twice"));
+  WriteText(folder / "twice.yaml", SpecText("twice"));
   const Shown first = Kiln("generate twice.yaml -o out/here", folder.path());
   CHECK(first.status == 0);
   CHECK(first.out == "wrote     out/here/twice.h\nwrote     out/here/twice.cc\n");
@@ -33,7 +29,7 @@ TEST_CASE("a kernel becomes two files, which are touched when they change") {
 
 TEST_CASE("the text names no folder, and is that of standard output") {
   const Folder folder;
-  WriteText(folder / "twice.yaml", Spec("twice"));
+  WriteText(folder / "twice.yaml", SpecText("twice"));
   Kiln("generate '" + (folder / "twice.yaml") + "'", folder.path());
   const std::string text = ReadText(folder / "twice.cc");
   CHECK(!Contains(text, folder.path().string()));
@@ -44,8 +40,8 @@ TEST_CASE("the text names no folder, and is that of standard output") {
 
 TEST_CASE("all instances of a spec, one of them, or one under another name") {
   const Folder folder;
-  WriteText(folder / "s.yaml", Spec("s", "instances: {two: {}, ten: {by: 10}}\n"));
-  WriteText(folder / "twice.yaml", Spec("twice"));
+  WriteText(folder / "s.yaml", SpecText("s", "instances: {two: {}, ten: {by: 10}}\n"));
+  WriteText(folder / "twice.yaml", SpecText("twice"));
   CHECK(Kiln("generate s.yaml --format=json", folder.path()).out == "[]\n");
   for (const char* file : {"two.h", "two.cc", "ten.h", "ten.cc"}) CHECK(fs::exists(folder / file));
   CHECK(Kiln("generate s.yaml:ten -o one", folder.path()).out ==
@@ -60,8 +56,8 @@ TEST_CASE("all instances of a spec, one of them, or one under another name") {
 
 TEST_CASE("what is wrong with a command line or a spec") {
   const Folder folder;
-  WriteText(folder / "twice.yaml", Spec("twice"));
-  WriteText(folder / "again.yaml", Spec("again", "instances: {twice: {}}\n"));
+  WriteText(folder / "twice.yaml", SpecText("twice"));
+  WriteText(folder / "again.yaml", SpecText("again", "instances: {twice: {}}\n"));
   WriteText(folder / "wrong.yaml", "kernel: wrong\noutputs:\n  o: f32[n]\nbody: o = x\n");
   WriteText(folder / "file", "");
   struct Case {

@@ -9,10 +9,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::string Matmul(const std::string& more) {
   return "kiln predict '" KILN_SOURCE_DIR "/specs/matmul.yaml' " + more;
 }

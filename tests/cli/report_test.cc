@@ -9,11 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::string Spec(const std::string& name) {
+std::string Shipped(const std::string& name) {
   return "'" + (fs::path(KILN_SOURCE_DIR) / "specs" / name).string() + "'";
 }
 
@@ -29,7 +25,7 @@ constexpr const char* kSparse =
 
 TEST_CASE("a report tells which part of a sparse product is computed") {
   const Folder folder;
-  const Shown shown = Shell("kiln report " + Spec("sparse_dense.yaml") + kSparse, folder.path());
+  const Shown shown = Shell("kiln report " + Shipped("sparse_dense.yaml") + kSparse, folder.path());
   INFO(shown.err);
   REQUIRE(shown.status == 0);
   CHECK(Contains(shown.err, "wrote report.html, "));
@@ -44,7 +40,7 @@ TEST_CASE("a report tells which part of a sparse product is computed") {
 
 TEST_CASE("a report's sums are those of the prediction") {
   const Folder folder;
-  const std::string call = Spec("matmul.yaml") + " --machine=v4 --dims m=1000,n=2048,k=4096 ";
+  const std::string call = Shipped("matmul.yaml") + " --machine=v4 --dims m=1000,n=2048,k=4096 ";
   REQUIRE(Shell("kiln report " + call + "-o page.html", folder.path()).status == 0);
   const Json predicted = Json::parse(Shell("kiln predict " + call + "--json", folder.path()).out);
   const Json data = DataOf(folder / "page.html");
@@ -61,7 +57,7 @@ TEST_CASE("a report's sums are those of the prediction") {
 
 TEST_CASE("of too many steps the first are there one by one, and the sums count all") {
   const Folder folder;
-  const Shown shown = Shell("kiln report " + Spec("matmul.yaml") +
+  const Shown shown = Shell("kiln report " + Shipped("matmul.yaml") +
                                 " --no-advice --set bm=64 bn=64 bk=64 --dims m=8192,n=8192,k=8192",
                             folder.path());
   INFO(shown.err);
@@ -91,14 +87,14 @@ TEST_CASE("a kernel at fault is reported with its finding") {
 TEST_CASE("what a report needs and cannot have") {
   const Folder folder;
   const Shown no_lists =
-      Shell("kiln report " + Spec("sparse_dense.yaml") + " --dims m=512,k=512,n=512,capacity=4",
+      Shell("kiln report " + Shipped("sparse_dense.yaml") + " --dims m=512,k=512,n=512,capacity=4",
             folder.path());
   CHECK(no_lists.status == 1);
   CHECK(Contains(no_lists.err, "error["));
   CHECK(!fs::exists(folder / "report.html"));
   WriteText(folder / "file", "");
   const Shown no_folder = Shell(
-      "kiln report " + Spec("sparse_dense.yaml") + kSparse + " -o file/x.html", folder.path());
+      "kiln report " + Shipped("sparse_dense.yaml") + kSparse + " -o file/x.html", folder.path());
   CHECK(no_folder.status == 2);
   CHECK(Contains(no_folder.err, "file/x.html"));
 }
@@ -106,7 +102,7 @@ TEST_CASE("what a report needs and cannot have") {
 TEST_CASE("an emulated run leaves a page with its counts, and a trace") {
   const Folder folder;
   const std::string cache = fs::path(KILN_TOOL).parent_path() / "test-cache";
-  const std::string run = "XDG_CACHE_HOME='" + cache + "' kiln run " + Spec("add_vectors.yaml") +
+  const std::string run = "XDG_CACHE_HOME='" + cache + "' kiln run " + Shipped("add_vectors.yaml") +
                           " x=random:1 y=random:2 n=3000 ";
   const Shown shown = Shell(run + "--mode=emulate --report=a.html --trace=a.json", folder.path());
   INFO(shown.err);

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 /// Runs the built tool as a shell does.
 namespace kiln::test {
@@ -47,6 +48,10 @@ inline std::string ReadText(const fs::path& path) {
 
 inline void WriteText(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
+}
+
+inline bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != text.npos;
 }
 
 /// Without lines such as "interpreting … 30 %", which a slow machine sees more of.

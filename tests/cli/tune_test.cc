@@ -5,10 +5,6 @@
 namespace kiln::test {
 namespace {
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 constexpr const char* kTwice =
     "kernel: twice\n"
     "params: {b: 8, c: 4}\n"

@@ -4,7 +4,7 @@
 #include "tests/catch.h"
 #include "tests/front/kernel_builder.h"
 
-namespace kiln {
+namespace kiln::bind_prepare_test {
 namespace {
 
 using namespace build;
@@ -245,4 +245,4 @@ variants:
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::bind_prepare_test

@@ -5,7 +5,7 @@
 #include "tests/catch.h"
 #include "tests/front/kernel_builder.h"
 
-namespace kiln {
+namespace kiln::bind_test {
 namespace {
 
 using namespace build;
@@ -349,4 +349,4 @@ TEST_CASE("The first variant whose condition holds is chosen") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::bind_test

@@ -6,7 +6,7 @@
 
 #include "tests/catch.h"
 
-namespace kiln {
+namespace kiln::diagnostic_test {
 namespace {
 
 Span Find(const Source& source, const std::string& word) {
@@ -208,4 +208,4 @@ TEST_CASE("lines and columns of a source") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::diagnostic_test

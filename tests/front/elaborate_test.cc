@@ -5,7 +5,7 @@
 #include "generator/front/kernel.h"
 #include "tests/catch.h"
 
-namespace kiln {
+namespace kiln::elaborate_test {
 namespace {
 
 constexpr const char* kHead = R"(kernel: probe
@@ -155,4 +155,4 @@ TEST_CASE("a chain of doubling lets is refused, not followed") {
   CHECK(CheckSpec(*spec, {}, diagnostics) == nullptr);
 }
 
-}  // namespace kiln
+}  // namespace kiln::elaborate_test

@@ -4,7 +4,7 @@
 #include "tests/catch.h"
 #include "tests/front/kernel_builder.h"
 
-namespace kiln {
+namespace kiln::evaluate_test {
 namespace {
 
 using namespace build;
@@ -184,4 +184,4 @@ TEST_CASE("Float scalars in conditions") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::evaluate_test

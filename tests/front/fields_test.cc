@@ -7,7 +7,7 @@
 
 #include "tests/catch.h"
 
-namespace kiln {
+namespace kiln::fields_test {
 namespace {
 
 TEST_CASE("the schema knows every key") {
@@ -53,4 +53,4 @@ TEST_CASE("the reference has a row for every key, whose example is right") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::fields_test

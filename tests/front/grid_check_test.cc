@@ -3,7 +3,7 @@
 
 #include "tests/front/grid_case.h"
 
-namespace kiln {
+namespace kiln::grid_check_test {
 namespace {
 
 using build::Findings;
@@ -203,4 +203,4 @@ scalars: {count: i64}
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::grid_check_test

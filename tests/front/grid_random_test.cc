@@ -7,7 +7,7 @@
 #include "tests/catch.h"
 #include "tests/front/grid_builder.h"
 
-namespace kiln {
+namespace kiln::grid_random_test {
 namespace {
 
 using namespace build;
@@ -424,4 +424,4 @@ TEST_CASE("subscripts and assertions of random bodies") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::grid_random_test

@@ -1,7 +1,7 @@
 // Whole messages of the grid check: [index-range] and [assert].
 #include "tests/front/grid_case.h"
 
-namespace kiln {
+namespace kiln::grid_range_test {
 namespace {
 
 TEST_CASE("index-range: a block index") {
@@ -177,4 +177,4 @@ body: |
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::grid_range_test

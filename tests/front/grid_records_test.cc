@@ -8,7 +8,7 @@
 #include "generator/front/grid_check.h"
 #include "tests/catch.h"
 
-namespace kiln {
+namespace kiln::grid_records_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ TEST_CASE("recorded kernels have no finding") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::grid_records_test

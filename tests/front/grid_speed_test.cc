@@ -7,7 +7,7 @@
 #include "tests/catch.h"
 #include "tests/front/grid_builder.h"
 
-namespace kiln {
+namespace kiln::grid_speed_test {
 namespace {
 
 using namespace build;
@@ -126,4 +126,4 @@ TEST_CASE("more blocks than are remembered at a time", "[.speed]") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::grid_speed_test

@@ -1,7 +1,7 @@
 // Whole messages of the grid check: [coverage], [revisit], [race], [alias] and [key].
 #include "tests/front/grid_case.h"
 
-namespace kiln {
+namespace kiln::grid_visits_test {
 namespace {
 
 TEST_CASE("coverage: blocks that no step visits") {
@@ -214,4 +214,4 @@ epilogue: |
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::grid_visits_test

@@ -6,7 +6,7 @@
 #include "tests/catch.h"
 #include "tests/front/kernel_builder.h"
 
-namespace kiln {
+namespace kiln::host_test {
 namespace {
 
 using namespace build;
@@ -371,4 +371,4 @@ TEST_CASE("The registry describes itself") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::host_test

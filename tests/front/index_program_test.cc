@@ -4,7 +4,7 @@
 #include "tests/catch.h"
 #include "tests/front/grid_builder.h"
 
-namespace kiln {
+namespace kiln::index_program_test {
 namespace {
 
 using namespace build;
@@ -166,4 +166,4 @@ TEST_CASE("lazy operators do not evaluate what they do not need") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::index_program_test

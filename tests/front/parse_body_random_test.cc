@@ -5,7 +5,7 @@
 #include "tests/catch.h"
 #include "tests/front/syntax_testing.h"
 
-namespace kiln {
+namespace kiln::parse_body_random_test {
 namespace {
 
 using namespace syntax_testing;
@@ -101,4 +101,4 @@ TEST_CASE("damaged bodies give errors inside the text, or statements that print 
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::parse_body_random_test

@@ -2,7 +2,7 @@
 #include "tests/catch.h"
 #include "tests/front/syntax_testing.h"
 
-namespace kiln {
+namespace kiln::parse_body_test {
 namespace {
 
 using namespace syntax_testing;
@@ -325,4 +325,4 @@ TEST_CASE("neither depth nor length of a body ends the program") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::parse_body_test

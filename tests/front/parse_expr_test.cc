@@ -5,7 +5,7 @@
 #include "tests/catch.h"
 #include "tests/front/syntax_testing.h"
 
-namespace kiln {
+namespace kiln::parse_expr_test {
 namespace {
 
 using namespace syntax_testing;
@@ -340,4 +340,4 @@ TEST_CASE("neither depth nor length of an expression ends the program") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::parse_expr_test

@@ -3,7 +3,7 @@
 
 #include "tests/front/spec_testing.h"
 
-namespace kiln {
+namespace kiln::parse_spec_errors_test {
 namespace {
 
 using namespace spec_testing;
@@ -139,4 +139,4 @@ TEST_CASE("errors that have nothing to do with each other come together") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::parse_spec_errors_test

@@ -4,7 +4,7 @@
 
 #include "tests/front/spec_testing.h"
 
-namespace kiln {
+namespace kiln::parse_spec_random_test {
 namespace {
 
 using namespace spec_testing;
@@ -65,4 +65,4 @@ TEST_CASE("changed text never crashes the reader") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::parse_spec_random_test

@@ -5,7 +5,7 @@
 
 #include "tests/front/spec_testing.h"
 
-namespace kiln {
+namespace kiln::parse_spec_test {
 namespace {
 
 using namespace spec_testing;
@@ -217,4 +217,4 @@ TEST_CASE("the shipped specs read, and their text form reads as itself") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::parse_spec_test

@@ -2,7 +2,7 @@
 #include "tests/catch.h"
 #include "tests/front/syntax_testing.h"
 
-namespace kiln {
+namespace kiln::parse_value_test {
 namespace {
 
 using namespace syntax_testing;
@@ -72,4 +72,4 @@ TEST_CASE("prepare entries") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::parse_value_test

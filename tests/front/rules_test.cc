@@ -9,7 +9,7 @@
 #include "generator/front/kernel.h"
 #include "tests/catch.h"
 
-namespace kiln {
+namespace kiln::rules_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ TEST_CASE("a rule's page is Markdown with both specs and the findings") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::rules_test

@@ -3,7 +3,7 @@
 #include "tests/catch.h"
 #include "tests/front/kernel_builder.h"
 
-namespace kiln {
+namespace kiln::size_test {
 namespace {
 
 using namespace build;
@@ -125,4 +125,4 @@ TEST_CASE("Extents broadcast as in numpy") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::size_test

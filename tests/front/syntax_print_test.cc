@@ -6,7 +6,7 @@
 #include "tests/catch.h"
 #include "tests/front/syntax_testing.h"
 
-namespace kiln {
+namespace kiln::syntax_print_test {
 namespace {
 
 using namespace syntax_testing;
@@ -196,4 +196,4 @@ TEST_CASE("floats print as floats") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::syntax_print_test

@@ -4,7 +4,7 @@
 
 #include "tests/catch.h"
 
-namespace kiln {
+namespace kiln::tpu_rules_test {
 namespace {
 
 std::string Severity(const Diagnostic& found) {
@@ -221,4 +221,4 @@ TEST_CASE("operations are found under conditions, in loops and in subscripts, on
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::tpu_rules_test

@@ -6,7 +6,7 @@
 
 #include "tests/catch.h"
 
-namespace kiln {
+namespace kiln::yaml_test {
 namespace {
 
 struct Parsed {
@@ -348,4 +348,4 @@ TEST_CASE("hostile brackets take no time to speak of") {
 }
 
 }  // namespace
-}  // namespace kiln
+}  // namespace kiln::yaml_test

@@ -10,10 +10,6 @@ namespace {
 constexpr int64_t kM = 20, kK = 6, kN = 5, kGroups = 3;
 using Ints = std::vector<int32_t>;
 
-std::vector<float> Ones(int64_t count) {
-  return std::vector<float>(static_cast<size_t>(count), 1.0f);
-}
-
 // Where arguments are.
 enum : size_t { kSizes, kOffset, kLhs, kRhs, kOut };
 

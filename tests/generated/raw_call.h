@@ -12,6 +12,10 @@
 /// first.
 namespace kiln::test {
 
+inline std::vector<float> Ones(int64_t count) {
+  return std::vector<float>(static_cast<size_t>(count), 1.0f);
+}
+
 template <typename T>
 constexpr DLDataType kTypeOf = {kDLInt, 8 * sizeof(T), 1};
 template <>

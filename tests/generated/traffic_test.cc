@@ -11,16 +11,13 @@ namespace {
 
 using Ints = std::vector<int32_t>;
 
-std::vector<float> Ones(int64_t count) {
-  return std::vector<float>(static_cast<size_t>(count), 1.0f);
-}
-
 // ---- dense @ dense under a mask -----------------------------------------------------------------
 
 constexpr int64_t kBlock = 128;
 constexpr int64_t kRows = 3, kCols = 4, kDepth = 2;  // in blocks
 constexpr int64_t kBlocks = kRows * kCols;
-constexpr int64_t kM = kRows * kBlock - 20, kN = kCols * kBlock - 9, kK = kDepth * kBlock - 6;
+constexpr int64_t kMaskedM = kRows * kBlock - 20, kMaskedN = kCols * kBlock - 9,
+                  kMaskedK = kDepth * kBlock - 6;
 
 /// What is to be computed of each block: nothing, the part below the diagonal, or all.
 enum Kind { kNone, kHalf, kAll };
@@ -51,9 +48,10 @@ RawCall MaskedMatmul(const Mask& mask) {
   }
   RawCall call("masked_matmul_f32");
   for (const Ints& map : {live, kind, row, col}) call.Pass(map, {kRows, kCols});
-  call.Pass(Ones(kM * kK), {kM, kK}).Pass(Ones(kK * kN), {kK, kN});
+  call.Pass(Ones(kMaskedM * kMaskedK), {kMaskedM, kMaskedK})
+      .Pass(Ones(kMaskedK * kMaskedN), {kMaskedK, kMaskedN});
   call.Pass(kinds, {2, kBlock, kBlock});
-  call.Pass(std::vector<float>(kM * kN, 5.0f), {kM, kN});
+  call.Pass(std::vector<float>(kMaskedM * kMaskedN, 5.0f), {kMaskedM, kMaskedN});
   return call;
 }
 
@@ -74,11 +72,11 @@ void CheckMasked(const Mask& mask) {
 
   int64_t wrong = 0;
   const auto o = call[7].Values<float>();
-  for (int64_t r = 0; r < kM; ++r) {
-    for (int64_t c = 0; c < kN; ++c) {
+  for (int64_t r = 0; r < kMaskedM; ++r) {
+    for (int64_t c = 0; c < kMaskedN; ++c) {
       const Kind kind = mask[static_cast<size_t>(r / kBlock * kCols + c / kBlock)];
-      const float want = IsSet(kind, r % kBlock, c % kBlock) ? float{kK} : 0.0f;
-      wrong += o[static_cast<size_t>(r * kN + c)] != want;
+      const float want = IsSet(kind, r % kBlock, c % kBlock) ? float{kMaskedK} : 0.0f;
+      wrong += o[static_cast<size_t>(r * kMaskedN + c)] != want;
     }
   }
   CHECK(wrong == 0);

@@ -8,10 +8,6 @@
 namespace kiln::test {
 namespace {
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Of a long story.
 std::string End(const Shown& shown) {
   const std::string text = shown.out + shown.err;

@@ -7,8 +7,6 @@
 namespace kiln::testing {
 namespace {
 
-const Inputs kSix{{{"x", Counting(DType::kF32, {6})}}, {}};
-
 TEST_CASE("index-range: block indices") {
   const auto with = [](const std::string& block, const std::string& index) {
     return Find("kernel: k\ngrid: {i: 3}\ninputs:\n  x: {array: \"f32[n]\", block: \"" + block +

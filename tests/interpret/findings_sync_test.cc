@@ -7,8 +7,6 @@
 namespace kiln::testing {
 namespace {
 
-const Inputs kSix{{{"x", Counting(DType::kF32, {6})}}, {}};
-
 TEST_CASE("sync") {
   const auto with = [](const std::string& body) {
     return Find(R"spec(

@@ -7,8 +7,6 @@
 namespace kiln::testing {
 namespace {
 
-const Inputs kSix{{{"x", Counting(DType::kF32, {6})}}, {}};
-
 TEST_CASE("undefined: an output that is added to before it is set") {
   CHECK(
       Find(R"spec(

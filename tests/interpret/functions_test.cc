@@ -1,17 +1,15 @@
 #include "generator/interpret/functions.h"
 
 #include <cmath>
-#include <limits>
 
 #include "generator/interpret/map.h"
-#include "tests/catch.h"
+#include "tests/interpret/tiles.h"
 
 namespace kiln::interpret {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
+using testing::kInf;
+using testing::kNaN;
 constexpr OriginId kNoValue = 1;
 
 Scalar Call(Op op, DType dtype, DType result, const std::array<Scalar, 3>& args) {

@@ -1,7 +1,6 @@
 #include "generator/interpret/reduce.h"
 
 #include <cmath>
-#include <limits>
 
 #include "tests/interpret/tiles.h"
 
@@ -12,9 +11,6 @@ using namespace kiln::testing;
 using Ids = std::vector<OriginId>;
 using Doubles = std::vector<double>;
 using Integers = std::vector<int64_t>;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Reducing {
   Origins origins;

@@ -44,6 +44,8 @@ Array Ints(std::vector<int64_t> shape, const std::vector<int64_t>& values);
 /// 0, 1, 2, …
 Array Counting(DType dtype, std::vector<int64_t> shape);
 std::vector<double> Values(const Array& array);
+/// x: 0 to 5.
+inline const Inputs kSix{{{"x", Counting(DType::kF32, {6})}}, {}};
 
 /// The values of output `o`; the test fails when something was found.
 std::vector<double> Run(const std::string& text, const Inputs& inputs = {},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "generator/interpret/value.h"
@@ -7,6 +8,9 @@
 
 /// Tiles from and to lists, for tests of the tile operations.
 namespace kiln::testing {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
 inline interpret::Tile TileOf(const interpret::Dims& extents, const std::vector<double>& values) {
   interpret::Tile tile = interpret::MakeTile(true, extents);

@@ -1,7 +1,7 @@
 // Grids that are mostly multiplied give what walking every step gives, to the picosecond.
 #include "generator/predict/grid_walk.h"
 
-#include <chrono>
+#include <ctime>
 
 #include "tests/catch.h"
 #include "tests/predict/predicting.h"
@@ -115,14 +115,13 @@ TEST_CASE("odd index maps, conditions and buffers") {
 }
 
 TEST_CASE("a billion steps take no time") {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process, as the machine may have much to do
   const Subject matmul =
       Shipped("matmul_scratch", {}, {{"m", 128000}, {"k", 128000}, {"n", 128000}});
   PredictOptions options;
   options.detail = true;
   const Timeline timeline = matmul.Predicted(MachineOf("v5e"), options);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   CHECK(seconds < 1);
   const TimelineCore& core = timeline.cores.at(0);
   CHECK(core.totals.steps == 1000000000);

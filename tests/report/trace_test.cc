@@ -10,16 +10,14 @@
 namespace kiln {
 namespace {
 
-using Json = nlohmann::json;
-
-Json TraceOf(const Timeline& timeline) {
+nlohmann::json TraceOf(const Timeline& timeline) {
   std::ostringstream text;
   WriteTrace(timeline, text);
-  return Json::parse(text.str());
+  return nlohmann::json::parse(text.str());
 }
 
-std::string TrackName(const Json& trace, const Json& event) {
-  for (const Json& other : trace["traceEvents"]) {
+std::string TrackName(const nlohmann::json& trace, const nlohmann::json& event) {
+  for (const nlohmann::json& other : trace["traceEvents"]) {
     if (other["name"] == "thread_name" && other["pid"] == event["pid"] &&
         other["tid"] == event["tid"])
       return other["args"]["name"];
@@ -28,15 +26,15 @@ std::string TrackName(const Json& trace, const Json& event) {
 }
 
 TEST_CASE("a trace has every step and copy on its track") {
-  const Json trace = TraceOf(SampleTimeline(4));
+  const nlohmann::json trace = TraceOf(SampleTimeline(4));
   std::map<std::string, int> count;
-  for (const Json& event : trace["traceEvents"]) {
+  for (const nlohmann::json& event : trace["traceEvents"]) {
     if (event["ph"] == "X") ++count[TrackName(trace, event)];
   }
   CHECK(count == std::map<std::string, int>{
                      {"", 1}, {"compute", 8}, {"copy in", 2}, {"copy out", 4}});  // "": the host
 
-  for (const Json& event : trace["traceEvents"]) {
+  for (const nlohmann::json& event : trace["traceEvents"]) {
     if (event["name"] != "x (1)") continue;
     CHECK(event["ts"].get<double>() == Approx(0.1 + 0.018));  // after the dispatch
     CHECK(event["dur"].get<double>() == Approx(0.004));
@@ -50,9 +48,9 @@ TEST_CASE("copies that overlap lie on tracks of their own") {
   for (BlockCopy& copy : timeline.cores[0].copies) {
     if (copy.out) copy.end += 100e-9;
   }
-  const Json trace = TraceOf(timeline);
+  const nlohmann::json trace = TraceOf(timeline);
   std::map<int, int> tracks;
-  for (const Json& event : trace["traceEvents"]) {
+  for (const nlohmann::json& event : trace["traceEvents"]) {
     if (event["ph"] == "X" && TrackName(trace, event) == "copy out") ++tracks[event["tid"]];
   }
   CHECK(tracks.size() == 2);
@@ -68,9 +66,9 @@ TEST_CASE("a trace of a run that is not known step by step has all of it in rang
     core.segments.back().totals.steps = 1000;
     core.segments.back().totals.seconds = 11e-6;
   }
-  const Json trace = TraceOf(timeline);
+  const nlohmann::json trace = TraceOf(timeline);
   std::vector<std::string> ranges;
-  for (const Json& event : trace["traceEvents"]) {
+  for (const nlohmann::json& event : trace["traceEvents"]) {
     if (event["ph"] == "X" && TrackName(trace, event) == "all steps, in ranges")
       ranges.push_back(event["name"]);
   }

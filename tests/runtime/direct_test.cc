@@ -6,13 +6,13 @@ namespace kiln {
 namespace {
 
 template <class Format>
-using In2 = Direct::In<Format, 2>;
+using DirectIn = Direct::In<Format, 2>;
 
 TEST_CASE("What needs no rearranging is read where it lies, and takes no memory") {
   const Sample<float, 2> sample({8, 16});
   LoneCore lone;
-  In2<Rows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)}, NoPad(),
-                         2, 100);
+  DirectIn<Rows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
+                              NoPad(), 2, 100);
   CHECK(in.WaitIn({1, 1}).data == sample.tensor.At<2>({4, 8}));
   CHECK(lone.core.records().empty());
 }
@@ -20,12 +20,12 @@ TEST_CASE("What needs no rearranging is read where it lies, and takes no memory"
 TEST_CASE("A block at an edge is read in place if no loop passes the edge") {
   const Sample<float, 2> sample({7, 16});
   LoneCore lone;
-  In2<Rows<float, 2>> clipped(lone.core, {"x", 0, 0}, sample.tensor,
-                              {Blocked(4, Clip::kYes), Blocked(8)}, NoPad(), 2, 1);
+  DirectIn<Rows<float, 2>> clipped(lone.core, {"x", 0, 0}, sample.tensor,
+                                   {Blocked(4, Clip::kYes), Blocked(8)}, NoPad(), 2, 1);
   CHECK(clipped.WaitIn({1, 0}).data == sample.tensor.At<2>({4, 0}));
   CHECK(lone.core.records().empty());
-  In2<Rows<float, 2>> copied(lone.core, {"y", 1, 0}, sample.tensor, {Blocked(4), Blocked(8)},
-                             Pad<float>(0), 2, 1);
+  DirectIn<Rows<float, 2>> copied(lone.core, {"y", 1, 0}, sample.tensor, {Blocked(4), Blocked(8)},
+                                  Pad<float>(0), 2, 1);
   CHECK(copied.WaitIn({0, 0}).data == sample.tensor.data);
   const auto edge = copied.WaitIn({1, 0});
   CHECK(edge.data != sample.tensor.At<2>({4, 0}));
@@ -37,8 +37,8 @@ TEST_CASE("A block at an edge is read in place if no loop passes the edge") {
 TEST_CASE("Packed blocks are kept while their window lasts") {
   const Sample<float, 2> sample({4, 64});
   LoneCore lone;
-  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
-                               NoPad(), 2, /*window=*/4);
+  DirectIn<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
+                                    NoPad(), 2, /*window=*/4);
   const OperandRecord& record = lone.core.RecordOf({"x", 0, 0});
   CHECK(record.buffers == 4);
   for (int pass = 0; pass < 3; ++pass) {
@@ -56,8 +56,8 @@ TEST_CASE("Packed blocks are kept while their window lasts") {
 TEST_CASE("Blocks of a window do not compete for a slot, whatever their numbers") {
   const Sample<float, 2> sample({8, 16});
   LoneCore lone;
-  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
-                               NoPad(), 2, /*window=*/2);
+  DirectIn<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
+                                    NoPad(), 2, /*window=*/2);
   for (int pass = 0; pass < 3; ++pass) {
     for (int64_t l = 0; l < 2; ++l) in.WaitIn({l, 0});  // 0 and 2 in row-major order
   }
@@ -67,8 +67,8 @@ TEST_CASE("Blocks of a window do not compete for a slot, whatever their numbers"
 TEST_CASE("No more slots than there are blocks") {
   const Sample<float, 2> sample({4, 16});
   LoneCore lone;
-  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
-                               NoPad(), 2, INT64_MAX);
+  DirectIn<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
+                                    NoPad(), 2, INT64_MAX);
   CHECK(lone.core.records()[0].buffers == 2);
 }
 
@@ -77,8 +77,8 @@ TEST_CASE("A cache of huge blocks stays small") {
   float element = 1;  // never read
   const Tensor<const float> huge(&element, {n, n});
   LoneCore lone;
-  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, huge, {Blocked(n / 2), Blocked(n / 2)},
-                               NoPad(), 2, 4);
+  DirectIn<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, huge, {Blocked(n / 2), Blocked(n / 2)},
+                                    NoPad(), 2, 4);
   CHECK(lone.core.records()[0].memory_bytes <= Direct::kMostCached);
   CHECK(lone.core.ok());
 }
@@ -88,7 +88,7 @@ TEST_CASE("Without memory a core fails, and does not begin") {
   float element = 1;
   const Tensor<const float> huge(&element, {n, n});
   LoneCore lone;
-  In2<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, huge, {All(n), All(n)}, NoPad(), 2, 1);
+  DirectIn<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, huge, {All(n), All(n)}, NoPad(), 2, 1);
   CHECK(lone.core.status().code == kMemory);
   CHECK(lone.message() == "kernel: [memory] no memory for a buffer of 1152921504606846976 bytes");
   CHECK(in.WaitIn({0, 0}).data == nullptr);

@@ -23,7 +23,7 @@ struct Problem {
   std::vector<float> x, y, bias;
 };
 
-Problem Random(int64_t m, int64_t k, int64_t n) {
+Problem RandomProblem(int64_t m, int64_t k, int64_t n) {
   std::mt19937 random(static_cast<uint32_t>(m + k + n));
   std::uniform_real_distribution<float> any(-1, 1);
   Problem problem{m, k, n, {}, {}, {}};
@@ -85,7 +85,7 @@ TEST_CASE("the sample kernel, on all targets and machines") {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
     for (const auto& [m, k, n] : kSizes) {
-      const Problem problem = Random(m, k, n);
+      const Problem problem = RandomProblem(m, k, n);
       std::vector<float> first;
       for (const Mode mode : {Mode::kDirect, Mode::kEmulated}) {
         for (const int32_t cores : {1, 2}) {
@@ -108,7 +108,7 @@ TEST_CASE("the sample kernel, on all targets and machines") {
 }
 
 TEST_CASE("a call that does not fit") {
-  const Problem problem = Random(2, 3, 4);
+  const Problem problem = RandomProblem(2, 3, 4);
   std::vector<float> z(8);
   const Status status = sample_matmul(
       Tensor<const float>(problem.x.data(), {2, 3}), Tensor<const float>(problem.y.data(), {3, 4}),

@@ -12,7 +12,7 @@
 namespace kiln {
 namespace {
 
-std::vector<float> Random(int64_t size, uint32_t seed) {
+std::vector<float> RandomFloats(int64_t size, uint32_t seed) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<float> uniform(-2, 2);
   std::vector<float> values(static_cast<size_t>(size));
@@ -83,7 +83,7 @@ void CheckSoftmax(const std::vector<bf16>& x, int64_t m, int64_t n, const Softma
 TEST_CASE("sample_softmax: both modes, all targets, ragged shapes") {
   OnEachTarget([] {
     for (const auto& [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {3, 5}, {256, 64}, {600, 77}}) {
-      const auto x = ToBf16(Random(m * n, static_cast<uint32_t>(n)));
+      const auto x = ToBf16(RandomFloats(m * n, static_cast<uint32_t>(n)));
       const Softmax direct = RunSoftmax(x, m, n, In(Mode::kDirect, 2));
       CheckSoftmax(x, m, n, direct);
       const Softmax emulated = RunSoftmax(x, m, n, In(Mode::kEmulated, 3));
@@ -112,7 +112,7 @@ TEST_CASE("sample_softmax: what does not fit") {
 }
 
 TEST_CASE("sample_softmax: the C interface") {
-  const auto x = ToBf16(Random(12, 1));
+  const auto x = ToBf16(RandomFloats(12, 1));
   std::vector<bf16> z(12);
   std::vector<float> s(3);
   int64_t shape[] = {3, 4};
