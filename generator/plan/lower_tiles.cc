@@ -240,11 +240,15 @@ void Lowering::EmitConcat(const Target& target, const Node& node) {
   for (const NodePtr& part : node.args) {
     Target window = target;
     for (Target::Dimension& d : window.dimensions) {
-      if (d.axis != axis || begin == Size(0)) continue;
+      if (d.axis != axis) continue;
+      // With an offset, be it 0, the window lies in the part's own space and not in the target's.
       const ElementPtr shift = Scalar(*begin.ToNode());
-      d.offset = d.offset ? MakeOp(Op::kAdd, DType::kIndex, {d.offset, shift}) : shift;
+      if (!d.offset) {
+        d.offset = shift;
+      } else if (!(begin == Size(0))) {
+        d.offset = MakeOp(Op::kAdd, DType::kIndex, {d.offset, shift});
+      }
     }
-    // An offset that is no longer 0 hides which space the window lies in: the part's own then.
     EmitInto(window, *part, nullptr);
     begin = begin + part->shape[static_cast<size_t>(axis)];
   }

@@ -15,7 +15,7 @@ namespace kiln {
 struct Target {
   struct Dimension {
     int axis = -1;
-    ElementPtr offset;  // null: 0
+    ElementPtr offset;  // null: the axis is all of the dimension
   };
   int buffer = -1;
   std::vector<Dimension> dimensions;
