@@ -23,6 +23,13 @@ T FromBits(uint16_t bits) {
   return element;
 }
 
+/// A bool is what its byte says, which may be anything where a block lies past its array's edge.
+inline bool IsSet(const bool* p) {
+  unsigned char byte;
+  std::memcpy(&byte, p, 1);
+  return byte != 0;
+}
+
 /// An element of an array that the host reads, for a core or for the check of a call: out of its
 /// range ends either with a finding.
 template <class Reporter, typename T, typename... I>
@@ -41,6 +48,8 @@ Rep<std::remove_const_t<T>> HostAt(Reporter& reporter, const Tensor<T>& array, c
   }
   if constexpr (std::is_same_v<E, bf16>) {
     return hwy::F32FromBF16(array.data[offset]);
+  } else if constexpr (std::is_same_v<E, bool>) {
+    return IsSet(array.data + offset);
   } else {
     return static_cast<Rep<E>>(array.data[offset]);
   }
@@ -56,7 +65,9 @@ namespace HWY_NAMESPACE {
 /// The element as a scalar of its representation.
 template <typename T>
 HWY_INLINE Rep<T> LoadOne(const T* p) {
-  if constexpr (std::is_same_v<T, Rep<T>>) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return IsSet(p);
+  } else if constexpr (std::is_same_v<T, Rep<T>>) {
     return *p;
   } else if constexpr (std::is_same_v<Rep<T>, float>) {
     const hn::CappedTag<float, 1> d;

@@ -207,9 +207,10 @@ std::vector<T> Elements(size_t random = 200) {
   } else {
     for (int shift = 0; shift < 64; ++shift) {
       for (const int64_t by : {-1, 0, 1}) {
-        const int64_t x = static_cast<int64_t>((uint64_t{1} << shift) + static_cast<uint64_t>(by));
+        const uint64_t near = (uint64_t{1} << shift) + static_cast<uint64_t>(by);
+        const int64_t x = static_cast<int64_t>(near);
         elements.push_back(Element<T>(x));
-        elements.push_back(Element<T>(-x));
+        elements.push_back(Element<T>(static_cast<int64_t>(-near)));
         elements.push_back(Element<T>(x | (x >> 7)));
       }
     }
