@@ -71,7 +71,7 @@ def _gmm(dtype, shape, cores, peers):
         for name, theirs in others.items():
             if np.abs(a - theirs).max() > 0.02 * np.abs(theirs).max():
                 raise RuntimeError(f"the answers of {name} differ")
-    wanted = rhs[0].nbytes * np.count_nonzero(sizes)  # of an empty group nothing is
+    wanted = rhs[0].nbytes * int(np.count_nonzero(sizes))  # of an empty group nothing is
     work = Work(2.0 * m * k * n, lhs.nbytes + wanted + out.nbytes, dtype)
     return Case(f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, goals, work.operations, FLOPS, cores, check, work)
 

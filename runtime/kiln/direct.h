@@ -212,11 +212,18 @@ struct Direct {
       if (in_place_) {
         view_ = Format::TileInPlace(tensor_, box_);
         view_.stream = streams_;
-        if (init_.given) Format::FillInside(view_, init_.value);
+        // The call has filled the array: nothing but a block that overlaps has written to it since.
+        if (init_.given && MayOverlap()) Format::FillInside(view_, init_.value);
       } else {
         view_ = Format::TileOf(static_cast<T*>(staged_), box_);
         if (init_.given) Format::FillBlock(box_, init_.value, staged_);
       }
+    }
+
+    bool MayOverlap() const {
+      return std::any_of(blocks_.dims.begin(), blocks_.dims.end(), [](const BlockDim& dim) {
+        return dim.kind == BlockDim::Kind::kElement || dim.kind == BlockDim::Kind::kBounded;
+      });
     }
 
     Core& core_;
