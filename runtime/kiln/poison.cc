@@ -25,6 +25,14 @@ void Fill(void* data, size_t bytes, const Next& next) {
   std::memcpy(to + i, &last, bytes - i);
 }
 
+/// The same word everywhere: what is written once is copied, by the widest instructions there are.
+void FillAlike(void* data, size_t bytes, uint64_t word) {
+  constexpr size_t kPiece = 4096;
+  auto* const to = static_cast<unsigned char*>(data);
+  Fill(to, std::min(bytes, kPiece), [&] { return word; });
+  for (size_t i = kPiece; i < bytes; i += kPiece) std::memcpy(to + i, to, std::min(bytes - i, kPiece));
+}
+
 }  // namespace
 
 void FillPoison(const Options& options, Poison64 poison, void* data, size_t bytes) {
@@ -34,7 +42,7 @@ void FillPoison(const Options& options, Poison64 poison, void* data, size_t byte
     uint64_t state = options.seed * 2 + 1;
     Fill(data, bytes, [&] { return NextRandom(state) & poison.mask; });
   } else {
-    Fill(data, bytes, [&] { return poison.word; });
+    FillAlike(data, bytes, poison.word);
   }
 }
 

@@ -103,9 +103,7 @@ struct Rows {
     int64_t found = -1;
     const T* const block = static_cast<const T*>(data);
     ForEachRowInside(Tensor<const T>(), box, [&](const Row& row) {
-      bool any = false;
-      for (int64_t c = 0; c < row.count; ++c) any |= holds(block[row.block + c]);
-      if (!any || found >= 0) return;
+      if (found >= 0 || !Any(block + row.block, row.count, holds)) return;
       for (found = row.block; !holds(block[found]);) ++found;
     });
     if (found < 0) return nullptr;
@@ -193,6 +191,19 @@ struct Rows {
                          [&](int64_t array_row, int64_t block_row) {
                            fn(Row{array + array_row, step, block + block_row, count});
                          });
+  }
+
+  /// Almost always none does: pieces of a fixed size are what compilers turn into vectors.
+  template <class Holds>
+  static bool Any(const T* row, int64_t count, const Holds& holds) {
+    constexpr int64_t kPiece = 64;
+    bool any = false;
+    int64_t c = 0;
+    for (; c + kPiece <= count && !any; c += kPiece) {
+      for (int64_t i = 0; i < kPiece; ++i) any |= holds(row[c + i]);
+    }
+    for (; c < count; ++c) any |= holds(row[c]);
+    return any;
   }
 
   static void CopyRow(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t count) {
