@@ -76,22 +76,24 @@ HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, 
   const auto* x_b = x_a + x.panel();   // rows r + 4 to r + 7
   const auto panel = y.At(c);
 
-  auto acc_0_0 = start(at_0, r + 0, c);
-  auto acc_0_1 = start(at_1, r + 0, c + n);
-  auto acc_1_0 = start(at_0, r + 1, c);
-  auto acc_1_1 = start(at_1, r + 1, c + n);
-  auto acc_2_0 = start(at_0, r + 2, c);
-  auto acc_2_1 = start(at_1, r + 2, c + n);
-  auto acc_3_0 = start(at_0, r + 3, c);
-  auto acc_3_1 = start(at_1, r + 3, c + n);
-  auto acc_4_0 = start(at_0, r + 4, c);
-  auto acc_4_1 = start(at_1, r + 4, c + n);
-  auto acc_5_0 = start(at_0, r + 5, c);
-  auto acc_5_1 = start(at_1, r + 5, c + n);
-  auto acc_6_0 = start(at_0, r + 6, c);
-  auto acc_6_1 = start(at_1, r + 6, c + n);
-  auto acc_7_0 = start(at_0, r + 7, c);
-  auto acc_7_1 = start(at_1, r + 7, c + n);
+  // What a smaller tile does not have starts like its first row, and is stored nowhere.
+  const auto row_or_first = [r](size_t i) { return i < kRows ? r + i : r; };
+  auto acc_0_0 = start(at_0, row_or_first(0), c);
+  auto acc_0_1 = start(at_1, row_or_first(0), c + n);
+  auto acc_1_0 = start(at_0, row_or_first(1), c);
+  auto acc_1_1 = start(at_1, row_or_first(1), c + n);
+  auto acc_2_0 = start(at_0, row_or_first(2), c);
+  auto acc_2_1 = start(at_1, row_or_first(2), c + n);
+  auto acc_3_0 = start(at_0, row_or_first(3), c);
+  auto acc_3_1 = start(at_1, row_or_first(3), c + n);
+  auto acc_4_0 = start(at_0, row_or_first(4), c);
+  auto acc_4_1 = start(at_1, row_or_first(4), c + n);
+  auto acc_5_0 = start(at_0, row_or_first(5), c);
+  auto acc_5_1 = start(at_1, row_or_first(5), c + n);
+  auto acc_6_0 = start(at_0, row_or_first(6), c);
+  auto acc_6_1 = start(at_1, row_or_first(6), c + n);
+  auto acc_7_0 = start(at_0, row_or_first(7), c);
+  auto acc_7_1 = start(at_1, row_or_first(7), c + n);
 
   // What undoes a flip of y lies after the last k. (Added there, GCC would copy all accumulators.)
   T::StartRow(x_a[x.depth * kPanelRows + 0], acc_0_0, acc_0_1);

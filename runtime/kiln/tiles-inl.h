@@ -41,10 +41,9 @@ HWY_INLINE size_t TileOffset(size_t rows, size_t r, size_t c) {
   return c * RoundUp(rows, kTileRows) + r * PanelCols<Acc>();
 }
 
-/// Elements of a buffer for the accumulators of a block of this size, or of a smaller one. The text
-/// of a tile names 8 rows, whatever it uses: the last tile may reach that far beyond the others.
+/// Elements of a buffer for the accumulators of a block of this size, or of a smaller one.
 inline size_t AccumulatorSize(size_t rows, size_t cols) {
-  return RoundUp(rows, kTileRows) * RoundUp(cols, PanelCols()) + 8 * PanelCols();
+  return RoundUp(rows, kTileRows) * RoundUp(cols, PanelCols());
 }
 
 template <size_t kRows>
