@@ -137,7 +137,8 @@ void SinkIntoDot(Plan& plan, Stages& before, Stage& dot) {
   dot.body = std::move(body);
 }
 
-/// Lanes whose values a reduction over the same lanes wants become part of it: one pass over the row.
+/// Lanes whose values a reduction over the same lanes wants become part of it: one pass over the
+/// row.
 bool MergeIntoReduction(Plan& plan, Stage& lanes, const Stage& reduce) {
   if (!SameSpace(plan, lanes.loop, reduce.loop)) return false;
   Stage merged = reduce;

@@ -104,9 +104,8 @@ class LiveDepths {
       store = &s;
       ++stores;
     });
-    ForEachPlace(*body_, [&](const Place& p, bool writes) {
-      reads += p.buffer == buffer && !writes;
-    });
+    ForEachPlace(*body_,
+                 [&](const Place& p, bool writes) { reads += p.buffer == buffer && !writes; });
     return stores == 1 && reads == 1 ? store : nullptr;
   }
 
@@ -175,8 +174,9 @@ class LiveDepths {
     }
     std::erase_if(stages, [&](const Stage& s) {
       const bool nest = s.kind == Stage::Kind::kLoop || s.kind == Stage::Kind::kLanes;
-      const bool unread = s.kind == Stage::Kind::kStore &&
-                          std::find(unread_.begin(), unread_.end(), s.place.buffer) != unread_.end();
+      const bool unread =
+          s.kind == Stage::Kind::kStore &&
+          std::find(unread_.begin(), unread_.end(), s.place.buffer) != unread_.end();
       return unread || (nest && s.body.empty());
     });
   }

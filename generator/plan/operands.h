@@ -15,8 +15,8 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel);
 /// first, as then none packs a part of it that another packs.
 std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands);
 
-/// The scratch, or the output, that a reduction zeroes at its first step and adds dots to, or -1; `axes` are the
-/// reduction's, the fastest ones of the grid.
+/// The scratch, or the output, that a reduction zeroes at its first step and adds dots to, or -1;
+/// `axes` are the reduction's, the fastest ones of the grid.
 int FindAccumulator(const Kernel& kernel, std::vector<int>* axes);
 
 /// The output with each of whose stays a scratch begins anew: a store to all of it under

@@ -64,9 +64,8 @@ bool AddsUp(const Stage& pass, int row) {
   bool writes_along = false;
   ForEachPlace(pass, [&](const Place& p, bool writes) {
     if (!writes) return;
-    writes_along = writes_along || std::any_of(p.at.begin(), p.at.end(), [&](const Coordinate& c) {
-                     return c.loop == row;
-                   });
+    writes_along = writes_along || std::any_of(p.at.begin(), p.at.end(),
+                                               [&](const Coordinate& c) { return c.loop == row; });
   });
   return pass.kind == Stage::Kind::kLanes && !writes_along;
 }

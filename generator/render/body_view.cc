@@ -471,11 +471,10 @@ void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
     corner += " + static_cast<int64_t>(" + live + ".begin) * " + Stride(stage.place, depth);
     count = live + ".end - " + live + ".begin";
   }
-  lines->push_back("const auto " + name + " = " +
-                   (left ? "PackLeft<" : "PackRight<") +
+  lines->push_back("const auto " + name + " = " + (left ? "PackLeft<" : "PackRight<") +
                    StorageType(panels.element) + ">(");
-  lines->push_back("    Tile<const " + StorageType(buffer.dtype) + ", 2>{" + corner +
-                   ", {" + Stride(stage.place, stage.pack_row) + ", " +
+  lines->push_back("    Tile<const " + StorageType(buffer.dtype) + ", 2>{" + corner + ", {" +
+                   Stride(stage.place, stage.pack_row) + ", " +
                    Stride(stage.place, stage.pack_col) + "}},");
   lines->push_back("    " + rows + ", " + cols + ", " + name + "_memory);");
 }

@@ -30,7 +30,8 @@ void FillAlike(void* data, size_t bytes, uint64_t word) {
   constexpr size_t kPiece = 4096;
   auto* const to = static_cast<unsigned char*>(data);
   Fill(to, std::min(bytes, kPiece), [&] { return word; });
-  for (size_t i = kPiece; i < bytes; i += kPiece) std::memcpy(to + i, to, std::min(bytes - i, kPiece));
+  for (size_t i = kPiece; i < bytes; i += kPiece)
+    std::memcpy(to + i, to, std::min(bytes - i, kPiece));
 }
 
 }  // namespace
