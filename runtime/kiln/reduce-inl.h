@@ -9,6 +9,7 @@
 //   FoldArgmax FoldArgmin(best, index, value, i)   one step of the same along another axis, for
 //                               vectors and scalars; i counts from 0, and at 0 the value is taken
 //
+// fn is called for every element, once, and may store what it computes: none of these ends early.
 // Of no elements: 0, 1, the lowest, the highest, false, true, index -1. The result depends on
 // nothing but the elements, their number and the target: sums have a fixed order, which is not that
 // of a scalar loop.
