@@ -145,8 +145,10 @@ Status dynamic_slice(
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {128, 128});
   if (!check.ok()) return check.status();
-  check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 0)}, int64_t{128}) == 0, "starts[0] % bm == 0");
-  check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 1)}, int64_t{128}) == 0, "starts[1] % bn == 0");
+  check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 0)}, int64_t{128}) == 0, "starts[0] % bm == 0",
+                {{"starts[0]", int64_t{HostAt(check, call.starts, "starts", 0)}}});
+  check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 1)}, int64_t{128}) == 0, "starts[1] % bn == 0",
+                {{"starts[1]", int64_t{HostAt(check, call.starts, "starts", 1)}}});
   if (!check.ok()) return check.status();
   return context.Run(KILN_DISPATCH(dynamic_slice_text::Run), call,
                      {.kernel = "dynamic_slice", .axes = "", .bytes = check.bytes()});

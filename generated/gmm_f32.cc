@@ -144,7 +144,7 @@ void Body(Only, const Step& step) {
   const auto& lhs = step.lhs;
   const auto& rhs = step.rhs;
   const auto& out = step.out;
-  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
   const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
@@ -154,11 +154,11 @@ void Body(Only, const Step& step) {
       return hn::Zero(kFloats);
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+      // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
       const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
       const bool mine_1 = offset <= coordinate && coordinate < offset_0;
 
-      // gmm.yaml:92  out[mine] = O(acc)
+      // gmm.yaml:94  out[mine] = O(acc)
       at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
     };
     const RowRange live = LiveRows(  // nothing comes of the others
@@ -179,7 +179,7 @@ void Body(First, const Step& step) {
   const auto& out = step.out;
   const auto& acc = step.acc;
   const size_t m_size = out.high[0];
-  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
   const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
@@ -206,7 +206,7 @@ void Body(Middle, const Step& step) {
   const auto& out = step.out;
   const auto& acc = step.acc;
   const size_t m_size = out.high[0];
-  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
   const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
@@ -235,7 +235,7 @@ void Body(Last, const Step& step) {
   const auto& out = step.out;
   const auto& acc = step.acc;
   const size_t m_size = out.high[0];
-  // gmm.yaml:88  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
   const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
@@ -245,11 +245,11 @@ void Body(Last, const Step& step) {
       return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
     };
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:91  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+      // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
       const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
       const bool mine_1 = offset <= coordinate && coordinate < offset_0;
 
-      // gmm.yaml:92  out[mine] = O(acc)
+      // gmm.yaml:94  out[mine] = O(acc)
       at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
     };
     const RowRange live = LiveRows(  // nothing comes of the others
@@ -299,22 +299,22 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits}, DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  Tiers::template Hold<int32_t>(core, {"offsets", 1, 25, Memory::kSmem}, {1 + call.groups});
-  Tiers::template Hold<int32_t>(core, {"ids", 2, 26, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"tiles", 3, 27, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"visits", 4, 29, Memory::kSmem}, {});
-  Tiers::template Hold<int32_t>(core, {"group_offset", 5, 30, Memory::kSmem}, {});
+  Tiers::template Hold<int32_t>(core, {"offsets", 1, 26, Memory::kSmem}, {1 + call.groups});
+  Tiers::template Hold<int32_t>(core, {"ids", 2, 27, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"tiles", 3, 28, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
+  Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
   typename Tiers::template In<LeftPanels<float>, 2> lhs(
-      core, {"lhs", 6, 46}, call.lhs, {Blocked(128, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
+      core, {"lhs", 6, 48}, call.lhs, {Blocked(128, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<float>, 3> rhs(
-      core, {"rhs", 7, 51}, call.rhs, {Squeezed(), Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+      core, {"rhs", 7, 53}, call.rhs, {Squeezed(), Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template Out<Rows<float, 2>, 2> out(
-      core, {"out", 8, 68}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+      core, {"out", 8, 70}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Init<float>(0.0f), /*buffers=*/2);
   const size_t acc_count = AccumulatorSize(128, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 80}, acc_count, {128, blocks.j});
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 82}, acc_count, {128, blocks.j});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -411,8 +411,12 @@ Status gmm_f32(
   call.visits = made_0.visits;
   if (!check.ok()) return check.status();
   check.Steps("t", int64_t{call.visits});
-  check.Require(int64_t{call.group_offset} >= 0, "group_offset >= 0");
-  check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
+  check.Require(int64_t{call.group_offset} >= 0, "group_offset >= 0",
+                {{"group_offset", int64_t{call.group_offset}}});
+  check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups",
+                {{"group_offset", int64_t{call.group_offset}}, {"shard", call.shard}, {"groups", call.groups}});
+  check.Require(int64_t{HostAt(check, call.offsets, "offsets", call.groups)} == call.m || int64_t{HostAt(check, call.offsets, "offsets", call.groups)} == 0, "partial or offsets[groups] == m or offsets[groups] == 0",
+                {{"offsets[groups]", int64_t{HostAt(check, call.offsets, "offsets", call.groups)}}, {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   Fill(out, 0.0f);
   return context.Run(KILN_DISPATCH(gmm_f32_text::Run), call,

@@ -313,8 +313,10 @@ Status masked_matmul_bf16(
   check.Input(mask, "mask", {call.kinds, 512, 512});
   check.Output(o, "o", {call.m, call.n});
   if (!check.ok()) return check.status();
-  check.Require(call.tiles_m == CeilDiv(call.m, int64_t{512}), "tiles_m == cdiv(m, bm)");
-  check.Require(call.tiles_n == CeilDiv(call.n, int64_t{512}), "tiles_n == cdiv(n, bn)");
+  check.Require(call.tiles_m == CeilDiv(call.m, int64_t{512}), "tiles_m == cdiv(m, bm)",
+                {{"tiles_m", call.tiles_m}, {"m", call.m}});
+  check.Require(call.tiles_n == CeilDiv(call.n, int64_t{512}), "tiles_n == cdiv(n, bn)",
+                {{"tiles_n", call.tiles_n}, {"n", call.n}});
   if (!check.ok()) return check.status();
   return context.Run(KILN_DISPATCH(masked_matmul_bf16_text::Run), call,
                      {.kernel = "masked_matmul_bf16", .axes = "i, j, l", .bytes = check.bytes()});

@@ -216,12 +216,14 @@ Status matmul_2x2_batched_plain(
   check.Input(y, "y", {call.batch, call.k, call.n});
   check.Output(z, "z", {call.batch, call.m, call.n});
   if (!check.ok()) return check.status();
-  check.Require(call.m >= 2, "m >= 2");
-  check.Require(call.n >= 2, "n >= 2");
-  check.Require(CeilDiv(call.m, int64_t{2}) >= 1, "a block of `x` must have an extent of at least 1");
-  check.Require(CeilDiv(call.n, int64_t{2}) >= 1, "a block of `y` must have an extent of at least 1");
-  check.Require(CeilDiv(call.m, int64_t{2}) >= 1, "a block of `z` must have an extent of at least 1");
-  check.Require(CeilDiv(call.n, int64_t{2}) >= 1, "a block of `z` must have an extent of at least 1");
+  check.Require(call.m >= 2, "m >= 2",
+                {{"m", call.m}});
+  check.Require(call.n >= 2, "n >= 2",
+                {{"n", call.n}});
+  check.Expect(CeilDiv(call.m, int64_t{2}) >= 1, "a block of `x` must have an extent of at least 1");
+  check.Expect(CeilDiv(call.n, int64_t{2}) >= 1, "a block of `y` must have an extent of at least 1");
+  check.Expect(CeilDiv(call.m, int64_t{2}) >= 1, "a block of `z` must have an extent of at least 1");
+  check.Expect(CeilDiv(call.n, int64_t{2}) >= 1, "a block of `z` must have an extent of at least 1");
   if (!check.ok()) return check.status();
   return context.Run(KILN_DISPATCH(matmul_2x2_batched_plain_text::Run), call,
                      {.kernel = "matmul_2x2_batched_plain", .axes = "b, i, j", .bytes = check.bytes()});

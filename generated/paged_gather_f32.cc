@@ -164,8 +164,9 @@ Status paged_gather_f32(
   check.Input(pool, "pool", {call.slots, call.page, call.d});
   check.Output(o, "o", {call.batch, call.page * call.pages, call.d});
   if (!check.ok()) return check.status();
-  check.Require(call.page > 0, "page > 0");
-  check.Require(call.page >= 1, "a block of `o` must have an extent of at least 1");
+  check.Require(call.page > 0, "page > 0",
+                {{"page", call.page}});
+  check.Expect(call.page >= 1, "a block of `o` must have an extent of at least 1");
   if (!check.ok()) return check.status();
   return context.Run(KILN_DISPATCH(paged_gather_f32_text::Run), call,
                      {.kernel = "paged_gather_f32", .axes = "b, p", .bytes = check.bytes()});

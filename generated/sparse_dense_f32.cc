@@ -302,7 +302,8 @@ Status sparse_dense_f32(
   check.Output(o, "o", {call.m, call.n}, "zeros");
   if (!check.ok()) return check.status();
   check.Steps("t", int64_t{call.blocks_0});
-  check.Require(int64_t{call.blocks_0} <= call.capacity, "blocks <= capacity");
+  check.Require(int64_t{call.blocks_0} <= call.capacity, "blocks <= capacity",
+                {{"blocks", int64_t{call.blocks_0}}, {"capacity", call.capacity}});
   if (!check.ok()) return check.status();
   if (o.data != zeros.data) CopyTensor(zeros, o);
   return context.Run(KILN_DISPATCH(sparse_dense_f32_text::Run), call,

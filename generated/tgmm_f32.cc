@@ -147,9 +147,9 @@ void Body(const Step& step) {
   void* const panels_1_memory = step.panels_1;
   const size_t k_size = lhs.high[1];
   const size_t n_size = rhs.high[1];
-  // tgmm.yaml:74  when first(out):                   # another group
+  // tgmm.yaml:76  when first(out):                   # another group
   if (step.first_out) {
-    // tgmm.yaml:75  acc = 0
+    // tgmm.yaml:77  acc = 0
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
       ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
         at.Store(at.Splat(0.0f), acc.At(k_i, n_i));
@@ -157,12 +157,12 @@ void Body(const Step& step) {
     }
   }
 
-  // tgmm.yaml:76  when begin < end:
+  // tgmm.yaml:78  when begin < end:
   const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[2])};
   const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
   if (offset < offset_0) {
-    // tgmm.yaml:80  acc += dot(left.T, right)
+    // tgmm.yaml:82  acc += dot(left.T, right)
     const RowRange live_0 = Within(  // elsewhere both operands are 0
         offset - static_cast<int64_t>(lhs.origin[0]),
         offset_0 - static_cast<int64_t>(lhs.origin[0]),
@@ -188,7 +188,7 @@ void Body(const Step& step) {
     }
   }
 
-  // tgmm.yaml:83  out = O(acc + f32(existing) if add_existing else acc)
+  // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
   if (step.last_out) {
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
@@ -235,22 +235,22 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), DivUp(call.k, blocks.i), int64_t{call.visits}};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  Tiers::template Hold<int32_t>(core, {"offsets", 1, 23, Memory::kSmem}, {1 + call.groups});
-  Tiers::template Hold<int32_t>(core, {"ids", 2, 24, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"tiles", 3, 25, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"visits", 4, 27, Memory::kSmem}, {});
-  Tiers::template Hold<int32_t>(core, {"group_offset", 5, 28, Memory::kSmem}, {});
+  Tiers::template Hold<int32_t>(core, {"offsets", 1, 24, Memory::kSmem}, {1 + call.groups});
+  Tiers::template Hold<int32_t>(core, {"ids", 2, 25, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"tiles", 3, 26, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"visits", 4, 28, Memory::kSmem}, {});
+  Tiers::template Hold<int32_t>(core, {"group_offset", 5, 29, Memory::kSmem}, {});
   typename Tiers::template In<Rows<float, 2>, 2> lhs(
-      core, {"lhs", 6, 46}, call.lhs, {Blocked(128), Blocked(blocks.i, Clip::kYes)},
+      core, {"lhs", 6, 48}, call.lhs, {Blocked(128), Blocked(blocks.i, Clip::kYes)},
       NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template In<Rows<float, 2>, 2> rhs(
-      core, {"rhs", 7, 50}, call.rhs, {Blocked(128), Blocked(blocks.j, Clip::kYes)},
+      core, {"rhs", 7, 52}, call.rhs, {Blocked(128), Blocked(blocks.j, Clip::kYes)},
       NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template Out<Rows<float, 2>, 3> out(
-      core, {"out", 8, 60}, call.out, {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+      core, {"out", 8, 62}, call.out, {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);
   const size_t acc_count = TileSize<float>(blocks.i, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 71}, acc_count, {blocks.i, blocks.j});
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 73}, acc_count, {blocks.i, blocks.j});
   void* const panels_0 = Tiers::template Scratch<char>(core, {"panels_0", 13}, LeftPanels<float>::Bytes(blocks.i, 128));
   void* const panels_1 = Tiers::template Scratch<char>(core, {"panels_1", 14}, RightPanels<float>::Bytes(128, blocks.j));
   if (!core.ok()) return;
@@ -351,8 +351,12 @@ Status tgmm_f32(
   call.visits = made_0.visits;
   if (!check.ok()) return check.status();
   check.Steps("t", int64_t{call.visits});
-  check.Require(int64_t{call.group_offset} >= 0, "group_offset >= 0");
-  check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups");
+  check.Require(int64_t{call.group_offset} >= 0, "group_offset >= 0",
+                {{"group_offset", int64_t{call.group_offset}}});
+  check.Require(int64_t{call.group_offset} + call.shard <= call.groups, "group_offset + shard <= groups",
+                {{"group_offset", int64_t{call.group_offset}}, {"shard", call.shard}, {"groups", call.groups}});
+  check.Require(int64_t{HostAt(check, call.offsets, "offsets", call.groups)} == call.m || int64_t{HostAt(check, call.offsets, "offsets", call.groups)} == 0, "partial or offsets[groups] == m or offsets[groups] == 0",
+                {{"offsets[groups]", int64_t{HostAt(check, call.offsets, "offsets", call.groups)}}, {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   return context.Run(KILN_DISPATCH(tgmm_f32_text::Run), call,
                      {.kernel = "tgmm_f32", .axes = "j, i, t", .bytes = check.bytes()});

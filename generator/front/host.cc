@@ -37,7 +37,8 @@ const std::vector<HostFunction>& Registry() {
        "cdiv(m, tm) + groups - 1 (the length of Pallas' arrays); "
        "entries past `visits` are in range, and no step should read them. "
        "Sizes must not be negative and must not add up to more than m. Where they add up to less, "
-       "the rows past them belong to no group, and tiles that hold only such rows to no step.",
+       "the rows past them belong to no group, and tiles that hold only such rows to no step: a "
+       "kernel for which that is a mistake says `offsets[groups] == m` under `require`.",
        &GroupMetadata},
       {"sparsify_mask",
        {{"mask", Kind::kAnyArray, 2}, {"bm"}, {"bn"}},
@@ -95,7 +96,6 @@ std::string KindText(const HostParameter& parameter) {
 bool IsArray(const HostParameter& parameter) {
   return parameter.kind == Kind::kArray || parameter.kind == Kind::kAnyArray;
 }
-
 
 // Empty when the argument can stand for the parameter.
 std::string ArgumentProblem(const HostParameter& parameter, const HostArgument& argument,

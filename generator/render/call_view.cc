@@ -118,17 +118,36 @@ void CallView::Steps() {
   }
 }
 
+/// With the values that the condition is made of: those that it has whatever the others are.
+std::string CallView::Required(const Require& require) const {
+  std::vector<std::string> values;
+  const std::function<void(const Node&)> collect = [&](const Node& node) {
+    const bool is_leaf = node.op == Op::kDim || (node.op == Op::kRead && node.shape.empty());
+    if (is_leaf && node.dtype != DType::kBF16 && node.dtype != DType::kF16) {
+      const std::string value = "{" + Quoted(ToString(node, kernel_)) + ", " + Print(node) + "}";
+      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    }
+    for (const Subscript& s : node.subscripts) {
+      if (s.start) collect(*s.start);
+    }
+    const bool is_lazy = node.op == Op::kAnd || node.op == Op::kOr || node.op == Op::kIf;
+    for (size_t i = 0; i < (is_lazy ? 1 : node.args.size()); ++i) collect(*node.args[i]);
+  };
+  collect(*require.condition);
+  return "check.Require(" + Print(*require.condition) + ", " + Quoted(require.text) +
+         (values.empty() ? "" : ",\n              {" + Joined(values) + "}") + ");";
+}
+
 /// They may read prefetch arrays, so they come when those are known to be there.
 void CallView::Conditions() {
   const size_t before = rest_.size();
   Steps();
   for (const Require& require : kernel_.require) {
-    rest_.push_back("check.Require(" + Print(*require.condition) + ", " + Quoted(require.text) +
-                    ");");
+    rest_.push_back(Required(require));
   }
   for (const Obligation& o : kernel_.obligations) {
     const std::string compare = o.kind == Obligation::Kind::kEqual ? " == " : " >= ";
-    rest_.push_back("check.Require(" + printer_.Print(o.left) + compare + printer_.Print(o.right) +
+    rest_.push_back("check.Expect(" + printer_.Print(o.left) + compare + printer_.Print(o.right) +
                     ", " + Quoted(o.message) + ");");
   }
   if (rest_.size() > before) rest_.push_back(kReturnFailure);

@@ -37,6 +37,7 @@ class CallView {
   void Defer();
   void Arrays();
   void Conditions();
+  std::string Required(const Require& require) const;
   void FirstValues();
   const std::string& NameOf(size_t ref) const { return names_.buffers[ref]; }
   std::string Shape(const Ref& ref) const;

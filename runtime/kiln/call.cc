@@ -200,8 +200,22 @@ void CallCheck::Max(const char* name, int64_t value, int64_t most) {
   Fail(kCall, "%s is %" PRId64 ", expected at most %" PRId64, name, value, most);
 }
 
-void CallCheck::Require(bool holds, const char* text) {
-  if (!holds) Fail(kCall, "requires %s", text);
+void CallCheck::Require(bool holds, const char* condition,
+                        std::initializer_list<NamedValue> values) {
+  if (holds) return;
+  char text[sizeof(status_.message)] = "";
+  size_t size = 0;
+  for (const NamedValue& v : values) {
+    const char* before = &v == values.begin() ? ", but " : &v + 1 < values.end() ? ", " : " and ";
+    const int written =
+        std::snprintf(text + size, sizeof(text) - size, "%s%s is %.15g", before, v.name, v.value);
+    size = std::min(size + static_cast<size_t>(written), sizeof(text) - 1);
+  }
+  Fail(kCall, "`%s` must hold%s", condition, text);
+}
+
+void CallCheck::Expect(bool holds, const char* message) {
+  if (!holds) Fail(kCall, "%s", message);
 }
 
 void CallCheck::Steps(const char* axis, int64_t steps) {

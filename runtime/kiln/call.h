@@ -9,6 +9,14 @@
 
 namespace kiln {
 
+/// "m is 3"
+struct NamedValue {
+  template <typename T>
+  NamedValue(const char* name_, T value_) : name(name_), value(static_cast<double>(value_)) {}
+  const char* name;
+  double value;
+};
+
 /// Checks arguments one after another; the first error is kept. Messages name kernel and argument:
 ///   "matmul_bf16: y has shape [3, 4], expected [5, 4]"
 class CallCheck {
@@ -50,7 +58,9 @@ class CallCheck {
   void MultipleOf(const char* name, int64_t value, int64_t factor);
   void Min(const char* name, int64_t value, int64_t least);
   void Max(const char* name, int64_t value, int64_t most);
-  void Require(bool holds, const char* text);
+  /// `values` are what the condition is made of.
+  void Require(bool holds, const char* condition, std::initializer_list<NamedValue> values = {});
+  void Expect(bool holds, const char* message);
   /// The steps of an axis that arguments decide.
   void Steps(const char* axis, int64_t steps);
   /// What host code says.

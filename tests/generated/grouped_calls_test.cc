@@ -81,6 +81,10 @@ TEST_CASE("group sizes that do not fit") {
           start +
               "the group sizes add up to more than the 20 rows there are: "
               "group 2 has 14 rows from row 7 on");
+    CHECK(with(make, {7, 0, 12}) ==
+          std::string(name) +
+              ": `partial or offsets[groups] == m or offsets[groups] == 0` must hold, but "
+              "offsets[groups] is 19, groups is 3 and m is 20");
     CHECK(with(make, {7, -1, 14}) == start + "group 1 has the negative size -1");
     CHECK(with(make, {2147483647, 2147483647, 2}).find("add up to more than") != std::string::npos);
     CHECK(with(make, {-2147483647 - 1, 7, 13}).find("negative size") != std::string::npos);
@@ -151,7 +155,7 @@ TEST_CASE("a slice that begins inside a block") {
         .Pass(Ints(128 * 128), {128, 128});
     const RawResult result = call.Run(machine);
     CHECK(result.code == "call");
-    CHECK(result.message == "dynamic_slice: requires starts[1] % bn == 0");
+    CHECK(result.message == "dynamic_slice: `starts[1] % bn == 0` must hold, but starts[1] is 100");
     RawCall outside("dynamic_slice");
     outside.Pass(Ints{384, 0}, {2})
         .Pass(Ints(300 * 300), {300, 300})

@@ -145,10 +145,11 @@ TEST_CASE("a row of sparse blocks writes its output block once") {
 TEST_CASE("a tile that groups share is fetched and written once") {
   constexpr int64_t kTiles = 3, kWidth = 40;
   const int64_t m = kTiles * kBlock;
-  // Groups 1 to 3 share the first tile, 3 and 5 the second; 4 is empty and the third tile in none.
-  const Ints sizes = {100, 10, 100, 0, 20};
+  // Groups 1 to 3 share the first tile, 3 and 5 the second; 4 is empty and 6, which alone has rows
+  // in the third tile, belongs to another shard.
+  const Ints sizes = {100, 10, 100, 0, 20, 154};
   RawCall call("gmm_bf16_existing");
-  call.Pass(sizes, {5}).Pass(0);
+  call.Pass(sizes, {6}).Pass(0);
   call.Pass(std::vector<uint16_t>(static_cast<size_t>(m * kWidth)), {m, kWidth});
   call.Pass(std::vector<uint16_t>(5 * kWidth * kWidth), {5, kWidth, kWidth});
   call.Pass(Ones(m * kWidth), {m, kWidth}).Pass(Ones(m * kWidth), {m, kWidth});

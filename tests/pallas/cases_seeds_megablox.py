@@ -87,13 +87,14 @@ gmm_case(
 )
 gmm_case("seed_gmm_shard", "gmm_f32", [5, 6, 0, 9, 4], 24, 16, 8, offset=1, shard=3)
 gmm_case("seed_gmm_shard_last", "gmm_f32", [5, 6, 0, 9, 4], 24, 11, 9, offset=3, shard=2)
-gmm_case("seed_gmm_shard_short", "gmm_f32", [5, 3, 9, 2], 40, 8, 8, offset=1, shard=2)
+gmm_case("seed_gmm_shard_short", "gmm_f32", [5, 3, 9, 2], 40, 8, 8, offset=1, shard=2, partial=True)
 gmm_case("seed_gmm_shard_empty", "gmm_f32", [8, 0, 0, 8], 16, 8, 8, offset=1, shard=2)
 gmm_case(
-    "seed_gmm_existing", "gmm_bf16_existing", [5, 6, 0, 9], 32, 16, 8, dtype=bf16, offset=1, shard=2, existing=True
-)
+    "seed_gmm_existing", "gmm_bf16_existing", [5, 6, 0, 9], 32, 16, 8, dtype=bf16, offset=1, shard=2, existing=True,
+    partial=True,
+)  # fmt: skip
 gmm_case(
-    "seed_gmm_existing_short", "gmm_f32", [5, 6, 0], 24, 13, 11, existing=True, keep_existing=True
+    "seed_gmm_existing_short", "gmm_f32", [5, 6, 0], 24, 13, 11, existing=True, keep_existing=True, partial=True
 )
 gmm_case(
     "seed_gmm_existing_transposed", "gmm_bf16_existing", [3, 8, 13], 24, 13, 11,
@@ -151,7 +152,7 @@ tgmm_case("seed_tgmm_inside_tiles", "tgmm_f32", [3, 10, 1, 18], 32, 16, 8)
 tgmm_case("seed_tgmm_empty_groups", "tgmm_f32", [0, 5, 0, 0, 11, 0], 16, 8, 8)
 tgmm_case("seed_tgmm_k_n_ragged", "tgmm_f32", [7, 0, 9], 16, 11, 13)
 tgmm_case("seed_tgmm_m_ragged", "tgmm_f32", [7, 4, 8], 19, 9, 7)
-tgmm_case("seed_tgmm_short", "tgmm_f32", [7, 4], 24, 9, 7)
+tgmm_case("seed_tgmm_short", "tgmm_f32", [7, 4], 24, 9, 7, partial=True)
 tgmm_case("seed_tgmm_bf16", "tgmm_bf16", [5, 0, 12, 7], 24, 16, 8, dtype=bf16)
 tgmm_case("seed_tgmm_shard", "tgmm_f32", [5, 6, 0, 9, 4], 24, 9, 8, offset=1, shard=3)
 tgmm_case(

@@ -132,8 +132,20 @@ TEST_CASE("Constraints of sizes") {
         "kernel: m is 12, expected a multiple of 8");
   CHECK(message([](CallCheck& c) { c.Min("m", 0, 1); }) == "kernel: m is 0, expected at least 1");
   CHECK(message([](CallCheck& c) { c.Max("m", 9, 8); }) == "kernel: m is 9, expected at most 8");
-  CHECK(message([](CallCheck& c) { c.Require(false, "p == cdiv(m, bm)"); }) ==
-        "kernel: requires p == cdiv(m, bm)");
+  CHECK(message([](CallCheck& c) { c.Require(true, "m >= 2", {{"m", 2}}); }) == "");
+  CHECK(message([](CallCheck& c) { c.Require(false, "m >= 2"); }) == "kernel: `m >= 2` must hold");
+  CHECK(message([](CallCheck& c) {
+          c.Require(false, "s < 0.5", {{"s", 0.75}});
+        }) == "kernel: `s < 0.5` must hold, but s is 0.75");
+  CHECK(message([](CallCheck& c) {
+          c.Require(false, "p == q + m", {{"p", 3}, {"q", 0}, {"m", 1e12}});
+        }) == "kernel: `p == q + m` must hold, but p is 3, q is 0 and m is 1000000000000");
+  const std::string name(600, 'n');
+  CHECK(message([&](CallCheck& c) {
+          c.Require(false, "p", {{name.c_str(), 3}, {name.c_str(), 0}});
+        }).substr(0, 40) == "kernel: `p` must hold, but " + name.substr(0, 13));
+  CHECK(message([](CallCheck& c) { c.Expect(false, "a block has an extent of at least 1"); }) ==
+        "kernel: a block has an extent of at least 1");
 }
 
 TEST_CASE("The first error is kept") {
