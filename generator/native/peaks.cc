@@ -172,7 +172,9 @@ std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
   if (!again && !folder.empty()) {
     if (auto known = Read(path)) return known;
   }
-  const Compiled compiled = CompileCached(unit, tools, options);
+  Toolchain optimizing = tools;  // however kernels are compiled
+  optimizing.compile.push_back("-O3");
+  const Compiled compiled = CompileCached(unit, optimizing, options);
   if (compiled.library.empty()) {
     *why = compiled.error + "\n" + compiled.log;
     return std::nullopt;

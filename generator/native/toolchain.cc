@@ -140,8 +140,8 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
 
   // The kernel runs here and now: one target, no dispatch. Arithmetic is what the text says, so
   // nothing is contracted, and integers wrap.
-  for (const char* flag : {"-std=c++20", "-O3", "-march=native", "-ffp-contract=off", "-fwrapv",
-                           "-fPIC", "-shared", "-pthread", "-DHWY_COMPILE_ONLY_STATIC"}) {
+  for (const char* flag : {"-std=c++20", "-march=native", "-ffp-contract=off", "-fwrapv", "-fPIC",
+                           "-shared", "-pthread", "-DHWY_COMPILE_ONLY_STATIC"}) {
     tools.compile.push_back(flag);
   }
   if (const std::string flag = TargetFlag(); !flag.empty()) tools.compile.push_back(flag);

@@ -157,7 +157,8 @@ std::optional<Alternative> TryAlternative(const AdviceRequest& request, const Pa
   Alternative other;
   other.options = *request.options;
   for (const auto& [name, value] : values) {
-    std::erase_if(other.options.set, [&](const auto& given) { return given.first == name; });
+    std::erase_if(other.options.set,
+                  [&name = name](const auto& given) { return given.first == name; });
     other.options.set.emplace_back(name, value);
   }
   other.options.sizes_follow = true;

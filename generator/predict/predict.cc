@@ -109,7 +109,7 @@ class CorePrediction {
   }
 
   TimelineCore StepByStep(CoreSchedule& schedule) {
-    CoreTimelineBuilder builder(timeline_, schedule);
+    CoreTimelineBuilder builder(schedule);
     const std::vector<int64_t> counts = AddSteps(grid_.size(), builder);
     const StepRecord after = After();
     builder.Finish(after);
@@ -119,7 +119,7 @@ class CorePrediction {
 
   /// Of a core that has too many, so that they can be looked at.
   void AddFirstSteps(CoreSchedule schedule, TimelineCore& core) {
-    CoreTimelineBuilder builder(timeline_, schedule);
+    CoreTimelineBuilder builder(schedule);
     AddSteps(Timeline::kFirstSteps, builder);
     TimelineCore first = builder.Take();
     core.steps = std::move(first.steps);

@@ -108,7 +108,7 @@ void AddCore(std::vector<StepRecord> steps, const std::vector<StepWork>& works,
              CoreSchedule schedule, Timeline& timeline) {
   const StepRecord after = std::move(steps.back());
   steps.pop_back();
-  CoreTimelineBuilder builder(timeline, schedule);
+  CoreTimelineBuilder builder(schedule);
   ShapeTable table;
   std::vector<int64_t> counts;
   for (const StepRecord& step : steps) {

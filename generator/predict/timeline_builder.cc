@@ -63,8 +63,7 @@ Timeline EmptyTimeline(const Binding& binding, const Machine& machine) {
   return timeline;
 }
 
-CoreTimelineBuilder::CoreTimelineBuilder(const Timeline& timeline, CoreSchedule& schedule)
-    : timeline_(timeline), schedule_(schedule) {}
+CoreTimelineBuilder::CoreTimelineBuilder(CoreSchedule& schedule) : schedule_(schedule) {}
 
 /// `time`: of the next of the schedule's transfers.
 void CoreTimelineBuilder::AddCopies(const std::vector<ShapeCopy>& copies,

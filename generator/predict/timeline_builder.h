@@ -35,7 +35,7 @@ Timeline EmptyTimeline(const Binding& binding, const Machine& machine);
 /// Gives a core's steps their times, and adds the core to the timeline step by step.
 class CoreTimelineBuilder {
  public:
-  CoreTimelineBuilder(const Timeline& timeline, CoreSchedule& schedule);
+  explicit CoreTimelineBuilder(CoreSchedule& schedule);
 
   void Step(const StepRecord& step, const StepWork& work);
   /// Blocks that the last step leaves.
@@ -46,7 +46,6 @@ class CoreTimelineBuilder {
   void AddCopies(const std::vector<ShapeCopy>& copies, const std::vector<int64_t>& blocks, bool out,
                  size_t& time);
 
-  const Timeline& timeline_;
   CoreSchedule& schedule_;
   TimelineCore core_;
   SegmentList segments_;
