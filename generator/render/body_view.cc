@@ -9,6 +9,8 @@
 namespace kiln::render {
 namespace {
 
+using Hold = OperandPlan::Hold;
+
 std::string Trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return "";
@@ -140,7 +142,6 @@ std::string BodyView::Count(int space) {
 std::string BodyView::ExtentOf(int space) {
   const Space& s = plan_.spaces[static_cast<size_t>(space)];
   if (!s.clipped) return "static_cast<size_t>(" + scalars_.Print(s.extent) + ")";
-  using Hold = OperandPlan::Hold;
   std::string panel_extent;
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Buffer& buffer = plan_.buffers[r];

@@ -8,6 +8,11 @@
 
 /// How the walk over the grid holds operands and memory.
 namespace kiln::render {
+namespace {
+
+using Hold = OperandPlan::Hold;
+
+}  // namespace
 
 std::string FormView::Type(const Ref& ref) const {
   return (ref.role == Role::kOutput ? "" : "const ") + StorageType(ref.dtype);
@@ -16,7 +21,6 @@ std::string FormView::Type(const Ref& ref) const {
 std::string FormView::Format(size_t r) const {
   const Ref& ref = kernel_.refs[r];
   const std::string type = StorageType(ref.dtype);
-  using Hold = OperandPlan::Hold;
   switch (plan_.operands[r].hold) {
     case Hold::kLeft:
       return "LeftPanels<" + type + ">";

@@ -49,7 +49,7 @@ std::unique_ptr<Stopwatch::Built> Stopwatch::Generate(const Configuration& confi
   }
   CheckOptions options = *request_.options;
   for (const auto& [name, value] : configuration.set) {
-    std::erase_if(options.set, [&](const auto& given) { return given.first == name; });
+    std::erase_if(options.set, [&name = name](const auto& given) { return given.first == name; });
     options.set.emplace_back(name, value);
   }
   options.ignore_variants = true;

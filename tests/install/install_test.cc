@@ -41,9 +41,8 @@ Shown Configure(const fs::path& folder, const std::string& project = "app") {
       "command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache\n"
       "cmake -S " +
           project + " -B build -G Ninja -DCMAKE_PREFIX_PATH=" + Quoted(Installed().prefix()) +
-          " -DCMAKE_CXX_COMPILER=" + Quoted(KILN_CXX_COMPILER) +
-          " -DCMAKE_CXX_FLAGS=" + Quoted(KILN_CXX_FLAGS) +
-          " -DCMAKE_BUILD_TYPE=" + Quoted(KILN_BUILD_TYPE),
+          " -DCMAKE_CXX_COMPILER=" + Quoted(KILN_CXX_COMPILER) + " -DCMAKE_CXX_FLAGS=" +
+          Quoted(KILN_CXX_FLAGS) + " -DCMAKE_BUILD_TYPE=" + Quoted(KILN_BUILD_TYPE),
       folder);
 }
 

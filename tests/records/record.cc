@@ -95,7 +95,7 @@ bool SameNonFinite(double got, double want) {
 
 std::string RecordCase::Key() const {
   std::string key = spec + ":" + check.instance;
-  for (const auto& [name, value] : check.set) key += " " + name + "=" + value;
+  for (const auto& [param, value] : check.set) key += " " + param + "=" + value;
   return key;
 }
 
