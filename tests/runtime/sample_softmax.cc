@@ -51,7 +51,10 @@ struct Step {
 };
 
 void Body(const Step& step) {
-  const auto& [x, z, s, e] = step;
+  const auto& x = step.x;
+  const auto& z = step.z;
+  const auto& s = step.s;
+  const auto& e = step.e;
   const size_t rows = z.high[0];
   const size_t cols = z.high[1];
 
