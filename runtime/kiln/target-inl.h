@@ -12,12 +12,16 @@
 
 // HWY_BEFORE_NAMESPACE plus what the intrinsics of the dot step need. Every file opens its code
 // with this, so that an inline function has the same attributes in all kernels. TargetIndex sends
-// CPUs that have AVX3_DL but not these (Ice Lake has no bf16) to AVX3.
+// CPUs that have AVX3_DL but not these (Ice Lake has no bf16) to AVX3. A lambda has them by HWY_ATTR,
+// which GCC adds to those around it, and which clang takes in their place.
 #undef KILN_BEFORE_NAMESPACE
 #if HWY_TARGET == HWY_AVX3_DL
-#define KILN_BEFORE_NAMESPACE()                                \
-  HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni,avx512bf16") \
+#define KILN_TARGET_STR HWY_TARGET_STR ",avx512vnni,avx512bf16"
+#define KILN_BEFORE_NAMESPACE()        \
+  HWY_PUSH_ATTRIBUTES(KILN_TARGET_STR) \
   static_assert(true, "requires a semicolon")
+#undef HWY_ATTR  // which Highway defines anew for each target
+#define HWY_ATTR __attribute__((target(KILN_TARGET_STR)))
 #else
 #define KILN_BEFORE_NAMESPACE() HWY_BEFORE_NAMESPACE()
 #endif
