@@ -57,7 +57,7 @@ int Interpreted(Loaded& loaded, const Inputs& inputs, const Binding& binding,
 }
 
 int RunCompiled(Loaded& loaded, const Kernel& whole, const Generated& text, const Inputs& inputs,
-             const Binding& binding, const RunOptions& options, const Machine& machine) {
+                const Binding& binding, const RunOptions& options, const Machine& machine) {
   if (const int status = Report(loaded, options.spec.format)) return status;
   int status = kFine;
   CallResult told;
@@ -112,8 +112,9 @@ int Run(const RunOptions& options) {
       return Report(*loaded, options.spec.format);
     }
   }
-  return options.compiled() ? RunCompiled(*loaded, *whole, *text, inputs, *binding, options, *machine)
-                            : Interpreted(*loaded, inputs, *binding, options);
+  return options.compiled()
+             ? RunCompiled(*loaded, *whole, *text, inputs, *binding, options, *machine)
+             : Interpreted(*loaded, inputs, *binding, options);
 }
 
 }  // namespace
@@ -158,9 +159,10 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
          "emulate: when copies move their bytes: on_wait finds who reads too early, eager who\n"
          "relies on a copy being late")
       ->check(CLI::IsMember({"on_wait", "eager"}));
-  app.add_option("--init", options->poison,
-                 "emulate: what undefined memory holds: NaN, which is found where it reaches an\n"
-                 "output; random bits; or zeros, with which many a mistake goes unnoticed")
+  app.add_option(
+         "--init", options->poison,
+         "emulate: what undefined memory holds while the outputs are made: NaN, random bits,\n"
+         "or zeros; what NaN finds is an error under all three")
       ->check(CLI::IsMember({"nan", "random", "zero"}));
   options->pictures.Add(app, "--report", "emulate: ");
   app.footer(

@@ -46,6 +46,10 @@ struct RunResult {
 // run_interpret.cc: nullopt after an error: it is printed, or in the findings.
 std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
                                         const Binding& binding, const RunOptions& options);
+/// An emulated run knows which element of an output is undefined, but not the statement that made
+/// it so: the interpreter does, if it gets there in a few seconds.
+void LocateUndefined(const Inputs& inputs, const Binding& binding, const RunOptions& options,
+                     Diagnostic& finding);
 
 // run_compiled.cc
 

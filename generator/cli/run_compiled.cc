@@ -80,22 +80,26 @@ void AddTime(const CallResult& call, const Binding& binding, const Machine& mach
       SimulatedTime(timeline->dispatch) + " of dispatch" + (cores.empty() ? "" : "; ") + cores));
 }
 
+bool IsAboutUndefined(const Diagnostic& finding) {
+  return finding.rule == "undefined" || finding.rule == "tail" || finding.rule == "coverage";
+}
+
 /// The finding of a failed call; of one that succeeded, what integers hide.
 bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding& binding,
-                const Inputs& inputs, const CallOptions& how, const CallResult& call,
-                Diagnostics& diagnostics) {
-  if (call.code == 0) {
-    auto finding = FindHidden(kernel, call, how, [&](const CallOptions& options) {
-      return loaded.Call(binding, inputs.arrays, options);
-    });
-    if (finding) diagnostics.Add(std::move(*finding));
-    return finding.has_value();
-  }
-  if (auto finding = FindingOf(kernel, call))
+                const Inputs& inputs, const RunOptions& options, const CallOptions& how,
+                const CallResult& call, Diagnostics& diagnostics) {
+  auto finding = call.code != 0 ? FindingOf(kernel, call)
+                                : FindHidden(kernel, call, how, [&](const CallOptions& other) {
+                                    return loaded.Call(binding, inputs.arrays, other);
+                                  });
+  if (finding) {
+    if (how.emulate && IsAboutUndefined(*finding))
+      LocateUndefined(inputs, binding, options, *finding);
     diagnostics.Add(std::move(*finding));
-  else
-    std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
-  return true;
+    return true;
+  }
+  if (call.code != 0) std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
+  return call.code != 0;
 }
 
 }  // namespace
@@ -165,7 +169,7 @@ std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text
   CallResult call = loaded->Call(binding, inputs.arrays, how);
   *told = call;
   told->outputs.clear();
-  if (HasFinding(*loaded, kernel, binding, inputs, how, call, diagnostics)) {
+  if (HasFinding(*loaded, kernel, binding, inputs, options, how, call, diagnostics)) {
     *status = kFindings;
     return std::nullopt;
   }

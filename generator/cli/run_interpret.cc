@@ -27,10 +27,13 @@ double BytesNeeded(const Binding& binding) {
   return bytes;
 }
 
+double BytesOfMachine() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
 /// Better a sentence now than the system's killer later.
 bool FitsInMemory(const Binding& binding) {
-  const double machine =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double machine = BytesOfMachine();
   const double needed = BytesNeeded(binding);
   if (needed <= machine / 2) return true;
   const double gib = static_cast<double>(1 << 30);
@@ -56,6 +59,25 @@ std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return RunResult{
       std::move(result.outputs), "interpreted: " + Steps(binding) + " in " + Duration(seconds), {}};
+}
+
+void LocateUndefined(const Inputs& inputs, const Binding& binding, const RunOptions& options,
+                     Diagnostic& finding) {
+  constexpr double kPatience = 5;
+  if (BytesNeeded(binding) > BytesOfMachine() / 4) return;
+  InterpretOptions how;
+  how.shuffle = options.shuffle;
+  how.seconds = kPatience;
+  Diagnostics found;
+  Interpret(binding, inputs.arrays, how, found);
+  for (const Diagnostic& by_element : found.Sorted()) {
+    if (by_element.severity != Severity::kError || by_element.rule != finding.rule) continue;
+    finding.notes.push_back({finding.span, "element by element: " + by_element.message});
+    finding.notes.insert(finding.notes.end(), by_element.notes.begin(), by_element.notes.end());
+    finding.span = by_element.span;
+    finding.hint = by_element.hint;
+    return;
+  }
 }
 
 }  // namespace kiln::cli

@@ -40,15 +40,27 @@ void ReportCoverage(Run& run, int index, const HbmArray& array, const Finding& f
 
 void ReportUndefined(Run& run, int index, const HbmArray& array, const Finding& finding) {
   const Origin& origin = run.origins[array.origins[static_cast<size_t>(finding.first)]];
+  const std::string& name = RefAt(run, index).name;
   const std::string point = PointText(run, origin.stored_step);
+  const Span store = origin.stored_at;
+  Span at = store;
+  std::vector<Note> notes = Trail(run, origin);
+  // Of a sum over an edge the sum is at fault, not the statement that stores what came of it.
+  const bool elsewhere =
+      RuleOf(origin) == std::string("tail") &&
+      (origin.reduced_at.begin < store.begin || origin.reduced_at.end > store.end);
+  if (elsewhere) {
+    at = origin.reduced_at;
+    notes.back() = {store, "what came of it is stored into `" + name + "` here"};
+  }
   run.diagnostics.Error(
-      RuleOf(origin), origin.stored_at,
-      "`" + RefAt(run, index).name + "` ends with " + std::to_string(finding.count) + " of its " +
+      RuleOf(origin), at,
+      "`" + name + "` ends with " + std::to_string(finding.count) + " of its " +
           std::to_string(array.output.size()) + " elements undefined; the first is " +
-          ElementText(run, index, finding.first) + ", stored here" +
+          ElementText(run, index, finding.first) + ", stored " + (elsewhere ? "later" : "here") +
           (point.empty() ? "" : " at grid point " + point) + "; it comes from " +
           Describe(run, origin),
-      Remedy(run, origin), Trail(run, origin));
+      Remedy(run, origin), std::move(notes));
 }
 
 void SetUndefined(Array& array, int64_t element) {

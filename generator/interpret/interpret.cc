@@ -14,25 +14,32 @@ namespace kiln {
 namespace interpret {
 namespace {
 
-/// Reports the share of the steps done, at most ten times a second.
+/// Reports the share of the steps done, at most ten times a second, and gives up when the time is
+/// over.
 class Progress {
  public:
-  Progress(std::function<void(double)> report, int64_t steps)
-      : report_(std::move(report)), steps_(steps), last_(Clock::now()) {}
+  Progress(const InterpretOptions& options, int64_t steps)
+      : report_(options.progress),
+        seconds_(options.seconds),
+        steps_(steps),
+        begin_(Clock::now()),
+        last_(begin_) {}
 
   void Step(int64_t done) {
-    if (!report_) return;
+    if (!report_ && seconds_ <= 0) return;
     const auto now = Clock::now();
-    if (now - last_ < std::chrono::milliseconds(100)) return;
+    if (seconds_ > 0 && now - begin_ > std::chrono::duration<double>(seconds_)) throw Halt();
+    if (!report_ || now - last_ < std::chrono::milliseconds(100)) return;
     last_ = now;
     report_(static_cast<double>(done) / static_cast<double>(steps_));
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::function<void(double)> report_;
+  const std::function<void(double)>& report_;
+  double seconds_;
   int64_t steps_;
-  Clock::time_point last_;
+  Clock::time_point begin_, last_;
 };
 
 void RunStep(Run& run, int64_t step) {
@@ -49,7 +56,7 @@ void RunStep(Run& run, int64_t step) {
 void RunGrid(Run& run, const InterpretOptions& options, int64_t& done) {
   const int64_t steps = run.binding.StepCount();
   if (steps == 0) return;
-  Progress progress(options.progress, steps);
+  Progress progress(options, steps);
   for (const int64_t parallel : ParallelOrder(steps / run.serial_steps, options.shuffle)) {
     for (int64_t serial = 0; serial < run.serial_steps; ++serial) {
       RunStep(run, parallel * run.serial_steps + serial);

@@ -14,6 +14,7 @@ struct InterpretOptions {
   bool wide = false;                // floats in f64 throughout; nothing rounds
   std::optional<uint64_t> shuffle;  // visit the parallel axes in a seeded random order
   std::function<void(double)> progress;
+  double seconds = 0;  // gives up then, without findings at the end; 0: never
 };
 
 struct InterpretResult {

@@ -15,7 +15,7 @@ namespace kiln {
 
 /// How a generated kernel runs.
 struct CallOptions {
-  int cores = 0;  // 0: as many as the hardware has
+  int cores = 0;       // 0: as many as the hardware has
   int repeat = 1;      // calls, at least so many …
   double seconds = 0;  // … and for so long
   bool emulate = false;
@@ -23,7 +23,8 @@ struct CallOptions {
   int64_t vmem_bytes = 0;  // 0: as much as it likes
   int64_t smem_bytes = 0;
   bool eager = false;  // copies move when they start, not when they are waited for
-  enum class Poison { kNan, kRandom, kZero } poison = Poison::kNan;  // what undefined memory holds
+  // What undefined memory holds; see runtime/kiln/options.h.
+  enum class Poison { kNan, kRandom, kZero, kZeroEdges } poison = Poison::kNan;
   bool shuffle = false;  // the parallel axes in a random order
   uint64_t seed = 0;     // of that, and of random poison
   bool events = false;   // tell what the copies were
@@ -42,11 +43,11 @@ struct CopyRecord {
 
 struct CallResult {
   std::map<std::string, Array> outputs;
-  double seconds = 0;  // of the fastest call
+  double seconds = 0;         // of the fastest call
   std::vector<double> calls;  // of each
   int cores = 0;              // that ran
-  int code = 0;        // 0: fine; else what the kernel's status said
-  std::string rule;    // the code's name
+  int code = 0;               // 0: fine; else what the kernel's status said
+  std::string rule;           // the code's name
   std::string message;
   std::vector<CopyRecord> copies;
   std::vector<int64_t> vmem_high;  // bytes in use, by core

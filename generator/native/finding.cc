@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "generator/native/hides.h"
+
 namespace kiln {
 namespace {
 
@@ -71,6 +73,28 @@ Span SpanOfIndex(const Kernel& kernel, const std::string& message, Span operand)
   return operand;
 }
 
+bool Reads(const Node& node, int ref) {
+  const auto reads = [&](const NodePtr& arg) { return Reads(*arg, ref); };
+  return (node.op == Op::kRead && node.index == ref) ||
+         std::any_of(node.args.begin(), node.args.end(), reads) ||
+         std::any_of(node.subscripts.begin(), node.subscripts.end(),
+                     [&](const Subscript& s) { return Reads(*s.start, ref); });
+}
+
+/// The index that reads a prefetch array, if only one does, else where the array is declared.
+Span SpanOfReader(const Kernel& kernel, int array) {
+  Span span = kernel.refs[static_cast<size_t>(array)].span;
+  int readers = 0;
+  for (const Ref& ref : kernel.refs) {
+    for (const BlockDim& dim : ref.block) {
+      if (!dim.index || !Reads(*dim.index, array)) continue;
+      if (readers++ > 0) return kernel.refs[static_cast<size_t>(array)].span;
+      span = dim.index->span;
+    }
+  }
+  return span;
+}
+
 std::string ElementText(const Array& array, int64_t element) {
   std::string text;
   for (size_t d = array.shape.size(); d-- > 0; element /= array.shape[d])
@@ -97,35 +121,6 @@ Differing DifferingOf(const Array& one, const Array& other) {
                           });
   }
   return differing;
-}
-
-bool ReadsMemory(const Kernel& kernel, const Node& node) {
-  if (node.op == Op::kRead) {
-    const Role role = kernel.refs[static_cast<size_t>(node.index)].role;
-    if (role == Role::kInput || role == Role::kOutput || role == Role::kScratch) return true;
-  }
-  return std::any_of(node.args.begin(), node.args.end(),
-                     [&](const NodePtr& arg) { return ReadsMemory(kernel, *arg); });
-}
-
-bool DecidesByMemory(const Kernel& kernel, const std::vector<Action>& actions) {
-  return std::any_of(actions.begin(), actions.end(), [&](const Action& action) {
-    for (const NodePtr& node : {action.condition, action.low, action.high, action.mask}) {
-      if (node && ReadsMemory(kernel, *node)) return true;
-    }
-    return DecidesByMemory(kernel, action.body) || DecidesByMemory(kernel, action.orelse);
-  });
-}
-
-/// Whether undefined integers or bools may decide what it computes.
-bool HidesUndefined(const Kernel& kernel) {
-  const bool integers = std::any_of(kernel.refs.begin(), kernel.refs.end(), [](const Ref& ref) {
-    const bool may_be_undefined = ref.role == Role::kScratch || ref.role == Role::kOutput ||
-                                  (ref.role == Role::kInput && !ref.pad);
-    return may_be_undefined && !IsFloat(ref.dtype);
-  });
-  return integers || DecidesByMemory(kernel, kernel.body) ||
-         DecidesByMemory(kernel, kernel.epilogue);
 }
 
 /// The first element of two calls' outputs that differs though only undefined memory did. Integers
@@ -156,6 +151,15 @@ std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
   return finding;
 }
 
+/// The same where the two calls differ past edges alone.
+Diagnostic AsTail(Diagnostic finding) {
+  finding.rule = "tail";
+  const std::string undefined = "undefined values";
+  if (finding.message.rfind(undefined, 0) == 0)
+    finding.message.replace(0, undefined.size(), "elements from past an edge");
+  return finding;
+}
+
 }  // namespace
 
 std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call) {
@@ -168,7 +172,7 @@ std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call
     // "ids[10] is read, but …"
     const int ref = kernel.FindRef(finding.message.substr(0, finding.message.find('[')));
     if (ref < 0) return std::nullopt;
-    finding.span = kernel.refs[static_cast<size_t>(ref)].span;
+    finding.span = SpanOfReader(kernel, ref);
     return finding;
   }
   finding.span = SpanAt(kernel, WordBefore(finding.message, mark.begin), mark.line);
@@ -182,15 +186,30 @@ std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call
 std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& first, CallOptions how,
                                      const std::function<CallResult(const CallOptions&)>& call) {
   using Poison = CallOptions::Poison;
-  if (!how.emulate || how.poison != Poison::kNan || !HidesUndefined(kernel)) return std::nullopt;
+  if (!how.emulate) return std::nullopt;
   how.events = false;
   how.repeat = 1;
-  for (const Poison poison : {Poison::kZero, Poison::kRandom}) {
+  const auto again = [&](Poison poison) {
     how.poison = poison;
-    const CallResult other = call(how);
+    return call(how);
+  };
+  const bool seen = how.poison == Poison::kNan;
+  const CallResult nan = seen ? CallResult() : again(Poison::kNan);
+  if (nan.code != 0) return FindingOf(kernel, nan);
+  if (!HidesUndefined(kernel)) return std::nullopt;
+  const std::map<std::string, Array>& outputs = seen ? first.outputs : nan.outputs;
+  for (const Poison poison : {Poison::kZero, Poison::kRandom}) {
+    const CallResult other = again(poison);
     if (other.code == 0) {
-      if (auto finding = FindUndefined(kernel, first.outputs, other.outputs)) return finding;
-      continue;
+      auto finding = FindUndefined(kernel, outputs, other.outputs);
+      if (!finding) continue;
+      if (finding->rule == "undefined") {
+        const CallResult edges = again(Poison::kZeroEdges);
+        if (edges.code == 0) {
+          if (auto tail = FindUndefined(kernel, outputs, edges.outputs)) return AsTail(*tail);
+        }
+      }
+      return finding;
     }
     std::optional<Diagnostic> finding = FindingOf(kernel, other);
     if (!finding) continue;

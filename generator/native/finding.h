@@ -13,7 +13,7 @@ std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call
 
 /// Floats show the emulator what is undefined; integers, bools and conditions do not. Where a
 /// kernel has such, an emulated call that found nothing is made again with other bits in undefined
-/// memory: if that shows, it is a finding.
+/// memory: if that shows, it is a finding. So is what NaN finds where the call had other bits.
 std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& first, CallOptions how,
                                      const std::function<CallResult(const CallOptions&)>& call);
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kiln/poison.h"
 #include "kiln/types.h"
 
 namespace kiln {
@@ -140,6 +141,12 @@ struct Blocks {
   }
 
   bool Contains(int d, int64_t index) const {
+    if (dims[d].kind == BlockDim::Kind::kBlocked) {
+      // index < Count(d), without the division: every step asks.
+      int64_t start = 0;
+      return index >= 0 && dims[d].size > 0 &&
+             !__builtin_mul_overflow(index, dims[d].size, &start) && start < extent[d];
+    }
     if (dims[d].kind != BlockDim::Kind::kBounded) return index >= 0 && index < Count(d);
     const int64_t size = DsSize(index);
     return size <= dims[d].size && DsStart(index) >= 0 && DsStart(index) <= extent[d] - size;
@@ -163,16 +170,24 @@ struct Blocks {
     return static_cast<int64_t>(linear & INT64_MAX);
   }
 
-  /// The place of an index that FirstOutside accepts among all places that a block can have, in
-  /// row-major order: whole dimensions have one, bounded windows one for each start.
-  int64_t PlaceOf(const Index<R>& index) const {
+  /// How many places a block can have along each dimension: whole dimensions have one, bounded
+  /// windows one for each start.
+  Index<R> Places() const {
+    Index<R> places{};
+    for (int d = 0; d < R; ++d) {
+      const bool bounded = dims[d].kind == BlockDim::Kind::kBounded;
+      places[d] = std::max<int64_t>(bounded ? extent[d] + 1 : Count(d), 1);
+    }
+    return places;
+  }
+  /// The place of an index that FirstOutside accepts among all of them, in row-major order.
+  int64_t PlaceOf(const Index<R>& index, const Index<R>& places) const {
     uint64_t place = 0;
     for (int d = 0; d < R; ++d) {
       const bool bounded = dims[d].kind == BlockDim::Kind::kBounded;
       const bool all = dims[d].kind == BlockDim::Kind::kAll;
-      const int64_t count = std::max<int64_t>(bounded ? extent[d] + 1 : Count(d), 1);
       const int64_t at = all ? 0 : bounded ? DsStart(index[d]) : index[d];
-      place = place * static_cast<uint64_t>(count) + static_cast<uint64_t>(at);
+      place = place * static_cast<uint64_t>(places[d]) + static_cast<uint64_t>(at);
     }
     return static_cast<int64_t>(place);
   }
@@ -230,7 +245,8 @@ struct Pad {
   T value{};
 
   explicit Pad(T pad) : given(true), value(pad) {}
-  Pad(NoPad none) : reduced(none.reduced) {}  // NOLINT: NoPad() stands for it
+  // NOLINTNEXTLINE: NoPad() stands for it
+  Pad(NoPad none) : reduced(none.reduced), value(internal::PoisonedEdge<T>()) {}
 };
 
 /// What an output block holds at the start of a stay; without it, it is undefined, and all of it

@@ -30,7 +30,13 @@ typedef void (*kiln_parallel_for)(void* data, int32_t count,
 
 enum { KILN_DIRECT = 0, KILN_EMULATED = 1 };
 enum { KILN_DMA_ON_WAIT = 0, KILN_DMA_EAGER = 1 };
-enum { KILN_POISON_NAN = 0, KILN_POISON_RANDOM = 1, KILN_POISON_ZERO = 2 };
+/* ZERO_EDGES: zeros past the edges of arrays that the body sums over, NaN elsewhere. */
+enum {
+  KILN_POISON_NAN = 0,
+  KILN_POISON_RANDOM = 1,
+  KILN_POISON_ZERO = 2,
+  KILN_POISON_ZERO_EDGES = 3
+};
 
 typedef struct kiln_options {
   int32_t cores;      /* 0: as many as the hardware has, one for small calls */

@@ -162,6 +162,7 @@ Status Context::RunOnCores(void (*invoke)(const void* bound, Core& core), const 
     }
     if (options.mode == Mode::kEmulated) workspace->CheckCoverage(cores);
     for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->status();
+    for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->late();
     GiveBack(std::move(workspace), cores);
   } catch (const std::exception& exception) {  // std::bad_alloc
     status.Fail(kMemory, "%s", exception.what());

@@ -68,7 +68,7 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   if (records && recorder_ == nullptr) recorder_ = std::make_unique<Recorder>();
   if (!records) recorder_.reset();
   if (recorder_ != nullptr) recorder_->Clear();
-  status_.code = kOk;
+  status_.code = late_.code = kOk;
   blamed_ = -1;
   next_buffer_ = 0;
   for (OperandRecord& record : records_) record = OperandRecord();

@@ -56,6 +56,19 @@ class Core {
   void Blame(const Remembered& then) {
     if (point_ != nullptr && rank_ <= 16) point_ = then.point.data();
   }
+  /// What `fail` finds about that step is told if nothing else is found until the call's end: what
+  /// a block lacks means little if a later step comes back to it.
+  template <class Fail>
+  void FailLate(const Remembered& then, const Fail& fail) {
+    if (!ok() || !late_.ok()) return;
+    const int64_t* const now = point_;
+    Blame(then);
+    fail();
+    late_ = status_;
+    status_ = Status();
+    point_ = now;
+  }
+  const Status& late() const { return late_; }
   /// Begins the step, once its successor's copies have started; `run` changes whenever a parallel
   /// coordinate does.
   void BeginStep(int64_t run) {
@@ -103,8 +116,12 @@ class Core {
   Copies* copies() const { return copies_; }
   void SetCopies(Copies* copies) { copies_ = copies; }
 
-  /// Null: nobody asks for events.
+  /// Null: nobody asks for events. A benchmark compares with a kernel of which nobody can.
+#ifdef KILN_WITHOUT_RECORDER
+  Recorder* recorder() const { return nullptr; }
+#else
   Recorder* recorder() const { return recorder_.get(); }
+#endif
 
  private:
   struct Buffer {
@@ -124,6 +141,7 @@ class Core {
   void Add(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
   Status status_;
+  Status late_;
   int32_t blamed_ = -1;
   int64_t run_ = -1;
   int64_t step_ = -1;

@@ -175,7 +175,7 @@ bool Copies::CheckInside(const Semaphore& semaphore, const CopyEnd& end) {
 
 /// Of what the core has: arrays of the caller may hold any NaN.
 bool Copies::CheckDefined(const Semaphore& semaphore, size_t width, const CopyEnd& from) {
-  if (from.array >= 0 || core_.options().poison != Poison::kNan || IsEmpty(from)) return true;
+  if (from.array >= 0 || !internal::HasPoison(core_.options()) || IsEmpty(from)) return true;
   const void* found = nullptr;
   ForEachRun(from, from, width, [&](int64_t at, int64_t, size_t bytes) {
     if (found == nullptr)
@@ -265,7 +265,8 @@ bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, con
     Move(copy);
   } else if (!IsEmpty(to)) {
     ForEachRun(to, to, element, [&](int64_t at, int64_t, size_t bytes) {
-      internal::FillPoison(core_.options(), to.element->poison, to.data + at, bytes);
+      internal::FillPoison(core_.options(), internal::Hole::kUnset, to.element->poison,
+                           to.data + at, bytes);
     });
   }
   try {

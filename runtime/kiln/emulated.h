@@ -36,6 +36,39 @@ Window WindowOf(const Blocks<R>& blocks, const Box<R>& box) {
   return window;
 }
 
+/// The pad; without one, elements past an edge are undefined in the way that the options say.
+template <typename T>
+Pad<T> PadOf(const Options& options, Pad<T> pad) {
+  if (!pad.given) pad.value = UndefinedEdge<T>(options);
+  return pad;
+}
+
+/// What a core's recorder is told of one operand. Not inline: out of the way of those who ask for
+/// no events.
+template <typename T, int R>
+class Notes {
+ public:
+  Notes(Core& core, const Operand& operand, const Blocks<R>& blocks)
+      : recorder_(core.recorder()), ordinal_(operand.ordinal) {
+    if (recorder_ != nullptr) places_ = blocks.Places();
+  }
+
+  void Add(Event::Kind kind, const Blocks<R>& blocks, const Index<R>& index) {
+    if (recorder_ != nullptr) [[unlikely]]
+      Keep(kind, blocks, index);
+  }
+
+ private:
+  [[gnu::noinline]] void Keep(Event::Kind kind, const Blocks<R>& blocks, const Index<R>& index) {
+    recorder_->Add({kind, ordinal_, blocks.PlaceOf(index, places_),
+                    blocks.BoxAt(index).inside() * static_cast<int64_t>(sizeof(T))});
+  }
+
+  Recorder* const recorder_;
+  const int32_t ordinal_;
+  Index<R> places_{};
+};
+
 /// Slots of one operand in VMEM or SMEM.
 constexpr int kMaxBuffers = 64;
 template <typename T, int R>
@@ -55,7 +88,7 @@ class Slots {
       : options_(core.options()),
         bytes_(bytes),
         count_(std::clamp(buffers, 1, kMaxBuffers)),
-        poison_(PoisonOf<T>(hole)) {
+        hole_(hole) {
     std::array<int64_t, R> extents{};
     const int rank = block.view_rank();
     int v = 0;
@@ -78,7 +111,16 @@ class Slots {
   Slot& newest() { return slots_[newest_]; }
   Slot& Advance() { return slots_[newest_ = (newest_ + 1) % count_]; }
 
-  void Undefine(Slot& slot) { FillPoison(options_, poison_, slot.data, bytes_); }
+  void Undefine(Slot& slot) { FillPoison(options_, hole_, PoisonOf<T>(hole_), slot.data, bytes_); }
+  /// Undefines a line of every sixteen of a slot that a copy is to replace as a whole: who reads it
+  /// before that will hardly miss them all, and the lines are a sixteenth of the time.
+  void Spoil(Slot& slot) {
+    constexpr size_t kLine = 64, kPeriod = 16 * kLine;
+    for (size_t at = 0; at < bytes_; at += kPeriod) {
+      FillPoison(options_, hole_, PoisonOf<T>(hole_), static_cast<char*>(slot.data) + at,
+                 std::min(bytes_ - at, kLine));
+    }
+  }
   /// The slot with a block, or null.
   Slot* Find(const Index<R>& index) {
     for (int s = 0; s < count_; ++s) {
@@ -92,7 +134,7 @@ class Slots {
   const Options& options_;
   const size_t bytes_;
   const int count_;
-  const Poison64 poison_;
+  const Hole hole_;
   int newest_ = 0;
   Slot slots_[kMaxBuffers];
 };
@@ -112,11 +154,11 @@ struct Emulated {
           operand_(operand),
           tensor_(tensor),
           blocks_{tensor.template extents<R>(), dims},
-          pad_(pad),
+          pad_(internal::PadOf(core.options(), pad)),
           slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers,
                  pad.reduced ? internal::Hole::kEdge : internal::Hole::kUnset),
           record_(core.RecordOf(operand)),
-          recorder_(core.recorder()) {}
+          notes_(core, operand, blocks_) {}
 
     /// Starts a copy, unless this block is the one that was asked for last. Until WaitIn moves the
     /// bytes the slot holds poison: a text that forgets to wait computes NaN.
@@ -184,16 +226,15 @@ struct Emulated {
         internal::FailSync(core_, Name(slot.index), "its copy is never waited for");
         return;
       }
-      slots_.Undefine(slot);
+      const Box<R> box = blocks_.BoxAt(index);
+      if (box.IsWhole())
+        slots_.Spoil(slot);
+      else
+        slots_.Undefine(slot);
       slot.index = index;
       slot.state = State::kPending;
-      if (recorder_ != nullptr)
-        recorder_->Add({kind, operand_.ordinal, blocks_.PlaceOf(index), BytesAt(index)});
-      if (core_.options().dma == Dma::kEager) Finish(slot, blocks_.BoxAt(index));
-    }
-
-    int64_t BytesAt(const Index<R>& index) const {
-      return blocks_.BoxAt(index).inside() * static_cast<int64_t>(sizeof(T));
+      notes_.Add(kind, blocks_, index);
+      if (core_.options().dma == Dma::kEager) Finish(slot, box);
     }
 
     void Finish(Slot& slot, const Box<R>& box) {
@@ -211,7 +252,7 @@ struct Emulated {
     const Pad<T> pad_;
     internal::Slots<T, R> slots_;
     OperandRecord& record_;
-    Recorder* const recorder_;
+    internal::Notes<T, R> notes_;
     int32_t borrower_ = -1;
     int64_t run_ = -1;
     Index<R> last_{};  // waited for, in run_
@@ -234,7 +275,7 @@ struct Emulated {
           slots_(core, operand, blocks_.shape(), Format::Bytes(blocks_.shape()), buffers,
                  internal::Hole::kUnstored),
           record_(core.RecordOf(operand)),
-          recorder_(core.recorder()) {
+          notes_(core, operand, blocks_) {
       record_.is_output = true;
       if (init.given || init.may_stay_undefined || init.is_alias) return;
       record_.due = 1;
@@ -285,10 +326,7 @@ struct Emulated {
       core_.Remember(&slots_.newest().left);
       slots_.newest().state = State::kPending;
       open_ = false;
-      if (recorder_ != nullptr) {
-        recorder_->Add({Event::Kind::kCopyOut, operand_.ordinal, blocks_.PlaceOf(index_),
-                        blocks_.BoxAt(index_).inside() * static_cast<int64_t>(sizeof(T))});
-      }
+      notes_.Add(Event::Kind::kCopyOut, blocks_, index_);
       if (core_.options().dma == Dma::kEager) Finish(slots_.newest());
     }
 
@@ -319,15 +357,17 @@ struct Emulated {
 
     /// What the last step of a stay has left behind.
     void CheckDefined(const Slot& slot) {
-      if (!kIsFloating<T> || init_.may_stay_undefined || core_.options().poison != Poison::kNan)
+      if (!kIsFloating<T> || init_.may_stay_undefined || !internal::HasPoison(core_.options()) ||
+          !core_.late().ok())
         return;
       Index<R> at{};
-      const auto is_poison = [](T value) { return internal::IsPoison(value); };
+      const auto is_poison = [](T value) { return internal::PoisonMask(value); };
       const T* const first =
           Format::FindInside(blocks_.BoxAt(slot.index), slot.data, is_poison, &at);
       if (first == nullptr) return;
-      core_.Blame(slot.left);
-      internal::FailUndefined(core_, Name(slot.index), at.data(), internal::HoleOf(*first));
+      core_.FailLate(slot.left, [&] {
+        internal::FailUndefined(core_, Name(slot.index), at.data(), internal::HoleOf(*first));
+      });
     }
 
     void Finish(Slot& slot) {
@@ -347,7 +387,7 @@ struct Emulated {
     const Init<T> init_;
     internal::Slots<T, R> slots_;
     OperandRecord& record_;
-    Recorder* const recorder_;
+    internal::Notes<T, R> notes_;
     bool watched_ = false;
     bool open_ = false;
     Index<R> index_{};
@@ -371,8 +411,8 @@ struct Emulated {
   template <typename T>
   static void Forget(Core& core, T* data, size_t count) {
     if (data == nullptr) return;
-    internal::FillPoison(core.options(), internal::PoisonOf<T>(internal::Hole::kUnset), data,
-                         count * sizeof(T));
+    internal::FillPoison(core.options(), internal::Hole::kUnset,
+                         internal::PoisonOf<T>(internal::Hole::kUnset), data, count * sizeof(T));
   }
 
   template <typename T>

@@ -68,8 +68,8 @@ class Grid {
 
   /// Called once a step, when it begins.
   Point<R> Next(const Point<R>& at) const {
-    if (core_.recorder() != nullptr)
-      core_.recorder()->Add({Event::Kind::kStep, -1, NumberOf(at.index)});
+    if (core_.recorder() != nullptr) [[unlikely]]
+      NoteStep(at);
     const Point<R> next = After(at);
     at_ = at.index;
     ahead_ = next.index;
@@ -82,6 +82,11 @@ class Grid {
   int64_t end(int axis) const { return end_[axis]; }
 
  private:
+  /// Out of the way of those who ask for no events.
+  [[gnu::noinline]] void NoteStep(const Point<R>& at) const {
+    core_.recorder()->Add({Event::Kind::kStep, -1, NumberOf(at.index)});
+  }
+
   Point<R> After(const Point<R>& at) const {
     Point<R> next = at;
     for (int axis = R; axis-- > (shuffled_ > 0 ? parallel_ : 0);) {

@@ -161,7 +161,6 @@ Source<T> SourceOf(const Tensor<const T>& array, const Box<R>& box, const Pad<T>
     source.extent[v] = static_cast<size_t>(box.clipped[d] ? box.high[d] : box.size[d]);
   }
   source.pad = pad.value;
-  if (!pad.given) source.pad = internal::PoisonedEdge<T>();
   return source;
 }
 

@@ -36,10 +36,11 @@ void FillAlike(void* data, size_t bytes, uint64_t word) {
 
 }  // namespace
 
-void FillPoison(const Options& options, Poison64 poison, void* data, size_t bytes) {
-  if (options.poison == Poison::kZero) {
+void FillPoison(const Options& options, Hole hole, Poison64 poison, void* data, size_t bytes) {
+  const Poison kind = PoisonIn(options, hole);
+  if (kind == Poison::kZero) {
     std::memset(data, 0, bytes);
-  } else if (options.poison == Poison::kRandom) {
+  } else if (kind == Poison::kRandom) {
     uint64_t state = options.seed * 2 + 1;
     Fill(data, bytes, [&] { return NextRandom(state) & poison.mask; });
   } else {

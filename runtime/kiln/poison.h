@@ -55,24 +55,30 @@ constexpr Poison64 PoisonOf(Hole hole) {
   }
 }
 
-/// Whether an element is poison, also after arithmetic and conversions, which keep the first bits
-/// of a NaN but for its sign. Any integer may be a value: see FindUndefined of the generator.
+/// All bits of an element that is poison, also after arithmetic and conversions, which keep the
+/// first bits of a NaN but for its sign; 0 of others. Any integer may be a value: see FindUndefined
+/// of the generator.
 template <typename T>
-bool IsPoison(T value) {
+BitsOf<T> PoisonMask(T value) {
+  using Bits = BitsOf<T>;
   if constexpr (kIsFloating<T>) {
-    // A comparison of whole elements is what compilers make vectors of. Of the mantissa, what a
+    // Masks as wide as the elements are what compilers make vectors of. Of the mantissa, what a
     // bf16 has is looked at.
-    using Bits = BitsOf<T>;
     constexpr int kLooked = kMantissa<T> < 52 ? 6 : 4;
     constexpr Bits kPoison = static_cast<Bits>((~Bits{0} << (kMantissa<T> - kLooked)) &
                                                static_cast<Bits>(~Bits{0} >> 1));
     constexpr Bits kTwo = static_cast<Bits>(Bits{3} << (kMantissa<T> - 2));
     Bits bits;
     std::memcpy(&bits, &value, sizeof bits);
-    return static_cast<Bits>((bits | kTwo) & kPoison) == kPoison;
+    return static_cast<Bits>((bits | kTwo) & kPoison) == kPoison ? static_cast<Bits>(~Bits{0})
+                                                                 : Bits{0};
   } else {
-    return false;
+    return Bits{0};
   }
+}
+template <typename T>
+bool IsPoison(T value) {
+  return PoisonMask(value) != 0;
 }
 
 /// Of an element that is poison.
@@ -97,7 +103,25 @@ T PoisonedEdge() {
   return value;
 }
 
+/// What memory of this kind holds.
+inline Poison PoisonIn(const Options& options, Hole hole) {
+  if (options.poison != Poison::kZeroEdges) return options.poison;
+  return hole == Hole::kEdge ? Poison::kZero : Poison::kNan;
+}
+/// Whether floats tell that they are undefined.
+inline bool HasPoison(const Options& options) {
+  return PoisonIn(options, Hole::kUnset) == Poison::kNan;
+}
+
 /// Makes memory undefined in the way that the options say. It begins with a whole element.
-void FillPoison(const Options& options, Poison64 poison, void* data, size_t bytes);
+void FillPoison(const Options& options, Hole hole, Poison64 poison, void* data, size_t bytes);
+
+/// One element past an edge, as it is in such memory.
+template <typename T>
+T UndefinedEdge(const Options& options) {
+  T value;
+  FillPoison(options, Hole::kEdge, PoisonOf<T>(Hole::kEdge), static_cast<void*>(&value), sizeof(T));
+  return value;
+}
 
 }  // namespace kiln::internal

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace kiln {
@@ -33,7 +34,13 @@ class Recorder {
   static constexpr size_t kMost = size_t{1} << 21;
 
   void Clear() {
-    events_ = std::make_shared<Events>();
+    // The last record is kept until this one is complete; the memory of the one before it is used
+    // again, as new memory costs page faults.
+    std::swap(events_, before_);
+    if (events_ != nullptr && events_.use_count() == 1)
+      events_->clear();
+    else
+      events_ = std::make_shared<Events>();
     complete_ = true;
   }
   void Add(const Event& event) {
@@ -47,6 +54,7 @@ class Recorder {
 
  private:
   std::shared_ptr<Events> events_ = std::make_shared<Events>();
+  std::shared_ptr<Events> before_;
   bool complete_ = true;
 };
 

@@ -125,13 +125,13 @@ struct MulObject {
 struct MaxObject {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
-    return Maximum(a, b);
+    return LargerOf(a, b);
   }
 };
 struct MinObject {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
-    return Minimum(a, b);
+    return SmallerOf(a, b);
   }
 };
 
@@ -145,11 +145,13 @@ HWY_INLINE Rep<T> ProdLanes(D d, size_t count, Fn&& fn) {
 }
 template <typename T, class D, class Fn>
 HWY_INLINE Rep<T> MaxLanes(D d, size_t count, Fn&& fn) {
-  return FoldLanes<Rep<T>>(d, count, LowestElement<T>(), MaxObject(), fn);
+  const auto largest = FoldLanes<Rep<T>>(d, count, LowestElement<T>(), MaxObject(), fn);
+  return Maximum(largest, largest);
 }
 template <typename T, class D, class Fn>
 HWY_INLINE Rep<T> MinLanes(D d, size_t count, Fn&& fn) {
-  return FoldLanes<Rep<T>>(d, count, HighestElement<T>(), MinObject(), fn);
+  const auto smallest = FoldLanes<Rep<T>>(d, count, HighestElement<T>(), MinObject(), fn);
+  return Minimum(smallest, smallest);
 }
 
 template <class D, class Fn>

@@ -95,16 +95,16 @@ struct Rows {
     std::fill_n(static_cast<T*>(to), LayoutOf(static_cast<const Shape<R>&>(box)).elements, value);
   }
 
-  /// The first element of a block in VMEM that is inside the array and holds(element), or null;
-  /// `at` are its coordinates in the array.
-  template <int R, class Holds>
-  static const T* FindInside(const Box<R>& box, const void* data, const Holds& holds,
+  /// The first element of a block in VMEM that is inside the array and whose mask(element) is not
+  /// 0, or null; `at` are its coordinates in the array.
+  template <int R, class MaskOf>
+  static const T* FindInside(const Box<R>& box, const void* data, const MaskOf& mask,
                              Index<R>* at) {
     int64_t found = -1;
     const T* const block = static_cast<const T*>(data);
     ForEachRowInside(Tensor<const T>(), box, [&](const Row& row) {
-      if (found >= 0 || !Any(block + row.block, row.count, holds)) return;
-      for (found = row.block; !holds(block[found]);) ++found;
+      if (found >= 0 || !Any(block + row.block, row.count, mask)) return;
+      for (found = row.block; mask(block[found]) == 0;) ++found;
     });
     if (found < 0) return nullptr;
     const T* const element = block + found;
@@ -194,16 +194,16 @@ struct Rows {
   }
 
   /// Almost always none does: pieces of a fixed size are what compilers turn into vectors.
-  template <class Holds>
-  static bool Any(const T* row, int64_t count, const Holds& holds) {
-    constexpr int64_t kPiece = 64;
-    bool any = false;
+  template <class MaskOf>
+  static bool Any(const T* row, int64_t count, const MaskOf& mask) {
+    constexpr int64_t kPiece = 256;
+    decltype(mask(*row)) any = 0;
     int64_t c = 0;
-    for (; c + kPiece <= count && !any; c += kPiece) {
-      for (int64_t i = 0; i < kPiece; ++i) any |= holds(row[c + i]);
+    for (; c + kPiece <= count && any == 0; c += kPiece) {
+      for (int64_t i = 0; i < kPiece; ++i) any |= mask(row[c + i]);
     }
-    for (; c < count; ++c) any |= holds(row[c]);
-    return any;
+    for (; c < count; ++c) any |= mask(row[c]);
+    return any != 0;
   }
 
   static void CopyRow(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t count) {

@@ -124,12 +124,20 @@ constexpr X AbsOf(X x) {
   }
 }
 template <Scalar X>
-constexpr X Maximum(X a, X b) {
+constexpr X LargerOf(X a, X b) {
   return a > b || a != a ? a : b;
 }
 template <Scalar X>
-constexpr X Minimum(X a, X b) {
+constexpr X SmallerOf(X a, X b) {
   return a < b || a != a ? a : b;
+}
+template <Scalar X>
+constexpr X Maximum(X a, X b) {
+  return a != a || b != b ? static_cast<X>(a + b) : LargerOf(a, b);
+}
+template <Scalar X>
+constexpr X Minimum(X a, X b) {
+  return a != a || b != b ? static_cast<X>(a + b) : SmallerOf(a, b);
 }
 template <Scalar X>
 constexpr X ClampTo(X x, std::type_identity_t<X> low, std::type_identity_t<X> high) {

@@ -6,7 +6,7 @@
 //   Select(mask, a, b)           a where the mask holds; a and b may be masks
 //   BothOf EitherOf OneOf NotOf  logic of masks: and, or, exclusive or, not
 //   BitAnd BitOr BitXor BitNot   bits of integers, logic of masks
-//   Maximum Minimum ClampTo      NaN wins
+//   Maximum Minimum ClampTo      NaN wins, and is as quiet as of any arithmetic
 //   AbsOf Negate Sign Relu       integers wrap
 //   AddOf SubOf MulOf            integers wrap; of vectors, hn::Add, Sub and Mul are as good,
 //   except
@@ -221,8 +221,9 @@ HWY_INLINE V AbsOf(V v) {
 }
 
 /// a > b or a is NaN ? a : b
+/// Of two values that may be NaN, one that is, bit for bit: a reduction quiets its result once.
 template <VectorValue V>
-HWY_INLINE V Maximum(V a, V b) {
+HWY_INLINE V LargerOf(V a, V b) {
   if constexpr (IntegerVector<V>) {
     return hn::Max(a, b);
   } else if constexpr (HWY_ARCH_X86 && !kPlainLanes) {
@@ -233,7 +234,7 @@ HWY_INLINE V Maximum(V a, V b) {
   }
 }
 template <VectorValue V>
-HWY_INLINE V Minimum(V a, V b) {
+HWY_INLINE V SmallerOf(V a, V b) {
   if constexpr (IntegerVector<V>) {
     return hn::Min(a, b);
   } else if constexpr (HWY_ARCH_X86 && !kPlainLanes) {
@@ -241,6 +242,25 @@ HWY_INLINE V Minimum(V a, V b) {
   } else {
     return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
   }
+}
+/// `value`, or the sum if one of the two is NaN: a quiet NaN.
+template <VectorValue V>
+HWY_INLINE V UnlessNaN(V a, V b, V value) {
+  if constexpr (IntegerVector<V>) {
+    return value;
+  } else {
+    return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Add(a, b), value);
+  }
+}
+template <VectorValue V>
+HWY_INLINE V Maximum(V a, V b) {
+  if constexpr (HWY_ARCH_X86 && !kPlainLanes) return UnlessNaN(a, b, hn::Max(a, b));
+  return UnlessNaN(a, b, LargerOf(a, b));
+}
+template <VectorValue V>
+HWY_INLINE V Minimum(V a, V b) {
+  if constexpr (HWY_ARCH_X86 && !kPlainLanes) return UnlessNaN(a, b, hn::Min(a, b));
+  return UnlessNaN(a, b, SmallerOf(a, b));
 }
 template <VectorValue V>
 HWY_INLINE V ClampTo(V x, V low, V high) {

@@ -174,6 +174,29 @@ TEST_CASE("undefined integers are found by a second run") {
   CHECK(Contains(shown.err, "the first is `o[2]`"));
 }
 
+TEST_CASE("an emulated run tells where an undefined value comes from, whatever memory holds") {
+  for (const char* type : {"f32", "i32"}) {
+    WriteText(ShiftedSpecs() / "leak.yaml",
+              std::string("kernel: leak\nparams: {T: ") + type +
+                  "}\ngrid: {i: \"cdiv(n, 4)\"}\n"
+                  "inputs: {x: {array: \"T[n]\", block: 4, index: i}}\n"
+                  "outputs: {o: \"T[1]\"}\nscratch: {total: \"T[1]\"}\n"
+                  "body: |\n  when first(i):\n    total = 0\n  total += sum(x)\n"
+                  "  when last(i):\n    o = total\n");
+    for (const char* options : {"interpret", "emulate", "emulate --init=random",
+                                "emulate --init=zero", "emulate --dma=eager --cores=1"}) {
+      const Shown shown =
+          Cached(std::string("run leak.yaml x=random:1 n=6 --mode=") + options, ShiftedSpecs());
+      INFO(type << " " << options << ": " << shown.err);
+      CHECK(shown.status == 1);
+      CHECK(Contains(shown.err, "leak.yaml:10:"));
+      CHECK(Contains(shown.err, "error[tail]: "));
+      CHECK(Contains(shown.err, "it comes from elements of `x` past the array's edge"));
+      CHECK(Contains(shown.err, "hint: give `x` a pad"));
+    }
+  }
+}
+
 TEST_CASE("host code of one's own is found beside the spec, and compiled again when it changes") {
   const Folder folder;
   fs::create_directory(folder / "specs");

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <set>
 
+#include "generator/native/finding.h"
 #include "tests/catch.h"
 #include "tests/records/kernels.h"
 
@@ -19,8 +20,14 @@ const std::vector<RecordCase>& Cases() {
 /// Empty, after a failure, if the call failed.
 std::map<std::string, Array> Run(const RecordCase& of, const Replay& replay, const Engine& engine) {
   INFO(of.name << ", " << engine.name);
-  CallResult result =
-      CallKernel(*KernelOf(of.name), *replay.binding, replay.record.inputs.arrays, engine.options);
+  const auto call = [&](const CallOptions& how) {
+    return CallKernel(*KernelOf(of.name), *replay.binding, replay.record.inputs.arrays, how);
+  };
+  CallResult result = call(engine.options);
+  const auto hidden = result.code == 0
+                          ? FindHidden(*replay.binding->kernel, result, engine.options, call)
+                          : std::nullopt;
+  CHECK((hidden ? hidden->message : "") == "");
   if (result.code == 0) return std::move(result.outputs);
   FAIL_CHECK("error[" << result.rule << "]: " << result.message);
   return {};

@@ -163,10 +163,11 @@ std::string WritePart(const Options& options, Init<T> init) {
   *tile.At(0, 1) = T(1);
   z.CopyOut();
   z.WaitOut();
-  return lone.message();
+  CHECK(lone.message() == "");
+  return lone.core.late().message;
 }
 
-TEST_CASE("Undefined elements of an output are a finding") {
+TEST_CASE("Undefined elements of an output are a finding, at the end of the call") {
   const std::string expected =
       "kernel: [coverage] block (1, 1) of z (line 28) is copied out on core 0 with elements that "
       "no "
@@ -179,6 +180,41 @@ TEST_CASE("Undefined elements of an output are a finding") {
   Options zero = EmulatedOptions();
   zero.poison = Poison::kZero;
   CHECK(WritePart<float>(zero, NoInit()) == "");
+}
+
+TEST_CASE("What a block lacks is told after what a later step does to it") {
+  Sample<float, 1> sample({8});
+  LoneCore lone(EmulatedOptions());
+  Out1 z(lone.core, {"z", 0, 3}, sample.tensor, {Blocked(4)}, NoInit(), 1);
+  for (const int64_t i : {0, 1, 0}) {
+    z.Open({i}, 0);
+    z.CopyOut();
+  }
+  CHECK(lone.core.late().code == kCoverage);
+  CHECK(lone.core.status().code == kRevisit);
+}
+
+TEST_CASE("A slot that waits for a whole block holds poison in every sixteenth line") {
+  const Sample<float, 1> sample({4096});
+  LoneCore lone(EmulatedOptions());
+  In1 x(lone.core, {"x", 0, 3}, sample.tensor, {Blocked(1024)}, NoPad(), 2, 1);
+  x.CopyIn({0});
+  const float* const first = x.WaitIn({0}).data;
+  x.CopyIn({1});
+  x.WaitIn({1});
+  x.CopyIn({2});  // into the first slot
+  for (int e = 0; e < 1024; ++e) CHECK(std::isnan(first[e]) == (e % 256 < 16));
+}
+
+TEST_CASE("Zeros past edges alone") {
+  using internal::Hole;
+  Options options = EmulatedOptions();
+  options.poison = Poison::kZeroEdges;
+  CHECK(internal::UndefinedEdge<float>(options) == 0);
+  CHECK(internal::UndefinedEdge<int8_t>(options) == 0);
+  CHECK(internal::HasPoison(options));
+  CHECK(internal::PoisonIn(options, Hole::kUnset) == Poison::kNan);
+  CHECK(internal::UndefinedEdge<int8_t>(EmulatedOptions()) == -1);
 }
 
 template <typename T>

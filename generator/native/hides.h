@@ -1,0 +1,11 @@
+#pragma once
+
+#include "generator/front/kernel.h"
+
+namespace kiln {
+
+/// Whether undefined values may decide what a kernel computes without a NaN that shows it: integers
+/// and bools, floats that are compared, converted or located, and conditions on any of them.
+bool HidesUndefined(const Kernel& kernel);
+
+}  // namespace kiln
