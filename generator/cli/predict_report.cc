@@ -113,8 +113,9 @@ std::string BoundText(const PredictResult& result) {
     return share(of->overhead) + " of the time is step overhead, of " + Counted(of->steps, "step") +
            " that take " + SimulatedTime(result.machine.step_seconds()) + " whatever they do";
   if (cost.bound == "HBM")
-    return "copies are under way " + share(of->dma) + " of the time, and steps wait for them " +
-           share(of->wait);
+    return "copies are under way " + share(of->dma) +
+           " of the time, longer than the units compute (" + share(of->mxu + of->vpu) +
+           "), and steps wait for them " + share(of->wait);
   if (cost.bound == "VPU") return share(of->vpu) + " of the time the vector unit computes";
   return share(of->mxu) + " of the time the matmul unit computes";
 }
