@@ -94,9 +94,11 @@ HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, 
   if constexpr (kRows > 6) T::StartRow(x_b[x.depth * kPanelRows + 2], acc_6_0, acc_6_1);
   if constexpr (kRows > 7) T::StartRow(x_b[x.depth * kPanelRows + 3], acc_7_0, acc_7_1);
 
+  auto fetch_ahead = y.Ahead(r, c);
   for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
     const auto y_0 = panel.Load(k, 0);
     const auto y_1 = panel.Load(k, 1);
+    fetch_ahead();
     T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
     if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
     if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
@@ -141,7 +143,7 @@ void Body(Only, const Step& step) {
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // matmul.yaml:38  z = T(gelu(acc + bias))
       const auto bias_0 = at.Load(bias.At(n_i));
-      at.Store(Gelu(hn::Add(sum, bias_0)), z.At(m_i, n_i));
+      at.Store(GeluForBf16(hn::Add(sum, bias_0)), z.At(m_i, n_i));
     };
     ForTiles(kFloats, x.rows, y.cols, x.depth * sizeof(*x.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
@@ -206,7 +208,7 @@ void Body(Last, const Step& step) {
     const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // matmul.yaml:38  z = T(gelu(acc + bias))
       const auto bias_0 = at.Load(bias.At(n_i));
-      at.Store(Gelu(hn::Add(sum, bias_0)), z.At(m_i, n_i));
+      at.Store(GeluForBf16(hn::Add(sum, bias_0)), z.At(m_i, n_i));
     };
     ForTiles(kFloats, x.rows, y.cols, x.depth * sizeof(*x.words),
              [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {

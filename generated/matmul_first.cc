@@ -89,9 +89,11 @@ HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, 
   if constexpr (kRows > 6) T::StartRow(x_b[x.depth * kPanelRows + 2], acc_6_0, acc_6_1);
   if constexpr (kRows > 7) T::StartRow(x_b[x.depth * kPanelRows + 3], acc_7_0, acc_7_1);
 
+  auto fetch_ahead = y.Ahead(r, c);
   for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
     const auto y_0 = panel.Load(k, 0);
     const auto y_1 = panel.Load(k, 1);
+    fetch_ahead();
     T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
     if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
     if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);

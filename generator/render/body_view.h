@@ -52,6 +52,8 @@ class BodyView {
   std::string VectorLoad(const Element& e, std::vector<std::string>* lines);
   std::string VectorOperation(const Element& e, std::vector<std::string>* lines);
   std::string VectorCast(const Element& e, std::vector<std::string>* lines);
+  std::string VectorToRound(const ElementPtr& e, DType to, std::vector<std::string>* lines,
+                            bool whole = false);
   void VectorStore(const Stage& stage, std::vector<std::string>* lines);
   bool Varies(const Element& e) const;
   bool Varies(const Place& place) const;

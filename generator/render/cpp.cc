@@ -144,8 +144,9 @@ std::string Quoted(std::string_view text) {
 Scope::Scope() {
   taken_.insert(std::begin(kOwnWords), std::end(kOwnWords));
   for (int op = 0; op <= static_cast<int>(Op::kDot); ++op) {
-    for (const DType dtype : {DType::kF32, DType::kI32, DType::kBool}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32, DType::kBool}) {
       taken_.emplace(VectorFunction(static_cast<Op>(op), dtype));
+      taken_.emplace(FunctionForRounding(static_cast<Op>(op), dtype));
       taken_.emplace(SpellScalar(static_cast<Op>(op), dtype).function);
     }
   }

@@ -133,6 +133,10 @@ std::string_view VectorFunction(Op op, DType dtype) {
   }
 }
 
+std::string_view FunctionForRounding(Op op, DType to) {
+  return op == Op::kGelu && to == DType::kBF16 ? "GeluForBf16" : "";
+}
+
 ScalarSpelling SpellScalar(Op op, DType dtype) {
   // Integers of the body wrap; index arithmetic was checked over the whole grid.
   const bool plain = IsFloat(dtype) || dtype == DType::kIndex;

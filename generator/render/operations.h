@@ -12,6 +12,10 @@ namespace kiln::render {
 /// an operation of values.
 std::string_view VectorFunction(Op op, DType dtype);
 
+/// That of a function whose result is rounded to `to` next: it may have a form that is faster and
+/// exact enough for that. Empty: none.
+std::string_view FunctionForRounding(Op op, DType to);
+
 /// Infix for scalars, with C++'s precedence; else a function.
 struct ScalarSpelling {
   std::string_view function;

@@ -96,13 +96,23 @@ std::string BodyView::VectorCast(const Element& e, std::vector<std::string>* lin
     return e.dtype == DType::kI32 ? index
                                   : "Cast<int32_t, " + StorageType(e.dtype) + ">(" + index + ")";
   }
-  const std::string value = Vector(from, lines);
+  const std::string value = VectorToRound(from, e.dtype, lines);
   // bf16 and f16 are held as float, small integers as int32_t.
   const bool held_alike = ValueType(from->dtype) == ValueType(e.dtype) &&
                           (e.dtype == DType::kF32 || e.dtype == DType::kI32) &&
                           from->dtype != DType::kBool;
   if (held_alike) return value;
   return "Cast<" + StorageType(from->dtype) + ", " + StorageType(e.dtype) + ">(" + value + ")";
+}
+
+/// A value that is rounded to `to` next.
+std::string BodyView::VectorToRound(const ElementPtr& e, DType to, std::vector<std::string>* lines,
+                                    bool whole) {
+  const bool is_function =
+      e->kind == Element::Kind::kOp && e->dtype == DType::kF32 && Varies(*e);
+  const std::string_view function = is_function ? FunctionForRounding(e->op, to) : "";
+  if (function.empty()) return Vector(e, lines, whole);
+  return std::string(function) + "(" + Vector(e->args[0], lines) + ")";
 }
 
 std::string BodyView::VectorOperation(const Element& e, std::vector<std::string>* lines) {
@@ -129,7 +139,7 @@ void BodyView::VectorStore(const Stage& stage, std::vector<std::string>* lines) 
       ValueType(value->dtype) == ValueType(value->args[0]->dtype)) {
     value = value->args[0];
   }
-  const std::string text = Vector(value, lines, stage.mask == nullptr);
+  const std::string text = VectorToRound(value, buffer.dtype, lines, stage.mask == nullptr);
   int last = -1;
   for (size_t d = 0; d < stage.place.at.size(); ++d) {
     if (Keeps(buffer, d)) last = static_cast<int>(d);

@@ -60,6 +60,16 @@ HWY_INLINE V PowerOfTwo(V n_magic, hn::Vec<BitsTagOf<V>> more) {
   return hn::BitCast(d, hn::Add(hn::ShiftLeft<kMantissa>(bits), hn::ShiftLeft<kMantissa>(more)));
 }
 
+/// x 2^n of n + kMagic, where neither is near the ends of what there is.
+template <FloatVector V>
+HWY_INLINE V TimesPowerOfTwo(V x, V n_magic) {
+  const BitsTagOf<V> bits;
+  constexpr int kMantissa = ConstantsOf<V>::kMantissa;
+  return hn::BitCast(hn::DFromV<V>(),
+                     hn::Add(hn::BitCast(bits, x),
+                             hn::ShiftLeft<kMantissa>(hn::BitCast(bits, n_magic))));
+}
+
 /// exp(r) of small r.
 template <FloatVector V>
 HWY_INLINE V SmallExp(V r) {

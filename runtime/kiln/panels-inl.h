@@ -208,6 +208,19 @@ struct RightPanel {
     return hn::Load(d, words + (2 * k + v) * hn::Lanes(d));
   }
 };
+// A y that stays in an L2 of 1 MiB beside the rows of x and what they make.
+constexpr size_t kStaysBytes = size_t{256} << 10;
+
+/// Brings words into the L2, a piece with each k.
+template <typename Word>
+struct FetchAhead {
+  HWY_INLINE void operator()() {
+    __builtin_prefetch(words, /*for writing=*/0, /*the L2=*/2);
+    words += piece;
+  }
+  const Word* words;
+  size_t piece;
+};
 /// What a register tile sees of y.
 template <typename Word>
 struct RightView {
@@ -217,6 +230,16 @@ struct RightView {
 
   /// The panel of columns c, c + 1, …; c is a multiple of PanelCols.
   RightPanel<Word> At(size_t c) const { return {words + c * (depth + 1)}; }
+
+  /// For the tile of row r: an eighth of the panel after c's, or of the first after the last, so
+  /// that eight tiles ask for all of it. A large y has left the L2 when the next rows of x come, and
+  /// is further away than the hardware looks ahead. A small one is still there, and to ask costs.
+  FetchAhead<Word> Ahead(size_t r, size_t c) const {
+    const size_t two = 2 * hn::Lanes(hn::ScalableTag<Word>());
+    if (cols * depth * sizeof(Word) <= kStaysBytes) return {At(c).words, 0};
+    const Word* after = At(c + two < cols ? c + two : 0).words;
+    return {after + r / kTileRows % 8 * depth * (two / 8), two / 8};
+  }
 };
 
 /// Left operand of a dot.

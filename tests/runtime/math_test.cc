@@ -45,6 +45,7 @@ void Apply(int function, const T* x, T* y, size_t count, T* scalar) {
   KILN_APPLY(12, Gelu);
   KILN_APPLY(13, GeluTanh);
   KILN_APPLY(14, Silu);
+  KILN_APPLY(15, GeluForBf16);
 #undef KILN_APPLY
 }
 
@@ -91,7 +92,7 @@ Wide ExactGeluTanh(Wide x) {
 }
 
 template <typename Wide>
-const std::array<Function<Wide>, 15> kFunctions = {{
+const std::array<Function<Wide>, 16> kFunctions = {{
     {"exp", [](Wide x) { return std::exp(x); }, {2, 2}},
     {"exp2", [](Wide x) { return std::exp2(x); }, {2, 2}},
     {"log", [](Wide x) { return std::log(x); }, {2, 2}},
@@ -107,6 +108,7 @@ const std::array<Function<Wide>, 15> kFunctions = {{
     {"gelu", &ExactGelu<Wide>, {7, 4}, {1e-8, 1e-16}},
     {"gelu_tanh", &ExactGeluTanh<Wide>, {4, 4}, {1e-8, 1e-16}},
     {"silu", [](Wide x) { return x * ExactSigmoid(x); }, {4, 4}},
+    {"gelu for bf16", &ExactGelu<Wide>, {2700, 4}, {1e-17, 1e-16}},  // 2^-12.6 of 2^24
 }};
 
 /// The error of got in units of the last place of `exact`, rounded to T; inf if one is NaN or
