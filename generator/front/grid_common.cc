@@ -214,13 +214,4 @@ std::string FaultMessage(const Kernel& kernel, const LaneFault& fault, const std
          Counted(fault.extent, "element");
 }
 
-Span MapSpan(const Ref& ref) {
-  Span span;
-  for (const BlockDim& dim : ref.block) {
-    if (dim.index_span.end <= dim.index_span.begin) continue;
-    span = span.end == 0 ? dim.index_span : Cover(span, dim.index_span);
-  }
-  return span.end == 0 ? ref.span : span;
-}
-
 }  // namespace kiln

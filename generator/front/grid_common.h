@@ -101,7 +101,4 @@ std::string HostValues(const Binding& binding, const Node& node, const std::vect
 std::string FaultMessage(const Kernel& kernel, const LaneFault& fault, const std::string& what,
                          const std::string& where);
 
-/// The place of an operand's index map, or of the operand.
-Span MapSpan(const Ref& ref);
-
 }  // namespace kiln

@@ -115,4 +115,13 @@ int Kernel::FindRef(std::string_view wanted) const { return FindNamed(refs, want
 int Kernel::FindDim(std::string_view wanted) const { return FindNamed(dims, wanted); }
 int Kernel::FindAxis(std::string_view wanted) const { return FindNamed(axes, wanted); }
 
+Span MapSpan(const Ref& ref) {
+  Span span;
+  for (const BlockDim& dim : ref.block) {
+    if (dim.index_span.end <= dim.index_span.begin) continue;
+    span = span.end == 0 ? dim.index_span : Cover(span, dim.index_span);
+  }
+  return span.end == 0 ? ref.span : span;
+}
+
 }  // namespace kiln

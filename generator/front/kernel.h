@@ -178,6 +178,9 @@ struct Ref {
   bool prepared = false;  // made by `prepare`, not an argument
 };
 
+/// The place of an operand's index map, or of the operand.
+Span MapSpan(const Ref& ref);
+
 struct Axis {
   std::string name;
   Span span;

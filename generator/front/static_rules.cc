@@ -183,13 +183,6 @@ bool Plain(const Ref& ref, int axis) {
   });
 }
 
-Span MapSpan(const Ref& ref) {
-  for (const BlockDim& dim : ref.block) {
-    if (dim.index_span.end > 0) return {dim.index_span.begin, ref.block.back().index_span.end};
-  }
-  return ref.span;
-}
-
 void CheckRace(const Kernel& kernel, const Ref& ref, const MapUse& use, Diagnostics& diagnostics) {
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     const Axis& axis = kernel.axes[a];
@@ -282,7 +275,10 @@ bool ReachesEdge(const Kernel& kernel, const BlockDim& dim, const Size& extent) 
 class TailCheck {
  public:
   TailCheck(const Kernel& kernel, const Binding* binding, Diagnostics& diagnostics)
-      : kernel_(kernel), binding_(binding), diagnostics_(diagnostics), lets_(kernel.locals.size()) {}
+      : kernel_(kernel),
+        binding_(binding),
+        diagnostics_(diagnostics),
+        lets_(kernel.locals.size()) {}
 
   /// Only what every step does: under a condition the edge may be excluded.
   void Run() {
@@ -307,7 +303,8 @@ class TailCheck {
     }
     if (node.op == Op::kLocal) {
       const size_t local = static_cast<size_t>(node.index);
-      const bool is_let = kernel_.locals[local].kind == Local::Kind::kLet;  // a var may have changed
+      const bool is_let =
+          kernel_.locals[local].kind == Local::Kind::kLet;  // a var may have changed
       return is_let && lets_[local] ? RaggedRead(*lets_[local], axis, dimension) : nullptr;
     }
     if (node.op == Op::kTranspose) {

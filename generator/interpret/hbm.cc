@@ -54,7 +54,7 @@ std::string AxesThatDiffer(const Run& run, int64_t a, int64_t b, bool parallel) 
 }
 
 Span PlaceOf(const Run& run, const Visit& visit) {
-  return visit.copy ? visit.span : RefAt(run, visit.ref).span;
+  return visit.copy ? visit.span : MapSpan(RefAt(run, visit.ref));
 }
 
 /// The current step and `other` touch one element, and at least one of them writes it.
@@ -81,7 +81,7 @@ void ReportRace(Run& run, const Visit& visit, const Stay& other, int64_t element
 
 void ReportRevisit(Run& run, int ref, const Stay& before, int64_t element) {
   if (!FirstReport(run, "revisit", ref)) return;
-  run.diagnostics.Error("revisit", RefAt(run, ref).span,
+  run.diagnostics.Error("revisit", MapSpan(RefAt(run, ref)),
                         "the block of " + ElementText(run, ref, element) +
                             " is left and come back to: visited at " + PointText(run, before.step) +
                             " and again at " + PointText(run, run.step) +

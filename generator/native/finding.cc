@@ -51,10 +51,16 @@ Span SpanOfLine(const Source& source, int line) {
   return {start + static_cast<uint32_t>(first), start + static_cast<uint32_t>(last) + 1};
 }
 
-/// The operand of that name which the line declares, else the line's statement.
-Span SpanAt(const Kernel& kernel, const std::string& name, int line) {
+/// Those are about when an index map visits a block.
+bool IsAboutOrder(const std::string& rule) {
+  return rule == "revisit" || rule == "race" || rule == "alias";
+}
+
+/// The operand of that name which the line declares, or its index map, else the line's statement.
+Span SpanAt(const Kernel& kernel, const std::string& rule, const std::string& name, int line) {
   for (const Ref& ref : kernel.refs) {
-    if (ref.name == name && kernel.source->Locate(ref.span.begin).line == line) return ref.span;
+    if (ref.name == name && kernel.source->Locate(ref.span.begin).line == line)
+      return IsAboutOrder(rule) ? MapSpan(ref) : ref.span;
   }
   return SpanOfLine(*kernel.source, line);
 }
@@ -175,7 +181,7 @@ std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call
     finding.span = SpanOfReader(kernel, ref);
     return finding;
   }
-  finding.span = SpanAt(kernel, WordBefore(finding.message, mark.begin), mark.line);
+  finding.span = SpanAt(kernel, call.rule, WordBefore(finding.message, mark.begin), mark.line);
   finding.message.erase(mark.begin, mark.end - mark.begin);
   if (call.rule == "index-range") finding.span = SpanOfIndex(kernel, finding.message, finding.span);
   if (call.rule == "undefined" || call.rule == "tail" || call.rule == "coverage")

@@ -59,7 +59,8 @@ class Notes {
   }
 
  private:
-  [[gnu::noinline]] void Keep(Event::Kind kind, const Blocks<R>& blocks, const Index<R>& index) {
+  /// The index by value, or it would have to be in memory for those who ask for nothing, too.
+  [[gnu::noinline]] void Keep(Event::Kind kind, const Blocks<R>& blocks, Index<R> index) {
     recorder_->Add({kind, ordinal_, blocks.PlaceOf(index, places_),
                     blocks.BoxAt(index).inside() * static_cast<int64_t>(sizeof(T))});
   }
@@ -101,7 +102,6 @@ class Slots {
     for (int s = 0; s < count_; ++s) {
       slots_[s].data = core.Allocate(bytes);
       if (slots_[s].data == nullptr) return;
-      Undefine(slots_[s]);
     }
   }
 

@@ -69,7 +69,7 @@ class Grid {
   /// Called once a step, when it begins.
   Point<R> Next(const Point<R>& at) const {
     if (core_.recorder() != nullptr) [[unlikely]]
-      NoteStep(at);
+      NoteStep(at.index);
     const Point<R> next = After(at);
     at_ = at.index;
     ahead_ = next.index;
@@ -83,8 +83,8 @@ class Grid {
 
  private:
   /// Out of the way of those who ask for no events.
-  [[gnu::noinline]] void NoteStep(const Point<R>& at) const {
-    core_.recorder()->Add({Event::Kind::kStep, -1, NumberOf(at.index)});
+  [[gnu::noinline]] void NoteStep(std::array<int64_t, R> index) const {
+    core_.recorder()->Add({Event::Kind::kStep, -1, NumberOf(index)});
   }
 
   Point<R> After(const Point<R>& at) const {

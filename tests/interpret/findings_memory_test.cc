@@ -19,9 +19,9 @@ body: |
   o = 1
 )spec",
            {{{"ids", Ints({4}, {0, 1, 2, 2})}}, {}}) ==
-      R"out(k.yaml:6:3: error[revisit]: the block of `o[0, 2]` is left and come back to: visited at (l=2, i=0) and again at (l=3, i=0); what the first visit wrote is lost
+      R"out(k.yaml:6:50: error[revisit]: the block of `o[0, 2]` is left and come back to: visited at (l=2, i=0) and again at (l=3, i=0); what the first visit wrote is lost
    6 |   o: {array: "f32[2, 3]", block: "1, 1", index: "i, ids[l]"}
-     |   ^
+     |                                                  ^~~~~~~~~
   hint: make `l` the minormost axis of the grid, so that all visits of a block follow each other
 )out");
 }
@@ -39,9 +39,9 @@ body: |
   o += 1
 )spec",
            {{{"ids", Ints({3}, {0, 1, 1})}}, {}}) ==
-      R"out(k.yaml:7:3: error[race]: grid points (i=1, l=0) and (i=2, l=0) both write `o[1]`; they differ along the parallel axis `i`
+      R"out(k.yaml:7:44: error[race]: grid points (i=1, l=0) and (i=2, l=0) both write `o[1]`; they differ along the parallel axis `i`
    7 |   o: {array: "f32[2]", block: "1", index: "ids[i]", init: 0}
-     |   ^
+     |                                            ^~~~~~
   hint: make `i` `arbitrary` in dimension_semantics, or let different steps along it touch different elements
 )out");
 }
@@ -64,23 +64,23 @@ TEST_CASE("race: an input that shares memory with an output of another step") {
   CHECK(InPlace("parallel", {0, 1, 2}) == "");
   CHECK(
       InPlace("parallel", {0, 0, 2}) ==
-      R"out(k.yaml:6:3: error[race]: grid point (i=1) reads `x[0]`, whose memory (i=0) writes as `o[0]`; they differ along the parallel axis `i`
+      R"out(k.yaml:6:44: error[race]: grid point (i=1) reads `x[0]`, whose memory (i=0) writes as `o[0]`; they differ along the parallel axis `i`
    6 |   x: {array: "f32[n]", block: "2", index: "from[i]"}
-     |   ^
+     |                                            ^~~~~~~
   hint: make `i` `arbitrary` in dimension_semantics, or drop the alias
 )out");
   CHECK(
       InPlace("parallel", {1, 1, 2}) ==
-      R"out(k.yaml:8:3: error[race]: grid point (i=0) reads `x[2]`, whose memory (i=1) writes as `o[2]`; they differ along the parallel axis `i`
+      R"out(k.yaml:8:43: error[race]: grid point (i=0) reads `x[2]`, whose memory (i=1) writes as `o[2]`; they differ along the parallel axis `i`
    8 |   o: {array: "f32[n]", block: "2", index: i, alias: x}
-     |   ^
+     |                                           ^
   hint: make `i` `arbitrary` in dimension_semantics, or drop the alias
 )out");
   CHECK(
       InPlace("parallel", {2, 1, 2}) ==
-      R"out(k.yaml:8:3: error[race]: grid point (i=0) reads `x[4]`, whose memory (i=2) writes as `o[4]`; they differ along the parallel axis `i`
+      R"out(k.yaml:8:43: error[race]: grid point (i=0) reads `x[4]`, whose memory (i=2) writes as `o[4]`; they differ along the parallel axis `i`
    8 |   o: {array: "f32[n]", block: "2", index: i, alias: x}
-     |   ^
+     |                                           ^
   hint: make `i` `arbitrary` in dimension_semantics, or drop the alias
 )out");
 }
@@ -143,9 +143,9 @@ TEST_CASE("alias: a block copied in after an output took it over") {
   CHECK(InPlace("arbitrary", {0, 0, 2}) == "");  // the buffer still holds it
   CHECK(
       InPlace("arbitrary", {2, 0, 1}) ==
-      R"out(k.yaml:6:3: error[alias]: `x[0]` is copied in at (i=1), after (i=0) has visited its memory as `o[0]`: whether it holds old or new values depends on the pipeline
+      R"out(k.yaml:6:44: error[alias]: `x[0]` is copied in at (i=1), after (i=0) has visited its memory as `o[0]`: whether it holds old or new values depends on the pipeline
    6 |   x: {array: "f32[n]", block: "2", index: "from[i]"}
-     |   ^
+     |                                            ^~~~~~~
   hint: read the block no later than the first step that visits it, or drop the alias
 )out");
 }
