@@ -92,16 +92,6 @@ HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, 
   auto acc_7_0 = start(at_0, row_or_first(7), c);
   auto acc_7_1 = start(at_1, row_or_first(7), c + n);
 
-  // What undoes a flip of y lies after the last k. (Added there, GCC would copy all accumulators.)
-  T::StartRow(x_a[x.depth * kPanelRows + 0], acc_0_0, acc_0_1);
-  if constexpr (kRows > 1) T::StartRow(x_a[x.depth * kPanelRows + 1], acc_1_0, acc_1_1);
-  if constexpr (kRows > 2) T::StartRow(x_a[x.depth * kPanelRows + 2], acc_2_0, acc_2_1);
-  if constexpr (kRows > 3) T::StartRow(x_a[x.depth * kPanelRows + 3], acc_3_0, acc_3_1);
-  if constexpr (kRows > 4) T::StartRow(x_b[x.depth * kPanelRows + 0], acc_4_0, acc_4_1);
-  if constexpr (kRows > 5) T::StartRow(x_b[x.depth * kPanelRows + 1], acc_5_0, acc_5_1);
-  if constexpr (kRows > 6) T::StartRow(x_b[x.depth * kPanelRows + 2], acc_6_0, acc_6_1);
-  if constexpr (kRows > 7) T::StartRow(x_b[x.depth * kPanelRows + 3], acc_7_0, acc_7_1);
-
   auto fetch_ahead = y.Ahead(r, c);
   for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
     const auto y_0 = panel.Load(k, 0);

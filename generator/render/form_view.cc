@@ -13,14 +13,6 @@ namespace {
 
 using Hold = OperandPlan::Hold;
 
-void CollectDots(const Stages& stages, bool* any) {
-  for (const Stage& stage : stages) {
-    *any = *any || stage.kind == Stage::Kind::kDot;
-    CollectDots(stage.body, any);
-    CollectDots(stage.orelse, any);
-  }
-}
-
 }  // namespace
 
 std::string Joined(const std::vector<std::string>& parts) {
@@ -72,14 +64,14 @@ FormView::FormView(const Plan& plan, std::string_view spec_file)
       walk_(plan, WalkNames(names_, "at", "core")),
       ahead_(plan, WalkNames(names_, "next", "core")) {}
 
-Fields FormView::Make(bool* has_dots) {
+Fields FormView::Make() {
   Banner();
   Grid();
   FreeBlocks();
   Operands();
   Memory();
   Locate();
-  Bodies(has_dots);
+  Bodies();
   return std::move(fields_);
 }
 
@@ -164,14 +156,13 @@ void FormView::FreeBlocks() {
   fields_.SetList("chosen_blocks", std::move(blocks));
 }
 
-void FormView::Bodies(bool* has_dots) {
+void FormView::Bodies() {
   std::vector<Fields> bodies;
   for (const BodyPlan& body : plan_.bodies) {
     BodyView view(plan_, names_, spec_file_);
     Fields f = view.Make(body.stages);
     f.Set("tag_parameter", body.name.empty() ? "" : body.name + ", ");
     bodies.push_back(std::move(f));
-    CollectDots(body.stages, has_dots);
   }
   fields_.SetList("bodies", std::move(bodies));
   fields_.SetFlag("peeled", plan_.bodies.size() > 1);

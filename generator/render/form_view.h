@@ -31,8 +31,7 @@ class FormView {
  public:
   FormView(const Plan& plan, std::string_view spec_file);
 
-  /// `has_dots`: set where a body multiplies.
-  Fields Make(bool* has_dots);
+  Fields Make();
 
  private:
   const std::string& NameOf(size_t ref) const { return names_.buffers[ref]; }
@@ -42,7 +41,7 @@ class FormView {
   void Grid();
   void FreeBlocks();
   std::string DotType() const;
-  void Bodies(bool* has_dots);
+  void Bodies();
 
   // form_locate.cc
   void Locate();

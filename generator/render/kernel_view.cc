@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/plan/walk.h"
 #include "generator/render/call_view.h"
 #include "generator/render/cpp.h"
 #include "generator/render/form_view.h"
@@ -9,6 +10,23 @@
 
 namespace kiln::render {
 namespace {
+
+struct Dots {
+  bool any = false;
+  bool of_bytes = false;
+};
+
+Dots DotsOf(const Plan& plan) {
+  Dots dots;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      if (stage.kind != Stage::Kind::kDot) return;
+      dots.any = true;
+      dots.of_bytes |= stage.element == DType::kI8 || stage.element == DType::kU8;
+    });
+  }
+  return dots;
+}
 
 /// The call, which chooses between the forms; what the forms share.
 class KernelView {
@@ -186,12 +204,12 @@ void KernelView::Checks() {
 void KernelView::Forms() {
   const bool many = plans_.size() > 1;
   std::vector<Fields> forms;
-  bool dots = false;
+  Dots all;
   for (size_t f = 0; f < plans_.size(); ++f) {
-    bool form_dots = false;
-    Fields form = FormView(*plans_[f], spec_file_).Make(&form_dots);
-    dots = dots || form_dots;
-    form.SetFlag("has_dots", form_dots && !many);
+    const Dots dots = DotsOf(*plans_[f]);
+    all = {all.any || dots.any, all.of_bytes || dots.of_bytes};
+    Fields form = FormView(*plans_[f], spec_file_).Make();
+    form.SetFlag("has_dots", dots.any && !many);
     form.SetFlag("named", many);
     form.Set("namespace", f == 0 ? "base" : "variant_" + std::to_string(f));
     form.Set("number", std::to_string(f));
@@ -206,7 +224,8 @@ void KernelView::Forms() {
     form.SetFlag("is_variant", f > 0);
     forms.push_back(std::move(form));
   }
-  fields_.SetFlag("shares_dots", dots && many);
+  fields_.SetFlag("shares_dots", all.any && many);
+  fields_.SetFlag("multiplies_bytes", all.of_bytes);
   fields_.SetList("forms", std::move(forms));
   std::vector<Fields> rows;
   for (int r = 0; r < 8; ++r) {

@@ -24,7 +24,6 @@
 #include "kiln/math-inl.h"
 #include "kiln/panels-inl.h"
 #include "kiln/reduce-inl.h"
-#include "kiln/right_rows-inl.h"
 #include "kiln/stream-inl.h"
 #include "kiln/values-inl.h"
 // Uses the panels.

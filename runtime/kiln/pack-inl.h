@@ -139,17 +139,6 @@ HWY_INLINE hn::Vec<DW> LoadWords(DW dw, const T* const* rows, size_t col) {
   }
 }
 
-/// The same of the first `count` columns: it reads no others. The rest is 0.
-template <class DW, typename T>
-HWY_INLINE hn::Vec<DW> LoadFirstWords(DW dw, const T* const* rows, size_t count) {
-  using U = hwy::UnsignedFromSize<sizeof(T)>;
-  const hn::Rebind<U, DW> du;
-  if (!kMaskedAccess<U> && count == hn::Lanes(dw)) return LoadWords(dw, rows, 0);
-  return Interleave<T>(dw, [&](size_t r) HWY_ATTR {
-    return LoadFirst(du, reinterpret_cast<const U*>(rows[r]), count);
-  });
-}
-
 template <class D, class V>
 HWY_INLINE V Flip(V words) {
   if constexpr (D::kFlip == 0) {

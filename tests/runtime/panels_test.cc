@@ -16,7 +16,6 @@
 // Once per target.
 #include "hwy/aligned_allocator.h"
 #include "kiln/panels-inl.h"
-#include "kiln/right_rows-inl.h"
 
 #ifndef KILN_TESTS_PANELS_TEST_ONCE
 #define KILN_TESTS_PANELS_TEST_ONCE
@@ -155,35 +154,6 @@ std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pa
   return "";
 }
 
-/// The same words, read in place or from a padded copy of the block.
-template <typename T>
-std::string CheckRows(const Tensor<const T>& array, const Box<4>& box, const Pad<T>& pad) {
-  using Format = RightRows<T>;
-  using D = typename Format::Multiply;
-  using Word = typename D::Word;
-  constexpr size_t kPer = kPerWord<D, T>;
-  const hn::ScalableTag<Word> d;
-  const size_t n = hn::Lanes(d);
-  const auto words = hwy::AllocateAligned<Word>(n);
-  const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
-  const bool in_place = Format::IsInPlace(box);
-  if (!in_place) Format::Copy(array, box, pad, buffer.get());
-  const auto view = in_place ? Format::InPlace(array, box) : Format::ViewOf(buffer.get(), box);
-  for (size_t c = 0; c < view.cols; c += n) {
-    const size_t panel = c / (2 * n) * (2 * n);
-    for (size_t k = 0; k < view.depth * kPer; ++k) {
-      hn::Store(view.At(panel).Load(k / kPer, c > panel ? 1 : 0), d, words.get());
-      for (size_t i = 0; i < n && c + i < view.cols; ++i) {
-        const T expected = Expected(array, box, pad.value, k, c + i);
-        if (!Same(PartOf<D, T>(words[i], k % kPer, true), expected)) {
-          return "rows (" + std::to_string(k) + ", " + std::to_string(c + i) + ")";
-        }
-      }
-    }
-  }
-  return "";
-}
-
 template <typename T>
 std::string CheckType(const char* name) {
   size_t number = 0;
@@ -198,8 +168,7 @@ std::string CheckType(const char* name) {
     // Words past a clipped k are zeros whatever the pad is.
     for (const std::string& error :
          {CheckLeft<T, false>(array, box, pad), CheckLeft<T, true>(array, box, pad),
-          CheckRight<T, false>(array, box, pad), CheckRight<T, true>(array, box, pad),
-          CheckRows<T>(array, box, pad)}) {
+          CheckRight<T, false>(array, box, pad), CheckRight<T, true>(array, box, pad)}) {
       if (!error.empty()) {
         return std::string(hwy::TargetName(HWY_TARGET)) + ", " + name + ", case " +
                std::to_string(number) + ": " + error;
