@@ -258,7 +258,8 @@ bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, con
     return false;
   }
   if (!CheckDefined(semaphore, element, from)) return false;
-  if (!CheckTouches(from, /*reads=*/true)) return false;
+  // Before any byte of the target changes: two cores must not write it at once, not even here.
+  if (!CheckTouches(from, /*reads=*/true) || !CheckTouches(to, /*reads=*/false)) return false;
   Note(copy);
   copy.moved = core_.options().dma == Dma::kEager;
   if (copy.moved) {
@@ -293,7 +294,6 @@ bool Copies::Wait(const Semaphore& semaphore, int64_t slot) {
   }
   const InFlight copy = *found;
   in_flight_.erase(found);
-  if (!CheckTouches(copy.to, /*reads=*/false)) return false;
   if (!copy.moved) Move(copy);
   if (core_.recorder() != nullptr) {
     core_.recorder()->Add(

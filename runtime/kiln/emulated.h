@@ -176,8 +176,8 @@ struct Emulated {
         return {};
       }
       const Box<R> box = blocks_.BoxAt(index);
-      CheckLent(index, box);
       if (slot->state == State::kPending || last_moved_ != index) CheckMove(index, box);
+      CheckLent(index, box);
       Finish(*slot, box);
       return Format::ViewOf(slot->data, box);
     }
