@@ -31,7 +31,7 @@ struct Simulation {
   Loaded loaded;
   CheckOptions options;  // of the specialisation that the sizes select
   Inputs inputs;
-  std::unique_ptr<Kernel> whole;  // with all its variants
+  std::unique_ptr<Kernel> whole;   // with all its variants
   std::optional<Binding> binding;  // none: that is in the findings
   int cores = 0;
 };

@@ -188,8 +188,7 @@ void Binder::GivenArray(size_t index) {
                        : ref.role == Role::kScalar   ? "scalar "
                        : ref.role == Role::kPrefetch ? "prefetch array "
                                                      : "argument ";
-    return Error("call", ref.span,
-                 what + Quote(ref.name) + " (" + Declared(ref) + ") is not given",
+    return Error("call", ref.span, what + Quote(ref.name) + " (" + Declared(ref) + ") is not given",
                  "add " + ref.name + (ref.role == Role::kScalar ? "=…" : "=@" + ref.name + ".npy"));
   }
   if (!Accept(index, found->second)) return;

@@ -162,8 +162,8 @@ void Binder::TooShort(const Ref& ref, size_t d, int64_t extent, int64_t needed,
             (needed == 1 ? " entry" : " entries") + " of " + Quote(ref.name) + along +
             " that are used, but the spec declares " + Declared(ref) +
             (ref.array[d].Constant() ? "" : ", where " + Valued(ref.array[d], extent)),
-        "declare it longer; `kiln explain --functions` says how long what " +
-            Quote(call.function) + " makes can be",
+        "declare it longer; `kiln explain --functions` says how long what " + Quote(call.function) +
+            " makes can be",
         {{ref.span, Quote(ref.name) + " is declared here"}});
 }
 

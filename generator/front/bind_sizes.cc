@@ -169,9 +169,8 @@ void Binder::CompareGiven(size_t index) {
     const int64_t expected = binding_.arrays[index][d];
     if (expected < 0 || expected == array->shape[d]) continue;
     Error("call", ref.span,
-          Quote(ref.name) + " is " + ToString(array->dtype, array->shape) +
-              ", but its dimension " + std::to_string(d) + " must be " +
-              Valued(ref.array[d], expected));
+          Quote(ref.name) + " is " + ToString(array->dtype, array->shape) + ", but its dimension " +
+              std::to_string(d) + " must be " + Valued(ref.array[d], expected));
   }
 }
 

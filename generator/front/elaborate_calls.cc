@@ -209,13 +209,15 @@ NodePtr Elaborator::CallCast(const Expr& expr, DType dtype, const Setting& setti
   NodePtr x = Elaborate(*expr.args[0], setting);
   if (!x) return nullptr;
   if (setting.index && IsFloat(dtype)) {
-    return Error("type", expr.span, std::string(setting.name) + " is integer arithmetic; no floats");
+    return Error("type", expr.span,
+                 std::string(setting.name) + " is integer arithmetic; no floats");
   }
   if (setting.index && !IsFloat(x->dtype) && dtype != DType::kBool) return x;
   return Cast(x, dtype, expr.span);
 }
 
-NodePtr Elaborator::FloatArgument(const Expr& expr, const Setting& setting, const FunctionEntry& f) {
+NodePtr Elaborator::FloatArgument(const Expr& expr, const Setting& setting,
+                                  const FunctionEntry& f) {
   NodePtr x = Elaborate(expr, setting);
   if (!x) return nullptr;
   std::string why;
@@ -260,7 +262,8 @@ NodePtr Elaborator::CallExtreme(const Expr& expr, const FunctionEntry& f, const 
     FunctionEntry reduce = f;
     reduce.op = f.op == Op::kMax ? Op::kReduceMax : Op::kReduceMin;
     if (setting.index) {
-      if (!setting.body) return Error("type", expr.span, std::string(setting.name) + " cannot reduce");
+      if (!setting.body)
+        return Error("type", expr.span, std::string(setting.name) + " cannot reduce");
       return CallReduce(expr, reduce, kBodySetting);
     }
     return CallReduce(expr, reduce, setting);

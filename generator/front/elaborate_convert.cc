@@ -2,9 +2,7 @@
 
 /// How two values meet: one dtype, one shape; what is not provable becomes an obligation.
 namespace kiln {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 /// "write f32(i)", in the spec's own spelling of the expression.
 std::string Elaborator::CastHint(const NodePtr& node, DType dtype) const {

@@ -123,9 +123,9 @@ NodePtr Elaborator::ElaborateName(const Expr& expr, const Setting& setting) {
 NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Setting& setting) {
   const DType integer = setting.index ? DType::kIndex : DType::kWeakInt;
   const auto forbidden = [&](const char* why) {
-    return Error("name", expr.span,
-                 "`" + expr.name + "` is " + KindOf(symbol) + "; " + setting.name + " cannot use it",
-                 why);
+    return Error(
+        "name", expr.span,
+        "`" + expr.name + "` is " + KindOf(symbol) + "; " + setting.name + " cannot use it", why);
   };
   switch (symbol.kind) {
     case Symbol::Kind::kValueParam:
@@ -188,8 +188,8 @@ NodePtr Elaborator::ReadRef(int index, Span span, const Setting& setting) {
   }
   if (host ? !setting.host : !setting.body) {
     std::string hint = host ? "" : "only prefetch arrays and scalars can be read there";
-    return Error("name", span, "`" + ref.name + "` is an operand; " + setting.name + " cannot use it",
-                 hint);
+    return Error("name", span,
+                 "`" + ref.name + "` is an operand; " + setting.name + " cannot use it", hint);
   }
   if (ref.memory == Memory::kAny) {
     return Error("tier", span,

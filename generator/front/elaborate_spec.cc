@@ -178,7 +178,8 @@ void Elaborator::AddVariant(const VariantSpec& variant, std::shared_ptr<const So
   out.span = variant.span;
   out.lock = std::move(lock);
   out.fixed_blocks = variant.fixed_blocks;
-  out.when = variant.when ? ElaborateCondition(*variant.when, setting) : MakeBool(true, variant.span);
+  out.when =
+      variant.when ? ElaborateCondition(*variant.when, setting) : MakeBool(true, variant.span);
   for (const ParamSpec& set : variant.set) {
     if (std::find(names.begin(), names.end(), set.name.name) == names.end()) {
       Error("key", set.name.span,

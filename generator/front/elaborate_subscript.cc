@@ -135,8 +135,8 @@ bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std
     return CheckWindow(out, extent, where);
   }
   out.range = true;
-  out.start =
-      entry.args[0] ? ElaborateIndex(*entry.args[0], setting) : MakeInt(0, DType::kIndex, entry.span);
+  out.start = entry.args[0] ? ElaborateIndex(*entry.args[0], setting)
+                            : MakeInt(0, DType::kIndex, entry.span);
   NodePtr end = entry.args[1] ? ElaborateIndex(*entry.args[1], setting) : nullptr;
   if (!out.start || (entry.args[1] && !end)) return false;
   for (const NodePtr& bound : {out.start, end}) {

@@ -78,7 +78,8 @@ NodePtr Elaborator::CallIota(const Expr& expr, const FunctionEntry& f, const Set
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallBroadcast(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallBroadcast(const Expr& expr, const FunctionEntry& f,
+                                  const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   auto shape = ElaborateShape(*expr.args[1]);
   if (!x || !shape) return nullptr;
@@ -120,7 +121,8 @@ NodePtr Elaborator::CallReshape(const Expr& expr, const FunctionEntry& f, const 
   return Share(TileNode(f.op, x->dtype, *shape, expr.span, {x}));
 }
 
-NodePtr Elaborator::CallTranspose(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallTranspose(const Expr& expr, const FunctionEntry& f,
+                                  const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   if (!x) return nullptr;
   const int rank = static_cast<int>(x->shape.size());

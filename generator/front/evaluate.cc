@@ -21,10 +21,14 @@ int64_t Divide(Op op, int64_t a, int64_t b) {
   const int64_t remainder = a % b;
   const bool negative = (a < 0) != (b < 0);
   switch (op) {
-    case Op::kFloorDiv: return quotient - (remainder != 0 && negative);
-    case Op::kCeilDiv: return quotient + (remainder != 0 && !negative);
-    case Op::kMod: return remainder != 0 && negative ? remainder + b : remainder;
-    default: return remainder;
+    case Op::kFloorDiv:
+      return quotient - (remainder != 0 && negative);
+    case Op::kCeilDiv:
+      return quotient + (remainder != 0 && !negative);
+    case Op::kMod:
+      return remainder != 0 && negative ? remainder + b : remainder;
+    default:
+      return remainder;
   }
 }
 
@@ -132,12 +136,18 @@ struct Walk {
   template <typename T>
   static bool CompareValues(Op op, T a, T b) {
     switch (op) {
-      case Op::kLt: return a < b;
-      case Op::kLe: return a <= b;
-      case Op::kGt: return a > b;
-      case Op::kGe: return a >= b;
-      case Op::kEq: return a == b;
-      default: return a != b;
+      case Op::kLt:
+        return a < b;
+      case Op::kLe:
+        return a <= b;
+      case Op::kGt:
+        return a > b;
+      case Op::kGe:
+        return a >= b;
+      case Op::kEq:
+        return a == b;
+      default:
+        return a != b;
     }
   }
 
@@ -169,7 +179,8 @@ struct Walk {
         if (!axes) return Unknown(node);
         out = axes[node.index];
         return true;
-      case Op::kSteps: return Steps(node, out);
+      case Op::kSteps:
+        return Steps(node, out);
       case Op::kFirstStep:
         if (!axes) return Unknown(node);
         out = axes[node.index] == 0;
@@ -192,16 +203,23 @@ struct Walk {
         out = LoadInteger(*array, at);
         return true;
       }
-      default: return Unknown(node);
+      default:
+        return Unknown(node);
     }
   }
 
   bool Operation(const Node& node, int64_t& out) {
     switch (node.op) {
-      case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: case Op::kEq: case Op::kNe:
+      case Op::kLt:
+      case Op::kLe:
+      case Op::kGt:
+      case Op::kGe:
+      case Op::kEq:
+      case Op::kNe:
         return Compare(node, out);
       case Op::kWhere:
-      case Op::kIf: return Choose<int64_t, &Walk::Integer>(node, out);
+      case Op::kIf:
+        return Choose<int64_t, &Walk::Integer>(node, out);
       case Op::kAnd:
       case Op::kOr: {
         bool value = false;
@@ -228,7 +246,8 @@ struct Walk {
         out = std::min(std::max(out, low), high);
         return true;
       }
-      default: break;
+      default:
+        break;
     }
     int64_t a = 0, b = 0;
     if (!Integer(*node.args[0], a)) return false;
@@ -254,15 +273,30 @@ struct Walk {
         overflow = a == kMin;
         out = a < 0 ? WrappingSub(0, a) : a;
         return true;
-      case Op::kNot: out = a == 0; return true;
-      case Op::kBitNot: out = node.dtype == DType::kBool ? a == 0 : ~a; return true;
-      case Op::kSign: out = (a > 0) - (a < 0); return true;
-      case Op::kRelu: out = a < 0 ? 0 : a; return true;
-      case Op::kCast: out = a; return true;
-      case Op::kBitcast: out = a; return !IsFloat(node.dtype) || Unknown(node);
+      case Op::kNot:
+        out = a == 0;
+        return true;
+      case Op::kBitNot:
+        out = node.dtype == DType::kBool ? a == 0 : ~a;
+        return true;
+      case Op::kSign:
+        out = (a > 0) - (a < 0);
+        return true;
+      case Op::kRelu:
+        out = a < 0 ? 0 : a;
+        return true;
+      case Op::kCast:
+        out = a;
+        return true;
+      case Op::kBitcast:
+        out = a;
+        return !IsFloat(node.dtype) || Unknown(node);
       case Op::kReshape:
-      case Op::kBroadcast: out = a; return node.shape.empty() || Unknown(node);
-      default: return Unknown(node);
+      case Op::kBroadcast:
+        out = a;
+        return node.shape.empty() || Unknown(node);
+      default:
+        return Unknown(node);
     }
   }
 
@@ -271,9 +305,16 @@ struct Walk {
       case Op::kAdd:
         overflow = __builtin_add_overflow(a, b, &out);
         return true;  // the builtin's result is the wrapped one
-      case Op::kSub: overflow = __builtin_sub_overflow(a, b, &out); return true;
-      case Op::kMul: overflow = __builtin_mul_overflow(a, b, &out); return true;
-      case Op::kFloorDiv: case Op::kCeilDiv: case Op::kMod: case Op::kRem:
+      case Op::kSub:
+        overflow = __builtin_sub_overflow(a, b, &out);
+        return true;
+      case Op::kMul:
+        overflow = __builtin_mul_overflow(a, b, &out);
+        return true;
+      case Op::kFloorDiv:
+      case Op::kCeilDiv:
+      case Op::kMod:
+      case Op::kRem:
         if (b == 0) return Fail(EvalFault::kDivideByZero, node);
         if (b != -1) {
           out = Divide(node.op, a, b);
@@ -294,13 +335,26 @@ struct Walk {
         overflow = past ? a != 0 : (out >> b) != a;
         return true;
       }
-      case Op::kShr: out = a >> (b < 0 || b > 63 ? 63 : b); return true;
-      case Op::kBitAnd: out = a & b; return true;
-      case Op::kBitOr: out = a | b; return true;
-      case Op::kBitXor: out = a ^ b; return true;
-      case Op::kMax: out = std::max(a, b); return true;
-      case Op::kMin: out = std::min(a, b); return true;
-      default: return Unknown(node);
+      case Op::kShr:
+        out = a >> (b < 0 || b > 63 ? 63 : b);
+        return true;
+      case Op::kBitAnd:
+        out = a & b;
+        return true;
+      case Op::kBitOr:
+        out = a | b;
+        return true;
+      case Op::kBitXor:
+        out = a ^ b;
+        return true;
+      case Op::kMax:
+        out = std::max(a, b);
+        return true;
+      case Op::kMin:
+        out = std::min(a, b);
+        return true;
+      default:
+        return Unknown(node);
     }
   }
 
@@ -314,7 +368,9 @@ struct Walk {
 
   bool FloatValue(const Node& node, double& out) {
     switch (node.op) {
-      case Op::kConst: out = node.float_value; return true;
+      case Op::kConst:
+        out = node.float_value;
+        return true;
       case Op::kRead: {
         const Array* array = nullptr;
         int64_t at = 0;
@@ -332,31 +388,44 @@ struct Walk {
         return true;
       }
       case Op::kWhere:
-      case Op::kIf: return Choose<double, &Walk::Float>(node, out);
+      case Op::kIf:
+        return Choose<double, &Walk::Float>(node, out);
       case Op::kNeg:
       case Op::kAbs:
         if (!Float(*node.args[0], out)) return false;
         out = node.op == Op::kNeg ? -out : std::fabs(out);
         return true;
-      case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kDiv: case Op::kMax: case Op::kMin: {
+      case Op::kAdd:
+      case Op::kSub:
+      case Op::kMul:
+      case Op::kDiv:
+      case Op::kMax:
+      case Op::kMin: {
         double a = 0, b = 0;
         if (!Float(*node.args[0], a) || !Float(*node.args[1], b)) return false;
         out = Arithmetic(node.op, a, b);
         return true;
       }
-      default: return Unknown(node);
+      default:
+        return Unknown(node);
     }
   }
 
   // Rounding a double to f32 after one operation gives what f32 arithmetic gives.
   static double Arithmetic(Op op, double a, double b) {
     switch (op) {
-      case Op::kAdd: return a + b;
-      case Op::kSub: return a - b;
-      case Op::kMul: return a * b;
-      case Op::kDiv: return a / b;
-      case Op::kMax: return a > b || std::isnan(a) ? a : b;
-      default: return a < b || std::isnan(a) ? a : b;
+      case Op::kAdd:
+        return a + b;
+      case Op::kSub:
+        return a - b;
+      case Op::kMul:
+        return a * b;
+      case Op::kDiv:
+        return a / b;
+      case Op::kMax:
+        return a > b || std::isnan(a) ? a : b;
+      default:
+        return a < b || std::isnan(a) ? a : b;
     }
   }
 };

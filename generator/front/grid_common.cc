@@ -1,7 +1,8 @@
 #include "generator/front/grid_common.h"
-#include "generator/front/integer.h"
 
 #include <algorithm>
+
+#include "generator/front/integer.h"
 
 namespace kiln {
 namespace {

@@ -40,7 +40,8 @@ struct GridContext {
   /// Takes a walk out of what the whole check may cost: `points` runs of a program of this Cost().
   /// False, and nothing taken, when that is too much.
   bool Spend(int64_t points, int64_t cost = 1);
-  bool Spend(const std::optional<GridSpace>& space, const IndexProgram& program, int64_t sweeps = 1);
+  bool Spend(const std::optional<GridSpace>& space, const IndexProgram& program,
+             int64_t sweeps = 1);
   /// Warns, once for a rule and an operand: "`what` is not checked: `why`".
   void NotChecked(const std::string& rule, int ref, Span span, const std::string& what,
                   const std::string& why = "");

@@ -33,7 +33,7 @@ std::vector<Site> CollectSites(const GridContext& context, Locals& locals);
 /// A site compiled over the axes and loops that it depends on.
 struct SiteProgram {
   IndexProgram program;
-  std::optional<GridSpace> space;      // null: too many points to walk
+  std::optional<GridSpace> space;  // null: too many points to walk
   int mask = -1;                   // register: the step reaches the site; -1: always
   int value = -1;                  // register
   int value_begin = 0;             // faults of earlier instructions are not the site's own

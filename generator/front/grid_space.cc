@@ -58,7 +58,7 @@ void Progress::Finish() {
 }
 
 std::optional<GridSpace> GridSpace::Make(const Binding& binding, const std::vector<AxisUse>& use,
-                                 Unused unused, const std::vector<LoopRange>& loops) {
+                                         Unused unused, const std::vector<LoopRange>& loops) {
   GridSpace space;
   for (size_t a = 0; a < binding.steps.size(); ++a) {
     const int64_t steps = binding.steps[a];
@@ -91,7 +91,9 @@ int64_t GridSpace::ValueAt(const Coordinate& c, int64_t position) {
   return c.low + (tail ? c.steps - c.count + position : position);
 }
 
-int64_t GridSpace::PositionOf(const Coordinate& c, int64_t point) { return point / c.period % c.count; }
+int64_t GridSpace::PositionOf(const Coordinate& c, int64_t point) {
+  return point / c.period % c.count;
+}
 
 const GridSpace::Coordinate& GridSpace::Loop(int local) const {
   return *std::find_if(loops_.begin(), loops_.end(),
@@ -158,7 +160,8 @@ bool GridSpace::AxisIsConstant(size_t axis, int64_t begin, int64_t end) const {
   return begin / c.period == (end - 1) / c.period;
 }
 
-Sweep::Sweep(const Binding& binding, IndexProgram& program, const GridSpace& space, Progress* progress)
+Sweep::Sweep(const Binding& binding, IndexProgram& program, const GridSpace& space,
+             Progress* progress)
     : binding_(binding), program_(program), space_(space), progress_(progress) {}
 
 bool Sweep::Next() {

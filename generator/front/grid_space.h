@@ -52,7 +52,7 @@ class GridSpace {
   };
   /// Nullopt when there are more than 2^63 points.
   static std::optional<GridSpace> Make(const Binding& binding, const std::vector<AxisUse>& use,
-                                   Unused unused, const std::vector<LoopRange>& loops = {});
+                                       Unused unused, const std::vector<LoopRange>& loops = {});
 
   int64_t size() const { return size_; }
   /// Points with the same coordinates along the parallel axes, which are consecutive.

@@ -125,7 +125,8 @@ void CheckStoresRun(GridContext& context, int ref) {
     stored = stored < 0 ? runs : builder.AddBinary(Op::kOr, stored, runs);
   }
   IndexProgram program = builder.Finish();
-  const auto space = GridSpace::Make(context.binding, program.axis_use(), GridSpace::Unused::kTwice);
+  const auto space =
+      GridSpace::Make(context.binding, program.axis_use(), GridSpace::Unused::kTwice);
   const Ref& r = context.ref(ref);
   if (!context.Spend(space, program)) {
     context.NotChecked("coverage", ref, MapSpan(r),
@@ -154,7 +155,8 @@ void CheckEpilogueStays(GridContext& context) {
     maps.push_back(AddMap(builder, context.ref(ref)));
   }
   IndexProgram program = builder.Finish();
-  const auto space = GridSpace::Make(context.binding, program.axis_use(), GridSpace::Unused::kTwice);
+  const auto space =
+      GridSpace::Make(context.binding, program.axis_use(), GridSpace::Unused::kTwice);
   if (!context.Spend(space, program)) {
     context.NotChecked("key", outputs[0], MapSpan(context.ref(outputs[0])),
                        "whether the outputs of the epilogue change blocks at the same steps");

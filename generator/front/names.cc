@@ -71,7 +71,6 @@ bool Contains(std::string_view words, std::string_view name) {
   return false;
 }
 
-
 /// `a__b` and `_X` belong to the C++ implementation.
 bool BelongsToCompiler(std::string_view name) {
   const bool capital = name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z';

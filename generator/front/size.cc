@@ -241,10 +241,14 @@ Size SizeOf(const NodePtr& node, const Kernel& kernel) {
   if (node->dtype == DType::kIndex && node->shape.empty()) {
     const auto arg = [&](size_t i) { return SizeOf(node->args[i], kernel); };
     switch (node->op) {
-      case Op::kNeg: return Size(0) - arg(0);
-      case Op::kAdd: return arg(0) + arg(1);
-      case Op::kSub: return arg(0) - arg(1);
-      case Op::kMul: return arg(0) * arg(1);
+      case Op::kNeg:
+        return Size(0) - arg(0);
+      case Op::kAdd:
+        return arg(0) + arg(1);
+      case Op::kSub:
+        return arg(0) - arg(1);
+      case Op::kMul:
+        return arg(0) * arg(1);
       case Op::kSteps: {
         const NodePtr& steps = kernel.axes[static_cast<size_t>(node->index)].steps;
         if (steps) return SizeOf(steps, kernel);
@@ -258,7 +262,8 @@ Size SizeOf(const NodePtr& node, const Kernel& kernel) {
         if (quotient) return *quotient;
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   // What is left may still be a constant: cdiv(100, 8), or anything of fixed dims.

@@ -14,9 +14,7 @@ struct Span {
 };
 
 /// The one byte at `at`.
-inline Span Point(size_t at) {
-  return {static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)};
-}
+inline Span Point(size_t at) { return {static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)}; }
 inline Span Cover(Span a, Span b) { return {a.begin, b.end > a.end ? b.end : a.end}; }
 
 struct LineColumn {
@@ -49,9 +47,7 @@ struct Text {
   std::string value;
   std::vector<uint32_t> offsets;
 
-  Span span() const {
-    return offsets.empty() ? Span{} : Span{offsets.front(), offsets.back()};
-  }
+  Span span() const { return offsets.empty() ? Span{} : Span{offsets.front(), offsets.back()}; }
   Span At(size_t begin, size_t end) const { return {offsets[begin], offsets[end]}; }
 };
 

@@ -35,8 +35,8 @@ struct Compiled {
 /// goes into it, or by compiling now. Several programs may do the same at once.
 Compiled CompileCached(const Unit& unit, const Toolchain& tools, const CompileOptions& options);
 
-/// Where compiled kernels are kept, and what was measured of them and of the machine. Empty: neither
-/// $XDG_CACHE_HOME nor a home.
+/// Where compiled kernels are kept, and what was measured of them and of the machine. Empty:
+/// neither $XDG_CACHE_HOME nor a home.
 std::string CacheFolder();
 
 /// Removes an entry that turned out to be damaged.

@@ -191,7 +191,8 @@ ElementPtr Lowering::ReadLocal(const Node& node, const Point& point) {
   return load;
 }
 
-/// Only dimensions of extent 1 come or go, or the elements get a buffer that is seen in both shapes.
+/// Only dimensions of extent 1 come or go, or the elements get a buffer that is seen in both
+/// shapes.
 ElementPtr Lowering::Reshaped(const Node& node, const Point& point) {
   const Node& arg = *node.args[0];
   if (RegroupsDimensions(node)) return SeenAnew(node, point);

@@ -156,7 +156,7 @@ struct Stage {
   int pack_row = -1, pack_col = -1;  // loops
   // kPack: `low` and `high` bound the depth that is packed; the left panels of the dot name it.
   int live = -1;
-  bool writes = false;               // kTouch
+  bool writes = false;  // kTouch
   // kCopy, kTouch: the windows; `from` and `place` have where they begin. kWait: the buffers that
   // copies on its semaphore touch.
   int semaphore = -1;  // ref

@@ -133,7 +133,7 @@ struct TimelineCore {
 };
 
 struct Timeline {
-  static constexpr int64_t kMaxSteps = int64_t{1} << 18;  // one by one, of a core
+  static constexpr int64_t kMaxSteps = int64_t{1} << 18;    // one by one, of a core
   static constexpr int64_t kFirstSteps = int64_t{1} << 16;  // … if there are more than that
   static constexpr int64_t kMaxSegments = 4096;
 

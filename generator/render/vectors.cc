@@ -46,7 +46,8 @@ std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* line
   }
   // Coordinates: the lanes of an index count up by one.
   if (e->dtype == DType::kIndex) {
-    const std::string first = e->kind == Element::Kind::kLoop ? LoopName(e->index) : scalars_.Print(*e);
+    const std::string first =
+        e->kind == Element::Kind::kLoop ? LoopName(e->index) : scalars_.Print(*e);
     return "at.Iota(static_cast<int32_t>(" + first + "))";
   }
   switch (e->kind) {
@@ -108,8 +109,7 @@ std::string BodyView::VectorCast(const Element& e, std::vector<std::string>* lin
 /// A value that is rounded to `to` next.
 std::string BodyView::VectorToRound(const ElementPtr& e, DType to, std::vector<std::string>* lines,
                                     bool whole) {
-  const bool is_function =
-      e->kind == Element::Kind::kOp && e->dtype == DType::kF32 && Varies(*e);
+  const bool is_function = e->kind == Element::Kind::kOp && e->dtype == DType::kF32 && Varies(*e);
   const std::string_view function = is_function ? FunctionForRounding(e->op, to) : "";
   if (function.empty()) return Vector(e, lines, whole);
   return std::string(function) + "(" + Vector(e->args[0], lines) + ")";

@@ -1,4 +1,5 @@
-// Sigmoid, Silu, Gelu (also for bf16) and GeluTanh; see math-inl.h. Largest errors in units of the last place:
+// Sigmoid, Silu, Gelu (also for bf16) and GeluTanh; see math-inl.h. Largest errors in units of the
+// last place:
 //
 //              f32    f64
 //   Sigmoid    2.4    2.4
@@ -113,8 +114,8 @@ HWY_INLINE V Gelu(V x) {
 }
 
 /// Gelu of what is rounded to bf16 next, in half the instructions: off by less than 2^-12.6 of the
-/// result, where that is at least 1e-17, which is a twentieth of bf16's last place. For negative x it
-/// is x 2^g(t) of t = |x|, where g is a polynomial up to 9; from there on nothing is left.
+/// result, where that is at least 1e-17, which is a twentieth of bf16's last place. For negative x
+/// it is x 2^g(t) of t = |x|, where g is a polynomial up to 9; from there on nothing is left.
 template <FloatVector V>
 HWY_INLINE V GeluForBf16(V x) {
   if constexpr (std::is_same_v<LaneOf<V>, double>) {
@@ -132,9 +133,8 @@ HWY_INLINE V GeluForBf16(V x) {
     const V magic = hn::Set(d, ConstantsOf<V>::kMagic);
     const V n_magic = hn::Add(g, magic);
     const V r = hn::Sub(g, hn::Sub(n_magic, magic));
-    const V power =
-        hn::MulAdd(hn::Mul(r, r), Polynomial(r, 0x1.f0de1ap-3f, 0x1.c3f76p-5f),
-                   Polynomial(r, 0x1.fff692p-1f, 0x1.62f31ap-1f));
+    const V power = hn::MulAdd(hn::Mul(r, r), Polynomial(r, 0x1.f0de1ap-3f, 0x1.c3f76p-5f),
+                               Polynomial(r, 0x1.fff692p-1f, 0x1.62f31ap-1f));
     const V q = hn::IfThenZeroElse(hn::Gt(t, hn::Set(d, 9.0f)), TimesPowerOfTwo(power, n_magic));
     const V cdf = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), q, hn::Sub(hn::Set(d, 1.0f), q));
     return hn::Mul(x, cdf);

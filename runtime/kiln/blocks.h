@@ -17,16 +17,14 @@ inline int64_t PassSize(int64_t extent, int64_t inner = 1) {
                     std::max(extent, int64_t{1}));
 }
 
-/// Of columns that a kernel works on side by side, row by row: what it keeps of each of them stays in
-/// L1, and the rows are long pieces of memory.
+/// Of columns that a kernel works on side by side, row by row: what it keeps of each of them stays
+/// in L1, and the rows are long pieces of memory.
 inline int64_t StripSize(int64_t extent) {
   return std::clamp<int64_t>(extent, 1, int64_t{8} << 10);
 }
 
 /// Rows of a dot's left operand: as many as stay in L2 while the panels of the right one pass by.
-inline int64_t RowBlock(int64_t rows) {
-  return std::clamp<int64_t>(RoundUp(rows, 8), 8, 512);
-}
+inline int64_t RowBlock(int64_t rows) { return std::clamp<int64_t>(RoundUp(rows, 8), 8, 512); }
 
 /// Columns of its right operand: no more than a core's share, so that small products have work for
 /// all, in whole panels of any vector length.

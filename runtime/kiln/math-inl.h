@@ -65,9 +65,9 @@ template <FloatVector V>
 HWY_INLINE V TimesPowerOfTwo(V x, V n_magic) {
   const BitsTagOf<V> bits;
   constexpr int kMantissa = ConstantsOf<V>::kMantissa;
-  return hn::BitCast(hn::DFromV<V>(),
-                     hn::Add(hn::BitCast(bits, x),
-                             hn::ShiftLeft<kMantissa>(hn::BitCast(bits, n_magic))));
+  return hn::BitCast(
+      hn::DFromV<V>(),
+      hn::Add(hn::BitCast(bits, x), hn::ShiftLeft<kMantissa>(hn::BitCast(bits, n_magic))));
 }
 
 /// exp(r) of small r.

@@ -232,8 +232,9 @@ struct RightView {
   RightPanel<Word> At(size_t c) const { return {words + c * (depth + 1)}; }
 
   /// For the tile of row r: an eighth of the panel after c's, or of the first after the last, so
-  /// that eight tiles ask for all of it. A large y has left the L2 when the next rows of x come, and
-  /// is further away than the hardware looks ahead. A small one is still there, and to ask costs.
+  /// that eight tiles ask for all of it. A large y has left the L2 when the next rows of x come,
+  /// and is further away than the hardware looks ahead. A small one is still there, and to ask
+  /// costs.
   FetchAhead<Word> Ahead(size_t r, size_t c) const {
     const size_t two = 2 * hn::Lanes(hn::ScalableTag<Word>());
     if (cols * depth * sizeof(Word) <= kStaysBytes) return {At(c).words, 0};

@@ -12,8 +12,8 @@
 
 // HWY_BEFORE_NAMESPACE plus what the intrinsics of the dot step need. Every file opens its code
 // with this, so that an inline function has the same attributes in all kernels. TargetIndex sends
-// CPUs that have AVX3_DL but not these (Ice Lake has no bf16) to AVX3. A lambda has them by HWY_ATTR,
-// which GCC adds to those around it, and which clang takes in their place.
+// CPUs that have AVX3_DL but not these (Ice Lake has no bf16) to AVX3. A lambda has them by
+// HWY_ATTR, which GCC adds to those around it, and which clang takes in their place.
 #undef KILN_BEFORE_NAMESPACE
 #if HWY_TARGET == HWY_AVX3_DL
 #define KILN_TARGET_STR HWY_TARGET_STR ",avx512vnni,avx512bf16"

@@ -98,7 +98,8 @@ void FillRow(T* row, int64_t count, int64_t step, T value) {
   if (count <= 0) return;
   unsigned char bytes[sizeof(T)];
   std::memcpy(bytes, &value, sizeof(T));
-  const bool is_zero = std::all_of(bytes, bytes + sizeof(T), [](unsigned char b) { return b == 0; });
+  const bool is_zero =
+      std::all_of(bytes, bytes + sizeof(T), [](unsigned char b) { return b == 0; });
   if (step == 1 && is_zero) {
     std::memset(static_cast<void*>(row), 0, static_cast<size_t>(count) * sizeof(T));
   } else if (step == 1) {
@@ -123,10 +124,9 @@ template <typename T>
 void Fill(const Tensor<T>& to, std::type_identity_t<T> value) {
   const int64_t columns = to.rank > 0 ? to.shape[to.rank - 1] : 1;
   const int64_t step = to.rank > 0 ? to.stride[to.rank - 1] : 1;
-  internal::ForEachRow(to.rank, to.shape.data(), to.stride.data(), to.stride.data(),
-                       [&](int64_t at, int64_t) {
-                         internal::FillRow(to.data + at, columns, step, value);
-                       });
+  internal::ForEachRow(
+      to.rank, to.shape.data(), to.stride.data(), to.stride.data(),
+      [&](int64_t at, int64_t) { internal::FillRow(to.data + at, columns, step, value); });
 }
 
 template <typename T>
@@ -137,8 +137,8 @@ void CopyTensor(const Tensor<const std::type_identity_t<T>>& from, const Tensor<
   const int64_t to_step = last >= 0 ? to.stride[last] : 1;
   internal::ForEachRow(to.rank, to.shape.data(), from.stride.data(), to.stride.data(),
                        [&](int64_t from_at, int64_t to_at) {
-                         internal::CopyRun(from.data + from_at, from_step, columns,
-                                           to.data + to_at, to_step);
+                         internal::CopyRun(from.data + from_at, from_step, columns, to.data + to_at,
+                                           to_step);
                        });
 }
 

@@ -27,7 +27,7 @@ constexpr Example kExamples[] = {
     {"tests/pallas/specs/softmax_rows.yaml", ""},               // several passes over a row
     {"tests/pallas/specs/softmax_online.yaml", ""},             // scratch that is rescaled
     {"tests/pallas/specs/flash_attention.yaml", ""},            // two dots, one of them transposed
-    {"specs/conv1d.yaml", ""},                     // neighbours beyond the block
+    {"specs/conv1d.yaml", ""},                                  // neighbours beyond the block
     {"tests/pallas/specs/linear_recurrence.yaml", ""},          // a loop over rows
     {"tests/pallas/specs/double_buffer.yaml", ""},              // copies by hand
     {"tests/plan/constants.yaml", ""},                          // names in front of nests

@@ -86,8 +86,8 @@ TEST_CASE("nothing is recorded unless someone asks") {
   const Replay replay(of);
   CallOptions how;
   how.emulate = true;
-  const CallResult ran = CallKernel(*KernelOf(of.name), *replay.binding,
-                                    replay.record.inputs.arrays, how);
+  const CallResult ran =
+      CallKernel(*KernelOf(of.name), *replay.binding, replay.record.inputs.arrays, how);
   CHECK(ran.recorded.cores.empty());
 }
 
