@@ -21,8 +21,7 @@ struct Call {
   Tensor<const float> x;
   Tensor<const float> y;
   Tensor<float> z;
-  int64_t m;
-  int64_t n;
+  int64_t m, n;
 };
 
 }  // namespace kiln::add_2d_large_text
@@ -34,25 +33,20 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& at;
+  const Point<2>& point;
   const std::array<int64_t, 2>& steps;  // 0: i, 1: j
   Tile<const float, 2> x;
   Tile<const float, 2> y;
   Tile<float, 2> z;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& z = step.z;
+void Step::Body() const {
   const size_t m_size = x.high[0];
   const size_t n_size = x.high[1];
   // add_2d.yaml:20  z = T(x + y)
@@ -117,7 +111,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();
     at = next;
@@ -126,11 +120,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -143,11 +133,8 @@ namespace add_2d_large_text {
 HWY_EXPORT(Run);
 }
 
-Status add_2d_large(
-    const Tensor<const float>& x,
-    const Tensor<const float>& y,
-    const Tensor<float>& z,
-    Context& context) {
+Status add_2d_large(const Tensor<const float>& x, const Tensor<const float>& y,
+                    const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_2d_large");
   add_2d_large_text::Call call{x, y, z, 0, 0};
@@ -163,20 +150,14 @@ Status add_2d_large(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_add_2d_large(
-    const DLTensor* x,
-    const DLTensor* y,
-    const DLTensor* z,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_add_2d_large(const DLTensor* x, const DLTensor* y, const DLTensor* z,
+                                     kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("add_2d_large", status);
   const auto x_tensor = arguments.Get<const float>(x, "x");
   const auto y_tensor = arguments.Get<const float>(y, "y");
   const auto z_tensor = arguments.Get<float>(z, "z");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::add_2d_large(
-      x_tensor,
-      y_tensor,
-      z_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::add_2d_large(x_tensor, y_tensor, z_tensor,
+                                             kiln::ContextOf(context)));
 }
 #endif

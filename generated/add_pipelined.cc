@@ -21,8 +21,7 @@ struct Call {
   Tensor<const float> x;
   Tensor<const float> y;
   Tensor<float> z;
-  int64_t m;
-  int64_t n;
+  int64_t m, n;
 };
 
 }  // namespace kiln::add_pipelined_text
@@ -34,26 +33,20 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<1>& at;
+  const Point<1>& point;
   const std::array<int64_t, 1>& steps;  // 0: i
   Tile<const float, 2> x;
   Tile<const float, 2> y;
   Tile<float, 2> z;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& z = step.z;
+void Step::Body() const {
   const size_t m_size = x.high[0];
   const size_t n_size = static_cast<size_t>(call.n);
   // add_pipelined.yaml:19  z = T(x + y)
@@ -72,15 +65,14 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{256})};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 2> x(
-      core, {"x", 0, 10}, call.x, {Blocked(256, Clip::kYes), All(call.n)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
-  typename Tiers::template In<Rows<float, 2>, 2> y(
-      core, {"y", 1, 14}, call.y, {Blocked(256, Clip::kYes), All(call.n)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<float, 2>, 2> x(core, {"x", 0, 10}, call.x,
+                                                   {Blocked(256, Clip::kYes), All(call.n)}, NoPad(),
+                                                   /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<float, 2>, 2> y(core, {"y", 1, 14}, call.y,
+                                                   {Blocked(256, Clip::kYes), All(call.n)}, NoPad(),
+                                                   /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
-      core, {"z", 2, 16}, call.z, {Blocked(256, Clip::kYes), All(call.n)},
-      NoInit(), /*buffers=*/2);
+      core, {"z", 2, 16}, call.z, {Blocked(256, Clip::kYes), All(call.n)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -103,7 +95,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || z.Leaves({next[0], 0}, next.run)) z.CopyOut();
     at = next;
@@ -112,11 +104,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -129,11 +117,8 @@ namespace add_pipelined_text {
 HWY_EXPORT(Run);
 }
 
-Status add_pipelined(
-    const Tensor<const float>& x,
-    const Tensor<const float>& y,
-    const Tensor<float>& z,
-    Context& context) {
+Status add_pipelined(const Tensor<const float>& x, const Tensor<const float>& y,
+                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_pipelined");
   add_pipelined_text::Call call{x, y, z, 0, 0};
@@ -149,20 +134,14 @@ Status add_pipelined(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_add_pipelined(
-    const DLTensor* x,
-    const DLTensor* y,
-    const DLTensor* z,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_add_pipelined(const DLTensor* x, const DLTensor* y, const DLTensor* z,
+                                      kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("add_pipelined", status);
   const auto x_tensor = arguments.Get<const float>(x, "x");
   const auto y_tensor = arguments.Get<const float>(y, "y");
   const auto z_tensor = arguments.Get<float>(z, "z");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::add_pipelined(
-      x_tensor,
-      y_tensor,
-      z_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::add_pipelined(x_tensor, y_tensor, z_tensor,
+                                              kiln::ContextOf(context)));
 }
 #endif

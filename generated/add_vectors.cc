@@ -33,26 +33,20 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<0>& at;
+  const Point<0>& point;
   const std::array<int64_t, 0>& steps;  //
   Tile<const int32_t, 1> x;
   Tile<const int32_t, 1> y;
   Tile<int32_t, 1> o;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& o = step.o;
+void Step::Body() const {
   const size_t n_size = static_cast<size_t>(call.n);
   // add_vectors.yaml:15  o = T(x + y)
   StreamLanes(kFloats, n_size, o.stream, o.At(0), [&](auto at, size_t n_i) HWY_ATTR {
@@ -68,15 +62,12 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 0> steps{};
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  typename Tiers::template In<Rows<int32_t, 1>, 1> x(
-      core, {"x", 0, 9}, call.x, {All(call.n)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
-  typename Tiers::template In<Rows<int32_t, 1>, 1> y(
-      core, {"y", 1, 10}, call.y, {All(call.n)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
-  typename Tiers::template Out<Rows<int32_t, 1>, 1> o(
-      core, {"o", 2, 12}, call.o, {All(call.n)},
-      NoInit(), /*buffers=*/2);
+  typename Tiers::template In<Rows<int32_t, 1>, 1> x(core, {"x", 0, 9}, call.x, {All(call.n)},
+                                                     NoPad(), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<int32_t, 1>, 1> y(core, {"y", 1, 10}, call.y, {All(call.n)},
+                                                     NoPad(), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template Out<Rows<int32_t, 1>, 1> o(core, {"o", 2, 12}, call.o, {All(call.n)},
+                                                      NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -99,7 +90,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || o.Leaves({0}, next.run)) o.CopyOut();
     at = next;
@@ -108,11 +99,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -125,11 +112,8 @@ namespace add_vectors_text {
 HWY_EXPORT(Run);
 }
 
-Status add_vectors(
-    const Tensor<const int32_t>& x,
-    const Tensor<const int32_t>& y,
-    const Tensor<int32_t>& o,
-    Context& context) {
+Status add_vectors(const Tensor<const int32_t>& x, const Tensor<const int32_t>& y,
+                   const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_vectors");
   add_vectors_text::Call call{x, y, o, 0};
@@ -144,20 +128,14 @@ Status add_vectors(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_add_vectors(
-    const DLTensor* x,
-    const DLTensor* y,
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_add_vectors(const DLTensor* x, const DLTensor* y, const DLTensor* o,
+                                    kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("add_vectors", status);
   const auto x_tensor = arguments.Get<const int32_t>(x, "x");
   const auto y_tensor = arguments.Get<const int32_t>(y, "y");
   const auto o_tensor = arguments.Get<int32_t>(o, "o");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::add_vectors(
-      x_tensor,
-      y_tensor,
-      o_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::add_vectors(x_tensor, y_tensor, o_tensor,
+                                            kiln::ContextOf(context)));
 }
 #endif

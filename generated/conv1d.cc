@@ -21,8 +21,7 @@ struct Call {
   Tensor<const float> x;
   Tensor<const float> w;
   Tensor<float> y;
-  int64_t m;
-  int64_t n;
+  int64_t m, n;
 };
 
 }  // namespace kiln::conv1d_text
@@ -34,27 +33,21 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& at;
+  const Point<2>& point;
   const std::array<int64_t, 2>& steps;  // 0: i, 1: j
   Tile<const float, 2> x;
   Tile<const float, 1> w;
   Tile<float, 2> y;
   Tile<float, 2> total;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const auto& x = step.x;
-  const auto& w = step.w;
-  const auto& y = step.y;
-  const auto& total = step.total;
+void Step::Body() const {
   const size_t m_size = x.high[0];
   const size_t tile_size = y.high[1];
   // conv1d.yaml:24  var total: f32[bm, bn] = 0
@@ -88,20 +81,21 @@ void Body(const Step& step) {
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{CeilDiv(call.m, int64_t{8}), CeilDiv(call.n - 4 + 1, int64_t{512})};
+  const std::array<int64_t, 2> steps{CeilDiv(call.m, int64_t{8}),
+                                     CeilDiv(call.n - 4 + 1, int64_t{512})};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 2> x(
-      core, {"x", 0, 12}, call.x, {Blocked(8, Clip::kYes), Element(515, 0, 0)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
-  typename Tiers::template In<Rows<float, 1>, 1> w(
-      core, {"w", 1, 16}, call.w, {All(4)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x,
+                                                   {Blocked(8, Clip::kYes), Element(515, 0, 0)},
+                                                   NoPad(), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<float, 1>, 1> w(core, {"w", 1, 16}, call.w, {All(4)}, NoPad(),
+                                                   /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<float, 2>, 2> y(
-      core, {"y", 2, 18}, call.y, {Blocked(8, Clip::kYes), Blocked(512, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+      core, {"y", 2, 18}, call.y, {Blocked(8, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
+      /*buffers=*/2);
   const size_t total_count = TileSize<float>(8, 512);
-  float* const total_memory = Tiers::template Scratch<float>(core, {"total", 3}, total_count, {8, 512});
+  float* const total_memory = Tiers::template Scratch<float>(core, {"total", 3}, total_count,
+                                                             {8, 512});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -125,7 +119,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || y.Leaves({next[0], next[1]}, next.run)) y.CopyOut();
     at = next;
@@ -134,11 +128,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -151,11 +141,8 @@ namespace conv1d_text {
 HWY_EXPORT(Run);
 }
 
-Status conv1d(
-    const Tensor<const float>& x,
-    const Tensor<const float>& w,
-    const Tensor<float>& y,
-    Context& context) {
+Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const Tensor<float>& y,
+              Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("conv1d");
   conv1d_text::Call call{x, w, y, 0, 0};
@@ -171,20 +158,13 @@ Status conv1d(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_conv1d(
-    const DLTensor* x,
-    const DLTensor* w,
-    const DLTensor* y,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_conv1d(const DLTensor* x, const DLTensor* w, const DLTensor* y,
+                               kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("conv1d", status);
   const auto x_tensor = arguments.Get<const float>(x, "x");
   const auto w_tensor = arguments.Get<const float>(w, "w");
   const auto y_tensor = arguments.Get<float>(y, "y");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::conv1d(
-      x_tensor,
-      w_tensor,
-      y_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::conv1d(x_tensor, w_tensor, y_tensor, kiln::ContextOf(context)));
 }
 #endif

@@ -21,8 +21,7 @@ struct Call {
   Tensor<const int32_t> starts;
   Tensor<const int32_t> x;
   Tensor<int32_t> o;
-  int64_t m;
-  int64_t n;
+  int64_t m, n;
 };
 
 }  // namespace kiln::dynamic_slice_text
@@ -34,23 +33,19 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<0>& at;
+  const Point<0>& point;
   const std::array<int64_t, 0>& steps;  //
   Tile<const int32_t, 2> x;
   Tile<int32_t, 2> o;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const auto& x = step.x;
-  const auto& o = step.o;
+void Step::Body() const {
   // dynamic_slice.yaml:26  o = x
   for (size_t m_i = 0; m_i < 128; ++m_i) {
     StreamLanes(kFloats, 128, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
@@ -77,12 +72,11 @@ void Walk(const Call& call, Core& core) {
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
   Tiers::template Hold<int32_t>(core, {"starts", 0, 9, Memory::kSmem}, {2});
-  typename Tiers::template In<Rows<int32_t, 2>, 2> x(
-      core, {"x", 1, 18}, call.x, {Blocked(128), Blocked(128)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<int32_t, 2>, 2> x(core, {"x", 1, 18}, call.x,
+                                                     {Blocked(128), Blocked(128)}, NoPad(),
+                                                     /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<int32_t, 2>, 2> o(
-      core, {"o", 2, 23}, call.o, {All(128), All(128)},
-      NoInit(), /*buffers=*/2);
+      core, {"o", 2, 23}, call.o, {All(128), All(128)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -104,7 +98,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return Locate(call, core, steps, at);
 
-    Body(step);
+    step.Body();
 
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({0, 0}, next.run)) o.CopyOut();
@@ -114,11 +108,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -131,11 +121,8 @@ namespace dynamic_slice_text {
 HWY_EXPORT(Run);
 }
 
-Status dynamic_slice(
-    const Tensor<const int32_t>& starts,
-    const Tensor<const int32_t>& x,
-    const Tensor<int32_t>& o,
-    Context& context) {
+Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int32_t>& x,
+                     const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("dynamic_slice");
   dynamic_slice_text::Call call{starts, x, o, 0, 0};
@@ -156,20 +143,14 @@ Status dynamic_slice(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_dynamic_slice(
-    const DLTensor* starts,
-    const DLTensor* x,
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_dynamic_slice(const DLTensor* starts, const DLTensor* x, const DLTensor* o,
+                                      kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("dynamic_slice", status);
   const auto starts_tensor = arguments.Get<const int32_t>(starts, "starts");
   const auto x_tensor = arguments.Get<const int32_t>(x, "x");
   const auto o_tensor = arguments.Get<int32_t>(o, "o");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::dynamic_slice(
-      starts_tensor,
-      x_tensor,
-      o_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::dynamic_slice(starts_tensor, x_tensor, o_tensor,
+                                              kiln::ContextOf(context)));
 }
 #endif

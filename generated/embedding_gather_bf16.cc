@@ -23,9 +23,7 @@ struct Call {
   Tensor<const bf16> table;
   Tensor<const bf16> position;
   Tensor<bf16> o;
-  int64_t tokens;
-  int64_t vocab;
-  int64_t d;
+  int64_t tokens, vocab, d;
 };
 
 }  // namespace kiln::embedding_gather_bf16_text
@@ -37,29 +35,23 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& at;
+  const Point<2>& point;
   const std::array<int64_t, 2>& steps;  // 0: t, 1: j
   Tile<const bf16, 2> table;
   Tile<const bf16, 2> position;
   Tile<bf16, 2> o;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& table = step.table;
-  const auto& position = step.position;
-  const auto& o = step.o;
+void Step::Body() const {
   const size_t d_size = table.high[1];
   // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
-  const int32_t id = HostAt(step.core, call.ids, "ids", step.at[0]);
+  const int32_t id = HostAt(core, call.ids, "ids", point[0]);
   if (id >= 0) {
     StreamLanes(kFloats, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) HWY_ATTR {
       const auto table_0 = at.Load(table.At(0, d_i));
@@ -105,14 +97,14 @@ void Walk(const Call& call, Core& core) {
 
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.tokens});
   typename Tiers::template In<Rows<bf16, 2>, 2> table(
-      core, {"table", 1, 15}, call.table, {Blocked(1), Blocked(blocks.j, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
+      core, {"table", 1, 15}, call.table, {Blocked(1), Blocked(blocks.j, Clip::kYes)}, NoPad(),
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
   typename Tiers::template In<Rows<bf16, 2>, 2> position(
       core, {"position", 2, 19}, call.position, {Blocked(1), Blocked(blocks.j, Clip::kYes)},
       NoPad(), /*buffers=*/2, /*window=*/1);
-  typename Tiers::template Out<Rows<bf16, 2>, 2> o(
-      core, {"o", 3, 24}, call.o, {Blocked(1), Blocked(blocks.j, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+  typename Tiers::template Out<Rows<bf16, 2>, 2> o(core, {"o", 3, 24}, call.o,
+                                                   {Blocked(1), Blocked(blocks.j, Clip::kYes)},
+                                                   NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -137,7 +129,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return Locate(call, core, steps, at);
 
-    Body(step);
+    step.Body();
 
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({next[0], next[1]}, next.run)) o.CopyOut();
@@ -147,11 +139,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -164,12 +152,9 @@ namespace embedding_gather_bf16_text {
 HWY_EXPORT(Run);
 }
 
-Status embedding_gather_bf16(
-    const Tensor<const int32_t>& ids,
-    const Tensor<const bf16>& table,
-    const Tensor<const bf16>& position,
-    const Tensor<bf16>& o,
-    Context& context) {
+Status embedding_gather_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf16>& table,
+                             const Tensor<const bf16>& position, const Tensor<bf16>& o,
+                             Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("embedding_gather_bf16");
   embedding_gather_bf16_text::Call call{ids, table, position, o, 0, 0, 0};
@@ -187,23 +172,16 @@ Status embedding_gather_bf16(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_embedding_gather_bf16(
-    const DLTensor* ids,
-    const DLTensor* table,
-    const DLTensor* position,
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_embedding_gather_bf16(const DLTensor* ids, const DLTensor* table,
+                                              const DLTensor* position, const DLTensor* o,
+                                              kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("embedding_gather_bf16", status);
   const auto ids_tensor = arguments.Get<const int32_t>(ids, "ids");
   const auto table_tensor = arguments.Get<const kiln::bf16>(table, "table");
   const auto position_tensor = arguments.Get<const kiln::bf16>(position, "position");
   const auto o_tensor = arguments.Get<kiln::bf16>(o, "o");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::embedding_gather_bf16(
-      ids_tensor,
-      table_tensor,
-      position_tensor,
-      o_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::embedding_gather_bf16(ids_tensor, table_tensor, position_tensor,
+                                                      o_tensor, kiln::ContextOf(context)));
 }
 #endif

@@ -37,11 +37,7 @@ struct Call {
   Tensor<const int32_t> ids;
   Tensor<const int32_t> tiles;
   int32_t visits;
-  int64_t groups;
-  int64_t m;
-  int64_t k;
-  int64_t shard;
-  int64_t n;
+  int64_t groups, m, k, shard, n;
 };
 
 }  // namespace kiln::gmm_bf16_existing_text
@@ -53,15 +49,17 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
+// Steps of the reduction, by what they do with the accumulators.
+struct First {};   // start anew
+struct Middle {};  // add
+struct Last {};    // add and finish
+struct Only {};    // the first and the last
 
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& at;
+  const Point<3>& point;
   const std::array<int64_t, 3>& steps;  // 0: j, 1: t, 2: l
   LeftPanels<bf16>::View lhs;
   RightPanels<bf16>::View rhs;
@@ -69,82 +67,107 @@ struct Step {
   Tile<float, 2> out;
   float* acc;
   bool first_out;
+
+  void Body(Only) const;
+  void Body(First) const;
+  void Body(Middle) const;
+  void Body(Last) const;
 };
 
 /// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
 /// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array.
-template <class T, size_t kRows, class X, class Y, class At, class Start, class Finish>
-HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
-                          const size_t c, const Start& start, const Finish& finish) {
-  const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-  const auto* x_a = x.At(r);           // rows r to r + 3, word by word of k
-  const auto* x_b = x_a + x.panel();   // rows r + 4 to r + 7
-  const auto panel = y.At(c);
+template <class T, size_t kRows>
+struct DotTile {
+  template <class X, class Y, class At, class Start, class Finish>
+  static HWY_NOINLINE void Run(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
+                               const size_t c, const Start& start, const Finish& finish) {
+    const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
+    const auto* x_a = x.At(r);          // rows r to r + 3, word by word of k
+    const auto* x_b = x_a + x.panel();  // rows r + 4 to r + 7
+    const auto panel = y.At(c);
 
-  // What a smaller tile does not have starts like its first row, and is stored nowhere.
-  const auto row_or_first = [r](size_t i) { return i < kRows ? r + i : r; };
-  auto acc_0_0 = start(at_0, row_or_first(0), c);
-  auto acc_0_1 = start(at_1, row_or_first(0), c + n);
-  auto acc_1_0 = start(at_0, row_or_first(1), c);
-  auto acc_1_1 = start(at_1, row_or_first(1), c + n);
-  auto acc_2_0 = start(at_0, row_or_first(2), c);
-  auto acc_2_1 = start(at_1, row_or_first(2), c + n);
-  auto acc_3_0 = start(at_0, row_or_first(3), c);
-  auto acc_3_1 = start(at_1, row_or_first(3), c + n);
-  auto acc_4_0 = start(at_0, row_or_first(4), c);
-  auto acc_4_1 = start(at_1, row_or_first(4), c + n);
-  auto acc_5_0 = start(at_0, row_or_first(5), c);
-  auto acc_5_1 = start(at_1, row_or_first(5), c + n);
-  auto acc_6_0 = start(at_0, row_or_first(6), c);
-  auto acc_6_1 = start(at_1, row_or_first(6), c + n);
-  auto acc_7_0 = start(at_0, row_or_first(7), c);
-  auto acc_7_1 = start(at_1, row_or_first(7), c + n);
+    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    const auto row = [r](size_t i) { return i < kRows ? r + i : r; };
+    auto acc_0_0 = start(at_0, row(0), c), acc_0_1 = start(at_1, row(0), c + n);
+    auto acc_1_0 = start(at_0, row(1), c), acc_1_1 = start(at_1, row(1), c + n);
+    auto acc_2_0 = start(at_0, row(2), c), acc_2_1 = start(at_1, row(2), c + n);
+    auto acc_3_0 = start(at_0, row(3), c), acc_3_1 = start(at_1, row(3), c + n);
+    auto acc_4_0 = start(at_0, row(4), c), acc_4_1 = start(at_1, row(4), c + n);
+    auto acc_5_0 = start(at_0, row(5), c), acc_5_1 = start(at_1, row(5), c + n);
+    auto acc_6_0 = start(at_0, row(6), c), acc_6_1 = start(at_1, row(6), c + n);
+    auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
 
-  auto fetch_ahead = y.Ahead(r, c);
-  for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
-    const auto y_0 = panel.Load(k, 0);
-    const auto y_1 = panel.Load(k, 1);
-    fetch_ahead();
-    T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
-    if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
-    if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
-    if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
-    if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
-    if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
-    if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
-    if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    auto fetch_ahead = y.Ahead(r, c);
+    for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
+      const auto y_0 = panel.Load(k, 0), y_1 = panel.Load(k, 1);
+      fetch_ahead();
+      T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
+      if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
+      if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
+      if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
+      if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
+      if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
+      if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
+      if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    }
+
+    const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
+      finish(at_0, sum_0, i, c);
+      finish(at_1, sum_1, i, c + n);
+    };
+    end(acc_0_0, acc_0_1, r + 0);
+    if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
+    if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
+    if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
+    if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
+    if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
+    if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
+    if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
+  }
+};
+
+void Step::Body(Only) const {
+  const size_t m_size = existing.high[0];
+  const size_t n_size = existing.high[1];
+  // gmm.yaml:88  when first(out):                 # once a tile, not once a visit
+  if (first_out) {
+    // gmm.yaml:89  out = existing
+    for (size_t m_i = 0; m_i < m_size; ++m_i) {
+      StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        const auto existing_0 = at.Load(existing.At(m_i, n_i));
+        at.Store(existing_0, out.At(m_i, n_i));
+      });
+    }
   }
 
-  const auto end = [&](auto sum_0, auto sum_1, size_t row) HWY_ATTR {
-    finish(at_0, sum_0, row, c);
-    finish(at_1, sum_1, row, c + n);
+  // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[1])};
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    hwy::Prefetch(out.At(m_i, n_i));
+    return hn::Zero(kFloats);
   };
-  end(acc_0_0, acc_0_1, r + 0);
-  if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
-  if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
-  if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
-  if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
-  if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
-  if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
-  if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
+  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+    const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
+    const bool mine_1 = offset <= coordinate && coordinate < offset_0;
+
+    // gmm.yaml:94  out[mine] = O(acc)
+    at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
+  };
+  const RowRange live = LiveRows(  // nothing comes of the others
+      offset - static_cast<int64_t>(out.origin[0]),
+      offset_0 - static_cast<int64_t>(out.origin[0]),
+      lhs.rows);
+  MultiplyTiles<DotTile, Dot<bf16>>(live, lhs, rhs, start, finish);
 }
 
-// Steps of the reduction, by what they do with the accumulators.
-struct First {};   // start anew
-struct Middle {};  // add
-struct Last {};    // add and finish
-struct Only {};    // the first and the last
-
-void Body(Only, const Step& step) {
-  const Call& call = step.call;
-  const auto& lhs = step.lhs;
-  const auto& rhs = step.rhs;
-  const auto& existing = step.existing;
-  const auto& out = step.out;
+void Step::Body(First) const {
   const size_t m_size = existing.high[0];
   const size_t n_size = existing.high[1];
   // gmm.yaml:88  when first(out):                 # once a tile, not once a visit
-  if (step.first_out) {
+  if (first_out) {
     // gmm.yaml:89  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
@@ -155,44 +178,25 @@ void Body(Only, const Step& step) {
   }
 
   // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
-  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
-  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
-  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
-  {
-    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(out.At(m_i, n_i));
-      return hn::Zero(kFloats);
-    };
-    const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-      const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
-      const bool mine_1 = offset <= coordinate && coordinate < offset_0;
-
-      // gmm.yaml:94  out[mine] = O(acc)
-      at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
-    };
-    const RowRange live = LiveRows(  // nothing comes of the others
-        offset - static_cast<int64_t>(out.origin[0]),
-        offset_0 - static_cast<int64_t>(out.origin[0]),
-        lhs.rows);
-    ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<bf16>, rows()>(lhs, rhs, at_0, at_1, row, col, start, finish);
-             });
-  }
+  const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[1])};
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
+  };
+  const RowRange live = LiveRows(  // nothing comes of the others
+      offset - static_cast<int64_t>(out.origin[0]),
+      offset_0 - static_cast<int64_t>(out.origin[0]),
+      lhs.rows);
+  MultiplyTiles<DotTile, Dot<bf16>>(live, lhs, rhs, start, finish);
 }
 
-void Body(First, const Step& step) {
-  const Call& call = step.call;
-  const auto& lhs = step.lhs;
-  const auto& rhs = step.rhs;
-  const auto& existing = step.existing;
-  const auto& out = step.out;
-  const auto& acc = step.acc;
+void Step::Body(Middle) const {
   const size_t m_size = existing.high[0];
   const size_t n_size = existing.high[1];
   // gmm.yaml:88  when first(out):                 # once a tile, not once a visit
-  if (step.first_out) {
+  if (first_out) {
     // gmm.yaml:89  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
@@ -203,36 +207,27 @@ void Body(First, const Step& step) {
   }
 
   // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
-  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
-  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
-  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
-  {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
-    const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
-    };
-    const RowRange live = LiveRows(  // nothing comes of the others
-        offset - static_cast<int64_t>(out.origin[0]),
-        offset_0 - static_cast<int64_t>(out.origin[0]),
-        lhs.rows);
-    ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<bf16>, rows()>(lhs, rhs, at_0, at_1, row, col, start, finish);
-             });
-  }
+  const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[1])};
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
+  };
+  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
+  };
+  const RowRange live = LiveRows(  // nothing comes of the others
+      offset - static_cast<int64_t>(out.origin[0]),
+      offset_0 - static_cast<int64_t>(out.origin[0]),
+      lhs.rows);
+  MultiplyTiles<DotTile, Dot<bf16>>(live, lhs, rhs, start, finish);
 }
 
-void Body(Middle, const Step& step) {
-  const Call& call = step.call;
-  const auto& lhs = step.lhs;
-  const auto& rhs = step.rhs;
-  const auto& existing = step.existing;
-  const auto& out = step.out;
-  const auto& acc = step.acc;
+void Step::Body(Last) const {
   const size_t m_size = existing.high[0];
   const size_t n_size = existing.high[1];
   // gmm.yaml:88  when first(out):                 # once a tile, not once a visit
-  if (step.first_out) {
+  if (first_out) {
     // gmm.yaml:89  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
@@ -243,73 +238,26 @@ void Body(Middle, const Step& step) {
   }
 
   // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
-  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
-  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
-  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
-  {
-    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
-    };
-    const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
-    };
-    const RowRange live = LiveRows(  // nothing comes of the others
-        offset - static_cast<int64_t>(out.origin[0]),
-        offset_0 - static_cast<int64_t>(out.origin[0]),
-        lhs.rows);
-    ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<bf16>, rows()>(lhs, rhs, at_0, at_1, row, col, start, finish);
-             });
-  }
-}
+  const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[1])};
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    hwy::Prefetch(out.At(m_i, n_i));
+    return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
+  };
+  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+    const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
+    const bool mine_1 = offset <= coordinate && coordinate < offset_0;
 
-void Body(Last, const Step& step) {
-  const Call& call = step.call;
-  const auto& lhs = step.lhs;
-  const auto& rhs = step.rhs;
-  const auto& existing = step.existing;
-  const auto& out = step.out;
-  const auto& acc = step.acc;
-  const size_t m_size = existing.high[0];
-  const size_t n_size = existing.high[1];
-  // gmm.yaml:88  when first(out):                 # once a tile, not once a visit
-  if (step.first_out) {
-    // gmm.yaml:89  out = existing
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        const auto existing_0 = at.Load(existing.At(m_i, n_i));
-        at.Store(existing_0, out.At(m_i, n_i));
-      });
-    }
-  }
-
-  // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
-  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[1])};
-  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
-  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
-  {
-    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(out.At(m_i, n_i));
-      return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
-    };
-    const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-      const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
-      const bool mine_1 = offset <= coordinate && coordinate < offset_0;
-
-      // gmm.yaml:94  out[mine] = O(acc)
-      at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
-    };
-    const RowRange live = LiveRows(  // nothing comes of the others
-        offset - static_cast<int64_t>(out.origin[0]),
-        offset_0 - static_cast<int64_t>(out.origin[0]),
-        lhs.rows);
-    ForTiles(kFloats, live, rhs.cols, lhs.depth * sizeof(*lhs.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<bf16>, rows()>(lhs, rhs, at_0, at_1, row, col, start, finish);
-             });
-  }
+    // gmm.yaml:94  out[mine] = O(acc)
+    at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
+  };
+  const RowRange live = LiveRows(  // nothing comes of the others
+      offset - static_cast<int64_t>(out.origin[0]),
+      offset_0 - static_cast<int64_t>(out.origin[0]),
+      lhs.rows);
+  MultiplyTiles<DotTile, Dot<bf16>>(live, lhs, rhs, start, finish);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -346,30 +294,37 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
   const Blocks blocks = BlocksFor(call, core);
-  const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits}, CeilDiv(call.k, int64_t{128})};
+  const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
+                                     CeilDiv(call.k, int64_t{128})};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"offsets", 1, 26, Memory::kSmem}, {1 + call.groups});
-  Tiers::template Hold<int32_t>(core, {"ids", 2, 27, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"tiles", 3, 28, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"ids", 2, 27, Memory::kSmem},
+                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"tiles", 3, 28, Memory::kSmem},
+                                {CeilDiv(call.m, int64_t{128}) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
   typename Tiers::template In<LeftPanels<bf16>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<bf16>, 3> rhs(
-      core, {"rhs", 7, 53}, call.rhs, {Squeezed(), Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+      core, {"rhs", 7, 53}, call.rhs,
+      {Squeezed(), Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<CopiedRows<float, 2>, 2> existing(
-      core, {"existing", 8, 64}, call.existing, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+      core, {"existing", 8, 64}, call.existing,
+      {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, NoPad(), /*buffers=*/2,
+      /*window=*/1);
   existing.LendTo(9);
   typename Tiers::template Out<Rows<float, 2>, 2> out(
       core, {"out", 9, 70}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit{.is_alias = true}, /*buffers=*/2);
   out.Watch();
   const size_t acc_count = AccumulatorSize(128, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 82}, acc_count, {128, blocks.j});
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 82}, acc_count,
+                                                           {128, blocks.j});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -413,13 +368,13 @@ void Walk(const Call& call, Core& core) {
     const bool first = at[2] == 0;
     const bool last = at[2] + 1 == steps[2];
     if (first && last) {
-      Body(Only(), step);
+      step.Body(Only());
     } else if (first) {
-      Body(First(), step);
+      step.Body(First());
     } else if (last) {
-      Body(Last(), step);
+      step.Body(Last());
     } else {
-      Body(Middle(), step);
+      step.Body(Middle());
     }
 
     if (!core.ok()) return Locate(call, core, steps, at);
@@ -430,11 +385,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -447,14 +398,10 @@ namespace gmm_bf16_existing_text {
 HWY_EXPORT(Run);
 }
 
-Status gmm_bf16_existing(
-    const Tensor<const int32_t>& sizes,
-    int32_t group_offset,
-    const Tensor<const bf16>& lhs,
-    const Tensor<const bf16>& rhs,
-    const Tensor<const float>& existing,
-    const Tensor<float>& out,
-    Context& context) {
+Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offset,
+                         const Tensor<const bf16>& lhs, const Tensor<const bf16>& rhs,
+                         const Tensor<const float>& existing, const Tensor<float>& out,
+                         Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("gmm_bf16_existing");
   gmm_bf16_existing_text::Call call{sizes, group_offset, lhs, rhs, existing, out, {}, {}, {}, 0, 0, 0, 0, 0, 0};
@@ -493,13 +440,8 @@ Status gmm_bf16_existing(
 }  // namespace kiln
 
 extern "C" int32_t kiln_gmm_bf16_existing(
-    const DLTensor* sizes,
-    int32_t group_offset,
-    const DLTensor* lhs,
-    const DLTensor* rhs,
-    const DLTensor* existing,
-    const DLTensor* out,
-    kiln_context* context, kiln_status* status) {
+    const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs, const DLTensor* rhs,
+    const DLTensor* existing, const DLTensor* out, kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("gmm_bf16_existing", status);
   const auto sizes_tensor = arguments.Get<const int32_t>(sizes, "sizes");
   const auto lhs_tensor = arguments.Get<const kiln::bf16>(lhs, "lhs");
@@ -507,13 +449,8 @@ extern "C" int32_t kiln_gmm_bf16_existing(
   const auto existing_tensor = arguments.Get<const float>(existing, "existing");
   const auto out_tensor = arguments.Get<float>(out, "out");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::gmm_bf16_existing(
-      sizes_tensor,
-      group_offset,
-      lhs_tensor,
-      rhs_tensor,
-      existing_tensor,
-      out_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::gmm_bf16_existing(sizes_tensor, group_offset, lhs_tensor,
+                                                  rhs_tensor, existing_tensor, out_tensor,
+                                                  kiln::ContextOf(context)));
 }
 #endif

@@ -29,23 +29,20 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<1>& at;
+  const Point<1>& point;
   const std::array<int64_t, 1>& steps;  // 0: i
   Tile<int32_t, 1> o;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const auto& o = step.o;
+void Step::Body() const {
   // iota.yaml:11  o[i] = i
-  StoreOne(static_cast<int32_t>(step.at[0]), o.At(step.at[0]));
+  StoreOne(static_cast<int32_t>(point[0]), o.At(point[0]));
 }
 
 /// The grid of one core.
@@ -54,9 +51,8 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.n};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  typename Tiers::template Out<Rows<int32_t, 1>, 1> o(
-      core, {"o", 0, 8}, call.o, {All(call.n)},
-      NoInit(), /*buffers=*/2);
+  typename Tiers::template Out<Rows<int32_t, 1>, 1> o(core, {"o", 0, 8}, call.o, {All(call.n)},
+                                                      NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -69,7 +65,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || o.Leaves({0}, next.run)) o.CopyOut();
     at = next;
@@ -78,11 +74,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -95,9 +87,7 @@ namespace iota_text {
 HWY_EXPORT(Run);
 }
 
-Status iota(
-    const Tensor<int32_t>& o,
-    Context& context) {
+Status iota(const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("iota");
   iota_text::Call call{o, 0};
@@ -110,14 +100,10 @@ Status iota(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_iota(
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_iota(const DLTensor* o, kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("iota", status);
   const auto o_tensor = arguments.Get<int32_t>(o, "o");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::iota(
-      o_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::iota(o_tensor, kiln::ContextOf(context)));
 }
 #endif

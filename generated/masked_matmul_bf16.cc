@@ -32,12 +32,7 @@ struct Call {
   Tensor<const bf16> y;
   Tensor<const int32_t> mask;
   Tensor<bf16> o;
-  int64_t tiles_m;
-  int64_t tiles_n;
-  int64_t m;
-  int64_t k;
-  int64_t n;
-  int64_t kinds;
+  int64_t tiles_m, tiles_n, m, k, n, kinds;
 };
 
 }  // namespace kiln::masked_matmul_bf16_text
@@ -49,90 +44,76 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& at;
+  const Point<3>& point;
   const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
   LeftPanels<bf16>::View x;
   RightPanels<bf16>::View y;
   Tile<const int32_t, 2> mask;
   Tile<bf16, 2> o;
   Tile<float, 2> acc;
+
+  void Body() const;
 };
 
 /// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
 /// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array.
-template <class T, size_t kRows, class X, class Y, class At, class Start, class Finish>
-HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
-                          const size_t c, const Start& start, const Finish& finish) {
-  const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-  const auto* x_a = x.At(r);           // rows r to r + 3, word by word of k
-  const auto* x_b = x_a + x.panel();   // rows r + 4 to r + 7
-  const auto panel = y.At(c);
+template <class T, size_t kRows>
+struct DotTile {
+  template <class X, class Y, class At, class Start, class Finish>
+  static HWY_NOINLINE void Run(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
+                               const size_t c, const Start& start, const Finish& finish) {
+    const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
+    const auto* x_a = x.At(r);          // rows r to r + 3, word by word of k
+    const auto* x_b = x_a + x.panel();  // rows r + 4 to r + 7
+    const auto panel = y.At(c);
 
-  // What a smaller tile does not have starts like its first row, and is stored nowhere.
-  const auto row_or_first = [r](size_t i) { return i < kRows ? r + i : r; };
-  auto acc_0_0 = start(at_0, row_or_first(0), c);
-  auto acc_0_1 = start(at_1, row_or_first(0), c + n);
-  auto acc_1_0 = start(at_0, row_or_first(1), c);
-  auto acc_1_1 = start(at_1, row_or_first(1), c + n);
-  auto acc_2_0 = start(at_0, row_or_first(2), c);
-  auto acc_2_1 = start(at_1, row_or_first(2), c + n);
-  auto acc_3_0 = start(at_0, row_or_first(3), c);
-  auto acc_3_1 = start(at_1, row_or_first(3), c + n);
-  auto acc_4_0 = start(at_0, row_or_first(4), c);
-  auto acc_4_1 = start(at_1, row_or_first(4), c + n);
-  auto acc_5_0 = start(at_0, row_or_first(5), c);
-  auto acc_5_1 = start(at_1, row_or_first(5), c + n);
-  auto acc_6_0 = start(at_0, row_or_first(6), c);
-  auto acc_6_1 = start(at_1, row_or_first(6), c + n);
-  auto acc_7_0 = start(at_0, row_or_first(7), c);
-  auto acc_7_1 = start(at_1, row_or_first(7), c + n);
+    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    const auto row = [r](size_t i) { return i < kRows ? r + i : r; };
+    auto acc_0_0 = start(at_0, row(0), c), acc_0_1 = start(at_1, row(0), c + n);
+    auto acc_1_0 = start(at_0, row(1), c), acc_1_1 = start(at_1, row(1), c + n);
+    auto acc_2_0 = start(at_0, row(2), c), acc_2_1 = start(at_1, row(2), c + n);
+    auto acc_3_0 = start(at_0, row(3), c), acc_3_1 = start(at_1, row(3), c + n);
+    auto acc_4_0 = start(at_0, row(4), c), acc_4_1 = start(at_1, row(4), c + n);
+    auto acc_5_0 = start(at_0, row(5), c), acc_5_1 = start(at_1, row(5), c + n);
+    auto acc_6_0 = start(at_0, row(6), c), acc_6_1 = start(at_1, row(6), c + n);
+    auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
 
-  auto fetch_ahead = y.Ahead(r, c);
-  for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
-    const auto y_0 = panel.Load(k, 0);
-    const auto y_1 = panel.Load(k, 1);
-    fetch_ahead();
-    T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
-    if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
-    if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
-    if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
-    if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
-    if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
-    if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
-    if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    auto fetch_ahead = y.Ahead(r, c);
+    for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
+      const auto y_0 = panel.Load(k, 0), y_1 = panel.Load(k, 1);
+      fetch_ahead();
+      T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
+      if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
+      if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
+      if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
+      if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
+      if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
+      if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
+      if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    }
+
+    const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
+      finish(at_0, sum_0, i, c);
+      finish(at_1, sum_1, i, c + n);
+    };
+    end(acc_0_0, acc_0_1, r + 0);
+    if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
+    if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
+    if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
+    if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
+    if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
+    if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
+    if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
   }
+};
 
-  const auto end = [&](auto sum_0, auto sum_1, size_t row) HWY_ATTR {
-    finish(at_0, sum_0, row, c);
-    finish(at_1, sum_1, row, c + n);
-  };
-  end(acc_0_0, acc_0_1, r + 0);
-  if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
-  if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
-  if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
-  if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
-  if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
-  if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
-  if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
-}
-
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& mask = step.mask;
-  const auto& o = step.o;
-  const auto& acc = step.acc;
+void Step::Body() const {
   // masked_matmul.yaml:55  when first(l):
-  if (step.at[2] == 0) {
+  if (point[2] == 0) {
     for (size_t m_i = 0; m_i < 512; ++m_i) {
       ForLanes(kFloats, 512, [&](auto at, size_t m_j) HWY_ATTR {
         // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
@@ -145,25 +126,20 @@ void Body(const Step& step) {
   }
 
   // masked_matmul.yaml:58  when live:
-  const int32_t block_mask_0 = HostAt(step.core, call.block_mask, "block_mask", step.at[0], step.at[1]);
+  const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
   if (block_mask_0 != 0) {
     // masked_matmul.yaml:59  acc += dot(x, y)
-    {
-      const auto start = [&](auto at, size_t m_i, size_t m_j) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(m_i, m_j));
-        return acc_0;
-      };
-      const auto finish = [&](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
-        at.Store(sum, acc.At(m_i, m_j));
-      };
-      ForTiles(kFloats, x.rows, y.cols, x.depth * sizeof(*x.words),
-               [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-                 DotTile<Dot<bf16>, rows()>(x, y, at_0, at_1, row, col, start, finish);
-               });
-    }
+    const auto start = [&](auto at, size_t m_i, size_t m_j) HWY_ATTR {
+      const auto acc_0 = at.Load(acc.At(m_i, m_j));
+      return acc_0;
+    };
+    const auto finish = [&](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
+      at.Store(sum, acc.At(m_i, m_j));
+    };
+    MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
 
     // masked_matmul.yaml:60  when last(l):
-    if (step.at[2] + 1 == step.steps[2]) {
+    if (point[2] + 1 == steps[2]) {
       // masked_matmul.yaml:61  o = T(where(mask != 0, acc, 0))
       for (size_t m_i = 0; m_i < 512; ++m_i) {
         StreamLanes(kFloats, 512, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
@@ -196,27 +172,34 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
-  const std::array<int64_t, 3> steps{CeilDiv(call.m, int64_t{512}), CeilDiv(call.n, int64_t{512}), CeilDiv(call.k, int64_t{1024})};
+  const std::array<int64_t, 3> steps{CeilDiv(call.m, int64_t{512}), CeilDiv(call.n, int64_t{512}),
+                                     CeilDiv(call.k, int64_t{1024})};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  Tiers::template Hold<int32_t>(core, {"block_mask", 0, 10, Memory::kSmem}, {call.tiles_m, call.tiles_n});
-  Tiers::template Hold<int32_t>(core, {"next_kind", 1, 13, Memory::kSmem}, {call.tiles_m, call.tiles_n});
-  Tiers::template Hold<int32_t>(core, {"next_i", 2, 14, Memory::kSmem}, {call.tiles_m, call.tiles_n});
-  Tiers::template Hold<int32_t>(core, {"next_j", 3, 15, Memory::kSmem}, {call.tiles_m, call.tiles_n});
+  Tiers::template Hold<int32_t>(core, {"block_mask", 0, 10, Memory::kSmem},
+                                {call.tiles_m, call.tiles_n});
+  Tiers::template Hold<int32_t>(core, {"next_kind", 1, 13, Memory::kSmem},
+                                {call.tiles_m, call.tiles_n});
+  Tiers::template Hold<int32_t>(core, {"next_i", 2, 14, Memory::kSmem},
+                                {call.tiles_m, call.tiles_n});
+  Tiers::template Hold<int32_t>(core, {"next_j", 3, 15, Memory::kSmem},
+                                {call.tiles_m, call.tiles_n});
   typename Tiers::template In<LeftPanels<bf16>, 2> x(
       core, {"x", 4, 32}, call.x, {Blocked(512), Blocked(1024, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanels<bf16>, 2> y(
       core, {"y", 5, 37}, call.y, {Blocked(1024, Clip::kYes), Blocked(512)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<Rows<int32_t, 2>, 3> mask(
-      core, {"mask", 6, 42}, call.mask, {Squeezed(), All(512), All(512)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
+      core, {"mask", 6, 42}, call.mask, {Squeezed(), All(512), All(512)}, NoPad(), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] : 1);
   typename Tiers::template Out<Rows<bf16, 2>, 2> o(
-      core, {"o", 7, 47}, call.o, {Blocked(512), Blocked(512)},
-      NoInit(), /*buffers=*/2);
+      core, {"o", 7, 47}, call.o, {Blocked(512), Blocked(512)}, NoInit(), /*buffers=*/2);
   const size_t acc_count = TileSize<float>(512, 512);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 8, 52}, acc_count, {512, 512});
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 8, 52}, acc_count,
+                                                           {512, 512});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -250,7 +233,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return Locate(call, core, steps, at);
 
-    Body(step);
+    step.Body();
 
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({next[0], next[1]}, next.run)) o.CopyOut();
@@ -260,11 +243,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -278,15 +257,10 @@ HWY_EXPORT(Run);
 }
 
 Status masked_matmul_bf16(
-    const Tensor<const int32_t>& block_mask,
-    const Tensor<const int32_t>& next_kind,
-    const Tensor<const int32_t>& next_i,
-    const Tensor<const int32_t>& next_j,
-    const Tensor<const bf16>& x,
-    const Tensor<const bf16>& y,
-    const Tensor<const int32_t>& mask,
-    const Tensor<bf16>& o,
-    Context& context) {
+    const Tensor<const int32_t>& block_mask, const Tensor<const int32_t>& next_kind,
+    const Tensor<const int32_t>& next_i, const Tensor<const int32_t>& next_j,
+    const Tensor<const bf16>& x, const Tensor<const bf16>& y, const Tensor<const int32_t>& mask,
+    const Tensor<bf16>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("masked_matmul_bf16");
   masked_matmul_bf16_text::Call call{block_mask, next_kind, next_i, next_j, x, y, mask, o, 0, 0, 0, 0, 0, 0};
@@ -317,15 +291,9 @@ Status masked_matmul_bf16(
 }  // namespace kiln
 
 extern "C" int32_t kiln_masked_matmul_bf16(
-    const DLTensor* block_mask,
-    const DLTensor* next_kind,
-    const DLTensor* next_i,
-    const DLTensor* next_j,
-    const DLTensor* x,
-    const DLTensor* y,
-    const DLTensor* mask,
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+    const DLTensor* block_mask, const DLTensor* next_kind, const DLTensor* next_i,
+    const DLTensor* next_j, const DLTensor* x, const DLTensor* y, const DLTensor* mask,
+    const DLTensor* o, kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("masked_matmul_bf16", status);
   const auto block_mask_tensor = arguments.Get<const int32_t>(block_mask, "block_mask");
   const auto next_kind_tensor = arguments.Get<const int32_t>(next_kind, "next_kind");
@@ -337,14 +305,7 @@ extern "C" int32_t kiln_masked_matmul_bf16(
   const auto o_tensor = arguments.Get<kiln::bf16>(o, "o");
   if (!arguments.ok()) return arguments.code();
   return arguments.Return(kiln::masked_matmul_bf16(
-      block_mask_tensor,
-      next_kind_tensor,
-      next_i_tensor,
-      next_j_tensor,
-      x_tensor,
-      y_tensor,
-      mask_tensor,
-      o_tensor,
-      kiln::ContextOf(context)));
+      block_mask_tensor, next_kind_tensor, next_i_tensor, next_j_tensor, x_tensor, y_tensor,
+      mask_tensor, o_tensor, kiln::ContextOf(context)));
 }
 #endif

@@ -21,10 +21,7 @@ struct Call {
   Tensor<const float> x;
   Tensor<const float> y;
   Tensor<float> z;
-  int64_t batch;
-  int64_t m;
-  int64_t k;
-  int64_t n;
+  int64_t batch, m, k, n;
 };
 
 }  // namespace kiln::matmul_2x2_batched_plain_text
@@ -36,97 +33,81 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& at;
+  const Point<3>& point;
   const std::array<int64_t, 3>& steps;  // 0: b, 1: i, 2: j
   LeftPanels<float>::View x;
   RightPanels<float>::View y;
   Tile<float, 2> z;
+
+  void Body() const;
 };
 
 /// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
 /// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array.
-template <class T, size_t kRows, class X, class Y, class At, class Start, class Finish>
-HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
-                          const size_t c, const Start& start, const Finish& finish) {
-  const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-  const auto* x_a = x.At(r);           // rows r to r + 3, word by word of k
-  const auto* x_b = x_a + x.panel();   // rows r + 4 to r + 7
-  const auto panel = y.At(c);
+template <class T, size_t kRows>
+struct DotTile {
+  template <class X, class Y, class At, class Start, class Finish>
+  static HWY_NOINLINE void Run(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
+                               const size_t c, const Start& start, const Finish& finish) {
+    const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
+    const auto* x_a = x.At(r);          // rows r to r + 3, word by word of k
+    const auto* x_b = x_a + x.panel();  // rows r + 4 to r + 7
+    const auto panel = y.At(c);
 
-  // What a smaller tile does not have starts like its first row, and is stored nowhere.
-  const auto row_or_first = [r](size_t i) { return i < kRows ? r + i : r; };
-  auto acc_0_0 = start(at_0, row_or_first(0), c);
-  auto acc_0_1 = start(at_1, row_or_first(0), c + n);
-  auto acc_1_0 = start(at_0, row_or_first(1), c);
-  auto acc_1_1 = start(at_1, row_or_first(1), c + n);
-  auto acc_2_0 = start(at_0, row_or_first(2), c);
-  auto acc_2_1 = start(at_1, row_or_first(2), c + n);
-  auto acc_3_0 = start(at_0, row_or_first(3), c);
-  auto acc_3_1 = start(at_1, row_or_first(3), c + n);
-  auto acc_4_0 = start(at_0, row_or_first(4), c);
-  auto acc_4_1 = start(at_1, row_or_first(4), c + n);
-  auto acc_5_0 = start(at_0, row_or_first(5), c);
-  auto acc_5_1 = start(at_1, row_or_first(5), c + n);
-  auto acc_6_0 = start(at_0, row_or_first(6), c);
-  auto acc_6_1 = start(at_1, row_or_first(6), c + n);
-  auto acc_7_0 = start(at_0, row_or_first(7), c);
-  auto acc_7_1 = start(at_1, row_or_first(7), c + n);
+    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    const auto row = [r](size_t i) { return i < kRows ? r + i : r; };
+    auto acc_0_0 = start(at_0, row(0), c), acc_0_1 = start(at_1, row(0), c + n);
+    auto acc_1_0 = start(at_0, row(1), c), acc_1_1 = start(at_1, row(1), c + n);
+    auto acc_2_0 = start(at_0, row(2), c), acc_2_1 = start(at_1, row(2), c + n);
+    auto acc_3_0 = start(at_0, row(3), c), acc_3_1 = start(at_1, row(3), c + n);
+    auto acc_4_0 = start(at_0, row(4), c), acc_4_1 = start(at_1, row(4), c + n);
+    auto acc_5_0 = start(at_0, row(5), c), acc_5_1 = start(at_1, row(5), c + n);
+    auto acc_6_0 = start(at_0, row(6), c), acc_6_1 = start(at_1, row(6), c + n);
+    auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
 
-  auto fetch_ahead = y.Ahead(r, c);
-  for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
-    const auto y_0 = panel.Load(k, 0);
-    const auto y_1 = panel.Load(k, 1);
-    fetch_ahead();
-    T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
-    if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
-    if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
-    if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
-    if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
-    if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
-    if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
-    if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    auto fetch_ahead = y.Ahead(r, c);
+    for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
+      const auto y_0 = panel.Load(k, 0), y_1 = panel.Load(k, 1);
+      fetch_ahead();
+      T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
+      if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
+      if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
+      if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
+      if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
+      if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
+      if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
+      if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    }
+
+    const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
+      finish(at_0, sum_0, i, c);
+      finish(at_1, sum_1, i, c + n);
+    };
+    end(acc_0_0, acc_0_1, r + 0);
+    if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
+    if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
+    if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
+    if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
+    if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
+    if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
+    if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
   }
+};
 
-  const auto end = [&](auto sum_0, auto sum_1, size_t row) HWY_ATTR {
-    finish(at_0, sum_0, row, c);
-    finish(at_1, sum_1, row, c + n);
-  };
-  end(acc_0_0, acc_0_1, r + 0);
-  if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
-  if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
-  if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
-  if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
-  if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
-  if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
-  if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
-}
-
-void Body(const Step& step) {
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& z = step.z;
+void Step::Body() const {
   // matmul_2x2_batched.yaml:34  z = T(relu(dot(x, y)) if activation else dot(x, y))
-  {
-    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(z.At(m_i, n_i));
-      return hn::Zero(kFloats);
-    };
-    const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    ForTiles(kFloats, x.rows, y.cols, x.depth * sizeof(*x.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<float>, rows()>(x, y, at_0, at_1, row, col, start, finish);
-             });
-  }
+  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    hwy::Prefetch(z.At(m_i, n_i));
+    return hn::Zero(kFloats);
+  };
+  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Store(sum, z.At(m_i, n_i));
+  };
+  MultiplyTiles<DotTile, Dot<float>>(x.rows, x, y, start, finish);
 }
 
 /// The grid of one core.
@@ -136,13 +117,16 @@ void Walk(const Call& call, Core& core) {
   const Grid<3> grid(steps, /*parallel=*/3, /*cut first=*/{0, 2, 1}, core);
 
   typename Tiers::template In<LeftPanels<float>, 3> x(
-      core, {"x", 0, 14}, call.x, {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), All(call.k)},
+      core, {"x", 0, 14}, call.x,
+      {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), All(call.k)},
       NoPad{.reduced = true}, /*buffers=*/2, /*window=*/1);
   typename Tiers::template In<RightPanels<float>, 3> y(
-      core, {"y", 1, 18}, call.y, {Squeezed(), All(call.k), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
+      core, {"y", 1, 18}, call.y,
+      {Squeezed(), All(call.k), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
       NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template Out<Rows<float, 2>, 3> z(
-      core, {"z", 2, 23}, call.z, {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
+      core, {"z", 2, 23}, call.z,
+      {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
       NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
@@ -166,7 +150,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || z.Leaves({next[0], next[1], next[2]}, next.run)) z.CopyOut();
     at = next;
@@ -175,11 +159,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -192,11 +172,8 @@ namespace matmul_2x2_batched_plain_text {
 HWY_EXPORT(Run);
 }
 
-Status matmul_2x2_batched_plain(
-    const Tensor<const float>& x,
-    const Tensor<const float>& y,
-    const Tensor<float>& z,
-    Context& context) {
+Status matmul_2x2_batched_plain(const Tensor<const float>& x, const Tensor<const float>& y,
+                                const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_2x2_batched_plain");
   matmul_2x2_batched_plain_text::Call call{x, y, z, 0, 0, 0, 0};
@@ -223,20 +200,15 @@ Status matmul_2x2_batched_plain(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_matmul_2x2_batched_plain(
-    const DLTensor* x,
-    const DLTensor* y,
-    const DLTensor* z,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_matmul_2x2_batched_plain(const DLTensor* x, const DLTensor* y,
+                                                 const DLTensor* z, kiln_context* context,
+                                                 kiln_status* status) {
   kiln::TensorArguments arguments("matmul_2x2_batched_plain", status);
   const auto x_tensor = arguments.Get<const float>(x, "x");
   const auto y_tensor = arguments.Get<const float>(y, "y");
   const auto z_tensor = arguments.Get<float>(z, "z");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_2x2_batched_plain(
-      x_tensor,
-      y_tensor,
-      z_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::matmul_2x2_batched_plain(x_tensor, y_tensor, z_tensor,
+                                                         kiln::ContextOf(context)));
 }
 #endif

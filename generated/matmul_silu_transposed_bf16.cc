@@ -22,9 +22,7 @@ struct Call {
   Tensor<const bf16> x;
   Tensor<const bf16> y;
   Tensor<bf16> z;
-  int64_t m;
-  int64_t k;
-  int64_t n;
+  int64_t m, k, n;
 };
 
 }  // namespace kiln::matmul_silu_transposed_bf16_text
@@ -36,168 +34,128 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<3>& at;
-  const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
-  LeftPanels<bf16>::View x;
-  RightPanelsT<bf16>::View y;
-  Tile<bf16, 2> z;
-  float* acc;
-};
-
-/// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
-/// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array.
-template <class T, size_t kRows, class X, class Y, class At, class Start, class Finish>
-HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
-                          const size_t c, const Start& start, const Finish& finish) {
-  const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-  const auto* x_a = x.At(r);           // rows r to r + 3, word by word of k
-  const auto* x_b = x_a + x.panel();   // rows r + 4 to r + 7
-  const auto panel = y.At(c);
-
-  // What a smaller tile does not have starts like its first row, and is stored nowhere.
-  const auto row_or_first = [r](size_t i) { return i < kRows ? r + i : r; };
-  auto acc_0_0 = start(at_0, row_or_first(0), c);
-  auto acc_0_1 = start(at_1, row_or_first(0), c + n);
-  auto acc_1_0 = start(at_0, row_or_first(1), c);
-  auto acc_1_1 = start(at_1, row_or_first(1), c + n);
-  auto acc_2_0 = start(at_0, row_or_first(2), c);
-  auto acc_2_1 = start(at_1, row_or_first(2), c + n);
-  auto acc_3_0 = start(at_0, row_or_first(3), c);
-  auto acc_3_1 = start(at_1, row_or_first(3), c + n);
-  auto acc_4_0 = start(at_0, row_or_first(4), c);
-  auto acc_4_1 = start(at_1, row_or_first(4), c + n);
-  auto acc_5_0 = start(at_0, row_or_first(5), c);
-  auto acc_5_1 = start(at_1, row_or_first(5), c + n);
-  auto acc_6_0 = start(at_0, row_or_first(6), c);
-  auto acc_6_1 = start(at_1, row_or_first(6), c + n);
-  auto acc_7_0 = start(at_0, row_or_first(7), c);
-  auto acc_7_1 = start(at_1, row_or_first(7), c + n);
-
-  auto fetch_ahead = y.Ahead(r, c);
-  for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
-    const auto y_0 = panel.Load(k, 0);
-    const auto y_1 = panel.Load(k, 1);
-    fetch_ahead();
-    T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
-    if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
-    if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
-    if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
-    if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
-    if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
-    if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
-    if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
-  }
-
-  const auto end = [&](auto sum_0, auto sum_1, size_t row) HWY_ATTR {
-    finish(at_0, sum_0, row, c);
-    finish(at_1, sum_1, row, c + n);
-  };
-  end(acc_0_0, acc_0_1, r + 0);
-  if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
-  if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
-  if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
-  if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
-  if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
-  if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
-  if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
-}
-
 // Steps of the reduction, by what they do with the accumulators.
 struct First {};   // start anew
 struct Middle {};  // add
 struct Last {};    // add and finish
 struct Only {};    // the first and the last
 
-void Body(Only, const Step& step) {
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& z = step.z;
-  // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
-  {
-    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(z.At(m_i, n_i));
-      return hn::Zero(kFloats);
+/// What one step sees, and what it does.
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<3>& point;
+  const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
+  LeftPanels<bf16>::View x;
+  RightPanelsT<bf16>::View y;
+  Tile<bf16, 2> z;
+  float* acc;
+
+  void Body(Only) const;
+  void Body(First) const;
+  void Body(Middle) const;
+  void Body(Last) const;
+};
+
+/// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
+/// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array.
+template <class T, size_t kRows>
+struct DotTile {
+  template <class X, class Y, class At, class Start, class Finish>
+  static HWY_NOINLINE void Run(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
+                               const size_t c, const Start& start, const Finish& finish) {
+    const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
+    const auto* x_a = x.At(r);          // rows r to r + 3, word by word of k
+    const auto* x_b = x_a + x.panel();  // rows r + 4 to r + 7
+    const auto panel = y.At(c);
+
+    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    const auto row = [r](size_t i) { return i < kRows ? r + i : r; };
+    auto acc_0_0 = start(at_0, row(0), c), acc_0_1 = start(at_1, row(0), c + n);
+    auto acc_1_0 = start(at_0, row(1), c), acc_1_1 = start(at_1, row(1), c + n);
+    auto acc_2_0 = start(at_0, row(2), c), acc_2_1 = start(at_1, row(2), c + n);
+    auto acc_3_0 = start(at_0, row(3), c), acc_3_1 = start(at_1, row(3), c + n);
+    auto acc_4_0 = start(at_0, row(4), c), acc_4_1 = start(at_1, row(4), c + n);
+    auto acc_5_0 = start(at_0, row(5), c), acc_5_1 = start(at_1, row(5), c + n);
+    auto acc_6_0 = start(at_0, row(6), c), acc_6_1 = start(at_1, row(6), c + n);
+    auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
+
+    auto fetch_ahead = y.Ahead(r, c);
+    for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
+      const auto y_0 = panel.Load(k, 0), y_1 = panel.Load(k, 1);
+      fetch_ahead();
+      T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
+      if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
+      if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
+      if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
+      if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
+      if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
+      if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
+      if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    }
+
+    const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
+      finish(at_0, sum_0, i, c);
+      finish(at_1, sum_1, i, c + n);
     };
-    const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // matmul_activation.yaml:51  z = T(silu(acc))
-      at.Store(Silu(sum), z.At(m_i, n_i));
-    };
-    ForTiles(kFloats, x.rows, y.cols, x.depth * sizeof(*x.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<bf16>, rows()>(x, y, at_0, at_1, row, col, start, finish);
-             });
+    end(acc_0_0, acc_0_1, r + 0);
+    if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
+    if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
+    if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
+    if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
+    if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
+    if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
+    if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
   }
+};
+
+void Step::Body(Only) const {
+  // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
+  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    hwy::Prefetch(z.At(m_i, n_i));
+    return hn::Zero(kFloats);
+  };
+  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // matmul_activation.yaml:51  z = T(silu(acc))
+    at.Store(Silu(sum), z.At(m_i, n_i));
+  };
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
 }
 
-void Body(First, const Step& step) {
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& z = step.z;
-  const auto& acc = step.acc;
+void Step::Body(First) const {
   const size_t m_size = z.high[0];
   // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
-  {
-    const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
-    const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
-    };
-    ForTiles(kFloats, x.rows, y.cols, x.depth * sizeof(*x.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<bf16>, rows()>(x, y, at_0, at_1, row, col, start, finish);
-             });
-  }
+  const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
+  };
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
 }
 
-void Body(Middle, const Step& step) {
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& z = step.z;
-  const auto& acc = step.acc;
+void Step::Body(Middle) const {
   const size_t m_size = z.high[0];
   // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
-  {
-    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
-    };
-    const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
-    };
-    ForTiles(kFloats, x.rows, y.cols, x.depth * sizeof(*x.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<bf16>, rows()>(x, y, at_0, at_1, row, col, start, finish);
-             });
-  }
+  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
+  };
+  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
+  };
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
 }
 
-void Body(Last, const Step& step) {
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& z = step.z;
-  const auto& acc = step.acc;
+void Step::Body(Last) const {
   const size_t m_size = z.high[0];
   // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
-  {
-    const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(z.At(m_i, n_i));
-      return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
-    };
-    const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // matmul_activation.yaml:51  z = T(silu(acc))
-      at.Store(Silu(sum), z.At(m_i, n_i));
-    };
-    ForTiles(kFloats, x.rows, y.cols, x.depth * sizeof(*x.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<bf16>, rows()>(x, y, at_0, at_1, row, col, start, finish);
-             });
-  }
+  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    hwy::Prefetch(z.At(m_i, n_i));
+    return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
+  };
+  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // matmul_activation.yaml:51  z = T(silu(acc))
+    at.Store(Silu(sum), z.At(m_i, n_i));
+  };
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -220,7 +178,8 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
   const Blocks blocks = BlocksFor(call, core);
-  const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j), DivUp(call.k, blocks.l)};
+  const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
+                                     DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
   typename Tiers::template In<LeftPanels<bf16>, 2> x(
@@ -228,12 +187,14 @@ void Walk(const Call& call, Core& core) {
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<RightPanelsT<bf16>, 2> y(
       core, {"y", 1, 19}, call.y, {Blocked(blocks.j, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
   typename Tiers::template Out<Rows<bf16, 2>, 2> z(
       core, {"z", 2, 31}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 36}, acc_count, {blocks.i, blocks.j});
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 36}, acc_count,
+                                                           {blocks.i, blocks.j});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -265,13 +226,13 @@ void Walk(const Call& call, Core& core) {
     const bool first = at[2] == 0;
     const bool last = at[2] + 1 == steps[2];
     if (first && last) {
-      Body(Only(), step);
+      step.Body(Only());
     } else if (first) {
-      Body(First(), step);
+      step.Body(First());
     } else if (last) {
-      Body(Last(), step);
+      step.Body(Last());
     } else {
-      Body(Middle(), step);
+      step.Body(Middle());
     }
 
     if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();
@@ -281,11 +242,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -298,11 +255,8 @@ namespace matmul_silu_transposed_bf16_text {
 HWY_EXPORT(Run);
 }
 
-Status matmul_silu_transposed_bf16(
-    const Tensor<const bf16>& x,
-    const Tensor<const bf16>& y,
-    const Tensor<bf16>& z,
-    Context& context) {
+Status matmul_silu_transposed_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
+                                   const Tensor<bf16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_silu_transposed_bf16");
   matmul_silu_transposed_bf16_text::Call call{x, y, z, 0, 0, 0};
@@ -319,20 +273,15 @@ Status matmul_silu_transposed_bf16(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_matmul_silu_transposed_bf16(
-    const DLTensor* x,
-    const DLTensor* y,
-    const DLTensor* z,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_matmul_silu_transposed_bf16(const DLTensor* x, const DLTensor* y,
+                                                    const DLTensor* z, kiln_context* context,
+                                                    kiln_status* status) {
   kiln::TensorArguments arguments("matmul_silu_transposed_bf16", status);
   const auto x_tensor = arguments.Get<const kiln::bf16>(x, "x");
   const auto y_tensor = arguments.Get<const kiln::bf16>(y, "y");
   const auto z_tensor = arguments.Get<kiln::bf16>(z, "z");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_silu_transposed_bf16(
-      x_tensor,
-      y_tensor,
-      z_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::matmul_silu_transposed_bf16(x_tensor, y_tensor, z_tensor,
+                                                            kiln::ContextOf(context)));
 }
 #endif

@@ -23,11 +23,7 @@ struct Call {
   Tensor<const int32_t> lengths;
   Tensor<const float> pool;
   Tensor<float> o;
-  int64_t batch;
-  int64_t pages;
-  int64_t slots;
-  int64_t page;
-  int64_t d;
+  int64_t batch, pages, slots, page, d;
 };
 
 }  // namespace kiln::paged_gather_f32_text
@@ -39,32 +35,27 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& at;
+  const Point<2>& point;
   const std::array<int64_t, 2>& steps;  // 0: b, 1: p
   Tile<const float, 2> pool;
   Tile<float, 2> o;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& pool = step.pool;
-  const auto& o = step.o;
+void Step::Body() const {
   const size_t page_size = static_cast<size_t>(call.page);
   const size_t d_size = static_cast<size_t>(call.d);
   // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
-  const int32_t length = HostAt(step.core, call.lengths, "lengths", step.at[0]);
+  const int32_t length = HostAt(core, call.lengths, "lengths", point[0]);
   for (size_t page_i = 0; page_i < page_size; ++page_i) {
     StreamLanes(kFloats, d_size, o.stream, o.At(page_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
       // paged_gather.yaml:34  let row = p * page + iota([page, d], 0)
-      const int32_t row_1 = AddInt(MulInt(static_cast<int32_t>(step.at[1]), static_cast<int32_t>(call.page)), static_cast<int32_t>(static_cast<int64_t>(page_i)));
+      const int32_t row_1 = AddInt(MulInt(static_cast<int32_t>(point[1]), static_cast<int32_t>(call.page)), static_cast<int32_t>(static_cast<int64_t>(page_i)));
 
       // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
       const auto pool_0 = at.Load(pool.At(page_i, d_i));
@@ -92,11 +83,11 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"table", 0, 7, Memory::kSmem}, {call.batch, call.pages});
   Tiers::template Hold<int32_t>(core, {"lengths", 1, 8, Memory::kSmem}, {call.batch});
   typename Tiers::template In<Rows<float, 2>, 3> pool(
-      core, {"pool", 2, 23}, call.pool, {Squeezed(), All(call.page), All(call.d)},
-      NoPad(), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
-  typename Tiers::template Out<Rows<float, 2>, 3> o(
-      core, {"o", 3, 28}, call.o, {Squeezed(), Blocked(call.page), All(call.d)},
-      NoInit(), /*buffers=*/2);
+      core, {"pool", 2, 23}, call.pool, {Squeezed(), All(call.page), All(call.d)}, NoPad(),
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
+  typename Tiers::template Out<Rows<float, 2>, 3> o(core, {"o", 3, 28}, call.o,
+                                                    {Squeezed(), Blocked(call.page), All(call.d)},
+                                                    NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -118,7 +109,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return Locate(call, core, steps, at);
 
-    Body(step);
+    step.Body();
 
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({next[0], next[1], 0}, next.run)) o.CopyOut();
@@ -128,11 +119,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -145,12 +132,8 @@ namespace paged_gather_f32_text {
 HWY_EXPORT(Run);
 }
 
-Status paged_gather_f32(
-    const Tensor<const int32_t>& table,
-    const Tensor<const int32_t>& lengths,
-    const Tensor<const float>& pool,
-    const Tensor<float>& o,
-    Context& context) {
+Status paged_gather_f32(const Tensor<const int32_t>& table, const Tensor<const int32_t>& lengths,
+                        const Tensor<const float>& pool, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("paged_gather_f32");
   paged_gather_f32_text::Call call{table, lengths, pool, o, 0, 0, 0, 0, 0};
@@ -174,23 +157,16 @@ Status paged_gather_f32(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_paged_gather_f32(
-    const DLTensor* table,
-    const DLTensor* lengths,
-    const DLTensor* pool,
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_paged_gather_f32(const DLTensor* table, const DLTensor* lengths,
+                                         const DLTensor* pool, const DLTensor* o,
+                                         kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("paged_gather_f32", status);
   const auto table_tensor = arguments.Get<const int32_t>(table, "table");
   const auto lengths_tensor = arguments.Get<const int32_t>(lengths, "lengths");
   const auto pool_tensor = arguments.Get<const float>(pool, "pool");
   const auto o_tensor = arguments.Get<float>(o, "o");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::paged_gather_f32(
-      table_tensor,
-      lengths_tensor,
-      pool_tensor,
-      o_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::paged_gather_f32(table_tensor, lengths_tensor, pool_tensor,
+                                                 o_tensor, kiln::ContextOf(context)));
 }
 #endif

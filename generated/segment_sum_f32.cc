@@ -21,9 +21,7 @@ struct Call {
   Tensor<const int32_t> ids;
   Tensor<const float> x;
   Tensor<float> sums;
-  int64_t n;
-  int64_t d;
-  int64_t segments;
+  int64_t n, d, segments;
 };
 
 }  // namespace kiln::segment_sum_f32_text
@@ -35,30 +33,25 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& at;
+  const Point<2>& point;
   const std::array<int64_t, 2>& steps;  // 0: j, 1: t
   Tile<const float, 1> x;
   Tile<float, 1> sums;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& x = step.x;
-  const auto& sums = step.sums;
+void Step::Body() const {
   const size_t d_size = x.high[0];
   // segment_sum.yaml:27  assert ids[max(t - 1, 0)] <= ids[t], "ids must not decrease"
-  const int32_t id = HostAt(step.core, call.ids, "ids", Maximum(step.at[1] - 1, int64_t{0}));
-  const int32_t id_0 = HostAt(step.core, call.ids, "ids", step.at[1]);
+  const int32_t id = HostAt(core, call.ids, "ids", Maximum(point[1] - 1, int64_t{0}));
+  const int32_t id_0 = HostAt(core, call.ids, "ids", point[1]);
   if (!(id <= id_0)) {
-    return step.core.Fail(kAssert, "%s (line 27) on core %d", "ids must not decrease", step.core.index());
+    return core.Fail(kAssert, "%s (line 27) on core %d", "ids must not decrease", core.index());
   }
 
   // segment_sum.yaml:28  sums += x
@@ -85,12 +78,12 @@ void Walk(const Call& call, Core& core) {
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.n});
-  typename Tiers::template In<Rows<float, 1>, 2> x(
-      core, {"x", 1, 15}, call.x, {Squeezed(), Blocked(1024, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
-  typename Tiers::template Out<Rows<float, 1>, 2> sums(
-      core, {"sums", 2, 20}, call.sums, {Squeezed(), Blocked(1024, Clip::kYes)},
-      Init<float>(0.0f), /*buffers=*/2);
+  typename Tiers::template In<Rows<float, 1>, 2> x(core, {"x", 1, 15}, call.x,
+                                                   {Squeezed(), Blocked(1024, Clip::kYes)}, NoPad(),
+                                                   /*buffers=*/2, /*window=*/1);
+  typename Tiers::template Out<Rows<float, 1>, 2> sums(core, {"sums", 2, 20}, call.sums,
+                                                       {Squeezed(), Blocked(1024, Clip::kYes)},
+                                                       Init<float>(0.0f), /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -112,7 +105,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return Locate(call, core, steps, at);
 
-    Body(step);
+    step.Body();
 
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || sums.Leaves({int64_t{HostAt(core, call.ids, "ids", next[1])}, next[0]}, next.run)) sums.CopyOut();
@@ -122,11 +115,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -139,11 +128,8 @@ namespace segment_sum_f32_text {
 HWY_EXPORT(Run);
 }
 
-Status segment_sum_f32(
-    const Tensor<const int32_t>& ids,
-    const Tensor<const float>& x,
-    const Tensor<float>& sums,
-    Context& context) {
+Status segment_sum_f32(const Tensor<const int32_t>& ids, const Tensor<const float>& x,
+                       const Tensor<float>& sums, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("segment_sum_f32");
   segment_sum_f32_text::Call call{ids, x, sums, 0, 0, 0};
@@ -161,20 +147,15 @@ Status segment_sum_f32(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_segment_sum_f32(
-    const DLTensor* ids,
-    const DLTensor* x,
-    const DLTensor* sums,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_segment_sum_f32(const DLTensor* ids, const DLTensor* x,
+                                        const DLTensor* sums, kiln_context* context,
+                                        kiln_status* status) {
   kiln::TensorArguments arguments("segment_sum_f32", status);
   const auto ids_tensor = arguments.Get<const int32_t>(ids, "ids");
   const auto x_tensor = arguments.Get<const float>(x, "x");
   const auto sums_tensor = arguments.Get<float>(sums, "sums");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::segment_sum_f32(
-      ids_tensor,
-      x_tensor,
-      sums_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::segment_sum_f32(ids_tensor, x_tensor, sums_tensor,
+                                                kiln::ContextOf(context)));
 }
 #endif

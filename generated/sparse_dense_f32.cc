@@ -30,10 +30,7 @@ struct Call {
   Tensor<const float> y;
   Tensor<const float> zeros;
   Tensor<float> o;
-  int64_t capacity;
-  int64_t k;
-  int64_t n;
-  int64_t m;
+  int64_t capacity, k, n, m;
 };
 
 }  // namespace kiln::sparse_dense_f32_text
@@ -45,15 +42,11 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& at;
+  const Point<2>& point;
   const std::array<int64_t, 2>& steps;  // 0: j, 1: t
   LeftPanels<float>::View x;
   RightPanels<float>::View y;
@@ -61,82 +54,73 @@ struct Step {
   Tile<float, 2> acc;
   bool first_o;
   bool last_o;
+
+  void Body() const;
 };
 
 /// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
 /// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array.
-template <class T, size_t kRows, class X, class Y, class At, class Start, class Finish>
-HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
-                          const size_t c, const Start& start, const Finish& finish) {
-  const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-  const auto* x_a = x.At(r);           // rows r to r + 3, word by word of k
-  const auto* x_b = x_a + x.panel();   // rows r + 4 to r + 7
-  const auto panel = y.At(c);
+template <class T, size_t kRows>
+struct DotTile {
+  template <class X, class Y, class At, class Start, class Finish>
+  static HWY_NOINLINE void Run(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
+                               const size_t c, const Start& start, const Finish& finish) {
+    const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
+    const auto* x_a = x.At(r);          // rows r to r + 3, word by word of k
+    const auto* x_b = x_a + x.panel();  // rows r + 4 to r + 7
+    const auto panel = y.At(c);
 
-  // What a smaller tile does not have starts like its first row, and is stored nowhere.
-  const auto row_or_first = [r](size_t i) { return i < kRows ? r + i : r; };
-  auto acc_0_0 = start(at_0, row_or_first(0), c);
-  auto acc_0_1 = start(at_1, row_or_first(0), c + n);
-  auto acc_1_0 = start(at_0, row_or_first(1), c);
-  auto acc_1_1 = start(at_1, row_or_first(1), c + n);
-  auto acc_2_0 = start(at_0, row_or_first(2), c);
-  auto acc_2_1 = start(at_1, row_or_first(2), c + n);
-  auto acc_3_0 = start(at_0, row_or_first(3), c);
-  auto acc_3_1 = start(at_1, row_or_first(3), c + n);
-  auto acc_4_0 = start(at_0, row_or_first(4), c);
-  auto acc_4_1 = start(at_1, row_or_first(4), c + n);
-  auto acc_5_0 = start(at_0, row_or_first(5), c);
-  auto acc_5_1 = start(at_1, row_or_first(5), c + n);
-  auto acc_6_0 = start(at_0, row_or_first(6), c);
-  auto acc_6_1 = start(at_1, row_or_first(6), c + n);
-  auto acc_7_0 = start(at_0, row_or_first(7), c);
-  auto acc_7_1 = start(at_1, row_or_first(7), c + n);
+    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    const auto row = [r](size_t i) { return i < kRows ? r + i : r; };
+    auto acc_0_0 = start(at_0, row(0), c), acc_0_1 = start(at_1, row(0), c + n);
+    auto acc_1_0 = start(at_0, row(1), c), acc_1_1 = start(at_1, row(1), c + n);
+    auto acc_2_0 = start(at_0, row(2), c), acc_2_1 = start(at_1, row(2), c + n);
+    auto acc_3_0 = start(at_0, row(3), c), acc_3_1 = start(at_1, row(3), c + n);
+    auto acc_4_0 = start(at_0, row(4), c), acc_4_1 = start(at_1, row(4), c + n);
+    auto acc_5_0 = start(at_0, row(5), c), acc_5_1 = start(at_1, row(5), c + n);
+    auto acc_6_0 = start(at_0, row(6), c), acc_6_1 = start(at_1, row(6), c + n);
+    auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
 
-  auto fetch_ahead = y.Ahead(r, c);
-  for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
-    const auto y_0 = panel.Load(k, 0);
-    const auto y_1 = panel.Load(k, 1);
-    fetch_ahead();
-    T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
-    if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
-    if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
-    if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
-    if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
-    if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
-    if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
-    if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    auto fetch_ahead = y.Ahead(r, c);
+    for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
+      const auto y_0 = panel.Load(k, 0), y_1 = panel.Load(k, 1);
+      fetch_ahead();
+      T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
+      if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
+      if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
+      if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
+      if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
+      if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
+      if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
+      if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    }
+
+    const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
+      finish(at_0, sum_0, i, c);
+      finish(at_1, sum_1, i, c + n);
+    };
+    end(acc_0_0, acc_0_1, r + 0);
+    if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
+    if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
+    if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
+    if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
+    if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
+    if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
+    if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
   }
+};
 
-  const auto end = [&](auto sum_0, auto sum_1, size_t row) HWY_ATTR {
-    finish(at_0, sum_0, row, c);
-    finish(at_1, sum_1, row, c + n);
-  };
-  end(acc_0_0, acc_0_1, r + 0);
-  if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
-  if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
-  if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
-  if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
-  if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
-  if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
-  if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
-}
-
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& x = step.x;
-  const auto& y = step.y;
-  const auto& o = step.o;
-  const auto& acc = step.acc;
+void Step::Body() const {
   const size_t n_size = o.high[1];
   // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not decrease"
-  const int32_t idxs_i_0 = HostAt(step.core, call.idxs_i, "idxs_i", Maximum(step.at[1] - 1, int64_t{0}));
-  const int32_t idxs_i_1 = HostAt(step.core, call.idxs_i, "idxs_i", step.at[1]);
+  const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
+  const int32_t idxs_i_1 = HostAt(core, call.idxs_i, "idxs_i", point[1]);
   if (!(idxs_i_0 <= idxs_i_1)) {
-    return step.core.Fail(kAssert, "%s (line 46) on core %d", "the rows of blocks must not decrease", step.core.index());
+    return core.Fail(kAssert, "%s (line 46) on core %d", "the rows of blocks must not decrease", core.index());
   }
 
   // sparse_dense.yaml:47  when first(o):                     # the row differs from the one before: t == 0 or idxs_i[t] != idxs_i[t - 1]
-  if (step.first_o) {
+  if (first_o) {
     // sparse_dense.yaml:48  acc = 0
     for (size_t k_i = 0; k_i < 128; ++k_i) {
       ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
@@ -146,22 +130,17 @@ void Body(const Step& step) {
   }
 
   // sparse_dense.yaml:49  acc += dot(x, y)
-  {
-    const auto start = [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-      const auto acc_0 = at.Load(acc.At(k_i, n_i));
-      return acc_0;
-    };
-    const auto finish = [&](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-      at.Store(sum, acc.At(k_i, n_i));
-    };
-    ForTiles(kFloats, x.rows, y.cols, x.depth * sizeof(*x.words),
-             [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-               DotTile<Dot<float>, rows()>(x, y, at_0, at_1, row, col, start, finish);
-             });
-  }
+  const auto start = [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+    const auto acc_0 = at.Load(acc.At(k_i, n_i));
+    return acc_0;
+  };
+  const auto finish = [&](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+    at.Store(sum, acc.At(k_i, n_i));
+  };
+  MultiplyTiles<DotTile, Dot<float>>(x.rows, x, y, start, finish);
 
   // sparse_dense.yaml:52  o = T(acc)
-  if (step.last_o) {
+  if (last_o) {
     for (size_t k_i = 0; k_i < 128; ++k_i) {
       StreamLanes(kFloats, n_size, o.stream, o.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
         const auto acc_1 = at.Load(acc.At(k_i, n_i));
@@ -193,16 +172,17 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"idxs_k", 1, 10, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"blocks", 2, 12, Memory::kSmem}, {});
   typename Tiers::template In<LeftPanels<float>, 3> x(
-      core, {"x", 3, 25}, call.x, {Squeezed(), All(128), All(128)},
-      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
+      core, {"x", 3, 25}, call.x, {Squeezed(), All(128), All(128)}, NoPad{.reduced = true},
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
   typename Tiers::template In<RightPanels<float>, 2> y(
-      core, {"y", 4, 29}, call.y, {Blocked(128), Blocked(128, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/1);
-  typename Tiers::template Out<Rows<float, 2>, 2> o(
-      core, {"o", 6, 36}, call.o, {Blocked(128), Blocked(128, Clip::kYes)},
-      NoInit{.is_alias = true}, /*buffers=*/2);
+      core, {"y", 4, 29}, call.y, {Blocked(128), Blocked(128, Clip::kYes)}, Pad<float>(0.0f),
+      /*buffers=*/2, /*window=*/1);
+  typename Tiers::template Out<Rows<float, 2>, 2> o(core, {"o", 6, 36}, call.o,
+                                                    {Blocked(128), Blocked(128, Clip::kYes)},
+                                                    NoInit{.is_alias = true}, /*buffers=*/2);
   const size_t acc_count = TileSize<float>(128, 128);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 42}, acc_count, {128, 128});
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 42}, acc_count,
+                                                           {128, 128});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -243,7 +223,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return Locate(call, core, steps, at);
 
-    Body(step);
+    step.Body();
 
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({int64_t{HostAt(core, call.idxs_i, "idxs_i", next[1])}, next[0]}, next.run)) o.CopyOut();
@@ -253,11 +233,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -270,15 +246,10 @@ namespace sparse_dense_f32_text {
 HWY_EXPORT(Run);
 }
 
-Status sparse_dense_f32(
-    const Tensor<const int32_t>& idxs_i,
-    const Tensor<const int32_t>& idxs_k,
-    int32_t blocks_0,
-    const Tensor<const float>& x,
-    const Tensor<const float>& y,
-    const Tensor<const float>& zeros,
-    const Tensor<float>& o,
-    Context& context) {
+Status sparse_dense_f32(const Tensor<const int32_t>& idxs_i, const Tensor<const int32_t>& idxs_k,
+                        int32_t blocks_0, const Tensor<const float>& x,
+                        const Tensor<const float>& y, const Tensor<const float>& zeros,
+                        const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sparse_dense_f32");
   sparse_dense_f32_text::Call call{idxs_i, idxs_k, blocks_0, x, y, zeros, o, 0, 0, 0, 0};
@@ -304,15 +275,10 @@ Status sparse_dense_f32(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_sparse_dense_f32(
-    const DLTensor* idxs_i,
-    const DLTensor* idxs_k,
-    int32_t blocks_0,
-    const DLTensor* x,
-    const DLTensor* y,
-    const DLTensor* zeros,
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_sparse_dense_f32(const DLTensor* idxs_i, const DLTensor* idxs_k,
+                                         int32_t blocks_0, const DLTensor* x, const DLTensor* y,
+                                         const DLTensor* zeros, const DLTensor* o,
+                                         kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("sparse_dense_f32", status);
   const auto idxs_i_tensor = arguments.Get<const int32_t>(idxs_i, "idxs_i");
   const auto idxs_k_tensor = arguments.Get<const int32_t>(idxs_k, "idxs_k");
@@ -321,14 +287,8 @@ extern "C" int32_t kiln_sparse_dense_f32(
   const auto zeros_tensor = arguments.Get<const float>(zeros, "zeros");
   const auto o_tensor = arguments.Get<float>(o, "o");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::sparse_dense_f32(
-      idxs_i_tensor,
-      idxs_k_tensor,
-      blocks_0,
-      x_tensor,
-      y_tensor,
-      zeros_tensor,
-      o_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::sparse_dense_f32(idxs_i_tensor, idxs_k_tensor, blocks_0, x_tensor,
+                                                 y_tensor, zeros_tensor, o_tensor,
+                                                 kiln::ContextOf(context)));
 }
 #endif

@@ -23,8 +23,7 @@ struct Call {
   float side;
   Tensor<const float> u;
   Tensor<float> v;
-  int64_t m;
-  int64_t n;
+  int64_t m, n;
 };
 
 }  // namespace kiln::stencil2d_text
@@ -36,26 +35,20 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& at;
+  const Point<2>& point;
   const std::array<int64_t, 2>& steps;  // 0: i, 1: j
   Tile<const float, 2> u;
   Tile<float, 2> v;
   Tile<float, 1> rows_0;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& u = step.u;
-  const auto& v = step.v;
-  const auto& rows_0 = step.rows_0;
+void Step::Body() const {
   const size_t m_size = v.high[0];
   const size_t n_size = v.high[1];
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
@@ -91,14 +84,15 @@ void Walk(const Call& call, Core& core) {
 
   Tiers::template Hold<float>(core, {"centre", 0, 6, Memory::kSmem}, {});
   Tiers::template Hold<float>(core, {"side", 1, 6, Memory::kSmem}, {});
-  typename Tiers::template In<Rows<float, 2>, 2> u(
-      core, {"u", 2, 14}, call.u, {Element(66, 1, 1), Element(514, 1, 1)},
-      Pad<float>(1.5f), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<float, 2>, 2> u(core, {"u", 2, 14}, call.u,
+                                                   {Element(66, 1, 1), Element(514, 1, 1)},
+                                                   Pad<float>(1.5f), /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<float, 2>, 2> v(
-      core, {"v", 3, 20}, call.v, {Blocked(64, Clip::kYes), Blocked(512, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+      core, {"v", 3, 20}, call.v, {Blocked(64, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
+      /*buffers=*/2);
   const size_t rows_0_count = TileSize<float>(514);
-  float* const rows_0_memory = Tiers::template Scratch<float>(core, {"rows_0", 4}, rows_0_count, {514});
+  float* const rows_0_memory = Tiers::template Scratch<float>(core, {"rows_0", 4}, rows_0_count,
+                                                              {514});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -119,7 +113,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || v.Leaves({next[0], next[1]}, next.run)) v.CopyOut();
     at = next;
@@ -128,11 +122,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -145,12 +135,8 @@ namespace stencil2d_text {
 HWY_EXPORT(Run);
 }
 
-Status stencil2d(
-    float centre,
-    float side,
-    const Tensor<const float>& u,
-    const Tensor<float>& v,
-    Context& context) {
+Status stencil2d(float centre, float side, const Tensor<const float>& u, const Tensor<float>& v,
+                 Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("stencil2d");
   stencil2d_text::Call call{centre, side, u, v, 0, 0};
@@ -165,21 +151,13 @@ Status stencil2d(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_stencil2d(
-    float centre,
-    float side,
-    const DLTensor* u,
-    const DLTensor* v,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_stencil2d(float centre, float side, const DLTensor* u, const DLTensor* v,
+                                  kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("stencil2d", status);
   const auto u_tensor = arguments.Get<const float>(u, "u");
   const auto v_tensor = arguments.Get<float>(v, "v");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::stencil2d(
-      centre,
-      side,
-      u_tensor,
-      v_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::stencil2d(centre, side, u_tensor, v_tensor,
+                                          kiln::ContextOf(context)));
 }
 #endif

@@ -19,8 +19,7 @@ namespace kiln::sum_columns_text {
 struct Call {
   Tensor<const float> x;
   Tensor<float> o;
-  int64_t m;
-  int64_t n;
+  int64_t m, n;
 };
 
 }  // namespace kiln::sum_columns_text
@@ -32,28 +31,23 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& at;
+  const Point<2>& point;
   const std::array<int64_t, 2>& steps;  // 0: j, 1: i
   Tile<const float, 2> x;
   Tile<float, 1> o;
   Tile<float, 1> value_0;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const auto& x = step.x;
-  const auto& o = step.o;
-  const auto& value_0 = step.value_0;
+void Step::Body() const {
   const size_t n_size = x.high[1];
   // sum_columns.yaml:24  when first(i):
-  if (step.at[1] == 0) {
+  if (point[1] == 0) {
     // sum_columns.yaml:25  o = 0
     ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
       at.Store(at.Splat(0.0f), o.At(n_i));
@@ -98,14 +92,14 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{DivUp(call.n, blocks.j), CeilDiv(call.m, int64_t{512})};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 2> x(
-      core, {"x", 0, 12}, call.x, {Blocked(512), Blocked(blocks.j, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x,
+                                                   {Blocked(512), Blocked(blocks.j, Clip::kYes)},
+                                                   Pad<float>(0.0f), /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<float, 1>, 1> o(
-      core, {"o", 1, 18}, call.o, {Blocked(blocks.j, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+      core, {"o", 1, 18}, call.o, {Blocked(blocks.j, Clip::kYes)}, NoInit(), /*buffers=*/2);
   const size_t value_0_count = TileSize<float>(blocks.j);
-  float* const value_0_memory = Tiers::template Scratch<float>(core, {"value_0", 2}, value_0_count, {blocks.j});
+  float* const value_0_memory = Tiers::template Scratch<float>(core, {"value_0", 2}, value_0_count,
+                                                               {blocks.j});
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -126,7 +120,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || o.Leaves({next[0]}, next.run)) o.CopyOut();
     at = next;
@@ -135,11 +129,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -152,10 +142,7 @@ namespace sum_columns_text {
 HWY_EXPORT(Run);
 }
 
-Status sum_columns(
-    const Tensor<const float>& x,
-    const Tensor<float>& o,
-    Context& context) {
+Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_columns");
   sum_columns_text::Call call{x, o, 0, 0};
@@ -170,17 +157,12 @@ Status sum_columns(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_sum_columns(
-    const DLTensor* x,
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_sum_columns(const DLTensor* x, const DLTensor* o, kiln_context* context,
+                                    kiln_status* status) {
   kiln::TensorArguments arguments("sum_columns", status);
   const auto x_tensor = arguments.Get<const float>(x, "x");
   const auto o_tensor = arguments.Get<float>(o, "o");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::sum_columns(
-      x_tensor,
-      o_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::sum_columns(x_tensor, o_tensor, kiln::ContextOf(context)));
 }
 #endif

@@ -19,9 +19,7 @@ namespace kiln::sum_leading_text {
 struct Call {
   Tensor<const float> x;
   Tensor<float> o;
-  int64_t count;
-  int64_t m;
-  int64_t n;
+  int64_t count, m, n;
 };
 
 }  // namespace kiln::sum_leading_text
@@ -33,28 +31,23 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<1>& at;
+  const Point<1>& point;
   const std::array<int64_t, 1>& steps;  // 0: i
   Tile<const float, 2> x;
   Tile<float, 2> o;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& x = step.x;
-  const auto& o = step.o;
+void Step::Body() const {
   const size_t m_size = static_cast<size_t>(call.m);
   const size_t n_size = static_cast<size_t>(call.n);
   // sum_leading.yaml:16  when first(i):                     # at the start of its stay an output block is undefined
-  if (step.at[0] == 0) {
+  if (point[0] == 0) {
     // sum_leading.yaml:17  o = 0
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
@@ -79,12 +72,11 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.count};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 3> x(
-      core, {"x", 0, 8}, call.x, {Squeezed(), All(call.m), All(call.n)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<float, 2>, 3> x(core, {"x", 0, 8}, call.x,
+                                                   {Squeezed(), All(call.m), All(call.n)}, NoPad(),
+                                                   /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<float, 2>, 2> o(
-      core, {"o", 1, 13}, call.o, {All(call.m), All(call.n)},
-      NoInit(), /*buffers=*/2);
+      core, {"o", 1, 13}, call.o, {All(call.m), All(call.n)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -104,7 +96,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || o.Leaves({0, 0}, next.run)) o.CopyOut();
     at = next;
@@ -113,11 +105,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -130,10 +118,7 @@ namespace sum_leading_text {
 HWY_EXPORT(Run);
 }
 
-Status sum_leading(
-    const Tensor<const float>& x,
-    const Tensor<float>& o,
-    Context& context) {
+Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_leading");
   sum_leading_text::Call call{x, o, 0, 0, 0};
@@ -149,17 +134,12 @@ Status sum_leading(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_sum_leading(
-    const DLTensor* x,
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_sum_leading(const DLTensor* x, const DLTensor* o, kiln_context* context,
+                                    kiln_status* status) {
   kiln::TensorArguments arguments("sum_leading", status);
   const auto x_tensor = arguments.Get<const float>(x, "x");
   const auto o_tensor = arguments.Get<float>(o, "o");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::sum_leading(
-      x_tensor,
-      o_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::sum_leading(x_tensor, o_tensor, kiln::ContextOf(context)));
 }
 #endif

@@ -19,8 +19,7 @@ namespace kiln::sum_rows_text {
 struct Call {
   Tensor<const float> x;
   Tensor<float> o;
-  int64_t m;
-  int64_t n;
+  int64_t m, n;
 };
 
 }  // namespace kiln::sum_rows_text
@@ -32,26 +31,22 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& at;
+  const Point<2>& point;
   const std::array<int64_t, 2>& steps;  // 0: i, 1: j
   Tile<const float, 2> x;
   Tile<float, 1> o;
+
+  void Body() const;
 };
 
-void Body(const Step& step) {
-  const auto& x = step.x;
-  const auto& o = step.o;
+void Step::Body() const {
   const size_t m_size = x.high[0];
   // sum_rows.yaml:24  when first(j):
-  if (step.at[1] == 0) {
+  if (point[1] == 0) {
     // sum_rows.yaml:25  o = 0
     ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
       at.Store(at.Splat(0.0f), o.At(m_i));
@@ -74,12 +69,11 @@ void Walk(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{CeilDiv(call.m, int64_t{256}), CeilDiv(call.n, int64_t{512})};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 2> x(
-      core, {"x", 0, 12}, call.x, {Blocked(256, Clip::kYes), Blocked(512)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/1);
+  typename Tiers::template In<Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x,
+                                                   {Blocked(256, Clip::kYes), Blocked(512)},
+                                                   Pad<float>(0.0f), /*buffers=*/2, /*window=*/1);
   typename Tiers::template Out<Rows<float, 1>, 1> o(
-      core, {"o", 1, 18}, call.o, {Blocked(256, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+      core, {"o", 1, 18}, call.o, {Blocked(256, Clip::kYes)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -99,7 +93,7 @@ void Walk(const Call& call, Core& core) {
     };
     if (!core.ok()) return;
 
-    Body(step);
+    step.Body();
 
     if (!next.more || o.Leaves({next[0]}, next.run)) o.CopyOut();
     at = next;
@@ -108,11 +102,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -125,10 +115,7 @@ namespace sum_rows_text {
 HWY_EXPORT(Run);
 }
 
-Status sum_rows(
-    const Tensor<const float>& x,
-    const Tensor<float>& o,
-    Context& context) {
+Status sum_rows(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_rows");
   sum_rows_text::Call call{x, o, 0, 0};
@@ -143,17 +130,12 @@ Status sum_rows(
 
 }  // namespace kiln
 
-extern "C" int32_t kiln_sum_rows(
-    const DLTensor* x,
-    const DLTensor* o,
-    kiln_context* context, kiln_status* status) {
+extern "C" int32_t kiln_sum_rows(const DLTensor* x, const DLTensor* o, kiln_context* context,
+                                 kiln_status* status) {
   kiln::TensorArguments arguments("sum_rows", status);
   const auto x_tensor = arguments.Get<const float>(x, "x");
   const auto o_tensor = arguments.Get<float>(o, "o");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::sum_rows(
-      x_tensor,
-      o_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::sum_rows(x_tensor, o_tensor, kiln::ContextOf(context)));
 }
 #endif

@@ -37,11 +37,7 @@ struct Call {
   Tensor<const int32_t> ids;
   Tensor<const int32_t> tiles;
   int32_t visits;
-  int64_t groups;
-  int64_t m;
-  int64_t k;
-  int64_t n;
-  int64_t shard;
+  int64_t groups, m, k, n, shard;
 };
 
 }  // namespace kiln::tgmm_bf16_existing_text
@@ -53,98 +49,82 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-[[maybe_unused]] constexpr hn::ScalableTag<float> kFloats;
-[[maybe_unused]] constexpr hn::ScalableTag<int32_t> kInts;
-[[maybe_unused]] constexpr hn::ScalableTag<double> kDoubles;
-
-/// What one step sees.
+/// What one step sees, and what it does.
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& at;
+  const Point<3>& point;
   const std::array<int64_t, 3>& steps;  // 0: j, 1: i, 2: t
   Tile<const bf16, 2> lhs;
   Tile<const bf16, 2> rhs;
   Tile<const bf16, 2> existing;
   Tile<bf16, 2> out;
   Tile<float, 2> acc;
-  void* panels_0;
-  void* panels_1;
+  void* panels_0_memory;
+  void* panels_1_memory;
   bool first_out;
   bool last_out;
+
+  void Body() const;
 };
 
 /// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
 /// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array.
-template <class T, size_t kRows, class X, class Y, class At, class Start, class Finish>
-HWY_NOINLINE void DotTile(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
-                          const size_t c, const Start& start, const Finish& finish) {
-  const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-  const auto* x_a = x.At(r);           // rows r to r + 3, word by word of k
-  const auto* x_b = x_a + x.panel();   // rows r + 4 to r + 7
-  const auto panel = y.At(c);
+template <class T, size_t kRows>
+struct DotTile {
+  template <class X, class Y, class At, class Start, class Finish>
+  static HWY_NOINLINE void Run(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
+                               const size_t c, const Start& start, const Finish& finish) {
+    const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
+    const auto* x_a = x.At(r);          // rows r to r + 3, word by word of k
+    const auto* x_b = x_a + x.panel();  // rows r + 4 to r + 7
+    const auto panel = y.At(c);
 
-  // What a smaller tile does not have starts like its first row, and is stored nowhere.
-  const auto row_or_first = [r](size_t i) { return i < kRows ? r + i : r; };
-  auto acc_0_0 = start(at_0, row_or_first(0), c);
-  auto acc_0_1 = start(at_1, row_or_first(0), c + n);
-  auto acc_1_0 = start(at_0, row_or_first(1), c);
-  auto acc_1_1 = start(at_1, row_or_first(1), c + n);
-  auto acc_2_0 = start(at_0, row_or_first(2), c);
-  auto acc_2_1 = start(at_1, row_or_first(2), c + n);
-  auto acc_3_0 = start(at_0, row_or_first(3), c);
-  auto acc_3_1 = start(at_1, row_or_first(3), c + n);
-  auto acc_4_0 = start(at_0, row_or_first(4), c);
-  auto acc_4_1 = start(at_1, row_or_first(4), c + n);
-  auto acc_5_0 = start(at_0, row_or_first(5), c);
-  auto acc_5_1 = start(at_1, row_or_first(5), c + n);
-  auto acc_6_0 = start(at_0, row_or_first(6), c);
-  auto acc_6_1 = start(at_1, row_or_first(6), c + n);
-  auto acc_7_0 = start(at_0, row_or_first(7), c);
-  auto acc_7_1 = start(at_1, row_or_first(7), c + n);
+    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    const auto row = [r](size_t i) { return i < kRows ? r + i : r; };
+    auto acc_0_0 = start(at_0, row(0), c), acc_0_1 = start(at_1, row(0), c + n);
+    auto acc_1_0 = start(at_0, row(1), c), acc_1_1 = start(at_1, row(1), c + n);
+    auto acc_2_0 = start(at_0, row(2), c), acc_2_1 = start(at_1, row(2), c + n);
+    auto acc_3_0 = start(at_0, row(3), c), acc_3_1 = start(at_1, row(3), c + n);
+    auto acc_4_0 = start(at_0, row(4), c), acc_4_1 = start(at_1, row(4), c + n);
+    auto acc_5_0 = start(at_0, row(5), c), acc_5_1 = start(at_1, row(5), c + n);
+    auto acc_6_0 = start(at_0, row(6), c), acc_6_1 = start(at_1, row(6), c + n);
+    auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
 
-  auto fetch_ahead = y.Ahead(r, c);
-  for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
-    const auto y_0 = panel.Load(k, 0);
-    const auto y_1 = panel.Load(k, 1);
-    fetch_ahead();
-    T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
-    if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
-    if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
-    if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
-    if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
-    if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
-    if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
-    if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    auto fetch_ahead = y.Ahead(r, c);
+    for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
+      const auto y_0 = panel.Load(k, 0), y_1 = panel.Load(k, 1);
+      fetch_ahead();
+      T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
+      if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
+      if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
+      if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
+      if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
+      if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
+      if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
+      if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+    }
+
+    const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
+      finish(at_0, sum_0, i, c);
+      finish(at_1, sum_1, i, c + n);
+    };
+    end(acc_0_0, acc_0_1, r + 0);
+    if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
+    if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
+    if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
+    if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
+    if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
+    if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
+    if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
   }
+};
 
-  const auto end = [&](auto sum_0, auto sum_1, size_t row) HWY_ATTR {
-    finish(at_0, sum_0, row, c);
-    finish(at_1, sum_1, row, c + n);
-  };
-  end(acc_0_0, acc_0_1, r + 0);
-  if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
-  if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
-  if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
-  if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
-  if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
-  if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
-  if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
-}
-
-void Body(const Step& step) {
-  const Call& call = step.call;
-  const auto& lhs = step.lhs;
-  const auto& rhs = step.rhs;
-  const auto& existing = step.existing;
-  const auto& out = step.out;
-  const auto& acc = step.acc;
-  void* const panels_0_memory = step.panels_0;
-  void* const panels_1_memory = step.panels_1;
+void Step::Body() const {
   const size_t k_size = lhs.high[1];
   const size_t n_size = rhs.high[1];
   // tgmm.yaml:76  when first(out):                   # another group
-  if (step.first_out) {
+  if (first_out) {
     // tgmm.yaml:77  acc = 0
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
       ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
@@ -154,9 +134,9 @@ void Body(const Step& step) {
   }
 
   // tgmm.yaml:78  when begin < end:
-  const int64_t id = int64_t{HostAt(step.core, call.ids, "ids", step.at[2])};
-  const int32_t offset = HostAt(step.core, call.offsets, "offsets", id);
-  const int32_t offset_0 = HostAt(step.core, call.offsets, "offsets", id + 1);
+  const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[2])};
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
   if (offset < offset_0) {
     // tgmm.yaml:82  acc += dot(left.T, right)
     const RowRange live_0 = Within(  // elsewhere both operands are 0
@@ -169,23 +149,18 @@ void Body(const Step& step) {
     const auto panels_1 = PackRight<bf16>(
         Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
         live_0.end - live_0.begin, n_size, panels_1_memory);
-    {
-      const auto start = [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(k_i, n_i));
-        return acc_0;
-      };
-      const auto finish = [&](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-        at.Store(sum, acc.At(k_i, n_i));
-      };
-      ForTiles(kFloats, panels_0.rows, panels_1.cols, panels_0.depth * sizeof(*panels_0.words),
-               [&](auto rows, auto at_0, auto at_1, size_t row, size_t col) HWY_ATTR {
-                 DotTile<Dot<bf16>, rows()>(panels_0, panels_1, at_0, at_1, row, col, start, finish);
-               });
-    }
+    const auto start = [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+      const auto acc_0 = at.Load(acc.At(k_i, n_i));
+      return acc_0;
+    };
+    const auto finish = [&](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+      at.Store(sum, acc.At(k_i, n_i));
+    };
+    MultiplyTiles<DotTile, Dot<bf16>>(panels_0.rows, panels_0, panels_1, start, finish);
   }
 
   // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
-  if (step.last_out) {
+  if (last_out) {
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
         const auto acc_1 = at.Load(acc.At(k_i, n_i));
@@ -232,12 +207,15 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
   const Blocks blocks = BlocksFor(call, core);
-  const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), DivUp(call.k, blocks.i), int64_t{call.visits}};
+  const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), DivUp(call.k, blocks.i),
+                                     int64_t{call.visits}};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"offsets", 1, 24, Memory::kSmem}, {1 + call.groups});
-  Tiers::template Hold<int32_t>(core, {"ids", 2, 25, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
-  Tiers::template Hold<int32_t>(core, {"tiles", 3, 26, Memory::kSmem}, {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"ids", 2, 25, Memory::kSmem},
+                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+  Tiers::template Hold<int32_t>(core, {"tiles", 3, 26, Memory::kSmem},
+                                {CeilDiv(call.m, int64_t{128}) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 28, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 29, Memory::kSmem}, {});
   typename Tiers::template In<Rows<bf16, 2>, 2> lhs(
@@ -247,17 +225,22 @@ void Walk(const Call& call, Core& core) {
       core, {"rhs", 7, 52}, call.rhs, {Blocked(128), Blocked(blocks.j, Clip::kYes)},
       NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
   typename Tiers::template In<CopiedRows<bf16, 2>, 3> existing(
-      core, {"existing", 8, 56}, call.existing, {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+      core, {"existing", 8, 56}, call.existing,
+      {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, NoPad(),
+      /*buffers=*/2, /*window=*/1);
   existing.LendTo(9);
   typename Tiers::template Out<Rows<bf16, 2>, 3> out(
-      core, {"out", 9, 62}, call.out, {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+      core, {"out", 9, 62}, call.out,
+      {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit{.is_alias = true}, /*buffers=*/2);
   out.Watch();
   const size_t acc_count = TileSize<float>(blocks.i, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 73}, acc_count, {blocks.i, blocks.j});
-  void* const panels_0 = Tiers::template Scratch<char>(core, {"panels_0", 14}, LeftPanels<bf16>::Bytes(blocks.i, 128));
-  void* const panels_1 = Tiers::template Scratch<char>(core, {"panels_1", 15}, RightPanels<bf16>::Bytes(128, blocks.j));
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 73}, acc_count,
+                                                           {blocks.i, blocks.j});
+  void* const panels_0_memory = Tiers::template Scratch<char>(
+      core, {"panels_0", 14}, LeftPanels<bf16>::Bytes(blocks.i, 128));
+  void* const panels_1_memory = Tiers::template Scratch<char>(
+      core, {"panels_1", 15}, RightPanels<bf16>::Bytes(128, blocks.j));
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -296,14 +279,14 @@ void Walk(const Call& call, Core& core) {
         existing.WaitIn({int64_t{HostAt(core, call.ids, "ids", at[2])} - int64_t{call.group_offset}, at[1], at[0]}),
         out.Open({int64_t{HostAt(core, call.ids, "ids", at[2])} - int64_t{call.group_offset}, at[1], at[0]}, at.run),
         MakeTile(acc_memory, blocks.i, blocks.j),
-        panels_0,
-        panels_1,
+        panels_0_memory,
+        panels_1_memory,
         first_out,
         last_out,
     };
     if (!core.ok()) return Locate(call, core, steps, at);
 
-    Body(step);
+    step.Body();
 
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || out.Leaves({int64_t{HostAt(core, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]}, next.run)) out.CopyOut();
@@ -313,11 +296,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    Walk<Emulated>(call, core);
-  } else {
-    Walk<Direct>(call, core);
-  }
+  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -330,14 +309,10 @@ namespace tgmm_bf16_existing_text {
 HWY_EXPORT(Run);
 }
 
-Status tgmm_bf16_existing(
-    const Tensor<const int32_t>& sizes,
-    int32_t group_offset,
-    const Tensor<const bf16>& lhs,
-    const Tensor<const bf16>& rhs,
-    const Tensor<const bf16>& existing,
-    const Tensor<bf16>& out,
-    Context& context) {
+Status tgmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offset,
+                          const Tensor<const bf16>& lhs, const Tensor<const bf16>& rhs,
+                          const Tensor<const bf16>& existing, const Tensor<bf16>& out,
+                          Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("tgmm_bf16_existing");
   tgmm_bf16_existing_text::Call call{sizes, group_offset, lhs, rhs, existing, out, {}, {}, {}, 0, 0, 0, 0, 0, 0};
@@ -376,13 +351,8 @@ Status tgmm_bf16_existing(
 }  // namespace kiln
 
 extern "C" int32_t kiln_tgmm_bf16_existing(
-    const DLTensor* sizes,
-    int32_t group_offset,
-    const DLTensor* lhs,
-    const DLTensor* rhs,
-    const DLTensor* existing,
-    const DLTensor* out,
-    kiln_context* context, kiln_status* status) {
+    const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs, const DLTensor* rhs,
+    const DLTensor* existing, const DLTensor* out, kiln_context* context, kiln_status* status) {
   kiln::TensorArguments arguments("tgmm_bf16_existing", status);
   const auto sizes_tensor = arguments.Get<const int32_t>(sizes, "sizes");
   const auto lhs_tensor = arguments.Get<const kiln::bf16>(lhs, "lhs");
@@ -390,13 +360,8 @@ extern "C" int32_t kiln_tgmm_bf16_existing(
   const auto existing_tensor = arguments.Get<const kiln::bf16>(existing, "existing");
   const auto out_tensor = arguments.Get<kiln::bf16>(out, "out");
   if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::tgmm_bf16_existing(
-      sizes_tensor,
-      group_offset,
-      lhs_tensor,
-      rhs_tensor,
-      existing_tensor,
-      out_tensor,
-      kiln::ContextOf(context)));
+  return arguments.Return(kiln::tgmm_bf16_existing(sizes_tensor, group_offset, lhs_tensor,
+                                                   rhs_tensor, existing_tensor, out_tensor,
+                                                   kiln::ContextOf(context)));
 }
 #endif

@@ -37,8 +37,8 @@ BodyView::BodyView(const Plan& plan, const KernelNames& names, std::string spec_
 
 ScalarPrinter::Names BodyView::MakeNames() {
   ScalarPrinter::Names names;
-  names.axis = [](int axis) { return "step.at[" + std::to_string(axis) + "]"; };
-  names.steps = [](int axis) { return "step.steps[" + std::to_string(axis) + "]"; };
+  names.axis = [](int axis) { return "point[" + std::to_string(axis) + "]"; };
+  names.steps = [](int axis) { return "steps[" + std::to_string(axis) + "]"; };
   names.first_visit = [this](int ref) { return Visit(ref, true); };
   names.last_visit = [this](int ref) { return Visit(ref, false); };
   names.loop = [this](int loop) { return LoopName(loop); };
@@ -48,14 +48,11 @@ ScalarPrinter::Names BodyView::MakeNames() {
     const char* member = e.kind == Element::Kind::kLow    ? ".low["
                          : e.kind == Element::Kind::kHigh ? ".high["
                                                           : ".origin[";
-    return Use(names_.buffers[static_cast<size_t>(e.index)]) + member + std::to_string(e.axis) +
-           "]";
+    return names_.buffers[static_cast<size_t>(e.index)] + member + std::to_string(e.axis) + "]";
   };
-  names.scalar = [this](int ref) {
-    return Use("call") + "." + names_.buffers[static_cast<size_t>(ref)];
-  };
-  names.dim = [this](int dim) { return Use("call") + "." + names_.dims[static_cast<size_t>(dim)]; };
-  names.core = "step.core";
+  names.scalar = [this](int ref) { return "call." + names_.buffers[static_cast<size_t>(ref)]; };
+  names.dim = [this](int dim) { return "call." + names_.dims[static_cast<size_t>(dim)]; };
+  names.core = "core";
   return names;
 }
 
@@ -63,20 +60,15 @@ ScalarPrinter::Names BodyView::MakeNames() {
 std::string BodyView::Visit(int ref, bool first) {
   const std::vector<int> axes = StayAxes(kernel_, ref);
   if (!axes.empty() && axes[0] < 0) {
-    return (first ? "step.first_" : "step.last_") + names_.buffers[static_cast<size_t>(ref)];
+    return (first ? "first_" : "last_") + names_.buffers[static_cast<size_t>(ref)];
   }
   std::string all;
   for (int axis : axes) {
-    const std::string a = "step.at[" + std::to_string(axis) + "]";
+    const std::string a = "point[" + std::to_string(axis) + "]";
     all += (all.empty() ? "" : " && ") +
-           (first ? a + " == 0" : a + " + 1 == step.steps[" + std::to_string(axis) + "]");
+           (first ? a + " == 0" : a + " + 1 == steps[" + std::to_string(axis) + "]");
   }
   return axes.empty() ? "true" : all;
-}
-
-std::string BodyView::Use(const std::string& name) {
-  used_.insert(name);
-  return name;
 }
 
 // ---- names -------------------------------------------------------------------------------------
@@ -150,15 +142,13 @@ std::string BodyView::ExtentOf(int space) {
       if (buffer.spaces[a] != space) continue;
       const Hold hold = plan_.operands[r].hold;
       if (hold == Hold::kRows) {
-        return Use(names_.buffers[r]) + ".high[" + std::to_string(a) + "]";
+        return names_.buffers[r] + ".high[" + std::to_string(a) + "]";
       }
       const bool left = hold == Hold::kLeft || hold == Hold::kLeftTransposed;
       const bool transposed = hold == Hold::kLeftTransposed || hold == Hold::kRightTransposed;
       const size_t outer = left == transposed ? 1 : 0;
-      if (a == outer && panel_extent.empty()) {
+      if (a == outer && panel_extent.empty())
         panel_extent = names_.buffers[r] + (left ? ".rows" : ".cols");
-        Use(names_.buffers[r]);
-      }
     }
   }
   return panel_extent;
@@ -166,7 +156,7 @@ std::string BodyView::ExtentOf(int space) {
 
 std::string BodyView::Pointer(const Place& place) {
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(place.buffer)];
-  const std::string& name = Use(names_.buffers[static_cast<size_t>(place.buffer)]);
+  const std::string& name = names_.buffers[static_cast<size_t>(place.buffer)];
   if (place.buffer == plan_.accumulator) {
     const std::string rows = Count(plan_.loops[static_cast<size_t>(place.at[0].loop)]);
     return "AccumulatorAt(" + name + ", " + rows + ", " + scalars_.Print(place.at[0]) + ", " +
@@ -226,30 +216,19 @@ Fields BodyView::Make(const Stages& stages) {
   Fields fields;
   std::vector<Fields> list = List(stages);
   fields.SetList("stages", std::move(list));
-  fields.Set("prelude", LinesOf(Prelude()));
+  fields.Set("prelude", LinesOf(count_lines_));
   return fields;
-}
-
-std::vector<std::string> BodyView::Prelude() {
-  std::vector<std::string> lines;
-  if (used_.count("call")) lines.push_back("const Call& call = step.call;");
-  for (const std::string& name : names_.buffers) {
-    if (used_.count(name)) lines.push_back("const auto& " + name + " = step." + name + ";");
-  }
-  for (const std::string& name : names_.panels) {
-    if (used_.count(name + "_memory"))
-      lines.push_back("void* const " + name + "_memory = step." + name + ";");
-  }
-  lines.insert(lines.end(), count_lines_.begin(), count_lines_.end());
-  return lines;
 }
 
 std::vector<Fields> BodyView::List(const Stages& stages) {
   std::vector<Fields> list;
+  const auto dots = std::count_if(stages.begin(), stages.end(),
+                                  [](const Stage& s) { return s.kind == Stage::Kind::kDot; });
   for (const Stage& stage : stages) {
     const int line = last_line_;
     Fields fields = One(stage);
     // A statement of the spec is a paragraph.
+    fields.SetFlag("scoped", dots > 1);  // each dot has a `start` and a `finish`
     fields.SetFlag("begins_paragraph", !list.empty() && LineOf(stage) > 0 && LineOf(stage) != line);
     list.push_back(std::move(fields));
   }
@@ -408,11 +387,10 @@ void BodyView::Lines(const Stage& stage, std::vector<std::string>* lines) {
   if (stage.kind == Kind::kTouch) return Touch(stage, lines);
   if (stage.kind == Kind::kAssert) {
     lines->push_back("if (!(" + scalars_.Print(*stage.value) + ")) {");
-    lines->push_back("  return step.core.Fail(" +
-                     std::string(stage.op == Op::kRead ? "kIndexRange" : "kAssert") +
-                     ", \"%s (line " + std::to_string(SpecLine(stage)) + ") on core %d\", " +
-                     Quoted(stage.text.empty() ? "the assertion fails" : stage.text) +
-                     ", step.core.index());");
+    lines->push_back(
+        "  return core.Fail(" + std::string(stage.op == Op::kRead ? "kIndexRange" : "kAssert") +
+        ", \"%s (line " + std::to_string(SpecLine(stage)) + ") on core %d\", " +
+        Quoted(stage.text.empty() ? "the assertion fails" : stage.text) + ", core.index());");
     lines->push_back("}");
     return;
   }
@@ -451,7 +429,6 @@ void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
   const Panels& panels = plan_.panels[static_cast<size_t>(stage.panels)];
   const std::string& name = names_.panels[static_cast<size_t>(stage.panels)];
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(stage.place.buffer)];
-  Use(name + "_memory");
   const bool left = panels.side == Side::kLeft;
   std::string rows = Count(plan_.loops[static_cast<size_t>(stage.pack_row)]);
   std::string cols = Count(plan_.loops[static_cast<size_t>(stage.pack_col)]);

@@ -14,13 +14,13 @@
 
 namespace kiln::render {
 
-/// The stages of one body as fields for templates. What the text mentions of the step is collected
-/// as it is printed, so that the body begins with those names and no others.
+/// The stages of one body as fields for templates. The text is that of a member function of Step,
+/// so that all of the step has its name there.
 class BodyView {
  public:
   BodyView(const Plan& plan, const KernelNames& names, std::string spec_file);
 
-  /// `stages`, and `prelude`, lines in front of them.
+  /// `stages`, and `prelude`, extents that they mention.
   Fields Make(const Stages& stages);
 
  private:
@@ -60,7 +60,6 @@ class BodyView {
   bool HasWide(const Stages& stages) const;
 
   ScalarPrinter::Names MakeNames();
-  std::string Use(const std::string& name);
   std::string Visit(int ref, bool first);
   std::string Count(int space);
   std::string LoopName(int loop);
@@ -71,7 +70,6 @@ class BodyView {
   std::string SpaceName(int space) const;
   std::string Comment(const Stage& stage);
   int LineOf(const Stage& stage) const;
-  std::vector<std::string> Prelude();
   std::string ExtentOf(int space);
 
   const Plan& plan_;
@@ -85,7 +83,6 @@ class BodyView {
   std::map<int, std::string> variables_;
   std::map<int, std::string> counts_;  // by space: names of extents
   std::vector<std::string> count_lines_;
-  std::set<std::string> used_;                         // members of the step
   int lanes_ = -1;                                     // the lane loop around
   std::set<int> vectors_;                              // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body

@@ -19,8 +19,8 @@ std::string BodyView::PartOf(const Place& place, const std::vector<WindowDim>& w
   const Ref& ref = kernel_.refs[static_cast<size_t>(place.buffer)];
   const bool hbm = ref.memory == Memory::kAny;
   const size_t array = static_cast<size_t>(kernel_.ArrayOf(place.buffer));
-  const std::string name = hbm ? Use("call") + "." + names_.buffers[array]
-                               : Use(names_.buffers[static_cast<size_t>(place.buffer)]);
+  const std::string name =
+      hbm ? "call." + names_.buffers[array] : names_.buffers[static_cast<size_t>(place.buffer)];
   const Shape& extents = hbm ? ref.array : ref.view;
   std::string cuts;
   for (size_t d = 0; d < window.size(); ++d) {
@@ -39,7 +39,7 @@ std::string BodyView::PartOf(const Place& place, const std::vector<WindowDim>& w
 
 void BodyView::Copy(const Stage& stage, std::vector<std::string>* lines) {
   const DType dtype = kernel_.refs[static_cast<size_t>(stage.place.buffer)].dtype;
-  lines->push_back("if (!step.copies.Start(" + Semaphore(stage) + ", sizeof(" + StorageType(dtype) +
+  lines->push_back("if (!copies.Start(" + Semaphore(stage) + ", sizeof(" + StorageType(dtype) +
                    "),");
   lines->push_back("        " + PartOf(stage.from, stage.from_window) + ",");
   lines->push_back("        " + PartOf(stage.place, stage.place_window) + ")) {");
@@ -48,11 +48,11 @@ void BodyView::Copy(const Stage& stage, std::vector<std::string>* lines) {
 }
 
 void BodyView::Wait(const Stage& stage, std::vector<std::string>* lines) {
-  lines->push_back("if (!step.copies.Wait(" + Semaphore(stage) + ")) return;");
+  lines->push_back("if (!copies.Wait(" + Semaphore(stage) + ")) return;");
 }
 
 void BodyView::Touch(const Stage& stage, std::vector<std::string>* lines) {
-  lines->push_back("if (!step.copies." + std::string(stage.writes ? "MayWrite(" : "MayRead(") +
+  lines->push_back("if (!copies." + std::string(stage.writes ? "MayWrite(" : "MayRead(") +
                    std::to_string(SpecLine(stage)) + ", [&]() HWY_ATTR {");
   lines->push_back("      return " + PartOf(stage.place, stage.place_window) + ";");
   lines->push_back("    })) {");
@@ -61,7 +61,7 @@ void BodyView::Touch(const Stage& stage, std::vector<std::string>* lines) {
 }
 
 void BodyView::Range(const Stage& stage, std::vector<std::string>* lines) {
-  lines->push_back("if (!InRange(step.core, " + std::to_string(SpecLine(stage)) + ", " +
+  lines->push_back("if (!InRange(core, " + std::to_string(SpecLine(stage)) + ", " +
                    Quoted(stage.text) + ", " + scalars_.Print(*stage.value) + ", " +
                    scalars_.Print(*stage.low) + ", " + scalars_.Print(*stage.high) + ")) return;");
 }

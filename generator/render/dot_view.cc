@@ -4,10 +4,9 @@ namespace kiln::render {
 
 void BodyView::Dot(const Stage& stage, Fields* fields) {
   const auto source = [&](const PanelSource& s) {
-    if (s.ref >= 0) return Use(names_.buffers[static_cast<size_t>(s.ref)]);
+    if (s.ref >= 0) return names_.buffers[static_cast<size_t>(s.ref)];
     return names_.panels[static_cast<size_t>(s.panels)];
   };
-  const bool wide = stage.element == DType::kF64;
   const std::string left = source(stage.left), right = source(stage.right);
   fields->Set("left", left);
   const bool ranged = stage.low || stage.high;
@@ -17,11 +16,10 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
               stage.high ? scalars_.Print(*stage.high) : "static_cast<int64_t>(" + left + ".rows)");
   fields->Set("rows", ranged ? "live" : left + ".rows");
   fields->Set("right", right);
-  fields->Set("tag", wide ? "kDoubles" : "kFloats");
   fields->Set("element", StorageType(stage.element));
-  const std::string acc_tag = stage.element == DType::kI8 || stage.element == DType::kI32
-                                  ? "kInts"
-                                  : (wide ? "kDoubles" : "kFloats");
+  const std::string acc_tag = stage.element == DType::kI8 || stage.element == DType::kI32 ? "kInts"
+                              : stage.element == DType::kF64 ? "kDoubles"
+                                                             : "kFloats";
   std::vector<std::string> lines;
   lanes_ = stage.col;
   loaded_.clear();

@@ -94,7 +94,12 @@ void FormView::Grid() {
   }
   for (int axis : plan_.cut_axes) cut.push_back(std::to_string(axis));
   fields_.Set("rank", std::to_string(kernel_.axes.size()));
-  fields_.Set("steps", Joined(steps));
+  std::vector<Fields> counts;
+  for (const std::string& count : steps) {
+    const bool last = counts.size() + 1 == steps.size();
+    counts.emplace_back().Set("count", count).Set("comma", last ? "" : ",");
+  }
+  fields_.SetList("step_counts", std::move(counts));
   fields_.Set("parallel", std::to_string(parallel));
   fields_.Set("cut_first", Joined(cut));
   std::string axes;
@@ -161,7 +166,7 @@ void FormView::Bodies() {
   for (const BodyPlan& body : plan_.bodies) {
     BodyView view(plan_, names_, spec_file_);
     Fields f = view.Make(body.stages);
-    f.Set("tag_parameter", body.name.empty() ? "" : body.name + ", ");
+    f.Set("tag", body.name);
     bodies.push_back(std::move(f));
   }
   fields_.SetList("bodies", std::move(bodies));

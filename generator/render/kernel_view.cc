@@ -128,6 +128,7 @@ void KernelView::Sizes() {
     const Dim& dim = kernel_.dims[d];
     Fields& f = dims.emplace_back();
     f.Set("dim", names_.dims[d]);
+    f.Set("separator", d + 1 < kernel_.dims.size() ? "," : ";");
     f.Set("quoted_dim", Quoted(dim.name));
     std::string source;
     for (size_t r = 0; r < kernel_.refs.size() && source.empty(); ++r) {
@@ -145,6 +146,7 @@ void KernelView::Sizes() {
     if (MakerOf(kernel_, d, &dimension) >= 0) source = "0";  // until host code has run
     f.Set("source", source);  // any other dimension is one of an argument
   }
+  fields_.SetFlag("has_dims", !dims.empty());
   fields_.SetList("dims", std::move(dims));
 }
 

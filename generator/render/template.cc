@@ -1,6 +1,8 @@
 #include "generator/render/template.h"
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
 
 #include "generator/front/diagnostic.h"
 #include "generator/render/template_parse.h"
@@ -82,6 +84,8 @@ using Kind = Fields::Value::Kind;
 /// without end.
 constexpr int kMaxDepth = 200;
 
+constexpr size_t kColumns = 100;
+
 std::string_view Name(Kind kind) {
   switch (kind) {
     case Kind::kText:
@@ -105,6 +109,46 @@ const ParsedTemplate* FindTemplate(const Parsed& parsed, const std::string& name
     found = value.get();
   }
   return found;
+}
+
+/// The column behind the bracket that the text leaves open.
+size_t ColumnInBracket(std::string_view text) {
+  std::vector<size_t> open{0};
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '(' || text[at] == '{') open.push_back(at + 1);
+    if ((text[at] == ')' || text[at] == '}') && open.size() > 1) open.pop_back();
+  }
+  return open.back();
+}
+
+/// The parts one after the other, in lines of at most `columns` where they have room.
+std::vector<std::string> InLines(const std::vector<std::string>& parts, bool break_first,
+                                 size_t indent, size_t columns) {
+  std::vector<std::string> lines{parts[0]};
+  for (size_t p = 1; p < parts.size(); ++p) {
+    const char end = lines.back().back();
+    const bool opens = end == '(' || end == '{', closes = parts[p][0] == ')' || parts[p][0] == '}';
+    const std::string space = opens || closes ? "" : " ";
+    const bool fits = lines.back().size() + space.size() + parts[p].size() <= columns;
+    if (fits && !(break_first && p == 1)) {
+      lines.back() += space + parts[p];
+    } else {
+      lines.push_back(std::string(indent, ' ') + parts[p]);
+    }
+  }
+  return lines;
+}
+
+/// In as few lines as they take: behind the open bracket, or in lines of their own.
+std::string Filled(const std::vector<std::string>& parts, size_t columns) {
+  if (parts.empty()) return "";
+  auto lines = InLines(parts, false, ColumnInBracket(parts[0]), columns);
+  auto own = InLines(parts, true, 4, columns);
+  const auto too_long = [&](const std::string& line) { return line.size() > columns; };
+  if (own.size() < lines.size() || std::any_of(lines.begin(), lines.end(), too_long)) lines = own;
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
 }
 
 class Renderer {
@@ -146,6 +190,9 @@ class Renderer {
           Run(set != item.negated ? item.body : item.orelse);
           break;
         }
+        case Item::Kind::kFill:
+          Fill(item);
+          break;
         case Item::Kind::kInclude:
           Include(item);
           break;
@@ -170,6 +217,21 @@ class Renderer {
     Render(*FindTemplate(parsed_, item.name));
     indent_ -= item.column;
     --depth_;
+  }
+
+  void Fill(const Item& item) {
+    std::string before = std::exchange(out_, "");
+    const size_t indent = std::exchange(indent_, 0);
+    Run(item.body);
+    std::istringstream lines(std::exchange(out_, std::move(before)));
+    indent_ = indent + item.column;
+    std::vector<std::string> parts;
+    for (std::string line; std::getline(lines, line);) {
+      const size_t begin = line.find_first_not_of(' ');
+      if (begin != std::string::npos) parts.push_back(line.substr(begin));
+    }
+    Emit(Filled(parts, kColumns - indent_));
+    indent_ = indent;
   }
 
   /// A line whose substitutions leave nothing is not there.

@@ -16,6 +16,8 @@
 ///   //% else                   … and otherwise this
 ///   //% end
 ///   //% include part           puts another template here, indented as the directive is
+///   //% fill                   puts the lines up to its `end` into as few as they take, behind the
+///                              bracket that the first one leaves open, or indented
 ///
 /// Directives have a line each, which vanishes; other lines keep their columns. Blocks nest, and
 /// to show it, directives may be indented by spaces after `//%`.

@@ -58,6 +58,7 @@ class Parser {
   };
 
   static std::string Spelt(const Item& item) {
+    if (item.kind == Item::Kind::kFill) return "//% fill";
     return item.kind == Item::Kind::kFor ? "//% for " + item.item + " in " + item.name
                                          : "//% if " + item.name;
   }
@@ -124,6 +125,10 @@ class Parser {
       item.negated = count == 3;
       item.name = words.back();
       Open(item);
+    } else if (what == "fill" && count == 1) {
+      Item& item = Append(Item::Kind::kFill);
+      item.column = column;
+      Open(item);
     } else if (what == "include" && count == 2 && IsName(words[1], true)) {
       Item& item = Append(Item::Kind::kInclude);
       item.column = column;
@@ -131,11 +136,11 @@ class Parser {
     } else if (what == "else" && count == 1) {
       Else();
     } else if (what == "end" && count == 1) {
-      if (blocks_.size() == 1) Error("`//% end` without `for` or `if`");
+      if (blocks_.size() == 1) Error("`//% end` without `for`, `if` or `fill`");
       blocks_.pop_back();
     } else {
       Error("`" + std::string(kMark) + text +
-            "` is none of: for NAME in LIST, if FLAG, if not FLAG, else, end, include PART");
+            "` is none of: for NAME in LIST, if FLAG, if not FLAG, else, fill, end, include PART");
     }
   }
 

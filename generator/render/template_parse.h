@@ -18,9 +18,9 @@ struct Piece {
 };
 
 struct Item {
-  enum class Kind { kLine, kFor, kIf, kInclude } kind = Kind::kLine;
+  enum class Kind { kLine, kFor, kIf, kFill, kInclude } kind = Kind::kLine;
   int line = 0;
-  size_t column = 0;          // of the directive's //%
+  size_t column = 0;          // of the directive's //%; kInclude, kFill
   std::vector<Piece> pieces;  // kLine
   std::string name;           // kFor: the list; kIf: the flag; kInclude: the template
   std::string item;           // kFor: what the item is called

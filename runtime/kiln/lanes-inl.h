@@ -28,6 +28,11 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
+/// Tags of the loops of kernels.
+constexpr hn::ScalableTag<float> kFloats;
+constexpr hn::ScalableTag<int32_t> kInts;
+constexpr hn::ScalableTag<double> kDoubles;
+
 /// Whether a masked load or store of lanes of X leaves the memory of other lanes alone: reads that
 /// are only blended afterwards may fault, and are findings of sanitizers.
 template <typename X>

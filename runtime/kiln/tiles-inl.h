@@ -98,6 +98,19 @@ HWY_INLINE void ForTiles(D d, RowRange rows, size_t cols, size_t row_bytes, cons
   }
 }
 
+/// The rows of x @ y in register tiles: DotTile<Dot, kRows>::Run computes one. `start` says what
+/// its sums begin with, `finish` gets them.
+template <template <class, size_t> class DotTile, class Dot, class X, class Y, class Start,
+          class Finish>
+HWY_INLINE void MultiplyTiles(RowRange rows, const X& x, const Y& y, const Start& start,
+                              const Finish& finish) {
+  // A vector of int32 has the columns of one of floats.
+  using Column = std::conditional_t<sizeof(typename Dot::Acc) == 8, double, float>;
+  ForTiles(hn::ScalableTag<Column>(), rows, y.cols, x.depth * sizeof(*x.words),
+           [&](auto tile_rows, auto at_0, auto at_1, size_t r, size_t c)
+               HWY_ATTR { DotTile<Dot, tile_rows()>::Run(x, y, at_0, at_1, r, c, start, finish); });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln
 HWY_AFTER_NAMESPACE();

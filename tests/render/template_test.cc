@@ -76,6 +76,40 @@ TEST_CASE("flags keep one branch or the other") {
   CHECK(Expand("//% if on\n//%   if off\na\n//%   else\nb\n//%   end\n//% end\n", fields) == "b\n");
 }
 
+TEST_CASE("what is filled stands in as few lines as it takes") {
+  const auto filled = [](const std::string& head, size_t count) {
+    Fields fields;
+    fields.Set("head", head).SetList("items", {});
+    for (size_t i = 0; i < count; ++i)
+      fields.Add("items").Set("item", "argument_" + std::to_string(i));
+    return Expand(
+        "  //% fill\n"
+        "  ${head}(\n"
+        "  //%   for i in items\n"
+        "      ${item},\n"
+        "  //%   end\n"
+        "      last);\n"
+        "  //% end\n",
+        fields);
+  };
+  CHECK(filled("Call", 0) == "  Call(last);\n");
+  CHECK(filled("Call", 2) == "  Call(argument_0, argument_1, last);\n");
+  CHECK(
+      filled("Call", 8) ==
+      "  Call(argument_0, argument_1, argument_2, argument_3, argument_4, argument_5, argument_6,\n"
+      "       argument_7, last);\n");
+  // Behind the bracket there would be more lines, or too long ones.
+  const std::string name(60, 'f');
+  CHECK(filled("{0} " + name, 3) == "  {0} " + name + "(argument_0, argument_1,\n" +
+                                        std::string(67, ' ') + "argument_2, last);\n");
+  CHECK(filled(name, 7) ==
+        "  " + name +
+            "(\n      argument_0, argument_1, argument_2, argument_3, argument_4, argument_5, "
+            "argument_6, last);\n");
+  const std::string long_name(95, 'f');
+  CHECK(filled(long_name, 0) == "  " + long_name + "(\n      last);\n");
+}
+
 TEST_CASE("a text of several lines keeps its column") {
   Fields fields;
   fields.Set("body", "if (a) {\n  b;\n\n}\n").Set("doc", "First.\nSecond.\n\nThird.");
@@ -138,7 +172,7 @@ TEST_CASE("a template that is not well formed is an error, whether it is reached
   const std::pair<const char*, const char*> cases[] = {
       {"a\n//% if x\n//% if y\n//% end\n", "main.cc.in:2: `//% if x` has no `//% end`"},
       {"//% for x in xs\n", "main.cc.in:1: `//% for x in xs` has no `//% end`"},
-      {"//% end\n", "main.cc.in:1: `//% end` without `for` or `if`"},
+      {"//% end\n", "main.cc.in:1: `//% end` without `for`, `if` or `fill`"},
       {"//% else\n", "main.cc.in:1: `//% else` without `if`"},
       {"//% for x in xs\n//% else\n//% end\n", "main.cc.in:2: `//% else` without `if`"},
       {"//% if x\n//% else\n//% else\n//% end\n", "main.cc.in:3: a second `//% else`"},
@@ -157,9 +191,10 @@ TEST_CASE("a template that is not well formed is an error, whether it is reached
   for (const char* directive : {"", "unless x", "if", "if a b", "if x == y", "for x xs", "for x in",
                                 "for a.b in xs", "end if", "include", "include a b"}) {
     const std::string text = "//% " + std::string(directive);
-    CHECK(Refusal(text) ==
-          "main.cc.in:1: `" + text +
-              "` is none of: for NAME in LIST, if FLAG, if not FLAG, else, end, include PART");
+    CHECK(
+        Refusal(text) ==
+        "main.cc.in:1: `" + text +
+            "` is none of: for NAME in LIST, if FLAG, if not FLAG, else, fill, end, include PART");
   }
 }
 

@@ -50,9 +50,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr hn::ScalableTag<float> kFloats;
-constexpr hn::ScalableTag<double> kDoubles;
-
 /// op of all elements: through vectors of both kinds of loops, and as scalars.
 template <typename From, typename To, class Op>
 void CheckOn(const char* name, const Room<From>& from, const std::vector<std::string>& inputs,

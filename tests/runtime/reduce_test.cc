@@ -43,9 +43,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr hn::ScalableTag<float> kFloats;
-constexpr hn::ScalableTag<double> kDoubles;
-
 template <typename T>
 std::string Named(const char* what, size_t count) {
   return std::string(what) + " " + std::string(Name(kDTypeOf<T>)) + " " + std::to_string(count);

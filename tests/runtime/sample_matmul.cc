@@ -37,8 +37,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr hn::ScalableTag<float> kFloats;
-
 // Steps of l, by what they do with the accumulators.
 struct First {};   // acc = dot(x, y)
 struct Middle {};  // acc += dot(x, y)

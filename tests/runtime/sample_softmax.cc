@@ -40,8 +40,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr hn::ScalableTag<float> kFloats;
-
 /// What one step sees.
 struct Step {
   Tile<const bf16, 2> x;

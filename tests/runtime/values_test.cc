@@ -81,9 +81,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr hn::ScalableTag<float> kFloats;
-constexpr hn::ScalableTag<double> kDoubles;
-
 /// f(a, b, c) against the interpreter, as vectors of both kinds of loops and as scalars.
 template <typename R, typename T, class F>
 void Check(Op op, const Arguments<T>& in, F f) {
