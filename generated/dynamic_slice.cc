@@ -45,7 +45,7 @@ struct Step {
   void Body() const;
 };
 
-void Step::Body() const {
+HWY_INLINE void Step::Body() const {
   // dynamic_slice.yaml:26  o = x
   for (size_t m_i = 0; m_i < 128; ++m_i) {
     StreamLanes(kFloats, 128, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
@@ -63,6 +63,12 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
     core.AddElement("starts", {0}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 0)}));
     core.AddElement("starts", {1}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 1)}));
   }
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  step.Body();
 }
 
 /// The grid of one core.
@@ -91,15 +97,11 @@ void Walk(const Call& call, Core& core) {
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         x.WaitIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})}),
         o.Open({0, 0}, at.run),
-    };
-    if (!core.ok()) return Locate(call, core, steps, at);
-
-    step.Body();
-
+    });
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({0, 0}, next.run)) o.CopyOut();
     at = next;

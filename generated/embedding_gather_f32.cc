@@ -48,7 +48,7 @@ struct Step {
   void Body() const;
 };
 
-void Step::Body() const {
+HWY_INLINE void Step::Body() const {
   const size_t d_size = table.high[1];
   // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
   const int32_t id = HostAt(core, call.ids, "ids", point[0]);
@@ -88,6 +88,12 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
   }
 }
 
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  step.Body();
+}
+
 /// The grid of one core.
 template <class Tiers>
 void Walk(const Call& call, Core& core) {
@@ -121,16 +127,12 @@ void Walk(const Call& call, Core& core) {
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         table.WaitIn({Maximum(int64_t{HostAt(core, call.ids, "ids", at[0])}, int64_t{0}), at[1]}),
         position.WaitIn({at[0], at[1]}),
         o.Open({at[0], at[1]}, at.run),
-    };
-    if (!core.ok()) return Locate(call, core, steps, at);
-
-    step.Body();
-
+    });
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({next[0], next[1]}, next.run)) o.CopyOut();
     at = next;

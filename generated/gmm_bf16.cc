@@ -122,16 +122,16 @@ struct DotTile {
   }
 };
 
-void Step::Body(Only) const {
+HWY_INLINE void Step::Body(Only) const {
   // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[1])};
   const int32_t offset = HostAt(core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     hwy::Prefetch(out.At(m_i, n_i));
     return hn::Zero(kFloats);
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
     const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
     const bool mine_1 = offset <= coordinate && coordinate < offset_0;
@@ -146,14 +146,14 @@ void Step::Body(Only) const {
   MultiplyTiles<DotTile, Dot<bf16>>(live, lhs, rhs, start, finish);
 }
 
-void Step::Body(First) const {
+HWY_INLINE void Step::Body(First) const {
   const size_t m_size = out.high[0];
   // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[1])};
   const int32_t offset = HostAt(core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-  const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
-  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   const RowRange live = LiveRows(  // nothing comes of the others
@@ -163,16 +163,16 @@ void Step::Body(First) const {
   MultiplyTiles<DotTile, Dot<bf16>>(live, lhs, rhs, start, finish);
 }
 
-void Step::Body(Middle) const {
+HWY_INLINE void Step::Body(Middle) const {
   const size_t m_size = out.high[0];
   // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[1])};
   const int32_t offset = HostAt(core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   const RowRange live = LiveRows(  // nothing comes of the others
@@ -182,17 +182,17 @@ void Step::Body(Middle) const {
   MultiplyTiles<DotTile, Dot<bf16>>(live, lhs, rhs, start, finish);
 }
 
-void Step::Body(Last) const {
+HWY_INLINE void Step::Body(Last) const {
   const size_t m_size = out.high[0];
   // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[1])};
   const int32_t offset = HostAt(core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     hwy::Prefetch(out.At(m_i, n_i));
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
     const int32_t coordinate = static_cast<int32_t>(static_cast<int64_t>(m_i) + static_cast<int64_t>(out.origin[0]));
     const bool mine_1 = offset <= coordinate && coordinate < offset_0;
@@ -233,6 +233,22 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
   }
   if (core.blames(8)) {  // out
     core.AddElement("tiles", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.tiles, "tiles", at[1])}));
+  }
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  const bool first = step.point[2] == 0;
+  const bool last = step.point[2] + 1 == step.steps[2];
+  if (first && last) {
+    step.Body(Only());
+  } else if (first) {
+    step.Body(First());
+  } else if (last) {
+    step.Body(Last());
+  } else {
+    step.Body(Middle());
   }
 }
 
@@ -286,27 +302,13 @@ void Walk(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         lhs.WaitIn({int64_t{HostAt(core, call.tiles, "tiles", at[1])}, at[2]}),
         rhs.WaitIn({int64_t{HostAt(core, call.ids, "ids", at[1])} - int64_t{call.group_offset}, at[2], at[0]}),
         out.Open({int64_t{HostAt(core, call.tiles, "tiles", at[1])}, at[0]}, at.run),
         acc_memory,
-    };
-    if (!core.ok()) return Locate(call, core, steps, at);
-
-    const bool first = at[2] == 0;
-    const bool last = at[2] + 1 == steps[2];
-    if (first && last) {
-      step.Body(Only());
-    } else if (first) {
-      step.Body(First());
-    } else if (last) {
-      step.Body(Last());
-    } else {
-      step.Body(Middle());
-    }
-
+    });
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || out.Leaves({int64_t{HostAt(core, call.tiles, "tiles", next[1])}, next[0]}, next.run)) out.CopyOut();
     at = next;

@@ -111,7 +111,7 @@ struct DotTile {
   }
 };
 
-void Step::Body() const {
+HWY_INLINE void Step::Body() const {
   // masked_matmul.yaml:55  when first(l):
   if (point[2] == 0) {
     for (size_t m_i = 0; m_i < 512; ++m_i) {
@@ -129,11 +129,11 @@ void Step::Body() const {
   const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
   if (block_mask_0 != 0) {
     // masked_matmul.yaml:59  acc += dot(x, y)
-    const auto start = [&](auto at, size_t m_i, size_t m_j) HWY_ATTR {
+    const auto start = [=, *this](auto at, size_t m_i, size_t m_j) HWY_ATTR {
       const auto acc_0 = at.Load(acc.At(m_i, m_j));
       return acc_0;
     };
-    const auto finish = [&](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
+    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
       at.Store(sum, acc.At(m_i, m_j));
     };
     MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
@@ -167,6 +167,12 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
   if (core.blames(6)) {  // mask
     core.AddElement("next_kind", {at[0], at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.next_kind, "next_kind", at[0], at[1])}));
   }
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  step.Body();
 }
 
 /// The grid of one core.
@@ -223,18 +229,14 @@ void Walk(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         x.WaitIn({int64_t{HostAt(core, call.next_i, "next_i", at[0], at[1])}, int64_t{HostAt(core, call.block_mask, "block_mask", at[0], at[1])} != 0 ? at[2] : 0}),
         y.WaitIn({int64_t{HostAt(core, call.block_mask, "block_mask", at[0], at[1])} != 0 ? at[2] : 0, int64_t{HostAt(core, call.next_j, "next_j", at[0], at[1])}}),
         mask.WaitIn({int64_t{HostAt(core, call.next_kind, "next_kind", at[0], at[1])}, 0, 0}),
         o.Open({at[0], at[1]}, at.run),
         MakeTile(acc_memory, 512, 512),
-    };
-    if (!core.ok()) return Locate(call, core, steps, at);
-
-    step.Body();
-
+    });
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({next[0], next[1]}, next.run)) o.CopyOut();
     at = next;

@@ -120,7 +120,7 @@ struct DotTile {
   }
 };
 
-void Step::Body(Only) const {
+HWY_INLINE void Step::Body(Only) const {
   const size_t m_size = x.high[0];
   const size_t n_size = z.high[1];
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
@@ -143,12 +143,12 @@ void Step::Body(Only) const {
   const auto panels_0 = PackLeft<bf16>(
       Tile<const bf16, 2>{left.At(0, 0), {left.stride[0], left.stride[1]}},
       m_size, 128, panels_0_memory);
-  const auto start = [&](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
     const auto acc_0 = at.Load(acc.At(m_i, n_i));
     hwy::Prefetch(z.At(m_i, n_i));
     return acc_0;
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     at.Store(sum, acc.At(m_i, n_i));
 
     // matmul_input_fusion.yaml:41  z = T(acc)
@@ -157,7 +157,7 @@ void Step::Body(Only) const {
   MultiplyTiles<DotTile, Dot<bf16>>(panels_0.rows, panels_0, y, start, finish);
 }
 
-void Step::Body(First) const {
+HWY_INLINE void Step::Body(First) const {
   const size_t m_size = x.high[0];
   const size_t n_size = z.high[1];
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
@@ -180,17 +180,17 @@ void Step::Body(First) const {
   const auto panels_1 = PackLeft<bf16>(
       Tile<const bf16, 2>{left_0.At(0, 0), {left_0.stride[0], left_0.stride[1]}},
       m_size, 128, panels_1_memory);
-  const auto start = [&](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
     const auto acc_0 = at.Load(acc.At(m_i, n_i));
     return acc_0;
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     at.Store(sum, acc.At(m_i, n_i));
   };
   MultiplyTiles<DotTile, Dot<bf16>>(panels_1.rows, panels_1, y, start, finish);
 }
 
-void Step::Body(Middle) const {
+HWY_INLINE void Step::Body(Middle) const {
   const size_t m_size = x.high[0];
   // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
@@ -205,17 +205,17 @@ void Step::Body(Middle) const {
   const auto panels_2 = PackLeft<bf16>(
       Tile<const bf16, 2>{left_1.At(0, 0), {left_1.stride[0], left_1.stride[1]}},
       m_size, 128, panels_2_memory);
-  const auto start = [&](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
     const auto acc_0 = at.Load(acc.At(m_i, n_i));
     return acc_0;
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     at.Store(sum, acc.At(m_i, n_i));
   };
   MultiplyTiles<DotTile, Dot<bf16>>(panels_2.rows, panels_2, y, start, finish);
 }
 
-void Step::Body(Last) const {
+HWY_INLINE void Step::Body(Last) const {
   const size_t m_size = x.high[0];
   // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
@@ -230,12 +230,12 @@ void Step::Body(Last) const {
   const auto panels_3 = PackLeft<bf16>(
       Tile<const bf16, 2>{left_2.At(0, 0), {left_2.stride[0], left_2.stride[1]}},
       m_size, 128, panels_3_memory);
-  const auto start = [&](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
     const auto acc_0 = at.Load(acc.At(m_i, n_i));
     hwy::Prefetch(z.At(m_i, n_i));
     return acc_0;
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_input_fusion.yaml:41  z = T(acc)
     at.Store(sum, z.At(m_i, n_i));
   };
@@ -254,6 +254,22 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   blocks.j = ColumnBlock(call.n, core.count());
   blocks.i = RowBlock(call.m);
   return blocks;
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  const bool first = step.point[2] == 0;
+  const bool last = step.point[2] + 1 == step.steps[2];
+  if (first && last) {
+    step.Body(Only());
+  } else if (first) {
+    step.Body(First());
+  } else if (last) {
+    step.Body(Last());
+  } else {
+    step.Body(Middle());
+  }
 }
 
 /// The grid of one core.
@@ -321,7 +337,7 @@ void Walk(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         x.WaitIn({at[0], at[2]}),
         gate.WaitIn({at[0], at[2]}),
@@ -336,21 +352,8 @@ void Walk(const Call& call, Core& core) {
         panels_1_memory,
         panels_2_memory,
         panels_3_memory,
-    };
+    });
     if (!core.ok()) return;
-
-    const bool first = at[2] == 0;
-    const bool last = at[2] + 1 == steps[2];
-    if (first && last) {
-      step.Body(Only());
-    } else if (first) {
-      step.Body(First());
-    } else if (last) {
-      step.Body(Last());
-    } else {
-      step.Body(Middle());
-    }
-
     if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();
     at = next;
   }

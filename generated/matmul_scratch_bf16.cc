@@ -109,49 +109,49 @@ struct DotTile {
   }
 };
 
-void Step::Body(Only) const {
+HWY_INLINE void Step::Body(Only) const {
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     hwy::Prefetch(z.At(m_i, n_i));
     return hn::Zero(kFloats);
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
     at.Store(sum, z.At(m_i, n_i));
   };
   MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
 }
 
-void Step::Body(First) const {
+HWY_INLINE void Step::Body(First) const {
   const size_t m_size = z.high[0];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
-  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
 }
 
-void Step::Body(Middle) const {
+HWY_INLINE void Step::Body(Middle) const {
   const size_t m_size = z.high[0];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
 }
 
-void Step::Body(Last) const {
+HWY_INLINE void Step::Body(Last) const {
   const size_t m_size = z.high[0];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     hwy::Prefetch(z.At(m_i, n_i));
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
     at.Store(sum, z.At(m_i, n_i));
   };
@@ -172,6 +172,22 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   blocks.j = ColumnBlock(call.n, core.count());
   blocks.i = RowBlock(call.m);
   return blocks;
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  const bool first = step.point[2] == 0;
+  const bool last = step.point[2] + 1 == step.steps[2];
+  if (first && last) {
+    step.Body(Only());
+  } else if (first) {
+    step.Body(First());
+  } else if (last) {
+    step.Body(Last());
+  } else {
+    step.Body(Middle());
+  }
 }
 
 /// The grid of one core.
@@ -214,27 +230,14 @@ void Walk(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         x.WaitIn({at[0], at[2]}),
         y.WaitIn({at[2], at[1]}),
         z.Open({at[0], at[1]}, at.run),
         acc_memory,
-    };
+    });
     if (!core.ok()) return;
-
-    const bool first = at[2] == 0;
-    const bool last = at[2] + 1 == steps[2];
-    if (first && last) {
-      step.Body(Only());
-    } else if (first) {
-      step.Body(First());
-    } else if (last) {
-      step.Body(Last());
-    } else {
-      step.Body(Middle());
-    }
-
     if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();
     at = next;
   }

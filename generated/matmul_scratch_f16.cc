@@ -117,7 +117,7 @@ struct DotTile {
   }
 };
 
-void Step::Body(Only) const {
+HWY_INLINE void Step::Body(Only) const {
   const size_t m_size = x.high[0];
   const size_t k_size = x.high[1];
   const size_t n_size = y.high[1];
@@ -128,18 +128,18 @@ void Step::Body(Only) const {
   const auto panels_1 = PackRight<float>(
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
       k_size, n_size, panels_1_memory);
-  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     hwy::Prefetch(z.At(m_i, n_i));
     return hn::Zero(kFloats);
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
     at.Store(sum, z.At(m_i, n_i));
   };
   MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, panels_1, start, finish);
 }
 
-void Step::Body(First) const {
+HWY_INLINE void Step::Body(First) const {
   const size_t m_size = x.high[0];
   const size_t k_size = x.high[1];
   const size_t n_size = y.high[1];
@@ -150,14 +150,14 @@ void Step::Body(First) const {
   const auto panels_3 = PackRight<float>(
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
       k_size, n_size, panels_3_memory);
-  const auto start = [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
-  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   MultiplyTiles<DotTile, Dot<float>>(panels_2.rows, panels_2, panels_3, start, finish);
 }
 
-void Step::Body(Middle) const {
+HWY_INLINE void Step::Body(Middle) const {
   const size_t m_size = x.high[0];
   const size_t k_size = x.high[1];
   const size_t n_size = y.high[1];
@@ -168,16 +168,16 @@ void Step::Body(Middle) const {
   const auto panels_5 = PackRight<float>(
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
       k_size, n_size, panels_5_memory);
-  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  const auto finish = [&](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   MultiplyTiles<DotTile, Dot<float>>(panels_4.rows, panels_4, panels_5, start, finish);
 }
 
-void Step::Body(Last) const {
+HWY_INLINE void Step::Body(Last) const {
   const size_t m_size = x.high[0];
   const size_t k_size = x.high[1];
   const size_t n_size = y.high[1];
@@ -188,11 +188,11 @@ void Step::Body(Last) const {
   const auto panels_7 = PackRight<float>(
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
       k_size, n_size, panels_7_memory);
-  const auto start = [&](auto, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     hwy::Prefetch(z.At(m_i, n_i));
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  const auto finish = [&](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
     at.Store(sum, z.At(m_i, n_i));
   };
@@ -211,6 +211,22 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   blocks.j = ColumnBlock(call.n, core.count());
   blocks.i = RowBlock(call.m);
   return blocks;
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  const bool first = step.point[2] == 0;
+  const bool last = step.point[2] + 1 == step.steps[2];
+  if (first && last) {
+    step.Body(Only());
+  } else if (first) {
+    step.Body(First());
+  } else if (last) {
+    step.Body(Last());
+  } else {
+    step.Body(Middle());
+  }
 }
 
 /// The grid of one core.
@@ -269,7 +285,7 @@ void Walk(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         x.WaitIn({at[0], at[2]}),
         y.WaitIn({at[2], at[1]}),
@@ -283,21 +299,8 @@ void Walk(const Call& call, Core& core) {
         panels_5_memory,
         panels_6_memory,
         panels_7_memory,
-    };
+    });
     if (!core.ok()) return;
-
-    const bool first = at[2] == 0;
-    const bool last = at[2] + 1 == steps[2];
-    if (first && last) {
-      step.Body(Only());
-    } else if (first) {
-      step.Body(First());
-    } else if (last) {
-      step.Body(Last());
-    } else {
-      step.Body(Middle());
-    }
-
     if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();
     at = next;
   }

@@ -47,7 +47,7 @@ struct Step {
   void Body() const;
 };
 
-void Step::Body() const {
+HWY_INLINE void Step::Body() const {
   const size_t page_size = static_cast<size_t>(call.page);
   const size_t d_size = static_cast<size_t>(call.d);
   // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
@@ -72,6 +72,12 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
     core.AddElement("table", {at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0}))}, static_cast<int64_t>(int64_t{HostAt(core, call.table, "table", at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0})))}));
     core.AddElement("lengths", {at[0]}, static_cast<int64_t>(int64_t{HostAt(core, call.lengths, "lengths", at[0])}));
   }
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  step.Body();
 }
 
 /// The grid of one core.
@@ -102,15 +108,11 @@ void Walk(const Call& call, Core& core) {
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         pool.WaitIn({int64_t{HostAt(core, call.table, "table", at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0})))}, 0, 0}),
         o.Open({at[0], at[1], 0}, at.run),
-    };
-    if (!core.ok()) return Locate(call, core, steps, at);
-
-    step.Body();
-
+    });
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({next[0], next[1], 0}, next.run)) o.CopyOut();
     at = next;

@@ -45,7 +45,7 @@ struct Step {
   void Body() const;
 };
 
-void Step::Body() const {
+HWY_INLINE void Step::Body() const {
   const size_t d_size = x.high[0];
   // segment_sum.yaml:27  assert ids[max(t - 1, 0)] <= ids[t], "ids must not decrease"
   const int32_t id = HostAt(core, call.ids, "ids", Maximum(point[1] - 1, int64_t{0}));
@@ -69,6 +69,12 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
   if (core.blames(2)) {  // sums
     core.AddElement("ids", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.ids, "ids", at[1])}));
   }
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  step.Body();
 }
 
 /// The grid of one core.
@@ -98,15 +104,11 @@ void Walk(const Call& call, Core& core) {
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         x.WaitIn({at[1], at[0]}),
         sums.Open({int64_t{HostAt(core, call.ids, "ids", at[1])}, at[0]}, at.run),
-    };
-    if (!core.ok()) return Locate(call, core, steps, at);
-
-    step.Body();
-
+    });
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || sums.Leaves({int64_t{HostAt(core, call.ids, "ids", next[1])}, next[0]}, next.run)) sums.CopyOut();
     at = next;

@@ -110,7 +110,7 @@ struct DotTile {
   }
 };
 
-void Step::Body() const {
+HWY_INLINE void Step::Body() const {
   const size_t n_size = o.high[1];
   // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not decrease"
   const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
@@ -130,11 +130,11 @@ void Step::Body() const {
   }
 
   // sparse_dense.yaml:49  acc += dot(x, y)
-  const auto start = [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+  const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
     const auto acc_0 = at.Load(acc.At(k_i, n_i));
     return acc_0;
   };
-  const auto finish = [&](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+  const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
     at.Store(sum, acc.At(k_i, n_i));
   };
   MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
@@ -160,6 +160,12 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
   if (core.blames(6)) {  // o
     core.AddElement("idxs_i", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.idxs_i, "idxs_i", at[1])}));
   }
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  step.Body();
 }
 
 /// The grid of one core.
@@ -212,7 +218,7 @@ void Walk(const Call& call, Core& core) {
     first_o_block = first_o_at;
     const Index<2> last_o_at{int64_t{HostAt(core, call.idxs_i, "idxs_i", at[1])}, at[0]};
     const bool last_o = !next.more || next.run != at.run || last_o_at != Index<2>{int64_t{HostAt(core, call.idxs_i, "idxs_i", next[1])}, next[0]};
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         x.WaitIn({at[1], 0, 0}),
         y.WaitIn({int64_t{HostAt(core, call.idxs_k, "idxs_k", at[1])}, at[0]}),
@@ -220,11 +226,7 @@ void Walk(const Call& call, Core& core) {
         MakeTile(acc_memory, 128, 128),
         first_o,
         last_o,
-    };
-    if (!core.ok()) return Locate(call, core, steps, at);
-
-    step.Body();
-
+    });
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || o.Leaves({int64_t{HostAt(core, call.idxs_i, "idxs_i", next[1])}, next[0]}, next.run)) o.CopyOut();
     at = next;

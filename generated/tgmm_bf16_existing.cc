@@ -120,7 +120,7 @@ struct DotTile {
   }
 };
 
-void Step::Body() const {
+HWY_INLINE void Step::Body() const {
   const size_t k_size = lhs.high[1];
   const size_t n_size = rhs.high[1];
   // tgmm.yaml:76  when first(out):                   # another group
@@ -149,11 +149,11 @@ void Step::Body() const {
     const auto panels_1 = PackRight<bf16>(
         Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
         live_0.end - live_0.begin, n_size, panels_1_memory);
-    const auto start = [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+    const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
       const auto acc_0 = at.Load(acc.At(k_i, n_i));
       return acc_0;
     };
-    const auto finish = [&](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+    const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
       at.Store(sum, acc.At(k_i, n_i));
     };
     MultiplyTiles<DotTile, Dot<bf16>>(panels_0.rows, panels_0, panels_1, start, finish);
@@ -201,6 +201,12 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
   if (core.blames(9)) {  // out
     core.AddElement("ids", {at[2]}, static_cast<int64_t>(int64_t{HostAt(core, call.ids, "ids", at[2])}));
   }
+}
+
+/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step step) {
+  if (!step.core.ok()) return;
+  step.Body();
 }
 
 /// The grid of one core.
@@ -272,7 +278,7 @@ void Walk(const Call& call, Core& core) {
     first_out_block = first_out_at;
     const Index<3> last_out_at{int64_t{HostAt(core, call.ids, "ids", at[2])} - int64_t{call.group_offset}, at[1], at[0]};
     const bool last_out = !next.more || next.run != at.run || last_out_at != Index<3>{int64_t{HostAt(core, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]};
-    const Step step{
+    Take(Step{
         call, core, at, steps,
         lhs.WaitIn({int64_t{HostAt(core, call.tiles, "tiles", at[2])}, at[1]}),
         rhs.WaitIn({int64_t{HostAt(core, call.tiles, "tiles", at[2])}, at[0]}),
@@ -283,11 +289,7 @@ void Walk(const Call& call, Core& core) {
         panels_1_memory,
         first_out,
         last_out,
-    };
-    if (!core.ok()) return Locate(call, core, steps, at);
-
-    step.Body();
-
+    });
     if (!core.ok()) return Locate(call, core, steps, at);
     if (!next.more || out.Leaves({int64_t{HostAt(core, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]}, next.run)) out.CopyOut();
     at = next;

@@ -175,8 +175,8 @@ void FormView::Bodies() {
   std::string first, last;
   for (int axis : plan_.reduction_axes) {
     const std::string a = std::to_string(axis);
-    first += (first.empty() ? "" : " && ") + ("at[" + a + "] == 0");
-    last += (last.empty() ? "" : " && ") + ("at[" + a + "] + 1 == steps[" + a + "]");
+    first += (first.empty() ? "" : " && ") + ("step.point[" + a + "] == 0");
+    last += (last.empty() ? "" : " && ") + ("step.point[" + a + "] + 1 == step.steps[" + a + "]");
   }
   fields_.Set("first", first);
   fields_.Set("last", last);

@@ -102,7 +102,7 @@ HWY_INLINE void ForTiles(D d, RowRange rows, size_t cols, size_t row_bytes, cons
 /// its sums begin with, `finish` gets them.
 template <template <class, size_t> class DotTile, class Dot, class X, class Y, class Start,
           class Finish>
-HWY_INLINE void MultiplyTiles(RowRange rows, const X& x, const Y& y, const Start& start,
+HWY_INLINE void MultiplyTiles(RowRange rows, const X x, const Y y, const Start& start,
                               const Finish& finish) {
   // A vector of int32 has the columns of one of floats.
   using Column = std::conditional_t<sizeof(typename Dot::Acc) == 8, double, float>;
