@@ -10,6 +10,7 @@
 #include "generator/plan/operands.h"
 #include "generator/plan/plan.h"
 #include "generator/plan/prefetch.h"
+#include "generator/plan/recompute.h"
 #include "generator/plan/reduced.h"
 #include "generator/plan/spaces.h"
 #include "generator/plan/walk.h"
@@ -127,7 +128,10 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
     Fuse(plan, stages);
     plan.bodies.push_back({c.name, std::move(stages)});
   }
-  for (BodyPlan& body : plan.bodies) Contract(plan, body.stages);
+  for (BodyPlan& body : plan.bodies) {
+    Contract(plan, body.stages);
+    RecomputeCheapValues(plan, body.stages);
+  }
   for (Variable& variable : plan.variables) variable.changes = false;
   for (const BodyPlan& body : plan.bodies) MarkAssigned(plan, body.stages);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "generator/plan/walk.h"
 
@@ -38,10 +40,6 @@ void FindOfDot(const Plan& plan, Stage& dot) {
   }
 }
 
-bool IsPass(const Stage& stage) {
-  return stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kReduce;
-}
-
 /// The element of the next iteration of `row`, if the place is of an input's row along `lanes`.
 std::optional<Place> InNextRow(const Plan& plan, const Place& place, int row, int lanes) {
   const int ref = plan.buffers[static_cast<size_t>(place.buffer)].ref;
@@ -70,22 +68,23 @@ bool AddsUp(const Stage& pass, int row) {
   return pass.kind == Stage::Kind::kLanes && !writes_along;
 }
 
-/// Each row of an input is asked for by the last pass that reads the row before it.
+/// Each row of an input is asked for by the second pass, or the first after it, that reads the row
+/// before it: the first waits for memory itself.
 void FindOfRows(const Plan& plan, Stage& loop) {
   const auto passes = std::count_if(loop.body.begin(), loop.body.end(), IsPass);
-  std::vector<Place> known;
-  int pass = static_cast<int>(passes);
-  for (auto stage = loop.body.rbegin(); stage != loop.body.rend(); ++stage) {
-    if (!IsPass(*stage)) continue;
-    --pass;
-    if (pass == 0 && passes > 1) return;  // waits for memory itself
-    if (passes == 1 && !AddsUp(*stage, loop.loop)) return;
-    ForEachPlace(*stage, [&](const Place& place, bool writes) {
-      const std::optional<Place> next = InNextRow(plan, place, loop.loop, stage->loop);
-      const auto same = [&](const Place& other) { return SamePlace(*next, other); };
-      if (writes || !next || std::any_of(known.begin(), known.end(), same)) return;
-      known.push_back(*next);
-      stage->ahead.push_back(*next);
+  std::set<std::pair<int, size_t>> known;  // places, as the operand and its dimension of rows
+  bool waits = passes > 1;
+  for (Stage& stage : loop.body) {
+    if (!IsPass(stage)) continue;
+    if (std::exchange(waits, false)) continue;
+    if (passes == 1 && !AddsUp(stage, loop.loop)) return;
+    ForEachPlace(stage, [&](const Place& place, bool writes) {
+      const std::optional<Place> next = InNextRow(plan, place, loop.loop, stage.loop);
+      if (writes || !next) return;
+      const auto row = std::find_if(place.at.begin(), place.at.end(),
+                                    [&](const Coordinate& c) { return c.loop == loop.loop; });
+      const auto dimension = static_cast<size_t>(row - place.at.begin());
+      if (known.emplace(place.buffer, dimension).second) stage.ahead.push_back(*next);
     });
   }
 }

@@ -9,6 +9,11 @@
 /// Looking through stages and changing what they hold.
 namespace kiln {
 
+/// One pass over a row, by vectors.
+inline bool IsPass(const Stage& stage) {
+  return stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kReduce;
+}
+
 void ForEachStage(const Stages& stages, const std::function<void(const Stage&)>& visit);
 /// Calls `visit(place, writes)` for every place that a stage and those within it read or write.
 void ForEachPlace(const Stage& stage, const std::function<void(const Place&, bool)>& visit);
