@@ -37,7 +37,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<0>& point;
+  const Point<0> point;
   const std::array<int64_t, 0>& steps;  //
   Tile<const float, 2> x;
   Tile<const float, 2> y;

@@ -37,7 +37,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<1>& point;
+  const Point<1> point;
   const std::array<int64_t, 1>& steps;  // 0: i
   Tile<const float, 2> x;
   Tile<const float, 2> y;

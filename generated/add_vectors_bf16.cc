@@ -37,7 +37,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<0>& point;
+  const Point<0> point;
   const std::array<int64_t, 0>& steps;  //
   Tile<const bf16, 1> x;
   Tile<const bf16, 1> y;

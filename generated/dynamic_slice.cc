@@ -37,7 +37,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<0>& point;
+  const Point<0> point;
   const std::array<int64_t, 0>& steps;  //
   Tile<const int32_t, 2> x;
   Tile<int32_t, 2> o;
@@ -58,7 +58,7 @@ HWY_INLINE void Step::Body() const {
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 0>& steps,
-            [[maybe_unused]] const Point<0>& at) {
+            [[maybe_unused]] const Point<0> at) {
   if (core.blames(1)) {  // x
     core.AddElement("starts", {0}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 0)}));
     core.AddElement("starts", {1}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 1)}));

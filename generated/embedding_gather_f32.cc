@@ -39,7 +39,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& point;
+  const Point<2> point;
   const std::array<int64_t, 2>& steps;  // 0: t, 1: j
   Tile<const float, 2> table;
   Tile<const float, 2> position;
@@ -82,7 +82,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps,
-            [[maybe_unused]] const Point<2>& at) {
+            [[maybe_unused]] const Point<2> at) {
   if (core.blames(1)) {  // table
     core.AddElement("ids", {at[0]}, static_cast<int64_t>(int64_t{HostAt(core, call.ids, "ids", at[0])}));
   }

@@ -57,7 +57,7 @@ struct Only {};    // the first and the last
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& point;
+  const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: j, 1: t, 2: l
   LeftPanels<int8_t>::View lhs;
   RightPanels<int8_t>::View rhs;
@@ -234,7 +234,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps,
-            [[maybe_unused]] const Point<3>& at) {
+            [[maybe_unused]] const Point<3> at) {
   if (core.blames(6)) {  // lhs
     core.AddElement("tiles", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.tiles, "tiles", at[1])}));
   }

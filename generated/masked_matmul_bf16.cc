@@ -48,7 +48,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& point;
+  const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
   LeftPanels<bf16>::View x;
   RightPanels<bf16>::View y;
@@ -155,7 +155,7 @@ HWY_INLINE void Step::Body() const {
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps,
-            [[maybe_unused]] const Point<3>& at) {
+            [[maybe_unused]] const Point<3> at) {
   if (core.blames(4)) {  // x
     core.AddElement("next_i", {at[0], at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.next_i, "next_i", at[0], at[1])}));
     core.AddElement("block_mask", {at[0], at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.block_mask, "block_mask", at[0], at[1])}));

@@ -37,7 +37,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& point;
+  const Point<2> point;
   const std::array<int64_t, 2>& steps;  // 0: i, 1: j
   LeftPanels<float>::View x;
   RightPanels<float>::View y;

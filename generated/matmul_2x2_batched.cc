@@ -37,7 +37,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& point;
+  const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: b, 1: i, 2: j
   LeftPanels<float>::View x;
   RightPanels<float>::View y;

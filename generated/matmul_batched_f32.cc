@@ -44,7 +44,7 @@ struct Only {};    // the first and the last
 struct Step {
   const Call& call;
   Core& core;
-  const Point<4>& point;
+  const Point<4> point;
   const std::array<int64_t, 4>& steps;  // 0: b, 1: i, 2: j, 3: l
   LeftPanels<float>::View x;
   RightPanels<float>::View y;

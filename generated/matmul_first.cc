@@ -41,7 +41,7 @@ struct Middle {};  // add
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& point;
+  const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
   LeftPanels<float>::View x;
   RightPanels<float>::View y;

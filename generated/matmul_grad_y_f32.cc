@@ -44,7 +44,7 @@ struct Only {};    // the first and the last
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& point;
+  const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: l, 1: j, 2: i
   LeftPanelsT<float>::View x;
   RightPanels<float>::View dz;

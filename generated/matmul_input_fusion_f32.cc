@@ -46,7 +46,7 @@ struct Only {};    // the first and the last
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& point;
+  const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
   Tile<const float, 2> x;
   Tile<const float, 2> gate;

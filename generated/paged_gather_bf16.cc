@@ -39,7 +39,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& point;
+  const Point<2> point;
   const std::array<int64_t, 2>& steps;  // 0: b, 1: p
   Tile<const bf16, 2> pool;
   Tile<bf16, 2> o;
@@ -67,7 +67,7 @@ HWY_INLINE void Step::Body() const {
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps,
-            [[maybe_unused]] const Point<2>& at) {
+            [[maybe_unused]] const Point<2> at) {
   if (core.blames(2)) {  // pool
     core.AddElement("table", {at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0}))}, static_cast<int64_t>(int64_t{HostAt(core, call.table, "table", at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0})))}));
     core.AddElement("lengths", {at[0]}, static_cast<int64_t>(int64_t{HostAt(core, call.lengths, "lengths", at[0])}));

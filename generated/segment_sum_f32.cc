@@ -37,7 +37,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& point;
+  const Point<2> point;
   const std::array<int64_t, 2>& steps;  // 0: j, 1: t
   Tile<const float, 1> x;
   Tile<float, 1> sums;
@@ -65,7 +65,7 @@ HWY_INLINE void Step::Body() const {
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps,
-            [[maybe_unused]] const Point<2>& at) {
+            [[maybe_unused]] const Point<2> at) {
   if (core.blames(2)) {  // sums
     core.AddElement("ids", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.ids, "ids", at[1])}));
   }

@@ -46,7 +46,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& point;
+  const Point<2> point;
   const std::array<int64_t, 2>& steps;  // 0: j, 1: t
   LeftPanels<bf16>::View x;
   RightPanels<bf16>::View y;
@@ -153,7 +153,7 @@ HWY_INLINE void Step::Body() const {
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps,
-            [[maybe_unused]] const Point<2>& at) {
+            [[maybe_unused]] const Point<2> at) {
   if (core.blames(4)) {  // y
     core.AddElement("idxs_k", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.idxs_k, "idxs_k", at[1])}));
   }

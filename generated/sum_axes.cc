@@ -35,7 +35,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& point;
+  const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: i, 1: b, 2: j
   Tile<const float, 2> x;
   Tile<float, 1> o;

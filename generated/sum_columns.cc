@@ -35,7 +35,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<2>& point;
+  const Point<2> point;
   const std::array<int64_t, 2>& steps;  // 0: j, 1: i
   Tile<const float, 2> x;
   Tile<float, 1> o;

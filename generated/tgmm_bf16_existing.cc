@@ -53,7 +53,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct Step {
   const Call& call;
   Core& core;
-  const Point<3>& point;
+  const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: j, 1: i, 2: t
   Tile<const bf16, 2> lhs;
   Tile<const bf16, 2> rhs;
@@ -188,7 +188,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
 /// Adds to a finding what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps,
-            [[maybe_unused]] const Point<3>& at) {
+            [[maybe_unused]] const Point<3> at) {
   if (core.blames(6)) {  // lhs
     core.AddElement("tiles", {at[2]}, static_cast<int64_t>(int64_t{HostAt(core, call.tiles, "tiles", at[2])}));
   }

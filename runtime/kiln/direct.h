@@ -70,7 +70,8 @@ struct Direct {
           tensor_(tensor),
           blocks_{tensor.template extents<R>(), dims},
           pad_(pad) {
-      if (Format::IsInPlace(internal::MostRagged(blocks_))) return;
+      in_place_ = always_in_place_ = Format::IsInPlace(internal::MostRagged(blocks_));
+      if (always_in_place_) return;
       bytes_ = static_cast<int64_t>(Format::Bytes(blocks_.shape()));
       // Where only blocks at an edge are copied, they are few.
       if (Format::IsInPlace(internal::Unragged(blocks_))) window = 1;
@@ -89,9 +90,12 @@ struct Direct {
     /// An output takes over the memory; the emulator watches that, too.
     void LendTo(int32_t /*output*/) {}
 
-    /// The same view as long as the index is the same.
-    const View& WaitIn(const Index<R>& index) {
+    /// The same view as long as the index is the same. One in place is made for every step: to copy
+    /// what was just written would have to wait until that has reached the cache.
+    View WaitIn(const Index<R>& index) {
       if (!held_ || index != index_) Find(index);
+      if (!held_) return View();
+      if (in_place_) return Format::InPlace(tensor_, blocks_.BoxAt(index));
       return view_;
     }
 
@@ -105,11 +109,13 @@ struct Direct {
       held_ = core_.ok() && internal::CheckRange(core_, operand_, blocks_, index);
       if (!held_) return;
       index_ = index;
+      if (!always_in_place_) Bring(index);
+    }
+
+    void Bring(const Index<R>& index) {
       const Box<R> box = blocks_.BoxAt(index);
-      if (Format::IsInPlace(box)) {
-        view_ = Format::InPlace(tensor_, box);
-        return;
-      }
+      in_place_ = Format::IsInPlace(box);
+      if (in_place_) return;
       const int64_t slot = SlotOf(index);
       char* const data = data_ + slot * bytes_;
       Tag& tag = tags_[slot];
@@ -146,8 +152,9 @@ struct Direct {
     char* data_ = nullptr;
     Tag* tags_ = nullptr;  // what each slot has
     bool held_ = false;
+    bool always_in_place_ = false, in_place_ = false;
     Index<R> index_{};
-    View view_{};
+    View view_{};  // of what was copied
   };
 
   template <class Format, int R>
@@ -166,7 +173,8 @@ struct Direct {
       int64_t elements = 1;
       for (int d = 0; d < R; ++d) elements *= tensor.shape[d];
       streams_ = elements * static_cast<int64_t>(sizeof(T)) >= kStreamedBytes;
-      if (Format::IsInPlace(internal::MostRagged(blocks_))) return;
+      in_place_ = always_in_place_ = Format::IsInPlace(internal::MostRagged(blocks_));
+      if (always_in_place_) return;
       const size_t bytes = Format::Bytes(blocks_.shape());
       staged_ = core.Allocate(bytes);
       record_ = &core.RecordOf(operand);
@@ -179,9 +187,10 @@ struct Direct {
     void Watch() {}
 
     /// The same tile as long as index and run are the same; a stay begins with `init`.
-    const View& Open(const Index<R>& index, int64_t run) {
+    View Open(const Index<R>& index, int64_t run) {
       if (Leaves(index, run)) Begin(index, run);
-      return view_;
+      if (!open_) return View();
+      return in_place_ ? InPlace(index) : Format::TileOf(static_cast<T*>(staged_), box_);
     }
 
     bool Leaves(const Index<R>& index, int64_t run) const {
@@ -207,17 +216,23 @@ struct Direct {
       if (!open_) return;
       index_ = index;
       run_ = run;
-      box_ = blocks_.BoxAt(index);
-      in_place_ = Format::IsInPlace(box_);
-      if (in_place_) {
-        view_ = Format::TileInPlace(tensor_, box_);
-        view_.stream = streams_;
-        // The call has filled the array: nothing but a block that overlaps has written to it since.
-        if (init_.given && MayOverlap()) Format::FillInside(view_, init_.value);
-      } else {
-        view_ = Format::TileOf(static_cast<T*>(staged_), box_);
-        if (init_.given) Format::FillBlock(box_, init_.value, staged_);
+      if (!always_in_place_) {
+        box_ = blocks_.BoxAt(index);
+        in_place_ = Format::IsInPlace(box_);
       }
+      if (!init_.given) return;
+      if (!in_place_) {
+        Format::FillBlock(box_, init_.value, staged_);
+      } else if (MayOverlap()) {
+        // The call has filled the array: nothing but a block that overlaps has written to it since.
+        Format::FillInside(InPlace(index), init_.value);
+      }
+    }
+
+    View InPlace(const Index<R>& index) const {
+      View view = Format::TileInPlace(tensor_, blocks_.BoxAt(index));
+      view.stream = streams_;
+      return view;
     }
 
     bool MayOverlap() const {
@@ -234,12 +249,11 @@ struct Direct {
     OperandRecord* record_ = nullptr;
     void* staged_ = nullptr;
     bool open_ = false;
-    bool in_place_ = false;
+    bool always_in_place_ = false, in_place_ = false;
     bool streams_ = false;
     Index<R> index_{};
     int64_t run_ = 0;
-    Box<R> box_{};
-    View view_{};
+    Box<R> box_{};  // unless always in place
   };
 
   /// `count` elements. The extents say what a TPU would need, if that is not a row of them.

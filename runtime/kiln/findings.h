@@ -46,14 +46,22 @@ void FailUndefined(Core& core, const BlockName& block, const int64_t* at, Hole h
 /// What is copied by hand.
 void FailUndefined(Core& core, const char* name, int32_t line, Hole hole);
 
-/// Whether the array has the block, else a finding.
 template <int R>
-bool CheckRange(Core& core, const Operand& operand, const Blocks<R>& blocks,
-                const Index<R>& index) {
+[[gnu::noinline, gnu::cold]] void FailRange(Core& core, const Operand& operand,
+                                            const Blocks<R>& blocks, const Index<R> index) {
   const int d = blocks.FirstOutside(index);
-  if (d == R) return true;
   FailRange(core, {operand, index.data(), blocks.dims.data(), R}, d, blocks.Count(d),
             blocks.extent[d]);
+}
+
+/// Whether the array has the block, else a finding. (Which gets a copy of the index: nothing that
+/// every step does may ask for its address, or it would live in memory.)
+template <int R>
+inline bool CheckRange(Core& core, const Operand& operand, const Blocks<R>& blocks,
+                       const Index<R>& index) {
+  if (blocks.FirstOutside(index) == R) [[likely]]
+    return true;
+  FailRange(core, operand, blocks, Index<R>(index));
   return false;
 }
 
