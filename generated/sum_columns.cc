@@ -58,14 +58,17 @@ HWY_INLINE void Step::Body() const {
   ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
     at.Store(at.Splat(0.0f), value_0.At(n_i));
   });
-  for (size_t m_i = 0; m_i < 512; ++m_i) {
+  ForRows(512, [&](auto rows, size_t first) HWY_ATTR {
     ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(x.At(m_i + 1, n_i));
       const auto value_0_0 = at.Load(value_0.At(n_i));
-      const auto x_0 = at.Load(x.At(m_i, n_i));
-      at.Store(hn::Add(value_0_0, x_0), value_0.At(n_i));
+      auto value_1 = value_0_0;
+      for (size_t m_i = first; m_i < first + rows(); ++m_i) {
+        const auto x_0 = at.Load(x.At(m_i, n_i));
+        value_1 = hn::Add(value_1, x_0);
+      }
+      at.Store(value_1, value_0.At(n_i));
     });
-  }
+  });
   ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
     const auto o_0 = at.Load(o.At(n_i));
     const auto value_0_1 = at.Load(value_0.At(n_i));

@@ -51,7 +51,7 @@ def _reached(goal, value):
 def _pair(goal):
     if "most" in goal:
         return goal["of"]
-    return f"{goal['of']} over {goal['over']}" + (", beside STREAM's" if "beside" in goal else "")
+    return f"{goal['of']} over {goal['over']}" + (", beside " + goal["beside"][0].split(",")[0] if "beside" in goal else "")
 
 
 def _told(result, goal):

@@ -48,7 +48,7 @@ def _goal_cells(goal):
     verdict = "ok" if goal["met"] else "MISS"
     if "most" in goal:
         return "", "less than", _digits(goal["min"]), _digits(goal["max"]), _digits(goal["most"]), verdict
-    over = goal["over"] + (", beside STREAM's" if "beside" in goal else "")
+    over = goal["over"] + (", beside " + goal["beside"][0].split(",")[0] if "beside" in goal else "")
     return (f"{goal['median']:.3f}", over, f"{goal['min']:.3f}", f"{goal['max']:.3f}", f"{goal['least']:.2f}", verdict)
 
 

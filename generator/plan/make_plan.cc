@@ -12,6 +12,7 @@
 #include "generator/plan/prefetch.h"
 #include "generator/plan/recompute.h"
 #include "generator/plan/reduced.h"
+#include "generator/plan/rows_together.h"
 #include "generator/plan/spaces.h"
 #include "generator/plan/walk.h"
 
@@ -217,6 +218,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   FindPrefetches(*plan);
   HoistConstants(*plan);
   NameMiddles(*plan);
+  TakeRowsTogether(*plan);
   if (diagnostics.HasErrors()) return nullptr;
   return plan;
 }

@@ -113,23 +113,25 @@ struct WindowDim {
 
 struct Stage {
   enum class Kind {
-    kLoop,    // loop: body
-    kLanes,   // loop, by vectors: body
-    kDefine,  // variable = value
-    kAssign,  // variable = value again
-    kStore,   // place = value, where mask
-    kReduce,  // variable = op over the lane loop of value, which comes after `body`
-    kArg,     // variable = position, along the lane loop, of the largest or smallest value
-    kScan,    // along the lane loop: place = running sum of value
-    kDot,     // see below
-    kPack,    // panels = the matrix at place
-    kIf,      // value: body, orelse
-    kFor,     // variable from low to high: body
-    kAssert,  // value, text
-    kRange,   // fails unless 0 <= value <= high - low; text says of what
-    kTouch,   // fails where a copy in flight has to do with the window at `place`
-    kCopy,    // `from` to `place`, on semaphore[value]
-    kWait,    // for semaphore[value]
+    kLoop,     // loop: body
+    kLanes,    // loop, by vectors: body
+    kRows,     // loop, some at a time: body, in which …
+    kEachRow,  // … is the loop over those
+    kDefine,   // variable = value
+    kAssign,   // variable = value again
+    kStore,    // place = value, where mask
+    kReduce,   // variable = op over the lane loop of value, which comes after `body`
+    kArg,      // variable = position, along the lane loop, of the largest or smallest value
+    kScan,     // along the lane loop: place = running sum of value
+    kDot,      // see below
+    kPack,     // panels = the matrix at place
+    kIf,       // value: body, orelse
+    kFor,      // variable from low to high: body
+    kAssert,   // value, text
+    kRange,    // fails unless 0 <= value <= high - low; text says of what
+    kTouch,    // fails where a copy in flight has to do with the window at `place`
+    kCopy,     // `from` to `place`, on semaphore[value]
+    kWait,     // for semaphore[value]
   };
   Kind kind = Kind::kStore;
   Span span;

@@ -255,6 +255,12 @@ class PlanPrinter {
              indent);
         Ahead(s, indent + 1);
         return List(s.body, indent + 1);
+      case Kind::kRows:
+        Line("some rows at a time over " + SpaceText(s.loop), indent);
+        return List(s.body, indent + 1);
+      case Kind::kEachRow:
+        Line("each of them, " + LoopName(s.loop), indent);
+        return List(s.body, indent + 1);
       case Kind::kDefine:
       case Kind::kAssign:
         return Line((s.kind == Kind::kDefine ? "let " : "") + VariableName(s.variable) + " = " +

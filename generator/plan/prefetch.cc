@@ -57,27 +57,14 @@ std::optional<Place> InNextRow(const Plan& plan, const Place& place, int row, in
   return next;
 }
 
-/// Whether all the pass writes is the same in every iteration of `row`: it adds rows up.
-bool AddsUp(const Stage& pass, int row) {
-  bool writes_along = false;
-  ForEachPlace(pass, [&](const Place& p, bool writes) {
-    if (!writes) return;
-    writes_along = writes_along || std::any_of(p.at.begin(), p.at.end(),
-                                               [&](const Coordinate& c) { return c.loop == row; });
-  });
-  return pass.kind == Stage::Kind::kLanes && !writes_along;
-}
-
 /// Each row of an input is asked for by the second pass, or the first after it, that reads the row
 /// before it: the first waits for memory itself.
 void FindOfRows(const Plan& plan, Stage& loop) {
-  const auto passes = std::count_if(loop.body.begin(), loop.body.end(), IsPass);
   std::set<std::pair<int, size_t>> known;  // places, as the operand and its dimension of rows
-  bool waits = passes > 1;
+  bool waits = true;
   for (Stage& stage : loop.body) {
     if (!IsPass(stage)) continue;
     if (std::exchange(waits, false)) continue;
-    if (passes == 1 && !AddsUp(stage, loop.loop)) return;
     ForEachPlace(stage, [&](const Place& place, bool writes) {
       const std::optional<Place> next = InNextRow(plan, place, loop.loop, stage.loop);
       if (writes || !next) return;

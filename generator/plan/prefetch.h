@@ -11,8 +11,7 @@ namespace kiln {
 /// see them coming. Scratch is left out, since it is in a cache.
 ///
 /// The next row of an input, where a row is worked on in several passes: memory would rest while
-/// the later ones work in the caches. And where rows are added up, as they may be pieces of longer
-/// ones, between which the hardware begins anew.
+/// the later ones work in the caches.
 void FindPrefetches(Plan& plan);
 
 }  // namespace kiln

@@ -191,7 +191,8 @@ std::string BodyView::Stride(const Place& place, int loop) {
 
 /// The spec's line of a stage and everything in it; 0 if there are several.
 int BodyView::LineOf(const Stage& stage) const {
-  const bool nests = stage.kind == Stage::Kind::kLoop || stage.kind == Stage::Kind::kLanes;
+  const bool nests = stage.kind == Stage::Kind::kLoop || stage.kind == Stage::Kind::kLanes ||
+                     stage.kind == Stage::Kind::kRows || stage.kind == Stage::Kind::kEachRow;
   if (!nests) return kernel_.source->Locate(stage.span.begin).line;
   int line = -1;
   for (const Stage& inner : stage.body) {
@@ -240,8 +241,9 @@ Fields BodyView::One(const Stage& stage) {
   fields.Set("comment", Comment(stage));
   using Kind = Stage::Kind;
   const std::pair<const char*, Kind> flags[] = {
-      {"is_loop", Kind::kLoop}, {"is_lanes", Kind::kLanes}, {"is_reduce", Kind::kReduce},
-      {"is_dot", Kind::kDot},   {"is_if", Kind::kIf},       {"is_for", Kind::kFor}};
+      {"is_loop", Kind::kLoop}, {"is_lanes", Kind::kLanes},     {"is_reduce", Kind::kReduce},
+      {"is_dot", Kind::kDot},   {"is_if", Kind::kIf},           {"is_for", Kind::kFor},
+      {"is_rows", Kind::kRows}, {"is_each_row", Kind::kEachRow}};
   bool structure = false;
   for (const auto& [name, kind] : flags) {
     fields.SetFlag(name, stage.kind == kind);
@@ -251,6 +253,15 @@ Fields BodyView::One(const Stage& stage) {
   switch (stage.kind) {
     case Kind::kLoop:
       Loop(stage, &fields);
+      break;
+    case Kind::kRows:
+      fields.Set("count", Count(plan_.loops[static_cast<size_t>(stage.loop)]));
+      fields.SetList("body", List(stage.body));
+      break;
+    case Kind::kEachRow:
+      fields.Set("index", LoopName(stage.loop));
+      fields.SetList("body", List(stage.body));
+      LeaveLoop(stage.loop);
       break;
     case Kind::kLanes:
       Lanes(stage, &fields);

@@ -22,11 +22,25 @@
 #define KILN_LANES_INL_H_
 #endif
 
+#include <stddef.h>
+
+#include <type_traits>
+
 #include "kiln/storage-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
+
+/// Calls fn(rows, first) for all rows, `rows()` of them at a time, a constant.
+template <class Fn>
+HWY_INLINE void ForRows(size_t count, const Fn& fn) {
+  constexpr size_t kTogether = 4;
+  size_t row = 0;
+  for (; row + kTogether <= count; row += kTogether)
+    fn(std::integral_constant<size_t, kTogether>(), row);
+  for (; row < count; ++row) fn(std::integral_constant<size_t, 1>(), row);
+}
 
 /// Tags of the loops of kernels.
 constexpr hn::ScalableTag<float> kFloats;

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+/// Rows that are added up, such as those of a sum over the first axis, are taken some at a time:
+/// what they are added to is loaded and stored once for all of them, and the hardware reads ahead
+/// in each of them. The order of additions stays.
+void TakeRowsTogether(Plan& plan);
+
+}  // namespace kiln
