@@ -132,6 +132,13 @@ void RenameLoop(Stage& stage, int from, int to) {
   for (Stage& inner : stage.orelse) RenameLoop(inner, from, to);
 }
 
+int RootOf(const Plan& plan, int buffer) {
+  while (plan.buffers[static_cast<size_t>(buffer)].same_as >= 0) {
+    buffer = plan.buffers[static_cast<size_t>(buffer)].same_as;
+  }
+  return buffer;
+}
+
 bool Uses(const ElementPtr& e, int variable) {
   bool uses = false;
   ForEachElement(e, [&](const Element& x) {

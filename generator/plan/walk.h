@@ -9,6 +9,13 @@
 /// Looking through stages and changing what they hold.
 namespace kiln {
 
+/// The buffer of which this is another shape, or the buffer itself.
+int RootOf(const Plan& plan, int buffer);
+/// Whether it is no operand and no scratch of the spec.
+inline bool IsTemp(const Plan& plan, int buffer) {
+  return plan.buffers[static_cast<size_t>(buffer)].ref < 0;
+}
+
 /// One pass over a row, by vectors.
 inline bool IsPass(const Stage& stage) {
   return stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kReduce;

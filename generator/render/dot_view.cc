@@ -60,4 +60,45 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   LeaveLoop(stage.col);
 }
 
+/// A packed matrix begins where both of its loops are at 0.
+Place BodyView::CornerOf(const Stage& pack) {
+  Place corner = pack.place;
+  for (Coordinate& c : corner.at) {
+    if (c.loop == pack.pack_row || c.loop == pack.pack_col) c.loop = -1;
+  }
+  return corner;
+}
+
+void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
+  const Panels& panels = plan_.panels[static_cast<size_t>(stage.panels)];
+  const std::string& name = names_.panels[static_cast<size_t>(stage.panels)];
+  const Buffer& buffer = plan_.buffers[static_cast<size_t>(stage.place.buffer)];
+  const bool left = panels.side == Side::kLeft;
+  std::string rows = Count(plan_.loops[static_cast<size_t>(stage.pack_row)]);
+  std::string cols = Count(plan_.loops[static_cast<size_t>(stage.pack_col)]);
+  std::string corner = Pointer(CornerOf(stage));
+  if (stage.live >= 0) {
+    const std::string& live = names_.lives[static_cast<size_t>(stage.live)];
+    const int depth = left ? stage.pack_col : stage.pack_row;
+    std::string& count = left ? cols : rows;
+    if (stage.live == stage.panels) {
+      const auto bound = [&](const ElementPtr& e, const std::string& none) {
+        return e ? scalars_.Print(*e) : none;
+      };
+      lines->push_back("const RowRange " + live + " = Within(  // elsewhere both operands are 0");
+      lines->push_back("    " + bound(stage.low, "0") + ",");
+      lines->push_back("    " + bound(stage.high, count) + ",");
+      lines->push_back("    " + count + ");");
+    }
+    corner += " + static_cast<int64_t>(" + live + ".begin) * " + Stride(stage.place, depth);
+    count = live + ".end - " + live + ".begin";
+  }
+  lines->push_back("const auto " + name + " = " + (left ? "PackLeft<" : "PackRight<") +
+                   StorageType(panels.element) + ">(");
+  lines->push_back("    Tile<const " + StorageType(buffer.dtype) + ", 2>{" + corner + ", {" +
+                   Stride(stage.place, stage.pack_row) + ", " +
+                   Stride(stage.place, stage.pack_col) + "}},");
+  lines->push_back("    " + rows + ", " + cols + ", " + name + "_memory);");
+}
+
 }  // namespace kiln::render
