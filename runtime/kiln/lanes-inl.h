@@ -32,16 +32,6 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
-/// Calls fn(rows, first) for all rows, `rows()` of them at a time, a constant.
-template <class Fn>
-HWY_INLINE void ForRows(size_t count, const Fn& fn) {
-  constexpr size_t kTogether = 4;
-  size_t row = 0;
-  for (; row + kTogether <= count; row += kTogether)
-    fn(std::integral_constant<size_t, kTogether>(), row);
-  for (; row < count; ++row) fn(std::integral_constant<size_t, 1>(), row);
-}
-
 /// Tags of the loops of kernels.
 constexpr hn::ScalableTag<float> kFloats;
 constexpr hn::ScalableTag<int32_t> kInts;
@@ -211,6 +201,17 @@ HWY_INLINE void ForLanes(D d, size_t count, Fn&& fn) {
   const size_t whole = count - count % n;
   for (size_t i = 0; i < whole; i += n) fn(Whole<D>(), i);
   if (whole < count) fn(Part<D>(count - whole), whole);
+}
+
+/// Calls fn(rows, first) for all rows, `rows()` of them at a time, a constant; one by one at the
+/// end.
+template <class Fn>
+HWY_INLINE void ForRows(size_t count, const Fn& fn) {
+  constexpr size_t kTogether = 4;
+  size_t row = 0;
+  for (; row + kTogether <= count; row += kTogether)
+    fn(std::integral_constant<size_t, kTogether>(), row);
+  for (; row < count; ++row) fn(std::integral_constant<size_t, 1>(), row);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -148,6 +148,19 @@ void CheckSplats(D d) {
   }
 }
 
+void CheckRows() {
+  for (size_t count = 0; count <= 13; ++count) {
+    size_t next = 0, wrong = 0, singles = 0;
+    ForRows(count, [&](auto rows, size_t first) HWY_ATTR {
+      static_assert(rows() > 0);
+      wrong += first != next;
+      next += rows();
+      singles += rows() == 1;
+    });
+    Expect(wrong == 0 && next == count && singles == count % 4, "rows " + std::to_string(count));
+  }
+}
+
 template <typename T, class D>
 void CheckAll(D d) {
   // Loads of f16 may make NaN quiet: that is Same.
@@ -165,6 +178,7 @@ void TestLanes() {
   });
   CheckSplats(kFloats);
   CheckSplats(kDoubles);
+  CheckRows();
 }
 
 }  // namespace HWY_NAMESPACE
