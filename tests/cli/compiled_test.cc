@@ -142,6 +142,20 @@ TEST_CASE("the emulator finds in overlapping blocks and in copies by hand what t
   }
 }
 
+TEST_CASE("a spec may call its things what generated code calls its own") {
+  const std::string run = "run " + std::string(KILN_SOURCE_DIR) +
+                          "/tests/cli/names.yaml point=random:1 rows=random:2 live=random:3 "
+                          "Take=random:4 rows_tensor=random:5 finish_memory=random:6 at=100 "
+                          "row_count=70 Exp=37 --compare --cores=2 --mode=";
+  for (const char* engine : {"direct", "emulate"}) {
+    const Shown shown = Cached(run + engine, ShiftedSpecs());
+    INFO(shown.err);
+    CHECK(shown.status == 0);
+    CHECK(Contains(shown.out, "  compared  Gelu          within tolerance"));
+    CHECK(Contains(shown.out, "  compared  first_Gelu    "));
+  }
+}
+
 TEST_CASE("a finding of a run points at the operand or the statement, as the checker's do") {
   WriteText(
       ShiftedSpecs() / "early.yaml",
