@@ -85,6 +85,7 @@ void Walk(const Call& call, Core& core) {
       core, {"o", 2, 23}, call.o, {All(128), All(128)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
+  const Core::Ahead ahead{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     x.CopyIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})});
@@ -93,7 +94,7 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      x.CopyIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})});
+      x.CopyIn({FloorDiv(int64_t{HostAt(ahead, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(ahead, call.starts, "starts", 1)}, int64_t{128})});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);

@@ -113,6 +113,7 @@ void Walk(const Call& call, Core& core) {
                                                     NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
+  const Core::Ahead ahead{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     table.CopyIn({Maximum(int64_t{HostAt(core, call.ids, "ids", at[0])}, int64_t{0}), at[1]});
@@ -122,7 +123,7 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      table.CopyIn({Maximum(int64_t{HostAt(core, call.ids, "ids", next[0])}, int64_t{0}), next[1]});
+      table.CopyIn({Maximum(int64_t{HostAt(ahead, call.ids, "ids", next[0])}, int64_t{0}), next[1]});
       position.CopyIn({next[0], next[1]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }

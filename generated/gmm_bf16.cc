@@ -283,6 +283,7 @@ void Walk(const Call& call, Core& core) {
                                                            {128, blocks.j});
   if (!core.ok()) return;
 
+  const Core::Ahead ahead{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     lhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", at[1])}, at[2]});
@@ -293,8 +294,8 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      lhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", next[1])}, next[2]});
-      rhs.CopyIn({int64_t{HostAt(core, call.ids, "ids", next[1])} - int64_t{call.group_offset}, next[2], next[0]});
+      lhs.CopyIn({int64_t{HostAt(ahead, call.tiles, "tiles", next[1])}, next[2]});
+      rhs.CopyIn({int64_t{HostAt(ahead, call.ids, "ids", next[1])} - int64_t{call.group_offset}, next[2], next[0]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
@@ -310,7 +311,7 @@ void Walk(const Call& call, Core& core) {
         acc_memory,
     });
     if (!core.ok()) return Locate(call, core, steps, at);
-    if (!next.more || out.Leaves({int64_t{HostAt(core, call.tiles, "tiles", next[1])}, next[0]}, next.run)) out.CopyOut();
+    if (!next.more || out.Leaves({int64_t{HostAt(ahead, call.tiles, "tiles", next[1])}, next[0]}, next.run)) out.CopyOut();
     at = next;
   }
   out.WaitOut();

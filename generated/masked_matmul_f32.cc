@@ -206,6 +206,7 @@ void Walk(const Call& call, Core& core) {
                                                            {128, 128});
   if (!core.ok()) return;
 
+  const Core::Ahead ahead{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     x.CopyIn({int64_t{HostAt(core, call.next_i, "next_i", at[0], at[1])}, int64_t{HostAt(core, call.block_mask, "block_mask", at[0], at[1])} != 0 ? at[2] : 0});
@@ -217,9 +218,9 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      x.CopyIn({int64_t{HostAt(core, call.next_i, "next_i", next[0], next[1])}, int64_t{HostAt(core, call.block_mask, "block_mask", next[0], next[1])} != 0 ? next[2] : 0});
-      y.CopyIn({int64_t{HostAt(core, call.block_mask, "block_mask", next[0], next[1])} != 0 ? next[2] : 0, int64_t{HostAt(core, call.next_j, "next_j", next[0], next[1])}});
-      mask.CopyIn({int64_t{HostAt(core, call.next_kind, "next_kind", next[0], next[1])}, 0, 0});
+      x.CopyIn({int64_t{HostAt(ahead, call.next_i, "next_i", next[0], next[1])}, int64_t{HostAt(ahead, call.block_mask, "block_mask", next[0], next[1])} != 0 ? next[2] : 0});
+      y.CopyIn({int64_t{HostAt(ahead, call.block_mask, "block_mask", next[0], next[1])} != 0 ? next[2] : 0, int64_t{HostAt(ahead, call.next_j, "next_j", next[0], next[1])}});
+      mask.CopyIn({int64_t{HostAt(ahead, call.next_kind, "next_kind", next[0], next[1])}, 0, 0});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);

@@ -96,6 +96,7 @@ void Walk(const Call& call, Core& core) {
                                                    NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
+  const Core::Ahead ahead{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     pool.CopyIn({int64_t{HostAt(core, call.table, "table", at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0})))}, 0, 0});
@@ -104,7 +105,7 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      pool.CopyIn({int64_t{HostAt(core, call.table, "table", next[0], Minimum(next[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", next[0])}, call.page) - 1, int64_t{0})))}, 0, 0});
+      pool.CopyIn({int64_t{HostAt(ahead, call.table, "table", next[0], Minimum(next[1], Maximum(CeilDiv(int64_t{HostAt(ahead, call.lengths, "lengths", next[0])}, call.page) - 1, int64_t{0})))}, 0, 0});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);

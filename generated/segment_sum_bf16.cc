@@ -92,6 +92,7 @@ void Walk(const Call& call, Core& core) {
                                                        Init<float>(0.0f), /*buffers=*/2);
   if (!core.ok()) return;
 
+  const Core::Ahead ahead{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     x.CopyIn({at[1], at[0]});
@@ -110,7 +111,7 @@ void Walk(const Call& call, Core& core) {
         sums.Open({int64_t{HostAt(core, call.ids, "ids", at[1])}, at[0]}, at.run),
     });
     if (!core.ok()) return Locate(call, core, steps, at);
-    if (!next.more || sums.Leaves({int64_t{HostAt(core, call.ids, "ids", next[1])}, next[0]}, next.run)) sums.CopyOut();
+    if (!next.more || sums.Leaves({int64_t{HostAt(ahead, call.ids, "ids", next[1])}, next[0]}, next.run)) sums.CopyOut();
     at = next;
   }
   sums.WaitOut();

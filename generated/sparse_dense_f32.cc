@@ -191,6 +191,7 @@ void Walk(const Call& call, Core& core) {
                                                            {128, 128});
   if (!core.ok()) return;
 
+  const Core::Ahead ahead{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     x.CopyIn({at[1], 0, 0});
@@ -204,7 +205,7 @@ void Walk(const Call& call, Core& core) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
       x.CopyIn({next[1], 0, 0});
-      y.CopyIn({int64_t{HostAt(core, call.idxs_k, "idxs_k", next[1])}, next[0]});
+      y.CopyIn({int64_t{HostAt(ahead, call.idxs_k, "idxs_k", next[1])}, next[0]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
@@ -217,7 +218,7 @@ void Walk(const Call& call, Core& core) {
     first_o_run = at.run;
     first_o_block = first_o_at;
     const Index<2> last_o_at{int64_t{HostAt(core, call.idxs_i, "idxs_i", at[1])}, at[0]};
-    const bool last_o = !next.more || next.run != at.run || last_o_at != Index<2>{int64_t{HostAt(core, call.idxs_i, "idxs_i", next[1])}, next[0]};
+    const bool last_o = !next.more || next.run != at.run || last_o_at != Index<2>{int64_t{HostAt(ahead, call.idxs_i, "idxs_i", next[1])}, next[0]};
     Take(Step{
         call, core, at, steps,
         x.WaitIn({at[1], 0, 0}),
@@ -228,7 +229,7 @@ void Walk(const Call& call, Core& core) {
         last_o,
     });
     if (!core.ok()) return Locate(call, core, steps, at);
-    if (!next.more || o.Leaves({int64_t{HostAt(core, call.idxs_i, "idxs_i", next[1])}, next[0]}, next.run)) o.CopyOut();
+    if (!next.more || o.Leaves({int64_t{HostAt(ahead, call.idxs_i, "idxs_i", next[1])}, next[0]}, next.run)) o.CopyOut();
     at = next;
   }
   o.WaitOut();

@@ -236,6 +236,7 @@ void Walk(const Call& call, Core& core) {
       core, {"panels_1", 14}, RightPanels<float>::Bytes(128, blocks.j));
   if (!core.ok()) return;
 
+  const Core::Ahead ahead{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     lhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", at[2])}, at[1]});
@@ -248,8 +249,8 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      lhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", next[2])}, next[1]});
-      rhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", next[2])}, next[0]});
+      lhs.CopyIn({int64_t{HostAt(ahead, call.tiles, "tiles", next[2])}, next[1]});
+      rhs.CopyIn({int64_t{HostAt(ahead, call.tiles, "tiles", next[2])}, next[0]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
@@ -262,7 +263,7 @@ void Walk(const Call& call, Core& core) {
     first_out_run = at.run;
     first_out_block = first_out_at;
     const Index<3> last_out_at{int64_t{HostAt(core, call.ids, "ids", at[2])} - int64_t{call.group_offset}, at[1], at[0]};
-    const bool last_out = !next.more || next.run != at.run || last_out_at != Index<3>{int64_t{HostAt(core, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]};
+    const bool last_out = !next.more || next.run != at.run || last_out_at != Index<3>{int64_t{HostAt(ahead, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]};
     Take(Step{
         call, core, at, steps,
         lhs.WaitIn({int64_t{HostAt(core, call.tiles, "tiles", at[2])}, at[1]}),
@@ -275,7 +276,7 @@ void Walk(const Call& call, Core& core) {
         last_out,
     });
     if (!core.ok()) return Locate(call, core, steps, at);
-    if (!next.more || out.Leaves({int64_t{HostAt(core, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]}, next.run)) out.CopyOut();
+    if (!next.more || out.Leaves({int64_t{HostAt(ahead, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]}, next.run)) out.CopyOut();
     at = next;
   }
   out.WaitOut();

@@ -13,7 +13,7 @@ namespace {
 // The words that templates and the renderer use around a spec's names, but for what operations are
 // called; tests/render/names_test.cc finds what is missing.
 constexpr std::string_view kOwnWords =
-    "Accumulator AccumulatorAt AccumulatorSize All ArgmaxLanes ArgminLanes arguments at at_0 "
+    "Accumulator AccumulatorAt AccumulatorSize ahead All ArgmaxLanes ArgminLanes arguments at at_0 "
     "at_1 bf16 Bitcast BlockCoo Blocked BlockList Blocks blocks BlocksFor Body Bounded Call "
     "call CallCheck Cast check Clip col ColumnBlock Context context CopiedRows Copies copies "
     "CopyTensor Core core Cut CutPoint CutRange DefaultContext DenseSize DepthBlock Direct "

@@ -62,7 +62,7 @@ FormView::FormView(const Plan& plan, std::string_view spec_file)
       spec_file_(spec_file),
       names_(NamesOf(plan)),
       walk_(plan, WalkNames(names_, "at", "core")),
-      ahead_(plan, WalkNames(names_, "next", "core")) {}
+      ahead_(plan, WalkNames(names_, "next", "ahead")) {}
 
 Fields FormView::Make() {
   Banner();

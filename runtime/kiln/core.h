@@ -42,7 +42,7 @@ class Core {
   /// behind it, `ahead`, start first. Null: it is not walked.
   void Walk(const int64_t* at, const int64_t* ahead, int rank) {
     at_ = at;
-    point_ = ahead;
+    ahead_ = point_ = ahead;
     rank_ = rank;
   }
   /// Where the grid is, for a finding that is made later, …
@@ -78,6 +78,16 @@ class Core {
   }
   int64_t run() const { return run_; }
   int64_t step() const { return step_; }
+
+  /// For findings about the step ahead, whatever the core is at.
+  struct Ahead {
+    Core& core;
+    template <class... A>
+    void Fail(Code code, const char* format, A... values) const {
+      core.point_ = core.ahead_;
+      core.Fail(code, format, values...);
+    }
+  };
 
   int index() const { return index_; }
   int count() const { return count_; }
@@ -135,6 +145,7 @@ class Core {
   Options options_;
   KernelNames names_;
   const int64_t* at_ = nullptr;
+  const int64_t* ahead_ = nullptr;
   const int64_t* point_ = nullptr;  // of a finding
   int rank_ = 0;
   void AddPoint();

@@ -33,7 +33,7 @@ inline bool IsSet(const bool* p) {
 /// An element of an array that the host reads, for a core or for the check of a call: out of its
 /// range ends either with a finding.
 template <class Reporter, typename T, typename... I>
-Rep<std::remove_const_t<T>> HostAt(Reporter& reporter, const Tensor<T>& array, const char* name,
+Rep<std::remove_const_t<T>> HostAt(Reporter&& reporter, const Tensor<T>& array, const char* name,
                                    I... index) {
   using E = std::remove_const_t<T>;
   const int64_t at[] = {static_cast<int64_t>(index)..., 0};

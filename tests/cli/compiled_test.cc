@@ -142,6 +142,26 @@ TEST_CASE("the emulator finds in overlapping blocks and in copies by hand what t
   }
 }
 
+TEST_CASE("what chooses the next output block is found with the next grid point") {
+  WriteText(ShiftedSpecs() / "past.yaml",
+            "kernel: past\ngrid: {i: 6}\ndimension_semantics: arbitrary\n"
+            "prefetch: {ids: \"i32[p]\"}\n"
+            "inputs: {x: {array: \"f32[n]\", block: 8, index: i}}\n"
+            "outputs: {o: {array: \"f32[n]\", block: 8, index: \"ids[i]\"}}\n"
+            "body: o = x\n");
+  for (const char* engine : {"direct", "emulate"}) {
+    const Shown shown =
+        Cached("run past.yaml 'ids=[0,1,2,3]' x=random:1 n=48 --no-grid-check --mode=" +
+                   std::string(engine),
+               ShiftedSpecs());
+    INFO(shown.err);
+    CHECK(shown.status == 1);
+    CHECK(Contains(shown.err,
+                   "past.yaml:6:50: error[index-range]: ids[4] is read, but dimension 0 has extent "
+                   "4 on core 0 at grid point (i=4)\n"));
+  }
+}
+
 TEST_CASE("a spec may call its things what generated code calls its own") {
   const std::string run = "run " + std::string(KILN_SOURCE_DIR) +
                           "/tests/cli/names.yaml point=random:1 rows=random:2 live=random:3 "
