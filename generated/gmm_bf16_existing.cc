@@ -181,7 +181,7 @@ HWY_INLINE void Step::Body(First) const {
   const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[1])};
   const int32_t offset = HostAt(core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-  const auto start = [=, *this](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
   const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };

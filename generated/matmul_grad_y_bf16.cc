@@ -125,7 +125,7 @@ HWY_INLINE void Step::Body(Only) const {
 HWY_INLINE void Step::Body(First) const {
   const size_t k_size = dy.high[0];
   // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
-  const auto start = [=, *this](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
   const auto finish = [=, *this](auto, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, k_size, k_i, n_i));
   };

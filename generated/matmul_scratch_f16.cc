@@ -150,7 +150,7 @@ HWY_INLINE void Step::Body(First) const {
   const auto panels_3 = PackRight<float>(
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
       k_size, n_size, panels_3_memory);
-  const auto start = [=, *this](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
   const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };

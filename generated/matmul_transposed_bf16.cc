@@ -125,7 +125,7 @@ HWY_INLINE void Step::Body(Only) const {
 HWY_INLINE void Step::Body(First) const {
   const size_t m_size = z.high[0];
   // matmul_transposed.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
-  const auto start = [=, *this](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
   const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
