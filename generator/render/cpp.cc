@@ -13,20 +13,26 @@ namespace {
 // The words that templates and the renderer use around a spec's names, but for what operations are
 // called; tests/render/names_test.cc finds what is missing.
 constexpr std::string_view kOwnWords =
-    "Accumulator AccumulatorAt AccumulatorSize ahead All ArgmaxLanes ArgminLanes arguments at at_0 "
-    "at_1 bf16 Bitcast BlockCoo Blocked BlockList Blocks blocks BlocksFor Body Bounded Call "
-    "call CallCheck Cast check Clip col ColumnBlock Context context CopiedRows Copies copies "
-    "CopyTensor Core core Cut CutPoint CutRange DefaultContext DenseSize DepthBlock Direct "
-    "DivUp DLTensor Dot DotTile Ds Element Emulated f16 Fill finish First first FoldArgmax "
-    "ForLanes form ForRows ForTiles FromBits Grid grid GroupedRows GroupMetadata GroupSteps "
-    "Guarded hn Hold HostArray HostAt hwy In Index index Init InRange int16_t int32_t int64_t "
-    "int8_t kDoubles kFloats kiln kiln_context kiln_status kInts Last last LeftPanels "
-    "LeftPanelsT live LiveRows LoadOne Locate Made MakeDenseTile MakeTile MaskMaps Memory "
-    "Middle MultiplyTiles next NoInit NoPad Only Out PackLeft PackRight Pad PartOf PassSize "
-    "PastEnd Point point RightPanels RightPanelsT row RowBlock RowRange Rows rows RowSteps Run "
-    "run ScanLanes Scratch size_t SparsifyMask Squeezed start Status status Step step steps "
-    "StoreOne StreamLanes StripSize Take Tensor TensorArguments Tiers Tile TileSize uint16_t "
-    "uint32_t uint64_t uint8_t UndefinedInit Walk Within";
+    "Accumulator AccumulatorAt AccumulatorSize ahead All arguments at at_0 at_1 bf16 Bitcast "
+    "BlockCoo Blocked BlockList Blocks blocks BlocksFor Body Bounded Call call CallCheck Cast "
+    "check Clip col ColumnBlock Context context CopiedRows Copies copies CopyTensor Core core "
+    "Cut CutPoint CutRange DefaultContext DenseSize DepthBlock Direct DivUp DLTensor Dot "
+    "DotTile Ds Element Emulated f16 Fill finish First first ForLanes form ForRows ForTiles "
+    "FromBits Grid grid GroupedRows GroupMetadata GroupSteps Guarded hn Hold HostArray HostAt "
+    "hwy In Index index Init InRange int16_t int32_t int64_t int8_t kDoubles kFloats kiln "
+    "kiln_context kiln_status kInts Last last LeftPanels LeftPanelsT live LiveRows LoadOne "
+    "Locate Made MakeDenseTile MakeTile MaskMaps Memory Middle MultiplyTiles next NoInit NoPad "
+    "Only Out PackLeft PackRight Pad PartOf PassSize PastEnd Point point RightPanels "
+    "RightPanelsT row RowBlock RowRange Rows rows RowSteps Run run Scratch size_t SparsifyMask "
+    "Squeezed start Status status Step step steps StoreOne StreamLanes StripSize Take Tensor "
+    "TensorArguments Tiers Tile TileSize uint16_t uint32_t uint64_t uint8_t UndefinedInit Walk "
+    "Within";
+
+/// `x_memory`, `first_x`: what templates make of a name, which no other name may be then.
+bool IsDerived(std::string_view name) {
+  return name.starts_with("first_") || name.starts_with("last_") || name.ends_with("_memory") ||
+         name.ends_with("_count") || name.ends_with("_tensor");
+}
 
 std::string Digits(double value, bool single) {
   char buffer[40];
@@ -138,12 +144,6 @@ Scope::Scope() {
     }
     taken_.emplace(LaneReduction(static_cast<Op>(op)));
   }
-}
-
-/// `x_memory`, `first_x`: what templates make of a name, which no other name may be then.
-static bool IsDerived(std::string_view name) {
-  return name.starts_with("first_") || name.starts_with("last_") || name.ends_with("_memory") ||
-         name.ends_with("_count") || name.ends_with("_tensor");
 }
 
 std::string Scope::New(const std::string& hint) {

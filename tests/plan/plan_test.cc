@@ -26,6 +26,7 @@ constexpr Example kExamples[] = {
     {"specs/tgmm.yaml", "tgmm_f32"},                            // a part of a dot's depth
     {"tests/pallas/specs/softmax_rows.yaml", ""},               // several passes over a row
     {"tests/pallas/specs/layernorm.yaml", ""},                  // and values made anew in them
+    {"tests/plan/kept.yaml", ""},                               // values that are not
     {"tests/pallas/specs/softmax_online.yaml", ""},             // scratch that is rescaled
     {"tests/pallas/specs/flash_attention.yaml", ""},            // two dots, one of them transposed
     {"specs/conv1d.yaml", ""},                                  // neighbours beyond the block
