@@ -36,17 +36,32 @@ using ConstantsOf = MathConstants<LaneOf<V>>;
 template <class V>
 using BitsTagOf = TagFor<typename ConstantsOf<V>::Bits, hn::DFromV<V>>;
 
+/// x, or low if that is more; NaN stays.
+template <FloatVector V>
+HWY_INLINE V AtLeast(LaneOf<V> low, V x) {
+  const V lo = hn::Set(hn::DFromV<V>(), low);
+  if constexpr (HWY_ARCH_X86 && !kPlainLanes) {
+    return hn::Max(lo, x);  // the instruction gives the second argument if one is NaN
+  } else {
+    return hn::IfThenElse(hn::Lt(x, lo), lo, x);
+  }
+}
+
+/// x, or high if that is less; NaN stays.
+template <FloatVector V>
+HWY_INLINE V AtMost(LaneOf<V> high, V x) {
+  const V hi = hn::Set(hn::DFromV<V>(), high);
+  if constexpr (HWY_ARCH_X86 && !kPlainLanes) {
+    return hn::Min(hi, x);
+  } else {
+    return hn::IfThenElse(hn::Gt(x, hi), hi, x);
+  }
+}
+
 /// x between low and high; NaN stays.
 template <FloatVector V>
 HWY_INLINE V ClampKeepingNaN(V x, LaneOf<V> low, LaneOf<V> high) {
-  const hn::DFromV<V> d;
-  const V lo = hn::Set(d, low);
-  const V hi = hn::Set(d, high);
-  if constexpr (HWY_ARCH_X86 && !kPlainLanes) {
-    return hn::Min(hi, hn::Max(lo, x));  // the instructions give the second argument if one is NaN
-  } else {
-    return hn::IfThenElse(hn::Lt(x, lo), lo, hn::IfThenElse(hn::Gt(x, hi), hi, x));
-  }
+  return AtMost(high, AtLeast(low, x));
 }
 
 // ---- Exponentials: 2^n exp(r), with n an integer and |r| <= ln(2) / 2.
