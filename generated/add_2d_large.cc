@@ -88,10 +88,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<Rows<float, 2>, 2> x(
       core, {"x", 0, 11}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+      NoPad(), /*buffers=*/2, /*window=*/0);
   typename Tiers::template In<Rows<float, 2>, 2> y(
       core, {"y", 1, 15}, call.y, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+      NoPad(), /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 2, 17}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

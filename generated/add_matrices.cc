@@ -72,9 +72,9 @@ void Walk(const Call& call, Core& core) {
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
   typename Tiers::template In<Rows<float, 2>, 2> x(
-      core, {"x", 0, 9}, call.x, {All(call.m), All(call.n)}, NoPad(), /*buffers=*/2, /*window=*/1);
+      core, {"x", 0, 9}, call.x, {All(call.m), All(call.n)}, NoPad(), /*buffers=*/2, /*window=*/0);
   typename Tiers::template In<Rows<float, 2>, 2> y(
-      core, {"y", 1, 10}, call.y, {All(call.m), All(call.n)}, NoPad(), /*buffers=*/2, /*window=*/1);
+      core, {"y", 1, 10}, call.y, {All(call.m), All(call.n)}, NoPad(), /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 2, 12}, call.z, {All(call.m), All(call.n)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;

@@ -73,10 +73,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<Rows<float, 2>, 2> x(core, {"x", 0, 10}, call.x,
                                                    {Blocked(256, Clip::kYes), All(call.n)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/1);
+                                                   /*buffers=*/2, /*window=*/0);
   typename Tiers::template In<Rows<float, 2>, 2> y(core, {"y", 1, 14}, call.y,
                                                    {Blocked(256, Clip::kYes), All(call.n)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/1);
+                                                   /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 2, 16}, call.z, {Blocked(256, Clip::kYes), All(call.n)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;

@@ -69,9 +69,9 @@ void Walk(const Call& call, Core& core) {
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
   typename Tiers::template In<Rows<int32_t, 1>, 1> x(core, {"x", 0, 9}, call.x, {All(call.n)},
-                                                     NoPad(), /*buffers=*/2, /*window=*/1);
+                                                     NoPad(), /*buffers=*/2, /*window=*/0);
   typename Tiers::template In<Rows<int32_t, 1>, 1> y(core, {"y", 1, 10}, call.y, {All(call.n)},
-                                                     NoPad(), /*buffers=*/2, /*window=*/1);
+                                                     NoPad(), /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<int32_t, 1>, 1> o(core, {"o", 2, 12}, call.o, {All(call.n)},
                                                       NoInit(), /*buffers=*/2);
   if (!core.ok()) return;

@@ -93,9 +93,9 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x,
                                                    {Blocked(8, Clip::kYes), Element(515, 0, 0)},
-                                                   NoPad(), /*buffers=*/2, /*window=*/1);
+                                                   NoPad(), /*buffers=*/2, /*window=*/0);
   typename Tiers::template In<Rows<float, 1>, 1> w(core, {"w", 1, 16}, call.w, {All(4)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/1);
+                                                   /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<float, 2>, 2> y(
       core, {"y", 2, 18}, call.y, {Blocked(8, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
       /*buffers=*/2);

@@ -80,7 +80,7 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"starts", 0, 9, Memory::kSmem}, {2});
   typename Tiers::template In<Rows<int32_t, 2>, 2> x(core, {"x", 1, 18}, call.x,
                                                      {Blocked(128), Blocked(128)}, NoPad(),
-                                                     /*buffers=*/2, /*window=*/1);
+                                                     /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<int32_t, 2>, 2> o(
       core, {"o", 2, 23}, call.o, {All(128), All(128)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;

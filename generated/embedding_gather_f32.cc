@@ -104,10 +104,10 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.tokens});
   typename Tiers::template In<Rows<float, 2>, 2> table(
       core, {"table", 1, 15}, call.table, {Blocked(1), Blocked(blocks.j, Clip::kYes)}, NoPad(),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
   typename Tiers::template In<Rows<float, 2>, 2> position(
       core, {"position", 2, 19}, call.position, {Blocked(1), Blocked(blocks.j, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/1);
+      NoPad(), /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<float, 2>, 2> o(core, {"o", 3, 24}, call.o,
                                                     {Blocked(1), Blocked(blocks.j, Clip::kYes)},
                                                     NoInit(), /*buffers=*/2);

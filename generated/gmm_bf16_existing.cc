@@ -324,15 +324,15 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<LeftPanels<bf16>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<bf16>, 3> rhs(
       core, {"rhs", 7, 53}, call.rhs,
       {Squeezed(), Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<CopiedRows<float, 2>, 2> existing(
       core, {"existing", 8, 64}, call.existing,
       {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, NoPad(), /*buffers=*/2,
-      /*window=*/1);
+      /*window=*/0);
   existing.LendTo(9);
   typename Tiers::template Out<Rows<float, 2>, 2> out(
       core, {"out", 9, 70}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},

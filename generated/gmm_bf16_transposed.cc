@@ -270,11 +270,11 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<LeftPanels<bf16>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Blocked(128, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanelsT<bf16>, 3> rhs(
       core, {"rhs", 7, 53}, call.rhs,
       {Squeezed(), Blocked(blocks.j, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template Out<Rows<bf16, 2>, 2> out(
       core, {"out", 8, 70}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Init<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2);

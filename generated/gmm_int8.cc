@@ -280,11 +280,11 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<LeftPanels<int8_t>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Blocked(128, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       Pad<int8_t>(0), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<int8_t>, 3> rhs(
       core, {"rhs", 7, 53}, call.rhs,
       {Squeezed(), Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, Pad<int8_t>(0),
-      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template Out<Rows<int32_t, 2>, 2> out(
       core, {"out", 8, 70}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Init<int32_t>(0), /*buffers=*/2);

@@ -193,14 +193,14 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<LeftPanels<bf16>, 2> x(
       core, {"x", 4, 32}, call.x, {Blocked(512), Blocked(1024, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<bf16>, 2> y(
       core, {"y", 5, 37}, call.y, {Blocked(1024, Clip::kYes), Blocked(512)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<Rows<int32_t, 2>, 3> mask(
       core, {"mask", 6, 42}, call.mask, {Squeezed(), All(512), All(512)}, NoPad(), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] : 1);
+      /*window=*/steps[0] > 1 ? steps[1] : 0);
   typename Tiers::template Out<Rows<bf16, 2>, 2> o(
       core, {"o", 7, 47}, call.o, {Blocked(512), Blocked(512)}, NoInit(), /*buffers=*/2);
   const size_t acc_count = TileSize<float>(512, 512);

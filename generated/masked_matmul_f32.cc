@@ -192,13 +192,13 @@ void Walk(const Call& call, Core& core) {
                                 {call.tiles_m, call.tiles_n});
   typename Tiers::template In<LeftPanels<float>, 2> x(
       core, {"x", 4, 32}, call.x, {Blocked(128), Blocked(128, Clip::kYes)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 5, 37}, call.y, {Blocked(128, Clip::kYes), Blocked(128)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 1);
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<Rows<int32_t, 2>, 3> mask(
       core, {"mask", 6, 42}, call.mask, {Squeezed(), All(128), All(128)}, NoPad(), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] : 1);
+      /*window=*/steps[0] > 1 ? steps[1] : 0);
   typename Tiers::template Out<Rows<float, 2>, 2> o(
       core, {"o", 7, 47}, call.o, {Blocked(128), Blocked(128)}, NoInit(), /*buffers=*/2);
   const size_t acc_count = TileSize<float>(128, 128);

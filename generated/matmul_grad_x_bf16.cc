@@ -170,7 +170,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   if (core.emulated()) return blocks;
   blocks.j = DepthBlock(call.n, sizeof(bf16));
   blocks.l = ColumnBlock(call.k, core.count());
-  blocks.i = RowBlock(call.m);
+  blocks.i = RowBlock(call.m, core.count());
   return blocks;
 }
 
@@ -200,11 +200,11 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanels<bf16>, 2> dz(
       core, {"dz", 0, 13}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanelsT<bf16>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   typename Tiers::template Out<Rows<bf16, 2>, 2> dx(
       core, {"dx", 2, 24}, call.dx, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -170,7 +170,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   if (core.emulated()) return blocks;
   blocks.i = DepthBlock(call.m, sizeof(float));
   blocks.j = ColumnBlock(call.n, core.count());
-  blocks.l = RowBlock(call.k);
+  blocks.l = RowBlock(call.k, core.count());
   return blocks;
 }
 
@@ -200,10 +200,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanelsT<float>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<float>, 2> dz(
       core, {"dz", 1, 18}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
+      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   typename Tiers::template Out<Rows<float, 2>, 2> dy(
       core, {"dy", 2, 24}, call.dy, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

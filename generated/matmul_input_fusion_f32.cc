@@ -252,7 +252,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
   blocks.j = ColumnBlock(call.n, core.count());
-  blocks.i = RowBlock(call.m);
+  blocks.i = RowBlock(call.m, core.count());
   return blocks;
 }
 
@@ -282,13 +282,13 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<Rows<float, 2>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(128)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<Rows<float, 2>, 2> gate(
       core, {"gate", 1, 18}, call.gate, {Blocked(blocks.i, Clip::kYes), Blocked(128)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 2, 19}, call.y, {Blocked(128), Blocked(blocks.j, Clip::kYes)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 3, 25}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -149,7 +149,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   if (core.emulated()) return blocks;
   blocks.l = DepthBlock(call.k, sizeof(int8_t));
   blocks.j = ColumnBlock(call.n, core.count());
-  blocks.i = RowBlock(call.m);
+  blocks.i = RowBlock(call.m, core.count());
   return blocks;
 }
 
@@ -174,10 +174,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanels<int8_t>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<int8_t>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
+      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   typename Tiers::template Out<Rows<int32_t, 2>, 2> z(
       core, {"z", 2, 24}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -170,7 +170,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   if (core.emulated()) return blocks;
   blocks.l = DepthBlock(call.k, sizeof(float));
   blocks.j = ColumnBlock(call.n, core.count());
-  blocks.i = RowBlock(call.m);
+  blocks.i = RowBlock(call.m, core.count());
   return blocks;
 }
 
@@ -200,10 +200,10 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<LeftPanels<float>, 2> x(
       core, {"x", 0, 14}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 1, 19}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
+      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 2, 31}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -209,7 +209,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
   blocks.j = ColumnBlock(call.n, core.count());
-  blocks.i = RowBlock(call.m);
+  blocks.i = RowBlock(call.m, core.count());
   return blocks;
 }
 
@@ -239,11 +239,11 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<Rows<f16, 2>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(128, Clip::kYes)},
-      Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<Rows<f16, 2>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   typename Tiers::template Out<Rows<f16, 2>, 2> z(
       core, {"z", 2, 24}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

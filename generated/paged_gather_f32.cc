@@ -90,7 +90,7 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"lengths", 1, 8, Memory::kSmem}, {call.batch});
   typename Tiers::template In<Rows<float, 2>, 3> pool(
       core, {"pool", 2, 23}, call.pool, {Squeezed(), All(call.page), All(call.d)}, NoPad(),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
   typename Tiers::template Out<Rows<float, 2>, 3> o(core, {"o", 3, 28}, call.o,
                                                     {Squeezed(), Blocked(call.page), All(call.d)},
                                                     NoInit(), /*buffers=*/2);

@@ -86,7 +86,7 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.n});
   typename Tiers::template In<Rows<float, 1>, 2> x(core, {"x", 1, 15}, call.x,
                                                    {Squeezed(), Blocked(1024, Clip::kYes)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/1);
+                                                   /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<float, 1>, 2> sums(core, {"sums", 2, 20}, call.sums,
                                                        {Squeezed(), Blocked(1024, Clip::kYes)},
                                                        Init<float>(0.0f), /*buffers=*/2);

@@ -179,10 +179,10 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"blocks", 2, 12, Memory::kSmem}, {});
   typename Tiers::template In<LeftPanels<bf16>, 3> x(
       core, {"x", 3, 25}, call.x, {Squeezed(), All(128), All(128)}, NoPad{.reduced = true},
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 1);
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
   typename Tiers::template In<RightPanels<bf16>, 2> y(
       core, {"y", 4, 29}, call.y, {Blocked(128), Blocked(128, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/1);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<bf16, 2>, 2> o(core, {"o", 6, 36}, call.o,
                                                    {Blocked(128), Blocked(128, Clip::kYes)},
                                                    NoInit{.is_alias = true}, /*buffers=*/2);

@@ -92,7 +92,7 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<float>(core, {"side", 1, 6, Memory::kSmem}, {});
   typename Tiers::template In<Rows<float, 2>, 2> u(core, {"u", 2, 14}, call.u,
                                                    {Element(66, 1, 1), Element(514, 1, 1)},
-                                                   Pad<float>(1.5f), /*buffers=*/2, /*window=*/1);
+                                                   Pad<float>(1.5f), /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<float, 2>, 2> v(
       core, {"v", 3, 20}, call.v, {Blocked(64, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
       /*buffers=*/2);

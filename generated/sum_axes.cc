@@ -78,7 +78,7 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<Rows<float, 2>, 3> x(
       core, {"x", 0, 13}, call.x, {Squeezed(), Blocked(256, Clip::kYes), Blocked(512)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/1);
+      Pad<float>(0.0f), /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<float, 1>, 1> o(
       core, {"o", 1, 19}, call.o, {Blocked(256, Clip::kYes)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;

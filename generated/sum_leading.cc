@@ -80,7 +80,7 @@ void Walk(const Call& call, Core& core) {
 
   typename Tiers::template In<Rows<float, 2>, 3> x(core, {"x", 0, 8}, call.x,
                                                    {Squeezed(), All(call.m), All(call.n)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/1);
+                                                   /*buffers=*/2, /*window=*/0);
   typename Tiers::template Out<Rows<float, 2>, 2> o(
       core, {"o", 1, 13}, call.o, {All(call.m), All(call.n)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;

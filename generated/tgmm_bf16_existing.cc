@@ -180,7 +180,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.i = RowBlock(call.k);
+  blocks.i = RowBlock(call.k, core.count());
   blocks.j = ColumnBlock(call.n, core.count());
   return blocks;
 }
@@ -226,14 +226,14 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 29, Memory::kSmem}, {});
   typename Tiers::template In<Rows<bf16, 2>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Blocked(128), Blocked(blocks.i, Clip::kYes)},
-      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 1);
+      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   typename Tiers::template In<Rows<bf16, 2>, 2> rhs(
       core, {"rhs", 7, 52}, call.rhs, {Blocked(128), Blocked(blocks.j, Clip::kYes)},
-      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 1);
+      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<CopiedRows<bf16, 2>, 3> existing(
       core, {"existing", 8, 56}, call.existing,
       {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, NoPad(),
-      /*buffers=*/2, /*window=*/1);
+      /*buffers=*/2, /*window=*/0);
   existing.LendTo(9);
   typename Tiers::template Out<Rows<bf16, 2>, 3> out(
       core, {"out", 9, 62}, call.out,

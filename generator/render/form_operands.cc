@@ -99,7 +99,7 @@ std::string FormView::Window(size_t r) const {
   for (const Reuse& reuse : plan_.operands[r].reuse) {
     text += product(reuse.axes) + " > 1 ? " + product(reuse.window) + " : ";
   }
-  return text + "1";
+  return text + "0";
 }
 
 std::string FormView::Operand(size_t r) const {

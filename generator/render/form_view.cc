@@ -144,7 +144,7 @@ void FormView::FreeBlocks() {
         f.Set("chosen", "StripSize(" + extent + ")");
         break;
       case FreeBlock::Use::kRows:
-        f.Set("chosen", "RowBlock(" + extent + ")");
+        f.Set("chosen", "RowBlock(" + extent + ", core.count())");
         break;
       case FreeBlock::Use::kColumns:
         f.Set("chosen", "ColumnBlock(" + extent + ", core.count())");

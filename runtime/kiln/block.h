@@ -159,6 +159,12 @@ struct Blocks {
     return d;
   }
 
+  /// Whether each block has a number of its own.
+  bool IsNumbered() const {
+    return std::none_of(dims.begin(), dims.end(),
+                        [](const BlockDim& dim) { return dim.kind == BlockDim::Kind::kBounded; });
+  }
+
   /// Blocks in row-major order; wraps around for windows that are more than any number.
   int64_t Linear(const Index<R>& index) const {
     uint64_t linear = 0;

@@ -24,7 +24,11 @@ inline int64_t StripSize(int64_t extent) {
 }
 
 /// Rows of a dot's left operand: as many as stay in L2 while the panels of the right one pass by.
-inline int64_t RowBlock(int64_t rows) { return std::clamp<int64_t>(RoundUp(rows, 8), 8, 512); }
+/// Several cores get smaller blocks, to be able to help each other out.
+inline int64_t RowBlock(int64_t rows, int64_t cores) {
+  const int64_t most = cores == 1 ? 512 : std::clamp<int64_t>(RoundUp(DivUp(rows, 8), 8), 64, 512);
+  return std::clamp<int64_t>(RoundUp(rows, 8), 8, most);
+}
 
 /// Columns of its right operand: no more than a core's share, so that small products have work for
 /// all, in whole panels of any vector length.

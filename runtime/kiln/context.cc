@@ -5,8 +5,10 @@
 #include <exception>
 #include <utility>
 
+#include "kiln/shared.h"
 #include "kiln/threads.h"
 #include "kiln/touches.h"
+#include "kiln/turns.h"
 #include "kiln/visits.h"
 
 namespace kiln {
@@ -16,16 +18,26 @@ struct Context::Workspace {
   std::vector<std::unique_ptr<Core>> cores;
   Visits visits;
   Touches touches;
+  Turns turns;
+  SharedMemory shared;
 
   void Reset(int count, const Options& options, const RunOptions& how) {
     while (static_cast<int>(cores.size()) < count) cores.push_back(std::make_unique<Core>());
     visits.Clear();
     touches.Clear();
-    const bool watched = options.mode == Mode::kEmulated;
-    for (int c = 0; c < count; ++c) {
-      cores[c]->Reset(c, count, options, {how.kernel, how.axes}, watched ? &visits : nullptr,
-                      watched ? &touches : nullptr);
+    // A machine that is emulated has its own ways; a core alone has nobody to share with.
+    Common common;
+    if (options.mode == Mode::kEmulated) {
+      common.visits = &visits;
+      common.touches = &touches;
+    } else if (count > 1) {
+      turns.Reset(count);
+      shared.Reset();
+      common.turns = &turns;
+      common.shared = &shared;
     }
+    for (int c = 0; c < count; ++c)
+      cores[c]->Reset(c, count, options, {how.kernel, how.axes}, common);
   }
 
   /// Blocks that no step of any core has visited. Blocks that overlap have their own bookkeeping.

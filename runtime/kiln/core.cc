@@ -1,68 +1,26 @@
 #include "kiln/core.h"
 
-#include <sys/mman.h>
-
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
-#include "kiln/types.h"
+#include "kiln/shared.h"
 
 namespace kiln {
-namespace {
-
-constexpr size_t kLine = 64;
-constexpr size_t kHugePage = size_t{2} << 20;
-/// Smaller buffers come from the heap: a page of their own each would waste memory and entries of
-/// the TLB.
-constexpr size_t kSmall = size_t{64} << 10;
-
-void Release(void* data, size_t bytes) {
-  if (bytes < kSmall)
-    std::free(data);
-  else
-    munmap(data, bytes);
-}
-
-/// Memory on a huge page, as panels are long strides for a TLB.
-void* MapHuge(size_t bytes) {
-  // More, to be able to begin on a huge page; what is not needed is given back.
-  const size_t mapped = bytes + kHugePage;
-  void* const data =
-      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) return nullptr;
-  char* const begin = static_cast<char*>(data);
-  char* const aligned =
-      begin + (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
-  if (aligned > begin) munmap(begin, static_cast<size_t>(aligned - begin));
-  char* const end = aligned + bytes;
-  if (end < begin + mapped) munmap(end, static_cast<size_t>(begin + mapped - end));
-#ifdef MADV_HUGEPAGE
-  madvise(aligned, bytes, MADV_HUGEPAGE);
-#endif
-  return aligned;
-}
-
-}  // namespace
-
-Core::~Core() {
-  for (const Buffer& buffer : buffers_) {
-    if (buffer.data != nullptr) Release(buffer.data, buffer.bytes);
-  }
-}
+Core::~Core() = default;
 
 void Core::Reset(int index, int count, const Options& options, const KernelNames& names,
-                 Visits* visits, Touches* touches) {
+                 const Common& common) {
   index_ = index;
   count_ = count;
   options_ = options;
   names_ = names;
   at_ = point_ = nullptr;
   run_ = step_ = -1;
-  visits_ = visits;
-  touches_ = touches;
+  visits_ = common.visits;
+  touches_ = common.touches;
+  turns_ = common.turns;
+  shared_memory_ = common.shared;
   copies_ = nullptr;
   const bool records = emulated() && options.events;
   if (records && recorder_ == nullptr) recorder_ = std::make_unique<Recorder>();
@@ -70,32 +28,24 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   if (recorder_ != nullptr) recorder_->Clear();
   status_.code = late_.code = kOk;
   blamed_ = -1;
-  next_buffer_ = 0;
+  next_buffer_ = next_shared_ = 0;
   for (OperandRecord& record : records_) record = OperandRecord();
   for (int64_t& used : used_) used = 0;
 }
 
-bool Core::Grow(Buffer& buffer, size_t bytes) {
-  if (buffer.data != nullptr) Release(buffer.data, buffer.bytes);
-  buffer = {};
-  if (bytes > SIZE_MAX / 4) return false;
-  const bool small = bytes < kSmall;
-  bytes = RoundUp(bytes, small ? kLine : bytes < kHugePage ? size_t{4096} : kHugePage);
-  void* const data = small ? std::aligned_alloc(kLine, bytes) : MapHuge(bytes);
-  if (data == nullptr) return false;
-  buffer = {data, bytes};
-  return true;
+void* Core::Allocate(size_t bytes) {
+  if (next_buffer_ == buffers_.size()) buffers_.emplace_back();
+  void* const data = buffers_[next_buffer_++].AtLeast(bytes);
+  if (data == nullptr) Fail(kMemory, "no memory for a buffer of %zu bytes", bytes);
+  return data;
 }
 
-void* Core::Allocate(size_t bytes) {
-  if (bytes == 0) bytes = 1;
-  if (next_buffer_ == buffers_.size()) buffers_.emplace_back();
-  Buffer& buffer = buffers_[next_buffer_++];
-  if (buffer.bytes < bytes && !Grow(buffer, bytes)) {
-    Fail(kMemory, "no memory for a buffer of %zu bytes", bytes);
-    return nullptr;
-  }
-  return buffer.data;
+SharedBlocks* Core::Share(int64_t blocks, int64_t bytes) {
+  SharedBlocks* const shared = shared_memory_->Take(next_shared_++, blocks, bytes);
+  if (shared == nullptr)
+    Fail(kMemory, "no memory for %lld blocks of %lld bytes", static_cast<long long>(blocks),
+         static_cast<long long>(bytes));
+  return shared;
 }
 
 void Core::Fail(Code code, const char* format, ...) {

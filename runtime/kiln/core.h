@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "kiln/buffer.h"
 #include "kiln/options.h"
 #include "kiln/record.h"
 #include "kiln/recorder.h"
@@ -18,13 +19,24 @@
 namespace kiln {
 
 class Copies;
+class SharedBlocks;
+class SharedMemory;
 class Touches;
+class Turns;
 class Visits;
 
 /// Names of a kernel, for findings.
 struct KernelNames {
   const char* kernel = nullptr;
   const char* axes = nullptr;  // "i, j"
+};
+
+/// What the cores of a call have in common. Null: each works for itself.
+struct Common {
+  Visits* visits = nullptr;
+  Touches* touches = nullptr;
+  Turns* turns = nullptr;
+  SharedMemory* shared = nullptr;
 };
 
 /// A core keeps its memory from call to call.
@@ -36,8 +48,8 @@ class Core {
   Core& operator=(const Core&) = delete;
 
   /// Begins a call.
-  void Reset(int index, int count, const Options& options, const KernelNames& names, Visits* visits,
-             Touches* touches);
+  void Reset(int index, int count, const Options& options, const KernelNames& names,
+             const Common& common);
   /// Where the grid is, for findings: at a step that has not begun, as the copies for the one
   /// behind it, `ahead`, start first. Null: it is not walked.
   void Walk(const int64_t* at, const int64_t* ahead, int rank) {
@@ -96,10 +108,17 @@ class Core {
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
 
-  /// Memory that begins on a cache line, or on a huge page if it is large, and holds whatever it
-  /// held before. The n-th request of a call gets the n-th buffer: the same shapes never allocate
-  /// twice. Null when there is none: then the core is not ok.
+  /// A Buffer. The n-th request of a call gets the n-th one: the same shapes never allocate twice.
+  /// Null when there is none: then the core is not ok.
   void* Allocate(size_t bytes);
+
+  /// Whether blocks can be packed once for all cores.
+  bool shares() const { return shared_memory_ != nullptr; }
+  /// So many blocks of so many bytes. Each core of a call makes the same requests in the same
+  /// order.
+  SharedBlocks* Share(int64_t blocks, int64_t bytes);
+  /// Who walks which part of the grid. Null: each core its own.
+  Turns* turns() const { return turns_; }
 
   /// Ends the call with a finding; the first one is kept. The kernel's name and `[rule] ` go before
   /// it, the grid point behind it.
@@ -134,12 +153,6 @@ class Core {
 #endif
 
  private:
-  struct Buffer {
-    void* data = nullptr;
-    size_t bytes = 0;
-  };
-  bool Grow(Buffer& buffer, size_t bytes);
-
   int index_ = 0;
   int count_ = 1;
   Options options_;
@@ -159,8 +172,10 @@ class Core {
   Visits* visits_ = nullptr;
   Touches* touches_ = nullptr;
   Copies* copies_ = nullptr;
+  Turns* turns_ = nullptr;
+  SharedMemory* shared_memory_ = nullptr;
   std::vector<Buffer> buffers_;
-  size_t next_buffer_ = 0;
+  size_t next_buffer_ = 0, next_shared_ = 0;
   std::unique_ptr<Recorder> recorder_;
   std::deque<OperandRecord> records_;  // the tiers hold references into it
   int64_t used_[2] = {0, 0};           // by Memory

@@ -17,6 +17,7 @@
 #include "kiln/core.h"
 #include "kiln/findings.h"
 #include "kiln/record.h"
+#include "kiln/shared.h"
 #include "kiln/tensor.h"
 
 namespace kiln {
@@ -52,6 +53,7 @@ struct Direct {
   /// Copies of this many bytes in all are kept, so that blocks that come back need not be packed
   /// again; beyond, memory traffic costs more than it saves.
   static constexpr int64_t kMostCached = int64_t{1} << 30;
+  static constexpr int64_t kMostShared = int64_t{16} << 20;
   /// Outputs of this size do not fit into the last cache. Written past it they need not be read
   /// first: a third less traffic for a sum of two arrays.
   static constexpr int64_t kStreamedBytes = int64_t{32} << 20;
@@ -62,7 +64,7 @@ struct Direct {
     using T = typename Format::Element;
     using View = typename Format::View;
 
-    /// `window`: how many blocks one after another are worth keeping.
+    /// `window`: how many blocks one after another come back; 0: none does.
     In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
        const std::array<BlockDim, R>& dims, const Pad<T>& pad, int /*buffers*/, int64_t window)
         : core_(core),
@@ -74,14 +76,20 @@ struct Direct {
       if (always_in_place_) return;
       bytes_ = static_cast<int64_t>(Format::Bytes(blocks_.shape()));
       // Where only blocks at an edge are copied, they are few.
-      if (Format::IsInPlace(internal::Unragged(blocks_))) window = 1;
+      if (Format::IsInPlace(internal::Unragged(blocks_))) window = 0;
+      record_ = &core.RecordOf(operand);
+      if (MayShare(window)) {
+        shared_ = core.Share(blocks_.Count(), bytes_);
+        record_->buffers = blocks_.Count();
+        record_->memory_bytes = blocks_.Count() * bytes_;
+        return;
+      }
       const int64_t most =
           std::min({window, blocks_.Count(), kMostCached / std::max(bytes_, int64_t{1})});
       slots_ = std::max<int64_t>(most, 1);
       data_ = static_cast<char*>(core.Allocate(static_cast<size_t>(slots_ * bytes_)));
       tags_ = static_cast<Tag*>(core.Allocate(static_cast<size_t>(slots_) * sizeof(Tag)));
       if (tags_ != nullptr) std::fill_n(tags_, slots_, Tag{});
-      record_ = &core.RecordOf(operand);
       record_->buffers = slots_;
       record_->memory_bytes = slots_ * bytes_;
     }
@@ -116,16 +124,43 @@ struct Direct {
       const Box<R> box = blocks_.BoxAt(index);
       in_place_ = Format::IsInPlace(box);
       if (in_place_) return;
+      char* const data = shared_ != nullptr ? BringShared(index, box) : BringOwn(index, box);
+      view_ = Format::ViewOf(data, box);
+    }
+
+    char* BringOwn(const Index<R>& index, const Box<R>& box) {
       const int64_t slot = SlotOf(index);
       char* const data = data_ + slot * bytes_;
       Tag& tag = tags_[slot];
       if (!tag.full || tag.index != index) {
-        Format::Copy(tensor_, box, pad_, data);
+        Copy(box, data);
         tag = {true, index};
-        ++record_->copies;
-        record_->bytes += box.inside() * static_cast<int64_t>(sizeof(T));
       }
-      view_ = Format::ViewOf(data, box);
+      return data;
+    }
+
+    char* BringShared(const Index<R>& index, const Box<R>& box) {
+      const int64_t block = blocks_.Linear(index);
+      if (shared_->Claim(block)) {
+        Copy(box, shared_->At(block));
+        shared_->SayPacked(block);
+      }
+      return shared_->At(block);
+    }
+
+    void Copy(const Box<R>& box, char* to) {
+      Format::Copy(tensor_, box, pad_, to);
+      ++record_->copies;
+      record_->bytes += box.inside() * static_cast<int64_t>(sizeof(T));
+    }
+
+    /// Blocks that come back do so on several cores. Those that one core would drop again are
+    /// worth memory of their own where all fit into the last cache.
+    bool MayShare(int64_t window) const {
+      const int64_t count = blocks_.Count();
+      const int64_t most = window >= count ? kMostCached : kMostShared;
+      return core_.shares() && window > 0 && blocks_.IsNumbered() &&
+             count <= most / std::max(bytes_, int64_t{1});
     }
 
     /// The slot that has the block, or the one to take for it. Few slots are searched, so that no
@@ -150,7 +185,8 @@ struct Direct {
     int64_t bytes_ = 0;
     int64_t slots_ = 0;
     char* data_ = nullptr;
-    Tag* tags_ = nullptr;  // what each slot has
+    Tag* tags_ = nullptr;             // what each slot has
+    SharedBlocks* shared_ = nullptr;  // instead
     bool held_ = false;
     bool always_in_place_ = false, in_place_ = false;
     Index<R> index_{};

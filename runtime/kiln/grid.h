@@ -8,6 +8,7 @@
 
 #include "kiln/core.h"
 #include "kiln/shuffle.h"
+#include "kiln/turns.h"
 #include "kiln/types.h"
 
 namespace kiln {
@@ -26,7 +27,9 @@ struct Point {
 /// A grid in lexicographic order, cut over the cores along one of its parallel axes, which come
 /// first. Each core walks one contiguous range of that axis; some walk none. R may be 0: one step.
 /// An emulated machine may shuffle: each core then takes its parallel coordinates in a random
-/// order.
+/// order. Cores that have turns begin the other parallel axes at different places, so that each
+/// packs other blocks of what they share, and a core that is done goes on with what others have
+/// left.
 template <int R>
 class Grid {
  public:
@@ -37,18 +40,13 @@ class Grid {
   /// most steps.
   Grid(const std::array<int64_t, R>& steps, int parallel, std::initializer_list<int> cut_first,
        Core& core)
-      : core_(core), steps_(steps), end_(steps), parallel_(parallel) {
-    const int axis = CutAxis(cut_first, core.count());
-    if (axis < 0) {
-      empty_ = core.index() > 0;
-    } else {
-      // Without products of the two, that could overflow: the first cores take one step more.
-      const int64_t each = steps[axis] / core.count();
-      const int64_t rest = steps[axis] % core.count();
-      begin_[axis] = each * core.index() + std::min<int64_t>(rest, core.index());
-      end_[axis] = begin_[axis] + each + (core.index() < rest ? 1 : 0);
-    }
-    for (int a = 0; a < R; ++a) empty_ = empty_ || begin_[a] >= end_[a];
+      : core_(core), steps_(steps), parallel_(parallel) {
+    cut_ = CutAxis(cut_first, core.count());
+    share_ = ShareOf(core.index());
+    const bool any = std::all_of(steps.begin(), steps.end(), [](int64_t n) { return n > 0; });
+    empty_ = !any || (cut_ < 0 ? core.index() > 0 : share_.begin[cut_] == share_.end[cut_]);
+    // The first core has the most.
+    if (any && cut_ >= 0 && TurnsOf(ShareOf(0)) <= Turns::kMost) turns_ = core.turns();
     if (core.emulated() && core.options().shuffle) BeginShuffle(core.options().seed);
   }
   ~Grid() { core_.Walk(nullptr, nullptr, 0); }
@@ -57,9 +55,13 @@ class Grid {
 
   /// Called once, before the first step.
   Point<R> First() const {
-    Point<R> first{begin_, !empty_, 0};
-    if (empty_) return first;
-    if (shuffled_ > 0) TakeTurn(0, first);
+    Point<R> first{share_.begin, !empty_, 0};
+    if (turns_ != nullptr) {
+      GoOn(first);
+    } else if (shuffled_ > 0) {
+      TakeTurn(static_cast<int64_t>(order_[0]), first);
+    }
+    if (!first.more) return first;
     first.run = RunOf(first.index);
     at_ = ahead_ = first.index;
     core_.Walk(at_.data(), ahead_.data(), R);
@@ -78,10 +80,42 @@ class Grid {
   }
 
   /// Of this core.
-  int64_t begin(int axis) const { return begin_[axis]; }
-  int64_t end(int axis) const { return end_[axis]; }
+  int64_t begin(int axis) const { return share_.begin[axis]; }
+  int64_t end(int axis) const { return share_.end[axis]; }
 
  private:
+  /// The part of a core, and where it starts there.
+  struct Share {
+    std::array<int64_t, R> begin{}, end{}, start{};
+  };
+
+  Share ShareOf(int core) const {
+    Share share{{}, steps_, {}};
+    if (cut_ < 0) return share;
+    const int cores = core_.count();
+    if (core_.turns() != nullptr) {
+      for (int axis = 0; axis < parallel_; ++axis)
+        share.start[axis] = steps_[axis] / cores * core + steps_[axis] % cores * core / cores;
+    }
+    // Without products of the two, that could overflow: the first cores take one step more.
+    const int64_t each = steps_[cut_] / cores;
+    const int64_t rest = steps_[cut_] % cores;
+    share.begin[cut_] = each * core + std::min<int64_t>(rest, core);
+    share.end[cut_] = share.begin[cut_] + each + (core < rest ? 1 : 0);
+    share.start[cut_] = share.begin[cut_];
+    return share;
+  }
+
+  /// Saturates.
+  int64_t TurnsOf(const Share& share) const {
+    int64_t turns = 1;
+    for (int axis = 0; axis < parallel_; ++axis) {
+      if (__builtin_mul_overflow(turns, share.end[axis] - share.begin[axis], &turns))
+        return INT64_MAX;
+    }
+    return turns;
+  }
+
   /// Out of the way of those who ask for no events.
   [[gnu::noinline]] void NoteStep(std::array<int64_t, R> index) const {
     core_.recorder()->Add({Event::Kind::kStep, -1, NumberOf(index)});
@@ -90,38 +124,50 @@ class Grid {
   Point<R> After(const Point<R>& at) const {
     Point<R> next = at;
     for (int axis = R; axis-- > (shuffled_ > 0 ? parallel_ : 0);) {
-      if (++next.index[axis] < end_[axis]) {
+      if (axis + 1 == parallel_ && turns_ != nullptr && --left_ == 0) {
+        GoOn(next);
+        if (next.more) next.run = RunOf(next.index);
+        return next;
+      }
+      int64_t& index = next.index[axis];
+      if (++index == share_.end[axis]) index = share_.begin[axis];
+      if (index != share_.start[axis]) {
         if (axis < parallel_) next.run = RunOf(next.index);
         return next;
       }
-      next.index[axis] = begin_[axis];
     }
     next.more = shuffled_ > 0 && ++turn_ < shuffled_;
     if (!next.more) return next;
-    TakeTurn(turn_, next);
+    TakeTurn(static_cast<int64_t>(order_[static_cast<uint64_t>(turn_)]), next);
     next.run = RunOf(next.index);
     return next;
   }
 
+  /// Takes turns that nobody has, if there are any. Out of the way of steps that need none.
+  [[gnu::noinline]] void GoOn(Point<R>& point) const {
+    const auto some =
+        turns_->Take(core_.index(), [this](int core) { return TurnsOf(ShareOf(core)); });
+    point.more = some.core >= 0;
+    if (!point.more) return;
+    left_ = some.end - some.begin;
+    share_ = ShareOf(some.core);
+    TakeTurn(some.begin, point);
+  }
+
   void BeginShuffle(uint64_t seed) {
     if (empty_ || parallel_ == 0) return;
-    shuffled_ = 1;
-    for (int axis = 0; axis < parallel_; ++axis) {
-      // Longer walks take more than a lifetime in whatever order.
-      if (__builtin_mul_overflow(shuffled_, end_[axis] - begin_[axis], &shuffled_)) {
-        shuffled_ = 0;
-        return;
-      }
-    }
+    // Longer walks take more than a lifetime in whatever order.
+    const int64_t turns = TurnsOf(share_);
+    shuffled_ = turns == INT64_MAX ? 0 : turns;
     order_ = Shuffle(static_cast<uint64_t>(shuffled_), seed);
   }
-  /// Sets the parallel coordinates to those of a turn.
+  /// Sets the parallel coordinates to those of a turn of this share.
   void TakeTurn(int64_t turn, Point<R>& point) const {
-    auto rest = static_cast<int64_t>(order_[static_cast<uint64_t>(turn)]);
     for (int axis = parallel_; axis-- > 0;) {
-      const int64_t count = end_[axis] - begin_[axis];
-      point.index[axis] = begin_[axis] + rest % count;
-      rest /= count;
+      const int64_t begin = share_.begin[axis];
+      const int64_t count = share_.end[axis] - begin;
+      point.index[axis] = begin + (share_.start[axis] - begin + turn % count) % count;
+      turn /= count;
     }
   }
 
@@ -156,11 +202,13 @@ class Grid {
 
   Core& core_;
   std::array<int64_t, R> steps_;
-  std::array<int64_t, R> begin_{};
-  std::array<int64_t, R> end_;
   int parallel_;
+  int cut_ = -1;  // the axis that is cut over the cores
   bool empty_ = false;
-  int64_t shuffled_ = 0;  // how many parallel coordinates; 0: they come in order
+  mutable Share share_;       // that this core is at
+  Turns* turns_ = nullptr;    // null: its own is all it walks
+  mutable int64_t left_ = 0;  // turns it has taken and not begun
+  int64_t shuffled_ = 0;      // how many parallel coordinates; 0: they come in order
   Shuffle order_;
   mutable int64_t turn_ = 0;  // among them
   mutable std::array<int64_t, R> at_{}, ahead_{};

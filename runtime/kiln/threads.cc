@@ -6,28 +6,9 @@
 #include <algorithm>
 #include <exception>
 
-#include "kiln/types.h"
-// Highway after its targets.
-#include "hwy/cache_control.h"
+#include "kiln/wait.h"
 
 namespace kiln {
-namespace {
-
-/// Looks for a change this often before sleeping: some ten microseconds, the time it takes to wake
-/// up.
-constexpr int kLooks = 1000;
-
-/// Returns when `value` is no longer `old`.
-void WaitWhile(const std::atomic<uint32_t>& value, uint32_t old) {
-  for (int look = 0; look < kLooks; ++look) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    hwy::Pause();
-  }
-  value.wait(old, std::memory_order_acquire);
-}
-
-}  // namespace
-
 Threads::Threads() : process_(getpid()) {}
 
 Threads::~Threads() {

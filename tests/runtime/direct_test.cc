@@ -72,6 +72,36 @@ TEST_CASE("No more slots than there are blocks") {
   CHECK(lone.core.records()[0].buffers == 2);
 }
 
+TEST_CASE(
+    "Blocks that come back are packed once for all cores, if they do not take too much memory") {
+  const Sample<float, 2> sample({8, 16});
+  const int64_t n = int64_t{1} << 14;
+  float element = 1;  // never read
+  const Tensor<const float> huge(&element, {n, n});
+  SharedMemory shared;
+  shared.Reset();
+  Core cores[2];
+  for (int c = 0; c < 2; ++c) {
+    Core& core = cores[c];
+    core.Reset(c, 2, {}, {}, {nullptr, nullptr, nullptr, &shared});
+    const auto blocks_of = [&](int32_t number, const Tensor<const float>& from, int64_t size,
+                               int64_t window) {
+      DirectIn<CopiedRows<float, 2>> in(core, {"x", number, 0}, from,
+                                        {Blocked(size), Blocked(2 * size)}, NoPad(), 2, window);
+      if (number < 2) CHECK(*in.WaitIn({1, 1}).At(0, 0) == *sample.tensor.At<2>({4, 8}));
+      return core.records()[static_cast<size_t>(number)];
+    };
+    const OperandRecord back = blocks_of(0, sample.tensor, 4, /*window=*/1);
+    CHECK(back.buffers == 4);
+    CHECK(back.copies == (c == 0 ? 1 : 0));
+    const OperandRecord once = blocks_of(1, sample.tensor, 4, /*window=*/0);
+    CHECK(once.buffers == 1);
+    CHECK(once.copies == 1);
+    CHECK(blocks_of(2, huge, 256, /*window=*/2).buffers == 2);
+    CHECK(blocks_of(3, huge, 256, /*window=*/64 * 32).buffers == 64 * 32);
+  }
+}
+
 TEST_CASE("A cache of huge blocks stays small") {
   const int64_t n = 1 << 14;
   float element = 1;  // never read
@@ -102,7 +132,7 @@ TEST_CASE("Buffers begin on cache lines and are the same in the next call") {
     CHECK(reinterpret_cast<uintptr_t>(first.back()) % 64 == 0);
   }
   CHECK(reinterpret_cast<uintptr_t>(first.back()) % (2 << 20) == 0);
-  lone.core.Reset(0, 1, {}, {}, nullptr, nullptr);
+  lone.core.Reset(0, 1, {}, {}, {});
   for (const size_t bytes : {size_t{1}, size_t{900}, size_t{100000}, size_t{5} << 20}) {
     CHECK(lone.core.Allocate(bytes) == first.front());
     first.erase(first.begin());

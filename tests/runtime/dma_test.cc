@@ -277,8 +277,8 @@ TEST_CASE("Parts, semaphores and shapes that are not there, in both modes") {
 TEST_CASE("Steps that are parallel must not write one element by hand, on whatever core") {
   Bench bench;
   Core second;
-  second.Reset(1, 2, EmulatedOptions(), {"kernel", nullptr}, &bench.lone.visits,
-               &bench.lone.touches);
+  second.Reset(1, 2, EmulatedOptions(), {"kernel", nullptr},
+               {&bench.lone.visits, &bench.lone.touches});
   Copies copies(second);
   copies.Writes(kY);
   second.BeginStep(1);

@@ -275,7 +275,7 @@ TEST_CASE("A block that two runs write, on whatever core") {
   Sample<float, 1> sample({8});
   LoneCore lone(EmulatedOptions(), 0, 2);
   Core second;
-  second.Reset(1, 2, EmulatedOptions(), {"kernel", nullptr}, &lone.visits, &lone.touches);
+  second.Reset(1, 2, EmulatedOptions(), {"kernel", nullptr}, {&lone.visits, &lone.touches});
   Out1 z(lone.core, {"z", 0, 3}, sample.tensor, {Blocked(4)}, Init<float>(0), 2);
   Out1 other(second, {"z", 0, 3}, sample.tensor, {Blocked(4)}, Init<float>(0), 2);
   z.Open({1}, 0);

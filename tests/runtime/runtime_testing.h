@@ -23,7 +23,7 @@ struct LoneCore {
   Core core;
 
   explicit LoneCore(const Options& options = {}, int index = 0, int count = 1) {
-    core.Reset(index, count, options, {"kernel", nullptr}, &visits, &touches);
+    core.Reset(index, count, options, {"kernel", nullptr}, {&visits, &touches});
   }
   std::string message() const { return core.status().message; }
 };
