@@ -274,7 +274,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<float>, 3> rhs(
       core, {"rhs", 7, 53}, call.rhs,
       {Squeezed(), Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/128);
   typename Tiers::template Out<Rows<float, 2>, 2> out(
       core, {"out", 8, 70}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Init<float>(0.0f), /*buffers=*/2);

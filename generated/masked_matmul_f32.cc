@@ -195,7 +195,8 @@ void Walk(const Call& call, Core& core) {
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 5, 37}, call.y, {Blocked(128, Clip::kYes), Blocked(128)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+      /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0, /*rows=*/128);
   typename Tiers::template In<Rows<int32_t, 2>, 3> mask(
       core, {"mask", 6, 42}, call.mask, {Squeezed(), All(128), All(128)}, NoPad(), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] : 0);

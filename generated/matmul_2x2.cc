@@ -127,7 +127,8 @@ void Walk(const Call& call, Core& core) {
       NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 1, 18}, call.y, {All(call.k), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
-      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
+      NoPad{.reduced = true}, /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] : 0, /*rows=*/CeilDiv(call.m, int64_t{2}));
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 2, 23}, call.z,
       {Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},

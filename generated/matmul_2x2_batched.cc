@@ -129,7 +129,8 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<float>, 3> y(
       core, {"y", 1, 18}, call.y,
       {Squeezed(), All(call.k), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
-      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+      NoPad{.reduced = true}, /*buffers=*/2,
+      /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/CeilDiv(call.m, int64_t{2}));
   typename Tiers::template Out<Rows<float, 2>, 3> z(
       core, {"z", 2, 23}, call.z,
       {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},

@@ -205,7 +205,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<float>, 3> y(
       core, {"y", 1, 18}, call.y,
       {Squeezed(), Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0);
+      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0, /*rows=*/blocks.i);
   typename Tiers::template Out<Rows<float, 2>, 3> z(
       core, {"z", 2, 24}, call.z,
       {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, NoInit(),

@@ -203,7 +203,8 @@ void Walk(const Call& call, Core& core) {
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 1, 19}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+      Pad<float>(0.0f), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/blocks.i);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 2, 31}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

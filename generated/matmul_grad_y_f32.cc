@@ -203,7 +203,8 @@ void Walk(const Call& call, Core& core) {
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<float>, 2> dz(
       core, {"dz", 1, 18}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+      Pad<float>(0.0f), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/blocks.l);
   typename Tiers::template Out<Rows<float, 2>, 2> dy(
       core, {"dy", 2, 24}, call.dy, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -288,7 +288,7 @@ void Walk(const Call& call, Core& core) {
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 2, 19}, call.y, {Blocked(128), Blocked(blocks.j, Clip::kYes)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/blocks.i);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 3, 25}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

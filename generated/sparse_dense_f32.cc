@@ -182,7 +182,7 @@ void Walk(const Call& call, Core& core) {
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 4, 29}, call.y, {Blocked(128), Blocked(128, Clip::kYes)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/0);
+      /*buffers=*/2, /*window=*/0, /*rows=*/128);
   typename Tiers::template Out<Rows<float, 2>, 2> o(core, {"o", 6, 36}, call.o,
                                                     {Blocked(128), Blocked(128, Clip::kYes)},
                                                     NoInit{.is_alias = true}, /*buffers=*/2);

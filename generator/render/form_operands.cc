@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "generator/plan/lower.h"
 #include "generator/plan/walk.h"
@@ -100,6 +101,24 @@ std::string FormView::Window(size_t r) const {
     text += product(reuse.axes) + " > 1 ? " + product(reuse.window) + " : ";
   }
   return text + "0";
+}
+
+/// How many rows of a left operand a block is multiplied with, where Direct could do without
+/// packing it; empty if that is not said by one number.
+std::string FormView::RowsThatMeet(size_t r) const {
+  const OperandPlan& operand = plan_.operands[r];
+  const DType type = kernel_.refs[r].dtype;
+  const bool as_it_is = type == DType::kF32 || type == DType::kF64 || type == DType::kI32;
+  if (operand.hold != Hold::kRight || operand.copied || !as_it_is) return "";
+  std::set<int> spaces;
+  for (const BodyPlan& body : plan_.bodies) {
+    ForEachStage(body.stages, [&](const Stage& s) {
+      if (s.kind == Stage::Kind::kDot && s.right.ref == static_cast<int>(r))
+        spaces.insert(plan_.loops[static_cast<size_t>(s.row)]);
+    });
+  }
+  if (spaces.size() != 1) return "";
+  return BlockSize(plan_.spaces[static_cast<size_t>(*spaces.begin())].extent, *spaces.begin());
 }
 
 std::string FormView::Operand(size_t r) const {
@@ -230,7 +249,8 @@ void FormView::Operands() {
       f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
                    : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
                                                : "NoPad()");
-      f.Set("window", Window(r));
+      const std::string rows = RowsThatMeet(r);
+      f.Set("last", "/*window=*/" + Window(r) + (rows.empty() ? "" : ", /*rows=*/" + rows));
       f.Set("borrower", std::to_string(Borrower(r)));
       f.SetFlag("lends", Borrower(r) >= 0);
       step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");

@@ -62,6 +62,7 @@ class FormView {
   int SpaceOf(size_t ref, size_t dimension) const;
   std::string Index(size_t ref, const ScalarPrinter& printer) const;
   std::string Window(size_t ref) const;
+  std::string RowsThatMeet(size_t ref) const;
   std::string Operand(size_t ref) const;
   bool HasCopies() const;
   int Borrower(size_t ref) const;

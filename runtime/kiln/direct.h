@@ -64,15 +64,22 @@ struct Direct {
     using T = typename Format::Element;
     using View = typename Format::View;
 
-    /// `window`: how many blocks one after another come back; 0: none does.
+    /// `window`: how many blocks one after another come back; 0: none does. `rows`: what a block of
+    /// y is multiplied with, if that is known.
     In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
-       const std::array<BlockDim, R>& dims, const Pad<T>& pad, int /*buffers*/, int64_t window)
+       const std::array<BlockDim, R>& dims, const Pad<T>& pad, int /*buffers*/, int64_t window,
+       int64_t rows = INT64_MAX)
         : core_(core),
           operand_(operand),
           tensor_(tensor),
           blocks_{tensor.template extents<R>(), dims},
           pad_(pad) {
-      in_place_ = always_in_place_ = Format::IsInPlace(internal::MostRagged(blocks_));
+      const Box<R> ragged = internal::MostRagged(blocks_);
+      always_in_place_ = Format::IsInPlace(ragged);
+      if constexpr (requires { Format::IsInPlaceFor(rows, ragged); }) {
+        always_in_place_ = always_in_place_ || (window == 0 && Format::IsInPlaceFor(rows, ragged));
+      }
+      in_place_ = always_in_place_;
       if (always_in_place_) return;
       bytes_ = static_cast<int64_t>(Format::Bytes(blocks_.shape()));
       // Where only blocks at an edge are copied, they are few.

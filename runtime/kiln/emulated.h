@@ -149,7 +149,8 @@ struct Emulated {
     using View = typename Format::View;
 
     In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
-       const std::array<BlockDim, R>& dims, const Pad<T>& pad, int buffers, int64_t /*window*/)
+       const std::array<BlockDim, R>& dims, const Pad<T>& pad, int buffers, int64_t /*window*/,
+       int64_t /*rows*/ = 0)
         : core_(core),
           operand_(operand),
           tensor_(tensor),

@@ -25,6 +25,7 @@
 #include "kiln/dot-inl.h"
 #include "kiln/pack-inl.h"
 #include "kiln/poison.h"
+#include "kiln/rows.h"
 #include "kiln/tensor.h"
 #include "kiln/tile.h"
 #include "kiln/tiles-inl.h"
@@ -194,8 +195,9 @@ struct LeftView {
   size_t rows = 0;   // that exist, or are padded
   size_t depth = 0;  // words of k
 
+  static constexpr size_t kStep = kPanelRows;  // from one k to the next
   size_t panel() const { return LeftPanelWords(depth); }
-  /// Word 0 of a row; that of the next k is kPanelRows further on.
+  /// Word 0 of a row.
   const Word* At(size_t row) const { return words + row / kPanelRows * panel() + row % kPanelRows; }
 };
 
@@ -225,8 +227,10 @@ struct FetchAhead {
 template <typename Word>
 struct RightView {
   const Word* words = nullptr;
-  size_t depth = 0;  // words of k
-  size_t cols = 0;   // that exist, or are padded
+  size_t depth = 0;   // words of k
+  size_t cols = 0;    // that exist, or are padded
+  size_t stride = 0;  // of rows, if they are where they lie in the array; they are no panels then
+  bool lies = false;
 
   /// The panel of columns c, c + 1, …; c is a multiple of PanelCols.
   RightPanel<Word> At(size_t c) const { return {words + c * (depth + 1)}; }
@@ -304,8 +308,18 @@ struct RightFormat {
   static bool IsInPlace(const Box<R>&) {
     return false;
   }
+  /// Whether so many rows of x are too few to pack y for, and no word has to be made of it.
   template <int R>
-  static View InPlace(const Tensor<const T>&, const Box<R>&) {
+  static bool IsInPlaceFor(int64_t rows, const Box<R>& box) {
+    return rows <= int64_t{kFewRows} && !kTransposed && std::is_same_v<T, Word> &&
+           Rows<T, 2>::IsInPlace(box);
+  }
+  template <int R>
+  static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {
+    const auto rows = Rows<T, 2>::InPlace(tensor, box);
+    if constexpr (std::is_same_v<T, Word>)
+      return {rows.data, ExtentOf<false>(box, 0), ExtentOf<false>(box, 1),
+              static_cast<size_t>(rows.stride[0]), /*lies=*/true};
     return {};  // never asked for
   }
   template <int R>

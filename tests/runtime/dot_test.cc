@@ -149,12 +149,27 @@ std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
   return z;
 }
 
+/// The same without panels of y.
+template <class D, class XView>
+std::vector<typename D::Acc> MultiplyFew(const XView& x, const Tile<const typename D::Y, 2>& y,
+                                         size_t cols) {
+  using Acc = typename D::Acc;
+  const hn::ScalableTag<Acc> d;
+  std::vector<Acc> z(x.rows * cols);
+  const RightView<Acc> view{y.data, x.depth, cols, static_cast<size_t>(y.stride[0]), true};
+  MultiplyFewRows<D>(
+      d, 0, x.rows, x, view, [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(d); },
+      [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR { at.Store(sum, &z[r * cols + c]); });
+  return z;
+}
+
 template <typename X, typename Y>
 std::string CheckPair(const char* name) {
   using D = Dot<X, Y>;
   std::mt19937 random(1);
   constexpr size_t kSizes[][3] = {{1, 1, 1},     {4, 16, 32},  {8, 64, 64}, {7, 33, 5},
-                                  {13, 100, 77}, {3, 300, 40}, {19, 9, 33}, {70, 67, 131}};
+                                  {13, 100, 77}, {3, 300, 40}, {19, 9, 33}, {70, 67, 131},
+                                  {5, 11, 600},  {20, 6, 300}};
   for (const auto& [m, k, n] : kSizes) {
     for (int variant = 0; variant < 8; ++variant) {
       const bool x_transposed = (variant & 1) != 0, y_transposed = (variant & 2) != 0;
@@ -167,7 +182,11 @@ std::string CheckPair(const char* name) {
                                        : PackLeft<D>(x.tile, m, k, x_buffer.get());
       const auto y_view = y_transposed ? PackRightT<D>(y.tile, k, n, y_buffer.get())
                                        : PackRight<D>(y.tile, k, n, y_buffer.get());
-      const std::string error = FirstError(x, y, Multiply<D>(x_view, y_view), m, k, n);
+      std::string error = FirstError(x, y, Multiply<D>(x_view, y_view), m, k, n);
+      if constexpr (std::is_same_v<X, Y> && std::is_same_v<Y, typename D::Word>) {
+        if (error.empty() && !y_transposed && step == 1)
+          error = FirstError(x, y, MultiplyFew<D>(x_view, y.tile, n), m, k, n);
+      }
       if (!error.empty()) {
         return std::string(name) + " on " + hwy::TargetName(HWY_TARGET) + ", variant " +
                std::to_string(variant) + ": " + error;
