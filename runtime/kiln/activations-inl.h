@@ -86,9 +86,20 @@ HWY_INLINE V GeluTanh(V x) {
   return TimesSigmoid(x, u, hn::MulAdd(y, factor_low, hn::MulSub(y, factor, u)));
 }
 
-/// x times the normal distribution function. That is, of t = |x|, q = exp(-t^2 / 2) p(w) for
-/// negative x, with w = 1 / (1 + 0.26 t), and 1 - q for positive x: no digits cancel. f64: the C
-/// library.
+/// |x|. Not Abs, for which GCC takes the mask from a general register.
+template <FloatVector V>
+HWY_INLINE V Magnitude(V x) {
+  return hn::AndNot(hn::Set(hn::DFromV<V>(), -0.0f), x);
+}
+
+/// x or 0; of -inf NaN, as -inf * 0 is.
+template <FloatVector V>
+HWY_INLINE V PositivePart(V x) {
+  return hn::Sub(x, hn::Min(x, hn::Zero(hn::DFromV<V>())));
+}
+
+/// x times the normal distribution function. Of t = |x|, that is max(x, 0) - t q with
+/// q = exp(-t^2 / 2) p(w), w = 1 / (1 + 0.26 t): no digits cancel. f64: the C library.
 template <FloatVector V>
 HWY_INLINE V Gelu(V x) {
   if constexpr (std::is_same_v<LaneOf<V>, double> || !HWY_NATIVE_FMA) {
@@ -96,7 +107,7 @@ HWY_INLINE V Gelu(V x) {
   } else {
     const hn::DFromV<V> d;
     const V one = hn::Set(d, 1.0f);
-    const V t = ClampKeepingNaN(hn::Abs(x), 0.0f, 20.0f);  // of 20, q is 0
+    const V t = AtMost(20.0f, Magnitude(x));  // of 20, q is 0
     const V w = hn::Div(one, hn::MulAdd(t, hn::Set(d, 0.26f), one));
     // p in powers of w less the middle of its range, so that no terms cancel.
     const V v = hn::Sub(w, hn::Set(d, 0x1.531decp-1f));
@@ -108,8 +119,7 @@ HWY_INLINE V Gelu(V x) {
     V scale;
     const V e = ExpAsProduct(square, scale, hn::MulSub(half, t, square));
     const V q = ApplyScale(hn::Mul(e, p), scale);
-    const V cdf = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), q, hn::Sub(one, q));
-    return hn::Mul(x, cdf);
+    return hn::NegMulAdd(t, q, PositivePart(x));
   }
 }
 
@@ -122,8 +132,7 @@ HWY_INLINE V GeluForBf16(V x) {
     return Gelu(x);
   } else {
     const hn::DFromV<V> d;
-    // Not Abs, for which GCC takes the mask from a general register.
-    const V t = AtMost(9.0f, hn::AndNot(hn::Set(d, -0.0f), x));
+    const V t = AtMost(9.0f, Magnitude(x));
     // In halves of halves: the vectors of a tile come one after another, and chains hold them up.
     const V tt = hn::Mul(t, t);
     const V low = hn::MulAdd(tt, Polynomial(t, -0x1.d88b84p-2f, -0x1.a572d4p-5f),
@@ -134,10 +143,8 @@ HWY_INLINE V GeluForBf16(V x) {
     const V magic = hn::Set(d, ConstantsOf<V>::kMagic);
     const V n_magic = hn::Add(g, magic);
     const V r = hn::Sub(g, hn::Sub(n_magic, magic));
-    const V power =
-        Polynomial(r, 0x1.fff692p-1f, 0x1.62f31ap-1f, 0x1.f0de1ap-3f, 0x1.c3f76p-5f);
-    const V positive = hn::Sub(x, hn::Min(x, hn::Zero(d)));  // NaN of -inf, as -inf * 0 is
-    return hn::NegMulAdd(t, TimesPowerOfTwo(power, n_magic), positive);
+    const V power = Polynomial(r, 0x1.fff692p-1f, 0x1.62f31ap-1f, 0x1.f0de1ap-3f, 0x1.c3f76p-5f);
+    return hn::NegMulAdd(t, TimesPowerOfTwo(power, n_magic), PositivePart(x));
   }
 }
 
