@@ -104,12 +104,13 @@ std::string FormView::Window(size_t r) const {
 }
 
 /// How many rows of a left operand a block is multiplied with, where Direct could do without
-/// packing it; empty if that is not said by one number.
+/// packing it: words are elements, and no output takes its memory over. Empty if that is not said
+/// by one number.
 std::string FormView::RowsThatMeet(size_t r) const {
   const OperandPlan& operand = plan_.operands[r];
   const DType type = kernel_.refs[r].dtype;
   const bool as_it_is = type == DType::kF32 || type == DType::kF64 || type == DType::kI32;
-  if (operand.hold != Hold::kRight || operand.copied || !as_it_is) return "";
+  if (operand.hold != Hold::kRight || Borrower(r) >= 0 || !as_it_is) return "";
   std::set<int> spaces;
   for (const BodyPlan& body : plan_.bodies) {
     ForEachStage(body.stages, [&](const Stage& s) {

@@ -53,6 +53,8 @@ struct Direct {
   /// Copies of this many bytes in all are kept, so that blocks that come back need not be packed
   /// again; beyond, memory traffic costs more than it saves.
   static constexpr int64_t kMostCached = int64_t{1} << 30;
+  /// Copies that one core would drop again, and several share, as long as they stay in the last
+  /// cache.
   static constexpr int64_t kMostShared = int64_t{16} << 20;
   /// Outputs of this size do not fit into the last cache. Written past it they need not be read
   /// first: a third less traffic for a sum of two arrays.
@@ -161,8 +163,7 @@ struct Direct {
       record_->bytes += box.inside() * static_cast<int64_t>(sizeof(T));
     }
 
-    /// Blocks that come back do so on several cores. Those that one core would drop again are
-    /// worth memory of their own where all fit into the last cache.
+    /// Blocks that come back do so on several cores. All cores have to agree.
     bool MayShare(int64_t window) const {
       const int64_t count = blocks_.Count();
       const int64_t most = window >= count ? kMostCached : kMostShared;

@@ -55,7 +55,7 @@ class Grid {
 
   /// Called once, before the first step.
   Point<R> First() const {
-    Point<R> first{share_.begin, !empty_, 0};
+    Point<R> first{share_.start, !empty_, 0};
     if (turns_ != nullptr) {
       GoOn(first);
     } else if (shuffled_ > 0) {

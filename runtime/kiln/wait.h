@@ -4,9 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
-// Highway after its targets.
 #include "kiln/types.h"
-//
+// Highway after its targets.
 #include "hwy/cache_control.h"
 
 namespace kiln {

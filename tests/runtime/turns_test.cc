@@ -137,9 +137,14 @@ TEST_CASE("Cores that have turns find no step in a grid with an axis of none") {
 
 TEST_CASE("Walks of more turns than can be counted are cut, and no more") {
   TeamOfCores team(2);
-  const Grid<2> grid({INT64_MAX, INT64_MAX}, 2, team.cores[1]);
-  CHECK(grid.First().index[0] == INT64_MAX / 2 + 1);
-  CHECK(grid.end(0) == INT64_MAX);
+  Walker<2> walker({INT64_MAX, 2}, 2, team.cores[1]);
+  const int64_t half = INT64_MAX / 2 + 1;
+  for (const Index<2>& expected :
+       {Index<2>{half, 1}, Index<2>{half, 0}, Index<2>{half + 1, 1}, Index<2>{half + 1, 0}}) {
+    CHECK(walker.at.index == expected);
+    walker.Step();
+  }
+  CHECK(walker.grid.end(0) == INT64_MAX);
 }
 
 TEST_CASE("A shared block is packed by the first core that needs it, once a call") {
