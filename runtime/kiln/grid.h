@@ -187,17 +187,14 @@ class Grid {
   }
 
   /// The parallel coordinates as one number.
-  int64_t RunOf(const std::array<int64_t, R>& index) const {
-    int64_t run = 0;
-    for (int axis = 0; axis < parallel_; ++axis) run = run * steps_[axis] + index[axis];
-    return run;
-  }
+  int64_t RunOf(const std::array<int64_t, R>& index) const { return NumberOf(index, parallel_); }
 
-  /// Among all steps of the grid.
-  int64_t NumberOf(const std::array<int64_t, R>& index) const {
-    int64_t number = 0;
-    for (int axis = 0; axis < R; ++axis) number = number * steps_[axis] + index[axis];
-    return number;
+  /// The first coordinates as one number; wraps around in grids that no time is enough for.
+  int64_t NumberOf(const std::array<int64_t, R>& index, int axes = R) const {
+    uint64_t number = 0;
+    for (int axis = 0; axis < axes; ++axis)
+      number = number * static_cast<uint64_t>(steps_[axis]) + static_cast<uint64_t>(index[axis]);
+    return static_cast<int64_t>(number);
   }
 
   Core& core_;
