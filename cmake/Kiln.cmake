@@ -33,6 +33,12 @@ function(_kiln_native_options result)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -dM -E -x c++ /dev/null
                   OUTPUT_VARIABLE macros)
   set(options -march=native -DHWY_BASELINE_TARGETS=HWY_AVX3_DL)
+  if(EXISTS /proc/cpuinfo)
+    file(STRINGS /proc/cpuinfo intel REGEX "GenuineIntel" LIMIT_COUNT 1)
+    if(intel)
+      list(APPEND options -DKILN_PREFERS_F32)  # to bf16: runtime/kiln/targets.h
+    endif()
+  endif()
   foreach(feature AVX512BF16 AVX512VNNI AVX512VBMI2 AVX512BITALG VPCLMULQDQ)
     if(NOT macros MATCHES "__${feature}__")
       set(options -march=native "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")

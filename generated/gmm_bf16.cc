@@ -12,6 +12,7 @@
 //   out           f32[m, n]                   block (128, 128)        index (tiles[t], j)                           in rows
 //   acc           f32[128, 128]                                                                                     accumulators, tile by tile
 
+#define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "gmm_bf16.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -216,7 +217,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthBlock(call.k, sizeof(bf16));
+  blocks.l = DepthBlock(call.k, kPackedBytes<bf16>);
   blocks.j = ColumnBlock(call.n, core.count());
   return blocks;
 }
@@ -274,7 +275,8 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<bf16>, 3> rhs(
       core, {"rhs", 7, 53}, call.rhs,
       {Squeezed(), Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/128);
   typename Tiers::template Out<Rows<float, 2>, 2> out(
       core, {"out", 8, 70}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Init<float>(0.0f), /*buffers=*/2);

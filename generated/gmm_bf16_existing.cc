@@ -13,6 +13,7 @@
 //   out           f32[m, n]                   block (128, 128)        index (tiles[t], j)                           in rows
 //   acc           f32[128, 128]                                                                                     accumulators, tile by tile
 
+#define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "gmm_bf16_existing.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -328,7 +329,8 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<bf16>, 3> rhs(
       core, {"rhs", 7, 53}, call.rhs,
       {Squeezed(), Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/128);
   typename Tiers::template In<CopiedRows<float, 2>, 2> existing(
       core, {"existing", 8, 64}, call.existing,
       {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, NoPad(), /*buffers=*/2,

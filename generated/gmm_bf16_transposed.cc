@@ -12,6 +12,7 @@
 //   out           bf16[m, n]                  block (128, 128)        index (tiles[t], j)                           in rows
 //   acc           f32[128, 128]                                                                                     accumulators, tile by tile
 
+#define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "gmm_bf16_transposed.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -216,7 +217,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthBlock(call.k, sizeof(bf16));
+  blocks.l = DepthBlock(call.k, kPackedBytes<bf16>);
   blocks.j = ColumnBlock(call.n, core.count());
   return blocks;
 }

@@ -11,6 +11,7 @@
 //   o           bf16[m, n]             block (512, 512)        index (i, j)                                                       in rows
 //   acc         f32[512, 512]                                                                                                     scratch
 
+#define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "masked_matmul_bf16.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -197,7 +198,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<bf16>, 2> y(
       core, {"y", 5, 37}, call.y, {Blocked(1024, Clip::kYes), Blocked(512)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0, /*rows=*/512);
   typename Tiers::template In<Rows<int32_t, 2>, 3> mask(
       core, {"mask", 6, 42}, call.mask, {Squeezed(), All(512), All(512)}, NoPad(), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] : 0);

@@ -6,6 +6,7 @@
 //   dx    bf16[m, k]     block (128, 128)  index (i, l)           in rows
 //   acc   f32[128, 128]                                           accumulators, tile by tile
 
+#define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "matmul_grad_x_bf16.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -168,7 +169,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.j = DepthBlock(call.n, sizeof(bf16));
+  blocks.j = DepthBlock(call.n, kPackedBytes<bf16>);
   blocks.l = ColumnBlock(call.k, core.count());
   blocks.i = RowBlock(call.m, core.count());
   return blocks;

@@ -6,6 +6,7 @@
 //   dy    bf16[k, n]     block (128, 128)  index (l, j)           in rows
 //   acc   f32[128, 128]                                           accumulators, tile by tile
 
+#define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "matmul_grad_y_bf16.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -168,7 +169,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.i = DepthBlock(call.m, sizeof(bf16));
+  blocks.i = DepthBlock(call.m, kPackedBytes<bf16>);
   blocks.j = ColumnBlock(call.n, core.count());
   blocks.l = RowBlock(call.k, core.count());
   return blocks;
@@ -204,7 +205,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<bf16>, 2> dz(
       core, {"dz", 1, 18}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/blocks.l);
   typename Tiers::template Out<Rows<bf16, 2>, 2> dy(
       core, {"dy", 2, 24}, call.dy, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

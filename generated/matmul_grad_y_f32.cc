@@ -168,7 +168,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.i = DepthBlock(call.m, sizeof(float));
+  blocks.i = DepthBlock(call.m, kPackedBytes<float>);
   blocks.j = ColumnBlock(call.n, core.count());
   blocks.l = RowBlock(call.k, core.count());
   return blocks;

@@ -7,6 +7,7 @@
 //   z     bf16[m, n]     block (128, 128)  index (i, j)           in rows
 //   acc   f32[128, 128]                                           scratch
 
+#define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "matmul_input_fusion_bf16.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -289,7 +290,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<bf16>, 2> y(
       core, {"y", 2, 19}, call.y, {Blocked(128), Blocked(blocks.j, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/blocks.i);
   typename Tiers::template Out<Rows<bf16, 2>, 2> z(
       core, {"z", 3, 25}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

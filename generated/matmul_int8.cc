@@ -147,7 +147,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthBlock(call.k, sizeof(int8_t));
+  blocks.l = DepthBlock(call.k, kPackedBytes<int8_t>);
   blocks.j = ColumnBlock(call.n, core.count());
   blocks.i = RowBlock(call.m, core.count());
   return blocks;
@@ -177,7 +177,8 @@ void Walk(const Call& call, Core& core) {
       Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<int8_t>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+      Pad<int8_t>(0), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/blocks.i);
   typename Tiers::template Out<Rows<int32_t, 2>, 2> z(
       core, {"z", 2, 24}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -6,6 +6,7 @@
 //   z     bf16[m, n]     block (128, 128)  index (i, j)           in rows
 //   acc   f32[128, 128]                                           accumulators, tile by tile
 
+#define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "matmul_untransposed_bf16.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -168,7 +169,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthBlock(call.k, sizeof(bf16));
+  blocks.l = DepthBlock(call.k, kPackedBytes<bf16>);
   blocks.j = ColumnBlock(call.n, core.count());
   blocks.i = RowBlock(call.m, core.count());
   return blocks;
@@ -204,7 +205,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<bf16>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/blocks.i);
   typename Tiers::template Out<Rows<bf16, 2>, 2> z(
       core, {"z", 2, 30}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

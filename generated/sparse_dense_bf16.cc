@@ -10,6 +10,7 @@
 //   o       bf16[m, n]                block (128, 128)        index (idxs_i[t], j)           in rows
 //   acc     f32[128, 128]                                                                    scratch
 
+#define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "sparse_dense_bf16.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -182,7 +183,7 @@ void Walk(const Call& call, Core& core) {
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
   typename Tiers::template In<RightPanels<bf16>, 2> y(
       core, {"y", 4, 29}, call.y, {Blocked(128), Blocked(128, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0);
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0, /*rows=*/128);
   typename Tiers::template Out<Rows<bf16, 2>, 2> o(core, {"o", 6, 36}, call.o,
                                                    {Blocked(128), Blocked(128, Clip::kYes)},
                                                    NoInit{.is_alias = true}, /*buffers=*/2);

@@ -17,6 +17,7 @@ def measure(cores):
         operations = sum(count for _, count in calls)
         if operations:
             peaks[dtype] = operations / _median(native.together([call for call, _ in calls]), cores) / 1e9
+    peaks["bf16"] = max(peaks["f32"], peaks.get("bf16", 0))  # in pairs or widened
     x, y, z = (native.aligned((_FLOATS,), "f32") for _ in "xyz")
     loops = [(3, probe.add(x, y, z, cores)), (2, probe.copy(x, z, cores)), (1, probe.read(x, cores))]
     bandwidth = max(arrays * x.nbytes / _median(loop, cores) for arrays, loop in loops) / 1e9

@@ -115,8 +115,8 @@ double BenchResult::median() const {
 double BenchResult::peak_flops() const {
   if (!work.dot_type) return 0;
   switch (*work.dot_type) {
-    case DType::kBF16:  // widened where the CPU has no dots of it
-      return peaks.bf16 > 0 ? peaks.bf16 : peaks.f32;
+    case DType::kBF16:  // in pairs or widened, whichever is faster
+      return std::max(peaks.bf16, peaks.f32);
     case DType::kF16:
     case DType::kF32:
       return peaks.f32;

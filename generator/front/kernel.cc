@@ -1,5 +1,7 @@
 #include "generator/front/kernel.h"
 
+#include <algorithm>
+
 namespace kiln {
 namespace {
 
@@ -114,6 +116,14 @@ std::string_view Name(Op op) {
 int Kernel::FindRef(std::string_view wanted) const { return FindNamed(refs, wanted); }
 int Kernel::FindDim(std::string_view wanted) const { return FindNamed(dims, wanted); }
 int Kernel::FindAxis(std::string_view wanted) const { return FindNamed(axes, wanted); }
+
+int Kernel::BorrowerOf(int ref) const {
+  const auto borrows = [&](const Ref& output) {
+    return output.alias >= 0 && output.alias == ArrayOf(ref);
+  };
+  const auto borrower = std::find_if(refs.begin(), refs.end(), borrows);
+  return borrower == refs.end() ? -1 : static_cast<int>(borrower - refs.begin());
+}
 
 Span MapSpan(const Ref& ref) {
   Span span;

@@ -309,6 +309,8 @@ struct Kernel {
     const int of = refs[static_cast<size_t>(ref)].view_of;
     return of >= 0 ? of : ref;
   }
+  /// The output that takes over the memory of the ref's array; -1: none.
+  int BorrowerOf(int ref) const;
 };
 
 struct CheckOptions {

@@ -83,16 +83,19 @@ std::string Processor() {
 
 /// Highway asks for AVX-VNNI before it calls a target AVX3_DL without dispatch, which Zen 4 lacks.
 /// The runtime's code for that target takes dots of bf16 for granted, which Ice Lake lacks.
-std::string TargetFlag() {
+/// What is the fastest for bf16 is for runtime/kiln/targets.h to know.
+std::vector<std::string> TargetFlags() {
 #if defined(__x86_64__)
   const bool has_dots =
       __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni") &&
       __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bitalg") &&
       __builtin_cpu_supports("vpclmulqdq");
-  return has_dots ? "-DHWY_BASELINE_TARGETS=HWY_AVX3_DL"
-                  : "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)";
+  if (!has_dots) return {"-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)"};
+  std::vector<std::string> flags{"-DHWY_BASELINE_TARGETS=HWY_AVX3_DL"};
+  if (__builtin_cpu_is("intel")) flags.push_back("-DKILN_PREFERS_F32");
+  return flags;
 #else
-  return "";
+  return {};
 #endif
 }
 
@@ -144,7 +147,7 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
                            "-shared", "-pthread", "-DHWY_COMPILE_ONLY_STATIC"}) {
     tools.compile.push_back(flag);
   }
-  if (const std::string flag = TargetFlag(); !flag.empty()) tools.compile.push_back(flag);
+  for (const std::string& flag : TargetFlags()) tools.compile.push_back(flag);
   tools.compile.push_back("-I" + runtime->include.string());
   for (const std::string& flag : Split(KILN_COMPILE_FLAGS, '|')) tools.compile.push_back(flag);
   // Each kernel has a copy of the whole runtime, and keeps to it however many are loaded.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "generator/plan/alias.h"
+#include "generator/plan/few_rows.h"
 #include "generator/plan/free_blocks.h"
 #include "generator/plan/fuse.h"
 #include "generator/plan/hoist.h"
@@ -137,6 +138,17 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
   for (const BodyPlan& body : plan.bodies) MarkAssigned(plan, body.stages);
 }
 
+bool Multiplies(const Plan& plan, std::initializer_list<DType> types) {
+  bool does = false;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const bool is_one = std::find(types.begin(), types.end(), stage.element) != types.end();
+      does = does || (stage.kind == Stage::Kind::kDot && is_one);
+    });
+  }
+  return does;
+}
+
 /// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy looks
 /// at the shape that the spec gave.
 void DropOnes(Plan& plan) {
@@ -212,9 +224,12 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   if (accumulator >= 0 && kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch &&
       OnlyDotsTouch(plan->bodies, accumulator))
     plan->accumulator = accumulator;
+  plan->multiplies_bf16 =
+      Multiplies(*plan, {DType::kBF16}) && !Multiplies(*plan, {DType::kI8, DType::kU8});
   FindLiveRows(*plan);
   FindLiveDepths(*plan);
   FindFreeBlocks(*plan);
+  FindFewRows(*plan);
   FindPrefetches(*plan);
   HoistConstants(*plan);
   NameMiddles(*plan);

@@ -189,6 +189,7 @@ struct OperandPlan {
   bool reduced = false;       // ReducedRefs
   std::vector<bool> clipped;  // by array dimension
   std::vector<Reuse> reuse;   // outermost first
+  int few_rows = -1;          // FindFewRows: the space of the rows that meet it
 };
 
 /// Blocks of which Direct may choose the size.
@@ -214,7 +215,8 @@ struct Plan {
   int carried = -1;                 // ref that the reduction adds up in
   int accumulator = -1;             // the same if it is scratch whose layout is register tiles
   std::vector<FreeBlock> free_blocks;
-  std::vector<int> cut_axes;  // parallel axes, in the order in which cores prefer to cut them
+  bool multiplies_bf16 = false;  // and no bytes, for which a CPU's best instructions are needed
+  std::vector<int> cut_axes;     // parallel axes, in the order in which cores prefer to cut them
 };
 
 /// Kernel to Plan. Null and a finding ("not supported yet") where the generated side cannot follow.

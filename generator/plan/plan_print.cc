@@ -36,6 +36,7 @@ class PlanPrinter {
     Operands();
     Cores();
     Variants();
+    if (plan_.multiplies_bf16) Line("dots of bf16: as f32 on CPUs that are faster at those");
     for (const BodyPlan& body : plan_.bodies) {
       Line(body.name.empty() ? "body:" : "body " + body.name + ":");
       List(body.stages, 1);
@@ -77,6 +78,7 @@ class PlanPrinter {
         for (int axis : reuse.window) text += " " + AxisName(axis);
       }
       Line(text);
+      InDirect(operand);
       Slots(ref);
       Lookups(ref);
     }
@@ -89,6 +91,18 @@ class PlanPrinter {
       if (buffer.in_register) continue;
       Line("value " + BufferName(static_cast<int>(b)) + ": " + std::string(Name(buffer.dtype)) +
            "[" + kept + "]");
+    }
+  }
+
+  /// What Direct does where sizes, which it knows at run time, allow it.
+  void InDirect(const OperandPlan& operand) {
+    if (operand.hold == Hold::kRows) return;
+    if (!operand.reuse.empty())
+      Line("blocks that come back: packed once for all cores, while there is room", 1);
+    if (operand.few_rows >= 0) {
+      Line("blocks that do not come back: where they lie, for few rows of s" +
+               std::to_string(operand.few_rows),
+           1);
     }
   }
 
@@ -125,7 +139,8 @@ class PlanPrinter {
   void Cores() {
     std::string text;
     for (int axis : plan_.cut_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
-    Line(text.empty() ? "cores: one, no axis is parallel" : "cores cut first: " + text);
+    Line(text.empty() ? "cores: one, no axis is parallel"
+                      : "cores cut first: " + text + "; done, they take over each other's turns");
     text.clear();
     for (int axis : plan_.reduction_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
     if (!text.empty()) Line("peeled: first and last step of " + text);

@@ -20,6 +20,7 @@ constexpr std::string_view kOwnWords =
     "DotTile Ds Element Emulated f16 Fill finish First first ForLanes form ForRows ForTiles "
     "FromBits Grid grid GroupedRows GroupMetadata GroupSteps Guarded hn Hold HostArray HostAt "
     "hwy In Index index Init InRange int16_t int32_t int64_t int8_t kDoubles kFloats kiln "
+    "kPackedBytes KILN_MULTIPLIES_BF16 "
     "kiln_context kiln_status kInts Last last LeftPanels LeftPanelsT live LiveRows LoadOne "
     "Locate Made MakeDenseTile MakeTile MaskMaps Memory Middle MultiplyTiles next NoInit NoPad "
     "Only Out PackLeft PackRight Pad PartOf PassSize PastEnd Point point RightPanels "

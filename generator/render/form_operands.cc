@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "generator/plan/lower.h"
 #include "generator/plan/walk.h"
@@ -103,23 +102,11 @@ std::string FormView::Window(size_t r) const {
   return text + "0";
 }
 
-/// How many rows of a left operand a block is multiplied with, where Direct could do without
-/// packing it: words are elements, and no output takes its memory over. Empty if that is not said
-/// by one number.
-std::string FormView::RowsThatMeet(size_t r) const {
-  const OperandPlan& operand = plan_.operands[r];
-  const DType type = kernel_.refs[r].dtype;
-  const bool as_it_is = type == DType::kF32 || type == DType::kF64 || type == DType::kI32;
-  if (operand.hold != Hold::kRight || Borrower(r) >= 0 || !as_it_is) return "";
-  std::set<int> spaces;
-  for (const BodyPlan& body : plan_.bodies) {
-    ForEachStage(body.stages, [&](const Stage& s) {
-      if (s.kind == Stage::Kind::kDot && s.right.ref == static_cast<int>(r))
-        spaces.insert(plan_.loops[static_cast<size_t>(s.row)]);
-    });
-  }
-  if (spaces.size() != 1) return "";
-  return BlockSize(plan_.spaces[static_cast<size_t>(*spaces.begin())].extent, *spaces.begin());
+/// How many rows the operand is multiplied with, where it matters to Direct.
+std::string FormView::RowsMet(size_t r) const {
+  const int space = plan_.operands[r].few_rows;
+  if (space < 0) return "";
+  return ", /*rows=*/" + BlockSize(plan_.spaces[static_cast<size_t>(space)].extent, space);
 }
 
 std::string FormView::Operand(size_t r) const {
@@ -160,15 +147,6 @@ void FormView::Hold(size_t r, std::vector<Fields>* holds) const {
 bool FormView::HasCopies() const {
   return std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
                      [](const Ref& ref) { return ref.role == Role::kSemaphore; });
-}
-
-/// The output that takes over the input's memory; -1 without one.
-int FormView::Borrower(size_t r) const {
-  for (size_t o = 0; o < kernel_.refs.size(); ++o) {
-    const int alias = kernel_.refs[o].alias;
-    if (alias >= 0 && alias == static_cast<int>(ArrayOf(r))) return static_cast<int>(o);
-  }
-  return -1;
 }
 
 /// Whether others than the output's own blocks touch its memory, or its blocks overlap.
@@ -250,8 +228,7 @@ void FormView::Operands() {
       f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
                    : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
                                                : "NoPad()");
-      const std::string rows = RowsThatMeet(r);
-      f.Set("last", "/*window=*/" + Window(r) + (rows.empty() ? "" : ", /*rows=*/" + rows));
+      f.Set("last", "/*window=*/" + Window(r) + RowsMet(r));
       f.Set("borrower", std::to_string(Borrower(r)));
       f.SetFlag("lends", Borrower(r) >= 0);
       step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");

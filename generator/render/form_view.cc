@@ -150,7 +150,7 @@ void FormView::FreeBlocks() {
         f.Set("chosen", "ColumnBlock(" + extent + ", core.count())");
         break;
       case FreeBlock::Use::kDepth:
-        f.Set("chosen", "DepthBlock(" + extent + ", sizeof(" + DotType() + "))");
+        f.Set("chosen", "DepthBlock(" + extent + ", kPackedBytes<" + DotType() + ">)");
         break;
     }
     blocks.push_back(std::move(f));

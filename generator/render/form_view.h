@@ -62,10 +62,10 @@ class FormView {
   int SpaceOf(size_t ref, size_t dimension) const;
   std::string Index(size_t ref, const ScalarPrinter& printer) const;
   std::string Window(size_t ref) const;
-  std::string RowsThatMeet(size_t ref) const;
+  std::string RowsMet(size_t ref) const;
   std::string Operand(size_t ref) const;
   bool HasCopies() const;
-  int Borrower(size_t ref) const;
+  int Borrower(size_t ref) const { return kernel_.BorrowerOf(static_cast<int>(ref)); }
   bool IsWatched(size_t output) const;
   void Copied();
   std::string ExtentList(const Buffer& buffer, bool all) const;

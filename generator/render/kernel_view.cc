@@ -51,6 +51,7 @@ class KernelView {
   void Sizes();
   void Checks();
   void Forms();
+  bool MultipliesBf16() const;
 
   const std::vector<std::unique_ptr<Plan>>& plans_;
   const Kernel& kernel_;  // the base
@@ -156,6 +157,14 @@ std::vector<Fields> Lines(const std::vector<std::string>& lines) {
   return list;
 }
 
+/// All forms are compiled for the same instructions.
+bool KernelView::MultipliesBf16() const {
+  return std::any_of(plans_.begin(), plans_.end(),
+                     [](const auto& plan) { return plan->multiplies_bf16; }) &&
+         std::none_of(plans_.begin(), plans_.end(),
+                      [](const auto& plan) { return DotsOf(*plan).of_bytes; });
+}
+
 /// What all forms check comes before the choice, the rest after it.
 void KernelView::Checks() {
   std::vector<std::string> common;
@@ -170,6 +179,7 @@ void KernelView::Checks() {
   for (const CallView& call : calls_)
     memory.insert(memory.end(), call.memory().begin(), call.memory().end());
   fields_.SetList("memory", Lines(memory));
+  fields_.SetFlag("multiplies_bf16", MultipliesBf16());
   fields_.SetFlag("has_prepare", !memory.empty() || !kernel_.prepare.empty());
   std::vector<Fields> headers;
   for (const HostCall& call : kernel_.prepare) {

@@ -39,8 +39,8 @@ inline int64_t ColumnBlock(int64_t columns, int64_t cores) {
 
 /// The depth of both: the sums of a tile stay in registers for so long. Blocks are alike, and cut
 /// no word of several elements.
-inline int64_t DepthBlock(int64_t depth, int64_t element_bytes) {
-  const int64_t most = std::max<int64_t>(int64_t{8192} / element_bytes, 8);
+inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes) {
+  const int64_t most = std::max<int64_t>(int64_t{8192} / packed_bytes, 8);
   const int64_t blocks = std::max<int64_t>(DivUp(depth, most), 1);
   return std::max<int64_t>(RoundUp(DivUp(depth, blocks), 8), 8);
 }

@@ -3,7 +3,8 @@
 //
 //   operands                  word                     accumulator
 //   f32, or mixed floats      float                    float
-//   bf16 x bf16               2 bf16 of neighbouring k float
+//   bf16 x bf16               2 bf16 of neighbouring k float    where that is an instruction
+//                             float                    float    elsewhere
 //   i8, u8 in any pair        4 bytes of neighbouring k int32, wrapping
 //   i32, or mixed integers    int32                    int32, wrapping
 //   f64                       double                   double
@@ -30,6 +31,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// A row of a register tile: one word of x times two vectors of y.
 template <class Self>
 struct DotRows {
+  static constexpr uint32_t kFlip = 0;
+  static constexpr bool kSwapsPairs = false;
+
   template <typename Word, class VY, class VA>
   static HWY_INLINE void StepRow(Word x, VY y_0, VY y_1, VA& acc_0, VA& acc_1) {
     const auto all = hn::Set(hn::DFromV<VY>(), x);
@@ -51,13 +55,13 @@ struct DotRows {
 };
 
 /// One element a word: the lanes are multiplied and added as they are.
-template <class Self, typename T>
+template <class Self, typename T, typename W = T>
 struct WholeWords : DotRows<Self> {
-  using X = T;  // what elements of x become when they are packed
+  using X = T;  // what elements of x are converted to before they become words
   using Y = T;
-  using Word = T;
-  using Acc = T;
-  static constexpr uint32_t kFlip = 0;
+  using Word = W;
+  using Acc = W;
+  static constexpr size_t kPerWord = 1;
 
   template <class V>
   static HWY_INLINE V Step(V x, V y, V acc) {
@@ -80,28 +84,28 @@ struct Dot<int32_t> : WholeWords<Dot<int32_t>, int32_t> {
   }
 };
 
+#if HWY_TARGET == HWY_AVX3_DL
 template <>
 struct Dot<bf16> : DotRows<Dot<bf16>> {
   using X = bf16;
   using Y = bf16;
   using Word = int32_t;
   using Acc = float;
-  static constexpr uint32_t kFlip = 0;
+  static constexpr size_t kPerWord = 2;
 
   template <class VI, class VF>
   static HWY_INLINE VF Step(VI x, VI y, VF acc) {
-#if HWY_TARGET == HWY_AVX3_DL
     return VF{_mm512_dpbf16_ps(acc.raw, (__m512bh)x.raw, (__m512bh)y.raw)};
-#else
-    // The upper half of an f32 is a bf16. In the order of vdpbf16ps: odd k first.
-    const hn::DFromV<VF> df;
-    const VI upper = hn::Set(hn::DFromV<VI>(), static_cast<int32_t>(0xFFFF0000));
-    const auto odd = [&](VI v) HWY_ATTR { return hn::BitCast(df, hn::And(v, upper)); };
-    const auto even = [&](VI v) HWY_ATTR { return hn::BitCast(df, hn::ShiftLeft<16>(v)); };
-    return hn::MulAdd(even(x), even(y), hn::MulAdd(odd(x), odd(y), acc));
-#endif
   }
 };
+#else
+/// A bf16 becomes a float as it is packed. Neighbouring k change places: vdpbf16ps begins with the
+/// odd one, and so the sums are the same on all machines.
+template <>
+struct Dot<bf16> : WholeWords<Dot<bf16>, bf16, float> {
+  static constexpr bool kSwapsPairs = true;
+};
+#endif
 
 /// Bytes, signed or not. Nothing saturates on any of the three ways.
 template <typename TX, typename TY>
@@ -110,6 +114,7 @@ struct ByteWords : DotRows<ByteWords<TX, TY>> {
   using Y = TY;
   using Word = int32_t;
   using Acc = int32_t;
+  static constexpr size_t kPerWord = 4;
 
   // vpdpbusd takes unsigned times signed. Where both operands are alike, y is stored as y ± 128
   // (the flip of its highest bits), which makes a sum wrong by 128 times the sum of the row of x.
@@ -187,6 +192,10 @@ struct DotOfT<Dot<TX, TY>> {
 };
 template <class As>
 using DotOf = typename DotOfT<As>::type;
+
+/// What an element takes in panels.
+template <class As>
+constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::Word) / DotOf<As>::kPerWord};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln

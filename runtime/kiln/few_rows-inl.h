@@ -9,8 +9,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "hwy/cache_control.h"
 #include "kiln/lanes-inl.h"
+#include "kiln/words-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
@@ -19,74 +22,99 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kFewRows = 32;
 /// Sums of a strip of columns, which stay in the L1. The fewer rows, the wider it is.
-constexpr size_t kStripCols = 256;
-HWY_INLINE size_t StripCols(size_t rows) { return rows <= kFewRows / 2 ? 512 : kStripCols; }
+constexpr size_t kStripCols = 256, kMostStripCols = 2 * kStripCols;
+constexpr size_t StripCols(size_t rows) {
+  return rows <= kFewRows / 2 ? kMostStripCols : kStripCols;
+}
 /// From a row of sums to the next: no power of two, for which lines compete.
-HWY_INLINE constexpr size_t SumsStride(size_t strip_cols) { return strip_cols + 16; }
+constexpr size_t SumsStride(size_t strip_cols) { return strip_cols + 16; }
 
-/// Calls fn(at_0, at_1, c) for each two vectors of columns.
-template <class D, class Fn>
-HWY_INLINE void ForColumns(D d, size_t cols, const Fn& fn) {
-  const size_t n = hn::Lanes(d);
-  size_t c = 0;
-  for (; c + 2 * n <= cols; c += 2 * n) fn(Whole<D>(), Whole<D>(), c);
-  if (c == cols) return;
-  const size_t left = HWY_MIN(n, cols - c);
-  fn(Part<D>(left), Part<D>(cols - c - left), c);
+/// So many words of k at a time.
+constexpr size_t kDeep = 4;
+/// Of each row of x.
+template <typename Word>
+using FewWords = Word[kFewRows][kDeep];
+
+/// Words k, k + 1, … of rows of x; zeros after the last.
+template <class X, typename Word>
+HWY_INLINE void LoadFewWords(const X& x, size_t row, size_t rows, size_t k, FewWords<Word>& words) {
+  const size_t count = HWY_MIN(kDeep, x.depth - k);
+  for (size_t r = 0; r < rows; ++r) {
+    const Word* const from = x.At(row + r) + k * X::kStep;
+    for (size_t i = 0; i < kDeep; ++i) words[r][i] = i < count ? from[i * X::kStep] : Word{};
+  }
 }
 
-/// sums[r][c] += x[r][k] y[k][c] for each k in turn, as register tiles do. Four rows of y at a
-/// time, along them, as memory likes it; those that come two passes later are asked for.
-template <class Dot, class X, typename Word>
-HWY_NOINLINE void AddFewRows(const X& x, size_t row, size_t rows, const Word* y, size_t stride,
-                             size_t cols, Word* sums, size_t sums_stride) {
-  constexpr size_t kDeep = 4;
-  const hn::ScalableTag<Word> d;
+/// sums[r][c] += words[r][i] y[i][c] for each word i in turn, as register tiles do. `y` is the row
+/// of the first element; `cols` are whole pairs of vectors. Asks for rows of y that come `ahead`.
+template <class Dot, typename T>
+HWY_INLINE void AddFewWords(const FewWords<typename Dot::Word>& words, size_t rows, const T* y,
+                            int64_t stride, int64_t ahead, size_t cols, typename Dot::Acc* sums,
+                            size_t sums_stride) {
+  constexpr size_t kLine = 64 / sizeof(T);  // elements
+  const hn::ScalableTag<typename Dot::Word> dw;
+  const hn::ScalableTag<typename Dot::Acc> d;
   const size_t n = hn::Lanes(d);
-  Word of_x[kFewRows][kDeep];
-  size_t k = 0;
-  for (; k + kDeep <= x.depth; k += kDeep) {
-    for (size_t r = 0; r < rows; ++r) {
-      const Word* const from = x.At(row + r) + k * X::kStep;
-      for (size_t i = 0; i < kDeep; ++i) of_x[r][i] = from[i * X::kStep];
+  const auto load = [&](size_t i, size_t c) HWY_ATTR {
+    const T* const first = y + static_cast<int64_t>(ElementOf<Dot>(i)) * stride;
+    return Flip<Dot>(WordsAcross<Dot>(dw, first + c, stride));
+  };
+  for (size_t c = 0; c < cols; c += 2 * n) {
+    for (size_t i = 0; i < kDeep * Dot::kPerWord && c % kLine == 0; ++i) {
+      const T* const row = y + static_cast<int64_t>(i) * stride + ahead + c;
+      hwy::Prefetch(row);
+      if (kLine < 2 * n) hwy::Prefetch(row + kLine);
     }
-    const Word *const y_0 = y + k * stride, *const y_1 = y_0 + stride;
-    const Word *const y_2 = y_1 + stride, *const y_3 = y_2 + stride;
-    const size_t ahead = HWY_MIN(2 * kDeep, x.depth - kDeep - k) * stride;
-    ForColumns(d, cols, [&](auto at_0, auto at_1, size_t c) HWY_ATTR {
-      const auto ask = [&](const Word* from) HWY_ATTR {
-        hwy::Prefetch(from + ahead + c);
-        hwy::Prefetch(from + ahead + c + n);
-      };
-      ask(y_0), ask(y_1), ask(y_2), ask(y_3);
-      const auto v_00 = at_0.Load(y_0 + c), v_01 = at_1.Load(y_0 + c + n);
-      const auto v_10 = at_0.Load(y_1 + c), v_11 = at_1.Load(y_1 + c + n);
-      const auto v_20 = at_0.Load(y_2 + c), v_21 = at_1.Load(y_2 + c + n);
-      const auto v_30 = at_0.Load(y_3 + c), v_31 = at_1.Load(y_3 + c + n);
-      for (size_t r = 0; r < rows; ++r) {
-        Word* const to = sums + r * sums_stride + c;
-        auto sum_0 = hn::Load(d, to), sum_1 = hn::Load(d, to + n);
-        Dot::StepRow(of_x[r][0], v_00, v_01, sum_0, sum_1);
-        Dot::StepRow(of_x[r][1], v_10, v_11, sum_0, sum_1);
-        Dot::StepRow(of_x[r][2], v_20, v_21, sum_0, sum_1);
-        Dot::StepRow(of_x[r][3], v_30, v_31, sum_0, sum_1);
-        hn::Store(sum_0, d, to);
-        hn::Store(sum_1, d, to + n);
-      }
-    });
+    const auto y_00 = load(0, c), y_01 = load(0, c + n);
+    const auto y_10 = load(1, c), y_11 = load(1, c + n);
+    const auto y_20 = load(2, c), y_21 = load(2, c + n);
+    const auto y_30 = load(3, c), y_31 = load(3, c + n);
+    for (size_t r = 0; r < rows; ++r) {
+      auto* const to = sums + r * sums_stride + c;
+      auto sum_0 = hn::Load(d, to), sum_1 = hn::Load(d, to + n);
+      Dot::StepRow(words[r][0], y_00, y_01, sum_0, sum_1);
+      Dot::StepRow(words[r][1], y_10, y_11, sum_0, sum_1);
+      Dot::StepRow(words[r][2], y_20, y_21, sum_0, sum_1);
+      Dot::StepRow(words[r][3], y_30, y_31, sum_0, sum_1);
+      hn::Store(sum_0, d, to);
+      hn::Store(sum_1, d, to + n);
+    }
   }
-  for (; k < x.depth; ++k) {
-    ForColumns(d, cols, [&](auto at_0, auto at_1, size_t c) HWY_ATTR {
-      const Word* const from = y + k * stride + c;
-      const auto v_0 = at_0.Load(from), v_1 = at_1.Load(from + n);
-      for (size_t r = 0; r < rows; ++r) {
-        Word* const to = sums + r * sums_stride + c;
-        auto sum_0 = hn::Load(d, to), sum_1 = hn::Load(d, to + n);
-        Dot::StepRow(x.At(row + r)[k * X::kStep], v_0, v_1, sum_0, sum_1);
-        hn::Store(sum_0, d, to);
-        hn::Store(sum_1, d, to + n);
-      }
-    });
+}
+
+/// The sums of a strip of columns, for all k: a few rows of y at a time, along them, as memory
+/// likes it. Where rows or columns are missing that words need, a copy has them, filled up with
+/// zeros.
+template <class Dot, class X, typename T>
+HWY_NOINLINE void AddFewRows(const X& x, size_t row, size_t rows, const T* y, size_t y_rows,
+                             int64_t stride, size_t cols, typename Dot::Acc* sums,
+                             size_t sums_stride) {
+  constexpr size_t kStep = kDeep * Dot::kPerWord;
+  const size_t two = 2 * hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
+  const size_t whole = cols / two * two;
+  FewWords<typename Dot::Word> words;
+  HWY_ALIGN T copy[kStep * kMostStripCols];
+  const auto add_copied = [&](const T* from, size_t from_rows, size_t c) {
+    const size_t width = RoundUp(cols - c, two);
+    memset(static_cast<void*>(copy), 0, kStep * width * sizeof(T));
+    for (size_t i = 0; i < from_rows; ++i) {
+      memcpy(static_cast<void*>(copy + i * width), from + static_cast<int64_t>(i) * stride + c,
+             (cols - c) * sizeof(T));
+    }
+    AddFewWords<Dot>(words, rows, copy, static_cast<int64_t>(width), /*ahead=*/0, width, sums + c,
+                     sums_stride);
+  };
+  size_t k = 0;
+  for (; k + kStep <= y_rows; k += kStep) {
+    LoadFewWords(x, row, rows, k / Dot::kPerWord, words);
+    const T* const from = y + static_cast<int64_t>(k) * stride;
+    const auto ahead = static_cast<int64_t>(HWY_MIN(2 * kStep, y_rows - kStep - k)) * stride;
+    AddFewWords<Dot>(words, rows, from, stride, ahead, whole, sums, sums_stride);
+    if (whole < cols) add_copied(from, kStep, whole);
+  }
+  if (k < y_rows) {
+    LoadFewWords(x, row, rows, k / Dot::kPerWord, words);
+    add_copied(y + static_cast<int64_t>(k) * stride, y_rows - k, 0);
   }
 }
 
@@ -96,6 +124,7 @@ HWY_INLINE void MultiplyFewRows(D d, size_t begin, size_t end, const X& x, const
                                 const Start& start, const Finish& finish) {
   using Acc = typename Dot::Acc;
   const hn::ScalableTag<Acc> da;
+  const auto* const elements = static_cast<const typename Dot::Y*>(y.lies);
   HWY_ALIGN Acc sums[kFewRows * SumsStride(kStripCols)];
   for (size_t row = begin; row < end; row += kFewRows) {
     const size_t rows = HWY_MIN(kFewRows, end - row);
@@ -109,9 +138,13 @@ HWY_INLINE void MultiplyFewRows(D d, size_t begin, size_t end, const X& x, const
           });
         }
       };
-      for_sums([&](auto at, Acc* sum, size_t r, size_t c)
-                   HWY_ATTR { hn::Store(start(at, r, c), da, sum); });
-      AddFewRows<Dot>(x, row, rows, y.words + strip, y.stride, cols, sums, sums_stride);
+      for_sums([&](auto at, Acc* to, size_t r, size_t c) HWY_ATTR {
+        auto sum = start(at, r, c), unused = sum;
+        Dot::StartRow(x.At(r)[x.depth * X::kStep], sum, unused);
+        hn::Store(sum, da, to);
+      });
+      AddFewRows<Dot>(x, row, rows, elements + strip, y.rows, static_cast<int64_t>(y.stride), cols,
+                      sums, sums_stride);
       for_sums([&](auto at, Acc* sum, size_t r, size_t c)
                    HWY_ATTR { finish(at, hn::Load(da, sum), r, c); });
     }

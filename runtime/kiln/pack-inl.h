@@ -5,7 +5,8 @@
 //   left panel   [word of k][4 rows of x], then 4 start values of StartRow
 //   right panel  [word of k][two vectors of columns of y], then one unused row
 //
-// A word is 2 (16-bit) or 4 (8-bit) elements that are neighbours along k, as on a TPU.
+// A word is 2 (16-bit) or 4 (8-bit) elements that are neighbours along k, as on a TPU, or one
+// element (words-inl.h).
 #if defined(KILN_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_PACK_INL_H_
 #undef KILN_PACK_INL_H_
@@ -20,9 +21,9 @@
 #include <type_traits>
 
 #include "hwy/cache_control.h"
-#include "kiln/dot-inl.h"
 #include "kiln/lanes-inl.h"
 #include "kiln/tiles-inl.h"
+#include "kiln/words-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
@@ -30,10 +31,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kPanelRows = 4;
-
-/// Elements of T in a word of dot D.
-template <class D, typename T>
-constexpr size_t kPerWord = sizeof(typename D::Word) / sizeof(T);
 
 /// A matrix to be packed: (rows, k) of a left operand, (k, columns) of a right one.
 template <typename T>
@@ -112,42 +109,6 @@ HWY_INLINE Fetched<As> Fetch(const Source<T>& from, size_t r, size_t c, size_t r
   return {buffer, static_cast<int64_t>(cols)};
 }
 
-/// Words of kPerWord rows interleaved, of `row(r)`, vectors of unsigned elements. Widen, shift, or:
-/// plain Highway.
-template <typename T, class DW, class Row>
-HWY_INLINE hn::Vec<DW> Interleave(DW dw, const Row& row) {
-  const hn::RebindToUnsigned<DW> du;
-  const auto wide = [&](size_t r) HWY_ATTR { return hn::PromoteTo(du, row(r)); };
-  auto words = hn::Or(wide(0), hn::ShiftLeft<8 * sizeof(T)>(wide(1)));
-  if constexpr (sizeof(T) == 1) {
-    words = hn::Or(words, hn::ShiftLeft<16>(hn::Or(wide(2), hn::ShiftLeft<8>(wide(3)))));
-  }
-  return hn::BitCast(dw, words);
-}
-
-/// A vector of words of columns side by side; their rows of k lie apart.
-template <class DW, typename T>
-HWY_INLINE hn::Vec<DW> LoadWords(DW dw, const T* const* rows, size_t col) {
-  if constexpr (sizeof(T) == sizeof(hn::TFromD<DW>)) {
-    return hn::LoadU(dw, rows[0] + col);
-  } else {
-    using U = hwy::UnsignedFromSize<sizeof(T)>;
-    const hn::Rebind<U, DW> du;
-    return Interleave<T>(dw, [&](size_t r) HWY_ATTR {
-      return hn::LoadU(du, reinterpret_cast<const U*>(rows[r] + col));
-    });
-  }
-}
-
-template <class D, class V>
-HWY_INLINE V Flip(V words) {
-  if constexpr (D::kFlip == 0) {
-    return words;
-  } else {
-    return hn::Xor(words, hn::Set(hn::DFromV<V>(), static_cast<int32_t>(D::kFlip)));
-  }
-}
-
 /// Asks for the line of an element that may lie anywhere. Elements of four bytes come in so many
 /// lines, from so many rows, that the hardware does not look far enough ahead by itself.
 template <typename T>
@@ -160,25 +121,20 @@ HWY_INLINE void PrefetchAt(const T* row, size_t i, int64_t ahead) {
 template <class D, typename T>
 HWY_INLINE void LeftAlongK(Fetched<T> from, size_t count, typename D::Word* HWY_RESTRICT to) {
   using Word = typename D::Word;
-  constexpr size_t kPer = kPerWord<D, T>;
   const hn::ScalableTag<Word> d;
   const T* rows[kPanelRows];
   for (size_t r = 0; r < kPanelRows; ++r)
     rows[r] = from.data + static_cast<int64_t>(r) * from.stride;
-  const auto load = [&](size_t r, size_t k) HWY_ATTR {
-    return hn::LoadU(d, reinterpret_cast<const Word*>(rows[r] + k * kPer));
-  };
+  const auto load = [&](size_t r, size_t k) HWY_ATTR { return WordsAlong<D>(d, rows[r], k); };
   size_t k = 0;
   for (; k + hn::Lanes(d) <= count; k += hn::Lanes(d)) {
-    if constexpr (kPer == 1) {  // the next panel
+    if constexpr (sizeof(T) == sizeof(Word)) {  // the next panel
       for (const T* row : rows) PrefetchAt(row, k, 4 * from.stride);
     }
     hn::StoreInterleaved4(load(0, k), load(1, k), load(2, k), load(3, k), d, to + kPanelRows * k);
   }
   for (; k < count; ++k) {
-    for (size_t r = 0; r < kPanelRows; ++r) {
-      memcpy(to + kPanelRows * k + r, static_cast<const void*>(rows[r] + k * kPer), sizeof(Word));
-    }
+    for (size_t r = 0; r < kPanelRows; ++r) to[kPanelRows * k + r] = WordAt<D>(rows[r], k);
   }
 }
 
@@ -199,13 +155,9 @@ HWY_INLINE void TransposeBlocks(D d, V& a, V& b, V& c, V& e) {
 template <class D, typename T>
 HWY_INLINE void LeftAcrossK(Fetched<T> from, size_t count, size_t rows, size_t panel,
                             typename D::Word* HWY_RESTRICT to) {
-  constexpr size_t kPer = kPerWord<D, T>;
   const auto load = [&](auto d, size_t k, size_t row) HWY_ATTR {
-    const T* along[kPer];
-    for (size_t i = 0; i < kPer; ++i) {
-      along[i] = from.data + static_cast<int64_t>(k * kPer + i) * from.stride;
-    }
-    return LoadWords(d, along, row);
+    const T* const first = from.data + static_cast<int64_t>(ElementOf<D>(k)) * from.stride;
+    return WordsAcross<D>(d, first + row, from.stride);
   };
   size_t row = 0;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
@@ -236,19 +188,20 @@ HWY_INLINE void LeftAcrossK(Fetched<T> from, size_t count, size_t rows, size_t p
 template <class D, typename T>
 HWY_INLINE void RightAcrossK(Fetched<T> from, size_t cols, size_t panel,
                              typename D::Word* HWY_RESTRICT to) {
-  constexpr size_t kPer = kPerWord<D, T>;
   const hn::ScalableTag<typename D::Word> d;
   const size_t n = hn::Lanes(d);
-  const T* rows[kPer];
-  for (size_t r = 0; r < kPer; ++r) rows[r] = from.data + static_cast<int64_t>(r) * from.stride;
-  const int64_t ahead = static_cast<int64_t>(4 * kPer) * from.stride;
+  const int64_t ahead = static_cast<int64_t>(4 * D::kPerWord) * from.stride;
+  const auto load = [&](size_t col) HWY_ATTR {
+    return Flip<D>(WordsAcross<D>(d, from.data + col, from.stride));
+  };
   for (size_t col = 0; col < cols; col += 2 * n, to += panel) {
-    for (const T* row : rows) {
+    for (size_t r = 0; r < D::kPerWord; ++r) {
+      const T* const row = from.data + static_cast<int64_t>(r) * from.stride;
       PrefetchAt(row, col, ahead);
-      if constexpr (kPer == 1) PrefetchAt(row, col + n, ahead);
+      if constexpr (sizeof(T) == sizeof(typename D::Word)) PrefetchAt(row, col + n, ahead);
     }
-    hn::Store(Flip<D>(LoadWords(d, rows, col)), d, to);
-    hn::Store(Flip<D>(LoadWords(d, rows, col + n)), d, to + n);
+    hn::Store(load(col), d, to);
+    hn::Store(load(col + n), d, to + n);
   }
 }
 
@@ -273,10 +226,8 @@ template <class D, class DW, typename T>
 HWY_INLINE void Transpose16(DW d, const T* HWY_RESTRICT from, int64_t stride,
                             typename D::Word* HWY_RESTRICT to, size_t to_stride) {
   using V = hn::Vec<DW>;
-  using Word = typename D::Word;
   const auto load = [&](size_t c) HWY_ATTR {
-    return Flip<D>(
-        hn::LoadU(d, reinterpret_cast<const Word*>(from + static_cast<int64_t>(c) * stride)));
+    return Flip<D>(WordsAlong<D>(d, from + static_cast<int64_t>(c) * stride, 0));
   };
   // Columns 4 i to 4 i + 3: after the first step v_i_j has words j, j + 4, j + 8, j + 12.
   V v_0_0 = load(0), v_0_1 = load(1), v_0_2 = load(2), v_0_3 = load(3);
@@ -307,9 +258,8 @@ HWY_INLINE void Transpose4(DW d, const T* HWY_RESTRICT from, int64_t stride,
                            typename D::Word* HWY_RESTRICT to, size_t to_stride) {
   using Word = typename D::Word;
   HWY_ALIGN Word words[4 * hn::MaxLanes(DW())];
-  const auto load = [&](int64_t c) HWY_ATTR {
-    return Flip<D>(hn::LoadU(d, reinterpret_cast<const Word*>(from + c * stride)));
-  };
+  const auto load = [&](int64_t c)
+                        HWY_ATTR { return Flip<D>(WordsAlong<D>(d, from + c * stride, 0)); };
   hn::StoreInterleaved4(load(0), load(1), load(2), load(3), d, words);
   for (size_t k = 0; k < hn::Lanes(d); ++k) {
     memcpy(to + k * to_stride, words + 4 * k, 4 * sizeof(Word));
@@ -320,13 +270,12 @@ HWY_INLINE void Transpose4(DW d, const T* HWY_RESTRICT from, int64_t stride,
 template <class D, typename T>
 HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, typename D::Word* HWY_RESTRICT to) {
   using Word = typename D::Word;
-  constexpr size_t kPer = kPerWord<D, T>;
   const hn::ScalableTag<Word> d;
   const size_t n = hn::Lanes(d), cols = 2 * n;
   size_t k = 0;
   if constexpr (HWY_TARGET != HWY_SCALAR) {
     for (; k + n <= count; k += n) {
-      const T* const at = from.data + k * kPer;
+      const T* const at = from.data + k * D::kPerWord;
       Word* const out = to + k * cols;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
       if constexpr (sizeof(Word) == 4) {
@@ -342,10 +291,7 @@ HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, typename D::Word* HWY
   }
   for (; k < count; ++k) {
     for (size_t c = 0; c < cols; ++c) {
-      Word word;
-      memcpy(&word,
-             static_cast<const void*>(from.data + static_cast<int64_t>(c) * from.stride + k * kPer),
-             sizeof(Word));
+      Word word = WordAt<D>(from.data + static_cast<int64_t>(c) * from.stride, k);
       if constexpr (D::kFlip != 0) word ^= static_cast<int32_t>(D::kFlip);
       to[k * cols + c] = word;
     }

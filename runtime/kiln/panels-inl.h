@@ -81,31 +81,30 @@ HWY_INLINE void LeftStarts(typename D::Word* panel, size_t depth) {
 template <class D, typename T>
 HWY_NOINLINE void PackLeftFrom(const Source<T>& x, typename D::Word* to) {
   using X = typename D::X;
-  constexpr size_t kPer = kPerWord<D, X>;
   const size_t rows = RoundUp(x.extent[0], kPanelRows);
-  const size_t depth = DivUp(x.extent[1], kPer);
+  const size_t depth = WordsOf<D>(x.extent[1]);
   const size_t panel = LeftPanelWords(depth);
 
   if (x.IsTransposed()) {
     constexpr size_t kWords = 4, kRows = 64;  // whole lines of 16 panels
-    HWY_ALIGN X buffer[kWords * kPer * kRows];
+    HWY_ALIGN X buffer[kWords * D::kPerWord * kRows];
     const Source<T> columns = x.Transposed();
     for (size_t k = 0; k < depth; k += kWords) {
       const size_t count = HWY_MIN(kWords, depth - k);
       for (size_t r = 0; r < rows; r += kRows) {
         const size_t chunk = HWY_MIN(kRows, rows - r);
-        const auto from = Fetch(columns, k * kPer, r, count * kPer, chunk, buffer);
+        const auto from = Fetch(columns, k * D::kPerWord, r, count * D::kPerWord, chunk, buffer);
         LeftAcrossK<D>(from, count, chunk, panel, to + r / kPanelRows * panel + kPanelRows * k);
       }
     }
     for (size_t r = 0; r < rows; r += kPanelRows) LeftStarts<D>(to + r / kPanelRows * panel, depth);
   } else {
     constexpr size_t kWords = 256;
-    HWY_ALIGN X buffer[kPanelRows * kWords * kPer];
+    HWY_ALIGN X buffer[kPanelRows * kWords * D::kPerWord];
     for (size_t r = 0; r < rows; r += kPanelRows, to += panel) {
       for (size_t k = 0; k < depth; k += kWords) {
         const size_t count = HWY_MIN(kWords, depth - k);
-        const auto from = Fetch(x, r, k * kPer, kPanelRows, count * kPer, buffer);
+        const auto from = Fetch(x, r, k * D::kPerWord, kPanelRows, count * D::kPerWord, buffer);
         LeftAlongK<D>(from, count, to + kPanelRows * k);
       }
       LeftStarts<D>(to, depth);  // while the panel is close
@@ -117,31 +116,30 @@ HWY_NOINLINE void PackLeftFrom(const Source<T>& x, typename D::Word* to) {
 template <class D, typename T>
 HWY_NOINLINE void PackRightFrom(const Source<T>& y, typename D::Word* to) {
   using Y = typename D::Y;
-  constexpr size_t kPer = kPerWord<D, Y>;
   constexpr size_t kMaxCols = 2 * hn::MaxLanes(hn::ScalableTag<typename D::Word>());
   const size_t n = PanelCols<typename D::Word>();
   const size_t cols = RoundUp(y.extent[1], n);
-  const size_t depth = DivUp(y.extent[0], kPer);
+  const size_t depth = WordsOf<D>(y.extent[0]);
   const size_t panel = RightPanelWords<D>(depth);
 
   if (y.IsTransposed()) {
     constexpr size_t kWords = 64;
-    HWY_ALIGN Y buffer[kMaxCols * kWords * kPer];
+    HWY_ALIGN Y buffer[kMaxCols * kWords * D::kPerWord];
     const Source<T> rows = y.Transposed();
     for (size_t c = 0; c < cols; c += n, to += panel) {
       for (size_t k = 0; k < depth; k += kWords) {
         const size_t count = HWY_MIN(kWords, depth - k);
-        const auto from = Fetch(rows, c, k * kPer, n, count * kPer, buffer);
+        const auto from = Fetch(rows, c, k * D::kPerWord, n, count * D::kPerWord, buffer);
         RightAlongK<D>(from, count, to + n * k);
       }
     }
   } else {
     constexpr size_t kPanels = 16;
-    HWY_ALIGN Y buffer[kPer * kPanels * kMaxCols];
+    HWY_ALIGN Y buffer[D::kPerWord * kPanels * kMaxCols];
     for (size_t k = 0; k < depth; ++k) {  // a row at a time, as memory likes it
       for (size_t c = 0; c < cols; c += kPanels * n) {
         const size_t chunk = HWY_MIN(kPanels * n, cols - c);
-        const auto from = Fetch(y, k * kPer, c, kPer, chunk, buffer);
+        const auto from = Fetch(y, ElementOf<D>(k), c, D::kPerWord, chunk, buffer);
         RightAcrossK<D>(from, chunk, panel, to + c / n * panel + n * k);
       }
     }
@@ -227,10 +225,12 @@ struct FetchAhead {
 template <typename Word>
 struct RightView {
   const Word* words = nullptr;
-  size_t depth = 0;   // words of k
-  size_t cols = 0;    // that exist, or are padded
-  size_t stride = 0;  // of rows, if they are where they lie in the array; they are no panels then
-  bool lies = false;
+  size_t depth = 0;  // words of k
+  size_t cols = 0;   // that exist, or are padded
+  // Of elements where they lie in the array, if they are no panels: row 0, how many there are, and
+  // from one to the next.
+  const void* lies = nullptr;
+  size_t rows = 0, stride = 0;
 
   /// The panel of columns c, c + 1, …; c is a multiple of PanelCols.
   RightPanel<Word> At(size_t c) const { return {words + c * (depth + 1)}; }
@@ -256,7 +256,7 @@ struct LeftFormat {
 
   using View = LeftView<Word>;
 
-  static size_t Depth(size_t k) { return DivUp(k, kPerWord<Multiply, typename Multiply::X>); }
+  static size_t Depth(size_t k) { return WordsOf<Multiply>(k); }
   static size_t Bytes(size_t rows, size_t k) {
     return DivUp(rows, kPanelRows) * LeftPanelWords(Depth(k)) * sizeof(Word);
   }
@@ -296,7 +296,7 @@ struct RightFormat {
 
   using View = RightView<Word>;
 
-  static size_t Depth(size_t k) { return DivUp(k, kPerWord<Multiply, typename Multiply::Y>); }
+  static size_t Depth(size_t k) { return WordsOf<Multiply>(k); }
   static size_t Bytes(size_t k, size_t cols) {
     return DivUp(cols, PanelCols<Word>()) * RightPanelWords<Multiply>(Depth(k)) * sizeof(Word);
   }
@@ -308,19 +308,18 @@ struct RightFormat {
   static bool IsInPlace(const Box<R>&) {
     return false;
   }
-  /// Whether so many rows of x are too few to pack y for, and no word has to be made of it.
+  /// Whether so many rows of x are too few to pack y for.
   template <int R>
   static bool IsInPlaceFor(int64_t rows, const Box<R>& box) {
-    return rows <= int64_t{kFewRows} && !kTransposed && std::is_same_v<T, Word> &&
+    return rows <= int64_t{kFewRows} && !kTransposed && std::is_same_v<T, typename Multiply::Y> &&
            Rows<T, 2>::IsInPlace(box);
   }
   template <int R>
   static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {
-    const auto rows = Rows<T, 2>::InPlace(tensor, box);
-    if constexpr (std::is_same_v<T, Word>)
-      return {rows.data, ExtentOf<false>(box, 0), ExtentOf<false>(box, 1),
-              static_cast<size_t>(rows.stride[0]), /*lies=*/true};
-    return {};  // never asked for
+    const auto tile = Rows<T, 2>::InPlace(tensor, box);
+    const size_t rows = ExtentOf<false>(box, 0);
+    return {nullptr,   Depth(rows), ExtentOf<false>(box, 1),
+            tile.data, rows,        static_cast<size_t>(tile.stride[0])};
   }
   template <int R>
   static View ViewOf(const void* data, const Box<R>& box) {

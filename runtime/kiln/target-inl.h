@@ -28,7 +28,12 @@
 
 #ifndef KILN_DISPATCH
 /// The function for this CPU out of what HWY_EXPORT made; its name may be qualified.
+#ifdef KILN_MULTIPLIES_BF16
+#define KILN_DISPATCH(function) \
+  (HWY_DISPATCH_TABLE(function)[kiln::TargetIndex<HWY_TARGETS, true>()])
+#else
 #define KILN_DISPATCH(function) (HWY_DISPATCH_TABLE(function)[kiln::TargetIndex<HWY_TARGETS>()])
+#endif
 
 namespace kiln {
 
@@ -41,8 +46,8 @@ constexpr size_t IndexOfTarget(int64_t target) {
 }
 
 /// The entry of a table for this CPU. A template because targets may differ between source files.
-/// Follows hwy::DisableTargets and hwy::SetSupportedTargetsForTest.
-template <int64_t kTargets>
+/// Follows hwy::DisableTargets and hwy::SetSupportedTargetsForTest. See targets.h for bf16.
+template <int64_t kTargets, bool kMultipliesBf16 = false>
 size_t TargetIndex() {
   if constexpr ((kTargets & (kTargets - 1)) == 0) {
     return 0;  // the table has one entry
@@ -52,7 +57,9 @@ size_t TargetIndex() {
     const size_t index = chosen.GetIndex();
 #if HWY_ARCH_X86
     static_assert((kTargets & HWY_AVX3_DL) == 0 || (kTargets & HWY_AVX3) != 0);
-    const bool dots = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
+    const bool dots = __builtin_cpu_supports("avx512bf16") &&
+                      __builtin_cpu_supports("avx512vnni") &&
+                      !(kMultipliesBf16 && __builtin_cpu_is("intel"));
     if (index == IndexOfTarget(HWY_AVX3_DL) && !dots) return IndexOfTarget(HWY_AVX3);
 #endif
     return index;

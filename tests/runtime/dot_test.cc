@@ -2,6 +2,7 @@
 // any strides, the loop over register tiles, the step. Values are small integers, or integers that
 // wrap, so every answer is exact.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -152,11 +153,12 @@ std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
 /// The same without panels of y.
 template <class D, class XView>
 std::vector<typename D::Acc> MultiplyFew(const XView& x, const Tile<const typename D::Y, 2>& y,
-                                         size_t cols) {
+                                         size_t y_rows, size_t cols) {
   using Acc = typename D::Acc;
   const hn::ScalableTag<Acc> d;
   std::vector<Acc> z(x.rows * cols);
-  const RightView<Acc> view{y.data, x.depth, cols, static_cast<size_t>(y.stride[0]), true};
+  const RightView<typename D::Word> view{nullptr, x.depth, cols,
+                                         y.data,  y_rows,  static_cast<size_t>(y.stride[0])};
   MultiplyFewRows<D>(
       d, 0, x.rows, x, view, [&](auto, size_t, size_t) HWY_ATTR { return hn::Zero(d); },
       [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR { at.Store(sum, &z[r * cols + c]); });
@@ -183,9 +185,9 @@ std::string CheckPair(const char* name) {
       const auto y_view = y_transposed ? PackRightT<D>(y.tile, k, n, y_buffer.get())
                                        : PackRight<D>(y.tile, k, n, y_buffer.get());
       std::string error = FirstError(x, y, Multiply<D>(x_view, y_view), m, k, n);
-      if constexpr (std::is_same_v<X, Y> && std::is_same_v<Y, typename D::Word>) {
+      if constexpr (std::is_same_v<Y, typename D::Y>) {
         if (error.empty() && !y_transposed && step == 1)
-          error = FirstError(x, y, MultiplyFew<D>(x_view, y.tile, n), m, k, n);
+          error = FirstError(x, y, MultiplyFew<D>(x_view, y.tile, k, n), m, k, n);
       }
       if (!error.empty()) {
         return std::string(name) + " on " + hwy::TargetName(HWY_TARGET) + ", variant " +
@@ -204,6 +206,26 @@ std::string CheckFloats() {
     if (!error.empty()) return error;
   }
   return "";
+}
+
+/// Sums that depend on the order of their terms, out of panels and out of y itself.
+std::vector<float> SumsOfBf16() {
+  constexpr size_t kRows = 5, kDepth = 67, kCols = 40;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> any(-1, 1);
+  std::vector<bf16> x(kRows * kDepth), y(kDepth * kCols);
+  for (bf16& each : x) each = MakeBf16(any(random));
+  for (bf16& each : y) each = MakeBf16(any(random));
+  const Tile<const bf16, 2> x_tile{x.data(), {int64_t{kDepth}, 1}};
+  const Tile<const bf16, 2> y_tile{y.data(), {int64_t{kCols}, 1}};
+  const auto x_buffer = hwy::AllocateAligned<uint8_t>(LeftPanels<bf16>::Bytes(kRows, kDepth));
+  const auto y_buffer = hwy::AllocateAligned<uint8_t>(RightPanels<bf16>::Bytes(kDepth, kCols));
+  const auto x_view = PackLeft<bf16>(x_tile, kRows, kDepth, x_buffer.get());
+  const auto y_view = PackRight<bf16>(y_tile, kDepth, kCols, y_buffer.get());
+  std::vector<float> sums = Multiply<Dot<bf16>>(x_view, y_view);
+  const std::vector<float> few = MultiplyFew<Dot<bf16>>(x_view, y_tile, kDepth, kCols);
+  sums.insert(sums.end(), few.begin(), few.end());
+  return sums;
 }
 
 std::string CheckIntegers() {
@@ -226,6 +248,7 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::dot_test {
 HWY_EXPORT(CheckFloats);
 HWY_EXPORT(CheckIntegers);
+HWY_EXPORT(SumsOfBf16);
 
 TEST_CASE("dots of all types on all targets") {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
@@ -235,6 +258,32 @@ TEST_CASE("dots of all types on all targets") {
   }
   hwy::SetSupportedTargetsForTest(0);
 }
+
+TEST_CASE("sums of bf16 are the same on all targets, with and without panels") {
+  std::vector<float> first;
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    INFO(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    const std::vector<float> sums = KILN_DISPATCH(SumsOfBf16)();
+    if (first.empty()) first = sums;
+    CHECK(sums == first);
+    CHECK(std::equal(sums.begin(), sums.begin() + sums.size() / 2, sums.begin() + sums.size() / 2));
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+#if HWY_ARCH_X86
+TEST_CASE("kernels of bf16 run on AVX3 where that multiplies faster than AVX3_DL") {
+  if ((hwy::SupportedTargets() & HWY_TARGETS & HWY_AVX3_DL) == 0) return;
+  hwy::SetSupportedTargetsForTest(HWY_AVX3_DL);
+  const size_t best = TargetIndex<HWY_TARGETS>(), of_bf16 = TargetIndex<HWY_TARGETS, true>();
+  if (__builtin_cpu_is("intel"))
+    CHECK(of_bf16 == IndexOfTarget(HWY_AVX3));
+  else
+    CHECK(of_bf16 == best);
+  hwy::SetSupportedTargetsForTest(0);
+}
+#endif
 
 }  // namespace kiln::dot_test
 #endif

@@ -87,9 +87,10 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-/// Element `part` of a word of y, without the flip.
+/// Element `part` of a word of y, without the flip and as it was before it was widened.
 template <class D, typename T>
 T PartOf(typename D::Word word, size_t part, bool flipped) {
+  if constexpr (!kIsPlain<D, T>) part = 1;  // the upper half of an f32
   if constexpr (D::kFlip != 0) {
     if (flipped) word ^= static_cast<typename D::Word>(D::kFlip);
   }
@@ -103,7 +104,7 @@ template <typename T, bool kTransposed>
 std::string CheckLeft(const Tensor<const T>& array, const Box<4>& box, const Pad<T>& pad) {
   using Format = LeftFormat<T, T, kTransposed>;
   using D = typename Format::Multiply;
-  constexpr size_t kPer = kPerWord<D, T>;
+  constexpr size_t kPer = D::kPerWord;
   const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
   Format::Copy(array, box, pad, buffer.get());
   const auto view = Format::ViewOf(buffer.get(), box);
@@ -111,8 +112,9 @@ std::string CheckLeft(const Tensor<const T>& array, const Box<4>& box, const Pad
     int64_t sum = 0;
     for (size_t k = 0; k < view.depth * kPer; ++k) {
       const auto word = view.At(r)[k / kPer * kPanelRows];
-      const T expected = kTransposed ? Expected(array, box, pad.value, k, r)
-                                     : Expected(array, box, pad.value, r, k);
+      const size_t i = ElementOf<D>(k / kPer) + k % kPer;
+      const T expected = kTransposed ? Expected(array, box, pad.value, i, r)
+                                     : Expected(array, box, pad.value, r, i);
       if (!Same(PartOf<D, T>(word, k % kPer, false), expected)) {
         return "left (" + std::to_string(r) + ", " + std::to_string(k) + ")";
       }
@@ -131,7 +133,7 @@ std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pa
   using Format = RightFormat<T, T, kTransposed>;
   using D = typename Format::Multiply;
   using Word = typename D::Word;
-  constexpr size_t kPer = kPerWord<D, T>;
+  constexpr size_t kPer = D::kPerWord;
   const hn::ScalableTag<Word> d;
   const size_t n = hn::Lanes(d);
   const auto words = hwy::AllocateAligned<Word>(2 * n);
@@ -140,11 +142,12 @@ std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pa
   const auto view = Format::ViewOf(buffer.get(), box);
   for (size_t c = 0; c < view.cols; c += 2 * n) {
     for (size_t k = 0; k < view.depth * kPer; ++k) {
+      const size_t row = ElementOf<D>(k / kPer) + k % kPer;
       hn::Store(view.At(c).Load(k / kPer, 0), d, words.get());
       hn::Store(view.At(c).Load(k / kPer, 1), d, words.get() + n);
       for (size_t i = 0; i < 2 * n && c + i < view.cols; ++i) {
-        const T expected = kTransposed ? Expected(array, box, pad.value, c + i, k)
-                                       : Expected(array, box, pad.value, k, c + i);
+        const T expected = kTransposed ? Expected(array, box, pad.value, c + i, row)
+                                       : Expected(array, box, pad.value, row, c + i);
         if (!Same(PartOf<D, T>(words[i], k % kPer, true), expected)) {
           return "right (" + std::to_string(k) + ", " + std::to_string(c + i) + ")";
         }
@@ -200,11 +203,15 @@ std::string CheckConversions() {
 
   const float floats[] = {1.00390625f, 1.01171875f, -1.00390625f, 3};  // two ties
   const Tile<const float, 2> tile{floats, {2, 1}, {0, 0}, {2, 2}, {0, 0}};
-  const auto right = hwy::AllocateAligned<int32_t>(RightPanels<bf16>::Bytes(2, 2));
-  PackRight<bf16>(tile, 2, 2, right.get());
-  const auto y_0 = static_cast<uint32_t>(right[0]), y_1 = static_cast<uint32_t>(right[1]);
-  if (y_0 != 0xBF803F80 || y_1 != 0x40403F82) return "bf16";
-  return "";
+  using D = Dot<bf16>;
+  const auto right = hwy::AllocateAligned<uint8_t>(RightPanels<bf16>::Bytes(2, 2));
+  const auto* const words = PackRight<bf16>(tile, 2, 2, right.get()).words;
+  const auto is = [&](size_t k, size_t c, uint16_t bits) {
+    const auto word = words[ElementOf<D>(k / D::kPerWord) * PanelCols<D::Word>() + c];
+    return PartOf<D, bf16>(word, k % D::kPerWord, true).bits == bits;
+  };
+  const bool same = is(0, 0, 0x3F80) && is(0, 1, 0x3F82) && is(1, 0, 0xBF80) && is(1, 1, 0x4040);
+  return same ? "" : "bf16";
 }
 
 /// Ranges of rows and of depth, of which low and high may lie anywhere.

@@ -1,0 +1,51 @@
+#include "generator/plan/few_rows.h"
+
+#include <set>
+
+#include "generator/plan/walk.h"
+
+namespace kiln {
+namespace {
+
+/// Types of which words are made on the way. Others are converted as they are packed.
+bool IsMultipliedAsItLies(DType type) {
+  switch (type) {
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kBF16:
+    case DType::kI32:
+    case DType::kI8:
+    case DType::kU8:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::set<int> SpacesOfRowsThatMeet(const Plan& plan, int right) {
+  std::set<int> spaces;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      if (stage.kind == Stage::Kind::kDot && stage.right.ref == right)
+        spaces.insert(plan.loops[static_cast<size_t>(stage.row)]);
+    });
+  }
+  return spaces;
+}
+
+}  // namespace
+
+void FindFewRows(Plan& plan) {
+  const Kernel& kernel = *plan.kernel;
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    OperandPlan& operand = plan.operands[r];
+    const int ref = static_cast<int>(r);
+    if (operand.hold != OperandPlan::Hold::kRight) continue;
+    if (!IsMultipliedAsItLies(kernel.refs[r].dtype)) continue;
+    if (kernel.BorrowerOf(ref) >= 0) continue;  // what lies there may change while it is needed
+    const std::set<int> spaces = SpacesOfRowsThatMeet(plan, ref);
+    if (spaces.size() == 1) operand.few_rows = *spaces.begin();
+  }
+}
+
+}  // namespace kiln

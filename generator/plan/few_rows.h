@@ -1,0 +1,12 @@
+#pragma once
+
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+/// To pack a right operand that is used once takes longer than to multiply a few rows with it. How
+/// many rows a block has may only be known at run time, and so Direct decides; this finds the
+/// operands of which it may, and the space of those rows.
+void FindFewRows(Plan& plan);
+
+}  // namespace kiln
