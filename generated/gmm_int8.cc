@@ -284,7 +284,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<int8_t>, 3> rhs(
       core, {"rhs", 7, 53}, call.rhs,
       {Squeezed(), Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, Pad<int8_t>(0),
-      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/128);
+      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template Out<Rows<int32_t, 2>, 2> out(
       core, {"out", 8, 70}, call.out, {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Init<int32_t>(0), /*buffers=*/2);

@@ -177,8 +177,7 @@ void Walk(const Call& call, Core& core) {
       Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   typename Tiers::template In<RightPanels<int8_t>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<int8_t>(0), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/blocks.i);
+      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   typename Tiers::template Out<Rows<int32_t, 2>, 2> z(
       core, {"z", 2, 24}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -7,15 +7,14 @@
 namespace kiln {
 namespace {
 
-/// Types of which words are made on the way. Others are converted as they are packed.
+/// Types of which words are soon made on the way. Four bytes a word take longer, and others are
+/// converted as they are packed.
 bool IsMultipliedAsItLies(DType type) {
   switch (type) {
     case DType::kF32:
     case DType::kF64:
     case DType::kBF16:
     case DType::kI32:
-    case DType::kI8:
-    case DType::kU8:
       return true;
     default:
       return false;

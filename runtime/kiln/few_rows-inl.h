@@ -21,6 +21,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kFewRows = 32;
+/// Bytes always become panels: the words of four rows take as long to make as those do to pack.
+template <class Dot>
+constexpr bool kMayLie = Dot::kPerWord < 4;
 /// Sums of a strip of columns, which stay in the L1. The fewer rows, the wider it is.
 constexpr size_t kStripCols = 256, kMostStripCols = 2 * kStripCols;
 constexpr size_t StripCols(size_t rows) {
@@ -35,32 +38,33 @@ constexpr size_t kDeep = 4;
 template <typename Word>
 using FewWords = Word[kFewRows][kDeep];
 
-/// Words k, k + 1, … of rows of x; zeros after the last.
+/// Words k, k + 1, … of rows of x, `count` of them.
 template <class X, typename Word>
-HWY_INLINE void LoadFewWords(const X& x, size_t row, size_t rows, size_t k, FewWords<Word>& words) {
-  const size_t count = HWY_MIN(kDeep, x.depth - k);
+HWY_INLINE void LoadFewWords(const X& x, size_t row, size_t rows, size_t k, size_t count,
+                             FewWords<Word>& words) {
   for (size_t r = 0; r < rows; ++r) {
     const Word* const from = x.At(row + r) + k * X::kStep;
-    for (size_t i = 0; i < kDeep; ++i) words[r][i] = i < count ? from[i * X::kStep] : Word{};
+    for (size_t i = 0; i < count; ++i) words[r][i] = from[i * X::kStep];
   }
 }
 
-/// sums[r][c] += words[r][i] y[i][c] for each word i in turn, as register tiles do. `y` is the row
-/// of the first element; `cols` are whole pairs of vectors. Asks for rows of y that come `ahead`.
-template <class Dot, typename T>
-HWY_INLINE void AddFewWords(const FewWords<typename Dot::Word>& words, size_t rows, const T* y,
-                            int64_t stride, int64_t ahead, size_t cols, typename Dot::Acc* sums,
-                            size_t sums_stride) {
+/// sums[r][c] += words[r][i] y[i][c] for each word i in turn from `first` on, as register tiles do;
+/// kWords are 4 or 1. `y` is the row of word 0; `cols` are whole pairs of vectors. Asks for rows of
+/// y that come `ahead`.
+template <class Dot, size_t kWords, typename T>
+HWY_INLINE void AddFewWords(const FewWords<typename Dot::Word>& words, size_t first, size_t rows,
+                            const T* y, int64_t stride, int64_t ahead, size_t cols,
+                            typename Dot::Acc* sums, size_t sums_stride) {
   constexpr size_t kLine = 64 / sizeof(T);  // elements
   const hn::ScalableTag<typename Dot::Word> dw;
   const hn::ScalableTag<typename Dot::Acc> d;
   const size_t n = hn::Lanes(d);
   const auto load = [&](size_t i, size_t c) HWY_ATTR {
-    const T* const first = y + static_cast<int64_t>(ElementOf<Dot>(i)) * stride;
-    return Flip<Dot>(WordsAcross<Dot>(dw, first + c, stride));
+    const T* const row = y + static_cast<int64_t>(ElementOf<Dot>(first + i % kWords)) * stride;
+    return WordsAcross<Dot>(dw, row + c, stride);
   };
   for (size_t c = 0; c < cols; c += 2 * n) {
-    for (size_t i = 0; i < kDeep * Dot::kPerWord && c % kLine == 0; ++i) {
+    for (size_t i = 0; ahead != 0 && c % kLine == 0 && i < kDeep * Dot::kPerWord; ++i) {
       const T* const row = y + static_cast<int64_t>(i) * stride + ahead + c;
       hwy::Prefetch(row);
       if (kLine < 2 * n) hwy::Prefetch(row + kLine);
@@ -72,10 +76,12 @@ HWY_INLINE void AddFewWords(const FewWords<typename Dot::Word>& words, size_t ro
     for (size_t r = 0; r < rows; ++r) {
       auto* const to = sums + r * sums_stride + c;
       auto sum_0 = hn::Load(d, to), sum_1 = hn::Load(d, to + n);
-      Dot::StepRow(words[r][0], y_00, y_01, sum_0, sum_1);
-      Dot::StepRow(words[r][1], y_10, y_11, sum_0, sum_1);
-      Dot::StepRow(words[r][2], y_20, y_21, sum_0, sum_1);
-      Dot::StepRow(words[r][3], y_30, y_31, sum_0, sum_1);
+      Dot::StepRow(words[r][first], y_00, y_01, sum_0, sum_1);
+      if constexpr (kWords == 4) {
+        Dot::StepRow(words[r][1], y_10, y_11, sum_0, sum_1);
+        Dot::StepRow(words[r][2], y_20, y_21, sum_0, sum_1);
+        Dot::StepRow(words[r][3], y_30, y_31, sum_0, sum_1);
+      }
       hn::Store(sum_0, d, to);
       hn::Store(sum_1, d, to + n);
     }
@@ -101,20 +107,20 @@ HWY_NOINLINE void AddFewRows(const X& x, size_t row, size_t rows, const T* y, si
       memcpy(static_cast<void*>(copy + i * width), from + static_cast<int64_t>(i) * stride + c,
              (cols - c) * sizeof(T));
     }
-    AddFewWords<Dot>(words, rows, copy, static_cast<int64_t>(width), /*ahead=*/0, width, sums + c,
-                     sums_stride);
+    for (size_t i = 0; i < WordsOf<Dot>(from_rows); ++i) {
+      AddFewWords<Dot, 1>(words, i, rows, copy, static_cast<int64_t>(width), /*ahead=*/0, width,
+                          sums + c, sums_stride);
+    }
   };
-  size_t k = 0;
-  for (; k + kStep <= y_rows; k += kStep) {
-    LoadFewWords(x, row, rows, k / Dot::kPerWord, words);
+  for (size_t k = 0; k < y_rows; k += kStep) {
     const T* const from = y + static_cast<int64_t>(k) * stride;
-    const auto ahead = static_cast<int64_t>(HWY_MIN(2 * kStep, y_rows - kStep - k)) * stride;
-    AddFewWords<Dot>(words, rows, from, stride, ahead, whole, sums, sums_stride);
+    const size_t left = y_rows - k;
+    const size_t count = HWY_MIN(kDeep, WordsOf<Dot>(left));
+    LoadFewWords(x, row, rows, k / Dot::kPerWord, count, words);
+    if (left < kStep) return add_copied(from, left, 0);
+    const auto ahead = static_cast<int64_t>(HWY_MIN(2 * kStep, left - kStep)) * stride;
+    AddFewWords<Dot, kDeep>(words, 0, rows, from, stride, ahead, whole, sums, sums_stride);
     if (whole < cols) add_copied(from, kStep, whole);
-  }
-  if (k < y_rows) {
-    LoadFewWords(x, row, rows, k / Dot::kPerWord, words);
-    add_copied(y + static_cast<int64_t>(k) * stride, y_rows - k, 0);
   }
 }
 
@@ -138,11 +144,8 @@ HWY_INLINE void MultiplyFewRows(D d, size_t begin, size_t end, const X& x, const
           });
         }
       };
-      for_sums([&](auto at, Acc* to, size_t r, size_t c) HWY_ATTR {
-        auto sum = start(at, r, c), unused = sum;
-        Dot::StartRow(x.At(r)[x.depth * X::kStep], sum, unused);
-        hn::Store(sum, da, to);
-      });
+      for_sums([&](auto at, Acc* sum, size_t r, size_t c)
+                   HWY_ATTR { hn::Store(start(at, r, c), da, sum); });
       AddFewRows<Dot>(x, row, rows, elements + strip, y.rows, static_cast<int64_t>(y.stride), cols,
                       sums, sums_stride);
       for_sums([&](auto at, Acc* sum, size_t r, size_t c)

@@ -311,8 +311,8 @@ struct RightFormat {
   /// Whether so many rows of x are too few to pack y for.
   template <int R>
   static bool IsInPlaceFor(int64_t rows, const Box<R>& box) {
-    return rows <= int64_t{kFewRows} && !kTransposed && std::is_same_v<T, typename Multiply::Y> &&
-           Rows<T, 2>::IsInPlace(box);
+    return kMayLie<Multiply> && rows <= int64_t{kFewRows} && !kTransposed &&
+           std::is_same_v<T, typename Multiply::Y> && Rows<T, 2>::IsInPlace(box);
   }
   template <int R>
   static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {

@@ -108,7 +108,10 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const X x, const Y y, const Start& 
   // A vector of int32 has the columns of one of floats.
   using Column = std::conditional_t<sizeof(typename Dot::Acc) == 8, double, float>;
   const hn::ScalableTag<Column> d;
-  if (y.lies != nullptr) return MultiplyFewRows<Dot>(d, rows.begin, rows.end, x, y, start, finish);
+  if constexpr (kMayLie<Dot>) {
+    if (y.lies != nullptr)
+      return MultiplyFewRows<Dot>(d, rows.begin, rows.end, x, y, start, finish);
+  }
   ForTiles(d, rows, y.cols, x.depth * sizeof(*x.words),
            [&](auto tile_rows, auto at_0, auto at_1, size_t r, size_t c)
                HWY_ATTR { DotTile<Dot, tile_rows()>::Run(x, y, at_0, at_1, r, c, start, finish); });
