@@ -155,7 +155,7 @@ def _outcome(case, goal, times, peak):
         if isinstance(goal, Share):
             by_round = [figure / peak for figure in by_round]
     median = statistics.median(by_round)
-    met = median < told["most"] if "most" in told else median >= told["least"]
+    met = bool(median < told["most"] if "most" in told else median >= told["least"])  # numpy's are no JSON
     return {"of": goal.of, **told, "median": median, "min": min(by_round), "max": max(by_round), "met": met}
 
 

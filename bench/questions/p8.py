@@ -44,8 +44,9 @@ def _case(dtype, n, cores):
         masked(), dense()
         if not (np.tril(full) == out).all():
             raise RuntimeError("the answers differ")
-    most = tiles * tiles / mask.sum()
+    kept = int(mask.sum())
+    most = tiles * tiles / kept
     work = Work(2.0 * n**3 / most, x.nbytes + y.nbytes + out.nbytes, dtype)
-    return Case(f"{dtype} {n}^3, {mask.sum()} of {tiles * tiles} blocks", {"Kiln": masked, "Kiln, dense": dense},
+    return Case(f"{dtype} {n}^3, {kept} of {tiles * tiles} blocks", {"Kiln": masked, "Kiln, dense": dense},
                 [Ratio("Kiln", "Kiln, dense", 0.95 * most)], work.operations, FLOPS, cores, check, work,
                 amounts={"Kiln, dense": 2.0 * n**3})

@@ -100,7 +100,8 @@ struct Dot<bf16> : DotRows<Dot<bf16>> {
 };
 #else
 /// A bf16 becomes a float as it is packed. Neighbouring k change places: vdpbf16ps begins with the
-/// odd one, and so the sums are the same on all machines.
+/// odd one, and so the sums are the same on all machines, but for subnormals, which it takes for
+/// zeros.
 template <>
 struct Dot<bf16> : WholeWords<Dot<bf16>, bf16, float> {
   static constexpr bool kSwapsPairs = true;

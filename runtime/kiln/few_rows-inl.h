@@ -100,7 +100,7 @@ HWY_NOINLINE void AddFewRows(const X& x, size_t row, size_t rows, const T* y, si
   const size_t whole = cols / two * two;
   FewWords<typename Dot::Word> words;
   HWY_ALIGN T copy[kStep * kMostStripCols];
-  const auto add_copied = [&](const T* from, size_t from_rows, size_t c) {
+  const auto add_copied = [&](const T* from, size_t from_rows, size_t c) HWY_ATTR {
     const size_t width = RoundUp(cols - c, two);
     memset(static_cast<void*>(copy), 0, kStep * width * sizeof(T));
     for (size_t i = 0; i < from_rows; ++i) {

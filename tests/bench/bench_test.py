@@ -36,6 +36,14 @@ class Race(unittest.TestCase):
         self.assertTrue(goal["met"])
         self.assertFalse(race.result(case([race.Ratio("Kiln", "peer", 1.51)]), TIMES, {})["goals"][0]["met"])
 
+    def test_what_is_met_can_be_written(self):
+        class Number(float):  # such as numpy's, whose comparisons are no bools
+            def __le__(self, other):
+                return 1
+
+        result = race.result(case([race.Ratio("Kiln", "peer", Number(1.5))]), TIMES, {})
+        self.assertIs(result["goals"][0]["met"], True)
+
     def test_who_does_more_for_the_same_answer_has_a_figure_of_its_own(self):
         result = race.result(case([], amounts={"peer": 6e9}), TIMES, {})
         self.assertAlmostEqual(result["figures"]["peer"], 200)
