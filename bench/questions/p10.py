@@ -7,7 +7,7 @@ from questions import matmul, p6
 
 TITLE = "two cores over one"
 CORES = 2
-KERNELS = ["mm_f32", "mm_bf16", "gmm_f32", "gmm_bf16", "add_2d", "sum_rows"]
+KERNELS = ["mm_f32", "mm_bf16", "gmm_f32", "gmm_bf16", "add_megacore", "sum_rows"]
 _ONE, _TWO = "Kiln, 1 core", "Kiln, 2 cores"
 
 
@@ -27,7 +27,7 @@ def cases(cores, peers, quick):
     side, probe = 4096 if quick else 8192, native.Probe()
     x, y, z = (native.random((side, side), "f32", s) for s in (1, 2, 3))
     row = native.aligned((side,), "f32")
-    contestants = _both("add_2d", (x, "f32"), (y, "f32"), (z, "f32"))
+    contestants = _both("add_megacore", (x, "f32"), (y, "f32"), (z, "f32"))
     yield _memory("add", contestants, lambda c: probe.add(x, y, z, c), 3 * x.nbytes, z)
     yield _memory("sum of rows", _both("sum_rows", (x, "f32"), (row, "f32")), lambda c: probe.read(x, c), x.nbytes, row)
 

@@ -261,38 +261,37 @@ class PlanPrinter {
   }
 
   void One(const Stage& s, int indent) {
-    using Kind = Stage::Kind;
     switch (s.kind) {
-      case Kind::kLoop:
-      case Kind::kLanes:
-        Line((s.kind == Kind::kLoop ? "loop " : "lanes ") + LoopName(s.loop) + " over " +
+      case Stage::Kind::kLoop:
+      case Stage::Kind::kLanes:
+        Line((s.kind == Stage::Kind::kLoop ? "loop " : "lanes ") + LoopName(s.loop) + " over " +
                  SpaceText(s.loop),
              indent);
         Ahead(s, indent + 1);
         return List(s.body, indent + 1);
-      case Kind::kRows:
+      case Stage::Kind::kRows:
         Line("some rows at a time over " + SpaceText(s.loop), indent);
         return List(s.body, indent + 1);
-      case Kind::kEachRow:
+      case Stage::Kind::kEachRow:
         Line("each of them, " + LoopName(s.loop), indent);
         return List(s.body, indent + 1);
-      case Kind::kDefine:
-      case Kind::kAssign:
-        return Line((s.kind == Kind::kDefine ? "let " : "") + VariableName(s.variable) + " = " +
-                        Text(*s.value),
+      case Stage::Kind::kDefine:
+      case Stage::Kind::kAssign:
+        return Line((s.kind == Stage::Kind::kDefine ? "let " : "") + VariableName(s.variable) +
+                        " = " + Text(*s.value),
                     indent);
-      case Kind::kStore:
+      case Stage::Kind::kStore:
         return Line(
             PlaceText(s.place) + " = " + Text(*s.value) + (s.mask ? " where " + Text(*s.mask) : ""),
             indent);
-      case Kind::kReduce:
+      case Stage::Kind::kReduce:
         Line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) + " of lanes " +
                  LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " + Text(*s.value) +
                  (s.body.empty() ? "" : ", after"),
              indent);
         Ahead(s, indent + 1);
         return List(s.body, indent + 1);
-      case Kind::kDot:
+      case Stage::Kind::kDot:
         Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
                  LoopName(s.col) + " over " + SpaceText(s.row) + ", " + SpaceText(s.col) + ": " +
                  VariableName(s.variable) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
@@ -302,39 +301,39 @@ class PlanPrinter {
         if (s.high) Line("rows before " + Text(*s.high), indent + 1);
         Ahead(s, indent + 1);
         return List(s.body, indent + 1);
-      case Kind::kPack:
+      case Stage::Kind::kPack:
         return Line("pack panels#" + std::to_string(s.panels) + " from " + PlaceText(s.place) +
                         ", rows " + LoopName(s.pack_row) + " over " + SpaceText(s.pack_row) +
                         ", columns " + LoopName(s.pack_col) + " over " + SpaceText(s.pack_col) +
                         (s.low ? ", depth from " + Text(*s.low) : "") +
                         (s.high ? ", depth before " + Text(*s.high) : ""),
                     indent);
-      case Kind::kIf:
+      case Stage::Kind::kIf:
         Line("when " + Text(*s.value) + ":", indent);
         List(s.body, indent + 1);
         if (s.orelse.empty()) return;
         Line("else:", indent);
         return List(s.orelse, indent + 1);
-      case Kind::kFor:
+      case Stage::Kind::kFor:
         Line("for " + VariableName(s.variable) + " from " + Text(*s.low) + " to " + Text(*s.high) +
                  ":",
              indent);
         return List(s.body, indent + 1);
-      case Kind::kAssert:
+      case Stage::Kind::kAssert:
         return Line("assert " + Text(*s.value), indent);
-      case Kind::kRange:
+      case Stage::Kind::kRange:
         return Line("check 0 <= " + Text(*s.value) + " <= " + Text(*s.high) + " - " + Text(*s.low) +
                         " of " + s.text,
                     indent);
-      case Kind::kTouch:
+      case Stage::Kind::kTouch:
         return Line(
             "check that " + PlaceText(s.place) + " may be " + (s.writes ? "written" : "read"),
             indent);
-      case Kind::kCopy:
+      case Stage::Kind::kCopy:
         return Line(
             "copy " + PlaceText(s.from) + " to " + PlaceText(s.place) + " on " + SemaphoreText(s),
             indent);
-      case Kind::kWait:
+      case Stage::Kind::kWait:
         return Line("wait for " + SemaphoreText(s), indent);
       default:
         return;
