@@ -213,8 +213,8 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   return blocks;
 }
 
-/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step step) {
+/// Takes a step, which no store of its own reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const bool first = step.point[2] == 0;
   const bool last = step.point[2] + 1 == step.steps[2];

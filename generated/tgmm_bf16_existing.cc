@@ -204,8 +204,8 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
   }
 }
 
-/// Takes a step: of its own copy, which no store reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step step) {
+/// Takes a step, which no store of its own reaches, so that it stays in registers.
+HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   step.Body();
 }

@@ -151,7 +151,7 @@ class Hoisting {
     stage.start = Whole(stage.start, inside);
     RewriteOffsets(stage.place, own);
     RewriteOffsets(stage.from, own);
-    for (Place& place : stage.ahead) RewriteOffsets(place, {.surely = false, .often = true});
+    for (Ahead& ahead : stage.ahead) RewriteOffsets(ahead.place, {.surely = false, .often = true});
     if (!comes_after) rewrite_lists();
   }
 

@@ -138,15 +138,16 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
   for (const BodyPlan& body : plan.bodies) MarkAssigned(plan, body.stages);
 }
 
-bool Multiplies(const Plan& plan, std::initializer_list<DType> types) {
-  bool does = false;
+Dots FindDots(const Plan& plan) {
+  Dots dots;
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
-      const bool is_one = std::find(types.begin(), types.end(), stage.element) != types.end();
-      does = does || (stage.kind == Stage::Kind::kDot && is_one);
+      if (stage.kind != Stage::Kind::kDot) return;
+      const bool bytes = stage.element == DType::kI8 || stage.element == DType::kU8;
+      dots |= Dots{true, stage.element == DType::kBF16, bytes};
     });
   }
-  return does;
+  return dots;
 }
 
 /// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy looks
@@ -224,8 +225,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   if (accumulator >= 0 && kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch &&
       OnlyDotsTouch(plan->bodies, accumulator))
     plan->accumulator = accumulator;
-  plan->multiplies_bf16 =
-      Multiplies(*plan, {DType::kBF16}) && !Multiplies(*plan, {DType::kI8, DType::kU8});
+  plan->dots = FindDots(*plan);
   FindLiveRows(*plan);
   FindLiveDepths(*plan);
   FindFreeBlocks(*plan);

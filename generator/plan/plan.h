@@ -111,6 +111,14 @@ struct WindowDim {
   bool point = false;
 };
 
+/// What is asked for long before it is read: one element as a tile begins or with each vector of
+/// lanes; or, of a row that several passes share, a part by one pass over all of its lanes.
+struct Ahead {
+  Place place;
+  int part = 0;
+  int parts = 1;
+};
+
 struct Stage {
   enum class Kind {
     kLoop,     // loop: body
@@ -151,8 +159,8 @@ struct Stage {
   int row = -1, col = -1;  // loops
   int depth = -1;          // space
   DType element = DType::kF32;
-  ElementPtr start;          // null: 0
-  std::vector<Place> ahead;  // worth asking for as a tile begins, or with each vector of lanes
+  ElementPtr start;  // null: 0
+  std::vector<Ahead> ahead;
   // kPack: which coordinates of `place` run over rows and columns of the matrix as multiplied.
   int panels = -1;
   int pack_row = -1, pack_col = -1;  // loops
@@ -202,6 +210,23 @@ struct FreeBlock {
   Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
 };
 
+/// What the dots of all bodies multiply.
+struct Dots {
+  bool any = false;
+  bool of_bf16 = false;
+  bool of_bytes = false;
+
+  /// Bytes need a CPU's best instructions, so that beside them bf16 takes those too.
+  bool MayBeF32() const { return of_bf16 && !of_bytes; }
+
+  Dots& operator|=(const Dots& other) {
+    any |= other.any;
+    of_bf16 |= other.of_bf16;
+    of_bytes |= other.of_bytes;
+    return *this;
+  }
+};
+
 struct Plan {
   const Kernel* kernel = nullptr;
   std::vector<Space> spaces;
@@ -215,8 +240,8 @@ struct Plan {
   int carried = -1;                 // ref that the reduction adds up in
   int accumulator = -1;             // the same if it is scratch whose layout is register tiles
   std::vector<FreeBlock> free_blocks;
-  bool multiplies_bf16 = false;  // and no bytes, for which a CPU's best instructions are needed
-  std::vector<int> cut_axes;     // parallel axes, in the order in which cores prefer to cut them
+  Dots dots;
+  std::vector<int> cut_axes;  // parallel axes, in the order in which cores prefer to cut them
 };
 
 /// Kernel to Plan. Null and a finding ("not supported yet") where the generated side cannot follow.

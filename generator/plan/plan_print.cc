@@ -36,7 +36,7 @@ class PlanPrinter {
     Operands();
     Cores();
     Variants();
-    if (plan_.multiplies_bf16) Line("dots of bf16: as f32 on CPUs that are faster at those");
+    if (plan_.dots.MayBeF32()) Line("dots of bf16: as f32 on CPUs that are faster at those");
     for (const BodyPlan& body : plan_.bodies) {
       Line(body.name.empty() ? "body:" : "body " + body.name + ":");
       List(body.stages, 1);
@@ -256,8 +256,13 @@ class PlanPrinter {
     for (const Stage& stage : stages) One(stage, indent);
   }
 
-  void Ahead(const Stage& s, int indent) {
-    for (const Place& p : s.ahead) Line("asks ahead for " + PlaceText(p), indent);
+  void AskAhead(const Stage& s, int indent) {
+    for (const Ahead& a : s.ahead) {
+      const std::string part = a.parts == 1 ? ""
+                                            : "part " + std::to_string(a.part + 1) + " of " +
+                                                  std::to_string(a.parts) + " of the row of ";
+      Line("asks ahead for " + part + PlaceText(a.place), indent);
+    }
   }
 
   void One(const Stage& s, int indent) {
@@ -267,7 +272,7 @@ class PlanPrinter {
         Line((s.kind == Stage::Kind::kLoop ? "loop " : "lanes ") + LoopName(s.loop) + " over " +
                  SpaceText(s.loop),
              indent);
-        Ahead(s, indent + 1);
+        AskAhead(s, indent + 1);
         return List(s.body, indent + 1);
       case Stage::Kind::kRows:
         Line("some rows at a time over " + SpaceText(s.loop), indent);
@@ -289,7 +294,7 @@ class PlanPrinter {
                  LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " + Text(*s.value) +
                  (s.body.empty() ? "" : ", after"),
              indent);
-        Ahead(s, indent + 1);
+        AskAhead(s, indent + 1);
         return List(s.body, indent + 1);
       case Stage::Kind::kDot:
         Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
@@ -299,7 +304,7 @@ class PlanPrinter {
              indent);
         if (s.low) Line("rows from " + Text(*s.low), indent + 1);
         if (s.high) Line("rows before " + Text(*s.high), indent + 1);
-        Ahead(s, indent + 1);
+        AskAhead(s, indent + 1);
         return List(s.body, indent + 1);
       case Stage::Kind::kPack:
         return Line("pack panels#" + std::to_string(s.panels) + " from " + PlaceText(s.place) +

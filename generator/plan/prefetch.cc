@@ -1,9 +1,10 @@
 #include "generator/plan/prefetch.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
-#include <set>
 #include <utility>
+#include <vector>
 
 #include "generator/plan/walk.h"
 
@@ -32,10 +33,11 @@ void FindOfDot(const Plan& plan, Stage& dot) {
     if (s.kind == Stage::Kind::kIf) continue;  // who knows
     ForEachPlace(s, [&](const Place& place, bool) {
       const auto same = [&](const Place& other) { return SamePlace(place, other); };
-      const bool known = std::any_of(dot.ahead.begin(), dot.ahead.end(), same) ||
+      const bool known = std::any_of(dot.ahead.begin(), dot.ahead.end(),
+                                     [&](const Ahead& a) { return same(a.place); }) ||
                          (reads_first && same(dot.start->place));
       if (!known && IsOperand(plan, place.buffer) && CoversTile(place, dot))
-        dot.ahead.push_back(place);
+        dot.ahead.push_back({place});
     });
   }
 }
@@ -57,10 +59,12 @@ std::optional<Place> InNextRow(const Plan& plan, const Place& place, int row, in
   return next;
 }
 
-/// Each row of an input is asked for by the second pass, or the first after it, that reads the row
-/// before it: the first waits for memory itself.
+/// Each row of an input is asked for by the passes after the first that read the row before it: the
+/// first waits for memory itself. Where several do, each asks for a part, so that memory has
+/// something to do all the time.
 void FindOfRows(const Plan& plan, Stage& loop) {
-  std::set<std::pair<int, size_t>> known;  // places, as the operand and its dimension of rows
+  // Of an operand, along one of its dimensions: the first place that each pass reads.
+  std::map<std::pair<int, size_t>, std::vector<std::pair<Stage*, Place>>> readers;
   bool waits = true;
   for (Stage& stage : loop.body) {
     if (!IsPass(stage)) continue;
@@ -70,9 +74,16 @@ void FindOfRows(const Plan& plan, Stage& loop) {
       if (writes || !next) return;
       const auto row = std::find_if(place.at.begin(), place.at.end(),
                                     [&](const Coordinate& c) { return c.loop == loop.loop; });
-      const auto dimension = static_cast<size_t>(row - place.at.begin());
-      if (known.emplace(place.buffer, dimension).second) stage.ahead.push_back(*next);
+      auto& passes = readers[{place.buffer, static_cast<size_t>(row - place.at.begin())}];
+      if (passes.empty() || passes.back().first != &stage) passes.emplace_back(&stage, *next);
     });
+  }
+  for (const auto& [rows, passes] : readers) {
+    const int parts = static_cast<int>(passes.size());
+    for (int part = 0; part < parts; ++part) {
+      const auto& [stage, place] = passes[static_cast<size_t>(part)];
+      stage->ahead.push_back({place, part, parts});
+    }
   }
 }
 

@@ -301,7 +301,7 @@ void BodyView::Lanes(const Stage& stage, Fields* fields) {
   fields->Set("count", Count(space));
   const std::string tag = HasWide(stage.body) ? "kDoubles" : "kFloats";
   lanes_ = stage.loop;
-  fields->Set("ahead", LinesOf(Ahead(stage)));
+  fields->Set("ahead", LinesOf(AheadLines(stage)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
   if (const Stage* store = StreamedStore(stage)) {
     // Where the lanes begin.
@@ -342,9 +342,20 @@ const Stage* BodyView::StreamedStore(const Stage& lanes) const {
 }
 
 /// What the stage asks memory for, long before it is read.
-std::vector<std::string> BodyView::Ahead(const Stage& stage) {
+std::vector<std::string> BodyView::AheadLines(const Stage& stage) {
   std::vector<std::string> lines;
-  for (const Place& place : stage.ahead) lines.push_back("hwy::Prefetch(" + Pointer(place) + ");");
+  for (const Ahead& ahead : stage.ahead) {
+    if (ahead.parts == 1) {
+      lines.push_back("hwy::Prefetch(" + Pointer(ahead.place) + ");");
+      continue;
+    }
+    Place row = ahead.place;
+    row.at.back().loop = -1;
+    lines.push_back("PrefetchPart<" + std::to_string(ahead.part) + ", " +
+                    std::to_string(ahead.parts) + ">(" + Pointer(row) + ", " +
+                    LoopName(stage.loop) + ", " +
+                    Count(plan_.loops[static_cast<size_t>(stage.loop)]) + ");");
+  }
   return lines;
 }
 
@@ -359,7 +370,7 @@ void BodyView::Reduce(const Stage& stage, Fields* fields) {
                               (of_masks ? "" : "<" + ValueType(dtype) + ">"));
   fields->Set("tag", HasWide({stage}) || IsWide(dtype) ? "kDoubles" : "kFloats");
   lanes_ = stage.loop;
-  fields->Set("ahead", LinesOf(Ahead(stage)));
+  fields->Set("ahead", LinesOf(AheadLines(stage)));
   loaded_.clear();
   const int line = last_line_;
   fields->SetList("body", List(stage.body));

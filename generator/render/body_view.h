@@ -31,7 +31,7 @@ class BodyView {
   void Lanes(const Stage& stage, Fields* fields);
   const Stage* StreamedStore(const Stage& lanes) const;
   static Place CornerOf(const Stage& pack);
-  std::vector<std::string> Ahead(const Stage& stage);
+  std::vector<std::string> AheadLines(const Stage& stage);
   void Reduce(const Stage& stage, Fields* fields);
   void Dot(const Stage& stage, Fields* fields);  // dot_view.cc
   void Pack(const Stage& stage, std::vector<std::string>* lines);

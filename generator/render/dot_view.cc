@@ -33,7 +33,7 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   } else {
     start = "hn::Zero(" + acc_tag + ")";
   }
-  for (std::string& line : Ahead(stage)) lines.push_back(std::move(line));
+  for (std::string& line : AheadLines(stage)) lines.push_back(std::move(line));
   fields->Set("start", start);
   fields->SetFlag("short_start", !stage.start && lines.empty());
   fields->Set("start_lines", LinesOf(lines));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "generator/plan/walk.h"
 #include "generator/render/call_view.h"
 #include "generator/render/cpp.h"
 #include "generator/render/form_view.h"
@@ -10,23 +9,6 @@
 
 namespace kiln::render {
 namespace {
-
-struct Dots {
-  bool any = false;
-  bool of_bytes = false;
-};
-
-Dots DotsOf(const Plan& plan) {
-  Dots dots;
-  for (const BodyPlan& body : plan.bodies) {
-    ForEachStage(body.stages, [&](const Stage& stage) {
-      if (stage.kind != Stage::Kind::kDot) return;
-      dots.any = true;
-      dots.of_bytes |= stage.element == DType::kI8 || stage.element == DType::kU8;
-    });
-  }
-  return dots;
-}
 
 /// The call, which chooses between the forms; what the forms share.
 class KernelView {
@@ -51,7 +33,6 @@ class KernelView {
   void Sizes();
   void Checks();
   void Forms();
-  bool MultipliesBf16() const;
 
   const std::vector<std::unique_ptr<Plan>>& plans_;
   const Kernel& kernel_;  // the base
@@ -157,14 +138,6 @@ std::vector<Fields> Lines(const std::vector<std::string>& lines) {
   return list;
 }
 
-/// All forms are compiled for the same instructions.
-bool KernelView::MultipliesBf16() const {
-  return std::any_of(plans_.begin(), plans_.end(),
-                     [](const auto& plan) { return plan->multiplies_bf16; }) &&
-         std::none_of(plans_.begin(), plans_.end(),
-                      [](const auto& plan) { return DotsOf(*plan).of_bytes; });
-}
-
 /// What all forms check comes before the choice, the rest after it.
 void KernelView::Checks() {
   std::vector<std::string> common;
@@ -179,7 +152,6 @@ void KernelView::Checks() {
   for (const CallView& call : calls_)
     memory.insert(memory.end(), call.memory().begin(), call.memory().end());
   fields_.SetList("memory", Lines(memory));
-  fields_.SetFlag("multiplies_bf16", MultipliesBf16());
   fields_.SetFlag("has_prepare", !memory.empty() || !kernel_.prepare.empty());
   std::vector<Fields> headers;
   for (const HostCall& call : kernel_.prepare) {
@@ -216,10 +188,10 @@ void KernelView::Checks() {
 void KernelView::Forms() {
   const bool many = plans_.size() > 1;
   std::vector<Fields> forms;
-  Dots all;
+  Dots all;  // all forms are compiled for the same instructions
   for (size_t f = 0; f < plans_.size(); ++f) {
-    const Dots dots = DotsOf(*plans_[f]);
-    all = {all.any || dots.any, all.of_bytes || dots.of_bytes};
+    const Dots& dots = plans_[f]->dots;
+    all |= dots;
     Fields form = FormView(*plans_[f], spec_file_).Make();
     form.SetFlag("has_dots", dots.any && !many);
     form.SetFlag("named", many);
@@ -237,6 +209,7 @@ void KernelView::Forms() {
     forms.push_back(std::move(form));
   }
   fields_.SetFlag("shares_dots", all.any && many);
+  fields_.SetFlag("multiplies_bf16", all.MayBeF32());
   fields_.SetFlag("multiplies_bytes", all.of_bytes);
   fields_.SetList("forms", std::move(forms));
   std::vector<Fields> rows;

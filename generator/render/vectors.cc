@@ -121,6 +121,8 @@ std::string BodyView::VectorOperation(const Element& e, std::vector<std::string>
     return "Bitcast<" + StorageType(e.args[0]->dtype) + ", " + StorageType(e.dtype) + ">(" +
            Vector(e.args[0], lines) + ")";
   }
+  if (e.op == Op::kDiv && !Varies(*e.args[1]))
+    return "DivideBy(" + Vector(e.args[0], lines) + ", " + scalars_.Print(*e.args[1]) + ")";
   const DType of = e.op == Op::kWhere || e.op == Op::kIf ? e.dtype : e.args[0]->dtype;
   std::string text = std::string(VectorFunction(e.op, of)) + "(";
   for (size_t k = 0; k < e.args.size(); ++k) {

@@ -1,4 +1,5 @@
-// Stores past the caches, for outputs that do not fit into them.
+// Stores past the caches, for outputs that do not fit into them, and rows that are asked for ahead
+// of time.
 #if defined(KILN_STREAM_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_STREAM_INL_H_
 #undef KILN_STREAM_INL_H_
@@ -41,6 +42,18 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
   if (i != 0) fn(Part<D>(i), size_t{0});
   for (; i + n <= count; i += n) fn(Streamed<D>(), i);
   if (i < count) fn(Part<D>(count - i), i);
+}
+
+/// Where the i of a pass over all `count` elements is, asks for a part of the same length of a row
+/// that is read in another pass: by the L2, since the L1 has to keep what this pass reads.
+template <size_t kPart, size_t kParts, typename T>
+HWY_INLINE void PrefetchPart(const T* row, size_t i, size_t count) {
+  const T* const there = row + (kPart * count + i) / kParts;
+#if HWY_COMPILER_GCC  // or clang
+  __builtin_prefetch(there, /*write=*/0, /*locality=*/2);
+#else
+  hwy::Prefetch(there);
+#endif
 }
 
 }  // namespace HWY_NAMESPACE

@@ -187,6 +187,40 @@ void CheckScalarCounts() {
   }
 }
 
+/// Whether a quotient's last digit may differ from that of a division: in reach of what is not a
+/// normal number.
+template <typename T>
+bool MayBeOff(T v, T quotient) {
+  const T least = std::is_same_v<T, float> ? T(0x1p-100f) : T(0x1p-900);
+  const T most = std::nextafter(std::numeric_limits<T>::max(), T{0});
+  return std::fabs(v) < least || std::fabs(quotient) < least || std::fabs(quotient) > most;
+}
+
+/// Division of all lanes by a scalar.
+template <typename T>
+void CheckDivideBy() {
+  const std::vector<T> values = Elements<T>(2000);
+  const std::vector<std::string> texts = Texts(values);
+  const Room<T> in(values), out(values.size());
+  const Whole<hn::ScalableTag<T>> at;
+  std::vector<T> want(values.size());
+  for (const T divisor : Elements<T>(40)) {
+    for (size_t i = 0; i < values.size(); i += at.lanes())
+      at.Store(DivideBy(at.Load(in(i)), divisor), out(i));
+    for (size_t i = 0; i < values.size(); ++i) {
+      want[i] = values[i] / divisor;
+      const T got = *out(i);
+      const bool close = std::nextafter(want[i], got) == got;
+      if (close && MayBeOff(values[i], want[i])) want[i] = got;
+    }
+    ExpectSame<T>("over " + Text<T>(divisor), out(), want, texts);
+  }
+}
+void TestDivideBy() {
+  CheckDivideBy<float>();
+  CheckDivideBy<double>();
+}
+
 /// Select of every representation.
 template <typename T>
 void CheckSelect() {
@@ -249,6 +283,7 @@ HWY_EXPORT(TestU32);
 HWY_EXPORT(TestI64);
 HWY_EXPORT(TestF32);
 HWY_EXPORT(TestF64);
+HWY_EXPORT(TestDivideBy);
 
 TEST_CASE("Operations on i32 are the interpreter's", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestI32)(); }) == "");
@@ -264,6 +299,9 @@ TEST_CASE("Operations on f32 are the interpreter's", "[runtime]") {
 }
 TEST_CASE("Operations on f64 are the interpreter's", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestF64)(); }) == "");
+}
+TEST_CASE("Division by the same scalar in all lanes is division", "[runtime]") {
+  CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestDivideBy)(); }) == "");
 }
 TEST_CASE("Operations on masks are the interpreter's", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestMasks)(); }) == "");
