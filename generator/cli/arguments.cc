@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <optional>
 
 #include "generator/cli/command.h"
 #include "generator/data/npy.h"
@@ -132,16 +133,20 @@ std::string ParseLiteral(const Ref& ref, const std::string& text, Array& out) {
   return "";
 }
 
+/// The seed of `random` and `random:SEED`.
+std::optional<uint64_t> SeedOf(const std::string& value) {
+  if (value == "random") return 0;
+  int64_t seed = 0;
+  if (value.rfind("random:", 0) != 0 || !ParseInt(value.substr(7), seed)) return std::nullopt;
+  return static_cast<uint64_t>(seed);
+}
+
 bool MadeFromShape(const std::string& value) {
-  return value.rfind("random", 0) == 0 || value == "zeros" || value == "ones";
+  return SeedOf(value) || value == "zeros" || value == "ones";
 }
 
 Array MakeFromShape(const Ref& ref, const std::vector<int64_t>& shape, const std::string& value) {
-  if (value.rfind("random", 0) == 0) {
-    int64_t seed = 0;
-    ParseInt(value.size() > 7 ? value.substr(7) : "0", seed);
-    return RandomArray(ref.dtype, shape, static_cast<uint64_t>(seed));
-  }
+  if (const auto seed = SeedOf(value)) return RandomArray(ref.dtype, shape, *seed);
   Array array = Array::Zeros(ref.dtype, shape);
   if (value == "ones") {
     for (int64_t i = 0; i < array.size(); ++i)

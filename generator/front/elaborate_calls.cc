@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "generator/front/elaborate.h"
+#include "generator/front/tile_node.h"
 
 namespace kiln {
 namespace {
@@ -41,6 +42,12 @@ std::optional<double> FoldFunction(Op op, double x) {
     default:
       return std::nullopt;
   }
+}
+
+/// Of bools the larger is either, the smaller both.
+Op ExtremeOf(Op op, DType dtype) {
+  if (dtype != DType::kBool) return op;
+  return op == Op::kMax ? Op::kBitOr : Op::kBitAnd;
 }
 
 }  // namespace
@@ -206,6 +213,15 @@ NodePtr Elaborator::CallCast(const Expr& expr, DType dtype, const Setting& setti
   if (expr.args.size() != 1 || !expr.keywords.empty()) {
     return Error("syntax", expr.span, "a cast takes one value: " + expr.name + "(x)");
   }
+  // What is converted to an integer may be float arithmetic.
+  if (setting.index && setting.body && IsInteger(dtype)) {
+    NodePtr value = Elaborate(*expr.args[0], kBodySetting);
+    if (!value) return nullptr;
+    if (IsFloat(value->dtype)) {
+      value = Decide(value);
+      return value ? ToIndex(Cast(value, dtype, expr.span), setting) : nullptr;
+    }
+  }
   NodePtr x = Elaborate(*expr.args[0], setting);
   if (!x) return nullptr;
   if (setting.index && IsFloat(dtype)) {
@@ -278,13 +294,7 @@ NodePtr Elaborator::CallExtreme(const Expr& expr, const FunctionEntry& f, const 
   if (!a || !b || !Unify(a, b, expr.name.c_str(), expr.span)) return nullptr;
   auto shape = Broadcast(a->shape, b->shape, "`" + expr.name + "`", expr.span);
   if (!shape) return nullptr;
-  Node node;
-  node.op = f.op;
-  node.dtype = a->dtype;
-  node.shape = *shape;
-  node.span = expr.span;
-  node.args = {a, b};
-  return Fold(std::move(node));
+  return Fold(TileNode(ExtremeOf(f.op, a->dtype), a->dtype, *shape, expr.span, {a, b}));
 }
 
 NodePtr Elaborator::CallClamp(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
@@ -299,13 +309,10 @@ NodePtr Elaborator::CallClamp(const Expr& expr, const FunctionEntry& f, const Se
   auto shape = Broadcast(x->shape, low->shape, "`clamp`", expr.span);
   if (shape) shape = Broadcast(*shape, high->shape, "`clamp`", expr.span);
   if (!shape) return nullptr;
-  Node node;
-  node.op = f.op;
-  node.dtype = x->dtype;
-  node.shape = *shape;
-  node.span = expr.span;
-  node.args = {x, low, high};
-  return Fold(std::move(node));
+  if (x->dtype != DType::kBool)
+    return Fold(TileNode(f.op, x->dtype, *shape, expr.span, {x, low, high}));
+  const NodePtr raised = Fold(TileNode(Op::kBitOr, x->dtype, *shape, expr.span, {x, low}));
+  return Fold(TileNode(Op::kBitAnd, x->dtype, *shape, expr.span, {raised, high}));
 }
 
 NodePtr Elaborator::CallWhere(const Expr& expr, const FunctionEntry&, const Setting& setting) {

@@ -49,6 +49,8 @@ bool Elaborator::Unify(NodePtr& a, NodePtr& b, const char* what, Span span) {
     std::string hint;
     if (dtype == DType::kBool)
       hint = "compare with true or false, or convert the bool: i32(…)";
+    else if (IsFloat(weak->dtype) && !IsFloat(dtype))
+      hint = CastHint(&weak == &a ? b : a, DType::kF32);
     else if (why.find("fit") == std::string::npos)
       hint = CastHint(weak, dtype);
     Error("type", weak->span,

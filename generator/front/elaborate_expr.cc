@@ -256,7 +256,11 @@ NodePtr Elaborator::ElaborateConstant(const Expr& expr, DType dtype, const char*
   NodePtr value = node;
   std::string why;
   if (value->op == Op::kConst && IsWeak(value->dtype)) value = Coerce(value, dtype, why);
-  if (!value) return Error("type", expr.span, std::string(what) + ": " + why);
+  if (!value) {
+    const bool converts = why.find("fit") == std::string::npos;
+    return Error("type", expr.span, std::string(what) + ": " + why,
+                 converts ? CastHint(node, dtype) : "");
+  }
   if (value->op != Op::kConst || value->dtype != dtype) {
     return Error("type", expr.span,
                  std::string(what) + " must be a constant of type " + std::string(Name(dtype)));

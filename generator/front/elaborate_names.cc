@@ -72,7 +72,9 @@ const Symbol* Elaborator::Find(std::string_view name) const {
 std::vector<std::string> Elaborator::VisibleNames() const {
   std::vector<std::string> names;
   for (const auto& scope : scopes_) {
-    for (const auto& [name, symbol] : scope) names.push_back(name);
+    for (const auto& [name, symbol] : scope) {
+      if (Find(name)) names.push_back(name);
+    }
   }
   return names;
 }
@@ -117,6 +119,10 @@ NodePtr Elaborator::ElaborateName(const Expr& expr, const Setting& setting) {
   std::string hint = DidYouMean(expr.name, VisibleNames());
   if (FindFunction(expr.name))
     hint = "`" + expr.name + "` is a function; call it: " + expr.name + "(…)";
+  if (scopes_.front().count(expr.name)) {  // though Find does not see it
+    return Error("name", expr.span, "`" + expr.name + "` is a later entry of `let`",
+                 "an entry sees those before it");
+  }
   return Error("name", expr.span, "`" + expr.name + "` is not defined", hint);
 }
 
@@ -195,6 +201,12 @@ NodePtr Elaborator::ReadRef(int index, Span span, const Setting& setting) {
     return Error("tier", span,
                  "`" + ref.name + "` stays in HBM (memory: any) and cannot be read directly",
                  "copy it into a scratch buffer: copy " + ref.name + "[…] -> buffer, sem");
+  }
+  if (setting.index && !setting.body && IsFloat(ref.dtype)) {
+    return Error("type", span,
+                 "`" + ref.name + "` is " + std::string(Name(ref.dtype)) + ", and " +
+                     setting.name + " is integer arithmetic",
+                 "the body can look at floats: assert " + ref.name + " >= 0, \"…\"");
   }
   auto node = std::make_shared<Node>(*Leaf(Op::kRead, ref.dtype, index, span));
   node->shape = ref.view;

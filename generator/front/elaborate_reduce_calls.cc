@@ -17,6 +17,12 @@ std::optional<DType> DotType(DType a, DType b) {
   return std::nullopt;
 }
 
+/// The largest of bools says whether there is any, the smallest whether it is all.
+Op LogicalOf(Op op) {
+  if (op == Op::kReduceMax) return Op::kAny;
+  return op == Op::kReduceMin ? Op::kAll : op;
+}
+
 }  // namespace
 
 NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
@@ -51,6 +57,7 @@ NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const S
     if (!value) return nullptr;
     keep = *value;
   }
+  if (axes.empty() && !position) return x;
   const bool flat = position && rank != 1 && !KeywordValue(expr, "axis");
   if (position && axes.size() != 1 && !flat) {
     return Error("shape", expr.span,
@@ -72,7 +79,8 @@ NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const S
     x = Share(std::move(node));
     return Share(TileNode(Op::kReshape, DType::kI32, std::move(shape), expr.span, {x}));
   }
-  Node node = TileNode(f.op, position ? DType::kI32 : x->dtype, std::move(shape), expr.span, {x});
+  const Op op = x->dtype == DType::kBool ? LogicalOf(f.op) : f.op;
+  Node node = TileNode(op, position ? DType::kI32 : x->dtype, std::move(shape), expr.span, {x});
   node.axes = std::move(axes);
   node.keep = keep;
   return Share(std::move(node));

@@ -51,8 +51,9 @@ F FloatModulo(F a, F b) {
   return (r < 0) != (b < 0) ? r + b : r;
 }
 F FloatFloorDivide(F a, F b) {
-  const bool special = b == 0 || !std::isfinite(a) || !std::isfinite(b);
-  return special ? std::floor(a / b) : std::nearbyint((a - FloatModulo(a, b)) / b);
+  if (b == 0) return a / b;
+  if (std::isinf(b) && std::isfinite(a)) return a != 0 && (a < 0) != (b < 0) ? -1 : 0 / b;
+  return std::nearbyint((a - FloatModulo(a, b)) / b);
 }
 
 F Larger(F a, F b) { return a > b || std::isnan(a) ? a : b; }

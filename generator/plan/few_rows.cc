@@ -1,5 +1,6 @@
 #include "generator/plan/few_rows.h"
 
+#include <algorithm>
 #include <set>
 
 #include "generator/plan/walk.h"
@@ -32,6 +33,23 @@ std::set<int> SpacesOfRowsThatMeet(const Plan& plan, int right) {
   return spaces;
 }
 
+/// Where some right operand is packed however few rows meet it, Direct's depth depends on them.
+void FindRowsOfDepth(Plan& plan) {
+  using Hold = OperandPlan::Hold;
+  const bool packs =
+      std::any_of(plan.operands.begin(), plan.operands.end(), [](const OperandPlan& operand) {
+        return operand.hold == Hold::kRightTransposed ||
+               (operand.hold == Hold::kRight && operand.few_rows < 0);
+      });
+  const auto rows =
+      std::find_if(plan.free_blocks.begin(), plan.free_blocks.end(),
+                   [](const FreeBlock& block) { return block.use == FreeBlock::Use::kRows; });
+  if (!packs || rows == plan.free_blocks.end()) return;
+  for (FreeBlock& block : plan.free_blocks) {
+    if (block.use == FreeBlock::Use::kDepth) block.rows = rows->extent;
+  }
+}
+
 }  // namespace
 
 void FindFewRows(Plan& plan) {
@@ -45,6 +63,7 @@ void FindFewRows(Plan& plan) {
     const std::set<int> spaces = SpacesOfRowsThatMeet(plan, ref);
     if (spaces.size() == 1) operand.few_rows = *spaces.begin();
   }
+  FindRowsOfDepth(plan);
 }
 
 }  // namespace kiln

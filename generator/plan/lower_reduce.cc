@@ -89,8 +89,8 @@ void Lowering::EmitReduce(const Target& target, const Node& node) {
   const Point point = LoopsOver(spaces_.SpacesOf(arg), &all);
   Point left;
   for (size_t d = 0; d < point.size(); ++d) {
-    const bool gone = node.axes.empty() || std::find(node.axes.begin(), node.axes.end(),
-                                                     static_cast<int>(d)) != node.axes.end();
+    const bool gone =
+        std::find(node.axes.begin(), node.axes.end(), static_cast<int>(d)) != node.axes.end();
     if (point[d].loop >= 0) (gone ? reduced : kept).push_back(point[d].loop);
     if (!gone)
       left.push_back(point[d]);
@@ -180,8 +180,8 @@ void Lowering::EmitArg(const Target& target, const Node& node) {
   Point left;
   ElementPtr position = IndexConstant(0);
   for (size_t d = 0; d < point.size(); ++d) {
-    const bool gone = node.axes.empty() || std::find(node.axes.begin(), node.axes.end(),
-                                                     static_cast<int>(d)) != node.axes.end();
+    const bool gone =
+        std::find(node.axes.begin(), node.axes.end(), static_cast<int>(d)) != node.axes.end();
     if (point[d].loop >= 0) (gone ? walked : kept).push_back(point[d].loop);
     if (!gone) {
       left.push_back(point[d]);

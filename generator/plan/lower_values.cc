@@ -101,9 +101,6 @@ ElementPtr Lowering::Value(const Node& node, const Point& point) {
     case Op::kMean: {
       Size count = 1;
       for (int axis : node.axes) count = count * node.args[0]->shape[static_cast<size_t>(axis)];
-      if (node.axes.empty()) {
-        for (const Size& extent : node.args[0]->shape) count = count * extent;
-      }
       return MakeOp(Op::kDiv, node.dtype,
                     {Materialised(node, point), Cast(Scalar(*count.ToNode()), node.dtype)});
     }

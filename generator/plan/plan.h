@@ -203,11 +203,12 @@ struct OperandPlan {
 /// Blocks of which Direct may choose the size.
 struct FreeBlock {
   enum class Use { kPass, kStrip, kRows, kColumns, kDepth };
-  int axis;              // whose steps are cdiv(extent, size)
-  int space;             // that is walked within a block
-  int64_t size;          // the spec's
-  Size extent;           // of the array
-  Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
+  int axis;                  // whose steps are cdiv(extent, size)
+  int space;                 // that is walked within a block
+  int64_t size;              // the spec's
+  Size extent;               // of the array
+  Use use = Use::kPass;      // of an elementwise pass; of a dot's left rows, right columns, or sums
+  std::optional<Size> rows;  // kDepth: how many a right operand is packed for, if it may be few
 };
 
 /// What the dots of all bodies multiply.

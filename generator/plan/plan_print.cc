@@ -150,7 +150,8 @@ class PlanPrinter {
           "rows that stay in L2 in Direct", "a core's share in Direct",
           "as deep in Direct as a panel suits L1"};
       Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) + ", " +
-           kReasons[static_cast<int>(block.use)]);
+           kReasons[static_cast<int>(block.use)] +
+           (block.rows ? ", for few rows as it stays in L2" : ""));
     }
   }
 

@@ -210,10 +210,6 @@ SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
           left.push_back(-1);
         if (gone) Pin(args[0][d]);
       }
-      // argmax of a flattened tile names no axes and looks across all.
-      if (node.axes.empty())
-        for (int c : args[0]) Pin(c);
-      if (node.axes.empty()) left.assign(node.shape.size(), -1);
       return left;
     }
     case Op::kDot: {

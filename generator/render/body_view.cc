@@ -11,12 +11,6 @@ namespace {
 
 using Hold = OperandPlan::Hold;
 
-std::string Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
-}
-
 }  // namespace
 
 std::string LinesOf(const std::vector<std::string>& lines) {
@@ -207,8 +201,9 @@ std::string BodyView::Comment(const Stage& stage) {
   const int line = LineOf(stage);
   if (line <= 0 || line == last_line_) return "";
   last_line_ = line;
+  const std::string_view text = kernel_.source->Line(line);
   return "// " + spec_file_ + ":" + std::to_string(line) + "  " +
-         Trimmed(kernel_.source->Line(line));
+         CommentText(text.substr(std::min(text.find_first_not_of(" \t"), text.size())));
 }
 
 // ---- stages ------------------------------------------------------------------------------------

@@ -134,6 +134,19 @@ std::string Quoted(std::string_view text) {
   return quoted + "\"";
 }
 
+std::string CommentText(std::string_view text) {
+  constexpr std::string_view kEnds = " \t\r\f\v\\";
+  std::string lines;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    if (begin > 0) lines += '\n';
+    lines += line.substr(0, line.find_last_not_of(kEnds) + 1);
+    begin = end + 1;
+  }
+  return lines;
+}
+
 Scope::Scope() {
   std::istringstream words{std::string(kOwnWords)};
   for (std::string word; words >> word;) taken_.insert(word);

@@ -24,6 +24,10 @@ std::string FloatLiteral(double value, DType dtype);
 /// A string literal.
 std::string Quoted(std::string_view text);
 
+/// Somebody's text as the rest of a line comment, or of several: none of its lines ends so that
+/// the compiler takes the next line for a part of it.
+std::string CommentText(std::string_view text);
+
 /// Names that are taken, and new ones beside them.
 class Scope {
  public:

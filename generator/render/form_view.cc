@@ -150,7 +150,8 @@ void FormView::FreeBlocks() {
         f.Set("chosen", "ColumnBlock(" + extent + ", core.count())");
         break;
       case FreeBlock::Use::kDepth:
-        f.Set("chosen", "DepthBlock(" + extent + ", kPackedBytes<" + DotType() + ">)");
+        f.Set("chosen", "DepthBlock(" + extent + ", kPackedBytes<" + DotType() + ">" +
+                            (block.rows ? ", " + walk_.Print(*block.rows) : "") + ")");
         break;
     }
     blocks.push_back(std::move(f));

@@ -54,8 +54,8 @@ Fields KernelView::Make() {
 void KernelView::Heading() {
   fields_.Set("name", GeneratedName(kernel_));
   fields_.Set("spec_file", spec_file_);
-  fields_.Set("doc",
-              kernel_.doc.empty() ? "The kernel " + GeneratedName(kernel_) + "." : kernel_.doc);
+  fields_.Set("doc", kernel_.doc.empty() ? "The kernel " + GeneratedName(kernel_) + "."
+                                         : CommentText(kernel_.doc));
   fields_.Set("instance", kernel_.instance.empty() ? "" : " (" + kernel_.instance + ")");
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "generator/front/utf8.h"
 #include "generator/plan/plan.h"
 #include "generator/render/kernel_view.h"
 #include "generator/render/template.h"
@@ -48,13 +50,20 @@ bool PlanForms(const Kernel& kernel, Diagnostics& diagnostics,
                      [](const auto& plan) { return plan != nullptr; });
 }
 
+/// A file's name for comments.
+std::string OneLine(std::string_view name) {
+  std::string line = Printable(name);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
 }  // namespace
 
 bool Render(const Kernel& kernel, std::string_view spec_file, Diagnostics& diagnostics,
             Generated* out) {
   std::vector<std::unique_ptr<Plan>> forms;
   if (!PlanForms(kernel, diagnostics, &forms)) return false;
-  const render::Fields view = render::MakeView(forms, spec_file);
+  const render::Fields view = render::MakeView(forms, OneLine(spec_file));
   out->header = render::Templates().Render("kernel.h", view);
   out->source = render::Templates().Render("kernel.cc", view);
   return true;

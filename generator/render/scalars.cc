@@ -49,7 +49,8 @@ std::string ScalarPrinter::Leaf(const Element& e, int* precedence) const {
             static_cast<size_t>(plan_.buffers[static_cast<size_t>(e.place.buffer)].ref);
         if (plan_.kernel->refs[ref].role == Role::kPrefetch) return HostRead(e);
       }
-      return "LoadOne(" + names_.pointer(e.place) + ")";
+      return e.dtype == DType::kIndex ? "int64_t{LoadOne(" + names_.pointer(e.place) + ")}"
+                                      : "LoadOne(" + names_.pointer(e.place) + ")";
     case Element::Kind::kVariable:
       return names_.variable(e.index);
     case Element::Kind::kScalar:

@@ -38,9 +38,12 @@ inline int64_t ColumnBlock(int64_t columns, int64_t cores) {
 }
 
 /// The depth of both: the sums of a tile stay in registers for so long. Blocks are alike, and cut
-/// no word of several elements.
-inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes) {
-  const int64_t most = std::max<int64_t>(int64_t{8192} / packed_bytes, 8);
+/// no word of several elements. A right block that few rows are multiplied with is soon done with:
+/// it is to be in the L2 still, where it was packed.
+inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes, int64_t rows = INT64_MAX) {
+  constexpr int64_t kFew = 32;
+  const int64_t bytes = rows <= kFew ? 512 : 8192;
+  const int64_t most = std::max<int64_t>(bytes / packed_bytes, 8);
   const int64_t blocks = std::max<int64_t>(DivUp(depth, most), 1);
   return std::max<int64_t>(RoundUp(DivUp(depth, blocks), 8), 8);
 }

@@ -30,8 +30,6 @@ namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr size_t kPanelRows = 4;
-
 /// A matrix to be packed: (rows, k) of a left operand, (k, columns) of a right one.
 template <typename T>
 struct Source {

@@ -224,8 +224,9 @@ inline double Mod(double a, double b) {
   return (r < 0) != (b < 0) ? r + b : r;
 }
 inline double FloorDiv(double a, double b) {
-  const bool special = b == 0 || !std::isfinite(a) || !std::isfinite(b);
-  return special ? std::floor(a / b) : std::nearbyint((a - Mod(a, b)) / b);
+  if (b == 0) return a / b;
+  if (std::isinf(b) && std::isfinite(a)) return a != 0 && (a < 0) != (b < 0) ? -1 : 0 / b;
+  return std::nearbyint((a - Mod(a, b)) / b);
 }
 inline double Pow(double a, double b) { return std::pow(a, b); }
 

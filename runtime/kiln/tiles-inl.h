@@ -26,6 +26,8 @@ constexpr size_t kTileRows = 4;
 constexpr size_t kTileRows = 8;
 #endif
 
+constexpr size_t kPanelRows = 4;
+
 // Half of an L2 of 1 MiB: rows of x that stay there while all panels of y pass by.
 constexpr size_t kPassBytes = size_t{512} << 10;
 
@@ -65,10 +67,10 @@ inline RowRange Within(int64_t low, int64_t high, size_t count) {
 }
 
 /// Those from `low` on and before `high` of which a block has `rows`; and some around them, since
-/// tiles begin where panels do, and one whole tile is faster than the small ones of a rest.
+/// tiles begin where panels do, and one for a whole panel is faster than the small ones of a rest.
 inline RowRange LiveRows(int64_t low, int64_t high, size_t rows) {
   const RowRange live = Within(low, high, rows);
-  return {live.begin / kTileRows * kTileRows, HWY_MIN(RoundUp(live.end, kTileRows), rows)};
+  return {live.begin / kPanelRows * kPanelRows, HWY_MIN(RoundUp(live.end, kPanelRows), rows)};
 }
 
 /// Calls fn(rows, at_0, at_1, r, c) for each register tile: `rows()` is 8, 4, 2 or 1 and a

@@ -47,10 +47,33 @@ HWY_INLINE V Flip(V words) {
   }
 }
 
-/// Words of rows interleaved, of `row(r)`, vectors of unsigned elements. Widen, shift, or: plain
-/// Highway.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+/// Words of four rows of bytes: side by side in one vector, in which first quarters of rows change
+/// places and then the bytes of each. Less than half of the instructions that it takes to widen.
+template <class DW, class Row>
+HWY_INLINE hn::Vec<DW> InterleaveBytes(DW dw, const Row& row) {
+  const hn::Repartition<uint8_t, DW> d;
+  const hn::Half<decltype(d)> dh;
+  const auto rows =
+      hn::Combine(d, hn::Combine(dh, row(3), row(2)), hn::Combine(dh, row(1), row(0)));
+  constexpr int32_t kRow = static_cast<int32_t>(hn::MaxLanes(dw)) / 4;  // quarters of four bytes
+  alignas(64) int32_t quarters[4 * kRow];
+  for (int32_t i = 0; i < 4 * kRow; ++i) quarters[i] = i % 4 * kRow + i / 4;
+  alignas(16) static constexpr uint8_t kBytes[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                     2, 6, 10, 14, 3, 7, 11, 15};
+  const auto turned =
+      hn::TableLookupLanes(hn::BitCast(dw, rows), hn::SetTableIndices(dw, quarters));
+  return hn::BitCast(dw, hn::TableLookupBytes(hn::BitCast(d, turned), hn::LoadDup128(d, kBytes)));
+}
+#endif
+
+/// Words of rows interleaved, of `row(r)`, vectors of unsigned elements.
 template <typename T, class DW, class Row>
 HWY_INLINE hn::Vec<DW> Interleave(DW dw, const Row& row) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  // Of words of a whole vector: smaller ones may have quarters of less than a word.
+  if constexpr (sizeof(T) == 1 && sizeof(hn::Vec<DW>) >= 32) return InterleaveBytes(dw, row);
+#endif
   const hn::RebindToUnsigned<DW> du;
   const auto wide = [&](size_t r) HWY_ATTR { return hn::PromoteTo(du, row(r)); };
   auto words = hn::Or(wide(0), hn::ShiftLeft<8 * sizeof(T)>(wide(1)));

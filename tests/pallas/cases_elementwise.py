@@ -134,10 +134,10 @@ def _():
 
     def body(x, y):
         return (x < y, x == y, x != y, (-jnp.inf < x) & (x <= y), jnp.maximum(x, y), jnp.minimum(x, y),
-                jnp.where((x == jnp.inf) | (x == -jnp.inf), jnp.nan, x + y), x.astype(i32))
+                jnp.where((x == jnp.inf) | (x == -jnp.inf), jnp.nan, x + y), x.astype(i32), x // y)
 
-    types = [jnp.bool_] * 4 + [f32] * 3 + [i32]
-    outs = dict(zip("less same other within larger smaller marked whole".split(), tiles(body, (4,), [x, y], types)))
+    types = [jnp.bool_] * 4 + [f32] * 3 + [i32, f32]
+    outs = dict(zip("less same other within larger smaller marked whole floors".split(), tiles(body, (4,), [x, y], types)))
     a, b = np.array(x), np.array(y)
     close(outs["less"], a < b)
     close(outs["same"], a == b)
@@ -145,8 +145,9 @@ def _():
     close(outs["within"], (-np.inf < a) & (a <= b))
     close(outs["larger"], np.maximum(a, b))
     close(outs["smaller"], np.minimum(a, b))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         close(outs["marked"], np.where(np.isinf(a), np.nan, a + b))
+        close(outs["floors"], np.floor_divide(a, b))
     close(outs["whole"], float_to_int(a, np.int32))
     return dict(x=x, y=y), outs
 
@@ -357,24 +358,25 @@ def logic_case(name, m, n, share):
         a, b = (jnp.asarray(rng(s).random((m, n)) < p) for s, p in ((1, share), (2, 1 - share)))
         a, b = a.at[:, :bn].set(False), b.at[0, 0].set(False)
 
-        def kernel(a, b, both, exactly_one, implies, count, any_in_row, all_in_row):
+        def kernel(a, b, both, exactly_one, implies, limited, count, any_in_row, all_in_row):
             i, j = pl.program_id(0), pl.program_id(1)
             inside = (i * bm + iota((bm, bn), 0) < m) & (j * bn + iota((bm, bn), 1) < n)
             p, q = a[...] & inside, b[...] | ~inside
             both[...], exactly_one[...], implies[...] = p & q, p ^ q, ~p | q
+            limited[...] = jnp.minimum(jnp.maximum(p, ~q), jnp.maximum(p, q))
             any_in_row[...] = jnp.where(j == 0, False, any_in_row[...]) | p.any(axis=1)
             all_in_row[...] = jnp.where(j == 0, True, all_in_row[...]) & q.all(axis=1)
             count[...] = jnp.where(~p.any() & ~q.all(), -1, p.astype(i32) + 2 * q.astype(i32))
 
         block, row = pl.BlockSpec((bm, bn), lambda i, j: (i, j)), pl.BlockSpec((bm,), lambda i, j: (i,))
-        names = "both exactly_one implies count any_in_row all_in_row".split()
+        names = "both exactly_one implies limited count any_in_row all_in_row".split()
         outs = dict(zip(names, pl.pallas_call(
-            kernel, grid=(cdiv(m, bm), cdiv(n, bn)), in_specs=[block, block], out_specs=[block] * 4 + [row] * 2,
-            out_shape=[jax.ShapeDtypeStruct((m, n), t) for t in (jnp.bool_,) * 3 + (i32,)]
+            kernel, grid=(cdiv(m, bm), cdiv(n, bn)), in_specs=[block, block], out_specs=[block] * 5 + [row] * 2,
+            out_shape=[jax.ShapeDtypeStruct((m, n), t) for t in (jnp.bool_,) * 4 + (i32,)]
             + [jax.ShapeDtypeStruct((m,), jnp.bool_)] * 2, interpret=True)(a, b)))
         p, q = np.array(a), np.array(b)
-        for name, want in dict(both=p & q, exactly_one=p ^ q, implies=~p | q, any_in_row=p.any(1),
-                               all_in_row=q.all(1)).items():
+        for name, want in dict(both=p & q, exactly_one=p ^ q, implies=~p | q, limited=(p | ~q) & (p | q),
+                               any_in_row=p.any(1), all_in_row=q.all(1)).items():
             close(outs[name], want)
         count = p + 2 * q
         for r in range(0, m, bm):

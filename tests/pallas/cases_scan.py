@@ -455,10 +455,11 @@ def _():
     m, n, bm = 8, 19, 4
     x = integers(1, -99, 99, (m, n)).astype(f32) / 4
 
-    def kernel(x, running, total, columns, whole, corner):
+    def kernel(x, running, turned, total, columns, whole, corner):
         x = x[...]
         i = pl.program_id(0)
         running[...] = jnp.cumsum(jnp.roll(x, 2, 1), 0)
+        turned[...] = jnp.roll(x, (x[0, 0] * 4).astype(i32) % n + (2**31 - 1) % n, 1)
         total[...] = jnp.roll(x, i + 1, 1).sum(1) + jnp.roll(x, 1, 1).max(1)
         columns[...] = jnp.roll(x, -1, 1).sum(0, keepdims=True)
         a, b = (x * 4).astype(i32), (x * 2).astype(i32)
@@ -468,16 +469,17 @@ def _():
     rows = pl.BlockSpec((bm, n), lambda i: (i, 0))
     out = pl.pallas_call(
         kernel, grid=(m // bm,), in_specs=[rows],
-        out_specs=[rows, pl.BlockSpec((bm,), lambda i: (i,)), pl.BlockSpec((1, n), lambda i: (i, 0)),
+        out_specs=[rows, rows, pl.BlockSpec((bm,), lambda i: (i,)), pl.BlockSpec((1, n), lambda i: (i, 0)),
                    pl.BlockSpec((bm, bm), lambda i: (i, 0)), pl.BlockSpec((1, 1, 1), lambda i: (i, 0, 0))],
         out_shape=[jax.ShapeDtypeStruct(s, t) for s, t in
-                   (((m, n), f32), ((m,), f32), ((m // bm, n), f32), ((m, bm), i32), ((m // bm, 1, 1), f32))],
+                   (((m, n), f32), ((m, n), f32), ((m,), f32), ((m // bm, n), f32), ((m, bm), i32), ((m // bm, 1, 1), f32))],
         interpret=True)(x)
-    running, total, columns, whole, corner = out
+    running, turned, total, columns, whole, corner = out
     b = np.array(x).reshape(-1, bm, n)
     close(running, np.roll(b, 2, 2).cumsum(1).reshape(m, n))
+    close(turned, np.concatenate([np.roll(v, int(v[0, 0] * 4) + 2**31 - 1, 1) for v in b]))
     close(total, b.sum(2).reshape(m) + b.max(2).reshape(m))
     close(columns, np.roll(b.sum(1), -1, 1))
     close(whole, ((b * 4).astype(np.int32) @ (b * 2).astype(np.int32).transpose(0, 2, 1)).reshape(m, bm))
     close(corner, (b[:, 0, 0] * 2 * b[:, 1, 0])[:, None, None])
-    return dict(x=x), dict(running=running, total=total, columns=columns, whole=whole, corner=corner)
+    return dict(x=x), dict(running=running, turned=turned, total=total, columns=columns, whole=whole, corner=corner)

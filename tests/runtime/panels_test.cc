@@ -216,16 +216,16 @@ std::string CheckConversions() {
 
 /// Ranges of rows and of depth, of which low and high may lie anywhere.
 std::string CheckRanges() {
-  const size_t tile = kTileRows;
+  const size_t panel = kPanelRows;
   const auto is = [](RowRange range, size_t begin, size_t end) {
     return range.begin == begin && range.end == end;
   };
   if (!is(Within(3, 5, 8), 3, 5) || !is(Within(-2, 50, 8), 0, 8)) return "Within";
   if (!is(Within(6, 2, 8), 2, 2) || !is(Within(9, 12, 8), 8, 8) || !is(Within(-9, -3, 8), 0, 0))
     return "Within of nothing";
-  // Whole tiles around the range, but no rows that the block does not have.
-  if (!is(LiveRows(3 * tile + 1, 5 * tile - 1, 100), 3 * tile, 5 * tile)) return "LiveRows";
-  if (!is(LiveRows(0, 1, 100), 0, tile) || !is(LiveRows(99, 200, 100), 99 / tile * tile, 100))
+  // Whole panels around the range, but no rows that the block does not have.
+  if (!is(LiveRows(3 * panel + 1, 5 * panel - 1, 99), 3 * panel, 5 * panel)) return "LiveRows";
+  if (!is(LiveRows(0, 1, 99), 0, panel) || !is(LiveRows(98, 200, 99), 98 / panel * panel, 99))
     return "LiveRows at an edge";
   return "";
 }
