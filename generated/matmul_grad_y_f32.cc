@@ -58,12 +58,14 @@ struct Step {
 };
 
 /// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
-/// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array.
+/// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array; there
+/// may be none in at_1.
 template <class T, size_t kRows>
 struct DotTile {
-  template <class X, class Y, class At, class Start, class Finish>
-  static HWY_NOINLINE void Run(const X& x, const Y& y, const At at_0, const At at_1, const size_t r,
-                               const size_t c, const Start& start, const Finish& finish) {
+  template <class X, class Y, class At, class Next, class Start, class Finish>
+  static HWY_NOINLINE void Run(const X& x, const Y& y, const At at_0, const Next at_1,
+                               const size_t r, const size_t c, const Start& start,
+                               const Finish& finish) {
     const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
     const auto* x_a = x.At(r);          // rows r to r + 3, word by word of k
     const auto* x_b = x_a + x.panel();  // rows r + 4 to r + 7
@@ -82,7 +84,8 @@ struct DotTile {
 
     auto fetch_ahead = y.Ahead(r, c);
     for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
-      const auto y_0 = panel.Load(k, 0), y_1 = panel.Load(k, 1);
+      const auto y_0 = panel.Load(k, 0);
+      const auto y_1 = panel.LoadNext(k, at_1);
       fetch_ahead();
       T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
       if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
@@ -96,7 +99,7 @@ struct DotTile {
 
     const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);
-      finish(at_1, sum_1, i, c + n);
+      if constexpr (kHasLanes<Next>) finish(at_1, sum_1, i, c + n);
     };
     end(acc_0_0, acc_0_1, r + 0);
     if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);

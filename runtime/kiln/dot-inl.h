@@ -28,6 +28,9 @@ namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Instead of the second vector of y, in a tile of one.
+struct NoColumns {};
+
 /// A row of a register tile: one word of x times two vectors of y.
 template <class Self>
 struct DotRows {
@@ -39,6 +42,10 @@ struct DotRows {
     const auto all = hn::Set(hn::DFromV<VY>(), x);
     acc_0 = Self::Step(all, y_0, acc_0);
     acc_1 = Self::Step(all, y_1, acc_1);
+  }
+  template <typename Word, class VY, class VA>
+  static HWY_INLINE void StepRow(Word x, VY y_0, NoColumns, VA& acc_0, VA&) {
+    acc_0 = Self::Step(hn::Set(hn::DFromV<VY>(), x), y_0, acc_0);
   }
 
   /// Before the first k, for bytes: `start` is what LeftPanels holds for this row after the words

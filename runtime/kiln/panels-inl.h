@@ -207,6 +207,15 @@ struct RightPanel {
     const hn::ScalableTag<Word> d;
     return hn::Load(d, words + (2 * k + v) * hn::Lanes(d));
   }
+  /// The second vector for a tile whose second vector of columns is `at`.
+  template <class At>
+  HWY_INLINE auto LoadNext(size_t k, At) const {
+    if constexpr (kHasLanes<At>) {
+      return Load(k, 1);
+    } else {
+      return NoColumns();
+    }
+  }
 };
 // A y that stays in an L2 of 1 MiB beside the rows of x and what they make.
 constexpr size_t kStaysBytes = size_t{256} << 10;

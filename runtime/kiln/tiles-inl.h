@@ -73,6 +73,26 @@ inline RowRange LiveRows(int64_t low, int64_t high, size_t rows) {
   return {live.begin / kPanelRows * kPanelRows, HWY_MIN(RoundUp(live.end, kPanelRows), rows)};
 }
 
+/// The second vector of columns of a tile that has one: a type of its own, so that such tiles do
+/// not compute what nobody asked for.
+template <class D>
+struct NoLanes : Part<D> {
+  NoLanes() : Part<D>(0) {}
+};
+template <class At>
+constexpr bool kHasLanes = true;
+template <class D>
+constexpr bool kHasLanes<NoLanes<D>> = false;
+
+template <class At>
+HWY_INLINE At WithLanes(At at) {
+  return at;
+}
+template <class D>
+HWY_INLINE Part<D> WithLanes(NoLanes<D> none) {
+  return none;
+}
+
 /// Calls fn(rows, at_0, at_1, r, c) for each register tile: `rows()` is 8, 4, 2 or 1 and a
 /// constant, at_0 and at_1 are its two vectors of columns. `d` is the tag of the accumulators and
 /// `row_bytes` the size of a row of x.
@@ -84,18 +104,21 @@ HWY_INLINE void ForTiles(D d, RowRange rows, size_t cols, size_t row_bytes, cons
   // Rows that remain go to ever smaller tiles, as nothing may be stored outside of the block.
   const auto column = [&](auto at_0, auto at_1, size_t r, size_t end, size_t c) HWY_ATTR {
     for (; r + kTileRows <= end; r += kTileRows) fn(RowsTag<kTileRows>(), at_0, at_1, r, c);
+    const auto next = WithLanes(at_1);  // few rows wait for themselves, not for columns
     if constexpr (kTileRows > 4) {
-      if (r + 4 <= end) fn(RowsTag<4>(), at_0, at_1, r, c), r += 4;
+      if (r + 4 <= end) fn(RowsTag<4>(), at_0, next, r, c), r += 4;
     }
-    if (r + 2 <= end) fn(RowsTag<2>(), at_0, at_1, r, c), r += 2;
-    if (r < end) fn(RowsTag<1>(), at_0, at_1, r, c);
+    if (r + 2 <= end) fn(RowsTag<2>(), at_0, next, r, c), r += 2;
+    if (r < end) fn(RowsTag<1>(), at_0, next, r, c);
   };
   for (size_t pass = rows.begin; pass < rows.end; pass += pass_rows) {
     const size_t end = HWY_MIN(pass + pass_rows, rows.end);
     size_t c = 0;
     for (; c + 2 * n <= cols; c += 2 * n) column(Whole<D>(), Whole<D>(), pass, end, c);
-    if (c < cols) {
-      const size_t left = cols - c;
+    const size_t left = cols - c;
+    if (kTileRows > 4 && 0 < left && left <= n) {
+      column(Part<D>(left), NoLanes<D>(), pass, end, c);
+    } else if (left > 0) {
       column(Part<D>(HWY_MIN(n, left)), Part<D>(left - HWY_MIN(n, left)), pass, end, c);
     }
   }

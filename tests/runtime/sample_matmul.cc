@@ -75,8 +75,8 @@ HWY_INLINE void Finish(const Step& step, At at, V sum, float* acc, size_t r, siz
 
 /// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
 /// `at` loads and stores one of the two vectors: all lanes, or those inside the array.
-template <class When, size_t kRows, class At>
-HWY_NOINLINE void DotTile(const Step& step, const At at_0, const At at_1, const size_t r,
+template <class When, size_t kRows, class At, class Next>
+HWY_NOINLINE void DotTile(const Step& step, const At at_0, const Next at_1, const size_t r,
                           const size_t c) {
   using T = Dot<float>;
   const size_t n = hn::Lanes(kFloats);
@@ -104,7 +104,7 @@ HWY_NOINLINE void DotTile(const Step& step, const At at_0, const At at_1, const 
 
   for (size_t k = 0; k < step.x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
     const auto y_0 = y.Load(k, 0);
-    const auto y_1 = y.Load(k, 1);
+    const auto y_1 = y.LoadNext(k, at_1);
     T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
     if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
     if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
