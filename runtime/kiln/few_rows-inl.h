@@ -107,9 +107,14 @@ HWY_NOINLINE void AddFewRows(const X& x, size_t row, size_t rows, const T* y, si
       memcpy(static_cast<void*>(copy + i * width), from + static_cast<int64_t>(i) * stride + c,
              (cols - c) * sizeof(T));
     }
+    const auto copied = static_cast<int64_t>(width);
+    if (from_rows == kStep) {
+      AddFewWords<Dot, kDeep>(words, 0, rows, copy, copied, /*ahead=*/0, width, sums + c,
+                              sums_stride);
+      return;
+    }
     for (size_t i = 0; i < WordsOf<Dot>(from_rows); ++i) {
-      AddFewWords<Dot, 1>(words, i, rows, copy, static_cast<int64_t>(width), /*ahead=*/0, width,
-                          sums + c, sums_stride);
+      AddFewWords<Dot, 1>(words, i, rows, copy, copied, /*ahead=*/0, width, sums + c, sums_stride);
     }
   };
   for (size_t k = 0; k < y_rows; k += kStep) {

@@ -1,5 +1,5 @@
-// The loop over register tiles: 8 rows of x by two vectors of columns of y where there are 32
-// vector registers, 4 by two elsewhere.
+// The loop over register tiles: 8 rows of x by two vectors of columns of y, or by the one that is
+// left of them, where there are 32 vector registers; 4 by two elsewhere.
 #if defined(KILN_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_TILES_INL_H_
 #undef KILN_TILES_INL_H_
@@ -104,7 +104,7 @@ HWY_INLINE void ForTiles(D d, RowRange rows, size_t cols, size_t row_bytes, cons
   // Rows that remain go to ever smaller tiles, as nothing may be stored outside of the block.
   const auto column = [&](auto at_0, auto at_1, size_t r, size_t end, size_t c) HWY_ATTR {
     for (; r + kTileRows <= end; r += kTileRows) fn(RowsTag<kTileRows>(), at_0, at_1, r, c);
-    const auto next = WithLanes(at_1);  // few rows wait for themselves, not for columns
+    const auto next = WithLanes(at_1);
     if constexpr (kTileRows > 4) {
       if (r + 4 <= end) fn(RowsTag<4>(), at_0, next, r, c), r += 4;
     }
@@ -115,12 +115,15 @@ HWY_INLINE void ForTiles(D d, RowRange rows, size_t cols, size_t row_bytes, cons
     const size_t end = HWY_MIN(pass + pass_rows, rows.end);
     size_t c = 0;
     for (; c + 2 * n <= cols; c += 2 * n) column(Whole<D>(), Whole<D>(), pass, end, c);
+    if (c == cols) continue;
     const size_t left = cols - c;
-    if (kTileRows > 4 && 0 < left && left <= n) {
-      column(Part<D>(left), NoLanes<D>(), pass, end, c);
-    } else if (left > 0) {
-      column(Part<D>(HWY_MIN(n, left)), Part<D>(left - HWY_MIN(n, left)), pass, end, c);
+    if constexpr (kTileRows > 4) {  // four rows wait for their sums, whatever the columns
+      if (left <= n) {
+        column(Part<D>(left), NoLanes<D>(), pass, end, c);
+        continue;
+      }
     }
+    column(Part<D>(HWY_MIN(n, left)), Part<D>(left - HWY_MIN(n, left)), pass, end, c);
   }
 }
 
