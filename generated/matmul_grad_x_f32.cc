@@ -173,7 +173,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   if (core.emulated()) return blocks;
   blocks.j = DepthBlock(call.n, kPackedBytes<float>, call.m);
   blocks.l = ColumnBlock(call.k, core.count());
-  blocks.i = RowBlock(call.m, core.count());
+  blocks.i = RowBlock(call.m, core.count(), call.k, call.n);
   return blocks;
 }
 

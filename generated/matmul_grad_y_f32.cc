@@ -173,7 +173,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   if (core.emulated()) return blocks;
   blocks.i = DepthBlock(call.m, kPackedBytes<float>);
   blocks.j = ColumnBlock(call.n, core.count());
-  blocks.l = RowBlock(call.k, core.count());
+  blocks.l = RowBlock(call.k, core.count(), call.n, call.m);
   return blocks;
 }
 

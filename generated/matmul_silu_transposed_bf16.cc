@@ -174,7 +174,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   if (core.emulated()) return blocks;
   blocks.l = DepthBlock(call.k, kPackedBytes<bf16>, call.m);
   blocks.j = ColumnBlock(call.n, core.count());
-  blocks.i = RowBlock(call.m, core.count());
+  blocks.i = RowBlock(call.m, core.count(), call.n, call.k);
   return blocks;
 }
 

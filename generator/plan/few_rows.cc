@@ -33,20 +33,29 @@ std::set<int> SpacesOfRowsThatMeet(const Plan& plan, int right) {
   return spaces;
 }
 
-/// Where some right operand is packed however few rows meet it, Direct's depth depends on them.
-void FindRowsOfDepth(Plan& plan) {
+FreeBlock* FreeBlockOf(Plan& plan, FreeBlock::Use use) {
+  const auto found = std::find_if(plan.free_blocks.begin(), plan.free_blocks.end(),
+                                  [&](const FreeBlock& block) { return block.use == use; });
+  return found == plan.free_blocks.end() ? nullptr : &*found;
+}
+
+/// What is packed for few rows or columns of the other operand is soon done with, and blocks of it
+/// are small. A right operand may be left where it lies instead; a left one is always packed.
+void FindWhatIsMet(Plan& plan) {
   using Hold = OperandPlan::Hold;
+  using Use = FreeBlock::Use;
+  FreeBlock* const rows = FreeBlockOf(plan, Use::kRows);
+  FreeBlock* const columns = FreeBlockOf(plan, Use::kColumns);
+  FreeBlock* const depth = FreeBlockOf(plan, Use::kDepth);
   const bool packs =
       std::any_of(plan.operands.begin(), plan.operands.end(), [](const OperandPlan& operand) {
         return operand.hold == Hold::kRightTransposed ||
                (operand.hold == Hold::kRight && operand.few_rows < 0);
       });
-  const auto rows =
-      std::find_if(plan.free_blocks.begin(), plan.free_blocks.end(),
-                   [](const FreeBlock& block) { return block.use == FreeBlock::Use::kRows; });
-  if (!packs || rows == plan.free_blocks.end()) return;
-  for (FreeBlock& block : plan.free_blocks) {
-    if (block.use == FreeBlock::Use::kDepth) block.rows = rows->extent;
+  if (rows && depth && packs) depth->meets = rows->extent;
+  if (rows && columns && depth) {
+    rows->meets = columns->extent;
+    rows->depth = depth->extent;
   }
 }
 
@@ -63,7 +72,7 @@ void FindFewRows(Plan& plan) {
     const std::set<int> spaces = SpacesOfRowsThatMeet(plan, ref);
     if (spaces.size() == 1) operand.few_rows = *spaces.begin();
   }
-  FindRowsOfDepth(plan);
+  FindWhatIsMet(plan);
 }
 
 }  // namespace kiln

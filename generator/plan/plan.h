@@ -203,12 +203,14 @@ struct OperandPlan {
 /// Blocks of which Direct may choose the size.
 struct FreeBlock {
   enum class Use { kPass, kStrip, kRows, kColumns, kDepth };
-  int axis;                  // whose steps are cdiv(extent, size)
-  int space;                 // that is walked within a block
-  int64_t size;              // the spec's
-  Size extent;               // of the array
-  Use use = Use::kPass;      // of an elementwise pass; of a dot's left rows, right columns, or sums
-  std::optional<Size> rows;  // kDepth: how many a right operand is packed for, if it may be few
+  int axis;              // whose steps are cdiv(extent, size)
+  int space;             // that is walked within a block
+  int64_t size;          // the spec's
+  Size extent;           // of the array
+  Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
+  // How many there are of what a packed block meets, if that may be few. kDepth: rows that meet a
+  // right block; kRows: columns that meet a left one, and its depth.
+  std::optional<Size> meets, depth;
 };
 
 /// What the dots of all bodies multiply.

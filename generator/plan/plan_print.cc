@@ -151,7 +151,9 @@ class PlanPrinter {
           "as deep in Direct as a panel suits L1"};
       Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) + ", " +
            kReasons[static_cast<int>(block.use)] +
-           (block.rows ? ", for few rows as it stays in L2" : ""));
+           (!block.meets  ? ""
+            : block.depth ? ", less for few columns"
+                          : ", less for few rows"));
     }
   }
 

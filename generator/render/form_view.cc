@@ -144,14 +144,18 @@ void FormView::FreeBlocks() {
         f.Set("chosen", "StripSize(" + extent + ")");
         break;
       case FreeBlock::Use::kRows:
-        f.Set("chosen", "RowBlock(" + extent + ", core.count())");
+        f.Set("chosen",
+              "RowBlock(" + extent + ", core.count()" +
+                  (block.meets ? ", " + walk_.Print(*block.meets) + ", " + walk_.Print(*block.depth)
+                               : "") +
+                  ")");
         break;
       case FreeBlock::Use::kColumns:
         f.Set("chosen", "ColumnBlock(" + extent + ", core.count())");
         break;
       case FreeBlock::Use::kDepth:
         f.Set("chosen", "DepthBlock(" + extent + ", kPackedBytes<" + DotType() + ">" +
-                            (block.rows ? ", " + walk_.Print(*block.rows) : "") + ")");
+                            (block.meets ? ", " + walk_.Print(*block.meets) : "") + ")");
         break;
     }
     blocks.push_back(std::move(f));

@@ -24,9 +24,16 @@ inline int64_t StripSize(int64_t extent) {
 }
 
 /// Rows of a dot's left operand: as many as stay in L2 while the panels of the right one pass by.
-/// Several cores get smaller blocks, to be able to help each other out.
-inline int64_t RowBlock(int64_t rows, int64_t cores) {
-  const int64_t most = cores == 1 ? 512 : std::clamp<int64_t>(RoundUp(DivUp(rows, 8), 8), 64, 512);
+/// Several cores get smaller blocks, to be able to help each other out. A block that few columns
+/// are multiplied with is soon done with: it is to be in the L2 still, where it was packed.
+inline int64_t RowBlock(int64_t rows, int64_t cores, int64_t columns = INT64_MAX,
+                        int64_t depth = 1) {
+  constexpr int64_t kFew = 128, kElements = int64_t{64} << 10;
+  int64_t most = cores == 1 ? 512 : std::clamp<int64_t>(RoundUp(DivUp(rows, 8), 8), 64, 512);
+  if (columns <= kFew) {
+    const int64_t fit = kElements / std::max(depth, int64_t{1});
+    most = std::min(most, std::max<int64_t>(RoundUp(fit, 8), 64));
+  }
   return std::clamp<int64_t>(RoundUp(rows, 8), 8, most);
 }
 
@@ -38,8 +45,8 @@ inline int64_t ColumnBlock(int64_t columns, int64_t cores) {
 }
 
 /// The depth of both: the sums of a tile stay in registers for so long. Blocks are alike, and cut
-/// no word of several elements. A right block that few rows are multiplied with is soon done with:
-/// it is to be in the L2 still, where it was packed.
+/// no word of several elements. For few rows they are shallow, as row blocks are short for few
+/// columns.
 inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes, int64_t rows = INT64_MAX) {
   constexpr int64_t kFew = 32;
   const int64_t bytes = rows <= kFew ? 512 : 8192;
