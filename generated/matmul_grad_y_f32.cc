@@ -67,8 +67,9 @@ struct DotTile {
                                const size_t r, const size_t c, const Start& start,
                                const Finish& finish) {
     const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-    const auto* x_a = x.At(r);          // rows r to r + 3, word by word of k
-    const auto* x_b = x_a + x.panel();  // rows r + 4 to r + 7
+    const auto* x_a = x.At(r);           // rows r to r + 3, word by word of k
+    const auto* x_b = x_a + x.to_panel;  // rows r + 4 to r + 7
+    const auto to_row = x.to_row, to_k = x.to_k;
     const auto panel = y.At(c);
 
     // What a smaller tile does not have starts like its first row, and is stored nowhere.
@@ -83,18 +84,18 @@ struct DotTile {
     auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
 
     auto fetch_ahead = y.Ahead(r, c);
-    for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
+    for (size_t k = 0; k < x.depth; ++k, x_a += to_k, x_b += to_k) {
       const auto y_0 = panel.Load(k, 0);
       const auto y_1 = panel.LoadNext(k, at_1);
       fetch_ahead();
-      T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
-      if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
-      if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
-      if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
-      if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
-      if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
-      if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
-      if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+      T::StepRow(x_a[0 * to_row], y_0, y_1, acc_0_0, acc_0_1);
+      if constexpr (kRows > 1) T::StepRow(x_a[1 * to_row], y_0, y_1, acc_1_0, acc_1_1);
+      if constexpr (kRows > 2) T::StepRow(x_a[2 * to_row], y_0, y_1, acc_2_0, acc_2_1);
+      if constexpr (kRows > 3) T::StepRow(x_a[3 * to_row], y_0, y_1, acc_3_0, acc_3_1);
+      if constexpr (kRows > 4) T::StepRow(x_b[0 * to_row], y_0, y_1, acc_4_0, acc_4_1);
+      if constexpr (kRows > 5) T::StepRow(x_b[1 * to_row], y_0, y_1, acc_5_0, acc_5_1);
+      if constexpr (kRows > 6) T::StepRow(x_b[2 * to_row], y_0, y_1, acc_6_0, acc_6_1);
+      if constexpr (kRows > 7) T::StepRow(x_b[3 * to_row], y_0, y_1, acc_7_0, acc_7_1);
     }
 
     const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {

@@ -4,7 +4,7 @@
 //   idxs_i  i32[capacity]                                                                   prefetched
 //   idxs_k  i32[capacity]                                                                   prefetched
 //   blocks  i32
-//   x       f32[capacity, 128, 128]  block (null, all, all)  index (t, 0, 0)                packed as left panels
+//   x       f32[capacity, 128, 128]  block (null, all, all)  index (t, 0, 0)                in rows, or packed as left panels
 //   y       f32[k, n]                block (128, 128)        index (idxs_k[t], j)  pad 0.0  packed as right panels
 //   zeros   f32[m, n]                                                                       stays in HBM
 //   o       f32[m, n]                block (128, 128)        index (idxs_i[t], j)           in rows
@@ -48,7 +48,7 @@ struct Step {
   Core& core;
   const Point<2> point;
   const std::array<int64_t, 2>& steps;  // 0: j, 1: t
-  LeftPanels<float>::View x;
+  LeftRows<float>::View x;
   RightPanels<float>::View y;
   Tile<float, 2> o;
   Tile<float, 2> acc;
@@ -68,8 +68,9 @@ struct DotTile {
                                const size_t r, const size_t c, const Start& start,
                                const Finish& finish) {
     const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-    const auto* x_a = x.At(r);          // rows r to r + 3, word by word of k
-    const auto* x_b = x_a + x.panel();  // rows r + 4 to r + 7
+    const auto* x_a = x.At(r);           // rows r to r + 3, word by word of k
+    const auto* x_b = x_a + x.to_panel;  // rows r + 4 to r + 7
+    const auto to_row = x.to_row, to_k = x.to_k;
     const auto panel = y.At(c);
 
     // What a smaller tile does not have starts like its first row, and is stored nowhere.
@@ -84,18 +85,18 @@ struct DotTile {
     auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
 
     auto fetch_ahead = y.Ahead(r, c);
-    for (size_t k = 0; k < x.depth; ++k, x_a += kPanelRows, x_b += kPanelRows) {
+    for (size_t k = 0; k < x.depth; ++k, x_a += to_k, x_b += to_k) {
       const auto y_0 = panel.Load(k, 0);
       const auto y_1 = panel.LoadNext(k, at_1);
       fetch_ahead();
-      T::StepRow(x_a[0], y_0, y_1, acc_0_0, acc_0_1);
-      if constexpr (kRows > 1) T::StepRow(x_a[1], y_0, y_1, acc_1_0, acc_1_1);
-      if constexpr (kRows > 2) T::StepRow(x_a[2], y_0, y_1, acc_2_0, acc_2_1);
-      if constexpr (kRows > 3) T::StepRow(x_a[3], y_0, y_1, acc_3_0, acc_3_1);
-      if constexpr (kRows > 4) T::StepRow(x_b[0], y_0, y_1, acc_4_0, acc_4_1);
-      if constexpr (kRows > 5) T::StepRow(x_b[1], y_0, y_1, acc_5_0, acc_5_1);
-      if constexpr (kRows > 6) T::StepRow(x_b[2], y_0, y_1, acc_6_0, acc_6_1);
-      if constexpr (kRows > 7) T::StepRow(x_b[3], y_0, y_1, acc_7_0, acc_7_1);
+      T::StepRow(x_a[0 * to_row], y_0, y_1, acc_0_0, acc_0_1);
+      if constexpr (kRows > 1) T::StepRow(x_a[1 * to_row], y_0, y_1, acc_1_0, acc_1_1);
+      if constexpr (kRows > 2) T::StepRow(x_a[2 * to_row], y_0, y_1, acc_2_0, acc_2_1);
+      if constexpr (kRows > 3) T::StepRow(x_a[3 * to_row], y_0, y_1, acc_3_0, acc_3_1);
+      if constexpr (kRows > 4) T::StepRow(x_b[0 * to_row], y_0, y_1, acc_4_0, acc_4_1);
+      if constexpr (kRows > 5) T::StepRow(x_b[1 * to_row], y_0, y_1, acc_5_0, acc_5_1);
+      if constexpr (kRows > 6) T::StepRow(x_b[2 * to_row], y_0, y_1, acc_6_0, acc_6_1);
+      if constexpr (kRows > 7) T::StepRow(x_b[3 * to_row], y_0, y_1, acc_7_0, acc_7_1);
     }
 
     const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
@@ -180,7 +181,7 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"idxs_i", 0, 9, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"idxs_k", 1, 10, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"blocks", 2, 12, Memory::kSmem}, {});
-  typename Tiers::template In<LeftPanels<float>, 3> x(
+  typename Tiers::template In<LeftRows<float>, 3> x(
       core, {"x", 3, 25}, call.x, {Squeezed(), All(128), All(128)}, NoPad{.reduced = true},
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
   typename Tiers::template In<RightPanels<float>, 2> y(

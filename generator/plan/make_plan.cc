@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "generator/plan/alias.h"
-#include "generator/plan/few_rows.h"
+#include "generator/plan/in_place.h"
 #include "generator/plan/free_blocks.h"
 #include "generator/plan/fuse.h"
 #include "generator/plan/hoist.h"
@@ -229,7 +229,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   FindLiveRows(*plan);
   FindLiveDepths(*plan);
   FindFreeBlocks(*plan);
-  FindFewRows(*plan);
+  FindInPlace(*plan);
   FindPrefetches(*plan);
   HoistConstants(*plan);
   NameMiddles(*plan);

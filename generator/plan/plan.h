@@ -197,7 +197,8 @@ struct OperandPlan {
   bool reduced = false;       // ReducedRefs
   std::vector<bool> clipped;  // by array dimension
   std::vector<Reuse> reuse;   // outermost first
-  int few_rows = -1;          // FindFewRows: the space of the rows that meet it
+  bool lies = false;          // FindInPlace: a left one, where it lies unless rows are far apart
+  int few_rows = -1;          // FindInPlace: a right one, for few rows of this space
 };
 
 /// Blocks of which Direct may choose the size.

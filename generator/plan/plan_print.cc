@@ -97,6 +97,7 @@ class PlanPrinter {
   /// What Direct does where sizes, which it knows at run time, allow it.
   void InDirect(const OperandPlan& operand) {
     if (operand.hold == Hold::kRows) return;
+    if (operand.lies) Line("where its rows are long or close: where they lie", 1);
     if (!operand.reuse.empty())
       Line("blocks that come back: packed once for all cores, while there is room", 1);
     if (operand.few_rows >= 0) {

@@ -12,10 +12,10 @@ using Hold = OperandPlan::Hold;
 constexpr size_t kColumns = 6;  // name, type, block, index, pad, how it is held
 using Row = std::array<std::string, kColumns>;
 
-std::string HoldText(Hold hold) {
-  switch (hold) {
+std::string HoldText(const OperandPlan& operand) {
+  switch (operand.hold) {
     case Hold::kLeft:
-      return "packed as left panels";
+      return operand.lies ? "in rows, or packed as left panels" : "packed as left panels";
     case Hold::kLeftTransposed:
       return "packed as left panels, transposed";
     case Hold::kRight:
@@ -69,7 +69,7 @@ Row RowOf(const Plan& plan, size_t r) {
   row[2] = "block (" + Joined(block) + ")";
   row[3] = "index (" + Joined(index) + ")";
   if (ref.pad) row[4] = "pad " + ToString(*ref.pad, kernel);
-  row[5] = HoldText(plan.operands[r].hold);
+  row[5] = HoldText(plan.operands[r]);
   return row;
 }
 

@@ -21,7 +21,7 @@ constexpr std::string_view kOwnWords =
     "FromBits Grid grid GroupedRows GroupMetadata GroupSteps Guarded hn Hold HostArray HostAt "
     "hwy In Index index Init InRange int16_t int32_t int64_t int8_t kDoubles kFloats kiln "
     "kiln_context KILN_MULTIPLIES_BF16 kiln_status kInts kPackedBytes Last last LeftPanels "
-    "LeftPanelsT live LiveRows LoadOne "
+    "LeftPanelsT LeftRows live LiveRows LoadOne "
     "Locate Made MakeDenseTile MakeTile MaskMaps Memory Middle MultiplyTiles next NoInit NoPad "
     "Only Out PackLeft PackRight Pad PartOf PassSize PastEnd Point point PrefetchPart RightPanels "
     "RightPanelsT row RowBlock RowRange Rows rows RowSteps Run run Scratch size_t SparsifyMask "

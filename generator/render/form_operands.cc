@@ -23,7 +23,7 @@ std::string FormView::Format(size_t r) const {
   const std::string type = StorageType(ref.dtype);
   switch (plan_.operands[r].hold) {
     case Hold::kLeft:
-      return "LeftPanels<" + type + ">";
+      return (plan_.operands[r].lies ? "LeftRows<" : "LeftPanels<") + type + ">";
     case Hold::kLeftTransposed:
       return "LeftPanelsT<" + type + ">";
     case Hold::kRight:

@@ -77,15 +77,16 @@ struct Direct {
           blocks_{tensor.template extents<R>(), dims},
           pad_(pad) {
       const Box<R> ragged = internal::MostRagged(blocks_);
-      always_in_place_ = Format::IsInPlace(ragged);
-      if constexpr (requires { Format::IsInPlaceFor(rows, ragged); }) {
-        always_in_place_ = always_in_place_ || (window == 0 && Format::IsInPlaceFor(rows, ragged));
+      always_in_place_ = Format::IsInPlace(tensor_, ragged);
+      if constexpr (requires { Format::IsInPlaceFor(rows, tensor_, ragged); }) {
+        always_in_place_ =
+            always_in_place_ || (window == 0 && Format::IsInPlaceFor(rows, tensor_, ragged));
       }
       in_place_ = always_in_place_;
       if (always_in_place_) return;
       bytes_ = static_cast<int64_t>(Format::Bytes(blocks_.shape()));
       // Where only blocks at an edge are copied, they are few.
-      if (Format::IsInPlace(internal::Unragged(blocks_))) window = 0;
+      if (Format::IsInPlace(tensor_, internal::Unragged(blocks_))) window = 0;
       record_ = &core.RecordOf(operand);
       if (MayShare(window)) {
         shared_ = core.Share(blocks_.Count(), bytes_);
@@ -131,7 +132,7 @@ struct Direct {
 
     void Bring(const Index<R>& index) {
       const Box<R> box = blocks_.BoxAt(index);
-      in_place_ = Format::IsInPlace(box);
+      in_place_ = Format::IsInPlace(tensor_, box);
       if (in_place_) return;
       char* const data = shared_ != nullptr ? BringShared(index, box) : BringOwn(index, box);
       view_ = Format::ViewOf(data, box);
@@ -217,7 +218,7 @@ struct Direct {
       int64_t elements = 1;
       for (int d = 0; d < R; ++d) elements *= tensor.shape[d];
       streams_ = elements * static_cast<int64_t>(sizeof(T)) >= kStreamedBytes;
-      in_place_ = always_in_place_ = Format::IsInPlace(internal::MostRagged(blocks_));
+      in_place_ = always_in_place_ = Format::IsInPlace(tensor_, internal::MostRagged(blocks_));
       if (always_in_place_) return;
       const size_t bytes = Format::Bytes(blocks_.shape());
       staged_ = core.Allocate(bytes);
@@ -262,7 +263,7 @@ struct Direct {
       run_ = run;
       if (!always_in_place_) {
         box_ = blocks_.BoxAt(index);
-        in_place_ = Format::IsInPlace(box_);
+        in_place_ = Format::IsInPlace(tensor_, box_);
       }
       if (!init_.given) return;
       if (!in_place_) {

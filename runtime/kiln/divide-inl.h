@@ -116,10 +116,10 @@ HWY_INLINE V Pow(V base, V exponent) {
 /// and a quotient that is nearly infinite, are within one ulp.
 template <FloatVector V>
 HWY_INLINE V DivideBy(V v, LaneOf<V> divisor) {
-  using X = LaneOf<V>;
   const hn::DFromV<V> d;
   const V all = hn::Set(d, divisor);
 #if HWY_NATIVE_FMA
+  using X = LaneOf<V>;
   constexpr X kLeast = std::is_same_v<X, float> ? X(0x1p-100f) : X(0x1p-900);
   const X size = divisor < 0 ? -divisor : divisor;
   if (HWY_LIKELY(size >= kLeast && size <= 1 / kLeast)) {

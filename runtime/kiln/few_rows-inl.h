@@ -43,8 +43,12 @@ template <class X, typename Word>
 HWY_INLINE void LoadFewWords(const X& x, size_t row, size_t rows, size_t k, size_t count,
                              FewWords<Word>& words) {
   for (size_t r = 0; r < rows; ++r) {
-    const Word* const from = x.At(row + r) + k * X::kStep;
-    for (size_t i = 0; i < count; ++i) words[r][i] = from[i * X::kStep];
+    const Word* const from = x.At(row + r) + static_cast<ptrdiff_t>(k) * x.to_k;
+    if (count == kDeep && x.to_k == 1) {
+      memcpy(words[r], from, sizeof(words[r]));
+    } else {
+      for (size_t i = 0; i < count; ++i) words[r][i] = from[static_cast<ptrdiff_t>(i) * x.to_k];
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 //
 //   LeftPanels<T>    LeftPanelsT<T>     x of dot(x, y), and of dot(x.T, y), where the array is [k,
 //   m] RightPanels<T>   RightPanelsT<T>    y, and of dot(x, y.T), where the array is [n, k]
+//   LeftRows<T>                         x of dot(x, y) where it lies, if that is as fast
 //   PackLeft<As>(tile, ...)             the same of a value in VMEM, where it is used
 //
 // T is the array's type; a second argument says how it is multiplied if that is not T x T: a wider
@@ -29,23 +30,12 @@
 #include "kiln/tensor.h"
 #include "kiln/tile.h"
 #include "kiln/tiles-inl.h"
+#include "kiln/views-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Words of a panel of x: whole lines of the cache, and one more for the start values. Without it
-/// panels would be a power of two apart and compete for the same sets of the caches; so the panels
-/// of y have one row more too.
-constexpr size_t LeftPanelWords(size_t depth) {
-  constexpr size_t kLine = 16;
-  return RoundUp(kPanelRows * depth, kLine) + kLine;
-}
-template <class D>
-HWY_INLINE size_t RightPanelWords(size_t depth) {
-  return PanelCols<typename D::Word>() * (depth + 1);
-}
 
 /// Fills the start values of a panel of x: what is to be added for the flip of y.
 template <class D>
@@ -186,76 +176,6 @@ size_t SizeOf(const Shape<R>& block, int v) {
   return static_cast<size_t>(block.size[block.template ViewDims<2>()[kTransposed ? 1 - v : v]]);
 }
 
-/// What a register tile sees of x.
-template <typename Word>
-struct LeftView {
-  const Word* words = nullptr;
-  size_t rows = 0;   // that exist, or are padded
-  size_t depth = 0;  // words of k
-
-  static constexpr size_t kStep = kPanelRows;  // from one k to the next
-  size_t panel() const { return LeftPanelWords(depth); }
-  /// Word 0 of a row.
-  const Word* At(size_t row) const { return words + row / kPanelRows * panel() + row % kPanelRows; }
-};
-
-/// Two vectors of columns of y.
-template <typename Word>
-struct RightPanel {
-  const Word* words;
-  HWY_INLINE auto Load(size_t k, size_t v) const {
-    const hn::ScalableTag<Word> d;
-    return hn::Load(d, words + (2 * k + v) * hn::Lanes(d));
-  }
-  /// The second vector for a tile whose second vector of columns is `at`.
-  template <class At>
-  HWY_INLINE auto LoadNext(size_t k, At) const {
-    if constexpr (kHasLanes<At>) {
-      return Load(k, 1);
-    } else {
-      return NoColumns();
-    }
-  }
-};
-// A y that stays in an L2 of 1 MiB beside the rows of x and what they make.
-constexpr size_t kStaysBytes = size_t{256} << 10;
-
-/// Brings words into the L2, a piece with each k.
-template <typename Word>
-struct FetchAhead {
-  HWY_INLINE void operator()() {
-    __builtin_prefetch(words, /*for writing=*/0, /*the L2=*/2);
-    words += piece;
-  }
-  const Word* words;
-  size_t piece;
-};
-/// What a register tile sees of y.
-template <typename Word>
-struct RightView {
-  const Word* words = nullptr;
-  size_t depth = 0;  // words of k
-  size_t cols = 0;   // that exist, or are padded
-  // Of elements where they lie in the array, if they are no panels: row 0, how many there are, and
-  // from one to the next.
-  const void* lies = nullptr;
-  size_t rows = 0, stride = 0;
-
-  /// The panel of columns c, c + 1, …; c is a multiple of PanelCols.
-  RightPanel<Word> At(size_t c) const { return {words + c * (depth + 1)}; }
-
-  /// For the tile of row r: an eighth of the panel after c's, or of the first after the last, so
-  /// that eight tiles ask for all of it. A large y has left the L2 when the next rows of x come,
-  /// and is further away than the hardware looks ahead. A small one is still there, and to ask
-  /// costs.
-  FetchAhead<Word> Ahead(size_t r, size_t c) const {
-    const size_t two = 2 * hn::Lanes(hn::ScalableTag<Word>());
-    if (cols * depth * sizeof(Word) <= kStaysBytes) return {At(c).words, 0};
-    const Word* after = At(c + two < cols ? c + two : 0).words;
-    return {after + r / kTileRows % 8 * depth * (two / 8), two / 8};
-  }
-};
-
 /// Left operand of a dot.
 template <typename T, class As, bool kTransposed>
 struct LeftFormat {
@@ -274,7 +194,7 @@ struct LeftFormat {
     return Bytes(SizeOf<kTransposed>(block, 0), SizeOf<kTransposed>(block, 1));
   }
   template <int R>
-  static bool IsInPlace(const Box<R>&) {
+  static bool IsInPlace(const Tensor<const T>&, const Box<R>&) {
     return false;
   }
   template <int R>
@@ -283,8 +203,8 @@ struct LeftFormat {
   }
   template <int R>
   static View ViewOf(const void* data, const Box<R>& box) {
-    return {static_cast<const Word*>(data), ExtentOf<kTransposed>(box, 0),
-            Depth(ExtentOf<kTransposed>(box, 1))};
+    return View::OfPanels(static_cast<const Word*>(data), ExtentOf<kTransposed>(box, 0),
+                          Depth(ExtentOf<kTransposed>(box, 1)));
   }
   template <int R>
   static void Copy(const Tensor<const T>& from, const Box<R>& box, const Pad<T>& pad, void* to) {
@@ -295,6 +215,29 @@ template <typename T, class As = T>
 using LeftPanels = LeftFormat<T, As, false>;
 template <typename T, class As = T>
 using LeftPanelsT = LeftFormat<T, As, true>;
+
+/// One whose elements are words, where it lies: a register tile reads its rows as fast as panels,
+/// and nothing is packed. Short pieces of rows far apart would compete for sets of the caches.
+template <typename T>
+struct LeftRows : LeftPanels<T> {
+  using View = typename LeftPanels<T>::View;
+  static_assert(std::is_same_v<T, typename LeftPanels<T>::Word>);
+
+  static constexpr int64_t kLong = 512;
+
+  template <int R>
+  static bool IsInPlace(const Tensor<const T>& tensor, const Box<R>& box) {
+    if (!Rows<T, 2>::IsInPlace(tensor, box)) return false;
+    const auto depth = static_cast<int64_t>(ExtentOf<false>(box, 1));
+    const int64_t stride = tensor.stride[box.template ViewDims<2>()[0]];
+    return depth >= kLong || (-2 * depth <= stride && stride <= 2 * depth);
+  }
+  template <int R>
+  static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {
+    return View::OfRows(Rows<T, 2>::InPlace(tensor, box).data, ExtentOf<false>(box, 0),
+                        ExtentOf<false>(box, 1), tensor.stride[box.template ViewDims<2>()[0]]);
+  }
+};
 
 /// Right operand of a dot.
 template <typename T, class As, bool kTransposed>
@@ -314,14 +257,14 @@ struct RightFormat {
     return Bytes(SizeOf<kTransposed>(block, 0), SizeOf<kTransposed>(block, 1));
   }
   template <int R>
-  static bool IsInPlace(const Box<R>&) {
+  static bool IsInPlace(const Tensor<const T>&, const Box<R>&) {
     return false;
   }
   /// Whether so many rows of x are too few to pack y for.
   template <int R>
-  static bool IsInPlaceFor(int64_t rows, const Box<R>& box) {
+  static bool IsInPlaceFor(int64_t rows, const Tensor<const T>& tensor, const Box<R>& box) {
     return kMayLie<Multiply> && rows <= int64_t{kFewRows} && !kTransposed &&
-           std::is_same_v<T, typename Multiply::Y> && Rows<T, 2>::IsInPlace(box);
+           std::is_same_v<T, typename Multiply::Y> && Rows<T, 2>::IsInPlace(tensor, box);
   }
   template <int R>
   static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {
@@ -353,7 +296,7 @@ LeftView<typename DotOf<As>::Word> PackLeft(const Tile<T, 2>& x, size_t rows, si
   using Format = LeftPanels<As>;
   auto* const words = static_cast<typename Format::Word*>(to);
   PackLeftFrom<DotOf<As>>(SourceOf<kTransposed>(x, rows, k), words);
-  return {words, rows, Format::Depth(k)};
+  return Format::View::OfPanels(words, rows, Format::Depth(k));
 }
 template <class As, typename T>
 auto PackLeftT(const Tile<T, 2>& x, size_t rows, size_t k, void* to) {

@@ -17,7 +17,7 @@ namespace kiln {
 ///
 ///   Element, View, and Written: the view of a block to write, of a format of outputs
 ///   Bytes(shape)                   of a slot
-///   IsInPlace(box)                 whether InPlace gives what Copy and ViewOf would
+///   IsInPlace(tensor, box)         whether InPlace gives what Copy and ViewOf would
 ///   InPlace(tensor, box)           the view of a block where it lies
 ///   Copy(tensor, box, pad, to)     without a pad, `to` keeps what it has outside of the array
 ///   ViewOf(data, box)              the view of what was copied
@@ -35,7 +35,7 @@ struct Rows {
   /// Everything that is inside the array, or that no loop looks at, is in place; and rows have to
   /// be contiguous, so the view's last dimension has to be the array's.
   template <int R>
-  static bool IsInPlace(const Box<R>& box) {
+  static bool IsInPlace(const Tensor<const T>&, const Box<R>& box) {
     if (V > 0 && box.squeezed[R - 1]) return false;
     for (int d = 0; d < R; ++d) {
       if (!box.clipped[d] && !box.IsWhole(d)) return false;
@@ -220,7 +220,7 @@ struct Rows {
 template <typename T, int V>
 struct CopiedRows : Rows<T, V> {
   template <int R>
-  static bool IsInPlace(const Box<R>&) {
+  static bool IsInPlace(const Tensor<const T>&, const Box<R>&) {
     return false;
   }
 };

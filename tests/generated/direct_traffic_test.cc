@@ -73,12 +73,42 @@ TEST_CASE("few rows of x are multiplied with y where it lies") {
   CHECK(TrafficOf(kOneCore, OfF32(33, 203, 837))["y"].copies > 0);
 }
 
+TEST_CASE("x is multiplied where it lies if its elements are words") {
+  for (const int64_t m : {1, 8, 33, 700}) {
+    INFO(m << " rows");
+    CHECK(TrafficOf(kTwoCores, OfF32(m, 203, 837))["x"].copies == 0);
+    CHECK(TrafficOf(kOneCore, OfF32(m, 2500, 70))["x"].copies == 0);
+    CHECK(TrafficOf(kOneCore, OfBf16(m, 203, 837))["x"].copies > 0);
+  }
+}
+
+TEST_CASE("x is packed where short pieces of its rows lie far apart") {
+  const auto copies_of_x = [](int64_t columns, int64_t stride) {
+    Product product = OfF32(40, columns, 70);
+    RawCall::Argument& x = product.call[0];
+    std::vector<float> spread(static_cast<size_t>(40 * stride), -1.0f);
+    const std::vector<float> values = x.Values<float>();
+    for (int64_t i = 0; i < 40 * columns; ++i)
+      spread[static_cast<size_t>(i / columns * stride + i % columns)] =
+          values[static_cast<size_t>(i)];
+    x.memory.resize(spread.size() * sizeof(float));
+    std::memcpy(x.memory.data(), spread.data(), x.memory.size());
+    x.strides = {stride, 1};
+    return TrafficOf(kOneCore, std::move(product))["x"].copies;
+  };
+  CHECK(copies_of_x(64, 64) == 0);
+  CHECK(copies_of_x(64, 128) == 0);
+  CHECK(copies_of_x(64, 129) == 1);
+  CHECK(copies_of_x(511, 2000) == 1);
+  CHECK(copies_of_x(512, 2000) == 0);
+}
+
 TEST_CASE("two cores pack what both need once") {
   for (const int64_t m : {100, 500, 900}) {
-    auto alone = TrafficOf(kOneCore, OfF32(m, 203, 837));
-    auto both = TrafficOf(kTwoCores, OfF32(m, 203, 837));
-    CHECK(both["x"].bytes == m * 203 * 4);
-    CHECK(both["y"].bytes == 203 * 837 * 4);
+    auto alone = TrafficOf(kOneCore, OfBf16(m, 203, 837));
+    auto both = TrafficOf(kTwoCores, OfBf16(m, 203, 837));
+    CHECK(both["x"].bytes == m * 203 * 2);
+    CHECK(both["y"].bytes == 203 * 837 * 2);
     CHECK(alone["x"].bytes == both["x"].bytes);
   }
 }

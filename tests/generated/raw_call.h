@@ -48,6 +48,7 @@ class RawCall {
     std::vector<std::byte> memory;
     std::vector<int64_t> shape;
     DLDataType type;
+    std::vector<int64_t> strides{};  // in elements; empty: no gaps
 
     template <typename T>
     std::vector<T> Values() const {
@@ -95,7 +96,7 @@ class RawCall {
                          static_cast<int32_t>(argument.shape.size()),
                          argument.type,
                          argument.shape.data(),
-                         nullptr,
+                         argument.strides.empty() ? nullptr : argument.strides.data(),
                          0});
     }
     std::vector<const DLTensor*> pointers;

@@ -139,8 +139,8 @@ std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
                const auto* words = x.At(r + i);
                auto acc_0 = hn::Zero(d);
                auto acc_1 = hn::Zero(d);
-               D::StartRow(words[x.depth * kPanelRows], acc_0, acc_1);
-               for (size_t k = 0; k < x.depth; ++k, words += kPanelRows) {
+               if (x.to_k != 1) D::StartRow(words[x.depth * kPanelRows], acc_0, acc_1);
+               for (size_t k = 0; k < x.depth; ++k, words += x.to_k) {
                  D::StepRow(words[0], panel.Load(k, 0), panel.Load(k, 1), acc_0, acc_1);
                }
                Acc* const to = z.data() + (r + i) * y.cols + c;
@@ -186,6 +186,14 @@ std::string CheckPair(const char* name) {
       const auto y_view = y_transposed ? PackRightT<D>(y.tile, k, n, y_buffer.get())
                                        : PackRight<D>(y.tile, k, n, y_buffer.get());
       std::string error = FirstError(x, y, Multiply<D>(x_view, y_view), m, k, n);
+      if constexpr (std::is_same_v<X, typename D::Word>) {
+        if (error.empty() && !x_transposed && step == 1) {
+          const auto rows = decltype(x_view)::OfRows(x.tile.data, m, k, x.tile.stride[0]);
+          error = FirstError(x, y, Multiply<D>(rows, y_view), m, k, n);
+          if (error.empty() && !y_transposed)
+            error = FirstError(x, y, MultiplyFew<D>(rows, y.tile, k, n), m, k, n);
+        }
+      }
       if constexpr (std::is_same_v<Y, typename D::Y> && kMayLie<D>) {
         if (error.empty() && !y_transposed && step == 1)
           error = FirstError(x, y, MultiplyFew<D>(x_view, y.tile, k, n), m, k, n);

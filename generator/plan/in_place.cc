@@ -1,4 +1,4 @@
-#include "generator/plan/few_rows.h"
+#include "generator/plan/in_place.h"
 
 #include <algorithm>
 #include <set>
@@ -8,19 +8,14 @@
 namespace kiln {
 namespace {
 
+/// Types whose elements are words.
+bool IsWord(DType type) {
+  return type == DType::kF32 || type == DType::kF64 || type == DType::kI32;
+}
+
 /// Types of which words are soon made on the way. Four bytes a word take longer, and others are
 /// converted as they are packed.
-bool IsMultipliedAsItLies(DType type) {
-  switch (type) {
-    case DType::kF32:
-    case DType::kF64:
-    case DType::kBF16:
-    case DType::kI32:
-      return true;
-    default:
-      return false;
-  }
-}
+bool IsMultipliedAsItLies(DType type) { return IsWord(type) || type == DType::kBF16; }
 
 std::set<int> SpacesOfRowsThatMeet(const Plan& plan, int right) {
   std::set<int> spaces;
@@ -40,7 +35,7 @@ FreeBlock* FreeBlockOf(Plan& plan, FreeBlock::Use use) {
 }
 
 /// What is packed for few rows or columns of the other operand is soon done with, and blocks of it
-/// are small. A right operand may be left where it lies instead; a left one is always packed.
+/// are small.
 void FindWhatIsMet(Plan& plan) {
   using Hold = OperandPlan::Hold;
   using Use = FreeBlock::Use;
@@ -61,14 +56,16 @@ void FindWhatIsMet(Plan& plan) {
 
 }  // namespace
 
-void FindFewRows(Plan& plan) {
+void FindInPlace(Plan& plan) {
+  using Hold = OperandPlan::Hold;
   const Kernel& kernel = *plan.kernel;
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
     OperandPlan& operand = plan.operands[r];
     const int ref = static_cast<int>(r);
-    if (operand.hold != OperandPlan::Hold::kRight) continue;
-    if (!IsMultipliedAsItLies(kernel.refs[r].dtype)) continue;
+    const DType type = kernel.refs[r].dtype;
     if (kernel.BorrowerOf(ref) >= 0) continue;  // what lies there may change while it is needed
+    operand.lies = operand.hold == Hold::kLeft && IsWord(type);
+    if (operand.hold != Hold::kRight || !IsMultipliedAsItLies(type)) continue;
     const std::set<int> spaces = SpacesOfRowsThatMeet(plan, ref);
     if (spaces.size() == 1) operand.few_rows = *spaces.begin();
   }

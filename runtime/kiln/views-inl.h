@@ -1,0 +1,117 @@
+// What a register tile sees of the operands of a dot.
+#if defined(KILN_VIEWS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_VIEWS_INL_H_
+#undef KILN_VIEWS_INL_H_
+#else
+#define KILN_VIEWS_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kiln/dot-inl.h"
+#include "kiln/tiles-inl.h"
+#include "kiln/types.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Words of a panel of x: whole lines of the cache, and one more for the start values. Without it
+/// panels would be a power of two apart and compete for the same sets of the caches; so the panels
+/// of y have one row more too.
+constexpr size_t LeftPanelWords(size_t depth) {
+  constexpr size_t kLine = 16;
+  return RoundUp(kPanelRows * depth, kLine) + kLine;
+}
+template <class D>
+HWY_INLINE size_t RightPanelWords(size_t depth) {
+  return PanelCols<typename D::Word>() * (depth + 1);
+}
+
+/// What a register tile sees of x: panels, or rows where they lie.
+template <typename Word>
+struct LeftView {
+  const Word* words = nullptr;
+  size_t rows = 0;   // that exist, or are padded
+  size_t depth = 0;  // words of k
+  // In words: from one row of a panel to the next, from one k to the next, from one panel to the
+  // next.
+  ptrdiff_t to_row = 0, to_k = 0, to_panel = 0;
+
+  static LeftView OfPanels(const Word* words, size_t rows, size_t depth) {
+    return {words, rows, depth, 1, kPanelRows, static_cast<ptrdiff_t>(LeftPanelWords(depth))};
+  }
+  static LeftView OfRows(const Word* words, size_t rows, size_t depth, ptrdiff_t stride) {
+    return {words, rows, depth, stride, 1, ptrdiff_t{kPanelRows} * stride};
+  }
+
+  /// Word 0 of a row.
+  const Word* At(size_t row) const {
+    return words + static_cast<ptrdiff_t>(row / kPanelRows) * to_panel +
+           static_cast<ptrdiff_t>(row % kPanelRows) * to_row;
+  }
+};
+
+/// Two vectors of columns of y.
+template <typename Word>
+struct RightPanel {
+  const Word* words;
+  HWY_INLINE auto Load(size_t k, size_t v) const {
+    const hn::ScalableTag<Word> d;
+    return hn::Load(d, words + (2 * k + v) * hn::Lanes(d));
+  }
+  /// The second vector for a tile whose second vector of columns is `at`.
+  template <class At>
+  HWY_INLINE auto LoadNext(size_t k, At) const {
+    if constexpr (kHasLanes<At>) {
+      return Load(k, 1);
+    } else {
+      return NoColumns();
+    }
+  }
+};
+// A y that stays in an L2 of 1 MiB beside the rows of x and what they make.
+constexpr size_t kStaysBytes = size_t{256} << 10;
+
+/// Brings words into the L2, a piece with each k.
+template <typename Word>
+struct FetchAhead {
+  HWY_INLINE void operator()() {
+    __builtin_prefetch(words, /*for writing=*/0, /*the L2=*/2);
+    words += piece;
+  }
+  const Word* words;
+  size_t piece;
+};
+/// What a register tile sees of y.
+template <typename Word>
+struct RightView {
+  const Word* words = nullptr;
+  size_t depth = 0;  // words of k
+  size_t cols = 0;   // that exist, or are padded
+  // Of elements where they lie in the array, if they are no panels: row 0, how many there are, and
+  // from one to the next.
+  const void* lies = nullptr;
+  size_t rows = 0, stride = 0;
+
+  /// The panel of columns c, c + 1, …; c is a multiple of PanelCols.
+  RightPanel<Word> At(size_t c) const { return {words + c * (depth + 1)}; }
+
+  /// For the tile of row r: an eighth of the panel after c's, or of the first after the last, so
+  /// that eight tiles ask for all of it. A large y has left the L2 when the next rows of x come,
+  /// and is further away than the hardware looks ahead. A small one is still there, and to ask
+  /// costs.
+  FetchAhead<Word> Ahead(size_t r, size_t c) const {
+    const size_t two = 2 * hn::Lanes(hn::ScalableTag<Word>());
+    if (cols * depth * sizeof(Word) <= kStaysBytes) return {At(c).words, 0};
+    const Word* after = At(c + two < cols ? c + two : 0).words;
+    return {after + r / kTileRows % 8 * depth * (two / 8), two / 8};
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif
