@@ -7,7 +7,7 @@
 //   tiles         i32[cdiv(m, 128) + groups]                                                                        prefetched
 //   visits        i32
 //   group_offset  i32
-//   lhs           bf16[m, k]                  block (128, 128)        index (tiles[t], l)                  pad 0.0  packed as left panels
+//   lhs           bf16[m, k]                  block (128, 128)        index (tiles[t], l)                  pad 0.0  in rows, or packed as left panels
 //   rhs           bf16[shard, k, n]           block (null, 128, 128)  index (ids[t] - group_offset, l, j)  pad 0.0  packed as right panels
 //   existing      f32[m, n]                   block (128, 128)        index (tiles[t], j)                           in rows
 //   out           f32[m, n]                   block (128, 128)        index (tiles[t], j)                           in rows
@@ -62,7 +62,7 @@ struct Step {
   Core& core;
   const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: j, 1: t, 2: l
-  LeftPanels<bf16>::View lhs;
+  LeftRows<bf16>::View lhs;
   RightPanels<bf16>::View rhs;
   Tile<const float, 2> existing;
   Tile<float, 2> out;
@@ -326,7 +326,7 @@ void Walk(const Call& call, Core& core) {
                                 {CeilDiv(call.m, int64_t{128}) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
-  typename Tiers::template In<LeftPanels<bf16>, 2> lhs(
+  typename Tiers::template In<LeftRows<bf16>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);

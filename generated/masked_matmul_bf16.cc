@@ -5,7 +5,7 @@
 //   next_kind   i32[tiles_m, tiles_n]                                                                                             prefetched
 //   next_i      i32[tiles_m, tiles_n]                                                                                             prefetched
 //   next_j      i32[tiles_m, tiles_n]                                                                                             prefetched
-//   x           bf16[m, k]             block (512, 1024)       index (next_i[i, j], where(block_mask[i, j] != 0, l, 0))  pad 0.0  packed as left panels
+//   x           bf16[m, k]             block (512, 1024)       index (next_i[i, j], where(block_mask[i, j] != 0, l, 0))  pad 0.0  in rows, or packed as left panels
 //   y           bf16[k, n]             block (1024, 512)       index (where(block_mask[i, j] != 0, l, 0), next_j[i, j])  pad 0.0  packed as right panels
 //   mask        i32[kinds, 512, 512]   block (null, all, all)  index (next_kind[i, j], 0, 0)                                      in rows
 //   o           bf16[m, n]             block (512, 512)        index (i, j)                                                       in rows
@@ -51,7 +51,7 @@ struct Step {
   Core& core;
   const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
-  LeftPanels<bf16>::View x;
+  LeftRows<bf16>::View x;
   RightPanels<bf16>::View y;
   Tile<const int32_t, 2> mask;
   Tile<bf16, 2> o;
@@ -195,7 +195,7 @@ void Walk(const Call& call, Core& core) {
                                 {call.tiles_m, call.tiles_n});
   Tiers::template Hold<int32_t>(core, {"next_j", 3, 15, Memory::kSmem},
                                 {call.tiles_m, call.tiles_n});
-  typename Tiers::template In<LeftPanels<bf16>, 2> x(
+  typename Tiers::template In<LeftRows<bf16>, 2> x(
       core, {"x", 4, 32}, call.x, {Blocked(512), Blocked(1024, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);

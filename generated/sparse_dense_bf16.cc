@@ -4,7 +4,7 @@
 //   idxs_i  i32[capacity]                                                                    prefetched
 //   idxs_k  i32[capacity]                                                                    prefetched
 //   blocks  i32
-//   x       bf16[capacity, 128, 128]  block (null, all, all)  index (t, 0, 0)                packed as left panels
+//   x       bf16[capacity, 128, 128]  block (null, all, all)  index (t, 0, 0)                in rows, or packed as left panels
 //   y       bf16[k, n]                block (128, 128)        index (idxs_k[t], j)  pad 0.0  packed as right panels
 //   zeros   bf16[m, n]                                                                       stays in HBM
 //   o       bf16[m, n]                block (128, 128)        index (idxs_i[t], j)           in rows
@@ -49,7 +49,7 @@ struct Step {
   Core& core;
   const Point<2> point;
   const std::array<int64_t, 2>& steps;  // 0: j, 1: t
-  LeftPanels<bf16>::View x;
+  LeftRows<bf16>::View x;
   RightPanels<bf16>::View y;
   Tile<bf16, 2> o;
   Tile<float, 2> acc;
@@ -182,7 +182,7 @@ void Walk(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"idxs_i", 0, 9, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"idxs_k", 1, 10, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"blocks", 2, 12, Memory::kSmem}, {});
-  typename Tiers::template In<LeftPanels<bf16>, 3> x(
+  typename Tiers::template In<LeftRows<bf16>, 3> x(
       core, {"x", 3, 25}, call.x, {Squeezed(), All(128), All(128)}, NoPad{.reduced = true},
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
   typename Tiers::template In<RightPanels<bf16>, 2> y(

@@ -8,14 +8,19 @@
 namespace kiln {
 namespace {
 
-/// Types whose elements are words.
-bool IsWord(DType type) {
-  return type == DType::kF32 || type == DType::kF64 || type == DType::kI32;
+/// Types whose elements are words, or pairs of them where the CPU multiplies those. Words of four
+/// bytes take longer to make, and need sums of rows; others are converted as they are packed.
+bool IsMultipliedAsItLies(DType type) {
+  switch (type) {
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kBF16:
+    case DType::kI32:
+      return true;
+    default:
+      return false;
+  }
 }
-
-/// Types of which words are soon made on the way. Four bytes a word take longer, and others are
-/// converted as they are packed.
-bool IsMultipliedAsItLies(DType type) { return IsWord(type) || type == DType::kBF16; }
 
 std::set<int> SpacesOfRowsThatMeet(const Plan& plan, int right) {
   std::set<int> spaces;
@@ -64,8 +69,9 @@ void FindInPlace(Plan& plan) {
     const int ref = static_cast<int>(r);
     const DType type = kernel.refs[r].dtype;
     if (kernel.BorrowerOf(ref) >= 0) continue;  // what lies there may change while it is needed
-    operand.lies = operand.hold == Hold::kLeft && IsWord(type);
-    if (operand.hold != Hold::kRight || !IsMultipliedAsItLies(type)) continue;
+    if (!IsMultipliedAsItLies(type)) continue;
+    operand.lies = operand.hold == Hold::kLeft;
+    if (operand.hold != Hold::kRight) continue;
     const std::set<int> spaces = SpacesOfRowsThatMeet(plan, ref);
     if (spaces.size() == 1) operand.few_rows = *spaces.begin();
   }

@@ -23,8 +23,8 @@
 namespace kiln {
 namespace internal {
 
-/// A block cut off in every dimension in which any block is: when this one may stay in place, all
-/// may.
+/// A block cut off in every dimension in which any block is, and beginning at an odd element if any
+/// may: when this one may stay in place, all may.
 template <int R>
 Box<R> MostRagged(const Blocks<R>& blocks) {
   Box<R> box{blocks.shape(), {}, {}, {}, {}};
@@ -33,6 +33,9 @@ Box<R> MostRagged(const Blocks<R>& blocks) {
     const bool fits =
         dim.kind == BlockDim::Kind::kSqueezed ||
         (dim.kind == BlockDim::Kind::kBlocked && dim.size > 0 && blocks.extent[d] % dim.size == 0);
+    const bool begins_anywhere =
+        dim.kind == BlockDim::Kind::kElement || dim.kind == BlockDim::Kind::kBounded;
+    box.start[d] = begins_anywhere ? 1 : 0;
     box.high[d] = fits ? dim.size : std::max<int64_t>(dim.size - 1, 0);
     box.clipped[d] = dim.clip == Clip::kYes;
   }

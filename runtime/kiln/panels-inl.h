@@ -216,26 +216,44 @@ using LeftPanels = LeftFormat<T, As, false>;
 template <typename T, class As = T>
 using LeftPanelsT = LeftFormat<T, As, true>;
 
-/// One whose elements are words, where it lies: a register tile reads its rows as fast as panels,
-/// and nothing is packed. Short pieces of rows far apart would compete for sets of the caches.
+/// One whose words lie in its rows, if it is to be read there: a register tile does that as fast as
+/// from panels, and nothing is packed. Short pieces of rows far apart would compete for sets of the
+/// caches; words of several elements have to be aligned.
 template <typename T>
 struct LeftRows : LeftPanels<T> {
+  using D = DotOf<T>;
   using View = typename LeftPanels<T>::View;
-  static_assert(std::is_same_v<T, typename LeftPanels<T>::Word>);
+  using Word = typename LeftPanels<T>::Word;
 
-  static constexpr int64_t kLong = 512;
+  static constexpr int64_t kLong = 512;  // words
 
   template <int R>
   static bool IsInPlace(const Tensor<const T>& tensor, const Box<R>& box) {
-    if (!Rows<T, 2>::IsInPlace(tensor, box)) return false;
+    if constexpr (!kIsPlain<D, T> || D::kFlip != 0) return false;
+    const auto [row, column] = box.template ViewDims<2>();
+    if (!Rows<T, 2>::IsInPlace(tensor, box) || !IsAligned(tensor, box, column)) return false;
     const auto depth = static_cast<int64_t>(ExtentOf<false>(box, 1));
-    const int64_t stride = tensor.stride[box.template ViewDims<2>()[0]];
-    return depth >= kLong || (-2 * depth <= stride && stride <= 2 * depth);
+    const int64_t stride = tensor.stride[row];
+    return depth >= kLong * kPerWord || (-2 * depth <= stride && stride <= 2 * depth);
   }
   template <int R>
   static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {
-    return View::OfRows(Rows<T, 2>::InPlace(tensor, box).data, ExtentOf<false>(box, 0),
-                        ExtentOf<false>(box, 1), tensor.stride[box.template ViewDims<2>()[0]]);
+    const int64_t stride = tensor.stride[box.template ViewDims<2>()[0]];
+    return View::OfRows(reinterpret_cast<const Word*>(tensor.template At<R>(box.start)),
+                        ExtentOf<false>(box, 0), WordsOf<D>(ExtentOf<false>(box, 1)),
+                        stride / kPerWord);
+  }
+
+ private:
+  static constexpr int64_t kPerWord{D::kPerWord};
+
+  template <int R>
+  static bool IsAligned(const Tensor<const T>& tensor, const Box<R>& box, int column) {
+    if constexpr (kPerWord == 1) return true;
+    int64_t odd = box.size[column] % kPerWord | (box.high[column] - box.low[column]) % kPerWord;
+    for (int d = 0; d < R; ++d) odd |= d == column ? 0 : tensor.stride[d] % kPerWord;
+    const auto address = reinterpret_cast<uintptr_t>(tensor.template At<R>(box.start));
+    return odd == 0 && address % sizeof(Word) == 0;
   }
 };
 

@@ -214,6 +214,51 @@ std::string CheckConversions() {
   return same ? "" : "bf16";
 }
 
+/// A block of x[:, first..] in an array of 6 rows, where it lies if it may, against its panels.
+template <typename T>
+std::string CheckRows(size_t first, size_t depth, size_t stride, size_t shift, bool lies) {
+  using Format = LeftRows<T>;
+  using D = typename Format::D;
+  std::vector<T> elements(6 * stride + shift + 8);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = MakeElement<T>(i);
+  const auto columns = static_cast<int64_t>(depth), step = static_cast<int64_t>(stride);
+  const Tensor<const T> array(elements.data() + shift, {6, static_cast<int64_t>(first) + columns},
+                              {step, 1});
+  const Blocks<2> blocks{array.template extents<2>(), {All(6), Element(columns, 0, 0)}};
+  const Box<2> box = blocks.BoxAt({0, static_cast<int64_t>(first)});
+  const std::string name = std::to_string(first) + " " + std::to_string(depth) + " " +
+                           std::to_string(stride) + " " + std::to_string(shift);
+  lies = lies && kIsPlain<D, T> && D::kFlip == 0;
+  if (Format::IsInPlace(array, box) != lies) return name + (lies ? ": packed" : ": in place");
+  if (!lies) return "";
+  const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
+  Format::Copy(array, box, Pad<T>(NoPad()), buffer.get());
+  const auto packed = Format::ViewOf(buffer.get(), box), rows = Format::InPlace(array, box);
+  if (rows.rows != packed.rows || rows.depth != packed.depth) return name + ": extents";
+  for (size_t r = 0; r < 6; ++r) {
+    for (size_t k = 0; k < rows.depth; ++k) {
+      if (rows.At(r)[k] != packed.At(r)[kPanelRows * k]) return name + ": words";
+    }
+  }
+  return "";
+}
+
+std::string CheckWhatLies() {
+  const bool any = Dot<bf16>::kPerWord == 1;  // of odd extents and addresses
+  for (const std::string& error :
+       {CheckRows<float>(0, 7, 7, 0, true), CheckRows<float>(3, 7, 13, 1, true),
+        CheckRows<float>(0, 7, 15, 0, false), CheckRows<float>(1, 513, 5000, 0, true),
+        CheckRows<double>(0, 5, 10, 0, true), CheckRows<int32_t>(1, 5, 6, 0, true),
+        CheckRows<bf16>(0, 8, 8, 0, true), CheckRows<bf16>(2, 8, 10, 2, true),
+        CheckRows<bf16>(0, 7, 8, 0, any), CheckRows<bf16>(1, 8, 10, 0, any),
+        CheckRows<bf16>(0, 8, 9, 0, any), CheckRows<bf16>(0, 8, 8, 1, any),
+        CheckRows<bf16>(1, 8, 10, 1, true), CheckRows<bf16>(0, 1022, 5000, 0, false),
+        CheckRows<bf16>(0, 1024, 5000, 0, true)}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
 /// Ranges of rows and of depth, of which low and high may lie anywhere.
 std::string CheckRanges() {
   const size_t panel = kPanelRows;
@@ -241,6 +286,7 @@ namespace kiln::panels_test {
 HWY_EXPORT(CheckLayouts);
 HWY_EXPORT(CheckConversions);
 HWY_EXPORT(CheckRanges);
+HWY_EXPORT(CheckWhatLies);
 
 TEST_CASE("packed operands, word by word, on all targets") {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
@@ -248,6 +294,7 @@ TEST_CASE("packed operands, word by word, on all targets") {
     CHECK(KILN_DISPATCH(CheckLayouts)() == "");
     CHECK(KILN_DISPATCH(CheckConversions)() == "");
     CHECK(KILN_DISPATCH(CheckRanges)() == "");
+    CHECK(KILN_DISPATCH(CheckWhatLies)() == "");
   }
   hwy::SetSupportedTargetsForTest(0);
 }
