@@ -4,7 +4,7 @@
 //              f32    f64
 //   Sigmoid    2.4    2.4
 //   Silu       3.3    2.9
-//   Gelu       6.8    1.7    where the result is at least 1e-8 (f64: 1e-16)
+//   Gelu       5.9    1.7    where the result is at least 1e-8 (f64: 1e-16)
 //   GeluTanh   3.5    1.7    likewise
 #if defined(KILN_ACTIVATIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_ACTIVATIONS_INL_H_

@@ -1,9 +1,11 @@
 // The operands of a dot as formats: what a copy makes of a block, and what a register tile reads.
 //
-//   LeftPanels<T>    LeftPanelsT<T>     x of dot(x, y), and of dot(x.T, y), where the array is [k,
-//   m] RightPanels<T>   RightPanelsT<T>    y, and of dot(x, y.T), where the array is [n, k]
-//   LeftRows<T>                         x of dot(x, y) where it lies, if that is as fast
-//   PackLeft<As>(tile, ...)             the same of a value in VMEM, where it is used
+//   LeftPanels<T>         x of dot(x, y)
+//   LeftPanelsT<T>        x of dot(x.T, y), where the array is [k, m]
+//   LeftRows<T>           x of dot(x, y) where it lies, if that is as fast
+//   RightPanels<T>        y of dot(x, y)
+//   RightPanelsT<T>       y of dot(x, y.T), where the array is [n, k]
+//   PackLeft<As>(tile)    the same of a value in VMEM, where it is used
 //
 // T is the array's type; a second argument says how it is multiplied if that is not T x T: a wider
 // type (LeftPanels<bf16, float> beside an f32 operand) or a dot (LeftPanels<uint8_t, Dot<uint8_t,

@@ -36,8 +36,7 @@ struct LeftView {
   const Word* words = nullptr;
   size_t rows = 0;   // that exist, or are padded
   size_t depth = 0;  // words of k
-  // In words: from one row of a panel to the next, from one k to the next, from one panel to the
-  // next.
+  // Words from one row of a panel to the next, one k to the next, and one panel to the next.
   ptrdiff_t to_row = 0, to_k = 0, to_panel = 0;
 
   static LeftView OfPanels(const Word* words, size_t rows, size_t depth) {
