@@ -56,9 +56,9 @@ struct DotTile {
                                const size_t r, const size_t c, const Start& start,
                                const Finish& finish) {
     const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-    const auto* x_a = x.At(r);           // rows r to r + 3, word by word of k
-    const auto* x_b = x_a + x.to_panel;  // rows r + 4 to r + 7
-    const auto to_row = x.to_row, to_k = x.to_k;
+    const auto* words = x.At(r);  // of row r; the fifth row is in the next panel
+    const auto to_row = x.to_row, to_panel = x.to_panel, to_k = x.to_k;
+    const auto* const end = words + static_cast<ptrdiff_t>(x.depth) * to_k;
     const auto panel = y.At(c);
 
     // What a smaller tile does not have starts like its first row, and is stored nowhere.
@@ -73,32 +73,32 @@ struct DotTile {
     auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
 
     auto fetch_ahead = y.Ahead(r, c);
-    for (size_t k = 0; k < x.depth; ++k, x_a += to_k, x_b += to_k) {
+    for (size_t k = 0; words != end; ++k, words += to_k) {
       const auto y_0 = panel.Load(k, 0);
       const auto y_1 = panel.LoadNext(k, at_1);
       fetch_ahead();
-      T::StepRow(x_a[0 * to_row], y_0, y_1, acc_0_0, acc_0_1);
-      if constexpr (kRows > 1) T::StepRow(x_a[1 * to_row], y_0, y_1, acc_1_0, acc_1_1);
-      if constexpr (kRows > 2) T::StepRow(x_a[2 * to_row], y_0, y_1, acc_2_0, acc_2_1);
-      if constexpr (kRows > 3) T::StepRow(x_a[3 * to_row], y_0, y_1, acc_3_0, acc_3_1);
-      if constexpr (kRows > 4) T::StepRow(x_b[0 * to_row], y_0, y_1, acc_4_0, acc_4_1);
-      if constexpr (kRows > 5) T::StepRow(x_b[1 * to_row], y_0, y_1, acc_5_0, acc_5_1);
-      if constexpr (kRows > 6) T::StepRow(x_b[2 * to_row], y_0, y_1, acc_6_0, acc_6_1);
-      if constexpr (kRows > 7) T::StepRow(x_b[3 * to_row], y_0, y_1, acc_7_0, acc_7_1);
+      T::StepRow(words[0 * to_row], y_0, y_1, acc_0_0, acc_0_1);
+      if constexpr (kRows > 1) T::StepRow(words[1 * to_row], y_0, y_1, acc_1_0, acc_1_1);
+      if constexpr (kRows > 2) T::StepRow(words[2 * to_row], y_0, y_1, acc_2_0, acc_2_1);
+      if constexpr (kRows > 3) T::StepRow(words[3 * to_row], y_0, y_1, acc_3_0, acc_3_1);
+      if constexpr (kRows > 4) T::StepRow(words[to_panel + 0 * to_row], y_0, y_1, acc_4_0, acc_4_1);
+      if constexpr (kRows > 5) T::StepRow(words[to_panel + 1 * to_row], y_0, y_1, acc_5_0, acc_5_1);
+      if constexpr (kRows > 6) T::StepRow(words[to_panel + 2 * to_row], y_0, y_1, acc_6_0, acc_6_1);
+      if constexpr (kRows > 7) T::StepRow(words[to_panel + 3 * to_row], y_0, y_1, acc_7_0, acc_7_1);
     }
 
-    const auto end = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
+    const auto finish_row = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);
       if constexpr (kHasLanes<Next>) finish(at_1, sum_1, i, c + n);
     };
-    end(acc_0_0, acc_0_1, r + 0);
-    if constexpr (kRows > 1) end(acc_1_0, acc_1_1, r + 1);
-    if constexpr (kRows > 2) end(acc_2_0, acc_2_1, r + 2);
-    if constexpr (kRows > 3) end(acc_3_0, acc_3_1, r + 3);
-    if constexpr (kRows > 4) end(acc_4_0, acc_4_1, r + 4);
-    if constexpr (kRows > 5) end(acc_5_0, acc_5_1, r + 5);
-    if constexpr (kRows > 6) end(acc_6_0, acc_6_1, r + 6);
-    if constexpr (kRows > 7) end(acc_7_0, acc_7_1, r + 7);
+    finish_row(acc_0_0, acc_0_1, r + 0);
+    if constexpr (kRows > 1) finish_row(acc_1_0, acc_1_1, r + 1);
+    if constexpr (kRows > 2) finish_row(acc_2_0, acc_2_1, r + 2);
+    if constexpr (kRows > 3) finish_row(acc_3_0, acc_3_1, r + 3);
+    if constexpr (kRows > 4) finish_row(acc_4_0, acc_4_1, r + 4);
+    if constexpr (kRows > 5) finish_row(acc_5_0, acc_5_1, r + 5);
+    if constexpr (kRows > 6) finish_row(acc_6_0, acc_6_1, r + 6);
+    if constexpr (kRows > 7) finish_row(acc_7_0, acc_7_1, r + 7);
   }
 };
 

@@ -216,8 +216,7 @@ void KernelView::Forms() {
   for (int r = 0; r < 8; ++r) {
     Fields& f = rows.emplace_back();
     f.Set("r", std::to_string(r));
-    f.Set("panel", r < 4 ? "x_a" : "x_b");
-    f.Set("lane", std::to_string(r % 4));
+    f.Set("at", (r < 4 ? "" : "to_panel + ") + std::to_string(r % 4) + " * to_row");
     f.Set("condition", r == 0 ? "" : "if constexpr (kRows > " + std::to_string(r) + ") ");
   }
   fields_.SetList("tile_rows", std::move(rows));

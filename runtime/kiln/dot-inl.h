@@ -48,13 +48,13 @@ struct DotRows {
     acc_0 = Self::Step(hn::Set(hn::DFromV<VY>(), x), y_0, acc_0);
   }
 
-  /// Before the first k, for bytes: `start` is what LeftPanels holds for this row after the words
-  /// of its last k. It undoes kFlip. (After the loop it would do as well, but then GCC copies every
-  /// accumulator in every step.)
+  /// Before the first k, for bytes: at `start` is what LeftPanels holds for this row after the
+  /// words of its last k. It undoes kFlip. (After the loop it would do as well, but then GCC copies
+  /// every accumulator in every step.)
   template <typename Word, class VA>
-  static HWY_INLINE void StartRow(Word start, VA& acc_0, VA& acc_1) {
+  static HWY_INLINE void StartRow(const Word* start, VA& acc_0, VA& acc_1) {
     if constexpr (Self::kFlip != 0) {
-      const auto all = hn::Set(hn::DFromV<VA>(), start);
+      const auto all = hn::Set(hn::DFromV<VA>(), *start);
       acc_0 = hn::Add(acc_0, all);
       acc_1 = hn::Add(acc_1, all);
     }

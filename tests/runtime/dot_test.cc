@@ -139,7 +139,7 @@ std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
                const auto* words = x.At(r + i);
                auto acc_0 = hn::Zero(d);
                auto acc_1 = hn::Zero(d);
-               if (x.to_k != 1) D::StartRow(words[x.depth * kPanelRows], acc_0, acc_1);
+               D::StartRow(words + static_cast<ptrdiff_t>(x.depth) * x.to_k, acc_0, acc_1);
                for (size_t k = 0; k < x.depth; ++k, words += x.to_k) {
                  D::StepRow(words[0], panel.Load(k, 0), panel.Load(k, 1), acc_0, acc_1);
                }

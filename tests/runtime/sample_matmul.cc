@@ -80,9 +80,9 @@ HWY_NOINLINE void DotTile(const Step& step, const At at_0, const Next at_1, cons
                           const size_t c) {
   using T = Dot<float>;
   const size_t n = hn::Lanes(kFloats);
-  const auto* x_a = step.x.At(r);           // rows r to r + 3, word by word of k
-  const auto* x_b = x_a + step.x.to_panel;  // rows r + 4 to r + 7
-  const auto to_row = step.x.to_row, to_k = step.x.to_k;
+  const auto* words = step.x.At(r);  // of row r; the fifth row is in the next panel
+  const auto to_row = step.x.to_row, to_panel = step.x.to_panel, to_k = step.x.to_k;
+  const auto* const end = words + static_cast<ptrdiff_t>(step.x.depth) * to_k;
   const auto y = step.y.At(c);
   float* const acc = step.acc + TileOffset(step.x.rows, r, c);
 
@@ -103,17 +103,17 @@ HWY_NOINLINE void DotTile(const Step& step, const At at_0, const Next at_1, cons
   auto acc_7_0 = Start<When>(step, at_0, acc + 14 * n);
   auto acc_7_1 = Start<When>(step, at_1, acc + 15 * n);
 
-  for (size_t k = 0; k < step.x.depth; ++k, x_a += to_k, x_b += to_k) {
+  for (size_t k = 0; words != end; ++k, words += to_k) {
     const auto y_0 = y.Load(k, 0);
     const auto y_1 = y.LoadNext(k, at_1);
-    T::StepRow(x_a[0 * to_row], y_0, y_1, acc_0_0, acc_0_1);
-    if constexpr (kRows > 1) T::StepRow(x_a[1 * to_row], y_0, y_1, acc_1_0, acc_1_1);
-    if constexpr (kRows > 2) T::StepRow(x_a[2 * to_row], y_0, y_1, acc_2_0, acc_2_1);
-    if constexpr (kRows > 3) T::StepRow(x_a[3 * to_row], y_0, y_1, acc_3_0, acc_3_1);
-    if constexpr (kRows > 4) T::StepRow(x_b[0 * to_row], y_0, y_1, acc_4_0, acc_4_1);
-    if constexpr (kRows > 5) T::StepRow(x_b[1 * to_row], y_0, y_1, acc_5_0, acc_5_1);
-    if constexpr (kRows > 6) T::StepRow(x_b[2 * to_row], y_0, y_1, acc_6_0, acc_6_1);
-    if constexpr (kRows > 7) T::StepRow(x_b[3 * to_row], y_0, y_1, acc_7_0, acc_7_1);
+    T::StepRow(words[0 * to_row], y_0, y_1, acc_0_0, acc_0_1);
+    if constexpr (kRows > 1) T::StepRow(words[1 * to_row], y_0, y_1, acc_1_0, acc_1_1);
+    if constexpr (kRows > 2) T::StepRow(words[2 * to_row], y_0, y_1, acc_2_0, acc_2_1);
+    if constexpr (kRows > 3) T::StepRow(words[3 * to_row], y_0, y_1, acc_3_0, acc_3_1);
+    if constexpr (kRows > 4) T::StepRow(words[to_panel + 0 * to_row], y_0, y_1, acc_4_0, acc_4_1);
+    if constexpr (kRows > 5) T::StepRow(words[to_panel + 1 * to_row], y_0, y_1, acc_5_0, acc_5_1);
+    if constexpr (kRows > 6) T::StepRow(words[to_panel + 2 * to_row], y_0, y_1, acc_6_0, acc_6_1);
+    if constexpr (kRows > 7) T::StepRow(words[to_panel + 3 * to_row], y_0, y_1, acc_7_0, acc_7_1);
   }
 
   Finish<When>(step, at_0, acc_0_0, acc + 0 * n, r, c);
