@@ -58,59 +58,64 @@ struct Step {
   void Body() const;
 };
 
-/// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
-/// at_0 and at_1 load and store those vectors: all their lanes, or those inside the array; there
-/// may be none in at_1.
+/// A register tile: kRows rows of x by up to three vectors of columns of y, through all of k in the
+/// block. at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the
+/// array; there may be none in the later ones.
 template <class T, size_t kRows>
 struct DotTile {
-  template <class X, class Y, class At, class Next, class Start, class Finish>
-  static HWY_NOINLINE void Run(const X& x, const Y& y, const At at_0, const Next at_1,
-                               const size_t r, const size_t c, const Start& start,
-                               const Finish& finish) {
-    const size_t n = hn::Lanes(hn::ScalableTag<typename T::Acc>());
-    const auto* words = x.At(r);  // of row r; the fifth row is in the next panel
-    const auto to_row = x.to_row, to_panel = x.to_panel, to_k = x.to_k;
-    const auto* const end = words + static_cast<ptrdiff_t>(x.depth) * to_k;
-    const auto panel = y.At(c);
+  template <class X, class Y, class At_0, class At_1, class At_2, class Start, class Finish>
+  static HWY_NOINLINE void Run(const X& x, const Y& y, const At_0 at_0, const At_1 at_1,
+                               const At_2 at_2, const size_t r, const size_t c,
+                               const Start& start, const Finish& finish) {
+    const hn::ScalableTag<typename T::Acc> d;
+    const size_t n = hn::Lanes(d);
+    const auto* words = x.At(r);  // of row r
+    const auto* const end = words + static_cast<ptrdiff_t>(x.depth) * x.to_k;
+    const auto panel = y.At(c, at_2);
 
     // What a smaller tile does not have starts like its first row, and is stored nowhere.
-    const auto row = [r](size_t i) { return i < kRows ? r + i : r; };
-    auto acc_0_0 = start(at_0, row(0), c), acc_0_1 = start(at_1, row(0), c + n);
-    auto acc_1_0 = start(at_0, row(1), c), acc_1_1 = start(at_1, row(1), c + n);
-    auto acc_2_0 = start(at_0, row(2), c), acc_2_1 = start(at_1, row(2), c + n);
-    auto acc_3_0 = start(at_0, row(3), c), acc_3_1 = start(at_1, row(3), c + n);
-    auto acc_4_0 = start(at_0, row(4), c), acc_4_1 = start(at_1, row(4), c + n);
-    auto acc_5_0 = start(at_0, row(5), c), acc_5_1 = start(at_1, row(5), c + n);
-    auto acc_6_0 = start(at_0, row(6), c), acc_6_1 = start(at_1, row(6), c + n);
-    auto acc_7_0 = start(at_0, row(7), c), acc_7_1 = start(at_1, row(7), c + n);
+    const auto begin = [&](auto at, size_t i, size_t v) HWY_ATTR {
+      if constexpr (kHasLanes<decltype(at)>) return start(at, i < kRows ? r + i : r, c + v * n);
+      return hn::Zero(d);
+    };
+    auto acc_0_0 = begin(at_0, 0, 0), acc_0_1 = begin(at_1, 0, 1), acc_0_2 = begin(at_2, 0, 2);
+    auto acc_1_0 = begin(at_0, 1, 0), acc_1_1 = begin(at_1, 1, 1), acc_1_2 = begin(at_2, 1, 2);
+    auto acc_2_0 = begin(at_0, 2, 0), acc_2_1 = begin(at_1, 2, 1), acc_2_2 = begin(at_2, 2, 2);
+    auto acc_3_0 = begin(at_0, 3, 0), acc_3_1 = begin(at_1, 3, 1), acc_3_2 = begin(at_2, 3, 2);
+    auto acc_4_0 = begin(at_0, 4, 0), acc_4_1 = begin(at_1, 4, 1), acc_4_2 = begin(at_2, 4, 2);
+    auto acc_5_0 = begin(at_0, 5, 0), acc_5_1 = begin(at_1, 5, 1), acc_5_2 = begin(at_2, 5, 2);
+    auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
+    auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
     auto fetch_ahead = y.Ahead(r, c);
-    for (size_t k = 0; words != end; ++k, words += to_k) {
+    for (size_t k = 0; words != end; ++k, words += x.to_k) {
       const auto y_0 = panel.Load(k, 0);
-      const auto y_1 = panel.LoadNext(k, at_1);
+      const auto y_1 = panel.Load(k, 1, at_1);
+      const auto y_2 = panel.Load(k, 2, at_2);
       fetch_ahead();
-      T::StepRow(words[0 * to_row], y_0, y_1, acc_0_0, acc_0_1);
-      if constexpr (kRows > 1) T::StepRow(words[1 * to_row], y_0, y_1, acc_1_0, acc_1_1);
-      if constexpr (kRows > 2) T::StepRow(words[2 * to_row], y_0, y_1, acc_2_0, acc_2_1);
-      if constexpr (kRows > 3) T::StepRow(words[3 * to_row], y_0, y_1, acc_3_0, acc_3_1);
-      if constexpr (kRows > 4) T::StepRow(words[to_panel + 0 * to_row], y_0, y_1, acc_4_0, acc_4_1);
-      if constexpr (kRows > 5) T::StepRow(words[to_panel + 1 * to_row], y_0, y_1, acc_5_0, acc_5_1);
-      if constexpr (kRows > 6) T::StepRow(words[to_panel + 2 * to_row], y_0, y_1, acc_6_0, acc_6_1);
-      if constexpr (kRows > 7) T::StepRow(words[to_panel + 3 * to_row], y_0, y_1, acc_7_0, acc_7_1);
+      T::StepRow(words[x.To(0)], y_0, y_1, y_2, acc_0_0, acc_0_1, acc_0_2);
+      if constexpr (kRows > 1) T::StepRow(words[x.To(1)], y_0, y_1, y_2, acc_1_0, acc_1_1, acc_1_2);
+      if constexpr (kRows > 2) T::StepRow(words[x.To(2)], y_0, y_1, y_2, acc_2_0, acc_2_1, acc_2_2);
+      if constexpr (kRows > 3) T::StepRow(words[x.To(3)], y_0, y_1, y_2, acc_3_0, acc_3_1, acc_3_2);
+      if constexpr (kRows > 4) T::StepRow(words[x.To(4)], y_0, y_1, y_2, acc_4_0, acc_4_1, acc_4_2);
+      if constexpr (kRows > 5) T::StepRow(words[x.To(5)], y_0, y_1, y_2, acc_5_0, acc_5_1, acc_5_2);
+      if constexpr (kRows > 6) T::StepRow(words[x.To(6)], y_0, y_1, y_2, acc_6_0, acc_6_1, acc_6_2);
+      if constexpr (kRows > 7) T::StepRow(words[x.To(7)], y_0, y_1, y_2, acc_7_0, acc_7_1, acc_7_2);
     }
 
-    const auto finish_row = [&](auto sum_0, auto sum_1, size_t i) HWY_ATTR {
+    const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);
-      if constexpr (kHasLanes<Next>) finish(at_1, sum_1, i, c + n);
+      if constexpr (kHasLanes<At_1>) finish(at_1, sum_1, i, c + n);
+      if constexpr (kHasLanes<At_2>) finish(at_2, sum_2, i, c + 2 * n);
     };
-    finish_row(acc_0_0, acc_0_1, r + 0);
-    if constexpr (kRows > 1) finish_row(acc_1_0, acc_1_1, r + 1);
-    if constexpr (kRows > 2) finish_row(acc_2_0, acc_2_1, r + 2);
-    if constexpr (kRows > 3) finish_row(acc_3_0, acc_3_1, r + 3);
-    if constexpr (kRows > 4) finish_row(acc_4_0, acc_4_1, r + 4);
-    if constexpr (kRows > 5) finish_row(acc_5_0, acc_5_1, r + 5);
-    if constexpr (kRows > 6) finish_row(acc_6_0, acc_6_1, r + 6);
-    if constexpr (kRows > 7) finish_row(acc_7_0, acc_7_1, r + 7);
+    finish_row(acc_0_0, acc_0_1, acc_0_2, r + 0);
+    if constexpr (kRows > 1) finish_row(acc_1_0, acc_1_1, acc_1_2, r + 1);
+    if constexpr (kRows > 2) finish_row(acc_2_0, acc_2_1, acc_2_2, r + 2);
+    if constexpr (kRows > 3) finish_row(acc_3_0, acc_3_1, acc_3_2, r + 3);
+    if constexpr (kRows > 4) finish_row(acc_4_0, acc_4_1, acc_4_2, r + 4);
+    if constexpr (kRows > 5) finish_row(acc_5_0, acc_5_1, acc_5_2, r + 5);
+    if constexpr (kRows > 6) finish_row(acc_6_0, acc_6_1, acc_6_2, r + 6);
+    if constexpr (kRows > 7) finish_row(acc_7_0, acc_7_1, acc_7_2, r + 7);
   }
 };
 

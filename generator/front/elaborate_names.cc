@@ -204,8 +204,8 @@ NodePtr Elaborator::ReadRef(int index, Span span, const Setting& setting) {
   }
   if (setting.index && !setting.body && IsFloat(ref.dtype)) {
     return Error("type", span,
-                 "`" + ref.name + "` is " + std::string(Name(ref.dtype)) + ", and " +
-                     setting.name + " is integer arithmetic",
+                 "`" + ref.name + "` is " + std::string(Name(ref.dtype)) + ", and " + setting.name +
+                     " is integer arithmetic",
                  "the body can look at floats: assert " + ref.name + " >= 0, \"…\"");
   }
   auto node = std::make_shared<Node>(*Leaf(Op::kRead, ref.dtype, index, span));

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "generator/plan/alias.h"
-#include "generator/plan/in_place.h"
 #include "generator/plan/free_blocks.h"
 #include "generator/plan/fuse.h"
 #include "generator/plan/hoist.h"
+#include "generator/plan/in_place.h"
 #include "generator/plan/live_depth.h"
 #include "generator/plan/live_rows.h"
 #include "generator/plan/lower.h"

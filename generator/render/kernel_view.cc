@@ -216,7 +216,7 @@ void KernelView::Forms() {
   for (int r = 0; r < 8; ++r) {
     Fields& f = rows.emplace_back();
     f.Set("r", std::to_string(r));
-    f.Set("at", (r < 4 ? "" : "to_panel + ") + std::to_string(r % 4) + " * to_row");
+    f.Set("at", "x.To(" + std::to_string(r) + ")");
     f.Set("condition", r == 0 ? "" : "if constexpr (kRows > " + std::to_string(r) + ") ");
   }
   fields_.SetList("tile_rows", std::move(rows));

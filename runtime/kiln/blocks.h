@@ -49,7 +49,7 @@ inline int64_t ColumnBlock(int64_t columns, int64_t cores) {
 /// columns.
 inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes, int64_t rows = INT64_MAX) {
   constexpr int64_t kFew = 32;
-  const int64_t bytes = rows <= kFew ? 512 : 8192;
+  const int64_t bytes = rows <= kFew ? 512 : 6144;
   const int64_t most = std::max<int64_t>(bytes / packed_bytes, 8);
   const int64_t blocks = std::max<int64_t>(DivUp(depth, most), 1);
   return std::max<int64_t>(RoundUp(DivUp(depth, blocks), 8), 8);

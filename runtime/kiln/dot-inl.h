@@ -28,37 +28,43 @@ namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Instead of the second vector of y, in a tile of one.
+/// Instead of a vector of y, in a narrow tile.
 struct NoColumns {};
 
-/// A row of a register tile: one word of x times two vectors of y.
+/// A row of a register tile: one word of x times vectors of y.
 template <class Self>
 struct DotRows {
   static constexpr uint32_t kFlip = 0;
   static constexpr bool kSwapsPairs = false;
 
-  template <typename Word, class VY, class VA>
-  static HWY_INLINE void StepRow(Word x, VY y_0, VY y_1, VA& acc_0, VA& acc_1) {
+  template <typename Word, class VY, class Y1, class Y2, class VA>
+  static HWY_INLINE void StepRow(Word x, VY y_0, Y1 y_1, Y2 y_2, VA& acc_0, VA& acc_1, VA& acc_2) {
     const auto all = hn::Set(hn::DFromV<VY>(), x);
-    acc_0 = Self::Step(all, y_0, acc_0);
-    acc_1 = Self::Step(all, y_1, acc_1);
-  }
-  template <typename Word, class VY, class VA>
-  static HWY_INLINE void StepRow(Word x, VY y_0, NoColumns, VA& acc_0, VA&) {
-    acc_0 = Self::Step(hn::Set(hn::DFromV<VY>(), x), y_0, acc_0);
+    AddProduct(all, y_0, acc_0);
+    AddProduct(all, y_1, acc_1);
+    AddProduct(all, y_2, acc_2);
   }
 
   /// Before the first k, for bytes: at `start` is what LeftPanels holds for this row after the
   /// words of its last k. It undoes kFlip. (After the loop it would do as well, but then GCC copies
   /// every accumulator in every step.)
   template <typename Word, class VA>
-  static HWY_INLINE void StartRow(const Word* start, VA& acc_0, VA& acc_1) {
+  static HWY_INLINE void StartRow(const Word* start, VA& acc_0, VA& acc_1, VA& acc_2) {
     if constexpr (Self::kFlip != 0) {
       const auto all = hn::Set(hn::DFromV<VA>(), *start);
       acc_0 = hn::Add(acc_0, all);
       acc_1 = hn::Add(acc_1, all);
+      acc_2 = hn::Add(acc_2, all);
     }
   }
+
+ private:
+  template <class VY, class VA>
+  static HWY_INLINE void AddProduct(VY x, VY y, VA& acc) {
+    acc = Self::Step(x, y, acc);
+  }
+  template <class VY, class VA>
+  static HWY_INLINE void AddProduct(VY, NoColumns, VA&) {}
 };
 
 /// One element a word: the lanes are multiplied and added as they are.
@@ -134,8 +140,9 @@ struct ByteWords : DotRows<ByteWords<TX, TY>> {
   template <class V>
   static HWY_INLINE V Step(V x, V y, V acc) {
 #if HWY_TARGET == HWY_AVX3_DL
-    if constexpr (std::is_signed_v<TX>) return V{_mm512_dpbusd_epi32(acc.raw, y.raw, x.raw)};
-    return V{_mm512_dpbusd_epi32(acc.raw, x.raw, y.raw)};
+    const V of_unsigned = std::is_signed_v<TX> ? y : x, of_signed = std::is_signed_v<TX> ? x : y;
+    asm("vpdpbusd %2, %1, %0" : "+v"(acc.raw) : "v"(of_unsigned.raw), "v"(of_signed.raw));
+    return acc;
 #elif HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
     // pmaddwd. Elsewhere the same operation may add neighbours of another lane.
     const hn::Repartition<int16_t, hn::DFromV<V>> d16;

@@ -80,11 +80,14 @@ HWY_INLINE void AddFewWords(const FewWords<typename Dot::Word>& words, size_t fi
     for (size_t r = 0; r < rows; ++r) {
       auto* const to = sums + r * sums_stride + c;
       auto sum_0 = hn::Load(d, to), sum_1 = hn::Load(d, to + n);
-      Dot::StepRow(words[r][first], y_00, y_01, sum_0, sum_1);
+      const auto step = [&](auto x, auto y_0, auto y_1) HWY_ATTR {
+        Dot::StepRow(x, y_0, y_1, NoColumns(), sum_0, sum_1, sum_1);
+      };
+      step(words[r][first], y_00, y_01);
       if constexpr (kWords == 4) {
-        Dot::StepRow(words[r][1], y_10, y_11, sum_0, sum_1);
-        Dot::StepRow(words[r][2], y_20, y_21, sum_0, sum_1);
-        Dot::StepRow(words[r][3], y_30, y_31, sum_0, sum_1);
+        step(words[r][1], y_10, y_11);
+        step(words[r][2], y_20, y_21);
+        step(words[r][3], y_30, y_31);
       }
       hn::Store(sum_0, d, to);
       hn::Store(sum_1, d, to + n);

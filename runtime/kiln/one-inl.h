@@ -93,7 +93,8 @@ HWY_INLINE void StoreOne(X value, T* p) {
 /// The accumulator of row r and column c of a block whose register tiles are contiguous.
 template <typename Acc>
 HWY_INLINE Acc* AccumulatorAt(Acc* accumulators, size_t rows, size_t r, size_t c) {
-  const size_t first = c / PanelCols<Acc>() * PanelCols<Acc>();
+  const size_t n = hn::Lanes(hn::ScalableTag<Acc>());
+  const size_t first = c / n * n;
   return accumulators + TileOffset<Acc>(rows, r, first) + (c - first);
 }
 

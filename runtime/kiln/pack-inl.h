@@ -3,7 +3,7 @@
 // words then know nothing of it.
 //
 //   left panel   [word of k][4 rows of x], then 4 start values of StartRow
-//   right panel  [word of k][two vectors of columns of y], then one unused row
+//   right panel  [word of k][a few vectors of columns of y], then one unused row
 //
 // A word is 2 (16-bit) or 4 (8-bit) elements that are neighbours along k, as on a TPU, or one
 // element (words-inl.h).
@@ -182,24 +182,17 @@ HWY_INLINE void LeftAcrossK(Fetched<T> from, size_t count, size_t rows, size_t p
   }
 }
 
-/// Right, columns contiguous: one word of `cols` columns, whole panels that are `panel` apart.
+/// Right, columns contiguous: one word of the `width` columns of a panel.
 template <class D, typename T>
-HWY_INLINE void RightAcrossK(Fetched<T> from, size_t cols, size_t panel,
-                             typename D::Word* HWY_RESTRICT to) {
+HWY_INLINE void RightAcrossK(Fetched<T> from, size_t width, typename D::Word* HWY_RESTRICT to) {
   const hn::ScalableTag<typename D::Word> d;
-  const size_t n = hn::Lanes(d);
   const int64_t ahead = static_cast<int64_t>(4 * D::kPerWord) * from.stride;
-  const auto load = [&](size_t col) HWY_ATTR {
-    return Flip<D>(WordsAcross<D>(d, from.data + col, from.stride));
-  };
-  for (size_t col = 0; col < cols; col += 2 * n, to += panel) {
-    for (size_t r = 0; r < D::kPerWord; ++r) {
-      const T* const row = from.data + static_cast<int64_t>(r) * from.stride;
-      PrefetchAt(row, col, ahead);
-      if constexpr (sizeof(T) == sizeof(typename D::Word)) PrefetchAt(row, col + n, ahead);
+  for (size_t c = 0; c < width; c += hn::Lanes(d)) {
+    constexpr size_t kLine = 64;
+    for (size_t r = 0; r < D::kPerWord && c * sizeof(T) % kLine == 0; ++r) {
+      PrefetchAt(from.data + static_cast<int64_t>(r) * from.stride, c, ahead);
     }
-    hn::Store(load(col), d, to);
-    hn::Store(load(col + n), d, to + n);
+    hn::Store(Flip<D>(WordsAcross<D>(d, from.data + c, from.stride)), d, to + c);
   }
 }
 
@@ -264,12 +257,13 @@ HWY_INLINE void Transpose4(DW d, const T* HWY_RESTRICT from, int64_t stride,
   }
 }
 
-/// Right, k contiguous: `count` words of one panel of columns.
+/// Right, k contiguous: `count` words of a panel of `cols` columns.
 template <class D, typename T>
-HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, typename D::Word* HWY_RESTRICT to) {
+HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, size_t cols,
+                            typename D::Word* HWY_RESTRICT to) {
   using Word = typename D::Word;
   const hn::ScalableTag<Word> d;
-  const size_t n = hn::Lanes(d), cols = 2 * n;
+  const size_t n = hn::Lanes(d);
   size_t k = 0;
   if constexpr (HWY_TARGET != HWY_SCALAR) {
     for (; k + n <= count; k += n) {
@@ -277,8 +271,9 @@ HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, typename D::Word* HWY
       Word* const out = to + k * cols;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
       if constexpr (sizeof(Word) == 4) {
-        Transpose16<D>(d, at, from.stride, out, cols);
-        Transpose16<D>(d, at + 16 * from.stride, from.stride, out + 16, cols);
+        for (size_t c = 0; c < cols; c += 16) {
+          Transpose16<D>(d, at + static_cast<int64_t>(c) * from.stride, from.stride, out + c, cols);
+        }
         continue;
       }
 #endif

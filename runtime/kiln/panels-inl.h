@@ -107,32 +107,37 @@ HWY_NOINLINE void PackLeftFrom(const Source<T>& x, typename D::Word* to) {
 /// Packs (k, columns).
 template <class D, typename T>
 HWY_NOINLINE void PackRightFrom(const Source<T>& y, typename D::Word* to) {
+  using Word = typename D::Word;
   using Y = typename D::Y;
-  constexpr size_t kMaxCols = 2 * hn::MaxLanes(hn::ScalableTag<typename D::Word>());
-  const size_t n = PanelCols<typename D::Word>();
-  const size_t cols = RoundUp(y.extent[1], n);
+  constexpr size_t kMaxCols = kTileVectors * hn::MaxLanes(hn::ScalableTag<Word>());
+  const size_t n = hn::Lanes(hn::ScalableTag<Word>());
+  const size_t cols = PaddedCols<Word>(y.extent[1]);
   const size_t depth = WordsOf<D>(y.extent[0]);
-  const size_t panel = RightPanelWords<D>(depth);
 
   if (y.IsTransposed()) {
     constexpr size_t kWords = 64;
     HWY_ALIGN Y buffer[kMaxCols * kWords * D::kPerWord];
     const Source<T> rows = y.Transposed();
-    for (size_t c = 0; c < cols; c += n, to += panel) {
+    for (size_t c = 0, width = 0; c < cols; c += width) {
+      width = PanelVectors<Word>(c, cols) * n;
       for (size_t k = 0; k < depth; k += kWords) {
         const size_t count = HWY_MIN(kWords, depth - k);
-        const auto from = Fetch(rows, c, k * D::kPerWord, n, count * D::kPerWord, buffer);
-        RightAlongK<D>(from, count, to + n * k);
+        const auto from = Fetch(rows, c, k * D::kPerWord, width, count * D::kPerWord, buffer);
+        RightAlongK<D>(from, count, width, to + c * (depth + 1) + width * k);
       }
     }
   } else {
     constexpr size_t kPanels = 16;
     HWY_ALIGN Y buffer[D::kPerWord * kPanels * kMaxCols];
     for (size_t k = 0; k < depth; ++k) {  // a row at a time, as memory likes it
-      for (size_t c = 0; c < cols; c += kPanels * n) {
-        const size_t chunk = HWY_MIN(kPanels * n, cols - c);
-        const auto from = Fetch(y, ElementOf<D>(k), c, D::kPerWord, chunk, buffer);
-        RightAcrossK<D>(from, chunk, panel, to + c / n * panel + n * k);
+      for (size_t c = 0, end = 0; c < cols; c = end) {
+        for (size_t p = 0; p < kPanels && end < cols; ++p) end += PanelVectors<Word>(end, cols) * n;
+        const auto from = Fetch(y, ElementOf<D>(k), c, D::kPerWord, end - c, buffer);
+        for (size_t panel = c, width = 0; panel < end; panel += width) {
+          width = PanelVectors<Word>(panel, cols) * n;
+          RightAcrossK<D>(Fetched<Y>{from.data + (panel - c), from.stride}, width,
+                          to + panel * (depth + 1) + width * k);
+        }
       }
     }
   }
@@ -270,7 +275,7 @@ struct RightFormat {
 
   static size_t Depth(size_t k) { return WordsOf<Multiply>(k); }
   static size_t Bytes(size_t k, size_t cols) {
-    return DivUp(cols, PanelCols<Word>()) * RightPanelWords<Multiply>(Depth(k)) * sizeof(Word);
+    return PaddedCols<Word>(cols) * (Depth(k) + 1) * sizeof(Word);
   }
   template <int R>
   static size_t Bytes(const Shape<R>& block) {

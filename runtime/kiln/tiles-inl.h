@@ -1,5 +1,5 @@
-// The loop over register tiles: 8 rows of x by two vectors of columns of y, or by the one that is
-// left of them, where there are 32 vector registers; 4 by two elsewhere.
+// The loop over register tiles: 8 rows of x by three vectors of columns of y, or by the two or one
+// that are left of them, where there are 32 vector registers; 4 by two elsewhere.
 #if defined(KILN_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_TILES_INL_H_
 #undef KILN_TILES_INL_H_
@@ -21,9 +21,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
-constexpr size_t kTileRows = 4;
+constexpr size_t kTileRows = 4, kTileVectors = 2;
 #else
-constexpr size_t kTileRows = 8;
+constexpr size_t kTileRows = 8, kTileVectors = 3;
 #endif
 
 constexpr size_t kPanelRows = 4;
@@ -31,22 +31,23 @@ constexpr size_t kPanelRows = 4;
 // Half of an L2 of 1 MiB: rows of x that stay there while all panels of y pass by.
 constexpr size_t kPassBytes = size_t{512} << 10;
 
-/// Columns of a register tile and of a panel of y: two vectors of accumulators.
-template <typename Acc = float>
-HWY_INLINE size_t PanelCols() {
-  return 2 * hn::Lanes(hn::ScalableTag<Acc>());
+/// Columns of a block, with those that its last panel has besides: none is of one vector.
+template <typename Word = float>
+HWY_INLINE size_t PaddedCols(size_t cols) {
+  const size_t n = hn::Lanes(hn::ScalableTag<Word>());
+  return kTileVectors == 2 ? RoundUp(cols, 2 * n) : HWY_MAX(RoundUp(cols, n), 2 * n);
 }
 
-/// Accumulators of a block are kept tile by tile: all rows of the first panel of columns, then
-/// those of the next. So the registers of a tile are one contiguous piece.
+/// Accumulators of a block are kept by vectors of columns: all rows of the first, then those of the
+/// next. So the registers of a tile are a few contiguous pieces.
 template <typename Acc = float>
 HWY_INLINE size_t TileOffset(size_t rows, size_t r, size_t c) {
-  return c * RoundUp(rows, kTileRows) + r * PanelCols<Acc>();
+  return c * RoundUp(rows, kTileRows) + r * hn::Lanes(hn::ScalableTag<Acc>());
 }
 
 /// Elements of a buffer for the accumulators of a block of this size, or of a smaller one.
 inline size_t AccumulatorSize(size_t rows, size_t cols) {
-  return RoundUp(rows, kTileRows) * RoundUp(cols, PanelCols());
+  return RoundUp(rows, kTileRows) * PaddedCols(cols);
 }
 
 template <size_t kRows>
@@ -73,7 +74,7 @@ inline RowRange LiveRows(int64_t low, int64_t high, size_t rows) {
   return {live.begin / kPanelRows * kPanelRows, HWY_MIN(RoundUp(live.end, kPanelRows), rows)};
 }
 
-/// The second vector of columns of a tile that has one: a type of its own, so that such tiles do
+/// A vector of columns that a narrow tile does not have: a type of its own, so that such tiles do
 /// not compute what nobody asked for.
 template <class D>
 struct NoLanes : Part<D> {
@@ -84,46 +85,69 @@ constexpr bool kHasLanes = true;
 template <class D>
 constexpr bool kHasLanes<NoLanes<D>> = false;
 
-template <class At>
-HWY_INLINE At WithLanes(At at) {
-  return at;
-}
-template <class D>
-HWY_INLINE Part<D> WithLanes(NoLanes<D> none) {
-  return none;
+/// Vectors of columns of a tile, and of a panel of y, where so many are left: not one of several,
+/// as that needs a load for each multiplication.
+HWY_INLINE size_t TileVectors(size_t left) {
+  return left == kTileVectors + 1 ? 2 : HWY_MIN(left, kTileVectors);
 }
 
-/// Calls fn(rows, at_0, at_1, r, c) for each register tile: `rows()` is 8, 4, 2 or 1 and a
-/// constant, at_0 and at_1 are its two vectors of columns. `d` is the tag of the accumulators and
+/// Calls fn(rows, at_0, at_1, at_2, r, c) for each register tile: `rows()` is 8, 4, 2 or 1 and a
+/// constant, at_0, at_1 and at_2 are its vectors of columns. `d` is the tag of the accumulators and
 /// `row_bytes` the size of a row of x.
 template <class D, class Fn>
 HWY_INLINE void ForTiles(D d, RowRange rows, size_t cols, size_t row_bytes, const Fn& fn) {
+  using None = NoLanes<D>;
+  using Third = std::conditional_t<kTileVectors == 3, Whole<D>, None>;
   const size_t n = hn::Lanes(d);
   const size_t pass_rows = HWY_MAX(kPassBytes / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
 
-  // Rows that remain go to ever smaller tiles, as nothing may be stored outside of the block.
-  const auto column = [&](auto at_0, auto at_1, size_t r, size_t end, size_t c) HWY_ATTR {
-    for (; r + kTileRows <= end; r += kTileRows) fn(RowsTag<kTileRows>(), at_0, at_1, r, c);
-    const auto next = WithLanes(at_1);
-    if constexpr (kTileRows > 4) {
-      if (r + 4 <= end) fn(RowsTag<4>(), at_0, next, r, c), r += 4;
-    }
-    if (r + 2 <= end) fn(RowsTag<2>(), at_0, next, r, c), r += 2;
-    if (r < end) fn(RowsTag<1>(), at_0, next, r, c);
+  // Rows that remain go to ever smaller tiles, as nothing may be stored outside of the block. They
+  // are few: fewer kinds of tiles do for them.
+  const auto rest = [&](RowRange range, size_t c, auto at_0, auto at_1, auto at_2) HWY_ATTR {
+    size_t r = range.begin;
+    const auto tile = [&](auto tile_rows) HWY_ATTR {
+      if (r + tile_rows() > range.end) return;
+      fn(tile_rows, at_0, at_1, at_2, r, c);
+      r += tile_rows();
+    };
+    if constexpr (kTileRows > 4) tile(RowsTag<4>());
+    tile(RowsTag<2>());
+    tile(RowsTag<1>());
   };
-  for (size_t pass = rows.begin; pass < rows.end; pass += pass_rows) {
-    const size_t end = HWY_MIN(pass + pass_rows, rows.end);
-    size_t c = 0;
-    for (; c + 2 * n <= cols; c += 2 * n) column(Whole<D>(), Whole<D>(), pass, end, c);
-    if (c == cols) continue;
-    const size_t left = cols - c;
-    if constexpr (kTileRows > 4) {  // four rows wait for their sums, whatever the columns
-      if (left <= n) {
-        column(Part<D>(left), NoLanes<D>(), pass, end, c);
+  const auto column = [&](RowRange range, size_t c, auto at_0, auto at_1, auto at_2) HWY_ATTR {
+    const size_t whole = range.end - (range.end - range.begin) % kTileRows;
+    for (size_t r = range.begin; r < whole; r += kTileRows)
+      fn(RowsTag<kTileRows>(), at_0, at_1, at_2, r, c);
+    if (whole == range.end) return;
+    const Part<D> part_0(at_0.lanes()), part_1(at_1.lanes());
+    if constexpr (kHasLanes<decltype(at_2)>) {
+      rest({whole, range.end}, c, part_0, part_1, Part<D>(at_2.lanes()));
+    } else {
+      rest({whole, range.end}, c, part_0, part_1, None());
+    }
+  };
+  for (size_t begin = rows.begin; begin < rows.end; begin += pass_rows) {
+    const RowRange pass(begin, HWY_MIN(begin + pass_rows, rows.end));
+    for (size_t c = 0, vectors = 0; c < cols; c += vectors * n) {
+      vectors = TileVectors(DivUp(cols - c, n));
+      if (vectors == kTileVectors && c + vectors * n <= cols) {
+        column(pass, c, Whole<D>(), Whole<D>(), Third());
         continue;
       }
+      const size_t left = cols - c;
+      const auto part = [&](size_t v) { return Part<D>(HWY_MIN(n, left - HWY_MIN(v * n, left))); };
+      if constexpr (kTileVectors == 3) {
+        if (vectors == 3) {
+          column(pass, c, part(0), part(1), part(2));
+          continue;
+        }
+        if (vectors == 1) {  // four rows wait for their sums, whatever the columns
+          column(pass, c, part(0), None(), None());
+          continue;
+        }
+      }
+      column(pass, c, part(0), part(1), None());
     }
-    column(Part<D>(HWY_MIN(n, left)), Part<D>(left - HWY_MIN(n, left)), pass, end, c);
   }
 }
 
@@ -141,8 +165,9 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const X x, const Y y, const Start& 
       return MultiplyFewRows<Dot>(d, rows.begin, rows.end, x, y, start, finish);
   }
   ForTiles(d, rows, y.cols, x.depth * sizeof(*x.words),
-           [&](auto tile_rows, auto at_0, auto at_1, size_t r, size_t c)
-               HWY_ATTR { DotTile<Dot, tile_rows()>::Run(x, y, at_0, at_1, r, c, start, finish); });
+           [&](auto tile_rows, auto at_0, auto at_1, auto at_2, size_t r, size_t c) HWY_ATTR {
+             DotTile<Dot, tile_rows()>::Run(x, y, at_0, at_1, at_2, r, c, start, finish);
+           });
 }
 
 }  // namespace HWY_NAMESPACE

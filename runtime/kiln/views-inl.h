@@ -25,9 +25,12 @@ constexpr size_t LeftPanelWords(size_t depth) {
   constexpr size_t kLine = 16;
   return RoundUp(kPanelRows * depth, kLine) + kLine;
 }
-template <class D>
-HWY_INLINE size_t RightPanelWords(size_t depth) {
-  return PanelCols<typename D::Word>() * (depth + 1);
+
+/// Vectors of the panel of the columns from c on, of so many padded ones. It begins at word
+/// c * (depth + 1).
+template <typename Word>
+HWY_INLINE size_t PanelVectors(size_t c, size_t padded) {
+  return TileVectors((padded - c) / hn::Lanes(hn::ScalableTag<Word>()));
 }
 
 /// What a register tile sees of x: panels, or rows where they lie.
@@ -46,26 +49,29 @@ struct LeftView {
     return {words, rows, depth, stride, 1, ptrdiff_t{kPanelRows} * stride};
   }
 
-  /// Word 0 of a row.
-  const Word* At(size_t row) const {
-    return words + static_cast<ptrdiff_t>(row / kPanelRows) * to_panel +
+  /// Words from those of row 0 to those of another.
+  HWY_INLINE ptrdiff_t To(size_t row) const {
+    return static_cast<ptrdiff_t>(row / kPanelRows) * to_panel +
            static_cast<ptrdiff_t>(row % kPanelRows) * to_row;
   }
+  /// Word 0 of a row.
+  const Word* At(size_t row) const { return words + To(row); }
 };
 
-/// Two vectors of columns of y.
-template <typename Word>
+/// A panel of y: for each k, kVectors of columns.
+template <typename Word, size_t kVectors>
 struct RightPanel {
   const Word* words;
+
   HWY_INLINE auto Load(size_t k, size_t v) const {
     const hn::ScalableTag<Word> d;
-    return hn::Load(d, words + (2 * k + v) * hn::Lanes(d));
+    return hn::Load(d, words + (k * kVectors + v) * hn::Lanes(d));
   }
-  /// The second vector for a tile whose second vector of columns is `at`.
+  /// For a tile whose vector v of columns is `at`.
   template <class At>
-  HWY_INLINE auto LoadNext(size_t k, At) const {
+  HWY_INLINE auto Load(size_t k, size_t v, At) const {
     if constexpr (kHasLanes<At>) {
-      return Load(k, 1);
+      return Load(k, v);
     } else {
       return NoColumns();
     }
@@ -95,18 +101,22 @@ struct RightView {
   const void* lies = nullptr;
   size_t rows = 0, stride = 0;
 
-  /// The panel of columns c, c + 1, …; c is a multiple of PanelCols.
-  RightPanel<Word> At(size_t c) const { return {words + c * (depth + 1)}; }
+  /// The panel of columns c, c + 1, … for a tile whose third vector of columns is `at_2`.
+  template <class At_2>
+  HWY_INLINE auto At(size_t c, At_2) const {
+    constexpr size_t kVectors = kHasLanes<At_2> ? 3 : 2;
+    return RightPanel<Word, kVectors>{words + c * (depth + 1)};
+  }
 
   /// For the tile of row r: an eighth of the panel after c's, or of the first after the last, so
   /// that eight tiles ask for all of it. A large y has left the L2 when the next rows of x come,
   /// and is further away than the hardware looks ahead. A small one is still there, and to ask
   /// costs.
   FetchAhead<Word> Ahead(size_t r, size_t c) const {
-    const size_t two = 2 * hn::Lanes(hn::ScalableTag<Word>());
-    if (cols * depth * sizeof(Word) <= kStaysBytes) return {At(c).words, 0};
-    const Word* after = At(c + two < cols ? c + two : 0).words;
-    return {after + r / kTileRows % 8 * depth * (two / 8), two / 8};
+    const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<Word>());
+    if (cols * depth * sizeof(Word) <= kStaysBytes) return {words + c * (depth + 1), 0};
+    const size_t after = c + width < cols ? c + width : 0;
+    return {words + after * (depth + 1) + r / kTileRows % 8 * depth * (width / 8), width / 8};
   }
 };
 

@@ -13,7 +13,7 @@ TEST_CASE("blocks of depth are alike, cover it, and cut no word of four bytes") 
         INFO(depth << " of " << bytes << " bytes, " << rows << " rows: " << block);
         CHECK(block % 8 == 0);
         CHECK(block * DivUp(depth, block) - depth < 8 * DivUp(depth, block));
-        CHECK(block <= RoundUp((rows <= 32 ? 512 : 8192) / bytes, 8));
+        CHECK(block <= RoundUp((rows <= 32 ? 512 : 6144) / bytes, 8));
       }
     }
   }

@@ -133,19 +133,20 @@ std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
   const size_t n = hn::Lanes(d);
   std::vector<Acc> z(x.rows * y.cols);
   ForTiles(d, x.rows, y.cols, x.depth * sizeof(typename D::Word),
-           [&](auto rows, auto at_0, auto at_1, size_t r, size_t c) HWY_ATTR {
-             const auto panel = y.At(c);
+           [&](auto rows, auto at_0, auto at_1, auto at_2, size_t r, size_t c) HWY_ATTR {
+             const auto panel = y.At(c, at_2);
              for (size_t i = 0; i < rows(); ++i) {
                const auto* words = x.At(r + i);
-               auto acc_0 = hn::Zero(d);
-               auto acc_1 = hn::Zero(d);
-               D::StartRow(words + static_cast<ptrdiff_t>(x.depth) * x.to_k, acc_0, acc_1);
+               auto acc_0 = hn::Zero(d), acc_1 = acc_0, acc_2 = acc_0;
+               D::StartRow(words + static_cast<ptrdiff_t>(x.depth) * x.to_k, acc_0, acc_1, acc_2);
                for (size_t k = 0; k < x.depth; ++k, words += x.to_k) {
-                 D::StepRow(words[0], panel.Load(k, 0), panel.Load(k, 1), acc_0, acc_1);
+                 D::StepRow(words[0], panel.Load(k, 0), panel.Load(k, 1, at_1),
+                            panel.Load(k, 2, at_2), acc_0, acc_1, acc_2);
                }
                Acc* const to = z.data() + (r + i) * y.cols + c;
                at_0.Store(acc_0, to);
                if (c + n < y.cols) at_1.Store(acc_1, to + n);
+               if (c + 2 * n < y.cols) at_2.Store(acc_2, to + 2 * n);
              }
            });
   return z;

@@ -136,16 +136,24 @@ std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pa
   constexpr size_t kPer = D::kPerWord;
   const hn::ScalableTag<Word> d;
   const size_t n = hn::Lanes(d);
-  const auto words = hwy::AllocateAligned<Word>(2 * n);
+  const auto words = hwy::AllocateAligned<Word>(kTileVectors * n);
   const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
   Format::Copy(array, box, pad, buffer.get());
   const auto view = Format::ViewOf(buffer.get(), box);
-  for (size_t c = 0; c < view.cols; c += 2 * n) {
+  const auto load = [&](auto panel, size_t k, size_t vectors) {
+    for (size_t v = 0; v < vectors; ++v) hn::Store(panel.Load(k, v), d, words.get() + v * n);
+  };
+  const size_t padded = PaddedCols<Word>(view.cols);
+  for (size_t c = 0, vectors = 0; c < view.cols; c += vectors * n) {
+    vectors = PanelVectors<Word>(c, padded);
     for (size_t k = 0; k < view.depth * kPer; ++k) {
       const size_t row = ElementOf<D>(k / kPer) + k % kPer;
-      hn::Store(view.At(c).Load(k / kPer, 0), d, words.get());
-      hn::Store(view.At(c).Load(k / kPer, 1), d, words.get() + n);
-      for (size_t i = 0; i < 2 * n && c + i < view.cols; ++i) {
+      if (vectors == 3) {
+        load(view.At(c, Whole<decltype(d)>()), k / kPer, 3);
+      } else {
+        load(view.At(c, NoLanes<decltype(d)>()), k / kPer, 2);
+      }
+      for (size_t i = 0; i < vectors * n && c + i < view.cols; ++i) {
         const T expected = kTransposed ? Expected(array, box, pad.value, c + i, row)
                                        : Expected(array, box, pad.value, row, c + i);
         if (!Same(PartOf<D, T>(words[i], k % kPer, true), expected)) {
@@ -207,7 +215,7 @@ std::string CheckConversions() {
   const auto right = hwy::AllocateAligned<uint8_t>(RightPanels<bf16>::Bytes(2, 2));
   const auto* const words = PackRight<bf16>(tile, 2, 2, right.get()).words;
   const auto is = [&](size_t k, size_t c, uint16_t bits) {
-    const auto word = words[ElementOf<D>(k / D::kPerWord) * PanelCols<D::Word>() + c];
+    const auto word = words[ElementOf<D>(k / D::kPerWord) * PaddedCols<D::Word>(2) + c];
     return PartOf<D, bf16>(word, k % D::kPerWord, true).bits == bits;
   };
   const bool same = is(0, 0, 0x3F80) && is(0, 1, 0x3F82) && is(1, 0, 0xBF80) && is(1, 1, 0x4040);

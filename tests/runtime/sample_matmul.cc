@@ -73,79 +73,61 @@ HWY_INLINE void Finish(const Step& step, At at, V sum, float* acc, size_t r, siz
   }
 }
 
-/// A register tile: kRows rows of x by two vectors of columns of y, through all of k in the block.
-/// `at` loads and stores one of the two vectors: all lanes, or those inside the array.
-template <class When, size_t kRows, class At, class Next>
-HWY_NOINLINE void DotTile(const Step& step, const At at_0, const Next at_1, const size_t r,
-                          const size_t c) {
+/// A register tile: kRows rows of x by three vectors of columns of y, through all of k in the
+/// block. Each `at` loads and stores one of the vectors: all lanes, or those inside the array.
+template <class When, size_t kRows, class At_0, class At_1, class At_2>
+HWY_NOINLINE void DotTile(const Step& step, const At_0 at_0, const At_1 at_1, const At_2 at_2,
+                          const size_t r, const size_t c) {
   using T = Dot<float>;
   const size_t n = hn::Lanes(kFloats);
-  const auto* words = step.x.At(r);  // of row r; the fifth row is in the next panel
-  const auto to_row = step.x.to_row, to_panel = step.x.to_panel, to_k = step.x.to_k;
-  const auto* const end = words + static_cast<ptrdiff_t>(step.x.depth) * to_k;
-  const auto y = step.y.At(c);
-  float* const acc = step.acc + TileOffset(step.x.rows, r, c);
+  const auto& x = step.x;
+  const auto* words = x.At(r);  // of row r
+  const auto* const end = words + static_cast<ptrdiff_t>(x.depth) * x.to_k;
+  const auto panel = step.y.At(c, at_2);
+  const auto acc = [&](size_t i, size_t v) {
+    return AccumulatorAt(step.acc, x.rows, i < kRows ? r + i : r, c + v * n);
+  };
+  const auto begin = [&](auto at, size_t i, size_t v) HWY_ATTR {
+    if constexpr (kHasLanes<decltype(at)>) return Start<When>(step, at, acc(i, v));
+    return hn::Zero(kFloats);
+  };
 
-  auto acc_0_0 = Start<When>(step, at_0, acc + 0 * n);
-  auto acc_0_1 = Start<When>(step, at_1, acc + 1 * n);
-  auto acc_1_0 = Start<When>(step, at_0, acc + 2 * n);
-  auto acc_1_1 = Start<When>(step, at_1, acc + 3 * n);
-  auto acc_2_0 = Start<When>(step, at_0, acc + 4 * n);
-  auto acc_2_1 = Start<When>(step, at_1, acc + 5 * n);
-  auto acc_3_0 = Start<When>(step, at_0, acc + 6 * n);
-  auto acc_3_1 = Start<When>(step, at_1, acc + 7 * n);
-  auto acc_4_0 = Start<When>(step, at_0, acc + 8 * n);
-  auto acc_4_1 = Start<When>(step, at_1, acc + 9 * n);
-  auto acc_5_0 = Start<When>(step, at_0, acc + 10 * n);
-  auto acc_5_1 = Start<When>(step, at_1, acc + 11 * n);
-  auto acc_6_0 = Start<When>(step, at_0, acc + 12 * n);
-  auto acc_6_1 = Start<When>(step, at_1, acc + 13 * n);
-  auto acc_7_0 = Start<When>(step, at_0, acc + 14 * n);
-  auto acc_7_1 = Start<When>(step, at_1, acc + 15 * n);
+  auto acc_0_0 = begin(at_0, 0, 0), acc_0_1 = begin(at_1, 0, 1), acc_0_2 = begin(at_2, 0, 2);
+  auto acc_1_0 = begin(at_0, 1, 0), acc_1_1 = begin(at_1, 1, 1), acc_1_2 = begin(at_2, 1, 2);
+  auto acc_2_0 = begin(at_0, 2, 0), acc_2_1 = begin(at_1, 2, 1), acc_2_2 = begin(at_2, 2, 2);
+  auto acc_3_0 = begin(at_0, 3, 0), acc_3_1 = begin(at_1, 3, 1), acc_3_2 = begin(at_2, 3, 2);
+  auto acc_4_0 = begin(at_0, 4, 0), acc_4_1 = begin(at_1, 4, 1), acc_4_2 = begin(at_2, 4, 2);
+  auto acc_5_0 = begin(at_0, 5, 0), acc_5_1 = begin(at_1, 5, 1), acc_5_2 = begin(at_2, 5, 2);
+  auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
+  auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
-  for (size_t k = 0; words != end; ++k, words += to_k) {
-    const auto y_0 = y.Load(k, 0);
-    const auto y_1 = y.LoadNext(k, at_1);
-    T::StepRow(words[0 * to_row], y_0, y_1, acc_0_0, acc_0_1);
-    if constexpr (kRows > 1) T::StepRow(words[1 * to_row], y_0, y_1, acc_1_0, acc_1_1);
-    if constexpr (kRows > 2) T::StepRow(words[2 * to_row], y_0, y_1, acc_2_0, acc_2_1);
-    if constexpr (kRows > 3) T::StepRow(words[3 * to_row], y_0, y_1, acc_3_0, acc_3_1);
-    if constexpr (kRows > 4) T::StepRow(words[to_panel + 0 * to_row], y_0, y_1, acc_4_0, acc_4_1);
-    if constexpr (kRows > 5) T::StepRow(words[to_panel + 1 * to_row], y_0, y_1, acc_5_0, acc_5_1);
-    if constexpr (kRows > 6) T::StepRow(words[to_panel + 2 * to_row], y_0, y_1, acc_6_0, acc_6_1);
-    if constexpr (kRows > 7) T::StepRow(words[to_panel + 3 * to_row], y_0, y_1, acc_7_0, acc_7_1);
+  for (size_t k = 0; words != end; ++k, words += x.to_k) {
+    const auto y_0 = panel.Load(k, 0);
+    const auto y_1 = panel.Load(k, 1, at_1);
+    const auto y_2 = panel.Load(k, 2, at_2);
+    T::StepRow(words[x.To(0)], y_0, y_1, y_2, acc_0_0, acc_0_1, acc_0_2);
+    if constexpr (kRows > 1) T::StepRow(words[x.To(1)], y_0, y_1, y_2, acc_1_0, acc_1_1, acc_1_2);
+    if constexpr (kRows > 2) T::StepRow(words[x.To(2)], y_0, y_1, y_2, acc_2_0, acc_2_1, acc_2_2);
+    if constexpr (kRows > 3) T::StepRow(words[x.To(3)], y_0, y_1, y_2, acc_3_0, acc_3_1, acc_3_2);
+    if constexpr (kRows > 4) T::StepRow(words[x.To(4)], y_0, y_1, y_2, acc_4_0, acc_4_1, acc_4_2);
+    if constexpr (kRows > 5) T::StepRow(words[x.To(5)], y_0, y_1, y_2, acc_5_0, acc_5_1, acc_5_2);
+    if constexpr (kRows > 6) T::StepRow(words[x.To(6)], y_0, y_1, y_2, acc_6_0, acc_6_1, acc_6_2);
+    if constexpr (kRows > 7) T::StepRow(words[x.To(7)], y_0, y_1, y_2, acc_7_0, acc_7_1, acc_7_2);
   }
 
-  Finish<When>(step, at_0, acc_0_0, acc + 0 * n, r, c);
-  Finish<When>(step, at_1, acc_0_1, acc + 1 * n, r, c + n);
-  if constexpr (kRows > 1) {
-    Finish<When>(step, at_0, acc_1_0, acc + 2 * n, r + 1, c);
-    Finish<When>(step, at_1, acc_1_1, acc + 3 * n, r + 1, c + n);
-  }
-  if constexpr (kRows > 2) {
-    Finish<When>(step, at_0, acc_2_0, acc + 4 * n, r + 2, c);
-    Finish<When>(step, at_1, acc_2_1, acc + 5 * n, r + 2, c + n);
-  }
-  if constexpr (kRows > 3) {
-    Finish<When>(step, at_0, acc_3_0, acc + 6 * n, r + 3, c);
-    Finish<When>(step, at_1, acc_3_1, acc + 7 * n, r + 3, c + n);
-  }
-  if constexpr (kRows > 4) {
-    Finish<When>(step, at_0, acc_4_0, acc + 8 * n, r + 4, c);
-    Finish<When>(step, at_1, acc_4_1, acc + 9 * n, r + 4, c + n);
-  }
-  if constexpr (kRows > 5) {
-    Finish<When>(step, at_0, acc_5_0, acc + 10 * n, r + 5, c);
-    Finish<When>(step, at_1, acc_5_1, acc + 11 * n, r + 5, c + n);
-  }
-  if constexpr (kRows > 6) {
-    Finish<When>(step, at_0, acc_6_0, acc + 12 * n, r + 6, c);
-    Finish<When>(step, at_1, acc_6_1, acc + 13 * n, r + 6, c + n);
-  }
-  if constexpr (kRows > 7) {
-    Finish<When>(step, at_0, acc_7_0, acc + 14 * n, r + 7, c);
-    Finish<When>(step, at_1, acc_7_1, acc + 15 * n, r + 7, c + n);
-  }
+  const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
+    Finish<When>(step, at_0, sum_0, acc(i, 0), r + i, c);
+    if constexpr (kHasLanes<At_1>) Finish<When>(step, at_1, sum_1, acc(i, 1), r + i, c + n);
+    if constexpr (kHasLanes<At_2>) Finish<When>(step, at_2, sum_2, acc(i, 2), r + i, c + 2 * n);
+  };
+  finish_row(acc_0_0, acc_0_1, acc_0_2, 0);
+  if constexpr (kRows > 1) finish_row(acc_1_0, acc_1_1, acc_1_2, 1);
+  if constexpr (kRows > 2) finish_row(acc_2_0, acc_2_1, acc_2_2, 2);
+  if constexpr (kRows > 3) finish_row(acc_3_0, acc_3_1, acc_3_2, 3);
+  if constexpr (kRows > 4) finish_row(acc_4_0, acc_4_1, acc_4_2, 4);
+  if constexpr (kRows > 5) finish_row(acc_5_0, acc_5_1, acc_5_2, 5);
+  if constexpr (kRows > 6) finish_row(acc_6_0, acc_6_1, acc_6_2, 6);
+  if constexpr (kRows > 7) finish_row(acc_7_0, acc_7_1, acc_7_2, 7);
 }
 
 /// One step.
@@ -153,8 +135,8 @@ template <class When>
 void Body(const Step& step) {
   // sample_matmul.yaml:35  acc += dot(x, y)
   ForTiles(kFloats, step.x.rows, step.y.cols, step.x.depth * sizeof(float),
-           [&](auto rows, auto at_0, auto at_1, size_t r, size_t c)
-               HWY_ATTR { DotTile<When, rows()>(step, at_0, at_1, r, c); });
+           [&](auto rows, auto at_0, auto at_1, auto at_2, size_t r, size_t c)
+               HWY_ATTR { DotTile<When, rows()>(step, at_0, at_1, at_2, r, c); });
 }
 
 /// The grid of one core.
