@@ -301,7 +301,6 @@ void Walk(const Call& call, Core& core) {
     rhs.CopyIn({int64_t{HostAt(core, call.ids, "ids", at[1])} - int64_t{call.group_offset}, at[2], at[0]});
     if (!core.ok()) return Locate(call, core, steps, at);
   }
-  int64_t run = -1;
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
@@ -310,10 +309,6 @@ void Walk(const Call& call, Core& core) {
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    if (at.run != run) {  // scratch does not outlive a parallel coordinate
-      Tiers::Forget(core, acc_memory, acc_count);
-      run = at.run;
-    }
     Take(Step{
         call, core, at, steps,
         lhs.WaitIn({int64_t{HostAt(core, call.tiles, "tiles", at[1])}, at[2]}),

@@ -362,7 +362,6 @@ void Walk(const Call& call, Core& core) {
     existing.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", at[1])}, at[0]});
     if (!core.ok()) return Locate(call, core, steps, at);
   }
-  int64_t run = -1;
   int64_t first_out_run = -1;
   Index<2> first_out_block{};
   while (at.more && core.ok()) {
@@ -374,10 +373,6 @@ void Walk(const Call& call, Core& core) {
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    if (at.run != run) {  // scratch does not outlive a parallel coordinate
-      Tiers::Forget(core, acc_memory, acc_count);
-      run = at.run;
-    }
     const Index<2> first_out_at{int64_t{HostAt(core, call.tiles, "tiles", at[1])}, at[0]};
     const bool first_out = at.run != first_out_run || first_out_at != first_out_block;
     first_out_run = at.run;

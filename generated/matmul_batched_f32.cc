@@ -229,7 +229,6 @@ void Walk(const Call& call, Core& core) {
     x.CopyIn({at[0], at[1], at[3]});
     y.CopyIn({at[0], at[3], at[2]});
   }
-  int64_t run = -1;
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
@@ -237,10 +236,6 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({next[0], next[3], next[2]});
     }
     core.BeginStep(at.run);
-    if (at.run != run) {  // scratch does not outlive a parallel coordinate
-      Tiers::Forget(core, acc_memory, acc_count);
-      run = at.run;
-    }
     Take(Step{
         call, core, at, steps,
         x.WaitIn({at[0], at[1], at[3]}),

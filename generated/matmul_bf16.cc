@@ -237,7 +237,6 @@ void Walk(const Call& call, Core& core) {
     y.CopyIn({at[2], at[1]});
     bias.CopyIn({at[1]});
   }
-  int64_t run = -1;
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
@@ -246,10 +245,6 @@ void Walk(const Call& call, Core& core) {
       bias.CopyIn({next[1]});
     }
     core.BeginStep(at.run);
-    if (at.run != run) {  // scratch does not outlive a parallel coordinate
-      Tiers::Forget(core, acc_memory, acc_count);
-      run = at.run;
-    }
     Take(Step{
         call, core, at, steps,
         x.WaitIn({at[0], at[2]}),

@@ -227,7 +227,6 @@ void Walk(const Call& call, Core& core) {
     x.CopyIn({at[0], at[2]});
     y.CopyIn({at[2], at[1]});
   }
-  int64_t run = -1;
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
@@ -235,10 +234,6 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({next[2], next[1]});
     }
     core.BeginStep(at.run);
-    if (at.run != run) {  // scratch does not outlive a parallel coordinate
-      Tiers::Forget(core, acc_memory, acc_count);
-      run = at.run;
-    }
     Take(Step{
         call, core, at, steps,
         x.WaitIn({at[0], at[2]}),

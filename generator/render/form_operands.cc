@@ -283,6 +283,7 @@ std::string FormView::PanelExtent(size_t panels, const Size& extent, bool rows) 
 /// Scratch, values that need a place, and panels packed where they are used.
 void FormView::Memory() {
   std::vector<Fields> scratch, panels;
+  bool forgets_any = false;
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
     const Buffer& buffer = plan_.buffers[b];
     const bool of_spec = buffer.ref >= 0;
@@ -309,7 +310,9 @@ void FormView::Memory() {
                                    ? names_.buffers[static_cast<size_t>(buffer.same_as)] + "_memory"
                                    : names_.buffers[b] + "_memory";
     f.SetFlag("owns", buffer.same_as < 0);
-    f.SetFlag("forgets", of_spec);
+    const bool forgets = of_spec && !accumulator;  // the first step stores all of that
+    f.SetFlag("forgets", forgets);
+    forgets_any = forgets_any || forgets;
     f.Set("tile", accumulator ? memory
                   : buffer.dense
                       ? "MakeDenseTile(" + memory + (extents.empty() ? "" : ", " + extents) + ")"
@@ -326,9 +329,7 @@ void FormView::Memory() {
     f.Set("operand",
           "{" + Quoted(names_.panels[p]) + ", " + std::to_string(plan_.buffers.size() + p) + "}");
   }
-  fields_.SetFlag("forgets_any",
-                  std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
-                              [](const Ref& ref) { return ref.role == Role::kScratch; }));
+  fields_.SetFlag("forgets_any", forgets_any);
   fields_.SetList("scratch", std::move(scratch));
   fields_.SetList("panels", std::move(panels));
 }
