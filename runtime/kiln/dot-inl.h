@@ -140,6 +140,8 @@ struct ByteWords : DotRows<ByteWords<TX, TY>> {
   template <class V>
   static HWY_INLINE V Step(V x, V y, V acc) {
 #if HWY_TARGET == HWY_AVX3_DL
+    // Not the intrinsic: GCC 12 would copy all sums of a tile that stores them under masks, for
+    // each k.
     const V of_unsigned = std::is_signed_v<TX> ? y : x, of_signed = std::is_signed_v<TX> ? x : y;
     asm("vpdpbusd %2, %1, %0" : "+v"(acc.raw) : "v"(of_unsigned.raw), "v"(of_signed.raw));
     return acc;

@@ -1,6 +1,7 @@
 // x q(x) of q(x) = erfc(x / sqrt(2)) / 2 for f32 x >= 0, by a table: a polynomial for each quarter
 // of [0, 7.625), and 0 from there on, where it is less than 1e-13. For targets on which one
-// instruction takes 16 lanes from 32 entries; a third of what the exponential would be.
+// instruction takes 16 lanes from 32 entries: Gelu is 23 instructions of arithmetic then, 38 with an
+// exponential.
 #if defined(KILN_GELU_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_GELU_INL_H_
 #undef KILN_GELU_INL_H_

@@ -9,6 +9,8 @@
 #include "kiln/core.h"
 #include "kiln/lanes-inl.h"
 #include "kiln/tensor.h"
+#include "kiln/tile.h"
+#include "kiln/tiles-inl.h"
 
 #ifndef KILN_ONE_ONCE_
 #define KILN_ONE_ONCE_

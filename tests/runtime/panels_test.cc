@@ -1,6 +1,7 @@
 // The layouts of packed operands, word by word, against elements read one at a time: blocks with
 // edges, halos, pads and squeezed dimensions, of every orientation. And the ranges of their tiles.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "hwy/foreach_target.h"
 // Once per target.
 #include "hwy/aligned_allocator.h"
+#include "kiln/one-inl.h"
 #include "kiln/panels-inl.h"
 
 #ifndef KILN_TESTS_PANELS_TEST_ONCE
@@ -267,6 +269,39 @@ std::string CheckWhatLies() {
   return "";
 }
 
+/// Each element of a block has one accumulator, and no vector of a tile ends past the last: also
+/// not one without lanes, which is stored all the same.
+std::string CheckAccumulators() {
+  const hn::ScalableTag<float> d;
+  const size_t n = hn::Lanes(d);
+  for (const size_t rows : {1, 7, 8, 21}) {
+    for (const size_t cols : {size_t{1}, n, n + 1, 2 * n, 3 * n - 1, 4 * n, 5 * n, 7 * n - 1}) {
+      std::vector<float> sums(AccumulatorSize(rows, cols));
+      bool inside = true;
+      const auto visit = [&](auto at, size_t r, size_t c) {
+        if constexpr (!kHasLanes<decltype(at)>) return;
+        float* const sum = AccumulatorAt(sums.data(), rows, r, c);
+        inside = inside && sum + n <= sums.data() + sums.size();
+        for (size_t lane = 0; inside && lane < at.lanes(); ++lane) ++sum[lane];
+      };
+      ForTiles(d, rows, cols, /*row_bytes=*/4,
+               [&](auto tile_rows, auto at_0, auto at_1, auto at_2, size_t r, size_t c) {
+                 for (size_t i = r; i < r + tile_rows(); ++i) {
+                   visit(at_0, i, c);
+                   visit(at_1, i, c + n);
+                   visit(at_2, i, c + 2 * n);
+                 }
+               });
+      const auto visited = std::count(sums.begin(), sums.end(), 1.0f);
+      const auto unused = std::count(sums.begin(), sums.end(), 0.0f);
+      if (!inside || visited != static_cast<ptrdiff_t>(rows * cols) ||
+          visited + unused != static_cast<ptrdiff_t>(sums.size()))
+        return "sums of " + std::to_string(rows) + " x " + std::to_string(cols);
+    }
+  }
+  return "";
+}
+
 /// Ranges of rows and of depth, of which low and high may lie anywhere.
 std::string CheckRanges() {
   const size_t panel = kPanelRows;
@@ -294,6 +329,7 @@ namespace kiln::panels_test {
 HWY_EXPORT(CheckLayouts);
 HWY_EXPORT(CheckConversions);
 HWY_EXPORT(CheckRanges);
+HWY_EXPORT(CheckAccumulators);
 HWY_EXPORT(CheckWhatLies);
 
 TEST_CASE("packed operands, word by word, on all targets") {
@@ -302,6 +338,7 @@ TEST_CASE("packed operands, word by word, on all targets") {
     CHECK(KILN_DISPATCH(CheckLayouts)() == "");
     CHECK(KILN_DISPATCH(CheckConversions)() == "");
     CHECK(KILN_DISPATCH(CheckRanges)() == "");
+    CHECK(KILN_DISPATCH(CheckAccumulators)() == "");
     CHECK(KILN_DISPATCH(CheckWhatLies)() == "");
   }
   hwy::SetSupportedTargetsForTest(0);
