@@ -83,7 +83,6 @@ struct DotTile {
     const hn::ScalableTag<typename T::Acc> d;
     const size_t n = hn::Lanes(d);
     const auto* words = x.At(r);  // of row r
-    const auto* const end = words + static_cast<ptrdiff_t>(x.depth) * x.to_k;
     const auto panel = y.At(c, at_2);
 
     // What a smaller tile does not have starts like its first row, and is stored nowhere.
@@ -101,11 +100,10 @@ struct DotTile {
     auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
     auto fetch_ahead = y.Ahead(r, c);
-    for (size_t k = 0; words != end; ++k, words += x.to_k) {
+    const auto step = [&](size_t k) KILN_INLINE_ATTR {
       const auto y_0 = panel.Load(k, 0);
       const auto y_1 = panel.Load(k, 1, at_1);
       const auto y_2 = panel.Load(k, 2, at_2);
-      fetch_ahead();
       T::StepRow(words[x.To(0)], y_0, y_1, y_2, acc_0_0, acc_0_1, acc_0_2);
       if constexpr (kRows > 1) T::StepRow(words[x.To(1)], y_0, y_1, y_2, acc_1_0, acc_1_1, acc_1_2);
       if constexpr (kRows > 2) T::StepRow(words[x.To(2)], y_0, y_1, y_2, acc_2_0, acc_2_1, acc_2_2);
@@ -114,7 +112,15 @@ struct DotTile {
       if constexpr (kRows > 5) T::StepRow(words[x.To(5)], y_0, y_1, y_2, acc_5_0, acc_5_1, acc_5_2);
       if constexpr (kRows > 6) T::StepRow(words[x.To(6)], y_0, y_1, y_2, acc_6_0, acc_6_1, acc_6_2);
       if constexpr (kRows > 7) T::StepRow(words[x.To(7)], y_0, y_1, y_2, acc_7_0, acc_7_1, acc_7_2);
+      words += x.to_k;
+    };
+    size_t k = 0;
+    for (; k + 1 < x.depth; k += 2) {
+      fetch_ahead();
+      step(k);
+      step(k + 1);
     }
+    if (k < x.depth) step(k);
 
     const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);

@@ -16,18 +16,17 @@ constexpr std::string_view kOwnWords =
     "Accumulator AccumulatorAt AccumulatorSize ahead All arguments at at_0 at_1 bf16 Bitcast "
     "BlockCoo Blocked BlockList Blocks blocks BlocksFor Body Bounded Call call CallCheck Cast "
     "check Clip col ColumnBlock Context context CopiedRows Copies copies CopyTensor Core core "
-    "Cut CutPoint CutRange DefaultContext DenseSize DepthBlock Direct DivideBy DivUp DLTensor Dot "
-    "DotTile Ds Element Emulated f16 Fill finish First first ForLanes form ForRows ForTiles "
+    "Cut CutPoint CutRange DefaultContext DenseSize DepthBlock Direct DivideBy DivUp DLTensor "
+    "Dot DotTile Ds Element Emulated f16 Fill finish First first ForLanes form ForRows ForTiles "
     "FromBits Grid grid GroupedRows GroupMetadata GroupSteps Guarded hn Hold HostArray HostAt "
     "hwy In Index index Init InRange int16_t int32_t int64_t int8_t kDoubles kFloats kiln "
-    "kiln_context KILN_MULTIPLIES_BF16 kiln_status kInts kPackedBytes Last last LeftPanels "
-    "LeftPanelsT LeftRows live LiveRows LoadOne "
-    "Locate Made MakeDenseTile MakeTile MaskMaps Memory Middle MultiplyTiles next NoInit NoPad "
-    "Only Out PackLeft PackRight Pad PartOf PassSize PastEnd Point point PrefetchPart RightPanels "
-    "RightPanelsT row RowBlock RowRange Rows rows RowSteps Run run Scratch size_t SparsifyMask "
-    "Squeezed start Status status Step step steps StoreOne StreamLanes StripSize Take Tensor "
-    "TensorArguments Tiers Tile TileSize uint16_t uint32_t uint64_t uint8_t UndefinedInit Walk "
-    "Within";
+    "kiln_context KILN_INLINE_ATTR KILN_MULTIPLIES_BF16 kiln_status kInts kPackedBytes Last last "
+    "LeftPanels LeftPanelsT LeftRows live LiveRows LoadOne Locate Made MakeDenseTile MakeTile "
+    "MaskMaps Memory Middle MultiplyTiles next NoInit NoPad Only Out PackLeft PackRight Pad "
+    "PartOf PassSize PastEnd Point point PrefetchPart RightPanels RightPanelsT row RowBlock "
+    "RowRange Rows rows RowSteps Run run Scratch size_t SparsifyMask Squeezed start Status "
+    "status Step step steps StoreOne StreamLanes StripSize Take Tensor TensorArguments Tiers "
+    "Tile TileSize uint16_t uint32_t uint64_t uint8_t UndefinedInit Walk Within";
 
 /// `x_memory`, `first_x`: what templates make of a name, which no other name may be then.
 bool IsDerived(std::string_view name) {

@@ -26,6 +26,10 @@
 #define KILN_BEFORE_NAMESPACE() HWY_BEFORE_NAMESPACE()
 #endif
 
+/// HWY_ATTR for a lambda that is part of a loop wherever it is called.
+#undef KILN_INLINE_ATTR
+#define KILN_INLINE_ATTR HWY_ATTR __attribute__((always_inline))
+
 #ifndef KILN_DISPATCH
 /// The function for this CPU out of what HWY_EXPORT made; its name may be qualified.
 #ifdef KILN_MULTIPLIES_BF16

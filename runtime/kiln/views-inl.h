@@ -80,7 +80,7 @@ struct RightPanel {
 // A y that stays in an L2 of 1 MiB beside the rows of x and what they make.
 constexpr size_t kStaysBytes = size_t{256} << 10;
 
-/// Brings words into the L2, a piece with each k.
+/// Brings words into the L2, a piece with every second k.
 template <typename Word>
 struct FetchAhead {
   HWY_INLINE void operator()() {
@@ -116,7 +116,7 @@ struct RightView {
     const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<Word>());
     if (cols * depth * sizeof(Word) <= kStaysBytes) return {words + c * (depth + 1), 0};
     const size_t after = c + width < cols ? c + width : 0;
-    return {words + after * (depth + 1) + r / kTileRows % 8 * depth * (width / 8), width / 8};
+    return {words + after * (depth + 1) + r / kTileRows % 8 * depth * (width / 8), width / 4};
   }
 };
 

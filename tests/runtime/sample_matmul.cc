@@ -82,7 +82,6 @@ HWY_NOINLINE void DotTile(const Step& step, const At_0 at_0, const At_1 at_1, co
   const size_t n = hn::Lanes(kFloats);
   const auto& x = step.x;
   const auto* words = x.At(r);  // of row r
-  const auto* const end = words + static_cast<ptrdiff_t>(x.depth) * x.to_k;
   const auto panel = step.y.At(c, at_2);
   const auto acc = [&](size_t i, size_t v) {
     return AccumulatorAt(step.acc, x.rows, i < kRows ? r + i : r, c + v * n);
@@ -101,7 +100,7 @@ HWY_NOINLINE void DotTile(const Step& step, const At_0 at_0, const At_1 at_1, co
   auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
   auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
-  for (size_t k = 0; words != end; ++k, words += x.to_k) {
+  const auto step_k = [&](size_t k) KILN_INLINE_ATTR {
     const auto y_0 = panel.Load(k, 0);
     const auto y_1 = panel.Load(k, 1, at_1);
     const auto y_2 = panel.Load(k, 2, at_2);
@@ -113,7 +112,14 @@ HWY_NOINLINE void DotTile(const Step& step, const At_0 at_0, const At_1 at_1, co
     if constexpr (kRows > 5) T::StepRow(words[x.To(5)], y_0, y_1, y_2, acc_5_0, acc_5_1, acc_5_2);
     if constexpr (kRows > 6) T::StepRow(words[x.To(6)], y_0, y_1, y_2, acc_6_0, acc_6_1, acc_6_2);
     if constexpr (kRows > 7) T::StepRow(words[x.To(7)], y_0, y_1, y_2, acc_7_0, acc_7_1, acc_7_2);
+    words += x.to_k;
+  };
+  size_t k = 0;
+  for (; k + 1 < x.depth; k += 2) {
+    step_k(k);
+    step_k(k + 1);
   }
+  if (k < x.depth) step_k(k);
 
   const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
     Finish<When>(step, at_0, sum_0, acc(i, 0), r + i, c);
