@@ -229,14 +229,15 @@ using LeftPanelsT = LeftFormat<T, As, true>;
 template <typename T>
 struct LeftRows : LeftPanels<T> {
   using D = DotOf<T>;
-  using View = typename LeftPanels<T>::View;
   using Word = typename LeftPanels<T>::Word;
+  static constexpr bool kCanLie = kIsPlain<D, T> && D::kFlip == 0;
+  using View = LeftView<Word, std::conditional_t<kCanLie, AnySteps, PanelSteps>>;
 
   static constexpr int64_t kLong = 512;  // words
 
   template <int R>
   static bool IsInPlace(const Tensor<const T>& tensor, const Box<R>& box) {
-    if constexpr (!kIsPlain<D, T> || D::kFlip != 0) return false;
+    if constexpr (!kCanLie) return false;
     const auto [row, column] = box.template ViewDims<2>();
     if (!Rows<T, 2>::IsInPlace(tensor, box) || !IsAligned(tensor, box, column)) return false;
     const auto depth = static_cast<int64_t>(ExtentOf<false>(box, 1));
@@ -245,10 +246,19 @@ struct LeftRows : LeftPanels<T> {
   }
   template <int R>
   static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {
-    const int64_t stride = tensor.stride[box.template ViewDims<2>()[0]];
-    return View::OfRows(reinterpret_cast<const Word*>(tensor.template At<R>(box.start)),
-                        ExtentOf<false>(box, 0), WordsOf<D>(ExtentOf<false>(box, 1)),
-                        stride / kPerWord);
+    if constexpr (!kCanLie) {
+      return {};  // never asked for
+    } else {
+      const int64_t stride = tensor.stride[box.template ViewDims<2>()[0]];
+      return View::OfRows(reinterpret_cast<const Word*>(tensor.template At<R>(box.start)),
+                          ExtentOf<false>(box, 0), WordsOf<D>(ExtentOf<false>(box, 1)),
+                          stride / kPerWord);
+    }
+  }
+  template <int R>
+  static View ViewOf(const void* data, const Box<R>& box) {
+    const auto panels = LeftPanels<T>::ViewOf(data, box);
+    return View::OfPanels(panels.words, panels.rows, panels.depth);
   }
 
  private:

@@ -33,26 +33,34 @@ HWY_INLINE size_t PanelVectors(size_t c, size_t padded) {
   return TileVectors((padded - c) / hn::Lanes(hn::ScalableTag<Word>()));
 }
 
-/// What a register tile sees of x: panels, or rows where they lie.
-template <typename Word>
-struct LeftView {
+/// Words from one row of a panel to the next, and from one k to the next. What only panels can be
+/// has them as constants: a register tile needs fewer registers for where its rows are.
+struct PanelSteps {
+  static constexpr ptrdiff_t to_row = 1, to_k = kPanelRows;
+};
+struct AnySteps {
+  ptrdiff_t to_row = 1, to_k = kPanelRows;
+};
+
+/// What a register tile sees of x: panels, or (AnySteps) rows where they lie.
+template <typename Word, class Steps = PanelSteps>
+struct LeftView : Steps {
   const Word* words = nullptr;
-  size_t rows = 0;   // that exist, or are padded
-  size_t depth = 0;  // words of k
-  // Words from one row of a panel to the next, one k to the next, and one panel to the next.
-  ptrdiff_t to_row = 0, to_k = 0, to_panel = 0;
+  size_t rows = 0;         // that exist, or are padded
+  size_t depth = 0;        // words of k
+  ptrdiff_t to_panel = 0;  // words from one to the next
 
   static LeftView OfPanels(const Word* words, size_t rows, size_t depth) {
-    return {words, rows, depth, 1, kPanelRows, static_cast<ptrdiff_t>(LeftPanelWords(depth))};
+    return {Steps(), words, rows, depth, static_cast<ptrdiff_t>(LeftPanelWords(depth))};
   }
   static LeftView OfRows(const Word* words, size_t rows, size_t depth, ptrdiff_t stride) {
-    return {words, rows, depth, stride, 1, ptrdiff_t{kPanelRows} * stride};
+    return {AnySteps{stride, 1}, words, rows, depth, ptrdiff_t{kPanelRows} * stride};
   }
 
   /// Words from those of row 0 to those of another.
   HWY_INLINE ptrdiff_t To(size_t row) const {
     return static_cast<ptrdiff_t>(row / kPanelRows) * to_panel +
-           static_cast<ptrdiff_t>(row % kPanelRows) * to_row;
+           static_cast<ptrdiff_t>(row % kPanelRows) * Steps::to_row;
   }
   /// Word 0 of a row.
   const Word* At(size_t row) const { return words + To(row); }

@@ -189,7 +189,7 @@ std::string CheckPair(const char* name) {
       std::string error = FirstError(x, y, Multiply<D>(x_view, y_view), m, k, n);
       if constexpr (std::is_same_v<X, typename D::Word>) {
         if (error.empty() && !x_transposed && step == 1) {
-          const auto rows = decltype(x_view)::OfRows(x.tile.data, m, k, x.tile.stride[0]);
+          const auto rows = LeftView<X, AnySteps>::OfRows(x.tile.data, m, k, x.tile.stride[0]);
           error = FirstError(x, y, Multiply<D>(rows, y_view), m, k, n);
           if (error.empty() && !y_transposed)
             error = FirstError(x, y, MultiplyFew<D>(rows, y.tile, k, n), m, k, n);
