@@ -109,6 +109,7 @@ struct DotTile {
     if constexpr (kRows > 6) T::StartRow(end + x.To(6), acc_6_0, acc_6_1, acc_6_2);
     if constexpr (kRows > 7) T::StartRow(end + x.To(7), acc_7_0, acc_7_1, acc_7_2);
 
+    // Two k at a time, as the loop itself and asking for words ahead take instructions too.
     auto fetch_ahead = y.Ahead(r, c);
     const auto step = [&](size_t k) KILN_INLINE_ATTR {
       const auto y_0 = panel.Load(k, 0);

@@ -74,6 +74,7 @@ struct DotTile {
     auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
     auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
+    // Two k at a time, as the loop itself and asking for words ahead take instructions too.
     auto fetch_ahead = y.Ahead(r, c);
     const auto step = [&](size_t k) KILN_INLINE_ATTR {
       const auto y_0 = panel.Load(k, 0);
