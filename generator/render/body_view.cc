@@ -298,7 +298,7 @@ void BodyView::Lanes(const Stage& stage, Fields* fields) {
   lanes_ = stage.loop;
   fields->Set("ahead", LinesOf(AheadLines(stage)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
-  if (const Stage* store = StreamedStore(stage)) {
+  if (const Stage* store = StreamedStore(stage.body, stage.loop)) {
     // Where the lanes begin.
     Place first = store->place;
     for (Coordinate& c : first.at) {
@@ -314,16 +314,16 @@ void BodyView::Lanes(const Stage& stage, Fields* fields) {
   LeaveLoop(stage.loop);
 }
 
-/// The store of a loop that does nothing but write an output that no statement reads: it may go
-/// past the caches.
-const Stage* BodyView::StreamedStore(const Stage& lanes) const {
+/// The store of statements that do nothing but write, along `loop`, an output that no statement
+/// reads: it may go past the caches.
+const Stage* BodyView::StreamedStore(const std::vector<Stage>& stages, int loop) const {
   const Stage* store = nullptr;
-  for (const Stage& s : lanes.body) {
+  for (const Stage& s : stages) {
     if (s.kind == Stage::Kind::kDefine) continue;
     if (store || s.kind != Stage::Kind::kStore || s.mask) return nullptr;
     store = &s;
   }
-  if (!store || store->place.at.empty() || store->place.at.back().loop != lanes.loop)
+  if (!store || store->place.at.empty() || store->place.at.back().loop != loop)
     return nullptr;
   const int ref = plan_.buffers[static_cast<size_t>(store->place.buffer)].ref;
   if (ref < 0 || kernel_.refs[static_cast<size_t>(ref)].role != Role::kOutput) return nullptr;
@@ -337,11 +337,12 @@ const Stage* BodyView::StreamedStore(const Stage& lanes) const {
 }
 
 /// What the stage asks memory for, long before it is read.
-std::vector<std::string> BodyView::AheadLines(const Stage& stage) {
+std::vector<std::string> BodyView::AheadLines(const Stage& stage, const Stage* streamed) {
   std::vector<std::string> lines;
   for (const Ahead& ahead : stage.ahead) {
     if (ahead.parts == 1) {
-      lines.push_back("hwy::Prefetch(" + Pointer(ahead.place) + ");");
+      const bool streams = streamed && SamePlace(ahead.place, streamed->place);
+      lines.push_back((streams ? "at.Prefetch(" : "hwy::Prefetch(") + Pointer(ahead.place) + ");");
       continue;
     }
     Place row = ahead.place;

@@ -29,9 +29,9 @@ class BodyView {
   void Lines(const Stage& stage, std::vector<std::string>* lines);
   void Loop(const Stage& stage, Fields* fields);
   void Lanes(const Stage& stage, Fields* fields);
-  const Stage* StreamedStore(const Stage& lanes) const;
+  const Stage* StreamedStore(const std::vector<Stage>& stages, int loop) const;
   static Place CornerOf(const Stage& pack);
-  std::vector<std::string> AheadLines(const Stage& stage);
+  std::vector<std::string> AheadLines(const Stage& stage, const Stage* streamed = nullptr);
   void Reduce(const Stage& stage, Fields* fields);
   void Dot(const Stage& stage, Fields* fields);  // dot_view.cc
   void Pack(const Stage& stage, std::vector<std::string>* lines);

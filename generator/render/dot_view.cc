@@ -33,7 +33,10 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   } else {
     start = "hn::Zero(" + acc_tag + ")";
   }
-  for (std::string& line : AheadLines(stage)) lines.push_back(std::move(line));
+  const Stage* const streamed = StreamedStore(stage.body, stage.col);
+  for (std::string& line : AheadLines(stage, streamed)) lines.push_back(std::move(line));
+  fields->SetFlag("streams", streamed != nullptr);
+  if (streamed) fields->Set("to", names_.buffers[static_cast<size_t>(streamed->place.buffer)]);
   fields->Set("start", start);
   fields->SetFlag("short_start", !stage.start && lines.empty());
   fields->Set("start_lines", LinesOf(lines));
@@ -41,7 +44,7 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   const auto parameter = [&](int loop) {
     return loops_.count(loop) ? "size_t " + LoopName(loop) : std::string("size_t");
   };
-  fields->Set("start_at", own || !stage.start ? "auto" : "auto at");
+  fields->Set("start_at", (own || !stage.start) && !streamed ? "auto" : "auto at");
   fields->Set("start_row", parameter(stage.row));
   fields->Set("start_col", parameter(stage.col));
   loaded_.clear();

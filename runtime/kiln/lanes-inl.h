@@ -10,6 +10,7 @@
 //   at.StoreIf(m, v, p)   only lanes where the mask holds; the others are not touched
 //   at.LoadStrided(p, s)  p[0], p[s], p[2 * s] ...; s may be 0 or negative
 //   at.StoreStrided(v, p, s)
+//   at.Prefetch(p)        asks for what a store to p will need
 //   at.Splat(x)           a scalar of a representation in all lanes, bool as a mask
 //   at.Iota(first)        i32: first, first + 1 ...
 //   at.lanes(), at.tag()  how many lanes are in use; the tag of the loop
@@ -145,6 +146,11 @@ struct AtLanes {
     RawBits<T>* to = RawPointer(p);
     const size_t count = static_cast<const Derived*>(this)->lanes();
     for (size_t i = 0; i < count; ++i) to[static_cast<ptrdiff_t>(i) * stride] = lanes[i];
+  }
+
+  template <typename T>
+  HWY_INLINE void Prefetch(const T* p) const {
+    hwy::Prefetch(p);
   }
 
   template <class M, class V, typename T>

@@ -7,9 +7,13 @@
 #define KILN_STREAM_INL_H_
 #endif
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include <array>
+
 #include "kiln/lanes-inl.h"
+#include "kiln/tile.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
@@ -24,7 +28,20 @@ struct Streamed : Whole<D> {
     const TagFor<RawBits<T>, D> d;
     hn::Stream(ToStorage<T>(v), d, RawPointer(p));
   }
+
+  template <typename T>
+  HWY_INLINE void Prefetch(const T*) const {}  // it is not read first
 };
+
+/// Whether an output is to be written past the caches in pieces of so many columns: pieces that are
+/// whole lines, as memory is slow to take others.
+template <typename T, int V>
+HWY_INLINE bool StreamsPieces(size_t columns, const Tile<T, V>& to) {
+  constexpr size_t kLine = 64;
+  auto bytes = reinterpret_cast<uintptr_t>(to.data) | columns * sizeof(T);
+  for (int v = 0; v + 1 < V; ++v) bytes |= static_cast<uintptr_t>(to.stride[v]) * sizeof(T);
+  return to.stream && bytes % kLine == 0;
+}
 
 /// ForLanes for a function whose only store is to `to`, to + 1 … The operand's WaitOut makes what
 /// was stored visible to others.

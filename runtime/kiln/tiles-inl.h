@@ -14,6 +14,7 @@
 
 #include "kiln/few_rows-inl.h"
 #include "kiln/lanes-inl.h"
+#include "kiln/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
@@ -85,6 +86,11 @@ constexpr bool kHasLanes = true;
 template <class D>
 constexpr bool kHasLanes<NoLanes<D>> = false;
 
+template <class At>
+constexpr bool kIsWhole = false;
+template <class D>
+constexpr bool kIsWhole<Whole<D>> = true;
+
 /// Vectors of columns of a tile, and of a panel of y, where so many are left: not one of several,
 /// as that needs a load for each multiplication.
 HWY_INLINE size_t TileVectors(size_t left) {
@@ -151,12 +157,17 @@ HWY_INLINE void ForTiles(D d, RowRange rows, size_t cols, size_t row_bytes, cons
   }
 }
 
+/// No output, or several.
+struct NoTile {};
+HWY_INLINE bool StreamsPieces(size_t, NoTile) { return false; }
+
 /// The rows of x @ y in register tiles: DotTile<Dot, kRows>::Run computes one. `start` says what
-/// its sums begin with, `finish` gets them.
+/// its sums begin with, `finish` gets them. `to`: the tile of an output, if `finish` does nothing
+/// but store to (r, c) of that: a large one goes past the caches.
 template <template <class, size_t> class DotTile, class Dot, class X, class Y, class Start,
-          class Finish>
+          class Finish, class To = NoTile>
 HWY_INLINE void MultiplyTiles(RowRange rows, const X x, const Y y, const Start& start,
-                              const Finish& finish) {
+                              const Finish& finish, const To& to = To()) {
   // A vector of int32 has the columns of one of floats.
   using Column = std::conditional_t<sizeof(typename Dot::Acc) == 8, double, float>;
   const hn::ScalableTag<Column> d;
@@ -164,9 +175,16 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const X x, const Y y, const Start& 
     if (y.lies != nullptr)
       return MultiplyFewRows<Dot>(d, rows.begin, rows.end, x, y, start, finish);
   }
+  [[maybe_unused]] const bool streams = StreamsPieces(kTileVectors * hn::Lanes(d), to);
   ForTiles(d, rows, y.cols, x.depth * sizeof(*x.words),
            [&](auto tile_rows, auto at_0, auto at_1, auto at_2, size_t r, size_t c) HWY_ATTR {
-             DotTile<Dot, tile_rows()>::Run(x, y, at_0, at_1, at_2, r, c, start, finish);
+             using Register = DotTile<Dot, tile_rows()>;
+             if constexpr (!std::is_same_v<To, NoTile> && kIsWhole<decltype(at_0)>) {
+               const Streamed<hn::ScalableTag<Column>> at;
+               using Third = std::conditional_t<kTileVectors == 3, decltype(at), decltype(at_2)>;
+               if (streams) return Register::Run(x, y, at, at, Third(), r, c, start, finish);
+             }
+             Register::Run(x, y, at_0, at_1, at_2, r, c, start, finish);
            });
 }
 
