@@ -45,6 +45,12 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+// Steps of the reduction, by what they do with the accumulators.
+struct First {};   // start anew
+struct Middle {};  // add
+struct Last {};    // add and finish
+struct Only {};    // the first and the last
+
 /// What one step sees, and what it does.
 struct Step {
   const Call& call;
@@ -57,7 +63,10 @@ struct Step {
   Tile<bf16, 2> o;
   Tile<float, 2> acc;
 
-  void Body() const;
+  void Body(Only) const;
+  void Body(First) const;
+  void Body(Middle) const;
+  void Body(Last) const;
 };
 
 /// A register tile: kRows rows of x by up to three vectors of columns of y, through all of k in the
@@ -128,20 +137,60 @@ struct DotTile {
   }
 };
 
-HWY_INLINE void Step::Body() const {
-  // masked_matmul.yaml:55  when first(l):
-  if (point[2] == 0) {
+HWY_INLINE void Step::Body(Only) const {
+  // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
+  for (size_t m_i = 0; m_i < 512; ++m_i) {
+    StreamLanes(kFloats, 512, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
+      at.Store(at.Splat(0.0f), o.At(m_i, m_j));
+    });
+  }
+
+  // masked_matmul.yaml:58  when live:
+  const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
+  if (block_mask_0 != 0) {
+    // masked_matmul.yaml:59  acc += dot(x, y)
+    const auto start = [=, *this](auto at, size_t m_i, size_t m_j) HWY_ATTR {
+      hwy::Prefetch(mask.At(m_i, m_j));
+      at.Prefetch(o.At(m_i, m_j));
+      return hn::Zero(kFloats);
+    };
+    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
+      // masked_matmul.yaml:61  o = T(where(mask != 0, acc, 0))
+      const auto mask_0 = at.Load(mask.At(m_i, m_j));
+      at.Store(Select(Ne(mask_0, at.Splat(0)), sum, at.Splat(0.0f)), o.At(m_i, m_j));
+    };
+    MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish, o);
+  }
+}
+
+HWY_INLINE void Step::Body(First) const {
+  // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
+  for (size_t m_i = 0; m_i < 512; ++m_i) {
+    StreamLanes(kFloats, 512, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
+      at.Store(at.Splat(0.0f), o.At(m_i, m_j));
+    });
+  }
+
+  // masked_matmul.yaml:58  when live:
+  const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
+  if (block_mask_0 != 0) {
+    // masked_matmul.yaml:59  acc += dot(x, y)
+    const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
+      at.Store(sum, acc.At(m_i, m_j));
+    };
+    MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
+  } else {
+    // masked_matmul.yaml:57  acc = 0
     for (size_t m_i = 0; m_i < 512; ++m_i) {
       ForLanes(kFloats, 512, [&](auto at, size_t m_j) HWY_ATTR {
-        // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
-        at.Store(at.Splat(0.0f), o.At(m_i, m_j));
-
-        // masked_matmul.yaml:57  acc = 0
         at.Store(at.Splat(0.0f), acc.At(m_i, m_j));
       });
     }
   }
+}
 
+HWY_INLINE void Step::Body(Middle) const {
   // masked_matmul.yaml:58  when live:
   const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
   if (block_mask_0 != 0) {
@@ -154,18 +203,26 @@ HWY_INLINE void Step::Body() const {
       at.Store(sum, acc.At(m_i, m_j));
     };
     MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
+  }
+}
 
-    // masked_matmul.yaml:60  when last(l):
-    if (point[2] + 1 == steps[2]) {
+HWY_INLINE void Step::Body(Last) const {
+  // masked_matmul.yaml:58  when live:
+  const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
+  if (block_mask_0 != 0) {
+    // masked_matmul.yaml:59  acc += dot(x, y)
+    const auto start = [=, *this](auto at, size_t m_i, size_t m_j) HWY_ATTR {
+      const auto acc_0 = at.Load(acc.At(m_i, m_j));
+      hwy::Prefetch(mask.At(m_i, m_j));
+      at.Prefetch(o.At(m_i, m_j));
+      return acc_0;
+    };
+    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
       // masked_matmul.yaml:61  o = T(where(mask != 0, acc, 0))
-      for (size_t m_i = 0; m_i < 512; ++m_i) {
-        StreamLanes(kFloats, 512, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
-          const auto mask_0 = at.Load(mask.At(m_i, m_j));
-          const auto acc_1 = at.Load(acc.At(m_i, m_j));
-          at.Store(Select(Ne(mask_0, at.Splat(0)), acc_1, at.Splat(0.0f)), o.At(m_i, m_j));
-        });
-      }
-    }
+      const auto mask_0 = at.Load(mask.At(m_i, m_j));
+      at.Store(Select(Ne(mask_0, at.Splat(0)), sum, at.Splat(0.0f)), o.At(m_i, m_j));
+    };
+    MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish, o);
   }
 }
 
@@ -189,7 +246,17 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
 HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
-  step.Body();
+  const bool first = step.point[2] == 0;
+  const bool last = step.point[2] + 1 == step.steps[2];
+  if (first && last) {
+    step.Body(Only());
+  } else if (first) {
+    step.Body(First());
+  } else if (last) {
+    step.Body(Last());
+  } else {
+    step.Body(Middle());
+  }
 }
 
 /// The grid of one core.

@@ -116,14 +116,14 @@ struct DotTile {
 
 HWY_INLINE void Step::Body() const {
   // matmul_2x2_batched.yaml:34  z = T(relu(dot(x, y)) if activation else dot(x, y))
-  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(z.At(m_i, n_i));
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
     return hn::Zero(kFloats);
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(x.rows, x, y, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(x.rows, x, y, start, finish, z);
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.

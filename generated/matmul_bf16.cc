@@ -131,8 +131,8 @@ struct DotTile {
 
 HWY_INLINE void Step::Body(Only) const {
   // matmul.yaml:35  acc += dot(x, y)
-  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(z.At(m_i, n_i));
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
     return hn::Zero(kFloats);
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -140,7 +140,7 @@ HWY_INLINE void Step::Body(Only) const {
     const auto bias_0 = at.Load(bias.At(n_i));
     at.Store(GeluForBf16(hn::Add(sum, bias_0)), z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish, z);
 }
 
 HWY_INLINE void Step::Body(First) const {
@@ -168,8 +168,8 @@ HWY_INLINE void Step::Body(Middle) const {
 HWY_INLINE void Step::Body(Last) const {
   const size_t m_size = z.high[0];
   // matmul.yaml:35  acc += dot(x, y)
-  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(z.At(m_i, n_i));
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
@@ -177,7 +177,7 @@ HWY_INLINE void Step::Body(Last) const {
     const auto bias_0 = at.Load(bias.At(n_i));
     at.Store(GeluForBf16(hn::Add(sum, bias_0)), z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish, z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.

@@ -127,15 +127,15 @@ struct DotTile {
 
 HWY_INLINE void Step::Body(Only) const {
   // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
-  const auto start = [=, *this](auto, size_t m_i, size_t k_i) HWY_ATTR {
-    hwy::Prefetch(dx.At(m_i, k_i));
+  const auto start = [=, *this](auto at, size_t m_i, size_t k_i) HWY_ATTR {
+    at.Prefetch(dx.At(m_i, k_i));
     return hn::Zero(kFloats);
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t k_i) HWY_ATTR {
     // matmul_grad_x.yaml:37  dx = T(acc)
     at.Store(sum, dx.At(m_i, k_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(dz.rows, dz, y, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(dz.rows, dz, y, start, finish, dx);
 }
 
 HWY_INLINE void Step::Body(First) const {
@@ -163,15 +163,15 @@ HWY_INLINE void Step::Body(Middle) const {
 HWY_INLINE void Step::Body(Last) const {
   const size_t m_size = dx.high[0];
   // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
-  const auto start = [=, *this](auto, size_t m_i, size_t k_i) HWY_ATTR {
-    hwy::Prefetch(dx.At(m_i, k_i));
+  const auto start = [=, *this](auto at, size_t m_i, size_t k_i) HWY_ATTR {
+    at.Prefetch(dx.At(m_i, k_i));
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, k_i));
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t k_i) HWY_ATTR {
     // matmul_grad_x.yaml:37  dx = T(acc)
     at.Store(sum, dx.At(m_i, k_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(dz.rows, dz, y, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(dz.rows, dz, y, start, finish, dx);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.

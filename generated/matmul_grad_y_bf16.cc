@@ -128,15 +128,15 @@ struct DotTile {
 
 HWY_INLINE void Step::Body(Only) const {
   // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
-  const auto start = [=, *this](auto, size_t k_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(dy.At(k_i, n_i));
+  const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(dy.At(k_i, n_i));
     return hn::Zero(kFloats);
   };
   const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
     // matmul_grad_y.yaml:37  dy = T(acc)
     at.Store(sum, dy.At(k_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, dz, start, finish);
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, dz, start, finish, dy);
 }
 
 HWY_INLINE void Step::Body(First) const {
@@ -164,15 +164,15 @@ HWY_INLINE void Step::Body(Middle) const {
 HWY_INLINE void Step::Body(Last) const {
   const size_t k_size = dy.high[0];
   // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
-  const auto start = [=, *this](auto, size_t k_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(dy.At(k_i, n_i));
+  const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(dy.At(k_i, n_i));
     return hn::Load(kFloats, AccumulatorAt(acc, k_size, k_i, n_i));
   };
   const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
     // matmul_grad_y.yaml:37  dy = T(acc)
     at.Store(sum, dy.At(k_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, dz, start, finish);
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, dz, start, finish, dy);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.

@@ -5,7 +5,7 @@
 //   gate  f32[m, k]      block (128, 128)  index (i, l)  pad 0.0  in rows
 //   y     f32[k, n]      block (128, 128)  index (l, j)  pad 0.0  packed as right panels
 //   z     f32[m, n]      block (128, 128)  index (i, j)           in rows
-//   acc   f32[128, 128]                                           scratch
+//   acc   f32[128, 128]                                           accumulators, tile by tile
 
 #include "matmul_input_fusion_f32.h"
 
@@ -52,15 +52,9 @@ struct Step {
   Tile<const float, 2> gate;
   RightPanels<float>::View y;
   Tile<float, 2> z;
-  Tile<float, 2> acc;
+  float* acc;
   Tile<float, 2> left;
-  Tile<float, 2> left_0;
-  Tile<float, 2> left_1;
-  Tile<float, 2> left_2;
   void* panels_0_memory;
-  void* panels_1_memory;
-  void* panels_2_memory;
-  void* panels_3_memory;
 
   void Body(Only) const;
   void Body(First) const;
@@ -138,17 +132,9 @@ struct DotTile {
 
 HWY_INLINE void Step::Body(Only) const {
   const size_t m_size = x.high[0];
-  const size_t n_size = z.high[1];
+  // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
-    // matmul_input_fusion.yaml:34  acc = 0
-    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-      at.Store(at.Splat(0.0f), acc.At(m_i, n_i));
-    });
-
-    // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
     ForLanes(kFloats, 128, [&](auto at, size_t k_i) HWY_ATTR {
-      hwy::Prefetch(x.At(m_i + 1, k_i));
-      hwy::Prefetch(gate.At(m_i + 1, k_i));
       const auto x_0 = at.Load(x.At(m_i, k_i));
       const auto gate_0 = at.Load(gate.At(m_i, k_i));
       at.Store(hn::Mul(Silu(x_0), gate_0), left.At(m_i, k_i));
@@ -160,50 +146,36 @@ HWY_INLINE void Step::Body(Only) const {
       Tile<const float, 2>{left.At(0, 0), {left.stride[0], left.stride[1]}},
       m_size, 128, panels_0_memory);
   const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    const auto acc_0 = at.Load(acc.At(m_i, n_i));
-    hwy::Prefetch(z.At(m_i, n_i));
-    return acc_0;
+    at.Prefetch(z.At(m_i, n_i));
+    return hn::Zero(kFloats);
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Store(sum, acc.At(m_i, n_i));
-
     // matmul_input_fusion.yaml:41  z = T(acc)
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, y, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, y, start, finish, z);
 }
 
 HWY_INLINE void Step::Body(First) const {
   const size_t m_size = x.high[0];
-  const size_t n_size = z.high[1];
+  // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
-    // matmul_input_fusion.yaml:34  acc = 0
-    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-      at.Store(at.Splat(0.0f), acc.At(m_i, n_i));
-    });
-
-    // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
     ForLanes(kFloats, 128, [&](auto at, size_t k_i) HWY_ATTR {
-      hwy::Prefetch(x.At(m_i + 1, k_i));
-      hwy::Prefetch(gate.At(m_i + 1, k_i));
       const auto x_0 = at.Load(x.At(m_i, k_i));
       const auto gate_0 = at.Load(gate.At(m_i, k_i));
-      at.Store(hn::Mul(Silu(x_0), gate_0), left_0.At(m_i, k_i));
+      at.Store(hn::Mul(Silu(x_0), gate_0), left.At(m_i, k_i));
     });
   }
 
   // matmul_input_fusion.yaml:38  acc += dot(left, y)
-  const auto panels_1 = PackLeft<float>(
-      Tile<const float, 2>{left_0.At(0, 0), {left_0.stride[0], left_0.stride[1]}},
-      m_size, 128, panels_1_memory);
-  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    const auto acc_0 = at.Load(acc.At(m_i, n_i));
-    return acc_0;
+  const auto panels_0 = PackLeft<float>(
+      Tile<const float, 2>{left.At(0, 0), {left.stride[0], left.stride[1]}},
+      m_size, 128, panels_0_memory);
+  const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Store(sum, acc.At(m_i, n_i));
-  };
-  MultiplyTiles<DotTile, Dot<float>>(panels_1.rows, panels_1, y, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, y, start, finish);
 }
 
 HWY_INLINE void Step::Body(Middle) const {
@@ -213,22 +185,21 @@ HWY_INLINE void Step::Body(Middle) const {
     ForLanes(kFloats, 128, [&](auto at, size_t k_i) HWY_ATTR {
       const auto x_0 = at.Load(x.At(m_i, k_i));
       const auto gate_0 = at.Load(gate.At(m_i, k_i));
-      at.Store(hn::Mul(Silu(x_0), gate_0), left_1.At(m_i, k_i));
+      at.Store(hn::Mul(Silu(x_0), gate_0), left.At(m_i, k_i));
     });
   }
 
   // matmul_input_fusion.yaml:38  acc += dot(left, y)
-  const auto panels_2 = PackLeft<float>(
-      Tile<const float, 2>{left_1.At(0, 0), {left_1.stride[0], left_1.stride[1]}},
-      m_size, 128, panels_2_memory);
-  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    const auto acc_0 = at.Load(acc.At(m_i, n_i));
-    return acc_0;
+  const auto panels_0 = PackLeft<float>(
+      Tile<const float, 2>{left.At(0, 0), {left.stride[0], left.stride[1]}},
+      m_size, 128, panels_0_memory);
+  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Store(sum, acc.At(m_i, n_i));
+  const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(panels_2.rows, panels_2, y, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, y, start, finish);
 }
 
 HWY_INLINE void Step::Body(Last) const {
@@ -238,24 +209,23 @@ HWY_INLINE void Step::Body(Last) const {
     ForLanes(kFloats, 128, [&](auto at, size_t k_i) HWY_ATTR {
       const auto x_0 = at.Load(x.At(m_i, k_i));
       const auto gate_0 = at.Load(gate.At(m_i, k_i));
-      at.Store(hn::Mul(Silu(x_0), gate_0), left_2.At(m_i, k_i));
+      at.Store(hn::Mul(Silu(x_0), gate_0), left.At(m_i, k_i));
     });
   }
 
   // matmul_input_fusion.yaml:38  acc += dot(left, y)
-  const auto panels_3 = PackLeft<float>(
-      Tile<const float, 2>{left_2.At(0, 0), {left_2.stride[0], left_2.stride[1]}},
-      m_size, 128, panels_3_memory);
+  const auto panels_0 = PackLeft<float>(
+      Tile<const float, 2>{left.At(0, 0), {left.stride[0], left.stride[1]}},
+      m_size, 128, panels_0_memory);
   const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    const auto acc_0 = at.Load(acc.At(m_i, n_i));
-    hwy::Prefetch(z.At(m_i, n_i));
-    return acc_0;
+    at.Prefetch(z.At(m_i, n_i));
+    return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_input_fusion.yaml:41  z = T(acc)
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(panels_3.rows, panels_3, y, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, y, start, finish, z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -308,29 +278,14 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 3, 25}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);
-  const size_t acc_count = TileSize<float>(blocks.i, blocks.j);
+  const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, acc_count,
                                                            {blocks.i, blocks.j});
   const size_t left_count = TileSize<float>(blocks.i, 128);
   float* const left_memory = Tiers::template Scratch<float>(core, {"left", 5}, left_count,
                                                             {blocks.i, 128});
-  const size_t left_0_count = TileSize<float>(blocks.i, 128);
-  float* const left_0_memory = Tiers::template Scratch<float>(core, {"left_0", 7}, left_0_count,
-                                                              {blocks.i, 128});
-  const size_t left_1_count = TileSize<float>(blocks.i, 128);
-  float* const left_1_memory = Tiers::template Scratch<float>(core, {"left_1", 9}, left_1_count,
-                                                              {blocks.i, 128});
-  const size_t left_2_count = TileSize<float>(blocks.i, 128);
-  float* const left_2_memory = Tiers::template Scratch<float>(core, {"left_2", 11}, left_2_count,
-                                                              {blocks.i, 128});
   void* const panels_0_memory = Tiers::template Scratch<char>(
       core, {"panels_0", 13}, LeftPanels<float>::Bytes(blocks.i, 128));
-  void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 14}, LeftPanels<float>::Bytes(blocks.i, 128));
-  void* const panels_2_memory = Tiers::template Scratch<char>(
-      core, {"panels_2", 15}, LeftPanels<float>::Bytes(blocks.i, 128));
-  void* const panels_3_memory = Tiers::template Scratch<char>(
-      core, {"panels_3", 16}, LeftPanels<float>::Bytes(blocks.i, 128));
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -339,7 +294,6 @@ void Walk(const Call& call, Core& core) {
     gate.CopyIn({at[0], at[2]});
     y.CopyIn({at[2], at[1]});
   }
-  int64_t run = -1;
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
@@ -348,25 +302,15 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({next[2], next[1]});
     }
     core.BeginStep(at.run);
-    if (at.run != run) {  // scratch does not outlive a parallel coordinate
-      Tiers::Forget(core, acc_memory, acc_count);
-      run = at.run;
-    }
     Take(Step{
         call, core, at, steps,
         x.WaitIn({at[0], at[2]}),
         gate.WaitIn({at[0], at[2]}),
         y.WaitIn({at[2], at[1]}),
         z.Open({at[0], at[1]}, at.run),
-        MakeTile(acc_memory, blocks.i, blocks.j),
+        acc_memory,
         MakeTile(left_memory, blocks.i, 128),
-        MakeTile(left_0_memory, blocks.i, 128),
-        MakeTile(left_1_memory, blocks.i, 128),
-        MakeTile(left_2_memory, blocks.i, 128),
         panels_0_memory,
-        panels_1_memory,
-        panels_2_memory,
-        panels_3_memory,
     });
     if (!core.ok()) return;
     if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();

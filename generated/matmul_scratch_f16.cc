@@ -52,12 +52,6 @@ struct Step {
   float* acc;
   void* panels_0_memory;
   void* panels_1_memory;
-  void* panels_2_memory;
-  void* panels_3_memory;
-  void* panels_4_memory;
-  void* panels_5_memory;
-  void* panels_6_memory;
-  void* panels_7_memory;
 
   void Body(Only) const;
   void Body(First) const;
@@ -144,15 +138,15 @@ HWY_INLINE void Step::Body(Only) const {
   const auto panels_1 = PackRight<float>(
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
       k_size, n_size, panels_1_memory);
-  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(z.At(m_i, n_i));
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
     return hn::Zero(kFloats);
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, panels_1, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, panels_1, start, finish, z);
 }
 
 HWY_INLINE void Step::Body(First) const {
@@ -160,17 +154,17 @@ HWY_INLINE void Step::Body(First) const {
   const size_t k_size = x.high[1];
   const size_t n_size = y.high[1];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  const auto panels_2 = PackLeft<float>(
+  const auto panels_0 = PackLeft<float>(
       Tile<const f16, 2>{x.At(0, 0), {x.stride[0], x.stride[1]}},
-      m_size, k_size, panels_2_memory);
-  const auto panels_3 = PackRight<float>(
+      m_size, k_size, panels_0_memory);
+  const auto panels_1 = PackRight<float>(
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
-      k_size, n_size, panels_3_memory);
+      k_size, n_size, panels_1_memory);
   const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
   const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(panels_2.rows, panels_2, panels_3, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, panels_1, start, finish);
 }
 
 HWY_INLINE void Step::Body(Middle) const {
@@ -178,19 +172,19 @@ HWY_INLINE void Step::Body(Middle) const {
   const size_t k_size = x.high[1];
   const size_t n_size = y.high[1];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  const auto panels_4 = PackLeft<float>(
+  const auto panels_0 = PackLeft<float>(
       Tile<const f16, 2>{x.At(0, 0), {x.stride[0], x.stride[1]}},
-      m_size, k_size, panels_4_memory);
-  const auto panels_5 = PackRight<float>(
+      m_size, k_size, panels_0_memory);
+  const auto panels_1 = PackRight<float>(
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
-      k_size, n_size, panels_5_memory);
+      k_size, n_size, panels_1_memory);
   const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   const auto finish = [=, *this](auto, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     hn::Store(sum, kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(panels_4.rows, panels_4, panels_5, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, panels_1, start, finish);
 }
 
 HWY_INLINE void Step::Body(Last) const {
@@ -198,21 +192,21 @@ HWY_INLINE void Step::Body(Last) const {
   const size_t k_size = x.high[1];
   const size_t n_size = y.high[1];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  const auto panels_6 = PackLeft<float>(
+  const auto panels_0 = PackLeft<float>(
       Tile<const f16, 2>{x.At(0, 0), {x.stride[0], x.stride[1]}},
-      m_size, k_size, panels_6_memory);
-  const auto panels_7 = PackRight<float>(
+      m_size, k_size, panels_0_memory);
+  const auto panels_1 = PackRight<float>(
       Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
-      k_size, n_size, panels_7_memory);
-  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(z.At(m_i, n_i));
+      k_size, n_size, panels_1_memory);
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(panels_6.rows, panels_6, panels_7, start, finish);
+  MultiplyTiles<DotTile, Dot<float>>(panels_0.rows, panels_0, panels_1, start, finish, z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -270,18 +264,6 @@ void Walk(const Call& call, Core& core) {
       core, {"panels_0", 8}, LeftPanels<float>::Bytes(blocks.i, 128));
   void* const panels_1_memory = Tiers::template Scratch<char>(
       core, {"panels_1", 9}, RightPanels<float>::Bytes(128, blocks.j));
-  void* const panels_2_memory = Tiers::template Scratch<char>(
-      core, {"panels_2", 10}, LeftPanels<float>::Bytes(blocks.i, 128));
-  void* const panels_3_memory = Tiers::template Scratch<char>(
-      core, {"panels_3", 11}, RightPanels<float>::Bytes(128, blocks.j));
-  void* const panels_4_memory = Tiers::template Scratch<char>(
-      core, {"panels_4", 12}, LeftPanels<float>::Bytes(blocks.i, 128));
-  void* const panels_5_memory = Tiers::template Scratch<char>(
-      core, {"panels_5", 13}, RightPanels<float>::Bytes(128, blocks.j));
-  void* const panels_6_memory = Tiers::template Scratch<char>(
-      core, {"panels_6", 14}, LeftPanels<float>::Bytes(blocks.i, 128));
-  void* const panels_7_memory = Tiers::template Scratch<char>(
-      core, {"panels_7", 15}, RightPanels<float>::Bytes(128, blocks.j));
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -304,12 +286,6 @@ void Walk(const Call& call, Core& core) {
         acc_memory,
         panels_0_memory,
         panels_1_memory,
-        panels_2_memory,
-        panels_3_memory,
-        panels_4_memory,
-        panels_5_memory,
-        panels_6_memory,
-        panels_7_memory,
     });
     if (!core.ok()) return;
     if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();

@@ -128,15 +128,15 @@ struct DotTile {
 
 HWY_INLINE void Step::Body(Only) const {
   // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
-  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(z.At(m_i, n_i));
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
     return hn::Zero(kFloats);
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_activation.yaml:51  z = T(silu(acc))
     at.Store(Silu(sum), z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish, z);
 }
 
 HWY_INLINE void Step::Body(First) const {
@@ -164,15 +164,15 @@ HWY_INLINE void Step::Body(Middle) const {
 HWY_INLINE void Step::Body(Last) const {
   const size_t m_size = z.high[0];
   // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
-  const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(z.At(m_i, n_i));
+  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
     return hn::Load(kFloats, AccumulatorAt(acc, m_size, m_i, n_i));
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_activation.yaml:51  z = T(silu(acc))
     at.Store(Silu(sum), z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish, z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.

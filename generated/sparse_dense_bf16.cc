@@ -8,7 +8,7 @@
 //   y       bf16[k, n]                block (128, 128)        index (idxs_k[t], j)  pad 0.0  packed as right panels
 //   zeros   bf16[m, n]                                                                       stays in HBM
 //   o       bf16[m, n]                block (128, 128)        index (idxs_i[t], j)           in rows
-//   acc     f32[128, 128]                                                                    scratch
+//   acc     f32[128, 128]                                                                    accumulators, tile by tile
 
 #define KILN_MULTIPLIES_BF16  // some CPUs do that faster as f32
 #include "sparse_dense_bf16.h"
@@ -43,6 +43,12 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+// Steps of the reduction, by what they do with the accumulators.
+struct First {};   // start anew
+struct Middle {};  // add
+struct Last {};    // add and finish
+struct Only {};    // the first and the last
+
 /// What one step sees, and what it does.
 struct Step {
   const Call& call;
@@ -52,11 +58,14 @@ struct Step {
   LeftRows<bf16>::View x;
   RightPanels<bf16>::View y;
   Tile<bf16, 2> o;
-  Tile<float, 2> acc;
+  float* acc;
   bool first_o;
   bool last_o;
 
-  void Body() const;
+  void Body(Only) const;
+  void Body(First) const;
+  void Body(Middle) const;
+  void Body(Last) const;
 };
 
 /// A register tile: kRows rows of x by up to three vectors of columns of y, through all of k in the
@@ -127,8 +136,7 @@ struct DotTile {
   }
 };
 
-HWY_INLINE void Step::Body() const {
-  const size_t n_size = o.high[1];
+HWY_INLINE void Step::Body(Only) const {
   // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not decrease"
   const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
   const int32_t idxs_i_1 = HostAt(core, call.idxs_i, "idxs_i", point[1]);
@@ -136,35 +144,70 @@ HWY_INLINE void Step::Body() const {
     return core.Fail(kAssert, "%s (line 46) on core %d", "the rows of blocks must not decrease", core.index());
   }
 
-  // sparse_dense.yaml:47  when first(o):                     # the row differs from the one before: t == 0 or idxs_i[t] != idxs_i[t - 1]
-  if (first_o) {
-    // sparse_dense.yaml:48  acc = 0
-    for (size_t k_i = 0; k_i < 128; ++k_i) {
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), acc.At(k_i, n_i));
-      });
-    }
+  // sparse_dense.yaml:49  acc += dot(x, y)
+  const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(o.At(k_i, n_i));
+    return hn::Zero(kFloats);
+  };
+  const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+    // sparse_dense.yaml:52  o = T(acc)
+    at.Store(sum, o.At(k_i, n_i));
+  };
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish, o);
+}
+
+HWY_INLINE void Step::Body(First) const {
+  // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not decrease"
+  const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
+  const int32_t idxs_i_1 = HostAt(core, call.idxs_i, "idxs_i", point[1]);
+  if (!(idxs_i_0 <= idxs_i_1)) {
+    return core.Fail(kAssert, "%s (line 46) on core %d", "the rows of blocks must not decrease", core.index());
+  }
+
+  // sparse_dense.yaml:49  acc += dot(x, y)
+  const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+  const auto finish = [=, *this](auto, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+    hn::Store(sum, kFloats, AccumulatorAt(acc, 128, k_i, n_i));
+  };
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
+}
+
+HWY_INLINE void Step::Body(Middle) const {
+  // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not decrease"
+  const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
+  const int32_t idxs_i_1 = HostAt(core, call.idxs_i, "idxs_i", point[1]);
+  if (!(idxs_i_0 <= idxs_i_1)) {
+    return core.Fail(kAssert, "%s (line 46) on core %d", "the rows of blocks must not decrease", core.index());
+  }
+
+  // sparse_dense.yaml:49  acc += dot(x, y)
+  const auto start = [=, *this](auto, size_t k_i, size_t n_i) HWY_ATTR {
+    return hn::Load(kFloats, AccumulatorAt(acc, 128, k_i, n_i));
+  };
+  const auto finish = [=, *this](auto, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+    hn::Store(sum, kFloats, AccumulatorAt(acc, 128, k_i, n_i));
+  };
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
+}
+
+HWY_INLINE void Step::Body(Last) const {
+  // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not decrease"
+  const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
+  const int32_t idxs_i_1 = HostAt(core, call.idxs_i, "idxs_i", point[1]);
+  if (!(idxs_i_0 <= idxs_i_1)) {
+    return core.Fail(kAssert, "%s (line 46) on core %d", "the rows of blocks must not decrease", core.index());
   }
 
   // sparse_dense.yaml:49  acc += dot(x, y)
   const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-    const auto acc_0 = at.Load(acc.At(k_i, n_i));
-    return acc_0;
+    at.Prefetch(o.At(k_i, n_i));
+    return hn::Load(kFloats, AccumulatorAt(acc, 128, k_i, n_i));
   };
   const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-    at.Store(sum, acc.At(k_i, n_i));
+    // sparse_dense.yaml:52  o = T(acc)
+    at.Store(sum, o.At(k_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish);
-
-  // sparse_dense.yaml:52  o = T(acc)
-  if (last_o) {
-    for (size_t k_i = 0; k_i < 128; ++k_i) {
-      StreamLanes(kFloats, n_size, o.stream, o.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        const auto acc_1 = at.Load(acc.At(k_i, n_i));
-        at.Store(acc_1, o.At(k_i, n_i));
-      });
-    }
-  }
+  MultiplyTiles<DotTile, Dot<bf16>>(x.rows, x, y, start, finish, o);
 }
 
 /// Adds to a finding what the prefetch arrays say of its block.
@@ -182,7 +225,17 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
 HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
-  step.Body();
+  const bool first = step.first_o;
+  const bool last = step.last_o;
+  if (first && last) {
+    step.Body(Only());
+  } else if (first) {
+    step.Body(First());
+  } else if (last) {
+    step.Body(Last());
+  } else {
+    step.Body(Middle());
+  }
 }
 
 /// The grid of one core.
@@ -203,7 +256,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template Out<Rows<bf16, 2>, 2> o(core, {"o", 6, 36}, call.o,
                                                    {Blocked(128), Blocked(128, Clip::kYes)},
                                                    NoInit{.is_alias = true}, /*buffers=*/2);
-  const size_t acc_count = TileSize<float>(128, 128);
+  const size_t acc_count = AccumulatorSize(128, 128);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 42}, acc_count,
                                                            {128, 128});
   if (!core.ok()) return;
@@ -215,7 +268,6 @@ void Walk(const Call& call, Core& core) {
     y.CopyIn({int64_t{HostAt(core, call.idxs_k, "idxs_k", at[1])}, at[0]});
     if (!core.ok()) return Locate(call, core, steps, at);
   }
-  int64_t run = -1;
   int64_t first_o_run = -1;
   Index<2> first_o_block{};
   while (at.more && core.ok()) {
@@ -226,10 +278,6 @@ void Walk(const Call& call, Core& core) {
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    if (at.run != run) {  // scratch does not outlive a parallel coordinate
-      Tiers::Forget(core, acc_memory, acc_count);
-      run = at.run;
-    }
     const Index<2> first_o_at{int64_t{HostAt(core, call.idxs_i, "idxs_i", at[1])}, at[0]};
     const bool first_o = at.run != first_o_run || first_o_at != first_o_block;
     first_o_run = at.run;
@@ -241,7 +289,7 @@ void Walk(const Call& call, Core& core) {
         x.WaitIn({at[1], 0, 0}),
         y.WaitIn({int64_t{HostAt(core, call.idxs_k, "idxs_k", at[1])}, at[0]}),
         o.Open({int64_t{HostAt(core, call.idxs_i, "idxs_i", at[1])}, at[0]}, at.run),
-        MakeTile(acc_memory, 128, 128),
+        acc_memory,
         first_o,
         last_o,
     });

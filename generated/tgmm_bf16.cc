@@ -48,6 +48,12 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+// Steps of the reduction, by what they do with the accumulators.
+struct First {};   // start anew
+struct Middle {};  // add
+struct Last {};    // add and finish
+struct Only {};    // the first and the last
+
 /// What one step sees, and what it does.
 struct Step {
   const Call& call;
@@ -63,7 +69,10 @@ struct Step {
   bool first_out;
   bool last_out;
 
-  void Body() const;
+  void Body(Only) const;
+  void Body(First) const;
+  void Body(Middle) const;
+  void Body(Last) const;
 };
 
 /// A register tile: kRows rows of x by up to three vectors of columns of y, through all of k in the
@@ -134,11 +143,69 @@ struct DotTile {
   }
 };
 
-HWY_INLINE void Step::Body() const {
+HWY_INLINE void Step::Body(Only) const {
   const size_t k_size = lhs.high[1];
   const size_t n_size = rhs.high[1];
-  // tgmm.yaml:76  when first(out):                   # another group
-  if (first_out) {
+  // tgmm.yaml:78  when begin < end:
+  const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[2])};
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  if (offset < offset_0) {
+    // tgmm.yaml:82  acc += dot(left.T, right)
+    const RowRange live_0 = Within(  // elsewhere both operands are 0
+        offset - static_cast<int64_t>(lhs.origin[0]),
+        offset_0 - static_cast<int64_t>(lhs.origin[0]),
+        128);
+    const auto panels_0 = PackLeft<bf16>(
+        Tile<const bf16, 2>{lhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * lhs.stride[0], {lhs.stride[1], lhs.stride[0]}},
+        k_size, live_0.end - live_0.begin, panels_0_memory);
+    const auto panels_1 = PackRight<bf16>(
+        Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
+        live_0.end - live_0.begin, n_size, panels_1_memory);
+    const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+      at.Prefetch(out.At(k_i, n_i));
+      return hn::Zero(kFloats);
+    };
+    const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+      // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
+      at.Store(sum, out.At(k_i, n_i));
+    };
+    MultiplyTiles<DotTile, Dot<bf16>>(panels_0.rows, panels_0, panels_1, start, finish, out);
+  } else {
+    // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
+    for (size_t k_i = 0; k_i < k_size; ++k_i) {
+      StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.Store(at.Splat(0.0f), out.At(k_i, n_i));
+      });
+    }
+  }
+}
+
+HWY_INLINE void Step::Body(First) const {
+  const size_t k_size = lhs.high[1];
+  const size_t n_size = rhs.high[1];
+  // tgmm.yaml:78  when begin < end:
+  const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[2])};
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  if (offset < offset_0) {
+    // tgmm.yaml:82  acc += dot(left.T, right)
+    const RowRange live_0 = Within(  // elsewhere both operands are 0
+        offset - static_cast<int64_t>(lhs.origin[0]),
+        offset_0 - static_cast<int64_t>(lhs.origin[0]),
+        128);
+    const auto panels_0 = PackLeft<bf16>(
+        Tile<const bf16, 2>{lhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * lhs.stride[0], {lhs.stride[1], lhs.stride[0]}},
+        k_size, live_0.end - live_0.begin, panels_0_memory);
+    const auto panels_1 = PackRight<bf16>(
+        Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
+        live_0.end - live_0.begin, n_size, panels_1_memory);
+    const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
+    const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+      at.Store(sum, acc.At(k_i, n_i));
+    };
+    MultiplyTiles<DotTile, Dot<bf16>>(panels_0.rows, panels_0, panels_1, start, finish);
+  } else {
     // tgmm.yaml:77  acc = 0
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
       ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
@@ -146,7 +213,11 @@ HWY_INLINE void Step::Body() const {
       });
     }
   }
+}
 
+HWY_INLINE void Step::Body(Middle) const {
+  const size_t k_size = lhs.high[1];
+  const size_t n_size = rhs.high[1];
   // tgmm.yaml:78  when begin < end:
   const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[2])};
   const int32_t offset = HostAt(core, call.offsets, "offsets", id);
@@ -172,9 +243,39 @@ HWY_INLINE void Step::Body() const {
     };
     MultiplyTiles<DotTile, Dot<bf16>>(panels_0.rows, panels_0, panels_1, start, finish);
   }
+}
 
-  // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
-  if (last_out) {
+HWY_INLINE void Step::Body(Last) const {
+  const size_t k_size = lhs.high[1];
+  const size_t n_size = rhs.high[1];
+  // tgmm.yaml:78  when begin < end:
+  const int64_t id = int64_t{HostAt(core, call.ids, "ids", point[2])};
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  if (offset < offset_0) {
+    // tgmm.yaml:82  acc += dot(left.T, right)
+    const RowRange live_0 = Within(  // elsewhere both operands are 0
+        offset - static_cast<int64_t>(lhs.origin[0]),
+        offset_0 - static_cast<int64_t>(lhs.origin[0]),
+        128);
+    const auto panels_0 = PackLeft<bf16>(
+        Tile<const bf16, 2>{lhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * lhs.stride[0], {lhs.stride[1], lhs.stride[0]}},
+        k_size, live_0.end - live_0.begin, panels_0_memory);
+    const auto panels_1 = PackRight<bf16>(
+        Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
+        live_0.end - live_0.begin, n_size, panels_1_memory);
+    const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+      const auto acc_0 = at.Load(acc.At(k_i, n_i));
+      at.Prefetch(out.At(k_i, n_i));
+      return acc_0;
+    };
+    const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+      // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
+      at.Store(sum, out.At(k_i, n_i));
+    };
+    MultiplyTiles<DotTile, Dot<bf16>>(panels_0.rows, panels_0, panels_1, start, finish, out);
+  } else {
+    // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
         const auto acc_1 = at.Load(acc.At(k_i, n_i));
@@ -216,7 +317,17 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
 HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
-  step.Body();
+  const bool first = step.first_out;
+  const bool last = step.last_out;
+  if (first && last) {
+    step.Body(Only());
+  } else if (first) {
+    step.Body(First());
+  } else if (last) {
+    step.Body(Last());
+  } else {
+    step.Body(Middle());
+  }
 }
 
 /// The grid of one core.
@@ -248,9 +359,9 @@ void Walk(const Call& call, Core& core) {
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 73}, acc_count,
                                                            {blocks.i, blocks.j});
   void* const panels_0_memory = Tiers::template Scratch<char>(
-      core, {"panels_0", 13}, LeftPanels<bf16>::Bytes(blocks.i, 128));
+      core, {"panels_0", 22}, LeftPanels<bf16>::Bytes(blocks.i, 128));
   void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 14}, RightPanels<bf16>::Bytes(128, blocks.j));
+      core, {"panels_1", 23}, RightPanels<bf16>::Bytes(128, blocks.j));
   if (!core.ok()) return;
 
   const Core::Ahead ahead{core};  // what is found there is about the next step

@@ -56,10 +56,6 @@ Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& secon
 
 void FuseList(Plan& plan, Stages& stages);
 
-void Append(Stages& to, Stages from) {
-  for (Stage& stage : from) to.push_back(std::move(stage));
-}
-
 bool IsWide(DType dtype) { return dtype == DType::kF64 || dtype == DType::kI64; }
 
 /// Whether a statement works on lanes of 64 bits, of which a vector holds half as many.
@@ -202,7 +198,9 @@ void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
     }
     if (!read) continue;
     ElementPtr value = body[i].value;
-    if (value->kind != Element::Kind::kVariable) {
+    const bool plain =
+        value->kind == Element::Kind::kVariable || value->kind == Element::Kind::kConst;
+    if (!plain) {
       plan.variables.push_back(
           {plan.buffers[static_cast<size_t>(place.buffer)].name, value->dtype, false});
       auto variable = std::make_shared<Element>();
@@ -315,23 +313,79 @@ bool StartFromBuffer(Stage& dot) {
   return true;
 }
 
+/// Whether the place is every element of its buffer, each in an iteration of its own.
+bool IsWhole(const Plan& plan, const Place& place) {
+  const Buffer& buffer = plan.buffers[static_cast<size_t>(place.buffer)];
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    const Coordinate& c = place.at[d];
+    const int space = c.loop < 0 ? -1 : plan.loops[static_cast<size_t>(c.loop)];
+    if (c.offset || c.around || space != buffer.spaces[d]) return false;
+  }
+  return true;
+}
+
+/// Whether all that a nest does with the buffer is to fill the whole of it with 0.
+bool Zeroes(const Plan& plan, const Stage& nest, int buffer) {
+  int zeros = 0, others = 0;
+  ForEachStage({nest}, [&](const Stage& s) {
+    const bool zero = s.kind == Stage::Kind::kStore && !s.mask && s.place.buffer == buffer &&
+                      IsWhole(plan, s.place) && s.value->kind == Element::Kind::kConst &&
+                      s.value->int_value == 0 && s.value->float_value == 0;
+    zeros += zero;
+    others += s.kind != Stage::Kind::kStore && s.kind != Stage::Kind::kLoop &&
+              s.kind != Stage::Kind::kLanes && s.kind != Stage::Kind::kDefine;
+  });
+  ForEachPlace(nest, [&](const Place& p, bool) { others += RootOf(plan, p.buffer) == buffer; });
+  return zeros == 1 && others == 1;
+}
+
 /// The stage that fills the whole of a buffer with 0, among those before `end`.
-int ZeroingBefore(const Stages& stages, size_t end, int buffer) {
+int ZeroingBefore(const Plan& plan, const Stages& stages, size_t end, int buffer) {
   for (size_t i = end; i-- > 0;) {
-    const Stage* s = &stages[i];
-    while ((s->kind == Stage::Kind::kLoop || s->kind == Stage::Kind::kLanes) &&
-           s->body.size() == 1) {
-      s = &s->body[0];
-    }
-    const bool zero = s->kind == Stage::Kind::kStore && !s->mask && s->place.buffer == buffer &&
-                      s->value->kind == Element::Kind::kConst && s->value->int_value == 0 &&
-                      s->value->float_value == 0;
-    if (zero) return static_cast<int>(i);
+    if (Zeroes(plan, stages[i], buffer)) return static_cast<int>(i);
     bool touched = false;
-    ForEachPlace(stages[i], [&](const Place& p, bool) { touched = touched || p.buffer == buffer; });
+    ForEachPlace(stages[i], [&](const Place& p, bool) {
+      touched = touched || RootOf(plan, p.buffer) == buffer;
+    });
     if (touched) return -1;
   }
   return -1;
+}
+
+/// Erases what stage `at` stores to a buffer, and the stage if nothing is left.
+void EraseStoresOf(Stages& stages, size_t at, int buffer) {
+  Stages one{std::move(stages[at])};
+  EraseStores([&](const Stage& s) { return s.place.buffer == buffer; }, one);
+  if (one.empty())
+    stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(at));
+  else
+    stages[at] = std::move(one[0]);
+}
+
+/// Erases stores to a buffer that nobody reads any more; whether somebody reads what it has before
+/// these stages. `wanted`: whether somebody does after them.
+bool EraseUnread(Stages& stages, int buffer, bool wanted) {
+  const auto is_buffer = [&](const Place& p) { return p.buffer == buffer; };
+  for (size_t i = stages.size(); i-- > 0;) {
+    Stage& stage = stages[i];
+    bool before = false, within = false;  // is it read
+    if (stage.kind == Stage::Kind::kIf) {
+      ForEachLoad(stage.value, [&](const Place& p) { before = before || is_buffer(p); });
+      const bool body = EraseUnread(stage.body, buffer, wanted);
+      const bool orelse = EraseUnread(stage.orelse, buffer, wanted);
+      wanted = before || body || orelse;
+      continue;
+    }
+    // The sums of a tile start from elements that no other tile stores.
+    ForEachLoad(stage.start, [&](const Place& p) { before = before || is_buffer(p); });
+    Stage rest = stage;
+    rest.start = nullptr;
+    ForEachPlace(
+        rest, [&](const Place& p, bool writes) { within = within || (!writes && is_buffer(p)); });
+    if (!wanted && !within) EraseStoresOf(stages, i, buffer);
+    wanted = wanted || before || within;
+  }
+  return wanted;
 }
 
 }  // namespace
@@ -342,28 +396,16 @@ void CarryAccumulators(Plan& plan, Stages& stages, int accumulator, bool dead) {
     CarryAccumulators(plan, dot.body, accumulator, false);
     CarryAccumulators(plan, dot.orelse, accumulator, false);
     if (dot.kind != Stage::Kind::kDot || !StartFromBuffer(dot)) continue;
-    const int zeroing = ZeroingBefore(stages, i, dot.start->place.buffer);
-    if (zeroing >= 0 && dot.start->place.buffer == accumulator) {
-      dot.start = nullptr;
-      stages.erase(stages.begin() + zeroing);
-      --i;
-    }
+    if (dot.start->place.buffer != accumulator) continue;
+    const int zeroing = ZeroingBefore(plan, stages, i, accumulator);
+    if (zeroing < 0) continue;
+    dot.start = nullptr;
+    const size_t before = stages.size();
+    EraseStoresOf(stages, static_cast<size_t>(zeroing), accumulator);
+    i -= before - stages.size();
   }
   ForwardAll(plan, stages, false);
-  if (!dead) return;
-  // A start reads what the step before left, unless this one has stored something.
-  int starts = 0, loads = 0;
-  bool stored = false;
-  for (const Stage& s : stages) {
-    const bool start = s.kind == Stage::Kind::kDot && s.start;
-    starts += !stored && start && s.start->place.buffer == accumulator;
-    ForEachPlace(s, [&](const Place& p, bool writes) {
-      loads += !writes && p.buffer == accumulator;
-      stored = stored || (writes && p.buffer == accumulator);
-    });
-  }
-  if (loads > starts) return;
-  EraseStores([&](const Stage& s) { return s.place.buffer == accumulator; }, stages);
+  if (dead) EraseUnread(stages, accumulator, /*wanted=*/false);
 }
 
 }  // namespace kiln

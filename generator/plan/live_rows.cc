@@ -53,7 +53,8 @@ class LiveRows {
 }  // namespace
 
 void FindLiveRows(Plan& plan) {
-  if (plan.accumulator < 0) return;
+  // Of the steps of a stay nothing says that they have the same rows.
+  if (plan.accumulator < 0 || plan.reduction_stay >= 0) return;
   const LiveRows live(plan);
   // Sums that no mask guards are wanted for all rows: the others' rows go by those that finish.
   std::optional<MaskBounds> rows;

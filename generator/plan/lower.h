@@ -14,9 +14,18 @@ namespace kiln {
 
 using Stages = std::vector<Stage>;
 
+/// Steps through which dots are added up in scratch, or in an output: all steps of `axes`, the
+/// fastest ones of the grid; or those for which the block of the output `stay` is the same, which
+/// only prefetch arrays know.
+struct Reduction {
+  int accumulator = -1;  // none: there is no reduction
+  std::vector<int> axes;
+  int stay = -1;
+};
+
 /// What a peeled body knows of its step.
 struct Known {
-  std::vector<int> axes;  // the reduction's
+  const Reduction& reduction;
   std::optional<bool> first, last;
 };
 

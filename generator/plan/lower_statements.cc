@@ -161,10 +161,11 @@ void Lowering::For(const Action& action) {
 std::optional<bool> Lowering::KnownValue(const Node& c) const {
   if (!known_.first) return std::nullopt;
   const auto of_reduction = [&] {
-    if (c.op == Op::kFirstVisit || c.op == Op::kLastVisit) {
-      return StayIs(kernel_, c.index, known_.axes);
-    }
-    return known_.axes.size() == 1 && known_.axes[0] == c.index;
+    const Reduction& reduction = known_.reduction;
+    const bool of_visit = c.op == Op::kFirstVisit || c.op == Op::kLastVisit;
+    if (reduction.stay >= 0) return of_visit && c.index == reduction.stay;
+    if (of_visit) return StayIs(kernel_, c.index, reduction.axes);
+    return reduction.axes.size() == 1 && reduction.axes[0] == c.index;
   };
   switch (c.op) {
     case Op::kFirstStep:

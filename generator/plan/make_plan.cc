@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "generator/plan/alias.h"
+#include "generator/plan/branches.h"
 #include "generator/plan/free_blocks.h"
 #include "generator/plan/fuse.h"
 #include "generator/plan/hoist.h"
@@ -104,7 +105,9 @@ bool AsksForLast(const std::vector<Action>& actions) {
   });
 }
 
-void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics& diagnostics) {
+void MakeBodies(Plan& plan, SpaceAnalysis& spaces, const Reduction& reduction,
+                Diagnostics& diagnostics) {
+  const int accumulator = reduction.accumulator;
   struct Case {
     const char* name;
     std::optional<bool> first, last;
@@ -120,8 +123,9 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
     cases = {{"First", true, std::nullopt}, {"Middle", false, std::nullopt}};
   }
   for (const Case& c : cases) {
-    Stages stages = LowerBody(plan, spaces, {plan.reduction_axes, c.first, c.last}, diagnostics);
+    Stages stages = LowerBody(plan, spaces, {reduction, c.first, c.last}, diagnostics);
     plan.spaces = spaces.spaces();  // lowering numbers those of its own
+    MoveIntoBranches(plan, stages, accumulator);
     Fuse(plan, stages);
     // An output's sums are wanted after the last step, scratch's are not.
     const bool scratch = accumulator >= 0 &&
@@ -134,6 +138,7 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, int accumulator, Diagnostics&
     Contract(plan, body.stages);
     RecomputeCheapValues(plan, body.stages);
   }
+  ShareMemory(plan);
   for (Variable& variable : plan.variables) variable.changes = false;
   for (const BodyPlan& body : plan.bodies) MarkAssigned(plan, body.stages);
 }
@@ -192,8 +197,11 @@ std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& 
 std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   auto plan = std::make_unique<Plan>();
   plan->kernel = &kernel;
-  const int accumulator = FindAccumulator(kernel, &plan->reduction_axes);
-  SpaceAnalysis spaces(kernel, accumulator);
+  const Reduction reduction = FindReduction(kernel);
+  plan->reduction_axes = reduction.axes;
+  plan->reduction_stay = reduction.stay;
+  plan->carried = reduction.stay < 0 ? reduction.accumulator : -1;
+  SpaceAnalysis spaces(kernel, plan->carried);
   plan->operands = PlanOperands(kernel);
   const std::vector<bool> reduced = ReducedRefs(kernel);
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
@@ -210,7 +218,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
     operand.reuse = FindReuse(kernel, ref);
     operand.reduced = reduced[r];
   }
-  MakeBodies(*plan, spaces, accumulator, diagnostics);
+  MakeBodies(*plan, spaces, reduction, diagnostics);
   DropOnes(*plan);
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
     const std::vector<int>& of_view = spaces.SpacesOfRef(static_cast<int>(r));
@@ -221,7 +229,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   }
   CopyAliasedInputs(*plan);
   plan->cut_axes = CutOrder(kernel, plan->operands);
-  plan->carried = accumulator;
+  const int accumulator = reduction.accumulator;
   if (accumulator >= 0 && kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch &&
       OnlyDotsTouch(plan->bodies, accumulator))
     plan->accumulator = accumulator;

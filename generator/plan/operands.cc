@@ -112,34 +112,8 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
 
 namespace {
 
-/// `acc = 0` under `when first(...)`: the scratch, and whose first step it is.
-struct Zeroing {
-  int ref = -1;
-  std::vector<int> axes;
-};
-
-Zeroing ZeroingOf(const Kernel& kernel, const Action& when) {
-  Zeroing z;
-  if (when.kind != Action::Kind::kWhen || !when.orelse.empty()) return z;
-  const Node& c = *when.condition;
-  if (c.op == Op::kFirstStep)
-    z.axes = {c.index};
-  else if (c.op == Op::kFirstVisit)
-    z.axes = StayAxes(kernel, c.index);
-  for (const Action& a : when.body) {
-    if (a.kind != Action::Kind::kStore || a.ref < 0 || !a.subscripts.empty() || a.mask ||
-        !IsZero(a.value)) {
-      continue;
-    }
-    const Role role = kernel.refs[static_cast<size_t>(a.ref)].role;
-    const bool stays = role == Role::kOutput && StayAxes(kernel, a.ref) == z.axes;
-    if (role == Role::kScratch || stays) z.ref = a.ref;
-  }
-  return z;
-}
-
 bool IsTrailing(const Kernel& kernel, const std::vector<int>& axes) {
-  if (axes.empty() || axes[0] < 0) return false;
+  if (axes.empty()) return false;
   for (size_t k = 0; k < axes.size(); ++k) {
     const size_t axis = kernel.axes.size() - axes.size() + k;
     if (axes[k] != static_cast<int>(axis) || kernel.axes[axis].parallel) return false;
@@ -147,7 +121,38 @@ bool IsTrailing(const Kernel& kernel, const std::vector<int>& axes) {
   return true;
 }
 
+/// `acc = 0` under `when first(...)`.
+Reduction BegunBy(const Kernel& kernel, const Action& when) {
+  if (when.kind != Action::Kind::kWhen || !when.orelse.empty()) return {};
+  Reduction reduction;
+  const Node& c = *when.condition;
+  if (c.op == Op::kFirstStep) {
+    reduction.axes = {c.index};
+  } else if (c.op == Op::kFirstVisit) {
+    reduction.axes = StayAxes(kernel, c.index);
+    const bool looked_up = !reduction.axes.empty() && reduction.axes[0] < 0;
+    if (looked_up) reduction.axes.clear(), reduction.stay = c.index;
+  }
+  if (reduction.stay < 0 && !IsTrailing(kernel, reduction.axes)) return {};
+  for (const Action& a : when.body) {
+    if (a.kind != Action::Kind::kStore || a.ref < 0 || !a.subscripts.empty() || a.mask ||
+        !IsZero(a.value)) {
+      continue;
+    }
+    const Role role = kernel.refs[static_cast<size_t>(a.ref)].role;
+    const bool stays =
+        role == Role::kOutput &&
+        (reduction.stay >= 0 ? a.ref == reduction.stay : StayAxes(kernel, a.ref) == reduction.axes);
+    if (role == Role::kScratch || stays) reduction.accumulator = a.ref;
+  }
+  return reduction;
+}
+
 bool AddsDot(const Action& a, int ref) {
+  if (a.kind == Action::Kind::kWhen) {
+    return std::any_of(a.body.begin(), a.body.end(),
+                       [&](const Action& inner) { return AddsDot(inner, ref); });
+  }
   if (a.kind != Action::Kind::kStore || a.ref != ref || !a.subscripts.empty() || a.mask)
     return false;
   const Node& v = *a.value;
@@ -208,17 +213,16 @@ bool BeginsAnew(const Kernel& kernel, int scratch, int axis) {
   });
 }
 
-int FindAccumulator(const Kernel& kernel, std::vector<int>* axes) {
+Reduction FindReduction(const Kernel& kernel) {
   for (const Action& when : kernel.body) {
-    const Zeroing zeroing = ZeroingOf(kernel, when);
-    if (zeroing.ref < 0 || !IsTrailing(kernel, zeroing.axes)) continue;
-    const bool adds = std::any_of(kernel.body.begin(), kernel.body.end(),
-                                  [&](const Action& a) { return AddsDot(a, zeroing.ref); });
-    if (!adds) continue;
-    *axes = zeroing.axes;
-    return zeroing.ref;
+    Reduction reduction = BegunBy(kernel, when);
+    if (reduction.accumulator < 0) continue;
+    const bool adds = std::any_of(kernel.body.begin(), kernel.body.end(), [&](const Action& a) {
+      return AddsDot(a, reduction.accumulator);
+    });
+    if (adds) return reduction;
   }
-  return -1;
+  return {};
 }
 
 }  // namespace kiln

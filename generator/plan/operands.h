@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "generator/front/kernel.h"
+#include "generator/plan/lower.h"
 #include "generator/plan/plan.h"
 
 namespace kiln {
@@ -15,9 +16,9 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel);
 /// first, as then none packs a part of it that another packs.
 std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands);
 
-/// The scratch, or the output, that a reduction zeroes at its first step and adds dots to, or -1;
-/// `axes` are the reduction's, the fastest ones of the grid.
-int FindAccumulator(const Kernel& kernel, std::vector<int>* axes);
+/// What zeroes scratch, or an output, at its first step and adds dots to it, under a condition or
+/// always.
+Reduction FindReduction(const Kernel& kernel);
 
 /// The output with each of whose stays a scratch begins anew: a store to all of it under
 /// `when first(output)`, before anything reads it. -1: none.

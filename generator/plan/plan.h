@@ -241,7 +241,8 @@ struct Plan {
   std::vector<OperandPlan> operands;  // by ref
   std::vector<BodyPlan> bodies;
   std::vector<int> reduction_axes;  // peeled: First is their first step, Last their last
-  int carried = -1;                 // ref that the reduction adds up in
+  int reduction_stay = -1;          // else an output: First is its block's first visit, Last its last
+  int carried = -1;                 // ref that the reduction over axes adds up in
   int accumulator = -1;             // the same if it is scratch whose layout is register tiles
   std::vector<FreeBlock> free_blocks;
   Dots dots;

@@ -145,6 +145,10 @@ class PlanPrinter {
     text.clear();
     for (int axis : plan_.reduction_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
     if (!text.empty()) Line("peeled: first and last step of " + text);
+    if (plan_.reduction_stay >= 0) {
+      Line("peeled: first and last visit of " +
+           kernel_.refs[static_cast<size_t>(plan_.reduction_stay)].name);
+    }
     for (const FreeBlock& block : plan_.free_blocks) {
       static constexpr const char* kReasons[] = {
           "long in Direct: memory likes long rows", "a strip of columns side by side in Direct",

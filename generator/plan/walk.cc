@@ -1,5 +1,7 @@
 #include "generator/plan/walk.h"
 
+#include <iterator>
+
 namespace kiln {
 namespace {
 
@@ -36,6 +38,14 @@ void ForEachStage(const Stages& stages, const std::function<void(const Stage&)>&
     visit(stage);
     ForEachStage(stage.body, visit);
     ForEachStage(stage.orelse, visit);
+  }
+}
+
+void ChangeStages(Stages& stages, const std::function<void(Stage&)>& change) {
+  for (Stage& stage : stages) {
+    change(stage);
+    ChangeStages(stage.body, change);
+    ChangeStages(stage.orelse, change);
   }
 }
 
@@ -117,6 +127,36 @@ void ChangeElements(Stage& stage, const Change& change) {
 
 void ChangeElements(Stages& stages, const Change& change) {
   for (Stage& stage : stages) ChangeElements(stage, change);
+}
+
+void Append(Stages& to, Stages from) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+void ChangeBuffers(Stages& stages, const Renumber& change) {
+  for (Stage& stage : stages) {
+    ChangeElements(stage, [&](const ElementPtr& e) -> ElementPtr {
+      if (e->kind != Element::Kind::kLoad) return nullptr;
+      auto copy = std::make_shared<Element>(*e);
+      copy->place.buffer = change(copy->place.buffer);
+      return copy;
+    });
+  }
+  ChangeStages(stages, [&](Stage& stage) {
+    for (Place* place : {&stage.place, &stage.from}) {
+      if (place->buffer >= 0) place->buffer = change(place->buffer);
+    }
+    for (int& buffer : stage.touched) buffer = change(buffer);
+    for (Ahead& ahead : stage.ahead) ahead.place.buffer = change(ahead.place.buffer);
+  });
+}
+
+void ChangePanels(Stages& stages, const Renumber& change) {
+  ChangeStages(stages, [&](Stage& stage) {
+    for (int* panels : {&stage.panels, &stage.live, &stage.left.panels, &stage.right.panels}) {
+      if (*panels >= 0) *panels = change(*panels);
+    }
+  });
 }
 
 void RenameLoop(Stage& stage, int from, int to) {

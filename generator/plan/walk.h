@@ -22,6 +22,7 @@ inline bool IsPass(const Stage& stage) {
 }
 
 void ForEachStage(const Stages& stages, const std::function<void(const Stage&)>& visit);
+void ChangeStages(Stages& stages, const std::function<void(Stage&)>& change);
 /// Calls `visit(place, writes)` for every place that a stage and those within it read or write.
 void ForEachPlace(const Stage& stage, const std::function<void(const Place&, bool)>& visit);
 void ForEachPlace(const Stages& stages, const std::function<void(const Place&, bool)>& visit);
@@ -36,6 +37,11 @@ using Change = std::function<ElementPtr(const ElementPtr&)>;
 ElementPtr Changed(const ElementPtr& e, const Change& change);
 void ChangeElements(Stage& stage, const Change& change);
 void ChangeElements(Stages& stages, const Change& change);
+void Append(Stages& to, Stages from);
+/// Puts other buffers, or other panels, in place of those that stages name.
+using Renumber = std::function<int(int)>;
+void ChangeBuffers(Stages& stages, const Renumber& change);
+void ChangePanels(Stages& stages, const Renumber& change);
 /// Puts loop `to` in place of `from`.
 void RenameLoop(Stage& stage, int from, int to);
 

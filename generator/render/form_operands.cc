@@ -121,7 +121,8 @@ std::string FormView::Operand(size_t r) const {
 bool FormView::NeedsVisits(int ref, Element::Kind kind) const {
   const std::vector<int> axes = StayAxes(kernel_, ref);
   if (axes.empty() || axes[0] >= 0) return false;
-  bool needs = false;
+  const bool peeled = ref == plan_.reduction_stay && plan_.bodies.size() > 1;
+  bool needs = peeled && (kind == Element::Kind::kFirstVisit || plan_.bodies.size() > 2);
   for (const BodyPlan& body : plan_.bodies) {
     for (const Stage& stage : body.stages) {
       ForEachElement(

@@ -183,6 +183,11 @@ void FormView::Bodies() {
     first += (first.empty() ? "" : " && ") + ("step.point[" + a + "] == 0");
     last += (last.empty() ? "" : " && ") + ("step.point[" + a + "] + 1 == step.steps[" + a + "]");
   }
+  if (plan_.reduction_stay >= 0) {
+    const std::string& output = NameOf(static_cast<size_t>(plan_.reduction_stay));
+    first = "step.first_" + output;
+    last = "step.last_" + output;
+  }
   fields_.Set("first", first);
   fields_.Set("last", last);
 }

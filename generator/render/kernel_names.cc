@@ -19,7 +19,8 @@ KernelNames NamesOf(const Plan& plan) {
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
       if (stage.live < 0 || stage.live != stage.panels) return;
-      names.lives[static_cast<size_t>(stage.live)] = names.scope.Numbered("live");
+      std::string& live = names.lives[static_cast<size_t>(stage.live)];
+      if (live.empty()) live = names.scope.Numbered("live");
     });
   }
   return names;

@@ -27,6 +27,7 @@
 
 #include <type_traits>
 
+#include "hwy/cache_control.h"
 #include "kiln/storage-inl.h"
 
 KILN_BEFORE_NAMESPACE();

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "generator/plan/lower.h"
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+/// Where a condition is around the dots of a reduction, what the other statements do with its
+/// accumulator moves into both branches: so sums begin in registers and end in the output, as they
+/// do without a condition.
+void MoveIntoBranches(Plan& plan, Stages& stages, int accumulator);
+
+/// A step runs one of the bodies: what one of them needs memory for, another may keep there too.
+void ShareMemory(Plan& plan);
+
+}  // namespace kiln
