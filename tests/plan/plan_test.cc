@@ -24,6 +24,8 @@ constexpr Example kExamples[] = {
     {"specs/sum_columns.yaml", ""},                             // rows added up, asked for ahead
     {"specs/gmm.yaml", ""},                                     // steps that depend on data
     {"specs/tgmm.yaml", "tgmm_f32"},                            // a part of a dot's depth
+    {"specs/sparse_dense.yaml", "sparse_dense_f32"},            // peeled by visits of an output
+    {"tests/plan/guarded.yaml", ""},                            // dots under a condition
     {"tests/pallas/specs/softmax_rows.yaml", ""},               // several passes over a row
     {"tests/pallas/specs/layernorm.yaml", ""},                  // and values made anew in them
     {"tests/plan/kept.yaml", ""},                               // values that are not

@@ -223,6 +223,67 @@ std::string CheckNegativeZeros() {
   return "";
 }
 
+/// A register tile of ones times the columns' numbers, and how many of them went past the caches.
+size_t streamed_tiles = 0;
+template <class D, size_t kRows>
+struct CountedTile {
+  template <class X, class Y, class At_0, class At_1, class At_2, class Start, class Finish>
+  static void Run(const X&, const Y&, At_0 at_0, At_1 at_1, At_2 at_2, size_t r, size_t c,
+                  const Start&, const Finish& finish) {
+    const hn::ScalableTag<float> d;
+    const size_t n = hn::Lanes(d);
+    streamed_tiles += std::is_same_v<At_0, Streamed<hn::ScalableTag<float>>>;
+    const auto sum = [&](size_t i, size_t v) HWY_ATTR {
+      return hn::Iota(d, static_cast<float>(1000 * (r + i) + c + v * n));
+    };
+    for (size_t i = 0; i < kRows; ++i) {
+      finish(at_0, sum(i, 0), r + i, c);
+      if constexpr (kHasLanes<At_1>) finish(at_1, sum(i, 1), r + i, c + n);
+      if constexpr (kHasLanes<At_2>) finish(at_2, sum(i, 2), r + i, c + 2 * n);
+    }
+  }
+};
+
+/// Outputs that do not fit into the caches are written past them in whole lines, and nothing else
+/// is.
+std::string CheckStreamed() {
+  constexpr size_t kStride = 208;  // 13 lines
+  const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<float>());
+  const bool lines = width * sizeof(float) % 64 == 0;
+  const auto memory = hwy::AllocateAligned<float>(20 * kStride + 1);
+  for (const size_t beyond : {0, 1}) {
+    for (const size_t stride : {kStride, kStride - 1}) {
+      for (const bool stream : {false, true}) {
+        for (const size_t cols : {size_t{200}, 2 * width, size_t{5}}) {
+          std::fill_n(memory.get(), 20 * kStride + 1, -1.0f);
+          Tile<float, 2> z{memory.get() + beyond, {static_cast<int64_t>(stride), 1}};
+          z.stream = stream;
+          LeftView<float> x;
+          RightView<float> y;
+          y.cols = cols;
+          streamed_tiles = 0;
+          MultiplyTiles<CountedTile, Dot<float>>(
+              size_t{19}, x, y, [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); },
+              [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR { at.Store(sum, z.At(r, c)); },
+              z);
+          hwy::FlushStream();
+          const bool streams = stream && lines && beyond == 0 && stride == kStride;
+          const std::string what = std::to_string(cols) + " columns, " + std::to_string(stride) +
+                                   " apart, " + std::to_string(beyond) + " beyond a line";
+          if ((streamed_tiles > 0) != (streams && cols >= width)) return what + ": not as expected";
+          for (size_t r = 0; r < 19; ++r) {
+            for (size_t c = 0; c < stride; ++c) {
+              const auto expected = static_cast<float>(1000 * r + c);
+              if (*z.At(r, c) != (c < cols ? expected : -1.0f)) return what + ": wrong";
+            }
+          }
+        }
+      }
+    }
+  }
+  return "";
+}
+
 std::string CheckFloats() {
   for (const std::string& error :
        {CheckPair<float, float>("f32 f32"), CheckPair<bf16, bf16>("bf16 bf16"),
@@ -274,6 +335,7 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::dot_test {
 HWY_EXPORT(CheckFloats);
 HWY_EXPORT(CheckIntegers);
+HWY_EXPORT(CheckStreamed);
 HWY_EXPORT(SumsOfBf16);
 
 TEST_CASE("dots of all types on all targets") {
@@ -281,6 +343,15 @@ TEST_CASE("dots of all types on all targets") {
     hwy::SetSupportedTargetsForTest(target);
     CHECK(KILN_DISPATCH(CheckFloats)() == "");
     CHECK(KILN_DISPATCH(CheckIntegers)() == "");
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+TEST_CASE("large outputs of dots are written past the caches in whole lines") {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    INFO(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    CHECK(KILN_DISPATCH(CheckStreamed)() == "");
   }
   hwy::SetSupportedTargetsForTest(0);
 }
