@@ -9,8 +9,6 @@
 namespace kiln {
 namespace {
 
-using Iterator = Stages::iterator;
-
 bool Touches(const Plan& plan, const Stage& stage, int buffer) {
   bool touches = false;
   ForEachPlace(
@@ -36,20 +34,61 @@ bool HasDot(const Stage& stage) {
   return has;
 }
 
-/// The only condition around dots that the accumulator has to do with, if there are no others.
-Iterator ConditionOf(const Plan& plan, Stages& stages, int accumulator) {
+/// Where the only stage is whose dots the accumulator has to do with, if that is a condition; else
+/// the end.
+size_t ConditionOf(const Plan& plan, const Stages& stages, int accumulator) {
   const auto adds = [&](const Stage& s) { return HasDot(s) && Touches(plan, s, accumulator); };
-  const Iterator found = std::find_if(stages.begin(), stages.end(), adds);
-  if (found == stages.end() || found->kind != Stage::Kind::kIf) return stages.end();
-  return std::any_of(found + 1, stages.end(), adds) ? stages.end() : found;
+  const auto found = std::find_if(stages.begin(), stages.end(), adds);
+  const bool only = found != stages.end() && std::none_of(found + 1, stages.end(), adds);
+  if (!only || found->kind != Stage::Kind::kIf) return stages.size();
+  return static_cast<size_t>(found - stages.begin());
 }
 
-/// The stages with temporaries of their own for those that they fill.
+/// What the accumulator begins with: nests before the condition that may as well come after it.
+Stages TakeBefore(const Plan& plan, Stages& stages, size_t condition, int accumulator) {
+  Stage asks = StageOf(Stage::Kind::kIf, stages[condition].span);
+  asks.value = stages[condition].value;
+  Stages between{asks}, taken;
+  for (size_t s = condition; s-- > 0;) {
+    const Stage& stage = stages[s];
+    const bool nest = stage.kind == Stage::Kind::kLoop || stage.kind == Stage::Kind::kLanes;
+    if (!Touches(plan, stage, accumulator)) {
+      between.push_back(stage);
+    } else if (!nest || std::any_of(between.begin(), between.end(), [&](const Stage& other) {
+                 return Conflict(plan, stage, other);
+               })) {
+      break;
+    } else {
+      taken.insert(taken.begin(), stage);
+      stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(s));
+    }
+  }
+  return taken;
+}
+
+/// All that comes after the condition, if the accumulator ends there.
+Stages TakeAfter(const Plan& plan, Stages& stages, size_t condition, int accumulator) {
+  const auto after = stages.begin() + static_cast<std::ptrdiff_t>(condition) + 1;
+  const bool ends = std::any_of(after, stages.end(),
+                                [&](const Stage& s) { return Touches(plan, s, accumulator); });
+  if (!ends) return {};
+  Stages taken(after, stages.end());
+  stages.erase(after, stages.end());
+  return taken;
+}
+
+/// The stages with temporaries of their own for those that they fill, whatever shape they look at.
 Stages CopyOf(Plan& plan, Stages stages) {
-  std::map<int, int> own;
+  std::set<int> filled;
   ForEachStage(stages, [&](const Stage& s) {
-    if (s.kind == Stage::Kind::kStore && IsTemp(plan, s.place.buffer)) own[s.place.buffer] = -1;
+    const int root = s.kind == Stage::Kind::kStore ? RootOf(plan, s.place.buffer) : -1;
+    if (root >= 0 && IsTemp(plan, root)) filled.insert(root);
   });
+  std::map<int, int> own;
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    const int buffer = static_cast<int>(b);
+    if (filled.count(RootOf(plan, buffer))) own[buffer] = -1;
+  }
   for (auto& [buffer, copy] : own) {
     copy = static_cast<int>(plan.buffers.size());
     plan.buffers.push_back(Buffer(plan.buffers[static_cast<size_t>(buffer)]));
@@ -69,36 +108,19 @@ Stages CopyOf(Plan& plan, Stages stages) {
 
 void MoveIntoBranches(Plan& plan, Stages& stages, int accumulator) {
   if (accumulator < 0) return;
-  Iterator condition = ConditionOf(plan, stages, accumulator);
-  if (condition == stages.end()) return;
-  Stages before, after;
-  const bool ends = std::any_of(condition + 1, stages.end(),
-                                [&](const Stage& s) { return Touches(plan, s, accumulator); });
-  if (ends) {
-    after.assign(condition + 1, stages.end());
-    stages.erase(condition + 1, stages.end());
-  }
-  for (Iterator s = condition; s != stages.begin();) {
-    --s;
-    if (!Touches(plan, *s, accumulator)) continue;
-    const bool nest = s->kind == Stage::Kind::kLoop || s->kind == Stage::Kind::kLanes;
-    Stage asks = StageOf(Stage::Kind::kIf, condition->span);
-    asks.value = condition->value;
-    if (!nest || Conflict(plan, *s, asks) ||
-        std::any_of(s + 1, condition, [&](const Stage& t) { return Conflict(plan, *s, t); })) {
-      break;
-    }
-    before.insert(before.begin(), *s);
-    s = stages.erase(s);
-    condition = std::find_if(s, stages.end(), HasDot);
-  }
-  Stages other = CopyOf(plan, before);
-  Append(other, std::move(condition->orelse));
-  Append(other, CopyOf(plan, after));
-  Append(before, std::move(condition->body));
+  size_t condition = ConditionOf(plan, stages, accumulator);
+  if (condition == stages.size()) return;
+  Stages after = TakeAfter(plan, stages, condition, accumulator);
+  Stages before = TakeBefore(plan, stages, condition, accumulator);
+  condition -= before.size();
+  Stage& when = stages[condition];
+  Stages orelse = CopyOf(plan, before);
+  Append(orelse, std::move(when.orelse));
+  Append(orelse, CopyOf(plan, after));
+  Append(before, std::move(when.body));
   Append(before, std::move(after));
-  condition->body = std::move(before);
-  condition->orelse = std::move(other);
+  when.body = std::move(before);
+  when.orelse = std::move(orelse);
 }
 
 namespace {
