@@ -128,7 +128,10 @@ void Elaborator::Params(const CheckOptions& options) {
     const auto names = ParamNames();
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       std::string hint = DidYouMean(name, names);
-      if (hint.empty() && names.empty()) hint = "the spec has no params";
+      if (hint.empty()) {
+        hint = names.empty() ? "the spec has no params"
+                             : "--set takes all that follows: sizes and arguments come before it";
+      }
       Error("key", spec_.kernel.span,
             "--set " + name + "=" + value + ": `" + name + "` is not a parameter of this spec",
             hint);
