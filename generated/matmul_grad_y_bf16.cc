@@ -186,7 +186,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
   blocks.i = DepthBlock(call.m, kPackedBytes<bf16>);
-  blocks.j = ColumnBlock(call.n, core.count());
+  blocks.j = ColumnBlock(call.n, core.count(), call.k);
   blocks.l = RowBlock(call.k, core.count(), call.n, call.m);
   return blocks;
 }

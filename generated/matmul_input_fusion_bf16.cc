@@ -238,7 +238,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.j = ColumnBlock(call.n, core.count());
+  blocks.j = ColumnBlock(call.n, core.count(), call.m);
   blocks.i = RowBlock(call.m, core.count());
   return blocks;
 }

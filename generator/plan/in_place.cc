@@ -40,7 +40,7 @@ FreeBlock* FreeBlockOf(Plan& plan, FreeBlock::Use use) {
 }
 
 /// What is packed for few rows or columns of the other operand is soon done with, and blocks of it
-/// are small.
+/// are small; what lies is read along long pieces.
 void FindWhatIsMet(Plan& plan) {
   using Hold = OperandPlan::Hold;
   using Use = FreeBlock::Use;
@@ -53,6 +53,9 @@ void FindWhatIsMet(Plan& plan) {
                (operand.hold == Hold::kRight && operand.few_rows < 0);
       });
   if (rows && depth && packs) depth->meets = rows->extent;
+  const bool lies = std::any_of(plan.operands.begin(), plan.operands.end(),
+                                [](const OperandPlan& operand) { return operand.few_rows >= 0; });
+  if (rows && columns && lies && !packs) columns->meets = rows->extent;
   if (rows && columns && depth) {
     rows->meets = columns->extent;
     rows->depth = depth->extent;

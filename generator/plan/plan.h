@@ -209,8 +209,9 @@ struct FreeBlock {
   int64_t size;          // the spec's
   Size extent;           // of the array
   Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
-  // How many there are of what a packed block meets, if that may be few. kDepth: rows that meet a
-  // right block; kRows: columns that meet a left one, and its depth.
+  // How many there are of what a block meets, if that may be few. kDepth: rows that meet a packed
+  // right block; kColumns: rows that meet one that lies; kRows: columns that meet a left one, and
+  // its depth.
   std::optional<Size> meets, depth;
 };
 

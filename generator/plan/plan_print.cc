@@ -156,9 +156,10 @@ class PlanPrinter {
           "as deep in Direct as a panel suits L1"};
       Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) + ", " +
            kReasons[static_cast<int>(block.use)] +
-           (!block.meets  ? ""
-            : block.depth ? ", less for few columns"
-                          : ", less for few rows"));
+           (!block.meets                            ? ""
+            : block.depth                           ? ", less for few columns"
+            : block.use == FreeBlock::Use::kColumns ? ", more for few rows"
+                                                    : ", less for few rows"));
     }
   }
 

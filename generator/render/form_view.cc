@@ -151,7 +151,8 @@ void FormView::FreeBlocks() {
                   ")");
         break;
       case FreeBlock::Use::kColumns:
-        f.Set("chosen", "ColumnBlock(" + extent + ", core.count())");
+        f.Set("chosen", "ColumnBlock(" + extent + ", core.count()" +
+                            (block.meets ? ", " + walk_.Print(*block.meets) : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
         f.Set("chosen", "DepthBlock(" + extent + ", kPackedBytes<" + DotType() + ">" +

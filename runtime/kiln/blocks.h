@@ -8,6 +8,9 @@
 
 namespace kiln {
 
+/// Rows of a product for which memory alone counts.
+constexpr int64_t kFewestRows = 2;
+
 /// Of an elementwise kernel: as long as may be, since memory and its prefetchers like long rows,
 /// but no longer than what a core's L2 holds of a few operands. `inner` elements go with each
 /// index.
@@ -38,10 +41,12 @@ inline int64_t RowBlock(int64_t rows, int64_t cores, int64_t columns = INT64_MAX
 }
 
 /// Columns of its right operand: no more than a core's share, so that small products have work for
-/// all, in whole panels of any vector length.
-inline int64_t ColumnBlock(int64_t columns, int64_t cores) {
+/// all, in whole panels of any vector length. Where the operand lies, few rows walk along long
+/// pieces of its rows, as memory likes it.
+inline int64_t ColumnBlock(int64_t columns, int64_t cores, int64_t rows = INT64_MAX) {
   constexpr int64_t kPanel = 64;
-  return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, 512);
+  const int64_t most = rows <= kFewestRows ? 4096 : 512;
+  return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, most);
 }
 
 /// The depth of both: the sums of a tile stay in registers for so long. Blocks are alike, and cut

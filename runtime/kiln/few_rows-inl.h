@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "hwy/cache_control.h"
+#include "kiln/blocks.h"
 #include "kiln/lanes-inl.h"
 #include "kiln/words-inl.h"
 
@@ -25,9 +26,10 @@ constexpr size_t kFewRows = 32;
 template <class Dot>
 constexpr bool kMayLie = Dot::kPerWord < 4;
 /// Sums of a strip of columns, which stay in the L1. The fewer rows, the wider it is.
-constexpr size_t kStripCols = 256, kMostStripCols = 2 * kStripCols;
+constexpr size_t kStripCols = 256, kMostStripCols = 16 * kStripCols;
 constexpr size_t StripCols(size_t rows) {
-  return rows <= kFewRows / 2 ? kMostStripCols : kStripCols;
+  if (rows <= size_t{kFewestRows}) return kMostStripCols;
+  return rows <= kFewRows / 2 ? 2 * kStripCols : kStripCols;
 }
 /// From a row of sums to the next: no power of two, for which lines compete.
 constexpr size_t SumsStride(size_t strip_cols) { return strip_cols + 16; }
@@ -130,7 +132,9 @@ HWY_NOINLINE void AddFewRows(const X& x, size_t row, size_t rows, const T* y, si
     const size_t count = HWY_MIN(kDeep, WordsOf<Dot>(left));
     LoadFewWords(x, row, rows, k / Dot::kPerWord, count, words);
     if (left < kStep) return add_copied(from, left, 0);
-    const auto ahead = static_cast<int64_t>(HWY_MIN(2 * kStep, left - kStep)) * stride;
+    // Along so long pieces the hardware looks ahead by itself, and better.
+    const bool asks = rows > size_t{kFewestRows};
+    const auto ahead = asks ? static_cast<int64_t>(HWY_MIN(2 * kStep, left - kStep)) * stride : 0;
     AddFewWords<Dot, kDeep>(words, 0, rows, from, stride, ahead, whole, sums, sums_stride);
     if (whole < cols) add_copied(from, kStep, whole);
   }

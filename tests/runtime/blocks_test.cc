@@ -32,5 +32,11 @@ TEST_CASE("what few rows or columns are multiplied with is packed in small block
   CHECK(RowBlock(0, 1, 8, 0) == 8);
 }
 
+TEST_CASE("few rows walk along long pieces of what lies") {
+  CHECK(ColumnBlock(10000, 1, 2) == 4096);
+  CHECK(ColumnBlock(1000, 2, 1) == 512);
+  CHECK(ColumnBlock(10000, 1, 3) == 512);
+}
+
 }  // namespace
 }  // namespace kiln
