@@ -52,6 +52,8 @@ HWY_INLINE void Step::Body() const {
   // add_pipelined.yaml:19  z = T(x + y)
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
     StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      at.AskLater(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      at.AskLater(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
       const auto x_0 = at.Load(x.At(m_i, n_i));
       const auto y_0 = at.Load(y.At(m_i, n_i));
       at.Store(hn::Add(x_0, y_0), z.At(m_i, n_i));
@@ -62,7 +64,8 @@ HWY_INLINE void Step::Body() const {
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
 HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
-  step.Body();
+  const Step mine = step;
+  mine.Body();
 }
 
 /// The grid of one core.

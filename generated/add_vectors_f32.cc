@@ -50,6 +50,8 @@ HWY_INLINE void Step::Body() const {
   const size_t n_size = static_cast<size_t>(call.n);
   // add_vectors.yaml:15  o = T(x + y)
   StreamLanes(kFloats, n_size, o.stream, o.At(0), [&](auto at, size_t n_i) HWY_ATTR {
+    at.AskLater(x.At(n_i));
+    at.AskLater(y.At(n_i));
     const auto x_0 = at.Load(x.At(n_i));
     const auto y_0 = at.Load(y.At(n_i));
     at.Store(hn::Add(x_0, y_0), o.At(n_i));
@@ -59,7 +61,8 @@ HWY_INLINE void Step::Body() const {
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
 HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
-  step.Body();
+  const Step mine = step;
+  mine.Body();
 }
 
 /// The grid of one core.

@@ -81,7 +81,8 @@ HWY_INLINE void Step::Body() const {
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
 HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
-  step.Body();
+  const Step mine = step;
+  mine.Body();
 }
 
 /// The grid of one core.

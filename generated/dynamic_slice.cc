@@ -49,6 +49,7 @@ HWY_INLINE void Step::Body() const {
   // dynamic_slice.yaml:26  o = x
   for (size_t m_i = 0; m_i < 128; ++m_i) {
     StreamLanes(kFloats, 128, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
+      at.AskLater(x.At(m_i, 0), x.At(m_i + 1, 0), m_j, 128);
       const auto x_0 = at.Load(x.At(m_i, m_j));
       at.Store(x_0, o.At(m_i, m_j));
     });
@@ -68,7 +69,8 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
 HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
-  step.Body();
+  const Step mine = step;
+  mine.Body();
 }
 
 /// The grid of one core.

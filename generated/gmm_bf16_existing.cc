@@ -151,6 +151,7 @@ HWY_INLINE void Step::Body(Only) const {
     // gmm.yaml:89  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.AskLater(existing.At(m_i, 0), existing.At(m_i + 1, 0), n_i, n_size);
         const auto existing_0 = at.Load(existing.At(m_i, n_i));
         at.Store(existing_0, out.At(m_i, n_i));
       });
@@ -188,6 +189,7 @@ HWY_INLINE void Step::Body(First) const {
     // gmm.yaml:89  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.AskLater(existing.At(m_i, 0), existing.At(m_i + 1, 0), n_i, n_size);
         const auto existing_0 = at.Load(existing.At(m_i, n_i));
         at.Store(existing_0, out.At(m_i, n_i));
       });
@@ -217,6 +219,7 @@ HWY_INLINE void Step::Body(Middle) const {
     // gmm.yaml:89  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.AskLater(existing.At(m_i, 0), existing.At(m_i + 1, 0), n_i, n_size);
         const auto existing_0 = at.Load(existing.At(m_i, n_i));
         at.Store(existing_0, out.At(m_i, n_i));
       });
@@ -248,6 +251,7 @@ HWY_INLINE void Step::Body(Last) const {
     // gmm.yaml:89  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.AskLater(existing.At(m_i, 0), existing.At(m_i + 1, 0), n_i, n_size);
         const auto existing_0 = at.Load(existing.At(m_i, n_i));
         at.Store(existing_0, out.At(m_i, n_i));
       });

@@ -54,6 +54,7 @@ HWY_INLINE void Step::Body() const {
   const int32_t length = HostAt(core, call.lengths, "lengths", point[0]);
   for (size_t page_i = 0; page_i < page_size; ++page_i) {
     StreamLanes(kFloats, d_size, o.stream, o.At(page_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
+      at.AskLater(pool.At(page_i, 0), pool.At(page_i + 1, 0), d_i, d_size);
       // paged_gather.yaml:34  let row = p * page + iota([page, d], 0)
       const int32_t row_1 = AddInt(MulInt(static_cast<int32_t>(point[1]), static_cast<int32_t>(call.page)), static_cast<int32_t>(static_cast<int64_t>(page_i)));
 
@@ -77,7 +78,8 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
 HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
-  step.Body();
+  const Step mine = step;
+  mine.Body();
 }
 
 /// The grid of one core.

@@ -59,6 +59,7 @@ HWY_INLINE void Step::Body() const {
   // sum_leading.yaml:18  o += x
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
     ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      at.AskLater(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
       const auto o_0 = at.Load(o.At(m_i, n_i));
       const auto x_0 = at.Load(x.At(m_i, n_i));
       at.Store(hn::Add(o_0, x_0), o.At(m_i, n_i));
@@ -69,7 +70,8 @@ HWY_INLINE void Step::Body() const {
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
 HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
-  step.Body();
+  const Step mine = step;
+  mine.Body();
 }
 
 /// The grid of one core.

@@ -180,6 +180,7 @@ HWY_INLINE void Step::Body(Only) const {
     // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.AskLater(existing.At(k_i, 0), existing.At(k_i + 1, 0), n_i, n_size);
         const auto existing_1 = at.Load(existing.At(k_i, n_i));
         at.Store(hn::Add(at.Splat(0.0f), existing_1), out.At(k_i, n_i));
       });
@@ -286,6 +287,7 @@ HWY_INLINE void Step::Body(Last) const {
     // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.AskLater(existing.At(k_i, 0), existing.At(k_i + 1, 0), n_i, n_size);
         const auto acc_1 = at.Load(acc.At(k_i, n_i));
         const auto existing_1 = at.Load(existing.At(k_i, n_i));
         at.Store(hn::Add(acc_1, existing_1), out.At(k_i, n_i));

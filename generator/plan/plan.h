@@ -111,12 +111,17 @@ struct WindowDim {
   bool point = false;
 };
 
-/// What is asked for long before it is read: one element as a tile begins or with each vector of
-/// lanes; or, of a row that several passes share, a part by one pass over all of its lanes.
+/// What is asked for long before it is read.
 struct Ahead {
+  enum class Kind {
+    kElement,  // the place, as a tile begins
+    kLater,    // from what vectors of lanes are read now, if the result is streamed: later ones
+    kNextRow,  // of the next row of a loop, in a pass over this one: its share
+  };
+  Kind kind = Kind::kElement;
   Place place;
-  int part = 0;
-  int parts = 1;
+  int row = -1;                     // the loop over rows; kLater: or none
+  int from = 0, to = 1, parts = 1;  // kNextRow: the share
 };
 
 struct Stage {
@@ -242,9 +247,9 @@ struct Plan {
   std::vector<OperandPlan> operands;  // by ref
   std::vector<BodyPlan> bodies;
   std::vector<int> reduction_axes;  // peeled: First is their first step, Last their last
-  int reduction_stay = -1;          // else an output: First is its block's first visit, Last its last
-  int carried = -1;                 // ref that the reduction over axes adds up in
-  int accumulator = -1;             // the same if it is scratch whose layout is register tiles
+  int reduction_stay = -1;  // else an output: First is its block's first visit, Last its last
+  int carried = -1;         // ref that the reduction over axes adds up in
+  int accumulator = -1;     // the same if it is scratch whose layout is register tiles
   std::vector<FreeBlock> free_blocks;
   Dots dots;
   std::vector<int> cut_axes;  // parallel axes, in the order in which cores prefer to cut them

@@ -267,10 +267,15 @@ class PlanPrinter {
 
   void AskAhead(const Stage& s, int indent) {
     for (const Ahead& a : s.ahead) {
-      const std::string part = a.parts == 1 ? ""
-                                            : "part " + std::to_string(a.part + 1) + " of " +
-                                                  std::to_string(a.parts) + " of the row of ";
-      Line("asks ahead for " + part + PlaceText(a.place), indent);
+      std::string what;
+      if (a.kind == Ahead::Kind::kLater) what = "later lanes of ";
+      if (a.kind == Ahead::Kind::kNextRow) {
+        what = "the row after ";
+        if (a.to - a.from < a.parts)
+          what = "parts " + std::to_string(a.from) + " to " + std::to_string(a.to) + " of " +
+                 std::to_string(a.parts) + " of " + what;
+      }
+      Line("asks ahead for " + what + PlaceText(a.place), indent);
     }
   }
 

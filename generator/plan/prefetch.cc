@@ -1,8 +1,6 @@
 #include "generator/plan/prefetch.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,53 +35,98 @@ void FindOfDot(const Plan& plan, Stage& dot) {
                                      [&](const Ahead& a) { return same(a.place); }) ||
                          (reads_first && same(dot.start->place));
       if (!known && IsOperand(plan, place.buffer) && CoversTile(place, dot))
-        dot.ahead.push_back({place});
+        dot.ahead.push_back({Ahead::Kind::kElement, place});
     });
   }
 }
 
-/// The element of the next iteration of `row`, if the place is of an input's row along `lanes`.
-std::optional<Place> InNextRow(const Plan& plan, const Place& place, int row, int lanes) {
+/// Whether the place is of an operand's row, along `lanes`, and the next iteration of `row` reads
+/// the next row; or, without `row`, whether that is all it has.
+bool IsInRow(const Plan& plan, Role role, const Place& place, int row, int lanes) {
   const int ref = plan.buffers[static_cast<size_t>(place.buffer)].ref;
-  if (ref < 0 || plan.kernel->refs[static_cast<size_t>(ref)].role != Role::kInput) return {};
-  if (place.at.empty() || place.at.back().loop != lanes || place.at.back().offset) return {};
-  Place next = place;
+  if (ref < 0 || plan.kernel->refs[static_cast<size_t>(ref)].role != role) return false;
+  if (place.at.empty() || place.at.back().loop != lanes || place.at.back().offset) return false;
+  if (row < 0) return place.at.size() == 1;
   int rows = 0;
-  for (Coordinate& c : next.at) {
+  for (const Coordinate& c : place.at) {
     if (c.loop != row) continue;
-    if (c.offset || c.around) return {};
-    c.offset = IndexConstant(1);
+    if (c.offset || c.around) return false;
     ++rows;
   }
-  if (rows != 1) return {};
-  return next;
+  return rows == 1;
 }
 
-/// Each row of an input is asked for by the passes after the first that read the row before it: the
-/// first waits for memory itself. Where several do, each asks for a part, so that memory has
+/// The rows that a pass over lanes reads.
+std::vector<Place> RowsOf(const Plan& plan, const Stage& pass, int row) {
+  std::vector<Place> rows;
+  ForEachPlace(pass, [&](const Place& place, bool writes) {
+    const auto same = [&](const Place& other) { return SamePlace(place, other); };
+    if (!writes && IsInRow(plan, Role::kInput, place, row, pass.loop) &&
+        std::none_of(rows.begin(), rows.end(), same))
+      rows.push_back(place);
+  });
+  return rows;
+}
+
+bool IsElementary(Op op) {
+  return (op >= Op::kExp && op <= Op::kSilu && op != Op::kRelu) || op == Op::kPow;
+}
+
+/// How much time a pass leaves memory.
+int Weight(const Stage& pass) {
+  int weight = 1;
+  ForEachElement(pass, [&](const Element& e) {
+    if (e.kind == Element::Kind::kOp && IsElementary(e.op)) weight = 2;
+  });
+  return weight;
+}
+
+/// Each row is asked for by the passes after the first over the row before it, whether they read
+/// it or not: the first waits for memory itself. Each asks for a share, so that memory has
 /// something to do all the time.
-void FindOfRows(const Plan& plan, Stage& loop) {
-  // Of an operand, along one of its dimensions: the first place that each pass reads.
-  std::map<std::pair<int, size_t>, std::vector<std::pair<Stage*, Place>>> readers;
-  bool waits = true;
-  for (Stage& stage : loop.body) {
-    if (!IsPass(stage)) continue;
-    if (std::exchange(waits, false)) continue;
-    ForEachPlace(stage, [&](const Place& place, bool writes) {
-      const std::optional<Place> next = InNextRow(plan, place, loop.loop, stage.loop);
-      if (writes || !next) return;
-      const auto row = std::find_if(place.at.begin(), place.at.end(),
-                                    [&](const Coordinate& c) { return c.loop == loop.loop; });
-      auto& passes = readers[{place.buffer, static_cast<size_t>(row - place.at.begin())}];
-      if (passes.empty() || passes.back().first != &stage) passes.emplace_back(&stage, *next);
-    });
+void ShareNextRow(const Plan& plan, const Place& place, int row, int lanes,
+                  const std::vector<Stage*>& passes) {
+  std::vector<Stage*> asking;
+  int parts = 0;
+  for (Stage* pass : passes) {
+    const auto space = [&](int loop) { return plan.loops[static_cast<size_t>(loop)]; };
+    if (pass == passes.front() || space(pass->loop) != space(lanes)) continue;
+    asking.push_back(pass);
+    parts += Weight(*pass);
   }
-  for (const auto& [rows, passes] : readers) {
-    const int parts = static_cast<int>(passes.size());
-    for (int part = 0; part < parts; ++part) {
-      const auto& [stage, place] = passes[static_cast<size_t>(part)];
-      stage->ahead.push_back({place, part, parts});
-    }
+  int from = 0;
+  for (Stage* pass : asking) {
+    const int to = from + Weight(*pass);
+    Place its = place;
+    its.at.back().loop = pass->loop;
+    const auto same = [&](const Ahead& a) { return SamePlace(a.place, its); };
+    if (std::none_of(pass->ahead.begin(), pass->ahead.end(), same))
+      pass->ahead.push_back({Ahead::Kind::kNextRow, std::move(its), row, from, to, parts});
+    from = to;
+  }
+}
+
+void AskLater(const Plan& plan, Stage& pass, int row) {
+  for (const Stage& s : pass.body) {
+    const bool streams =
+        s.kind == Stage::Kind::kStore && IsInRow(plan, Role::kOutput, s.place, row, pass.loop);
+    if (s.kind != Stage::Kind::kDefine && !streams) return;
+  }
+  for (Place& place : RowsOf(plan, pass, row))
+    pass.ahead.push_back({Ahead::Kind::kLater, std::move(place), row});
+}
+
+void FindOfRows(const Plan& plan, Stage& loop) {
+  std::vector<Stage*> passes;
+  for (Stage& stage : loop.body) {
+    if (IsPass(stage)) passes.push_back(&stage);
+  }
+  if (passes.size() == 1 && passes[0]->kind == Stage::Kind::kLanes)
+    AskLater(plan, *passes[0], loop.loop);
+  if (passes.size() < 2) return;
+  for (Stage* pass : passes) {
+    for (const Place& place : RowsOf(plan, *pass, loop.loop))
+      ShareNextRow(plan, place, loop.loop, pass->loop, passes);
   }
 }
 
@@ -94,6 +137,7 @@ void Find(const Plan& plan, Stages& stages) {
       continue;
     }
     if (stage.kind == Stage::Kind::kLoop) FindOfRows(plan, stage);
+    if (stage.kind == Stage::Kind::kLanes && stage.ahead.empty()) AskLater(plan, stage, -1);
     Find(plan, stage.body);
     Find(plan, stage.orelse);
   }

@@ -12,6 +12,9 @@ namespace kiln {
 ///
 /// The next row of an input, where a row is worked on in several passes: memory would rest while
 /// the later ones work in the caches.
+///
+/// Later lanes of inputs, where one pass makes of them what goes past the caches: the hardware does
+/// not see beyond a page.
 void FindPrefetches(Plan& plan);
 
 }  // namespace kiln

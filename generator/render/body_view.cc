@@ -323,8 +323,7 @@ const Stage* BodyView::StreamedStore(const std::vector<Stage>& stages, int loop)
     if (store || s.kind != Stage::Kind::kStore || s.mask) return nullptr;
     store = &s;
   }
-  if (!store || store->place.at.empty() || store->place.at.back().loop != loop)
-    return nullptr;
+  if (!store || store->place.at.empty() || store->place.at.back().loop != loop) return nullptr;
   const int ref = plan_.buffers[static_cast<size_t>(store->place.buffer)].ref;
   if (ref < 0 || kernel_.refs[static_cast<size_t>(ref)].role != Role::kOutput) return nullptr;
   bool read = false;
@@ -340,17 +339,26 @@ const Stage* BodyView::StreamedStore(const std::vector<Stage>& stages, int loop)
 std::vector<std::string> BodyView::AheadLines(const Stage& stage, const Stage* streamed) {
   std::vector<std::string> lines;
   for (const Ahead& ahead : stage.ahead) {
-    if (ahead.parts == 1) {
-      const bool streams = streamed && SamePlace(ahead.place, streamed->place);
-      lines.push_back((streams ? "at.Prefetch(" : "hwy::Prefetch(") + Pointer(ahead.place) + ");");
+    Place place = ahead.place, next = place;
+    if (ahead.kind == Ahead::Kind::kElement) {
+      const bool streams = streamed && SamePlace(place, streamed->place);
+      lines.push_back((streams ? "at.Prefetch(" : "hwy::Prefetch(") + Pointer(place) + ");");
       continue;
     }
-    Place row = ahead.place;
-    row.at.back().loop = -1;
-    lines.push_back("PrefetchPart<" + std::to_string(ahead.part) + ", " +
-                    std::to_string(ahead.parts) + ">(" + Pointer(row) + ", " +
-                    LoopName(stage.loop) + ", " +
-                    Count(plan_.loops[static_cast<size_t>(stage.loop)]) + ");");
+    if (ahead.kind == Ahead::Kind::kLater && ahead.row < 0) {
+      lines.push_back("at.AskLater(" + Pointer(place) + ");");
+      continue;
+    }
+    for (Coordinate& c : next.at) {
+      if (c.loop == ahead.row) c.offset = IndexConstant(1);
+    }
+    place.at.back().loop = next.at.back().loop = -1;
+    const std::string share = std::to_string(ahead.from) + ", " + std::to_string(ahead.to) + ", " +
+                              std::to_string(ahead.parts);
+    lines.push_back(
+        (ahead.kind == Ahead::Kind::kLater ? "at.AskLater(" : "AskNextRow<" + share + ">(") +
+        Pointer(place) + ", " + Pointer(next) + ", " + LoopName(stage.loop) + ", " +
+        Count(plan_.loops[static_cast<size_t>(stage.loop)]) + ");");
   }
   return lines;
 }

@@ -13,7 +13,8 @@ namespace {
 // The words that templates and the renderer use around a spec's names, but for what operations are
 // called; tests/render/names_test.cc finds what is missing.
 constexpr std::string_view kOwnWords =
-    "Accumulator AccumulatorAt AccumulatorSize ahead All arguments at at_0 at_1 bf16 Bitcast "
+    "Accumulator AccumulatorAt AccumulatorSize ahead All arguments AskLater AskNextRow at at_0 "
+    "at_1 bf16 Bitcast "
     "BlockCoo Blocked BlockList Blocks blocks BlocksFor Body Bounded Call call CallCheck Cast "
     "check Clip col ColumnBlock Context context CopiedRows Copies copies CopyTensor Core core "
     "Cut CutPoint CutRange DefaultContext DenseSize DepthBlock Direct DivideBy DivUp DLTensor "
@@ -23,7 +24,7 @@ constexpr std::string_view kOwnWords =
     "kiln_context KILN_INLINE_ATTR KILN_MULTIPLIES_BF16 kiln_status kInts kPackedBytes Last last "
     "LeftPanels LeftPanelsT LeftRows live LiveRows LoadOne Locate Made MakeDenseTile MakeTile "
     "MaskMaps Memory Middle MultiplyTiles next NoInit NoPad Only Out PackLeft PackRight Pad "
-    "PartOf PassSize PastEnd Point point PrefetchPart RightPanels RightPanelsT row RowBlock "
+    "PartOf PassSize PastEnd Point point RightPanels RightPanelsT row RowBlock "
     "RowRange Rows rows RowSteps Run run Scratch size_t SparsifyMask Squeezed start Status "
     "status Step step steps StoreOne StreamLanes StripSize Take Tensor TensorArguments Tiers "
     "Tile TileSize uint16_t uint32_t uint64_t uint8_t UndefinedInit Walk Within";

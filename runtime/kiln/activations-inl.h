@@ -116,7 +116,7 @@ template <FloatVector V>
 HWY_INLINE V Gelu(V x) {
   if constexpr (std::is_same_v<LaneOf<V>, double> || !HWY_NATIVE_FMA) {
     return InF64(x, [](double y) { return y / 2 * std::erfc(y * -0.70710678118654752); });
-  } else if constexpr (kHasGeluTail) {
+  } else if constexpr (kHasTables) {
     return hn::Sub(PositivePart(x), GeluTail(Magnitude(x)));
   } else {
     const hn::DFromV<V> d;

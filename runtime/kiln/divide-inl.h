@@ -113,7 +113,8 @@ HWY_INLINE V Pow(V base, V exponent) {
 /// divisor serves a whole loop, the compiler moves its reciprocal out of that, and a product with
 /// it, corrected by what it leaves as remainder, is the nearest quotient, but for one in millions
 /// of those halfway between two floats (0.5001 ulp). Dividends and quotients below 2^-100 of f32,
-/// and a quotient that is nearly infinite, are within one ulp.
+/// and a quotient that is nearly infinite, are within one ulp. Negative divisors, which are rare,
+/// divide.
 template <FloatVector V>
 HWY_INLINE V DivideBy(V v, LaneOf<V> divisor) {
   const hn::DFromV<V> d;
@@ -121,14 +122,17 @@ HWY_INLINE V DivideBy(V v, LaneOf<V> divisor) {
 #if HWY_NATIVE_FMA
   using X = LaneOf<V>;
   constexpr X kLeast = std::is_same_v<X, float> ? X(0x1p-100f) : X(0x1p-900);
-  const X size = divisor < 0 ? -divisor : divisor;
-  if (HWY_LIKELY(size >= kLeast && size <= 1 / kLeast)) {
+  if (HWY_LIKELY(divisor >= kLeast && divisor <= 1 / kLeast)) {
     const V reciprocal = hn::Set(d, 1 / divisor);
     const V quotient = hn::Mul(v, reciprocal);
-    const V rest = hn::NegMulAdd(quotient, all, v);
+    const V excess = hn::MulSub(quotient, all, v);
     // False for zeros, infinities and NaN, of which the product is right.
-    const auto is_rest = hn::Lt(hn::Abs(rest), hn::Abs(v));
-    return hn::IfThenElse(is_rest, hn::MulAdd(rest, reciprocal, quotient), quotient);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    const auto is_excess = hn::Ne(excess, quotient);  // which is false for NaN there
+#else
+    const auto is_excess = hn::Lt(hn::Abs(excess), hn::Abs(v));
+#endif
+    return hn::IfThenElse(is_excess, hn::NegMulAdd(excess, reciprocal, quotient), quotient);
   }
 #endif
   return hn::Div(v, all);

@@ -15,24 +15,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
-constexpr bool kHasGeluTail = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3;
-
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-
-/// In each lane the entry of its index, of which the low five bits count.
-template <FloatVector V>
-HWY_INLINE V EntryOf(const float (&table)[32], hn::Vec<BitsTagOf<V>> index) {
-  const __m512 low = _mm512_load_ps(table), high = _mm512_load_ps(table + 16);
-  if constexpr (sizeof(V) == 64) {
-    return V{_mm512_permutex2var_ps(low, index.raw, high)};
-  } else if constexpr (sizeof(V) == 32) {
-    const __m512i wide = _mm512_castsi256_si512(index.raw);
-    return V{_mm512_castps512_ps256(_mm512_permutex2var_ps(low, wide, high))};
-  } else {
-    const __m512i wide = _mm512_castsi128_si512(index.raw);
-    return V{_mm512_castps512_ps128(_mm512_permutex2var_ps(low, wide, high))};
-  }
-}
 
 // For each power of v: its coefficients around 0, 1/4, 1/2, … The relative errors are least, after
 // all lower powers were rounded; around 0 the first two are exact.

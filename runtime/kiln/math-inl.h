@@ -1,7 +1,8 @@
 // Elementary functions of vectors of float and double and of scalars, which are computed as one
 // lane and so equal lanes:
 //
-//   Exp Exp2 Log Log2 Log1p Tanh SqrtOf Rsqrt      here
+//   Exp Exp2                                       exp-inl.h
+//   Log Log2 Log1p Tanh SqrtOf Rsqrt               here
 //   Sin Cos Erf                                    trigonometry-inl.h
 //   Sigmoid Silu Gelu GeluTanh                     activations-inl.h (Relu: values-inl.h)
 //   Pow                                            power-inl.h (of integers: divide-inl.h)
@@ -25,153 +26,11 @@
 #define KILN_MATH_INL_H_
 #endif
 
-#include "kiln/constants-inl.h"
+#include "kiln/exp-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
-
-template <class V>
-using ConstantsOf = MathConstants<LaneOf<V>>;
-template <class V>
-using BitsTagOf = TagFor<typename ConstantsOf<V>::Bits, hn::DFromV<V>>;
-
-/// x, or low if that is more; NaN stays.
-template <FloatVector V>
-HWY_INLINE V AtLeast(LaneOf<V> low, V x) {
-  const V lo = hn::Set(hn::DFromV<V>(), low);
-  if constexpr (HWY_ARCH_X86 && !kPlainLanes) {
-    return hn::Max(lo, x);  // the instruction gives the second argument if one is NaN
-  } else {
-    return hn::IfThenElse(hn::Lt(x, lo), lo, x);
-  }
-}
-
-/// x, or high if that is less; NaN stays.
-template <FloatVector V>
-HWY_INLINE V AtMost(LaneOf<V> high, V x) {
-  const V hi = hn::Set(hn::DFromV<V>(), high);
-  if constexpr (HWY_ARCH_X86 && !kPlainLanes) {
-    return hn::Min(hi, x);
-  } else {
-    return hn::IfThenElse(hn::Gt(x, hi), hi, x);
-  }
-}
-
-/// x between low and high; NaN stays.
-template <FloatVector V>
-HWY_INLINE V ClampKeepingNaN(V x, LaneOf<V> low, LaneOf<V> high) {
-  return AtMost(high, AtLeast(low, x));
-}
-
-// ---- Exponentials: 2^n exp(r), with n an integer and |r| <= ln(2) / 2.
-
-/// 2^(n + more - bias) of n + kMagic.
-template <FloatVector V>
-HWY_INLINE V PowerOfTwo(V n_magic, hn::Vec<BitsTagOf<V>> more) {
-  const hn::DFromV<V> d;
-  const auto bits = hn::BitCast(BitsTagOf<V>(), n_magic);
-  constexpr int kMantissa = ConstantsOf<V>::kMantissa;
-  return hn::BitCast(d, hn::Add(hn::ShiftLeft<kMantissa>(bits), hn::ShiftLeft<kMantissa>(more)));
-}
-
-/// x 2^n of n + kMagic, where neither is near the ends of what there is.
-template <FloatVector V>
-HWY_INLINE V TimesPowerOfTwo(V x, V n_magic) {
-  const BitsTagOf<V> bits;
-  constexpr int kMantissa = ConstantsOf<V>::kMantissa;
-  return hn::BitCast(
-      hn::DFromV<V>(),
-      hn::Add(hn::BitCast(bits, x), hn::ShiftLeft<kMantissa>(hn::BitCast(bits, n_magic))));
-}
-
-/// exp(r) of small r.
-template <FloatVector V>
-HWY_INLINE V SmallExp(V r) {
-  const V one = hn::Set(hn::DFromV<V>(), 1);
-  return hn::Add(hn::MulAdd(hn::Mul(r, r), ExpTail(r), r), one);
-}
-
-// 2^n exp(r) as a product of what has all digits and a `scale`, so that only the multiplication by
-// that rounds if the result is subnormal. vscalefps has the exponent n itself as its scale.
-
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-template <FloatVector V>
-HWY_INLINE V ScaleExp(V r, V n_magic, hn::Mask<hn::DFromV<V>> /*tiny*/, V& scale) {
-  scale = hn::Sub(n_magic, hn::Set(hn::DFromV<V>(), ConstantsOf<V>::kMagic));
-  return SmallExp(r);
-}
-
-template <FloatVector V>
-HWY_INLINE V ApplyScale(V product, V scale) {
-  constexpr bool kFloat = std::is_same_v<LaneOf<V>, float>;
-  if constexpr (sizeof(V) == 64 && kFloat) {
-    return V{_mm512_scalef_ps(product.raw, scale.raw)};
-  } else if constexpr (sizeof(V) == 64) {
-    return V{_mm512_scalef_pd(product.raw, scale.raw)};
-  } else if constexpr (sizeof(V) == 32 && kFloat) {
-    return V{_mm256_scalef_ps(product.raw, scale.raw)};
-  } else if constexpr (sizeof(V) == 32) {
-    return V{_mm256_scalef_pd(product.raw, scale.raw)};
-  } else if constexpr (kFloat) {
-    return V{_mm_scalef_ps(product.raw, scale.raw)};
-  } else {
-    return V{_mm_scalef_pd(product.raw, scale.raw)};
-  }
-}
-#else
-template <FloatVector V>
-HWY_INLINE V ScaleExp(V r, V n_magic, hn::Mask<hn::DFromV<V>> tiny, V& scale) {
-  using C = ConstantsOf<V>;
-  const hn::DFromV<V> d;
-  const BitsTagOf<V> du;
-  // The power is half of what it should be, so that it is finite for all finite results.
-  const auto bias =
-      hn::IfThenElse(hn::RebindMask(du, tiny), hn::Set(du, C::kBias - 1 + C::kTinyStep),
-                     hn::Set(du, C::kBias - 1));
-  scale = hn::IfThenElse(tiny, hn::Set(d, C::kTinyScale), hn::Set(d, 2));
-  return hn::Mul(SmallExp(r), PowerOfTwo(n_magic, bias));
-}
-
-template <FloatVector V>
-HWY_INLINE V ApplyScale(V product, V scale) {
-  return hn::Mul(product, scale);
-}
-#endif
-
-/// exp(x + low...), scaled. `low`, if given, is small: what x was rounded by.
-template <FloatVector V, class... Low>
-HWY_INLINE V ExpAsProduct(V x, V& scale, Low... low) {
-  using C = ConstantsOf<V>;
-  const hn::DFromV<V> d;
-  x = ClampKeepingNaN(x, C::kExpLow, C::kExpHigh);
-  const V magic = hn::Set(d, C::kMagic);
-  const V n_magic = hn::MulAdd(x, hn::Set(d, C::kLog2E), magic);
-  const V n = hn::Sub(n_magic, magic);
-  V r = hn::NegMulAdd(n, hn::Set(d, C::kLn2Low), hn::NegMulAdd(n, hn::Set(d, C::kLn2High), x));
-  ((r = hn::Add(r, low)), ...);
-  return ScaleExp(r, n_magic, hn::Lt(x, hn::Set(d, C::kExpTiny)), scale);
-}
-
-template <FloatVector V>
-HWY_INLINE V Exp(V x) {
-  V scale;
-  const V product = ExpAsProduct(x, scale);
-  return ApplyScale(product, scale);
-}
-
-template <FloatVector V>
-HWY_INLINE V Exp2(V x) {
-  using C = ConstantsOf<V>;
-  const hn::DFromV<V> d;
-  x = ClampKeepingNaN(x, C::kExp2Low, C::kExp2High);
-  const V magic = hn::Set(d, C::kMagic);
-  const V n_magic = hn::Add(x, magic);
-  const V r = hn::Mul(hn::Sub(x, hn::Sub(n_magic, magic)), hn::Set(d, C::kLn2));
-  V scale;
-  const V product = ScaleExp(r, n_magic, hn::Lt(x, hn::Set(d, C::kExp2Tiny)), scale);
-  return ApplyScale(product, scale);
-}
 
 /// Of e = exp(2 |x|), (e - 1) / (e + 1), where e - 1 is exact near 0; f32 has 1 - 2 / (e + 1) and a
 /// polynomial near 0, which loses less.

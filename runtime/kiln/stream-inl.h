@@ -19,6 +19,28 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
+template <typename T>
+HWY_INLINE void AskL2(const T* p) {
+#if HWY_COMPILER_GCC  // or clang
+  __builtin_prefetch(p, /*write=*/0, /*locality=*/2);
+#else
+  hwy::Prefetch(p);
+#endif
+}
+
+constexpr size_t kLaterBytes = size_t{16} << 10;
+
+/// About kLaterBytes after an element of a row of `count`, of which `next` is the one in the next
+/// row: so many rows later, since rows need not be close.
+template <typename T>
+HWY_INLINE const T* LaterRow(const T* element, const T* next, size_t count) {
+  const size_t bytes = count * sizeof(T);
+  if (bytes >= 4 * kLaterBytes) return element + kLaterBytes / sizeof(T);
+  const int shift =
+      1 + (bytes < kLaterBytes / 2) + (bytes < kLaterBytes / 4) + (bytes < kLaterBytes / 8);
+  return element + (next - element) * (ptrdiff_t{1} << shift);
+}
+
 /// All lanes of a vector, as Whole; but a store goes past the caches, to an address that is a
 /// multiple of its size.
 template <class D>
@@ -31,6 +53,16 @@ struct Streamed : Whole<D> {
 
   template <typename T>
   HWY_INLINE void Prefetch(const T*) const {}  // it is not read first
+
+  // The hardware sees what is read next, but not beyond the end of a page.
+  template <typename T>
+  HWY_INLINE void AskLater(const T* row, const T* next, size_t i, size_t count) const {
+    AskL2(LaterRow(row, next, count) + i);
+  }
+  template <typename T>
+  HWY_INLINE void AskLater(const T* p) const {
+    AskL2(p + kLaterBytes / sizeof(T));
+  }
 };
 
 /// Whether an output is to be written past the caches in pieces of so many columns: pieces that are
@@ -61,16 +93,19 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
   if (i < count) fn(Part<D>(count - i), i);
 }
 
-/// Where the i of a pass over all `count` elements is, asks for a part of the same length of a row
-/// that is read in another pass: by the L2, since the L1 has to keep what this pass reads.
-template <size_t kPart, size_t kParts, typename T>
-HWY_INLINE void PrefetchPart(const T* row, size_t i, size_t count) {
-  const T* const there = row + (kPart * count + i) / kParts;
-#if HWY_COMPILER_GCC  // or clang
-  __builtin_prefetch(there, /*write=*/0, /*locality=*/2);
-#else
-  hwy::Prefetch(there);
-#endif
+/// In a pass over a row of `count` elements, at its i, asks for the next row. If several rows fit
+/// into the L1, the first pass that asks does so for all, and has the L2 ask for a later row.
+/// Longer ones are asked for by the L2 alone, since the L1 has to keep what passes read: by each
+/// pass a share, from kFrom to kTo of kParts.
+template <size_t kFrom, size_t kTo, size_t kParts, typename T>
+HWY_INLINE void AskNextRow(const T* row, const T* next, size_t i, size_t count) {
+  constexpr size_t kShort = size_t{12} << 10;
+  if (count * sizeof(T) > kShort) {
+    AskL2(next + (kFrom * count + (kTo - kFrom) * i) / kParts);
+  } else if (kFrom == 0) {
+    hwy::Prefetch(next + i);
+    AskL2(LaterRow(row, next, count) + i);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
