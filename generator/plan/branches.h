@@ -10,7 +10,4 @@ namespace kiln {
 /// do without a condition.
 void MoveIntoBranches(Plan& plan, Stages& stages, int accumulator);
 
-/// A step runs one of the bodies: what one of them needs memory for, another may keep there too.
-void ShareMemory(Plan& plan);
-
 }  // namespace kiln

@@ -12,8 +12,6 @@
 
 namespace kiln {
 
-using Stages = std::vector<Stage>;
-
 /// Steps through which dots are added up in scratch, or in an output: all steps of `axes`, the
 /// fastest ones of the grid; or those for which the block of the output `stay` is the same, which
 /// only prefetch arrays know.

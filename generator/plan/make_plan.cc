@@ -15,6 +15,7 @@
 #include "generator/plan/recompute.h"
 #include "generator/plan/reduced.h"
 #include "generator/plan/rows_together.h"
+#include "generator/plan/shared_memory.h"
 #include "generator/plan/spaces.h"
 #include "generator/plan/walk.h"
 

@@ -124,6 +124,9 @@ struct Ahead {
   int from = 0, to = 1, parts = 1;  // kNextRow: the share
 };
 
+struct Stage;
+using Stages = std::vector<Stage>;
+
 struct Stage {
   enum class Kind {
     kLoop,     // loop: body

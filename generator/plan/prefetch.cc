@@ -89,8 +89,7 @@ void ShareNextRow(const Plan& plan, const Place& place, int row, int lanes,
   std::vector<Stage*> asking;
   int parts = 0;
   for (Stage* pass : passes) {
-    const auto space = [&](int loop) { return plan.loops[static_cast<size_t>(loop)]; };
-    if (pass == passes.front() || space(pass->loop) != space(lanes)) continue;
+    if (pass == passes.front() || !SameSpace(plan, pass->loop, lanes)) continue;
     asking.push_back(pass);
     parts += Weight(*pass);
   }
@@ -108,8 +107,8 @@ void ShareNextRow(const Plan& plan, const Place& place, int row, int lanes,
 
 void AskLater(const Plan& plan, Stage& pass, int row) {
   for (const Stage& s : pass.body) {
-    const bool streams =
-        s.kind == Stage::Kind::kStore && IsInRow(plan, Role::kOutput, s.place, row, pass.loop);
+    const bool streams = s.kind == Stage::Kind::kStore && !s.mask &&
+                         IsInRow(plan, Role::kOutput, s.place, row, pass.loop);
     if (s.kind != Stage::Kind::kDefine && !streams) return;
   }
   for (Place& place : RowsOf(plan, pass, row))

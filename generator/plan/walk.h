@@ -21,6 +21,11 @@ inline bool IsPass(const Stage& stage) {
   return stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kReduce;
 }
 
+/// Whether two loops have the same iterations.
+inline bool SameSpace(const Plan& plan, int a, int b) {
+  return plan.loops[static_cast<size_t>(a)] == plan.loops[static_cast<size_t>(b)];
+}
+
 void ForEachStage(const Stages& stages, const std::function<void(const Stage&)>& visit);
 void ChangeStages(Stages& stages, const std::function<void(Stage&)>& change);
 /// Calls `visit(place, writes)` for every place that a stage and those within it read or write.

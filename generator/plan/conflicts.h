@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+/// What two lists of statements have to do with each other in memory.
+struct Conflicts {
+  bool any = false;   // one side writes what the other one reads or writes
+  bool legal = true;  // and all of that in the same iteration
+};
+
+/// `loops` are those that both are in, or that are to become the same.
+Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& second,
+                      const std::vector<int>& loops = {});
+
+}  // namespace kiln
