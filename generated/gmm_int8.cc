@@ -243,7 +243,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthBlock(call.k, kPackedBytes<int8_t>);
+  blocks.l = DepthFor<int8_t>(call.k);
   blocks.j = ColumnBlock(call.n, core.count());
   return blocks;
 }

@@ -189,7 +189,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthBlock(call.k, kPackedBytes<float>);
+  blocks.l = DepthFor<float>(call.k);
   blocks.j = ColumnBlock(call.n, core.count(), call.m);
   blocks.i = RowBlock(call.m, core.count(), call.n, call.k);
   return blocks;

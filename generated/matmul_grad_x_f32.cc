@@ -184,7 +184,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.j = DepthBlock(call.n, kPackedBytes<float>, call.m);
+  blocks.j = DepthFor<float>(call.n, call.m);
   blocks.l = ColumnBlock(call.k, core.count());
   blocks.i = RowBlock(call.m, core.count(), call.k, call.n);
   return blocks;

@@ -184,7 +184,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.i = DepthBlock(call.m, kPackedBytes<float>);
+  blocks.i = DepthFor<float>(call.m);
   blocks.j = ColumnBlock(call.n, core.count(), call.k);
   blocks.l = RowBlock(call.k, core.count(), call.n, call.m);
   return blocks;

@@ -184,7 +184,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthBlock(call.k, kPackedBytes<float>, call.m);
+  blocks.l = DepthFor<float>(call.k, call.m);
   blocks.j = ColumnBlock(call.n, core.count());
   blocks.i = RowBlock(call.m, core.count(), call.n, call.k);
   return blocks;

@@ -155,7 +155,7 @@ void FormView::FreeBlocks() {
                             (block.meets ? ", " + walk_.Print(*block.meets) : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
-        f.Set("chosen", "DepthBlock(" + extent + ", kPackedBytes<" + DotType() + ">" +
+        f.Set("chosen", "DepthFor<" + DotType() + ">(" + extent +
                             (block.meets ? ", " + walk_.Print(*block.meets) : "") + ")");
         break;
     }

@@ -51,10 +51,10 @@ inline int64_t ColumnBlock(int64_t columns, int64_t cores, int64_t rows = INT64_
 
 /// The depth of both: the sums of a tile stay in registers for so long. Blocks are alike, and cut
 /// no word of several elements. For few rows they are shallow, as row blocks are short for few
-/// columns.
-inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes, int64_t rows = INT64_MAX) {
+/// columns. `most_bytes`: of a column, for many rows.
+inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes, int64_t most_bytes, int64_t rows) {
   constexpr int64_t kFew = 32;
-  const int64_t bytes = rows <= kFew ? 512 : 6144;
+  const int64_t bytes = rows <= kFew ? 512 : most_bytes;
   const int64_t most = std::max<int64_t>(bytes / packed_bytes, 8);
   const int64_t blocks = std::max<int64_t>(DivUp(depth, most), 1);
   return std::max<int64_t>(RoundUp(DivUp(depth, blocks), 8), 8);

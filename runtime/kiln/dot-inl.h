@@ -210,10 +210,6 @@ struct DotOfT<Dot<TX, TY>> {
 template <class As>
 using DotOf = typename DotOfT<As>::type;
 
-/// What an element takes in panels.
-template <class As>
-constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::Word) / DotOf<As>::kPerWord};
-
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln
 HWY_AFTER_NAMESPACE();

@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include "hwy/cache_control.h"
+#include "kiln/blocks.h"
 #include "kiln/lanes-inl.h"
 #include "kiln/tiles-inl.h"
 #include "kiln/words-inl.h"
@@ -289,6 +290,13 @@ HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, size_t cols,
       to[k * cols + c] = word;
     }
   }
+}
+
+/// How deep blocks are that are packed for dots of As.
+template <class As>
+int64_t DepthFor(int64_t depth, int64_t rows = INT64_MAX) {
+  constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::Word) / DotOf<As>::kPerWord};
+  return DepthBlock(depth, kPackedBytes, kDepthBytes, rows);
 }
 
 }  // namespace HWY_NAMESPACE

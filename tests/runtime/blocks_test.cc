@@ -9,20 +9,22 @@ TEST_CASE("blocks of depth are alike, cover it, and cut no word of four bytes") 
   for (const int64_t depth : {1, 7, 8, 333, 512, 513, 4096, 8192, 8193, 100000}) {
     for (const int64_t bytes : {1, 2, 4, 8}) {
       for (const int64_t rows : {1, 32, 33, 4096}) {
-        const int64_t block = DepthBlock(depth, bytes, rows);
-        INFO(depth << " of " << bytes << " bytes, " << rows << " rows: " << block);
-        CHECK(block % 8 == 0);
-        CHECK(block * DivUp(depth, block) - depth < 8 * DivUp(depth, block));
-        CHECK(block <= RoundUp((rows <= 32 ? 512 : 6144) / bytes, 8));
+        for (const int64_t most : {1024, 6144}) {
+          const int64_t block = DepthBlock(depth, bytes, most, rows);
+          INFO(depth << " of " << bytes << " bytes, " << rows << " rows: " << block);
+          CHECK(block % 8 == 0);
+          CHECK(block * DivUp(depth, block) - depth < 8 * DivUp(depth, block));
+          CHECK(block <= RoundUp((rows <= 32 ? 512 : most) / bytes, 8));
+        }
       }
     }
   }
 }
 
 TEST_CASE("what few rows or columns are multiplied with is packed in small blocks") {
-  CHECK(DepthBlock(4096, 1) == 4096);
-  CHECK(DepthBlock(4096, 1, 32) == 512);
-  CHECK(DepthBlock(4096, 4, 32) == 128);
+  CHECK(DepthBlock(4096, 1, 6144, 33) == 4096);
+  CHECK(DepthBlock(4096, 1, 6144, 32) == 512);
+  CHECK(DepthBlock(4096, 4, 6144, 32) == 128);
   CHECK(RowBlock(4096, 1) == 512);
   CHECK(RowBlock(4096, 1, 129, 1000) == 512);
   CHECK(RowBlock(4096, 1, 128, 1000) == 72);
