@@ -164,6 +164,16 @@ HWY_INLINE void ForTiles(D d, RowRange rows, size_t cols, size_t row_bytes, cons
 struct NoTile {};
 HWY_INLINE bool StreamsPieces(size_t, NoTile) { return false; }
 
+/// Whether the rows of register tiles can be whole lines of an output, as stores past the caches
+/// have to be: bf16 takes half a line for each vector. (Such tiles are functions of their own,
+/// which take time to compile.)
+template <class To>
+constexpr bool kMayStream = false;
+template <typename T, int V>
+constexpr bool kMayStream<Tile<T, V>> = kTileVectors* hn::MaxLanes(hn::ScalableTag<float>()) *
+                                            sizeof(T) % 64 ==
+                                        0;
+
 /// The rows of x @ y in register tiles: DotTile<Dot, kRows>::Run computes one. `start` says what
 /// its sums begin with, `finish` gets them. `to`: the tile of an output, if `finish` does nothing
 /// but store to (r, c) of that: a large one goes past the caches.
@@ -182,7 +192,7 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const X x, const Y y, const Start& 
   ForTiles(d, rows, y.cols, x.depth * sizeof(*x.words),
            [&](auto tile_rows, auto at_0, auto at_1, auto at_2, size_t r, size_t c) HWY_ATTR {
              using Register = DotTile<Dot, tile_rows()>;
-             if constexpr (!std::is_same_v<To, NoTile> && kIsWhole<decltype(at_0)>) {
+             if constexpr (kMayStream<To> && kIsWhole<decltype(at_0)>) {
                const Streamed<hn::ScalableTag<Column>> at;
                if (streams) return Register::Run(x, y, at, at, at, r, c, start, finish);
              }
