@@ -169,10 +169,9 @@ HWY_INLINE bool StreamsPieces(size_t, NoTile) { return false; }
 /// which take time to compile.)
 template <class To>
 constexpr bool kMayStream = false;
+constexpr size_t kTileFloats = kTileVectors * hn::MaxLanes(hn::ScalableTag<float>());
 template <typename T, int V>
-constexpr bool kMayStream<Tile<T, V>> = kTileVectors* hn::MaxLanes(hn::ScalableTag<float>()) *
-                                            sizeof(T) % 64 ==
-                                        0;
+constexpr bool kMayStream<Tile<T, V>> = sizeof(T) * kTileFloats % 64 == 0;
 
 /// The rows of x @ y in register tiles: DotTile<Dot, kRows>::Run computes one. `start` says what
 /// its sums begin with, `finish` gets them. `to`: the tile of an output, if `finish` does nothing

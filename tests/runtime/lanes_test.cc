@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "tests/runtime/lanes_test.cc"
 #include "hwy/foreach_target.h"
 #include "kiln/lanes-inl.h"
+#include "kiln/stream-inl.h"
 
 #ifndef KILN_LANES_TEST_ONCE
 #define KILN_LANES_TEST_ONCE
@@ -170,6 +171,24 @@ void CheckAll(D d) {
   CheckNothing<T>(d);
 }
 
+/// What comes after an element of a row of 1 KiB or more is asked for 16 to 128 KiB ahead: in a
+/// later row, or in the row itself.
+void CheckLater() {
+  const auto* const at = reinterpret_cast<const float*>(uintptr_t{1} << 40);  // never read
+  for (size_t count = 256; count < 50000; count += 250) {
+    for (const ptrdiff_t stride :
+         {static_cast<ptrdiff_t>(count), ptrdiff_t{50000}, ptrdiff_t{-50000}}) {
+      const ptrdiff_t later = LaterRow(at, at + stride, count) - at;
+      const bool in_row = count * sizeof(float) >= 4 * kLaterBytes;
+      const ptrdiff_t rows = in_row ? 1 : later / stride;
+      const size_t ahead = in_row ? static_cast<size_t>(later) : static_cast<size_t>(rows) * count;
+      Expect((in_row || later == rows * stride) && ahead * sizeof(float) >= kLaterBytes &&
+                 ahead * sizeof(float) <= 8 * kLaterBytes,
+             "later than a row of " + std::to_string(count));
+    }
+  }
+}
+
 void TestLanes() {
   ForEachType([](auto type) {
     using T = decltype(type);
@@ -179,6 +198,7 @@ void TestLanes() {
   CheckSplats(kFloats);
   CheckSplats(kDoubles);
   CheckRows();
+  CheckLater();
 }
 
 }  // namespace HWY_NAMESPACE
