@@ -19,6 +19,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
+/// Brings what is there into the L2.
 template <typename T>
 HWY_INLINE void AskL2(const T* p) {
 #if HWY_COMPILER_GCC  // or clang

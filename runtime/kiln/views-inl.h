@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "kiln/dot-inl.h"
+#include "kiln/stream-inl.h"
 #include "kiln/tiles-inl.h"
 #include "kiln/types.h"
 
@@ -92,7 +93,7 @@ constexpr size_t kStaysBytes = size_t{256} << 10;
 template <typename Word>
 struct FetchAhead {
   HWY_INLINE void operator()() {
-    __builtin_prefetch(words, /*for writing=*/0, /*the L2=*/2);
+    AskL2(words);
     words += piece;
   }
   const Word* words;
