@@ -63,7 +63,7 @@ struct DotTile {
     const hn::ScalableTag<typename T::Acc> d;
     const size_t n = hn::Lanes(d);
     const auto* words = x.At(r);  // of row r
-    const auto panel = y.At(c, at_2);
+    const auto columns = y.At(c, at_0, at_1, at_2);
 
     // What a smaller tile does not have starts like its first row, and is stored nowhere.
     const auto begin = [&](auto at, size_t i, size_t v) HWY_ATTR {
@@ -81,10 +81,7 @@ struct DotTile {
 
     // Two k at a time, as the loop itself and asking for words ahead take instructions too.
     auto fetch_ahead = y.Ahead(r, c);
-    const auto step = [&](size_t k) KILN_INLINE_ATTR {
-      const auto y_0 = panel.Load(k, 0);
-      const auto y_1 = panel.Load(k, 1, at_1);
-      const auto y_2 = panel.Load(k, 2, at_2);
+    const auto step = [&](auto y_0, auto y_1, auto y_2) KILN_INLINE_ATTR {
       T::StepRow(words[x.To(0)], y_0, y_1, y_2, acc_0_0, acc_0_1, acc_0_2);
       if constexpr (kRows > 1) T::StepRow(words[x.To(1)], y_0, y_1, y_2, acc_1_0, acc_1_1, acc_1_2);
       if constexpr (kRows > 2) T::StepRow(words[x.To(2)], y_0, y_1, y_2, acc_2_0, acc_2_1, acc_2_2);
@@ -96,12 +93,12 @@ struct DotTile {
       words += x.to_k;
     };
     size_t k = 0;
-    for (; k + 1 < x.depth; k += 2) {
+    for (; k + 1 < columns.last; k += 2) {
       fetch_ahead();
-      step(k);
-      step(k + 1);
+      columns.Load(k, /*is_last=*/false, step);
+      columns.Load(k + 1, /*is_last=*/false, step);
     }
-    if (k < x.depth) step(k);
+    for (; k < x.depth; ++k) columns.Load(k, /*is_last=*/true, step);
 
     const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);
@@ -153,7 +150,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthFor<float>(call.k);
+  blocks.l = DepthFor<float>(call.k, call.m, call.y.stride[0]);
   blocks.j = ColumnBlock(call.n, core.count(), call.m);
   blocks.i = RowBlock(call.m, core.count(), call.n, call.k);
   return blocks;
@@ -184,7 +181,7 @@ void Walk(const Call& call, Core& core) {
   typename Tiers::template In<RightPanels<float>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/blocks.i);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   typename Tiers::template Out<Rows<float, 2>, 2> z(
       core, {"z", 2, 24}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       NoInit(), /*buffers=*/2);

@@ -252,7 +252,7 @@ void FindFreeBlocks(Plan& plan) {
       continue;
     }
     const FreeBlock::Use use = strip ? FreeBlock::Use::kStrip : UseOf(plan, space);
-    plan.free_blocks.push_back({axis, space, *size, array, use, {}, {}});
+    plan.free_blocks.push_back({axis, space, *size, array, use});
   }
   if (elementwise) {
     // Long passes along rows, or none: a block of a transpose is a compromise of the spec's author.

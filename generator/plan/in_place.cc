@@ -40,23 +40,28 @@ FreeBlock* FreeBlockOf(Plan& plan, FreeBlock::Use use) {
 }
 
 /// What is packed for few rows or columns of the other operand is soon done with, and blocks of it
-/// are small; what lies is read along long pieces.
+/// are small; what lies is read along long pieces, or down columns that are not too long.
 void FindWhatIsMet(Plan& plan) {
   using Hold = OperandPlan::Hold;
   using Use = FreeBlock::Use;
   FreeBlock* const rows = FreeBlockOf(plan, Use::kRows);
   FreeBlock* const columns = FreeBlockOf(plan, Use::kColumns);
   FreeBlock* const depth = FreeBlockOf(plan, Use::kDepth);
-  const bool packs =
-      std::any_of(plan.operands.begin(), plan.operands.end(), [](const OperandPlan& operand) {
-        return operand.hold == Hold::kRightTransposed ||
-               (operand.hold == Hold::kRight && operand.few_rows < 0);
-      });
-  if (rows && depth && packs) depth->meets = rows->extent;
-  const bool lies = std::any_of(plan.operands.begin(), plan.operands.end(),
-                                [](const OperandPlan& operand) { return operand.few_rows >= 0; });
-  if (rows && columns && lies && !packs) columns->meets = rows->extent;
-  if (rows && columns && depth) {
+  if (!rows) return;
+  bool packs = false;
+  int lies = -1;
+  for (size_t r = 0; r < plan.operands.size(); ++r) {
+    const OperandPlan& operand = plan.operands[r];
+    if (operand.few_rows >= 0) {
+      lies = static_cast<int>(r);
+    } else if (operand.hold == Hold::kRight || operand.hold == Hold::kRightTransposed) {
+      packs = true;
+    }
+  }
+  if (depth && (packs || lies >= 0)) depth->meets = rows->extent;
+  if (depth && !packs) depth->lies = lies;
+  if (columns && lies >= 0 && !packs) columns->meets = rows->extent;
+  if (columns && depth) {
     rows->meets = columns->extent;
     rows->depth = depth->extent;
   }

@@ -217,10 +217,10 @@ struct FreeBlock {
   int64_t size;          // the spec's
   Size extent;           // of the array
   Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
-  // How many there are of what a block meets, if that may be few. kDepth: rows that meet a packed
-  // right block; kColumns: rows that meet one that lies; kRows: columns that meet a left one, and
-  // its depth.
+  // How many there are of what a block meets, if that may be few. kDepth, kColumns: rows that meet
+  // a right one; kRows: columns that meet a left one, and its depth.
   std::optional<Size> meets, depth;
+  int lies = -1;  // kDepth: a right operand, if that may be multiplied where it lies
 };
 
 /// What the dots of all bodies multiply.

@@ -101,8 +101,8 @@ class PlanPrinter {
     if (!operand.reuse.empty())
       Line("blocks that come back: packed once for all cores, while there is room", 1);
     if (operand.few_rows >= 0) {
-      Line("blocks that do not come back: where they lie, for few rows of s" +
-               std::to_string(operand.few_rows),
+      Line("if few rows of s" + std::to_string(operand.few_rows) +
+               " meet it, or it stays in the L2: where it lies",
            1);
     }
   }

@@ -102,11 +102,29 @@ std::string FormView::Window(size_t r) const {
   return text + "0";
 }
 
-/// How many rows the operand is multiplied with, where it matters to Direct.
+/// How many rows each element of the operand is multiplied with, where it matters to Direct.
 std::string FormView::RowsMet(size_t r) const {
-  const int space = plan_.operands[r].few_rows;
-  if (space < 0) return "";
-  return ", /*rows=*/" + BlockSize(plan_.spaces[static_cast<size_t>(space)].extent, space);
+  const OperandPlan& operand = plan_.operands[r];
+  if (operand.few_rows < 0) return "";
+  int axis_of_rows = -1;
+  std::string rows = walk_.Print(plan_.spaces[static_cast<size_t>(operand.few_rows)].extent);
+  for (const FreeBlock& block : plan_.free_blocks) {
+    if (block.space != operand.few_rows) continue;
+    axis_of_rows = block.axis;
+    rows = walk_.Print(block.extent);
+  }
+  for (const Reuse& reuse : operand.reuse) {
+    for (int axis : reuse.axes) {
+      if (axis != axis_of_rows) rows += " * " + walk_.names().steps(axis);
+    }
+  }
+  return ", /*rows=*/" + rows;
+}
+
+/// Elements from one row of the matrix to the next.
+std::string FormView::RowStride(size_t r) const {
+  return "call." + NameOf(ArrayOf(r)) + ".stride[" +
+         std::to_string(kernel_.refs[r].view_dims.front()) + "]";
 }
 
 std::string FormView::Operand(size_t r) const {

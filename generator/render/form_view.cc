@@ -155,8 +155,10 @@ void FormView::FreeBlocks() {
                             (block.meets ? ", " + walk_.Print(*block.meets) : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
-        f.Set("chosen", "DepthFor<" + DotType() + ">(" + extent +
-                            (block.meets ? ", " + walk_.Print(*block.meets) : "") + ")");
+        f.Set("chosen",
+              "DepthFor<" + DotType() + ">(" + extent +
+                  (block.meets ? ", " + walk_.Print(*block.meets) : "") +
+                  (block.lies >= 0 ? ", " + RowStride(static_cast<size_t>(block.lies)) : "") + ")");
         break;
     }
     blocks.push_back(std::move(f));

@@ -63,6 +63,7 @@ class FormView {
   std::string Index(size_t ref, const ScalarPrinter& printer) const;
   std::string Window(size_t ref) const;
   std::string RowsMet(size_t ref) const;
+  std::string RowStride(size_t ref) const;
   std::string Operand(size_t ref) const;
   bool HasCopies() const;
   int Borrower(size_t ref) const { return kernel_.BorrowerOf(static_cast<int>(ref)); }

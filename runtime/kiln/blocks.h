@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "kiln/types.h"
 
@@ -10,6 +11,36 @@ namespace kiln {
 
 /// Rows of a product for which memory alone counts.
 constexpr int64_t kFewestRows = 2;
+
+/// A y of this size stays in the L2.
+constexpr int64_t kInL2 = int64_t{1} << 20;
+
+/// Rows that a y meets, if that is not known, or it must be packed.
+constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
+
+/// How a dot reads y.
+enum class RightWay {
+  kPanels,  // packed
+  kTiles,   // where it lies, by register tiles, down its columns
+  kAlong,   // where it lies, along its rows, for few rows of x
+};
+
+/// If y has rows `row_bytes` apart, `depth` of them, and each element meets so many rows of x. To
+/// pack it takes as long as to multiply it with some 30 of them. Tiles take pieces of 200 bytes
+/// from each row of y, which is slow if those come from memory or begin within lines.
+inline RightWay RightWayFor(int64_t rows, int64_t depth, int64_t row_bytes, bool may_go_along,
+                            bool tiles_may) {
+  constexpr int64_t kInLastCache = int64_t{32} << 20, kLine = 64;
+  constexpr int64_t kVeryFew = 3, kFew = 16, kSome = 64, kMany = 192;
+  if (rows == kUnknownRows) return RightWay::kPanels;
+  const int64_t bytes = depth * row_bytes;
+  tiles_may = tiles_may && row_bytes > 0 && rows > kVeryFew;
+  if (tiles_may && bytes <= kInL2 && (rows <= kMany || row_bytes % kLine == 0))
+    return RightWay::kTiles;
+  if (may_go_along && rows <= kFew) return RightWay::kAlong;
+  if (tiles_may && bytes <= kInLastCache && rows <= kMany) return RightWay::kTiles;
+  return may_go_along && rows <= kSome ? RightWay::kAlong : RightWay::kPanels;
+}
 
 /// Of an elementwise kernel: as long as may be, since memory and its prefetchers like long rows,
 /// but no longer than what a core's L2 holds of a few operands. `inner` elements go with each
@@ -47,6 +78,14 @@ inline int64_t ColumnBlock(int64_t columns, int64_t cores, int64_t rows = INT64_
   constexpr int64_t kPanel = 64;
   const int64_t most = rows <= kFewestRows ? 4096 : 512;
   return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, most);
+}
+
+/// Bytes of a column of a y that lies, for tiles. Each row lies in a page of its own; of rows a
+/// power of two apart few fit into the L2, as they compete for its sets.
+inline int64_t LyingDepthBytes(int64_t depth, int64_t row_bytes, int64_t most_bytes) {
+  constexpr int64_t kHalfPage = 2048;
+  if (depth * row_bytes <= kInL2) return most_bytes;
+  return std::min<int64_t>(most_bytes, row_bytes % kHalfPage == 0 ? 1024 : 4096);
 }
 
 /// The depth of both: the sums of a tile stay in registers for so long. Blocks are alike, and cut

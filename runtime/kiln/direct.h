@@ -14,6 +14,7 @@
 
 #include "hwy/cache_control.h"
 #include "kiln/block.h"
+#include "kiln/blocks.h"
 #include "kiln/core.h"
 #include "kiln/findings.h"
 #include "kiln/record.h"
@@ -69,21 +70,21 @@ struct Direct {
     using T = typename Format::Element;
     using View = typename Format::View;
 
-    /// `window`: how many blocks one after another come back; 0: none does. `rows`: what a block of
-    /// y is multiplied with, if that is known.
+    /// `window`: how many blocks one after another come back; 0: none does. `rows`: how many a
+    /// block of y is multiplied with in all, if that is known.
     In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
        const std::array<BlockDim, R>& dims, const Pad<T>& pad, int /*buffers*/, int64_t window,
-       int64_t rows = INT64_MAX)
+       int64_t rows = kUnknownRows)
         : core_(core),
           operand_(operand),
           tensor_(tensor),
           blocks_{tensor.template extents<R>(), dims},
-          pad_(pad) {
+          pad_(pad),
+          rows_(rows) {
       const Box<R> ragged = internal::MostRagged(blocks_);
       always_in_place_ = Format::IsInPlace(tensor_, ragged);
       if constexpr (requires { Format::IsInPlaceFor(rows, tensor_, ragged); }) {
-        always_in_place_ =
-            always_in_place_ || (window == 0 && Format::IsInPlaceFor(rows, tensor_, ragged));
+        always_in_place_ = Format::IsInPlaceFor(rows, tensor_, ragged);
       }
       in_place_ = always_in_place_;
       if (always_in_place_) return;
@@ -116,8 +117,7 @@ struct Direct {
     View WaitIn(const Index<R>& index) {
       if (!held_ || index != index_) Find(index);
       if (!held_) return View();
-      if (in_place_) return Format::InPlace(tensor_, blocks_.BoxAt(index));
-      return view_;
+      return in_place_ ? InPlace(blocks_.BoxAt(index)) : view_;
     }
 
    private:
@@ -139,6 +139,14 @@ struct Direct {
       if (in_place_) return;
       char* const data = shared_ != nullptr ? BringShared(index, box) : BringOwn(index, box);
       view_ = Format::ViewOf(data, box);
+    }
+
+    View InPlace(const Box<R>& box) const {
+      if constexpr (requires { Format::InPlaceFor(rows_, tensor_, box); }) {
+        return Format::InPlaceFor(rows_, tensor_, box);
+      } else {
+        return Format::InPlace(tensor_, box);
+      }
     }
 
     char* BringOwn(const Index<R>& index, const Box<R>& box) {
@@ -192,6 +200,7 @@ struct Direct {
     const Tensor<const T> tensor_;
     const Blocks<R> blocks_;
     const Pad<T> pad_;
+    const int64_t rows_;
     OperandRecord* record_ = nullptr;
     int64_t oldest_ = -1;  // the slot that was filled last; the next one is to be replaced
     int64_t bytes_ = 0;

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <type_traits>
+
 #include "hwy/cache_control.h"
 #include "kiln/blocks.h"
 #include "kiln/lanes-inl.h"
@@ -21,15 +23,19 @@ namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr size_t kFewRows = 32;
+constexpr size_t kFewRows = 32;  // at a time
+
 /// Bytes always become panels: the words of four rows take as long to make as those do to pack.
-template <class Dot>
-constexpr bool kMayLie = Dot::kPerWord < 4;
-/// Sums of a strip of columns, which stay in the L1. The fewer rows, the wider it is.
+template <class D>
+constexpr bool kMayGoAlong = D::kPerWord < 4;
+/// Sums of a strip of columns, which stay in the L1 beside the rows of y that are asked for: of up
+/// to 16 rows of x it takes 1 KiB of each. For the fewest, memory alone counts, which likes long
+/// pieces.
 constexpr size_t kStripCols = 256, kMostStripCols = 16 * kStripCols;
+template <typename T>
 constexpr size_t StripCols(size_t rows) {
   if (rows <= size_t{kFewestRows}) return kMostStripCols;
-  return rows <= kFewRows / 2 ? 2 * kStripCols : kStripCols;
+  return rows <= kFewRows / 2 ? HWY_MAX(1024 / sizeof(T), kStripCols) : kStripCols;
 }
 /// From a row of sums to the next: no power of two, for which lines compete.
 constexpr size_t SumsStride(size_t strip_cols) { return strip_cols + 16; }
@@ -134,7 +140,7 @@ HWY_NOINLINE void AddFewRows(const X& x, size_t row, size_t rows, const T* y, si
     if (left < kStep) return add_copied(from, left, 0);
     // Along so long pieces the hardware looks ahead by itself, and better.
     const bool asks = rows > size_t{kFewestRows};
-    const auto ahead = asks ? static_cast<int64_t>(HWY_MIN(2 * kStep, left - kStep)) * stride : 0;
+    const auto ahead = asks ? static_cast<int64_t>(HWY_MIN(kStep, left - kStep)) * stride : 0;
     AddFewWords<Dot, kDeep>(words, 0, rows, from, stride, ahead, whole, sums, sums_stride);
     if (whole < cols) add_copied(from, kStep, whole);
   }
@@ -146,13 +152,15 @@ HWY_INLINE void MultiplyFewRows(D d, size_t begin, size_t end, const X& x, const
                                 const Start& start, const Finish& finish) {
   using Acc = typename Dot::Acc;
   const hn::ScalableTag<Acc> da;
-  const auto* const elements = static_cast<const typename Dot::Y*>(y.lies);
+  const auto* const elements = static_cast<const typename Dot::Y*>(y.along);
   HWY_ALIGN Acc sums[kFewRows * SumsStride(kStripCols)];
-  for (size_t row = begin; row < end; row += kFewRows) {
-    const size_t rows = HWY_MIN(kFewRows, end - row);
-    const size_t strip_cols = StripCols(rows), sums_stride = SumsStride(strip_cols);
-    for (size_t strip = 0; strip < y.cols; strip += strip_cols) {
-      const size_t cols = HWY_MIN(strip_cols, y.cols - strip);
+  // As many rows at a time as the next time, which finds the strip of y in the L2.
+  const size_t most = DivUp(end - begin, HWY_MAX(DivUp(end - begin, kFewRows), 1));
+  const size_t strip_cols = StripCols<typename Dot::Y>(most), sums_stride = SumsStride(strip_cols);
+  for (size_t strip = 0; strip < y.cols; strip += strip_cols) {
+    const size_t cols = HWY_MIN(strip_cols, y.cols - strip);
+    for (size_t row = begin; row < end; row += most) {
+      const size_t rows = HWY_MIN(most, end - row);
       const auto for_sums = [&](const auto& fn) HWY_ATTR {
         for (size_t r = 0; r < rows; ++r) {
           ForLanes(d, cols, [&](auto at, size_t c) HWY_ATTR {

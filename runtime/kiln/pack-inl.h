@@ -292,11 +292,22 @@ HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, size_t cols,
   }
 }
 
-/// How deep blocks are that are packed for dots of As.
+/// How deep blocks are that are packed for dots of As. `rows` of x, if there may be few.
 template <class As>
-int64_t DepthFor(int64_t depth, int64_t rows = INT64_MAX) {
+int64_t DepthFor(int64_t depth, int64_t rows = kUnknownRows) {
   constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::Word) / DotOf<As>::kPerWord};
   return DepthBlock(depth, kPackedBytes, kDepthBytes, rows);
+}
+
+/// Of those that may be multiplied where y lies, whose rows are so many elements apart.
+template <class As>
+int64_t DepthFor(int64_t depth, int64_t rows, int64_t stride) {
+  using Y = typename DotOf<As>::Y;
+  constexpr int64_t kBytes{sizeof(Y)};
+  if (RightWayFor<DotOf<As>, Y>(rows, depth, stride) != RightWay::kTiles)
+    return DepthFor<As>(depth);
+  const int64_t most = LyingDepthBytes(depth, stride * kBytes, kDepthBytes);
+  return DepthBlock(depth, kBytes, most, kUnknownRows);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -295,27 +295,39 @@ struct RightFormat {
   static bool IsInPlace(const Tensor<const T>&, const Box<R>&) {
     return false;
   }
-  /// Whether so many rows of x are too few to pack y for.
+  /// Whether to pack y does not pay, if each element meets so many rows of x.
   template <int R>
   static bool IsInPlaceFor(int64_t rows, const Tensor<const T>& tensor, const Box<R>& box) {
-    return kMayLie<Multiply> && rows <= int64_t{kFewRows} && !kTransposed &&
-           std::is_same_v<T, typename Multiply::Y> && Rows<T, 2>::IsInPlace(tensor, box);
+    if (kTransposed || !std::is_same_v<T, typename Multiply::Y>) return false;
+    return Rows<T, 2>::IsInPlace(tensor, box) && WayFor(rows, tensor, box) != RightWay::kPanels;
   }
   template <int R>
-  static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {
-    const auto tile = Rows<T, 2>::InPlace(tensor, box);
-    const size_t rows = ExtentOf<false>(box, 0);
-    return {nullptr,   Depth(rows), ExtentOf<false>(box, 1),
-            tile.data, rows,        static_cast<size_t>(tile.stride[0])};
+  static View InPlaceFor(int64_t rows, const Tensor<const T>& tensor, const Box<R>& box) {
+    const T* const first = tensor.template At<R>(box.start);
+    const size_t k = ExtentOf<false>(box, 0), cols = ExtentOf<false>(box, 1);
+    const auto [row, column] = box.template ViewDims<2>();
+    const auto stride = static_cast<size_t>(tensor.stride[row]);
+    if constexpr (kRowsMayLie<Multiply, T>) {
+      if (WayFor(rows, tensor, box) == RightWay::kTiles)
+        return View::OfRows(first, k, cols, stride, tensor.stride[row] != tensor.shape[column]);
+    }
+    return View::AlongRows(first, Depth(k), k, cols, stride);
   }
   template <int R>
   static View ViewOf(const void* data, const Box<R>& box) {
-    return {static_cast<const Word*>(data), Depth(ExtentOf<kTransposed>(box, 0)),
-            ExtentOf<kTransposed>(box, 1)};
+    return View::OfPanels(static_cast<const Word*>(data), Depth(ExtentOf<kTransposed>(box, 0)),
+                          ExtentOf<kTransposed>(box, 1));
   }
   template <int R>
   static void Copy(const Tensor<const T>& from, const Box<R>& box, const Pad<T>& pad, void* to) {
     PackRightFrom<Multiply>(SourceOf<kTransposed>(from, box, pad), static_cast<Word*>(to));
+  }
+
+ private:
+  template <int R>
+  static RightWay WayFor(int64_t rows, const Tensor<const T>& tensor, const Box<R>& box) {
+    const int row = box.template ViewDims<2>()[0];
+    return RightWayFor<Multiply, T>(rows, tensor.shape[row], tensor.stride[row]);
   }
 };
 template <typename T, class As = T>
@@ -345,7 +357,7 @@ RightView<typename DotOf<As>::Word> PackRight(const Tile<T, 2>& y, size_t k, siz
   using Format = RightPanels<As>;
   auto* const words = static_cast<typename Format::Word*>(to);
   PackRightFrom<DotOf<As>>(SourceOf<kTransposed>(y, k, cols), words);
-  return {words, Format::Depth(k), cols};
+  return Format::View::OfPanels(words, Format::Depth(k), cols);
 }
 template <class As, typename T>
 auto PackRightT(const Tile<T, 2>& y, size_t k, size_t cols, void* to) {

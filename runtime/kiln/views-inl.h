@@ -67,25 +67,40 @@ struct LeftView : Steps {
   const Word* At(size_t row) const { return words + To(row); }
 };
 
-/// A panel of y: for each k, kVectors of columns.
-template <typename Word, size_t kVectors>
-struct RightPanel {
-  const Word* words;
-
-  HWY_INLINE auto Load(size_t k, size_t v) const {
-    const hn::ScalableTag<Word> d;
-    return hn::Load(d, words + (k * kVectors + v) * hn::Lanes(d));
+/// A vector of columns of a register tile, of which `at` exist: those, or all.
+template <class D, class At>
+HWY_INLINE auto LoadColumns(D d, const hn::TFromD<D>* words, At at, bool only_those) {
+  if constexpr (!kHasLanes<At>) {
+    return NoColumns();
+  } else if constexpr (kIsPart<At> && kMaskedAccess<hn::TFromD<D>>) {
+    return only_those ? LoadFirst(d, words, at.lanes()) : hn::LoadU(d, words);
+  } else {
+    return hn::LoadU(d, words);
   }
-  /// For a tile whose vector v of columns is `at`.
-  template <class At>
-  HWY_INLINE auto Load(size_t k, size_t v, At) const {
-    if constexpr (kHasLanes<At>) {
-      return Load(k, v);
-    } else {
-      return NoColumns();
-    }
+}
+
+/// The columns of y for a register tile: those of a panel, or where they lie.
+template <typename Word, class At_0, class At_1, class At_2>
+struct RightColumns {
+  const Word* words;  // of k 0
+  ptrdiff_t to_k;     // from one k to the next
+  size_t last;        // from this k on there may be nothing behind the last column
+  At_0 at_0;
+  At_1 at_1;
+  At_2 at_2;
+
+  /// Calls fn with the vectors of a k: all their lanes, or if it is one of the last, those that
+  /// exist.
+  template <class Fn>
+  HWY_INLINE void Load(size_t k, bool is_last, const Fn& fn) const {
+    const hn::ScalableTag<Word> d;
+    const size_t n = hn::Lanes(d);
+    const Word* const from = words + static_cast<ptrdiff_t>(k) * to_k;
+    fn(LoadColumns(d, from, at_0, is_last), LoadColumns(d, from + n, at_1, is_last),
+       LoadColumns(d, from + 2 * n, at_2, is_last));
   }
 };
+
 // A y that stays in an L2 of 1 MiB beside the rows of x and what they make.
 constexpr size_t kStaysBytes = size_t{256} << 10;
 
@@ -99,33 +114,64 @@ struct FetchAhead {
   const Word* words;
   size_t piece;
 };
-/// What a register tile sees of y.
+/// What a dot sees of y: panels, or elements where they lie in the array, for register tiles if
+/// they are words, or to go along their rows.
 template <typename Word>
 struct RightView {
-  const Word* words = nullptr;
-  size_t depth = 0;  // words of k
-  size_t cols = 0;   // that exist, or are padded
-  // Of elements where they lie in the array, if they are no panels: row 0, how many there are, and
-  // from one to the next.
-  const void* lies = nullptr;
-  size_t rows = 0, stride = 0;
+  const Word* words = nullptr;  // of panels, or those that lie
+  size_t depth = 0;             // words of k
+  size_t cols = 0;              // that exist, or are padded
+  size_t stride = 0;            // of what lies, from one row to the next; 0: of panels
+  size_t last = 0;              // for tiles: rows behind which there may be nothing
+  const void* along = nullptr;  // row 0, to go along rows
+  size_t rows = 0;              // of elements
 
-  /// The panel of columns c, c + 1, … for a tile whose third vector of columns is `at_2`.
-  template <class At_2>
-  HWY_INLINE auto At(size_t c, At_2) const {
-    constexpr size_t kVectors = kHasLanes<At_2> ? 3 : 2;
-    return RightPanel<Word, kVectors>{words + c * (depth + 1)};
+  static RightView OfPanels(const Word* words, size_t depth, size_t cols) {
+    return {words, depth, cols};
+  }
+  /// `apart`: whether what is between rows is not of this matrix.
+  static RightView OfRows(const Word* words, size_t depth, size_t cols, size_t stride, bool apart) {
+    const size_t n = hn::Lanes(hn::ScalableTag<Word>());
+    const size_t last = apart ? depth : HWY_MIN(DivUp(n, stride), depth);
+    return {words, depth, cols, stride, last};
+  }
+  static RightView AlongRows(const void* first, size_t depth, size_t rows, size_t cols,
+                             size_t stride) {
+    return {nullptr, depth, cols, stride, 0, first, rows};
   }
 
-  /// For the tile of row r: an eighth of the panel after c's, or of the first after the last, so
-  /// that eight tiles ask for all of it. A large y has left the L2 when the next rows of x come,
-  /// and is further away than the hardware looks ahead. A small one is still there, and to ask
-  /// costs.
+  /// Columns c, c + 1, … for a tile whose vectors of columns are these.
+  template <class At_0, class At_1, class At_2>
+  HWY_INLINE auto At(size_t c, At_0 at_0, At_1 at_1, At_2 at_2) const {
+    constexpr size_t kVectors = kHasLanes<At_2> ? 3 : 2;
+    const bool lies = stride != 0;
+    const size_t to_k = lies ? stride : kVectors * hn::Lanes(hn::ScalableTag<Word>());
+    return RightColumns<Word, At_0, At_1, At_2>{words + c * (lies ? 1 : depth + 1),
+                                                static_cast<ptrdiff_t>(to_k),
+                                                kIsPart<At_0> ? depth - last : depth,
+                                                at_0,
+                                                at_1,
+                                                at_2};
+  }
+
+  /// For the tile of row r: an eighth of the columns after c's, or after the last of the first ones
+  /// of what comes next, so that eight tiles ask for all. A large y has left the L2 when the next
+  /// rows of x come, and is further away than the hardware looks ahead. A small one is still there,
+  /// and to ask costs.
   FetchAhead<Word> Ahead(size_t r, size_t c) const {
     const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<Word>());
-    if (cols * depth * sizeof(Word) <= kStaysBytes) return {words + c * (depth + 1), 0};
-    const size_t after = c + width < cols ? c + width : 0;
-    return {words + after * (depth + 1) + r / kTileRows % 8 * depth * (width / 8), width / 4};
+    if (cols * depth * sizeof(Word) <= kStaysBytes) return {words, 0};
+    const bool more = c + width < cols;
+    const size_t eighth = r / kTileRows % 8;
+    if (stride == 0) {
+      const size_t after = more ? c + width : 0;
+      return {words + after * (depth + 1) + eighth * depth * (width / 8), width / 4};
+    }
+    // Three vectors lie in up to four lines of each row, and an eighth is one of them in half of
+    // the rows.
+    constexpr size_t kLine = 64 / sizeof(Word);
+    const Word* const after = words + (more ? c + width : 0);
+    return {after + eighth / 2 * kLine + eighth % 2 * (depth / 2) * stride, stride};
   }
 };
 

@@ -61,7 +61,7 @@ std::map<std::string, kiln_operand_record> TrafficOf(const Machine& machine, Pro
 constexpr Machine kOneCore = kMachines[0], kTwoCores = kMachines[1];
 
 TEST_CASE("few rows of x are multiplied with y where it lies") {
-  for (const int64_t m : {1, 2, 3, 7, 8, 9, 16, 17, 31, 32}) {
+  for (const int64_t m : {1, 2, 3, 7, 8, 9, 16, 17, 33, 64}) {
     for (const Machine& machine : {kOneCore, kTwoCores}) {
       INFO(m << " rows");
       CHECK(TrafficOf(machine, OfF32(m, 203, 837))["y"].copies == 0);
@@ -70,7 +70,8 @@ TEST_CASE("few rows of x are multiplied with y where it lies") {
   }
   CHECK(TrafficOf(kOneCore, OfF32(5, 2500, 70))["y"].copies == 0);
   CHECK(TrafficOf(kOneCore, OfF32(5, 2, 1))["y"].copies == 0);
-  CHECK(TrafficOf(kOneCore, OfF32(33, 203, 837))["y"].copies > 0);
+  CHECK(TrafficOf(kOneCore, OfBf16(65, 203, 837))["y"].copies > 0);
+  CHECK(TrafficOf(kOneCore, OfF32(193, 203, 837))["y"].copies > 0);
 }
 
 TEST_CASE("x is multiplied where it lies if its elements are words") {

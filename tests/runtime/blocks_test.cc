@@ -40,5 +40,36 @@ TEST_CASE("few rows walk along long pieces of what lies") {
   CHECK(ColumnBlock(10000, 1, 3) == 512);
 }
 
+TEST_CASE("y is packed where it meets many rows of x, and read where it lies where it meets few") {
+  const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
+    return RightWayFor(rows, depth, row_bytes, /*may_go_along=*/true, /*tiles_may=*/true);
+  };
+  for (const int64_t rows : {4, 16, 192, 193, 4096}) {  // the L2 keeps it
+    CHECK(way(rows, 512, 2048) == RightWay::kTiles);
+    CHECK(way(rows, 500, 2000) == (rows > 192 ? RightWay::kPanels : RightWay::kTiles));
+  }
+  CHECK(way(1, 16, 64) == RightWay::kAlong);
+  CHECK(way(3, 512, 2048) == RightWay::kAlong);
+  CHECK(way(16, 1000, 4000) == RightWay::kAlong);
+  CHECK(way(17, 1000, 4000) == RightWay::kTiles);
+  CHECK(way(192, 1000, 4000) == RightWay::kTiles);
+  CHECK(way(193, 1000, 4000) == RightWay::kPanels);
+  CHECK(way(64, 4096, 16384) == RightWay::kAlong);
+  CHECK(way(65, 4096, 16384) == RightWay::kPanels);
+  CHECK(way(kUnknownRows, 16, 64) == RightWay::kPanels);
+  CHECK(way(17, 1000, 0) == RightWay::kAlong);  // one row, again and again
+  CHECK(way(65, 1000, -4000) == RightWay::kPanels);
+  CHECK(RightWayFor(17, 1000, 4000, true, false) == RightWay::kAlong);
+  CHECK(RightWayFor(17, 1000, 4000, false, false) == RightWay::kPanels);
+}
+
+TEST_CASE("columns of what lies are short where its rows compete for the caches") {
+  CHECK(LyingDepthBytes(512, 2048, 6144) == 6144);
+  CHECK(LyingDepthBytes(1000, 4000, 6144) == 4096);
+  CHECK(LyingDepthBytes(1024, 4096, 6144) == 1024);
+  CHECK(LyingDepthBytes(1000, 6144, 6144) == 1024);
+  CHECK(LyingDepthBytes(1000, 4000, 1024) == 1024);
+}
+
 }  // namespace
 }  // namespace kiln

@@ -134,14 +134,15 @@ std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
   std::vector<Acc> z(x.rows * y.cols);
   ForTiles(d, x.rows, y.cols, x.depth * sizeof(typename D::Word),
            [&](auto rows, auto at_0, auto at_1, auto at_2, size_t r, size_t c) HWY_ATTR {
-             const auto panel = y.At(c, at_2);
+             const auto columns = y.At(c, at_0, at_1, at_2);
              for (size_t i = 0; i < rows(); ++i) {
                const auto* words = x.At(r + i);
                auto acc_0 = hn::Zero(d), acc_1 = acc_0, acc_2 = acc_0;
                D::StartRow(words + static_cast<ptrdiff_t>(x.depth) * x.to_k, acc_0, acc_1, acc_2);
                for (size_t k = 0; k < x.depth; ++k, words += x.to_k) {
-                 D::StepRow(words[0], panel.Load(k, 0), panel.Load(k, 1, at_1),
-                            panel.Load(k, 2, at_2), acc_0, acc_1, acc_2);
+                 columns.Load(k, k >= columns.last, [&](auto y_0, auto y_1, auto y_2) HWY_ATTR {
+                   D::StepRow(words[0], y_0, y_1, y_2, acc_0, acc_1, acc_2);
+                 });
                }
                Acc* const to = z.data() + (r + i) * y.cols + c;
                at_0.Store(acc_0, to);
@@ -159,12 +160,28 @@ std::vector<typename D::Acc> MultiplyFew(const XView& x, const Tile<const typena
   using Acc = typename D::Acc;
   const hn::ScalableTag<Acc> d;
   std::vector<Acc> z(x.rows * cols);
-  const RightView<typename D::Word> view{nullptr, x.depth, cols,
-                                         y.data,  y_rows,  static_cast<size_t>(y.stride[0])};
+  const auto view = RightView<typename D::Word>::AlongRows(y.data, x.depth, y_rows, cols,
+                                                           static_cast<size_t>(y.stride[0]));
   MultiplyFewRows<D>(
       d, 0, x.rows, x, view, [&](auto, size_t, size_t) HWY_ATTR { return hn::Set(d, start); },
       [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR { at.Store(sum, &z[r * cols + c]); });
   return z;
+}
+
+/// The same with register tiles that read y where it lies: with what is no element of it between
+/// its rows, and with nothing there, nor behind the last one.
+template <class D, typename X, typename Y, class XView>
+std::string CheckLying(const Matrix<X>& x, const XView& x_view, const Matrix<Y>& y, size_t m,
+                       size_t k, size_t n) {
+  using View = RightView<Y>;
+  const auto stride = static_cast<size_t>(y.tile.stride[0]);
+  const auto apart = View::OfRows(y.tile.data, k, n, stride, /*apart=*/true);
+  const std::string error = FirstError(x, y, Multiply<D>(x_view, apart), m, k, n);
+  if (!error.empty()) return "apart: " + error;
+  std::vector<Y> close;
+  for (const int64_t value : y.values) close.push_back(MakeElement<Y>(value));
+  const auto lying = View::OfRows(close.data(), k, n, n, /*apart=*/false);
+  return FirstError(x, y, Multiply<D>(x_view, lying), m, k, n);
 }
 
 template <typename X, typename Y>
@@ -195,9 +212,13 @@ std::string CheckPair(const char* name) {
             error = FirstError(x, y, MultiplyFew<D>(rows, y.tile, k, n), m, k, n);
         }
       }
-      if constexpr (std::is_same_v<Y, typename D::Y> && kMayLie<D>) {
+      if constexpr (std::is_same_v<Y, typename D::Y> && kMayGoAlong<D>) {
         if (error.empty() && !y_transposed && step == 1)
           error = FirstError(x, y, MultiplyFew<D>(x_view, y.tile, k, n), m, k, n);
+      }
+      if constexpr (kRowsMayLie<D, Y>) {
+        if (error.empty() && !y_transposed && step == 1)
+          error = CheckLying<D>(x, x_view, y, m, k, n);
       }
       if (!error.empty()) {
         return std::string(name) + " on " + hwy::TargetName(HWY_TARGET) + ", variant " +

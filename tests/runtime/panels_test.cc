@@ -142,8 +142,17 @@ std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pa
   const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
   Format::Copy(array, box, pad, buffer.get());
   const auto view = Format::ViewOf(buffer.get(), box);
-  const auto load = [&](auto panel, size_t k, size_t vectors) {
-    for (size_t v = 0; v < vectors; ++v) hn::Store(panel.Load(k, v), d, words.get() + v * n);
+  const auto store = [&](size_t v, auto vector) {
+    if constexpr (!std::is_same_v<decltype(vector), NoColumns>)
+      hn::Store(vector, d, words.get() + v * n);
+  };
+  const Whole<decltype(d)> whole;
+  const auto load = [&](size_t c, size_t k, auto at_2) {
+    view.At(c, whole, whole, at_2).Load(k, /*is_last=*/false, [&](auto y_0, auto y_1, auto y_2) {
+      store(0, y_0);
+      store(1, y_1);
+      store(2, y_2);
+    });
   };
   const size_t padded = PaddedCols<Word>(view.cols);
   for (size_t c = 0, vectors = 0; c < view.cols; c += vectors * n) {
@@ -151,9 +160,9 @@ std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pa
     for (size_t k = 0; k < view.depth * kPer; ++k) {
       const size_t row = ElementOf<D>(k / kPer) + k % kPer;
       if (vectors == 3) {
-        load(view.At(c, Whole<decltype(d)>()), k / kPer, 3);
+        load(c, k / kPer, whole);
       } else {
-        load(view.At(c, NoLanes<decltype(d)>()), k / kPer, 2);
+        load(c, k / kPer, NoLanes<decltype(d)>());
       }
       for (size_t i = 0; i < vectors * n && c + i < view.cols; ++i) {
         const T expected = kTransposed ? Expected(array, box, pad.value, c + i, row)

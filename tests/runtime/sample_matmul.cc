@@ -82,7 +82,7 @@ HWY_NOINLINE void DotTile(const Step& step, const At_0 at_0, const At_1 at_1, co
   const size_t n = hn::Lanes(kFloats);
   const auto& x = step.x;
   const auto* words = x.At(r);  // of row r
-  const auto panel = step.y.At(c, at_2);
+  const auto columns = step.y.At(c, at_0, at_1, at_2);
   const auto acc = [&](size_t i, size_t v) {
     return AccumulatorAt(step.acc, x.rows, i < kRows ? r + i : r, c + v * n);
   };
@@ -100,10 +100,7 @@ HWY_NOINLINE void DotTile(const Step& step, const At_0 at_0, const At_1 at_1, co
   auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
   auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
-  const auto step_k = [&](size_t k) KILN_INLINE_ATTR {
-    const auto y_0 = panel.Load(k, 0);
-    const auto y_1 = panel.Load(k, 1, at_1);
-    const auto y_2 = panel.Load(k, 2, at_2);
+  const auto step_k = [&](auto y_0, auto y_1, auto y_2) KILN_INLINE_ATTR {
     T::StepRow(words[x.To(0)], y_0, y_1, y_2, acc_0_0, acc_0_1, acc_0_2);
     if constexpr (kRows > 1) T::StepRow(words[x.To(1)], y_0, y_1, y_2, acc_1_0, acc_1_1, acc_1_2);
     if constexpr (kRows > 2) T::StepRow(words[x.To(2)], y_0, y_1, y_2, acc_2_0, acc_2_1, acc_2_2);
@@ -115,11 +112,11 @@ HWY_NOINLINE void DotTile(const Step& step, const At_0 at_0, const At_1 at_1, co
     words += x.to_k;
   };
   size_t k = 0;
-  for (; k + 1 < x.depth; k += 2) {
-    step_k(k);
-    step_k(k + 1);
+  for (; k + 1 < columns.last; k += 2) {
+    columns.Load(k, /*is_last=*/false, step_k);
+    columns.Load(k + 1, /*is_last=*/false, step_k);
   }
-  if (k < x.depth) step_k(k);
+  for (; k < x.depth; ++k) columns.Load(k, /*is_last=*/true, step_k);
 
   const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
     Finish<When>(step, at_0, sum_0, acc(i, 0), r + i, c);
