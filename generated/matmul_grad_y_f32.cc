@@ -101,10 +101,10 @@ struct DotTile {
     size_t k = 0;
     for (; k + 1 < columns.last; k += 2) {
       fetch_ahead();
-      columns.Load(k, /*is_last=*/false, step);
-      columns.Load(k + 1, /*is_last=*/false, step);
+      columns.Load(k, step);
+      columns.Load(k + 1, step);
     }
-    for (; k < x.depth; ++k) columns.Load(k, /*is_last=*/true, step);
+    for (; k < x.depth; ++k) columns.LoadLast(k, step);
 
     const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);

@@ -281,7 +281,7 @@ struct RightFormat {
   using Multiply = DotOf<As>;
   using Word = typename Multiply::Word;
 
-  using View = RightView<Word>;
+  using View = RightView<Word, kRowsMayLie<Multiply, T>>;
 
   static size_t Depth(size_t k) { return WordsOf<Multiply>(k); }
   static size_t Bytes(size_t k, size_t cols) {
@@ -352,12 +352,11 @@ auto PackLeftT(const Tile<T, 2>& x, size_t rows, size_t k, void* to) {
 
 /// `to` has RightPanels<As>::Bytes(k, cols).
 template <class As, bool kTransposed = false, typename T>
-RightView<typename DotOf<As>::Word> PackRight(const Tile<T, 2>& y, size_t k, size_t cols,
-                                              void* to) {
+auto PackRight(const Tile<T, 2>& y, size_t k, size_t cols, void* to) {
   using Format = RightPanels<As>;
   auto* const words = static_cast<typename Format::Word*>(to);
   PackRightFrom<DotOf<As>>(SourceOf<kTransposed>(y, k, cols), words);
-  return Format::View::OfPanels(words, Format::Depth(k), cols);
+  return RightView<typename Format::Word>::OfPanels(words, Format::Depth(k), cols);
 }
 template <class As, typename T>
 auto PackRightT(const Tile<T, 2>& y, size_t k, size_t cols, void* to) {

@@ -67,20 +67,20 @@ struct LeftView : Steps {
   const Word* At(size_t row) const { return words + To(row); }
 };
 
-/// A vector of columns of a register tile, of which `at` exist: those, or all.
-template <class D, class At>
-HWY_INLINE auto LoadColumns(D d, const hn::TFromD<D>* words, At at, bool only_those) {
+/// A vector of columns of a register tile: `at` of them, or all, where there is something behind.
+template <bool kOnlyThose, class D, class At>
+HWY_INLINE auto LoadColumns(D d, const hn::TFromD<D>* words, At at) {
   if constexpr (!kHasLanes<At>) {
     return NoColumns();
-  } else if constexpr (kIsPart<At> && kMaskedAccess<hn::TFromD<D>>) {
-    return only_those ? LoadFirst(d, words, at.lanes()) : hn::LoadU(d, words);
+  } else if constexpr (kOnlyThose && kIsPart<At>) {
+    return LoadFirst(d, words, at.lanes());
   } else {
     return hn::LoadU(d, words);
   }
 }
 
-/// The columns of y for a register tile: those of a panel, or where they lie.
-template <typename Word, class At_0, class At_1, class At_2>
+/// The columns of y for a register tile: those of a panel or, if kMayLie, where they lie.
+template <typename Word, bool kMayLie, class At_0, class At_1, class At_2>
 struct RightColumns {
   const Word* words;  // of k 0
   ptrdiff_t to_k;     // from one k to the next
@@ -89,15 +89,19 @@ struct RightColumns {
   At_1 at_1;
   At_2 at_2;
 
-  /// Calls fn with the vectors of a k: all their lanes, or if it is one of the last, those that
-  /// exist.
-  template <class Fn>
-  HWY_INLINE void Load(size_t k, bool is_last, const Fn& fn) const {
+  /// Calls fn with the vectors of a k.
+  template <bool kIsLast = false, class Fn>
+  HWY_INLINE void Load(size_t k, const Fn& fn) const {
     const hn::ScalableTag<Word> d;
     const size_t n = hn::Lanes(d);
     const Word* const from = words + static_cast<ptrdiff_t>(k) * to_k;
-    fn(LoadColumns(d, from, at_0, is_last), LoadColumns(d, from + n, at_1, is_last),
-       LoadColumns(d, from + 2 * n, at_2, is_last));
+    fn(LoadColumns<kIsLast>(d, from, at_0), LoadColumns<kIsLast>(d, from + n, at_1),
+       LoadColumns<kIsLast>(d, from + 2 * n, at_2));
+  }
+  /// Of one of the last.
+  template <class Fn>
+  HWY_INLINE void LoadLast(size_t k, const Fn& fn) const {
+    Load<kMayLie>(k, fn);
   }
 };
 
@@ -116,7 +120,7 @@ struct FetchAhead {
 };
 /// What a dot sees of y: panels, or elements where they lie in the array, for register tiles if
 /// they are words, or to go along their rows.
-template <typename Word>
+template <typename Word, bool kMayLie = false>
 struct RightView {
   const Word* words = nullptr;  // of panels, or those that lie
   size_t depth = 0;             // words of k
@@ -144,14 +148,14 @@ struct RightView {
   template <class At_0, class At_1, class At_2>
   HWY_INLINE auto At(size_t c, At_0 at_0, At_1 at_1, At_2 at_2) const {
     constexpr size_t kVectors = kHasLanes<At_2> ? 3 : 2;
-    const bool lies = stride != 0;
-    const size_t to_k = lies ? stride : kVectors * hn::Lanes(hn::ScalableTag<Word>());
-    return RightColumns<Word, At_0, At_1, At_2>{words + c * (lies ? 1 : depth + 1),
-                                                static_cast<ptrdiff_t>(to_k),
-                                                kIsPart<At_0> ? depth - last : depth,
-                                                at_0,
-                                                at_1,
-                                                at_2};
+    const size_t to_k = Lies() ? stride : kVectors * hn::Lanes(hn::ScalableTag<Word>());
+    return RightColumns<Word, kMayLie, At_0, At_1, At_2>{
+        words + c * (Lies() ? 1 : depth + 1),
+        static_cast<ptrdiff_t>(to_k),
+        kMayLie && kIsPart<At_0> ? depth - last : depth,
+        at_0,
+        at_1,
+        at_2};
   }
 
   /// For the tile of row r: an eighth of the columns after c's, or after the last of the first ones
@@ -163,7 +167,7 @@ struct RightView {
     if (cols * depth * sizeof(Word) <= kStaysBytes) return {words, 0};
     const bool more = c + width < cols;
     const size_t eighth = r / kTileRows % 8;
-    if (stride == 0) {
+    if (!Lies()) {
       const size_t after = more ? c + width : 0;
       return {words + after * (depth + 1) + eighth * depth * (width / 8), width / 4};
     }
@@ -173,6 +177,9 @@ struct RightView {
     const Word* const after = words + (more ? c + width : 0);
     return {after + eighth / 2 * kLine + eighth % 2 * (depth / 2) * stride, stride};
   }
+
+ private:
+  HWY_INLINE bool Lies() const { return kMayLie && stride != 0; }
 };
 
 }  // namespace HWY_NAMESPACE

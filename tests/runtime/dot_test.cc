@@ -140,9 +140,14 @@ std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
                auto acc_0 = hn::Zero(d), acc_1 = acc_0, acc_2 = acc_0;
                D::StartRow(words + static_cast<ptrdiff_t>(x.depth) * x.to_k, acc_0, acc_1, acc_2);
                for (size_t k = 0; k < x.depth; ++k, words += x.to_k) {
-                 columns.Load(k, k >= columns.last, [&](auto y_0, auto y_1, auto y_2) HWY_ATTR {
+                 const auto step = [&](auto y_0, auto y_1, auto y_2) HWY_ATTR {
                    D::StepRow(words[0], y_0, y_1, y_2, acc_0, acc_1, acc_2);
-                 });
+                 };
+                 if (k < columns.last) {
+                   columns.Load(k, step);
+                 } else {
+                   columns.LoadLast(k, step);
+                 }
                }
                Acc* const to = z.data() + (r + i) * y.cols + c;
                at_0.Store(acc_0, to);
@@ -173,7 +178,7 @@ std::vector<typename D::Acc> MultiplyFew(const XView& x, const Tile<const typena
 template <class D, typename X, typename Y, class XView>
 std::string CheckLying(const Matrix<X>& x, const XView& x_view, const Matrix<Y>& y, size_t m,
                        size_t k, size_t n) {
-  using View = RightView<Y>;
+  using View = RightView<Y, /*kMayLie=*/true>;
   const auto stride = static_cast<size_t>(y.tile.stride[0]);
   const auto apart = View::OfRows(y.tile.data, k, n, stride, /*apart=*/true);
   const std::string error = FirstError(x, y, Multiply<D>(x_view, apart), m, k, n);

@@ -148,7 +148,7 @@ std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pa
   };
   const Whole<decltype(d)> whole;
   const auto load = [&](size_t c, size_t k, auto at_2) {
-    view.At(c, whole, whole, at_2).Load(k, /*is_last=*/false, [&](auto y_0, auto y_1, auto y_2) {
+    view.At(c, whole, whole, at_2).Load(k, [&](auto y_0, auto y_1, auto y_2) {
       store(0, y_0);
       store(1, y_1);
       store(2, y_2);

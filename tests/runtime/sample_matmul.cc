@@ -113,10 +113,10 @@ HWY_NOINLINE void DotTile(const Step& step, const At_0 at_0, const At_1 at_1, co
   };
   size_t k = 0;
   for (; k + 1 < columns.last; k += 2) {
-    columns.Load(k, /*is_last=*/false, step_k);
-    columns.Load(k + 1, /*is_last=*/false, step_k);
+    columns.Load(k, step_k);
+    columns.Load(k + 1, step_k);
   }
-  for (; k < x.depth; ++k) columns.Load(k, /*is_last=*/true, step_k);
+  for (; k < x.depth; ++k) columns.LoadLast(k, step_k);
 
   const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
     Finish<When>(step, at_0, sum_0, acc(i, 0), r + i, c);
