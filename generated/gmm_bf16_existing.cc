@@ -8,7 +8,7 @@
 //   visits        i32
 //   group_offset  i32
 //   lhs           bf16[m, k]                  block (128, 128)        index (tiles[t], l)                  pad 0.0  in rows, or packed as left panels
-//   rhs           bf16[shard, k, n]           block (null, 128, 128)  index (ids[t] - group_offset, l, j)  pad 0.0  packed as right panels
+//   rhs           bf16[shard, k, n]           block (null, 128, 128)  index (ids[t] - group_offset, l, j)  pad 0.0  in rows, or packed as right panels
 //   existing      f32[m, n]                   block (128, 128)        index (tiles[t], j)                           in rows
 //   out           f32[m, n]                   block (128, 128)        index (tiles[t], j)                           in rows
 //   acc           f32[128, 128]                                                                                     accumulators, tile by tile

@@ -6,7 +6,7 @@
 //   next_i      i32[tiles_m, tiles_n]                                                                                             prefetched
 //   next_j      i32[tiles_m, tiles_n]                                                                                             prefetched
 //   x           bf16[m, k]             block (512, 1024)       index (next_i[i, j], where(block_mask[i, j] != 0, l, 0))  pad 0.0  in rows, or packed as left panels
-//   y           bf16[k, n]             block (1024, 512)       index (where(block_mask[i, j] != 0, l, 0), next_j[i, j])  pad 0.0  packed as right panels
+//   y           bf16[k, n]             block (1024, 512)       index (where(block_mask[i, j] != 0, l, 0), next_j[i, j])  pad 0.0  in rows, or packed as right panels
 //   mask        i32[kinds, 512, 512]   block (null, all, all)  index (next_kind[i, j], 0, 0)                                      in rows
 //   o           bf16[m, n]             block (512, 512)        index (i, j)                                                       in rows
 //   acc         f32[512, 512]                                                                                                     scratch

@@ -2,7 +2,7 @@
 //
 //   grid  i: 2 parallel, j: 2 parallel
 //   x     f32[m, k]  block (cdiv(m, 2), all)         index (i, 0)  in rows, or packed as left panels
-//   y     f32[k, n]  block (all, cdiv(n, 2))         index (0, j)  packed as right panels
+//   y     f32[k, n]  block (all, cdiv(n, 2))         index (0, j)  in rows, or packed as right panels
 //   z     f32[m, n]  block (cdiv(m, 2), cdiv(n, 2))  index (i, j)  in rows
 
 #include "matmul_2x2.h"

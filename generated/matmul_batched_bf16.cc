@@ -2,7 +2,7 @@
 //
 //   grid  b: batch parallel, i: cdiv(m, 128) parallel, j: cdiv(n, 128) parallel, l: cdiv(k, 128)
 //   x     bf16[batch, m, k]  block (null, 128, 128)  index (b, i, l)  pad 0.0  in rows, or packed as left panels
-//   y     bf16[batch, k, n]  block (null, 128, 128)  index (b, l, j)  pad 0.0  packed as right panels
+//   y     bf16[batch, k, n]  block (null, 128, 128)  index (b, l, j)  pad 0.0  in rows, or packed as right panels
 //   z     bf16[batch, m, n]  block (null, 128, 128)  index (b, i, j)           in rows
 //   acc   f32[128, 128]                                                        accumulators, tile by tile
 

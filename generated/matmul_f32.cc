@@ -2,7 +2,7 @@
 //
 //   grid  i: cdiv(m, 512) parallel, j: cdiv(n, 512) parallel, l: cdiv(k, 512)
 //   x     f32[m, k]      block (512, 512)  index (i, l)  pad 0.0  in rows, or packed as left panels
-//   y     f32[k, n]      block (512, 512)  index (l, j)  pad 0.0  packed as right panels
+//   y     f32[k, n]      block (512, 512)  index (l, j)  pad 0.0  in rows, or packed as right panels
 //   bias  f32[n]         block (512)       index (j)              in rows
 //   z     f32[m, n]      block (512, 512)  index (i, j)           in rows
 //   acc   f32[512, 512]                                           accumulators, tile by tile

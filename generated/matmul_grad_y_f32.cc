@@ -2,7 +2,7 @@
 //
 //   grid  l: cdiv(k, 128) parallel, j: cdiv(n, 128) parallel, i: cdiv(m, 128)
 //   x     f32[m, k]      block (128, 128)  index (i, l)  pad 0.0  packed as left panels, transposed
-//   dz    f32[m, n]      block (128, 128)  index (i, j)  pad 0.0  packed as right panels
+//   dz    f32[m, n]      block (128, 128)  index (i, j)  pad 0.0  in rows, or packed as right panels
 //   dy    f32[k, n]      block (128, 128)  index (l, j)           in rows
 //   acc   f32[128, 128]                                           accumulators, tile by tile
 

@@ -5,7 +5,7 @@
 //   idxs_k  i32[capacity]                                                                   prefetched
 //   blocks  i32
 //   x       f32[capacity, 128, 128]  block (null, all, all)  index (t, 0, 0)                in rows, or packed as left panels
-//   y       f32[k, n]                block (128, 128)        index (idxs_k[t], j)  pad 0.0  packed as right panels
+//   y       f32[k, n]                block (128, 128)        index (idxs_k[t], j)  pad 0.0  in rows, or packed as right panels
 //   zeros   f32[m, n]                                                                       stays in HBM
 //   o       f32[m, n]                block (128, 128)        index (idxs_i[t], j)           in rows
 //   acc     f32[128, 128]                                                                   accumulators, tile by tile

@@ -19,7 +19,8 @@ std::string HoldText(const OperandPlan& operand) {
     case Hold::kLeftTransposed:
       return "packed as left panels, transposed";
     case Hold::kRight:
-      return "packed as right panels";
+      return operand.few_rows >= 0 ? "in rows, or packed as right panels"
+                                   : "packed as right panels";
     case Hold::kRightTransposed:
       return "packed as right panels, transposed";
     default:

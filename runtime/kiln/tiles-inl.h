@@ -40,8 +40,8 @@ constexpr size_t kPanelRows = 4;
 /// Whether register tiles may read a y of T where it lies: elements are words. A tile of four rows
 /// needs its columns out of the L1, where only panels stay (AVX2: 20 to 35 % slower without).
 template <class D, typename T>
-constexpr bool kRowsMayLie =
-    std::is_same_v<T, typename D::Word>&& kMaskedAccess<T>&& kTileRows > kPanelRows;
+constexpr bool kRowsMayLie = (kTileRows > kPanelRows) && kMaskedAccess<T> &&
+                             (std::is_same_v<T, typename D::Word>);
 
 /// How a dot reads a y whose rows are so many elements apart.
 template <class D, typename T>

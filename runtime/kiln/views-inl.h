@@ -118,6 +118,7 @@ struct FetchAhead {
   const Word* words;
   size_t piece;
 };
+
 /// What a dot sees of y: panels, or elements where they lie in the array, for register tiles if
 /// they are words, or to go along their rows.
 template <typename Word, bool kMayLie = false>
@@ -158,10 +159,10 @@ struct RightView {
         at_2};
   }
 
-  /// For the tile of row r: an eighth of the columns after c's, or after the last of the first ones
-  /// of what comes next, so that eight tiles ask for all. A large y has left the L2 when the next
-  /// rows of x come, and is further away than the hardware looks ahead. A small one is still there,
-  /// and to ask costs.
+  /// For the tile of row r: an eighth of the columns after c's, or of the first after the last, so
+  /// that eight tiles ask for all of them. A large y has left the L2 when the next rows of x come,
+  /// and is further away than the hardware looks ahead. A small one is still there, and to ask
+  /// costs; to ask for what is no memory, behind the array, costs most.
   FetchAhead<Word> Ahead(size_t r, size_t c) const {
     const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<Word>());
     if (cols * depth * sizeof(Word) <= kStaysBytes) return {words, 0};
