@@ -136,8 +136,9 @@ struct RightView {
   }
   /// `apart`: whether what is between rows is not of this matrix.
   static RightView OfRows(const Word* words, size_t depth, size_t cols, size_t stride, bool apart) {
-    const size_t n = hn::Lanes(hn::ScalableTag<Word>());
-    const size_t last = apart ? depth : HWY_MIN(DivUp(n, stride), depth);
+    // A tile for few rows has a second vector of columns, even if none of them exist.
+    const size_t beyond = 2 * hn::Lanes(hn::ScalableTag<Word>());
+    const size_t last = apart ? depth : HWY_MIN(DivUp(beyond, stride), depth);
     return {words, depth, cols, stride, last};
   }
   static RightView AlongRows(const void* first, size_t depth, size_t rows, size_t cols,

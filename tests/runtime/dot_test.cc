@@ -183,8 +183,8 @@ std::string CheckLying(const Matrix<X>& x, const XView& x_view, const Matrix<Y>&
   const auto apart = View::OfRows(y.tile.data, k, n, stride, /*apart=*/true);
   const std::string error = FirstError(x, y, Multiply<D>(x_view, apart), m, k, n);
   if (!error.empty()) return "apart: " + error;
-  std::vector<Y> close;
-  for (const int64_t value : y.values) close.push_back(MakeElement<Y>(value));
+  std::vector<Y> close(y.values.size());  // exactly as long as needed
+  std::transform(y.values.begin(), y.values.end(), close.begin(), MakeElement<Y>);
   const auto lying = View::OfRows(close.data(), k, n, n, /*apart=*/false);
   return FirstError(x, y, Multiply<D>(x_view, lying), m, k, n);
 }
