@@ -107,12 +107,14 @@ std::string FormView::RowsMet(size_t r) const {
   const OperandPlan& operand = plan_.operands[r];
   if (operand.few_rows < 0) return "";
   int axis_of_rows = -1;
-  std::string rows = walk_.Print(plan_.spaces[static_cast<size_t>(operand.few_rows)].extent);
+  const Size* extent = &plan_.spaces[static_cast<size_t>(operand.few_rows)].extent;
   for (const FreeBlock& block : plan_.free_blocks) {
     if (block.space != operand.few_rows) continue;
     axis_of_rows = block.axis;
-    rows = walk_.Print(block.extent);
+    extent = &block.extent;
   }
+  constexpr int kProduct = 13;
+  std::string rows = walk_.Print(*extent, kProduct);
   for (const Reuse& reuse : operand.reuse) {
     for (int axis : reuse.axes) {
       if (axis != axis_of_rows) rows += " * " + walk_.names().steps(axis);

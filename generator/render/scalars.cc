@@ -20,9 +20,9 @@ std::string ScalarPrinter::Print(const Element& e, int at_least) const {
   return precedence < at_least ? "(" + text + ")" : text;
 }
 
-std::string ScalarPrinter::Print(const Size& size) const {
+std::string ScalarPrinter::Print(const Size& size, int at_least) const {
   if (const std::optional<int64_t> constant = size.Constant()) return std::to_string(*constant);
-  return Print(*LowerIndex(*plan_.kernel, *size.ToNode()));
+  return Print(*LowerIndex(*plan_.kernel, *size.ToNode()), at_least);
 }
 
 std::string ScalarPrinter::Print(const Coordinate& c) const {

@@ -27,7 +27,7 @@ class ScalarPrinter {
 
   std::string Print(const Element& e, int at_least = 0) const;
   /// As an index: the offset of a coordinate or the bound of a loop.
-  std::string Print(const Size& size) const;
+  std::string Print(const Size& size, int at_least = 0) const;
   std::string Print(const Coordinate& c) const;
 
   const Names& names() const { return names_; }
