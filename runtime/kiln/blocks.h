@@ -25,21 +25,42 @@ enum class RightWay {
   kAlong,   // where it lies, along its rows, for few rows of x
 };
 
-/// If y has rows `row_bytes` apart, `depth` of them, and each element meets so many rows of x. To
-/// pack it takes as long as to multiply it with some 30 of them. Tiles take pieces of 200 bytes
-/// from each row of y, which is slow if those come from memory or begin within lines.
-inline RightWay RightWayFor(int64_t rows, int64_t depth, int64_t row_bytes, bool may_go_along,
-                            bool tiles_may) {
-  constexpr int64_t kInLastCache = int64_t{32} << 20, kLine = 64;
-  constexpr int64_t kVeryFew = 3, kFew = 16, kSome = 64, kMany = 192;
-  if (rows == kUnknownRows) return RightWay::kPanels;
-  const int64_t bytes = depth * row_bytes;
-  tiles_may = tiles_may && row_bytes > 0 && rows > kVeryFew;
-  if (tiles_may && bytes <= kInL2 && (rows <= kMany || row_bytes % kLine == 0))
+/// A y, for so many rows of x: `depth` rows that are `row_bytes` apart.
+struct LyingRight {
+  int64_t rows, depth, row_bytes;
+
+  int64_t bytes() const { return depth * row_bytes; }
+  /// Few such rows fit into a cache, as they compete for its sets.
+  bool IsSpread() const { return row_bytes % 2048 == 0; }
+};
+
+constexpr int64_t kInLastCache = int64_t{32} << 20;
+
+/// Whether tiles of eight rows read it as fast as panels, which take as long to pack as to multiply
+/// with some 30 rows. Pieces of 200 bytes from each row of y are slow to come from memory, or if
+/// they begin within lines.
+inline bool TallTilesPay(const LyingRight& y) {
+  constexpr int64_t kLine = 64, kFew = 16, kMany = 192;
+  if (y.bytes() <= kInL2 && y.row_bytes % kLine == 0) return true;
+  return y.rows <= kMany && (y.bytes() <= kInL2 || (y.rows > kFew && y.bytes() <= kInLastCache));
+}
+
+/// Those of four rows, which read it twice as often: it has to be in the L1 soon.
+inline bool LowTilesPay(const LyingRight& y) {
+  constexpr int64_t kClose = int64_t{8} << 20, kFew = 12, kSome = 32, kMany = 64;
+  if (y.IsSpread()) return y.rows <= kSome && y.bytes() <= kInL2;
+  return y.rows <= kMany && (y.bytes() <= kClose || (y.rows > kFew && y.bytes() <= kInLastCache));
+}
+
+/// How a dot reads y.
+inline RightWay RightWayFor(const LyingRight& y, bool may_go_along, bool tiles_may, bool tall) {
+  constexpr int64_t kVeryFew = 3;
+  const int64_t along = tall ? 64 : 32;
+  if (y.rows == kUnknownRows) return RightWay::kPanels;
+  if (tiles_may && y.row_bytes > 0 && y.rows > kVeryFew &&
+      (tall ? TallTilesPay(y) : LowTilesPay(y)))
     return RightWay::kTiles;
-  if (may_go_along && rows <= kFew) return RightWay::kAlong;
-  if (tiles_may && bytes <= kInLastCache && rows <= kMany) return RightWay::kTiles;
-  return may_go_along && rows <= kSome ? RightWay::kAlong : RightWay::kPanels;
+  return may_go_along && y.rows <= along ? RightWay::kAlong : RightWay::kPanels;
 }
 
 /// Of an elementwise kernel: as long as may be, since memory and its prefetchers like long rows,
@@ -90,9 +111,11 @@ inline int64_t LyingDepthBytes(int64_t depth, int64_t row_bytes, int64_t most_by
 
 /// The depth of both: the sums of a tile stay in registers for so long. Blocks are alike, and cut
 /// no word of several elements. For few rows they are shallow, as row blocks are short for few
-/// columns. `most_bytes`: of a column, for many rows.
-inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes, int64_t most_bytes, int64_t rows) {
+/// columns. Of a column, for many rows: `most_bytes`, or `only_bytes` if that is all.
+inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes, int64_t most_bytes,
+                          int64_t only_bytes, int64_t rows) {
   constexpr int64_t kFew = 32;
+  if (depth * packed_bytes <= only_bytes) most_bytes = only_bytes;
   const int64_t bytes = rows <= kFew ? 512 : most_bytes;
   const int64_t most = std::max<int64_t>(bytes / packed_bytes, 8);
   const int64_t blocks = std::max<int64_t>(DivUp(depth, most), 1);

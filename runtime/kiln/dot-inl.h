@@ -6,6 +6,7 @@
 //   bf16 x bf16               2 bf16 of neighbouring k float    where that is an instruction
 //                             float                    float    elsewhere
 //   i8, u8 in any pair        4 bytes of neighbouring k int32, wrapping
+//                             2 of them, 16 bits wide  int32, wrapping          AVX2, AVX3
 //   i32, or mixed integers    int32                    int32, wrapping
 //   f64                       double                   double
 #if defined(KILN_DOT_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
@@ -67,6 +68,24 @@ struct DotRows {
   static HWY_INLINE void AddProduct(VY, NoColumns, VA&) {}
 };
 
+/// acc + x * y, with all of them in registers. Left to itself, GCC 12 reads y from memory again for
+/// each row of a tile and copies sums where there are only 16 registers: two loads a cycle, which
+/// is what most cores of AVX2 have, are too few for that (Zen 3: three quarters of the speed).
+template <class V>
+HWY_INLINE V MultiplyAdd(V x, V y, V acc) {
+#if HWY_TARGET == HWY_AVX2
+  if constexpr (std::is_same_v<hn::TFromV<V>, float>) {
+    asm("vfmadd231ps %2, %1, %0" : "+x"(acc.raw) : "x"(x.raw), "x"(y.raw));
+    return acc;
+  }
+  if constexpr (std::is_same_v<hn::TFromV<V>, double>) {
+    asm("vfmadd231pd %2, %1, %0" : "+x"(acc.raw) : "x"(x.raw), "x"(y.raw));
+    return acc;
+  }
+#endif
+  return hn::MulAdd(x, y, acc);
+}
+
 /// One element a word: the lanes are multiplied and added as they are.
 template <class Self, typename T, typename W = T>
 struct WholeWords : DotRows<Self> {
@@ -78,7 +97,7 @@ struct WholeWords : DotRows<Self> {
 
   template <class V>
   static HWY_INLINE V Step(V x, V y, V acc) {
-    return hn::MulAdd(x, y, acc);
+    return MultiplyAdd(x, y, acc);
   }
 };
 
@@ -128,6 +147,40 @@ struct ByteWords : DotRows<ByteWords<TX, TY>> {
   using Y = TY;
   using Word = int32_t;
   using Acc = int32_t;
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  // They become 16 bits wide as they are packed, and pmaddwd adds the products of two.
+  static constexpr size_t kPerWord = 2;
+
+  // Assembly, as GCC 12 would add the products of several k first, for which there are no
+  // registers. Twelve of 16 have sums, two are for x and a product: so the third vector of y is no
+  // operand of assembly, and is read where it is used.
+  template <class VY, class Y1, class Y2, class VA>
+  static HWY_INLINE void StepRow(Word x, VY y_0, Y1 y_1, Y2 y_2, VA& acc_0, VA& acc_1, VA& acc_2) {
+    const auto all = hn::Set(hn::DFromV<VY>(), x);
+    acc_0 = Step(all, y_0, acc_0);
+    if constexpr (!std::is_same_v<Y1, NoColumns>) acc_1 = Step(all, y_1, acc_1);
+    if constexpr (!std::is_same_v<Y2, NoColumns>) Add(Y2{Multiply(all.raw, y_2.raw)}, acc_2);
+  }
+
+  template <class V>
+  static HWY_INLINE V Step(V x, V y, V acc) {
+    V sum;
+    asm("vpmaddwd %2, %1, %0" : "=v"(sum.raw) : "v"(x.raw), "v"(y.raw));
+    Add(sum, acc);
+    return acc;
+  }
+
+ private:
+  template <class V>
+  static HWY_INLINE void Add(V sum, V& acc) {
+    asm("vpaddd %1, %0, %0" : "+v"(acc.raw) : "v"(sum.raw));
+  }
+  static HWY_INLINE __m256i Multiply(__m256i x, __m256i y) { return _mm256_madd_epi16(x, y); }
+#if HWY_TARGET == HWY_AVX3
+  static HWY_INLINE __m512i Multiply(__m512i x, __m512i y) { return _mm512_madd_epi16(x, y); }
+#endif
+#else
   static constexpr size_t kPerWord = 4;
 
   // vpdpbusd takes unsigned times signed. Where both operands are alike, y is stored as y ± 128
@@ -145,13 +198,6 @@ struct ByteWords : DotRows<ByteWords<TX, TY>> {
     const V of_unsigned = std::is_signed_v<TX> ? y : x, of_signed = std::is_signed_v<TX> ? x : y;
     asm("vpdpbusd %2, %1, %0" : "+v"(acc.raw) : "v"(of_unsigned.raw), "v"(of_signed.raw));
     return acc;
-#elif HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
-    // pmaddwd. Elsewhere the same operation may add neighbours of another lane.
-    const hn::Repartition<int16_t, hn::DFromV<V>> d16;
-    const hn::DFromV<V> d;
-    V unused = hn::Zero(d);
-    acc = hn::ReorderWidenMulAccumulate(d, Even<TX>(d16, x), Even<TY>(d16, y), acc, unused);
-    return hn::ReorderWidenMulAccumulate(d, Odd<TX>(d16, x), Odd<TY>(d16, y), acc, unused);
 #else
     acc = hn::Add(acc, hn::Mul(Byte<TX, 0>(x), Byte<TY, 0>(y)));
     acc = hn::Add(acc, hn::Mul(Byte<TX, 1>(x), Byte<TY, 1>(y)));
@@ -161,19 +207,6 @@ struct ByteWords : DotRows<ByteWords<TX, TY>> {
   }
 
  private:
-  /// Bytes 0 and 2 of each word, 16 bits wide.
-  template <typename T, class D16, class V>
-  static HWY_INLINE auto Even(D16 d16, V words) {
-    const auto v = hn::BitCast(d16, words);
-    if constexpr (std::is_signed_v<T>) return hn::ShiftRight<8>(hn::ShiftLeft<8>(v));
-    return hn::And(v, hn::Set(d16, 0xFF));
-  }
-  template <typename T, class D16, class V>
-  static HWY_INLINE auto Odd(D16 d16, V words) {
-    if constexpr (std::is_signed_v<T>) return hn::ShiftRight<8>(hn::BitCast(d16, words));
-    const hn::RebindToUnsigned<D16> du16;
-    return hn::BitCast(d16, hn::ShiftRight<8>(hn::BitCast(du16, words)));
-  }
   template <typename T, int kByte, class V>
   static HWY_INLINE V Byte(V words) {
     const V top = hn::ShiftLeft<24 - 8 * kByte>(words);
@@ -181,6 +214,7 @@ struct ByteWords : DotRows<ByteWords<TX, TY>> {
     const hn::RebindToUnsigned<hn::DFromV<V>> du;
     return hn::BitCast(hn::DFromV<V>(), hn::ShiftRight<24>(hn::BitCast(du, top)));
   }
+#endif
 };
 
 template <>

@@ -25,9 +25,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kFewRows = 32;  // at a time
 
-/// Bytes always become panels: the words of four rows take as long to make as those do to pack.
+/// Bytes always become panels: their words take as long to make as those do to pack.
 template <class D>
-constexpr bool kMayGoAlong = D::kPerWord < 4;
+constexpr bool kMayGoAlong = sizeof(typename D::Y) > 1;
 /// Sums of a strip of columns, which stay in the L1 beside the rows of y that are asked for: of up
 /// to 16 rows of x it takes 1 KiB of each. For the fewest, memory alone counts, which likes long
 /// pieces.

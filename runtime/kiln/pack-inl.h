@@ -5,8 +5,8 @@
 //   left panel   [word of k][4 rows of x], then 4 start values of StartRow
 //   right panel  [word of k][a few vectors of columns of y], then one unused row
 //
-// A word is 2 (16-bit) or 4 (8-bit) elements that are neighbours along k, as on a TPU, or one
-// element (words-inl.h).
+// A word is 2 (16-bit) or 4 (8-bit) elements that are neighbours along k, as on a TPU, or fewer,
+// made wider (words-inl.h).
 #if defined(KILN_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_PACK_INL_H_
 #undef KILN_PACK_INL_H_
@@ -296,7 +296,7 @@ HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, size_t cols,
 template <class As>
 int64_t DepthFor(int64_t depth, int64_t rows = kUnknownRows) {
   constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::Word) / DotOf<As>::kPerWord};
-  return DepthBlock(depth, kPackedBytes, kDepthBytes, rows);
+  return DepthBlock(depth, kPackedBytes, kDepthBytes, kOnlyDepthBytes, rows);
 }
 
 /// Of those that may be multiplied where y lies, whose rows are so many elements apart.
@@ -306,8 +306,8 @@ int64_t DepthFor(int64_t depth, int64_t rows, int64_t stride) {
   constexpr int64_t kBytes{sizeof(Y)};
   if (RightWayFor<DotOf<As>, Y>(rows, depth, stride) != RightWay::kTiles)
     return DepthFor<As>(depth);
-  const int64_t most = LyingDepthBytes(depth, stride * kBytes, kDepthBytes);
-  return DepthBlock(depth, kBytes, most, kUnknownRows);
+  const auto lying = [=](int64_t most) { return LyingDepthBytes(depth, stride * kBytes, most); };
+  return DepthBlock(depth, kBytes, lying(kDepthBytes), lying(kOnlyDepthBytes), kUnknownRows);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -118,6 +118,10 @@ struct FetchAhead {
   const Word* words;
   size_t piece;
 };
+/// Asks for nothing.
+struct FetchNothing {
+  HWY_INLINE void operator()() const {}
+};
 
 /// What a dot sees of y: panels, or elements where they lie in the array, for register tiles if
 /// they are words, or to go along their rows.
@@ -163,8 +167,18 @@ struct RightView {
   /// For the tile of row r: an eighth of the columns after c's, or of the first after the last, so
   /// that eight tiles ask for all of them. A large y has left the L2 when the next rows of x come,
   /// and is further away than the hardware looks ahead. A small one is still there, and to ask
-  /// costs; to ask for what is no memory, behind the array, costs most.
-  FetchAhead<Word> Ahead(size_t r, size_t c) const {
+  /// costs; to ask for what is no memory, behind the array, costs most. Tiles of four rows are done
+  /// twice as soon, with panels that the hardware sees coming (AVX2: 3 % slower if they ask).
+  auto Ahead([[maybe_unused]] size_t r, [[maybe_unused]] size_t c) const {
+    if constexpr (kTallTiles) {
+      return FetchFor(r, c);
+    } else {
+      return FetchNothing();
+    }
+  }
+
+ private:
+  FetchAhead<Word> FetchFor(size_t r, size_t c) const {
     const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<Word>());
     if (cols * depth * sizeof(Word) <= kStaysBytes) return {words, 0};
     const bool more = c + width < cols;
@@ -180,7 +194,6 @@ struct RightView {
     return {after + eighth / 2 * kLine + eighth % 2 * (depth / 2) * stride, stride};
   }
 
- private:
   HWY_INLINE bool Lies() const { return kMayLie && stride != 0; }
 };
 

@@ -83,11 +83,28 @@ HWY_INLINE hn::Vec<DW> Interleave(DW dw, const Row& row) {
   return hn::BitCast(dw, words);
 }
 
+/// Words of two bytes of T that become 16 bits wide.
+template <typename T, class DW, class V>
+HWY_INLINE hn::Vec<DW> WidenPairs(DW dw, V pairs) {
+  const hn::Repartition<int16_t, DW> d16;
+  return hn::BitCast(dw, hn::PromoteTo(d16, hn::BitCast(hn::Rebind<T, decltype(d16)>(), pairs)));
+}
+
+/// Whether words are pairs of what is narrower than their halves.
+template <class D, typename T>
+constexpr bool kWidensPairs = D::kPerWord == 2 && sizeof(T) == 1;
+
 /// A vector of words of columns side by side; `first` is the row of their first element, and rows
 /// of k are `stride` apart.
 template <class D, class DW, typename T>
 HWY_INLINE hn::Vec<DW> WordsAcross(DW dw, const T* first, int64_t stride) {
-  if constexpr (D::kPerWord > 1) {
+  if constexpr (kWidensPairs<D, T>) {
+    const hn::Rebind<T, DW> d8;
+    const hn::Repartition<int16_t, DW> d16;
+    const auto even = hn::PromoteTo(dw, hn::LoadU(d8, first));
+    const auto odd = hn::ShiftLeft<16>(hn::PromoteTo(dw, hn::LoadU(d8, first + stride)));
+    return hn::BitCast(dw, hn::OddEven(hn::BitCast(d16, odd), hn::BitCast(d16, even)));
+  } else if constexpr (D::kPerWord > 1) {
     using U = hwy::UnsignedFromSize<sizeof(T)>;
     const hn::Rebind<U, DW> du;
     return Interleave<T>(dw, [&](size_t r) HWY_ATTR {
@@ -106,6 +123,9 @@ template <class D, class DW, typename T>
 HWY_INLINE hn::Vec<DW> WordsAlong(DW dw, const T* row, size_t k) {
   if constexpr (kIsPlain<D, T>) {
     return hn::LoadU(dw, reinterpret_cast<const typename D::Word*>(row + k * D::kPerWord));
+  } else if constexpr (kWidensPairs<D, T>) {
+    const hn::Rebind<T, hn::Repartition<int16_t, DW>> d8;
+    return WidenPairs<T>(dw, hn::LoadU(d8, row + k * D::kPerWord));
   } else {
     if constexpr (!D::kSwapsPairs) return Whole<DW>().Load(row + k);
 #if HWY_TARGET == HWY_SCALAR
@@ -122,6 +142,11 @@ HWY_INLINE typename D::Word WordAt(const T* row, size_t k) {
   if constexpr (kIsPlain<D, T>) {
     typename D::Word word;
     memcpy(&word, static_cast<const void*>(row + k * D::kPerWord), sizeof(word));
+    return word;
+  } else if constexpr (kWidensPairs<D, T>) {
+    const int16_t pair[] = {row[k * D::kPerWord], row[k * D::kPerWord + 1]};
+    typename D::Word word;
+    memcpy(&word, pair, sizeof(word));
     return word;
   } else {
     return hn::GetLane(Whole<hn::CappedTag<float, 1>>().Load(row + ElementOf<D>(k)));

@@ -2,6 +2,7 @@
 #include <random>
 #include <utility>
 
+#include "hwy/targets.h"
 #include "tests/generated/raw_call.h"
 
 namespace kiln::test {
@@ -60,12 +61,16 @@ std::map<std::string, kiln_operand_record> TrafficOf(const Machine& machine, Pro
 
 constexpr Machine kOneCore = kMachines[0], kTwoCores = kMachines[1];
 
+/// Whether register tiles have four rows, as with AVX2, which has 16 registers.
+bool HasLowTiles() { return (hwy::SupportedTargets() & (HWY_AVX3 | HWY_AVX3_DL)) == 0; }
+
 TEST_CASE("few rows of x are multiplied with y where it lies") {
-  for (const int64_t m : {1, 2, 3, 7, 8, 9, 16, 17, 33, 64}) {
+  const int64_t most_bf16 = HasLowTiles() ? 32 : 64;
+  for (const int64_t m : {1, 2, 3, 7, 8, 9, 16, 17, 32, 33, 64}) {
     for (const Machine& machine : {kOneCore, kTwoCores}) {
       INFO(m << " rows");
       CHECK(TrafficOf(machine, OfF32(m, 203, 837))["y"].copies == 0);
-      CHECK(TrafficOf(machine, OfBf16(m, 203, 837))["y"].copies == 0);
+      CHECK((TrafficOf(machine, OfBf16(m, 203, 837))["y"].copies == 0) == (m <= most_bf16));
     }
   }
   CHECK(TrafficOf(kOneCore, OfF32(5, 2500, 70))["y"].copies == 0);
@@ -78,7 +83,8 @@ TEST_CASE("x is multiplied where it lies if its elements are words") {
   for (const int64_t m : {1, 8, 33, 700}) {
     INFO(m << " rows");
     CHECK(TrafficOf(kTwoCores, OfF32(m, 203, 837))["x"].copies == 0);
-    CHECK(TrafficOf(kOneCore, OfF32(m, 2500, 70))["x"].copies == 0);
+    // Blocks for tiles of four rows are shorter than what reads well from rows so far apart.
+    CHECK((TrafficOf(kOneCore, OfF32(m, 2500, 70))["x"].copies == 0) == !HasLowTiles());
     CHECK(TrafficOf(kOneCore, OfBf16(m, 203, 837))["x"].copies > 0);
   }
 }

@@ -92,6 +92,12 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// Element `part` of a word of y, without the flip and as it was before it was widened.
 template <class D, typename T>
 T PartOf(typename D::Word word, size_t part, bool flipped) {
+  if constexpr (kWidensPairs<D, T>) {
+    int16_t wide;
+    std::memcpy(&wide, reinterpret_cast<const char*>(&word) + part * sizeof(wide), sizeof(wide));
+    const T element = static_cast<T>(wide);
+    return element == wide ? element : static_cast<T>(element + 1);
+  }
   if constexpr (!kIsPlain<D, T>) part = 1;  // the upper half of an f32
   if constexpr (D::kFlip != 0) {
     if (flipped) word ^= static_cast<typename D::Word>(D::kFlip);
