@@ -12,6 +12,7 @@
 
 #include "kiln/buffer.h"
 #include "kiln/options.h"
+#include "kiln/poison.h"
 #include "kiln/record.h"
 #include "kiln/recorder.h"
 #include "kiln/status.h"
@@ -105,6 +106,8 @@ class Core {
   int count() const { return count_; }
   const Options& options() const { return options_; }
   bool emulated() const { return options_.mode == Mode::kEmulated; }
+  /// What integer operations give that have no value, such as x // 0.
+  int64_t no_value() const { return emulated() ? internal::NoValueIn(options_) : 0; }
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
 
