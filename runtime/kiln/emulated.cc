@@ -32,7 +32,8 @@ bool Core::Reserve(const Operand& operand, int64_t bytes, int64_t buffers) {
 
   char table[sizeof(Status::message)] = {};
   size_t size = 0;
-  for (const OperandRecord& user : records_) {
+  for (const auto& of : records_) {
+    const OperandRecord& user = *of;
     if (user.name == nullptr || user.memory != operand.memory || size >= sizeof(table)) continue;
     const ByteText one(user.memory_bytes / std::max<int64_t>(user.buffers, 1));
     size += static_cast<size_t>(std::snprintf(table + size, sizeof(table) - size, "%s%s %lld x %s",

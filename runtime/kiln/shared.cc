@@ -24,8 +24,8 @@ void SharedMemory::Reset() {
 
 SharedBlocks* SharedMemory::Take(size_t number, int64_t blocks, int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  while (all_.size() <= number) all_.emplace_back();
-  return all_[number].Begin(call_, blocks, bytes) ? &all_[number] : nullptr;
+  while (all_.size() <= number) all_.push_back(std::make_unique<SharedBlocks>());
+  return all_[number]->Begin(call_, blocks, bytes) ? all_[number].get() : nullptr;
 }
 
 }  // namespace kiln
