@@ -1,6 +1,8 @@
 #include "kiln/emulated.h"
 
+#include <charconv>
 #include <cstdio>
+#include <iterator>
 
 namespace kiln {
 namespace {
@@ -13,7 +15,11 @@ struct ByteText {
     double value = static_cast<double>(bytes);
     int unit = 0;
     for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
-    std::snprintf(text, sizeof(text), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+    // Not by printf, whose decimal point is the locale's.
+    char number[24];
+    *std::to_chars(number, std::end(number), value, std::chars_format::fixed, unit == 0 ? 0 : 1)
+         .ptr = '\0';
+    std::snprintf(text, sizeof(text), "%s %s", number, kUnits[unit]);
   }
 };
 
