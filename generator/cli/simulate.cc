@@ -99,6 +99,7 @@ std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, in
 
 bool AllowPrediction(const Simulation& simulation, bool detail) {
   const Binding& binding = *simulation.binding;
+  if (binding.steps.size() != binding.kernel->axes.size()) return true;  // a finding will tell
   return simulation.limit.Allow(
       "predicting " + Steps(binding),
       PredictDemand(binding, simulation.machine,

@@ -7,6 +7,7 @@ namespace kiln {
 /// What any engine has to do, at least, for a call of these sizes.
 struct Operations {
   double steps = 0;
+  double parallel = 1;  // steps that may run at the same time
   double elements = 0;  // operations on single elements, those of dots among them, over all steps
   double largest = 0;   // elements of the largest value of a step
 };

@@ -84,11 +84,7 @@ Demand InterpretDemand(const Binding& binding, const InterpretOptions& options) 
   Demand demand;
   demand.seconds = operations.steps * kStepSeconds + operations.elements * kOperationSeconds;
   demand.bytes = operations.largest * kValueBytes;
-  double parallel = 1;
-  for (size_t axis = 0; axis < binding.steps.size(); ++axis) {
-    if (binding.kernel->axes[axis].parallel) parallel *= static_cast<double>(binding.steps[axis]);
-  }
-  if (options.shuffle) demand.bytes += parallel * sizeof(int64_t);
+  if (options.shuffle) demand.bytes += operations.parallel * sizeof(int64_t);
   for (size_t i = 0; i < binding.kernel->refs.size(); ++i) {
     const Ref& ref = binding.kernel->refs[i];
     if (ref.role == Role::kSemaphore) continue;

@@ -171,11 +171,11 @@ std::vector<int> CallArguments(const Kernel& kernel) {
 
 Demand CallDemand(const Binding& binding, const CallOptions& options) {
   // Of one core at its best: a step of Direct is a few calls, one of Emulated moves blocks.
-  const double step_seconds = options.emulate ? 100e-9 : 10e-9;
+  const double step_seconds = options.emulate ? 100e-9 : 15e-9;
   constexpr double kOperationSeconds = 5e-12, kByteSeconds = 0.05e-9;
   const Operations operations = LeastOperations(binding);
-  const double cores =
-      options.cores > 0 ? options.cores : std::max(std::thread::hardware_concurrency(), 1u);
+  const int asked = options.cores > 0 ? options.cores : int(std::thread::hardware_concurrency());
+  const double cores = std::clamp(operations.parallel, 1.0, std::max(asked, 1) * 1.0);
   Demand demand;
   demand.seconds =
       (operations.steps * step_seconds + operations.elements * kOperationSeconds) / cores;

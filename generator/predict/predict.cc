@@ -14,6 +14,8 @@ constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 
 /// What a step takes that is looked at, and each operand's index map there.
 constexpr double kStepSeconds = 50e-9, kMapSeconds = 15e-9;
+/// … and what is made of one that is kept.
+constexpr double kDrawSeconds = 2e-6;
 
 void CollectHost(const Node& node, std::set<int>& refs) {
   if (node.op == Op::kRead) refs.insert(node.index);
@@ -238,6 +240,7 @@ Demand PredictDemand(const Binding& binding, const Machine& machine,
     const int64_t walked = detailed ? 0 : GridWalk::PointsOf(grid, steps.use());
     demand.seconds +=
         static_cast<double>(walked + listed) * (kStepSeconds + operands * kMapSeconds);
+    demand.seconds += static_cast<double>(listed) * kDrawSeconds;
     demand.bytes += static_cast<double>(listed) * (sizeof(TimelineStep) + sizeof(BlockCopy));
   }
   return demand;
