@@ -84,6 +84,7 @@ int Run(const RunOptions& options) {
   if (const std::string name = Misplaced(options); !name.empty()) {
     return UsageError(name + " has no meaning with --mode=" + options.mode);
   }
+  if (!options.pictures.AreDistinct("--report", options.spec, options.machine)) return kUsage;
   std::optional<Machine> machine = Machine();
   if (options.mode == "emulate")
     machine = LoadMachineOrTell(options.machine.empty() ? kDefaultMachine : options.machine);

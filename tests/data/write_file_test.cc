@@ -1,5 +1,5 @@
 // Files are written when their text changes, and otherwise left alone.
-#include "generator/render/write.h"
+#include "generator/data/write_file.h"
 
 #include <filesystem>
 
