@@ -180,8 +180,9 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       "values\n"
       "(undefined, tail, coverage), order (race, revisit, alias) and semaphores (sync); "
       "docs/emulator.md.\n"
-      "Compiled kernels are kept in $XDG_CACHE_HOME/kiln or ~/.cache/kiln; CXX chooses the "
-      "compiler.");
+      "Compiled kernels are kept in $XDG_CACHE_HOME/kiln or ~/.cache/kiln (`kiln cache`); CXX "
+      "chooses "
+      "the\ncompiler.");
   run = [options] {
     options->spec.Untangle(options->words);
     return Run(*options);

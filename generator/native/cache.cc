@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "generator/data/sha256.h"
@@ -113,9 +114,10 @@ Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folde
   if (options.progress) options.progress(seconds, true);
   const std::string compiler = "`" + process.command[0] + "`";
   if (status == kTimedOut) {
-    return Failure(compiler + " had not compiled " + unit.main + " after " +
-                   std::to_string(static_cast<int>(limit)) +
-                   " seconds and was ended; KILN_COMPILE_LIMIT gives it more");
+    std::ostringstream text;
+    text << compiler << " had not compiled " << unit.main << " after " << limit
+         << " seconds and was ended; KILN_COMPILE_LIMIT gives it more";
+    return Failure(text.str());
   }
   if (status == kNotStarted) return Failure("cannot run " + compiler);
   if (status != 0) {

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr size_t kKeyDigits = 32;
 constexpr const char* kPart = "part-";
 constexpr const char* kFailed = "failed-";
+constexpr const char* kLock = "lock-";
 constexpr size_t kMostManifest = 4096;
 constexpr size_t kMostLibrary = size_t{1} << 30;
 
@@ -34,7 +35,9 @@ bool Starts(const std::string& name, const std::string& with) { return name.rfin
 /// The KEY of a name in the folder; empty: it is none of ours.
 std::string KeyIn(const std::string& name) {
   std::string key = name;
-  if (Starts(name, kFailed)) key = name.substr(std::string(kFailed).size());
+  for (const char* before : {kFailed, kLock}) {
+    if (Starts(name, before)) key = name.substr(std::string(before).size());
+  }
   if (Starts(name, kPart)) key = name.substr(std::string(kPart).size(), kKeyDigits);
   return IsKey(key) ? key : "";
 }
@@ -76,7 +79,7 @@ bool RemoveEntry(const fs::path& folder, const std::string& name) {
 }  // namespace
 
 std::optional<CacheLock> CacheLock::Try(const fs::path& folder, const std::string& key) {
-  const std::string path = (folder / ("lock-" + key)).string();
+  const std::string path = (folder / (kLock + key)).string();
   for (;;) {
     Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     // Where files cannot be locked, two programs may do the same work, and one result is kept.
@@ -122,7 +125,8 @@ std::vector<CachedEntry> CachedEntries(const fs::path& folder) {
   std::vector<CachedEntry> entries;
   std::error_code ignored;
   for (const fs::path& name : Names(folder)) {
-    if (KeyIn(name.string()).empty() || Starts(name.string(), kPart)) continue;
+    const std::string text = name.string();
+    if (KeyIn(text).empty() || Starts(text, kPart) || Starts(text, kLock)) continue;
     CachedEntry entry;
     entry.key = name.string();
     entry.used = fs::last_write_time(folder / name, ignored);
@@ -152,7 +156,9 @@ void RemoveStaleParts(const fs::path& folder, const std::string& held) {
   std::error_code ignored;
   for (const fs::path& path : Names(folder)) {
     const std::string name = path.string(), key = KeyIn(name);
-    if (!Starts(name, kPart) || key.empty()) continue;
+    if (key.empty()) continue;
+    if (Starts(name, kLock)) CacheLock::Try(folder, key);  // removes it, unless somebody has it
+    if (!Starts(name, kPart)) continue;
     if (key == held)
       fs::remove_all(folder / name, ignored);
     else

@@ -252,18 +252,22 @@ TEST_CASE("host code of one's own is found beside the spec, and compiled again w
       "  for (int64_t i = 0; i < n; ++i) ids->values.push_back(table.data[(i + kStep) % n]);\n"
       "  return {};\n"
       "}\n");
-  const std::string run = "run specs/own.yaml x=random:1 table=0,1,2,3 --mode=";
-  for (const char* engine : {"direct", "emulate"}) {
+  const std::string words = " x=random:1 table=0,1,2,3 --mode=";
+  for (const std::string engine : {"direct", "emulate"}) {
+    // From elsewhere, and from the spec's own folder.
+    const bool inside = engine == "emulate";
+    const std::string run = (inside ? "run own.yaml" : "run specs/own.yaml") + words;
     for (const int step : {1, 2}) {
       WriteText(folder / "specs/my_step.h",
                 "constexpr int64_t kStep = " + std::to_string(step) + ";\n");
       const std::string ids = step == 1 ? "1,2,3,0" : "2,3,0,1";
-      const Shown shown = Cached(run + engine + " --compare ids=" + ids, folder);
+      const Shown shown =
+          Cached(run + engine + " --compare ids=" + ids, folder, inside ? "cd specs;" : "");
       INFO(shown.err);
       CHECK(shown.status == 0);
     }
   }
-  const Shown without = Cached(run + "direct", folder);
+  const Shown without = Cached("run specs/own.yaml" + words + "direct", folder);
   CHECK(without.status == 1);
   CHECK(Contains(without.err, "hint: give what it makes: `ids`"));
 }
