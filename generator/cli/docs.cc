@@ -1,8 +1,9 @@
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "generator/cli/explain.h"
+#include "generator/data/read_file.h"
+#include "generator/data/write_file.h"
 #include "generator/front/elaborate.h"
 #include "generator/front/fields.h"
 #include "generator/front/host.h"
@@ -16,19 +17,13 @@ constexpr std::string_view kBegin = "<!-- generated: ";
 constexpr std::string_view kBeginEnd = " -->\n";
 constexpr std::string_view kEnd = "<!-- end -->";
 
-std::string Read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+constexpr size_t kMostPage = size_t{64} << 20;
 
 /// Leaves a file alone that has these bytes already.
-std::string WriteIfChanged(const fs::path& path, const std::string& text) {
-  if (fs::exists(path) && Read(path) == text) return "";
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  return out.good() ? "" : "cannot write " + path.string();
+std::string WritePage(const fs::path& path, const std::string& text) {
+  std::string why;
+  WriteIfChanged(path.string(), text, &why);
+  return why;
 }
 
 /// A table cell: `|` would end it.
@@ -46,7 +41,7 @@ std::string Demoted(const std::string& markdown) {
   return out;
 }
 
-std::string Generated(const std::string& what, bool& known) {
+std::string GeneratedPart(const std::string& what, bool& known) {
   if (what == "fields") return Demoted(FieldReference());
   if (what == "functions") return FunctionReference();
   if (what == "host") return Demoted(HostReference());
@@ -79,7 +74,7 @@ std::string Rewritten(const std::string& page, std::string& why) {
     }
     const std::string what = page.substr(name, name_end - name);
     bool known = true;
-    out += page.substr(at, name_end + kBeginEnd.size() - at) + Generated(what, known);
+    out += page.substr(at, name_end + kBeginEnd.size() - at) + GeneratedPart(what, known);
     if (!known) why = "there is nothing to generate for `" + what + "`";
     at = end;
   }
@@ -89,8 +84,10 @@ std::string RewritePages(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".md") continue;
     std::string why;
-    const std::string page = Rewritten(Read(entry.path()), why);
-    if (why.empty()) why = WriteIfChanged(entry.path(), page);
+    const auto text = ReadFile(entry.path().string(), kMostPage, &why);
+    if (!text) return entry.path().string() + ": " + why;
+    const std::string page = Rewritten(*text, why);
+    if (why.empty()) why = WritePage(entry.path(), page);
     if (!why.empty()) return entry.path().string() + ": " + why;
   }
   return "";
@@ -104,7 +101,7 @@ std::string RewriteRules(const fs::path& folder) {
   }
   for (const Rule& rule : Rules()) {
     const std::string page = RulePage(rule, RunExample(rule.failing).err);
-    const std::string why = WriteIfChanged(folder / (std::string(rule.label) + ".md"), page);
+    const std::string why = WritePage(folder / (std::string(rule.label) + ".md"), page);
     if (!why.empty()) return why;
   }
   return "";

@@ -1,10 +1,21 @@
+#include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 
 #include "generator/cli/command.h"
+#include "generator/data/interrupt.h"
 #include "generator/front/utf8.h"
 
 namespace {
+
+/// What was printed may not have arrived: standard output may be a file on a full disk.
+int Delivered(int status) {
+  std::cout.flush();
+  if (std::cout.good()) return status;
+  return std::max(status, kiln::cli::UsageError("cannot write all of standard output",
+                                                "is it closed, or is its disk full?"));
+}
 
 int RunTool(int argc, char** argv) {
   CLI::App app{"Kiln: TPU-style kernels as data, checked, interpreted and turned into C++."};
@@ -34,12 +45,15 @@ int RunTool(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kiln::cli::kFine : kiln::cli::kUsage;
   }
-  return chosen();
+  return Delivered(chosen());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  kiln::EndOnInterrupt();
+  // A file that may grow no more is an error of whoever writes it, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return RunTool(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -67,6 +67,8 @@ std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagn
 /// Compiles with a line of progress. Nullopt after an error, which is printed; then *status is the
 /// exit status.
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status);
+/// Says once, on stderr, that there is no cache that can be trusted.
+void WarnOfCache();
 
 /// Says that it is `what`, when it takes long.
 CallResult CallWithProgress(const std::string& what, const LoadedKernel& loaded,

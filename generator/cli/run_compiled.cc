@@ -1,7 +1,10 @@
 #include <cstdlib>
 #include <iostream>
+#include <utility>
 
 #include "generator/cli/run.h"
+#include "generator/front/utf8.h"
+#include "generator/native/cache_folder.h"
 #include "generator/native/compare.h"
 #include "generator/native/finding.h"
 #include "generator/native/hides.h"
@@ -125,6 +128,14 @@ std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagn
   return text;
 }
 
+void WarnOfCache() {
+  static bool told = false;
+  if (std::exchange(told, true)) return;
+  const std::string why = TrustCacheFolder(CacheFolder());
+  if (!why.empty())
+    std::cerr << "kiln: warning: compiled kernels are not kept: " << OneLine(why) << "\n";
+}
+
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text,
                                           int* status) {
   std::string why;
@@ -133,6 +144,7 @@ std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated&
     *status = UsageError(why);
     return std::nullopt;
   }
+  WarnOfCache();
   CompileLine line(GeneratedName(kernel));
   CompileOptions options;
   options.progress = [&](double seconds, bool done) { line.Update(seconds, done); };
