@@ -6,6 +6,7 @@
 #include "generator/front/elaborate.h"
 #include "generator/front/fields.h"
 #include "generator/front/host.h"
+#include "generator/render/write.h"
 
 namespace kiln::cli {
 namespace {
@@ -23,14 +24,6 @@ std::string Read(const fs::path& path) {
   return text.str();
 }
 
-/// Leaves a file alone that has these bytes already.
-std::string WriteIfChanged(const fs::path& path, const std::string& text) {
-  if (fs::exists(path) && Read(path) == text) return "";
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  return out.good() ? "" : "cannot write " + path.string();
-}
-
 /// A table cell: `|` would end it.
 std::string Cell(std::string_view text) {
   std::string out;
@@ -46,7 +39,7 @@ std::string Demoted(const std::string& markdown) {
   return out;
 }
 
-std::string Generated(const std::string& what, bool& known) {
+std::string GeneratedPart(const std::string& what, bool& known) {
   if (what == "fields") return Demoted(FieldReference());
   if (what == "functions") return FunctionReference();
   if (what == "host") return Demoted(HostReference());
@@ -79,7 +72,7 @@ std::string Rewritten(const std::string& page, std::string& why) {
     }
     const std::string what = page.substr(name, name_end - name);
     bool known = true;
-    out += page.substr(at, name_end + kBeginEnd.size() - at) + Generated(what, known);
+    out += page.substr(at, name_end + kBeginEnd.size() - at) + GeneratedPart(what, known);
     if (!known) why = "there is nothing to generate for `" + what + "`";
     at = end;
   }
@@ -90,7 +83,7 @@ std::string RewritePages(const fs::path& folder) {
     if (entry.path().extension() != ".md") continue;
     std::string why;
     const std::string page = Rewritten(Read(entry.path()), why);
-    if (why.empty()) why = WriteIfChanged(entry.path(), page);
+    if (why.empty()) WriteIfChanged(entry.path().string(), page, &why);
     if (!why.empty()) return entry.path().string() + ": " + why;
   }
   return "";
@@ -104,7 +97,8 @@ std::string RewriteRules(const fs::path& folder) {
   }
   for (const Rule& rule : Rules()) {
     const std::string page = RulePage(rule, RunExample(rule.failing).err);
-    const std::string why = WriteIfChanged(folder / (std::string(rule.label) + ".md"), page);
+    std::string why;
+    WriteIfChanged((folder / (std::string(rule.label) + ".md")).string(), page, &why);
     if (!why.empty()) return why;
   }
   return "";
