@@ -7,6 +7,7 @@
 #include "generator/front/elaborate.h"
 #include "generator/front/fields.h"
 #include "generator/front/host.h"
+#include "generator/render/write.h"
 
 namespace kiln::cli {
 namespace {
@@ -18,13 +19,6 @@ constexpr std::string_view kBeginEnd = " -->\n";
 constexpr std::string_view kEnd = "<!-- end -->";
 
 constexpr size_t kMostPage = size_t{64} << 20;
-
-/// Leaves a file alone that has these bytes already.
-std::string WritePage(const fs::path& path, const std::string& text) {
-  std::string why;
-  WriteIfChanged(path.string(), text, &why);
-  return why;
-}
 
 /// A table cell: `|` would end it.
 std::string Cell(std::string_view text) {
@@ -87,7 +81,7 @@ std::string RewritePages(const fs::path& folder) {
     const auto text = ReadFile(entry.path().string(), kMostPage, &why);
     if (!text) return entry.path().string() + ": " + why;
     const std::string page = Rewritten(*text, why);
-    if (why.empty()) why = WritePage(entry.path(), page);
+    if (why.empty()) WriteIfChanged(entry.path().string(), page, &why);
     if (!why.empty()) return entry.path().string() + ": " + why;
   }
   return "";
@@ -101,7 +95,8 @@ std::string RewriteRules(const fs::path& folder) {
   }
   for (const Rule& rule : Rules()) {
     const std::string page = RulePage(rule, RunExample(rule.failing).err);
-    const std::string why = WritePage(folder / (std::string(rule.label) + ".md"), page);
+    std::string why;
+    WriteIfChanged((folder / (std::string(rule.label) + ".md")).string(), page, &why);
     if (!why.empty()) return why;
   }
   return "";

@@ -1,0 +1,47 @@
+#include "generator/cli/command_line.h"
+
+#include "generator/cli/command.h"
+#include "generator/front/utf8.h"
+
+namespace kiln::cli {
+namespace {
+
+void DescribeTool(CLI::App& app) {
+  app.name("kiln");
+  app.require_subcommand(1);
+  app.failure_message([](const CLI::App* at, const CLI::Error& error) {
+    return Printable(CLI::FailureMessage::simple(at, error));
+  });
+  app.set_help_all_flag("--help-all", "help of every command");
+  app.footer(
+      "Start here:\n"
+      "  kiln new scale --like=elementwise          a first spec\n"
+      "  kiln check scale.yaml                      is it right?\n"
+      "  kiln run scale.yaml x=random:1 m=100 n=50  run it\n"
+      "Exit status: 0 fine, 1 findings, 2 usage, 3 internal error.");
+}
+
+}  // namespace
+
+CommandLine ParseCommandLine(int argc, const char* const* argv) {
+  // A command may ask its own part of it what was parsed, so it lives as long as `run`.
+  const auto app = std::make_shared<CLI::App>(
+      "Kiln: TPU-style kernels as data, checked, interpreted and turned into C++.");
+  DescribeTool(*app);
+  CommandLine line;
+  for (const Command& command : Commands()) {
+    CLI::App* sub = app->add_subcommand(command.name, command.summary);
+    std::function<int()> run;
+    command.add(*sub, run);
+    sub->callback([&line, &command, run] { line = {command.name, run}; });
+  }
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int status = app->exit(error) == 0 ? kFine : kUsage;
+    return {"", [status] { return status; }};
+  }
+  return {line.command, [app, run = line.run] { return run(); }};
+}
+
+}  // namespace kiln::cli

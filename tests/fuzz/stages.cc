@@ -1,0 +1,118 @@
+#include "tests/fuzz/stages.h"
+
+#include <iterator>
+
+#include "generator/front/elaborate.h"
+#include "generator/front/fields.h"
+#include "generator/front/grid_check.h"
+#include "generator/front/host.h"
+#include "generator/front/static_rules.h"
+#include "generator/front/tpu_rules.h"
+#include "generator/plan/plan.h"
+#include "generator/render/render.h"
+#include "tests/fuzz/support.h"
+
+namespace kiln::fuzz {
+namespace {
+
+// Small enough for a thousand inputs a second; ragged, empty and whole blocks of most specs.
+constexpr int64_t kSizes[] = {5, 8, 1, 13, 64, 0, 200};
+constexpr int64_t kLargestSize = 4096;        // of a dimension that must be a multiple of something
+constexpr int64_t kLargestArray = 1 << 20;    // bytes
+constexpr int64_t kMostGridWork = 1'000'000;  // of kMaxGridWork: milliseconds instead of seconds
+
+/// A call: all dimensions, and zeros in the arrays that the host reads.
+Inputs SmallInputs(const Kernel& kernel, size_t turn) {
+  Inputs inputs;
+  for (const Dim& dim : kernel.dims) {
+    if (dim.fixed) continue;
+    int64_t size = kSizes[turn++ % std::size(kSizes)];
+    if (dim.multiple_of < kLargestSize)
+      size = (size + dim.multiple_of - 1) / dim.multiple_of * dim.multiple_of;
+    inputs.dims[dim.name] = size;
+  }
+  Diagnostics ignored;
+  const auto sizes = Bind(kernel, inputs, /*partial=*/true, ignored);
+  if (!sizes) return inputs;
+  for (const Ref& ref : kernel.refs) {
+    const bool host =
+        ref.role == Role::kArgument || ref.role == Role::kPrefetch || ref.role == Role::kScalar;
+    if (!host || ref.prepared) continue;
+    std::vector<int64_t> shape;
+    for (const Size& size : ref.array) shape.push_back(Evaluate(size, *sizes).value_or(-1));
+    const auto bytes = ByteSize(ref.dtype, shape);
+    if (bytes && *bytes <= kLargestArray) inputs.arrays[ref.name] = Array::Zeros(ref.dtype, shape);
+  }
+  return inputs;
+}
+
+/// As `kiln check SPEC m=5 …` does.
+void CheckCall(const Kernel& kernel, size_t turn, Diagnostics& found) {
+  const Inputs inputs = SmallInputs(kernel, turn);
+  ChooseVariant(kernel, inputs);
+  const auto binding = Bind(kernel, inputs, /*partial=*/true, found);
+  if (!binding) return;
+  GridCheckOptions options;
+  options.work = kMostGridWork;
+  if (!found.HasErrors()) CheckGrid(*binding, options, found);
+  if (!found.HasErrors()) CheckStaticRules(kernel, &*binding, found);
+  CheckTpuRules(kernel, &*binding, found);
+}
+
+/// As `kiln show --stage=plan` and `kiln generate` do.
+void Generate(const Kernel& kernel, Diagnostics& found) {
+  if (const auto plan = MakePlan(kernel, found)) ToString(*plan);
+  Generated text;
+  if (!Render(kernel, "spec.yaml", found, &text)) {
+    Expect(found.HasErrors(), "what is not generated has a finding");
+    return;
+  }
+  Expect(text.header.find("#pragma once") != text.header.npos, "a header is generated");
+  Expect(text.source.find("#include") != text.source.npos, "a source is generated");
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> RunStages(const Spec& spec, const CheckOptions& options, size_t turn,
+                                  Diagnostics& found) {
+  auto kernel = CheckSpec(spec, options, found);
+  Expect((kernel == nullptr) == found.HasErrors(), "a spec is right unless there are errors");
+  if (!kernel) return nullptr;
+  ToString(*kernel);
+  Diagnostics of_call, of_text;
+  CheckCall(*kernel, turn, of_call);
+  ExpectWellFormed(of_call, *spec.source);
+  Generate(*kernel, of_text);
+  ExpectWellFormed(of_text, *spec.source);
+  return kernel;
+}
+
+std::vector<std::string> SpecWords() {
+  std::vector<std::string> words;
+  for (const SectionInfo& section : Sections()) {
+    for (const FieldInfo& field : section.fields) {
+      words.push_back(field.name + ":");
+      words.push_back("\n  " + field.name + ": " + field.example + "\n");
+      words.insert(words.end(), field.form.words.begin(), field.form.words.end());
+    }
+  }
+  for (const BlockForm& form : BlockForms()) words.push_back(form.usage);
+  for (const FunctionEntry& function : Functions()) words.emplace_back(function.signature);
+  for (const std::string& name : HostFunctionNames()) {
+    words.push_back(name + "(");
+    words.push_back(Signature(*FindHostFunction(name)));
+  }
+  for (int dtype = 0; dtype <= static_cast<int>(DType::kF64); ++dtype)
+    words.emplace_back(Name(static_cast<DType>(dtype)));
+  return words;
+}
+
+std::vector<std::string> SpecTexts() {
+  std::vector<std::string> texts;
+  for (const char* folder : {"specs", "examples", "tests/pallas/specs", "tests/errors"}) {
+    for (std::string& text : RepositoryTexts(folder, ".yaml")) texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+}  // namespace kiln::fuzz

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "generator/front/kernel.h"
+#include "generator/front/spec.h"
+
+namespace kiln::fuzz {
+
+/// Takes a spec through every stage that its text alone decides, and through the checks of a call
+/// of small sizes: what `check`, `show` and `generate` do, in memory. `turn` chooses the sizes.
+/// Null when the spec does not check.
+std::unique_ptr<Kernel> RunStages(const Spec& spec, const CheckOptions& options, size_t turn,
+                                  Diagnostics& found);
+
+/// Every word of the spec language: keys, forms, functions, dtypes.
+std::vector<std::string> SpecWords();
+
+/// The YAML specs of the repository, right and wrong ones.
+std::vector<std::string> SpecTexts();
+
+}  // namespace kiln::fuzz
