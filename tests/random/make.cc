@@ -45,12 +45,22 @@ Draft Maker::Make() {
   const int64_t inputs = dice_.Between(outputs == 1 && dice_.Chance(0.05) ? 0 : 1, 4);
   for (int64_t o = 0; o < outputs; ++o) AddOutput();
   for (int64_t i = 0; i < inputs; ++i) AddInput();
-  // What no operand's shape binds is a dimension all the same.
+  // Some array has to bind each dimension.
+  std::vector<DimInfo> unbound;
   for (const DimInfo& dim : dims_) {
     const auto binds = [&](const RefInfo& ref) {
       return std::find(ref.array.begin(), ref.array.end(), dim.name) != ref.array.end();
     };
-    if (std::none_of(refs_.begin(), refs_.end(), binds)) draft_.dims.push_back({dim.name, ""});
+    if (std::none_of(refs_.begin(), refs_.end(), binds)) unbound.push_back(dim);
+  }
+  for (const DimInfo& dim : unbound) {
+    DimPlan plan;
+    plan.array = dim.name;
+    plan.extent = dim.size;
+    plan.block = "all";
+    plan.index = "0";
+    plan.view = Extent{dim.name, dim.size};
+    AddOperand({plan}, AnyDType(), false);
   }
   Body();
   return std::move(draft_);

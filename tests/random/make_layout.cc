@@ -59,7 +59,7 @@ void Maker::Grid() {
 
 void Maker::AddAxis(size_t number) {
   AxisInfo axis;
-  axis.name = Name("i");
+  axis.name = Name("a");
   int64_t steps = 1;
   for (const AxisInfo& other : axes_) steps *= other.steps;
   const int64_t most = std::max<int64_t>(1, std::min<int64_t>(8, kMostSteps / steps));

@@ -264,7 +264,7 @@ std::optional<Value> Maker::MakeFloatFunction(DType dtype, const Extents& shape,
 
 std::optional<Value> Maker::MakeNumeric(DType dtype, const Extents& shape, int depth) {
   const std::string name = PickEntry("function", {"abs", "sign", "-", "+"});
-  const DType from = dice_.Pick(Promoted(dtype));
+  const DType from = name == "+" ? dtype : dice_.Pick(Promoted(dtype));  // + leaves what it has
   Value x = name == "sign" ? Same(from, shape, depth) : Make(from, shape, depth);
   Value value = Build(name.size() == 1 ? "(" + name + "$0)" : name + "($0)", dtype, {x});
   value.facts.bound = name == "sign" ? 1 : x.facts.bound;
@@ -293,8 +293,9 @@ std::optional<Value> Maker::MakeExtreme(DType dtype, const Extents& shape, int d
 std::optional<Value> Maker::MakeSelect(DType dtype, const Extents& shape, int depth) {
   const bool lazy = Want("operator if", 0.3);
   Value c = lazy ? Condition(depth) : Mask(shape, depth);
-  Value a = Make(dtype, shape, depth);
-  Value b = dice_.Chance(0.3) && dtype != DType::kBool ? WeakLiteral(dtype) : Make(dtype, shape, depth);
+  // A condition that folds leaves one of the two alone, which must not be weak or smaller then.
+  Value a = lazy ? MakeWhole(dtype, shape, depth) : Make(dtype, shape, depth);
+  Value b = lazy ? MakeWhole(dtype, shape, depth) : dice_.Chance(0.3) && dtype != DType::kBool ? WeakLiteral(dtype) : Make(dtype, shape, depth);
   if (dice_.Chance(0.2)) std::swap(a, b);
   Value value = lazy ? Build("($1 if $0 else $2)", dtype, {c, a, b}) : Build("where($0, $1, $2)", dtype, {c, a, b});
   value.facts.bound = std::max(a.facts.bound, b.facts.bound);

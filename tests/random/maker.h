@@ -96,7 +96,6 @@ class Maker {
   DimPlan Reread(size_t axis);
   DimPlan WholeDim();
   DimPlan ConstantDim();
-  DimPlan Window(size_t axis);
   std::vector<DimPlan> InputDims();
   std::vector<DimPlan> OutputDims(size_t axes);
   void AddOperand(const std::vector<DimPlan>& dims, DType dtype, bool output);
@@ -171,20 +170,42 @@ class Maker {
 
   // make_body.cc
   using Block = std::vector<Statement>;
+  struct Region {
+    std::string text;
+    Extents shape;
+    std::vector<std::string> edges;
+  };
+  struct Mark {
+    size_t scope, refs, loops;
+  };
   void Body();
-  void Store(RefInfo& ref, Block& to);
-  void StoreWhole(RefInfo& ref, Block& to);
-  void Accumulate(RefInfo& ref, size_t axes, Block& to);
-  void StoreParts(RefInfo& ref, Block& to);
-  void StoreByRows(RefInfo& ref, Block& to);
+  void Any(Block& to);
   void Define(Block& to);
-  void Asserts(Block& to);
-  void Loop(Block& to);
-  void Whenever(Block& to);
+  void Temporary(Block& to);
+  void Assertion(Block& to);
+  void StoreOutput(RefInfo& ref, size_t axes, Block& to);
+  void StoreWhole(RefInfo& ref, Block& to);
+  void StorePart(RefInfo& ref, Block& to);
+  void StoreByRows(RefInfo& ref, Block& to);
+  void StoreInBranches(RefInfo& ref, Block& to);
+  void StoreOnInit(RefInfo& ref, size_t axes, Block& to);
+  void StoreFrom(RefInfo& ref, const RefInfo& buffer, Block& to);
+  void Accumulate(RefInfo& ref, size_t axes, const std::string& set, Block& to);
+  void AccumulateInScratch(RefInfo& ref, size_t axes, Block& to);
+  void AnyChange(RefInfo& ref, Block& to);
+  void Update(RefInfo& ref, const std::string& target, const Extents& shape,
+              const std::vector<std::string>& edges, Block& to);
+  void AddScratch(const RefInfo& buffer, const std::string& memory);
+  Region AnyWindow(const RefInfo& ref);
+  Value ValueFor(const RefInfo& ref, const Extents& shape, const std::vector<std::string>& edges,
+                 int depth);
+  Value SmallValue(const RefInfo& ref);
+  void Widen(RefInfo& ref, const Value& value, bool only) const;
+  void Forget(RefInfo& ref) const;
   std::string FirstOf(size_t from);
   std::string LastOf(size_t from);
-  void Assign(const RefInfo& ref, const std::string& target, std::vector<Term> subscripts,
-              const Value& value, Block& to);
+  void Enter();
+  void Leave();
 
   Dice dice_;
   const Focus& focus_;
@@ -196,6 +217,7 @@ class Maker {
   std::vector<Value> scope_;        // lets, loop variables as values, host scalars
   std::vector<Value> loops_;        // loop variables: weak integers below an extent
   std::vector<size_t> output_axes_;  // by output: how many axes of the grid it walks
+  std::vector<Mark> marks_;
   int need_same_ = 0;               // > 0: what is made decides something
 };
 
