@@ -81,12 +81,22 @@ class Definedness {
       case Op::kOr:
         return Undefined(*node.args[0]);
       case Op::kConcat:
-        return std::all_of(node.args.begin(), node.args.end(),
-                           [&](const NodePtr& a) { return Undefined(*a); });
+        return AllUndefined(node);
+      case Op::kBitAnd:
+      case Op::kBitOr:
+        // Of bools, a defined one may decide alone.
+        if (node.args[0]->dtype == DType::kBool) return AllUndefined(node);
+        break;
       default:
-        return std::any_of(node.args.begin(), node.args.end(),
-                           [&](const NodePtr& a) { return Undefined(*a); });
+        break;
     }
+    return std::any_of(node.args.begin(), node.args.end(),
+                       [&](const NodePtr& a) { return Undefined(*a); });
+  }
+
+  bool AllUndefined(const Node& node) const {
+    return std::all_of(node.args.begin(), node.args.end(),
+                       [&](const NodePtr& a) { return Undefined(*a); });
   }
 
   void Run(const std::vector<Action>& actions) {

@@ -73,8 +73,11 @@ Scalar Elementwise(Run& run, const Node& node) {
          "`" + ToString(node, run.kernel) + "` overflows 64 bits" + AtPoint(run));
   }
   const bool no_value = meaning->no_value && !IsFloat(from) && meaning->no_value(args[1].i);
-  return MapScalars(*meaning, from, node.dtype, run.wide, args,
-                    no_value ? run.origins.Operation(meaning->why, node.span) : kDefined);
+  const Scalar result =
+      MapScalars(*meaning, from, node.dtype, run.wide, args,
+                 no_value ? run.origins.Operation(meaning->why, node.span) : kDefined);
+  const int64_t* const decides = from == DType::kBool ? DecidingBool(node.op) : nullptr;
+  return decides ? Decided(result, *decides, args, node.args.size()) : result;
 }
 
 Scalar Constant(const Node& node) {

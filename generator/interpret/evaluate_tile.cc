@@ -117,7 +117,10 @@ Tile Elementwise(Run& run, const Node& node, const std::vector<Tile>& args) {
   const OriginId no_value = meaning->no_value && !IsFloat(from)
                                 ? run.origins.Operation(meaning->why, node.span)
                                 : kDefined;
-  return MapTiles(*meaning, from, node.dtype, run.wide, extents, args, no_value);
+  Tile result = MapTiles(*meaning, from, node.dtype, run.wide, extents, args, no_value);
+  const int64_t* const decides = from == DType::kBool ? DecidingBool(node.op) : nullptr;
+  if (decides) Decide(result, *decides, args);
+  return result;
 }
 
 }  // namespace

@@ -218,6 +218,20 @@ const Meaning* MeaningOf(Op op, DType argument) {
   return known ? &meaning : nullptr;
 }
 
+const int64_t* DecidingBool(Op op) {  // min and max of bools are made of these
+  static constexpr int64_t kFalse = 0, kTrue = 1;
+  switch (op) {
+    case Op::kBitAnd:
+    case Op::kAll:
+      return &kFalse;
+    case Op::kBitOr:
+    case Op::kAny:
+      return &kTrue;
+    default:
+      return nullptr;
+  }
+}
+
 bool Overflows(Op op, int64_t a, int64_t b) {
   constexpr I kLeast = std::numeric_limits<I>::min();
   I product = 0;

@@ -22,6 +22,10 @@ struct Meaning {
   Origin::Kind why = Origin::Kind::kDivision;
 };
 
+/// The bool that decides an operation of bools alone, whatever the other arguments are, undefined
+/// ones included; null: none does.
+const int64_t* DecidingBool(Op op);
+
 /// The entry of an elementwise operation on arguments of a dtype; null for all other operations.
 const Meaning* MeaningOf(Op op, DType argument);
 

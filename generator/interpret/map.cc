@@ -255,6 +255,30 @@ Tile MapTiles(const Meaning& meaning, DType from, DType to, bool wide, const Dim
   return result;
 }
 
+Scalar Decided(Scalar result, int64_t decides, const std::array<Scalar, 3>& args, size_t count) {
+  for (size_t k = 0; k < count; ++k) {
+    if (args[k].origin == kDefined && args[k].i == decides) result.origin = kDefined;
+  }
+  return result;
+}
+
+void Decide(Tile& result, int64_t decides, const std::vector<Tile>& args) {
+  if (!result.origins) return;
+  for (const Tile& arg : args) {
+    const Walk<2> walk(result.extents, {StridesFor(arg, result.extents), result.strides},
+                       {arg.offset, 0});
+    const int64_t stride = walk.row_stride(0);
+    walk.ForEachRow([&](const auto& at) {
+      for (int64_t i = 0; i < walk.row_size(); ++i) {
+        const int64_t from = at[0] + i * stride;
+        const bool defined = !arg.origins || arg.origins[from] == kDefined;
+        if (defined && arg.ints[from] == decides) result.origins[at[1] + i] = kDefined;
+      }
+    });
+  }
+  DropOrigins(result);
+}
+
 Tile WhereTiles(const Dims& extents, const Tile& mask, const Tile& yes, const Tile& no) {
   Tile result = MakeTile(yes.floating, extents);
   if (result.floating)

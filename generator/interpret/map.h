@@ -20,6 +20,11 @@ Scalar MapScalars(const Meaning& meaning, DType from, DType to, bool wide,
 Tile MapTiles(const Meaning& meaning, DType from, DType to, bool wide, const Dims& extents,
               const std::vector<Tile>& args, OriginId no_value);
 
+/// `false & x` is false even if x is undefined, as on any machine: makes the elements of a result
+/// defined whose defined arguments decide it. `decides`: DecidingBool of the operation.
+Scalar Decided(Scalar result, int64_t decides, const std::array<Scalar, 3>& args, size_t count);
+void Decide(Tile& result, int64_t decides, const std::vector<Tile>& args);
+
 /// Per element: the mask's origin where it is undefined, else the chosen side's value and origin.
 Tile WhereTiles(const Dims& extents, const Tile& mask, const Tile& yes, const Tile& no);
 

@@ -44,11 +44,13 @@ void Accumulate(const Tile& tile, const Target& target, T start, Tile& result, F
   });
 }
 
-/// The first origin of the elements behind each element of the result.
+/// The first origin of the elements behind each element of the result; none where a defined bool
+/// decides it.
 void ReduceOrigins(const Combining& how, const Tile& tile, const Target& target, Tile& result) {
   if (!tile.origins) return;
   MakeOrigins(result);
   const Walk<2> walk(tile.extents, {tile.strides, target.strides}, {tile.offset, 0});
+  const int64_t* const decides = how.dtype == DType::kBool ? DecidingBool(how.op) : nullptr;
   walk.ForEachRow([&](const auto& at) {
     for (int64_t i = 0; i < walk.row_size(); ++i) {
       const OriginId origin = tile.origins[at[0] + i * walk.row_stride(0)];
@@ -56,6 +58,15 @@ void ReduceOrigins(const Combining& how, const Tile& tile, const Target& target,
       if (origin != kDefined && to == kDefined) to = how.origins->Reduced(origin, how.span);
     }
   });
+  if (decides) {
+    walk.ForEachRow([&](const auto& at) {
+      for (int64_t i = 0; i < walk.row_size(); ++i) {
+        const int64_t from = at[0] + i * walk.row_stride(0);
+        if (tile.origins[from] == kDefined && tile.ints[from] == *decides)
+          result.origins[at[1] + i * walk.row_stride(1)] = kDefined;
+      }
+    });
+  }
   DropOrigins(result);
 }
 

@@ -6,7 +6,9 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <stdexcept>
 
+#include "generator/native/guarded.h"
 #include "generator/native/interface.h"
 
 namespace kiln {
@@ -17,16 +19,9 @@ using Clock = std::chrono::steady_clock;
 /// DLPack's code for bools, which the older versions of its header lack.
 constexpr uint8_t kDLBoolCode = 6;
 
-/// As large as any vector, and a cache line.
-constexpr std::align_val_t kAlignment{64};
-
-struct AlignedDelete {
-  void operator()(std::byte* data) const { ::operator delete[](data, kAlignment); }
-};
-
-/// An argument: the caller's bytes where vectors like them.
+/// An argument: the caller's bytes in memory of their own.
 struct Argument {
-  std::unique_ptr<std::byte[], AlignedDelete> data;
+  GuardedMemory data;
   std::vector<int64_t> shape;
   DLTensor tensor{};
 };
@@ -39,23 +34,14 @@ DLDataType TypeOf(DType dtype) {
   return {code, bits, 1};
 }
 
-Argument Allocate(DType dtype, const std::vector<int64_t>& shape) {
-  Argument argument;
-  argument.shape = shape;
-  const size_t bytes = static_cast<size_t>(ByteSize(dtype, shape).value());
-  argument.data.reset(new (kAlignment) std::byte[std::max<size_t>(bytes, 1)]);
-  argument.tensor.data = argument.data.get();
+Argument CopyOf(const std::string& name, const Array& array, GuardedMemory::Lies lies) {
+  const size_t bytes = static_cast<size_t>(ByteSize(array.dtype, array.shape).value());
+  Argument argument{GuardedMemory(name, bytes, lies), array.shape, {}};
+  if (bytes > 0) std::memcpy(argument.data.data(), array.bytes.data(), bytes);
+  argument.tensor.data = argument.data.data();
   argument.tensor.device = {kDLCPU, 0};
-  argument.tensor.ndim = static_cast<int>(shape.size());
-  argument.tensor.dtype = TypeOf(dtype);
-  argument.tensor.shape = argument.shape.data();
-  return argument;
-}
-
-Argument CopyOf(const Array& array) {
-  Argument argument = Allocate(array.dtype, array.shape);
-  if (!array.bytes.empty())
-    std::memcpy(argument.data.get(), array.bytes.data(), array.bytes.size());
+  argument.tensor.ndim = static_cast<int>(array.shape.size());
+  argument.tensor.dtype = TypeOf(array.dtype);
   return argument;
 }
 
@@ -83,13 +69,16 @@ Array Undefined(DType dtype, const std::vector<int64_t>& shape) {
   return array;
 }
 
-Argument ArgumentFor(const Binding& binding, size_t ref,
-                     const std::map<std::string, Array>& arrays) {
+Argument ArgumentFor(const Binding& binding, size_t ref, const std::map<std::string, Array>& arrays,
+                     GuardedMemory::Lies lies) {
   const Ref& of = binding.kernel->refs[ref];
-  if (of.role == Role::kOutput) return CopyOf(Undefined(of.dtype, binding.arrays[ref]));
-  if (of.role == Role::kScalar) return CopyOf(Passed(*binding.host[ref]));
-  if (binding.host[ref]) return CopyOf(*binding.host[ref]);
-  return CopyOf(arrays.at(of.name));
+  if (of.role == Role::kOutput)
+    return CopyOf(of.name, Undefined(of.dtype, binding.arrays[ref]), lies);
+  const bool scalar = of.role == Role::kScalar;
+  const Array& given = binding.host[ref] ? *binding.host[ref] : arrays.at(of.name);
+  Argument argument = CopyOf(of.name, scalar ? Passed(given) : given, lies);
+  argument.data.MakeReadOnly();
+  return argument;
 }
 
 /// The cores and the machine of a run.
@@ -170,11 +159,18 @@ std::vector<int> CallArguments(const Kernel& kernel) {
 CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
                       const std::map<std::string, Array>& arrays, const CallOptions& options) {
   const std::vector<int> refs = CallArguments(*binding.kernel);
+  const bool timed = options.repeat > 1 || options.seconds > 0;
+  const auto lies = timed ? GuardedMemory::Lies::kAligned : GuardedMemory::Lies::kAtEnd;
   std::vector<Argument> arguments;
   std::vector<const DLTensor*> tensors;
+  std::vector<const GuardedMemory*> guarded;
   for (const int ref : refs)
-    arguments.push_back(ArgumentFor(binding, static_cast<size_t>(ref), arrays));
-  for (const Argument& argument : arguments) tensors.push_back(&argument.tensor);
+    arguments.push_back(ArgumentFor(binding, static_cast<size_t>(ref), arrays, lies));
+  for (Argument& argument : arguments) {
+    argument.tensor.shape = argument.shape.data();
+    tensors.push_back(&argument.tensor);
+    guarded.push_back(&argument.data);
+  }
 
   const Context context(kernel, options);
   kiln_status status{};
@@ -182,6 +178,7 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
   result.seconds = std::numeric_limits<double>::infinity();
   double sum = 0;
   const size_t least = static_cast<size_t>(std::max(options.repeat, 1));
+  const FaultReport faults(guarded);
   while (result.code == 0 && (result.calls.size() < least || sum < options.seconds)) {
     const auto start = Clock::now();
     result.code = kernel.call(tensors.data(), context.get(), &status);
@@ -189,6 +186,10 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
     result.seconds = std::min(result.seconds, seconds);
     result.calls.push_back(seconds);
     sum += seconds;
+  }
+  for (const GuardedMemory* memory : guarded) {
+    if (!memory->IsIntact())
+      throw std::logic_error("the kernel writes outside of `" + memory->name() + "`");
   }
   result.cores = kernel.vmem_high(context.get(), 0, nullptr);
   if (result.code != 0) {
@@ -202,7 +203,7 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
     if (ref.role != Role::kOutput) continue;
     Array array = Array::Zeros(ref.dtype, arguments[i].shape);
     if (!array.bytes.empty())
-      std::memcpy(array.bytes.data(), arguments[i].data.get(), array.bytes.size());
+      std::memcpy(array.bytes.data(), arguments[i].data.data(), array.bytes.size());
     result.outputs.emplace(ref.name, std::move(array));
   }
   return result;

@@ -112,6 +112,11 @@ void Lowering::StoreTile(const Action& action) {
     const Shape extents = plan_.buffers[static_cast<size_t>(target.buffer)].extents;
     for (size_t d = 0; d < action.subscripts.size(); ++d) {
       const Subscript& s = action.subscripts[d];
+      if (IsWholeRange(s, extents[d])) {
+        // Without an offset the store's loop is the target's own, which stops at the array's edge.
+        target.dimensions.push_back({axis++, nullptr});
+        continue;
+      }
       const std::string& name = local ? kernel_.locals[static_cast<size_t>(action.local)].name
                                       : kernel_.refs[static_cast<size_t>(action.ref)].name;
       target.dimensions.push_back({s.range ? axis++ : -1, CheckedStart(name, s, extents[d])});

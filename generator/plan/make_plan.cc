@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <stdexcept>
 
 #include "generator/plan/alias.h"
 #include "generator/plan/branches.h"
@@ -17,6 +18,7 @@
 #include "generator/plan/rows_together.h"
 #include "generator/plan/shared_memory.h"
 #include "generator/plan/spaces.h"
+#include "generator/plan/verify.h"
 #include "generator/plan/walk.h"
 
 namespace kiln {
@@ -157,7 +159,7 @@ Dots FindDots(const Plan& plan) {
 }
 
 /// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy looks
-/// at the shape that the spec gave.
+/// at the shape that the spec gave, and register tiles have rows and columns, be it one.
 void DropOnes(Plan& plan) {
   std::vector<bool> copied(plan.buffers.size());
   for (const BodyPlan& body : plan.bodies) {
@@ -170,7 +172,8 @@ void DropOnes(Plan& plan) {
   for (size_t r = 0; r < plan.kernel->refs.size(); ++r) {
     if (plan.kernel->refs[r].role != Role::kScratch || copied[r]) continue;
     Buffer& buffer = plan.buffers[r];
-    for (size_t d = 0; d < buffer.extents.size(); ++d)
+    const size_t kept = static_cast<int>(r) == plan.accumulator ? 2 : 0;
+    for (size_t d = 0; d + kept < buffer.extents.size(); ++d)
       buffer.dropped[d] = buffer.extents[d].IsOne();
   }
 }
@@ -220,6 +223,10 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
     operand.reduced = reduced[r];
   }
   MakeBodies(*plan, spaces, reduction, diagnostics);
+  const int accumulator = reduction.accumulator;
+  if (accumulator >= 0 && kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch &&
+      OnlyDotsTouch(plan->bodies, accumulator))
+    plan->accumulator = accumulator;
   DropOnes(*plan);
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
     const std::vector<int>& of_view = spaces.SpacesOfRef(static_cast<int>(r));
@@ -230,10 +237,6 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   }
   CopyAliasedInputs(*plan);
   plan->cut_axes = CutOrder(kernel, plan->operands);
-  const int accumulator = reduction.accumulator;
-  if (accumulator >= 0 && kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch &&
-      OnlyDotsTouch(plan->bodies, accumulator))
-    plan->accumulator = accumulator;
   plan->dots = FindDots(*plan);
   FindLiveRows(*plan);
   FindLiveDepths(*plan);
@@ -244,6 +247,9 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   NameMiddles(*plan);
   TakeRowsTogether(*plan);
   if (diagnostics.HasErrors()) return nullptr;
+  // Better no text than one that writes where it must not.
+  if (const std::string flaw = FlawOf(*plan); !flaw.empty())
+    throw std::logic_error("the plan of " + kernel.name + " is unsound: it " + flaw);
   return plan;
 }
 

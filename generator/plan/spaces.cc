@@ -11,12 +11,12 @@ bool IsElementwise(Op op) {
   return (op >= Op::kNeg && op <= Op::kBitcast) || op == Op::kAnd || op == Op::kOr;
 }
 
-bool Whole(const Subscript& s, const Size& extent) {
+}  // namespace
+
+bool IsWholeRange(const Subscript& s, const Size& extent) {
   return s.range && s.start && s.start->op == Op::kConst && s.start->int_value == 0 &&
          s.size == extent;
 }
-
-}  // namespace
 
 bool IsZero(const NodePtr& e) {
   return e && e->op == Op::kConst && e->int_value == 0 && e->float_value == 0;
@@ -107,7 +107,7 @@ SpaceAnalysis::Classes SpaceAnalysis::Window(const Classes& whole, const Shape& 
   for (size_t d = 0; d < subscripts.size(); ++d) {
     const Subscript& s = subscripts[d];
     if (s.start) VisitScalar(*s.start);
-    if (Whole(s, extents[d])) {
+    if (IsWholeRange(s, extents[d])) {
       left.push_back(whole[d]);
       continue;
     }

@@ -8,6 +8,9 @@
 
 namespace kiln {
 
+/// Whether a subscript leaves a dimension as it is.
+bool IsWholeRange(const Subscript& subscript, const Size& extent);
+
 /// Which dimensions of a kernel's tiles are walked together. Dimensions are joined by elementwise
 /// statements; what looks across one (a reduction, a slice, a roll) pins it, so that its loops
 /// always run over the whole block, pad included.

@@ -152,9 +152,11 @@ std::string BodyView::Pointer(const Place& place) {
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(place.buffer)];
   const std::string& name = names_.buffers[static_cast<size_t>(place.buffer)];
   if (place.buffer == plan_.accumulator) {
-    const std::string rows = Count(plan_.loops[static_cast<size_t>(place.at[0].loop)]);
-    return "AccumulatorAt(" + name + ", " + rows + ", " + scalars_.Print(place.at[0]) + ", " +
-           scalars_.Print(place.at[1]) + ")";
+    // A dimension of extent 1 has no loop.
+    const Coordinate& row = place.at[place.at.size() - 2];
+    const std::string rows = row.loop < 0 ? "1" : Count(plan_.loops[static_cast<size_t>(row.loop)]);
+    return "AccumulatorAt(" + name + ", " + rows + ", " + scalars_.Print(row) + ", " +
+           scalars_.Print(place.at.back()) + ")";
   }
   std::string text = name + ".At(";
   bool first = true;

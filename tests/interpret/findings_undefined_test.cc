@@ -216,6 +216,39 @@ k.yaml:13:11: note: it is made here
 )out");
 }
 
+TEST_CASE("undefined: a defined bool that decides alone makes the result defined") {
+  const auto body = [](const std::string& mask) {
+    return R"spec(
+kernel: k
+grid: {i: 1}
+outputs:
+  o: {array: "i32[4]"}
+scratch:
+  s: bool[4]
+body: |
+  let no = iota([4], 0) < 0
+  let yes = iota([4], 0) >= 0
+  o = where()spec" +
+           mask + ", 1, 2)\n";
+  };
+  const std::vector<double> ones(4, 1), twos(4, 2);
+  for (const char* mask : {"no & s", "s & no", "min(no, s)", "(no & s)[0]",
+                           "all(concat([no, s], axis=0))", "no[0] & s[0]", "~(yes | s)"}) {
+    INFO(mask);
+    CHECK(Run(body(mask)) == twos);
+  }
+  for (const char* mask : {"yes | s", "s | yes", "max(yes, s)", "any(concat([s, yes], axis=0))",
+                           "s[0] | yes[0]", "~(no & s)"}) {
+    INFO(mask);
+    CHECK(Run(body(mask)) == ones);
+  }
+  // What does not decide leaves it undefined, and so does every operation of other types.
+  for (const char* mask : {"yes & s", "no | s", "no ^ s", "any(s)", "all(s)", "min(yes, s)"}) {
+    INFO(mask);
+    CHECK(Find(body(mask)).find("error[undefined]") != std::string::npos);
+  }
+}
+
 TEST_CASE("coverage: blocks and elements that nobody stores") {
   CHECK(
       Find(R"spec(

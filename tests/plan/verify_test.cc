@@ -1,0 +1,138 @@
+// Plans that are changed behind the planner's back: what the verifier says of each.
+#include "generator/plan/verify.h"
+
+#include <functional>
+
+#include "generator/plan/walk.h"
+#include "tests/catch.h"
+
+namespace kiln::verify_test {
+namespace {
+
+constexpr const char* kAdd = R"spec(
+kernel: k
+grid: {i: "cdiv(m, 8)", j: "cdiv(n, 8)"}
+inputs:
+  x: {array: "f32[m, n]", block: "8, 8", index: "i, j"}
+outputs:
+  o: {array: "f32[m, n]", block: "8, 8", index: "i, j"}
+body: |
+  o = x
+  o[:, 0] = 1.0
+)spec";
+
+constexpr const char* kSum = R"spec(
+kernel: k
+grid: {i: "cdiv(m, 8)"}
+inputs:
+  x: {array: "f32[m, 16]", block: "8, all", index: "i, 0"}
+outputs:
+  o: {array: "f32[m]", block: "8", index: i}
+body: |
+  o = sum(x, axis=1) / 16.0
+)spec";
+
+constexpr const char* kDot = R"spec(
+kernel: k
+grid: {i: "cdiv(m, 8)"}
+inputs:
+  x: {array: "f32[m, 24]", block: "8, all", index: "i, 0"}
+  y: {array: "f32[24, 32]"}
+outputs:
+  o: {array: "f32[m, 32]", block: "8, all", index: "i, 0"}
+body: |
+  o = dot(x, y)
+)spec";
+
+struct Planned {
+  explicit Planned(const char* spec) {
+    Diagnostics found;
+    source = std::make_shared<const Source>("k.yaml", spec);
+    const auto parsed = ParseSpec(source, found);
+    kernel = CheckSpec(*parsed, {}, found);
+    plan = MakePlan(*kernel, found);
+    REQUIRE(plan);
+    REQUIRE(FlawOf(*plan).empty());
+  }
+
+  Planned& Change(const std::function<void(Stage&)>& change) {
+    ChangeStages(plan->bodies[0].stages, change);
+    return *this;
+  }
+  std::string Flaw() const { return FlawOf(*plan); }
+
+  std::shared_ptr<const Source> source;
+  std::unique_ptr<Kernel> kernel;
+  std::unique_ptr<Plan> plan;
+};
+
+/// A loop over the whole block in place of the one that stops at the edge.
+void WidenLoops(Plan& plan) {
+  for (int& space : plan.loops) {
+    plan.spaces.push_back({plan.spaces[static_cast<size_t>(space)].extent, false, -1, -1});
+    space = static_cast<int>(plan.spaces.size()) - 1;
+  }
+}
+
+TEST_CASE("a store by a loop over the whole block of a ragged output is unsound") {
+  Planned planned(kAdd);
+  WidenLoops(*planned.plan);
+  CHECK(planned.Flaw() == "reads `x` past its edge along 0");
+  planned.Change([](Stage& stage) {
+    if (stage.kind == Stage::Kind::kStore) stage.value = IndexConstant(0);
+  });
+  CHECK(planned.Flaw() == "stores to `o` past its edge along 0");
+}
+
+TEST_CASE("a clipped dimension takes no offset, be it 0") {
+  Planned planned(kAdd);
+  planned.Change([](Stage& stage) {
+    if (stage.kind == Stage::Kind::kStore) stage.place.at[0].offset = IndexConstant(0);
+  });
+  CHECK(planned.Flaw() == "stores to `o` past its edge along 0");
+}
+
+TEST_CASE("a place lies under the loops that it names") {
+  Planned planned(kAdd);
+  planned.Change([](Stage& stage) {
+    if (stage.kind == Stage::Kind::kLoop) stage.loop = -1;
+  });
+  CHECK(planned.Flaw() == "loop i0 is used outside of it");
+}
+
+TEST_CASE("a loop is no longer than what it walks") {
+  Planned planned(kSum);
+  bool widened = false;
+  for (size_t s = 0; s < planned.plan->spaces.size(); ++s) {
+    Space& space = planned.plan->spaces[s];
+    if (space.clipped) continue;
+    space.extent = 17;
+    widened = true;
+  }
+  REQUIRE(widened);
+  CHECK(planned.Flaw() == "reads `x` by a loop of a larger extent along 1");
+}
+
+TEST_CASE("a variable is defined before it is used, and in the same list or around it") {
+  Planned planned(kSum);
+  planned.plan->variables.push_back({"stray", DType::kF32, false});
+  auto stray = std::make_shared<Element>();
+  stray->kind = Element::Kind::kVariable;
+  stray->dtype = DType::kF32;
+  stray->index = static_cast<int>(planned.plan->variables.size()) - 1;
+  planned.Change([&](Stage& stage) {
+    if (stage.kind == Stage::Kind::kStore) stage.value = stray;
+  });
+  CHECK(planned.Flaw() == "`stray` is used where it is not defined");
+}
+
+TEST_CASE("a dot's tiles walk the rows that its panels have") {
+  Planned planned(kDot);
+  planned.Change([&](Stage& stage) {
+    if (stage.kind == Stage::Kind::kDot) stage.depth = planned.plan->loops[0];
+  });
+  CHECK(planned.Flaw() == "multiplies panels of `x` over other extents than theirs");
+}
+
+}  // namespace
+}  // namespace kiln::verify_test
