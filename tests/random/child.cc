@@ -1,18 +1,23 @@
 #include "tests/random/child.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <poll.h>
+#include <stdexcept>
 
 namespace kiln::soak {
 namespace {
+
+/// The last byte that a child sends: without it, it has not come to its end.
+constexpr char kEnd = '\4';
 
 void WriteAll(int file, const std::string& text) {
   for (size_t at = 0; at < text.size();) {
@@ -22,10 +27,9 @@ void WriteAll(int file, const std::string& text) {
   }
 }
 
-/// The last byte that a child sends: without it, it has not come to its end.
-constexpr char kEnd = '\4';
-
 [[noreturn]] void BeChild(int out, int error, const std::function<std::string()>& work) {
+  setpgid(0, 0);  // so that what it starts ends with it
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(error, STDERR_FILENO);
   std::string text;
   try {
@@ -38,26 +42,19 @@ constexpr char kEnd = '\4';
   _exit(0);
 }
 
-/// Reads both pipes until they are closed, or until it is too late; false then.
-bool ReadBoth(int out, int error, int seconds, std::string* text, std::string* errors) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  std::array<pollfd, 2> files{pollfd{out, POLLIN, 0}, pollfd{error, POLLIN, 0}};
-  while (files[0].fd >= 0 || files[1].fd >= 0) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
-    if (left.count() <= 0 || poll(files.data(), files.size(), static_cast<int>(left.count())) == 0)
-      return false;
-    for (size_t i = 0; i < files.size(); ++i) {
-      if (files[i].fd < 0 || files[i].revents == 0) continue;
-      std::array<char, 4096> part;
-      const ssize_t count = read(files[i].fd, part.data(), part.size());
-      if (count > 0)
-        (i == 0 ? text : errors)->append(part.data(), static_cast<size_t>(count));
-      else
-        files[i].fd = -1;
+/// Reads what is there; closes the file at its end.
+void ReadInto(int& file, std::string& text) {
+  std::array<char, 16384> part;
+  while (file >= 0) {
+    const ssize_t count = read(file, part.data(), part.size());
+    if (count > 0) {
+      text.append(part.data(), static_cast<size_t>(count));
+      continue;
     }
+    if (count < 0 && errno == EAGAIN) return;
+    close(file);
+    file = -1;
   }
-  return true;
 }
 
 std::string LastLines(const std::string& text) {
@@ -65,39 +62,78 @@ std::string LastLines(const std::string& text) {
   return text.size() > kMost ? text.substr(text.size() - kMost) : text;
 }
 
+void WaitFor(const std::vector<int>& files) {
+  std::vector<pollfd> waiting;
+  for (const int file : files) {
+    if (file >= 0) waiting.push_back({file, POLLIN, 0});
+  }
+  poll(waiting.data(), waiting.size(), /*timeout=*/1000);
+}
+
 }  // namespace
 
-Outcome RunInChild(int seconds, const std::function<std::string()>& work) {
+Child::Child(int seconds, const std::function<std::string()>& work)
+    : end_(std::chrono::steady_clock::now() + std::chrono::seconds(seconds)) {
   int out[2], error[2];
-  if (pipe(out) != 0 || pipe(error) != 0) return {"", "without pipes"};
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(error, O_CLOEXEC) != 0)
+    throw std::runtime_error("cannot make pipes");
   std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child < 0) return {"", "before it began"};
-  if (child == 0) {
-    close(out[0]);
-    close(error[0]);
-    BeChild(out[1], error[1], work);
-  }
+  process_ = fork();
+  if (process_ < 0) throw std::runtime_error("cannot fork");
+  if (process_ == 0) BeChild(out[1], error[1], work);
   close(out[1]);
   close(error[1]);
-  Outcome outcome;
-  std::string errors;
-  const bool in_time = ReadBoth(out[0], error[0], seconds, &outcome.text, &errors);
-  close(out[0]);
-  close(error[0]);
-  if (!in_time) kill(child, SIGKILL);
+  out_ = out[0];
+  error_ = error[0];
+  fcntl(out_, F_SETFL, O_NONBLOCK);
+  fcntl(error_, F_SETFL, O_NONBLOCK);
+}
+
+bool Child::Poll() {
+  ReadInto(out_, text_);
+  ReadInto(error_, errors_);
+  late_ = std::chrono::steady_clock::now() > end_;
+  return (out_ < 0 && error_ < 0) || late_;
+}
+
+Outcome Child::Finish() {
+  if (late_) {
+    kill(-process_, SIGKILL);
+    kill(process_, SIGKILL);
+  }
   int status = 0;
-  waitpid(child, &status, 0);
-  const bool whole = !outcome.text.empty() && outcome.text.back() == kEnd;
-  if (whole) outcome.text.pop_back();
-  if (!in_time)
-    outcome.died = "after " + std::to_string(seconds) + " s";
+  waitpid(process_, &status, 0);
+  for (int* file : {&out_, &error_}) {
+    if (*file >= 0) close(*file);
+    *file = -1;
+  }
+  Outcome outcome;
+  const bool whole = !text_.empty() && text_.back() == kEnd;
+  if (whole) text_.pop_back();
+  outcome.text = std::move(text_);
+  if (whole) return outcome;
+  if (late_)
+    outcome.died = "as it took too long";
   else if (WIFSIGNALED(status))
     outcome.died = std::string("of signal ") + strsignal(WTERMSIG(status));
-  else if (!whole)
+  else
     outcome.died = "with exit status " + std::to_string(WEXITSTATUS(status));
-  if (!outcome.died.empty() && !errors.empty()) outcome.died += ": " + LastLines(errors);
+  if (!errors_.empty()) outcome.died += ": " + LastLines(errors_);
   return outcome;
+}
+
+void WaitForAny(const std::vector<Child>& children) {
+  std::vector<int> files;
+  for (const Child& child : children) {
+    for (const int file : child.files()) files.push_back(file);
+  }
+  WaitFor(files);
+}
+
+Outcome RunInChild(int seconds, const std::function<std::string()>& work) {
+  Child child(seconds, work);
+  while (!child.Poll()) WaitFor(child.files());
+  return child.Finish();
 }
 
 }  // namespace kiln::soak

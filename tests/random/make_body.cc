@@ -234,6 +234,7 @@ void Maker::AccumulateInScratch(RefInfo& ref, size_t axes, Block& to) {
   if (last.empty() || Want("key spec.epilogue", 0.4)) {
     if (draft_.epilogue.empty() && Want("key spec.epilogue", 0.6)) {
       StoreFrom(ref, buffer, draft_.epilogue);
+      ref.readable = false;  // in the body
       return;
     }
   }

@@ -380,8 +380,13 @@ std::optional<Value> Maker::MakeBitcast(DType dtype, const Extents& shape, int d
   if (same.empty()) return std::nullopt;
   const DType from = dice_.Pick(same);
   Value x = Same(from, shape, depth);
-  if (IsFloat(from) && std::isinf(x.facts.bound)) return std::nullopt;  // the bits of a NaN
-  Value value = Build("bitcast(" + std::string(kiln::Name(dtype)) + ", $0)", dtype, {x});
+  if (IsFloat(from) && (std::isinf(x.facts.bound) || IsFloat(dtype))) return std::nullopt;  // the bits of a NaN
+  // Bits that are no NaN: whose NaN it is, is told by its bits.
+  const std::string bits = SizeOf(dtype) == 2 ? "0x3bff" : SizeOf(dtype) == 4 ? "0x3fffffff" : "0x3fffffffffffffff";
+  const bool masked = IsFloat(dtype) && !IsFloat(from);
+  const std::string argument = masked ? std::string(kiln::Name(from)) + "($0 & " + bits + ")" : "$0";
+  Value value = Build("bitcast(" + std::string(kiln::Name(dtype)) + ", " + argument + ")", dtype, {x});
+  if (masked) value.facts.bound = 2;
   Fit(value.facts, dtype);
   return value;
 }
