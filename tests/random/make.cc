@@ -40,11 +40,12 @@ std::string Maker::PickEntry(const std::string& prefix, const std::vector<std::s
 
 Draft Maker::Make() {
   Grid();
-  AddHostValues();
+  AddScalars();
   const int64_t outputs = dice_.Chance(0.7) ? 1 : dice_.Between(1, 3);
   const int64_t inputs = dice_.Between(outputs == 1 && dice_.Chance(0.05) ? 0 : 1, 4);
   for (int64_t o = 0; o < outputs; ++o) AddOutput();
   for (int64_t i = 0; i < inputs; ++i) AddInput();
+  if (Want("key operand.view", 0.12)) AddView();
   // Some array has to bind each dimension.
   std::vector<DimInfo> unbound;
   for (const DimInfo& dim : dims_) {

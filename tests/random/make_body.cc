@@ -293,10 +293,11 @@ void Maker::Temporary(Block& to) {
 }
 
 void Maker::StoreOutput(RefInfo& ref, size_t axes, Block& to) {
+  const bool starts = inits_.count(ref.name) > 0;
   const bool reduces = axes < axes_.size();
   const std::string last = LastOf(axes), first = FirstOf(axes);
   const bool rows = !ref.view.empty();
-  switch (dice_.Weighted({5, reduces ? 6.0 : 0.7, reduces ? 4.0 : 0.7, rows ? 1.2 : 0, 1, reduces ? 1.5 : 0, 1})) {
+  switch (dice_.Weighted({5, reduces ? 6.0 : 0.7, reduces ? 4.0 : 0.7, rows ? 1.2 : 0, 1, reduces ? 1.5 : 0, starts ? 0.0 : 1.0})) {
     case 0:
       StoreWhole(ref, to);
       break;
@@ -333,11 +334,7 @@ void Maker::StoreOutput(RefInfo& ref, size_t axes, Block& to) {
 /// The output's `init` is what is left where nothing is stored.
 void Maker::StoreOnInit(RefInfo& ref, size_t axes, Block& to) {
   for (OperandDraft& operand : draft_.operands) {
-    if (operand.name != ref.name) continue;
-    const std::string start = ref.dtype == DType::kBool ? "true" : dice_.Pick({"0", "1", "7"});
-    operand.keys.push_back({"init", start});
-    ref.facts.bound = ref.dtype == DType::kBool ? 1 : 7;
-    ref.facts.grain = 1;
+    if (operand.name == ref.name) StartWith(operand, ref);
   }
   ref.readable = true;
   if (dice_.Chance(0.5)) {

@@ -13,19 +13,6 @@ constexpr int64_t kMostElements = 9000;
 
 std::string ToText(int64_t value) { return std::to_string(value); }
 
-/// Elements of an array with these dimensions.
-int64_t Elements(const std::vector<DimPlan>& plans) {
-  int64_t count = 1;
-  for (const DimPlan& plan : plans) count *= plan.extent;
-  return count;
-}
-
-std::string Join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
 }  // namespace
 
 int64_t Maker::SmallSize(int64_t most) {
@@ -94,12 +81,20 @@ void Maker::AddAxis(size_t number) {
       }
       break;
     case AxisInfo::Kind::kHost: {
-      axis.steps = dice_.Between(1, most);
-      axis.dim = AddDim(axis.steps);
+      axis.steps = dice_.Between(dice_.Chance(0.05) ? 0 : 1, most);
+      // What no step visits keeps its `init`, or what it takes over.
+      axis.partial = axis.steps == 0 || dice_.Chance(0.4);
+      axis.dim = AddDim(axis.steps + (axis.partial ? dice_.Between(axis.steps == 0, 3) : 0));
       const std::string name = Name("c");
-      draft_.sizes[name] = axis.steps;
-      draft_.scalars.push_back({name, "i32"});
-      axis.steps_text = name;
+      if (dice_.Chance(0.5)) {
+        draft_.sizes[name] = axis.steps;
+        draft_.scalars.push_back({name, PickEntry("scalar", {"i32", "i32", "i8", "u8", "i16", "u16", "u32", "i64"})});
+        axis.steps_text = name;
+      } else {
+        draft_.prefetch.push_back({name, PickEntry("prefetch", {"i32", "i32", "i8", "u8", "i16", "u16", "u32", "i64"}) + "[2]"});
+        draft_.fills[name] = {Fill::Kind::kInteger, axis.steps, axis.steps, 1};
+        axis.steps_text = name + "[1]";
+      }
       break;
     }
   }
@@ -109,6 +104,7 @@ void Maker::AddAxis(size_t number) {
 DimPlan Maker::Ride(size_t number) {
   AxisInfo& axis = axes_[number];
   DimPlan plan;
+  plan.axis = static_cast<int>(number);
   const std::string last = axis.steps_text + " - 1 - " + axis.name;
   plan.index = axis.name;
   if (dice_.Chance(0.1)) plan.index = last;
@@ -121,8 +117,12 @@ DimPlan Maker::Ride(size_t number) {
       plan.extent = dims_[static_cast<size_t>(axis.dim)].size;
       plan.block = axis.block.text;
       plan.view = axis.block;
-      if (dims_[static_cast<size_t>(axis.dim)].size % axis.block.value != 0)
-        plan.edge = plan.array + " by " + plan.block + " at " + plan.index;
+      if (plan.extent % axis.block.value != 0) plan.edge = plan.array + " by " + plan.block + " at " + plan.index;
+      if (Want("block element", 0.03)) {
+        plan.block = "element(" + plan.block + ")";
+        plan.index = "(" + plan.index + ") * " + axis.block.text;
+        if (!plan.edge.empty()) plan.edge = "element " + plan.array + plan.index;
+      }
       break;
     case AxisInfo::Kind::kEach:
     case AxisInfo::Kind::kHost:
@@ -162,11 +162,72 @@ std::string Maker::Permutation(size_t number) {
   return axis.permutation + "[" + axis.name + "]";
 }
 
+/// A window with a border on either side.
+DimPlan Maker::Halo(size_t number) {
+  const AxisInfo& axis = axes_[number];
+  DimPlan plan;
+  plan.axis = static_cast<int>(number);
+  plan.array = dims_[static_cast<size_t>(axis.dim)].name;
+  plan.extent = dims_[static_cast<size_t>(axis.dim)].size;
+  const int64_t low = dice_.Between(0, 2), high = dice_.Between(low == 0, 2), more = low + high;
+  plan.view = Extent{"(" + axis.block.text + " + " + ToText(more) + ")", axis.block.value + more};
+  plan.block = "element(" + axis.block.text + " + " + ToText(more) + ", halo=(" + ToText(low) + ", " + ToText(high) + "))";
+  plan.index = axis.name + " * " + axis.block.text;
+  plan.edge = "halo " + plan.array + " " + plan.block;
+  plan.reread = true;
+  return plan;
+}
+
+/// A range that is known at run time.
+DimPlan Maker::Bounded(size_t number) {
+  const AxisInfo& axis = axes_[number];
+  DimPlan plan = WholeDim();
+  if (plan.extent < 2 || axis.steps < 1 || axis.kind == AxisInfo::Kind::kHost) return plan;
+  const int64_t most = dice_.Between(1, plan.extent);
+  const std::string starts = Name("q"), sizes = Name("q");
+  draft_.prefetch.push_back({starts, "i32[" + axis.steps_text + "]"});
+  draft_.prefetch.push_back({sizes, "i32[" + axis.steps_text + "]"});
+  draft_.fills[starts] = {Fill::Kind::kInteger, 0, plan.extent - most, 1};
+  draft_.fills[sizes] = {Fill::Kind::kInteger, 0, most, 1};
+  plan.block = "bounded(" + ToText(most) + ")";
+  plan.index = "ds(" + starts + "[" + axis.name + "], " + sizes + "[" + axis.name + "])";
+  plan.view = Extent{ToText(most), most};
+  plan.edge = "bounded " + starts;
+  plan.reread = true;
+  return plan;
+}
+
+/// Rows by number, as a table says.
+DimPlan Maker::Gather(size_t number) {
+  const AxisInfo& axis = axes_[number];
+  DimPlan plan = Ride(number);
+  if (axis.kind == AxisInfo::Kind::kHost || plan.block.rfind("element", 0) == 0) return plan;
+  const std::string table = Name("q");
+  std::string shape = axis.steps_text, at = axis.name;
+  if (axes_.size() > 1 && dice_.Chance(0.3)) {
+    const AxisInfo& other = axes_[static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(axes_.size()) - 1))];
+    if (other.kind != AxisInfo::Kind::kHost) {
+      shape += ", " + other.steps_text;
+      at += ", " + other.name;
+    }
+  }
+  draft_.prefetch.push_back({table, PickEntry("prefetch", {"i32", "i32", "i8", "u8", "i16", "u16", "u32", "i64"}) + "[" + shape + "]"});
+  draft_.fills[table] = {Fill::Kind::kInteger, 0, axis.steps - 1, 1};
+  plan.index = table + "[" + at + "]";
+  plan.reread = true;
+  if (!plan.edge.empty()) plan.edge = plan.array + " by " + plan.block + " at " + plan.index;
+  return plan;
+}
+
 /// A block of an axis' dimension that is chosen otherwise than by walking it: inputs may.
 DimPlan Maker::Reread(size_t number) {
   const AxisInfo& axis = axes_[number];
+  if (axis.kind == AxisInfo::Kind::kTiled && Want("layout element block with halo", 0.25)) return Halo(number);
+  if (Want("block bounded", 0.1)) return Bounded(number);
+  if (Want("layout lookup in an index map", 0.25)) return Gather(number);
   DimPlan plan = Ride(number);
-  if (plan.edge.empty() && axis.kind == AxisInfo::Kind::kCount && plan.view) return plan;
+  if (plan.block.rfind("element", 0) == 0) return plan;
+  plan.axis = static_cast<int>(number);
   const std::string steps = axis.steps_text;
   const std::vector<std::string> indices = {
       "0",
@@ -179,7 +240,11 @@ DimPlan Maker::Reread(size_t number) {
       "where(" + axis.name + " > 0, " + axis.name + " - 1, 0)",
       "clamp(" + axis.name + ", 0, " + steps + " - 1)",
       "rem(" + axis.name + " + 1, " + steps + ")",
-      axis.name + " if " + axis.name + " < 2 else 1"};
+      axis.name + " if " + axis.name + " < 2 else 1",
+      "cdiv(" + axis.name + ", 2)",
+      "sign(" + axis.name + ") % " + steps,
+      "i32(first(" + axis.name + ")) % " + steps,
+      "min(" + axis.name + " ** 2, " + steps + " - 1)"};
   plan.index = dice_.Pick(indices);
   plan.reread = true;
   if (!plan.edge.empty()) plan.edge = plan.array + " by " + plan.block + " at " + plan.index;
@@ -210,129 +275,5 @@ DimPlan Maker::ConstantDim() {
   plan.view = Extent{plan.array, size};
   return plan;
 }
-
-std::vector<DimPlan> Maker::InputDims() {
-  std::vector<DimPlan> plans;
-  const size_t rank = dice_.Weighted({4, 25, 45, 20, 6});
-  // A permutation of the axes, so that a dimension rides on each at most once, mostly in order.
-  std::vector<size_t> order;
-  for (size_t a = 0; a < axes_.size(); ++a) order.push_back(a);
-  if (dice_.Chance(0.3)) {
-    for (size_t a = order.size(); a > 1; --a)
-      std::swap(order[a - 1], order[static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(a) - 1))]);
-  }
-  for (size_t d = 0, a = 0; d < rank; ++d) {
-    if (a < order.size() && dice_.Chance(0.75)) {
-      plans.push_back(dice_.Chance(0.8) ? Ride(order[a]) : Reread(order[a]));
-      ++a;
-    } else {
-      plans.push_back(dice_.Chance(0.75) ? WholeDim() : ConstantDim());
-    }
-    if (Elements(plans) > kMostElements) plans.pop_back();
-  }
-  return plans;
-}
-
-/// Dimensions that walk each of the first `axes` axes once.
-std::vector<DimPlan> Maker::OutputDims(size_t axes) {
-  std::vector<DimPlan> plans;
-  for (size_t a = 0; a < axes; ++a) {
-    if (axes_[a].steps == 1 && axes_[a].kind == AxisInfo::Kind::kCount && dice_.Chance(0.3)) continue;
-    plans.push_back(Ride(a));
-  }
-  const int64_t more = dice_.Chance(0.45) ? 0 : dice_.Between(0, 2);
-  for (int64_t d = 0; d < more && plans.size() < 5; ++d) {
-    const DimPlan plan = dice_.Chance(0.75) ? WholeDim() : ConstantDim();
-    if (Elements(plans) * plan.extent > kMostElements) continue;
-    plans.insert(plans.begin() + dice_.Between(0, static_cast<int64_t>(plans.size())), plan);
-  }
-  if (plans.size() > 1 && dice_.Chance(0.2)) std::swap(plans.front(), plans.back());
-  return plans;
-}
-
-void Maker::FillInput(const std::string& name, DType dtype, Facts& facts) {
-  Fill fill;
-  fill.share = dice_.Chance(0.15) ? 0.3 : 1;
-  if (IsFloat(dtype)) {
-    const size_t kind = dice_.Weighted({6, 2, 1.5, 0.7});
-    fill.kind = static_cast<Fill::Kind>(kind);
-    if (fill.kind == Fill::Kind::kUniform) {
-      fill.low = -1;
-      fill.high = 1;
-    }
-    facts.bound = fill.kind == Fill::Kind::kSpecial ? kUnbounded : static_cast<double>(fill.high);
-    facts.grain = fill.kind == Fill::Kind::kInteger ? 1 : fill.kind == Fill::Kind::kQuarters ? 0.25 : 0;
-  } else if (dtype != DType::kBool) {
-    if (IsUnsigned(dtype)) fill.low = 0;
-    if (dice_.Chance(0.15)) fill.kind = Fill::Kind::kSpecial;
-    if (fill.kind == Fill::Kind::kInteger) facts.bound = 4;
-  }
-  draft_.fills[name] = fill;
-}
-
-void Maker::AddOperand(const std::vector<DimPlan>& plans, DType dtype, bool output) {
-  OperandDraft operand;
-  operand.name = Name(output ? "o" : "x");
-  operand.output = output;
-  RefInfo ref;
-  ref.name = operand.name;
-  ref.role = output ? RefInfo::Role::kOutput : RefInfo::Role::kInput;
-  ref.dtype = dtype;
-  ref.readable = !output;
-  ref.whole_index = true;
-  std::vector<std::string> array, block, index;
-  bool blocked = false;
-  for (const DimPlan& plan : plans) {
-    array.push_back(plan.array);
-    block.push_back(plan.block);
-    index.push_back(plan.index);
-    blocked = blocked || plan.block != "all";
-    if (!plan.view) continue;
-    ref.view.push_back(*plan.view);
-    ref.edges.push_back(plan.edge);
-    ref.view_dims.push_back(ref.array.size());
-  }
-  ref.array = array;
-  const std::string type = std::string(kiln::Name(dtype));
-  operand.keys.push_back({"array", array.empty() ? type : type + "[" + Join(array) + "]"});
-  if (!array.empty() && (blocked || dice_.Chance(0.3))) {
-    operand.keys.push_back({"block", Join(block)});
-    operand.keys.push_back({"index", Join(index)});
-  }
-  ref.facts = FactsOf(dtype, ref.view.size());
-  if (!output) {
-    FillInput(ref.name, dtype, ref.facts);
-    const bool ragged = std::any_of(ref.edges.begin(), ref.edges.end(),
-                                    [](const std::string& edge) { return !edge.empty(); });
-    if (Want("key operand.pad", ragged ? 0.6 : 0.05)) {
-      operand.keys.push_back({"pad", dtype == DType::kBool ? "false" : "0"});
-      for (std::string& edge : ref.edges) edge.clear();
-    }
-  } else {
-    ref.loose = IsFloat(dtype) && dice_.Chance(0.3);
-    draft_.exact[ref.name] = !ref.loose;
-  }
-  for (size_t d = 0; d < ref.edges.size(); ++d) {
-    if (!ref.edges[d].empty()) ref.facts.edges[d] = {ref.edges[d]};
-  }
-  draft_.operands.push_back(operand);
-  refs_.push_back(ref);
-}
-
-void Maker::AddInput() { AddOperand(InputDims(), AnyDType(), false); }
-
-void Maker::AddOutput() {
-  size_t least = 0;
-  for (size_t a = 0; a < axes_.size(); ++a) {
-    if (axes_[a].parallel) least = a + 1;
-  }
-  const size_t axes = dice_.Chance(0.55)
-                          ? axes_.size()
-                          : static_cast<size_t>(dice_.Between(static_cast<int64_t>(least), static_cast<int64_t>(axes_.size())));
-  AddOperand(OutputDims(axes), AnyDType(), true);
-  output_axes_.push_back(axes);
-}
-
-void Maker::AddHostValues() {}
 
 }  // namespace kiln::soak

@@ -31,6 +31,13 @@ std::vector<std::set<std::string>> Without(std::vector<std::set<std::string>> ed
   return edges;
 }
 
+/// By how much an extent "(b + 2)" is larger than `b`; 0: it is another one.
+int64_t Border(const Extent& extent, const Extent& inner) {
+  const std::string begin = "(" + inner.text + " + ";
+  if (extent.text.rfind(begin, 0) != 0) return 0;
+  return extent.value - inner.value;
+}
+
 /// Elements of a temporary.
 constexpr double kMostElements = 20000;
 
@@ -239,12 +246,17 @@ std::optional<Value> Maker::MakePosition(DType dtype, const Extents& shape, int)
     value.shape = ref->view;
   } else {
     if (shape.empty()) return std::nullopt;
-    const size_t axis = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(shape.size()) - 1));
-    value.term.text = "iota(" + ShapeText(shape) + (shape.size() == 1 && dice_.Chance(0.5) ? "" : ", " + Number(axis)) + ")";
-    value.shape = shape;
+    return Positions(shape);
   }
   value.facts = FactsOf(dtype, value.shape.size());
   if (dtype == DType::kI32) value.facts.bound = 4096;
+  return value;
+}
+
+Value Maker::Positions(const Extents& shape) {
+  const size_t axis = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(shape.size()) - 1));
+  Value value{{"iota(" + ShapeText(shape) + (shape.size() == 1 && dice_.Chance(0.5) ? "" : ", " + Number(axis)) + ")", {}}, DType::kI32, shape, FactsOf(DType::kI32, shape.size())};
+  value.facts.bound = 128;
   return value;
 }
 
@@ -405,6 +417,14 @@ std::optional<Value> Maker::Part(DType dtype, const Extents& shape) {
       entries[d] = ":";
       result.insert(result.begin(), extent);
       edges.insert(edges.begin(), source.facts.edges[d]);
+      --wanted;
+    } else if (wanted > 0 && clean && Border(extent, shape[wanted - 1]) > 0) {
+      // A window of a block with a border.
+      const int64_t start = dice_.Between(0, Border(extent, shape[wanted - 1]));
+      const std::string from = std::to_string(start), size = shape[wanted - 1].text;
+      entries[d] = dice_.Chance(0.7) ? from + ":" + size + " + " + from : "ds(" + from + ", " + size + ")";
+      result.insert(result.begin(), shape[wanted - 1]);
+      edges.insert(edges.begin(), std::set<std::string>());
       --wanted;
     } else if (wanted > 0 && clean && shape[wanted - 1].text == std::to_string(shape[wanted - 1].value) &&
                shape[wanted - 1].value <= extent.value && shape[wanted - 1].value > 1) {

@@ -97,9 +97,29 @@ Value Maker::Leaf(DType dtype, const Extents& shape) {
     for (const Value& leaf : leaves) weights.push_back(1 + 4 * static_cast<double>(leaf.shape.size()));
     return leaves[dice_.Weighted(weights)];
   }
-  if (dice_.Chance(0.3)) {
+  if (dice_.Chance(0.4)) {
     if (auto part = Part(dtype, shape)) return *part;
   }
+  // Something of another type rather than a constant.
+  if (dice_.Chance(0.85)) {
+    std::vector<Value> others;
+    for (const RefInfo& ref : refs_) {
+      if (ref.readable && Broadcasts(ref.view, shape)) others.push_back(ReadOf(ref));
+    }
+    for (const Value& value : scope_) {
+      if (Broadcasts(value.shape, shape)) others.push_back(value);
+    }
+    std::vector<double> weights;
+    for (const Value& other : others) {
+      const bool rounds = !IsFloat(dtype) && IsFloat(other.dtype);
+      const bool may = other.facts.same || (need_same_ == 0 && !rounds);
+      weights.push_back(may ? 1 + 4 * static_cast<double>(other.shape.size()) : 0);
+    }
+    if (std::any_of(weights.begin(), weights.end(), [](double weight) { return weight > 0; }))
+      return Cast(dtype, others[dice_.Weighted(weights)]);
+  }
+  // Positions rather than a constant: what is read from another place is another value.
+  if (!shape.empty() && dice_.Chance(0.75)) return Cast(dtype, Positions(shape));
   return Literal(dtype);
 }
 
@@ -170,6 +190,13 @@ std::optional<Value> Maker::WithEdges(Value value, const std::vector<std::string
     for (const std::string& edge : bad) {
       // "n0 by b1 at i2": the elements before the edge.
       const size_t by = edge.find(" by "), at = edge.find(" at ");
+      if (by == std::string::npos || at == std::string::npos || dice_.Chance(0.3)) {
+        const auto inside = InsideOf(value, d, edge);
+        if (inside) {
+          value = *inside;
+          continue;
+        }
+      }
       if (by == std::string::npos || at == std::string::npos) return std::nullopt;
       const std::string dim = edge.substr(0, by), block = edge.substr(by + 4, at - by - 4);
       std::string shape = block;
@@ -184,6 +211,20 @@ std::optional<Value> Maker::WithEdges(Value value, const std::vector<std::string
     }
   }
   return value;
+}
+
+/// Where the mask of an operand of that shape tells what is past the edge.
+std::optional<Value> Maker::InsideOf(const Value& value, size_t d, const std::string& edge) {
+  for (const RefInfo& ref : refs_) {
+    if (!ref.whole_index || ref.view != value.shape || ref.edges[d] != edge) continue;
+    Value cleaned = value;
+    cleaned.term = {"where(inside(" + ref.name + "), $0, $1)", {value.term, Literal(value.dtype).term}};
+    for (size_t e = 0; e < ref.edges.size(); ++e) cleaned.facts.edges[e].erase(ref.edges[e]);
+    cleaned.facts.bound = std::max(value.facts.bound, 100.0);
+    cleaned.facts.grain = std::min(value.facts.grain, 0.25);
+    return cleaned;
+  }
+  return std::nullopt;
 }
 
 Value Maker::Condition(int depth) {
@@ -201,7 +242,9 @@ Value Maker::Make(DType dtype, const Extents& shape, int depth) {
   std::vector<double> weights;
   for (const Rule& rule : rules) {
     const bool may = rule.makes(dtype);
-    weights.push_back(may ? Weight(std::string("function ") + rule.name, rule.weight) : 0);
+    const bool wanted = std::any_of(rule.entries.begin(), rule.entries.end(),
+                                    [&](const char* entry) { return focus_.count(entry) > 0; });
+    weights.push_back(may ? rule.weight * (wanted ? 8 : 1) : 0);
   }
   for (int tries = 0; tries < 3; ++tries) {
     const Rule& rule = rules[dice_.Weighted(weights)];
@@ -398,37 +441,43 @@ std::optional<Value> Maker::MakeHost(DType dtype, const Extents&, int) {
 
 const std::vector<Maker::Rule>& Maker::Rules() {
   static const std::vector<Rule> rules = {
-      {"cast", 3, Always, &Maker::MakeCast},
-      {"arithmetic", 6, IsCompute, &Maker::MakeArithmetic},
-      {"smooth", 2, IsComputeFloat, &Maker::MakeFloatFunction},
-      {"numeric", 1, IsCompute, &Maker::MakeNumeric},
-      {"max", 2, Always, &Maker::MakeExtreme},
-      {"where", 2, Always, &Maker::MakeSelect},
-      {"comparison", 5, IsBool, &Maker::MakeComparison},
-      {"logic", 2, IsBool, &Maker::MakeLogic},
-      {"bits", 1.5, IsComputeInt, &Maker::MakeBits},
-      {"division", 1, IsCompute, &Maker::MakeDivision},
-      {"power", 0.4, IsCompute, &Maker::MakePower},
-      {"bitcast", 0.5, HasBits, &Maker::MakeBitcast},
-      {"iota", 0.6, IsI32, &Maker::MakePosition},
-      {"at", 0.6, IsI32, &Maker::MakePosition},
-      {"inside", 0.6, IsBool, &Maker::MakePosition},
-      {"sum", 1.5, IsCompute, &Maker::MakeReduction},
-      {"max", 0.7, Always, &Maker::MakeReduction},
-      {"argmax", 0.7, IsI32, &Maker::MakeArgmax},
-      {"any", 0.8, IsBool, &Maker::MakeAnyAll},
-      {"cumsum", 0.5, IsCompute, &Maker::MakeCumsum},
-      {"dot", 1.5, IsDotResult, &Maker::MakeDot},
-      {"transpose", 0.6, Always, &Maker::MakeTranspose},
-      {"reshape", 0.4, Always, &Maker::MakeReshape},
-      {"expand", 0.4, Always, &Maker::MakeExpand},
-      {"squeeze", 0.3, Always, &Maker::MakeSqueeze},
-      {"concat", 0.4, Always, &Maker::MakeConcat},
-      {"roll", 0.5, Always, &Maker::MakeRoll},
-      {"slice", 0.8, Always, &Maker::MakeSlice},
-      {"broadcast", 0.2, Always, &Maker::MakeBroadcast},
-      {"first", 0.6, IsBool, &Maker::MakeVisit},
-      {"host", 0.5, Always, &Maker::MakeHost},
+      {{"cast"}, 3, Always, &Maker::MakeCast},
+      {{"operator /", "operator *", "operator -"}, 6, IsCompute, &Maker::MakeArithmetic},
+      {{"function exp", "function exp2", "function log", "function log2", "function log1p", "function tanh",
+        "function erf", "function sigmoid", "function sqrt", "function rsqrt", "function sin", "function cos",
+        "function relu", "function gelu", "function gelu_tanh", "function silu", "function floor",
+        "function ceil", "function round"},
+       2.5, IsComputeFloat, &Maker::MakeFloatFunction},
+      {{"function abs", "function sign", "operator unary -", "operator unary +"}, 1, IsCompute, &Maker::MakeNumeric},
+      {{"function max", "function min", "function clamp"}, 2, Always, &Maker::MakeExtreme},
+      {{"function where", "operator if"}, 2, Always, &Maker::MakeSelect},
+      {{"operator <", "operator <=", "operator >", "operator >=", "operator ==", "operator !=", "operator chain"},
+       5, IsBool, &Maker::MakeComparison},
+      {{"operator &", "operator |", "operator ^", "operator ~", "operator and", "operator or", "operator not"},
+       2, IsBool, &Maker::MakeLogic},
+      {{"operator &", "operator |", "operator ^", "operator ~", "operator <<", "operator >>"},
+       1.5, IsComputeInt, &Maker::MakeBits},
+      {{"operator //", "operator %", "function rem", "function cdiv"}, 1, IsCompute, &Maker::MakeDivision},
+      {{"operator **"}, 0.4, IsCompute, &Maker::MakePower},
+      {{"function bitcast"}, 0.5, HasBits, &Maker::MakeBitcast},
+      {{"function iota", "function at"}, 1, IsI32, &Maker::MakePosition},
+      {{"function inside"}, 0.6, IsBool, &Maker::MakePosition},
+      {{"function sum", "function prod", "function mean", "keyword keep"}, 1.5, IsCompute, &Maker::MakeReduction},
+      {{"op max_of", "op min_of"}, 0.7, Always, &Maker::MakeReduction},
+      {{"function argmax", "function argmin"}, 0.7, IsI32, &Maker::MakeArgmax},
+      {{"function any", "function all"}, 0.8, IsBool, &Maker::MakeAnyAll},
+      {{"function cumsum"}, 0.5, IsCompute, &Maker::MakeCumsum},
+      {{"function dot"}, 1.5, IsDotResult, &Maker::MakeDot},
+      {{"function transpose", "attribute T", "attribute mT"}, 0.6, Always, &Maker::MakeTranspose},
+      {{"function reshape"}, 0.4, Always, &Maker::MakeReshape},
+      {{"function expand"}, 0.4, Always, &Maker::MakeExpand},
+      {{"function squeeze"}, 0.3, Always, &Maker::MakeSqueeze},
+      {{"function concat"}, 0.4, Always, &Maker::MakeConcat},
+      {{"function roll"}, 0.5, Always, &Maker::MakeRoll},
+      {{"subscript point", "subscript slice", "subscript ds", "subscript ..."}, 1, Always, &Maker::MakeSlice},
+      {{"function broadcast"}, 0.2, Always, &Maker::MakeBroadcast},
+      {{"function first", "function last"}, 0.6, IsBool, &Maker::MakeVisit},
+      {{"function steps"}, 0.6, Always, &Maker::MakeHost},
   };
   return rules;
 }

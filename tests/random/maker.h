@@ -41,6 +41,7 @@ struct AxisInfo {
   bool parallel = false;
   int dim = -1;        // kTiled, kEach, kHost: its dimension
   Extent block;        // kTiled
+  bool partial = false;     // kHost: not all of the dimension is visited
   std::string permutation;  // a prefetch array of its steps, if there is one
 };
 
@@ -50,6 +51,7 @@ struct DimPlan {
   int64_t extent = 1;  // of the array
   std::optional<Extent> view;  // none: squeezed
   std::string edge;            // its name, if elements of the view may lie past an edge
+  int axis = -1;               // that it rides on; -1: it stays
   bool reread = false;         // an index that does not walk the dimension once: inputs only
 };
 
@@ -65,8 +67,7 @@ struct RefInfo {
   bool readable = true;
   bool loose = false;              // may hold values that engines round differently
   bool whole_index = false;        // has positions: inside() and at()
-  std::vector<size_t> view_dims;   // the array's dimensions
-  std::vector<std::string> array;  // their extents
+  std::vector<std::string> array;  // extents
 };
 
 class Maker {
@@ -94,16 +95,32 @@ class Maker {
   int64_t SmallSize(int64_t most);
   DimPlan Ride(size_t axis);
   DimPlan Reread(size_t axis);
+  DimPlan Halo(size_t axis);
+  DimPlan Bounded(size_t axis);
+  DimPlan Gather(size_t axis);
   DimPlan WholeDim();
   DimPlan ConstantDim();
+  std::string Permutation(size_t axis);
+
+  // make_operands.cc
+  std::vector<DimPlan> AlikeDims();
   std::vector<DimPlan> InputDims();
   std::vector<DimPlan> OutputDims(size_t axes);
   void AddOperand(const std::vector<DimPlan>& dims, DType dtype, bool output);
   void AddInput();
   void AddOutput();
+  void AddView();
+  void AddTakenOver(const std::vector<DimPlan>& plans);
+  void AddAlternative(OperandDraft& operand);
+  void AddPad(RefInfo& ref, std::vector<Key>& keys);
+  void AddWindow(const std::vector<DimPlan>& plans, bool written, std::vector<Key>& keys);
+  void StartWith(OperandDraft& output, RefInfo& ref);
+  std::string LikeWhom(const std::vector<DimPlan>& plans) const;
+  RefInfo RefOf(const std::string& name, const std::vector<DimPlan>& plans, DType dtype) const;
   void FillInput(const std::string& name, DType dtype, Facts& facts);
-  std::string Permutation(size_t axis);
-  void AddHostValues();
+
+  // make_host.cc
+  void AddScalars();
 
   // make_value.cc, make_tiles.cc
   Value Make(DType dtype, const Extents& shape, int depth);
@@ -113,6 +130,7 @@ class Maker {
   Value Literal(DType dtype);
   Value WeakLiteral(DType dtype);
   Value Leaf(DType dtype, const Extents& shape);
+  Value Positions(const Extents& shape);
   std::vector<Value> LeavesFor(DType dtype, const Extents& shape);
   Value ReadOf(const RefInfo& ref) const;
   std::optional<Value> Part(DType dtype, const Extents& shape);
@@ -121,6 +139,7 @@ class Maker {
   /// The value with everything past edges replaced; nullopt where no mask tells.
   std::optional<Value> Cleaned(Value value);
   std::optional<Value> WithEdges(Value value, const std::vector<std::string>& allowed);
+  std::optional<Value> InsideOf(const Value& value, size_t d, const std::string& edge);
   Value Cast(DType dtype, Value value);
   Value Same(DType dtype, const Extents& shape, int depth);
   Value Condition(int depth);
@@ -130,7 +149,7 @@ class Maker {
 
   using Production = std::optional<Value> (Maker::*)(DType, const Extents&, int);
   struct Rule {
-    const char* name;
+    std::vector<const char*> entries;  // of the coverage report
     double weight;
     bool (*makes)(DType);
     Production make;
@@ -214,6 +233,9 @@ class Maker {
   std::vector<DimInfo> dims_;
   std::vector<AxisInfo> axes_;
   std::vector<RefInfo> refs_;
+  std::vector<std::vector<DimPlan>> plans_;  // by operand, which come first among the refs
+  std::set<std::string> likes_, views_;      // names of operands that are like another, or no array of their own
+  std::set<std::string> inits_;              // outputs that start as something, or keep it where no step comes
   std::vector<Value> scope_;        // lets, loop variables as values, host scalars
   std::vector<Value> loops_;        // loop variables: weak integers below an extent
   std::vector<size_t> output_axes_;  // by output: how many axes of the grid it walks
