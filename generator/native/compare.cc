@@ -137,7 +137,8 @@ class Chain {
     const EvalResult low = Evaluate(*action.low, binding_, nullptr);
     const EvalResult high = Evaluate(*action.high, binding_, nullptr);
     const bool known = low.fault == EvalFault::kNone && high.fault == EvalFault::kNone;
-    return known ? std::max<double>(1, static_cast<double>(high.value - low.value)) : kUnknown;
+    return known ? std::max(1.0, static_cast<double>(high.value) - static_cast<double>(low.value))
+                 : kUnknown;
   }
 
   static constexpr double kUnknown = 64;  // rounds of a loop over values
