@@ -86,6 +86,24 @@ function(_kiln_target_options result)
   set(${result} ${options} PARENT_SCOPE)
 endfunction()
 
+# How kernels are optimised. Not as far where the project is compiled with sanitizers: GCC takes
+# minutes for a register tile in which every access is checked where it stands, and -O3 is some ten
+# thousand of them. Calls check the same, and -O1 has fewer to check. Of what -fsanitize=undefined
+# adds there are too many even then.
+function(_kiln_optimize_options result)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" config)
+  get_directory_property(options COMPILE_OPTIONS)
+  set(flags ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${config}} ${options})
+  if(flags MATCHES "-fsanitize=[a-z,-]*undefined")
+    set(optimize -O0)
+  elseif(flags MATCHES "-fsanitize=")
+    set(optimize -O1 $<$<CXX_COMPILER_ID:GNU>:--param=asan-instrumentation-with-call-threshold=0>)
+  else()
+    set(optimize $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  endif()
+  set(${result} ${optimize} PARENT_SCOPE)
+endfunction()
+
 function(kiln_add_kernel name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SPEC;INSTANCE" "SET;TARGETS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SPEC)
@@ -94,6 +112,7 @@ function(kiln_add_kernel name)
   endif()
   _kiln_find_spec(spec "${arg_SPEC}")
   _kiln_target_options(options ${arg_TARGETS})
+  _kiln_optimize_options(optimize)
   set(word "${spec}")
   if(arg_INSTANCE)
     string(APPEND word ":${arg_INSTANCE}")
@@ -135,7 +154,7 @@ function(kiln_add_kernel name)
   # Arithmetic is what the spec says: nothing contracted, integers wrap. No warnings about text that
   # nobody is to edit, whatever the project asks for.
   target_compile_options(${name} PRIVATE -ffp-contract=off -fwrapv -w ${options}
-                                         $<$<NOT:$<CONFIG:Debug>>:-O3>)
+                                         ${optimize})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY "")
 endfunction()
 

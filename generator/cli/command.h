@@ -40,6 +40,7 @@ void AddShow(CLI::App& app, std::function<int()>& run);
 void AddSchema(CLI::App& app, std::function<int()>& run);
 void AddExplain(CLI::App& app, std::function<int()>& run);
 void AddNew(CLI::App& app, std::function<int()>& run);
+void AddCache(CLI::App& app, std::function<int()>& run);
 
 /// A usage error: prints `kiln: message` and a hint; returns kUsage.
 int UsageError(const std::string& message, const std::string& hint = "");
@@ -67,6 +68,12 @@ struct LimitOptions {
   /// A check of the grid is not refused: it leaves out what would take too long, and says so.
   GridCheckOptions ForGrid(Progress& progress) const;
 };
+
+/// The file of SPEC or SPEC:instance.
+std::string SpecFile(const std::string& spec);
+
+/// Whether SPEC is standard input or another pipe: nothing stands beside it.
+bool IsPiped(const std::string& spec);
 
 /// What every command that reads a spec accepts.
 struct SpecOptions {
@@ -105,6 +112,17 @@ void WarnOfOtherSizes(Loaded& loaded);
 
 /// Prints the findings to stderr (text) or stdout (json) and returns kFine or kFindings.
 int Report(const Loaded& loaded, const std::string& format);
+
+// outputs.cc ------------------------------------------------------------------------------------
+
+/// A file that a command writes, or reads, and the option that names it.
+struct NamedFile {
+  std::string option;
+  std::string path;
+};
+
+/// False, after an error, when two outputs are the same file, or one is what the command reads.
+bool AreDistinct(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
 // arguments.cc ----------------------------------------------------------------------------------
 

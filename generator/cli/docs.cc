@@ -1,8 +1,9 @@
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "generator/cli/explain.h"
+#include "generator/data/read_file.h"
+#include "generator/data/write_file.h"
 #include "generator/front/elaborate.h"
 #include "generator/front/fields.h"
 #include "generator/front/host.h"
@@ -17,12 +18,7 @@ constexpr std::string_view kBegin = "<!-- generated: ";
 constexpr std::string_view kBeginEnd = " -->\n";
 constexpr std::string_view kEnd = "<!-- end -->";
 
-std::string Read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+constexpr size_t kMostPage = size_t{64} << 20;
 
 /// A table cell: `|` would end it.
 std::string Cell(std::string_view text) {
@@ -82,7 +78,9 @@ std::string RewritePages(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".md") continue;
     std::string why;
-    const std::string page = Rewritten(Read(entry.path()), why);
+    const auto text = ReadFile(entry.path().string(), kMostPage, &why);
+    if (!text) return entry.path().string() + ": " + why;
+    const std::string page = Rewritten(*text, why);
     if (why.empty()) WriteIfChanged(entry.path().string(), page, &why);
     if (!why.empty()) return entry.path().string() + ": " + why;
   }

@@ -1,8 +1,14 @@
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
 
 #include "generator/cli/command.h"
 #include "generator/cli/explain.h"
+#include "generator/data/descriptor.h"
 
 namespace kiln::cli {
 namespace {
@@ -26,15 +32,19 @@ class Capture {
 /// Lets standard input be a text.
 class Feed {
  public:
-  explicit Feed(std::string_view text)
-      : text_(std::string(text)), old_(std::cin.rdbuf(text_.rdbuf())) {}
-  ~Feed() { std::cin.rdbuf(old_); }
+  explicit Feed(std::string_view text) : old_(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) {
+    const Descriptor file(memfd_create("example", MFD_CLOEXEC));
+    const auto size = static_cast<ssize_t>(text.size());
+    if (pwrite(file.number(), text.data(), text.size(), 0) != size ||
+        dup2(file.number(), STDIN_FILENO) < 0)
+      throw std::runtime_error("an example cannot be fed to standard input");
+  }
+  ~Feed() { old_ ? dup2(old_.number(), STDIN_FILENO) : close(STDIN_FILENO); }
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
  private:
-  std::istringstream text_;
-  std::streambuf* old_;
+  Descriptor old_;
 };
 
 /// Findings in standard input are placed at `-:line:column`; they get the file's name.

@@ -3,9 +3,10 @@
 #include <set>
 
 #include "generator/cli/command.h"
+#include "generator/data/write_file.h"
 #include "generator/front/names.h"
+#include "generator/front/utf8.h"
 #include "generator/render/render.h"
-#include "generator/render/write.h"
 
 namespace kiln::cli {
 namespace {
@@ -113,7 +114,8 @@ bool GenerateCommand::Deliver(const std::string& file, const std::string& text) 
     return false;
   }
   if (format == "text")
-    std::cout << (written == Written::kWritten ? "wrote     " : "unchanged ") << path << "\n";
+    std::cout << (written == Written::kWritten ? "wrote     " : "unchanged ") << OneLine(path)
+              << "\n";
   return true;
 }
 

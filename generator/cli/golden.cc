@@ -36,6 +36,11 @@ std::string Title(const GoldenEntry& entry) {
   return title;
 }
 
+int NoFolder() {
+  return UsageError("nothing stands beside a spec that comes through a pipe",
+                    "name the folder of the records: -o golden");
+}
+
 std::string GoldenCommand::Folder() const {
   if (!folder.empty()) return folder;
   return (std::filesystem::path(spec.spec).parent_path() / "golden").string();
@@ -82,6 +87,7 @@ GoldenRecord RecordOf(const GoldenEntry& entry, std::map<std::string, Array> out
 
 int GoldenCommand::Record() {
   int status = kFine;
+  if (folder.empty() && IsPiped(spec.spec)) return NoFolder();
   const auto entries = GoldenEntries(spec, &status);
   if (!entries) return status;
   for (const auto& kernel : ByKernel(*entries)) {
@@ -211,6 +217,7 @@ bool NeedsOracle(const GoldenRecord& record) {
 
 int GoldenCommand::Check() {
   int status = kFine;
+  if (folder.empty() && IsPiped(spec.spec)) return NoFolder();
   const auto entries = GoldenEntries(spec, &status);
   if (!entries) return status;
   std::vector<std::string> compiled;

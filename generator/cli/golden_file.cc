@@ -1,11 +1,12 @@
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "generator/cli/golden.h"
 #include "generator/data/npy.h"
+#include "generator/data/read_file.h"
 #include "generator/data/sha256.h"
-#include "generator/render/write.h"
+#include "generator/data/write_file.h"
 
 namespace kiln::cli {
 namespace {
@@ -13,8 +14,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-std::string ArrayFile(const std::string& name, size_t record, const std::string& output) {
-  return name + "." + std::to_string(record) + "." + output + ".npy";
+constexpr size_t kMostManifest = size_t{64} << 20;
+constexpr size_t kHashDigits = 12;  // of the many in a file's name
+
+/// Named by what is in it: a record that replaces another has files of its own until it is whole.
+std::string ArrayFile(const std::string& name, size_t record, const std::string& output,
+                      const GoldenOutput& golden) {
+  return name + "." + std::to_string(record) + "." + output + "." +
+         golden.sha256.substr(0, kHashDigits) + ".npy";
 }
 
 Json ToJson(const GoldenRecord& record, const std::string& name, size_t index) {
@@ -30,7 +37,7 @@ Json ToJson(const GoldenRecord& record, const std::string& name, size_t index) {
     out["tolerance"] = {{"relative", golden.tolerance.relative},
                         {"of_largest", golden.tolerance.magnitude},
                         {"absolute", golden.tolerance.absolute}};
-    if (golden.array) out["file"] = ArrayFile(name, index, output);
+    if (golden.array) out["file"] = ArrayFile(name, index, output, golden);
     out["sha256"] = golden.sha256;
   }
   return json;
@@ -73,6 +80,59 @@ std::string HashOf(const Array& array) {
   return hash.Add(array.bytes.data(), array.bytes.size()).Hex();
 }
 
+namespace {
+
+/// The arrays' files by what the record says of them.
+std::set<std::string> FilesOf(const Json& record) {
+  std::set<std::string> files;
+  for (const Json& one : record.value("records", Json::array())) {
+    for (const Json& output : one.value("outputs", Json::object())) {
+      if (output.contains("file") && output["file"].is_string())
+        files.insert(output["file"].get<std::string>());
+    }
+  }
+  return files;
+}
+
+/// Those that a record has; none if there is no such record, or it is damaged.
+std::set<std::string> FilesIn(const std::string& path) {
+  std::string why;
+  const auto text = ReadFile(path, kMostManifest, &why);
+  if (!text) return {};
+  try {
+    return FilesOf(Json::parse(*text));
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
+/// Only files in the folder itself, whatever a record says.
+void RemoveFiles(const std::string& folder, const std::set<std::string>& files,
+                 const std::set<std::string>& but) {
+  std::error_code ignored;
+  for (const std::string& file : files) {
+    if (but.count(file) == 0 && fs::path(file).filename() == file && file.ends_with(".npy"))
+      fs::remove(fs::path(folder) / file, ignored);
+  }
+}
+
+/// The arrays of records under their own names. Empty, or what is wrong.
+std::string WriteArrays(const std::string& folder, const std::string& name,
+                        const std::vector<GoldenRecord>& records) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    for (const auto& [output, golden] : records[i].outputs) {
+      if (!golden.array) continue;
+      const std::string file = folder + "/" + ArrayFile(name, i, output, golden);
+      if (const std::string why = WriteNpy(file, *golden.array); !why.empty()) return why;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+/// The arrays are there before the one move that makes the record the new one, and those of the
+/// earlier record go after it: at any time there is one or the other, whole.
 bool WriteGolden(const std::string& folder, const std::string& name,
                  const std::vector<GoldenRecord>& records) {
   Json json;
@@ -81,35 +141,32 @@ bool WriteGolden(const std::string& folder, const std::string& name,
   for (size_t i = 0; i < records.size(); ++i)
     json["records"].push_back(ToJson(records[i], name, i));
 
-  std::string why;
-  if (WriteIfChanged(folder + "/" + name + ".json", json.dump(2) + "\n", &why) ==
-      Written::kFailed) {
+  const std::string path = folder + "/" + name + ".json";
+  const std::set<std::string> before = FilesIn(path), now = FilesOf(json);
+  std::string why = WriteArrays(folder, name, records);
+  if (why.empty()) WriteIfChanged(path, json.dump(2) + "\n", &why);
+  if (!why.empty()) {
+    RemoveFiles(folder, now, before);
     UsageError(why);
     return false;
   }
-  for (size_t i = 0; i < records.size(); ++i) {
-    for (const auto& [output, golden] : records[i].outputs) {
-      if (!golden.array) continue;
-      why = WriteNpy(folder + "/" + ArrayFile(name, i, output), *golden.array);
-      if (why.empty()) continue;
-      UsageError(why);
-      return false;
-    }
-  }
+  RemoveFiles(folder, before, now);
   return true;
 }
 
 std::optional<std::vector<GoldenRecord>> ReadGolden(const std::string& folder,
                                                     const std::string& name) {
   const fs::path path = fs::path(folder) / (name + ".json");
-  std::ifstream in(path);
-  if (!in) {
-    UsageError("nothing is recorded in `" + path.string() + "`", "`kiln golden record` writes it");
+  std::string why;
+  const auto text = ReadFile(path.string(), kMostManifest, &why);
+  if (!text) {
+    UsageError("nothing is recorded in `" + path.string() + "`: " + why,
+               "`kiln golden record` writes it");
     return std::nullopt;
   }
   try {
     std::vector<GoldenRecord> records;
-    const Json whole = Json::parse(in);
+    const Json whole = Json::parse(*text);
     for (const Json& json : whole.at("records")) records.push_back(FromJson(json, folder));
     return records;
   } catch (const std::exception& error) {

@@ -1,20 +1,18 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include "generator/cli/command.h"
+#include "generator/data/descriptor.h"
+#include "generator/data/read_file.h"
 #include "generator/front/lock.h"
 #include "generator/front/static_rules.h"
 #include "generator/front/utf8.h"
+#include "generator/front/yaml.h"
 
 namespace kiln::cli {
 namespace {
-
-constexpr std::streamoff kMaxSpecBytes =
-    64 << 20;  // the reader's own limit is lower and explains itself
 
 bool IsFile(const std::string& path) {
   struct stat info {};
@@ -26,30 +24,19 @@ bool IsDirectory(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool IsThere(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
 /// `specs/matmul.yaml:matmul_f32` is a file and an instance, unless a file has that very name.
 void SplitInstance(const std::string& word, std::string& path, std::string& instance) {
   path = word;
   const size_t colon = word.rfind(':');
-  if (colon == std::string::npos || IsFile(word)) return;
+  if (colon == std::string::npos || IsThere(word)) return;
   if (word.find('/', colon) != std::string::npos) return;
   path = word.substr(0, colon);
   instance = word.substr(colon + 1);
-}
-
-std::optional<std::string> ReadWhole(const std::string& path) {
-  if (path == "-") {
-    std::ostringstream text;
-    text << std::cin.rdbuf();
-    return text.str();
-  }
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return std::nullopt;
-  const std::streamoff size = std::min<std::streamoff>(in.tellg(), kMaxSpecBytes);
-  std::string text(static_cast<size_t>(std::max<std::streamoff>(size, 0)), '\0');
-  in.seekg(0);
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  return text;
 }
 
 bool SplitSet(const std::vector<std::string>& words, CheckOptions& options) {
@@ -66,9 +53,22 @@ bool SplitSet(const std::vector<std::string>& words, CheckOptions& options) {
 
 }  // namespace
 
+std::string SpecFile(const std::string& spec) {
+  std::string path, instance;
+  SplitInstance(spec, path, instance);
+  return path;
+}
+
+bool IsPiped(const std::string& spec) {
+  const std::string path = SpecFile(spec);
+  struct stat info {};
+  return path == "-" || NamedDescriptor(path) ||
+         (stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode));
+}
+
 int UsageError(const std::string& message, const std::string& hint) {
   // A message may quote what was typed, control characters and all.
-  std::cerr << "kiln: " << Printable(message) << "\n";
+  std::cerr << "kiln: " << OneLine(message) << "\n";
   if (!hint.empty()) std::cerr << "  hint: " << Printable(hint) << "\n";
   return kUsage;
 }
@@ -86,7 +86,7 @@ void SpecOptions::Untangle(std::vector<std::string>& words) {
 }
 
 void SpecOptions::Add(CLI::App& app) {
-  app.add_option("SPEC", spec, "the spec file, or FILE:instance; - reads standard input")
+  app.add_option("SPEC", spec, "the spec file, or FILE:instance; - and pipes are read to their end")
       ->required();
   app.add_option("--set", set, "parameter values that win over the spec's own: --set bm=256 T=f32")
       ->type_name("K=V");
@@ -107,12 +107,13 @@ namespace {
 
 /// False after an error, which is printed or in the findings.
 bool ReadLock(const LockOptions& options, const std::string& spec_path, Loaded& loaded) {
-  if (options.none || (options.file.empty() && spec_path == "-")) return true;
+  if (options.none || (options.file.empty() && IsPiped(spec_path))) return true;
   const std::string path = options.file.empty() ? LockPath(spec_path) : options.file;
   if (options.file.empty() && !IsFile(path)) return true;
-  auto text = IsDirectory(path) ? std::nullopt : ReadWhole(path);
+  std::string why;
+  auto text = ReadFile(path, kMaxYamlBytes, &why);
   if (!text) {
-    UsageError("cannot read the lock `" + path + "`",
+    UsageError("cannot read the lock `" + path + "`: " + why,
                "`kiln tune` writes one; --no-lock reads none");
     return false;
   }
@@ -138,9 +139,10 @@ std::optional<Loaded> Load(const SpecOptions& options, Depth depth) {
     UsageError("`" + path + "` is a folder, not a spec", "name a file: " + path + "/NAME.yaml");
     return std::nullopt;
   }
-  auto text = ReadWhole(path);
+  std::string why;
+  auto text = ReadFile(path, kMaxYamlBytes, &why);
   if (!text) {
-    UsageError("cannot read `" + path + "`",
+    UsageError("cannot read `" + path + "`: " + why,
                "`kiln new NAME --like=matmul` writes a spec to start from");
     return std::nullopt;
   }

@@ -1,12 +1,11 @@
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
 
 #include "generator/cli/command.h"
+#include "generator/data/write_file.h"
 #include "generator/front/names.h"
+#include "generator/front/utf8.h"
 
 namespace kiln::cli {
 namespace {
@@ -191,17 +190,13 @@ struct NewCommand {
   }
 
   int Write(const Template& from) const {
-    std::error_code error;
-    if (!folder.empty()) std::filesystem::create_directories(folder, error);
-    if (error) return UsageError("cannot make the folder `" + folder + "`: " + error.message());
     const std::string path = (std::filesystem::path(folder) / (name + ".yaml")).string();
-    std::FILE* file = std::fopen(path.c_str(), "wbx");  // x: never over an existing file
-    if (!file && errno == EEXIST)
+    FileWriter file(path, FileWriter::Existing::kKeep);
+    file.Write(WithName(from.text, name));
+    const std::string why = file.Finish();
+    if (file.exists())
       return UsageError("`" + path + "` exists and is left as it is", "choose another name");
-    if (!file) return UsageError("cannot write `" + path + "`: " + std::strerror(errno));
-    const std::string text = WithName(from.text, name);
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (std::fclose(file) != 0 || !written) return UsageError("cannot write `" + path + "`");
+    if (!why.empty()) return UsageError(why);
     PrintNext(path, from);
     return kFine;
   }
@@ -216,7 +211,7 @@ struct NewCommand {
     };
     size_t width = 0;
     for (const auto& [command, why] : commands) width = std::max(width, command.size());
-    std::cout << "wrote " << path << "\nnext:\n" << std::left;
+    std::cout << "wrote " << OneLine(path) << "\nnext:\n" << std::left;
     for (const auto& [command, why] : commands) {
       std::cout << "  kiln " << std::setw(static_cast<int>(width)) << command << "  # " << why
                 << "\n";

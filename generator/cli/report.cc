@@ -28,6 +28,7 @@ void CheckTheGrid(const Simulation& simulation, Diagnostics& diagnostics) {
 
 int ReportCommand::Run() {
   if (!files.any()) files.page = "report.html";
+  if (!files.AreDistinct("-o", what.spec, what.machine)) return kUsage;
   int status = kFine;
   const auto simulation = PrepareSimulation(what, &status);
   if (!simulation) return status;

@@ -16,6 +16,9 @@ struct PictureFiles {
 
   void Add(CLI::App& app, const char* page_option, const std::string& when);
   bool any() const { return !page.empty() || !trace.empty(); }
+  /// False, after an error, when one would overwrite the other or what the command reads.
+  bool AreDistinct(const char* page_option, const SpecOptions& spec,
+                   const std::string& machine) const;
 };
 
 /// A call that is to be shown.

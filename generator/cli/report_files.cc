@@ -1,12 +1,11 @@
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "generator/cli/report.h"
 #include "generator/cli/run.h"
+#include "generator/data/write_file.h"
 #include "generator/front/utf8.h"
 #include "generator/predict/cost.h"
-#include "generator/render/write.h"
 #include "generator/report/trace.h"
 
 namespace kiln::cli {
@@ -50,19 +49,21 @@ bool WritePage(const PictureRequest& request, const std::string& path) {
     UsageError(why);
     return false;
   }
-  std::cerr << "wrote " << path << ", " << Bytes(static_cast<int64_t>(page.size())) << "\n";
+  std::cerr << "wrote " << OneLine(path) << ", " << Bytes(static_cast<int64_t>(page.size()))
+            << "\n";
   return true;
 }
 
 bool WriteTraceFile(const Timeline& timeline, const std::string& path) {
-  std::ofstream out(path, std::ios::binary);
+  FileWriter file(path);
+  FileBuffer buffer(file);
+  std::ostream out(&buffer);
   WriteTrace(timeline, out);
-  out.close();
-  if (!out) {
-    UsageError("cannot write `" + path + "`");
+  if (const std::string why = file.Finish(); !why.empty()) {
+    UsageError(why);
     return false;
   }
-  std::cerr << "wrote " << path << ", to open in ui.perfetto.dev\n";
+  std::cerr << "wrote " << OneLine(path) << ", to open in ui.perfetto.dev\n";
   return true;
 }
 
@@ -72,6 +73,13 @@ void PictureFiles::Add(CLI::App& app, const char* page_option, const std::string
   app.add_option(page_option, page, when + "the page, one HTML file")->type_name("FILE");
   app.add_option("--trace", trace, when + "the timeline as trace events, for Perfetto")
       ->type_name("FILE");
+}
+
+bool PictureFiles::AreDistinct(const char* page_option, const SpecOptions& spec,
+                               const std::string& machine) const {
+  return cli::AreDistinct(
+      {{page_option, page}, {"--trace", trace}},
+      {{"SPEC", SpecFile(spec.spec)}, {"--lock", spec.lock.file}, {"--machine", machine}});
 }
 
 std::string BoundLine(const PredictResult& result) {
@@ -88,7 +96,7 @@ bool WritePictures(const PictureRequest& request, const PictureFiles& files) {
   if (!files.page.empty() && !WritePage(request, files.page)) return false;
   if (files.trace.empty()) return true;
   if (request.timeline) return WriteTraceFile(*request.timeline, files.trace);
-  std::cerr << "kiln: nothing ran, so there is nothing to write to `" << Printable(files.trace)
+  std::cerr << "kiln: nothing ran, so there is nothing to write to `" << OneLine(files.trace)
             << "`\n";
   return true;
 }

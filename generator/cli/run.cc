@@ -91,6 +91,7 @@ int Run(const RunOptions& options) {
   if (const std::string name = Misplaced(options); !name.empty()) {
     return UsageError(name + " has no meaning with --mode=" + options.mode);
   }
+  if (!options.pictures.AreDistinct("--report", options.spec, options.machine)) return kUsage;
   std::optional<Machine> machine = Machine();
   if (options.mode == "emulate")
     machine = LoadMachineOrTell(options.machine.empty() ? kDefaultMachine : options.machine);
@@ -189,8 +190,9 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       "values\n"
       "(undefined, tail, coverage), order (race, revisit, alias) and semaphores (sync); "
       "docs/emulator.md.\n"
-      "Compiled kernels are kept in $XDG_CACHE_HOME/kiln or ~/.cache/kiln; CXX chooses the "
-      "compiler.");
+      "Compiled kernels are kept in $XDG_CACHE_HOME/kiln or ~/.cache/kiln (`kiln cache`); CXX "
+      "chooses "
+      "the\ncompiler.");
   run = [options] {
     options->spec.Untangle(options->words);
     return Run(*options);

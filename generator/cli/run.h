@@ -51,9 +51,12 @@ bool AllowInterpreting(const Binding& binding, const RunOptions& options);
 std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
                                         const Binding& binding, const RunOptions& options);
 /// An emulated run knows which element of an output is undefined, but not the statement that made
-/// it so: the interpreter does, if it gets there in a few seconds.
-void LocateUndefined(const Inputs& inputs, const Binding& binding, const RunOptions& options,
-                     Diagnostic& finding);
+/// What the interpreter, which keeps a shadow of every element, finds in the call, if that takes it
+/// no more than a few seconds: something undefined, or that `rule`.
+std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& binding,
+                                        const RunOptions& options, const std::string& rule);
+/// Whether it is a rule of undefined values.
+bool IsAboutUndefined(const std::string& rule);
 
 // run_compiled.cc
 
@@ -64,6 +67,8 @@ std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagn
 /// Compiles with a line of progress. Nullopt after an error, which is printed; then *status is the
 /// exit status.
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status);
+/// Says once, on stderr, that there is no cache that can be trusted.
+void WarnOfCache();
 
 /// Says that it is `what`, when it takes long.
 CallResult CallWithProgress(const std::string& what, const LoadedKernel& loaded,

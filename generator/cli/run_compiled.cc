@@ -1,9 +1,13 @@
 #include <cstdlib>
 #include <iostream>
+#include <utility>
 
 #include "generator/cli/run.h"
+#include "generator/front/utf8.h"
+#include "generator/native/cache_folder.h"
 #include "generator/native/compare.h"
 #include "generator/native/finding.h"
+#include "generator/native/hides.h"
 #include "generator/native/toolchain.h"
 
 namespace kiln::cli {
@@ -70,11 +74,21 @@ void AddTime(const CallResult& call, const Binding& binding, const Machine& mach
       SimulatedTime(timeline->dispatch) + " of dispatch" + (cores.empty() ? "" : "; ") + cores));
 }
 
-bool IsAboutUndefined(const Diagnostic& finding) {
-  return finding.rule == "undefined" || finding.rule == "tail" || finding.rule == "coverage";
+/// The finding as the interpreter has it, which knows the statement and where a value comes from.
+/// An undefined value may show as anything: the rule is then the interpreter's, too.
+Diagnostic AsFoundByElement(Diagnostic finding, const Diagnostic& by_element) {
+  if (IsAboutUndefined(by_element.rule)) {
+    finding.notes.push_back({finding.span, "element by element: " + by_element.message});
+    finding.notes.insert(finding.notes.end(), by_element.notes.begin(), by_element.notes.end());
+    finding.rule = by_element.rule;
+    finding.hint = by_element.hint;
+  }
+  finding.span = by_element.span;
+  return finding;
 }
 
-/// The finding of a failed call; of one that succeeded, what integers hide.
+/// The finding of a failed call; of one that succeeded, what the machine hides. Where undefined
+/// values may come to nothing that shows, the interpreter has the last word.
 bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding& binding,
                 const Inputs& inputs, const RunOptions& options, const CallOptions& how,
                 const CallResult& call, Diagnostics& diagnostics) {
@@ -82,9 +96,12 @@ bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding&
                                 : FindHidden(kernel, call, how, [&](const CallOptions& other) {
                                     return loaded.Call(binding, inputs.arrays, other);
                                   });
+  const bool placed = finding.has_value() || call.code == 0;
+  if (how.emulate && placed && (finding || HidesUndefined(kernel))) {
+    auto by_element = FindByElement(inputs, binding, options, finding ? finding->rule : "");
+    if (by_element) finding = finding ? AsFoundByElement(*finding, *by_element) : by_element;
+  }
   if (finding) {
-    if (how.emulate && IsAboutUndefined(*finding))
-      LocateUndefined(inputs, binding, options, *finding);
     diagnostics.Add(std::move(*finding));
     return true;
   }
@@ -93,6 +110,10 @@ bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding&
 }
 
 }  // namespace
+
+bool IsAboutUndefined(const std::string& rule) {
+  return rule == "undefined" || rule == "tail" || rule == "coverage";
+}
 
 CallResult CallWithProgress(const std::string& what, const LoadedKernel& loaded,
                             const Binding& binding, const Inputs& inputs, const CallOptions& how) {
@@ -107,6 +128,14 @@ std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagn
   return text;
 }
 
+void WarnOfCache() {
+  static bool told = false;
+  if (std::exchange(told, true)) return;
+  const std::string why = TrustCacheFolder(CacheFolder());
+  if (!why.empty())
+    std::cerr << "kiln: warning: compiled kernels are not kept: " << OneLine(why) << "\n";
+}
+
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text,
                                           int* status) {
   std::string why;
@@ -115,6 +144,7 @@ std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated&
     *status = UsageError(why);
     return std::nullopt;
   }
+  WarnOfCache();
   CompileLine line(GeneratedName(kernel));
   CompileOptions options;
   options.progress = [&](double seconds, bool done) { line.Update(seconds, done); };

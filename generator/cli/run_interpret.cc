@@ -35,23 +35,20 @@ std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
       std::move(result.outputs), "interpreted: " + Steps(binding) + " in " + Duration(seconds), {}};
 }
 
-void LocateUndefined(const Inputs& inputs, const Binding& binding, const RunOptions& options,
-                     Diagnostic& finding) {
+std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& binding,
+                                        const RunOptions& options, const std::string& rule) {
   constexpr double kPatience = 5;
   InterpretOptions how;
   how.shuffle = options.shuffle;
   how.seconds = kPatience;
-  if (InterpretDemand(binding, how).bytes > options.spec.limit.limits.bytes) return;
+  if (InterpretDemand(binding, how).bytes > options.spec.limit.limits.bytes) return std::nullopt;
   Diagnostics found;
   Interpret(binding, inputs.arrays, how, found);
-  for (const Diagnostic& by_element : found.Sorted()) {
-    if (by_element.severity != Severity::kError || by_element.rule != finding.rule) continue;
-    finding.notes.push_back({finding.span, "element by element: " + by_element.message});
-    finding.notes.insert(finding.notes.end(), by_element.notes.begin(), by_element.notes.end());
-    finding.span = by_element.span;
-    finding.hint = by_element.hint;
-    return;
+  for (const Diagnostic& finding : found.Sorted()) {
+    const bool asked = finding.rule == rule || IsAboutUndefined(finding.rule);
+    if (finding.severity == Severity::kError && asked) return finding;
   }
+  return std::nullopt;
 }
 
 }  // namespace kiln::cli

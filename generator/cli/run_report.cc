@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
 
 #include "generator/cli/run.h"
 #include "generator/data/npy.h"
+#include "generator/front/utf8.h"
 
 namespace kiln::cli {
 namespace {
@@ -104,12 +104,6 @@ void PrintSummary(const Kernel& kernel, const Inputs& inputs, const RunResult& r
 }
 
 bool WriteOutputs(const RunResult& result, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    UsageError("cannot make the folder `" + folder + "`: " + error.message());
-    return false;
-  }
   for (const auto& [name, array] : result.outputs) {
     const std::string path = folder + "/" + name + ".npy";
     const std::string why = WriteNpy(path, array);
@@ -117,7 +111,7 @@ bool WriteOutputs(const RunResult& result, const std::string& folder) {
       UsageError(why);
       return false;
     }
-    std::cout << "  wrote " << path << "\n";
+    std::cout << "  wrote " << OneLine(path) << "\n";
   }
   return true;
 }

@@ -2,33 +2,31 @@
 
 #include <unistd.h>
 
-#include <csignal>
+#include <atomic>
 #include <iostream>
 
 #include "generator/cli/bench.h"
 #include "generator/cli/run.h"
+#include "generator/data/interrupt.h"
 #include "generator/front/lock.h"
 
 namespace kiln::cli {
 namespace {
 
-constexpr int kInterrupted = 130;  // as shells call it
-
-volatile std::sig_atomic_t interrupted = 0;
-
-/// The first Ctrl-C ends the search in order, the second one the program.
-class Interruptible {
+/// What was timed is kept from moment to moment, so an interrupt need not wait for anything.
+class LastWords {
  public:
-  Interruptible() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
+  LastWords() {
+    SayWhenInterrupted([this] {
+      return "interrupted with " + std::to_string(timed_) +
+             " configurations timed; no lock was written, and the same command goes on from there";
+    });
   }
-  ~Interruptible() { sigaction(SIGINT, &before_, nullptr); }
+  ~LastWords() { SayWhenInterrupted(nullptr); }
+  void Count(int timed) { timed_ = timed; }
 
  private:
-  struct sigaction before_ {};
+  std::atomic<int> timed_{0};
 };
 
 /// "tuning matmul_f32 [####      ] 7 of at most 24, best 11.8 ms: bm=256" on a terminal; else a
@@ -68,7 +66,7 @@ struct TuneCommand {
 
   int Run();
   bool Given(std::map<std::string, std::vector<int64_t>>& out) const;
-  TuneOptions How(Bar& bar) const;
+  TuneOptions How(Bar& bar, LastWords& words) const;
   int Finish(const Simulation& call, const TuneResult& result) const;
   LockChange Change(const Simulation& call, const TuneResult& result) const;
   bool measures() const { return target == "host"; }
@@ -98,14 +96,16 @@ bool TuneCommand::Given(std::map<std::string, std::vector<int64_t>>& out) const 
   return true;
 }
 
-TuneOptions TuneCommand::How(Bar& bar) const {
+TuneOptions TuneCommand::How(Bar& bar, LastWords& words) const {
   TuneOptions how;
   how.measure = measures();
   how.cores = cores;
   how.most = most;
   how.cache_bytes = measures() ? std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L) : 0;
-  how.measured = [&bar](int measured, const Configuration& best) { bar.Show(measured, best); };
-  how.interrupted = [] { return interrupted != 0; };
+  how.measured = [&](int measured, const Configuration& best) {
+    words.Count(measured);
+    bar.Show(measured, best);
+  };
   return how;
 }
 
@@ -159,8 +159,9 @@ int TuneCommand::Run() {
   std::map<std::string, std::vector<int64_t>> values;
   if (!Given(values)) return kUsage;
   if (!measures()) what.machine = target;
-  if (what.spec.spec.rfind('-', 0) == 0 && !dry)
-    return UsageError("a lock stands beside a file", "name the spec's file, or add --dry-run");
+  if (IsPiped(what.spec.spec) && what.spec.lock.file.empty() && !dry)
+    return UsageError("a lock stands beside a file",
+                      "name the spec's file, or the lock's with --lock, or add --dry-run");
   what.spec.lock.none = true;  // it starts from the spec
   what.complete = measures();
   what.cores = measures() ? 0 : cores;
@@ -185,7 +186,7 @@ int TuneCommand::Run() {
   once.cores = cores;
   if (!AllowPrediction(*call, /*detail=*/false)) return kUsage;
   if (measures() && !AllowCall(*call->binding, once, call->limit)) return kUsage;
-  const Interruptible guard;
+  if (measures()) WarnOfCache();
   const AdviceRequest request{loaded.spec.get(),
                               &call->options,
                               &call->inputs,
@@ -195,17 +196,12 @@ int TuneCommand::Run() {
                               {what.cores, /*detail=*/false, nullptr, call->limit.limits.bytes}};
   TuneResult result;
   {
+    LastWords words;
     Bar bar(GeneratedName(*call->whole), most);
     Progress progress("predicting");
-    TuneOptions how = How(bar);
+    TuneOptions how = How(bar, words);
     how.predicting = progress.Callback();
     result = Tune(request, params, how);
-  }
-  if (result.interrupted) {
-    std::cerr << "interrupted with " << result.tried.size()
-              << " configurations timed; no lock was written, and the same command goes on from "
-                 "there\n";
-    return kInterrupted;
   }
   if (!result.error.empty()) {
     std::cerr << "kiln: " << result.error << "\n";

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include "generator/cli/tune.h"
+#include "generator/data/read_file.h"
+#include "generator/data/write_file.h"
 #include "generator/front/lock.h"
-#include "generator/render/write.h"
+#include "generator/front/yaml.h"
 
 namespace kiln::cli {
 namespace {
@@ -20,13 +20,17 @@ ExprPtr Parsed(const std::string& text, Diagnostics& diagnostics) {
 
 /// The file as it is; empty if there is none. False after an error, which is printed.
 bool ReadOld(const Spec& spec, const std::string& path, LockSpec* lock) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return true;
-  std::ostringstream text;
-  text << in.rdbuf();
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return true;
+  std::string why;
+  auto text = ReadFile(path, kMaxYamlBytes, &why);
+  if (!text) {
+    UsageError("cannot read the lock `" + path + "`: " + why);
+    return false;
+  }
   Spec with = spec;
   Diagnostics found;
-  const auto source = std::make_shared<const Source>(path, text.str());
+  const auto source = std::make_shared<const Source>(path, std::move(*text));
   if (AttachLock(with, source, found)) {
     *lock = *with.lock;
     return true;
@@ -87,8 +91,11 @@ bool WriteLock(const Simulation& call, const LockChange& change, std::string* wh
     lock.variants.insert(lock.variants.begin(), std::move(entry));
   }
   if (lock.variants.empty()) {
-    std::error_code ignored;
-    if (was_there) std::filesystem::remove(change.path, ignored);
+    std::error_code error;
+    if (was_there && !std::filesystem::remove(change.path, error)) {
+      UsageError("cannot remove the lock `" + change.path + "`: " + error.message());
+      return false;
+    }
     *what = was_there ? "removed " + change.path : "no lock is needed";
     return true;
   }

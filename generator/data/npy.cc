@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "generator/data/npy_header.h"
+#include "generator/data/write_file.h"
 
 namespace kiln {
 namespace {
@@ -214,27 +215,6 @@ std::string HeaderText(const Array& array) {
   return out + dict;
 }
 
-/// A new file next to `path`, under a name that was free. Exclusive creation, so that neither
-/// two writers nor a planted link can make it another file.
-File CreateBeside(const std::string& path, std::string& name) {
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    name = path + ".tmp" + std::to_string(attempt);
-    if (std::FILE* file = std::fopen(name.c_str(), "wbx")) return File(file);
-  }
-  return nullptr;
-}
-
-bool WriteBytes(std::FILE* file, const void* from, size_t count) {
-  return count == 0 || std::fwrite(from, 1, count, file) == count;
-}
-
-bool WriteAll(File file, const std::string& header, const std::vector<std::byte>& payload) {
-  const bool written = WriteBytes(file.get(), header.data(), header.size()) &&
-                       WriteBytes(file.get(), payload.data(), payload.size());
-  // The last bytes, and a full disk, show only when the file is closed.
-  return std::fclose(file.release()) == 0 && written;
-}
-
 }  // namespace
 
 std::variant<Array, NpyError> ReadNpy(const std::string& path, DType expected) {
@@ -246,24 +226,10 @@ std::variant<Array, NpyError> ReadNpy(const std::string& path) {
 }
 
 std::string WriteNpy(const std::string& path, const Array& array) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  // A rename would put a plain file in the place of a device such as /dev/null.
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
-    return path + ": it exists and is not a regular file";
-  }
-  std::string temporary;
-  File file = CreateBeside(path, temporary);
-  if (file == nullptr) return path + ": cannot create a file beside it";
-  if (!WriteAll(std::move(file), HeaderText(array), array.bytes)) {
-    fs::remove(temporary, error);
-    return path + ": writing failed (is the disk full?)";
-  }
-  fs::rename(temporary, path, error);
-  if (!error) return "";
-  const std::string reason = error.message();
-  fs::remove(temporary, error);
-  return path + ": " + reason;
+  FileWriter file(path);
+  file.Write(HeaderText(array));
+  file.Write({reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()});
+  return file.Finish();
 }
 
 }  // namespace kiln

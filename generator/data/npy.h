@@ -22,7 +22,7 @@ std::variant<Array, NpyError> ReadNpy(const std::string& path, DType expected);
 std::variant<Array, NpyError> ReadNpy(const std::string& path);
 
 /// Writes version 1.0, C order, little endian; bf16 and f16 as '<u2' bits.
-/// Empty string on success, else the reason. The file appears whole or not at all.
+/// Empty string on success, else "cannot write …", as FileWriter has it.
 std::string WriteNpy(const std::string& path, const Array& array);
 
 }  // namespace kiln

@@ -27,7 +27,7 @@ std::string_view SeverityName(Severity severity) {
 }
 
 std::string PathOf(const Source& source) {
-  return source.path().empty() ? "<spec>" : Printable(source.path());
+  return source.path().empty() ? "<spec>" : OneLine(source.path());
 }
 
 std::string PlaceOf(Span span, const Source& source) {

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "generator/data/descriptor.h"
 #include "generator/front/fields.h"
 #include "generator/front/read_value.h"
 #include "generator/front/yaml.h"
@@ -9,7 +10,7 @@ namespace {
 
 /// "matmul" of "specs/matmul.yaml"; empty for text that is in no file.
 std::string StemOf(const std::string& path) {
-  if (path == "-" || path.starts_with('<')) return "";
+  if (path == "-" || path.starts_with('<') || NamedDescriptor(path)) return "";
   const size_t slash = path.find_last_of("/\\");
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   const size_t dot = name.rfind('.');

@@ -155,16 +155,34 @@ std::vector<PrepareSpec> ReadPrepares(Reader& reader, YamlNode& node) {
   return out;
 }
 
+namespace {
+
+/// A relative path whose parts are names.
+bool StaysInside(const std::string& path) {
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::string ReadHeader(Reader& reader, const YamlNode& node) {
   const std::string& header = node.text.value;
-  // It becomes an #include: nothing that could end the name.
-  const bool good = !header.empty() && std::all_of(header.begin(), header.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.' || c == '/' || c == '+';
-  });
+  // It becomes an #include: nothing that could end the name, and nothing that leads out of the
+  // folders that headers are in.
+  const bool good = StaysInside(header) && std::all_of(header.begin(), header.end(), [](char c) {
+                      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                             (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' ||
+                             c == '/' || c == '+';
+                    });
   if (good) return header;
   reader.diagnostics.Error("syntax", node.span, Quote(header) + " is not the name of a header",
-                           "letters, digits and `_ - + . /`, as in `my/pages.h`");
+                           "letters, digits and `_ - + .`, in folders below the spec's own, as in "
+                           "`my/pages.h`: neither absolute nor with `..`");
   return "";
 }
 

@@ -112,4 +112,10 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
+std::string OneLine(std::string_view text) {
+  std::string out;
+  for (const char c : Printable(text)) out += c == '\n' ? std::string("\\x0a") : std::string(1, c);
+  return out;
+}
+
 }  // namespace kiln

@@ -31,4 +31,7 @@ Glyph GlyphOf(const CodePoint& point, std::string_view bytes);
 /// `text` safe to print: every code point as its glyph, newlines kept.
 std::string Printable(std::string_view text);
 
+/// The same on one line, for a file's name: "a\x0ab".
+std::string OneLine(std::string_view text);
+
 }  // namespace kiln

@@ -26,9 +26,9 @@ struct Pass {
 /// Files that are no text at all, or too much of it.
 bool ReadableText(const std::string& text, Diagnostics& diagnostics) {
   if (text.size() > kMaxYamlBytes) {
-    diagnostics.Error("syntax", Span{},
-                      "the file has " + std::to_string(text.size()) + " bytes; the limit is " +
-                          std::to_string(kMaxYamlBytes));
+    diagnostics.Error(
+        "syntax", Span{},
+        "the file has more than " + std::to_string(kMaxYamlBytes) + " bytes, which is the limit");
     return false;
   }
   if (const size_t at = FindInvalidUtf8(text); at != std::string::npos) {

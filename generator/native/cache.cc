@@ -1,31 +1,31 @@
 #include "generator/native/cache.h"
 
-#include <unistd.h>
+#include <fcntl.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <thread>
 
 #include "generator/data/sha256.h"
+#include "generator/data/write_file.h"
+#include "generator/native/cache_entry.h"
+#include "generator/native/cache_folder.h"
 #include "generator/native/process.h"
 
 namespace kiln {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLogLines = 20;
 constexpr size_t kLogColumns = 400;
-/// An entry that nobody has used for so long goes when another is made.
-constexpr auto kKeep = std::chrono::hours(24 * 60);
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
+/// Large kernels take minutes, and sanitizers on a busy machine ten times as long.
+constexpr double kCompileSeconds = 3600;
 
 std::string Key(const Unit& unit, const Toolchain& tools) {
   Sha256 hash;
@@ -34,20 +34,6 @@ std::string Key(const Unit& unit, const Toolchain& tools) {
     for (const auto& [file, text] : *files) hash.AddField(file).AddField(text);
   }
   return hash.Hex().substr(0, 32);
-}
-
-bool IsKey(const std::string& name) {
-  return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-void RemoveOld(const fs::path& folder) {
-  std::error_code ignored;
-  const auto limit = fs::file_time_type::clock::now() - kKeep;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const bool part = entry.path().filename().string().rfind("part-", 0) == 0;
-    if (!part && !IsKey(entry.path().filename().string())) continue;
-    if (entry.last_write_time(ignored) < limit) fs::remove_all(entry.path(), ignored);
-  }
 }
 
 /// The errors of a compiler's log, which may be thousands of lines; its end if it names none.
@@ -76,100 +62,188 @@ Compiled Failure(const std::string& error, const std::string& log = "") {
   return failed;
 }
 
-/// Compiles in `folder`, which holds nothing yet.
-Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folder,
-                 const CompileOptions& options) {
-  for (const auto& [file, text] : unit.files) {
-    std::ofstream out(folder / file, std::ios::binary);
-    if (!(out << text << std::flush)) return Failure("cannot write " + (folder / file).string());
-  }
-  const fs::path library = folder / (unit.name + ".so");
-  const fs::path log = folder / "log";
+/// Nullopt: $KILN_COMPILE_LIMIT is no number of seconds.
+std::optional<double> CompileLimit() {
+  const char* const text = std::getenv("KILN_COMPILE_LIMIT");
+  if (!text || !*text) return kCompileSeconds;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (*end != '\0' || !(seconds > 0 && seconds < 1e9)) return std::nullopt;
+  return seconds;
+}
+
+std::vector<std::string> CommandOf(const Unit& unit, const Toolchain& tools,
+                                   const fs::path& folder) {
   std::vector<std::string> command = tools.compile;
   if (!unit.include_folder.empty()) command.push_back("-I" + unit.include_folder);
   command.push_back("-I" + folder.string());
   command.push_back((folder / unit.main).string());
   command.push_back("-o");
-  command.push_back(library.string());
+  command.push_back((folder / (unit.name + ".so")).string());
   command.insert(command.end(), tools.link.begin(), tools.link.end());
+  return command;
+}
 
-  // For whoever looks into the cache.
-  std::ofstream words(folder / "command");
-  for (const std::string& word : command) words << word << "\n";
-  words.close();
+/// Compiles in `folder`, which holds nothing yet.
+Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folder, double limit,
+                 const CompileOptions& options) {
+  Process process;
+  process.command = CommandOf(unit, tools, folder);
+  std::string words;  // for whoever looks into the cache
+  for (const std::string& word : process.command) words += word + "\n";
+  auto files = unit.files;
+  files["command"] = words;
+  for (const auto& [file, text] : files) {
+    const std::string why = WriteFile((folder / file).string(), text);
+    if (!why.empty()) return Failure(why);
+  }
+  const fs::path log = folder / "log";
+  const Descriptor output(open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!output) return Failure("cannot write `" + log.string() + "`");
 
   double seconds = 0;
-  const int status = RunProcess(command, log.string(), [&](double so_far) {
+  process.output = output.number();
+  process.limit = limit;
+  // What a killed compiler leaves goes with the folder.
+  process.environment["TMPDIR"] = folder.string();
+  process.waiting = [&](double so_far) {
     seconds = so_far;
     if (options.progress) options.progress(so_far, false);
-  });
+  };
+  const int status = RunProcess(process);
   if (options.progress) options.progress(seconds, true);
-  if (status == 128 + SIGINT) {  // nothing that one would look at
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-    return Failure("`" + command[0] + "` was interrupted");
+  const std::string compiler = "`" + process.command[0] + "`";
+  if (status == kTimedOut) {
+    std::ostringstream text;
+    text << compiler << " had not compiled " << unit.main << " after " << limit
+         << " seconds and was ended; KILN_COMPILE_LIMIT gives it more";
+    return Failure(text.str());
   }
+  if (status == kNotStarted) return Failure("cannot run " + compiler);
   if (status != 0) {
-    return Failure("`" + command[0] + "` does not compile " + (folder / unit.main).string() +
+    const std::string said = Excerpt(log);
+    return Failure(compiler + " does not compile " + (folder / unit.main).string() +
                        " (exit status " + std::to_string(status) + ")",
-                   Excerpt(log));
+                   said.empty() ? "it printed nothing\n" : said);
   }
   Compiled done;
-  done.library = library.string();
+  done.library = (folder / (unit.name + ".so")).string();
   return done;
 }
 
-/// `part` becomes `entry`; if another program was faster, its result is as good.
-Compiled Keep(const fs::path& part, const fs::path& entry, const std::string& library) {
-  std::error_code error, ignored;
-  fs::rename(part, entry, error);
-  if (error) fs::remove_all(part, ignored);
-  Compiled kept;
-  kept.library = (entry / library).string();
-  if (!fs::exists(kept.library)) return Failure("cannot keep " + kept.library);
-  RemoveOld(entry.parent_path());
-  return kept;
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// What failed stays, to be looked at, and its messages say where.
+Compiled KeepFailed(Compiled failed, Temporary part, const fs::path& folder,
+                    const std::string& key) {
+  if (failed.log.empty()) return failed;
+  const std::string from = part.path(), to = (folder / ("failed-" + key)).string();
+  std::error_code ignored;
+  fs::remove_all(to, ignored);
+  if (part.MoveTo(to) != 0) return failed;
+  return Failure(Replaced(failed.error, from, to), Replaced(failed.log, from, to));
+}
+
+/// The entry as it is, if it is whole. Its age is that of its last use.
+std::optional<Compiled> Find(const Unit& unit, const fs::path& entry) {
+  Compiled found;
+  found.library = WholeLibrary(entry, unit.name);
+  if (found.library.empty()) return std::nullopt;
+  std::error_code ignored;
+  fs::last_write_time(entry, fs::file_time_type::clock::now(), ignored);
+  found.cached = true;
+  return found;
+}
+
+/// The key's lock, or what another program has made of it meanwhile; neither after too long a time,
+/// which is none to fail for.
+std::optional<CacheLock> WaitForLock(const Unit& unit, const fs::path& folder,
+                                     const std::string& key, double limit,
+                                     const CompileOptions& options,
+                                     std::optional<Compiled>* found) {
+  const auto start = Clock::now();
+  double seconds = 0;
+  std::optional<CacheLock> lock;
+  while (!(lock = CacheLock::Try(folder, key)) && seconds < limit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (options.progress) options.progress(seconds, false);
+  }
+  *found = Find(unit, folder / key);
+  if (*found && seconds > 0 && options.progress) options.progress(seconds, true);
+  return lock;
+}
+
+Compiled CompileInto(const fs::path& folder, const Unit& unit, const Toolchain& tools, double limit,
+                     const CompileOptions& options) {
+  const std::string key = Key(unit, tools);
+  const fs::path entry = folder / key;
+  if (auto found = Find(unit, entry)) return *found;
+  std::optional<Compiled> found;
+  const auto lock = WaitForLock(unit, folder, key, limit, options, &found);
+  if (found) return *found;
+  const auto bytes = CacheLimit();
+  if (!bytes)
+    return Failure("KILN_CACHE_LIMIT is `" + std::string(std::getenv("KILN_CACHE_LIMIT")) +
+                   "`, not a number of bytes such as 500M or 2G");
+
+  RemoveStaleParts(folder, lock ? key : "");
+  Temporary part = Temporary::Folder((folder / ("part-" + key + "-XXXXXX")).string());
+  if (part.path().empty()) return Failure("cannot write into " + folder.string());
+  Compiled compiled = Compile(unit, tools, part.path(), limit, options);
+  if (compiled.library.empty()) return KeepFailed(compiled, std::move(part), folder, key);
+  if (const std::string why = WriteManifest(part.path(), unit.name); !why.empty())
+    return Failure(why);
+  std::error_code ignored;
+  fs::remove_all(entry, ignored);  // it is damaged, if it is there
+  fs::remove_all(folder / ("failed-" + key), ignored);
+  part.MoveTo(entry.string());
+  compiled.library = WholeLibrary(entry, unit.name);
+  if (compiled.library.empty()) return Failure("cannot keep " + entry.string());
+  EvictEntries(folder, *bytes, key);
+  return compiled;
+}
+
+/// Where somebody else could change what is run, or nothing can be written, a new folder for this
+/// user alone is as good for one run. That costs the time to compile each time, which is better
+/// than to refuse, as nobody may have chosen that folder: a root shell with a user's HOME.
+Compiled CompileApart(const Unit& unit, const Toolchain& tools, double limit,
+                      const std::string& distrust, const CompileOptions& options) {
+  std::string why;
+  const std::string folder = TemporaryFolder(&why);
+  auto apart = std::make_shared<Temporary>();
+  if (!folder.empty()) *apart = Temporary::Folder(folder + "/kiln-XXXXXX");
+  if (apart->path().empty()) {
+    return Failure("there is no folder to compile in: the cache is not used, as " + distrust +
+                   "; and TMPDIR or /tmp is no other: " + (why.empty() ? folder : why));
+  }
+  Compiled compiled = Compile(unit, tools, apart->path(), limit, options);
+  compiled.apart = std::move(apart);
+  return compiled;
 }
 
 }  // namespace
 
-std::string CacheFolder() {
-  if (const std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/kiln";
-  if (const std::string home = Variable("HOME"); !home.empty()) return home + "/.cache/kiln";
-  return "";
-}
-
 Compiled CompileCached(const Unit& unit, const Toolchain& tools, const CompileOptions& options) {
-  const fs::path folder = options.folder.empty() ? CacheFolder() : options.folder;
-  if (folder.empty()) {
-    return Failure("there is no folder for compiled kernels: set HOME or XDG_CACHE_HOME");
+  const auto limit = CompileLimit();
+  if (!limit) {
+    return Failure("KILN_COMPILE_LIMIT is `" + std::string(std::getenv("KILN_COMPILE_LIMIT")) +
+                   "`, not a number of seconds");
   }
-  const fs::path entry = folder / Key(unit, tools);
-  const fs::path library = entry / (unit.name + ".so");
-  std::error_code error;
-  if (fs::exists(library, error)) {
-    // Its age is that of its last use.
-    fs::last_write_time(entry, fs::file_time_type::clock::now(), error);
-    Compiled found;
-    found.library = library.string();
-    found.cached = true;
-    return found;
-  }
-
-  fs::create_directories(folder, error);
-  std::string part = (folder / "part-XXXXXX").string();
-  if (error || !mkdtemp(part.data())) {
-    return Failure("cannot write in " + folder.string() + ", the folder for compiled kernels");
-  }
-  const Compiled compiled = Compile(unit, tools, part, options);
-  if (compiled.library.empty()) return compiled;  // what failed stays, to be looked at
-  return Keep(part, entry, unit.name + ".so");
+  const std::string folder = options.folder.empty() ? CacheFolder() : options.folder;
+  const std::string distrust = TrustCacheFolder(folder);
+  if (!distrust.empty()) return CompileApart(unit, tools, *limit, distrust, options);
+  return CompileInto(fs::absolute(folder), unit, tools, *limit, options);
 }
 
 void RemoveCached(const std::string& library) {
   const fs::path entry = fs::path(library).parent_path();
   std::error_code ignored;
-  if (IsKey(entry.filename().string())) fs::remove_all(entry, ignored);
+  if (fs::exists(entry / "manifest", ignored)) fs::remove_all(entry, ignored);
 }
 
 }  // namespace kiln

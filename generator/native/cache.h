@@ -2,8 +2,10 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
+#include "generator/data/interrupt.h"
 #include "generator/native/toolchain.h"
 
 namespace kiln {
@@ -19,8 +21,9 @@ struct Unit {
 };
 
 struct CompileOptions {
-  std::string folder;  // of the cache; empty: $XDG_CACHE_HOME/kiln or ~/.cache/kiln
-  /// Called while a compiler runs, with the time so far, and once at its end.
+  std::string folder;  // of the cache; empty: CacheFolder()
+  /// Called while a compiler runs, here or in another program that makes the same, with the time so
+  /// far, and once at its end.
   std::function<void(double seconds, bool done)> progress;
 };
 
@@ -29,15 +32,13 @@ struct Compiled {
   std::string error;    // a sentence
   std::string log;      // what matters of the compiler's messages
   bool cached = false;
+  std::shared_ptr<Temporary> apart;  // where it is if there is no cache: gone with the last copy
 };
 
 /// The library made of these texts by this toolchain: from the cache, which is addressed by what
-/// goes into it, or by compiling now. Several programs may do the same at once.
+/// goes into it and proves that it is whole, or by compiling now. Several programs that want the
+/// same at once compile it once. Where the cache cannot be trusted it is compiled apart from it.
 Compiled CompileCached(const Unit& unit, const Toolchain& tools, const CompileOptions& options);
-
-/// Where compiled kernels are kept, and what was measured of them and of the machine. Empty:
-/// neither $XDG_CACHE_HOME nor a home.
-std::string CacheFolder();
 
 /// Removes an entry that turned out to be damaged.
 void RemoveCached(const std::string& library);

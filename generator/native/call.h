@@ -78,6 +78,8 @@ class LoadedKernel {
  private:
   friend LoadedKernel LoadKernel(const Kernel&, const Generated&, const Toolchain&,
                                  const CompileOptions&, Compiled*);
+  std::string Open(const std::string& library, const std::string& name);
+
   void* library_ = nullptr;
   std::string isa_;
   std::unique_ptr<KernelInterface> functions_;

@@ -1,9 +1,11 @@
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
+#include <utility>
 
+#include "generator/data/descriptor.h"
+#include "generator/data/read_file.h"
 #include "generator/native/call.h"
 #include "generator/native/interface.h"
 #include "generator/render/template.h"
@@ -66,21 +68,30 @@ KernelInterface FindAll(void* library, const std::string& name) {
   return found;
 }
 
-/// Of the spec: where headers of its own host code are.
-std::string FolderOf(const Kernel& kernel) {
-  const std::filesystem::path folder = std::filesystem::path(kernel.source->path()).parent_path();
-  return std::filesystem::absolute(folder).lexically_normal().string();
+bool HasAll(const KernelInterface& found) {
+  return found.call && found.options_init && found.context_new && found.context_free &&
+         found.operands && found.vmem_high && found.events && found.code_name;
 }
+
+/// Where headers of its own host code are: beside the spec, and here if that came through a pipe.
+std::string HeaderFolder(const Kernel& kernel) {
+  const std::string& path = kernel.source->path();
+  std::error_code ignored;
+  const bool beside = path != "-" && !NamedDescriptor(path);
+  const std::filesystem::path at = std::filesystem::absolute(beside ? path : "-", ignored);
+  return at.lexically_normal().parent_path().string();
+}
+
+constexpr size_t kMostHeader = size_t{16} << 20;
 
 /// The header in the folder, and the headers there that it includes.
 void AddHeader(const std::string& folder, const std::string& header,
                std::map<std::string, std::string>& texts) {
   if (texts.count(header) > 0) return;
-  std::ifstream in(folder + "/" + header, std::ios::binary);
-  if (!in) return;  // elsewhere; the compiler knows, or says so
-  std::ostringstream text;
-  text << in.rdbuf();
-  std::istringstream lines(texts[header] = text.str());
+  std::string ignored;
+  const auto text = ReadFile(folder + "/" + header, kMostHeader, &ignored);
+  if (!text) return;  // elsewhere; the compiler knows, or says so
+  std::istringstream lines(texts[header] = *text);
   for (std::string line; std::getline(lines, line);) {
     const size_t begin = line.find('"');
     if (line.rfind("#include", 0) != 0 || begin == std::string::npos) continue;
@@ -100,7 +111,7 @@ LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolc
   unit.files[unit.main] = CallText(kernel);
   for (const HostCall& call : kernel.prepare) {
     if (call.header.empty()) continue;
-    unit.include_folder = FolderOf(kernel);
+    unit.include_folder = HeaderFolder(kernel);
     AddHeader(unit.include_folder, call.header, unit.included);
   }
 
@@ -108,19 +119,27 @@ LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolc
   for (const bool again : {false, true}) {
     *compiled = CompileCached(unit, tools, options);
     if (compiled->library.empty()) return loaded;
-    loaded.library_ = dlopen(compiled->library.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (loaded.library_) {
-      loaded.functions_ = std::make_unique<KernelInterface>(FindAll(loaded.library_, name));
-      const char* (*isa)() = nullptr;
-      Find(loaded.library_, "kiln_isa_" + name, isa);
-      loaded.isa_ = isa();
-      return loaded;
-    }
-    compiled->error = dlerror();
-    // Cut short, perhaps, by a full disk.
+    compiled->error = loaded.Open(compiled->library, name);
+    if (compiled->error.empty()) return loaded;
     if (!again) RemoveCached(compiled->library);
   }
   return loaded;
+}
+
+/// Empty, or why it is no kernel's library.
+std::string LoadedKernel::Open(const std::string& library, const std::string& name) {
+  library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library_) return dlerror();
+  functions_ = std::make_unique<KernelInterface>(FindAll(library_, name));
+  const char* (*isa)() = nullptr;
+  Find(library_, "kiln_isa_" + name, isa);
+  if (isa && HasAll(*functions_)) {
+    isa_ = isa();
+    return "";
+  }
+  dlclose(std::exchange(library_, nullptr));
+  functions_ = nullptr;
+  return library + " lacks a function of the kernel";
 }
 
 LoadedKernel::LoadedKernel() = default;

@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "generator/data/sha256.h"
-#include "generator/render/write.h"
+#include "generator/data/write_file.h"
+#include "generator/native/cache_folder.h"
 
 namespace kiln {
 namespace {
@@ -164,7 +165,7 @@ std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
   unit.name = "probe";
   unit.main = "loops.cc";
   unit.files = ProbeTexts();
-  const std::string folder = options.folder.empty() ? CacheFolder() : options.folder;
+  const std::string folder = options.folder.empty() ? TrustedCacheFolder() : options.folder;
   Sha256 hash;
   hash.AddField(tools.fingerprint).AddField(std::to_string(cores));
   for (const auto& [name, text] : unit.files) hash.AddField(text);
@@ -181,6 +182,7 @@ std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
   }
   auto peaks = Measure(compiled.library, cores, why);
   if (!peaks) return std::nullopt;
+  if (folder.empty()) return peaks;
   // A cache that cannot be written only costs the time to measure again.
   std::string ignored;
   WriteIfChanged(path, TextOf(*peaks), &ignored);

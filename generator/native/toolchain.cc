@@ -1,5 +1,7 @@
 #include "generator/native/toolchain.h"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "generator/data/descriptor.h"
 #include "generator/data/sha256.h"
 #include "generator/native/process.h"
 
@@ -99,19 +102,49 @@ std::vector<std::string> TargetFlags() {
 #endif
 }
 
-/// "g++ (Debian 12.2.0-14) 12.2.0 …"; nullopt if there is no such program.
+/// What it may take to tell its version: a wrapper on a slow network disk, but none that hangs.
+constexpr double kVersionSeconds = 60;
+
+/// "g++ (Debian 12.2.0-14) 12.2.0 …"; nullopt if there is no such program, or it says nothing.
 std::optional<std::string> Version(const std::vector<std::string>& compiler) {
-  std::string log = (fs::temp_directory_path() / "kiln-version-XXXXXX").string();
-  const int file = mkstemp(log.data());
-  if (file < 0) return std::nullopt;
-  close(file);
-  std::vector<std::string> command = compiler;
-  command.push_back("--version");
-  const int status = RunProcess(command, log);
-  const std::string text = ReadText(log);
-  unlink(log.c_str());
-  if (status != 0) return std::nullopt;
-  return text;
+  const Descriptor output(memfd_create("version", MFD_CLOEXEC));
+  Process process;
+  process.command = compiler;
+  process.command.push_back("--version");
+  process.output = output.number();
+  process.limit = kVersionSeconds;
+  if (!output || RunProcess(process) != 0) return std::nullopt;
+  char text[4096];
+  const ssize_t size = pread(output.number(), text, sizeof text, 0);
+  return std::string(text, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+}
+
+/// Path, size and time of a file: what tells one version of it from another.
+std::string Identity(const fs::path& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return path.string();
+  return path.string() + " " + std::to_string(info.st_size) + " " +
+         std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec);
+}
+
+/// The program that a shell would run.
+fs::path FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* const path = std::getenv("PATH");
+  for (const std::string& folder : Split(path ? path : "", ':')) {
+    const fs::path program = fs::path(folder) / name;
+    if (access(program.c_str(), X_OK) == 0) return program;
+  }
+  return name;
+}
+
+/// What compilers read besides their command line.
+void AddEnvironment(Sha256& hash) {
+  for (const char* name : {"CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH",
+                           "GCC_EXEC_PREFIX", "LD_RUN_PATH"}) {
+    const char* const value = std::getenv(name);
+    hash.AddField(value ? value : "");
+  }
 }
 
 /// The headers by name and text.
@@ -156,8 +189,11 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
   for (const std::string& flag : Split(KILN_LINK_FLAGS, '|')) tools.link.push_back(flag);
 
   Sha256 hash;
-  hash.AddField(*version).AddField(Processor()).AddField(ReadText(runtime->library));
+  hash.AddField(*version).AddField(Identity(FindProgram(tools.compile[0])));
+  hash.AddField(Processor()).AddField(ReadText(runtime->library));
   AddHeaders(runtime->include / "kiln", hash);
+  hash.AddField(Identity(KILN_HIGHWAY_HEADER));
+  AddEnvironment(hash);
   for (const auto* words : {&tools.compile, &tools.link}) {
     for (const std::string& word : *words) hash.AddField(word);
   }

@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "generator/data/read_file.h"
+#include "generator/front/utf8.h"
+#include "generator/front/yaml.h"
 #include "generator/predict/machine.h"
 
 namespace kiln {
@@ -27,16 +28,6 @@ fs::path Shipped() {
   return KILN_BUILD_MACHINES;
 }
 
-std::optional<std::string> ReadText(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return std::nullopt;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return std::nullopt;
-  return text.str();
-}
-
 bool IsPath(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(kExtension);
 }
@@ -56,12 +47,14 @@ std::vector<std::string> MachineNames() {
 std::optional<Machine> LoadMachine(const std::string& name_or_path, std::string* why) {
   const bool is_path = IsPath(name_or_path);
   const fs::path path = is_path ? fs::path(name_or_path) : Shipped() / (name_or_path + kExtension);
-  const auto text = ReadText(path);
+  std::string reason;
+  const auto text = ReadFile(path.string(), kMaxYamlBytes, &reason);
   if (!text) {
     std::string known;
     for (const std::string& name : MachineNames()) known += (known.empty() ? "" : ", ") + name;
-    *why = is_path ? "kiln: cannot read the machine `" + name_or_path + "`\n"
-                   : "kiln: there is no machine `" + name_or_path + "`\n";
+    *why = is_path
+               ? "kiln: cannot read the machine `" + OneLine(name_or_path) + "`: " + reason + "\n"
+               : "kiln: there is no machine `" + OneLine(name_or_path) + "`\n";
     *why += "  hint: one of " + known + ", or the path of a file such as " +
             (Shipped() / "v5e.yaml").string() + "\n";
     return std::nullopt;

@@ -50,13 +50,6 @@ bool PlanForms(const Kernel& kernel, Diagnostics& diagnostics,
                      [](const auto& plan) { return plan != nullptr; });
 }
 
-/// A file's name for comments.
-std::string OneLine(std::string_view name) {
-  std::string line = Printable(name);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  return line;
-}
-
 }  // namespace
 
 bool Render(const Kernel& kernel, std::string_view spec_file, Diagnostics& diagnostics,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generator/data/sha256.h"
+#include "generator/native/cache_folder.h"
 #include "generator/native/compare.h"
 
 namespace kiln {
@@ -37,7 +38,7 @@ Stopwatch::Stopwatch(const AdviceRequest& request, const TuneOptions& options)
     : request_(request),
       options_(options),
       tools_(options.measure ? FindToolchain(&why_) : std::nullopt),
-      times_(options.compile.folder.empty() ? CacheFolder() : options.compile.folder) {}
+      times_(options.compile.folder.empty() ? TrustedCacheFolder() : options.compile.folder) {}
 
 Stopwatch::~Stopwatch() = default;
 

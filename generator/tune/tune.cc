@@ -40,10 +40,7 @@ class Tuner {
   }
 
  private:
-  bool Stopped() {
-    if (options_.interrupted && options_.interrupted()) result_.interrupted = true;
-    return result_.interrupted || !result_.error.empty();
-  }
+  bool Stopped() const { return !result_.error.empty(); }
 
   ParamValues Present() const {
     ParamValues values;
@@ -119,10 +116,7 @@ class Tuner {
   bool Measure(Configuration& configuration) {
     if (Stopped()) return false;
     bool known = false;
-    if (!watch_.Time(configuration, &known, &result_.error)) {
-      Stopped();  // a compiler that was interrupted failed, too
-      return false;
-    }
+    if (!watch_.Time(configuration, &known, &result_.error)) return false;
     result_.measured += !known;
     result_.tried.push_back(configuration);
     const bool first = result_.best.seconds == 0;
@@ -186,7 +180,6 @@ class Tuner {
     result_.spec = Find(/*of the spec*/ {});
     if (Stopped() || result_.best.set.empty()) return;
     const auto gain = watch_.InTurns(result_.spec, result_.best, &result_.error);
-    Stopped();
     if (!gain) return;
     result_.gain = *gain;
     if (*gain < kWorthwhile) result_.best = result_.spec;

@@ -29,7 +29,6 @@ struct TuneOptions {
   /// Called after each of the two.
   std::function<void(double share)> predicting;
   std::function<void(int measured, const Configuration& best)> measured;
-  std::function<bool()> interrupted;
 };
 
 struct TuneResult {
@@ -38,8 +37,7 @@ struct TuneResult {
   double gain = 1;                   // the best over the spec's own: measured in turns
   size_t all = 0, kept = 0;          // combinations; those that the predictor let pass
   int measured = 0;                  // now: the others were known
-  bool interrupted = false;
-  std::string error;  // not empty: it ended early
+  std::string error;                 // not empty: it ended early
 };
 
 /// `request.kernel` and what belongs to it are at the spec's own values; `inputs` are complete if

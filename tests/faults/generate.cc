@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "generator/data/sha256.h"
+#include "generator/data/write_file.h"
 #include "generator/native/interface.h"
-#include "generator/render/write.h"
 #include "tests/faults/fault.h"
 
 namespace kiln::testing {

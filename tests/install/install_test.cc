@@ -1,6 +1,7 @@
 // What `cmake --install` leaves is enough: another project embeds kernels, the tool compiles them,
 // and pkg-config finds the runtime.
 #include <algorithm>
+#include <tuple>
 
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
@@ -150,6 +151,34 @@ TEST_CASE("a mixture of experts computes what plain sums give") {
                  "rows there are"));
 }
 
+TEST_CASE("kernels are optimised as far as sanitizers let a compiler do it in time") {
+  REQUIRE(Installed().done().status == 0);
+  const std::string calls = "--param=asan-instrumentation-with-call-threshold=0";
+  const bool gnu = Contains(Shell(Quoted(KILN_CXX_COMPILER) + " --version").out, "Free Software");
+  const std::tuple<std::string, std::string, std::string> cases[] = {
+      {"", "", "-O3"},
+      {"set(CMAKE_CXX_FLAGS \"-g -fsanitize=address\")", "", gnu ? "-O1 " + calls : "-O1"},
+      {"add_compile_options(-fsanitize=thread)", "", gnu ? "-O1 " + calls : "-O1"},
+      {"", " -DCMAKE_CXX_FLAGS_RELEASE=-fsanitize=address,undefined", "-O0"},
+  };
+  for (const auto& [line, option, optimize] : cases) {
+    const Folder folder;
+    fs::create_directory(folder / "app");
+    WriteText(folder / "app/CMakeLists.txt",
+              "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\n" + line +
+                  "\nfind_package(Kiln REQUIRED)\nkiln_add_kernel(softmax SPEC " + KILN_SOURCE_DIR +
+                  "/examples/app/softmax.yaml)\n");
+    const Shown shown = Shell("cmake -S app -B build -G Ninja -DCMAKE_BUILD_TYPE=Release" + option +
+                                  " -DCMAKE_PREFIX_PATH=" + Quoted(Installed().prefix()) +
+                                  " -DCMAKE_CXX_COMPILER=" + Quoted(KILN_CXX_COMPILER) +
+                                  " && ninja -C build -t commands libsoftmax.a",
+                              folder.path());
+    INFO(line << option << "\n" << End(shown));
+    CHECK(shown.status == 0);
+    CHECK(Contains(shown.out, "-fwrapv -w " + optimize + " "));
+  }
+}
+
 TEST_CASE("mistakes in CMake say what to write") {
   REQUIRE(Installed().done().status == 0);
   const std::pair<const char*, const char*> cases[] = {
@@ -194,6 +223,44 @@ TEST_CASE("the installed tool compiles kernels with the installed runtime") {
   const Shown second = Shell(run);
   CHECK(second.status == 0);
   CHECK(second.err.empty());
+}
+
+/// Compiles a file of the folder against the installation.
+void Compile(const fs::path& folder, const std::string& file, const std::string& options) {
+  const Shown shown =
+      Shell(Quoted(KILN_CXX_COMPILER) +
+                " " KILN_CXX_FLAGS " -std=c++20 -w -ffp-contract=off -fwrapv -I. -I " +
+                Quoted(Installed().prefix() + "/include") + " " + options + " -c " + file,
+            folder);
+  INFO(End(shown));
+  REQUIRE(shown.status == 0);
+}
+
+TEST_CASE("programs and kernels have a mode of the standard library of their own") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder folder;
+  REQUIRE(Shell("kiln generate tests/pallas/specs/double_buffer.yaml -o " + Quoted(folder.path()) +
+                " && kiln generate specs/gmm.yaml:gmm_f32 -o " + Quoted(folder.path()))
+              .status == 0);
+  WriteText(folder / "kernels.cc", "#include \"double_buffer.cc\"\n#include \"gmm_f32.cc\"\n");
+  fs::copy(fs::path(KILN_SOURCE_DIR) / "tests/install/modes/main.cc", folder.path());
+  const std::string target = " -march=haswell -maes -DHWY_COMPILE_ONLY_STATIC ";
+  const std::string debug = " -D_GLIBCXX_DEBUG -D_GLIBCXX_DEBUG_PEDANTIC ";
+  Compile(folder.path(), "kernels.cc", target + "-o plain_kernels.o");
+  Compile(folder.path(), "kernels.cc", target + debug + "-o debug_kernels.o");
+  Compile(folder.path(), "main.cc", debug + "-o debug_main.o");
+  Compile(folder.path(), "main.cc", "-D_GLIBCXX_USE_CXX11_ABI=0 -o old_main.o");
+  for (const char* objects : {"debug_main.o debug_kernels.o", "debug_main.o plain_kernels.o",
+                              "old_main.o plain_kernels.o", "old_main.o debug_kernels.o"}) {
+    const Shown shown =
+        Shell(Quoted(KILN_CXX_COMPILER) + " " KILN_CXX_FLAGS " " + objects + " " +
+                  Quoted(Installed().prefix() + "/" + KILN_LIBDIR + "/libkiln_runtime.a") +
+                  " -lhwy -lpthread -o main && ./main",
+              folder.path());
+    INFO(objects << "\n" << End(shown));
+    CHECK(shown.status == 0);
+    CHECK(shown.out == "all is right\n");
+  }
 }
 
 TEST_CASE("pkg-config finds the runtime") {

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "generator/data/write_file.h"
 #include "generator/render/render.h"
-#include "generator/render/write.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

@@ -1,0 +1,123 @@
+#include "tests/random/batch_run.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "tests/random/child.h"
+
+namespace kiln::soak {
+namespace {
+
+constexpr int kSecondsToGenerate = 20;
+constexpr int kSecondsToRun = 40;
+
+std::string NameOf(size_t job) { return "spec" + std::to_string(job); }
+
+std::string Join(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : "\t") + word;
+  return text;
+}
+
+/// Checks a draft and writes its kernel: empty, or what stopped it; and what it uses, behind a
+/// separator.
+constexpr char kSeparator = '\x1f';
+
+std::string Generate(const Job& job, const std::string& name, const std::string& folder) {
+  Draft draft = job.draft;
+  draft.name = name;
+  const auto of = Prepare(draft);
+  if (!of->binding || of->found.HasErrors())
+    return ToText(Verdict{"refused " + FirstRule(of->found), Render(of->found, *of->source)});
+  Generated text;
+  if (!Render(*of->kernel, name + ".yaml", of->found, &text))
+    return ToText(Verdict{"not generated", Render(of->found, *of->source)});
+  Batch::WriteKernel(folder, *of->kernel, text);
+  return kSeparator + Join(EntriesOf(*of->spec, *of->kernel));
+}
+
+Verdict RunOne(const Job& job, const std::string& name, const Batch& batch) {
+  const Outcome outcome = RunInChild(kSecondsToRun, [&] {
+    Draft draft = job.draft;
+    draft.name = name;
+    const auto of = Prepare(draft);
+    return ToText(Judge(draft, *of, batch.Find(GeneratedName(*of->kernel))));
+  });
+  return outcome.died.empty() ? ToVerdict(outcome.text) : Verdict{"died in a kernel", outcome.died};
+}
+
+std::set<std::string> Split(const std::string& text) {
+  std::set<std::string> words;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, '\t');) words.insert(word);
+  return words;
+}
+
+/// On one line.
+std::string Escaped(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', '\x1e');
+  return text;
+}
+
+std::string Unescaped(std::string text) {
+  std::replace(text.begin(), text.end(), '\x1e', '\n');
+  return text;
+}
+
+}  // namespace
+
+Draft DraftOf(uint64_t number) { return MakeDraft(number, FocusOf(number)); }
+
+bool IsRefusal(const std::string& kind) {
+  return kind.rfind("refused ", 0) == 0 || kind.rfind("finding of both", 0) == 0;
+}
+
+std::vector<Result> RunBatch(const std::vector<Job>& jobs, const std::string& folder,
+                             const Toolchain& tools, const Flavour& flavour) {
+  Batch batch(folder, tools, flavour);
+  std::vector<Result> results(jobs.size());
+  std::vector<std::string> names;
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    results[j].number = jobs[j].number;
+    const Outcome outcome = RunInChild(
+        kSecondsToGenerate, [&] { return Generate(jobs[j], NameOf(j), folder); });
+    if (!outcome.died.empty()) {
+      results[j].verdict = {"died in the generator", outcome.died};
+    } else if (outcome.text.empty() || outcome.text[0] != kSeparator) {
+      results[j].verdict = ToVerdict(outcome.text);
+    } else {
+      results[j].used = Split(outcome.text.substr(1));
+      names.push_back(NameOf(j));
+    }
+  }
+  std::map<std::string, std::string> refused;
+  batch.Compile(names, &refused);
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    if (!results[j].verdict.kind.empty()) continue;
+    const auto log = refused.find(NameOf(j));
+    results[j].verdict = log == refused.end() ? RunOne(jobs[j], NameOf(j), batch)
+                                              : Verdict{"does not compile", log->second};
+  }
+  return results;
+}
+
+std::string ToText(const std::vector<Result>& results) {
+  std::string text;
+  for (const Result& result : results)
+    text += std::to_string(result.number) + "\n" + result.verdict.kind + "\n" +
+            Escaped(result.verdict.detail) + "\n" + Join(result.used) + "\n";
+  return text;
+}
+
+std::vector<Result> ToResults(const std::string& text) {
+  std::vector<Result> results;
+  std::istringstream in(text);
+  std::string number, kind, detail, used;
+  while (std::getline(in, number) && std::getline(in, kind) && std::getline(in, detail) &&
+         std::getline(in, used)) {
+    results.push_back({std::stoull(number), {kind, Unescaped(detail)}, Split(used)});
+  }
+  return results;
+}
+
+}  // namespace kiln::soak

@@ -1,0 +1,262 @@
+#include "tests/random/judge.h"
+
+#include <cmath>
+#include <cstring>
+#include <sstream>
+
+#include "generator/front/grid_check.h"
+#include "generator/front/static_rules.h"
+#include "generator/native/compare.h"
+#include "generator/native/finding.h"
+#include "generator/predict/machine.h"
+#include "tests/random/guarded.h"
+
+namespace kiln::soak {
+namespace {
+
+const Machine& TheMachine() {
+  static const Machine machine = [] {
+    std::string why;
+    return LoadMachine("v4", &why).value();
+  }();
+  return machine;
+}
+
+struct Setting {
+  const char* name;
+  CallOptions options;
+  bool low;  // where the arrays lie between their guards
+};
+
+CallOptions Direct(int cores) {
+  CallOptions options;
+  options.cores = cores;
+  return options;
+}
+
+CallOptions Emulated(int cores, bool eager, CallOptions::Poison poison, uint64_t shuffle) {
+  CallOptions options;
+  options.emulate = true;
+  options.cores = cores;
+  options.vmem_bytes = TheMachine().vmem;
+  options.smem_bytes = TheMachine().smem;
+  options.eager = eager;
+  options.poison = poison;
+  options.shuffle = shuffle != 0;
+  options.seed = shuffle;
+  return options;
+}
+
+std::vector<Setting> Settings(uint64_t seed) {
+  using Poison = CallOptions::Poison;
+  const bool low = seed % 2 == 1;
+  return {{"direct on 1 core", Direct(1), low},
+          {"direct on 1 core, arrays at the other end", Direct(1), !low},
+          {"direct on 2 cores", Direct(2), low},
+          {"emulated on 1 core", Emulated(1, false, Poison::kNan, 0), low},
+          {"emulated on 1 core, eager, zeros", Emulated(1, true, Poison::kZero, 0), !low},
+          {"emulated on 2 cores", Emulated(2, false, Poison::kNan, 0), low},
+          {"emulated on 2 cores, random memory, shuffled",
+           Emulated(2, false, Poison::kRandom, seed | 1), low},
+          {"emulated on 4 cores, eager, random memory, shuffled",
+           Emulated(4, true, Poison::kRandom, (seed >> 7) | 1), !low}};
+}
+
+std::string Position(const std::vector<int64_t>& shape, int64_t at) {
+  std::string text;
+  for (size_t d = shape.size(); d-- > 0; at /= shape[d])
+    text = std::to_string(at % shape[d]) + (text.empty() ? "" : ", ") + text;
+  return "[" + text + "]";
+}
+
+std::string ElementText(const Array& array, int64_t at) {
+  std::ostringstream text;
+  text.precision(17);
+  if (IsFloat(array.dtype))
+    text << array.GetFloat(at);
+  else
+    text << array.GetInt(at);
+  return text.str();
+}
+
+/// Whether two elements are the same value: any NaN is NaN. `zeros`: so is -0 and 0.
+bool SameElement(const Array& a, const Array& b, int64_t at, bool zeros) {
+  const size_t size = SizeOf(a.dtype), offset = static_cast<size_t>(at) * size;
+  if (std::memcmp(a.bytes.data() + offset, b.bytes.data() + offset, size) == 0) return true;
+  if (!IsFloat(a.dtype)) return false;
+  const double x = a.GetFloat(at), y = b.GetFloat(at);
+  return (std::isnan(x) && std::isnan(y)) || (zeros && x == y);
+}
+
+/// Empty, or the first element that differs.
+std::string DifferenceOf(const Array& got, const Array& want, bool zeros) {
+  if (got.dtype != want.dtype || got.shape != want.shape)
+    return ToString(got.dtype, got.shape) + " instead of " + ToString(want.dtype, want.shape);
+  int64_t first = -1, count = 0;
+  for (int64_t i = 0; i < want.size(); ++i) {
+    if (SameElement(got, want, i, zeros)) continue;
+    if (count++ == 0) first = i;
+  }
+  if (count == 0) return "";
+  return std::to_string(count) + " of " + std::to_string(want.size()) +
+         " elements differ; the first is " + Position(want.shape, first) + ": " +
+         ElementText(got, first) + " instead of " + ElementText(want, first);
+}
+
+/// How far the interpreter is from itself without rounding: what a right answer may be off by, as
+/// it is rounded elsewhere. Nullopt: no bound, as the roundings decide what is finite.
+std::optional<double> Spread(const Array& rounded, const Array& wide) {
+  double spread = 0;
+  for (int64_t i = 0; i < rounded.size(); ++i) {
+    const double a = rounded.GetFloat(i), b = wide.GetFloat(i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!std::isfinite(a) || !std::isfinite(b)) return std::nullopt;
+    spread = std::max(spread, std::fabs(a - b));
+  }
+  return spread;
+}
+
+/// Several times what the interpreter itself is off, as this is one sample of an error.
+constexpr double kSpreads = 32;
+
+struct Oracle {
+  const Draft& draft;
+  const Binding& binding;
+  std::map<std::string, Array> outputs, wide;
+
+  /// Empty, or how what a kernel computed differs.
+  std::string Differs(const Ref& ref, const Array& got) const {
+    const Array& want = outputs.at(ref.name);
+    const auto exact = draft.exact.find(ref.name);
+    if (!IsFloat(ref.dtype) || (exact != draft.exact.end() && exact->second))
+      return DifferenceOf(got, want, /*zeros=*/true);
+    const auto spread = Spread(want, wide.at(ref.name));
+    if (!spread) return "";
+    Tolerance tolerance = ToleranceOf(binding, ref);
+    tolerance.absolute += kSpreads * *spread;
+    return Compare(got, want, tolerance).description;
+  }
+};
+
+bool Undecided(const Ref& ref) { return ref.init_undefined; }
+
+/// The emulator's finding, if it has one.
+std::string EmulatorFinds(const KernelInterface& kernel, const Case& of, const CallOptions& how,
+                          std::string* message) {
+  std::string broken;
+  const auto call = [&](const CallOptions& options) {
+    return CallGuarded(kernel, *of.binding, of.inputs.arrays, options, false, &broken);
+  };
+  const CallResult result = call(how);
+  const auto finding = result.code != 0 ? FindingOf(of.called(), result)
+                                        : FindHidden(of.called(), result, how, call);
+  *message = finding ? finding->message : result.message;
+  return finding ? finding->rule : result.rule;
+}
+
+/// The interpreter has found something in a spec that was to be valid: the emulator has to as well.
+Verdict JudgeFinding(const Case& of, const KernelInterface& kernel, const Diagnostics& found) {
+  std::string said;
+  for (const Diagnostic& finding : found.Sorted()) {
+    if (finding.severity == Severity::kError) {
+      said = Render(finding, *of.source);
+      break;
+    }
+  }
+  const std::string rule = FirstRule(found);
+  std::string message;
+  const std::string emulator =
+      EmulatorFinds(kernel, of, Emulated(1, false, CallOptions::Poison::kNan, 0), &message);
+  if (emulator.empty()) return {"finding missed by the emulator: " + rule, said};
+  if (emulator != rule)
+    return {"finding of two names: " + rule + ", emulator " + emulator, said + message + "\n"};
+  return {"finding of both: " + rule, said};
+}
+
+Verdict Run(const Draft& draft, const Case& of, const KernelInterface& kernel,
+            const Oracle& oracle) {
+  std::map<std::string, Array> first;
+  for (const Setting& setting : Settings(draft.seed)) {
+    std::string broken;
+    const auto call = [&](const CallOptions& options) {
+      return CallGuarded(kernel, *of.binding, of.inputs.arrays, options, setting.low, &broken);
+    };
+    const CallResult result = call(setting.options);
+    const std::string where = std::string(setting.name) + ": ";
+    if (!broken.empty()) return {"guard", where + broken};
+    if (result.code != 0)
+      return {"status " + result.rule + (setting.options.emulate ? " (emulated)" : " (direct)"),
+              where + result.message};
+    if (const auto hidden = FindHidden(of.called(), result, setting.options, call))
+      return {"hidden finding " + hidden->rule, where + hidden->message};
+    for (const auto& [name, got] : result.outputs) {
+      const Ref& ref = of.called().refs[static_cast<size_t>(of.called().FindRef(name))];
+      if (Undecided(ref)) continue;
+      if (const std::string off = oracle.Differs(ref, got); !off.empty())
+        return {std::string(setting.options.emulate ? "emulated" : "direct") + " is not interpreted",
+                where + "`" + name + "`: " + off};
+      if (first.empty()) continue;
+      if (const std::string off = DifferenceOf(got, first.at(name), /*zeros=*/false); !off.empty())
+        return {"engines differ", where + "`" + name + "`: " + off};
+    }
+    if (first.empty()) first = result.outputs;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string FirstRule(const Diagnostics& found) {
+  for (const Diagnostic& finding : found.Sorted()) {
+    if (finding.severity == Severity::kError) return finding.rule;
+  }
+  return "";
+}
+
+std::unique_ptr<Case> Prepare(const Draft& draft) {
+  auto of = std::make_unique<Case>();
+  of->text = Write(draft);
+  of->source = std::make_shared<const Source>(draft.name + ".yaml", of->text);
+  of->spec = ParseSpec(of->source, of->found);
+  if (!of->spec) return of;
+  CheckOptions check;
+  check.instance = draft.InstanceName();
+  check.sizes_follow = true;
+  of->kernel = CheckSpec(*of->spec, check, of->found);
+  if (!of->kernel) return of;
+  of->inputs = MakeInputs(draft, *of->kernel);
+  const int variant = ChooseVariant(*of->kernel, of->inputs);
+  if (variant >= 0) {
+    const Variant& chosen = of->kernel->variants[static_cast<size_t>(variant)];
+    of->specialised = CheckSpec(*of->spec, WithVariant(check, chosen), of->found);
+    if (!of->specialised) return of;
+  }
+  auto binding = Bind(of->called(), of->inputs, /*partial=*/false, of->found);
+  if (!binding || of->found.HasErrors()) return of;
+  CheckGrid(*binding, {.vmem_bytes = TheMachine().vmem, .smem_bytes = TheMachine().smem},
+            of->found);
+  CheckStaticRules(of->called(), &*binding, of->found);
+  of->binding = std::move(binding);
+  return of;
+}
+
+Verdict Judge(const Draft& draft, const Case& of, const KernelInterface& kernel) {
+  Diagnostics found;
+  Oracle oracle{draft, *of.binding, {}, {}};
+  oracle.outputs = Interpret(*of.binding, of.inputs.arrays, {}, found).outputs;
+  if (found.HasErrors()) return JudgeFinding(of, kernel, found);
+  Diagnostics ignored;
+  InterpretOptions wide;
+  wide.wide = true;
+  oracle.wide = Interpret(*of.binding, of.inputs.arrays, wide, ignored).outputs;
+  return Run(draft, of, kernel, oracle);
+}
+
+std::string ToText(const Verdict& verdict) { return verdict.kind + "\n" + verdict.detail; }
+
+Verdict ToVerdict(const std::string& text) {
+  const size_t line = text.find('\n');
+  return {text.substr(0, line), line == std::string::npos ? "" : text.substr(line + 1)};
+}
+
+}  // namespace kiln::soak

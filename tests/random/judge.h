@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "generator/interpret/interpret.h"
+#include "tests/random/draft.h"
+#include "generator/native/interface.h"
+
+/// One draft on every engine.
+namespace kiln::soak {
+
+/// A draft as the tool reads it, with the arguments of a call.
+struct Case {
+  std::string text;
+  std::shared_ptr<const Source> source;
+  std::unique_ptr<Spec> spec;
+  std::unique_ptr<Kernel> kernel;      // with its variants
+  std::unique_ptr<Kernel> specialised;  // if one of them is chosen
+  Inputs inputs;
+  std::optional<Binding> binding;
+  Diagnostics found;
+
+  const Kernel& called() const { return specialised ? *specialised : *kernel; }
+};
+
+/// Reads, checks and binds. The binding is there if nothing was found.
+std::unique_ptr<Case> Prepare(const Draft& draft);
+
+/// The first error: its rule. Empty: there is none.
+std::string FirstRule(const Diagnostics& found);
+
+/// What came of a draft. `kind` is the same for the same sort of failure; empty: all is well.
+struct Verdict {
+  std::string kind;
+  std::string detail;
+};
+
+/// Runs a case in this process: the interpreter, then the compiled kernel in every setting.
+Verdict Judge(const Draft& draft, const Case& of, const KernelInterface& kernel);
+
+/// A verdict as text, and back.
+std::string ToText(const Verdict& verdict);
+Verdict ToVerdict(const std::string& text);
+
+}  // namespace kiln::soak

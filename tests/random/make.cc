@@ -1,0 +1,75 @@
+#include "tests/random/maker.h"
+
+#include <algorithm>
+
+namespace kiln::soak {
+namespace {
+
+constexpr double kFocus = 25;
+
+}  // namespace
+
+double Maker::Weight(const std::string& entry, double base) const {
+  return focus_.count(entry) ? base * kFocus : base;
+}
+
+bool Maker::Want(const std::string& entry, double probability) {
+  return dice_.Chance(focus_.count(entry) ? 0.85 : probability);
+}
+
+DType Maker::PickDType(const std::vector<DType>& of) {
+  std::vector<double> weights;
+  for (const DType dtype : of)
+    weights.push_back(Weight("dtype " + std::string(kiln::Name(dtype)), 1));
+  return of[dice_.Weighted(weights)];
+}
+
+DType Maker::AnyDType() {
+  static const std::vector<DType> all = {
+      DType::kF32, DType::kF32, DType::kF32, DType::kBF16, DType::kBF16, DType::kF16, DType::kF64,
+      DType::kI32, DType::kI32, DType::kU32, DType::kI64,  DType::kI8,   DType::kU8,  DType::kI16,
+      DType::kU16, DType::kBool};
+  return PickDType(all);
+}
+
+std::string Maker::PickEntry(const std::string& prefix, const std::vector<std::string>& of) {
+  std::vector<double> weights;
+  for (const std::string& text : of) weights.push_back(Weight(prefix + " " + text, 1));
+  return of[dice_.Weighted(weights)];
+}
+
+Draft Maker::Make() {
+  Grid();
+  AddScalars();
+  const int64_t outputs = dice_.Chance(0.7) ? 1 : dice_.Between(1, 3);
+  const int64_t inputs = dice_.Between(outputs == 1 && dice_.Chance(0.05) ? 0 : 1, 4);
+  for (int64_t o = 0; o < outputs; ++o) AddOutput();
+  for (int64_t i = 0; i < inputs; ++i) AddInput();
+  if (Want("key operand.view", 0.12)) AddView();
+  // Some array has to bind each dimension.
+  std::vector<DimInfo> unbound;
+  for (const DimInfo& dim : dims_) {
+    const auto binds = [&](const RefInfo& ref) {
+      return std::find(ref.array.begin(), ref.array.end(), dim.name) != ref.array.end();
+    };
+    if (std::none_of(refs_.begin(), refs_.end(), binds)) unbound.push_back(dim);
+  }
+  for (const DimInfo& dim : unbound) {
+    DimPlan plan;
+    plan.array = dim.name;
+    plan.extent = dim.size;
+    plan.block = "all";
+    plan.index = "0";
+    plan.view = Extent{dim.name, dim.size};
+    AddOperand({plan}, AnyDType(), false);
+  }
+  Body();
+  AddConstraints();
+  AddVariants();
+  AddBatching();
+  return std::move(draft_);
+}
+
+Draft MakeDraft(uint64_t seed, const Focus& focus) { return Maker(seed, focus).Make(); }
+
+}  // namespace kiln::soak

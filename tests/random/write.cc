@@ -1,0 +1,150 @@
+#include <sstream>
+
+#include "tests/random/draft.h"
+
+namespace kiln::soak {
+namespace {
+
+std::string Filled(const std::string& text, const std::vector<Term>& args);
+
+std::string ToText(const Term& term) { return Filled(term.text, term.args); }
+
+/// Each `$n` replaced by that argument.
+std::string Filled(const std::string& text, const std::vector<Term>& args) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '$')
+      out += ToText(args[static_cast<size_t>(text[++i] - '0')]);
+    else
+      out += text[i];
+  }
+  return out;
+}
+
+class Writer {
+ public:
+  void Line(int depth, const std::string& text) {
+    text_ += std::string(static_cast<size_t>(depth) * 2, ' ') + text + "\n";
+  }
+
+  void Keys(int depth, const std::string& section, const std::vector<Key>& keys) {
+    if (keys.empty()) return;
+    Line(depth, section + ":");
+    for (const Key& key : keys) Line(depth + 1, Entry(key));
+  }
+
+  void Statements(int depth, const std::vector<Statement>& statements) {
+    for (const Statement& statement : statements) {
+      Line(depth, Filled(statement.text, statement.args));
+      Statements(depth + 1, statement.body);
+      if (statement.orelse.empty()) continue;
+      Line(depth, "else:");
+      Statements(depth + 1, statement.orelse);
+    }
+  }
+
+  void Body(const std::string& key, const std::vector<Statement>& statements) {
+    if (statements.empty()) return;
+    Line(0, key + ": |");
+    Statements(1, statements);
+  }
+
+  void Operands(const std::string& section, const Draft& draft, bool output) {
+    bool any = false;
+    for (const OperandDraft& operand : draft.operands) {
+      if (operand.output != output) continue;
+      if (!any) Line(0, section + ":");
+      any = true;
+      if (operand.alternatives.empty()) {
+        Keys(1, operand.name, operand.keys);
+        continue;
+      }
+      Line(1, operand.name + ":");
+      for (const std::vector<Key>& keys : operand.alternatives) Alternative(keys);
+      Alternative(operand.keys);
+    }
+  }
+
+  std::string Finish() { return std::move(text_); }
+
+  static std::string Entry(const Key& key) {
+    return key.value.empty() ? key.name + ":" : key.name + ": " + key.value;
+  }
+
+ private:
+  void Alternative(const std::vector<Key>& keys) {
+    bool first = true;
+    for (const Key& key : keys) {
+      Line(2, (first ? "- " : "  ") + Entry(key));
+      first = false;
+    }
+  }
+
+  std::string text_;
+};
+
+void WriteHost(Writer& writer, const Draft& draft) {
+  writer.Keys(0, "params", draft.params);
+  writer.Keys(0, "dims", draft.dims);
+  writer.Keys(0, "let", draft.lets);
+  writer.Keys(0, "scalars", draft.scalars);
+  writer.Keys(0, "prefetch", draft.prefetch);
+  writer.Keys(0, "arguments", draft.arguments);
+  if (!draft.require.empty()) writer.Line(0, "require:");
+  for (const std::string& condition : draft.require) writer.Line(1, "- " + condition);
+  if (!draft.prepare.empty()) writer.Line(0, "prepare:");
+  for (const std::vector<Key>& keys : draft.prepare) {
+    for (size_t k = 0; k < keys.size(); ++k)
+      writer.Line(1, (k == 0 ? "- " : "  ") +
+                         (keys[k].name.empty() ? keys[k].value : Writer::Entry(keys[k])));
+  }
+}
+
+void WriteGrid(Writer& writer, const Draft& draft) {
+  if (draft.axes.empty()) return;
+  writer.Line(0, "grid:");
+  std::string semantics;
+  bool parallel = false;
+  for (const AxisDraft& axis : draft.axes) {
+    writer.Line(1, axis.name + ": " + axis.steps);
+    semantics += (semantics.empty() ? "" : ", ");
+    semantics += axis.parallel ? "parallel" : "arbitrary";
+    parallel = parallel || axis.parallel;
+  }
+  if (parallel) writer.Line(0, "dimension_semantics: " + semantics);
+}
+
+}  // namespace
+
+std::string Write(const Draft& draft) {
+  Writer writer;
+  writer.Line(0, "kernel: " + draft.name);
+  writer.Line(0, "doc: Random kernel of seed " + std::to_string(draft.seed) + ".");
+  WriteHost(writer, draft);
+  WriteGrid(writer, draft);
+  writer.Operands("inputs", draft, false);
+  writer.Operands("outputs", draft, true);
+  if (!draft.scratch.empty()) writer.Line(0, "scratch:");
+  for (const auto& [name, keys] : draft.scratch) {
+    if (keys.size() == 1 && keys[0].name.empty())
+      writer.Line(1, name + ": " + keys[0].value);
+    else
+      writer.Keys(1, name, keys);
+  }
+  writer.Body("body", draft.body);
+  writer.Body("epilogue", draft.epilogue);
+  if (!draft.instances.empty()) writer.Line(0, "instances:");
+  for (const auto& [end, set] : draft.instances) {
+    std::string text;
+    for (const Key& key : set) text += (text.empty() ? "" : ", ") + Writer::Entry(key);
+    writer.Line(1, draft.name + "_" + end + ": {" + text + "}");
+  }
+  for (const auto& [key, lines] : draft.extra) {
+    writer.Line(0, key + ":");
+    std::istringstream in(lines);
+    for (std::string line; std::getline(in, line);) writer.Line(1, line);
+  }
+  return writer.Finish();
+}
+
+}  // namespace kiln::soak
