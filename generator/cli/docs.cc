@@ -7,7 +7,6 @@
 #include "generator/front/elaborate.h"
 #include "generator/front/fields.h"
 #include "generator/front/host.h"
-#include "generator/render/write.h"
 
 namespace kiln::cli {
 namespace {
