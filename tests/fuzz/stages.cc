@@ -8,6 +8,7 @@
 #include "generator/front/host.h"
 #include "generator/front/static_rules.h"
 #include "generator/front/tpu_rules.h"
+#include "generator/interpret/interpret.h"
 #include "generator/plan/plan.h"
 #include "generator/render/render.h"
 #include "tests/fuzz/support.h"
@@ -20,8 +21,10 @@ constexpr int64_t kSizes[] = {5, 8, 1, 13, 64, 0, 200};
 constexpr int64_t kLargestSize = 4096;        // of a dimension that must be a multiple of something
 constexpr int64_t kLargestArray = 1 << 20;    // bytes
 constexpr int64_t kMostGridWork = 1'000'000;  // of kMaxGridWork: milliseconds instead of seconds
+constexpr int64_t kLongestLoop = 64;
+constexpr Limits kMostOfRun = {16 << 20, 1e-3};  // bytes, seconds; a sanitized build takes longer
 
-/// A call: all dimensions, and zeros in the arrays that the host reads.
+/// A call: all dimensions, zeros in the arrays that the host reads, and something in the others.
 Inputs SmallInputs(const Kernel& kernel, size_t turn) {
   Inputs inputs;
   for (const Dim& dim : kernel.dims) {
@@ -37,18 +40,47 @@ Inputs SmallInputs(const Kernel& kernel, size_t turn) {
   for (const Ref& ref : kernel.refs) {
     const bool host =
         ref.role == Role::kArgument || ref.role == Role::kPrefetch || ref.role == Role::kScalar;
-    if (!host || ref.prepared) continue;
+    const bool given = host ? !ref.prepared : ref.role == Role::kInput && ref.view_of < 0;
+    if (!given) continue;
     std::vector<int64_t> shape;
     for (const Size& size : ref.array) shape.push_back(Evaluate(size, *sizes).value_or(-1));
     const auto bytes = ByteSize(ref.dtype, shape);
-    if (bytes && *bytes <= kLargestArray) inputs.arrays[ref.name] = Array::Zeros(ref.dtype, shape);
+    if (!bytes || *bytes > kLargestArray) continue;
+    inputs.arrays[ref.name] =
+        host ? Array::Zeros(ref.dtype, shape) : RandomArray(ref.dtype, shape, turn);
   }
   return inputs;
 }
 
+/// What loops over data take is known to nobody beforehand.
+bool LoopsAreShort(const std::vector<Action>& actions, const Binding& binding) {
+  for (const Action& action : actions) {
+    if (action.kind == Action::Kind::kFor) {
+      const EvalResult low = Evaluate(*action.low, binding, nullptr);
+      const EvalResult high = Evaluate(*action.high, binding, nullptr);
+      if (low.fault != EvalFault::kNone || high.fault != EvalFault::kNone) return false;
+      if (high.value > kLongestLoop || low.value < -kLongestLoop) return false;
+    }
+    if (!LoopsAreShort(action.body, binding) || !LoopsAreShort(action.orelse, binding))
+      return false;
+  }
+  return true;
+}
+
+/// As `kiln run SPEC m=5 x=random:1 …` does, where that is quick.
+void InterpretCall(const Kernel& kernel, const Inputs& inputs, size_t turn, Diagnostics& found) {
+  const auto binding = Bind(kernel, inputs, /*partial=*/false, found);
+  if (!binding || found.HasErrors()) return;
+  if (!LoopsAreShort(kernel.body, *binding) || !LoopsAreShort(kernel.epilogue, *binding)) return;
+  InterpretOptions options;
+  options.wide = turn % 2 != 0;
+  options.shuffle = turn;
+  if (kMostOfRun.Allow(InterpretDemand(*binding, options)))
+    Interpret(*binding, inputs.arrays, options, found);
+}
+
 /// As `kiln check SPEC m=5 …` does.
-void CheckCall(const Kernel& kernel, size_t turn, Diagnostics& found) {
-  const Inputs inputs = SmallInputs(kernel, turn);
+void CheckCall(const Kernel& kernel, const Inputs& inputs, Diagnostics& found) {
   ChooseVariant(kernel, inputs);
   const auto binding = Bind(kernel, inputs, /*partial=*/true, found);
   if (!binding) return;
@@ -79,9 +111,12 @@ std::unique_ptr<Kernel> RunStages(const Spec& spec, const CheckOptions& options,
   Expect((kernel == nullptr) == found.HasErrors(), "a spec is right unless there are errors");
   if (!kernel) return nullptr;
   ToString(*kernel);
-  Diagnostics of_call, of_text;
-  CheckCall(*kernel, turn, of_call);
+  Diagnostics of_call, of_run, of_text;
+  const Inputs inputs = SmallInputs(*kernel, turn);
+  CheckCall(*kernel, inputs, of_call);
   ExpectWellFormed(of_call, *spec.source);
+  if (!of_call.HasErrors()) InterpretCall(*kernel, inputs, turn, of_run);
+  ExpectWellFormed(of_run, *spec.source);
   Generate(*kernel, of_text);
   ExpectWellFormed(of_text, *spec.source);
   return kernel;
