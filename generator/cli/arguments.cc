@@ -1,7 +1,5 @@
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -11,8 +9,6 @@
 
 namespace kiln::cli {
 namespace {
-
-constexpr int64_t kMaxMadeBytes = int64_t{4} << 30;
 
 bool ParseInt(const std::string& text, int64_t& out) {
   if (text.empty()) return false;
@@ -185,13 +181,25 @@ bool SplitWords(const std::vector<std::string>& words, std::map<std::string, std
   return true;
 }
 
-bool ReadArray(const Ref& ref, const std::string& value, Inputs& inputs) {
+/// Held by arrays so far, and by one more.
+double BytesWith(const Inputs& inputs, double more) {
+  for (const auto& [name, array] : inputs.arrays) more += static_cast<double>(array.bytes.size());
+  return more;
+}
+
+bool ReadArray(const Ref& ref, const std::string& value, const LimitOptions& limit,
+               Inputs& inputs) {
   if (value == "@") {
     UsageError("`" + ref.name + "=@` names no file",
                "write " + ref.name + "=@" + ref.name + ".npy");
     return false;
   }
   if (value[0] == '@') {
+    std::error_code unknown;
+    const auto size = std::filesystem::file_size(value.substr(1), unknown);
+    if (!unknown && !limit.Allow("reading `" + ref.name + "`",
+                                 {BytesWith(inputs, static_cast<double>(size)), 0}))
+      return false;
     auto read = ReadNpy(value.substr(1), ref.dtype);
     if (const auto* error = std::get_if<NpyError>(&read)) {
       UsageError("`" + ref.name + "`: " + error->message);
@@ -212,7 +220,7 @@ bool ReadArray(const Ref& ref, const std::string& value, Inputs& inputs) {
 
 /// Makes the arrays whose shapes follow from everything else.
 int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::string>>& shaped,
-               Inputs& inputs) {
+               const LimitOptions& limit, Inputs& inputs) {
   Diagnostics found;
   const auto binding = Bind(kernel, inputs, /*partial=*/true, found);
   if (!binding || found.HasErrors()) {  // the shapes would follow from nonsense
@@ -234,10 +242,13 @@ int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::strin
           "give its dimensions: " + missing);
     }
     const auto bytes = ByteSize(ref.dtype, shape);
-    if (!bytes || *bytes > kMaxMadeBytes) {
+    if (!bytes) {
       return UsageError("`" + ref.name + "` of shape " + ToString(ref.dtype, shape) +
-                        " is too large to make here");
+                        " has 2^63 bytes or more");
     }
+    const Demand demand{BytesWith(inputs, static_cast<double>(*bytes)), 0};
+    if (!limit.Allow("making `" + ref.name + "` of shape " + ToString(ref.dtype, shape), demand))
+      return kUsage;
     inputs.arrays[ref.name] = MakeFromShape(ref, shape, value);
   }
   return kFine;
@@ -245,7 +256,8 @@ int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::strin
 
 }  // namespace
 
-int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, Inputs& inputs) {
+int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words,
+                   const LimitOptions& limit, Inputs& inputs) {
   std::map<std::string, std::string> given;
   if (!SplitWords(words, given)) return kUsage;
   std::vector<std::pair<int, std::string>> shaped;
@@ -255,7 +267,7 @@ int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, 
       if (value.empty()) return UsageError("`" + name + "=` has no value");
       if (MadeFromShape(value))
         shaped.emplace_back(ref, value);
-      else if (!ReadArray(kernel.refs[static_cast<size_t>(ref)], value, inputs))
+      else if (!ReadArray(kernel.refs[static_cast<size_t>(ref)], value, limit, inputs))
         return kUsage;
     } else if (kernel.FindDim(name) >= 0) {
       if (!ParseInt(value, inputs.dims[name])) {
@@ -270,37 +282,7 @@ int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, 
           "`" + name + "` is neither an argument nor a dimension of `" + kernel.name + "`", hint);
     }
   }
-  return shaped.empty() ? kFine : MakeArrays(kernel, shaped, inputs);
-}
-
-// Progress --------------------------------------------------------------------------------------
-
-struct Progress::State {
-  using Clock = std::chrono::steady_clock;
-  std::string what;
-  Clock::time_point next = Clock::now() + std::chrono::seconds(2);
-  bool terminal = isatty(STDERR_FILENO) != 0;
-  bool shown = false;
-};
-
-Progress::Progress(std::string what) : state_(std::make_shared<State>()) {
-  state_->what = std::move(what);
-}
-
-Progress::~Progress() {
-  if (state_->shown && state_->terminal) std::cerr << "\r\x1b[K";
-}
-
-std::function<void(double)> Progress::Callback() {
-  return [state = state_](double done) {
-    const auto now = State::Clock::now();
-    if (now < state->next) return;
-    state->shown = true;
-    state->next = now + std::chrono::milliseconds(state->terminal ? 200 : 5000);
-    std::cerr << (state->terminal ? "\r" : "") << state->what << " … "
-              << static_cast<int>(done * 100) << " %" << (state->terminal ? "" : "\n")
-              << std::flush;
-  };
+  return shaped.empty() ? kFine : MakeArrays(kernel, shaped, limit, inputs);
 }
 
 }  // namespace kiln::cli

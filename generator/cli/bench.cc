@@ -38,6 +38,7 @@ int BenchCommand::Run() {
   if (!call) return status;
   const std::string format = json ? "text" : what.spec.format;
   if (!call->binding || call->loaded.diagnostics.HasErrors()) return Report(call->loaded, format);
+  if (!AllowPrediction(*call, /*detail=*/false)) return kUsage;
   const auto work = WorkOf(*call->binding, call->machine, call->loaded.diagnostics);
   if ((status = Report(call->loaded, format)) != kFine || !work) return status;
   return Measure(*call, *work);
@@ -56,12 +57,14 @@ CallOptions BenchCommand::How(const Machine& emulated) const {
 
 int BenchCommand::Measure(Simulation& call, const CallWork& work) const {
   Loaded& loaded = call.loaded;
+  const CallOptions how = How(call.machine);
+  if (!AllowCall(*call.binding, how, call.limit)) return kUsage;
   const auto text = GenerateForRun(*call.whole, loaded.diagnostics);
   if (!text) return Report(loaded, what.spec.format);
   int status = kFine;
   const auto kernel = CompileForRun(*call.whole, *text, &status);
   if (!kernel) return status;
-  CallResult told = kernel->Call(*call.binding, call.inputs.arrays, How(call.machine));
+  CallResult told = CallWithProgress("measuring", *kernel, *call.binding, call.inputs, how);
   if (told.code != 0) {
     std::cerr << "error[" << told.rule << "]: " << told.message << "\n";
     return kFindings;

@@ -18,9 +18,8 @@ struct CheckCommand {
   int Run() const;
 };
 
-GridCheckOptions GridOptions(double vmem_mib, Progress& progress) {
-  GridCheckOptions options;
-  options.progress = progress.Callback();
+GridCheckOptions GridOptions(const LimitOptions& limit, double vmem_mib, Progress& progress) {
+  GridCheckOptions options = limit.ForGrid(progress);
   if (vmem_mib > 0) options.vmem_bytes = static_cast<int64_t>(vmem_mib * (1 << 20));
   return options;
 }
@@ -42,14 +41,15 @@ std::string Summary(const Kernel& kernel, const std::optional<Binding>& binding,
 }
 
 /// [tier] of what the spec itself fixes: no size makes a constant block smaller. (A variant may.)
-void CheckConstantBlocks(const Kernel& kernel, double vmem_mib, Diagnostics& diagnostics) {
+void CheckConstantBlocks(const Kernel& kernel, const LimitOptions& limit, double vmem_mib,
+                         Diagnostics& diagnostics) {
   Diagnostics unused;  // conditions on sizes are for a call that has some
   const Inputs none;
   auto binding = Bind(kernel, none, /*partial=*/true, unused);
   if (!binding || !kernel.variants.empty()) return;
   binding->steps.clear();  // the grid was tried by the static rules
   Progress progress("checking memory");
-  CheckGrid(*binding, GridOptions(vmem_mib, progress), diagnostics);
+  CheckGrid(*binding, GridOptions(limit, vmem_mib, progress), diagnostics);
 }
 
 int CheckCommand::Run() const {
@@ -59,16 +59,18 @@ int CheckCommand::Run() const {
   Inputs inputs;
   bool whole = true;
   if (loaded->kernel && words.empty())
-    CheckConstantBlocks(*loaded->kernel, vmem_mib, loaded->diagnostics);
+    CheckConstantBlocks(*loaded->kernel, spec.limit, vmem_mib, loaded->diagnostics);
   if (loaded->kernel && tpu && words.empty())
     CheckTpuRules(*loaded->kernel, nullptr, loaded->diagnostics);
   if (loaded->kernel && !words.empty()) {
-    if (const int status = ParseArguments(*loaded->kernel, words, inputs)) return status;
+    if (const int status = ParseArguments(*loaded->kernel, words, spec.limit, inputs))
+      return status;
     if (ChooseSpecialisation(*loaded, inputs)) {
       binding = Bind(*loaded->kernel, inputs, /*partial=*/true, loaded->diagnostics);
       Progress progress("checking the grid");
       if (binding && !loaded->diagnostics.HasErrors())
-        whole = CheckGrid(*binding, GridOptions(vmem_mib, progress), loaded->diagnostics);
+        whole =
+            CheckGrid(*binding, GridOptions(spec.limit, vmem_mib, progress), loaded->diagnostics);
       if (!loaded->diagnostics.HasErrors()) {
         CheckStaticRules(*loaded->kernel, &*binding, loaded->diagnostics);
         WarnOfOtherSizes(*loaded);
@@ -90,6 +92,7 @@ int CheckCommand::Run() const {
 void AddCheck(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<CheckCommand>();
   command->spec.Add(app);
+  command->spec.limit.Add(app);
   app.add_option("ARGUMENTS", command->words,
                  "sizes and prefetch arrays: m=4096 ids=@ids.npy; with them every index map is\n"
                  "evaluated over the whole grid");

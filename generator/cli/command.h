@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "generator/cli/progress.h"
+#include "generator/data/limits.h"
 #include "generator/front/bind.h"
+#include "generator/front/grid_check.h"
 #include "generator/front/kernel.h"
 
 namespace kiln::cli {
@@ -51,12 +54,27 @@ struct LockOptions {
   void Add(CLI::App& app);
 };
 
+/// --limit: what a stage of a command (a check of the grid, a prediction, a run) may take of this
+/// machine. What would take more is refused before it begins.
+struct LimitOptions {
+  Limits limits = DefaultLimits();
+  bool time_given = false;
+
+  void Add(CLI::App& app);
+  /// "predicting 2147483648 steps would take about 40 GiB": false, and that is printed, when it is
+  /// more than the limit.
+  bool Allow(const std::string& what, const Demand& demand) const;
+  /// A check of the grid is not refused: it leaves out what would take too long, and says so.
+  GridCheckOptions ForGrid(Progress& progress) const;
+};
+
 /// What every command that reads a spec accepts.
 struct SpecOptions {
   std::string spec;              // SPEC or SPEC:instance
   std::vector<std::string> set;  // k=v
   std::string format = "text";   // findings as text or json
   LockOptions lock;
+  LimitOptions limit;  // of commands that take sizes: they add it
 
   void Add(CLI::App& app);
   void Untangle(std::vector<std::string>& words);
@@ -93,19 +111,7 @@ int Report(const Loaded& loaded, const std::string& format);
 /// Turns `name=value` words into arrays, scalars and dims: `x=@x.npy`, `y=random:1`, `z=zeros`,
 /// `sizes=3,0,5`, `n=300`. Random arrays take the shapes that the other arguments decide.
 /// kFine, or the exit status after what is wrong has been printed.
-int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words, Inputs& inputs);
-
-/// Prints `what … 42 %` to stderr once two seconds have passed, when stderr is a terminal or not
-/// (one line a few seconds then).
-class Progress {
- public:
-  explicit Progress(std::string what);
-  ~Progress();
-  std::function<void(double)> Callback();
-
- private:
-  struct State;
-  std::shared_ptr<State> state_;
-};
+int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words,
+                   const LimitOptions& limit, Inputs& inputs);
 
 }  // namespace kiln::cli

@@ -53,8 +53,11 @@ std::vector<std::vector<GoldenEntry*>> GoldenCommand::ByKernel(const Entries& en
 // Record ------------------------------------------------------------------------------------------
 
 /// What the interpreter computes; nullopt when it finds something: then *status is the exit status.
-std::optional<std::map<std::string, Array>> Oracle(GoldenEntry& entry, int* status) {
-  auto result = RunInterpreter(entry.loaded, entry.inputs, *entry.binding, {});
+std::optional<std::map<std::string, Array>> Oracle(GoldenEntry& entry, const LimitOptions& limit,
+                                                   int* status) {
+  RunOptions options;
+  options.spec.limit = limit;
+  auto result = RunInterpreter(entry.loaded, entry.inputs, *entry.binding, options);
   *status = result ? Report(entry.loaded, "text") : static_cast<int>(kUsage);
   if (*status != kFine) return std::nullopt;
   return std::move(result->outputs);
@@ -84,7 +87,7 @@ int GoldenCommand::Record() {
   for (const auto& kernel : ByKernel(*entries)) {
     std::vector<GoldenRecord> records;
     for (GoldenEntry* entry : kernel) {
-      auto outputs = Oracle(*entry, &status);
+      auto outputs = Oracle(*entry, spec.limit, &status);
       if (!outputs) return status;
       records.push_back(RecordOf(*entry, std::move(*outputs), hashes));
       std::cout << "recorded " << Title(*entry) << "\n";
@@ -168,7 +171,8 @@ void CheckEqual(const std::string& engine, const std::map<std::string, Array>& o
 /// Every compiled engine and number of cores, against the record and against each other.
 void CheckCompiled(const GoldenEntry& entry, const GoldenRecord& record,
                    const std::map<std::string, Array>& oracle, const LoadedKernel& kernel,
-                   const std::vector<std::string>& modes, Verdict& verdict) {
+                   const std::vector<std::string>& modes, const LimitOptions& limit,
+                   Verdict& verdict) {
   std::optional<std::map<std::string, Array>> first;
   std::string of;
   const auto machine = LoadMachineOrTell(kDefaultMachine);
@@ -180,8 +184,9 @@ void CheckCompiled(const GoldenEntry& entry, const GoldenRecord& record,
       options.cores = cores;
       const std::string engine =
           mode + ", " + std::to_string(cores) + (cores > 1 ? " cores" : " core");
-      CallResult result =
-          kernel.Call(*entry.binding, entry.inputs.arrays, CallOptionsOf(options, *machine));
+      const CallOptions how = CallOptionsOf(options, *machine);
+      if (!AllowCall(*entry.binding, how, limit)) return verdict.Say(false, engine, "not called");
+      CallResult result = CallWithProgress("calling", kernel, *entry.binding, entry.inputs, how);
       if (result.code != 0) {
         verdict.Say(false, engine, "[" + result.rule + "] " + result.message);
         continue;
@@ -239,12 +244,12 @@ int GoldenCommand::Check() {
       CheckInputs(entry, record, verdict);
       std::map<std::string, Array> oracle;
       if (Has("interpret") || NeedsOracle(record)) {
-        auto outputs = Oracle(entry, &status);
+        auto outputs = Oracle(entry, spec.limit, &status);
         if (!outputs) return status;
         oracle = std::move(*outputs);
         CheckOracle(oracle, record, verdict);
       }
-      if (loaded) CheckCompiled(entry, record, oracle, *loaded, compiled, verdict);
+      if (loaded) CheckCompiled(entry, record, oracle, *loaded, compiled, spec.limit, verdict);
     }
   }
   return verdict.good ? kFine : kFindings;
@@ -252,6 +257,7 @@ int GoldenCommand::Check() {
 
 void AddOptions(CLI::App& app, GoldenCommand& command) {
   command.spec.Add(app);
+  command.spec.limit.Add(app);
   app.add_option("-o,--out", command.folder,
                  "the folder of the records (default: golden/ beside SPEC)")
       ->type_name("DIR");

@@ -17,18 +17,16 @@ std::vector<std::string> InstancesOf(const Loaded& loaded) {
 }
 
 /// Binds sizes and checks the grid; false when something was found, or printed as a usage error.
-bool Prepare(GoldenEntry& entry, const GoldenSpec& golden, int* status) {
+bool Prepare(GoldenEntry& entry, const GoldenSpec& golden, const LimitOptions& limit, int* status) {
   Loaded& loaded = entry.loaded;
   entry.words = GoldenWords(golden, *loaded.kernel);
-  if ((*status = ParseArguments(*loaded.kernel, entry.words, entry.inputs))) return false;
+  if ((*status = ParseArguments(*loaded.kernel, entry.words, limit, entry.inputs))) return false;
   entry.whole = std::make_unique<Kernel>(*loaded.kernel);
   if (!ChooseSpecialisation(loaded, entry.inputs)) return false;
   entry.binding = Bind(*loaded.kernel, entry.inputs, /*partial=*/false, loaded.diagnostics);
   if (!entry.binding || loaded.diagnostics.HasErrors()) return false;
   Progress progress("checking the grid");
-  GridCheckOptions check;
-  check.progress = progress.Callback();
-  CheckGrid(*entry.binding, check, loaded.diagnostics);
+  CheckGrid(*entry.binding, limit.ForGrid(progress), loaded.diagnostics);
   return !loaded.diagnostics.HasErrors();
 }
 
@@ -83,7 +81,7 @@ std::optional<std::vector<std::unique_ptr<GoldenEntry>>> GoldenEntries(const Spe
       Loaded& own = entry->loaded;
       own.kernel = CheckSpec(*own.spec, own.options, own.diagnostics);
       *status = kFine;
-      if (!own.kernel || !Prepare(*entry, golden, status)) {
+      if (!own.kernel || !Prepare(*entry, golden, options.limit, status)) {
         if (*status == kFine) *status = Report(own, options.format);
         return std::nullopt;
       }

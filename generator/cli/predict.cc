@@ -23,6 +23,7 @@ int PredictCommand::Run() const {
   Loaded& loaded = simulation->loaded;
   const std::string format = json ? "text" : what.spec.format;
   if (!simulation->binding || loaded.diagnostics.HasErrors()) return Report(loaded, format);
+  if (!AllowPrediction(*simulation, /*detail=*/false)) return kUsage;
   const auto timeline = PredictSimulation(*simulation, /*detail=*/false, loaded.diagnostics);
   if ((status = Report(loaded, format)) != kFine || !timeline) return status;
   const PredictResult result = ResultOf(*simulation, *timeline, !no_advice);
@@ -36,15 +37,17 @@ PredictResult ResultOf(const Simulation& simulation, const Timeline& timeline, b
   const Machine& machine = simulation.machine;
   PredictResult result{timeline, machine, SummaryOf(timeline, machine), {}};
   if (advise) {
+    const Progress progress("trying other blocks");
     const Loaded& loaded = simulation.loaded;
-    result.advice = Advise({loaded.spec.get(),
-                            &simulation.options,
-                            &simulation.inputs,
-                            loaded.kernel.get(),
-                            &*simulation.binding,
-                            &machine,
-                            {simulation.cores, /*detail=*/false, nullptr}},
-                           timeline);
+    result.advice =
+        Advise({loaded.spec.get(),
+                &simulation.options,
+                &simulation.inputs,
+                loaded.kernel.get(),
+                &*simulation.binding,
+                &machine,
+                {simulation.cores, /*detail=*/false, nullptr, simulation.limit.limits.bytes}},
+               timeline);
   }
   return result;
 }

@@ -20,8 +20,7 @@ struct ReportCommand {
 
 void CheckTheGrid(const Simulation& simulation, Diagnostics& diagnostics) {
   Progress progress("checking the grid");
-  GridCheckOptions check;
-  check.progress = progress.Callback();
+  GridCheckOptions check = simulation.limit.ForGrid(progress);
   check.vmem_bytes = simulation.machine.vmem;
   check.smem_bytes = simulation.machine.smem;
   CheckGrid(*simulation.binding, check, diagnostics);
@@ -39,6 +38,7 @@ int ReportCommand::Run() {
   std::optional<Timeline> timeline;
   if (simulation->binding && !loaded.diagnostics.HasErrors()) {
     request.binding = &*simulation->binding;
+    if (!AllowPrediction(*simulation, /*detail=*/true)) return kUsage;
     CheckTheGrid(*simulation, loaded.diagnostics);
     // Of a kernel at fault there may be a timeline, too; what it lacks for one is then no news.
     Diagnostics unknown;
@@ -54,6 +54,7 @@ int ReportCommand::Run() {
     request.advice = CostLines(ResultOf(*simulation, *timeline, advise));
   }
   status = Report(loaded, what.spec.format);
+  const Progress progress("drawing");
   if (!WritePictures(request, files)) return kUsage;
   return status;
 }

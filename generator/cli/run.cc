@@ -31,13 +31,20 @@ std::string Misplaced(const RunOptions& options) {
 void CheckTheGrid(const Binding& binding, const RunOptions& options, const Machine& machine,
                   Diagnostics& diagnostics) {
   Progress progress("checking the grid");
-  GridCheckOptions check;
-  check.progress = progress.Callback();
+  GridCheckOptions check = options.spec.limit.ForGrid(progress);
   if (options.mode == "emulate") {
     check.vmem_bytes = machine.vmem;
     check.smem_bytes = machine.smem;
   }
   CheckGrid(binding, check, diagnostics);
+}
+
+/// Every engine that takes part.
+bool AllowRun(const Binding& binding, const RunOptions& options, const Machine& machine) {
+  if (options.compiled() &&
+      !AllowCall(binding, CallOptionsOf(options, machine), options.spec.limit))
+    return false;
+  return (options.compiled() && !options.compare) || AllowInterpreting(binding, options);
 }
 
 int Finish(const Loaded& loaded, const Inputs& inputs, const RunResult& result,
@@ -92,7 +99,8 @@ int Run(const RunOptions& options) {
   if (!loaded) return kUsage;
   if (!loaded->kernel) return Report(*loaded, options.spec.format);
   Inputs inputs;
-  if (const int status = ParseArguments(*loaded->kernel, options.words, inputs)) return status;
+  if (const int status = ParseArguments(*loaded->kernel, options.words, options.spec.limit, inputs))
+    return status;
 
   // The whole kernel, that chooses between its variants by itself, outlives the specialisation.
   std::optional<Generated> text;
@@ -105,6 +113,7 @@ int Run(const RunOptions& options) {
   if (!ChooseSpecialisation(*loaded, inputs)) return Report(*loaded, options.spec.format);
   const auto binding = Bind(*loaded->kernel, inputs, /*partial=*/false, loaded->diagnostics);
   if (!binding || loaded->diagnostics.HasErrors()) return Report(*loaded, options.spec.format);
+  if (!AllowRun(*binding, options, *machine)) return kUsage;
   if (!options.unchecked) {
     CheckTheGrid(*binding, options, *machine, loaded->diagnostics);
     if (loaded->diagnostics.HasErrors()) {
@@ -122,6 +131,7 @@ int Run(const RunOptions& options) {
 void AddRun(CLI::App& app, std::function<int()>& run) {
   auto options = std::make_shared<RunOptions>();
   options->spec.Add(app);
+  options->spec.limit.Add(app);
   app.add_option("ARGUMENTS", options->words,
                  "x=@x.npy      an array from a file (bf16 and f16 travel as uint16 bits)\n"
                  "y=random:1    seeded values; the shape follows from the other arguments\n"

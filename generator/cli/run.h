@@ -43,7 +43,11 @@ struct RunResult {
   std::vector<std::string> lines;  // what more there is to say, below the arrays
 };
 
-// run_interpret.cc: nullopt after an error: it is printed, or in the findings.
+// run_interpret.cc
+
+/// False, and that is printed, when interpreting would take more than the limit.
+bool AllowInterpreting(const Binding& binding, const RunOptions& options);
+/// Nullopt after an error: it is printed, or in the findings.
 std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
                                         const Binding& binding, const RunOptions& options);
 /// An emulated run knows which element of an output is undefined, but not the statement that made
@@ -60,6 +64,13 @@ std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagn
 /// Compiles with a line of progress. Nullopt after an error, which is printed; then *status is the
 /// exit status.
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status);
+
+/// Says that it is `what`, when it takes long.
+CallResult CallWithProgress(const std::string& what, const LoadedKernel& loaded,
+                            const Binding& binding, const Inputs& inputs, const CallOptions& how);
+
+/// False, and that is printed, when the call would take more than the limit.
+bool AllowCall(const Binding& binding, const CallOptions& how, const LimitOptions& limit);
 
 CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine);
 /// Nullopt after an error, which is printed.

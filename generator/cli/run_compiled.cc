@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <cstdlib>
 #include <iostream>
 
@@ -15,29 +13,21 @@ namespace {
 /// when it is known.
 class CompileLine {
  public:
-  explicit CompileLine(const std::string& name)
-      : text_("compiling " + name + " …"), terminal_(isatty(STDERR_FILENO) != 0) {}
+  explicit CompileLine(const std::string& name) : text_("compiling " + name + " …") {}
 
   void Update(double seconds, bool done) {
-    if (!terminal_) {
-      if (!shown_) std::cerr << text_ << std::flush;
-      if (done) std::cerr << " " << Duration(seconds) << "\n";
-      shown_ = true;
-      return;
-    }
-    const int now = static_cast<int>(seconds);
-    if (shown_ && now == last_ && !done) return;
-    std::cerr << "\r" << text_ << " " << (done ? Duration(seconds) : std::to_string(now) + " s")
-              << (done ? "\n" : "") << std::flush;
+    if (!line_.terminal() && !shown_) std::cerr << text_ << std::flush;
     shown_ = true;
-    last_ = now;
+    if (done)
+      line_.End((line_.terminal() ? text_ : "") + " " + Duration(seconds));
+    else
+      line_.Show(text_ + " " + std::to_string(static_cast<int>(seconds)) + " s");
   }
 
  private:
   std::string text_;
-  bool terminal_;
+  StatusLine line_;
   bool shown_ = false;
-  int last_ = 0;
 };
 
 /// What the emulated machine did.
@@ -104,6 +94,12 @@ bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding&
 
 }  // namespace
 
+CallResult CallWithProgress(const std::string& what, const LoadedKernel& loaded,
+                            const Binding& binding, const Inputs& inputs, const CallOptions& how) {
+  const Progress progress(what);
+  return loaded.Call(binding, inputs.arrays, how);
+}
+
 std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics) {
   const std::string& path = kernel.source->path();
   Generated text;
@@ -139,6 +135,10 @@ std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path) {
   return machine;
 }
 
+bool AllowCall(const Binding& binding, const CallOptions& how, const LimitOptions& limit) {
+  return limit.Allow("calling it for " + Steps(binding), CallDemand(binding, how));
+}
+
 CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine) {
   CallOptions call;
   call.cores = options.cores;
@@ -163,10 +163,15 @@ std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text
                                      const Inputs& inputs, const Binding& binding,
                                      const RunOptions& options, const Machine& machine,
                                      CallResult* told, Diagnostics& diagnostics, int* status) {
+  const CallOptions how = CallOptionsOf(options, machine);
+  if (!AllowCall(binding, how, options.spec.limit)) {
+    *status = kUsage;
+    return std::nullopt;
+  }
   const auto loaded = CompileForRun(kernel, text, status);
   if (!loaded) return std::nullopt;
-  const CallOptions how = CallOptionsOf(options, machine);
-  CallResult call = loaded->Call(binding, inputs.arrays, how);
+  CallResult call =
+      CallWithProgress(how.emulate ? "emulating" : "calling", *loaded, binding, inputs, how);
   *told = call;
   told->outputs.clear();
   if (HasFinding(*loaded, kernel, binding, inputs, options, how, call, diagnostics)) {

@@ -1,7 +1,4 @@
-#include <unistd.h>
-
 #include <chrono>
-#include <cmath>
 
 #include "generator/cli/run.h"
 #include "generator/interpret/interpret.h"
@@ -11,47 +8,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What the interpreter holds: the arrays, and the shadow of every element of an output.
-constexpr double kShadowBytes = 16;
-
-double BytesNeeded(const Binding& binding) {
-  double bytes = 0;
-  for (size_t i = 0; i < binding.kernel->refs.size(); ++i) {
-    const Ref& ref = binding.kernel->refs[i];
-    if ((ref.role != Role::kInput && ref.role != Role::kOutput) || ref.view_of >= 0) continue;
-    double elements = 1;
-    for (int64_t extent : binding.arrays[i]) elements *= static_cast<double>(extent);
-    const double shadow = ref.role == Role::kOutput ? kShadowBytes : 0;
-    bytes += elements * (static_cast<double>(SizeOf(ref.dtype)) + shadow);
-  }
-  return bytes;
-}
-
-double BytesOfMachine() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-}
-
-/// Better a sentence now than the system's killer later.
-bool FitsInMemory(const Binding& binding) {
-  const double machine = BytesOfMachine();
-  const double needed = BytesNeeded(binding);
-  if (needed <= machine / 2) return true;
-  const double gib = static_cast<double>(1 << 30);
-  UsageError("interpreting these sizes needs " + Number(std::round(needed / gib * 10) / 10) +
-                 " GiB of memory, and this machine has " +
-                 Number(std::round(machine / gib * 10) / 10),
-             "`kiln check` with the same sizes needs none of it");
-  return false;
+InterpretOptions HowOf(const RunOptions& options) {
+  InterpretOptions how;
+  how.wide = options.wide;
+  how.shuffle = options.shuffle;
+  return how;
 }
 
 }  // namespace
 
+bool AllowInterpreting(const Binding& binding, const RunOptions& options) {
+  return options.spec.limit.Allow("interpreting " + Steps(binding),
+                                  InterpretDemand(binding, HowOf(options)));
+}
+
 std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
                                         const Binding& binding, const RunOptions& options) {
-  if (!FitsInMemory(binding)) return std::nullopt;
-  InterpretOptions how;
-  how.wide = options.wide;
-  how.shuffle = options.shuffle;
+  if (!AllowInterpreting(binding, options)) return std::nullopt;
+  InterpretOptions how = HowOf(options);
   Progress progress("interpreting");
   how.progress = progress.Callback();
   const auto start = Clock::now();
@@ -64,10 +38,10 @@ std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
 void LocateUndefined(const Inputs& inputs, const Binding& binding, const RunOptions& options,
                      Diagnostic& finding) {
   constexpr double kPatience = 5;
-  if (BytesNeeded(binding) > BytesOfMachine() / 4) return;
   InterpretOptions how;
   how.shuffle = options.shuffle;
   how.seconds = kPatience;
+  if (InterpretDemand(binding, how).bytes > options.spec.limit.limits.bytes) return;
   Diagnostics found;
   Interpret(binding, inputs.arrays, how, found);
   for (const Diagnostic& by_element : found.Sorted()) {

@@ -10,9 +10,13 @@ std::optional<Timeline> TimelineToShow(const Binding& binding, const RunOptions&
   if (call != nullptr && call->code == 0) {
     if (auto recorded = TimelineOf(binding, machine, call->recorded)) return recorded;
   }
-  Diagnostics unknown;
+  const LimitOptions& limit = options.spec.limit;
   Progress progress("simulating");
-  return Predict(binding, machine, {options.cores, true, progress.Callback()}, unknown);
+  const PredictOptions how{options.cores, true, progress.Callback(), limit.limits.bytes};
+  if (!limit.Allow("simulating " + Steps(binding), PredictDemand(binding, machine, how)))
+    return std::nullopt;
+  Diagnostics unknown;
+  return Predict(binding, machine, how, unknown);
 }
 
 }  // namespace

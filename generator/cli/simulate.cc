@@ -44,6 +44,7 @@ std::vector<std::string> WithRandomInputs(const Kernel& kernel, std::vector<std:
 
 void SimulateOptions::AddSizes(CLI::App& app, const std::string& arguments) {
   spec.Add(app);
+  spec.limit.Add(app);
   app.add_option("ARGUMENTS", words, arguments);
   app.add_option("--dims", dims, "sizes as one word: --dims m=4096,n=4096,k=4096")
       ->allow_extra_args(false)
@@ -70,6 +71,7 @@ std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, in
   if (!machine) return nullptr;
   simulation->machine = *machine;
   simulation->cores = options.cores;
+  simulation->limit = options.spec.limit;
 
   auto read = Load(options.spec, Depth::kCheckForSizes);
   if (!read) return nullptr;
@@ -83,7 +85,7 @@ std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, in
   Inputs& inputs = simulation->inputs;
   std::vector<std::string> words = WordsOf(options);
   if (options.complete) words = WithRandomInputs(*loaded.kernel, std::move(words));
-  if ((*status = ParseArguments(*loaded.kernel, words, inputs))) return nullptr;
+  if ((*status = ParseArguments(*loaded.kernel, words, options.spec.limit, inputs))) return nullptr;
   simulation->options = loaded.options;
   if (const int variant = ChooseVariant(*loaded.kernel, inputs); variant >= 0) {
     const Variant& chosen = loaded.kernel->variants[static_cast<size_t>(variant)];
@@ -95,11 +97,21 @@ std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, in
   return simulation;
 }
 
+bool AllowPrediction(const Simulation& simulation, bool detail) {
+  const Binding& binding = *simulation.binding;
+  if (binding.steps.size() != binding.kernel->axes.size()) return true;  // a finding will tell
+  return simulation.limit.Allow(
+      "predicting " + Steps(binding),
+      PredictDemand(binding, simulation.machine,
+                    {simulation.cores, detail, nullptr, simulation.limit.limits.bytes}));
+}
+
 std::optional<Timeline> PredictSimulation(const Simulation& simulation, bool detail,
                                           Diagnostics& diagnostics) {
   Progress progress("predicting");
   return Predict(*simulation.binding, simulation.machine,
-                 {simulation.cores, detail, progress.Callback()}, diagnostics);
+                 {simulation.cores, detail, progress.Callback(), simulation.limit.limits.bytes},
+                 diagnostics);
 }
 
 }  // namespace kiln::cli

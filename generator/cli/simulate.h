@@ -34,12 +34,15 @@ struct Simulation {
   std::unique_ptr<Kernel> whole;   // with all its variants
   std::optional<Binding> binding;  // none: that is in the findings
   int cores = 0;
+  LimitOptions limit;
 };
 
 /// Null after an error, which is printed; then *status is the exit status. Findings of sizes are
 /// not printed yet.
 std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, int* status);
 
+/// False, and that is printed, when predicting it would take more than the limit.
+bool AllowPrediction(const Simulation& simulation, bool detail);
 std::optional<Timeline> PredictSimulation(const Simulation& simulation, bool detail,
                                           Diagnostics& diagnostics);
 

@@ -36,32 +36,25 @@ class Interruptible {
 class Bar {
  public:
   Bar(std::string name, int most) : name_(std::move(name)), most_(most) {}
-  ~Bar() {
-    if (terminal_ && shown_) std::cerr << "\r\x1b[K";
-  }
 
   void Show(int measured, const Configuration& best) {
     const std::string told = SimulatedTime(best.seconds) + ": " + SettingsText(best);
     const std::string count = std::to_string(measured) + " of at most " + std::to_string(most_);
-    if (!terminal_) {
-      if (told != last_)
-        std::cerr << "tuning " << name_ << ", " << count << ", best " << told << "\n";
-      last_ = told;
-      return;
+    if (line_.terminal()) {
+      constexpr int kWidth = 20;
+      const auto filled = static_cast<size_t>(kWidth * measured / most_);
+      line_.Show("tuning " + name_ + " [" + std::string(filled, '#') +
+                 std::string(kWidth - filled, ' ') + "] " + count + ", best " + told);
+    } else if (told != last_) {
+      line_.End("tuning " + name_ + ", " + count + ", best " + told);
     }
-    constexpr int kWidth = 20;
-    const auto filled = static_cast<size_t>(kWidth * measured / most_);
-    std::cerr << "\r\x1b[Ktuning " << name_ << " [" << std::string(filled, '#')
-              << std::string(kWidth - filled, ' ') << "] " << count << ", best " << told
-              << std::flush;
-    shown_ = true;
+    last_ = told;
   }
 
  private:
   std::string name_, last_;
   int most_;
-  bool terminal_ = isatty(STDERR_FILENO) != 0;
-  bool shown_ = false;
+  StatusLine line_;
 };
 
 struct TuneCommand {
@@ -188,6 +181,10 @@ int TuneCommand::Run() {
         "name sizes with params, as in `block: bm, bk`, or say what to try: --try "
         "bm=64,128");
   }
+  CallOptions once;
+  once.cores = cores;
+  if (!AllowPrediction(*call, /*detail=*/false)) return kUsage;
+  if (measures() && !AllowCall(*call->binding, once, call->limit)) return kUsage;
   const Interruptible guard;
   const AdviceRequest request{loaded.spec.get(),
                               &call->options,
@@ -195,7 +192,7 @@ int TuneCommand::Run() {
                               loaded.kernel.get(),
                               &*call->binding,
                               &call->machine,
-                              {what.cores, /*detail=*/false, nullptr}};
+                              {what.cores, /*detail=*/false, nullptr, call->limit.limits.bytes}};
   TuneResult result;
   {
     Bar bar(GeneratedName(*call->whole), most);

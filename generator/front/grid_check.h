@@ -9,6 +9,7 @@ namespace kiln {
 /// What one check of a grid may cost, in additions at a grid point. It is about 10 s, and more than
 /// 10^9 points for the maps of most kernels: grids that can be run are far below it.
 inline constexpr int64_t kMaxGridWork = 20'000'000'000;
+inline constexpr double kGridWorkPerSecond = 2e9;
 
 struct GridCheckOptions {
   /// Called now and then with the share of the work done, for progress displays. May be null.

@@ -13,20 +13,14 @@ std::string Join(const std::vector<std::string>& parts, const char* separator) {
   return out;
 }
 
-/// Saturating, for limits near the end of the range.
-int64_t Sum(int64_t a, int64_t b) {
-  long long sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 int64_t StartOf(const DimSizes& dim, int64_t index) {
   switch (dim.kind) {
     case BlockDim::Kind::kAll:
       return 0;
     case BlockDim::Kind::kBlocked:
-      return index * dim.size;
+      return SaturatingMultiply(index, dim.size);
     case BlockDim::Kind::kElement:
-      return index - dim.halo_low;
+      return SaturatingAdd(index, -dim.halo_low);
     default:
       return index;
   }
@@ -82,9 +76,9 @@ int64_t DimSizes::Limit() const {
     case BlockDim::Kind::kSqueezed:
       return extent;
     case BlockDim::Kind::kElement:
-      return Sum(extent, Sum(halo_low, halo_high));
+      return SaturatingAdd(extent, SaturatingAdd(halo_low, halo_high));
     case BlockDim::Kind::kBounded:
-      return Sum(extent, 1);
+      return SaturatingAdd(extent, 1);
   }
   return 0;
 }
@@ -93,7 +87,7 @@ std::pair<int64_t, int64_t> DimSizes::Elements(int64_t index, int64_t bounded_ex
   const int64_t start = StartOf(*this, index);
   const int64_t length = kind == BlockDim::Kind::kBounded ? bounded_extent : size;
   return {std::clamp<int64_t>(start, 0, extent),
-          std::clamp<int64_t>(Sum(start, length), 0, extent)};
+          std::clamp<int64_t>(SaturatingAdd(start, length), 0, extent)};
 }
 
 std::optional<std::vector<DimSizes>> SizesOf(const Binding& binding, int ref) {

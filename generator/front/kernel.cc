@@ -134,4 +134,15 @@ Span MapSpan(const Ref& ref) {
   return span.end == 0 ? ref.span : span;
 }
 
+bool MayHaveNoValue(const Node& node) {
+  const bool divides = node.op == Op::kFloorDiv || node.op == Op::kCeilDiv || node.op == Op::kMod ||
+                       node.op == Op::kRem;
+  if ((!divides && node.op != Op::kPow) || IsFloat(node.args[0]->dtype)) return false;
+  const Node* second = node.args[1].get();
+  while (second->op == Op::kCast && !IsFloat(second->args[0]->dtype))
+    second = second->args[0].get();
+  if (second->op != Op::kConst) return true;
+  return divides ? second->int_value == 0 : second->int_value < 0;
+}
+
 }  // namespace kiln

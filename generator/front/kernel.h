@@ -137,6 +137,10 @@ std::string_view Name(Op op);
 /// Kiln's own spelling of the expression; stable.
 std::string ToString(const Node& node, const struct Kernel& kernel);
 
+/// Whether an operation of integers may have no value: a division by what may be 0, a power with an
+/// exponent that may be negative.
+bool MayHaveNoValue(const Node& node);
+
 enum class Role { kArgument, kPrefetch, kScalar, kInput, kOutput, kScratch, kSemaphore };
 enum class Memory { kVmem, kSmem, kAny };
 

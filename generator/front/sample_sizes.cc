@@ -1,21 +1,22 @@
 #include "generator/front/sample_sizes.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "generator/front/bind.h"
 #include "generator/front/grid_check.h"
+#include "generator/front/integer.h"
 
 namespace kiln {
 namespace {
 
 constexpr int64_t kMaxSteps = 100000;
 
-/// Three blocks of every constant block size met along the dimension; without any, 12.
-int64_t SampleOf(const Kernel& kernel, size_t index) {
+/// Three blocks of every constant block size met along the dimension; without any, 12. None: such a
+/// size does not fit 64 bits.
+std::optional<int64_t> SampleOf(const Kernel& kernel, size_t index) {
   const Dim& dim = kernel.dims[index];
-  int64_t unit = dim.multiple_of;
+  std::optional<int64_t> unit = dim.multiple_of;
   bool blocked = false;
   for (const Ref& ref : kernel.refs) {
     for (size_t d = 0; d < ref.block.size(); ++d) {
@@ -23,13 +24,15 @@ int64_t SampleOf(const Kernel& kernel, size_t index) {
       const bool blocks = ref.block[d].kind == BlockDim::Kind::kBlocked ||
                           ref.block[d].kind == BlockDim::Kind::kBounded;
       if (!blocks || !size || ref.array[d].ToString() != dim.name) continue;
-      unit = std::lcm(unit, *size);
+      if (*size < 1) return std::nullopt;  // a finding of its own
+      unit = CheckedLcm(*unit, *size);
+      if (!unit) return std::nullopt;
       blocked = true;
     }
   }
-  int64_t value = blocked ? unit * 3 : std::lcm(unit, int64_t{12});
-  if (dim.max && value > *dim.max) value = *dim.max / unit * unit;
-  if (value < dim.min) value = (dim.min + unit - 1) / unit * unit;
+  std::optional<int64_t> value = blocked ? CheckedMultiply(*unit, 3) : CheckedLcm(*unit, 12);
+  if (dim.max && (!value || *value > *dim.max)) value = *dim.max / *unit * *unit;
+  if (value && *value < dim.min) value = CheckedRoundUp(dim.min, *unit);
   return value;
 }
 
@@ -74,9 +77,10 @@ bool CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
   std::string sizes;
   for (size_t i = 0; i < kernel.dims.size(); ++i) {
     if (kernel.dims[i].fixed) continue;
-    inputs.dims[kernel.dims[i].name] = SampleOf(kernel, i);
-    sizes += (sizes.empty() ? "" : ", ") + kernel.dims[i].name + "=" +
-             std::to_string(inputs.dims[kernel.dims[i].name]);
+    const auto sample = SampleOf(kernel, i);
+    if (!sample) return false;
+    inputs.dims[kernel.dims[i].name] = *sample;
+    sizes += (sizes.empty() ? "" : ", ") + kernel.dims[i].name + "=" + std::to_string(*sample);
   }
   Diagnostics binding_found;
   const auto binding = Bind(kernel, inputs, /*partial=*/true, binding_found);

@@ -201,7 +201,7 @@ std::string Describe(const ValueForm& form) {
     case ValueForm::Kind::kNull:
       return "`null`";
     case ValueForm::Kind::kOneOf:
-      return Join(EachOf(form, Describe));
+      return Join(EachOf(form, [](const ValueForm& each) { return Describe(each); }));
     case ValueForm::Kind::kList:
       if (!form.label.empty()) return form.label;
       [[fallthrough]];

@@ -45,11 +45,10 @@ std::string AtPoint(const Run& run) {
   return nowhere ? "" : " at grid point " + PointText(run, run.step);
 }
 
-std::vector<int64_t> ParallelOrder(int64_t count, std::optional<uint64_t> shuffle) {
+std::vector<int64_t> ShuffledOrder(int64_t count, uint64_t seed) {
   std::vector<int64_t> order(static_cast<size_t>(count));
   std::iota(order.begin(), order.end(), int64_t{0});
-  if (!shuffle) return order;
-  uint64_t state = *shuffle;
+  uint64_t state = seed;
   for (size_t left = order.size(); left > 1; --left) {
     std::swap(order[left - 1], order[NextRandom(state) % left]);
   }

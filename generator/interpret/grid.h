@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ std::vector<int64_t> PointOf(const Run& run, int64_t step);
 std::string PointText(const Run& run, int64_t step);
 std::string AtPoint(const Run& run);
 
-/// The parallel coordinates in the order of their visits: 0, 1, … or shuffled by a seed.
-std::vector<int64_t> ParallelOrder(int64_t count, std::optional<uint64_t> shuffle);
+/// 0 … count-1 in an order that the seed decides.
+std::vector<int64_t> ShuffledOrder(int64_t count, uint64_t seed);
 
 }  // namespace kiln::interpret

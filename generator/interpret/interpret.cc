@@ -3,6 +3,7 @@
 #include <chrono>
 #include <new>
 
+#include "generator/front/operations.h"
 #include "generator/interpret/blocks.h"
 #include "generator/interpret/body.h"
 #include "generator/interpret/copies.h"
@@ -57,7 +58,11 @@ void RunGrid(Run& run, const InterpretOptions& options, int64_t& done) {
   const int64_t steps = run.binding.StepCount();
   if (steps == 0) return;
   Progress progress(options, steps);
-  for (const int64_t parallel : ParallelOrder(steps / run.serial_steps, options.shuffle)) {
+  const int64_t parallels = steps / run.serial_steps;
+  std::vector<int64_t> order;
+  if (options.shuffle) order = ShuffledOrder(parallels, *options.shuffle);
+  for (int64_t p = 0; p < parallels; ++p) {
+    const int64_t parallel = order.empty() ? p : order[static_cast<size_t>(p)];
     for (int64_t serial = 0; serial < run.serial_steps; ++serial) {
       RunStep(run, parallel * run.serial_steps + serial);
       progress.Step(++done);
@@ -69,6 +74,29 @@ void RunGrid(Run& run, const InterpretOptions& options, int64_t& done) {
 
 }  // namespace
 }  // namespace interpret
+
+Demand InterpretDemand(const Binding& binding, const InterpretOptions& options) {
+  // What the interpreter needs at best, with a value and an origin for each element at hand.
+  constexpr double kStepSeconds = 500e-9, kOperationSeconds = 0.3e-9, kValueBytes = 12;
+  // Origin, last writer and both readers of an element that outputs write.
+  constexpr double kShadowBytes = 16;
+  const Operations operations = LeastOperations(binding);
+  Demand demand;
+  demand.seconds = operations.steps * kStepSeconds + operations.elements * kOperationSeconds;
+  demand.bytes = operations.largest * kValueBytes;
+  if (options.shuffle) demand.bytes += operations.parallel * sizeof(int64_t);
+  for (size_t i = 0; i < binding.kernel->refs.size(); ++i) {
+    const Ref& ref = binding.kernel->refs[i];
+    if (ref.role == Role::kSemaphore) continue;
+    const auto count = [](const std::vector<int64_t>& extents) {
+      return static_cast<double>(ElementCount(extents).value_or(0));
+    };
+    const bool written = ref.role == Role::kOutput && ref.view_of < 0;
+    if (written) demand.bytes += count(binding.arrays[i]) * (SizeOf(ref.dtype) + kShadowBytes);
+    if (ref.memory != Memory::kAny) demand.bytes += count(binding.views[i]) * kValueBytes;
+  }
+  return demand;
+}
 
 InterpretResult Interpret(const Binding& binding, const std::map<std::string, Array>& arrays,
                           const InterpretOptions& options, Diagnostics& diagnostics) {

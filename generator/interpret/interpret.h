@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "generator/data/limits.h"
 #include "generator/front/bind.h"
 
 namespace kiln {
@@ -21,6 +22,9 @@ struct InterpretResult {
   std::map<std::string, Array> outputs;
   int64_t steps = 0;
 };
+
+/// What a run would take, besides its inputs.
+Demand InterpretDemand(const Binding& binding, const InterpretOptions& options);
 
 /// Runs the kernel on arrays, one grid step after the other, with shadow state. Findings carry the
 /// labels of the language page and name operand, grid point and line. The outputs are there

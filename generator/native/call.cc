@@ -7,7 +7,9 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <thread>
 
+#include "generator/front/operations.h"
 #include "generator/native/guarded.h"
 #include "generator/native/interface.h"
 
@@ -154,6 +156,28 @@ std::vector<int> CallArguments(const Kernel& kernel) {
     if (!inside && !ref.prepared && ref.view_of < 0) refs.push_back(static_cast<int>(i));
   }
   return refs;
+}
+
+Demand CallDemand(const Binding& binding, const CallOptions& options) {
+  // Of one core at its best: a step of Direct is a few calls, one of Emulated moves blocks.
+  const double step_seconds = options.emulate ? 100e-9 : 15e-9;
+  constexpr double kOperationSeconds = 5e-12, kByteSeconds = 0.05e-9;
+  const Operations operations = LeastOperations(binding);
+  const int asked = options.cores > 0 ? options.cores : int(std::thread::hardware_concurrency());
+  const double cores = std::clamp(operations.parallel, 1.0, std::max(asked, 1) * 1.0);
+  Demand demand;
+  demand.seconds =
+      (operations.steps * step_seconds + operations.elements * kOperationSeconds) / cores;
+  for (const int ref : CallArguments(*binding.kernel)) {
+    const Ref& of = binding.kernel->refs[static_cast<size_t>(ref)];
+    const auto bytes = ByteSize(of.dtype, binding.arrays[static_cast<size_t>(ref)]);
+    // The caller's array, and for an output the result.
+    const double copies = of.role == Role::kOutput ? 2 : 1;
+    demand.bytes += copies * static_cast<double>(bytes.value_or(0));
+    demand.seconds += static_cast<double>(bytes.value_or(0)) * kByteSeconds;
+  }
+  demand.seconds *= std::max(options.repeat, 1);
+  return demand;
 }
 
 CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,

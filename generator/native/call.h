@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/data/limits.h"
 #include "generator/front/bind.h"
 #include "generator/native/cache.h"
 #include "generator/predict/recorded.h"
@@ -86,6 +87,9 @@ class LoadedKernel {
 /// *compiled tells why.
 LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolchain& tools,
                         const CompileOptions& options, Compiled* compiled);
+
+/// What a call would take, besides the arrays that it is given.
+Demand CallDemand(const Binding& binding, const CallOptions& options);
 
 /// The refs that a caller passes, in the order of the generated function's parameters.
 std::vector<int> CallArguments(const Kernel& kernel);

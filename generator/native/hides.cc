@@ -45,10 +45,19 @@ class Body {
                        [&](const NodePtr& arg) { return IsOfMemory(*arg); });
   }
 
-  /// A comparison, a cast, the position of the largest: no NaN comes out.
+  /// A comparison, a cast, the position of the largest, a power, which is 1 if its exponent is 0 or
+  /// its base 1, a place that is looked up: no NaN comes out.
   bool LosesNaN(const Node& node) const {
-    return std::any_of(node.args.begin(), node.args.end(), [&](const NodePtr& arg) {
-      return (!IsFloat(node.dtype) && IsFloat(arg->dtype) && IsOfMemory(*arg)) || LosesNaN(*arg);
+    const bool power = node.op == Op::kPow && IsOfMemory(node);
+    return power || MayHaveNoValue(node) || LosesNaN(node.subscripts) ||
+           std::any_of(node.args.begin(), node.args.end(), [&](const NodePtr& arg) {
+             return (!IsFloat(node.dtype) && IsFloat(arg->dtype) && IsOfMemory(*arg)) ||
+                    LosesNaN(*arg);
+           });
+  }
+  bool LosesNaN(const std::vector<Subscript>& subscripts) const {
+    return std::any_of(subscripts.begin(), subscripts.end(), [&](const Subscript& s) {
+      return IsOfMemory(*s.start) || LosesNaN(*s.start);
     });
   }
 
@@ -57,8 +66,8 @@ class Body {
       for (const NodePtr& node : {action.condition, action.low, action.high, action.mask}) {
         if (node && IsOfMemory(*node)) return true;
       }
-      return (action.value && LosesNaN(*action.value)) || Hides(action.body) ||
-             Hides(action.orelse);
+      return LosesNaN(action.subscripts) || (action.value && LosesNaN(*action.value)) ||
+             Hides(action.body) || Hides(action.orelse);
     });
   }
 

@@ -56,6 +56,7 @@ struct Element {
     kLow,         // index: ref; axis: of its view: the first coordinate inside the array,
     kHigh,        // … one past the last,
     kOrigin,      // … the array's coordinate of the block's element 0
+    kNoValue,     // what the machine holds where an operation of integers has no value
   };
   Kind kind = Kind::kConst;
   Op op = Op::kConst;

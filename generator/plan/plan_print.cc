@@ -245,7 +245,9 @@ class PlanPrinter {
         break;
     }
     std::string args;
-    for (const ElementPtr& arg : e.args) args += (args.empty() ? "" : ", ") + Text(*arg);
+    for (const ElementPtr& arg : e.args) {
+      if (arg->kind != Element::Kind::kNoValue) args += (args.empty() ? "" : ", ") + Text(*arg);
+    }
     const std::string name(e.op == Op::kCast ? Name(e.dtype) : Name(e.op));
     return name + "(" + args + ")";
   }

@@ -95,9 +95,10 @@ class Search {
     return found->second;
   }
 
-  std::optional<Trial> Predicted(const Settings& settings) const {
+  std::optional<Trial> Predicted(const Settings& settings) {
     const auto other = TryAlternative(request_, settings);
     if (!other) return std::nullopt;
+    request_.most_seconds -= other->demand;
     return Trial{other->timeline.seconds, other->timeline.vmem_bytes};
   }
 
@@ -114,7 +115,7 @@ class Search {
     return advice;
   }
 
-  const AdviceRequest& request_;
+  AdviceRequest request_;
   const Trial now_;
   std::vector<std::string> extents_;  // params that may be extents of blocks
   std::map<Settings, std::optional<Trial>> tried_;
@@ -171,6 +172,9 @@ std::optional<Alternative> TryAlternative(const AdviceRequest& request, const Pa
   PredictOptions how = request.predict;
   how.detail = false;
   how.progress = nullptr;
+  const Demand demand = PredictDemand(*binding, *request.machine, how);
+  if (demand.seconds > request.most_seconds) return std::nullopt;
+  other.demand = demand.seconds;
   auto timeline = Predict(*binding, *request.machine, how, ignored);
   if (!timeline || timeline->vmem_bytes > request.machine->vmem_limit) return std::nullopt;
   other.timeline = std::move(*timeline);

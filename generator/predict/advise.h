@@ -25,6 +25,7 @@ struct AdviceRequest {
   const Machine* machine = nullptr;
   PredictOptions predict;
   int64_t most_steps = std::numeric_limits<int64_t>::max();  // alternatives with more are none
+  double most_seconds = 10;  // of this CPU, likewise; Advise: of all of them together
 };
 
 /// Values of params by name, as text.
@@ -35,6 +36,7 @@ struct Alternative {
   CheckOptions options;
   std::unique_ptr<Kernel> kernel;
   Timeline timeline;
+  double demand = 0;  // the seconds of this CPU that it took, as estimated
 };
 
 /// Nullopt where these values are none for the spec, change its arrays, or do not fit into the

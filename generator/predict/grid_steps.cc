@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/front/integer.h"
 #include "generator/predict/affine.h"
 #include "generator/predict/operands.h"
 
@@ -35,7 +36,7 @@ GridSteps::GridSteps(const Binding& binding, const Machine& machine,
     int64_t stride = 1;
     for (size_t d = operand.dims.size(); d-- > 0;) {
       pipelined.strides.insert(pipelined.strides.begin(), stride);
-      stride *= operand.dims[d].positions;
+      stride = SaturatingMultiply(stride, operand.dims[d].positions);
     }
     for (auto* lanes : {&pipelined.block, &pipelined.block_before, &pipelined.bytes,
                         &pipelined.bytes_before, &pipelined.moved})
@@ -108,8 +109,8 @@ void GridSteps::Number(const Pipelined& operand, const Blocks& blocks, int count
       const auto lane = static_cast<size_t>(i);
       const int64_t at = index.empty() ? 0 : index[lane];
       const auto [low, high] = sizes.Elements(at, extent.empty() ? 0 : extent[lane]);
-      bytes[lane] *= high - low;
-      block[lane] += at * operand.strides[d];
+      bytes[lane] = SaturatingMultiply(bytes[lane], high - low);
+      block[lane] = SaturatingAdd(block[lane], SaturatingMultiply(at, operand.strides[d]));
     }
   }
 }
@@ -280,6 +281,12 @@ StepShape GridSteps::AfterLast() {
   return shape;
 }
 
+int64_t GridSteps::held_bytes() const {
+  constexpr int64_t kShapeBytes = 400, kWorkBytes = 400;  // with their entries in tables
+  return static_cast<int64_t>(table_.shapes().size()) * kShapeBytes +
+         static_cast<int64_t>(works_.size()) * kWorkBytes;
+}
+
 void GridSteps::MergeUse(const Node& node, std::vector<AxisUse>& use) const {
   if (node.op == Op::kAxis) use[static_cast<size_t>(node.index)] = AxisUse::kFull;
   if (node.op == Op::kFirstVisit || node.op == Op::kLastVisit) {
@@ -318,12 +325,15 @@ void GridSteps::MergeMapUse(const Pipelined& operand, std::vector<AxisUse>& use)
     for (size_t a = 0; a < affine->factors.size(); ++a) {
       const int64_t factor = affine->factors[a];
       if (factor == 0 || binding_.steps[a] <= 1) continue;
-      (factor < 0 ? least : most) += factor * (binding_.steps[a] - 1);
+      int64_t& end = factor < 0 ? least : most;
+      end = SaturatingAdd(end, SaturatingMultiply(factor, binding_.steps[a] - 1));
       axes.push_back(a);
     }
     if (whole(least) && whole(most)) continue;
     // With one axis it is enough that the second step and the last but two are whole.
-    const auto at = [&](int64_t x) { return affine->constant + affine->factors[axes[0]] * x; };
+    const auto at = [&](int64_t x) {
+      return SaturatingAdd(affine->constant, SaturatingMultiply(affine->factors[axes[0]], x));
+    };
     if (axes.size() == 1 && whole(at(1)) && whole(at(binding_.steps[axes[0]] - 3))) continue;
     for (const size_t a : axes) use[a] = AxisUse::kFull;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generator/front/integer.h"
+
 namespace kiln {
 namespace {
 
@@ -10,33 +12,39 @@ constexpr int64_t kWindow = int64_t{1} << 16;  // points whose shapes are held
 
 }  // namespace
 
+GridWalk::Positions::Positions(int64_t from, int64_t end, AxisUse use)
+    : begin(from), count(end - from), tail(count) {
+  if (use == AxisUse::kFull || count <= kHead + kTail) return;
+  tail_skips = count - kHead - kTail;
+  count = kHead + kTail;
+  tail = kHead;
+}
+
+int64_t GridWalk::PointsOf(const CoreGrid& grid, const std::vector<AxisUse>& use) {
+  int64_t points = 1;
+  for (size_t a = 0; a < grid.begin.size(); ++a)
+    points = SaturatingMultiply(points, Positions(grid.begin[a], grid.end[a], use[a]).count);
+  return points;
+}
+
 GridWalk::GridWalk(const CoreGrid& grid, const std::vector<AxisUse>& use, GridSteps& steps,
                    CoreSchedule& schedule)
     : grid_(grid), steps_(steps), schedule_(schedule) {
-  for (size_t a = 0; a < grid.begin.size(); ++a) {
-    const int64_t count = grid.end[a] - grid.begin[a];
-    const bool shorten = use[a] != AxisUse::kFull && count > kHead + kTail;
-    const int64_t positions = shorten ? kHead + kTail : count;
-    std::vector<Position> of_axis;
-    for (int64_t p = 0; p < positions; ++p) {
-      const bool tail = shorten && p >= kHead;
-      const bool middle = shorten && p == kHead - 1;
-      of_axis.push_back({tail ? grid.end[a] - positions + p : grid.begin[a] + p,
-                         middle ? count - positions + 1 : 1});
-    }
-    positions_.push_back(std::move(of_axis));
-  }
+  for (size_t a = 0; a < grid.begin.size(); ++a)
+    positions_.emplace_back(grid.begin[a], grid.end[a], use[a]);
   periods_.resize(positions_.size());
   for (size_t a = positions_.size(); a-- > 0;) {
     periods_[a] = points_;
-    points_ *= static_cast<int64_t>(positions_[a].size());
+    points_ = SaturatingMultiply(points_, positions_[a].count);
   }
 }
 
-void GridWalk::Run(const AddSums& add, const std::function<void(double)>& progress) {
+bool GridWalk::Run(const AddSums& add, const std::function<void(double)>& progress, double bytes) {
   add_ = &add;
   progress_ = &progress;
+  bytes_ = bytes;
   if (!grid_.empty()) Walk(0, 0);
+  return !stopped_;
 }
 
 void GridWalk::Walk(size_t axis, int64_t first) {
@@ -52,41 +60,45 @@ void GridWalk::Walk(size_t axis, int64_t first) {
     added_ = schedule_.sums();
     return;
   }
-  for (const Position& position : positions_[axis]) {
-    if (position.times == 1)
+  const Positions& positions = positions_[axis];
+  for (int64_t p = 0; p < positions.count && !stopped_; ++p) {
+    if (positions.Times(p) == 1)
       Walk(axis + 1, first);
     else
-      Repeat(axis, first, position.times);
+      Repeat(axis, first, positions.Times(p));
     first += periods_[axis];
   }
 }
 
 void GridWalk::Repeat(size_t axis, int64_t first, int64_t times) {
-  struct Before {
-    std::vector<int64_t> state;
-    StepSums sums;
-    std::vector<int64_t> counts;
-  };
-  std::vector<Before> past;
-  for (int64_t done = 0; done < times; ++done) {
-    std::vector<int64_t> state = schedule_.State();
-    const auto same = std::find_if(past.begin(), past.end(),
-                                   [&](const Before& before) { return before.state == state; });
-    const int64_t period = past.end() - same;
-    const int64_t whole = period > 0 ? (times - done) / period : 0;
-    if (whole > 0) {
-      const StepSums since = schedule_.sums().Since(same->sums);
-      schedule_.Repeat(same->sums, whole);
-      for (size_t s = 0; s < counts_.size(); ++s)
-        counts_[s] += (counts_[s] - (s < same->counts.size() ? same->counts[s] : 0)) * whole;
-      if (*add_) (*add_)(since, whole);
-      added_ = schedule_.sums();
-      done += whole * period;
-      past.clear();
-      if (done == times) return;
-    }
-    past.push_back({std::move(state), schedule_.sums(), counts_});
+  // Brent's way of finding a cycle: one state is kept, and every power of two a later one.
+  std::vector<int64_t> kept_state = schedule_.State();
+  StepSums kept_sums = schedule_.sums();
+  std::vector<int64_t> kept_counts = counts_;
+  int64_t since = 0, patience = 1;
+  for (int64_t done = 0; done < times && !stopped_;) {
     Walk(axis + 1, first);
+    ++done;
+    ++since;
+    std::vector<int64_t> state = schedule_.State();
+    const int64_t whole = state == kept_state ? (times - done) / since : 0;
+    if (whole > 0) {
+      const StepSums cycle = schedule_.sums().Since(kept_sums);
+      schedule_.Repeat(kept_sums, whole);
+      kept_counts.resize(counts_.size());
+      for (size_t s = 0; s < counts_.size(); ++s)
+        counts_[s] += (counts_[s] - kept_counts[s]) * whole;
+      if (*add_) (*add_)(cycle, whole);
+      added_ = schedule_.sums();
+      done += whole * since;
+    } else if (since < patience) {
+      continue;
+    }
+    patience *= 2;
+    since = 0;
+    kept_state = std::move(state);
+    kept_sums = schedule_.sums();
+    kept_counts = counts_;
   }
 }
 
@@ -104,15 +116,15 @@ void GridWalk::Fetch(int64_t point) {
   for (int64_t begin = first_; begin < end; begin += kLanes) {
     const int count = static_cast<int>(std::min<int64_t>(kLanes, end - begin));
     for (size_t a = 0; a < positions_.size(); ++a) {
-      const auto positions = static_cast<int64_t>(positions_[a].size());
       for (int lane = 0; lane < kLanes; ++lane) {
-        const int64_t at = (begin + std::min(lane, count - 1)) / periods_[a] % positions;
-        lanes[a][static_cast<size_t>(lane)] = positions_[a][static_cast<size_t>(at)].at;
+        const int64_t p = (begin + std::min(lane, count - 1)) / periods_[a] % positions_[a].count;
+        lanes[a][static_cast<size_t>(lane)] = positions_[a].At(p);
       }
     }
     steps_.Evaluate(lanes, count);
     for (int lane = 0; lane < count; ++lane) shapes_.push_back(steps_.ShapeAt(lane));
   }
+  stopped_ = steps_.cut_off() || static_cast<double>(steps_.held_bytes()) > bytes_;
   if (*progress_) (*progress_)(static_cast<double>(first_) / static_cast<double>(points_));
 }
 

@@ -15,19 +15,30 @@ using AddSums = std::function<void(const StepSums& sums, int64_t times)>;
 /// it has been in before, it will go on for ever as it did since, and the rest is a multiplication.
 class GridWalk {
  public:
+  /// How many steps are looked at; saturates.
+  static int64_t PointsOf(const CoreGrid& grid, const std::vector<AxisUse>& use);
+
   /// `use`: see GridSteps::use; all kFull visits every step.
   GridWalk(const CoreGrid& grid, const std::vector<AxisUse>& use, GridSteps& steps,
            CoreSchedule& schedule);
 
-  void Run(const AddSums& add, const std::function<void(double)>& progress);
+  /// Ends early when `steps` hold more bytes than that, or are cut off: false.
+  bool Run(const AddSums& add, const std::function<void(double)>& progress, double bytes);
   /// How often each shape came.
   const std::vector<int64_t>& counts() const { return counts_; }
 
  private:
-  /// Coordinates that stand for all of an axis.
-  struct Position {
-    int64_t at = 0;
-    int64_t times = 1;
+  /// Coordinates that stand for all of an axis: every one, or the first three, of which the last
+  /// comes many times, and the last two.
+  struct Positions {
+    int64_t begin = 0;
+    int64_t count = 0;
+    int64_t tail = 0;        // positions from this one on …
+    int64_t tail_skips = 0;  // … come after so many more coordinates
+
+    Positions(int64_t begin, int64_t end, AxisUse use);
+    int64_t At(int64_t p) const { return begin + p + (p < tail ? 0 : tail_skips); }
+    int64_t Times(int64_t p) const { return p == tail - 1 ? tail_skips + 1 : 1; }
   };
 
   void Walk(size_t axis, int64_t first);
@@ -38,8 +49,8 @@ class GridWalk {
   const CoreGrid& grid_;
   GridSteps& steps_;
   CoreSchedule& schedule_;
-  std::vector<std::vector<Position>> positions_;  // by axis
-  std::vector<int64_t> periods_;                  // points of positions from one to the next
+  std::vector<Positions> positions_;  // by axis
+  std::vector<int64_t> periods_;      // points of positions from one to the next
   int64_t points_ = 1;
   std::vector<int32_t> shapes_;  // of the points from first_ on
   int64_t first_ = 0;
@@ -47,6 +58,8 @@ class GridWalk {
   const AddSums* add_ = nullptr;
   const std::function<void(double)>* progress_ = nullptr;
   StepSums added_;  // what add_ knows of
+  double bytes_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace kiln

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "generator/front/integer.h"
 #include "generator/predict/operands.h"
 
 namespace kiln {
 namespace {
+
+/// Of the loops of one step together. A step in which a core starts so many copies is no step.
+constexpr int64_t kMostRounds = int64_t{1} << 20;
 
 bool HasCopies(const std::vector<Action>& actions) {
   return std::any_of(actions.begin(), actions.end(), [](const Action& action) {
@@ -58,6 +62,7 @@ void ManualCopies::Run(const Step& step, std::vector<ManualEvent>& events) {
   step_ = &step;
   loops_.clear();
   events.clear();
+  rounds_ = 0;
   Run(binding_.kernel->body, events);
 }
 
@@ -85,7 +90,8 @@ void ManualCopies::Run(const std::vector<Action>& actions, std::vector<ManualEve
 void ManualCopies::RunLoop(const Action& action, std::vector<ManualEvent>& events) {
   const int64_t low = Evaluate(action.low).value_or(0);
   const int64_t high = Evaluate(action.high).value_or(low + 1);
-  for (int64_t i = low; i < high; ++i) {
+  for (int64_t i = low; i < high && !cut_off_; ++i) {
+    cut_off_ = ++rounds_ > kMostRounds;
     loops_[action.local] = i;
     Run(action.body, events);
   }
@@ -110,7 +116,7 @@ ManualEvent ManualCopies::Started(const Action& action) {
   const TimelineOperand& operand = operands_[static_cast<size_t>(event.operand)];
   event.bytes = operand.element_bytes;
   for (const Size& extent : window.shape)
-    event.bytes *= kiln::Evaluate(extent, binding_).value_or(0);
+    event.bytes = SaturatingMultiply(event.bytes, kiln::Evaluate(extent, binding_).value_or(0));
   event.block = PlaceOf(window, operand);
   return event;
 }
@@ -120,7 +126,7 @@ int64_t ManualCopies::PlaceOf(const Window& window, const TimelineOperand& opera
   for (size_t d = 0; d < operand.dims.size(); ++d) {
     const bool given = d < window.subscripts.size();
     const int64_t start = given ? Evaluate(window.subscripts[d].start).value_or(0) : 0;
-    place = place * operand.dims[d].positions + start;
+    place = SaturatingAdd(SaturatingMultiply(place, operand.dims[d].positions), start);
   }
   return place;
 }

@@ -27,6 +27,8 @@ class ManualCopies {
     std::function<bool(int ref, bool last)> visit;
   };
   void Run(const Step& step, std::vector<ManualEvent>& events);
+  /// Some step's loops have more rounds than can be run for every step: what came of it is cut off.
+  bool cut_off() const { return cut_off_; }
 
   /// Calls `use` with every expression that decides which copies there are, and of how many bytes.
   void ForEachDecision(const std::function<void(const Node&)>& use) const;
@@ -52,6 +54,8 @@ class ManualCopies {
   std::map<const Node*, std::optional<Scalar>> scalars_;  // nullopt: it depends on data
   const Step* step_ = nullptr;
   std::map<int, int64_t> loops_;
+  int64_t rounds_ = 0;  // of all loops of the step
+  bool cut_off_ = false;
 };
 
 }  // namespace kiln

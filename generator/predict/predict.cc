@@ -12,6 +12,11 @@ namespace {
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 
+/// What a step takes that is looked at, and each operand's index map there.
+constexpr double kStepSeconds = 50e-9, kMapSeconds = 15e-9;
+/// … and what is made of one that is kept.
+constexpr double kDrawSeconds = 2e-6;
+
 void CollectHost(const Node& node, std::set<int>& refs) {
   if (node.op == Op::kRead) refs.insert(node.index);
   for (const NodePtr& arg : node.args) CollectHost(*arg, refs);
@@ -69,6 +74,19 @@ bool IsDecided(const Binding& binding, Diagnostics& diagnostics) {
   return !diagnostics.HasErrors();
 }
 
+/// Says why a prediction was given up.
+void TooMuch(const Binding& binding, const GridSteps& steps, const PredictOptions& options,
+             Diagnostics& diagnostics) {
+  const bool kinds = static_cast<double>(steps.held_bytes()) > options.bytes;
+  const std::string what =
+      steps.cut_off() ? "a step has more than a million rounds of loops with copies"
+      : kinds         ? "the steps are of more kinds than " + RoughBytes(options.bytes) + " hold"
+                      : "the call would take the machine more than 100 days";
+  diagnostics.Error("call", binding.kernel->axes.empty() ? Span() : binding.kernel->axes[0].span,
+                    what + ": nothing is predicted",
+                    "predict a smaller call that is cut into blocks the same way");
+}
+
 /// One core's steps, summed up or one by one.
 class CorePrediction {
  public:
@@ -76,7 +94,8 @@ class CorePrediction {
                  const CoreGrid& grid, Timeline& timeline)
       : binding_(binding), options_(options), steps_(steps), grid_(grid), timeline_(timeline) {}
 
-  void Run(CoreSchedule schedule) {
+  /// False when there was too much to tell.
+  bool Run(CoreSchedule schedule) {
     steps_.Enter(grid_);
     const bool detailed = grid_.size() <= Timeline::kMaxSteps;
     TimelineCore core;
@@ -89,6 +108,7 @@ class CorePrediction {
     }
     core.detailed = detailed;
     timeline_.cores.push_back(std::move(core));
+    return whole_ && !steps_.cut_off();
   }
 
  private:
@@ -98,9 +118,10 @@ class CorePrediction {
     if (options_.detail)
       add = [&](const StepSums& sums, int64_t times) { segments.Add(sums, times); };
     GridWalk walk(grid_, steps_.use(), steps_, schedule);
-    walk.Run(add, Progress());
+    whole_ = walk.Run(add, Progress(), options_.bytes);
     const StepShape after = steps_.AfterLast();
     schedule.Finish(after.out);
+    whole_ = whole_ && !schedule.sums().overflow();
     CountCopies(timeline_, steps_.table().shapes(), walk.counts(), after);
     TimelineCore core;
     core.totals = schedule.sums().Totals();
@@ -191,22 +212,54 @@ class CorePrediction {
   GridSteps& steps_;
   const CoreGrid& grid_;
   Timeline& timeline_;
+  bool whole_ = true;
 };
 
+/// The parts of the grid that cores have.
+std::vector<CoreGrid> GridsOf(const Binding& binding, const Machine& machine,
+                              const PredictOptions& options) {
+  std::vector<CoreGrid> grids = CutGrid(binding, options.cores > 0 ? options.cores : machine.cores);
+  std::erase_if(grids, [](const CoreGrid& grid) { return grid.empty(); });
+  return grids;
+}
+
 }  // namespace
+
+Demand PredictDemand(const Binding& binding, const Machine& machine,
+                     const PredictOptions& options) {
+  Diagnostics ignored;
+  if (!IsDecided(binding, ignored)) return {};
+  const Timeline timeline = EmptyTimeline(binding, machine);
+  GridSteps steps(binding, machine, timeline.operands);
+  const auto operands = static_cast<double>(timeline.operands.size());
+  Demand demand;
+  for (const CoreGrid& grid : GridsOf(binding, machine, options)) {
+    const bool detailed = options.detail && grid.size() <= Timeline::kMaxSteps;
+    const int64_t first = options.detail ? Timeline::kFirstSteps : 0;
+    const int64_t listed = detailed ? grid.size() : std::min(first, grid.size());
+    const int64_t walked = detailed ? 0 : GridWalk::PointsOf(grid, steps.use());
+    demand.seconds +=
+        static_cast<double>(walked + listed) * (kStepSeconds + operands * kMapSeconds);
+    demand.seconds += static_cast<double>(listed) * kDrawSeconds;
+    demand.bytes += static_cast<double>(listed) * (sizeof(TimelineStep) + sizeof(BlockCopy));
+  }
+  return demand;
+}
 
 std::optional<Timeline> Predict(const Binding& binding, const Machine& machine,
                                 const PredictOptions& options, Diagnostics& diagnostics) {
   if (!IsDecided(binding, diagnostics)) return std::nullopt;
   Timeline timeline = EmptyTimeline(binding, machine);
-  std::vector<CoreGrid> grids = CutGrid(binding, options.cores > 0 ? options.cores : machine.cores);
-  std::erase_if(grids, [](const CoreGrid& grid) { return grid.empty(); });
+  const std::vector<CoreGrid> grids = GridsOf(binding, machine, options);
   const double copy_rate = machine.CopyRate(static_cast<int64_t>(grids.size()));
   const CoreSchedule begin(machine, copy_rate, timeline.operands,
                            StartOf(timeline, machine, copy_rate));
   GridSteps steps(binding, machine, timeline.operands);
-  for (const CoreGrid& grid : grids)
-    CorePrediction(binding, options, steps, grid, timeline).Run(begin);
+  for (const CoreGrid& grid : grids) {
+    if (CorePrediction(binding, options, steps, grid, timeline).Run(begin)) continue;
+    TooMuch(binding, steps, options, diagnostics);
+    return std::nullopt;
+  }
   timeline.works = steps.works();
   timeline.dot_flops_per_second = steps.workload().dot_rate;
   timeline.hbm_bytes_per_second = copy_rate;

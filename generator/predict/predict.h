@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 
+#include "generator/data/limits.h"
 #include "generator/front/bind.h"
 #include "generator/predict/machine.h"
 #include "generator/predict/timeline.h"
@@ -14,11 +15,17 @@ struct PredictOptions {
   bool detail = false;  // every step, and segments; else only sums
   /// Called now and then with the share that is done, where it takes long. May be null.
   std::function<void(double)> progress;
+  /// What steps of ever new kinds may hold: it is not known before.
+  double bytes = DefaultLimits().bytes;
 };
+
+/// What Predict would take: nothing where it would only find something.
+Demand PredictDemand(const Binding& binding, const Machine& machine, const PredictOptions& options);
 
 /// What a run on the machine would look like, from index maps and conditions alone: neither data
 /// nor memory for arrays is needed, but prefetch arrays and scalars that those look at. Nullopt,
-/// and a finding, when something that decides the steps is not known.
+/// and a finding, when something that decides the steps is not known, or when they take longer or
+/// are of more kinds than can be told.
 std::optional<Timeline> Predict(const Binding& binding, const Machine& machine,
                                 const PredictOptions& options, Diagnostics& diagnostics);
 

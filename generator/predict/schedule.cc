@@ -3,20 +3,33 @@
 #include <algorithm>
 
 namespace kiln {
+namespace {
+
+constexpr size_t kMostInFlight = 4096;
+
+}  // namespace
 
 void StepSums::Add(const StepSums& other, int64_t times) {
-  steps += other.steps * times;
-  skipped_steps += other.skipped_steps * times;
-  copies_in += other.copies_in * times;
-  copies_out += other.copies_out * times;
-  bytes_in += other.bytes_in * times;
-  bytes_out += other.bytes_out * times;
+  const auto add = [times](int64_t& sum, int64_t each) {
+    sum = SaturatingAdd(sum, SaturatingMultiply(each, times));
+  };
+  add(steps, other.steps);
+  add(skipped_steps, other.skipped_steps);
+  add(copies_in, other.copies_in);
+  add(copies_out, other.copies_out);
+  add(bytes_in, other.bytes_in);
+  add(bytes_out, other.bytes_out);
   flops += other.flops * static_cast<double>(times);
-  time += other.time * times;
-  wait += other.wait * times;
-  mxu += other.mxu * times;
-  vpu += other.vpu * times;
-  dma += other.dma * times;
+  add(time, other.time);
+  add(wait, other.wait);
+  add(mxu, other.mxu);
+  add(vpu, other.vpu);
+  add(dma, other.dma);
+}
+
+bool StepSums::overflow() const {
+  return std::max({copies_in, copies_out, bytes_in, bytes_out, time, wait, mxu, vpu, dma}) ==
+         INT64_MAX;
 }
 
 StepSums StepSums::Since(const StepSums& before) const {
@@ -62,10 +75,10 @@ CoreSchedule::CoreSchedule(const Machine& machine, double copy_rate,
 
 CoreSchedule::CopyTimes CoreSchedule::Transfer(Picoseconds asked, int64_t bytes) {
   const Picoseconds begin = std::max(asked, dma_free_);
-  const auto length =
-      static_cast<Picoseconds>(static_cast<double>(bytes) * picoseconds_per_byte_ + 0.5);
-  dma_free_ = begin + length;
-  sums_.dma += length;
+  const auto length = static_cast<Picoseconds>(
+      std::min(static_cast<double>(bytes) * picoseconds_per_byte_ + 0.5, 0x1p62));
+  dma_free_ = Later(begin, length);
+  sums_.dma = Later(sums_.dma, length);
   copies_.push_back({begin, dma_free_});
   return copies_.back();
 }
@@ -76,9 +89,9 @@ Picoseconds CoreSchedule::CopyIn(const StepShape& shape) {
   for (const ShapeCopy& copy : shape.in) {
     const int64_t ahead = buffers_[static_cast<size_t>(copy.operand)] - 1;
     const Picoseconds asked = ahead == 0 ? now_ : begins_[static_cast<size_t>(ahead - 1)];
-    ready = std::max(ready, Transfer(asked, copy.bytes).end + latency_);
+    ready = std::max(ready, Later(Transfer(asked, copy.bytes).end, latency_));
     ++sums_.copies_in;
-    sums_.bytes_in += copy.bytes;
+    sums_.bytes_in = SaturatingAdd(sums_.bytes_in, copy.bytes);
   }
   return ready;
 }
@@ -89,13 +102,13 @@ Picoseconds CoreSchedule::CopyOut(const std::vector<ShapeCopy>& out) {
   for (const ShapeCopy& copy : out) {
     const auto operand = static_cast<size_t>(copy.operand);
     std::vector<Picoseconds>& ends = outs_[operand];
-    ends.insert(ends.begin(), Transfer(now_, copy.bytes).end + latency_);
+    ends.insert(ends.begin(), Later(Transfer(now_, copy.bytes).end, latency_));
     if (static_cast<int64_t>(ends.size()) > buffers_[operand])
       ends.resize(static_cast<size_t>(buffers_[operand]));
     // The block that is opened now takes the slot of the one that was left `buffers` blocks ago.
     if (static_cast<int64_t>(ends.size()) == buffers_[operand]) free = std::max(free, ends.back());
     ++sums_.copies_out;
-    sums_.bytes_out += copy.bytes;
+    sums_.bytes_out = SaturatingAdd(sums_.bytes_out, copy.bytes);
   }
   return free;
 }
@@ -110,23 +123,26 @@ Picoseconds CoreSchedule::RunBody(const StepShape& shape, Picoseconds at, Picose
   for (const ManualEvent& event : shape.manual) {
     std::vector<Picoseconds>& queue = in_flight_[event.semaphore];
     if (!event.wait) {
-      queue.push_back(Transfer(at, event.bytes).end + latency_);
+      // Nobody waits for so many: a semaphore that only counts up must not hold memory for ever.
+      if (queue.size() == kMostInFlight) queue.erase(queue.begin());
+      queue.push_back(Later(Transfer(at, event.bytes).end, latency_));
       ++(event.out ? sums_.copies_out : sums_.copies_in);
-      (event.out ? sums_.bytes_out : sums_.bytes_in) += event.bytes;
+      int64_t& bytes = event.out ? sums_.bytes_out : sums_.bytes_in;
+      bytes = SaturatingAdd(bytes, event.bytes);
       continue;
     }
     if (!queue.empty()) {
       const Picoseconds ready = std::max(at, queue.front());
-      sums_.wait += ready - at;
+      sums_.wait = Later(sums_.wait, ready - at);
       at = ready;
       queue.erase(queue.begin());
     }
     const Picoseconds share = (work - done) / std::max<Picoseconds>(waits, 1);
-    at += share;
+    at = Later(at, share);
     done += share;
   }
   std::erase_if(in_flight_, [](const auto& of) { return of.second.empty(); });
-  return at + work - done;
+  return Later(at, work - done);
 }
 
 CoreSchedule::StepTimes CoreSchedule::Step(const StepShape& shape, const StepWork& work) {
@@ -138,9 +154,9 @@ CoreSchedule::StepTimes CoreSchedule::Step(const StepShape& shape, const StepWor
 
   StepTimes times{now_, std::max({now_, ready, free}), 0};
   const bool idle = work.skipped && shape.in.empty() && shape.out.empty() && shape.manual.empty();
-  sums_.wait += times.compute - times.begin;
-  times.end = std::max(RunBody(shape, times.compute, mxu + vpu),
-                       times.begin + (idle ? skipped_floor_ : floor_));
+  sums_.wait = Later(sums_.wait, times.compute - times.begin);
+  times.end = std::max(RunBody(shape, times.compute, Later(mxu, vpu)),
+                       Later(times.begin, idle ? skipped_floor_ : floor_));
 
   begins_.pop_back();
   begins_.insert(begins_.begin(), times.begin);
@@ -148,9 +164,9 @@ CoreSchedule::StepTimes CoreSchedule::Step(const StepShape& shape, const StepWor
   ++sums_.steps;
   sums_.skipped_steps += work.skipped;
   sums_.flops += work.flops;
-  sums_.mxu += mxu;
-  sums_.vpu += vpu;
-  sums_.time += times.end - times.begin;
+  sums_.mxu = Later(sums_.mxu, mxu);
+  sums_.vpu = Later(sums_.vpu, vpu);
+  sums_.time = Later(sums_.time, times.end - times.begin);
   return times;
 }
 
@@ -161,8 +177,8 @@ void CoreSchedule::Finish(const std::vector<ShapeCopy>& out) {
   for (const std::vector<Picoseconds>& ends : outs_) {
     if (!ends.empty()) end = std::max(end, ends.front());
   }
-  sums_.wait += end - now_;
-  sums_.time += end - now_;
+  sums_.wait = Later(sums_.wait, end - now_);
+  sums_.time = Later(sums_.time, end - now_);
   now_ = end;
 }
 
@@ -185,15 +201,17 @@ std::vector<int64_t> CoreSchedule::State() const {
 void CoreSchedule::Repeat(const StepSums& before, int64_t times) {
   const StepSums since = sums_.Since(before);
   sums_.Add(since, times);
-  const Picoseconds later = since.time * times;
-  now_ += later;
-  dma_free_ += later;
-  for (Picoseconds& begin : begins_) begin += later;
+  const auto move = [later = SaturatingMultiply(since.time, times)](Picoseconds& at) {
+    at = Later(at, later);
+  };
+  move(now_);
+  move(dma_free_);
+  for (Picoseconds& begin : begins_) move(begin);
   for (std::vector<Picoseconds>& ends : outs_) {
-    for (Picoseconds& end : ends) end += later;
+    for (Picoseconds& end : ends) move(end);
   }
   for (auto& [semaphore, ends] : in_flight_) {
-    for (Picoseconds& end : ends) end += later;
+    for (Picoseconds& end : ends) move(end);
   }
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
 
+#include "generator/front/integer.h"
 #include "generator/predict/machine.h"
 #include "generator/predict/step_shape.h"
 
@@ -13,12 +15,15 @@ namespace kiln {
 
 /// Simulated time, whole so that equal steps take equal times wherever they stand.
 using Picoseconds = int64_t;
+/// Longer than any call; sums of times saturate.
+inline constexpr Picoseconds kEndOfTime = INT64_MAX;
 inline Picoseconds ToPicoseconds(double seconds) {
-  return static_cast<Picoseconds>(seconds * 1e12 + 0.5);
+  return static_cast<Picoseconds>(std::min(seconds * 1e12 + 0.5, 0x1p62));
 }
+inline Picoseconds Later(Picoseconds at, Picoseconds by) { return SaturatingAdd(at, by); }
 inline double ToSeconds(Picoseconds time) { return static_cast<double>(time) * 1e-12; }
 
-/// Sums over steps.
+/// Sums over steps. They saturate.
 struct StepSums {
   int64_t steps = 0, skipped_steps = 0;
   int64_t copies_in = 0, copies_out = 0;
@@ -29,6 +34,8 @@ struct StepSums {
   void Add(const StepSums& other, int64_t times = 1);
   /// What came since `before`.
   StepSums Since(const StepSums& before) const;
+  /// Some sum is too large to be told.
+  bool overflow() const;
   TimelineTotals Totals() const;
 };
 

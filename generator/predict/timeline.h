@@ -43,12 +43,6 @@ struct TimelineOperand {
   int64_t bytes = 0;
   int64_t skipped = 0;  // steps that found their block in place
 
-  /// How many places all dimensions have together.
-  int64_t Positions() const {
-    int64_t count = 1;
-    for (const TimelineDim& dim : dims) count *= dim.positions;
-    return count;
-  }
   /// The position by dimension of a block (BlockCopy::block).
   std::vector<int64_t> BlockIndex(int64_t block) const {
     std::vector<int64_t> index(dims.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generator/data/array.h"
+#include "generator/front/integer.h"
 #include "generator/predict/operands.h"
 
 namespace kiln {
@@ -15,7 +16,9 @@ void SegmentList::Add(const StepSums& sums, int64_t times) {
 }
 
 void SegmentList::AddRun(const StepSums& sums, int64_t times) {
-  const bool full = runs_.empty() || runs_.back().steps + sums.steps * times > granule_;
+  const bool full =
+      runs_.empty() ||
+      SaturatingAdd(runs_.back().steps, SaturatingMultiply(sums.steps, times)) > granule_;
   if (full) runs_.emplace_back();
   runs_.back().Add(sums, times);
   if (static_cast<int64_t>(runs_.size()) > Timeline::kMaxSegments) Halve();
@@ -29,7 +32,7 @@ void SegmentList::Halve() {
       runs_[i / 2].Add(runs_[i]);
   }
   runs_.resize((runs_.size() + 1) / 2);
-  granule_ *= 2;
+  granule_ = SaturatingMultiply(granule_, 2);
 }
 
 std::vector<TimelineSegment> SegmentList::Take() {
@@ -125,8 +128,8 @@ void CountCopies(Timeline& timeline, const std::vector<StepShape>& shapes,
   const auto add = [&](int32_t operand, int64_t bytes, int64_t times) {
     if (operand < 0) return;
     TimelineOperand& of = timeline.operands[static_cast<size_t>(operand)];
-    of.copies += times;
-    of.bytes += bytes * times;
+    of.copies = SaturatingAdd(of.copies, times);
+    of.bytes = SaturatingAdd(of.bytes, SaturatingMultiply(bytes, times));
   };
   for (size_t s = 0; s < counts.size(); ++s) {
     steps += counts[s];
@@ -139,7 +142,8 @@ void CountCopies(Timeline& timeline, const std::vector<StepShape>& shapes,
   for (const ShapeCopy& copy : after.out) add(copy.operand, copy.bytes, 1);
   for (TimelineOperand& operand : timeline.operands) {
     using Kind = TimelineOperand::Kind;
-    if (operand.kind == Kind::kInput || operand.kind == Kind::kOutput) operand.skipped += steps;
+    if (operand.kind == Kind::kInput || operand.kind == Kind::kOutput)
+      operand.skipped += steps;  // the grid has fewer than 2^63
   }
 }
 
@@ -151,7 +155,7 @@ void FinishTimeline(Timeline& timeline, const Machine& machine) {
       operand.skipped -= operand.copies;
     if (operand.kind != Kind::kPrefetch || operand.dims.empty()) continue;
     operand.copies = cores;
-    operand.bytes *= cores;
+    operand.bytes = SaturatingMultiply(operand.bytes, cores);
   }
   double longest = 0;
   for (const TimelineCore& core : timeline.cores) longest = std::max(longest, core.totals.seconds);

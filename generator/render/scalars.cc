@@ -80,6 +80,8 @@ std::string ScalarPrinter::Leaf(const Element& e, int* precedence) const {
     case Element::Kind::kHigh:
     case Element::Kind::kOrigin:
       return "static_cast<int64_t>(" + names_.edge(e) + ")";
+    case Element::Kind::kNoValue:
+      return names_.core + ".no_value()";
     default:
       return "0";
   }

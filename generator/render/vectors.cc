@@ -126,7 +126,9 @@ std::string BodyView::VectorOperation(const Element& e, std::vector<std::string>
   const DType of = e.op == Op::kWhere || e.op == Op::kIf ? e.dtype : e.args[0]->dtype;
   std::string text = std::string(VectorFunction(e.op, of)) + "(";
   for (size_t k = 0; k < e.args.size(); ++k) {
-    text += (k == 0 ? "" : ", ") + Vector(e.args[k], lines);
+    const bool no_value = e.args[k]->kind == Element::Kind::kNoValue;  // the same for all lanes
+    text +=
+        (k == 0 ? "" : ", ") + (no_value ? scalars_.Print(*e.args[k]) : Vector(e.args[k], lines));
   }
   return text + ")";
 }

@@ -180,7 +180,7 @@ int PictureOfCoverage(const Coverage& coverage, const std::vector<Picture>& pict
 
 int64_t Picture::cells() const {
   int64_t count = 1;
-  for (const PictureSide& side : sides) count *= side.cells();
+  for (const PictureSide& side : sides) count = SaturatingMultiply(count, side.cells());
   return count;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/front/integer.h"
 #include "generator/front/kernel.h"
 #include "generator/predict/timeline.h"
 
@@ -17,7 +18,7 @@ struct PictureSide {
   int64_t positions = 1;
   int64_t scale = 1;  // positions that one cell stands for
 
-  int64_t cells() const { return (positions + scale - 1) / scale; }
+  int64_t cells() const { return CeilDivide(positions, scale); }
 };
 
 /// An array in blocks, or the combinations of two dimensions that no operand has together: what a
@@ -30,7 +31,7 @@ struct Picture {
   std::vector<int64_t> copies;    // of an operand's blocks, in or out; a combination: its steps
   std::vector<int64_t> computed;  // steps that compute something there
 
-  int64_t cells() const;
+  int64_t cells() const;  // saturates
 };
 
 /// How much of a dense product the run computes.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 namespace kiln {
 
@@ -9,11 +10,11 @@ namespace kiln {
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Buffer&& other) noexcept : data_(other.data_), bytes_(other.bytes_) {
-    other.data_ = nullptr;
-    other.bytes_ = 0;
+  Buffer(Buffer&& other) noexcept { Swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Swap(other);
+    return *this;
   }
-  Buffer& operator=(Buffer&&) = delete;
   ~Buffer() { Release(); }
 
   /// At least so many bytes, which hold whatever they held before, or anything if they are new.
@@ -26,6 +27,10 @@ class Buffer {
  private:
   bool Grow(size_t bytes);
   void Release();
+  void Swap(Buffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
 
   void* data_ = nullptr;
   size_t bytes_ = 0;

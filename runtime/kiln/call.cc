@@ -1,10 +1,12 @@
 #include "kiln/call.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 namespace kiln {
 namespace {
@@ -207,8 +209,11 @@ void CallCheck::Require(bool holds, const char* condition,
   size_t size = 0;
   for (const NamedValue& v : values) {
     const char* before = &v == values.begin() ? ", but " : &v + 1 < values.end() ? ", " : " and ";
+    // Not by printf, whose decimal point is the locale's.
+    char value[32];
+    *std::to_chars(value, std::end(value), v.value, std::chars_format::general, 15).ptr = '\0';
     const int written =
-        std::snprintf(text + size, sizeof(text) - size, "%s%s is %.15g", before, v.name, v.value);
+        std::snprintf(text + size, sizeof(text) - size, "%s%s is %s", before, v.name, value);
     size = std::min(size + static_cast<size_t>(written), sizeof(text) - 1);
   }
   Fail(kCall, "`%s` must hold%s", condition, text);

@@ -1,10 +1,15 @@
 #include "kiln/context.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cinttypes>
 #include <exception>
+#include <new>
 #include <utility>
+#include <vector>
 
+#include "kiln/list.h"
 #include "kiln/shared.h"
 #include "kiln/threads.h"
 #include "kiln/touches.h"
@@ -43,11 +48,11 @@ struct Context::Workspace {
   /// Blocks that no step of any core has visited. Blocks that overlap have their own bookkeeping.
   void CheckCoverage(int count) const {
     for (size_t o = 0; o < cores[0]->records().size(); ++o) {
-      const OperandRecord& output = cores[0]->records()[o];
+      const OperandRecord& output = *cores[0]->records()[o];
       int64_t visited = 0;
       for (int c = 0; c < count; ++c) {
         if (!cores[c]->ok()) return;
-        if (o < cores[c]->records().size()) visited += cores[c]->records()[o].visited;
+        if (o < cores[c]->records().size()) visited += cores[c]->records()[o]->visited;
       }
       if (visited >= output.due) continue;
       cores[0]->Fail(kCoverage,
@@ -71,6 +76,8 @@ struct Context::Job {
     Core& core = *job.workspace.cores[static_cast<size_t>(index)];
     try {
       job.invoke(job.bound, core);
+    } catch (const std::bad_alloc&) {
+      core.Fail(kMemory, "there is no memory left on core %d", index);
     } catch (const std::exception& exception) {
       core.Fail(kMemory, "%s on core %d", exception.what(), index);
     }
@@ -80,8 +87,76 @@ struct Context::Job {
 /// Calls with less than this are over sooner than another thread is awake.
 constexpr int64_t kLeastShared = int64_t{128} << 10;
 
-Context::Context(const Options& options) : hardware_cores_(HardwareCores()), options_(options) {}
-Context::~Context() = default;
+/// The contexts of this process. A fork finds none of them halfway: who takes a context's lock
+/// keeps it for moments, so that who forks can wait for all of them. Calls that others are in go on
+/// in the parent alone.
+struct AllContexts {
+  std::mutex mutex;
+  Context* first = nullptr;
+
+  void Add(Context* context) {
+    const std::lock_guard lock(mutex);
+    context->after_ = first;
+    if (first != nullptr) first->before_ = context;
+    first = context;
+  }
+  void Remove(const Context* context) {
+    const std::lock_guard lock(mutex);
+    Context* const before = context->before_;
+    Context* const after = context->after_;
+    (before == nullptr ? first : before->after_) = after;
+    if (after != nullptr) after->before_ = before;
+  }
+
+  void Lock() {
+    mutex.lock();
+    for (Context* c = first; c != nullptr; c = c->after_) c->mutex_.lock();
+  }
+  void Unlock() {
+    for (Context* c = first; c != nullptr; c = c->after_) c->mutex_.unlock();
+    mutex.unlock();
+  }
+  void ForgetThreads() {
+    for (Context* c = first; c != nullptr; c = c->after_) {
+      if (c->threads_ != nullptr) c->threads_->Forget();
+      c->has_caller_.clear(std::memory_order_relaxed);
+    }
+  }
+};
+
+namespace {
+
+constinit AllContexts g_contexts;
+
+[[maybe_unused]] const int g_watches_forks = pthread_atfork(
+    [] {
+      DefaultContext();  // or another thread might be at making it
+      g_contexts.Lock();
+    },
+    [] { g_contexts.Unlock(); },
+    [] {
+      g_contexts.ForgetThreads();
+      g_contexts.Unlock();
+    });
+
+/// Returns the threads of a context, whatever happens.
+class Returning {
+ public:
+  explicit Returning(std::atomic_flag& flag) : flag_(flag) {}
+  ~Returning() { flag_.clear(std::memory_order_release); }
+  Returning(const Returning&) = delete;
+  Returning& operator=(const Returning&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
+}  // namespace
+
+Context::Context(const Options& options) : hardware_cores_(HardwareCores()), options_(options) {
+  g_contexts.Add(this);
+}
+Context::~Context() { g_contexts.Remove(this); }
 
 Options Context::options() const {
   const std::lock_guard lock(mutex_);
@@ -104,8 +179,8 @@ void Context::Trim() {
     free_.clear();
   }
   if (has_caller_.test_and_set(std::memory_order_acquire)) return;
+  const Returning returning(has_caller_);
   threads_.reset();
-  has_caller_.clear(std::memory_order_release);
 }
 
 std::unique_ptr<Context::Workspace> Context::Take(Options* options) {
@@ -132,7 +207,7 @@ void Context::GiveBack(std::unique_ptr<Workspace> workspace, int cores) {
     const auto& records = core.records();
     if (record_.operands.size() < records.size()) record_.operands.resize(records.size());
     for (size_t o = 0; o < records.size(); ++o) {
-      if (records[o].name != nullptr) record_.operands[o].Add(records[o]);
+      if (records[o]->name != nullptr) record_.operands[o].Add(*records[o]);
     }
   }
   free_.push_back(std::move(workspace));
@@ -145,11 +220,10 @@ bool Context::RunThreaded(Job& job) {
     return true;
   }
   if (has_caller_.test_and_set(std::memory_order_acquire)) return false;
-  // The threads of a parent process are not there, and not to be joined.
-  if (threads_ != nullptr && threads_->IsForked()) static_cast<void>(threads_.release());
+  const Returning returning(has_caller_);
   if (threads_ == nullptr) threads_ = std::make_unique<Threads>();
-  threads_->Run(job.cores, &Job::RunCore, &job);
-  has_caller_.clear(std::memory_order_release);
+  if (!threads_->Run(job.cores, &Job::RunCore, &job))
+    job.workspace.cores[0]->Fail(kMemory, "fork() in a call: its other cores are in the parent");
   return true;
 }
 
@@ -176,15 +250,21 @@ Status Context::RunOnCores(void (*invoke)(const void* bound, Core& core), const 
     for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->status();
     for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->late();
     GiveBack(std::move(workspace), cores);
-  } catch (const std::exception& exception) {  // std::bad_alloc
+  } catch (const std::bad_alloc&) {
+    const bool named = how.kernel != nullptr;
+    status.Fail(kMemory, "%s%s[memory] there is no memory left", named ? how.kernel : "",
+                named ? ": " : "");
+  } catch (const std::exception& exception) {  // of the caller's own threads
     status.Fail(kMemory, "%s", exception.what());
   }
   return status;
 }
 
 Context& DefaultContext() {
-  // Never destroyed: threads may still call kernels while the process ends.
-  static Context* const context = new Context;
+  // Never destroyed: threads may still call kernels while the process ends. Of no memory that there
+  // might not be.
+  alignas(Context) static unsigned char memory[sizeof(Context)];
+  static Context* const context = new (memory) Context;
   return *context;
 }
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "kiln/core.h"
+#include "kiln/list.h"
 #include "kiln/options.h"
 #include "kiln/record.h"
 #include "kiln/status.h"
@@ -25,7 +25,8 @@ struct RunOptions {
 };
 
 /// Any number of threads may call kernels in one context at a time. The first of them has its
-/// threads; the others get cores of their own, but no threads.
+/// threads; the others get cores of their own, but no threads. After fork() the child has contexts
+/// like its parent's, idle and without threads, which start with its next call.
 class Context {
  public:
   explicit Context(const Options& options = {});
@@ -63,6 +64,7 @@ class Context {
   };
   struct Workspace;
   struct Job;
+  friend struct AllContexts;
 
   Status RunOnCores(void (*invoke)(const void* bound, Core& core), const void* bound,
                     const RunOptions& how);
@@ -73,10 +75,11 @@ class Context {
   const int hardware_cores_;
   mutable std::mutex mutex_;  // of all but `threads_`
   Options options_;
-  std::vector<std::unique_ptr<Workspace>> free_;
+  internal::List<std::unique_ptr<Workspace>> free_;
   Record record_;
   std::atomic_flag has_caller_;  // of `threads_`
   std::unique_ptr<Threads> threads_;
+  Context *before_ = nullptr, *after_ = nullptr;  // among all contexts
 };
 
 /// The context of callers who name none: all cores, Direct. It is made by the first call.

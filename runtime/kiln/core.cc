@@ -29,12 +29,12 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   status_.code = late_.code = kOk;
   blamed_ = -1;
   next_buffer_ = next_shared_ = 0;
-  for (OperandRecord& record : records_) record = OperandRecord();
+  for (const auto& record : records_) *record = OperandRecord();
   for (int64_t& used : used_) used = 0;
 }
 
 void* Core::Allocate(size_t bytes) {
-  if (next_buffer_ == buffers_.size()) buffers_.emplace_back();
+  if (next_buffer_ == buffers_.size()) buffers_.push_back(Buffer());
   void* const data = buffers_[next_buffer_++].AtLeast(bytes);
   if (data == nullptr) Fail(kMemory, "no memory for a buffer of %zu bytes", bytes);
   return data;
@@ -98,8 +98,8 @@ void Core::AddElement(const char* array, std::initializer_list<int64_t> subscrip
 
 OperandRecord& Core::RecordOf(const Operand& operand) {
   const auto ordinal = static_cast<size_t>(operand.ordinal);
-  while (ordinal >= records_.size()) records_.emplace_back();
-  OperandRecord& record = records_[ordinal];
+  while (ordinal >= records_.size()) records_.push_back(std::make_unique<OperandRecord>());
+  OperandRecord& record = *records_[ordinal];
   record.name = operand.name;
   record.line = operand.line;
   record.memory = operand.memory;

@@ -5,13 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <initializer_list>
 #include <memory>
-#include <vector>
 
 #include "kiln/buffer.h"
+#include "kiln/list.h"
 #include "kiln/options.h"
+#include "kiln/poison.h"
 #include "kiln/record.h"
 #include "kiln/recorder.h"
 #include "kiln/status.h"
@@ -105,6 +105,8 @@ class Core {
   int count() const { return count_; }
   const Options& options() const { return options_; }
   bool emulated() const { return options_.mode == Mode::kEmulated; }
+  /// What integer operations give that have no value, such as x // 0.
+  int64_t no_value() const { return emulated() ? internal::NoValueIn(options_) : 0; }
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
 
@@ -132,7 +134,8 @@ class Core {
 
   /// The operand's counters in this call.
   OperandRecord& RecordOf(const Operand& operand);
-  const std::deque<OperandRecord>& records() const { return records_; }
+  using Records = internal::List<std::unique_ptr<OperandRecord>>;
+  const Records& records() const { return records_; }
 
   /// Takes emulated memory from the machine's budget.
   bool Reserve(const Operand& operand, int64_t bytes, int64_t buffers);
@@ -174,11 +177,11 @@ class Core {
   Copies* copies_ = nullptr;
   Turns* turns_ = nullptr;
   SharedMemory* shared_memory_ = nullptr;
-  std::vector<Buffer> buffers_;
+  internal::List<Buffer> buffers_;
   size_t next_buffer_ = 0, next_shared_ = 0;
   std::unique_ptr<Recorder> recorder_;
-  std::deque<OperandRecord> records_;  // the tiers hold references into it
-  int64_t used_[2] = {0, 0};           // by Memory
+  Records records_;           // which stay where they are: the tiers hold references
+  int64_t used_[2] = {0, 0};  // by Memory
 };
 
 /// Whether `size` elements from `start` on are among `extent`, else a finding of the spec's line.

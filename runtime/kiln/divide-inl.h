@@ -107,6 +107,35 @@ HWY_INLINE V Pow(V base, V exponent) {
   return result;
 }
 
+/// Lanes without a value hold `no_value`: those of a division by 0, of a negative exponent.
+template <IntegerVector V, class M>
+HWY_INLINE V Without(M lanes, int64_t no_value, V v) {
+  const hn::DFromV<V> d;
+  return hn::IfThenElse(lanes, hn::Set(d, static_cast<LaneOf<V>>(no_value)), v);
+}
+template <IntegerVector V>
+HWY_INLINE V Rem(V a, V b, int64_t no_value) {
+  return Without(hn::Eq(b, hn::Zero(hn::DFromV<V>())), no_value, Rem(a, b));
+}
+template <IntegerVector V>
+HWY_INLINE V FloorDiv(V a, V b, int64_t no_value) {
+  return Without(hn::Eq(b, hn::Zero(hn::DFromV<V>())), no_value, FloorDiv(a, b));
+}
+template <IntegerVector V>
+HWY_INLINE V CeilDiv(V a, V b, int64_t no_value) {
+  return Without(hn::Eq(b, hn::Zero(hn::DFromV<V>())), no_value, CeilDiv(a, b));
+}
+template <IntegerVector V>
+HWY_INLINE V Mod(V a, V b, int64_t no_value) {
+  return Without(hn::Eq(b, hn::Zero(hn::DFromV<V>())), no_value, Mod(a, b));
+}
+template <IntegerVector V>
+HWY_INLINE V Pow(V base, V exponent, int64_t no_value) {
+  const V power = Pow(base, exponent);
+  if constexpr (std::is_unsigned_v<LaneOf<V>>) return power;
+  return Without(hn::Lt(exponent, hn::Zero(hn::DFromV<V>())), no_value, power);
+}
+
 // ---- Floats.
 
 /// v / divisor. A division keeps the core busy for as long as twenty other instructions; where one

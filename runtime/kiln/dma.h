@@ -3,9 +3,9 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "kiln/core.h"
+#include "kiln/list.h"
 #include "kiln/poison.h"
 #include "kiln/tensor.h"
 #include "kiln/tile.h"
@@ -161,8 +161,8 @@ class Copies {
   bool CheckOverlaps(const Semaphore& semaphore, const CopyEnd& from, const CopyEnd& to);
 
   Core& core_;
-  std::vector<Array> arrays_;
-  std::vector<InFlight> in_flight_;  // oldest first; of the emulator
+  internal::List<Array> arrays_;
+  internal::List<InFlight> in_flight_;  // oldest first; of the emulator
 };
 
 }  // namespace kiln

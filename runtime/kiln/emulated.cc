@@ -1,6 +1,8 @@
 #include "kiln/emulated.h"
 
+#include <charconv>
 #include <cstdio>
+#include <iterator>
 
 namespace kiln {
 namespace {
@@ -13,7 +15,11 @@ struct ByteText {
     double value = static_cast<double>(bytes);
     int unit = 0;
     for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
-    std::snprintf(text, sizeof(text), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+    // Not by printf, whose decimal point is the locale's.
+    char number[24];
+    *std::to_chars(number, std::end(number), value, std::chars_format::fixed, unit == 0 ? 0 : 1)
+         .ptr = '\0';
+    std::snprintf(text, sizeof(text), "%s %s", number, kUnits[unit]);
   }
 };
 
@@ -32,7 +38,8 @@ bool Core::Reserve(const Operand& operand, int64_t bytes, int64_t buffers) {
 
   char table[sizeof(Status::message)] = {};
   size_t size = 0;
-  for (const OperandRecord& user : records_) {
+  for (const auto& of : records_) {
+    const OperandRecord& user = *of;
     if (user.name == nullptr || user.memory != operand.memory || size >= sizeof(table)) continue;
     const ByteText one(user.memory_bytes / std::max<int64_t>(user.buffers, 1));
     size += static_cast<size_t>(std::snprintf(table + size, sizeof(table) - size, "%s%s %lld x %s",

@@ -113,6 +113,13 @@ inline bool HasPoison(const Options& options) {
   return PoisonIn(options, Hole::kUnset) == Poison::kNan;
 }
 
+/// What an operation without a value gives: in runs that differ in their poison another number, so
+/// that results which depend on it differ, too.
+inline int64_t NoValueIn(const Options& options) {
+  if (options.poison == Poison::kZero) return 1;
+  return options.poison == Poison::kRandom ? int64_t{0x2F6E2B1} : 0;
+}
+
 /// Makes memory undefined in the way that the options say. It begins with a whole element.
 void FillPoison(const Options& options, Hole hole, Poison64 poison, void* data, size_t bytes);
 

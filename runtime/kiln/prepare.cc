@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace kiln {
 namespace {
@@ -23,7 +24,7 @@ HostArray<int32_t> Vector(const std::vector<int64_t>& values) {
 // ---- group_metadata -----------------------------------------------------------------------------
 
 struct Groups {
-  std::vector<int64_t> sizes;
+  internal::List<int64_t> sizes;
   std::vector<int64_t> offsets;
   int64_t m, tm, start, count;
   bool visit_empty;
@@ -52,7 +53,7 @@ void ReadOffsets(Groups& g, Status& status) {
   }
 }
 
-Groups ReadGroups(std::vector<int64_t> sizes, int64_t m, int64_t tm, const GroupOptions& options,
+Groups ReadGroups(internal::List<int64_t> sizes, int64_t m, int64_t tm, const GroupOptions& options,
                   Status& status) {
   Groups g{std::move(sizes), {}, m, tm, options.start, 0, options.visit_empty};
   if (tm < 1) {
@@ -183,8 +184,8 @@ BlockList DistinctBlocks(const MaskMaps& maps) {
 
 namespace internal {
 
-Status GroupMetadataOf(std::vector<int64_t> sizes, int64_t m, int64_t tm,
-                       const GroupOptions& options, GroupSteps* steps) {
+Status GroupMetadataOf(List<int64_t> sizes, int64_t m, int64_t tm, const GroupOptions& options,
+                       GroupSteps* steps) {
   Status status;
   const Groups g = ReadGroups(std::move(sizes), m, tm, options, status);
   if (!status.ok()) return status;
@@ -302,7 +303,7 @@ void CopyBlocksTo(const AnyMatrix& x, int64_t bm, int64_t bk, const BlockList& l
   }
 }
 
-Status GroupedRowsOf(std::vector<int64_t> rows, int64_t row_blocks, std::optional<int64_t> wanted,
+Status GroupedRowsOf(List<int64_t> rows, int64_t row_blocks, std::optional<int64_t> wanted,
                      RowSteps* steps) {
   Status status;
   const auto given = static_cast<int64_t>(rows.size());

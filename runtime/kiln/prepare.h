@@ -17,9 +17,9 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "kiln/call.h"
+#include "kiln/list.h"
 #include "kiln/status.h"
 #include "kiln/tensor.h"
 
@@ -32,7 +32,7 @@ struct HostArray {
 
   int rank = 1;
   std::array<int64_t, kMaxRank> shape{};
-  std::vector<Stored> values;
+  internal::List<Stored> values;
 
   Tensor<const T> tensor() const {
     return {reinterpret_cast<const T*>(values.data()), rank, shape.data()};
@@ -133,24 +133,24 @@ struct AnyMatrix {
   bool (*is_zero)(const void* element);
 };
 
-Status GroupMetadataOf(std::vector<int64_t> sizes, int64_t m, int64_t tm,
-                       const GroupOptions& options, GroupSteps* steps);
+Status GroupMetadataOf(List<int64_t> sizes, int64_t m, int64_t tm, const GroupOptions& options,
+                       GroupSteps* steps);
 Status SparsifyMaskOf(const AnyMatrix& mask, int64_t bm, int64_t bn, MaskMaps* maps);
 Status BlockCooOf(const AnyMatrix& x, int64_t bm, int64_t bk, BlockList* list);
 /// Whether x has the blocks of the list, and memory may hold them.
 Status CheckBlocks(const AnyMatrix& x, int64_t bm, int64_t bk, const BlockList& list);
 /// `to` holds zeros.
 void CopyBlocksTo(const AnyMatrix& x, int64_t bm, int64_t bk, const BlockList& list, void* to);
-Status GroupedRowsOf(std::vector<int64_t> rows, int64_t row_blocks, std::optional<int64_t> count,
+Status GroupedRowsOf(List<int64_t> rows, int64_t row_blocks, std::optional<int64_t> count,
                      RowSteps* steps);
 /// Whether an array of `made` elements a dimension can stand for the declared one.
 bool CheckMade(CallCheck& check, const char* name, int rank, const int64_t* made,
                std::initializer_list<int64_t> declared, std::optional<int64_t> used);
 
 template <typename T>
-std::vector<int64_t> NumbersOf(const Tensor<T>& array) {
+List<int64_t> NumbersOf(const Tensor<T>& array) {
   static_assert(std::is_integral_v<T>);
-  std::vector<int64_t> numbers;
+  List<int64_t> numbers;
   for (int64_t i = 0; i < array.shape[0]; ++i)
     numbers.push_back(static_cast<int64_t>(array.data[i * array.stride[0]]));
   return numbers;

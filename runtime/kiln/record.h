@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
+#include "kiln/list.h"
 #include "kiln/recorder.h"
 
 namespace kiln {
@@ -47,11 +47,11 @@ struct OperandRecord {
 };
 
 struct Record {
-  std::vector<OperandRecord> operands;  // by ordinal; sums over the cores
-  std::vector<int64_t> vmem_high;       // by core: bytes of VMEM in use
-  std::vector<int64_t> smem_high;
+  internal::List<OperandRecord> operands;  // by ordinal; sums over the cores
+  internal::List<int64_t> vmem_high;       // by core: bytes of VMEM in use
+  internal::List<int64_t> smem_high;
   /// By core, if the options ask for them; null: there were too many.
-  std::vector<std::shared_ptr<const Events>> events;
+  internal::List<std::shared_ptr<const Events>> events;
 };
 
 }  // namespace kiln

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
+
+#include "kiln/list.h"
 
 namespace kiln {
 
@@ -26,7 +27,7 @@ struct Event {
   int64_t semaphore = 0;
   bool out = false;  // of kStart: to HBM
 };
-using Events = std::vector<Event>;
+using Events = internal::List<Event>;
 
 /// Keeps the events of a core, as long as there are not too many.
 class Recorder {

@@ -217,6 +217,29 @@ constexpr X Pow(X base, X exponent) {
   return static_cast<X>(result);
 }
 
+// Divided by 0, or to the power of a negative number, integers have no value: then they give the
+// third argument.
+template <IntegerScalar X>
+constexpr X Rem(X a, X b, int64_t no_value) {
+  return b == X{0} ? static_cast<X>(no_value) : Rem(a, b);
+}
+template <IntegerScalar X>
+constexpr X FloorDiv(X a, X b, int64_t no_value) {
+  return b == X{0} ? static_cast<X>(no_value) : FloorDiv(a, b);
+}
+template <IntegerScalar X>
+constexpr X CeilDiv(X a, X b, int64_t no_value) {
+  return b == X{0} ? static_cast<X>(no_value) : CeilDiv(a, b);
+}
+template <IntegerScalar X>
+constexpr X Mod(X a, X b, int64_t no_value) {
+  return b == X{0} ? static_cast<X>(no_value) : Mod(a, b);
+}
+template <IntegerScalar X>
+constexpr X Pow(X base, X exponent, int64_t no_value) {
+  return exponent < X{0} ? static_cast<X>(no_value) : Pow(base, exponent);
+}
+
 inline double Rem(double a, double b) { return std::fmod(a, b); }
 inline double Mod(double a, double b) {
   const double r = std::fmod(a, b);

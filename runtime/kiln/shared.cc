@@ -2,16 +2,17 @@
 
 namespace kiln {
 
-/// Once a call, by whatever core is first.
+/// Once a call, by whatever core is first. If there is no memory, that is all that the others see.
 bool SharedBlocks::Begin(uint32_t call, int64_t blocks, int64_t bytes) {
   if (call_ == call) return data_ != nullptr;
   call_ = call;
   bytes_ = bytes;
-  data_ = static_cast<char*>(buffer_.AtLeast(static_cast<size_t>(blocks * bytes)));
-  if (data_ != nullptr && count_ < blocks) {
+  data_ = nullptr;
+  if (count_ < blocks) {
     states_ = std::make_unique<std::atomic<uint32_t>[]>(static_cast<size_t>(blocks));
     count_ = blocks;
   }
+  data_ = static_cast<char*>(buffer_.AtLeast(static_cast<size_t>(blocks * bytes)));
   return data_ != nullptr;
 }
 
@@ -24,8 +25,8 @@ void SharedMemory::Reset() {
 
 SharedBlocks* SharedMemory::Take(size_t number, int64_t blocks, int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  while (all_.size() <= number) all_.emplace_back();
-  return all_[number].Begin(call_, blocks, bytes) ? &all_[number] : nullptr;
+  while (all_.size() <= number) all_.push_back(std::make_unique<SharedBlocks>());
+  return all_[number]->Begin(call_, blocks, bytes) ? all_[number].get() : nullptr;
 }
 
 }  // namespace kiln

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 
 #include "kiln/buffer.h"
+#include "kiln/list.h"
 #include "kiln/wait.h"
 
 namespace kiln {
@@ -65,7 +65,7 @@ class SharedMemory {
  private:
   std::mutex mutex_;
   uint32_t call_ = 0;
-  std::deque<SharedBlocks> all_;
+  internal::List<std::unique_ptr<SharedBlocks>> all_;
 };
 
 }  // namespace kiln

@@ -1,35 +1,47 @@
 #include "kiln/threads.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
+#include <thread>
 
 #include "kiln/wait.h"
 
 namespace kiln {
-Threads::Threads() : process_(getpid()) {}
 
 Threads::~Threads() {
   stop_ = true;
   job_.fetch_add(1, std::memory_order_release);
   job_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (int i = 0; i < running_; ++i)
+    pthread_join(workers_[static_cast<size_t>(i)]->thread, nullptr);
 }
 
-bool Threads::IsForked() const { return process_ != getpid(); }
+void Threads::Forget() {
+  running_ = 0;
+  stop_ = false;
+  busy_.store(0, std::memory_order_relaxed);
+}
 
+/// As many as there is memory for.
 void Threads::Start(int count) {
   const uint32_t job = job_.load(std::memory_order_relaxed);
   try {
-    threads_.reserve(static_cast<size_t>(count));
-    while (static_cast<int>(threads_.size()) < count) {
-      const int index = static_cast<int>(threads_.size()) + 1;
-      threads_.emplace_back([this, index, job] { Work(index, job); });
-    }
+    while (static_cast<int>(workers_.size()) < count)
+      workers_.push_back(std::make_unique<Worker>());
   } catch (const std::exception&) {
-    // As many as there are.
+    count = static_cast<int>(workers_.size());
+  }
+  for (; running_ < count; ++running_) {
+    Worker& worker = *workers_[static_cast<size_t>(running_)];
+    worker = {this, running_ + 1, job, {}};
+    const auto work = [](void* at) -> void* {
+      const auto* const self = static_cast<const Worker*>(at);
+      self->threads->Work(self->index, self->job);
+      return nullptr;
+    };
+    if (pthread_create(&worker.thread, nullptr, work, &worker) != 0) return;
   }
 }
 
@@ -42,9 +54,9 @@ void Threads::Work(int index, uint32_t job) {
   }
 }
 
-void Threads::Run(int count, void (*task)(void* argument, int32_t i), void* argument) {
-  if (static_cast<int>(threads_.size()) < count - 1) Start(count - 1);
-  const int threads = static_cast<int>(threads_.size());
+bool Threads::Run(int count, void (*task)(void* argument, int32_t i), void* argument) {
+  if (running_ < count - 1) Start(count - 1);
+  const int threads = running_;
   task_ = task;
   argument_ = argument;
   count_ = count;
@@ -56,7 +68,7 @@ void Threads::Run(int count, void (*task)(void* argument, int32_t i), void* argu
   for (int i = threads + 1; i < count; ++i) task(argument, i);
   for (;;) {
     const uint32_t busy = busy_.load(std::memory_order_acquire);
-    if (busy == 0) return;
+    if (busy == 0) return running_ == threads;
     WaitWhile(busy_, busy);
   }
 }

@@ -1,10 +1,13 @@
 // The threads of a context.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
-#include <thread>
-#include <vector>
+#include <memory>
+
+#include "kiln/list.h"
 
 namespace kiln {
 
@@ -12,25 +15,34 @@ namespace kiln {
 /// looked for another one for some microseconds.
 class Threads {
  public:
-  Threads();
+  Threads() = default;
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
   /// Runs task(argument, i) for all 0 <= i < count, and returns when all have returned. Starts the
   /// threads that it lacks; what they cannot do, for want of threads, the caller does. One caller
-  /// at a time.
-  void Run(int count, void (*task)(void* argument, int32_t i), void* argument);
+  /// at a time. False: the task has forked, this is the child, and the parent does the rest.
+  bool Run(int count, void (*task)(void* argument, int32_t i), void* argument);
 
-  /// A child process has none of its parent's threads.
-  bool IsForked() const;
+  /// In a child process, which has none of its parent's threads: others start when they are needed.
+  void Forget();
 
  private:
+  /// A place for a thread. It outlives a fork, as a child that frees memory might find its
+  /// allocator locked by a thread that is not there.
+  struct Worker {
+    Threads* threads;
+    int index;
+    uint32_t job;  // the last one that it did not see
+    pthread_t thread;
+  };
+
   void Start(int count);
   void Work(int index, uint32_t job);
 
-  const int64_t process_;
-  std::vector<std::thread> threads_;
+  internal::List<std::unique_ptr<Worker>> workers_;
+  int running_ = 0;  // how many of them there are
   // What the threads are to do is set before `job_` changes, and read after.
   void (*task_)(void* argument, int32_t i) = nullptr;
   void* argument_ = nullptr;

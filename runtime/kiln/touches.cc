@@ -34,14 +34,16 @@ std::array<int64_t, kMaxRank> CoordinatesOf(const Window& window, size_t element
 }  // namespace
 
 void Touches::Clear() {
-  for (auto& [output, elements] : memories_) {
+  for (Elements& elements : memories_) {
     for (auto* of : {&elements.writers, &elements.readers, &elements.other_readers}) of->clear();
   }
   touches_.clear();
 }
 
 Touches::Elements& Touches::ElementsOf(int32_t output, const Window& window) {
-  Elements& elements = memories_[output];
+  const auto number = static_cast<size_t>(output);
+  if (memories_.size() <= number) memories_.resize(number + 1);
+  Elements& elements = memories_[number];
   size_t count = 1;
   for (int d = 0; d < window.rank; ++d) count *= static_cast<size_t>(window.extent[d]);
   if (elements.writers.size() != count) {

@@ -4,10 +4,9 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <mutex>
-#include <vector>
 
+#include "kiln/list.h"
 #include "kiln/status.h"
 #include "kiln/tensor.h"
 
@@ -54,9 +53,9 @@ class Touches {
  private:
   using Number = uint32_t;  // of a touch; 0: nobody
   struct Elements {
-    std::vector<Number> writers;
-    std::vector<Number> readers;  // the first, and one of another run
-    std::vector<Number> other_readers;
+    internal::List<Number> writers;
+    internal::List<Number> readers;  // the first, and one of another run
+    internal::List<Number> other_readers;
   };
 
   Elements& ElementsOf(int32_t output, const Window& window);
@@ -64,8 +63,8 @@ class Touches {
   const Touch& Of(Number number) const { return touches_[number - 1]; }
 
   std::mutex mutex_;
-  std::map<int32_t, Elements> memories_;
-  std::vector<Touch> touches_;
+  internal::List<Elements> memories_;  // by output
+  internal::List<Touch> touches_;
 };
 
 }  // namespace kiln

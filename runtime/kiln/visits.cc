@@ -33,7 +33,9 @@ Visits::Entry& Visits::Find(int32_t operand, int64_t block) {
 
 void Visits::Grow() {
   const size_t size = entries_.empty() ? kFirstSize : 2 * entries_.size();
-  const std::vector<Entry> old = std::exchange(entries_, std::vector<Entry>(size));
+  internal::List<Entry> larger;
+  larger.resize(size);
+  const internal::List<Entry> old = std::exchange(entries_, std::move(larger));
   for (const Entry& entry : old) {
     if (entry.call == call_) Find(entry.visit.operand, entry.visit.block) = entry;
   }

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <mutex>
-#include <vector>
 
+#include "kiln/list.h"
 #include "kiln/status.h"
 
 namespace kiln {
@@ -35,7 +35,7 @@ class Visits {
   void Grow();
 
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // open addressing; the size is a power of two
+  internal::List<Entry> entries_;  // open addressing; the size is a power of two
   size_t used_ = 0;
   uint64_t call_ = 1;
 };

@@ -208,6 +208,25 @@ TEST_CASE("undefined integers are found by a second run") {
   CHECK(Contains(shown.err, "the first is `o[2]`"));
 }
 
+TEST_CASE("integers that have no value are found by a second run, by vectors and one by one") {
+  const Folder folder;
+  WriteText(folder / "ratio.yaml",
+            "kernel: ratio\nscalars: {by: i32}\n"
+            "inputs:\n  x: i32[40]\n  y: i32[40]\n"
+            "outputs:\n  quotient: i32[40]\n  first: i32[1]\n"
+            "body: |\n  quotient = x // y\n  first[0] = x[0] % by\n");
+  const std::string run = "run ratio.yaml x=random:1 --mode=emulate --no-grid-check ";
+  const Shown vectors = Cached(run + "y=zeros by=3", folder);
+  CHECK(vectors.status == 1);
+  CHECK(Contains(vectors.err,
+                 "ratio.yaml:10:3: error[undefined]: undefined values reach 40 of the "
+                 "40 elements of `quotient`"));
+  const Shown one = Cached(run + "y=ones by=0", folder);
+  CHECK(one.status == 1);
+  CHECK(Contains(one.err, "undefined values reach 1 of the 1 elements of `first`"));
+  CHECK(Cached(run + "y=ones by=3", folder).status == 0);
+}
+
 TEST_CASE("an emulated run tells where an undefined value comes from, whatever memory holds") {
   for (const char* type : {"f32", "i32"}) {
     WriteText(ShiftedSpecs() / "leak.yaml",

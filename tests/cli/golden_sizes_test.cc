@@ -44,7 +44,8 @@ void RunGolden(const Spec& spec, const std::string& instance, const GoldenSpec& 
   INFO(Render(found, *spec.source));
   REQUIRE(kernel);
   Inputs inputs;
-  REQUIRE(cli::ParseArguments(*kernel, cli::GoldenWords(golden, *kernel), inputs) == cli::kFine);
+  REQUIRE(cli::ParseArguments(*kernel, cli::GoldenWords(golden, *kernel), {}, inputs) ==
+          cli::kFine);
   const auto in_order = RunOnce(*kernel, inputs, {});
   InterpretOptions shuffled;
   shuffled.shuffle = 7;

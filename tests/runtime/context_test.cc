@@ -1,8 +1,5 @@
 #include "kiln/context.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -118,7 +115,7 @@ TEST_CASE("The record has the sums over the cores") {
   CHECK(record.operands[0].bytes == 50 * 70 * 4);
   CHECK(record.operands[1].bytes == 50 * 70 * 4);
   CHECK(record.operands[1].is_output);
-  CHECK(record.vmem_high == std::vector<int64_t>(2, 4 * 2 * 4096));
+  CHECK((record.vmem_high == std::vector<int64_t>(2, 4 * 2 * 4096)));
 }
 
 TEST_CASE("The finding of the first core is the call's") {
@@ -229,23 +226,6 @@ TEST_CASE("Memory and threads are given back and taken again") {
     context.Trim();
   }
 }
-
-#ifndef __SANITIZE_THREAD__  // which does not know threads after a fork
-TEST_CASE("A child process has threads of its own") {
-  Context context(WithCores(2));
-  Arrays arrays;
-  REQUIRE(context.Run(&Run, arrays.call()).ok());
-  const pid_t child = fork();
-  if (child == 0) {
-    Arrays again;
-    alarm(20);
-    _exit(context.Run(&Run, again.call()).ok() && again.IsDone() ? 0 : 1);
-  }
-  int result = -1;
-  waitpid(child, &result, 0);
-  CHECK(result == 0);
-}
-#endif
 
 }  // namespace
 }  // namespace kiln

@@ -30,8 +30,8 @@ TEST_CASE("A block at an edge is read in place if no loop passes the edge") {
   const auto edge = copied.WaitIn({1, 0});
   CHECK(edge.data != sample.tensor.At<2>({4, 0}));
   CHECK(*edge.At(3, 0) == 0);
-  CHECK(lone.core.records()[1].copies == 1);
-  CHECK(lone.core.records()[1].bytes == 3 * 8 * 4);
+  CHECK(lone.core.records()[1]->copies == 1);
+  CHECK(lone.core.records()[1]->bytes == 3 * 8 * 4);
 }
 
 TEST_CASE("Packed blocks are kept while their window lasts") {
@@ -69,7 +69,7 @@ TEST_CASE("No more slots than there are blocks") {
   LoneCore lone;
   DirectIn<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},
                                     NoPad(), 2, INT64_MAX);
-  CHECK(lone.core.records()[0].buffers == 2);
+  CHECK(lone.core.records()[0]->buffers == 2);
 }
 
 TEST_CASE(
@@ -89,7 +89,7 @@ TEST_CASE(
       DirectIn<CopiedRows<float, 2>> in(core, {"x", number, 0}, from,
                                         {Blocked(size), Blocked(2 * size)}, NoPad(), 2, window);
       if (number < 2) CHECK(*in.WaitIn({1, 1}).At(0, 0) == *sample.tensor.At<2>({4, 8}));
-      return core.records()[static_cast<size_t>(number)];
+      return *core.records()[static_cast<size_t>(number)];
     };
     const OperandRecord back = blocks_of(0, sample.tensor, 4, /*window=*/1);
     CHECK(back.buffers == 4);
@@ -109,7 +109,7 @@ TEST_CASE("A cache of huge blocks stays small") {
   LoneCore lone;
   DirectIn<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, huge, {Blocked(n / 2), Blocked(n / 2)},
                                     NoPad(), 2, 4);
-  CHECK(lone.core.records()[0].memory_bytes <= Direct::kMostCached);
+  CHECK(lone.core.records()[0]->memory_bytes <= Direct::kMostCached);
   CHECK(lone.core.ok());
 }
 

@@ -47,7 +47,7 @@ struct Bench {
   }
   bool Wait(int64_t slot = 0) { return copies.Wait(kSent, slot); }
   const OperandRecord& RecordOf(const Operand& operand) {
-    return lone.core.records()[static_cast<size_t>(operand.ordinal)];
+    return *lone.core.records()[static_cast<size_t>(operand.ordinal)];
   }
 };
 

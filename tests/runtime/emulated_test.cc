@@ -98,7 +98,7 @@ TEST_CASE("A block that is held is not copied again") {
     x.CopyIn({i});
     x.WaitIn({i});
   }
-  const OperandRecord& record = lone.core.records()[0];
+  const OperandRecord& record = *lone.core.records()[0];
   CHECK(record.copies == 3);
   CHECK(record.skipped == 2);
   CHECK(record.bytes == 3 * 16);
@@ -148,8 +148,8 @@ TEST_CASE("An output block is written when its slot is needed, or at the end") {
   z.WaitOut();
   CHECK(sample.data[4] == 2);
   CHECK(sample.data[8] == 3);
-  CHECK(lone.core.records()[0].copies == 3);
-  CHECK(lone.core.records()[0].is_output);
+  CHECK(lone.core.records()[0]->copies == 3);
+  CHECK(lone.core.records()[0]->is_output);
 }
 
 template <typename T>

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Runs the tests with each mutant and writes who finds it: run.py BUILD_FOLDER [NAME...]."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import plant
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = HERE.parents[1]
+SECONDS = 900  # a mutant may make a program run for ever: that is found, too
+
+# The quick ones first: one that fails is enough. What is compared with committed text (`goldens`)
+# finds any change of a plan; whether a fault shows in what kernels compute is a matter of its own,
+# so the random specs run for each.
+SUITE = ["front_test", "interpret_test", "plan_test", "render_test", "faults_test", "predict_test",
+         "native_test", "cli_test"]
+
+
+def found_by(command, name, folder):
+    """Whether the command fails under the mutant."""
+    environment = dict(os.environ, KILN_MUTANT=name, XDG_CACHE_HOME=str(folder / "cache"))
+    try:
+        ended = subprocess.run(command, env=environment, cwd=SOURCES, timeout=SECONDS,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return True
+    return ended.returncode != 0
+
+
+def try_mutant(name, folder, random):
+    programs = []
+    for program in SUITE:
+        if found_by([folder / "tests" / program], name, folder):
+            programs.append(program)
+            break
+    if random and found_by([folder / "tests" / "soak", *random], name, folder):
+        programs.append("random specs")
+    return programs
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", help="the mutants to run; all unless given")
+    parser.add_argument("--random", default="", help="arguments of the random specs' program")
+    options = parser.parse_args()
+    folder = options.folder.resolve()
+
+    every = list(dict.fromkeys(edit.name for edit in plant.read_list()))
+    unknown = [name for name in options.names if name not in every]
+    if unknown:
+        sys.exit(f"no mutant {', '.join(unknown)}; tests/mutants/mutants.txt has them")
+    random = options.random.split()
+    for program in SUITE:
+        if found_by([folder / "tests" / program], "none", folder):
+            sys.exit(f"{program} fails without a mutant")
+    file = HERE / "summary.json"
+    before = json.loads(file.read_text())["mutants"] if file.exists() else []
+    known = {mutant["name"]: mutant for mutant in before if mutant["name"] in every}
+    names = options.names or every
+    for at, name in enumerate(names, 1):
+        start = time.monotonic()
+        programs = try_mutant(name, folder, random)
+        why = known.get(name, {}).get("why")
+        known[name] = {"name": name, "found_by": programs}
+        if not programs and why:
+            known[name]["why"] = why
+        print(f"[{at}/{len(names)}] {name}: {', '.join(programs) or 'NOT FOUND'}"
+              f" ({time.monotonic() - start:.0f} s)", flush=True)
+        mutants = [known[one] for one in every if one in known]
+        summary = {"found": sum(bool(m["found_by"]) for m in mutants), "of": len(mutants),
+                   "by_random_specs": sum("random specs" in m["found_by"] for m in mutants),
+                   "mutants": mutants}
+        file.write_text(json.dumps(summary, indent=1) + "\n")
+    survivors = [m["name"] for m in summary["mutants"] if not m["found_by"] and not m.get("why")]
+    print(f"{summary['found']} of {summary['of']} are found")
+    sys.exit(f"not found, and not explained: {', '.join(survivors)}" if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+// Writes the hash of what each kernel computes, with 1 to 16 cores, in both modes and several
+// orders: "softmax 0f…; direct, 3 cores". An argument is a locale to do it in.
+#include <cinttypes>
+#include <clocale>
+#include <cstdio>
+#include <utility>
+
+#include "tests/promises/kernels.h"
+
+namespace {
+
+using namespace kiln::test;
+
+bool Write(KernelCall& call, const Setting& setting) {
+  const kiln_options options = setting.options();
+  kiln_context* const context = kiln_context_new(&options);
+  call.Spoil();
+  const kiln_status status = call.Run(context);
+  kiln_context_free(context);
+  std::printf("%s %016" PRIx64 "; %s\n", call.name().c_str(), call.Hash(), NameOf(setting).c_str());
+  if (status.code != 0) std::fprintf(stderr, "%s\n", status.message);
+  return status.code == 0;
+}
+
+/// Findings have decimal points, too.
+void WriteFinding(KernelCall call) {
+  kiln_options options = Setting{KILN_EMULATED}.options();
+  options.vmem_bytes = 10000;
+  kiln_context* const context = kiln_context_new(&options);
+  std::printf("%s\n", call.Run(context).message);
+  kiln_context_free(context);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count > 1 && std::setlocale(LC_ALL, arguments[1]) == nullptr) {
+    std::fprintf(stderr, "there is no locale %s\n", arguments[1]);
+    return 2;
+  }
+  bool good = true;
+  WriteFinding(std::move(KernelCalls(8).front()));
+  for (KernelCall& call : KernelCalls(8)) {
+    for (const int32_t mode : {KILN_DIRECT, KILN_EMULATED}) {
+      for (int32_t cores = 1; cores <= 16; ++cores) good = Write(call, {mode, cores}) && good;
+      good = Write(call, {mode, 3, false, true}) && good;
+    }
+    good = Write(call, {KILN_EMULATED, 2, true}) && good;
+  }
+  return good ? 0 : 1;
+}
