@@ -32,6 +32,25 @@ inline bool IsSet(const bool* p) {
   return byte != 0;
 }
 
+/// Without vectors, for the check of a call, which is compiled for no target.
+inline float FloatOf(f16 element) {
+  uint16_t half;
+  std::memcpy(&half, &element, sizeof half);
+  // The bits in their place, then what the exponents begin with: 2^-14 and 2^-126.
+  uint32_t bits = (half & 0x7FFFu) << 13;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  if (bits < 0x0F800000) {
+    value *= 0x1p112f;
+    std::memcpy(&bits, &value, sizeof bits);
+  } else {
+    bits |= 0x7F800000;  // an infinity, or the bits of a NaN
+  }
+  bits |= (half & 0x8000u) << 16;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 /// An element of an array that the host reads, for a core or for the check of a call: out of its
 /// range ends either with a finding.
 template <class Reporter, typename T, typename... I>
@@ -50,6 +69,8 @@ Rep<std::remove_const_t<T>> HostAt(Reporter&& reporter, const Tensor<T>& array, 
   }
   if constexpr (std::is_same_v<E, bf16>) {
     return hwy::F32FromBF16(array.data[offset]);
+  } else if constexpr (std::is_same_v<E, f16>) {
+    return FloatOf(array.data[offset]);
   } else if constexpr (std::is_same_v<E, bool>) {
     return IsSet(array.data + offset);
   } else {

@@ -78,7 +78,11 @@ struct Draft {
 
   /// Outputs that every engine computes to the last bit as the interpreter does.
   std::map<std::string, bool> exact;
+  // By what their names end with; the one that is called.
+  std::vector<std::pair<std::string, std::vector<Key>>> instances;
   std::string instance;
+
+  std::string InstanceName() const { return instance.empty() ? "" : name + "_" + instance; }
 };
 
 /// The spec as YAML.

@@ -39,10 +39,13 @@ Facts FactsOf(DType dtype, size_t rank) {
   return facts;
 }
 
+/// Variants make blocks, and so sums, up to three times as large.
+constexpr double kSlack = 3;
+
 bool SumsExactly(const Facts& facts, double count, DType dtype) {
   if (!IsFloat(dtype)) return true;
   return facts.grain > 0 &&
-         facts.bound * std::max(count, 1.0) / facts.grain <= std::ldexp(1, Precision(dtype));
+         facts.bound * std::max(count, 1.0) * kSlack / facts.grain <= std::ldexp(1, Precision(dtype));
 }
 
 void Fit(Facts& facts, DType dtype) {

@@ -220,7 +220,7 @@ std::unique_ptr<Case> Prepare(const Draft& draft) {
   of->spec = ParseSpec(of->source, of->found);
   if (!of->spec) return of;
   CheckOptions check;
-  check.instance = draft.instance;
+  check.instance = draft.InstanceName();
   check.sizes_follow = true;
   of->kernel = CheckSpec(*of->spec, check, of->found);
   if (!of->kernel) return of;

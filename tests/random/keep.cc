@@ -19,7 +19,7 @@ std::string Keep(const Draft& draft, const Result& result, const std::string& fo
     if (WriteNpy(path, array).empty()) arguments += " " + name + "=@" + path;
   }
   for (const auto& [name, size] : draft.sizes) arguments += " " + name + "=" + std::to_string(size);
-  const std::string instance = draft.instance.empty() ? "" : ":" + draft.instance;
+  const std::string instance = draft.instance.empty() ? "" : ":" + draft.InstanceName();
   std::ofstream(to + "/README") << result.verdict.kind << "\n"
                                 << result.verdict.detail << "\n\nbuild/kiln run " << spec << instance
                                 << arguments << " --mode=direct --compare\n";

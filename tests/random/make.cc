@@ -64,6 +64,9 @@ Draft Maker::Make() {
     AddOperand({plan}, AnyDType(), false);
   }
   Body();
+  AddConstraints();
+  AddVariants();
+  AddBatching();
   return std::move(draft_);
 }
 

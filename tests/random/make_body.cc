@@ -465,12 +465,19 @@ void Maker::Body() {
 }
 
 void Maker::Any(Block& to) {
-  switch (dice_.Weighted({4, Weight("key spec.scratch", 1.5), Weight("statement assert", 0.4)})) {
+  const double copies = Weight("statement copy", Weight("word operand.memory any", 0.4));
+  switch (dice_.Weighted({4, Weight("key spec.scratch", 1.5), Weight("statement assert", 0.4), copies, copies})) {
     case 0:
       Define(to);
       break;
     case 1:
       Temporary(to);
+      break;
+    case 3:
+      CopyIn(to);
+      break;
+    case 4:
+      CopyOut(to);
       break;
     default:
       Assertion(to);

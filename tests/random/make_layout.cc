@@ -111,6 +111,10 @@ DimPlan Maker::Ride(size_t number) {
   if (dice_.Chance(0.08) && axis.steps > 1)
     plan.index = "(" + axis.name + " + " + ToText(dice_.Between(1, axis.steps - 1)) + ") % " + axis.steps_text;
   if (axis.kind != AxisInfo::Kind::kHost && Want("key spec.prefetch", 0.06)) plan.index = Permutation(number);
+  if (Want("key spec.let", 0.04)) {
+    draft_.lets.push_back({Name("l"), plan.index});
+    plan.index = draft_.lets.back().name;
+  }
   switch (axis.kind) {
     case AxisInfo::Kind::kTiled:
       plan.array = dims_[static_cast<size_t>(axis.dim)].name;
@@ -184,6 +188,7 @@ DimPlan Maker::Bounded(size_t number) {
   DimPlan plan = WholeDim();
   if (plan.extent < 2 || axis.steps < 1 || axis.kind == AxisInfo::Kind::kHost) return plan;
   const int64_t most = dice_.Between(1, plan.extent);
+  tabled_.insert(axis.name);
   const std::string starts = Name("q"), sizes = Name("q");
   draft_.prefetch.push_back({starts, "i32[" + axis.steps_text + "]"});
   draft_.prefetch.push_back({sizes, "i32[" + axis.steps_text + "]"});
@@ -203,6 +208,7 @@ DimPlan Maker::Gather(size_t number) {
   DimPlan plan = Ride(number);
   if (axis.kind == AxisInfo::Kind::kHost || plan.block.rfind("element", 0) == 0) return plan;
   const std::string table = Name("q");
+  tabled_.insert(axis.name);
   std::string shape = axis.steps_text, at = axis.name;
   if (axes_.size() > 1 && dice_.Chance(0.3)) {
     const AxisInfo& other = axes_[static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(axes_.size()) - 1))];

@@ -121,6 +121,12 @@ class Maker {
 
   // make_host.cc
   void AddScalars();
+  void AddPrepared();
+  void AddMade(const std::string& name, const std::string& shape, const std::string& at);
+  void AddConstraints();
+  void AddVariants();
+  void AddBatching();
+  std::optional<Key> OtherBlock();
 
   // make_value.cc, make_tiles.cc
   Value Make(DType dtype, const Extents& shape, int depth);
@@ -226,6 +232,11 @@ class Maker {
   void Enter();
   void Leave();
 
+  // make_copies.cc
+  void CopyIn(Block& to);
+  void CopyOut(Block& to);
+  std::string AnySemaphore();
+
   Dice dice_;
   const Focus& focus_;
   Draft draft_;
@@ -235,6 +246,8 @@ class Maker {
   std::vector<RefInfo> refs_;
   std::vector<std::vector<DimPlan>> plans_;  // by operand, which come first among the refs
   std::set<std::string> likes_, views_;      // names of operands that are like another, or no array of their own
+  std::set<std::string> tabled_;             // axes that tables are as long as
+  bool varied_ = false;
   std::set<std::string> inits_;              // outputs that start as something, or keep it where no step comes
   std::vector<Value> scope_;        // lets, loop variables as values, host scalars
   std::vector<Value> loops_;        // loop variables: weak integers below an extent

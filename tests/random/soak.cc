@@ -13,6 +13,7 @@
 #include "tests/random/batch_run.h"
 #include "tests/random/child.h"
 #include "tests/random/keep.h"
+#include "tests/random/shrink.h"
 
 namespace kiln::soak {
 namespace {
@@ -30,6 +31,8 @@ struct Options {
   int64_t goal = 100;
   double refused = 0.2;    // the share that may be
   bool quiet = false;
+  bool shrink = true;
+  double shrink_seconds = 90;  // of the first failure of each kind
 };
 
 /// The others get a share: it is the rules that differ between them that are looked for, and these
@@ -123,8 +126,29 @@ class Soak {
     Erase();
     std::cout << "spec " << result.number << ": " << result.verdict.kind << "\n"
               << result.verdict.detail << "\n";
-    if (!refusal)
-      std::cout << "kept in " << Keep(DraftOf(result.number), result, options_.folder) << "\n\n";
+    if (refusal) return;
+    std::cout << "kept in " << Keep(DraftOf(result.number), result, options_.folder) << "\n\n";
+    if (told_[result.verdict.kind] == 1) first_.push_back(result);
+  }
+
+  /// The smallest spec for the first failure of each kind.
+  void ShrinkFirst() {
+    constexpr size_t kMost = 5;
+    if (!options_.shrink) return;
+    for (size_t f = 0; f < std::min(first_.size(), kMost); ++f) {
+      const Result& result = first_[f];
+      const uint64_t batch = (result.number - options_.first) / options_.batch;
+      ShrinkOptions how{options_.folder, FlavourOf(flavours_, batch, options_), options_.shrink_seconds, nullptr};
+      how.progress = [&](size_t characters) {
+        Erase();
+        std::cerr << "making spec " << result.number << " smaller: " << characters << " characters" << (isatty(STDERR_FILENO) ? "" : "\n");
+      };
+      const Draft smallest = Shrink(DraftOf(result.number), result.verdict, tools_, how);
+      Erase();
+      std::cout << "the smallest spec for \"" << result.verdict.kind << "\":\n" << Write(smallest);
+      for (const auto& [name, size] : smallest.sizes) std::cout << "# " << name << "=" << size << "\n";
+      std::cout << "kept in " << Keep(smallest, {result.number, result.verdict, {}}, options_.folder + "/smallest") << "\n\n";
+    }
   }
 
   void Erase() const {
@@ -146,6 +170,7 @@ class Soak {
 
   int Summary() {
     Erase();
+    ShrinkFirst();
     std::ofstream(options_.folder + "/coverage.txt") << CoverageReport(coverage_, options_.goal);
     for (const auto& [kind, count] : kinds_)
       std::cout << count << "  " << (kind.empty() ? "the same on every engine" : kind) << "\n";
@@ -174,6 +199,7 @@ class Soak {
   std::map<std::string, int64_t> kinds_;
   std::map<std::string, int> told_;
   Coverage coverage_;
+  std::vector<Result> first_;  // of each kind of failure
   double last_told_ = 0;
 };
 
@@ -189,6 +215,8 @@ int Main(int argc, char** argv) {
   app.add_option("--flavour", options.flavour, "compile all this way: AVX2, -O1");
   app.add_option("--goal", options.goal, "how often each entry of the coverage report is to be used");
   app.add_flag("--quiet", options.quiet, "do not tell of specs that the checker refuses");
+  app.add_flag("!--no-shrink", options.shrink, "do not look for the smallest spec of a failure");
+  app.add_option("--shrink-seconds", options.shrink_seconds, "how long to look, for each kind");
   bool show = false;
   app.add_flag("--show", show, "print the specs and run nothing");
   CLI11_PARSE(app, argc, argv);

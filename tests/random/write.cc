@@ -133,6 +133,12 @@ std::string Write(const Draft& draft) {
   }
   writer.Body("body", draft.body);
   writer.Body("epilogue", draft.epilogue);
+  if (!draft.instances.empty()) writer.Line(0, "instances:");
+  for (const auto& [end, set] : draft.instances) {
+    std::string text;
+    for (const Key& key : set) text += (text.empty() ? "" : ", ") + Writer::Entry(key);
+    writer.Line(1, draft.name + "_" + end + ": {" + text + "}");
+  }
   for (const auto& [key, lines] : draft.extra) {
     writer.Line(0, key + ":");
     std::istringstream in(lines);
