@@ -148,8 +148,7 @@ void AddCheck(CLI::App& app, std::function<int()>& run) {
       "  kiln check specs/matmul.yaml                       the spec by itself\n"
       "  kiln check specs/matmul.yaml m=200 n=100 k=300     and the whole grid at these sizes\n"
       "  kiln check gather.yaml ids=@ids.npy --format=json  findings for a program\n"
-      "  kiln check specs/matmul.yaml m=200 n=100 k=300 --reference\n"
-      "                                                     and what it computes\n"
+      "  kiln check specs/matmul.yaml m=200 n=100 k=300 --reference  and what it computes\n"
       "`kiln explain RULE` tells more about a finding.");
   run = [command] {
     command->spec.Untangle(command->words);

@@ -59,7 +59,7 @@ Operations LeastOperations(const Binding& binding) {
   OperationCounter counter(binding);
   Operations operations;
   operations.steps = static_cast<double>(std::max<int64_t>(binding.StepCount(), 0));
-  for (size_t axis = 0; axis < binding.steps.size(); ++axis) {
+  for (size_t axis = 0; axis < binding.steps.size() && operations.steps > 0; ++axis) {
     if (binding.kernel->axes[axis].parallel)
       operations.parallel *= static_cast<double>(binding.steps[axis]);
   }

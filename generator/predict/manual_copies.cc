@@ -126,7 +126,10 @@ int64_t ManualCopies::PlaceOf(const Window& window, const TimelineOperand& opera
   for (size_t d = 0; d < operand.dims.size(); ++d) {
     const bool given = d < window.subscripts.size();
     const int64_t start = given ? Evaluate(window.subscripts[d].start).value_or(0) : 0;
-    place = SaturatingAdd(SaturatingMultiply(place, operand.dims[d].positions), start);
+    const int64_t positions = operand.dims[d].positions;
+    // One out of range is a finding of others; here it needs a place all the same.
+    const int64_t at = std::clamp<int64_t>(start, 0, positions - 1);
+    place = SaturatingAdd(SaturatingMultiply(place, positions), at);
   }
   return place;
 }

@@ -106,7 +106,7 @@ TEST_CASE("an unknown rule is a usage error with the nearest and all labels") {
         "kiln: there is no rule `indexrange`\n"
         "  hint: did you mean `index-range`? rules: undefined, tail, revisit, race, coverage, "
         "alias, index-range, tier, "
-        "sync, call, syntax, yaml-split, key, name, type, shape, assert, tpu\n");
+        "sync, call, syntax, yaml-split, key, name, type, shape, assert, reference, tpu\n");
   CHECK(Kiln("explain ''").status == 0);  // no rule: the list
   CHECK(Kiln("explain zzzzzz")
             .err.rfind("kiln: there is no rule `zzzzzz`\n  hint: rules: undefined, tail,", 0) == 0);

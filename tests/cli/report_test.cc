@@ -84,6 +84,30 @@ TEST_CASE("a kernel at fault is reported with its finding") {
   CHECK(data["findings"][0]["line"].get<int>() > 0);
 }
 
+TEST_CASE("a report of blocks that lie nowhere in their array tells so") {
+  const Folder folder;
+  WriteText(folder / "wild.yaml",
+            "kernel: wild\n"
+            "scalars: {f: i64}\n"
+            "grid: {i: 7}\n"
+            "inputs:\n"
+            "  x: {array: \"f32[m]\", block: 128, index: i * f}\n"
+            "outputs:\n"
+            "  o: {array: \"f32[128]\", block: 128, index: 0}\n"
+            "body: |\n"
+            "  when first(i):\n"
+            "    o = 0\n"
+            "  o += x\n");
+  for (const char* factor : {"-1", "5", "4611686018427387904", "9223372036854775807"}) {
+    INFO(factor);
+    const Shown shown =
+        Shell(std::string("kiln report wild.yaml m=256 -o page.html f=") + factor, folder.path());
+    CHECK(shown.status == 1);
+    CHECK(Contains(shown.err, "error[index-range]"));
+    CHECK(DataOf(folder / "page.html")["findings"][0]["rule"] == "index-range");
+  }
+}
+
 TEST_CASE("what a report needs and cannot have") {
   const Folder folder;
   const Shown no_lists =
