@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "generator/interpret/interpret.h"
+#include "generator/cli/reference.h"
 #include "generator/native/compare.h"
 
 namespace kiln::cli {
@@ -20,6 +20,10 @@ struct GoldenCommand {
   int Check();
 
  private:
+  int Hold(GoldenEntry& entry, const std::map<std::string, Array>& outputs) const;
+  int CheckReference(GoldenEntry& entry, const std::map<std::string, Array>& outputs,
+                     struct Verdict& verdict) const;
+
   using Entries = std::vector<std::unique_ptr<GoldenEntry>>;
   /// By kernel, in the order of the spec.
   static std::vector<std::vector<GoldenEntry*>> ByKernel(const Entries& entries);
@@ -85,6 +89,17 @@ GoldenRecord RecordOf(const GoldenEntry& entry, std::map<std::string, Array> out
   return record;
 }
 
+/// What is recorded is what the references say: kFine, or the exit status after an error, which is
+/// printed.
+int GoldenCommand::Hold(GoldenEntry& entry, const std::map<std::string, Array>& outputs) const {
+  Diagnostics& found = entry.loaded.diagnostics;
+  const auto verdicts =
+      CompareWithReference(*entry.binding, entry.inputs, outputs, spec.limit, found);
+  if (verdicts) ReportVerdicts(*verdicts, found);
+  if (found.HasErrors()) return Report(entry.loaded, spec.format);
+  return verdicts ? kFine : kUsage;
+}
+
 int GoldenCommand::Record() {
   int status = kFine;
   if (folder.empty() && IsPiped(spec.spec)) return NoFolder();
@@ -95,6 +110,7 @@ int GoldenCommand::Record() {
     for (GoldenEntry* entry : kernel) {
       auto outputs = Oracle(*entry, spec.limit, &status);
       if (!outputs) return status;
+      if ((status = Hold(*entry, *outputs)) != kFine) return status;
       records.push_back(RecordOf(*entry, std::move(*outputs), hashes));
       std::cout << "recorded " << Title(*entry) << "\n";
     }
@@ -208,7 +224,20 @@ void CheckCompiled(const GoldenEntry& entry, const GoldenRecord& record,
   }
 }
 
-bool NeedsOracle(const GoldenRecord& record) {
+/// Not kFine: after an error, which is printed.
+int GoldenCommand::CheckReference(GoldenEntry& entry, const std::map<std::string, Array>& outputs,
+                                  Verdict& verdict) const {
+  Diagnostics& found = entry.loaded.diagnostics;
+  const auto verdicts =
+      CompareWithReference(*entry.binding, entry.inputs, outputs, spec.limit, found);
+  if (!verdicts) return found.HasErrors() ? Report(entry.loaded, spec.format) : int{kUsage};
+  for (const ReferenceVerdict& of : *verdicts)
+    verdict.Say(of.difference.elements == 0, "reference", TextOf(of));
+  return kFine;
+}
+
+bool NeedsOracle(const GoldenEntry& entry, const GoldenRecord& record) {
+  if (!entry.binding->kernel->references.empty()) return true;
   for (const auto& [name, golden] : record.outputs) {
     if (!golden.array) return true;
   }
@@ -250,11 +279,12 @@ int GoldenCommand::Check() {
       std::cout << Title(entry) << "\n";
       CheckInputs(entry, record, verdict);
       std::map<std::string, Array> oracle;
-      if (Has("interpret") || NeedsOracle(record)) {
+      if (Has("interpret") || NeedsOracle(entry, record)) {
         auto outputs = Oracle(entry, spec.limit, &status);
         if (!outputs) return status;
         oracle = std::move(*outputs);
         CheckOracle(oracle, record, verdict);
+        if ((status = CheckReference(entry, oracle, verdict)) != kFine) return status;
       }
       if (loaded) CheckCompiled(entry, record, oracle, *loaded, compiled, spec.limit, verdict);
     }

@@ -26,7 +26,8 @@ std::vector<std::string> WordsOf(const SimulateOptions& options) {
   return all;
 }
 
-/// Seeded values for the inputs that no word names.
+}  // namespace
+
 std::vector<std::string> WithRandomInputs(const Kernel& kernel, std::vector<std::string> words) {
   int seed = 100;
   for (const Ref& ref : kernel.refs) {
@@ -39,8 +40,6 @@ std::vector<std::string> WithRandomInputs(const Kernel& kernel, std::vector<std:
   }
   return words;
 }
-
-}  // namespace
 
 void SimulateOptions::AddSizes(CLI::App& app, const std::string& arguments) {
   spec.Add(app);

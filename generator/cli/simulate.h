@@ -25,6 +25,9 @@ struct SimulateOptions {
   void AddSizes(CLI::App& app, const std::string& arguments);
 };
 
+/// `words` and seeded values for the inputs that none of them names.
+std::vector<std::string> WithRandomInputs(const Kernel& kernel, std::vector<std::string> words);
+
 /// A call that is ready to be simulated.
 struct Simulation {
   Machine machine;

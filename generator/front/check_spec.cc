@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "generator/front/elaborate.h"
+#include "generator/front/reference.h"
 #include "generator/front/static_rules.h"
 #include "generator/front/vmap.h"
 
@@ -38,6 +39,9 @@ void ElaborateAll(Elaborator& elaborate, const CheckOptions& options) {
   elaborate.Golden();
 }
 
+void ElaborateReference(const Spec& spec, const CheckOptions& options, Kernel& kernel,
+                        Diagnostics& diagnostics);
+
 std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& options,
                                      Diagnostics& diagnostics) {
   Diagnostics found;
@@ -50,9 +54,21 @@ std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& optio
   const Spec mapped = ApplyVmap(spec, found);
   Elaborator elaborate(mapped, *kernel, found);
   ElaborateAll(elaborate, options);
+  if (!found.HasErrors()) ElaborateReference(mapped, options, *kernel, found);
   if (!found.HasErrors() && !options.sizes_follow) CheckStaticRules(*kernel, nullptr, found);
   for (Diagnostic& diagnostic : found.Sorted()) diagnostics.Add(diagnostic);
   return found.HasErrors() ? nullptr : std::move(kernel);
+}
+
+/// The kernel that `reference` is, by the same road.
+void ElaborateReference(const Spec& spec, const CheckOptions& options, Kernel& kernel,
+                        Diagnostics& diagnostics) {
+  if (spec.reference.empty()) return;
+  const Spec reference = ReferenceSpecOf(spec, kernel, diagnostics);
+  if (reference.body.empty()) return;
+  CheckOptions without_sizes = options;
+  without_sizes.sizes_follow = true;
+  kernel.reference = ElaborateOne(reference, without_sizes, diagnostics);
 }
 
 /// A lock that was right once, and of which the spec has gone its own way.

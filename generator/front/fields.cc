@@ -173,6 +173,13 @@ std::vector<Field<Spec>> CodeFields() {
         "are filled where the default does not do.",
         "[{m: 256, n: 384, seed: 1}]"},
        [](Reader& r, YamlEntry& e, Spec& s) { s.golden = ReadGolden(r, e.value); }},
+      {{"reference", FreeKeys("output", Expression()), kOptional,
+        "What outputs ought to be, for `kiln check --reference` and the golden tests: an "
+        "expression "
+        "over whole arrays, computed in double precision; or `@z.npy`, an array of one size in a "
+        "file beside the spec.",
+        "{z: \"gelu(dot(x, y) + bias)\"}"},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.reference = ReadReferences(r, e.value); }},
   };
 }
 

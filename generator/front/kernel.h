@@ -281,6 +281,13 @@ struct Variant {
   std::shared_ptr<const struct Kernel> kernel;  // its specialisation, once it is checked
 };
 
+/// What an output ought to be.
+struct Reference {
+  int ref = -1;
+  Span span;
+  std::string file;  // beside the spec, without its folder; empty: Kernel::reference computes it
+};
+
 struct Param {
   std::string name;
   std::string value;  // canonical text: "512", "bf16", "true", "0.5"
@@ -304,6 +311,10 @@ struct Kernel {
   std::vector<Action> epilogue;       // runs at the last visit of epilogue_outputs
   std::vector<int> epilogue_outputs;  // refs; they must have the same stays
   bool fixed_blocks = false;          // Direct takes the spec's blocks and none of its own
+  std::vector<Reference> references;
+  /// One step without blocks that computes `references` from the same arguments, floats as f64;
+  /// null: no expression does.
+  std::shared_ptr<const Kernel> reference;
 
   int FindRef(std::string_view name) const;
   int FindDim(std::string_view name) const;

@@ -266,6 +266,14 @@ class KernelPrinter {
       Line("epilogue of" + outputs + ":");
       Block(kernel_.epilogue, 1);
     }
+    for (const Reference& r : kernel_.references) {
+      if (!r.file.empty()) Line("reference " + Named(r.ref) + " = @" + r.file);
+    }
+    if (kernel_.reference) {
+      for (const Action& a : kernel_.reference->body)
+        Line("reference " + kernel_.reference->refs[static_cast<size_t>(a.ref)].name + " = " +
+             ToString(*a.value, *kernel_.reference));
+    }
     return std::move(out_);
   }
 

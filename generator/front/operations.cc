@@ -16,7 +16,9 @@ class OperationCounter {
     for (const Action& action : actions) {
       if (action.value) sum += Of(*action.value);
       if (action.kind == Action::Kind::kStore) sum += Elements(action.shape);
-      if (action.kind == Action::Kind::kFor) sum += Rounds(action) * std::max(1.0, Of(action.body));
+      const double inside = std::max(1.0, Of(action.body));
+      Of(action.orelse);  // for the largest value
+      if (action.kind == Action::Kind::kFor) sum += Rounds(action) * inside;
     }
     return sum;
   }

@@ -239,6 +239,40 @@ std::vector<GoldenSpec> ReadGolden(Reader& reader, const YamlNode& node) {
   return out;
 }
 
+namespace {
+
+/// The file of `@z.npy`: a plain name, so that a spec can only ever read what lies beside it.
+std::string ReadFileBeside(Reader& reader, const Text& text) {
+  const std::string file = text.value.substr(1);
+  const bool plain =
+      !file.empty() && file[0] != '.' && std::all_of(file.begin(), file.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-' || c == '.';
+      });
+  if (plain && file.ends_with(".npy")) return file;
+  reader.diagnostics.Error("syntax", text.span(), Quote(file) + " is not the name of a .npy file",
+                           "letters, digits and `_ - .`, as in `@z.npy`; it lies beside the spec");
+  return "";
+}
+
+}  // namespace
+
+std::vector<ReferenceSpec> ReadReferences(Reader& reader, const YamlNode& node) {
+  std::vector<ReferenceSpec> out;
+  for (const YamlEntry& entry : node.entries) {
+    if (entry.value.kind == YamlNode::Kind::kBad) continue;
+    const Text text = Trim(entry.value.text);
+    ReferenceSpec& reference = out.emplace_back();
+    reference.output = ReadReference(reader, entry.key);
+    reference.span = entry.value.span;
+    if (text.value.starts_with('@'))
+      reference.file = ReadFileBeside(reader, text);
+    else
+      reference.value = ReadExpr(reader, entry.value);
+  }
+  return out;
+}
+
 std::vector<Stmt> ReadStatements(Reader& reader, const YamlEntry& entry) {
   const YamlNode& node = entry.value;
   if (node.style == ScalarStyle::kFolded ||

@@ -45,6 +45,7 @@ std::vector<ArraySpec> ReadArrays(Reader& reader, const YamlNode& node);
 std::vector<Ident> ReadSemantics(Reader& reader, const YamlNode& node);
 std::vector<InstanceSpec> ReadInstances(Reader& reader, const YamlNode& node);
 std::vector<GoldenSpec> ReadGolden(Reader& reader, const YamlNode& node);
+std::vector<ReferenceSpec> ReadReferences(Reader& reader, const YamlNode& node);
 std::vector<VariantSpec> ReadVariants(Reader& reader, YamlNode& node);
 std::vector<LockEntry> ReadLockEntries(Reader& reader, YamlNode& node);
 std::vector<VmapSpec::Over> ReadOver(Reader& reader, const YamlNode& node);

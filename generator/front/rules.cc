@@ -7,9 +7,9 @@ namespace {
 
 /// The order of the language page.
 constexpr std::array kOrder = {
-    "undefined",   "tail", "revisit", "race",  "coverage", "alias",
-    "index-range", "tier", "sync",    "call",  "syntax",   "yaml-split",
-    "key",         "name", "type",    "shape", "assert",   "tpu",
+    "undefined", "tail",  "revisit", "race",      "coverage",   "alias", "index-range",
+    "tier",      "sync",  "call",    "syntax",    "yaml-split", "key",   "name",
+    "type",      "shape", "assert",  "reference", "tpu",
 };
 
 std::vector<Rule> AllRules() {

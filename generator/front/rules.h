@@ -37,7 +37,7 @@ std::string CommandLine(const RuleExample& example);
 std::string RulePage(const Rule& rule, const std::string& findings);
 
 // The table's parts.
-void AddValueRules(std::vector<Rule>& rules);  // undefined, tail, coverage, type, shape, assert
+void AddValueRules(std::vector<Rule>& rules);  // undefined … assert, reference
 void AddGridRules(std::vector<Rule>& rules);   // revisit, race, alias, index-range, tier, sync
 void AddTextRules(std::vector<Rule>& rules);   // syntax, yaml-split, key, name, call, tpu
 

@@ -320,10 +320,60 @@ body: |
      "check FILE m=64 starts=8,16"},
 };
 
+constexpr Rule kReference = {
+    "reference",
+    "an output is not what its reference says",
+    R"(`reference` says what outputs ought to be, in an expression over whole arrays that knows nothing of
+grids and blocks, or as recorded arrays. `kiln check --reference` with sizes interprets the call on random
+inputs and compares: every element has to be within what roundings along the body's longest chain of
+operations can make of it. `kiln golden` holds what it records, and what it checks, against it as well.
+
+All other rules find kernels that mean nothing for sure. This one finds a kernel that means something
+else: an index map that takes the wrong block, a factor that is missing, a sum that was not cleared. The
+worst element's index tells where to look: in the first block or only in later ones, along which axis,
+at the ragged edge or everywhere. Sizes of a single block tell the body from the index maps.)",
+    R"(The TPU computes what the kernel says. Whoever compares with a dense formula in a unit test finds it
+there, for the sizes that the test has.)",
+    {R"(kernel: product
+grid:
+  i: cdiv(m, 8)
+  l: cdiv(k, 8)
+inputs:
+  x: {array: "f32[m, k]", block: "8, 8", index: "i, l", pad: 0}
+  y: {array: "f32[k, n]", block: "8, all", index: "0, 0", pad: 0}
+outputs:
+  z: {array: "f32[m, n]", block: "8, all", index: "i, 0"}
+body: |
+  when first(l):
+    z = 0
+  z += dot(x, y)
+reference:
+  z: dot(x, y)
+)",
+     "check FILE m=8 k=16 n=4 --reference"},
+    {R"(kernel: product
+grid:
+  i: cdiv(m, 8)
+  l: cdiv(k, 8)
+inputs:
+  x: {array: "f32[m, k]", block: "8, 8", index: "i, l", pad: 0}
+  y: {array: "f32[k, n]", block: "8, all", index: "l, 0", pad: 0}
+outputs:
+  z: {array: "f32[m, n]", block: "8, all", index: "i, 0"}
+body: |
+  when first(l):
+    z = 0
+  z += dot(x, y)
+reference:
+  z: dot(x, y)
+)",
+     "check FILE m=8 k=16 n=4 --reference"},
+};
+
 }  // namespace
 
 void AddValueRules(std::vector<Rule>& rules) {
-  rules.insert(rules.end(), {kUndefined, kTail, kCoverage, kType, kShape, kAssert});
+  rules.insert(rules.end(), {kUndefined, kTail, kCoverage, kType, kShape, kAssert, kReference});
 }
 
 }  // namespace kiln

@@ -127,6 +127,14 @@ struct GoldenSpec {
   std::vector<std::pair<Ident, std::string>> sizes;  // dims, scalars, `seed`; values as text
 };
 
+/// What an output ought to be, of whole arrays: an expression, or a file that holds it.
+struct ReferenceSpec {
+  Ident output;
+  Span span;         // of the value
+  ExprPtr value;     // null: a file, or a fault that was reported
+  std::string file;  // beside the spec
+};
+
 struct Spec {
   std::shared_ptr<const Source> source;
   Ident kernel;
@@ -152,6 +160,7 @@ struct Spec {
   std::optional<VmapSpec> vmap;
   std::vector<InstanceSpec> instances;
   std::vector<GoldenSpec> golden;
+  std::vector<ReferenceSpec> reference;
   std::shared_ptr<const LockSpec> lock;  // AttachLock; null: there is none
 };
 

@@ -225,6 +225,12 @@ void PrintUses(const Spec& spec, Printer& p) {
                 return size.first.name + ": " + Scalar(size.second);
               }));
   });
+  p.Section("reference", spec.reference, [&](const ReferenceSpec& reference) {
+    if (reference.file.empty())
+      p.Value(2, reference.output.name, reference.value);
+    else
+      p.Value(2, reference.output.name, YamlString("@" + reference.file));
+  });
 }
 
 }  // namespace

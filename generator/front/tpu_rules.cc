@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "generator/front/integer.h"
+
 namespace kiln {
 namespace {
 
@@ -124,7 +126,7 @@ class BlockRule {
     if (!block_[0].value || LegalVector(*block_[0].value)) return;
     const int64_t block = *block_[0].value;
     std::vector<int64_t> candidates = {block / kVectorChunk * kVectorChunk,
-                                       (block / kVectorChunk + 1) * kVectorChunk};
+                                       SaturatingMultiply(block / kVectorChunk + 1, kVectorChunk)};
     for (int64_t power = SmallestPower(); power <= kVectorChunk; power *= 2)
       candidates.push_back(power);
     const int64_t nearest = Nearest(block, candidates, array_[0].value);
@@ -166,7 +168,8 @@ class BlockRule {
     if (mended && d + 2 >= rank() && !Legal(d, unit)) {
       const int64_t block = *block_[d].value;
       size = std::to_string(
-          Nearest(block, {block / unit * unit, (block / unit + 1) * unit}, array_[d].value));
+          Nearest(block, {block / unit * unit, SaturatingMultiply(block / unit + 1, unit)},
+                  array_[d].value));
     }
     return dim.kind == BlockDim::Kind::kElement ? "element(" + size + ")" : size;
   }

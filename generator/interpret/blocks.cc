@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "generator/front/integer.h"
 #include "generator/interpret/copies.h"
 #include "generator/interpret/evaluate.h"
 #include "generator/interpret/grid.h"
@@ -132,7 +133,8 @@ void CheckIndex(Run& run, int index, int d, int64_t at, int64_t extent) {
       FailRange(run, index, d, "index " + std::to_string(at), "its extent is " + std::to_string(n));
     case BlockDim::Kind::kElement: {
       const int64_t limit =
-          n + SizeValue(run, dim.halo_low, dim.span) + SizeValue(run, dim.halo_high, dim.span);
+          SaturatingAdd(n, SaturatingAdd(SizeValue(run, dim.halo_low, dim.span),
+                                         SizeValue(run, dim.halo_high, dim.span)));
       if (at >= 0 && at < limit) return;
       FailRange(run, index, d, "element offset " + std::to_string(at),
                 "its extent with the halos is " + std::to_string(limit));
@@ -143,9 +145,10 @@ void CheckIndex(Run& run, int index, int d, int64_t at, int64_t extent) {
                   "the block has " + std::to_string(size) + " elements");
       }
       if (at >= 0 && at <= n - extent) return;
-      FailRange(run, index, d,
-                "range [" + std::to_string(at) + ":" + std::to_string(at + extent) + "]",
-                "its extent is " + std::to_string(n));
+      FailRange(
+          run, index, d,
+          "range [" + std::to_string(at) + ":" + std::to_string(SaturatingAdd(at, extent)) + "]",
+          "its extent is " + std::to_string(n));
   }
 }
 
@@ -180,7 +183,8 @@ void SetPosition(Run& run, int index, const Position& position) {
     int64_t start = position.index[d];
     if (dim.kind == BlockDim::Kind::kBlocked) start *= block.size[d];
     if (dim.kind == BlockDim::Kind::kElement) start -= SizeValue(run, dim.halo_low, dim.span);
-    const int64_t past = std::clamp<int64_t>(block.array_extents[d] - start, 0, block.size[d]);
+    const int64_t past =
+        std::clamp<int64_t>(SaturatingAdd(block.array_extents[d], -start), 0, block.size[d]);
     block.start[d] = start;
     block.low[d] = std::clamp<int64_t>(-start, 0, block.size[d]);
     block.high[d] = std::max(block.low[d], std::min(past, position.extent[d]));

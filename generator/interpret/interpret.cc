@@ -3,6 +3,7 @@
 #include <chrono>
 #include <new>
 
+#include "generator/front/integer.h"
 #include "generator/front/operations.h"
 #include "generator/interpret/blocks.h"
 #include "generator/interpret/body.h"
@@ -103,7 +104,8 @@ InterpretResult Interpret(const Binding& binding, const std::map<std::string, Ar
   using namespace interpret;
   Run run(binding, options.wide, diagnostics);
   for (size_t axis = 0; axis < run.kernel.axes.size(); ++axis) {
-    if (!run.kernel.axes[axis].parallel) run.serial_steps *= binding.steps[axis];
+    if (!run.kernel.axes[axis].parallel)
+      run.serial_steps = SaturatingMultiply(run.serial_steps, binding.steps[axis]);
   }
   run.locals.resize(run.kernel.locals.size());
   InterpretResult result;

@@ -1,6 +1,9 @@
 #include "generator/interpret/value.h"
 
 #include <algorithm>
+#include <new>
+
+#include "generator/front/integer.h"
 
 namespace kiln::interpret {
 namespace {
@@ -67,7 +70,14 @@ bool operator==(const Dims& a, const Dims& b) {
 
 int64_t Product(const Dims& extents) {
   int64_t product = 1;
-  for (const int64_t extent : extents) product *= extent;
+  bool empty = false;
+  bool overflow = false;
+  for (const int64_t extent : extents) {
+    empty = empty || extent == 0;
+    overflow = overflow || __builtin_mul_overflow(product, extent, &product);
+  }
+  if (empty) return 0;
+  if (overflow) throw std::bad_alloc();  // no memory has so many elements
   return product;
 }
 
@@ -76,7 +86,7 @@ Dims ContiguousStrides(const Dims& extents) {
   int64_t stride = 1;
   for (int d = extents.rank(); d-- > 0;) {
     strides[d] = stride;
-    stride *= extents[d];
+    stride = SaturatingMultiply(stride, extents[d]);  // with an extent of 0 nobody uses it
   }
   return strides;
 }

@@ -137,7 +137,8 @@ class Chain {
     const EvalResult low = Evaluate(*action.low, binding_, nullptr);
     const EvalResult high = Evaluate(*action.high, binding_, nullptr);
     const bool known = low.fault == EvalFault::kNone && high.fault == EvalFault::kNone;
-    return known ? std::max<double>(1, static_cast<double>(high.value - low.value)) : kUnknown;
+    return known ? std::max(1.0, static_cast<double>(high.value) - static_cast<double>(low.value))
+                 : kUnknown;
   }
 
   static constexpr double kUnknown = 64;  // rounds of a loop over values
@@ -203,7 +204,8 @@ Tolerance ToleranceOf(const Binding& binding, const Ref& output) {
 
 Difference Compare(const Array& got, const Array& want, const Tolerance& tolerance) {
   Difference found;
-  if (got.dtype != want.dtype || got.shape != want.shape) {
+  const bool floats = IsFloat(got.dtype) && IsFloat(want.dtype);
+  if ((got.dtype != want.dtype && !floats) || got.shape != want.shape) {
     found.elements = want.size();
     found.description =
         ToString(got.dtype, got.shape) + " instead of " + ToString(want.dtype, want.shape);
@@ -211,16 +213,17 @@ Difference Compare(const Array& got, const Array& want, const Tolerance& toleran
   }
   const double slack = tolerance.absolute + tolerance.magnitude * LargestFinite(want);
   int64_t at = -1;
-  double worst_excess = -INFINITY;
+  double worst_share = -1;  // of what is allowed
   for (int64_t i = 0; i < want.size(); ++i) {
     const double expected = Element(want, i);
     const double distance = Distance(Element(got, i), expected);
     const double allowed =
         slack + (std::isfinite(expected) ? tolerance.relative * std::fabs(expected) : 0);
-    found.worst = std::max(found.worst, distance);
     if (distance > allowed) ++found.elements;
-    if (distance - allowed <= worst_excess) continue;
-    worst_excess = distance - allowed;
+    const double share = distance == 0 ? 0 : distance / allowed;
+    if (share <= worst_share) continue;
+    worst_share = share;
+    found.worst = distance;
     found.allowed = allowed;
     at = i;
   }

@@ -22,13 +22,13 @@ Tolerance ToleranceOf(const Binding& binding, const Ref& output);
 
 struct Difference {
   int64_t elements = 0;     // that are further apart than allowed
-  double worst = 0;         // the largest distance of all, allowed or not
+  double worst = 0;         // the distance that takes most of what is allowed, or too much
   double allowed = 0;       // at the worst element
   std::string where;        // "[3, 7]"
   std::string description;  // a sentence; empty: all within the tolerance
 };
 
-/// Element by element. NaN equals NaN, an infinity itself.
+/// Element by element. NaN equals NaN, an infinity itself; `want` may be of a wider float type.
 Difference Compare(const Array& got, const Array& want, const Tolerance& tolerance);
 
 }  // namespace kiln

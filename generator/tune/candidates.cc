@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "generator/front/integer.h"
+
 namespace kiln {
 namespace {
 
@@ -82,7 +84,8 @@ std::vector<int64_t> ValuesFor(const Use& use, int64_t present) {
   const int64_t most = std::min(use.extent > 0 ? use.extent : kLargest, kLargest);
   std::set<int64_t> values{present};
   const auto add = [&](int64_t value) {
-    if (value >= use.unit && value <= present * kFarthest && value >= present / kFarthest)
+    if (value >= use.unit && value <= SaturatingMultiply(present, kFarthest) &&
+        value >= present / kFarthest)
       values.insert(value);
   };
   int64_t value = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
@@ -41,12 +42,15 @@ class List {
   T* end() { return data() + size_; }
   const T* begin() const { return data(); }
   const T* end() const { return data() + size_; }
-  T& operator[](size_t i) { return elements_[i]; }
-  const T& operator[](size_t i) const { return elements_[i]; }
-  T& front() { return elements_[0]; }
-  const T& front() const { return elements_[0]; }
-  T& back() { return elements_[size_ - 1]; }
-  const T& back() const { return elements_[size_ - 1]; }
+  T& operator[](size_t i) {
+    assert(i < size_);
+    return elements_[i];
+  }
+  const T& operator[](size_t i) const { return const_cast<List&>(*this)[i]; }
+  T& front() { return (*this)[0]; }
+  const T& front() const { return (*this)[0]; }
+  T& back() { return (*this)[size_ - 1]; }
+  const T& back() const { return (*this)[size_ - 1]; }
 
   void push_back(T value) {
     if (size_ == capacity_) reserve(std::max<size_t>(2 * capacity_, 4));

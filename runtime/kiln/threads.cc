@@ -19,6 +19,7 @@ Threads::~Threads() {
 }
 
 void Threads::Forget() {
+  ++forks_;
   running_ = 0;
   stop_ = false;
   busy_.store(0, std::memory_order_relaxed);
@@ -56,7 +57,7 @@ void Threads::Work(int index, uint32_t job) {
 
 bool Threads::Run(int count, void (*task)(void* argument, int32_t i), void* argument) {
   if (running_ < count - 1) Start(count - 1);
-  const int threads = running_;
+  const int threads = running_, forks = forks_;
   task_ = task;
   argument_ = argument;
   count_ = count;
@@ -68,7 +69,7 @@ bool Threads::Run(int count, void (*task)(void* argument, int32_t i), void* argu
   for (int i = threads + 1; i < count; ++i) task(argument, i);
   for (;;) {
     const uint32_t busy = busy_.load(std::memory_order_acquire);
-    if (busy == 0) return running_ == threads;
+    if (busy == 0) return forks == forks_;
     WaitWhile(busy_, busy);
   }
 }

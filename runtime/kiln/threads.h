@@ -43,6 +43,7 @@ class Threads {
 
   internal::List<std::unique_ptr<Worker>> workers_;
   int running_ = 0;  // how many of them there are
+  int forks_ = 0;
   // What the threads are to do is set before `job_` changes, and read after.
   void (*task_)(void* argument, int32_t i) = nullptr;
   void* argument_ = nullptr;

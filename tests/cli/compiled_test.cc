@@ -156,9 +156,11 @@ TEST_CASE("what chooses the next output block is found with the next grid point"
                ShiftedSpecs());
     INFO(shown.err);
     CHECK(shown.status == 1);
-    CHECK(Contains(shown.err,
-                   "past.yaml:6:50: error[index-range]: ids[4] is read, but dimension 0 has extent "
-                   "4 on core 0 at grid point (i=4)\n"));
+    // After an emulated run the interpreter points at the subscript itself.
+    const std::string column = std::string(engine) == "emulate" ? "54" : "50";
+    CHECK(Contains(shown.err, "past.yaml:6:" + column +
+                                  ": error[index-range]: ids[4] is read, but dimension 0 has "
+                                  "extent 4 on core 0 at grid point (i=4)\n"));
   }
 }
 
@@ -188,10 +190,10 @@ TEST_CASE("a finding of a run points at the operand or the statement, as the che
         std::string("run early.yaml x=random:1 n=8 --mode=emulate") + options, ShiftedSpecs());
     CHECK(shown.status == 1);
     CHECK(Contains(shown.err,
-                   "early.yaml:9:5: error[sync]: b is read on core 0 while a copy into it is in "
+                   "early.yaml:9:9: error[sync]: b is read on core 0 while a copy into it is in "
                    "flight, which began in line 7 at grid point (i=1)\n"
                    "   9 |     o = b\n"
-                   "     |     ^~~~~\n"));
+                   "     |         ^\n"));
   }
 }
 

@@ -1,11 +1,13 @@
 // Every shipped spec, every instance, at its `golden:` sizes on seeded random inputs: nothing is
-// found, whether the parallel axes are visited in order or shuffled, and the order changes no bit.
+// found, whether the parallel axes are visited in order or shuffled, the order changes no bit, and
+// the outputs are what the spec's `reference` says.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "generator/cli/golden.h"
+#include "generator/cli/reference.h"
 #include "generator/front/grid_check.h"
 #include "generator/interpret/interpret.h"
 #include "tests/catch.h"
@@ -36,6 +38,22 @@ std::map<std::string, Array> RunOnce(const Kernel& kernel, const Inputs& inputs,
   return outputs;
 }
 
+/// What the spec says of its outputs, if it does.
+void HoldReference(const Kernel& kernel, const Inputs& inputs,
+                   const std::map<std::string, Array>& outputs) {
+  if (kernel.references.empty()) return;
+  Diagnostics found;
+  const auto binding = Bind(kernel, inputs, /*partial=*/false, found);
+  REQUIRE(binding);
+  const auto verdicts = cli::CompareWithReference(*binding, inputs, outputs, {}, found);
+  INFO(Render(found, *kernel.source));
+  REQUIRE(verdicts);
+  for (const cli::ReferenceVerdict& verdict : *verdicts) {
+    INFO(cli::TextOf(verdict));
+    CHECK(verdict.difference.elements == 0);
+  }
+}
+
 void RunGolden(const Spec& spec, const std::string& instance, const GoldenSpec& golden) {
   CheckOptions options;
   options.instance = instance;
@@ -54,6 +72,7 @@ void RunGolden(const Spec& spec, const std::string& instance, const GoldenSpec& 
     INFO(name);
     CHECK(any_order.at(name).bytes == array.bytes);
   }
+  HoldReference(*kernel, inputs, in_order);
 }
 
 }  // namespace

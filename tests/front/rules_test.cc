@@ -59,7 +59,7 @@ TEST_CASE("the table has every rule of the language once, in the order of the pa
   CHECK(labels == std::vector<std::string>{"undefined", "tail", "revisit", "race", "coverage",
                                            "alias", "index-range", "tier", "sync", "call", "syntax",
                                            "yaml-split", "key", "name", "type", "shape", "assert",
-                                           "tpu"});
+                                           "reference", "tpu"});
   CHECK(FindRule("tail")->label == "tail");
   CHECK(FindRule("tails") == nullptr);
 }

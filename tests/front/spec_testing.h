@@ -105,6 +105,9 @@ instances:
 golden:
   - {m: 256, seed: 1}
   - {m: 8, ids: random:1, sizes: [1, 2]}
+reference:
+  z: dot(x,y)
+  total: "@total.npy"
 )yaml";
 
 }  // namespace kiln::spec_testing

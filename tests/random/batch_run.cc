@@ -19,8 +19,8 @@ std::string Join(const std::set<std::string>& words) {
   return text;
 }
 
-/// Checks a draft and writes its kernel: empty, or what stopped it; and what it uses, behind a
-/// separator.
+/// Checks a draft and writes its kernel: what stopped it; or, behind a separator, the name of the
+/// generated files and what the spec uses.
 constexpr char kSeparator = '\x1f';
 
 std::string Generate(const Job& job, const std::string& name, const std::string& folder) {
@@ -33,7 +33,7 @@ std::string Generate(const Job& job, const std::string& name, const std::string&
   if (!Render(*of->kernel, name + ".yaml", of->found, &text))
     return ToText(Verdict{"not generated", Render(of->found, *of->source)});
   Batch::WriteKernel(folder, *of->kernel, text);
-  return kSeparator + Join(EntriesOf(*of->spec, *of->kernel));
+  return kSeparator + GeneratedName(*of->kernel) + "\n" + Join(EntriesOf(*of->spec, *of->kernel));
 }
 
 Verdict RunOne(const Job& job, const std::string& name, const Batch& batch) {
@@ -76,7 +76,7 @@ std::vector<Result> RunBatch(const std::vector<Job>& jobs, const std::string& fo
                              const Toolchain& tools, const Flavour& flavour) {
   Batch batch(folder, tools, flavour);
   std::vector<Result> results(jobs.size());
-  std::vector<std::string> names;
+  std::map<size_t, std::string> names;  // by job
   for (size_t j = 0; j < jobs.size(); ++j) {
     results[j].number = jobs[j].number;
     const Outcome outcome = RunInChild(
@@ -86,17 +86,19 @@ std::vector<Result> RunBatch(const std::vector<Job>& jobs, const std::string& fo
     } else if (outcome.text.empty() || outcome.text[0] != kSeparator) {
       results[j].verdict = ToVerdict(outcome.text);
     } else {
-      results[j].used = Split(outcome.text.substr(1));
-      names.push_back(NameOf(j));
+      const size_t line = outcome.text.find('\n');
+      names[j] = outcome.text.substr(1, line - 1);
+      results[j].used = Split(outcome.text.substr(line + 1));
     }
   }
   std::map<std::string, std::string> refused;
-  batch.Compile(names, &refused);
-  for (size_t j = 0; j < jobs.size(); ++j) {
-    if (!results[j].verdict.kind.empty()) continue;
-    const auto log = refused.find(NameOf(j));
-    results[j].verdict = log == refused.end() ? RunOne(jobs[j], NameOf(j), batch)
-                                              : Verdict{"does not compile", log->second};
+  std::vector<std::string> all;
+  for (const auto& [job, name] : names) all.push_back(name);
+  batch.Compile(all, &refused);
+  for (const auto& [job, name] : names) {
+    const auto log = refused.find(name);
+    results[job].verdict = log == refused.end() ? RunOne(jobs[job], NameOf(job), batch)
+                                                : Verdict{"does not compile", log->second};
   }
   return results;
 }

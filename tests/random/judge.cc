@@ -127,14 +127,11 @@ struct Oracle {
   /// Empty, or how what a kernel computed differs.
   std::string Differs(const Ref& ref, const Array& got) const {
     const Array& want = outputs.at(ref.name);
-    const auto exact = draft.exact.find(ref.name);
-    if (!IsFloat(ref.dtype) || (exact != draft.exact.end() && exact->second))
+    const auto allowed = AllowedOf(draft, binding, ref, want, wide.at(ref.name));
+    if (!allowed) return "";
+    if (allowed->relative == 0 && allowed->magnitude == 0 && allowed->absolute == 0)
       return DifferenceOf(got, want, /*zeros=*/true);
-    const auto spread = Spread(want, wide.at(ref.name));
-    if (!spread) return "";
-    Tolerance tolerance = ToleranceOf(binding, ref);
-    tolerance.absolute += kSpreads * *spread;
-    return Compare(got, want, tolerance).description;
+    return Compare(got, want, *allowed).description;
   }
 };
 
@@ -205,6 +202,17 @@ Verdict Run(const Draft& draft, const Case& of, const KernelInterface& kernel,
 }
 
 }  // namespace
+
+std::optional<Tolerance> AllowedOf(const Draft& draft, const Binding& binding, const Ref& ref,
+                                   const Array& rounded, const Array& wide) {
+  const auto exact = draft.exact.find(ref.name);
+  if (!IsFloat(ref.dtype) || (exact != draft.exact.end() && exact->second)) return Tolerance();
+  const auto spread = Spread(rounded, wide);
+  if (!spread) return std::nullopt;
+  Tolerance tolerance = ToleranceOf(binding, ref);
+  tolerance.absolute += kSpreads * *spread;
+  return tolerance;
+}
 
 std::string FirstRule(const Diagnostics& found) {
   for (const Diagnostic& finding : found.Sorted()) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "generator/interpret/interpret.h"
+#include "generator/native/compare.h"
 #include "tests/random/draft.h"
 #include "generator/native/interface.h"
 
@@ -29,6 +30,11 @@ std::unique_ptr<Case> Prepare(const Draft& draft);
 
 /// The first error: its rule. Empty: there is none.
 std::string FirstRule(const Diagnostics& found);
+
+/// How far from the interpreter's a right answer may be; all 0: not at all. Nullopt: no bound, as
+/// the roundings decide what is finite. `wide` is what the interpreter gives without rounding.
+std::optional<Tolerance> AllowedOf(const Draft& draft, const Binding& binding, const Ref& ref,
+                                   const Array& rounded, const Array& wide);
 
 /// What came of a draft. `kind` is the same for the same sort of failure; empty: all is well.
 struct Verdict {

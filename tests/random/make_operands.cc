@@ -113,7 +113,7 @@ std::string Maker::LikeWhom(const std::vector<DimPlan>& plans) const {
     bool same = !plans.empty();
     for (size_t d = 0; d < plans.size(); ++d) {
       const DimPlan& plan = plans[d];
-      const bool constant = plan.array.find_first_not_of("0123456789") == std::string::npos;
+      const bool constant = plan.array[0] != 'n';  // a number or a param
       const auto named = [&](const DimPlan& other) { return other.array == plan.array; };
       const auto other = std::find_if(plans_[o].begin(), plans_[o].end(), named);
       const int64_t twice = std::count_if(plans.begin(), plans.end(), named) + std::count_if(plans_[o].begin(), plans_[o].end(), named);

@@ -201,7 +201,7 @@ std::optional<Value> Maker::WithEdges(Value value, const std::vector<std::string
       const std::string dim = edge.substr(0, by), block = edge.substr(by + 4, at - by - 4);
       std::string shape = block;
       for (size_t e = d + 1; e < rank; ++e) shape += ", 1";
-      Term mask{"(iota([" + shape + "], 0) + (" + edge.substr(at + 4) + ") * " + block + " < " + dim + ")", {}};
+      Term mask{"(iota([" + shape + "], 0) + i32(" + edge.substr(at + 4) + ") * " + block + " < " + dim + ")", {}};
       Value cleaned = value;
       cleaned.term = {"where($0, $1, $2)", {mask, value.term, Literal(value.dtype).term}};
       cleaned.facts.edges[d].erase(edge);

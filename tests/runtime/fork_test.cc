@@ -118,25 +118,35 @@ TEST_CASE("a fork amid the calls of other threads leaves the child free to call"
   CHECK(!wrong);
 }
 
+struct Forking {
+  Context& context;
+  bool is_child = false, child_calls = false;
+  int status = -1;  // of the child
+};
+
 TEST_CASE("a fork in a call is a status in the child, and nothing to the parent") {
   Context context(ThreeCores());
-  static int status;
-  const auto fork_on_first = [](bool* const& is_child, Core& core) {
+  Forking forking{context};
+  const auto fork_on_first = [](Forking* const& f, Core& core) {
     if (core.index() > 0) return;
     const pid_t process = fork();
-    *is_child = process == 0;
-    if (*is_child) alarm(20);
-    if (!*is_child) waitpid(process, &status, 0);
+    f->is_child = process == 0;
+    if (f->is_child) {
+      alarm(20);
+      f->child_calls = Calls(f->context);
+    } else {
+      waitpid(process, &f->status, 0);
+    }
   };
-  bool is_child = false;
-  const Status result = context.Run<bool*>(fork_on_first, &is_child, {.kernel = "forks"});
-  if (is_child) {
+  const Status result = context.Run<Forking*>(fork_on_first, &forking, {.kernel = "forks"});
+  if (forking.is_child) {
     const std::string message =
         "forks: [memory] fork() in a call: its other cores are in the parent";
-    _exit(result.code == kMemory && result.message == message && Calls(context) ? 0 : 1);
+    const bool good = result.code == kMemory && result.message == message;
+    _exit(good && forking.child_calls && Calls(context) ? 0 : 1);
   }
   CHECK(result.ok());
-  CHECK(status == 0);
+  CHECK(forking.status == 0);
   CHECK(Calls(context));
 }
 

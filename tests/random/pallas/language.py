@@ -1,0 +1,127 @@
+"""What the language page says of values, in jax.numpy: written specs are made of these names."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+bool_, i8, u8, i16, u16, i32, u32, i64 = (
+    jnp.bool_, jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.int32, jnp.uint32, jnp.int64)
+bf16, f16, f32, f64 = jnp.bfloat16, jnp.float16, jnp.float32, jnp.float64
+inf, nan = float("inf"), float("nan")
+
+
+# ---- values ----
+
+def cast(x, to):
+    x = jnp.asarray(x)
+    return x != 0 if to is bool_ else x.astype(to)
+
+
+def rem(a, b):
+    return jax.lax.rem(*jnp.broadcast_arrays(a, b))
+
+
+def ceil_divide(a, b):
+    """pl.cdiv negates, which the lowest integer does not survive."""
+    return a // b + (a % b != 0).astype(a.dtype)
+
+
+def choose(condition, then, otherwise, shape):
+    return jax.lax.cond(condition, lambda: jnp.broadcast_to(then(), shape),
+                        lambda: jnp.broadcast_to(otherwise(), shape))
+
+
+def dot(a, b, dtype):
+    """Of two types, both in the one that the result has: it holds either exactly."""
+    if a.dtype != b.dtype:
+        a, b = a.astype(dtype), b.astype(dtype)
+    return jnp.matmul(a, b, preferred_element_type=dtype)
+
+
+def iota(shape, axis):
+    return jax.lax.broadcasted_iota(i32, shape, axis)
+
+
+class part:
+    """Subscripts of a value, written like those of a ref."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __getitem__(self, subscripts):
+        if subscripts is ...:
+            return self.x
+        subscripts = subscripts if isinstance(subscripts, tuple) else (subscripts,)
+        starts, sizes, kept = [], [], []
+        for extent, s in zip(self.x.shape, subscripts):
+            ranged = isinstance(s, (slice, pl.Slice))
+            starts.append(s.start if isinstance(s, pl.Slice) else 0 if ranged else s)
+            sizes.append(s.size if isinstance(s, pl.Slice) else extent if ranged else 1)
+            kept += [sizes[-1]] if ranged else []
+        starts = [cast(s, i32) for s in starts]
+        return jax.lax.dynamic_slice(self.x, starts, sizes).reshape(kept)
+
+
+# ---- positions ----
+
+def block(*index):
+    """The result of an index map."""
+    return tuple(cast(i, i32) for i in index)
+
+
+def inside(shape, *ranges):
+    """Where the elements of a block lie within its array: a start and an end for each axis of the view."""
+    mask = jnp.full(shape, True)
+    for axis, (start, end) in enumerate(ranges):
+        place = iota(shape, axis) + cast(start, i32)
+        mask = mask & (0 <= place) & (place < cast(end, i32))
+    return mask
+
+
+def at(shape, axis, start):
+    return iota(shape, axis) + cast(start, i32)
+
+
+def stay(index, ids, steps, parallel, host):
+    """Whether this step is the first and the last of its stay: the neighbours in the grid's order have the same
+    block and the same coordinates of the parallel axes, which are the first."""
+
+    def neighbour(by):
+        there, carry = [], True
+        for i, n in zip(reversed(ids), reversed(steps)):
+            moved = jnp.where(carry, i + by, i)
+            carry = (moved < 0) | (moved >= n)
+            there.append(jnp.where(carry, n - 1 if by < 0 else 0, moved))
+        there.reverse()
+        other = jnp.asarray(carry)
+        for a, b in zip(there[:parallel], ids):
+            other = other | (a != b)
+        for a, b in zip(index(*there, *host), index(*ids, *host)):
+            other = other | (a != b)
+        return other
+
+    return neighbour(-1), neighbour(1)
+
+
+# ---- by hand around a call ----
+
+def undefined(dtype):
+    return nan if jnp.issubdtype(dtype, jnp.floating) else True if dtype == np.bool_ else np.iinfo(dtype).max
+
+
+def filled(shape, value):
+    return np.full(shape, np.asarray(value))
+
+
+def edges(array, widths, pad=None):
+    """More elements around an array: `pad`, or what must not be looked at."""
+    value = undefined(array.dtype) if pad is None else np.asarray(pad)
+    whole = np.full([low + n + high for n, (low, high) in zip(array.shape, widths)], value, array.dtype)
+    whole[tuple(slice(low, low + n) for n, (low, high) in zip(array.shape, widths))] = array
+    return whole
+
+
+def cut(array, widths):
+    array = np.asarray(array)
+    return array[tuple(slice(low, n - high) for n, (low, high) in zip(array.shape, widths))]

@@ -1,0 +1,39 @@
+// random_pallas: random specs as pallas_calls, with what the interpreter makes of them. run.py runs
+// this and then them.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "CLI/CLI.hpp"
+#include "tests/random/pallas/batch_file.h"
+
+namespace kiln::soak {
+namespace {
+
+int Main(int argc, char** argv) {
+  uint64_t count = 0, first = 1;
+  std::string path;
+  CLI::App app("Writes random specs as Python functions that call pallas_call.");
+  app.add_option("COUNT", count, "how many specs")->required()->check(CLI::Range(1, 1000));
+  app.add_option("FIRST", first, "the number of the first")->required();
+  app.add_option("PATH", path, "PATH.py, PATH.json and PATH.npy are written")->required();
+  CLI11_PARSE(app, argc, argv);
+  std::vector<uint64_t> numbers;
+  for (uint64_t n = first; n < first + count; ++n) numbers.push_back(n);
+  std::string why;
+  if (WriteBatch(numbers, path, &why)) return 0;
+  std::cerr << "random_pallas: " << why << "\n";
+  return 2;
+}
+
+}  // namespace
+}  // namespace kiln::soak
+
+int main(int argc, char** argv) {
+  try {
+    return kiln::soak::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "random_pallas: " << error.what() << "\n";
+    return 2;
+  }
+}

@@ -1,0 +1,179 @@
+"""Random specs against real Pallas: `random_pallas` writes them as pallas_calls with what Kiln's interpreter makes
+of the same arrays, JAX interprets them here, and the results are compared.
+
+    tests/random/pallas/run.py BUILD [N [FIRST]]
+
+Without N it runs what summary.json is a record of, and rewrites it. Start at `main`.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import traceback
+
+# One thread. No fused multiplication, as exact outputs are compared to the last bit; nor is a rounding to 16 bits
+# left out. Each function runs once: what XLA saves by not optimising is most of the time.
+os.environ["XLA_FLAGS"] = ("--xla_cpu_multi_thread_eigen=false --xla_cpu_max_isa=AVX --xla_allow_excess_precision=false "
+                           "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import language
+
+jax.config.update("jax_enable_x64", True)
+
+RECORDED, BATCH = 2500, 50
+
+
+# ---- comparing ----
+
+def wide(array):
+    """Floats as f64, where those that XLA takes for 0 on a CPU are 0."""
+    least = {8: 2.0**-1022, 4: 2.0**-126}.get(array.dtype.itemsize, 0)
+    if array.dtype == language.bf16:
+        least = 2.0**-126
+    x = array.astype(np.float64)
+    return np.where(np.abs(x) < least, 0.0, x)
+
+
+def difference(got, want, of):
+    """(how it is not as it may be, or None; whether it is the same)."""
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"{got.dtype}{got.shape} instead of {want.dtype}{want.shape}", False
+    if not jax.numpy.issubdtype(want.dtype, np.floating):
+        off, allowed = got != want, 0
+        same = not off.any()
+    else:
+        a, b = wide(got), wide(want)
+        finite = np.isfinite(b)
+        largest = np.abs(b[finite]).max(initial=0)
+        allowed = of["absolute"] + of["magnitude"] * largest + of["relative"] * np.where(finite, np.abs(b), 0)
+        with np.errstate(invalid="ignore"):
+            distance = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+        distance = np.where(np.isnan(distance), np.inf, distance)
+        off, same = distance > allowed, not distance.any()
+    if not off.any():
+        return None, same
+    at = tuple(np.argwhere(off)[0])
+    return f"{off.sum()} of {off.size} elements differ; the first is {list(map(int, at))}: {got[at]} instead of {want[at]}", False
+
+
+# ---- one spec ----
+
+class Batch:
+    """The files that `random_pallas` has written."""
+
+    def __init__(self, path):
+        self.entries = json.loads(path.with_suffix(".json").read_text())
+        self.bytes = np.load(path.with_suffix(".npy")).tobytes()
+        self.functions = {}
+        exec(compile(path.with_suffix(".py").read_text(), str(path.with_suffix(".py")), "exec"), self.functions)
+
+    def array(self, of):
+        dtype = np.dtype(language.bool_ if of["dtype"] == "bool" else getattr(language, of["dtype"]))
+        count = int(np.prod(of["shape"], dtype=np.int64))
+        return np.frombuffer(self.bytes, dtype, count, of["at"]).reshape(of["shape"]).copy()
+
+
+class Tally:
+    def __init__(self):
+        self.run = self.exact = self.near = 0
+        self.skipped, self.uncompared, self.coverage, self.mismatches = {}, {}, {}, {}
+
+    def count(self, of, key):
+        of[key] = of.get(key, 0) + 1
+
+    def add(self, batch, entry):
+        """Runs one spec. Returns what is wrong with it, or an empty text."""
+        if "skipped" in entry:
+            self.count(self.skipped, entry["skipped"])
+            return ""
+        arguments = {name: batch.array(of) for name, of in entry["arguments"].items()}
+        try:
+            results = batch.functions[entry["function"]](arguments)
+            results = {name: np.asarray(result) for name, result in results.items()}
+        except Exception as error:  # whatever JAX says of it
+            lines = traceback.format_exception_only(error)
+            return self.fail(entry, "JAX does not run it: " + "".join(lines)[:1500])
+        wrong, same, compared = [], True, False
+        for name, of in entry["outputs"].items():
+            if isinstance(of, str):
+                self.count(self.uncompared, of)
+                continue
+            compared = True
+            off, equal = difference(results[name], batch.array(of), of)
+            same = same and equal
+            if off:
+                wrong.append(f"`{name}`: {off}")
+        if wrong:
+            return self.fail(entry, "\n".join(wrong))
+        if not compared:
+            self.count(self.skipped, "no output can be compared")
+            return ""
+        self.run += 1
+        self.exact += same
+        self.near += not same
+        for use in entry["used"]:
+            self.count(self.coverage, use)
+        return ""
+
+    def fail(self, entry, what):
+        self.mismatches[entry["number"]] = what
+        return what
+
+    def summary(self, first, count):
+        by_number = lambda of: dict(sorted(of.items(), key=lambda pair: (-pair[1], pair[0])))
+        return {
+            "jax": jax.__version__, "numpy": np.__version__, "first": first, "specs": count,
+            "run": self.run, "equal": self.exact, "within tolerance": self.near,
+            "mismatches": sorted(self.mismatches), "skipped": by_number(self.skipped),
+            "outputs not compared": by_number(self.uncompared),
+            "coverage": dict(sorted(self.coverage.items())),
+        }
+
+
+# ---- many ----
+
+def write(build, first, count):
+    folder = build / "pallas"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"specs_{first}"
+    subprocess.run([build / "tests/random/pallas/random_pallas", str(count), str(first), path], check=True)
+    return path
+
+
+def tell(path, entry, what):
+    kept = path.parent / f"mismatch_{entry['number']}.yaml"
+    kept.write_text(entry["text"])
+    print(f"\nspec {entry['number']}: {what}\nkept in {kept}; as Pallas it is {entry['function']} in {path}.py", flush=True)
+
+
+def main(build, count=None, first=1):
+    total, start, tally = count or RECORDED, time.time(), Tally()
+    for begin in range(first, first + total, BATCH):
+        path = write(build, begin, min(BATCH, first + total - begin))
+        batch = Batch(path)
+        for entry in batch.entries:
+            wrong = tally.add(batch, entry)
+            if wrong:
+                tell(path, entry, wrong)
+        jax.clear_caches()
+        done = begin + len(batch.entries) - first
+        left = (time.time() - start) / done * (total - done)
+        print(f"{done} of {total} specs, {tally.run} run, {len(tally.mismatches)} mismatches, "
+              f"{left / 60:.0f} min left", flush=True)
+    summary = tally.summary(first, total)
+    print(json.dumps({k: v for k, v in summary.items() if k != "coverage"}, indent=1))
+    if count is None:
+        (HERE / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
+    return 1 if tally.mismatches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1]).resolve(), *map(int, sys.argv[2:])))
