@@ -8,7 +8,7 @@ namespace {
 
 void RunNpy(std::string_view input) {
   static const ScratchFolder folder;
-  const std::string path = folder / "x.npy", again = folder / "again.npy";
+  static const std::string path = folder / "x.npy", again = folder / "again.npy";
   WriteText(path, input);
   // Any length may follow a header, so it chooses what is expected: all dtypes, or none.
   const size_t choice = input.size() % (static_cast<size_t>(DType::kF64) + 2);
