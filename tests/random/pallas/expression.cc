@@ -63,7 +63,7 @@ constexpr Form kForms[] = {
     {Op::kGeluTanh, "jax.nn.gelu($0)"},
     {Op::kSilu, "jax.nn.silu($0)"},
     {Op::kCast, "cast($0, T)"},
-    {Op::kBitcast, "jax.lax.bitcast_convert_type($0, T)"},
+    {Op::kBitcast, "bitcast($0, T)"},
     {Op::kAnd, "($0 & $1)"},
     {Op::kOr, "($0 | $1)"},
     {Op::kDot, "dot($0, $1, T)"},
@@ -216,8 +216,10 @@ std::string Expressions::AtText(const Node& node) const {
 
 std::string Expressions::Read(const Node& node) const {
   const Ref& ref = RefAt(node.index);
-  if (ref.role == Role::kScalar) return ref.name + "[0]";
-  return ref.name + Subscripts(node.subscripts, ref.view);
+  const std::string text =
+      ref.name + (ref.role == Role::kScalar ? "[0]" : Subscripts(node.subscripts, ref.view));
+  // Index maps read elements of any type as numbers of 64 bits.
+  return node.dtype == ref.dtype ? text : "cast(" + text + ", " + PythonType(node.dtype) + ")";
 }
 
 std::string Expressions::Leaf(const Node& node) const {

@@ -5,8 +5,8 @@ import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-bool_, i8, u8, i16, u16, i32, u32, i64 = (
-    jnp.bool_, jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.int32, jnp.uint32, jnp.int64)
+bool_, i8, u8, i16, u16, i32, u32, i64, u64 = (
+    jnp.bool_, jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.int32, jnp.uint32, jnp.int64, jnp.uint64)
 bf16, f16, f32, f64 = jnp.bfloat16, jnp.float16, jnp.float32, jnp.float64
 inf, nan = float("inf"), float("nan")
 
@@ -16,6 +16,20 @@ inf, nan = float("inf"), float("nan")
 def cast(x, to):
     x = jnp.asarray(x)
     return x != 0 if to is bool_ else x.astype(to)
+
+
+# What a subnormal number of a bitcast becomes; None: XLA takes it for 0 on a CPU as soon as it is looked at.
+subnormal = None
+
+
+def bitcast(x, to):
+    y = jax.lax.bitcast_convert_type(x, to)
+    if subnormal is None or not jnp.issubdtype(to, jnp.floating):
+        return y
+    info = jnp.finfo(to)
+    bits = jax.lax.bitcast_convert_type(x, {8: u64, 4: u32, 2: u16}[y.dtype.itemsize])
+    magnitude = bits & bits.dtype.type(2 ** (info.bits - 1) - 1)
+    return jnp.where((magnitude != 0) & (magnitude < 2**info.nmant), jnp.asarray(subnormal, to), y)
 
 
 def rem(a, b):
