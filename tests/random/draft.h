@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,10 +58,17 @@ struct Fill {
   double share = 1;  // of elements that are not 0
 };
 
+/// What has been made wrong, and the rules that may be given for it.
+struct Fault {
+  std::string kind;
+  std::vector<std::string> rules;
+};
+
 /// Everything about one random kernel: `Write` makes the text of it.
 struct Draft {
   uint64_t seed = 0;
   std::string name = "random";
+  std::string text;  // not empty: a spec that was written by hand, instead of all that follows
   std::vector<Key> params;
   std::vector<Key> dims;  // constraints: "multiple_of: 4"
   std::vector<std::string> require;
@@ -82,11 +90,16 @@ struct Draft {
   std::vector<std::pair<std::string, std::vector<Key>>> instances;
   std::string instance;
 
+  std::optional<Fault> fault;
+
   std::string InstanceName() const { return instance.empty() ? "" : name + "_" + instance; }
 };
 
 /// The spec as YAML.
 std::string Write(const Draft& draft);
+
+/// A spec from a file, with the sizes that its first line names: "# sizes: n=8 m=3".
+Draft ReadDraft(const std::string& path);
 
 /// With the arguments of a call: arrays by what the kernel says of their shapes.
 Inputs MakeInputs(const Draft& draft, const Kernel& kernel);
