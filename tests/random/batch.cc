@@ -1,6 +1,8 @@
 #include "tests/random/batch.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -41,6 +43,18 @@ fs::path HeaderOf(const fs::path& folder, const Flavour& flavour) {
   return folder.parent_path() / name / "kernels.h";
 }
 
+/// The exit status; what the program prints goes to the file.
+int RunLogged(const std::vector<std::string>& command, const std::string& log) {
+  constexpr double kHangs = 900;
+  Process process;
+  process.command = command;
+  process.limit = kHangs;
+  process.output = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int status = process.output < 0 ? kNotStarted : RunProcess(process);
+  if (process.output >= 0) close(process.output);
+  return status;
+}
+
 }  // namespace
 
 std::vector<Flavour> Flavours() {
@@ -73,7 +87,7 @@ void Precompile(const std::string& folder, const Toolchain& tools, const Flavour
   command.push_back("-o");
   command.push_back(header.string() + ".gch");
   const std::string log = header.string() + ".log";
-  if (RunProcess(command, log) != 0)
+  if (RunLogged(command, log) != 0)
     throw std::runtime_error("the headers do not compile: " + ReadText(log));
 }
 
@@ -107,7 +121,7 @@ bool Batch::CompileOnce(const std::vector<std::string>& names, std::string* log)
   command.push_back("-o");
   command.push_back(base + ".so");
   command.insert(command.end(), tools_.link.begin(), tools_.link.end());
-  const int status = RunProcess(command, base + ".log");
+  const int status = RunLogged(command, base + ".log");
   *log = ReadText(base + ".log");
   if (status != 0) return false;
   library_ = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
