@@ -132,7 +132,7 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
     const bool holds = node.op == Op::kAnd || (node.op == Op::kIf && e->args.size() == 1);
     e->args.push_back(second ? Guarded(e->args[0], holds, *arg, at) : Value(*arg, at));
   }
-  if (MayHaveNoValue(node)) e->args.push_back(Leaf(Element::Kind::kNoValue, DType::kIndex, -1));
+  if (MayHaveNoValue(node)) e->args.push_back(Leaf(Element::Kind::kNoValue, node.dtype, -1));
   // A square needs no power.
   const Element* exponent = e->op == Op::kPow ? e->args[1].get() : nullptr;
   if (exponent && exponent->kind == Element::Kind::kConst &&
