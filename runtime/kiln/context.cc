@@ -45,7 +45,7 @@ struct Context::Workspace {
       cores[c]->Reset(c, count, options, {how.kernel, how.axes}, common);
   }
 
-  /// Blocks that no step of any core has visited. Blocks that overlap have their own bookkeeping.
+  /// Blocks that no step of any core has visited.
   void CheckCoverage(int count) const {
     for (size_t o = 0; o < cores[0]->records().size(); ++o) {
       const OperandRecord& output = *cores[0]->records()[o];
@@ -54,6 +54,7 @@ struct Context::Workspace {
         if (!cores[c]->ok()) return;
         if (o < cores[c]->records().size()) visited += cores[c]->records()[o]->visited;
       }
+      if (output.watched) visited = touches.Written(static_cast<int32_t>(o));
       if (visited >= output.due) continue;
       cores[0]->Fail(kCoverage,
                      "no step visits the blocks of %" PRId64 " of the %" PRId64

@@ -285,8 +285,7 @@ struct Emulated {
 
     /// The array's memory is an input's, too, or manual copies touch it, or its blocks overlap.
     void Watch() {
-      watched_ = true;
-      record_.due = 0;
+      watched_ = record_.watched = true;
     }
 
     /// A block about to be computed: undefined until the body writes it, or `init`. The slot's

@@ -31,6 +31,7 @@ struct OperandRecord {
   int64_t memory_bytes = 0;  // of all slots of a core: native tiles when emulated
   int64_t due = 0;           // of an emulated output: elements that its blocks have to cover, …
   int64_t visited = 0;       // … and those of the blocks that steps visited
+  bool watched = false;      // blocks overlap: Touches knows which elements they cover
 
   /// The same operand on another core.
   void Add(const OperandRecord& core) {

@@ -80,6 +80,13 @@ Clash Touches::Write(int32_t output, const Window& window, const Touch& touch) {
   return clash;
 }
 
+int64_t Touches::Written(int32_t output) const {
+  const auto at = memories_.find(output);
+  if (at == memories_.end()) return 0;
+  const std::vector<Number>& writers = at->second.writers;
+  return static_cast<int64_t>(writers.size()) - std::count(writers.begin(), writers.end(), Number{0});
+}
+
 Clash Touches::Read(int32_t output, const Window& window, const Touch& touch, bool moves) {
   const std::lock_guard lock(mutex_);
   Elements& elements = ElementsOf(output, window);

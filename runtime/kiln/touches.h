@@ -46,6 +46,9 @@ class Touches {
   /// A race with what another run reads or writes. A block that is left and come back to is a
   /// revisit; manual copies may write again.
   Clash Write(int32_t output, const Window& window, const Touch& touch);
+  /// How many elements of an output somebody has written.
+  int64_t Written(int32_t output) const;
+
   /// A race with what another run writes. `moves`: data is copied, and if an earlier block of an
   /// output has it, whether before or after that block is copied out depends on the pipeline.
   Clash Read(int32_t output, const Window& window, const Touch& touch, bool moves);

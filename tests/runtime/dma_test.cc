@@ -390,6 +390,25 @@ TEST_CASE("Windows by the element overlap without being equal") {
   CHECK(lone.core.status().code == kRevisit);
 }
 
+TEST_CASE("Elements that overlapping blocks cover are counted once") {
+  Touches touches;
+  const auto window = [](int64_t start, int64_t size) {
+    Window part;
+    part.rank = 1;
+    part.extent[0] = 8;
+    part.start[0] = start;
+    part.size[0] = size;
+    return part;
+  };
+  CHECK(touches.Written(3) == 0);
+  touches.Write(3, window(0, 3), {3, 0, 0, 0, false});
+  touches.Write(3, window(2, 4), {3, 0, 0, 1, true});
+  CHECK(touches.Written(3) == 6);
+  CHECK(touches.Written(2) == 0);
+  touches.Clear();
+  CHECK(touches.Written(3) == 0);
+}
+
 TEST_CASE("Another call begins with nobody's touches") {
   Touches touches;
   Window window;
