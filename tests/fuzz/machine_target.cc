@@ -1,8 +1,7 @@
 // The file of a machine, and a call predicted for what it says.
-#include "generator/cli/predict.h"
+#include "generator/front/spec.h"
 #include "generator/front/yaml.h"
-#include "generator/predict/predict.h"
-#include "tests/fuzz/stages.h"
+#include "tests/fuzz/pictures.h"
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"
 
@@ -46,12 +45,7 @@ void RunMachine(std::string_view input) {
   ExpectWellFormed(found, source);
   if (!machine) return;
   Diagnostics of_call;
-  const auto timeline = Predict(SmallBinding(), *machine, {}, of_call);
-  if (timeline) {
-    const cli::PredictResult result{*timeline, *machine, SummaryOf(*timeline, *machine), {}};
-    Expect(!cli::PredictText(result).empty(), "a prediction is told");
-    cli::PredictJson(result);
-  }
+  PredictCall(SmallBinding(), *machine, of_call);
   ExpectWellFormed(of_call, *SmallCall().spec->source);
 }
 

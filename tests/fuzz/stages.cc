@@ -10,7 +10,9 @@
 #include "generator/front/tpu_rules.h"
 #include "generator/interpret/interpret.h"
 #include "generator/plan/plan.h"
+#include "generator/predict/machine.h"
 #include "generator/render/render.h"
+#include "tests/fuzz/pictures.h"
 #include "tests/fuzz/support.h"
 
 namespace kiln::fuzz {
@@ -79,6 +81,18 @@ void InterpretCall(const Kernel& kernel, const Inputs& inputs, size_t turn, Diag
     Interpret(*binding, inputs.arrays, options, found);
 }
 
+/// As `kiln predict SPEC m=5 …` and `kiln report` do; of a call at fault, too.
+void PredictKernel(const Kernel& kernel, const Inputs& inputs, Diagnostics& found) {
+  static const Machine machine = [] {
+    std::string why;
+    const auto shipped = LoadMachine("v4", &why);  // its two cores share parallel axes
+    Expect(shipped.has_value(), why);
+    return *shipped;
+  }();
+  const auto binding = Bind(kernel, inputs, /*partial=*/true, found);
+  if (binding && !found.HasErrors()) PredictCall(*binding, machine, found);
+}
+
 /// As `kiln check SPEC m=5 …` does.
 void CheckCall(const Kernel& kernel, const Inputs& inputs, Diagnostics& found) {
   ChooseVariant(kernel, inputs);
@@ -111,10 +125,12 @@ std::unique_ptr<Kernel> RunStages(const Spec& spec, const CheckOptions& options,
   Expect((kernel == nullptr) == found.HasErrors(), "a spec is right unless there are errors");
   if (!kernel) return nullptr;
   ToString(*kernel);
-  Diagnostics of_call, of_run, of_text;
+  Diagnostics of_call, of_time, of_run, of_text;
   const Inputs inputs = SmallInputs(*kernel, turn);
   CheckCall(*kernel, inputs, of_call);
   ExpectWellFormed(of_call, *spec.source);
+  PredictKernel(*kernel, inputs, of_time);
+  ExpectWellFormed(of_time, *spec.source);
   if (!of_call.HasErrors()) InterpretCall(*kernel, inputs, turn, of_run);
   ExpectWellFormed(of_run, *spec.source);
   Generate(*kernel, of_text);

@@ -9,7 +9,8 @@
 namespace kiln::fuzz {
 
 /// Takes a spec through every stage that its text alone decides, and through the checks of a call
-/// of small sizes, and the call: what `check`, `show`, `generate` and `run` do, in memory. `turn`
+/// of small sizes, and the call: what `check`, `show`, `generate`, `predict`,
+/// `report` and `run` do, in memory. `turn`
 /// chooses the sizes. Null when the spec does not check.
 std::unique_ptr<Kernel> RunStages(const Spec& spec, const CheckOptions& options, size_t turn,
                                   Diagnostics& found);
