@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "tests/random/child.h"
+#include "tests/random/plant.h"
 
 namespace kiln::soak {
 namespace {
@@ -22,17 +23,25 @@ std::string Join(const std::set<std::string>& words) {
 /// Checks a draft and writes its kernel: what stopped it; or, behind a separator, the name of the
 /// generated files and what the spec uses.
 constexpr char kSeparator = '\x1f';
+const std::string kFault = "fault ";
 
 std::string Generate(const Job& job, const std::string& name, const std::string& folder) {
   Draft draft = job.draft;
   draft.name = name;
   const auto of = Prepare(draft);
-  if (!of->binding || of->found.HasErrors())
+  const bool faulty = draft.fault.has_value();
+  if (faulty && !of->binding) {
+    const Verdict verdict = JudgeFault(draft, *of, {});
+    return verdict.kind.empty() ? kSeparator + ("\n" + kFault + draft.fault->kind) : ToText(verdict);
+  }
+  if (!of->binding || (of->found.HasErrors() && !faulty))
     return ToText(Verdict{"refused " + FirstRule(of->found), Render(of->found, *of->source)});
   Generated text;
-  if (!Render(*of->kernel, name + ".yaml", of->found, &text))
-    return ToText(Verdict{"not generated", Render(of->found, *of->source)});
+  Diagnostics found;
+  if (!Render(*of->kernel, name + ".yaml", found, &text))
+    return ToText(Verdict{"not generated", Render(found, *of->source)});
   Batch::WriteKernel(folder, *of->kernel, text);
+  if (faulty) return kSeparator + GeneratedName(*of->kernel) + "\n" + kFault + draft.fault->kind;
   return kSeparator + GeneratedName(*of->kernel) + "\n" + Join(EntriesOf(*of->spec, *of->kernel));
 }
 
@@ -41,7 +50,8 @@ Verdict RunOne(const Job& job, const std::string& name, const Batch& batch) {
     Draft draft = job.draft;
     draft.name = name;
     const auto of = Prepare(draft);
-    return ToText(Judge(draft, *of, batch.Find(GeneratedName(*of->kernel))));
+    const KernelInterface kernel = batch.Find(GeneratedName(*of->kernel));
+    return ToText(draft.fault ? JudgeFault(draft, *of, kernel) : Judge(draft, *of, kernel));
   });
   return outcome.died.empty() ? ToVerdict(outcome.text) : Verdict{"died in a kernel", outcome.died};
 }
@@ -66,7 +76,10 @@ std::string Unescaped(std::string text) {
 
 }  // namespace
 
-Draft DraftOf(uint64_t number) { return MakeDraft(number, FocusOf(number)); }
+Draft DraftOf(uint64_t number, bool faulty) {
+  const Draft draft = MakeDraft(number, FocusOf(number));
+  return faulty ? WithFault(draft, number) : draft;
+}
 
 bool IsRefusal(const std::string& kind) {
   return kind.rfind("refused ", 0) == 0 || kind.rfind("finding of both", 0) == 0;
@@ -87,7 +100,8 @@ std::vector<Result> RunBatch(const std::vector<Job>& jobs, const std::string& fo
       results[j].verdict = ToVerdict(outcome.text);
     } else {
       const size_t line = outcome.text.find('\n');
-      names[j] = outcome.text.substr(1, line - 1);
+      const std::string generated = outcome.text.substr(1, line - 1);
+      if (!generated.empty()) names[j] = generated;  // else there is nothing to run
       results[j].used = Split(outcome.text.substr(line + 1));
     }
   }

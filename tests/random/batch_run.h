@@ -30,8 +30,8 @@ struct Job {
 std::vector<Result> RunBatch(const std::vector<Job>& jobs, const std::string& folder,
                              const Toolchain& tools, const Flavour& flavour);
 
-/// The draft of that number.
-Draft DraftOf(uint64_t number);
+/// The draft of that number; `faulty`: with a fault, if it has a place for one.
+Draft DraftOf(uint64_t number, bool faulty);
 
 /// Kinds that are no failure of the program: the generator of specs has made what is not valid.
 bool IsRefusal(const std::string& kind);

@@ -30,6 +30,8 @@ void WriteAll(int file, const std::string& text) {
 [[noreturn]] void BeChild(int out, int error, const std::function<std::string()>& work) {
   setpgid(0, 0);  // so that what it starts ends with it
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM})
+    signal(number, SIG_DFL);  // a test's program handles them
   dup2(error, STDERR_FILENO);
   std::string text;
   try {

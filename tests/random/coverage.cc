@@ -7,6 +7,7 @@
 #include "generator/front/elaborate.h"
 #include "generator/front/fields.h"
 #include "generator/front/host.h"
+#include "tests/random/plant.h"
 
 namespace kiln::soak {
 namespace {
@@ -265,6 +266,7 @@ std::vector<std::string> AllEntries() {
     for (const char* role : {"prefetch", "scalar", "input", "output", "scratch"})
       all.push_back(Entry(role, kiln::Name(dtype)));
   }
+  for (const Planter& planter : Planters()) all.push_back(Entry("fault", planter.kind));
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;

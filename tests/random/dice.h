@@ -19,8 +19,9 @@ class Dice {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  /// From `low` to `high`, both included.
+  /// From `low` to `high`, both included; `low` if there is nothing between them.
   int64_t Between(int64_t low, int64_t high) {
+    if (high <= low) return low;
     return low + static_cast<int64_t>(Bits() % static_cast<uint64_t>(high - low + 1));
   }
   double Unit() { return static_cast<double>(Bits() >> 11) * 0x1p-53; }

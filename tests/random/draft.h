@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,12 @@ struct Fill {
   double share = 1;  // of elements that are not 0
 };
 
+/// What has been made wrong, and the rules that may be given for it.
+struct Fault {
+  std::string kind;
+  std::vector<std::string> rules;
+};
+
 /// Everything about one random kernel: `Write` makes the text of it.
 struct Draft {
   uint64_t seed = 0;
@@ -81,6 +88,8 @@ struct Draft {
   // By what their names end with; the one that is called.
   std::vector<std::pair<std::string, std::vector<Key>>> instances;
   std::string instance;
+
+  std::optional<Fault> fault;
 
   std::string InstanceName() const { return instance.empty() ? "" : name + "_" + instance; }
 };

@@ -137,20 +137,6 @@ struct Oracle {
 
 bool Undecided(const Ref& ref) { return ref.init_undefined; }
 
-/// The emulator's finding, if it has one.
-std::string EmulatorFinds(const KernelInterface& kernel, const Case& of, const CallOptions& how,
-                          std::string* message) {
-  std::string broken;
-  const auto call = [&](const CallOptions& options) {
-    return CallGuarded(kernel, *of.binding, of.inputs.arrays, options, false, &broken);
-  };
-  const CallResult result = call(how);
-  const auto finding = result.code != 0 ? FindingOf(of.called(), result)
-                                        : FindHidden(of.called(), result, how, call);
-  *message = finding ? finding->message : result.message;
-  return finding ? finding->rule : result.rule;
-}
-
 /// The interpreter has found something in a spec that was to be valid: the emulator has to as well.
 Verdict JudgeFinding(const Case& of, const KernelInterface& kernel, const Diagnostics& found) {
   std::string said;
@@ -162,8 +148,7 @@ Verdict JudgeFinding(const Case& of, const KernelInterface& kernel, const Diagno
   }
   const std::string rule = FirstRule(found);
   std::string message;
-  const std::string emulator =
-      EmulatorFinds(kernel, of, Emulated(1, false, CallOptions::Poison::kNan, 0), &message);
+  const std::string emulator = EmulatorFinds(kernel, of, /*cores=*/1, &message);
   if (emulator.empty()) return {"finding missed by the emulator: " + rule, said};
   if (emulator != rule)
     return {"finding of two names: " + rule + ", emulator " + emulator, said + message + "\n"};
@@ -212,6 +197,20 @@ std::optional<Tolerance> AllowedOf(const Draft& draft, const Binding& binding, c
   Tolerance tolerance = ToleranceOf(binding, ref);
   tolerance.absolute += kSpreads * *spread;
   return tolerance;
+}
+
+std::string EmulatorFinds(const KernelInterface& kernel, const Case& of, int cores,
+                          std::string* message) {
+  std::string broken;
+  const auto call = [&](const CallOptions& options) {
+    return CallGuarded(kernel, *of.binding, of.inputs.arrays, options, false, &broken);
+  };
+  const CallOptions how = Emulated(cores, false, CallOptions::Poison::kNan, 0);
+  const CallResult result = call(how);
+  const auto finding = result.code != 0 ? FindingOf(of.called(), result)
+                                        : FindHidden(of.called(), result, how, call);
+  *message = finding ? finding->message : result.message;
+  return finding ? finding->rule : result.rule;
 }
 
 std::string FirstRule(const Diagnostics& found) {

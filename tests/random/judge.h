@@ -45,6 +45,10 @@ struct Verdict {
 /// Runs a case in this process: the interpreter, then the compiled kernel in every setting.
 Verdict Judge(const Draft& draft, const Case& of, const KernelInterface& kernel);
 
+/// The rule that an emulated run of the case gives; empty: none. What it says goes to *message.
+std::string EmulatorFinds(const KernelInterface& kernel, const Case& of, int cores,
+                          std::string* message);
+
 /// A verdict as text, and back.
 std::string ToText(const Verdict& verdict);
 Verdict ToVerdict(const std::string& text);

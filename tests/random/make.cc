@@ -45,6 +45,7 @@ Draft Maker::Make() {
   const int64_t inputs = dice_.Between(outputs == 1 && dice_.Chance(0.05) ? 0 : 1, 4);
   for (int64_t o = 0; o < outputs; ++o) AddOutput();
   for (int64_t i = 0; i < inputs; ++i) AddInput();
+  if (Want("function dot", 0.2)) AddFactors();
   if (Want("key operand.view", 0.12)) AddView();
   // Some array has to bind each dimension.
   std::vector<DimInfo> unbound;

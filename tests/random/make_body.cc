@@ -27,12 +27,22 @@ std::string Maker::LastOf(size_t from) { return ConjunctionOf("last", axes_, fro
 /// A value for part of a ref: of `shape`, which broadcasts, with no edges but the ref's own.
 Value Maker::ValueFor(const RefInfo& ref, const Extents& shape, const std::vector<std::string>& edges, int depth) {
   if (!ref.loose) ++need_same_;
-  Value value = Make(ref.dtype, shape, depth);
+  Value value = Reduced(ref.dtype, shape, depth).value_or(Make(ref.dtype, shape, depth));
   if (!ref.loose) --need_same_;
   const size_t missing = shape.size() - value.shape.size();
   const std::vector<std::string> allowed(edges.begin() + static_cast<long>(missing), edges.end());
   const auto fitting = WithEdges(value, allowed);
   return fitting ? *fitting : Literal(ref.dtype);
+}
+
+/// Now and then a product or a sum outermost, as kernels that pay have.
+std::optional<Value> Maker::Reduced(DType dtype, const Extents& shape, int depth) {
+  const bool computes = ComputeType(dtype) == dtype && dtype != DType::kBool;
+  if (!computes || depth < 3 || !dice_.Chance(0.35)) return std::nullopt;
+  const bool product = shape.size() >= 2 && (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kF64);
+  auto value = product && dice_.Chance(0.7) ? MakeDot(dtype, shape, depth - 1) : MakeReduction(dtype, shape, depth - 1);
+  if (!value || !Broadcasts(value->shape, shape) || (need_same_ > 0 && !value->facts.same)) return std::nullopt;
+  return value;
 }
 
 /// What the ref may hold after that store, beside what it held.
@@ -55,7 +65,7 @@ Maker::Region Maker::AnyWindow(const RefInfo& ref) {
   std::vector<std::string> entries;
   for (size_t d = 0; d < ref.view.size(); ++d) {
     const Extent& extent = ref.view[d];
-    const size_t kind = dice_.Weighted({3, 3, extent.value > 1 ? 2.0 : 0, extent.value > 1 ? 1.5 : 0});
+    const size_t kind = extent.value < 1 ? 0 : dice_.Weighted({3, 3, extent.value > 1 ? 2.0 : 0, extent.value > 1 ? 1.5 : 0});
     if (kind == 0) {
       entries.push_back(":");
       window.shape.push_back(extent);

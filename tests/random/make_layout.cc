@@ -17,6 +17,8 @@ std::string ToText(int64_t value) { return std::to_string(value); }
 
 int64_t Maker::SmallSize(int64_t most) {
   static const std::vector<int64_t> sizes = {1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 12, 15, 16, 16, 17, 24, 31, 32, 33, 40, 64, 70};
+  // Several vectors, and what is left of one.
+  if (most >= 33 && dice_.Chance(0.08)) return dice_.Between(48, 150);
   for (;;) {
     const int64_t size = dice_.Pick(sizes);
     if (size <= most) return size;
@@ -48,7 +50,7 @@ void Maker::AddAxis(size_t number) {
   AxisInfo axis;
   axis.name = Name("a");
   int64_t steps = 1;
-  for (const AxisInfo& other : axes_) steps *= other.steps;
+  for (const AxisInfo& other : axes_) steps *= std::max<int64_t>(other.steps, 1);
   const int64_t most = std::max<int64_t>(1, std::min<int64_t>(8, kMostSteps / steps));
   const size_t kind = dice_.Weighted({6, 1, 1.5, Weight("key spec.scalars", 0.5)});
   axis.kind = static_cast<AxisInfo::Kind>(kind);
@@ -58,8 +60,8 @@ void Maker::AddAxis(size_t number) {
       int64_t size = dice_.Chance(0.15) ? dice_.Between(1, block) : dice_.Between(1, block * most);
       int64_t elements = 1;
       for (const AxisInfo& other : axes_)
-        elements *= other.dim >= 0 ? dims_[static_cast<size_t>(other.dim)].size : other.steps * 9;
-      size = std::clamp<int64_t>(std::min<int64_t>(size, 90), 1, std::max<int64_t>(1, kMostElements / elements));
+        elements *= std::max<int64_t>(other.dim >= 0 ? dims_[static_cast<size_t>(other.dim)].size : other.steps * 9, 1);
+      size = std::clamp<int64_t>(std::min<int64_t>(size, 200), 1, std::max<int64_t>(1, kMostElements / elements));
       axis.dim = AddDim(size);
       axis.block = {Name("b"), block};
       draft_.params.push_back({axis.block.text, ToText(block)});

@@ -224,6 +224,42 @@ void Maker::AddInput() {
   AddOperand(InputDims(), dtype, false);
 }
 
+/// The two factors of a product that some output could be the sum of, in either order of their
+/// dimensions.
+void Maker::AddFactors() {
+  std::vector<std::vector<DimPlan>> results;
+  for (size_t r = 0; r < plans_.size(); ++r) {
+    std::vector<DimPlan> seen;
+    for (const DimPlan& plan : plans_[r]) {
+      if (plan.view) seen.push_back(plan);
+    }
+    if (refs_[r].role == RefInfo::Role::kOutput && seen.size() >= 2) results.push_back(seen);
+  }
+  if (results.empty()) return;
+  const std::vector<DimPlan> result = dice_.Pick(results);
+  const DimPlan row = result[result.size() - 2], col = result.back();
+  // What is summed over: an axis that the output does not walk, if there is one.
+  std::vector<size_t> free;
+  for (size_t a = output_axes_.empty() ? 0 : output_axes_[0]; a < axes_.size(); ++a) free.push_back(a);
+  DimPlan inner = !free.empty() && dice_.Chance(0.8) ? Ride(dice_.Pick(free)) : dice_.Chance(0.5) ? WholeDim() : ConstantDim();
+  if (!inner.view) return;
+  const std::vector<DType> types = dice_.Chance(0.75)
+                                       ? std::vector<DType>{DType::kF32, DType::kBF16, DType::kF16, DType::kF32, DType::kBF16}
+                                       : std::vector<DType>{DType::kI8, DType::kU8, DType::kI32, DType::kF64};
+  DType dtype = PickDType(types);
+  for (const bool left : {true, false}) {
+    std::vector<DimPlan> plans(result.begin(), result.end() - 2);
+    if (left)
+      plans.insert(plans.end(), {row, inner});
+    else
+      plans.insert(plans.end(), {inner, col});
+    if (dice_.Chance(0.3)) std::swap(plans[plans.size() - 1], plans[plans.size() - 2]);
+    if (Elements(plans) > 2 * kMostElements) return;
+    AddOperand(plans, dtype, false);
+    if (dtype != DType::kF64 && dice_.Chance(0.25)) dtype = dice_.Pick(types);
+  }
+}
+
 /// Another window on an input.
 void Maker::AddView() {
   std::vector<size_t> inputs;

@@ -170,13 +170,26 @@ std::optional<Value> Maker::MakeCumsum(DType dtype, const Extents& shape, int de
   return value;
 }
 
+/// What a product of that shape can run over: mostly what operands have.
+Extent Maker::InnerExtent(const Extents& shape) {
+  const size_t rank = shape.size();
+  std::vector<Extent> found;
+  for (const RefInfo& ref : refs_) {
+    if (!ref.readable || ref.view.size() < 2) continue;
+    const Extent &row = ref.view[ref.view.size() - 2], &col = ref.view.back();
+    if (row == shape[rank - 2] || row == shape[rank - 1]) found.push_back(col);
+    if (col == shape[rank - 1] || col == shape[rank - 2]) found.push_back(row);
+  }
+  return found.empty() || dice_.Chance(0.1) ? AnyExtent() : dice_.Pick(found);
+}
+
 std::optional<Value> Maker::MakeDot(DType dtype, const Extents& shape, int depth) {
   if (shape.size() < 2) return std::nullopt;
   const size_t rank = shape.size();
   static const std::vector<DType> floats = {DType::kF32, DType::kBF16, DType::kF16};
   static const std::vector<DType> integers = {DType::kI8, DType::kU8, DType::kI32};
   const std::vector<DType> types = dtype == DType::kF64 ? std::vector<DType>{DType::kF64} : IsFloat(dtype) ? floats : integers;
-  const Extent inner = AnyExtent();
+  const Extent inner = InnerExtent(shape);
   Extents left = shape, right = shape;
   left[rank - 1] = inner;
   right[rank - 2] = inner;

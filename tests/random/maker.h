@@ -110,6 +110,7 @@ class Maker {
   void AddInput();
   void AddOutput();
   void AddView();
+  void AddFactors();
   void AddTakenOver(const std::vector<DimPlan>& plans);
   void AddAlternative(OperandDraft& operand);
   void AddPad(RefInfo& ref, std::vector<Key>& keys);
@@ -192,6 +193,7 @@ class Maker {
   /// A reduced dimension, put back into `shape` at *axis.
   Extents Grown(const Extents& shape, size_t* axis);
   Extent AnyExtent();
+  Extent InnerExtent(const Extents& shape);
 
   // make_body.cc
   using Block = std::vector<Statement>;
@@ -224,6 +226,7 @@ class Maker {
   Region AnyWindow(const RefInfo& ref);
   Value ValueFor(const RefInfo& ref, const Extents& shape, const std::vector<std::string>& edges,
                  int depth);
+  std::optional<Value> Reduced(DType dtype, const Extents& shape, int depth);
   Value SmallValue(const RefInfo& ref);
   void Widen(RefInfo& ref, const Value& value, bool only) const;
   void Forget(RefInfo& ref) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -30,6 +31,7 @@ struct Options {
   std::string flavour;     // part of a name; empty: mostly the cheapest
   int64_t goal = 100;
   double refused = 0.2;    // the share that may be
+  double faults = 0.1;     // the share that gets a fault
   bool quiet = false;
   bool shrink = true;
   double shrink_seconds = 90;  // of the first failure of each kind
@@ -84,6 +86,13 @@ class Soak {
     return batch * options_.batch < options_.count;
   }
 
+  /// Spread evenly, and always the same numbers.
+  bool IsFaulty(uint64_t number) const {
+    return std::floor(static_cast<double>(number + 1) * options_.faults) >
+           std::floor(static_cast<double>(number) * options_.faults);
+  }
+  Draft DraftFor(uint64_t number) const { return DraftOf(number, IsFaulty(number)); }
+
   void Start(uint64_t batch) {
     const Flavour& flavour = FlavourOf(flavours_, batch, options_);
     if (precompiled_.insert(flavour.name).second) Precompile(options_.folder, tools_, flavour);
@@ -96,7 +105,7 @@ class Soak {
     const std::string folder = options_.folder + "/batch_" + std::to_string(batch % 16);
     children_.emplace_back(kMostSeconds, [=, this, &flavour] {
       std::vector<Job> drafts = jobs;
-      for (Job& job : drafts) job.draft = DraftOf(job.number);
+      for (Job& job : drafts) job.draft = DraftOf(job.number, IsFaulty(job.number));
       return ToText(RunBatch(drafts, folder, tools_, flavour));
     });
     running_.push_back(batch);
@@ -127,8 +136,8 @@ class Soak {
     std::cout << "spec " << result.number << ": " << result.verdict.kind << "\n"
               << result.verdict.detail << "\n";
     if (refusal) return;
-    std::cout << "kept in " << Keep(DraftOf(result.number), result, options_.folder) << "\n\n";
-    if (told_[result.verdict.kind] == 1) first_.push_back(result);
+    std::cout << "kept in " << Keep(DraftFor(result.number), result, options_.folder) << "\n\n";
+    if (told_[result.verdict.kind] == 1 && !DraftFor(result.number).fault) first_.push_back(result);
   }
 
   /// The smallest spec for the first failure of each kind.
@@ -143,7 +152,7 @@ class Soak {
         Erase();
         std::cerr << "making spec " << result.number << " smaller: " << characters << " characters" << (isatty(STDERR_FILENO) ? "" : "\n");
       };
-      const Draft smallest = Shrink(DraftOf(result.number), result.verdict, tools_, how);
+      const Draft smallest = Shrink(DraftFor(result.number), result.verdict, tools_, how);
       Erase();
       std::cout << "the smallest spec for \"" << result.verdict.kind << "\":\n" << Write(smallest);
       for (const auto& [name, size] : smallest.sizes) std::cout << "# " << name << "=" << size << "\n";
@@ -214,6 +223,7 @@ int Main(int argc, char** argv) {
   app.add_option("--folder", options.folder, "where everything is written");
   app.add_option("--flavour", options.flavour, "compile all this way: AVX2, -O1");
   app.add_option("--goal", options.goal, "how often each entry of the coverage report is to be used");
+  app.add_option("--faults", options.faults, "the share of specs that a fault is planted into: 1, all of them");
   app.add_flag("--quiet", options.quiet, "do not tell of specs that the checker refuses");
   app.add_flag("!--no-shrink", options.shrink, "do not look for the smallest spec of a failure");
   app.add_option("--shrink-seconds", options.shrink_seconds, "how long to look, for each kind");
@@ -221,7 +231,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--show", show, "print the specs and run nothing");
   CLI11_PARSE(app, argc, argv);
   if (show) {
-    for (uint64_t n = options.first; n < options.first + options.count; ++n) std::cout << Write(DraftOf(n));
+    for (uint64_t n = options.first; n < options.first + options.count; ++n) std::cout << Write(DraftOf(n, options.faults == 1));
     return 0;
   }
   return Soak(options).Run();
