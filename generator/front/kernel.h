@@ -133,6 +133,13 @@ struct Node {
   bool literal = false;  // built from literals only: a weak integer may become a float
 };
 
+/// The axis whose step the node itself asks for: its program id, its first or its last step. -1: it
+/// asks for none. What depends on an axis is not only what names its id.
+inline int AxisOf(const Node& node) {
+  const bool asks = node.op == Op::kAxis || node.op == Op::kFirstStep || node.op == Op::kLastStep;
+  return asks ? node.index : -1;
+}
+
 std::string_view Name(Op op);
 /// Kiln's own spelling of the expression; stable.
 std::string ToString(const Node& node, const struct Kernel& kernel);

@@ -166,8 +166,7 @@ struct MapUse {
 };
 
 void Collect(const Node& node, MapUse& use) {
-  if (node.op == Op::kAxis || node.op == Op::kFirstStep || node.op == Op::kLastStep)
-    use.axes.insert(node.index);
+  if (AxisOf(node) >= 0) use.axes.insert(node.index);
   if (node.op == Op::kRead) use.host = true;
   for (const NodePtr& arg : node.args) Collect(*arg, use);
   for (const Subscript& s : node.subscripts) Collect(*s.start, use);

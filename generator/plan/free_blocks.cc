@@ -9,7 +9,7 @@ namespace kiln {
 namespace {
 
 bool MentionsAxis(const Node& node, int axis) {
-  if (node.op == Op::kAxis && node.index == axis) return true;
+  if (AxisOf(node) == axis) return true;
   return std::any_of(node.args.begin(), node.args.end(),
                      [&](const NodePtr& arg) { return MentionsAxis(*arg, axis); }) ||
          std::any_of(node.subscripts.begin(), node.subscripts.end(),

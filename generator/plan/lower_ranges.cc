@@ -15,7 +15,7 @@ std::optional<int64_t> Constant(const std::optional<Size>& size) {
 bool IsFixed(const Size& size) {
   bool fixed = true;
   const auto look = [&](const Node& node, const auto& self) -> void {
-    fixed = fixed && node.op != Op::kAxis && node.op != Op::kLocal && node.op != Op::kRead;
+    fixed = fixed && AxisOf(node) < 0 && node.op != Op::kLocal && node.op != Op::kRead;
     for (const NodePtr& arg : node.args) self(*arg, self);
   };
   size.ForEachAtom([&](const Node& atom) { look(atom, look); });

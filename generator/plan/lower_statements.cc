@@ -205,7 +205,7 @@ std::vector<int> StayAxes(const Kernel& kernel, int ref) {
   const Ref& r = kernel.refs[static_cast<size_t>(ref)];
   std::vector<bool> plain(kernel.axes.size()), used(kernel.axes.size());
   const auto mark = [&](const Node& node, const auto& self) -> void {
-    if (node.op == Op::kAxis) used[static_cast<size_t>(node.index)] = true;
+    if (AxisOf(node) >= 0) used[static_cast<size_t>(node.index)] = true;
     for (const NodePtr& arg : node.args) self(*arg, self);
     for (const Subscript& s : node.subscripts) self(*s.start, self);
   };

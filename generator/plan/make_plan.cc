@@ -25,7 +25,7 @@ namespace kiln {
 namespace {
 
 void UsedAxes(const Node& node, std::vector<bool>& used) {
-  if (node.op == Op::kAxis) used[static_cast<size_t>(node.index)] = true;
+  if (AxisOf(node) >= 0) used[static_cast<size_t>(node.index)] = true;
   for (const NodePtr& arg : node.args) UsedAxes(*arg, used);
   for (const Subscript& s : node.subscripts) UsedAxes(*s.start, used);
 }
@@ -41,7 +41,7 @@ std::vector<bool> AxesOfIndex(const Kernel& kernel, const Ref& ref) {
 
 /// Whether an axis is in an index map itself, outside of the subscripts of prefetch arrays.
 bool UsesItself(const Node& node, int axis) {
-  if (node.op == Op::kAxis && node.index == axis) return true;
+  if (AxisOf(node) == axis) return true;
   return std::any_of(node.args.begin(), node.args.end(),
                      [&](const NodePtr& arg) { return UsesItself(*arg, axis); });
 }

@@ -30,8 +30,7 @@ bool WalksReduction(const Plan& plan, int ref) {
   const auto& axes = plan.reduction_axes;
   bool walks = false;
   const auto visit = [&](const Node& node, const auto& self) -> void {
-    const bool is_axis = node.op == Op::kAxis;
-    walks = walks || (is_axis && std::find(axes.begin(), axes.end(), node.index) != axes.end());
+    walks = walks || std::find(axes.begin(), axes.end(), AxisOf(node)) != axes.end();
     for (const NodePtr& arg : node.args) self(*arg, self);
     for (const Subscript& s : node.subscripts) self(*s.start, self);
   };

@@ -288,7 +288,7 @@ int64_t GridSteps::held_bytes() const {
 }
 
 void GridSteps::MergeUse(const Node& node, std::vector<AxisUse>& use) const {
-  if (node.op == Op::kAxis) use[static_cast<size_t>(node.index)] = AxisUse::kFull;
+  if (AxisOf(node) >= 0) use[static_cast<size_t>(node.index)] = AxisUse::kFull;
   if (node.op == Op::kFirstVisit || node.op == Op::kLastVisit) {
     for (const Pipelined& operand : pipelined_) {
       if (operand.ref == node.index) MergeMapUse(operand, use);

@@ -68,6 +68,7 @@ struct Fault {
 struct Draft {
   uint64_t seed = 0;
   std::string name = "random";
+  std::string text;  // not empty: a spec that was written by hand, instead of all that follows
   std::vector<Key> params;
   std::vector<Key> dims;  // constraints: "multiple_of: 4"
   std::vector<std::string> require;
@@ -96,6 +97,9 @@ struct Draft {
 
 /// The spec as YAML.
 std::string Write(const Draft& draft);
+
+/// A spec from a file, with the sizes that its first line names: "# sizes: n=8 m=3".
+Draft ReadDraft(const std::string& path);
 
 /// With the arguments of a call: arrays by what the kernel says of their shapes.
 Inputs MakeInputs(const Draft& draft, const Kernel& kernel);

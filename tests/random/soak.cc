@@ -28,6 +28,7 @@ struct Options {
   int jobs = 0;            // processes; 0: as the machine has cores
   uint64_t batch = 50;     // specs in a unit of compilation
   std::string folder = "build/soak";
+  std::string replay;      // a folder of specs
   std::string flavour;     // part of a name; empty: mostly the cheapest
   int64_t goal = 100;
   double refused = 0.2;    // the share that may be
@@ -61,6 +62,7 @@ class Soak {
 
   int Run() {
     std::filesystem::create_directories(options_.folder);
+    if (!options_.replay.empty()) Replay();
     for (uint64_t b = 0; More(b) || !running_.empty();) {
       while (static_cast<int>(running_.size()) < options_.jobs && More(b)) Start(b++);
       WaitForAny(children_);
@@ -92,6 +94,26 @@ class Soak {
            std::floor(static_cast<double>(number) * options_.faults);
   }
   Draft DraftFor(uint64_t number) const { return DraftOf(number, IsFaulty(number)); }
+
+  /// What was found once, before anything new.
+  void Replay() {
+    Precompile(options_.folder, tools_, flavours_[0]);
+    precompiled_.insert(flavours_[0].name);
+    std::vector<std::string> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.replay)) {
+      if (entry.path().extension() == ".yaml") paths.push_back(entry.path().string());
+    }
+    std::sort(paths.begin(), paths.end());
+    std::vector<Job> jobs;
+    for (const std::string& path : paths) jobs.push_back({jobs.size(), ReadDraft(path)});
+    for (const Result& result : RunBatch(jobs, options_.folder + "/replay", tools_, flavours_[0])) {
+      ++kinds_[result.verdict.kind];
+      if (result.verdict.kind.empty()) continue;
+      ++failures_;
+      Erase();
+      std::cout << paths[result.number] << ": " << result.verdict.kind << "\n" << result.verdict.detail << "\n";
+    }
+  }
 
   void Start(uint64_t batch) {
     const Flavour& flavour = FlavourOf(flavours_, batch, options_);
@@ -224,6 +246,7 @@ int Main(int argc, char** argv) {
   app.add_option("--flavour", options.flavour, "compile all this way: AVX2, -O1");
   app.add_option("--goal", options.goal, "how often each entry of the coverage report is to be used");
   app.add_option("--faults", options.faults, "the share of specs that a fault is planted into: 1, all of them");
+  app.add_option("--replay", options.replay, "first, the specs of this folder");
   app.add_flag("--quiet", options.quiet, "do not tell of specs that the checker refuses");
   app.add_flag("!--no-shrink", options.shrink, "do not look for the smallest spec of a failure");
   app.add_option("--shrink-seconds", options.shrink_seconds, "how long to look, for each kind");

@@ -1,4 +1,6 @@
+#include <fstream>
 #include <sstream>
+#include <stdexcept>
 
 #include "tests/random/draft.h"
 
@@ -116,7 +118,32 @@ void WriteGrid(Writer& writer, const Draft& draft) {
 
 }  // namespace
 
+/// A kernel has the name of its file.
+std::string Renamed(const std::string& text, const std::string& name) {
+  const std::string key = "\nkernel: ";
+  const size_t at = text.find(key) + key.size();
+  return text.substr(0, at) + name + text.substr(text.find('\n', at));
+}
+
+Draft ReadDraft(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  Draft draft;
+  draft.text = text.str();
+  const std::string key = "# sizes:";
+  if (!in || draft.text.rfind(key, 0) != 0)
+    throw std::runtime_error(path + " does not begin with \"" + key + "\"");
+  std::istringstream line(draft.text.substr(key.size(), draft.text.find('\n') - key.size()));
+  for (std::string word; line >> word;) {
+    const size_t equals = word.find('=');
+    draft.sizes[word.substr(0, equals)] = std::stoll(word.substr(equals + 1));
+  }
+  return draft;
+}
+
 std::string Write(const Draft& draft) {
+  if (!draft.text.empty()) return Renamed(draft.text, draft.name);
   Writer writer;
   writer.Line(0, "kernel: " + draft.name);
   writer.Line(0, "doc: Random kernel of seed " + std::to_string(draft.seed) + ".");
