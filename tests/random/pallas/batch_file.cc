@@ -18,7 +18,8 @@ double SmallestNormal(DType dtype) {
   return dtype == DType::kF64 ? 0x1p-1022 : dtype == DType::kF16 ? 0 : 0x1p-126;
 }
 
-/// XLA takes subnormals for 0 on a CPU: they become the smallest numbers that are none.
+/// XLA takes subnormals for 0 on a CPU: they become the smallest numbers that are none. What
+/// `prepare` has made of the arrays stays as it is, as 0 remains 0 and nothing else becomes it.
 void RaiseSubnormals(Array& array) {
   if (!IsFloat(array.dtype)) return;
   const double least = SmallestNormal(array.dtype);
@@ -39,9 +40,12 @@ class BatchFile {
       Add(draft, *of, entry);
     } catch (const CannotSay& why) {
       entry["skipped"] = why.what();
+      ++skipped_;
     }
     entries_.push_back(std::move(entry));
   }
+
+  int64_t skipped() const { return skipped_; }
 
   bool Write(const std::string& path, std::string* why) {
     Array all = Array::Zeros(DType::kU8, {static_cast<int64_t>(bytes_.size())});
@@ -60,7 +64,6 @@ class BatchFile {
   void Add(const Draft& draft, Case& of, json& entry) {
     if (!of.binding) throw CannotSay("refused by the checker: " + FirstRule(of.found));
     for (auto& [name, array] : of.inputs.arrays) RaiseSubnormals(array);
-    // What `prepare` makes follows from the arrays; they hold what they held, but for subnormals.
     Diagnostics found, ignored;
     const auto outputs = Interpret(*of.binding, of.inputs.arrays, {}, found).outputs;
     if (found.HasErrors()) throw CannotSay("a finding of the interpreter: " + FirstRule(found));
@@ -119,13 +122,16 @@ class BatchFile {
   json entries_ = json::array();
   std::string python_ = "from language import *\n";
   std::vector<std::byte> bytes_;
+  int64_t skipped_ = 0;
 };
 
 }  // namespace
 
-bool WriteBatch(const std::vector<uint64_t>& numbers, const std::string& path, std::string* why) {
+bool WriteBatch(const std::vector<uint64_t>& numbers, const std::string& path, int64_t* skipped,
+                std::string* why) {
   BatchFile file;
   for (const uint64_t number : numbers) file.Add(number);
+  *skipped = file.skipped();
   return file.Write(path, why);
 }
 

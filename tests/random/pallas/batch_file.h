@@ -16,6 +16,7 @@ namespace kiln::soak {
 ///                or why it is not compared}}
 ///
 /// False if a file could not be written; *why then says so.
-bool WriteBatch(const std::vector<uint64_t>& numbers, const std::string& path, std::string* why);
+bool WriteBatch(const std::vector<uint64_t>& numbers, const std::string& path, int64_t* skipped,
+                std::string* why);
 
 }  // namespace kiln::soak

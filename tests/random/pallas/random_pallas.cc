@@ -12,16 +12,23 @@ namespace {
 
 int Main(int argc, char** argv) {
   uint64_t count = 0, first = 1;
+  double most = 1;
   std::string path;
   CLI::App app("Writes random specs as Python functions that call pallas_call.");
   app.add_option("COUNT", count, "how many specs")->required()->check(CLI::Range(1, 1000));
   app.add_option("FIRST", first, "the number of the first")->required();
   app.add_option("PATH", path, "PATH.py, PATH.json and PATH.npy are written")->required();
+  app.add_option("--skipped", most, "the share of them that may be skipped");
   CLI11_PARSE(app, argc, argv);
   std::vector<uint64_t> numbers;
   for (uint64_t n = first; n < first + count; ++n) numbers.push_back(n);
   std::string why;
-  if (WriteBatch(numbers, path, &why)) return 0;
+  int64_t skipped = 0;
+  if (WriteBatch(numbers, path, &skipped, &why)) {
+    if (static_cast<double>(skipped) <= most * static_cast<double>(count)) return 0;
+    std::cerr << "random_pallas: " << skipped << " of " << count << " specs are skipped\n";
+    return 1;
+  }
   std::cerr << "random_pallas: " << why << "\n";
   return 2;
 }

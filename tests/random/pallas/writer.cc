@@ -14,6 +14,10 @@ struct Edge {
   int64_t low = 0, high = 0;
 };
 
+std::string ToText(const Edge& edge) {
+  return "(" + std::to_string(edge.low) + ", " + std::to_string(edge.high) + ")";
+}
+
 std::string Join(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
@@ -78,6 +82,14 @@ class Writer {
 
   // Arrays.
 
+  /// JAX moves a block that would run past the array back into it.
+  Edge Around(const BlockDim& dim) const {
+    return {say_.Extent(dim.halo_low), say_.Extent(dim.size)};
+  }
+
+  /// Whether pl.Element adds what is around the array: it is undefined, and not with aliases.
+  bool PadsItself(const Ref& ref) const { return !ref.pad && started_.empty(); }
+
   std::vector<Edge> Edges(int index) const {
     const Ref& ref = say_.RefAt(index);
     std::vector<Edge> edges(ref.array.size());
@@ -88,9 +100,7 @@ class Writer {
         const int64_t size = say_.Extent(dim.size);
         edges[d].high = (size - n % size) % size;
       }
-      // A block that would run past the array is moved back into it by JAX.
-      if (dim.kind == Kind::kElement)
-        edges[d] = {say_.Extent(dim.halo_low), say_.Extent(dim.size)};
+      if (dim.kind == Kind::kElement && !PadsItself(ref)) edges[d] = Around(dim);
       if (dim.kind == Kind::kBounded) edges[d].high = say_.Extent(dim.size);
     }
     return edges;
@@ -104,8 +114,7 @@ class Writer {
 
   std::string EdgesText(int index) const {
     std::vector<std::string> parts;
-    for (const Edge& edge : Edges(index))
-      parts.push_back("(" + std::to_string(edge.low) + ", " + std::to_string(edge.high) + ")");
+    for (const Edge& edge : Edges(index)) parts.push_back(ToText(edge));
     return Tuple(parts);
   }
 
@@ -171,6 +180,8 @@ class Writer {
       const auto size = [&] { return std::to_string(say_.Extent(dim.size)); };
       if (dim.kind == Kind::kSqueezed)
         parts.emplace_back("None");
+      else if (dim.kind == Kind::kElement && PadsItself(ref))
+        parts.push_back("pl.Element(" + size() + ", padding=" + ToText(Around(dim)) + ")");
       else if (dim.kind == Kind::kElement || dim.kind == Kind::kBounded)
         parts.push_back("pl.Element(" + size() + ")");
       else if (dim.kind == Kind::kAll)
@@ -180,6 +191,7 @@ class Writer {
     }
     std::string text = "pl.BlockSpec(" + Tuple(parts) + ", index_" + ref.name;
     if (ref.memory == Memory::kSmem) text += ", memory_space=pltpu.SMEM";
+    if (ref.buffers != 2) text += ", pipeline_mode=pl.Buffered(" + std::to_string(ref.buffers) + ")";
     return text + ")";
   }
 
