@@ -81,10 +81,10 @@ Clash Touches::Write(int32_t output, const Window& window, const Touch& touch) {
 }
 
 int64_t Touches::Written(int32_t output) const {
-  const auto at = memories_.find(output);
-  if (at == memories_.end()) return 0;
-  const std::vector<Number>& writers = at->second.writers;
-  return static_cast<int64_t>(writers.size()) - std::count(writers.begin(), writers.end(), Number{0});
+  const size_t at = static_cast<size_t>(output);
+  if (at >= memories_.size()) return 0;
+  const internal::List<Number>& writers = memories_[at].writers;
+  return std::count_if(writers.begin(), writers.end(), [](Number writer) { return writer != 0; });
 }
 
 Clash Touches::Read(int32_t output, const Window& window, const Touch& touch, bool moves) {
