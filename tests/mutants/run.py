@@ -21,6 +21,12 @@ SUITE = {"generator/front": ["front_test", "faults_test", "interpret_test", "cli
          "generator/plan": ["plan_test", "render_test", "faults_test", "native_test", "cli_test"]}
 
 
+def program_of(folder, name):
+    """Most stand in one folder, and faults_test in one of its own."""
+    own = folder / "tests" / name.removesuffix("_test") / name
+    return own if own.exists() else folder / "tests" / name
+
+
 def found_by(command, name, folder):
     """Whether the command fails under the mutant."""
     environment = dict(os.environ, KILN_MUTANT=name, XDG_CACHE_HOME=str(folder / "cache"))
@@ -35,10 +41,10 @@ def found_by(command, name, folder):
 def try_mutant(name, part, folder, random):
     programs = []
     for program in SUITE[part]:
-        if found_by([folder / "tests" / program], name, folder):
+        if found_by([program_of(folder, program)], name, folder):
             programs.append(program)
             break
-    if random and found_by([folder / "tests" / "soak", *random], name, folder):
+    if random and found_by([folder / "tests/random/soak", *random], name, folder):
         programs.append("random specs")
     return programs
 
@@ -58,7 +64,7 @@ def main():
         sys.exit(f"no mutant {', '.join(unknown)}; tests/mutants/mutants.txt has them")
     random = options.random.split()
     for program in sorted({program for suite in SUITE.values() for program in suite}):
-        if found_by([folder / "tests" / program], "none", folder):
+        if found_by([program_of(folder, program)], "none", folder):
             sys.exit(f"{program} fails without a mutant")
     file = HERE / "summary.json"
     before = json.loads(file.read_text())["mutants"] if file.exists() else []
