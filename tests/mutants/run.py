@@ -17,8 +17,8 @@ SECONDS = 900  # a mutant may make a program run for ever: that is found, too
 # One that fails is enough, so those that are about the broken part come first. What is compared with
 # committed text (`goldens`) finds any change of a plan; whether a fault shows in what kernels compute
 # is a matter of its own, so with --random the random specs run for each.
-SUITE = {"generator/front": ["front_test", "faults_test", "interpret_test", "cli_test"],
-         "generator/plan": ["plan_test", "render_test", "faults_test", "native_test", "cli_test"]}
+SUITE = {"generator/front": ["front_test", "faults_test", "interpret_test"],
+         "generator/plan": ["plan_test", "render_test", "faults_test"]}
 
 
 def program_of(folder, name):
