@@ -81,10 +81,11 @@ Clash Touches::Write(int32_t output, const Window& window, const Touch& touch) {
 }
 
 int64_t Touches::Written(int32_t output) const {
-  const auto at = memories_.find(output);
-  if (at == memories_.end()) return 0;
-  const std::vector<Number>& writers = at->second.writers;
-  return static_cast<int64_t>(writers.size()) - std::count(writers.begin(), writers.end(), Number{0});
+  const auto number = static_cast<size_t>(output);
+  if (memories_.size() <= number) return 0;
+  const internal::List<Number>& writers = memories_[number].writers;
+  const auto by_nobody = std::count(writers.begin(), writers.end(), Number{0});
+  return static_cast<int64_t>(writers.size()) - by_nobody;
 }
 
 Clash Touches::Read(int32_t output, const Window& window, const Touch& touch, bool moves) {
