@@ -81,18 +81,20 @@ std::string SpecWith(const Wrapper& wrapper, std::string_view body) {
   return text + "\n" + wrapper.after;
 }
 
-void RunBody(std::string_view input) {
-  if (input.empty()) return;
+bool RunBody(std::string_view input) {
+  if (input.empty()) return false;
   const size_t index = static_cast<size_t>(static_cast<unsigned char>(input[0] - 'a'));
   const Wrapper& wrapper = Wrappers()[index % Wrappers().size()];
   const std::string text = SpecWith(wrapper, input.substr(1));
-  const auto source = std::make_shared<const Source>("spec.yaml", text);
+  const auto source = std::make_shared<const Source>(kNoFile, text);
   Diagnostics found;
+  bool right = false;
   if (const auto spec = ParseSpec(source, found)) {
     ToString(*spec);
-    RunStages(*spec, {}, input.size(), found);
+    right = RunStages(*spec, {}, input.size(), found) != nullptr;
   }
   ExpectWellFormed(found, *source);
+  return right;
 }
 
 std::vector<std::string> BodyWords() {
@@ -118,6 +120,6 @@ std::vector<std::string> BodySeeds() {
 
 }  // namespace
 
-Target BodyTarget() { return {"body", 2048, &RunBody, &BodyWords, &BodySeeds}; }
+Target BodyTarget() { return {"body", 2048, true, &RunBody, &BodyWords, &BodySeeds}; }
 
 }  // namespace kiln::fuzz

@@ -99,14 +99,15 @@ class Visit {
   const fs::path home_;
 };
 
-void RunCommand(std::string_view input) {
+bool RunCommand(std::string_view input) {
   static const ScratchFolder folder;
   const Visit visit(folder);
   const Silence silence;
   const cli::CommandLine line = Parse(WordsOf(input));
-  if (!line.command.empty() && !(StaysHere(input) && IsQuick(line.command, input))) return;
+  if (!line.command.empty() && !(StaysHere(input) && IsQuick(line.command, input))) return false;
   const int status = line.run();
   Expect(status >= cli::kFine && status < cli::kInternal, "a command fails for a reason");
+  return status == cli::kFine;
 }
 
 std::vector<std::string> CommandWords() {
@@ -156,6 +157,6 @@ std::vector<std::string> CommandSeeds() {
 
 }  // namespace
 
-Target CommandTarget() { return {"command", 256, &RunCommand, &CommandWords, &CommandSeeds}; }
+Target CommandTarget() { return {"command", 256, true, &RunCommand, &CommandWords, &CommandSeeds}; }
 
 }  // namespace kiln::fuzz

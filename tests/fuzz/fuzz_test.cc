@@ -20,6 +20,21 @@ TEST_CASE("inputs of the fuzzers' corpora keep every promise") {
   }
 }
 
+// A fuzzer whose seeds are refused looks at error messages alone.
+TEST_CASE("half of the seeds of each target are right, or more") {
+  for (const Target& target : Targets()) {
+    DYNAMIC_SECTION(target.name) {
+      int right = 0, all = 0;
+      for (const std::string& seed : target.seeds()) {
+        right += target.run(seed);
+        ++all;
+      }
+      INFO(right << " of " << all);
+      CHECK(right * 2 >= all);
+    }
+  }
+}
+
 TEST_CASE("what fuzzers once found stays mended") {
   for (const Target& target : Targets()) {
     if (!fs::exists(RegressionFolder(target.name))) continue;

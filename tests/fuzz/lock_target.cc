@@ -17,10 +17,11 @@ const Spec& Matmul() {
   return *spec;
 }
 
-void RunLock(std::string_view input) {
+bool RunLock(std::string_view input) {
   Spec spec = Matmul();
   const auto source = std::make_shared<const Source>("matmul.lock.yaml", std::string(input));
   Diagnostics found;
+  bool right = false;
   if (AttachLock(spec, source, found)) {
     const std::string text = ToString(*spec.lock);
     Spec again = Matmul();
@@ -31,9 +32,10 @@ void RunLock(std::string_view input) {
     Expect(ToString(*again.lock) == text, "a lock that is read again says the same");
     CheckOptions options;
     options.instance = spec.instances[input.size() % spec.instances.size()].name.name;
-    RunStages(spec, options, input.size(), found);
+    right = RunStages(spec, options, input.size(), found) != nullptr;
   }
   ExpectWellFormed(found, *spec.source);
+  return right;
 }
 
 std::vector<std::string> LockWords() {
@@ -66,6 +68,6 @@ std::vector<std::string> LockSeeds() {
 
 }  // namespace
 
-Target LockTarget() { return {"lock", 1024, &RunLock, &LockWords, &LockSeeds}; }
+Target LockTarget() { return {"lock", 1024, true, &RunLock, &LockWords, &LockSeeds}; }
 
 }  // namespace kiln::fuzz

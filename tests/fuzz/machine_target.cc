@@ -37,16 +37,17 @@ const Binding& SmallBinding() {
   return binding;
 }
 
-void RunMachine(std::string_view input) {
+bool RunMachine(std::string_view input) {
   const Source source("machine.yaml", std::string(input));
   Diagnostics found;
   const auto machine = ParseMachine(source, found);
   Expect(machine.has_value() || found.HasErrors(), "a file is a machine unless there are errors");
   ExpectWellFormed(found, source);
-  if (!machine) return;
+  if (!machine) return false;
   Diagnostics of_call;
   PredictCall(SmallBinding(), *machine, of_call);
   ExpectWellFormed(of_call, *SmallCall().spec->source);
+  return !of_call.HasErrors();
 }
 
 std::vector<std::string> MachineWords() {
@@ -79,6 +80,8 @@ std::vector<std::string> MachineSeeds() {
 
 }  // namespace
 
-Target MachineTarget() { return {"machine", 1024, &RunMachine, &MachineWords, &MachineSeeds}; }
+Target MachineTarget() {
+  return {"machine", 1024, true, &RunMachine, &MachineWords, &MachineSeeds};
+}
 
 }  // namespace kiln::fuzz

@@ -8,6 +8,9 @@
 
 namespace kiln::fuzz {
 
+/// The path of a spec that is in no file, whose name would have to be the kernel's.
+inline constexpr const char* kNoFile = "-";
+
 /// Takes a spec through every stage that its text alone decides, and through the checks of a call
 /// of small sizes, and the call: what `check`, `show`, `generate`, `predict`,
 /// `report` and `run` do, in memory. `turn`

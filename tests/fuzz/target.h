@@ -11,9 +11,11 @@ namespace kiln::fuzz {
 
 struct Target {
   const char* name;
-  int longest;  // bytes of an input: what is longer says nothing new and takes its time
+  int longest;   // bytes of an input: what is longer says nothing new and takes its time
+  bool is_text;  // of words and lines
+  /// Whether the program takes the input for right, to the end of what there is to do with it.
   /// Throws when the program breaks a promise; may do worse, which is then found by a sanitizer.
-  void (*run)(std::string_view input);
+  bool (*run)(std::string_view input);
   /// Pieces of the grammar that no mutation of bytes would hit upon.
   std::vector<std::string> (*words)();
   /// Inputs to begin with, from the repository's own files.
