@@ -33,7 +33,7 @@ class BatchFile {
  public:
   void Add(uint64_t number) {
     json entry = {{"number", number}};
-    const Draft draft = DraftOf(number);
+    const Draft draft = DraftOf(number, /*faulty=*/false);
     auto of = Prepare(draft);
     entry["text"] = of->text;
     try {

@@ -30,6 +30,7 @@ import language
 jax.config.update("jax_enable_x64", True)
 
 RECORDED, BATCH = 2500, 50
+SLOW = 30  # seconds of a spec that are worth a word
 
 
 # ---- comparing ----
@@ -176,9 +177,12 @@ def main(build, count=None, first=1):
         path = write(build, begin, min(BATCH, first + total - begin))
         batch = Batch(path)
         for entry in batch.entries:
+            began = time.time()
             wrong = tally.add(batch, entry)
             if wrong:
                 tell(path, entry, wrong)
+            if time.time() - began > SLOW:
+                print(f"spec {entry['number']} took {time.time() - began:.0f} s", flush=True)
         jax.clear_caches()
         done = begin + len(batch.entries) - first
         left = (time.time() - start) / done * (total - done)
