@@ -290,7 +290,8 @@ int64_t GridSteps::held_bytes() const {
 }
 
 void GridSteps::MergeUse(const Node& node, std::vector<AxisUse>& use) const {
-  if (AxisOf(node) >= 0) use[static_cast<size_t>(node.index)] = AxisUse::kFull;
+  // First and last steps are walked by themselves, whatever an axis is used for.
+  if (node.op == Op::kAxis) use[static_cast<size_t>(node.index)] = AxisUse::kFull;
   if (node.op == Op::kFirstVisit || node.op == Op::kLastVisit) {
     for (const Pipelined& operand : pipelined_) {
       if (operand.ref == node.index) MergeMapUse(operand, use);
