@@ -8,11 +8,12 @@ bool SharedBlocks::Begin(uint32_t call, int64_t blocks, int64_t bytes) {
   call_ = call;
   bytes_ = bytes;
   data_ = nullptr;
-  if (count_ < blocks) {
+  char* const data = static_cast<char*>(buffer_.AtLeast(static_cast<size_t>(blocks * bytes)));
+  if (data != nullptr && count_ < blocks) {
     states_ = std::make_unique<std::atomic<uint32_t>[]>(static_cast<size_t>(blocks));
     count_ = blocks;
   }
-  data_ = static_cast<char*>(buffer_.AtLeast(static_cast<size_t>(blocks * bytes)));
+  data_ = data;
   return data_ != nullptr;
 }
 
