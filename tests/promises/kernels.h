@@ -45,8 +45,8 @@ class KernelCall {
   std::vector<DLTensor> tensors_;
 };
 
-/// A call of each kernel. `size` 1 is a call of microseconds; 4 has several blocks along the axes, 8
-/// more of them.
+/// A call of each kernel. `size` 1 is a call of microseconds; 4 has several blocks along the axes,
+/// 8 more of them.
 std::vector<KernelCall> KernelCalls(int64_t size);
 
 /// A context that runs as the test says.
