@@ -36,14 +36,18 @@ int SpaceWalkedBy(const Plan& plan, int axis) {
   return space;
 }
 
-/// Whether the body asks for the axis itself. First and last steps stay first and last.
+/// Whether the body asks at which step it is: with other blocks there are others. The first and the
+/// last step of a reduction are bodies of their own by now, and ask no more.
 bool BodyAsksFor(const Plan& plan, int axis) {
+  using Kind = Element::Kind;
   bool asks = false;
   for (const BodyPlan& body : plan.bodies) {
     for (const Stage& stage : body.stages) {
       ForEachElement(stage, [&](const Element& e) {
-        const bool it = e.kind == Element::Kind::kAxis || e.kind == Element::Kind::kSteps;
-        asks = asks || (it && e.index == axis);
+        const bool of_axis = e.kind == Kind::kAxis || e.kind == Kind::kSteps ||
+                             e.kind == Kind::kFirstStep || e.kind == Kind::kLastStep;
+        const bool of_stay = e.kind == Kind::kFirstVisit || e.kind == Kind::kLastVisit;
+        asks = asks || (of_axis && e.index == axis) || of_stay;
       });
     }
   }
