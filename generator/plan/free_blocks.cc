@@ -36,6 +36,23 @@ int SpaceWalkedBy(const Plan& plan, int axis) {
   return space;
 }
 
+/// Whether the first and the last step of an operand's stay are others if the axis has other steps:
+/// those of one that the axis does not walk, and those that go on from one step of an outer axis to
+/// the next once this one has a single step.
+bool StayDependsOn(const Kernel& kernel, int ref, int axis) {
+  const auto walks = [&](size_t a) {
+    const std::vector<BlockDim>& block = kernel.refs[static_cast<size_t>(ref)].block;
+    return std::any_of(block.begin(), block.end(), [&](const BlockDim& dim) {
+      return dim.index && MentionsAxis(*dim.index, static_cast<int>(a));
+    });
+  };
+  const auto ends_stays = [&](size_t a) { return kernel.axes[a].parallel || walks(a); };
+  for (size_t a = 0; a <= static_cast<size_t>(axis); ++a) {
+    if (!ends_stays(a)) return true;
+  }
+  return false;
+}
+
 /// Whether the body asks at which step it is: with other blocks there are others. The first and the
 /// last step of a reduction are bodies of their own by now, and ask no more.
 bool BodyAsksFor(const Plan& plan, int axis) {
@@ -47,7 +64,8 @@ bool BodyAsksFor(const Plan& plan, int axis) {
         const bool of_axis = e.kind == Kind::kAxis || e.kind == Kind::kSteps ||
                              e.kind == Kind::kFirstStep || e.kind == Kind::kLastStep;
         const bool of_stay = e.kind == Kind::kFirstVisit || e.kind == Kind::kLastVisit;
-        asks = asks || (of_axis && e.index == axis) || of_stay;
+        asks = asks || (of_axis && e.index == axis) ||
+               (of_stay && StayDependsOn(*plan.kernel, e.index, axis));
       });
     }
   }
