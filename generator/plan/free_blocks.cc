@@ -36,14 +36,30 @@ int SpaceWalkedBy(const Plan& plan, int axis) {
   return space;
 }
 
-/// Whether the body asks for the axis itself. First and last steps stay first and last.
+bool Walks(const Ref& ref, int axis) {
+  return std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
+    return dim.index && MentionsAxis(*dim.index, axis);
+  });
+}
+
+/// Whether the body asks at which step it is: with other blocks there are others. The first and the
+/// last step of a reduction are bodies of their own by now, and ask no more. A stay ends with every
+/// step of an axis that walks its operand, and of a parallel one; others are as long as that axis.
 bool BodyAsksFor(const Plan& plan, int axis) {
+  using Kind = Element::Kind;
+  const Kernel& kernel = *plan.kernel;
+  const auto outlasts = [&](int ref) {
+    return !kernel.axes[static_cast<size_t>(axis)].parallel &&
+           !Walks(kernel.refs[static_cast<size_t>(ref)], axis);
+  };
   bool asks = false;
   for (const BodyPlan& body : plan.bodies) {
     for (const Stage& stage : body.stages) {
       ForEachElement(stage, [&](const Element& e) {
-        const bool it = e.kind == Element::Kind::kAxis || e.kind == Element::Kind::kSteps;
-        asks = asks || (it && e.index == axis);
+        const bool of_axis = e.kind == Kind::kAxis || e.kind == Kind::kSteps ||
+                             e.kind == Kind::kFirstStep || e.kind == Kind::kLastStep;
+        const bool of_stay = e.kind == Kind::kFirstVisit || e.kind == Kind::kLastVisit;
+        asks = asks || (of_axis && e.index == axis) || (of_stay && outlasts(e.index));
       });
     }
   }
@@ -87,10 +103,7 @@ bool Carries(const Plan& plan, int axis) {
       continue;
     if (ref.role == Role::kScratch || ref.role == Role::kSemaphore) return true;
     if (ref.role != Role::kOutput) continue;
-    const bool walked = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
-      return dim.index && MentionsAxis(*dim.index, axis);
-    });
-    if (!walked) return true;
+    if (!Walks(ref, axis)) return true;
   }
   return false;
 }
