@@ -5,6 +5,7 @@
 
 #include "tests/random/child.h"
 #include "tests/random/plant.h"
+#include "tests/random/vary.h"
 
 namespace kiln::soak {
 namespace {
@@ -42,7 +43,9 @@ std::string Generate(const Job& job, const std::string& name, const std::string&
     return ToText(Verdict{"not generated", Render(found, *of->source)});
   Batch::WriteKernel(folder, *of->kernel, text);
   if (faulty) return kSeparator + GeneratedName(*of->kernel) + "\n" + kFault + draft.fault->kind;
-  return kSeparator + GeneratedName(*of->kernel) + "\n" + Join(EntriesOf(*of->spec, *of->kernel));
+  std::set<std::string> used = EntriesOf(*of->spec, *of->kernel);
+  if (!draft.variation.empty()) used.insert("varied " + draft.variation);
+  return kSeparator + GeneratedName(*of->kernel) + "\n" + Join(used);
 }
 
 Verdict RunOne(const Job& job, const std::string& name, const Batch& batch) {
@@ -78,7 +81,9 @@ std::string Unescaped(std::string text) {
 
 Draft DraftOf(uint64_t number, bool faulty) {
   const Draft draft = MakeDraft(number, FocusOf(number));
-  return faulty ? WithFault(draft, number) : draft;
+  if (faulty) return WithFault(draft, number);
+  constexpr uint64_t kVaried = 4;
+  return number % kVaried == 0 ? Varied(draft, number) : draft;
 }
 
 bool IsRefusal(const std::string& kind) {

@@ -41,6 +41,8 @@ const std::vector<std::string>& GrammarEntries() {
     for (const char* name : {"T", "mT"}) all.push_back(Entry("attribute", name));
     for (const char* name : {"inf", "nan", "true", "false", "float", "hexadecimal"})
       all.push_back(Entry("literal", name));
+    for (const char* name : {"other block", "parallel axes swapped", "other buffers", "axes renamed"})
+      all.push_back(Entry("varied", name));
     for (int axes = 0; axes <= 4; ++axes) all.push_back("grid of " + std::to_string(axes) + " axes");
     for (const char* name : {"parallel axis", "steps of host values", "ragged block",
                              "block of one element", "block larger than its array",

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,6 +92,10 @@ struct Draft {
   std::string instance;
 
   std::optional<Fault> fault;
+
+  // What was changed that must not matter, and of what.
+  std::string variation;
+  std::shared_ptr<const Draft> origin;
 
   std::string InstanceName() const { return instance.empty() ? "" : name + "_" + instance; }
 };

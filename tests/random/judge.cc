@@ -252,10 +252,21 @@ Verdict Judge(const Draft& draft, const Case& of, const KernelInterface& kernel)
   Oracle oracle{draft, *of.binding, {}, {}};
   oracle.outputs = Interpret(*of.binding, of.inputs.arrays, {}, found).outputs;
   if (found.HasErrors()) return JudgeFinding(of, kernel, found);
+  std::unique_ptr<Case> origin;
+  if (draft.origin) {
+    Draft before = *draft.origin;
+    before.name = draft.name;
+    origin = Prepare(before);
+    if (!origin->binding || origin->found.HasErrors())
+      return {"refused until varied", Render(origin->found, *origin->source)};
+    oracle.outputs = Interpret(*origin->binding, origin->inputs.arrays, {}, found).outputs;
+    if (found.HasErrors()) return {"finding until varied: " + FirstRule(found), ""};
+  }
+  const Case& right = origin ? *origin : of;
   Diagnostics ignored;
   InterpretOptions wide;
   wide.wide = true;
-  oracle.wide = Interpret(*of.binding, of.inputs.arrays, wide, ignored).outputs;
+  oracle.wide = Interpret(*right.binding, right.inputs.arrays, wide, ignored).outputs;
   return Run(draft, of, kernel, oracle);
 }
 

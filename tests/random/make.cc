@@ -71,6 +71,28 @@ Draft Maker::Make() {
   return std::move(draft_);
 }
 
-Draft MakeDraft(uint64_t seed, const Focus& focus) { return Maker(seed, focus).Make(); }
+/// Elements that the body sees, in all steps together.
+double Maker::Work() const {
+  double steps = 1, elements = 0;
+  for (const AxisInfo& axis : axes_) steps *= static_cast<double>(axis.steps);
+  for (const RefInfo& ref : refs_) {
+    double view = 1;
+    for (const Extent& extent : ref.view) view *= static_cast<double>(extent.value);
+    elements += view;
+  }
+  return steps * elements;
+}
+
+Draft MakeDraft(uint64_t seed, const Focus& focus) {
+  // Large ones take seconds on the interpreter, in which a dozen small ones run.
+  constexpr double kMostWork = 250'000;
+  constexpr uint64_t kTries = 8;
+  for (uint64_t attempt = 0;; ++attempt) {
+    Maker maker(seed + (attempt << 48), focus);
+    Draft draft = maker.Make();
+    draft.seed = seed;
+    if (maker.Work() <= kMostWork || attempt == kTries) return draft;
+  }
+}
 
 }  // namespace kiln::soak

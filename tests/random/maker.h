@@ -75,6 +75,7 @@ class Maker {
   Maker(uint64_t seed, const Focus& focus) : dice_(seed), focus_(focus) { draft_.seed = seed; }
 
   Draft Make();
+  double Work() const;
 
  private:
   // make.cc: names, choices.

@@ -1,65 +1,16 @@
 #include "tests/random/shrink.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <set>
 
 #include "tests/random/child.h"
+#include "tests/random/walk.h"
 
 namespace kiln::soak {
 namespace {
 
-using Visit = std::function<void(Term&)>;
 using Block = std::vector<Statement>;
-
-void VisitTerms(Term& term, const Visit& visit) {
-  visit(term);
-  for (Term& arg : term.args) VisitTerms(arg, visit);
-}
-
-void VisitTerms(Block& block, const Visit& visit) {
-  for (Statement& statement : block) {
-    for (Term& arg : statement.args) VisitTerms(arg, visit);
-    VisitTerms(statement.body, visit);
-    VisitTerms(statement.orelse, visit);
-  }
-}
-
-void VisitBlocks(Block& block, const std::function<void(Block&)>& visit) {
-  visit(block);
-  for (Statement& statement : block) {
-    VisitBlocks(statement.body, visit);
-    VisitBlocks(statement.orelse, visit);
-  }
-}
-
-bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-void ReplaceWord(std::string& text, const std::string& word, const std::string& with) {
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    const bool whole = (at == 0 || !IsWord(text[at - 1])) &&
-                       (at + word.size() == text.size() || !IsWord(text[at + word.size()]));
-    if (whole) text.replace(at, word.size(), with);
-  }
-}
-
-/// In all expressions of the draft.
-void ReplaceEverywhere(Draft& draft, const std::string& word, const std::string& with) {
-  const auto replace = [&](std::string& text) { ReplaceWord(text, word, with); };
-  for (Block* block : {&draft.body, &draft.epilogue}) {
-    VisitTerms(*block, [&](Term& term) { replace(term.text); });
-    VisitBlocks(*block, [&](Block& inner) {
-      for (Statement& statement : inner) replace(statement.text);
-    });
-  }
-  for (OperandDraft& operand : draft.operands) {
-    for (Key& key : operand.keys) replace(key.value);
-  }
-  for (Key& let : draft.lets) replace(let.value);
-  for (Key& array : draft.prefetch) replace(array.value);
-  for (AxisDraft& axis : draft.axes) replace(axis.steps);
-}
 
 class Candidates {
  public:
@@ -136,7 +87,7 @@ class Candidates {
     }
   }
 
-  static void ChangeTerm(Block& block, size_t number, const Visit& change) {
+  static void ChangeTerm(Block& block, size_t number, const std::function<void(Term&)>& change) {
     size_t seen = 0;
     Term* found = nullptr;
     VisitTerms(block, [&](Term& term) {
