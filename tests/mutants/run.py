@@ -17,14 +17,15 @@ SECONDS = 900  # a mutant may make a program run for ever: that is found, too
 # One that fails is enough, so those that are about the broken part come first. What is compared with
 # committed text (`goldens`) finds any change of a plan; whether a fault shows in what kernels compute
 # is a matter of its own, so with --random the random specs run for each.
-SUITE = {"generator/front": ["front_test", "faults_test", "interpret_test"],
+SUITE = {"generator/front": ["front_test", "faults_test", "interpret_test", "cli_test every wrong spec*"],
          "generator/plan": ["plan_test", "render_test", "faults_test"]}
 
 
-def program_of(folder, name):
-    """Most stand in one folder, and faults_test in one of its own."""
+def command_of(folder, program):
+    """The program, and which of its tests. Most stand in one folder, faults_test in one of its own."""
+    name, _, tests = program.partition(" ")
     own = folder / "tests" / name.removesuffix("_test") / name
-    return own if own.exists() else folder / "tests" / name
+    return [own if own.exists() else folder / "tests" / name, *([tests] if tests else [])]
 
 
 def found_by(command, name, folder):
@@ -41,7 +42,7 @@ def found_by(command, name, folder):
 def try_mutant(name, part, folder, random):
     programs = []
     for program in SUITE[part]:
-        if found_by([program_of(folder, program)], name, folder):
+        if found_by(command_of(folder, program), name, folder):
             programs.append(program)
             break
     if random and found_by([folder / "tests/random/soak", *random], name, folder):
@@ -64,7 +65,7 @@ def main():
         sys.exit(f"no mutant {', '.join(unknown)}; tests/mutants/mutants.txt has them")
     random = options.random.split()
     for program in sorted({program for suite in SUITE.values() for program in suite}):
-        if found_by([program_of(folder, program)], "none", folder):
+        if found_by(command_of(folder, program), "none", folder):
             sys.exit(f"{program} fails without a mutant")
     file = HERE / "summary.json"
     before = json.loads(file.read_text())["mutants"] if file.exists() else []
