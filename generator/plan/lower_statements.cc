@@ -50,6 +50,7 @@ Stages Lowering::Nested(const std::vector<Action>& actions) {
 void Lowering::Statement(const Action& action) {
   span_ = action.span;
   temporary_.clear();
+  sums_.clear();
   hoisted_.clear();
   TouchesOf(action);
   switch (action.kind) {

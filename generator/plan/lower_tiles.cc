@@ -125,17 +125,28 @@ ElementPtr Lowering::Materialised(const Node& node, const Point& point) {
   if (added) {
     const int buffer = NewTemp("", node.dtype, node.shape, spaces_.SpacesOf(node));
     temporary_[&node] = buffer;
-    // A mean is the quotient of a sum, which is what the buffer holds.
-    const Target whole = WholeOf(buffer, node.shape.size());
-    if (node.op == Op::kMean)
-      EmitReduce(whole, node);
-    else
-      EmitInto(whole, node, nullptr);
+    EmitInto(WholeOf(buffer, node.shape.size()), node, nullptr);
   }
+  return Filled(temporary_[&node], node, point);
+}
+
+/// A mean is a quotient, which is computed where it is used, of a sum in a buffer.
+ElementPtr Lowering::SumOf(const Node& mean, const Point& point) {
+  const auto [it, added] = sums_.try_emplace(&mean, -1);
+  if (added) {
+    const int buffer = NewTemp("", mean.dtype, mean.shape, spaces_.SpacesOf(mean));
+    sums_[&mean] = buffer;
+    EmitReduce(WholeOf(buffer, mean.shape.size()), mean);
+  }
+  return Filled(sums_[&mean], mean, point);
+}
+
+/// An element of a buffer of that node's shape.
+ElementPtr Lowering::Filled(int buffer, const Node& node, const Point& point) const {
   auto load = std::make_shared<Element>();
   load->kind = Element::Kind::kLoad;
   load->dtype = node.dtype;
-  load->place = PlaceAt(WholeOf(temporary_[&node], node.shape.size()), point);
+  load->place = PlaceAt(WholeOf(buffer, node.shape.size()), point);
   return load;
 }
 
@@ -260,9 +271,11 @@ void Lowering::EmitIf(const Target& target, const Node& node, const NodePtr& mas
   Stages* const outer = out_;
   const auto branch = [&](const NodePtr& value, Stages* into) {
     out_ = into;
-    const std::map<const Node*, int> before = temporary_;
+    // What one branch filled the other one cannot use.
+    const std::map<const Node*, int> temporaries = temporary_, sums = sums_;
     EmitBroadcast(target, value, node.shape, mask);
-    temporary_ = before;  // what one branch filled the other one cannot use
+    temporary_ = temporaries;
+    sums_ = sums;
     out_ = outer;
   };
   branch(node.args[1], &stage.body);

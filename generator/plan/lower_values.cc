@@ -102,7 +102,7 @@ ElementPtr Lowering::Value(const Node& node, const Point& point) {
       Size count = 1;
       for (int axis : node.axes) count = count * node.args[0]->shape[static_cast<size_t>(axis)];
       return MakeOp(Op::kDiv, node.dtype,
-                    {Materialised(node, point), Cast(Scalar(*count.ToNode()), node.dtype)});
+                    {SumOf(node, point), Cast(Scalar(*count.ToNode()), node.dtype)});
     }
     case Op::kConcat:
     case Op::kCumsum:

@@ -70,6 +70,8 @@ class Lowering {
   void EmitConcat(const Target& target, const Node& node);
   void EmitIf(const Target& target, const Node& node, const NodePtr& mask);
   ElementPtr Materialised(const Node& node, const Point& point);
+  ElementPtr SumOf(const Node& mean, const Point& point);
+  ElementPtr Filled(int buffer, const Node& node, const Point& point) const;
   bool ReadsBuffer(const Node& node, int buffer) const;
   int BufferOf(const Node& leaf) const;
   int NewTemp(const std::string& name, DType dtype, const Shape& shape,
@@ -124,6 +126,7 @@ class Lowering {
   std::vector<int> local_buffer_;                                    // by local; -1: a scalar
   std::vector<int> local_variable_;                                  // by local; -1: a tile
   std::map<const Node*, int> temporary_;                             // of this statement
+  std::map<const Node*, int> sums_;                                  // the same, of means
   std::map<int, Bounds> local_bounds_;                               // of loop variables and lets
   std::vector<std::tuple<const Stages*, ElementPtr, int>> hoisted_;  // of this statement
   std::vector<ElementPtr> guards_;  // under which the value at hand is evaluated
