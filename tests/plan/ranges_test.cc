@@ -1,0 +1,49 @@
+// Which subscripts are checked at run time: those that the text alone does not prove to be in
+// range.
+#include "generator/plan/plan.h"
+#include "generator/plan/walk.h"
+#include "tests/catch.h"
+
+namespace kiln::ranges_test {
+namespace {
+
+/// How many checks the plan has, of a body on a grid of 8 steps with `o: f32[8]` and `p: f32[n]`.
+int ChecksOf(const std::string& body) {
+  const std::string text =
+      "kernel: k\ngrid: {i: 8}\nprefetch: {ids: \"i32[8]\"}\n"
+      "outputs:\n  o: {array: \"f32[8]\", init: 0}\n  p: {array: \"f32[n]\", init: 0}\n"
+      "body: |\n" +
+      body;
+  const auto source = std::make_shared<const Source>("k.yaml", text);
+  Diagnostics found;
+  const auto spec = ParseSpec(source, found);
+  const auto kernel = spec ? CheckSpec(*spec, {}, found) : nullptr;
+  INFO(text << Render(found, *source));
+  REQUIRE(kernel);
+  const auto plan = MakePlan(*kernel, found);
+  REQUIRE(plan);
+  int checks = 0;
+  ForEachStage(plan->bodies[0].stages,
+               [&](const Stage& stage) { checks += stage.kind == Stage::Kind::kRange; });
+  return checks;
+}
+
+TEST_CASE("what the text proves to be in range is not checked") {
+  CHECK(ChecksOf("  o[i] = 1.0\n") == 0);
+  CHECK(ChecksOf("  for r in range(8):\n    o[r] = 1.0\n") == 0);
+  CHECK(ChecksOf("  for r in range(n):\n    p[r] = 1.0\n") == 0);
+  CHECK(ChecksOf("  o[ds(i // 2, 4)] = 1.0\n") == 1);  // of quotients nothing is known
+}
+
+TEST_CASE("one element too far is checked, at either end") {
+  CHECK(ChecksOf("  for r in range(9):\n    o[r] = 1.0\n") == 1);
+  CHECK(ChecksOf("  for r in range(n):\n    p[r + 1] = 1.0\n") == 1);
+  CHECK(ChecksOf("  o[i + 1] = 1.0\n") == 1);
+  CHECK(ChecksOf("  o[i - 1] = 1.0\n") == 1);
+  CHECK(ChecksOf("  o[ds(i, 2)] = 1.0\n") == 1);
+}
+
+TEST_CASE("what a lookup gives is checked") { CHECK(ChecksOf("  o[ids[i]] = 1.0\n") == 1); }
+
+}  // namespace
+}  // namespace kiln::ranges_test
