@@ -55,7 +55,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="*", help="the mutants to run; all unless given")
     parser.add_argument("--random", default="", help="arguments of the random specs' program")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     folder = options.folder.resolve()
 
     parts = {edit.name: "/".join(edit.file.split("/")[:2]) for edit in plant.read_list()}
