@@ -105,8 +105,7 @@ class BatchFile {
     const auto allowed = AllowedOf(draft, binding, ref, rounded, wide);
     if (!allowed) return "roundings decide what is finite";
     json entry = ArrayEntry(rounded);
-    entry["exact"] =
-        allowed->relative == 0 && allowed->magnitude == 0 && allowed->absolute == 0;
+    entry["exact"] = allowed->relative == 0 && allowed->magnitude == 0 && allowed->absolute == 0;
     entry["relative"] = allowed->relative;
     entry["magnitude"] = allowed->magnitude;
     entry["absolute"] = allowed->absolute;

@@ -96,8 +96,8 @@ const Action& Body::CopyOf(const Action& wait) const {
   const Action* found = nullptr;
   for (const Action* action : all) {
     if (action->kind != Action::Kind::kCopy || action->ref != wait.ref) continue;
-    if (found && expressions_.ShapeText(found->target.shape) !=
-                     expressions_.ShapeText(action->target.shape))
+    if (found &&
+        expressions_.ShapeText(found->target.shape) != expressions_.ShapeText(action->target.shape))
       throw CannotSay("copies of several sizes on one semaphore");
     found = action;
   }

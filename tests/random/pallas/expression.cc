@@ -96,9 +96,8 @@ std::string AxisTuple(const std::vector<int>& axes) {
 }
 
 bool ReadsHost(const Node& node) {
-  return node.op == Op::kRead ||
-         std::any_of(node.args.begin(), node.args.end(),
-                     [](const NodePtr& arg) { return ReadsHost(*arg); });
+  return node.op == Op::kRead || std::any_of(node.args.begin(), node.args.end(),
+                                             [](const NodePtr& arg) { return ReadsHost(*arg); });
 }
 
 /// Whether the sizes of the call alone decide it.
@@ -265,8 +264,8 @@ std::string Expressions::Leaf(const Node& node) const {
 
 std::string Expressions::Reduction(const Node& node, const std::string& function) const {
   const bool position = node.op == Op::kArgmax || node.op == Op::kArgmin;
-  std::string text = "jnp." + function + "(" + Text(*node.args[0]) + ", axis=" +
-                     (position ? std::to_string(node.axes[0]) : AxisTuple(node.axes));
+  std::string text = "jnp." + function + "(" + Text(*node.args[0]) +
+                     ", axis=" + (position ? std::to_string(node.axes[0]) : AxisTuple(node.axes));
   if (node.op == Op::kSum || node.op == Op::kProd) text += ", dtype=" + PythonType(node.dtype);
   text += node.keep ? ", keepdims=True)" : ")";
   return position ? "cast(" + text + ", i32)" : text;

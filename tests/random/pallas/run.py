@@ -14,10 +14,10 @@ import time
 import traceback
 
 # One thread. No fused multiplication, as exact outputs are compared to the last bit; nor is a rounding to 16 bits
-# left out. Each function runs once: what XLA saves by not optimising is most of the time.
-os.environ["XLA_FLAGS"] = ("--xla_cpu_multi_thread_eigen=false --xla_cpu_max_isa=AVX --xla_allow_excess_precision=false "
-                           "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
-                           "--xla_disable_hlo_passes=algsimp")
+# left out, or a division by a constant made a multiplication. Each function runs once: what XLA saves by not optimising is most of the time.
+os.environ["XLA_FLAGS"] = (
+    "--xla_cpu_multi_thread_eigen=false --xla_cpu_max_isa=AVX --xla_allow_excess_precision=false "
+    "--xla_disable_hlo_passes=algsimp --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
@@ -63,7 +63,8 @@ def difference(got, want, of):
     if not off.any():
         return None, same
     at = tuple(np.argwhere(off)[0])
-    return f"{off.sum()} of {off.size} elements differ; the first is {list(map(int, at))}: {got[at]} instead of {want[at]}", False
+    place = f"the first is {list(map(int, at))}: {got[at]} instead of {want[at]}"
+    return f"{off.sum()} of {off.size} elements differ; {place}", False
 
 
 # ---- one spec ----
@@ -168,7 +169,8 @@ def write(build, first, count):
 def tell(path, entry, what):
     kept = path.parent / f"mismatch_{entry['number']}.yaml"
     kept.write_text(entry["text"])
-    print(f"\nspec {entry['number']}: {what}\nkept in {kept}; as Pallas it is {entry['function']} in {path}.py", flush=True)
+    print(f"\nspec {entry['number']}: {what}")
+    print(f"kept in {kept}; as Pallas it is {entry['function']} in {path}.py", flush=True)
 
 
 def main(build, count=None, first=1):

@@ -63,9 +63,8 @@ class Writer {
 
   const std::string& Named(int ref) const { return say_.RefAt(ref).name; }
   static bool Staged(const Ref& ref) {
-    return ref.pad && std::any_of(ref.block.begin(), ref.block.end(), [](const BlockDim& dim) {
-             return dim.kind == Kind::kBounded;
-           });
+    return ref.pad && std::any_of(ref.block.begin(), ref.block.end(),
+                                  [](const BlockDim& dim) { return dim.kind == Kind::kBounded; });
   }
 
   std::vector<std::string> Names(const std::vector<int>& refs, const std::string& prefix = "") {
@@ -191,7 +190,8 @@ class Writer {
     }
     std::string text = "pl.BlockSpec(" + Tuple(parts) + ", index_" + ref.name;
     if (ref.memory == Memory::kSmem) text += ", memory_space=pltpu.SMEM";
-    if (ref.buffers != 2) text += ", pipeline_mode=pl.Buffered(" + std::to_string(ref.buffers) + ")";
+    if (ref.buffers != 2)
+      text += ", pipeline_mode=pl.Buffered(" + std::to_string(ref.buffers) + ")";
     return text + ")";
   }
 
@@ -355,9 +355,9 @@ class Writer {
     text += "        interpret=True)(" + Join(arguments) + ")\n";
     std::vector<std::string> results;
     for (const int ref : outputs_)
-      results.push_back(Named(ref) + "=" +
-                        (HasEdges(ref) ? "cut(" + Named(ref) + ", " + EdgesText(ref) + ")"
-                                       : Named(ref)));
+      results.push_back(
+          Named(ref) + "=" +
+          (HasEdges(ref) ? "cut(" + Named(ref) + ", " + EdgesText(ref) + ")" : Named(ref)));
     return text + "    return dict(" + Join(results) + ")\n";
   }
 
