@@ -7,6 +7,10 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
+// All of it, as a compiler may leave out of -march=native what Highway's target asks for: then
+// nothing of Highway could be inlined.
+HWY_BEFORE_NAMESPACE();
+
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 constexpr hn::ScalableTag<float> kFloats;
@@ -45,15 +49,15 @@ extern "C" {
 /// 0 where this build has no such instruction.
 double probe_f32(int64_t steps, double* sink) {
   const auto x = hn::Set(kFloats, 1.0f);
-  *sink =
-      Registers(kFloats, steps, x, x, [](auto a, auto b, auto c) { return hn::MulAdd(a, b, c); });
+  *sink = Registers(kFloats, steps, x, x,
+                    [](auto a, auto b, auto c) HWY_ATTR { return hn::MulAdd(a, b, c); });
   return 2.0 * kSums * static_cast<double>(hn::Lanes(kFloats)) * static_cast<double>(steps);
 }
 
 double probe_bf16(int64_t steps, double* sink) {
-#if defined(__AVX512BF16__)
+#if defined(__AVX512BF16__) && HWY_TARGET <= HWY_AVX3
   const auto x = hn::Set(kInts, 0x3F803F80);
-  *sink = Registers(kFloats, steps, x, x, [](auto a, auto b, auto c) {
+  *sink = Registers(kFloats, steps, x, x, [](auto a, auto b, auto c) HWY_ATTR {
     return decltype(c){_mm512_dpbf16_ps(c.raw, (__m512bh)a.raw, (__m512bh)b.raw)};
   });
   return 4.0 * kSums * static_cast<double>(hn::Lanes(kFloats)) * static_cast<double>(steps);
@@ -64,9 +68,9 @@ double probe_bf16(int64_t steps, double* sink) {
 }
 
 double probe_i8(int64_t steps, double* sink) {
-#if defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__) && HWY_TARGET <= HWY_AVX3
   const auto x = hn::Set(kInts, 0x01010101);
-  *sink = Registers(kInts, steps, x, x, [](auto a, auto b, auto c) {
+  *sink = Registers(kInts, steps, x, x, [](auto a, auto b, auto c) HWY_ATTR {
     return decltype(c){_mm512_dpbusd_epi32(c.raw, a.raw, b.raw)};
   });
   return 8.0 * kSums * static_cast<double>(hn::Lanes(kInts)) * static_cast<double>(steps);
@@ -117,3 +121,5 @@ int32_t probe_calls(Call3 fn, const void* a, const void* b, const void* c, void*
 int32_t probe_nothing(const void*, const void*, const void*, void*, void*) { return 0; }
 
 }  // extern "C"
+
+HWY_AFTER_NAMESPACE();
