@@ -43,6 +43,18 @@ Json ToJson(const GoldenRecord& record, const std::string& name, size_t index) {
   return json;
 }
 
+/// JSON has one kind of numbers: 1e30 and -1 are no extents.
+std::vector<int64_t> ShapeFrom(const Json& json) {
+  if (!json.is_array()) throw std::runtime_error("`shape` is no list");
+  std::vector<int64_t> shape;
+  for (const Json& extent : json) {
+    if (!extent.is_number_unsigned() || extent.get<uint64_t>() > uint64_t{INT64_MAX})
+      throw std::runtime_error("`shape` has " + extent.dump() + ", which is no extent");
+    shape.push_back(extent.get<int64_t>());
+  }
+  return shape;
+}
+
 GoldenRecord FromJson(const Json& json, const fs::path& folder) {
   GoldenRecord record;
   record.words = json.at("arguments").get<std::vector<std::string>>();
@@ -53,7 +65,7 @@ GoldenRecord FromJson(const Json& json, const fs::path& folder) {
     const auto dtype = ParseDType(value.at("dtype").get<std::string>());
     if (!dtype) throw std::runtime_error("`dtype` of " + output + " is none");
     golden.dtype = *dtype;
-    golden.shape = value.at("shape").get<std::vector<int64_t>>();
+    golden.shape = ShapeFrom(value.at("shape"));
     const Json& tolerance = value.at("tolerance");
     golden.tolerance = {tolerance.at("relative"), tolerance.at("of_largest"),
                         tolerance.at("absolute")};

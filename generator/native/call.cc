@@ -184,7 +184,8 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
                       const std::map<std::string, Array>& arrays, const CallOptions& options) {
   const std::vector<int> refs = CallArguments(*binding.kernel);
   const bool timed = options.repeat > 1 || options.seconds > 0;
-  const auto lies = timed ? GuardedMemory::Lies::kAligned : GuardedMemory::Lies::kAtEnd;
+  const auto untimed = options.at_start ? GuardedMemory::Lies::kAtStart : GuardedMemory::Lies::kAtEnd;
+  const auto lies = timed ? GuardedMemory::Lies::kAligned : untimed;
   std::vector<Argument> arguments;
   std::vector<const DLTensor*> tensors;
   std::vector<const GuardedMemory*> guarded;

@@ -19,6 +19,9 @@ struct CallOptions {
   int cores = 0;       // 0: as many as the hardware has
   int repeat = 1;      // calls, at least so many …
   double seconds = 0;  // … and for so long
+  // Calls that are not timed have arrays at the end of a guarded page, where the first byte behind
+  // is caught; or at its start, where the first byte in front is.
+  bool at_start = false;
   bool emulate = false;
   // Of the emulated machine.
   int64_t vmem_bytes = 0;  // 0: as much as it likes

@@ -24,6 +24,19 @@ size_t PageSize() {
 
 size_t RoundedUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
+/// Where the bytes begin in their own pages.
+size_t OffsetOf(GuardedMemory::Lies lies, size_t slack) {
+  switch (lies) {
+    case GuardedMemory::Lies::kAtEnd:
+      return slack;
+    case GuardedMemory::Lies::kAtStart:
+      return 0;
+    case GuardedMemory::Lies::kAligned:
+      return slack / kCacheLine * kCacheLine;
+  }
+  return 0;
+}
+
 bool HoldsPattern(const std::byte* from, const std::byte* to) {
   return std::all_of(from, to, [](std::byte b) { return b == kPattern; });
 }
@@ -44,7 +57,7 @@ GuardedMemory::GuardedMemory(std::string name, size_t bytes, Lies lies)
     munmap(mapping_, mapped_);
     throw std::bad_alloc();
   }
-  data_ = pages() + (lies == Lies::kAtEnd ? own - bytes : (own - bytes) / kCacheLine * kCacheLine);
+  data_ = pages() + OffsetOf(lies, own - bytes);
   std::fill(pages(), data_, kPattern);
   std::fill(data_ + bytes_, pages() + own, kPattern);
 }

@@ -13,8 +13,9 @@ class GuardedMemory {
  public:
   /// `kAtEnd`: the last byte is the last of its page, so that the first access behind it is caught,
   /// also one that only reads; the first byte is then aligned as elements of a power of two bytes
-  /// are. `kAligned`: the first byte begins a cache line, for calls that are timed.
-  enum class Lies { kAtEnd, kAligned };
+  /// are. `kAtStart`: the first byte is the first of its page. `kAligned`: the first byte begins a
+  /// cache line, for calls that are timed.
+  enum class Lies { kAtEnd, kAtStart, kAligned };
 
   /// `name`: of the argument, for the message.
   GuardedMemory(std::string name, size_t bytes, Lies lies);

@@ -126,12 +126,17 @@ std::optional<Peaks> Read(const std::string& path) {
   const Json json = Json::parse(in, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return std::nullopt;
   Peaks peaks;
-  peaks.cpu = json.value("cpu", "");
-  peaks.cores = json.value("cores", 0);
-  peaks.f32 = json.value("f32", 0.0);
-  peaks.bf16 = json.value("bf16", 0.0);
-  peaks.i8 = json.value("i8", 0.0);
-  peaks.bytes_per_second = json.value("bytes_per_second", 0.0);
+  try {
+    peaks.cpu = json.value("cpu", "");
+    if (json.contains("cores") && json["cores"].is_number_integer())
+      peaks.cores = json["cores"].get<int>();
+    peaks.f32 = json.value("f32", 0.0);
+    peaks.bf16 = json.value("bf16", 0.0);
+    peaks.i8 = json.value("i8", 0.0);
+    peaks.bytes_per_second = json.value("bytes_per_second", 0.0);
+  } catch (const Json::exception&) {  // whatever it is, it is measured again
+    return std::nullopt;
+  }
   if (peaks.f32 <= 0 || peaks.bytes_per_second <= 0) return std::nullopt;
   return peaks;
 }

@@ -67,10 +67,24 @@ TEST_CASE("what is written in front of the bytes, or behind aligned ones, shows"
     memory.data()[-1] = std::byte{0};
     CHECK(!memory.IsIntact());
   }
-  GuardedMemory memory("z", 100, Lies::kAligned);
-  CHECK(reinterpret_cast<uintptr_t>(memory.data()) % 64 == 0);
-  memory.data()[100] = std::byte{0};
-  CHECK(!memory.IsIntact());
+  for (const Lies lies : {Lies::kAtStart, Lies::kAligned}) {
+    GuardedMemory memory("z", 100, lies);
+    CHECK(reinterpret_cast<uintptr_t>(memory.data()) % 64 == 0);
+    memory.data()[99] = std::byte{0};
+    CHECK(memory.IsIntact());
+    memory.data()[100] = std::byte{0};
+    CHECK(!memory.IsIntact());
+  }
+}
+
+TEST_CASE("nobody may touch what is in front of bytes at the start of their page") {
+  GuardedMemory memory("z", 100, Lies::kAtStart);
+  const Ended ended = InChild([&] {
+    const FaultReport faults({&memory});
+    memory.data()[-1] = std::byte{1};
+  });
+  CHECK(ended.said == kMessage);
+  CHECK(ended.status == 3);
 }
 
 TEST_CASE("a write to what is read only is reported, and other faults are left to others") {

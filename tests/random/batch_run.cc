@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "tests/mutants/planted.h"
 #include "tests/random/child.h"
 #include "tests/random/plant.h"
 #include "tests/random/vary.h"
@@ -26,7 +27,18 @@ std::string Join(const std::set<std::string>& words) {
 constexpr char kSeparator = '\x1f';
 const std::string kFault = "fault ";
 
-std::string Generate(const Job& job, const std::string& name, const std::string& folder) {
+/// Whether a fault in the planner changes the text.
+bool IsChanged(const Kernel& kernel, const std::string& file, const Generated& text) {
+  Generated sound;
+  Diagnostics ignored;
+  no_fault_is_planted = true;
+  const bool rendered = Render(kernel, file, ignored, &sound);
+  no_fault_is_planted = false;
+  return !rendered || sound.header != text.header || sound.source != text.source;
+}
+
+std::string Generate(const Job& job, const std::string& name, const std::string& folder,
+                     Which which) {
   Draft draft = job.draft;
   draft.name = name;
   const auto of = Prepare(draft);
@@ -41,6 +53,8 @@ std::string Generate(const Job& job, const std::string& name, const std::string&
   Diagnostics found;
   if (!Render(*of->kernel, name + ".yaml", found, &text))
     return ToText(Verdict{"not generated", Render(found, *of->source)});
+  if (which == Which::kChanged && !IsChanged(*of->kernel, name + ".yaml", text))
+    return kSeparator + std::string("\n");
   Batch::WriteKernel(folder, *of->kernel, text);
   if (faulty) return kSeparator + GeneratedName(*of->kernel) + "\n" + kFault + draft.fault->kind;
   std::set<std::string> used = EntriesOf(*of->spec, *of->kernel);
@@ -91,14 +105,14 @@ bool IsRefusal(const std::string& kind) {
 }
 
 std::vector<Result> RunBatch(const std::vector<Job>& jobs, const std::string& folder,
-                             const Toolchain& tools, const Flavour& flavour) {
+                             const Toolchain& tools, const Flavour& flavour, Which which) {
   Batch batch(folder, tools, flavour);
   std::vector<Result> results(jobs.size());
   std::map<size_t, std::string> names;  // by job
   for (size_t j = 0; j < jobs.size(); ++j) {
     results[j].number = jobs[j].number;
     const Outcome outcome = RunInChild(
-        kSecondsToGenerate, [&] { return Generate(jobs[j], NameOf(j), folder); });
+        kSecondsToGenerate, [&] { return Generate(jobs[j], NameOf(j), folder, which); });
     if (!outcome.died.empty()) {
       results[j].verdict = {"died in the generator", outcome.died};
     } else if (outcome.text.empty() || outcome.text[0] != kSeparator) {

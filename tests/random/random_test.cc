@@ -7,7 +7,6 @@
 #include "tests/catch.h"
 #include "tests/random/batch_run.h"
 #include "tests/random/child.h"
-#include "tests/random/guarded.h"
 #include "tests/random/plant.h"
 #include "tests/random/shrink.h"
 
@@ -59,26 +58,6 @@ TEST_CASE("Everything that specs are asked to use is an entry of the report") {
     }
   }
   CHECK(asked.size() == entries.size());
-}
-
-TEST_CASE("Guards tell of a byte before, behind, and of one far off") {
-  for (const bool low : {false, true}) {
-    INFO("low: " << low);
-    GuardedBytes bytes(/*size=*/40, /*alignment=*/4, low);
-    CHECK(bytes.Intact());
-    bytes.data()[0] = bytes.data()[39] = std::byte{1};
-    CHECK(bytes.Intact());
-    std::byte* const outside = low ? bytes.data() + 40 : bytes.data() - 1;
-    *outside = std::byte{1};
-    CHECK_FALSE(bytes.Intact());
-    std::byte* const beyond = low ? bytes.data() - 1 : bytes.data() + 40;
-    const Outcome outcome = RunInChild(10, [&] {
-      *beyond = std::byte{1};
-      return std::string("it was written");
-    });
-    CHECK(outcome.text == "");
-    CHECK(outcome.died != "");
-  }
 }
 
 TEST_CASE("A child tells how it ended") {

@@ -34,6 +34,8 @@ struct Options {
   double refused = 0.2;    // the share that may be
   double faults = 0.1;     // the share that gets a fault
   bool quiet = false;
+  Which which = Which::kAll;
+  bool stop = false;           // at the first failure
   bool shrink = true;
   double shrink_seconds = 90;  // of the first failure of each kind
 };
@@ -84,6 +86,7 @@ class Soak {
   double Seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   bool More(uint64_t batch) const {
+    if (options_.stop && failures_ > 0) return false;
     if (options_.minutes > 0) return Seconds() < options_.minutes * 60;
     return batch * options_.batch < options_.count;
   }
@@ -128,7 +131,7 @@ class Soak {
     children_.emplace_back(kMostSeconds, [=, this, &flavour] {
       std::vector<Job> drafts = jobs;
       for (Job& job : drafts) job.draft = DraftOf(job.number, IsFaulty(job.number));
-      return ToText(RunBatch(drafts, folder, tools_, flavour));
+      return ToText(RunBatch(drafts, folder, tools_, flavour, options_.which));
     });
     running_.push_back(batch);
   }
@@ -250,6 +253,9 @@ int Main(int argc, char** argv) {
   app.add_flag("--quiet", options.quiet, "do not tell of specs that the checker refuses");
   app.add_flag("!--no-shrink", options.shrink, "do not look for the smallest spec of a failure");
   app.add_option("--shrink-seconds", options.shrink_seconds, "how long to look, for each kind");
+  app.add_flag("--stop", options.stop, "start nothing more once something has failed");
+  app.add_flag_callback("--changed", [&] { options.which = Which::kChanged; },
+                        "run those alone that the fault of KILN_MUTANT changes (tests/mutants)");
   bool show = false;
   app.add_flag("--show", show, "print the specs and run nothing");
   CLI11_PARSE(app, argc, argv);
