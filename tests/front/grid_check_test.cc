@@ -75,6 +75,25 @@ body: |
               "largest in HBM (memory: any) and copy parts of it"});
 }
 
+TEST_CASE("tier: whatever is smaller than a word takes one in SMEM") {
+  Case bytes(R"yaml(
+prefetch: {flags: "i8[count]"}
+grid: {t: count}
+outputs:
+  o: {array: "i32[count]", block: "null", index: t}
+scratch: {s: {array: "bf16[3]", memory: smem}}
+body: |
+  o = i32(flags[t])
+)yaml");
+  bytes.options.smem_bytes = 1;
+  CHECK(bytes.Host("flags", {0, 1, 0, 1, 0}).Check() ==
+        Found{"tier: the kernel needs 32 B of SMEM, which has 1 B:\n"
+              "  `flags`  i8[5]    20 B  20 B\n"
+              "  `s`      bf16[3]  12 B  12 B | cut the arrays into smaller blocks, or leave the "
+              "largest in HBM "
+              "(memory: any) and copy parts of it"});
+}
+
 TEST_CASE("what is not bound is not checked") {
   Case gather(kGather);
   gather.Dim("m", 512).Dim("n", 4);

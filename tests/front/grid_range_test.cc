@@ -158,6 +158,19 @@ body: |
               "elements"});
 }
 
+TEST_CASE("index-range: a constant where the array has a size of the call's") {
+  Case sixth(R"yaml(
+inputs: {x: "f32[m]"}
+outputs: {o: "f32", part: "f32[2]"}
+body: |
+  o = x[5]
+  part = x[4:6]
+)yaml");
+  CHECK(sixth.Dim("m", 6).Check() == Found{});
+  CHECK(sixth.Dim("m", 5).Check() ==
+        Found{"index-range: subscript 5 of `x` is out of range: it has 5 elements"});
+}
+
 TEST_CASE("assert: over host values") {
   Case asserting(R"yaml(
 prefetch: {starts: "i32[count]"}

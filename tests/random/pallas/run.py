@@ -5,13 +5,17 @@ of the same arrays, JAX interprets them here, and the results are compared.
 
 Without N it runs what summary.json is a record of, and rewrites it. Start at `main`.
 """
+import importlib.metadata
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
 import traceback
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 # One thread. No fused multiplication, as exact outputs are compared to the last bit; nor is a rounding to 16 bits
 # left out, or a division by a constant made a multiplication. Each function runs once: what XLA saves by not optimising is most of the time.
@@ -29,7 +33,7 @@ import language
 
 jax.config.update("jax_enable_x64", True)
 
-RECORDED, BATCH = 2500, 50
+RECORDED, BATCH = 3000, 50
 SLOW = 30  # seconds of a spec that are worth a word
 
 
@@ -98,65 +102,91 @@ class Batch:
         return any(others[name].tobytes() != results[name].tobytes() for name in results)
 
 
+def outcome_of(batch, entry):
+    """What becomes of one spec: a dict with `run` (whether it is the same to the last bit), `skipped` (why) or
+    `mismatch` (what), and why which of its outputs are not compared."""
+    if "skipped" in entry:
+        return {"skipped": entry["skipped"]}
+    try:
+        results = batch.results(entry)
+    except Exception as error:  # whatever JAX says of it
+        lines = traceback.format_exception_only(error)
+        return {"mismatch": "JAX does not run it: " + "".join(lines)[:1500]}
+    uncompared = [of for of in entry["outputs"].values() if isinstance(of, str)]
+    wrong, same = [], True
+    for name, of in entry["outputs"].items():
+        if isinstance(of, str):
+            continue
+        off, equal = difference(results[name], batch.array(of), of)
+        same = same and equal
+        if off:
+            wrong.append(f"`{name}`: {off}")
+    if wrong and batch.depends_on_subnormals(entry, results):
+        return {"skipped": "subnormal numbers, which XLA takes for 0"}
+    if wrong:
+        return {"mismatch": "\n".join(wrong), "uncompared": uncompared}
+    if len(uncompared) == len(entry["outputs"]):
+        return {"skipped": "no output can be compared", "uncompared": uncompared}
+    return {"run": same, "uncompared": uncompared}
+
+
+# ---- a batch, in a process of its own ----
+
+def work(path, first):
+    """Prints the outcome of each spec from the one at `first` on, a line each."""
+    batch = Batch(pathlib.Path(path))
+    for entry in batch.entries[int(first):]:
+        began = time.time()
+        outcome = outcome_of(batch, entry)
+        print(json.dumps({**outcome, "seconds": time.time() - began}), flush=True)
+
+
+def outcomes(path, entries):
+    """Of all specs of a batch. XLA aborts in some: the one behind the last that was told of is skipped."""
+    done = []
+    while len(done) < len(entries):
+        worker = subprocess.run([sys.executable, __file__, "--work", path, str(len(done))], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done += [json.loads(line) for line in worker.stdout.splitlines()]
+        if worker.returncode == 0:
+            break
+        if worker.returncode > 0:
+            sys.exit(worker.stderr)
+        said = re.search(r"Check failed: .*", worker.stderr)
+        print(f"XLA aborts in spec {entries[len(done)]['number']}: {said.group() if said else worker.stderr[-500:]}")
+        done.append({"skipped": "XLA aborts", "seconds": 0})
+    return done
+
+
+# ---- many ----
+
 class Tally:
     def __init__(self):
-        self.run = self.exact = self.near = 0
-        self.skipped, self.uncompared, self.coverage, self.mismatches = {}, {}, {}, {}
+        self.run = self.exact = 0
+        self.skipped, self.uncompared, self.coverage = Counter(), Counter(), Counter()
+        self.mismatches = []
 
-    def count(self, of, key):
-        of[key] = of.get(key, 0) + 1
-
-    def add(self, batch, entry):
-        """Runs one spec. Returns what is wrong with it, or an empty text."""
-        if "skipped" in entry:
-            self.count(self.skipped, entry["skipped"])
-            return ""
-        try:
-            results = batch.results(entry)
-        except Exception as error:  # whatever JAX says of it
-            lines = traceback.format_exception_only(error)
-            return self.fail(entry, "JAX does not run it: " + "".join(lines)[:1500])
-        wrong, same, compared = [], True, False
-        for name, of in entry["outputs"].items():
-            if isinstance(of, str):
-                self.count(self.uncompared, of)
-                continue
-            compared = True
-            off, equal = difference(results[name], batch.array(of), of)
-            same = same and equal
-            if off:
-                wrong.append(f"`{name}`: {off}")
-        if wrong and batch.depends_on_subnormals(entry, results):
-            self.count(self.skipped, "subnormal numbers, which XLA takes for 0")
-            return ""
-        if wrong:
-            return self.fail(entry, "\n".join(wrong))
-        if not compared:
-            self.count(self.skipped, "no output can be compared")
-            return ""
-        self.run += 1
-        self.exact += same
-        self.near += not same
-        for use in entry["used"]:
-            self.count(self.coverage, use)
-        return ""
-
-    def fail(self, entry, what):
-        self.mismatches[entry["number"]] = what
-        return what
+    def add(self, entry, outcome):
+        self.uncompared.update(outcome.get("uncompared", []))
+        if "skipped" in outcome:
+            self.skipped[outcome["skipped"]] += 1
+        elif "mismatch" in outcome:
+            self.mismatches.append(entry["number"])
+        else:
+            self.run += 1
+            self.exact += outcome["run"]
+            self.coverage.update(entry["used"])
 
     def summary(self, first, count):
         by_number = lambda of: dict(sorted(of.items(), key=lambda pair: (-pair[1], pair[0])))
         return {
-            "jax": jax.__version__, "numpy": np.__version__, "first": first, "specs": count,
-            "run": self.run, "equal": self.exact, "within tolerance": self.near,
+            "jax": importlib.metadata.version("jax"), "numpy": np.__version__, "first": first, "specs": count,
+            "run": self.run, "equal": self.exact, "within tolerance": self.run - self.exact,
             "mismatches": sorted(self.mismatches), "skipped": by_number(self.skipped),
             "outputs not compared": by_number(self.uncompared),
             "coverage": dict(sorted(self.coverage.items())),
         }
 
-
-# ---- many ----
 
 def write(build, first, count):
     folder = build / "pallas"
@@ -166,30 +196,35 @@ def write(build, first, count):
     return path
 
 
-def tell(path, entry, what):
-    kept = path.parent / f"mismatch_{entry['number']}.yaml"
-    kept.write_text(entry["text"])
-    print(f"\nspec {entry['number']}: {what}")
-    print(f"kept in {kept}; as Pallas it is {entry['function']} in {path}.py", flush=True)
+def tell(path, entry, outcome):
+    if "mismatch" in outcome:
+        kept = path.parent / f"mismatch_{entry['number']}.yaml"
+        kept.write_text(entry["text"])
+        print(f"\nspec {entry['number']}: {outcome['mismatch']}")
+        print(f"kept in {kept}; as Pallas it is {entry['function']} in {path}.py", flush=True)
+    if outcome["seconds"] > SLOW:
+        print(f"spec {entry['number']} took {outcome['seconds']:.0f} s", flush=True)
+
+
+def run_batch(build, first, count):
+    path = write(build, first, count)
+    entries = json.loads(path.with_suffix(".json").read_text())
+    return path, list(zip(entries, outcomes(path, entries)))
 
 
 def main(build, count=None, first=1):
     total, start, tally = count or RECORDED, time.time(), Tally()
-    for begin in range(first, first + total, BATCH):
-        path = write(build, begin, min(BATCH, first + total - begin))
-        batch = Batch(path)
-        for entry in batch.entries:
-            began = time.time()
-            wrong = tally.add(batch, entry)
-            if wrong:
-                tell(path, entry, wrong)
-            if time.time() - began > SLOW:
-                print(f"spec {entry['number']} took {time.time() - began:.0f} s", flush=True)
-        jax.clear_caches()
-        done = begin + len(batch.entries) - first
-        left = (time.time() - start) / done * (total - done)
-        print(f"{done} of {total} specs, {tally.run} run, {len(tally.mismatches)} mismatches, "
-              f"{left / 60:.0f} min left", flush=True)
+    starts = range(first, first + total, BATCH)
+    done = 0
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for path, pairs in threads.map(lambda at: run_batch(build, at, min(BATCH, first + total - at)), starts):
+            for entry, outcome in pairs:
+                tally.add(entry, outcome)
+                tell(path, entry, outcome)
+            done += len(pairs)
+            left = (time.time() - start) / done * (total - done)
+            print(f"{done} of {total} specs, {tally.run} run, {len(tally.mismatches)} mismatches, "
+                  f"{left / 60:.0f} min left", flush=True)
     summary = tally.summary(first, total)
     print(json.dumps({k: v for k, v in summary.items() if k != "coverage"}, indent=1))
     if count is None:
@@ -198,4 +233,6 @@ def main(build, count=None, first=1):
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--work":
+        sys.exit(work(*sys.argv[2:]))
     sys.exit(main(pathlib.Path(sys.argv[1]).resolve(), *map(int, sys.argv[2:])))
