@@ -143,6 +143,7 @@ class Soak {
     }
     for (const Result& result : ToResults(outcome.text)) {
       ++specs_;
+      changed_ += !result.used.empty();
       ++kinds_[result.verdict.kind];
       for (const std::string& entry : result.used) ++coverage_[entry];
       if (result.verdict.kind.empty()) continue;
@@ -208,6 +209,8 @@ class Soak {
     std::ofstream(options_.folder + "/coverage.txt") << CoverageReport(coverage_, options_.goal);
     for (const auto& [kind, count] : kinds_)
       std::cout << count << "  " << (kind.empty() ? "the same on every engine" : kind) << "\n";
+    if (options_.which == Which::kChanged)
+      std::cout << changed_ << " of them are other kernels under the fault\n";
     const std::string report = CoverageReport(coverage_, options_.goal);
     const size_t last = report.rfind('\n', report.size() - 2);
     std::printf("%llu specs in %.0f s, %.0f a minute; %llu refused, %llu failures\n",
@@ -229,6 +232,7 @@ class Soak {
   std::set<std::string> precompiled_;
   std::vector<Child> children_;
   std::vector<uint64_t> running_;  // by child: its batch
+  uint64_t changed_ = 0;  // that run, where only these do
   uint64_t specs_ = 0, refused_ = 0, failures_ = 0;
   std::map<std::string, int64_t> kinds_;
   std::map<std::string, int> told_;
