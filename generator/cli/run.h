@@ -55,8 +55,6 @@ std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
 /// no more than a few seconds: something undefined, or that `rule`.
 std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& binding,
                                         const RunOptions& options, const std::string& rule);
-/// Whether it is a rule of undefined values.
-bool IsAboutUndefined(const std::string& rule);
 
 // run_compiled.cc
 

@@ -91,11 +91,11 @@ Diagnostic AsFoundByElement(Diagnostic finding, const Diagnostic& by_element) {
 /// values may come to nothing that shows, the interpreter has the last word.
 bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding& binding,
                 const Inputs& inputs, const RunOptions& options, const CallOptions& how,
-                const CallResult& call, Diagnostics& diagnostics) {
-  auto finding = call.code != 0 ? FindingOf(kernel, call)
-                                : FindHidden(kernel, call, how, [&](const CallOptions& other) {
-                                    return loaded.Call(binding, inputs.arrays, other);
-                                  });
+                CallResult& call, Diagnostics& diagnostics) {
+  const auto again = [&](const CallOptions& other) {
+    return loaded.Call(binding, inputs.arrays, other);
+  };
+  auto finding = ExamineCall(binding, inputs.arrays, how, again, &call);
   const bool placed = finding.has_value() || call.code == 0;
   if (how.emulate && placed && (finding || HidesUndefined(kernel))) {
     auto by_element = FindByElement(inputs, binding, options, finding ? finding->rule : "");
@@ -110,10 +110,6 @@ bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding&
 }
 
 }  // namespace
-
-bool IsAboutUndefined(const std::string& rule) {
-  return rule == "undefined" || rule == "tail" || rule == "coverage";
-}
 
 CallResult CallWithProgress(const std::string& what, const LoadedKernel& loaded,
                             const Binding& binding, const Inputs& inputs, const CallOptions& how) {
@@ -202,9 +198,10 @@ std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text
   if (!loaded) return std::nullopt;
   CallResult call =
       CallWithProgress(how.emulate ? "emulating" : "calling", *loaded, binding, inputs, how);
+  const bool found = HasFinding(*loaded, kernel, binding, inputs, options, how, call, diagnostics);
   *told = call;
   told->outputs.clear();
-  if (HasFinding(*loaded, kernel, binding, inputs, options, how, call, diagnostics)) {
+  if (found) {
     *status = kFindings;
     return std::nullopt;
   }

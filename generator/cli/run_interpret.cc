@@ -2,6 +2,7 @@
 
 #include "generator/cli/run.h"
 #include "generator/interpret/interpret.h"
+#include "generator/native/finding.h"
 
 namespace kiln::cli {
 namespace {

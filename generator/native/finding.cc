@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -184,35 +185,62 @@ std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call
   finding.span = SpanAt(kernel, call.rule, WordBefore(finding.message, mark.begin), mark.line);
   finding.message.erase(mark.begin, mark.end - mark.begin);
   if (call.rule == "index-range") finding.span = SpanOfIndex(kernel, finding.message, finding.span);
-  if (call.rule == "undefined" || call.rule == "tail" || call.rule == "coverage")
+  if (IsAboutUndefined(call.rule))
     finding.hint = kSeeInterpreter;
   return finding;
 }
 
-std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& first, CallOptions how,
-                                     const std::function<CallResult(const CallOptions&)>& call) {
-  using Poison = CallOptions::Poison;
-  if (!how.emulate) return std::nullopt;
-  how.events = false;
-  how.repeat = 1;
-  const auto again = [&](Poison poison) {
-    how.poison = poison;
-    return call(how);
-  };
-  const bool seen = how.poison == Poison::kNan;
-  const CallResult nan = seen ? CallResult() : again(Poison::kNan);
-  if (nan.code != 0) return FindingOf(kernel, nan);
+namespace {
+
+using Poison = CallOptions::Poison;
+
+CallOptions With(CallOptions how, Poison poison) {
+  how.poison = poison;
+  return how;
+}
+
+bool HasNan(const Array& array) {
+  if (!IsFloat(array.dtype)) return false;
+  for (int64_t e = 0; e < array.size(); ++e) {
+    if (std::isnan(array.GetFloat(e))) return true;
+  }
+  return false;
+}
+
+/// Whether NaN of any bits may come from elsewhere than undefined memory.
+bool MayHaveOwnNan(const Kernel& kernel, const std::map<std::string, Array>& arrays) {
+  return BitcastsToFloat(kernel) ||
+         std::any_of(arrays.begin(), arrays.end(),
+                     [](const auto& named) { return HasNan(named.second); });
+}
+
+/// The call with other bits in undefined memory, if these change nothing that it gives.
+std::optional<CallResult> Acquit(const Binding& binding, const CallResult& failed,
+                                 const std::map<std::string, Array>& arrays, const CallOptions& how,
+                                 const CallAgain& again) {
+  if (!IsAboutUndefined(failed.rule) || !MayHaveOwnNan(*binding.kernel, arrays))
+    return std::nullopt;
+  CallResult zeros = again(With(how, Poison::kZero));
+  if (zeros.code != 0) return std::nullopt;
+  const CallResult random = again(With(how, Poison::kRandom));
+  if (random.code != 0 || FindUndefined(*binding.kernel, zeros.outputs, random.outputs))
+    return std::nullopt;
+  return zeros;
+}
+
+/// What shows when undefined memory has other bits than those of NaN that `nan` is the result of.
+std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& nan,
+                                     const CallOptions& how, const CallAgain& again) {
   if (!HidesUndefined(kernel)) return std::nullopt;
-  const std::map<std::string, Array>& outputs = seen ? first.outputs : nan.outputs;
   for (const Poison poison : {Poison::kZero, Poison::kRandom}) {
-    const CallResult other = again(poison);
+    const CallResult other = again(With(how, poison));
     if (other.code == 0) {
-      auto finding = FindUndefined(kernel, outputs, other.outputs);
+      auto finding = FindUndefined(kernel, nan.outputs, other.outputs);
       if (!finding) continue;
       if (finding->rule == "undefined") {
-        const CallResult edges = again(Poison::kZeroEdges);
+        const CallResult edges = again(With(how, Poison::kZeroEdges));
         if (edges.code == 0) {
-          if (auto tail = FindUndefined(kernel, outputs, edges.outputs)) return AsTail(*tail);
+          if (auto tail = FindUndefined(kernel, nan.outputs, edges.outputs)) return AsTail(*tail);
         }
       }
       return finding;
@@ -226,6 +254,33 @@ std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& fir
     return finding;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+bool IsAboutUndefined(const std::string& rule) {
+  return rule == "undefined" || rule == "tail" || rule == "coverage";
+}
+
+std::optional<Diagnostic> ExamineCall(const Binding& binding,
+                                      const std::map<std::string, Array>& arrays,
+                                      const CallOptions& how, const CallAgain& again,
+                                      CallResult* result) {
+  const Kernel& kernel = *binding.kernel;
+  if (!how.emulate) return result->code != 0 ? FindingOf(kernel, *result) : std::nullopt;
+  if (result->code != 0) {
+    auto other = Acquit(binding, *result, arrays, how, again);
+    if (!other) return FindingOf(kernel, *result);
+    *result = std::move(*other);
+    return std::nullopt;
+  }
+  CallOptions quick = how;
+  quick.events = false;
+  quick.repeat = 1;
+  if (how.poison == Poison::kNan) return FindHidden(kernel, *result, quick, again);
+  const CallResult nan = again(With(quick, Poison::kNan));
+  if (nan.code == 0) return FindHidden(kernel, nan, quick, again);
+  return Acquit(binding, nan, arrays, quick, again) ? std::nullopt : FindingOf(kernel, nan);
 }
 
 }  // namespace kiln

@@ -7,14 +7,25 @@
 
 namespace kiln {
 
-/// What the status of a failed call says, at the operand or the statement that it names. Nullopt
-/// where it names no line of the spec: a shape, no memory.
+/// Whether it is a rule that undefined values break.
+bool IsAboutUndefined(const std::string& rule);
+
+/// What a failed call's status says, at the operand or the statement that it names. Nullopt where
+/// it names no line of the spec: a shape, no memory.
 std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call);
 
-/// Floats show the emulator what is undefined; integers, bools and conditions do not. Where a
-/// kernel has such, an emulated call that found nothing is made again with other bits in undefined
-/// memory: if that shows, it is a finding. So is what NaN finds where the call had other bits.
-std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& first, CallOptions how,
-                                     const std::function<CallResult(const CallOptions&)>& call);
+/// Makes the call again with these options.
+using CallAgain = std::function<CallResult(const CallOptions&)>;
+
+/// What a call finds; nullopt with a status other than 0: no line of the spec. Floats show the
+/// emulator what is undefined; integers, bools and conditions do not. Where a kernel has such, an
+/// emulated call that found nothing is made again with other bits in undefined memory: if that
+/// shows, it is a finding. So is what NaN finds where the call had other bits. Where a NaN may be
+/// the caller's own, or of a bitcast, it counts only if other bits change the outputs; if they do
+/// not, *result becomes that of a call with others.
+std::optional<Diagnostic> ExamineCall(const Binding& binding,
+                                      const std::map<std::string, Array>& arrays,
+                                      const CallOptions& how, const CallAgain& again,
+                                      CallResult* result);
 
 }  // namespace kiln

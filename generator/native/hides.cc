@@ -75,7 +75,26 @@ class Body {
   std::vector<bool> locals_;
 };
 
+bool Bitcasts(const Node& node) {
+  return (node.op == Op::kBitcast && IsFloat(node.dtype)) ||
+         std::any_of(node.args.begin(), node.args.end(),
+                     [](const NodePtr& arg) { return Bitcasts(*arg); });
+}
+
+bool Bitcasts(const std::vector<Action>& actions) {
+  return std::any_of(actions.begin(), actions.end(), [](const Action& action) {
+    for (const NodePtr& node : {action.value, action.condition, action.mask}) {
+      if (node && Bitcasts(*node)) return true;
+    }
+    return Bitcasts(action.body) || Bitcasts(action.orelse);
+  });
+}
+
 }  // namespace
+
+bool BitcastsToFloat(const Kernel& kernel) {
+  return Bitcasts(kernel.body) || Bitcasts(kernel.epilogue);
+}
 
 bool HidesUndefined(const Kernel& kernel) {
   const bool integers = std::any_of(kernel.refs.begin(), kernel.refs.end(), [](const Ref& ref) {

@@ -8,4 +8,7 @@ namespace kiln {
 /// and bools, floats that are compared, converted or located, and conditions on any of them.
 bool HidesUndefined(const Kernel& kernel);
 
+/// Whether the kernel makes floats of any bits: a NaN may then be what its own data say.
+bool BitcastsToFloat(const Kernel& kernel);
+
 }  // namespace kiln

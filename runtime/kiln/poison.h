@@ -36,15 +36,27 @@ constexpr int kMantissa = std::is_same_v<T, bf16> ? 7
                           : sizeof(T) == 4        ? 23
                                                   : 52;
 
-/// All bits of an undefined float are set but one: the first of the mantissa of what is not stored
-/// yet, which any arithmetic sets, and the second past an edge. Conversions keep both.
+/// An undefined float is a NaN whose mantissa begins with two bits for the hole and a mark. The
+/// first is 0 of what is not stored yet, and any arithmetic sets it; the second is 0 past an edge.
+/// Conversions keep all of them. Neither the NaNs that operations make (1000 …) nor bytes of ones,
+/// which programs leave in their own arrays, have the mark.
+constexpr int kHoleBits = 2;
+constexpr int kMarkBits = 4;
+constexpr int kMark = 0b0101;
+
+/// Of a float: the mark and what is before it, both bits of the hole set.
+template <typename T>
+constexpr BitsOf<T> kMarkedNan =
+    static_cast<BitsOf<T>>((~BitsOf<T>{0} << (kMantissa<T> - kHoleBits)) |
+                           (BitsOf<T>{kMark} << (kMantissa<T> - kHoleBits - kMarkBits)));
+
 template <typename T>
 constexpr Poison64 PoisonOf(Hole hole) {
   if constexpr (std::is_same_v<T, bool>) {
     return {0x0101010101010101u, 0x0101010101010101u};
   } else if constexpr (kIsFloating<T>) {
     using Bits = BitsOf<T>;
-    Bits bits = static_cast<Bits>(~Bits{0});
+    Bits bits = kMarkedNan<T>;
     if (hole == Hole::kUnstored) bits = static_cast<Bits>(bits ^ (Bits{1} << (kMantissa<T> - 1)));
     if (hole == Hole::kEdge) bits = static_cast<Bits>(bits ^ (Bits{1} << (kMantissa<T> - 2)));
     uint64_t word = 0;
@@ -62,16 +74,17 @@ template <typename T>
 BitsOf<T> PoisonMask(T value) {
   using Bits = BitsOf<T>;
   if constexpr (kIsFloating<T>) {
-    // Masks as wide as the elements are what compilers make vectors of. Of the mantissa, what a
-    // bf16 has is looked at.
-    constexpr int kLooked = kMantissa<T> < 52 ? 6 : 4;
-    constexpr Bits kPoison = static_cast<Bits>((~Bits{0} << (kMantissa<T> - kLooked)) &
-                                               static_cast<Bits>(~Bits{0} >> 1));
-    constexpr Bits kTwo = static_cast<Bits>(Bits{3} << (kMantissa<T> - 2));
+    // Masks as wide as the elements are what compilers make vectors of. The mantissa of a bf16 has
+    // a bit more than is looked at.
+    constexpr int kLooked = kHoleBits + kMarkBits;
+    constexpr Bits kSigned = static_cast<Bits>(~Bits{0} >> 1);
+    constexpr Bits kMask = static_cast<Bits>((~Bits{0} << (kMantissa<T> - kLooked)) & kSigned);
+    constexpr Bits kPoison = static_cast<Bits>(kMarkedNan<T> & kSigned);
+    constexpr Bits kTwo = static_cast<Bits>(Bits{3} << (kMantissa<T> - kHoleBits));
     Bits bits;
     std::memcpy(&bits, &value, sizeof bits);
-    return static_cast<Bits>((bits | kTwo) & kPoison) == kPoison ? static_cast<Bits>(~Bits{0})
-                                                                 : Bits{0};
+    return static_cast<Bits>((bits | kTwo) & kMask) == kPoison ? static_cast<Bits>(~Bits{0})
+                                                               : Bits{0};
   } else {
     return Bits{0};
   }

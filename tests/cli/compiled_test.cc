@@ -210,6 +210,30 @@ TEST_CASE("undefined integers are found by a second run") {
   CHECK(Contains(shown.err, "the first is `o[2]`"));
 }
 
+TEST_CASE("a NaN with the bits of undefined memory is a value, and hides none that is undefined") {
+  const Folder folder;
+  WriteText(folder / "bits.yaml",
+            "kernel: bits\ninputs: {x: \"i32[n]\"}\noutputs: {o: \"f32[n]\", p: \"i32[n]\"}\n"
+            "scratch: {s: \"f32[8]\"}\nscalars: {bad: bool}\nbody: |\n"
+            "  let y = bitcast(f32, x)\n  o = y\n  p = bitcast(i32, y)\n"
+            "  when bad:\n    o[2] = s[0]\n");
+  Array marked = Array::Zeros(DType::kI32, {4});
+  for (int64_t i = 0; i < 4; ++i) marked.SetInt(i, 0x7FEA0000);
+  REQUIRE(WriteNpy(folder / "x.npy", marked) == "");
+  for (const char* memory : {"nan", "random", "zero"}) {
+    INFO(memory);
+    const std::string run = std::string("run bits.yaml x=@x.npy --mode=emulate --init=") + memory;
+    const Shown right = Cached(run + " bad=false --compare", folder);
+    INFO(right.err);
+    CHECK(right.status == 0);
+    CHECK(Contains(right.out, "compared  p             equal bit for bit"));
+    const Shown wrong = Cached(run + " bad=true", folder);
+    CHECK(wrong.status == 1);
+    CHECK(Contains(wrong.err, "error[undefined]"));
+    CHECK(Contains(wrong.err, "`o[2]`"));
+  }
+}
+
 TEST_CASE("integers that have no value are found by a second run, by vectors and one by one") {
   const Folder folder;
   WriteText(folder / "ratio.yaml",

@@ -65,16 +65,15 @@ struct Verdicts {
   Verdict check, interpreter, emulator;
 };
 
-Verdict Emulate(const KernelInterface& compiled, const Kernel& kernel, const Binding& binding,
-                const Inputs& inputs, const CallOptions& options, std::string* message) {
+Verdict Emulate(const KernelInterface& compiled, const Binding& binding, const Inputs& inputs,
+                const CallOptions& options, std::string* message) {
   const auto run = [&](const CallOptions& how) {
     return CallKernel(compiled, binding, inputs.arrays, how);
   };
-  const CallResult call = run(options);
+  CallResult call = run(options);
   *message = call.message;
-  const auto finding =
-      call.code != 0 ? FindingOf(kernel, call) : FindHidden(kernel, call, options, run);
-  if (finding) return VerdictOf(*finding, *kernel.source);
+  const auto finding = ExamineCall(binding, inputs.arrays, options, run, &call);
+  if (finding) return VerdictOf(*finding, *binding.kernel->source);
   return {call.code != 0 ? call.rule : "", ""};
 }
 
@@ -107,14 +106,14 @@ Verdicts Judge(size_t number) {
   const KernelInterface* const compiled = kiln_faulty_kernel(KernelName(number).c_str());
   REQUIRE(compiled);
   std::string message;
-  verdicts.emulator = Emulate(*compiled, kernel, *binding, inputs, Emulated(1), &message);
+  verdicts.emulator = Emulate(*compiled, *binding, inputs, Emulated(1), &message);
   if (!message.empty() && !kernel.axes.empty() && fault.rule != std::string("tier") &&
       message.find("no step visits") == std::string::npos) {
     INFO(message);
     CHECK(message.find(" at grid point (") != std::string::npos);
     CHECK(message.find(" core") != std::string::npos);
   }
-  const Verdict two = Emulate(*compiled, kernel, *binding, inputs, Emulated(2), &message);
+  const Verdict two = Emulate(*compiled, *binding, inputs, Emulated(2), &message);
   INFO("two cores: " << message);
   CHECK(two.rule == verdicts.emulator.rule);
   return verdicts;

@@ -165,13 +165,14 @@ Verdict Run(const Draft& draft, const Case& of, const KernelInterface& kernel,
     const auto call = [&](const CallOptions& options) {
       return CallKernel(kernel, *of.binding, of.inputs.arrays, options);
     };
-    const CallResult result = call(setting.options);
+    CallResult result = call(setting.options);
+    const auto finding =
+        ExamineCall(*of.binding, of.inputs.arrays, setting.options, call, &result);
     const std::string where = std::string(setting.name) + ": ";
     if (result.code != 0)
       return {"status " + result.rule + (setting.options.emulate ? " (emulated)" : " (direct)"),
               where + result.message};
-    if (const auto hidden = FindHidden(of.called(), result, setting.options, call))
-      return {"hidden finding " + hidden->rule, where + hidden->message};
+    if (finding) return {"hidden finding " + finding->rule, where + finding->message};
     for (const auto& [name, got] : result.outputs) {
       const Ref& ref = of.called().refs[static_cast<size_t>(of.called().FindRef(name))];
       if (Undecided(ref)) continue;
@@ -206,9 +207,8 @@ std::string EmulatorFinds(const KernelInterface& kernel, const Case& of, int cor
     return CallKernel(kernel, *of.binding, of.inputs.arrays, options);
   };
   const CallOptions how = Emulated(cores, false, CallOptions::Poison::kNan, 0);
-  const CallResult result = call(how);
-  const auto finding = result.code != 0 ? FindingOf(of.called(), result)
-                                        : FindHidden(of.called(), result, how, call);
+  CallResult result = call(how);
+  const auto finding = ExamineCall(*of.binding, of.inputs.arrays, how, call, &result);
   *message = finding ? finding->message : result.message;
   return finding ? finding->rule : result.rule;
 }

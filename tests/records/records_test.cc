@@ -24,10 +24,9 @@ std::map<std::string, Array> Run(const RecordCase& of, const Replay& replay, con
     return CallKernel(*KernelOf(of.name), *replay.binding, replay.record.inputs.arrays, how);
   };
   CallResult result = call(engine.options);
-  const auto hidden = result.code == 0
-                          ? FindHidden(*replay.binding->kernel, result, engine.options, call)
-                          : std::nullopt;
-  CHECK((hidden ? hidden->message : "") == "");
+  const auto finding =
+      ExamineCall(*replay.binding, replay.record.inputs.arrays, engine.options, call, &result);
+  CHECK((finding ? finding->message : "") == "");
   if (result.code == 0) return std::move(result.outputs);
   FAIL_CHECK("error[" << result.rule << "]: " << result.message);
   return {};

@@ -1,5 +1,6 @@
 #include "kiln/emulated.h"
 
+#include <bit>
 #include <cmath>
 #include <string>
 
@@ -245,13 +246,15 @@ TEST_CASE("Poison tells why memory is undefined") {
 }
 
 TEST_CASE("Poison survives arithmetic and conversions; other NaNs are values") {
-  float poison;
-  std::memset(&poison, 0xFF, sizeof(poison));
+  const float poison = Poisoned<float>(internal::Hole::kUnset);
   CHECK(internal::IsPoison(poison));
   CHECK(internal::IsPoison(poison * 2 + 1));
   CHECK(internal::IsPoison(static_cast<double>(poison)));
   CHECK(internal::IsPoison(static_cast<float>(static_cast<double>(poison))));
-  CHECK(internal::IsPoison(bf16{0xFFFF}));
+  CHECK_FALSE(internal::IsPoison(bf16{0xFFFF}));
+  CHECK_FALSE(internal::IsPoison(bf16{0x7FFF}));
+  CHECK_FALSE(internal::IsPoison(std::bit_cast<float>(~uint32_t{0})));
+  CHECK_FALSE(internal::IsPoison(std::bit_cast<double>(~uint64_t{0})));
   CHECK_FALSE(internal::IsPoison(std::nanf("")));
   CHECK_FALSE(internal::IsPoison(-std::nanf("")));
   CHECK_FALSE(internal::IsPoison(-1));
