@@ -221,17 +221,22 @@ std::string FirstRule(const Diagnostics& found) {
 }
 
 std::unique_ptr<Case> Prepare(const Draft& draft) {
-  auto of = std::make_unique<Case>();
-  of->text = Write(draft);
-  of->source = std::make_shared<const Source>(draft.name + ".yaml", of->text);
-  of->spec = ParseSpec(of->source, of->found);
-  if (!of->spec) return of;
   CheckOptions check;
   check.instance = draft.InstanceName();
   check.sizes_follow = true;
+  return Prepare(std::make_shared<const Source>(draft.name + ".yaml", Write(draft)), check,
+                 [&](const Kernel& kernel) { return MakeInputs(draft, kernel); });
+}
+
+std::unique_ptr<Case> Prepare(std::shared_ptr<const Source> source, const CheckOptions& check,
+                              const std::function<Inputs(const Kernel&)>& inputs) {
+  auto of = std::make_unique<Case>();
+  of->source = std::move(source);
+  of->spec = ParseSpec(of->source, of->found);
+  if (!of->spec) return of;
   of->kernel = CheckSpec(*of->spec, check, of->found);
   if (!of->kernel) return of;
-  of->inputs = MakeInputs(draft, *of->kernel);
+  of->inputs = inputs(*of->kernel);
   const int variant = ChooseVariant(*of->kernel, of->inputs);
   if (variant >= 0) {
     const Variant& chosen = of->kernel->variants[static_cast<size_t>(variant)];

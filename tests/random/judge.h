@@ -1,22 +1,22 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "generator/interpret/interpret.h"
 #include "generator/native/compare.h"
-#include "tests/random/draft.h"
 #include "generator/native/interface.h"
+#include "tests/random/draft.h"
 
 /// One draft on every engine.
 namespace kiln::soak {
 
 /// A draft as the tool reads it, with the arguments of a call.
 struct Case {
-  std::string text;
   std::shared_ptr<const Source> source;
   std::unique_ptr<Spec> spec;
-  std::unique_ptr<Kernel> kernel;      // with its variants
+  std::unique_ptr<Kernel> kernel;       // with its variants
   std::unique_ptr<Kernel> specialised;  // if one of them is chosen
   Inputs inputs;
   std::optional<Binding> binding;
@@ -25,7 +25,10 @@ struct Case {
   const Kernel& called() const { return specialised ? *specialised : *kernel; }
 };
 
-/// Reads, checks and binds. The binding is there if nothing was found.
+/// Reads, checks and binds, with the inputs that the kernel asks for. The binding is there if
+/// nothing was found.
+std::unique_ptr<Case> Prepare(std::shared_ptr<const Source> source, const CheckOptions& check,
+                              const std::function<Inputs(const Kernel&)>& inputs);
 std::unique_ptr<Case> Prepare(const Draft& draft);
 
 /// The first error: its rule. Empty: there is none.
