@@ -1,0 +1,110 @@
+#include "tests/random/planters.h"
+
+/// Faults of what is read before it is set, or past an edge.
+namespace kiln::soak {
+namespace {
+
+std::string AnyType(Dice& dice) {
+  return dice.Pick({"f32", "i32", "bf16", "u8", "f16", "i16", "i64", "f64", "u32", "i8", "u16"});
+}
+
+bool NoFirstValue(Draft& draft, const Case& of, Dice&) {
+  for (size_t s = 0; s + 1 < draft.body.size(); ++s) {
+    const Statement& statement = draft.body[s];
+    if (statement.text.rfind("when first(", 0) != 0 || statement.body.size() != 1) continue;
+    const std::string name = statement.body[0].text.substr(0, statement.body[0].text.find(' '));
+    const std::string& next = draft.body[s + 1].text;
+    if (next.rfind(name + " +=", 0) != 0 && next.rfind(name + " -=", 0) != 0) continue;
+    if (of.binding->StepCount() == 0) continue;
+    draft.body.erase(draft.body.begin() + static_cast<long>(s));
+    return true;
+  }
+  return false;
+}
+
+bool ScratchNeverSet(Draft& draft, const Case& of, Dice& dice) {
+  const std::string type = AnyType(dice);
+  draft.scratch.push_back({"unset", {{"", type + "[5]"}}});
+  return of.binding->StepCount() > 0 &&
+         AddWitness(draft, type,
+                    {"wit = $0",
+                     {{dice.Pick({"unset[1]", "max(unset)", "unset[ds(2, 1)][0]"}), {}}},
+                     {},
+                     {}});
+}
+
+bool SumOverEdge(Draft& draft, const Case& of, Dice& dice) {
+  for (const Place& place : Walks(draft, of, false, 1)) {
+    OperandDraft& operand = draft.operands[place.operand];
+    const int ref = of.kernel->FindRef(operand.name);
+    const Ref& input = of.kernel->refs[static_cast<size_t>(ref)];
+    const int64_t extent = of.binding->arrays[static_cast<size_t>(ref)][place.dimension];
+    const BlockDim& dim = input.block[place.dimension];
+    if (dim.kind != BlockDim::Kind::kBlocked || extent % dim.size.Constant().value_or(1) == 0)
+      continue;
+    if (FindKey(operand.keys, "pad") || FindKey(operand.keys, "view") || !draft.extra.empty() ||
+        !draft.instances.empty())
+      continue;
+    if (input.dtype == DType::kBool) continue;
+    const std::string reduce = dice.Pick({"sum", "max", "min"});
+    const std::string type =
+        std::string(Name(reduce == "sum" ? ComputeType(input.dtype) : input.dtype));
+    return AddWitness(draft, type, {"wit = $0", {{reduce + "($0)", {{operand.name, {}}}}}, {}, {}});
+  }
+  return false;
+}
+
+bool StoredInOneStep(Draft& draft, const Case& of, Dice&) {
+  for (const Place& place : Walks(draft, of, true, 2)) {
+    OperandDraft& operand = draft.operands[place.operand];
+    if (FindKey(operand.keys, "init") || FindKey(operand.keys, "alias")) continue;
+    size_t stores = 0;
+    Statement* whole = nullptr;
+    for (Statement& statement : draft.body) {
+      Draft alone;
+      alone.body = {statement};
+      const bool names = Write(alone).find(operand.name) != std::string::npos;
+      stores += names;
+      if (statement.text == operand.name + " = $0") whole = &statement;
+    }
+    if (!whole || stores != 1) continue;
+    const Statement store = *whole;
+    *whole = {"when " + draft.axes[place.axis].name + " == 0:", {}, {store}, {}};
+    return true;
+  }
+  return false;
+}
+
+bool SubscriptPastTheEnd(Draft& draft, const Case& of, Dice& dice) {
+  std::vector<int> inputs;
+  for (size_t r = 0; r < of.kernel->refs.size(); ++r) {
+    const Ref& ref = of.kernel->refs[r];
+    if (ref.role == Role::kInput && ref.memory == Memory::kVmem && !ref.view.empty())
+      inputs.push_back(static_cast<int>(r));
+  }
+  if (inputs.empty() || of.binding->StepCount() == 0) return false;
+  const int r = dice.Pick(inputs);
+  const Ref& ref = of.kernel->refs[static_cast<size_t>(r)];
+  const int64_t extent = of.binding->views[static_cast<size_t>(r)][0];
+  std::string at = std::to_string(extent);
+  if (!draft.axes.empty()) at = draft.axes[0].name + " - " + draft.axes[0].name + " + " + at;
+  for (size_t d = 1; d < ref.view.size(); ++d) at += ", 0";
+  return AddWitness(draft, std::string(Name(ref.dtype)),
+                    {"wit = $0", {{ref.name + "[" + at + "]", {}}}, {}, {}});
+}
+
+}  // namespace
+
+std::vector<Planter> ValuePlanters() {
+  return {
+      {"missing initialisation", {"undefined"}, NoFirstValue},
+      // Integers have no NaN that tells what is undefined from what is not stored:
+      // docs/emulator.md.
+      {"read of memory that nothing has set", {"undefined", "coverage"}, ScratchNeverSet},
+      {"padding leaks into a reduction", {"tail"}, SumOverEdge},
+      {"element that no step stores", {"coverage"}, StoredInOneStep},
+      {"subscript past the end", {"index-range"}, SubscriptPastTheEnd},
+  };
+}
+
+}  // namespace kiln::soak
