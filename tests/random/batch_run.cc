@@ -55,11 +55,12 @@ std::string Generate(const Job& job, const std::string& name, const std::string&
     return ToText(Verdict{"not generated", Render(found, *of->source)});
   if (which == Which::kChanged && !IsChanged(*of->kernel, name + ".yaml", text))
     return kSeparator + std::string("\n");
-  Batch::WriteKernel(folder, *of->kernel, text);
-  if (faulty) return kSeparator + GeneratedName(*of->kernel) + "\n" + kFault + draft.fault->kind;
-  std::set<std::string> used = EntriesOf(*of->spec, *of->kernel);
+  const std::string runs = which == Which::kNone ? "" : GeneratedName(*of->kernel);
+  if (!runs.empty()) Batch::WriteKernel(folder, *of->kernel, text);
+  if (faulty) return kSeparator + runs + "\n" + kFault + draft.fault->kind;
+  std::set<std::string> used = EntriesOf(*of->spec, *of->binding);
   if (!draft.variation.empty()) used.insert("varied " + draft.variation);
-  return kSeparator + GeneratedName(*of->kernel) + "\n" + Join(used);
+  return kSeparator + runs + "\n" + Join(used);
 }
 
 Verdict RunOne(const Job& job, const std::string& name, const Batch& batch) {
@@ -94,10 +95,13 @@ std::string Unescaped(std::string text) {
 }  // namespace
 
 Draft DraftOf(uint64_t number, bool faulty) {
-  const Draft draft = MakeDraft(number, FocusOf(number));
+  const Focus focus = FocusOf(number);
+  const Draft draft = MakeDraft(number, focus);
   if (faulty) return WithFault(draft, number);
   constexpr uint64_t kVaried = 4;
-  return number % kVaried == 0 ? Varied(draft, number) : draft;
+  const auto asked = focus.lower_bound("varied ");
+  const bool vary = number % kVaried == 0 || (asked != focus.end() && asked->rfind("varied ", 0) == 0);
+  return vary ? Varied(draft, number, focus) : draft;
 }
 
 bool IsRefusal(const std::string& kind) {

@@ -25,9 +25,9 @@ struct Job {
   Draft draft;
 };
 
-/// Which of the specs are compiled and run: all, or those whose text is another under the fault that
-/// KILN_MUTANT plants (tests/mutants). The others pass.
-enum class Which { kAll, kChanged };
+/// Which of the specs are compiled and run: all; those whose text is another under the fault that
+/// KILN_MUTANT plants (tests/mutants), where the others pass; none, to see what they use.
+enum class Which { kAll, kChanged, kNone };
 
 /// Generates, compiles in one unit and runs all of them, each in a process of its own. The results
 /// are in the order of the jobs.

@@ -203,6 +203,7 @@ class Uses {
     Add("grid of " + std::to_string(kernel.axes.size()) + " axes");
     for (const Axis& axis : kernel.axes) {
       if (axis.parallel) Add("layout parallel axis");
+      if (Reads(*axis.steps)) Add("layout steps of host values");
     }
     for (const Ref& ref : kernel.refs) {
       if (ref.role == Role::kSemaphore) continue;
@@ -216,6 +217,19 @@ class Uses {
     for (const HostCall& call : kernel.prepare) Add(Entry("host", call.function));
     Walk(kernel.body);
     Walk(kernel.epilogue);
+  }
+
+  /// How blocks meet the arrays of a call.
+  void Walk(const Binding& binding) {
+    for (size_t r = 0; r < binding.kernel->refs.size(); ++r) {
+      const Ref& ref = binding.kernel->refs[r];
+      for (size_t d = 0; d < ref.block.size() && d < binding.arrays[r].size(); ++d) {
+        if (ref.block[d].kind != BlockDim::Kind::kBlocked) continue;
+        const int64_t block = ref.block[d].size.Constant().value_or(1), extent = binding.arrays[r][d];
+        if (block > extent) Add("layout block larger than its array");
+        if (extent % block != 0) Add("layout ragged block");
+      }
+    }
   }
 
  private:
@@ -281,7 +295,7 @@ const std::vector<std::string>& Entries() {
   return entries;
 }
 
-std::set<std::string> EntriesOf(const Spec& spec, const Kernel& kernel) {
+std::set<std::string> EntriesOf(const Spec& spec, const Binding& binding) {
   Uses uses;
   Diagnostics ignored;
   if (const auto yaml = ParseYaml(*spec.source, ignored)) uses.Walk(*yaml, Sections()[0].id);
@@ -301,7 +315,11 @@ std::set<std::string> EntriesOf(const Spec& spec, const Kernel& kernel) {
   for (const AxisSpec& axis : spec.grid) uses.Walk(*axis.steps);
   uses.Walk(spec.body);
   uses.Walk(spec.epilogue);
-  uses.Walk(kernel);
+  for (const std::string_view number : {"0x", "0X"}) {
+    if (spec.source->text().find(number) != std::string::npos) uses.Add("literal hexadecimal");
+  }
+  uses.Walk(*binding.kernel);
+  uses.Walk(binding);
   return uses.Finish();
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/kernel.h"
+#include "generator/front/bind.h"
 #include "tests/random/maker.h"
 
 /// What random specs use of the language. The entries come from the program's own tables, so that a
@@ -16,8 +16,8 @@ namespace kiln::soak {
 /// Everything that is to be used: "key operand.pad", "function exp", "op shl", "statement for".
 const std::vector<std::string>& Entries();
 
-/// The entries that a spec uses; those of its kernel, too.
-std::set<std::string> EntriesOf(const Spec& spec, const Kernel& kernel);
+/// The entries that a spec uses; those of its kernel and of a call, too.
+std::set<std::string> EntriesOf(const Spec& spec, const Binding& binding);
 
 /// What the spec of this number is to use: all entries in turn, a few at a time. So every entry is
 /// asked for as often as any other, and a spec depends on nothing but its number.

@@ -13,6 +13,17 @@ double Maker::Weight(const std::string& entry, double base) const {
   return focus_.count(entry) ? base * kFocus : base;
 }
 
+bool Maker::AsksFor(const std::string& prefix) const {
+  const auto at = focus_.lower_bound(prefix);
+  return at != focus_.end() && at->rfind(prefix, 0) == 0;
+}
+
+bool Maker::AsksForRounding() const {
+  return std::any_of(RoundedFunctions().begin(), RoundedFunctions().end(), [&](const std::string& name) {
+    return focus_.count("function " + name) || focus_.count("op " + name);
+  });
+}
+
 bool Maker::Want(const std::string& entry, double probability) {
   return dice_.Chance(focus_.count(entry) ? 0.85 : probability);
 }
@@ -20,7 +31,7 @@ bool Maker::Want(const std::string& entry, double probability) {
 DType Maker::PickDType(const std::vector<DType>& of) {
   std::vector<double> weights;
   for (const DType dtype : of)
-    weights.push_back(Weight("dtype " + std::string(kiln::Name(dtype)), 1));
+    weights.push_back(Weight("dtype " + std::string(kiln::Name(dtype)), IsFloat(dtype) && AsksForRounding() ? 4 : 1));
   return of[dice_.Weighted(weights)];
 }
 
@@ -39,6 +50,7 @@ std::string Maker::PickEntry(const std::string& prefix, const std::vector<std::s
 }
 
 Draft Maker::Make() {
+  if (Want("varied other block", 0.03)) return MakePlain();
   Grid();
   AddScalars();
   const int64_t outputs = dice_.Chance(0.7) ? 1 : dice_.Between(1, 3);
@@ -47,7 +59,16 @@ Draft Maker::Make() {
   for (int64_t i = 0; i < inputs; ++i) AddInput();
   if (Want("function dot", 0.2)) AddFactors();
   if (Want("key operand.view", 0.12)) AddView();
-  // Some array has to bind each dimension.
+  BindDims();
+  Body();
+  AddConstraints();
+  AddVariants();
+  AddBatching();
+  return std::move(draft_);
+}
+
+/// Some array has to bind each dimension.
+void Maker::BindDims() {
   std::vector<DimInfo> unbound;
   for (const DimInfo& dim : dims_) {
     const auto binds = [&](const RefInfo& ref) {
@@ -64,11 +85,6 @@ Draft Maker::Make() {
     plan.view = Extent{dim.name, dim.size};
     AddOperand({plan}, AnyDType(), false);
   }
-  Body();
-  AddConstraints();
-  AddVariants();
-  AddBatching();
-  return std::move(draft_);
 }
 
 /// Elements that the body sees, in all steps together.

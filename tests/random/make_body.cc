@@ -38,7 +38,7 @@ Value Maker::ValueFor(const RefInfo& ref, const Extents& shape, const std::vecto
 /// Now and then a product or a sum outermost, as kernels that pay have.
 std::optional<Value> Maker::Reduced(DType dtype, const Extents& shape, int depth) {
   const bool computes = ComputeType(dtype) == dtype && dtype != DType::kBool;
-  if (!computes || depth < 3 || !dice_.Chance(0.35)) return std::nullopt;
+  if (plain_ || !computes || depth < 3 || !dice_.Chance(0.35)) return std::nullopt;
   const bool product = shape.size() >= 2 && (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kF64);
   auto value = product && dice_.Chance(0.7) ? MakeDot(dtype, shape, depth - 1) : MakeReduction(dtype, shape, depth - 1);
   if (!value || !Broadcasts(value->shape, shape) || (need_same_ > 0 && !value->facts.same)) return std::nullopt;

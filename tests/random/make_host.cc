@@ -19,7 +19,7 @@ std::string Number(int64_t value) { return std::to_string(value); }
 
 /// Scalars and small arrays of every type that the body reads.
 void Maker::AddScalars() {
-  if (Want("key spec.scalars", 0.12)) {
+  if (Want("key spec.scalars", AsksFor("scalar ") ? 0.9 : 0.12)) {
     const std::string type = PickEntry("scalar", Types()), name = Name("c");
     draft_.scalars.push_back({name, type});
     draft_.sizes[name] = type == "bool" ? dice_.Between(0, 1) : dice_.Between(0, 7);
@@ -29,7 +29,7 @@ void Maker::AddScalars() {
     value.facts.grain = 1;
     scope_.push_back(value);
   }
-  if (Want("key spec.prefetch", 0.12)) {
+  if (Want("key spec.prefetch", AsksFor("prefetch ") ? 0.9 : 0.12)) {
     const std::string type = PickEntry("prefetch", Types()), name = Name("q");
     const int64_t size = dice_.Between(1, 6);
     draft_.prefetch.push_back({name, type + "[" + Number(size) + "]"});
@@ -46,7 +46,7 @@ void Maker::AddScalars() {
     value.facts.bound = 512;
     scope_.push_back(value);
   }
-  if (Want("key spec.prepare", 0.08)) AddPrepared();
+  if (Want("key spec.prepare", AsksFor("argument ") ? 0.9 : 0.08)) AddPrepared();
 }
 
 /// A table that host code makes is read by the body as any other.
@@ -58,7 +58,9 @@ void Maker::AddMade(const std::string& name, const std::string& shape, const std
 }
 
 void Maker::AddPrepared() {
-  const std::string function = PickEntry("host", {"group_metadata", "sparsify_mask", "block_coo", "grouped_rows"});
+  // It alone takes arrays of any dtype.
+  const std::string function = AsksFor("argument ") ? "block_coo"
+                                                    : PickEntry("host", {"group_metadata", "sparsify_mask", "block_coo", "grouped_rows"});
   const std::string from = Name("h"), count = Name("c");
   const int64_t rows = dice_.Between(1, 12), cols = dice_.Between(1, 9);
   const int64_t bm = dice_.Between(1, 5), bn = dice_.Between(1, 4);

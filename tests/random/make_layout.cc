@@ -85,7 +85,7 @@ void Maker::AddAxis(size_t number) {
     case AxisInfo::Kind::kHost: {
       axis.steps = dice_.Between(dice_.Chance(0.05) ? 0 : 1, most);
       // What no step visits keeps its `init`, or what it takes over.
-      axis.partial = axis.steps == 0 || dice_.Chance(0.4);
+      axis.partial = axis.steps == 0 || Want("literal undefined", 0.4);
       axis.dim = AddDim(axis.steps + (axis.partial ? dice_.Between(axis.steps == 0, 3) : 0));
       const std::string name = Name("c");
       if (dice_.Chance(0.5)) {
@@ -109,6 +109,14 @@ DimPlan Maker::Ride(size_t number) {
   plan.axis = static_cast<int>(number);
   const std::string last = axis.steps_text + " - 1 - " + axis.name;
   plan.index = axis.name;
+  if (plain_ && axis.kind == AxisInfo::Kind::kTiled) {
+    plan.array = dims_[static_cast<size_t>(axis.dim)].name;
+    plan.extent = dims_[static_cast<size_t>(axis.dim)].size;
+    plan.block = axis.block.text;
+    plan.view = axis.block;
+    if (plan.extent % axis.block.value != 0) plan.edge = plan.array + " by " + plan.block + " at " + plan.index;
+    return plan;
+  }
   if (dice_.Chance(0.1)) plan.index = last;
   if (dice_.Chance(0.08) && axis.steps > 1)
     plan.index = "(" + axis.name + " + " + ToText(dice_.Between(1, axis.steps - 1)) + ") % " + axis.steps_text;

@@ -39,6 +39,13 @@ std::vector<DType> Promoted(DType dtype) {
 
 }  // namespace
 
+const std::vector<std::string>& RoundedFunctions() {
+  static const std::vector<std::string> names = {"exp",   "exp2", "log",  "log2", "log1p", "tanh",
+                                                 "erf",   "sigmoid", "rsqrt", "sin", "cos", "gelu",
+                                                 "gelu_tanh", "silu"};
+  return names;
+}
+
 Value Maker::Literal(DType dtype) {
   const std::string name = std::string(kiln::Name(dtype));
   if (dtype == DType::kBool) return Scalar(dice_.Chance(0.5) ? "true" : "false", dtype);
@@ -54,6 +61,12 @@ Value Maker::WeakLiteral(DType dtype) {
     value.term.text = dice_.Pick({"0.5", "0.25", "1.5", "2.0", "0.75"});
     value.facts.bound = 2;
     value.facts.grain = 0.25;
+    return value;
+  }
+  if (IsFloat(dtype) && need_same_ == 0 && Want("literal nan", 0.005)) {
+    value.term.text = "nan";
+    value.facts.bound = kUnbounded;
+    value.facts.grain = 0;
     return value;
   }
   if (IsFloat(dtype) && need_same_ == 0 && Want("literal inf", 0.01)) {
@@ -97,7 +110,7 @@ Value Maker::Leaf(DType dtype, const Extents& shape) {
     for (const Value& leaf : leaves) weights.push_back(1 + 4 * static_cast<double>(leaf.shape.size()));
     return leaves[dice_.Weighted(weights)];
   }
-  if (dice_.Chance(0.4)) {
+  if (!plain_ && dice_.Chance(0.4)) {
     if (auto part = Part(dtype, shape)) return *part;
   }
   // Something of another type rather than a constant.
@@ -119,7 +132,7 @@ Value Maker::Leaf(DType dtype, const Extents& shape) {
       return Cast(dtype, others[dice_.Weighted(weights)]);
   }
   // Positions rather than a constant: what is read from another place is another value.
-  if (!shape.empty() && dice_.Chance(0.75)) return Cast(dtype, Positions(shape));
+  if (!plain_ && !shape.empty() && dice_.Chance(0.75)) return Cast(dtype, Positions(shape));
   return Literal(dtype);
 }
 
@@ -241,7 +254,7 @@ Value Maker::Make(DType dtype, const Extents& shape, int depth) {
   const std::vector<Rule>& rules = Rules();
   std::vector<double> weights;
   for (const Rule& rule : rules) {
-    const bool may = rule.makes(dtype);
+    const bool may = rule.makes(dtype) && (!plain_ || IsElementwise(rule));
     const bool wanted = std::any_of(rule.entries.begin(), rule.entries.end(),
                                     [&](const char* entry) { return focus_.count(entry) > 0; });
     weights.push_back(may ? rule.weight * (wanted ? 8 : 1) : 0);
@@ -285,13 +298,14 @@ std::optional<Value> Maker::MakeArithmetic(DType dtype, const Extents& shape, in
 std::optional<Value> Maker::MakeFloatFunction(DType dtype, const Extents& shape, int depth) {
   static const std::vector<std::string> rounded = {"floor", "ceil", "round"};
   static const std::vector<std::string> exact = {"sqrt", "relu"};
-  static const std::vector<std::string> rough = {"exp",   "exp2", "log",  "log2", "log1p", "tanh",
-                                                 "erf",   "sigmoid", "rsqrt", "sin", "cos", "gelu",
-                                                 "gelu_tanh", "silu"};
+  const std::vector<std::string>& rough = RoundedFunctions();
   std::vector<std::string> names = rounded;
   names.insert(names.end(), exact.begin(), exact.end());
   if (need_same_ == 0) names.insert(names.end(), rough.begin(), rough.end());
-  const std::string name = PickEntry("function", names);
+  // Each is an operation of the same name.
+  std::vector<double> weights;
+  for (const std::string& one : names) weights.push_back(Weight("op " + one, Weight("function " + one, 1)));
+  const std::string name = names[dice_.Weighted(weights)];
   const bool rounds = std::find(rounded.begin(), rounded.end(), name) != rounded.end();
   const bool is_rough = std::find(rough.begin(), rough.end(), name) != rough.end();
   const DType from = dice_.Pick(Promoted(dtype));

@@ -17,6 +17,9 @@ namespace kiln::soak {
 /// Entries of the coverage report that a spec is to use where it can.
 using Focus = std::set<std::string>;
 
+/// Functions of floats that engines may round differently.
+const std::vector<std::string>& RoundedFunctions();
+
 /// The same draft for the same arguments, everywhere.
 Draft MakeDraft(uint64_t seed, const Focus& focus);
 
@@ -84,6 +87,11 @@ class Maker {
   double Weight(const std::string& entry, double base) const;
   /// True with that probability, and nearly always if the entry is in focus.
   bool Want(const std::string& entry, double probability);
+  /// Whether an entry in focus begins so, or is one of the functions that engines round differently.
+  bool AsksFor(const std::string& prefix) const;
+  bool AsksForRounding() const;
+  Draft MakePlain();
+  void BindDims();
   DType PickDType(const std::vector<DType>& of);
   DType AnyDType();
   /// One of the texts, by weights that the entries "prefix text" have.
@@ -163,6 +171,7 @@ class Maker {
     Production make;
   };
   static const std::vector<Rule>& Rules();
+  static bool IsElementwise(const Rule& rule);
   std::optional<Value> MakeCast(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeArithmetic(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeFloatFunction(DType dtype, const Extents& shape, int depth);
@@ -252,6 +261,7 @@ class Maker {
   std::set<std::string> likes_, views_;      // names of operands that are like another, or no array of their own
   std::set<std::string> tabled_;             // axes that tables are as long as
   bool varied_ = false;
+  bool plain_ = false;                       // elementwise alone
   std::set<std::string> inits_;              // outputs that start as something, or keep it where no step comes
   std::vector<Value> scope_;        // lets, loop variables as values, host scalars
   std::vector<Value> loops_;        // loop variables: weak integers below an extent

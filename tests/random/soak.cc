@@ -260,6 +260,8 @@ int Main(int argc, char** argv) {
   app.add_flag("--stop", options.stop, "start nothing more once something has failed");
   app.add_flag_callback("--changed", [&] { options.which = Which::kChanged; },
                         "run those alone that the fault of KILN_MUTANT changes (tests/mutants)");
+  app.add_flag_callback("--cover", [&] { options.which = Which::kNone; },
+                        "run nothing, and report what the specs use");
   bool show = false;
   app.add_flag("--show", show, "print the specs and run nothing");
   CLI11_PARSE(app, argc, argv);

@@ -54,6 +54,15 @@ bool IsElementwise(const Term& term) {
   return true;
 }
 
+/// Whether an index map has the axis at most once, as it is: "a0, (a1 + 1) % 2" has a0 so.
+bool WalksPlainly(const std::string& index, const std::string& axis) {
+  const size_t at = index.find(axis);
+  if (at == std::string::npos) return true;
+  const size_t end = at + axis.size();
+  const bool alone = (at == 0 || index.substr(at - 2, 2) == ", ") && (end == index.size() || index[end] == ',');
+  return alone && index.rfind(axis) == at;
+}
+
 bool VaryBlock(Draft& draft, Dice& dice) {
   std::vector<std::pair<size_t, size_t>> found;  // a param, and the axis that it cuts
   bool elementwise = draft.extra.empty() && draft.instances.empty() && draft.prefetch.empty() && draft.lets.empty();
@@ -71,7 +80,7 @@ bool VaryBlock(Draft& draft, Dice& dice) {
       bool plain = true;
       for (const OperandDraft& operand : draft.operands) {
         for (const Key& key : operand.keys) {
-          if (key.name == "index") plain = plain && key.value.find(axis.name) == key.value.rfind(axis.name) && key.value.find_first_of("%/(-+*") == std::string::npos && key.value.find(" if ") == std::string::npos;
+          if (key.name == "index") plain = plain && WalksPlainly(key.value, axis.name);
           if (key.name == "block") plain = plain && key.value.find("element") == std::string::npos;
         }
       }
@@ -101,12 +110,15 @@ bool VaryBlock(Draft& draft, Dice& dice) {
 
 }  // namespace
 
-Draft Varied(const Draft& draft, uint64_t number) {
+Draft Varied(const Draft& draft, uint64_t number, const Focus& focus) {
   using Vary = bool (*)(Draft&, Dice&);
   constexpr Vary kWays[] = {VaryBlock, SwapParallelAxes, VaryBuffers, RenameAxes};
   constexpr const char* kNames[] = {"other block", "parallel axes swapped", "other buffers", "axes renamed"};
   Dice dice(number ^ 0x7A91);
-  const size_t first = static_cast<size_t>(dice.Between(0, 3));
+  size_t first = static_cast<size_t>(dice.Between(0, 3));
+  for (size_t w = 0; w < std::size(kNames); ++w) {
+    if (focus.count(std::string("varied ") + kNames[w])) first = w;
+  }
   for (size_t w = 0; w < std::size(kWays); ++w) {
     const size_t way = (first + w) % std::size(kWays);
     Draft varied = draft;

@@ -35,7 +35,7 @@ class BatchFile {
     json entry = {{"number", number}};
     const Draft draft = DraftOf(number, /*faulty=*/false);
     auto of = Prepare(draft);
-    entry["text"] = of->text;
+    entry["text"] = std::string(of->source->text());
     try {
       Add(draft, *of, entry);
     } catch (const CannotSay& why) {
@@ -74,7 +74,7 @@ class BatchFile {
     const std::string function = "spec_" + std::to_string(entry["number"].get<uint64_t>());
     const std::string python = WritePallas(*of.binding, function);
     entry["function"] = function;
-    entry["used"] = EntriesOf(*of.spec, of.called());
+    entry["used"] = EntriesOf(*of.spec, *of.binding);
     entry["arguments"] = json::object();
     AddArguments(of, entry["arguments"]);
     for (const auto& [name, array] : outputs) {
