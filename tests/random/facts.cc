@@ -93,4 +93,22 @@ bool Broadcasts(const Extents& shape, const Extents& wanted) {
   return true;
 }
 
+double Count(const Extents& shape) {
+  double count = 1;
+  for (const Extent& extent : shape) count *= static_cast<double>(extent.value);
+  return count;
+}
+
+Extents Without(Extents shape, size_t axis) {
+  shape.erase(shape.begin() + static_cast<long>(axis));
+  return shape;
+}
+
+std::vector<std::set<std::string>> Without(std::vector<std::set<std::string>> edges, size_t axis) {
+  edges.erase(edges.begin() + static_cast<long>(axis));
+  return edges;
+}
+
+bool Accumulates(DType dtype) { return ComputeType(dtype) == dtype && dtype != DType::kBool; }
+
 }  // namespace kiln::soak

@@ -67,4 +67,14 @@ Extents JoinShapes(const std::vector<const Value*>& args);
 /// Whether `shape` broadcasts to `wanted`, by text.
 bool Broadcasts(const Extents& shape, const Extents& wanted);
 
+/// How many elements.
+double Count(const Extents& shape);
+
+/// All but one dimension of a shape, or of the edges of one.
+Extents Without(Extents shape, size_t axis);
+std::vector<std::set<std::string>> Without(std::vector<std::set<std::string>> edges, size_t axis);
+
+/// Whether `+=` of that type adds in it.
+bool Accumulates(DType dtype);
+
 }  // namespace kiln::soak

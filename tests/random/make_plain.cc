@@ -5,14 +5,6 @@
 /// Elementwise kernels, of which the blocks are free: what comes out does not depend on where they cut.
 namespace kiln::soak {
 
-bool Maker::IsElementwise(const Rule& rule) {
-  static const std::vector<Production> elementwise = {
-      &Maker::MakeCast,   &Maker::MakeArithmetic, &Maker::MakeFloatFunction, &Maker::MakeNumeric,
-      &Maker::MakeSelect, &Maker::MakeComparison, &Maker::MakeLogic,         &Maker::MakeBits,
-      &Maker::MakeDivision, &Maker::MakePower,    &Maker::MakeBitcast,       &Maker::MakeExtreme};
-  return std::find(elementwise.begin(), elementwise.end(), rule.make) != elementwise.end();
-}
-
 /// Every operand walks every axis, as the outputs do.
 Draft Maker::MakePlain() {
   plain_ = true;

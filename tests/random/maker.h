@@ -138,7 +138,7 @@ class Maker {
   void AddBatching();
   std::optional<Key> OtherBlock();
 
-  // make_value.cc, make_tiles.cc
+  // make_value.cc, make_elementwise.cc, make_reductions.cc, make_tiles.cc
   Value Make(DType dtype, const Extents& shape, int depth);
   /// Of exactly that shape.
   Value MakeWhole(DType dtype, const Extents& shape, int depth);
@@ -205,7 +205,7 @@ class Maker {
   Extent AnyExtent();
   Extent InnerExtent(const Extents& shape);
 
-  // make_body.cc
+  // make_body.cc, make_sums.cc
   using Block = std::vector<Statement>;
   struct Region {
     std::string text;
@@ -249,6 +249,9 @@ class Maker {
   void CopyIn(Block& to);
   void CopyOut(Block& to);
   std::string AnySemaphore();
+
+  static constexpr int kDepth = 4;                    // of the expressions that are stored
+  static constexpr double kMostOfTemporary = 20'000;  // elements
 
   Dice dice_;
   const Focus& focus_;
