@@ -238,7 +238,8 @@ std::string OnTerminal(const std::vector<std::string>& words, const fs::path& fo
     _exit(99);
   }
   std::string seen;
-  for (int tries = 0; tries < 100 && !Contains(seen, enough); ++tries) {
+  constexpr int kTries = 1200;  // two minutes, of which a sanitized program needs some
+  for (int tries = 0; tries < kTries && !Contains(seen, enough); ++tries) {
     pollfd readable{terminal, POLLIN, 0};
     char text[512];
     if (poll(&readable, 1, 100) <= 0) continue;

@@ -92,6 +92,9 @@ TEST_CASE("a child gives its parent's contexts back, and exits with live ones") 
   CHECK(Calls(*context));
 }
 
+// Where one thread allocates while another forks, GCC's AddressSanitizer leaves the lock of its own
+// allocator locked in the child: any program hangs so.
+#ifndef __SANITIZE_ADDRESS__
 TEST_CASE("a fork amid the calls of other threads leaves the child free to call") {
   Context context(ThreeCores());
   std::atomic<bool> stop{false}, wrong{false};
@@ -117,6 +120,7 @@ TEST_CASE("a fork amid the calls of other threads leaves the child free to call"
   CHECK(children == 100);
   CHECK(!wrong);
 }
+#endif
 
 struct Forking {
   Context& context;
