@@ -72,14 +72,15 @@ Array Undefined(DType dtype, const std::vector<int64_t>& shape) {
 }
 
 Argument ArgumentFor(const Binding& binding, size_t ref, const std::map<std::string, Array>& arrays,
-                     GuardedMemory::Lies lies) {
+                     GuardedMemory::Lies lies, bool in_place) {
   const Ref& of = binding.kernel->refs[ref];
   if (of.role == Role::kOutput)
     return CopyOf(of.name, Undefined(of.dtype, binding.arrays[ref]), lies);
   const bool scalar = of.role == Role::kScalar;
   const Array& given = binding.host[ref] ? *binding.host[ref] : arrays.at(of.name);
   Argument argument = CopyOf(of.name, scalar ? Passed(given) : given, lies);
-  argument.data.MakeReadOnly();
+  const bool lent = in_place && binding.kernel->BorrowerOf(static_cast<int>(ref)) >= 0;
+  if (!lent) argument.data.MakeReadOnly();
   return argument;
 }
 
@@ -184,13 +185,21 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
                       const std::map<std::string, Array>& arrays, const CallOptions& options) {
   const std::vector<int> refs = CallArguments(*binding.kernel);
   const bool timed = options.repeat > 1 || options.seconds > 0;
-  const auto untimed = options.at_start ? GuardedMemory::Lies::kAtStart : GuardedMemory::Lies::kAtEnd;
+  const auto untimed =
+      options.at_start ? GuardedMemory::Lies::kAtStart : GuardedMemory::Lies::kAtEnd;
   const auto lies = timed ? GuardedMemory::Lies::kAligned : untimed;
   std::vector<Argument> arguments;
   std::vector<const DLTensor*> tensors;
   std::vector<const GuardedMemory*> guarded;
   for (const int ref : refs)
-    arguments.push_back(ArgumentFor(binding, static_cast<size_t>(ref), arrays, lies));
+    arguments.push_back(
+        ArgumentFor(binding, static_cast<size_t>(ref), arrays, lies, options.in_place));
+  for (size_t i = 0; i < refs.size() && options.in_place; ++i) {
+    const int alias = binding.kernel->refs[static_cast<size_t>(refs[i])].alias;
+    const auto lent = std::find(refs.begin(), refs.end(), alias);
+    if (alias >= 0 && lent != refs.end())
+      arguments[i].tensor.data = arguments[static_cast<size_t>(lent - refs.begin())].tensor.data;
+  }
   for (Argument& argument : arguments) {
     argument.tensor.shape = argument.shape.data();
     tensors.push_back(&argument.tensor);
@@ -228,7 +237,7 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
     if (ref.role != Role::kOutput) continue;
     Array array = Array::Zeros(ref.dtype, arguments[i].shape);
     if (!array.bytes.empty())
-      std::memcpy(array.bytes.data(), arguments[i].data.data(), array.bytes.size());
+      std::memcpy(array.bytes.data(), arguments[i].tensor.data, array.bytes.size());
     result.outputs.emplace(ref.name, std::move(array));
   }
   return result;

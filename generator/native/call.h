@@ -22,6 +22,8 @@ struct CallOptions {
   // Calls that are not timed have arrays at the end of a guarded page, where the first byte behind
   // is caught; or at its start, where the first byte in front is.
   bool at_start = false;
+  // An output that takes over an input gets the very array, and not a copy of it.
+  bool in_place = false;
   bool emulate = false;
   // Of the emulated machine.
   int64_t vmem_bytes = 0;  // 0: as much as it likes

@@ -112,10 +112,13 @@ int Lowering::BufferOf(const Node& leaf) const {
   return -1;
 }
 
+/// Whether the value reads the buffer, be it to look something up.
 bool Lowering::ReadsBuffer(const Node& node, int buffer) const {
   if (BufferOf(node) == buffer) return true;
   return std::any_of(node.args.begin(), node.args.end(),
-                     [&](const NodePtr& arg) { return ReadsBuffer(*arg, buffer); });
+                     [&](const NodePtr& arg) { return ReadsBuffer(*arg, buffer); }) ||
+         std::any_of(node.subscripts.begin(), node.subscripts.end(),
+                     [&](const Subscript& s) { return ReadsBuffer(*s.start, buffer); });
 }
 
 /// A value that has no expression at a point, as an element of a buffer that is filled first.

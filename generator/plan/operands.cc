@@ -100,8 +100,6 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
       plan.reason = "not a matrix";
     } else if (!same_type) {
       plan.reason = "multiplied as another type";
-    } else if (ref.pad && !IsZero(ref.pad)) {
-      plan.reason = "padded with something else than 0";
     } else {
       plan.hold = first.hold;
       plan.reason = "only dots read it: its copy packs it";

@@ -24,11 +24,13 @@ const Stage* StoreOfSum(const Stage& row) {
                   [](const Stage& s) { return s.kind == Stage::Kind::kDefine; });
   if (!others_define || store.kind != Stage::Kind::kStore || store.mask) return nullptr;
   if (WalksWith(store.place, row.loop) || !WalksWith(store.place, lanes.loop)) return nullptr;
-  int sums = 0, others = 0;
+  // No value reads its own target elsewhere: it would have got a buffer of its own
+  // (lower_tiles.cc).
+  bool adds = false;
   ForEachPlace(lanes, [&](const Place& p, bool writes) {
-    if (!writes && p.buffer == store.place.buffer) ++(SamePlace(p, store.place) ? sums : others);
+    adds = adds || (!writes && SamePlace(p, store.place));
   });
-  return sums > 0 && others == 0 ? &store : nullptr;
+  return adds ? &store : nullptr;
 }
 
 /// No other name for the memory that is stored to.

@@ -299,7 +299,8 @@ bool SpaceAnalysis::MayClip(int root) const {
       array = ref.array[dim];
       continue;
     }
-    if (!(array == ref.array[dim]) || !(block.size == first->size) ||
+    // What is joined has blocks of the same size.
+    if (!(array == ref.array[dim]) ||
         ToString(*block.index, kernel_) != ToString(*first->index, kernel_)) {
       return false;
     }

@@ -14,11 +14,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = HERE.parents[1]
 SECONDS = 900  # a mutant may make a program run for ever: that is found, too
 
-# One that fails is enough, so those that are about the broken part come first. What is compared with
-# committed text (`goldens`) finds any change of a plan; whether a fault shows in what kernels compute
-# is a matter of its own, so with --random the random specs run for each.
+# One that fails is enough, so those that are about the broken part come first.
 SUITE = {"generator/front": ["front_test", "faults_test", "interpret_test", "cli_test every wrong spec*"],
          "generator/plan": ["plan_test", "render_test"]}
+# What finds a fault where no program does. A planner's fault shows in what kernels compute: those of
+# the specs that were written for one, then those of the random specs that it changes. A checker's
+# shows in random specs with a fault of their own. One way of compiling is enough for either.
+NET = {"generator/front": ["--faults=1", "--count=200"],
+       "generator/plan": ["--changed", "--replay=tests/random/found", "--faults=0", "--count=1000"]}
+ANY = ["--stop", "--quiet", "--no-shrink", "--flavour=native"]
 
 
 def command_of(folder, program):
@@ -35,17 +39,20 @@ def found_by(command, name, folder):
         ended = subprocess.run(command, env=environment, cwd=SOURCES, timeout=SECONDS,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
+        print(f"{name}: {command[0].name} has not ended after {SECONDS} s", flush=True)
         return True
     return ended.returncode != 0
 
 
 def try_mutant(name, part, folder, random):
+    soak = [folder / "tests/random/soak", f"--folder={folder}/soak"]
     programs = []
     for program in SUITE[part]:
         if found_by(command_of(folder, program), name, folder):
             programs.append(program)
             break
-    if random and found_by([folder / "tests/random/soak", *random], name, folder):
+    net = random.split() if random is not None else [] if programs else ANY + NET[part]
+    if net and found_by(soak + net, name, folder):
         programs.append("random specs")
     return programs
 
@@ -54,7 +61,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="*", help="the mutants to run; all unless given")
-    parser.add_argument("--random", default="", help="arguments of the random specs' program")
+    parser.add_argument("--random", help="run random specs for every mutant, with these arguments, and"
+                        " not only where no program finds it; empty: for none")
     options = parser.parse_intermixed_args()
     folder = options.folder.resolve()
 
@@ -63,9 +71,11 @@ def main():
     unknown = [name for name in options.names if name not in every]
     if unknown:
         sys.exit(f"no mutant {', '.join(unknown)}; tests/mutants/mutants.txt has them")
-    random = options.random.split()
-    for program in sorted({program for suite in SUITE.values() for program in suite}):
-        if found_by(command_of(folder, program), "none", folder):
+    programs = {program: command_of(folder, program) for suite in SUITE.values() for program in suite}
+    programs["soak"] = [folder / "tests/random/soak", f"--folder={folder}/soak", *ANY,
+                        "--replay=tests/random/found", "--count=0"]
+    for program, command in sorted(programs.items()):
+        if found_by(command, "none", folder):
             sys.exit(f"{program} fails without a mutant")
     file = HERE / "summary.json"
     before = json.loads(file.read_text())["mutants"] if file.exists() else []
@@ -73,7 +83,7 @@ def main():
     names = options.names or every
     for at, name in enumerate(names, 1):
         start = time.monotonic()
-        programs = try_mutant(name, parts[name], folder, random)
+        programs = try_mutant(name, parts[name], folder, options.random)
         why = known.get(name, {}).get("why")
         known[name] = {"name": name, "found_by": programs}
         if not programs and why:

@@ -1,5 +1,6 @@
 #include "tests/random/judge.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <sstream>
@@ -45,7 +46,8 @@ CallOptions Emulated(int cores, bool eager, CallOptions::Poison poison, uint64_t
   return options;
 }
 
-std::vector<Setting> Settings(uint64_t seed) {
+/// `lends`: whether an output takes over an input.
+std::vector<Setting> Settings(uint64_t seed, bool lends) {
   using Poison = CallOptions::Poison;
   // Each array lies at both ends of its guarded pages, Direct and Emulated.
   const bool low = seed % 2 == 1;
@@ -53,16 +55,27 @@ std::vector<Setting> Settings(uint64_t seed) {
     options.at_start = is;
     return options;
   };
-  return {{"direct on 1 core", at_start(Direct(1), low)},
-          {"direct on 1 core, arrays at the other end", at_start(Direct(1), !low)},
-          {"direct on 2 cores", at_start(Direct(2), low)},
-          {"emulated on 1 core", at_start(Emulated(1, false, Poison::kNan, 0), low)},
-          {"emulated on 1 core, eager, zeros", at_start(Emulated(1, true, Poison::kZero, 0), !low)},
-          {"emulated on 2 cores", at_start(Emulated(2, false, Poison::kNan, 0), low)},
-          {"emulated on 2 cores, random memory, shuffled",
-           at_start(Emulated(2, false, Poison::kRandom, seed | 1), low)},
-          {"emulated on 4 cores, eager, random memory, shuffled",
-           at_start(Emulated(4, true, Poison::kRandom, (seed >> 7) | 1), !low)}};
+  const auto in_place = [](CallOptions options) {
+    options.in_place = true;
+    return options;
+  };
+  std::vector<Setting> settings = {
+      {"direct on 1 core", at_start(Direct(1), low)},
+      {"direct on 1 core, arrays at the other end", at_start(Direct(1), !low)},
+      {"direct on 2 cores", at_start(Direct(2), low)},
+      {"emulated on 1 core", at_start(Emulated(1, false, Poison::kNan, 0), low)},
+      {"emulated on 1 core, eager, zeros", at_start(Emulated(1, true, Poison::kZero, 0), !low)},
+      {"emulated on 2 cores", at_start(Emulated(2, false, Poison::kNan, 0), low)},
+      {"emulated on 2 cores, random memory, shuffled",
+       at_start(Emulated(2, false, Poison::kRandom, seed | 1), low)},
+      {"emulated on 4 cores, eager, random memory, shuffled",
+       at_start(Emulated(4, true, Poison::kRandom, (seed >> 7) | 1), !low)}};
+  if (!lends) return settings;
+  settings.push_back({"direct on 1 core, in place", in_place(at_start(Direct(1), !low))});
+  settings.push_back({"direct on 2 cores, in place", in_place(at_start(Direct(2), low))});
+  settings.push_back({"emulated on 2 cores, in place",
+                      in_place(at_start(Emulated(2, false, Poison::kNan, 0), low))});
+  return settings;
 }
 
 std::string Position(const std::vector<int64_t>& shape, int64_t at) {
@@ -161,7 +174,10 @@ Verdict JudgeFinding(const Case& of, const KernelInterface& kernel, const Diagno
 Verdict Run(const Draft& draft, const Case& of, const KernelInterface& kernel,
             const Oracle& oracle) {
   std::map<std::string, Array> first;
-  for (const Setting& setting : Settings(draft.seed)) {
+  const auto& refs = of.called().refs;
+  const bool lends =
+      std::any_of(refs.begin(), refs.end(), [](const Ref& r) { return r.alias >= 0; });
+  for (const Setting& setting : Settings(draft.seed, lends)) {
     const auto call = [&](const CallOptions& options) {
       return CallKernel(kernel, *of.binding, of.inputs.arrays, options);
     };
@@ -177,8 +193,9 @@ Verdict Run(const Draft& draft, const Case& of, const KernelInterface& kernel,
       const Ref& ref = of.called().refs[static_cast<size_t>(of.called().FindRef(name))];
       if (Undecided(ref)) continue;
       if (const std::string off = oracle.Differs(ref, got); !off.empty())
-        return {std::string(setting.options.emulate ? "emulated" : "direct") + " is not interpreted",
-                where + "`" + name + "`: " + off};
+        return {
+            std::string(setting.options.emulate ? "emulated" : "direct") + " is not interpreted",
+            where + "`" + name + "`: " + off};
       if (first.empty()) continue;
       if (const std::string off = DifferenceOf(got, first.at(name), /*zeros=*/false); !off.empty())
         return {"engines differ", where + "`" + name + "`: " + off};

@@ -109,7 +109,7 @@ class Soak {
     std::sort(paths.begin(), paths.end());
     std::vector<Job> jobs;
     for (const std::string& path : paths) jobs.push_back({jobs.size(), ReadDraft(path)});
-    for (const Result& result : RunBatch(jobs, options_.folder + "/replay", tools_, flavours_[0])) {
+    for (const Result& result : RunBatch(jobs, options_.folder + "/replay", tools_, flavours_[0], options_.which)) {
       ++kinds_[result.verdict.kind];
       if (result.verdict.kind.empty()) continue;
       ++failures_;
