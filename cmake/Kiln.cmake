@@ -151,9 +151,9 @@ function(kiln_add_kernel name)
   # As of a system: its users' warnings are for their own code.
   target_include_directories(${name} PRIVATE "${folder}")
   target_include_directories(${name} SYSTEM INTERFACE "${folder}")
-  # Arithmetic is what the spec says: nothing contracted, integers wrap. No warnings about text that
-  # nobody is to edit, whatever the project asks for.
-  target_compile_options(${name} PRIVATE -ffp-contract=off -fwrapv -w ${options}
+  # Arithmetic is what the spec says, whatever the project asks for: nothing reordered or contracted,
+  # integers wrap. No warnings about text that nobody is to edit.
+  target_compile_options(${name} PRIVATE -fno-fast-math -ffp-contract=off -fwrapv -w ${options}
                                          ${optimize})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY "")
 endfunction()

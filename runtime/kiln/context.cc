@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/float_mode.h"
 #include "kiln/list.h"
 #include "kiln/shared.h"
 #include "kiln/threads.h"
@@ -75,6 +76,7 @@ struct Context::Job {
   static void RunCore(void* argument, int32_t index) {
     const Job& job = *static_cast<const Job*>(argument);
     Core& core = *job.workspace.cores[static_cast<size_t>(index)];
+    const internal::FloatMode plain;
     try {
       job.invoke(job.bound, core);
     } catch (const std::bad_alloc&) {

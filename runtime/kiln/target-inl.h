@@ -6,6 +6,7 @@
 #define KILN_TARGET_INL_H_
 #endif
 
+#include "kiln/float_mode.h"
 #include "kiln/targets.h"
 // Highway after its targets.
 #include "hwy/highway.h"
