@@ -105,8 +105,8 @@ bool Lowering::IsInRange(const Subscript& s, const Size& extent) const {
   const auto left =
       Constant(bounds.high ? std::optional<Size>(extent - size - *bounds.high) : std::nullopt);
   if (left && *left >= 0) return true;
-  // One that is known and negative is an error of the spec, and found long before.
-  return (extent - start - size).Constant().has_value();
+  const auto slack = (extent - start - size).Constant();
+  return slack && *slack >= 0;
 }
 
 /// What is read from memory for a subscript is read once, before the statement and not in its

@@ -220,7 +220,7 @@ struct FreeBlock {
   Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
   // How many there are of what a block meets, if that may be few. kDepth, kColumns: rows that meet
   // a right one; kRows: columns that meet a left one, and its depth.
-  std::optional<Size> meets, depth;
+  std::optional<Size> meets = std::nullopt, depth = std::nullopt;
   int lies = -1;  // kDepth: a right operand, if that may be multiplied where it lies
 };
 

@@ -24,13 +24,11 @@ const Stage* StoreOfSum(const Stage& row) {
                   [](const Stage& s) { return s.kind == Stage::Kind::kDefine; });
   if (!others_define || store.kind != Stage::Kind::kStore || store.mask) return nullptr;
   if (WalksWith(store.place, row.loop) || !WalksWith(store.place, lanes.loop)) return nullptr;
-  // No value reads its own target elsewhere: it would have got a buffer of its own
-  // (lower_tiles.cc).
-  bool adds = false;
+  int sums = 0, others = 0;
   ForEachPlace(lanes, [&](const Place& p, bool writes) {
-    adds = adds || (!writes && SamePlace(p, store.place));
+    if (!writes && p.buffer == store.place.buffer) ++(SamePlace(p, store.place) ? sums : others);
   });
-  return adds ? &store : nullptr;
+  return sums > 0 && others == 0 ? &store : nullptr;
 }
 
 /// No other name for the memory that is stored to.

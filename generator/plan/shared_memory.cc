@@ -10,10 +10,10 @@
 namespace kiln {
 namespace {
 
-/// Whether memory for one will do for the other. Those of the same spaces have the same extents.
+/// Whether memory for one will do for the other.
 bool Alike(const Buffer& a, const Buffer& b) {
-  return a.name == b.name && a.dtype == b.dtype && a.spaces == b.spaces && a.dense == b.dense &&
-         a.dropped == b.dropped && a.in_register == b.in_register;
+  return a.name == b.name && a.dtype == b.dtype && a.extents == b.extents && a.spaces == b.spaces &&
+         a.dense == b.dense && a.dropped == b.dropped && a.in_register == b.in_register;
 }
 bool Alike(const Panels& a, const Panels& b) {
   return a.side == b.side && a.element == b.element && a.rows == b.rows && a.cols == b.cols &&

@@ -299,8 +299,7 @@ bool SpaceAnalysis::MayClip(int root) const {
       array = ref.array[dim];
       continue;
     }
-    // What is joined has blocks of the same size.
-    if (!(array == ref.array[dim]) ||
+    if (!(array == ref.array[dim]) || !(block.size == first->size) ||
         ToString(*block.index, kernel_) != ToString(*first->index, kernel_)) {
       return false;
     }
