@@ -161,9 +161,10 @@ std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
 /// The same where the two calls differ past edges alone.
 Diagnostic AsTail(Diagnostic finding) {
   finding.rule = "tail";
-  const std::string undefined = "undefined values";
-  if (finding.message.rfind(undefined, 0) == 0)
-    finding.message.replace(0, undefined.size(), "elements from past an edge");
+  for (const std::string before : {"undefined values reach", "no step stores"}) {
+    if (finding.message.rfind(before, 0) == 0)
+      finding.message.replace(0, before.size(), "elements from past an edge reach");
+  }
   return finding;
 }
 
@@ -237,11 +238,10 @@ std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& nan
     if (other.code == 0) {
       auto finding = FindUndefined(kernel, nan.outputs, other.outputs);
       if (!finding) continue;
-      if (finding->rule == "undefined") {
-        const CallResult edges = again(With(how, Poison::kZeroEdges));
-        if (edges.code == 0) {
-          if (auto tail = FindUndefined(kernel, nan.outputs, edges.outputs)) return AsTail(*tail);
-        }
+      // An integer from past an edge may look like one that nobody has stored.
+      const CallResult edges = again(With(how, Poison::kZeroEdges));
+      if (edges.code == 0) {
+        if (auto tail = FindUndefined(kernel, nan.outputs, edges.outputs)) return AsTail(*tail);
       }
       return finding;
     }

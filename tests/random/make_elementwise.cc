@@ -65,6 +65,7 @@ std::optional<Value> Maker::MakeArithmetic(DType dtype, const Extents& shape, in
 std::optional<Value> Maker::MakeFloatFunction(DType dtype, const Extents& shape, int depth) {
   static const std::vector<std::string> rounded = {"floor", "ceil", "round"};
   static const std::vector<std::string> exact = {"sqrt", "relu"};
+  static const std::vector<std::string> with_least = {"sqrt", "rsqrt", "log", "log2", "log1p"};
   const std::vector<std::string>& rough = RoundedFunctions();
   std::vector<std::string> names = rounded;
   names.insert(names.end(), exact.begin(), exact.end());
@@ -76,7 +77,9 @@ std::optional<Value> Maker::MakeFloatFunction(DType dtype, const Extents& shape,
   const bool rounds = std::find(rounded.begin(), rounded.end(), name) != rounded.end();
   const bool is_rough = std::find(rough.begin(), rough.end(), name) != rough.end();
   const DType from = dice_.Pick(Promoted(dtype));
-  Value x = rounds ? Same(from, shape, depth) : Make(from, shape, depth);
+  // Below the least argument it is NaN: the last bit decides.
+  const bool has_least = std::find(with_least.begin(), with_least.end(), name) != with_least.end();
+  Value x = rounds || has_least ? Same(from, shape, depth) : Make(from, shape, depth);
   Value value = Build(name + "($0)", dtype, {x});
   value.facts.same = x.facts.same && !is_rough;
   value.facts.bound = x.facts.bound + 1;
