@@ -1,8 +1,7 @@
 // Which subscripts are checked at run time: those that the text alone does not prove to be in
 // range.
-#include "generator/plan/plan.h"
 #include "generator/plan/walk.h"
-#include "tests/catch.h"
+#include "tests/plan/plan_testing.h"
 
 namespace kiln::ranges_test {
 namespace {
@@ -14,16 +13,9 @@ int ChecksOf(const std::string& body) {
       "outputs:\n  o: {array: \"f32[8]\", init: 0}\n  p: {array: \"f32[n]\", init: 0}\n"
       "body: |\n" +
       body;
-  const auto source = std::make_shared<const Source>("k.yaml", text);
-  Diagnostics found;
-  const auto spec = ParseSpec(source, found);
-  const auto kernel = spec ? CheckSpec(*spec, {}, found) : nullptr;
-  INFO(text << Render(found, *source));
-  REQUIRE(kernel);
-  const auto plan = MakePlan(*kernel, found);
-  REQUIRE(plan);
+  const Planned planned = PlanOf(text);
   int checks = 0;
-  ForEachStage(plan->bodies[0].stages,
+  ForEachStage(planned.plan->bodies[0].stages,
                [&](const Stage& stage) { checks += stage.kind == Stage::Kind::kRange; });
   return checks;
 }

@@ -1,8 +1,7 @@
 // Which dimensions of tiles may stop at their array's edge.
 #include <algorithm>
 
-#include "generator/plan/plan.h"
-#include "tests/catch.h"
+#include "tests/plan/plan_testing.h"
 
 namespace kiln::spaces_test {
 namespace {
@@ -10,15 +9,8 @@ namespace {
 /// The plan's spaces that are clipped, of a spec on one axis `i` of blocks of 8.
 int64_t ClippedOf(const std::string& operands, const std::string& body) {
   const std::string text = "kernel: k\ngrid: {i: \"cdiv(n, 8)\"}\n" + operands + "body: |\n" + body;
-  const auto source = std::make_shared<const Source>("k.yaml", text);
-  Diagnostics found;
-  const auto spec = ParseSpec(source, found);
-  const auto kernel = spec ? CheckSpec(*spec, {}, found) : nullptr;
-  INFO(text << Render(found, *source));
-  REQUIRE(kernel);
-  const auto plan = MakePlan(*kernel, found);
-  REQUIRE(plan);
-  return std::count_if(plan->spaces.begin(), plan->spaces.end(),
+  const Planned planned = PlanOf(text);
+  return std::count_if(planned.plan->spaces.begin(), planned.plan->spaces.end(),
                        [](const Space& space) { return space.clipped; });
 }
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "generator/plan/walk.h"
-#include "tests/catch.h"
+#include "tests/plan/plan_testing.h"
 
 namespace kiln::verify_test {
 namespace {
@@ -44,14 +44,8 @@ body: |
   o = dot(x, y)
 )spec";
 
-struct Planned {
-  explicit Planned(const char* spec) {
-    Diagnostics found;
-    source = std::make_shared<const Source>("k.yaml", spec);
-    const auto parsed = ParseSpec(source, found);
-    kernel = CheckSpec(*parsed, {}, found);
-    plan = MakePlan(*kernel, found);
-    REQUIRE(plan);
+struct Planned : kiln::Planned {
+  explicit Planned(const char* spec) : kiln::Planned(PlanOf(spec)) {
     REQUIRE(FlawOf(*plan).empty());
   }
 
@@ -60,10 +54,6 @@ struct Planned {
     return *this;
   }
   std::string Flaw() const { return FlawOf(*plan); }
-
-  std::shared_ptr<const Source> source;
-  std::unique_ptr<Kernel> kernel;
-  std::unique_ptr<Plan> plan;
 };
 
 /// A loop over the whole block in place of the one that stops at the edge.
