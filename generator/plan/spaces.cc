@@ -266,6 +266,13 @@ void SpaceAnalysis::Visit(const std::vector<Action>& actions) {
       const Shape& extents = local ? kernel_.locals[static_cast<size_t>(a.local)].shape
                                    : kernel_.refs[static_cast<size_t>(a.ref)].view;
       const Classes target = Window(whole, extents, a.subscripts);
+      // All of a window is stored, what is past an edge of the value too: a pad is as good as any.
+      size_t axis = 0;
+      for (size_t d = 0; d < a.subscripts.size(); ++d) {
+        if (!a.subscripts[d].range) continue;
+        if (!IsWholeRange(a.subscripts[d], extents[d])) Pin(target[axis]);
+        ++axis;
+      }
       if (a.mask) JoinAll(target, Of(*a.mask));
       JoinAll(target, Of(*a.value));
     } else if (a.kind == Action::Kind::kCopy) {

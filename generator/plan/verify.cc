@@ -65,7 +65,7 @@ class Verifier {
     for (const Place* place : {&stage.place, &stage.from}) {
       for (const Coordinate& c : place->at) Look(c.offset);
     }
-    if (stage.kind == Kind::kStore) CheckPlace(stage.place, "stores to");
+    if (stage.kind == Kind::kStore) CheckPlace(stage.place, "stores to", /*stores=*/true);
     if (stage.kind == Kind::kPack) CheckPlace(stage.place, "packs");
   }
 
@@ -87,7 +87,7 @@ class Verifier {
          "` is used where it is not defined");
   }
 
-  void CheckPlace(const Place& place, const char* does) {
+  void CheckPlace(const Place& place, const char* does, bool stores = false) {
     const Buffer& buffer = plan_.buffers[static_cast<size_t>(place.buffer)];
     const auto fail = [&](size_t d, const char* how) {
       Fail(std::string(does) + " `" + buffer.name + "` " + how + " along " + std::to_string(d));
@@ -101,6 +101,8 @@ class Verifier {
       const int own = buffer.spaces[d];
       const bool clipped = own >= 0 && plan_.spaces[static_cast<size_t>(own)].clipped;
       if (clipped && (walked != own || c.offset || c.around)) return fail(d, "past its edge");
+      const bool stops = walked >= 0 && plan_.spaces[static_cast<size_t>(walked)].clipped;
+      if (stores && stops && walked != own) return fail(d, "only up to another's edge");
       // Under an offset, and where only a call tells extents apart, a stage of its own checks.
       if (walked < 0 || c.offset || c.around) continue;
       const Size rest = buffer.extents[d] - plan_.spaces[static_cast<size_t>(walked)].extent;

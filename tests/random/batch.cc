@@ -17,6 +17,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Host code of the user's own: `Maker::AddOwnTable` calls it, and the inputs know what it makes.
+constexpr const char* kOwnMultiples = R"(#pragma once
+#include "kiln/prepare.h"
+inline kiln::Status own_multiples(int64_t size, int64_t factor, kiln::HostArray<int32_t>* to) {
+  to->shape[0] = size;
+  for (int64_t i = 0; i < size; ++i) to->values.push_back(static_cast<int32_t>(i * factor));
+  return {};
+}
+)";
+
 void WriteText(const fs::path& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
   if (!(out << text << std::flush)) throw std::runtime_error("cannot write " + path.string());
@@ -95,6 +105,7 @@ Batch::Batch(std::string folder, const Toolchain& tools, Flavour flavour)
     : folder_(std::move(folder)), tools_(tools), flavour_(std::move(flavour)) {
   fs::remove_all(folder_);
   fs::create_directories(folder_);
+  WriteText(folder_ + "/own_multiples.h", kOwnMultiples);
 }
 
 Batch::~Batch() {

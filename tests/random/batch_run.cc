@@ -94,10 +94,23 @@ std::string Unescaped(std::string text) {
 
 }  // namespace
 
+/// Of the kind that its number asks for, if one of a few drafts has a place for that.
+Draft FaultyDraft(uint64_t number, Focus focus) {
+  constexpr uint64_t kTries = 10;
+  focus.insert(Planters()[FaultOf(number)].needs);
+  Draft draft;
+  for (uint64_t attempt = 0; attempt < kTries; ++attempt) {
+    draft = MakeDraft(number + (attempt << 40), focus);
+    draft.seed = number;
+    if (auto faulty = WithFault(draft, number, /*any=*/attempt + 1 == kTries)) return *faulty;
+  }
+  return draft;
+}
+
 Draft DraftOf(uint64_t number, bool faulty) {
-  const Focus focus = FocusOf(number);
+  Focus focus = FocusOf(number);
+  if (faulty) return FaultyDraft(number, std::move(focus));
   const Draft draft = MakeDraft(number, focus);
-  if (faulty) return WithFault(draft, number);
   constexpr uint64_t kVaried = 4;
   const auto asked = focus.lower_bound("varied ");
   const bool vary = number % kVaried == 0 || (asked != focus.end() && asked->rfind("varied ", 0) == 0);

@@ -324,7 +324,7 @@ std::set<std::string> EntriesOf(const Spec& spec, const Binding& binding) {
 }
 
 Focus FocusOf(uint64_t number) {
-  constexpr uint64_t kAtOnce = 5;
+  constexpr uint64_t kAtOnce = 8;
   const std::vector<std::string>& entries = Entries();
   Focus focus;
   // A stride that shares no factor with their number, so that neighbours are of different kinds.

@@ -53,6 +53,7 @@ struct Fill {
     kSpecial,      // NaN, infinities, -0, subnormals, the largest, among small integers
     kPermutation,  // of 0 … n - 1
     kSums,         // sizes of groups that add up to `high` at most
+    kMultiples,    // of `high`: what `own_multiples` makes (batch.cc)
   };
   Kind kind = Kind::kInteger;
   int64_t low = -4, high = 4;
@@ -99,6 +100,8 @@ struct Draft {
 
   std::string InstanceName() const { return instance.empty() ? "" : name + "_" + instance; }
 };
+
+std::string ToText(const Term& term);
 
 /// The spec as YAML.
 std::string Write(const Draft& draft);

@@ -84,6 +84,10 @@ Array FilledArray(DType dtype, std::vector<int64_t> shape, const Fill& fill, Dic
     FillSums(array, fill.high, dice);
     return array;
   }
+  if (fill.kind == Fill::Kind::kMultiples) {
+    for (int64_t i = 0; i < array.size(); ++i) array.SetInt(i, i * fill.high);
+    return array;
+  }
   for (int64_t i = 0; i < array.size(); ++i) {
     if (IsFloat(dtype))
       array.SetFloat(i, FloatOf(fill, dtype, dice));
@@ -101,7 +105,12 @@ Inputs MakeInputs(const Draft& draft, const Kernel& kernel) {
   Diagnostics ignored;  // the binding with arrays will tell
   const auto sizes = Bind(kernel, inputs, /*partial=*/true, ignored);
   if (!sizes) return inputs;
-  for (const int at : CallArguments(kernel)) {
+  std::vector<int> given = CallArguments(kernel);
+  // The interpreter takes what functions of the user's own make.
+  for (const HostCall& call : kernel.prepare) {
+    if (!call.header.empty()) given.insert(given.end(), call.results.begin(), call.results.end());
+  }
+  for (const int at : given) {
     const Ref& ref = kernel.refs[static_cast<size_t>(at)];
     const std::vector<int64_t>& shape = sizes->arrays[static_cast<size_t>(at)];
     const bool known =

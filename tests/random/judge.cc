@@ -7,6 +7,7 @@
 
 #include "generator/front/grid_check.h"
 #include "generator/front/static_rules.h"
+#include "generator/interpret/reference.h"
 #include "generator/native/compare.h"
 #include "generator/native/finding.h"
 #include "generator/predict/machine.h"
@@ -151,6 +152,24 @@ struct Oracle {
   }
 };
 
+/// What the spec's references say of whole arrays is what its body says of their blocks.
+Verdict JudgeReferences(const Case& of, const Oracle& oracle) {
+  const Kernel& kernel = of.called();
+  if (!kernel.reference) return {};
+  Diagnostics found;
+  const auto wanted = ReferenceRun(*of.binding, of.inputs, found).Run(found);
+  if (found.HasErrors())
+    return {"finding in a reference: " + FirstRule(found), Render(found, *of.source)};
+  for (const auto& [name, want] : wanted) {
+    const Ref& ref = kernel.refs[static_cast<size_t>(kernel.FindRef(name))];
+    const auto allowed = AllowedOf(oracle.draft, *of.binding, ref, oracle.outputs.at(name), oracle.wide.at(name));
+    if (!allowed) continue;
+    const Difference off = Compare(oracle.outputs.at(name), want, *allowed);
+    if (off.elements > 0) return {"a reference is not its body", "`" + name + "`: " + off.description};
+  }
+  return {};
+}
+
 bool Undecided(const Ref& ref) { return ref.init_undefined; }
 
 /// The interpreter has found something in a spec that was to be valid: the emulator has to as well.
@@ -289,7 +308,8 @@ Verdict Judge(const Draft& draft, const Case& of, const KernelInterface& kernel)
   InterpretOptions wide;
   wide.wide = true;
   oracle.wide = Interpret(*right.binding, right.inputs.arrays, wide, ignored).outputs;
-  return Run(draft, of, kernel, oracle);
+  const Verdict references = JudgeReferences(right, oracle);
+  return references.kind.empty() ? Run(draft, of, kernel, oracle) : references;
 }
 
 std::string ToText(const Verdict& verdict) { return verdict.kind + "\n" + verdict.detail; }

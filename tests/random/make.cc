@@ -24,6 +24,10 @@ bool Maker::AsksForRounding() const {
   });
 }
 
+bool Maker::AsksForSpecialFloats() const {
+  return focus_.count("literal nan") > 0 || focus_.count("literal inf") > 0;
+}
+
 bool Maker::Want(const std::string& entry, double probability) {
   return dice_.Chance(focus_.count(entry) ? 0.85 : probability);
 }
@@ -50,7 +54,7 @@ std::string Maker::PickEntry(const std::string& prefix, const std::vector<std::s
 }
 
 Draft Maker::Make() {
-  if (Want("varied other block", 0.03)) return MakePlain();
+  if (Want("varied other block", 0.03) || Want("key spec.reference", 0)) return MakePlain();
   Grid();
   AddScalars();
   const int64_t outputs = dice_.Chance(0.7) ? 1 : dice_.Between(1, 3);

@@ -47,6 +47,7 @@ void Maker::AddScalars() {
     scope_.push_back(value);
   }
   if (Want("key spec.prepare", AsksFor("argument ") ? 0.9 : 0.08)) AddPrepared();
+  if (Want("key prepare.header", 0.01)) AddOwnTable();
 }
 
 /// A table that host code makes is read by the body as any other.
@@ -55,6 +56,17 @@ void Maker::AddMade(const std::string& name, const std::string& shape, const std
   Value value{{name + "[" + at + "]", {}}, DType::kI32, {}, FactsOf(DType::kI32, 0)};
   value.facts.bound = 4096;
   scope_.push_back(value);
+}
+
+/// Made by a function of the user's own, whose header every batch has.
+void Maker::AddOwnTable() {
+  const int64_t size = dice_.Between(1, 6), factor = dice_.Between(1, 5);
+  const std::string name = Name("q");
+  AddMade(name, Number(size), Number(dice_.Between(0, size - 1)));
+  draft_.fills[name] = {Fill::Kind::kMultiples, 0, factor, 1};
+  draft_.prepare.push_back(
+      {{"call", "\"" + name + " = own_multiples(" + Number(size) + ", " + Number(factor) + ")\""},
+       {"header", "own_multiples.h"}});
 }
 
 void Maker::AddPrepared() {
@@ -150,7 +162,7 @@ std::optional<Key> Maker::OtherBlock() {
 }
 
 void Maker::AddVariants() {
-  if (Want("key spec.variants", 0.08)) {
+  if (Want("key spec.variants", AsksFor("key variant.") || AsksFor("word variant.") ? 0.9 : 0.08)) {
     const auto other = OtherBlock();
     if (other) {
       const DimInfo& dim = dice_.Pick(dims_);

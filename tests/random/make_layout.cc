@@ -35,7 +35,10 @@ int Maker::AddDim(int64_t size) {
 }
 
 void Maker::Grid() {
-  const size_t axes = dice_.Weighted({8, 34, 36, 16, 6});
+  std::vector<double> weights = {8, 34, 36, 16, 6};
+  for (size_t a = 0; a < weights.size(); ++a)
+    weights[a] = Weight("grid of " + std::to_string(a) + " axes", weights[a]);
+  const size_t axes = dice_.Weighted(weights);
   for (size_t a = 0; a < axes; ++a) AddAxis(a);
   // The parallel ones come first.
   const size_t parallel =

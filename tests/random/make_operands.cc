@@ -175,7 +175,7 @@ void Maker::AddOperand(const std::vector<DimPlan>& plans, DType dtype, bool outp
     AddWindow(plans, dice_.Chance(0.3), operand.keys);
   }
   if (output) {
-    ref.loose = IsFloat(dtype) && dice_.Chance(AsksForRounding() ? 0.95 : 0.3);
+    ref.loose = IsFloat(dtype) && dice_.Chance(AsksForRounding() || AsksForSpecialFloats() ? 0.95 : 0.3);
     draft_.exact[ref.name] = !ref.loose;
   } else {
     FillInput(ref.name, dtype, ref.facts);

@@ -84,6 +84,7 @@ std::vector<Value> Maker::LeavesFor(DType dtype, const Extents& shape) {
 }
 
 Value Maker::Leaf(DType dtype, const Extents& shape) {
+  if (AsksForSpecialFloats() && IsFloat(dtype) && need_same_ == 0 && dice_.Chance(0.3)) return Literal(dtype);
   const std::vector<Value> leaves = LeavesFor(dtype, shape);
   if (!leaves.empty() && dice_.Chance(0.9)) {
     // The fullest ones, mostly.
@@ -276,11 +277,11 @@ const std::vector<Maker::Rule>& Maker::Rules() {
       {{"operator //", "operator %", "function rem", "function cdiv"}, 1, IsCompute, &Maker::MakeDivision},
       {{"operator **"}, 0.4, IsCompute, &Maker::MakePower},
       {{"function bitcast"}, 0.5, HasBits, &Maker::MakeBitcast},
-      {{"function iota", "function at"}, 1, IsI32, &Maker::MakePosition},
+      {{"function iota", "function at"}, 2, IsI32, &Maker::MakePosition},
       {{"function inside"}, 0.6, IsBool, &Maker::MakePosition},
       {{"function sum", "function prod", "function mean", "keyword keep"}, 1.5, IsCompute, &Maker::MakeReduction},
       {{"op max_of", "op min_of"}, 0.7, Always, &Maker::MakeReduction},
-      {{"function argmax", "function argmin"}, 0.7, IsI32, &Maker::MakeArgmax},
+      {{"function argmax", "function argmin"}, 1.2, IsI32, &Maker::MakeArgmax},
       {{"function any", "function all"}, 0.8, IsBool, &Maker::MakeAnyAll},
       {{"function cumsum"}, 0.5, IsCompute, &Maker::MakeCumsum},
       {{"function dot"}, 1.5, IsDotResult, &Maker::MakeDot},

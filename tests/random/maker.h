@@ -90,7 +90,9 @@ class Maker {
   /// Whether an entry in focus begins so, or is one of the functions that engines round differently.
   bool AsksFor(const std::string& prefix) const;
   bool AsksForRounding() const;
+  bool AsksForSpecialFloats() const;
   Draft MakePlain();
+  void AddReference(const RefInfo& output, const Term& stored);
   void BindDims();
   DType PickDType(const std::vector<DType>& of);
   DType AnyDType();
@@ -132,6 +134,7 @@ class Maker {
   // make_host.cc
   void AddScalars();
   void AddPrepared();
+  void AddOwnTable();
   void AddMade(const std::string& name, const std::string& shape, const std::string& at);
   void AddConstraints();
   void AddVariants();

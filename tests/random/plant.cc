@@ -110,19 +110,25 @@ const std::vector<Planter>& Planters() {
   return planters;
 }
 
-Draft WithFault(const Draft& draft, uint64_t number) {
-  const auto of = Prepare(draft);
-  if (!of->binding || of->found.HasErrors()) return draft;
+size_t FaultOf(uint64_t number) {
   Dice dice(number ^ 0xFA17);
+  return static_cast<size_t>(dice.Between(0, static_cast<int64_t>(Planters().size()) - 1));
+}
+
+std::optional<Draft> WithFault(const Draft& draft, uint64_t number, bool any) {
+  const auto of = Prepare(draft);
+  if (!of->binding || of->found.HasErrors()) return std::nullopt;
+  Dice dice(number ^ 0xFA18);
   const std::vector<Planter>& planters = Planters();
-  for (size_t p = 0; p < planters.size(); ++p) {
-    const Planter& planter = planters[(number + p) % planters.size()];
+  const size_t wanted = FaultOf(number);
+  for (size_t p = 0; p < (any ? planters.size() : 1); ++p) {
+    const Planter& planter = planters[(wanted + p) % planters.size()];
     Draft faulty = draft;
     if (!planter.plant(faulty, *of, dice)) continue;
     faulty.fault = Fault{planter.kind, planter.rules};
     return faulty;
   }
-  return draft;
+  return std::nullopt;
 }
 
 }  // namespace kiln::soak

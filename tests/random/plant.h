@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,18 @@ struct Planter {
   /// Changes the draft so that it is wrong at the sizes of its call; `of` is what it was before.
   /// False: the draft has no place for it.
   bool (*plant)(Draft& draft, const Case& of, Dice& dice);
+  /// An entry of the coverage report that a draft has to use to have a place for it.
+  const char* needs = "";
 };
 
 const std::vector<Planter>& Planters();
 
-/// The draft with a fault, the kind of which its number decides if it has a place for that, else
-/// one after it. Without any fault if the draft is not valid.
-Draft WithFault(const Draft& draft, uint64_t number);
+/// The kind of fault that a number asks for: its place among the planters.
+size_t FaultOf(uint64_t number);
+
+/// The draft with a fault of that kind; with `any`, else of the next kind that it has a place for.
+/// Nullopt if it has no place, or is not valid without a fault.
+std::optional<Draft> WithFault(const Draft& draft, uint64_t number, bool any);
 
 /// Whether checker, interpreter and emulator find a fault: whoever speaks gives one of its rules,
 /// and the emulator speaks if the interpreter does. `kernel` has no functions if the fault leaves

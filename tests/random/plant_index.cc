@@ -90,8 +90,8 @@ std::vector<Planter> IndexPlanters() {
       {"block index before the start", {"index-range"}, IndexMinusOne},
       {"index map in elements", {"index-range"}, IndexInElements},
       {"output that stays where it is", {"coverage", "race", "revisit"}, IndexConstant},
-      {"table of blocks that are not there", {"index-range"}, TableTooLarge},
-      {"table read past its end", {"index-range"}, TableReadPastItsEnd},
+      {"table of blocks that are not there", {"index-range"}, TableTooLarge, "layout lookup in an index map"},
+      {"table read past its end", {"index-range"}, TableReadPastItsEnd, "layout lookup in an index map"},
   };
 }
 

@@ -83,10 +83,10 @@ std::vector<Planter> MemoryPlanters() {
   return {
       {"VMEM over budget", {"tier"}, TooMuchVmem},
       {"SMEM over budget", {"tier"}, TooMuchSmem},
-      {"semaphore never waited", {"sync"}, NeverWaited},
-      {"semaphore never signalled", {"sync"}, NeverStarted},
-      {"read before wait", {"sync"}, ReadInFlight},
-      {"slot overwritten in flight", {"sync"}, WrittenInFlight},
+      {"semaphore never waited", {"sync"}, NeverWaited, "statement copy"},
+      {"semaphore never signalled", {"sync"}, NeverStarted, "statement copy"},
+      {"read before wait", {"sync"}, ReadInFlight, "statement copy"},
+      {"slot overwritten in flight", {"sync"}, WrittenInFlight, "statement copy"},
   };
 }
 

@@ -28,23 +28,30 @@ bool ParallelReduction(Draft& draft, const Case& of, Dice&) {
   return true;
 }
 
+bool Walks(const OperandDraft& operand, const AxisDraft& axis) {
+  std::vector<Key> keys = operand.keys;
+  const Key* index = FindKey(keys, "index");
+  return index && index->value.find(axis.name) != std::string::npos;
+}
+
+/// An axis that an output walks comes to stand inside of one that it does not.
 bool ReductionOutermost(Draft& draft, const Case& of, Dice&) {
-  const int axis = CarriedAxis(draft, of);
-  if (axis < 1) return false;
-  // Some axis before it is walked by the output that does not walk it.
+  const auto has_steps = [&](const AxisDraft& axis) { return StepsOf(of, axis.name) >= 2; };
   for (const OperandDraft& operand : draft.operands) {
     std::vector<Key> keys = operand.keys;
-    const Key* index = FindKey(keys, "index");
-    if (!operand.output || !index || FindKey(keys, "alias")) continue;
-    if (index->value.find(draft.axes[static_cast<size_t>(axis)].name) != std::string::npos)
-      continue;
-    for (int a = 0; a < axis; ++a) {
-      const AxisDraft& before = draft.axes[static_cast<size_t>(a)];
-      if (before.parallel || StepsOf(of, before.name) < 2 ||
-          index->value.find(before.name) == std::string::npos)
-        continue;
-      std::swap(draft.axes[static_cast<size_t>(a)], draft.axes[static_cast<size_t>(axis)]);
-      return true;
+    const Key* memory = FindKey(keys, "memory");
+    if (!operand.output || FindKey(keys, "alias") || (memory && memory->value == "any")) continue;
+    for (size_t inner = 1; inner < draft.axes.size(); ++inner) {
+      AxisDraft& carried = draft.axes[inner];
+      if (Walks(operand, carried) || carried.parallel || !has_steps(carried)) continue;
+      for (size_t outer = 0; outer < inner; ++outer) {
+        AxisDraft& walked = draft.axes[outer];
+        if (!Walks(operand, walked) || !has_steps(walked)) continue;
+        std::swap(walked, carried);
+        // No parallel axis stands behind an arbitrary one.
+        for (size_t a = outer; a < draft.axes.size(); ++a) draft.axes[a].parallel = false;
+        return true;
+      }
     }
   }
   return false;
@@ -74,9 +81,9 @@ bool AliasedTooLate(Draft& draft, const Case& of, Dice&) {
 
 std::vector<Planter> OrderPlanters() {
   return {
-      {"parallel axis with a carried dependence", {"race"}, ParallelReduction},
-      {"block left and revisited", {"revisit"}, ReductionOutermost},
-      {"alias hazard", {"alias", "race"}, AliasedTooLate},
+      {"parallel axis with a carried dependence", {"race"}, ParallelReduction, "grid of 2 axes"},
+      {"block left and revisited", {"revisit"}, ReductionOutermost, "grid of 3 axes"},
+      {"alias hazard", {"alias", "race"}, AliasedTooLate, "key operand.alias"},
   };
 }
 

@@ -59,13 +59,14 @@ bool WalksPlainly(const std::string& index, const std::string& axis) {
   const size_t at = index.find(axis);
   if (at == std::string::npos) return true;
   const size_t end = at + axis.size();
-  const bool alone = (at == 0 || index.substr(at - 2, 2) == ", ") && (end == index.size() || index[end] == ',');
+  const bool alone = (at == 0 || (at >= 2 && index.substr(at - 2, 2) == ", ")) && (end == index.size() || index[end] == ',');
   return alone && index.rfind(axis) == at;
 }
 
 bool VaryBlock(Draft& draft, Dice& dice) {
   std::vector<std::pair<size_t, size_t>> found;  // a param, and the axis that it cuts
-  bool elementwise = draft.extra.empty() && draft.instances.empty() && draft.prefetch.empty() && draft.lets.empty();
+  const bool refers_alone = std::all_of(draft.extra.begin(), draft.extra.end(), [](const auto& key) { return key.first == "reference"; });
+  bool elementwise = refers_alone && draft.instances.empty() && draft.prefetch.empty() && draft.lets.empty();
   VisitTerms(draft.body, [&](Term& term) { elementwise = elementwise && IsElementwise(term); });
   VisitBlocks(draft.body, [&](std::vector<Statement>& block) {
     for (const Statement& statement : block)

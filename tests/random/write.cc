@@ -9,8 +9,6 @@ namespace {
 
 std::string Filled(const std::string& text, const std::vector<Term>& args);
 
-std::string ToText(const Term& term) { return Filled(term.text, term.args); }
-
 /// Each `$n` replaced by that argument.
 std::string Filled(const std::string& text, const std::vector<Term>& args) {
   std::string out;
@@ -117,6 +115,8 @@ void WriteGrid(Writer& writer, const Draft& draft) {
 }
 
 }  // namespace
+
+std::string ToText(const Term& term) { return Filled(term.text, term.args); }
 
 /// A kernel has the name of its file.
 std::string Renamed(const std::string& text, const std::string& name) {
