@@ -84,7 +84,7 @@ std::vector<Value> Maker::LeavesFor(DType dtype, const Extents& shape) {
 }
 
 Value Maker::Leaf(DType dtype, const Extents& shape) {
-  if (AsksForSpecialFloats() && IsFloat(dtype) && need_same_ == 0 && dice_.Chance(0.3)) return Literal(dtype);
+  if (AsksForSpecialFloats() && IsFloat(dtype) && need_same_ == 0 && dice_.Chance(0.7)) return Literal(dtype);
   const std::vector<Value> leaves = LeavesFor(dtype, shape);
   if (!leaves.empty() && dice_.Chance(0.9)) {
     // The fullest ones, mostly.
