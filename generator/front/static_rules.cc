@@ -23,7 +23,8 @@ class Definedness {
       : kernel_(kernel),
         undefined_(kernel.refs.size(), false),
         locals_(kernel.locals.size(), false),
-        store_(kernel.refs.size()) {
+        store_(kernel.refs.size()),
+        spoils_(kernel.refs.size(), false) {
     for (size_t i = 0; i < kernel.refs.size(); ++i) {
       const Ref& ref = kernel.refs[i];
       undefined_[i] = (ref.role == Role::kOutput && !ref.init && ref.memory != Memory::kAny) ||
@@ -52,11 +53,19 @@ class Definedness {
   }
 
  private:
-  static void Report(const Ref& ref, const Action* store, Diagnostics& diagnostics) {
+  void Report(const Ref& ref, const Action* store, Diagnostics& diagnostics) const {
     if (!store) {
       if (ref.init_undefined) return;
       diagnostics.Error("coverage", ref.span,
                         "no statement stores into the output `" + ref.name + "`");
+      return;
+    }
+    const Ref* source = store->value ? UndefinedSource(*store->value, ref) : nullptr;
+    if (source) {
+      diagnostics.Error("undefined", store->span,
+                        "`" + ref.name + "` is computed from `" + source->name +
+                            "`, which holds nothing",
+                        "store into `" + source->name + "`, or copy into it, before");
       return;
     }
     const bool output = ref.role == Role::kOutput;
@@ -66,6 +75,18 @@ class Definedness {
                                   : "scratch holds nothing when the parallel coordinates change"),
                       std::string("set it on the first step: when first(…): ") + ref.name + " = 0" +
                           (output ? "; or give the output `init: 0`" : ""));
+  }
+
+  /// The first buffer but `target` that a value reads and that is undefined; null: none.
+  const Ref* UndefinedSource(const Node& node, const Ref& target) const {
+    if (node.op == Op::kRead && undefined_[static_cast<size_t>(node.index)]) {
+      const Ref& source = kernel_.refs[static_cast<size_t>(node.index)];
+      if (&source != &target) return &source;
+    }
+    for (const NodePtr& arg : node.args) {
+      if (const Ref* source = UndefinedSource(*arg, target)) return source;
+    }
+    return nullptr;
   }
 
   bool Undefined(const Node& node) const {
@@ -131,7 +152,9 @@ class Definedness {
     const size_t index = static_cast<size_t>(a.ref >= 0 ? a.ref : a.local);
     const bool whole = !a.mask && a.subscripts.empty();
     state[index] = whole ? value : state[index] && value;
-    if (a.ref >= 0 && !store_[index]) store_[index] = &a;
+    if (a.ref < 0) return;
+    if (!store_[index] || (value && !spoils_[index])) store_[index] = &a;
+    spoils_[index] = spoils_[index] || value;
   }
 
   /// Either list may run: undefined only if it is so after both.
@@ -151,7 +174,8 @@ class Definedness {
   const Kernel& kernel_;
   std::vector<bool> undefined_;  // by ref: surely undefined
   std::vector<bool> locals_;
-  std::vector<const Action*> store_;  // by ref: the first store
+  std::vector<const Action*> store_;  // by ref: the first store, of an undefined value if there is one
+  std::vector<bool> spoils_;          // by ref: whether that is of one
 };
 
 void CheckUndefined(const Kernel& kernel, Diagnostics& diagnostics) {

@@ -49,6 +49,16 @@ TEST_CASE("undefined: an output of its own undefined value") {
               "or give the output `init: 0`"});
 }
 
+TEST_CASE("undefined: an output of scratch that nothing sets") {
+  CHECK(FindingsOf(kScratch + "  for r in range(8):\n    o[r] = x[r] + s[r]\n") ==
+        Found{"undefined: `o` is computed from `s`, which holds nothing | store into `s`, or copy "
+              "into it, before"});
+  // Where that value comes in is told, not where the first one does.
+  CHECK(FindingsOf(kScratch + "  o = 3\n  o += s\n") ==
+        Found{"undefined: `o` is computed from `s`, which holds nothing | store into `s`, or copy "
+              "into it, before"});
+}
+
 TEST_CASE("undefined: a part that is stored makes the rest neither better nor worse") {
   // Which elements are undefined in the end is what a run tells.
   CHECK(FindingsOf(kScratch + "  o = x\n  o[0] = s[0]\n  o = o + x\n") == Found{});

@@ -32,7 +32,8 @@ void Maker::AddReference(const RefInfo& output, const Term& stored) {
     if (statement.text.rfind("let ", 0) == 0) inside.insert(statement.text.substr(4, statement.text.find(" =") - 4));
   }
   const std::string text = ToText(stored);
-  if (Mentions(text, inside)) return;
+  // Brackets hold shapes and subscripts of blocks.
+  if (text.find('[') != std::string::npos || Mentions(text, inside)) return;
   if (draft_.extra.empty()) draft_.extra.emplace_back("reference", "");
   draft_.extra.back().second += output.name + ": \"" + text + "\"\n";
 }

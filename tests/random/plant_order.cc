@@ -44,6 +44,9 @@ bool ReductionOutermost(Draft& draft, const Case& of, Dice&) {
     for (size_t inner = 1; inner < draft.axes.size(); ++inner) {
       AxisDraft& carried = draft.axes[inner];
       if (Walks(operand, carried) || carried.parallel || !has_steps(carried)) continue;
+      // A table or a let may stand for the axis.
+      const Key* index = FindKey(keys, "index");
+      if (!index || index->value.find_first_of("ql") != std::string::npos) continue;
       for (size_t outer = 0; outer < inner; ++outer) {
         AxisDraft& walked = draft.axes[outer];
         if (!Walks(operand, walked) || !has_steps(walked)) continue;

@@ -16,6 +16,9 @@ bool NoFirstValue(Draft& draft, const Case& of, Dice&) {
     const std::string& next = draft.body[s + 1].text;
     if (next.rfind(name + " +=", 0) != 0 && next.rfind(name + " -=", 0) != 0) continue;
     if (of.binding->StepCount() == 0) continue;
+    // Undefined elements of such an output are none of the emulator's business.
+    const int ref = of.kernel->FindRef(name);
+    if (ref >= 0 && of.kernel->refs[static_cast<size_t>(ref)].init_undefined) continue;
     draft.body.erase(draft.body.begin() + static_cast<long>(s));
     return true;
   }
@@ -46,6 +49,8 @@ bool SumOverEdge(Draft& draft, const Case& of, Dice& dice) {
         !draft.instances.empty())
       continue;
     if (input.dtype == DType::kBool) continue;
+    // NaN, infinities and the least integers are the answer whatever else there is.
+    draft.fills[operand.name] = {Fill::Kind::kInteger, 1, 4, 1};
     const std::string reduce = dice.Pick({"sum", "max", "min"});
     const std::string type =
         std::string(Name(reduce == "sum" ? ComputeType(input.dtype) : input.dtype));
