@@ -4,7 +4,7 @@
 
 #include "generator/cli/command.h"
 #include "generator/cli/run.h"
-#include "generator/front/utf8.h"
+#include "generator/text/utf8.h"
 #include "generator/native/cache_entry.h"
 #include "generator/native/cache_folder.h"
 

@@ -3,9 +3,9 @@
 #include "generator/cli/reference.h"
 #include "generator/cli/run.h"
 #include "generator/cli/simulate.h"
-#include "generator/front/grid_check.h"
-#include "generator/front/static_rules.h"
-#include "generator/front/tpu_rules.h"
+#include "generator/check/grid/check_grid.h"
+#include "generator/check/static_rules.h"
+#include "generator/check/tpu_rules.h"
 
 namespace kiln::cli {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "generator/cli/progress.h"
 #include "generator/data/limits.h"
-#include "generator/front/bind.h"
-#include "generator/front/grid_check.h"
-#include "generator/front/kernel.h"
+#include "generator/bind/bind.h"
+#include "generator/check/grid/check_grid.h"
+#include "generator/ir/kernel.h"
 
 namespace kiln::cli {
 

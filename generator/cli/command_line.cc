@@ -1,7 +1,7 @@
 #include "generator/cli/command_line.h"
 
 #include "generator/cli/command.h"
-#include "generator/front/utf8.h"
+#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 namespace {

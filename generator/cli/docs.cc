@@ -4,9 +4,9 @@
 #include "generator/cli/explain.h"
 #include "generator/data/read_file.h"
 #include "generator/data/write_file.h"
-#include "generator/front/elaborate.h"
-#include "generator/front/fields.h"
-#include "generator/front/host.h"
+#include "generator/elaborate/elaborate.h"
+#include "generator/spec/fields.h"
+#include "generator/bind/host.h"
 
 namespace kiln::cli {
 namespace {

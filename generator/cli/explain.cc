@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "generator/cli/command.h"
-#include "generator/front/elaborate.h"
-#include "generator/front/host.h"
+#include "generator/elaborate/elaborate.h"
+#include "generator/bind/host.h"
 
 namespace kiln::cli {
 namespace {

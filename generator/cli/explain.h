@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "generator/front/rules.h"
+#include "generator/check/rules.h"
 
 namespace kiln::cli {
 

@@ -1,12 +1,14 @@
+#include "generator/generate/generate.h"
+
 #include <algorithm>
 #include <iostream>
 #include <set>
 
+#include "generator/check/check_spec.h"
 #include "generator/cli/command.h"
 #include "generator/data/write_file.h"
-#include "generator/front/names.h"
-#include "generator/front/utf8.h"
-#include "generator/render/render.h"
+#include "generator/syntax/names.h"
+#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 namespace {
@@ -88,7 +90,7 @@ bool GenerateCommand::GenerateInstance(Loaded& loaded, const std::string& instan
     kernel->instance.clear();
   }
   Generated text;
-  if (!kernel || !Render(*kernel, FileName(loaded.source->path()), loaded.diagnostics, &text))
+  if (!kernel || !Generate(*kernel, FileName(loaded.source->path()), loaded.diagnostics, &text))
     return true;
 
   const std::string& called = GeneratedName(*kernel);

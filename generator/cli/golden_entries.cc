@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <iostream>
 
+#include "generator/check/check_spec.h"
 #include "generator/cli/golden.h"
-#include "generator/front/grid_check.h"
+#include "generator/check/grid/check_grid.h"
 
 namespace kiln::cli {
 namespace {

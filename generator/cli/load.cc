@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <iostream>
 
+#include "generator/check/check_spec.h"
 #include "generator/cli/command.h"
 #include "generator/data/descriptor.h"
 #include "generator/data/read_file.h"
-#include "generator/front/lock.h"
-#include "generator/front/static_rules.h"
-#include "generator/front/utf8.h"
-#include "generator/front/yaml.h"
+#include "generator/spec/lock.h"
+#include "generator/check/static_rules.h"
+#include "generator/text/utf8.h"
+#include "generator/spec/yaml.h"
 
 namespace kiln::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "generator/cli/command.h"
 #include "generator/data/write_file.h"
-#include "generator/front/names.h"
-#include "generator/front/utf8.h"
+#include "generator/syntax/names.h"
+#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 namespace {

@@ -1,5 +1,5 @@
 #include "generator/cli/bench.h"
-#include "generator/plan/plan.h"
+#include "generator/planner/make_plan.h"
 
 namespace kiln::cli {
 

@@ -5,7 +5,7 @@
 #include "generator/cli/predict.h"
 #include "generator/cli/run.h"
 #include "generator/cli/simulate.h"
-#include "generator/front/grid_check.h"
+#include "generator/check/grid/check_grid.h"
 
 namespace kiln::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include "generator/cli/report.h"
 #include "generator/cli/run.h"
 #include "generator/data/write_file.h"
-#include "generator/front/utf8.h"
+#include "generator/text/utf8.h"
 #include "generator/predict/cost.h"
 #include "generator/report/trace.h"
 

@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "generator/front/grid_check.h"
+#include "generator/check/grid/check_grid.h"
 
 namespace kiln::cli {
 namespace {
@@ -172,7 +172,7 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::IsMember({"on_wait", "eager"}));
   app.add_option(
          "--init", options->poison,
-         "emulate: what undefined memory holds while the outputs are made: NaN, random bits,\n"
+         "emulate: what undefined memory holds while the outputs are made: NaN, random,\n"
          "or zeros; what NaN finds is an error under all three")
       ->check(CLI::IsMember({"nan", "random", "zero"}));
   options->pictures.Add(app, "--report", "emulate: ");

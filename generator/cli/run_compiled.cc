@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "generator/cli/run.h"
-#include "generator/front/utf8.h"
 #include "generator/native/cache_folder.h"
 #include "generator/native/compare.h"
 #include "generator/native/finding.h"
 #include "generator/native/hides.h"
 #include "generator/native/toolchain.h"
+#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 namespace {
@@ -120,7 +120,7 @@ CallResult CallWithProgress(const std::string& what, const LoadedKernel& loaded,
 std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics) {
   const std::string& path = kernel.source->path();
   Generated text;
-  if (!Render(kernel, path.substr(path.rfind('/') + 1), diagnostics, &text)) return std::nullopt;
+  if (!Generate(kernel, path.substr(path.rfind('/') + 1), diagnostics, &text)) return std::nullopt;
   return text;
 }
 

@@ -7,7 +7,7 @@
 
 #include "generator/cli/run.h"
 #include "generator/data/npy.h"
-#include "generator/front/utf8.h"
+#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 namespace {

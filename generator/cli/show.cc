@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "generator/cli/command.h"
-#include "generator/front/fields.h"
-#include "generator/plan/plan.h"
+#include "generator/planner/make_plan.h"
+#include "generator/spec/fields.h"
 
 namespace kiln::cli {
 namespace {

@@ -1,3 +1,4 @@
+#include "generator/check/check_spec.h"
 #include "generator/cli/simulate.h"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include "generator/cli/bench.h"
 #include "generator/cli/run.h"
 #include "generator/data/interrupt.h"
-#include "generator/front/lock.h"
+#include "generator/spec/lock.h"
 
 namespace kiln::cli {
 namespace {

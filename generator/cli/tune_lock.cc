@@ -2,11 +2,12 @@
 #include <filesystem>
 #include <iostream>
 
+#include "generator/check/check_spec.h"
 #include "generator/cli/tune.h"
 #include "generator/data/read_file.h"
 #include "generator/data/write_file.h"
-#include "generator/front/lock.h"
-#include "generator/front/yaml.h"
+#include "generator/spec/lock.h"
+#include "generator/spec/yaml.h"
 
 namespace kiln::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "generator/front/integer.h"
+#include "generator/text/integer.h"
 #include "generator/interpret/copies.h"
 #include "generator/interpret/evaluate.h"
 #include "generator/interpret/grid.h"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "generator/front/kernel.h"
+#include "generator/ir/kernel.h"
 #include "generator/interpret/origin.h"
 
 namespace kiln::interpret {

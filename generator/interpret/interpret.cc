@@ -3,8 +3,8 @@
 #include <chrono>
 #include <new>
 
-#include "generator/front/integer.h"
-#include "generator/front/operations.h"
+#include "generator/text/integer.h"
+#include "generator/bind/least_operations.h"
 #include "generator/interpret/blocks.h"
 #include "generator/interpret/body.h"
 #include "generator/interpret/copies.h"

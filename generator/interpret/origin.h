@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "generator/front/source.h"
+#include "generator/text/source.h"
 
 namespace kiln::interpret {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "generator/front/kernel.h"
+#include "generator/ir/kernel.h"
 #include "generator/interpret/value.h"
 
 /// Operations that combine many elements into one. Floats accumulate in double and round once. An

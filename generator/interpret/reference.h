@@ -4,7 +4,7 @@
 #include <string>
 
 #include "generator/data/limits.h"
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 
 namespace kiln {
 

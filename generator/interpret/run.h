@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 #include "generator/interpret/value.h"
 
 /// The state of one run. The functions that work on it are in grid.h, blocks.h, evaluate.h,

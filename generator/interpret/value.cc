@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "generator/front/integer.h"
+#include "generator/text/integer.h"
 
 namespace kiln::interpret {
 namespace {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr int kMostLinks = 40;
 constexpr int64_t kLimit = int64_t{2} << 30;
 
-std::string Variable(const char* name) {
+std::string FromEnvironment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
@@ -102,8 +102,8 @@ std::string Walk(const fs::path& path, bool make, fs::path* end) {
 }  // namespace
 
 std::string CacheFolder() {
-  if (const std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/kiln";
-  if (const std::string home = Variable("HOME"); !home.empty()) return home + "/.cache/kiln";
+  if (const std::string cache = FromEnvironment("XDG_CACHE_HOME"); !cache.empty()) return cache + "/kiln";
+  if (const std::string home = FromEnvironment("HOME"); !home.empty()) return home + "/.cache/kiln";
   return "";
 }
 
@@ -133,7 +133,7 @@ std::string TrustedCacheFolder() {
 }
 
 std::string TemporaryFolder(std::string* why) {
-  const std::string given = Variable("TMPDIR");
+  const std::string given = FromEnvironment("TMPDIR");
   std::error_code error;
   const fs::path folder = fs::absolute(given.empty() ? "/tmp" : given, error);
   fs::path end;
@@ -144,7 +144,7 @@ std::string TemporaryFolder(std::string* why) {
 }
 
 std::optional<int64_t> CacheLimit() {
-  const std::string text = Variable("KILN_CACHE_LIMIT");
+  const std::string text = FromEnvironment("KILN_CACHE_LIMIT");
   if (text.empty()) return kLimit;
   const size_t digits = text.find_first_not_of("0123456789");
   const std::string unit = digits == std::string::npos ? "" : text.substr(digits);

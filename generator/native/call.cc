@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "generator/front/operations.h"
+#include "generator/bind/least_operations.h"
 #include "generator/native/guarded.h"
 #include "generator/native/interface.h"
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "generator/bind/bind.h"
 #include "generator/data/limits.h"
-#include "generator/front/bind.h"
+#include "generator/generate/generate.h"
 #include "generator/native/cache.h"
 #include "generator/predict/recorded.h"
-#include "generator/render/render.h"
 
 namespace kiln {
 

@@ -151,14 +151,14 @@ class Chain {
   bool integers_from_floats_ = false;
 };
 
-double Element(const Array& array, int64_t i) {
+double ValueAt(const Array& array, int64_t i) {
   return IsFloat(array.dtype) ? array.GetFloat(i) : static_cast<double>(array.GetInt(i));
 }
 
 double LargestFinite(const Array& array) {
   double largest = 0;
   for (int64_t i = 0; i < array.size(); ++i) {
-    const double value = std::fabs(Element(array, i));
+    const double value = std::fabs(ValueAt(array, i));
     if (std::isfinite(value)) largest = std::max(largest, value);
   }
   return largest;
@@ -215,8 +215,8 @@ Difference Compare(const Array& got, const Array& want, const Tolerance& toleran
   int64_t at = -1;
   double worst_share = -1;  // of what is allowed
   for (int64_t i = 0; i < want.size(); ++i) {
-    const double expected = Element(want, i);
-    const double distance = Distance(Element(got, i), expected);
+    const double expected = ValueAt(want, i);
+    const double distance = Distance(ValueAt(got, i), expected);
     const double allowed =
         slack + (std::isfinite(expected) ? tolerance.relative * std::fabs(expected) : 0);
     if (distance > allowed) ++found.elements;
@@ -231,7 +231,7 @@ Difference Compare(const Array& got, const Array& want, const Tolerance& toleran
   if (found.elements == 0) return found;
   std::ostringstream text;
   text << found.elements << " of " << want.size() << " elements differ; the worst is "
-       << found.where << ": " << Element(got, at) << " instead of " << Element(want, at) << ", and "
+       << found.where << ": " << ValueAt(got, at) << " instead of " << ValueAt(want, at) << ", and "
        << found.allowed << " is allowed";
   found.description = text.str();
   return found;

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 
 namespace kiln {
 

@@ -109,7 +109,8 @@ std::string ElementText(const Array& array, int64_t element) {
   return text.empty() ? "" : "[" + text + "]";
 }
 
-/// Elements in which two arrays differ. `untouched`: in one of them all have all bits set.
+/// Elements in which two arrays differ. `untouched`: in one of them all are as undefined ones are,
+/// with all bits set that a type has.
 struct Differing {
   int64_t count = 0;
   int64_t first = -1;
@@ -119,13 +120,13 @@ struct Differing {
 Differing DifferingOf(const Array& one, const Array& other) {
   Differing differing;
   const size_t size = SizeOf(one.dtype);
+  const std::byte undefined{static_cast<unsigned char>(one.dtype == DType::kBool ? 0x01 : 0xFF)};
   for (int64_t e = 0; e < one.size(); ++e) {
     const std::byte* const at = one.bytes.data() + static_cast<size_t>(e) * size;
     if (std::memcmp(at, other.bytes.data() + static_cast<size_t>(e) * size, size) == 0) continue;
     if (differing.count++ == 0) differing.first = e;
-    differing.untouched = differing.untouched && std::all_of(at, at + size, [](std::byte b) {
-                            return b == std::byte{0xFF};
-                          });
+    differing.untouched = differing.untouched &&
+                          std::all_of(at, at + size, [&](std::byte b) { return b == undefined; });
   }
   return differing;
 }
@@ -186,8 +187,7 @@ std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call
   finding.span = SpanAt(kernel, call.rule, WordBefore(finding.message, mark.begin), mark.line);
   finding.message.erase(mark.begin, mark.end - mark.begin);
   if (call.rule == "index-range") finding.span = SpanOfIndex(kernel, finding.message, finding.span);
-  if (IsAboutUndefined(call.rule))
-    finding.hint = kSeeInterpreter;
+  if (IsAboutUndefined(call.rule)) finding.hint = kSeeInterpreter;
   return finding;
 }
 

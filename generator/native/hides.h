@@ -1,6 +1,6 @@
 #pragma once
 
-#include "generator/front/kernel.h"
+#include "generator/ir/kernel.h"
 
 namespace kiln {
 

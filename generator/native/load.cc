@@ -8,7 +8,7 @@
 #include "generator/data/read_file.h"
 #include "generator/native/call.h"
 #include "generator/native/interface.h"
-#include "generator/render/template.h"
+#include "generator/render/template/template.h"
 
 namespace kiln {
 namespace {

@@ -25,6 +25,23 @@ ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args) {
   return e;
 }
 
+std::shared_ptr<Element> Leaf(Element::Kind kind, DType dtype, int index, int axis) {
+  auto e = std::make_shared<Element>();
+  e->kind = kind;
+  e->dtype = dtype;
+  e->index = index;
+  e->axis = axis;
+  return e;
+}
+
+ElementPtr Constant(const Node& node) {
+  auto e = std::make_shared<Element>();
+  e->dtype = node.dtype;
+  e->int_value = node.int_value;
+  e->float_value = node.float_value;
+  return e;
+}
+
 bool SameElement(const ElementPtr& a, const ElementPtr& b) {
   if (a == b) return true;
   if (!a || !b) return false;
@@ -55,6 +72,44 @@ bool SamePlace(const Place& a, const Place& b) {
     if (!SameCoordinate(a.at[d], b.at[d])) return false;
   }
   return true;
+}
+
+/// Steps, shapes, index maps and host conditions: nothing in them has elements but host arrays.
+ElementPtr IndexElement(const Kernel& kernel, const Node& node) {
+  switch (node.op) {
+    case Op::kConst:
+      return Constant(node);
+    case Op::kAxis:
+      return Leaf(Element::Kind::kAxis, node.dtype, node.index);
+    case Op::kSteps:
+      return Leaf(Element::Kind::kSteps, node.dtype, node.index);
+    case Op::kDim:
+      return Leaf(Element::Kind::kDim, node.dtype, node.index);
+    case Op::kFirstStep:
+      return Leaf(Element::Kind::kFirstStep, DType::kBool, node.index);
+    case Op::kLastStep:
+      return Leaf(Element::Kind::kLastStep, DType::kBool, node.index);
+    case Op::kRead: {
+      if (kernel.refs[static_cast<size_t>(node.index)].role == Role::kScalar) {
+        return Leaf(Element::Kind::kScalar, node.dtype, node.index);
+      }
+      auto load = std::make_shared<Element>();
+      load->kind = Element::Kind::kLoad;
+      load->dtype = node.dtype;
+      load->place.buffer = node.index;
+      for (const Subscript& s : node.subscripts) {
+        Coordinate c;
+        c.offset = IndexElement(kernel, *s.start);
+        load->place.at.push_back(c);
+      }
+      return load;
+    }
+    default:
+      break;
+  }
+  std::vector<ElementPtr> args;
+  for (const NodePtr& arg : node.args) args.push_back(IndexElement(kernel, *arg));
+  return MakeOp(node.op, node.dtype, std::move(args));
 }
 
 }  // namespace kiln

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/kernel.h"
+#include "generator/ir/kernel.h"
 
 /// Every decision about the generated text, and nothing about how it is spelt. The body becomes
 /// *stages*: loops over spaces with scalar or vector statements inside (docs/design/generated.md).
@@ -259,14 +259,16 @@ struct Plan {
   std::vector<int> cut_axes;  // parallel axes, in the order in which cores prefer to cut them
 };
 
-/// Kernel to Plan. Null and a finding ("not supported yet") where the generated side cannot follow.
-std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics);
-
 /// The stable text form (`kiln show --stage=plan`).
 std::string ToString(const Plan& plan);
 
 Stage StageOf(Stage::Kind kind, Span span);
+/// An element without arguments.
+std::shared_ptr<Element> Leaf(Element::Kind kind, DType dtype, int index, int axis = -1);
+ElementPtr Constant(const Node& node);
 ElementPtr IndexConstant(int64_t value);
+/// An index expression or a host condition.
+ElementPtr IndexElement(const Kernel& kernel, const Node& node);
 ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args);
 bool SameElement(const ElementPtr& a, const ElementPtr& b);
 bool SameCoordinate(const Coordinate& a, const Coordinate& b);

@@ -3,7 +3,6 @@
 #include <functional>
 #include <vector>
 
-#include "generator/plan/lower.h"
 #include "generator/plan/plan.h"
 
 /// Looking through stages and changing what they hold.

@@ -1,3 +1,4 @@
+#include "generator/check/check_spec.h"
 #include "generator/predict/advise.h"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 #include "generator/predict/cost.h"
 #include "generator/predict/machine.h"
 #include "generator/predict/predict.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 
 namespace kiln {
 

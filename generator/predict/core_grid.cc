@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "generator/plan/operands.h"
+#include "generator/planner/analyze/operands.h"
 
 namespace kiln {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 
 namespace kiln {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "generator/front/integer.h"
+#include "generator/text/integer.h"
 #include "generator/predict/affine.h"
 #include "generator/predict/operands.h"
 

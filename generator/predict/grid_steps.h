@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/grid_common.h"
+#include "generator/check/grid/common.h"
 #include "generator/predict/core_grid.h"
 #include "generator/predict/manual_copies.h"
 #include "generator/predict/step_shape.h"

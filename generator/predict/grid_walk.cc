@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "generator/front/integer.h"
+#include "generator/text/integer.h"
 
 namespace kiln {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "generator/front/yaml.h"
+#include "generator/spec/yaml.h"
 
 namespace kiln {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "generator/data/dtype.h"
-#include "generator/front/diagnostic.h"
+#include "generator/text/diagnostic.h"
 
 namespace kiln {
 

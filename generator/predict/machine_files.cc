@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "generator/data/read_file.h"
-#include "generator/front/utf8.h"
-#include "generator/front/yaml.h"
+#include "generator/text/utf8.h"
+#include "generator/spec/yaml.h"
 #include "generator/predict/machine.h"
 
 namespace kiln {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "generator/front/bind.h"
-#include "generator/front/index_program.h"
+#include "generator/bind/bind.h"
+#include "generator/check/grid/index_program.h"
 #include "generator/predict/step_shape.h"
 
 namespace kiln {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "generator/data/array.h"
-#include "generator/front/grid_common.h"
-#include "generator/front/memory.h"
+#include "generator/check/grid/common.h"
+#include "generator/bind/memory.h"
 
 namespace kiln {
 namespace {

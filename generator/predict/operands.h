@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 #include "generator/predict/timeline.h"
 
 namespace kiln {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "generator/data/limits.h"
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 #include "generator/predict/machine.h"
 #include "generator/predict/timeline.h"
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 #include "generator/predict/machine.h"
 #include "generator/predict/timeline.h"
 

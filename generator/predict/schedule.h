@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "generator/front/integer.h"
+#include "generator/text/integer.h"
 #include "generator/predict/machine.h"
 #include "generator/predict/step_shape.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "generator/data/array.h"
-#include "generator/front/integer.h"
+#include "generator/text/integer.h"
 #include "generator/predict/operands.h"
 
 namespace kiln {

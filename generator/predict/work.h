@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/bind.h"
-#include "generator/front/grid_statements.h"
+#include "generator/bind/bind.h"
+#include "generator/check/grid/statements.h"
 #include "generator/predict/machine.h"
 
 /// What the statements of a body cost on a machine.

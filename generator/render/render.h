@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "generator/front/kernel.h"
+#include "generator/plan/plan.h"
 
 namespace kiln {
 
@@ -13,12 +15,9 @@ struct Generated {
   std::string source;
 };
 
-/// The name of a kernel in C++, in C and of its files: that of the instance, if it is one.
-const std::string& GeneratedName(const Kernel& kernel);
-
-/// Kernel to C++. `spec_file` is how comments call the spec: its file name without folders, so that
-/// the text does not depend on where it is generated. False when something was reported.
-bool Render(const Kernel& kernel, std::string_view spec_file, Diagnostics& diagnostics,
-            Generated* out);
+/// Plans to C++: that of the kernel, then those of its variants. `spec_file` is how comments call
+/// the spec: its file name without folders, so that the text does not depend on where it is
+/// generated.
+Generated Render(const std::vector<std::unique_ptr<Plan>>& plans, std::string_view spec_file);
 
 }  // namespace kiln

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/integer.h"
-#include "generator/front/kernel.h"
+#include "generator/text/integer.h"
+#include "generator/ir/kernel.h"
 #include "generator/predict/timeline.h"
 
 namespace kiln {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/kernel.h"
+#include "generator/ir/kernel.h"
 #include "generator/predict/timeline.h"
 
 namespace kiln {

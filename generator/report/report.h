@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 #include "generator/predict/timeline.h"
 
 /// One page that shows a run of a kernel: which blocks its steps touch, what is skipped, and where

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "generator/front/integer.h"
+#include "generator/text/integer.h"
 
 namespace kiln {
 namespace {

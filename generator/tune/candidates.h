@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 
 namespace kiln {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/check/check_spec.h"
 #include "generator/data/sha256.h"
 #include "generator/native/cache_folder.h"
 #include "generator/native/compare.h"
@@ -64,7 +65,7 @@ std::unique_ptr<Stopwatch::Built> Stopwatch::Generate(const Configuration& confi
     built->binding = Bind(*built->kernel, *request_.inputs, /*partial=*/false, found);
     const std::string& path = built->kernel->source->path();
     if (built->binding && !found.HasErrors() &&
-        Render(*built->kernel, path.substr(path.rfind('/') + 1), found, &built->text))
+        kiln::Generate(*built->kernel, path.substr(path.rfind('/') + 1), found, &built->text))
       return built;
   }
   *error = found.empty() ? "it cannot be generated" : found.Sorted().front().message;

@@ -41,8 +41,9 @@ void FillPoison(const Options& options, Hole hole, Poison64 poison, void* data, 
   if (kind == Poison::kZero) {
     std::memset(data, 0, bytes);
   } else if (kind == Poison::kRandom) {
-    uint64_t state = options.seed * 2 + 1;
-    Fill(data, bytes, [&] { return NextRandom(state) & poison.mask; });
+    // Memories of other sizes are to hold other bits: the difference of two would be 0.
+    uint64_t state = (options.seed * 2 + 1) ^ (bytes << 32);
+    Fill(data, bytes, [&] { return (NextRandom(state) & poison.may) | poison.are; });
   } else {
     FillAlike(data, bytes, poison.word);
   }

@@ -19,10 +19,11 @@ enum class Hole : int32_t {
   kEdge,      // an input past its array's edge
 };
 
-/// Eight bytes of undefined elements, and what random bits an element may have.
+/// Eight bytes of undefined elements; of random ones, what bits may be set, and what are.
 struct Poison64 {
   uint64_t word;
-  uint64_t mask;
+  uint64_t may;
+  uint64_t are;
 };
 
 template <typename T>
@@ -50,20 +51,29 @@ constexpr BitsOf<T> kMarkedNan =
     static_cast<BitsOf<T>>((~BitsOf<T>{0} << (kMantissa<T> - kHoleBits)) |
                            (BitsOf<T>{kMark} << (kMantissa<T> - kHoleBits - kMarkBits)));
 
+/// The same bits in each element of eight bytes.
+template <typename T>
+constexpr uint64_t InEach(BitsOf<T> bits) {
+  uint64_t word = 0;
+  for (size_t at = 0; at < 8; at += sizeof(T)) word |= static_cast<uint64_t>(bits) << (8 * at);
+  return word;
+}
+
+/// Random floats are neither NaN nor so small that a sum does not change by them: from 2 on, to
+/// 2^8 of f16, 2^64 of f32, by the first two bits of the exponent.
 template <typename T>
 constexpr Poison64 PoisonOf(Hole hole) {
   if constexpr (std::is_same_v<T, bool>) {
-    return {0x0101010101010101u, 0x0101010101010101u};
+    return {0x0101010101010101u, 0x0101010101010101u, 0};
   } else if constexpr (kIsFloating<T>) {
     using Bits = BitsOf<T>;
     Bits bits = kMarkedNan<T>;
     if (hole == Hole::kUnstored) bits = static_cast<Bits>(bits ^ (Bits{1} << (kMantissa<T> - 1)));
     if (hole == Hole::kEdge) bits = static_cast<Bits>(bits ^ (Bits{1} << (kMantissa<T> - 2)));
-    uint64_t word = 0;
-    for (size_t at = 0; at < 8; at += sizeof(T)) word |= static_cast<uint64_t>(bits) << (8 * at);
-    return {word, ~uint64_t{0}};
+    constexpr Bits kFirst = Bits{1} << (8 * sizeof(T) - 2);
+    return {InEach<T>(bits), ~InEach<T>(kFirst >> 1), InEach<T>(kFirst)};
   } else {
-    return {~uint64_t{0}, ~uint64_t{0}};
+    return {~uint64_t{0}, ~uint64_t{0}, 0};
   }
 }
 

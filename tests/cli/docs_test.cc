@@ -4,7 +4,7 @@
 #include <regex>
 #include <set>
 
-#include "generator/front/rules.h"
+#include "generator/check/rules.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

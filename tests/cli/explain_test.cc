@@ -3,8 +3,8 @@
 #include <regex>
 #include <set>
 
-#include "generator/front/elaborate.h"
-#include "generator/front/host.h"
+#include "generator/elaborate/elaborate.h"
+#include "generator/bind/host.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

@@ -6,9 +6,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "generator/check/check_spec.h"
 #include "generator/cli/golden.h"
 #include "generator/cli/reference.h"
-#include "generator/front/grid_check.h"
+#include "generator/check/grid/check_grid.h"
 #include "generator/interpret/interpret.h"
 #include "tests/catch.h"
 

@@ -1,3 +1,4 @@
+#include "generator/check/check_spec.h"
 #include "tests/faults/fault.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "generator/front/spec.h"
+#include "generator/spec/spec.h"
 
 namespace kiln::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "generator/front/kernel.h"
+#include "generator/ir/kernel.h"
 #include "tests/records/record.h"
 
 /// Mistakes that are put into kernels that work, to see who finds them.

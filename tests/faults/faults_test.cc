@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "generator/front/grid_check.h"
-#include "generator/front/static_rules.h"
+#include "generator/check/grid/check_grid.h"
+#include "generator/check/static_rules.h"
 #include "generator/interpret/interpret.h"
 #include "generator/native/finding.h"
 #include "generator/predict/machine.h"

@@ -25,7 +25,7 @@ std::string Generate(const std::string& folder, size_t number) {
   faulty.kernel->name = name;
   faulty.kernel->instance.clear();
   Generated text;
-  if (!Render(*faulty.kernel, faulty.source->path(), faulty.found, &text))
+  if (!Generate(*faulty.kernel, faulty.source->path(), faulty.found, &text))
     throw std::runtime_error(name + ": " + kiln::Render(faulty.found, *faulty.source));
   const std::string call = CallText(*faulty.kernel);
   Write(folder + "/" + name + ".h", text.header);

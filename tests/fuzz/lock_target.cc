@@ -1,6 +1,6 @@
 // A lock file beside the spec of a matmul: what its variants set reaches checker and planner.
-#include "generator/front/fields.h"
-#include "generator/front/lock.h"
+#include "generator/spec/fields.h"
+#include "generator/spec/lock.h"
 #include "tests/fuzz/stages.h"
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"

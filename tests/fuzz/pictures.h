@@ -1,6 +1,6 @@
 #pragma once
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 #include "generator/predict/machine.h"
 
 namespace kiln::fuzz {

@@ -2,16 +2,17 @@
 
 #include <iterator>
 
-#include "generator/front/elaborate.h"
-#include "generator/front/fields.h"
-#include "generator/front/grid_check.h"
-#include "generator/front/host.h"
-#include "generator/front/static_rules.h"
-#include "generator/front/tpu_rules.h"
+#include "generator/bind/host.h"
+#include "generator/check/check_spec.h"
+#include "generator/check/grid/check_grid.h"
+#include "generator/check/static_rules.h"
+#include "generator/check/tpu_rules.h"
+#include "generator/elaborate/elaborate.h"
+#include "generator/generate/generate.h"
 #include "generator/interpret/interpret.h"
-#include "generator/plan/plan.h"
+#include "generator/planner/make_plan.h"
 #include "generator/predict/machine.h"
-#include "generator/render/render.h"
+#include "generator/spec/fields.h"
 #include "tests/fuzz/pictures.h"
 #include "tests/fuzz/support.h"
 
@@ -109,7 +110,7 @@ void CheckCall(const Kernel& kernel, const Inputs& inputs, Diagnostics& found) {
 void Generate(const Kernel& kernel, Diagnostics& found) {
   if (const auto plan = MakePlan(kernel, found)) ToString(*plan);
   Generated text;
-  if (!Render(kernel, "spec.yaml", found, &text)) {
+  if (!Generate(kernel, "spec.yaml", found, &text)) {
     Expect(found.HasErrors(), "what is not generated has a finding");
     return;
   }

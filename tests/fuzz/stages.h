@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/kernel.h"
-#include "generator/front/spec.h"
+#include "generator/ir/kernel.h"
+#include "generator/spec/spec.h"
 
 namespace kiln::fuzz {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "generator/front/diagnostic.h"
+#include "generator/text/diagnostic.h"
 
 /// What the targets share.
 namespace kiln::fuzz {

@@ -1,3 +1,4 @@
+#include "generator/check/check_spec.h"
 #include "tests/interpret/testing.h"
 
 #include "tests/catch.h"

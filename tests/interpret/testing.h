@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "generator/front/grid_check.h"
+#include "generator/check/grid/check_grid.h"
 #include "generator/interpret/interpret.h"
 
 /// Specs from text to outputs, for tests of the interpreter.

@@ -15,13 +15,13 @@ SOURCES = HERE.parents[1]
 SECONDS = 900  # a mutant may make a program run for ever: that is found, too
 
 # One that fails is enough, so those that are about the broken part come first.
-SUITE = {"generator/front": ["front_test", "faults_test", "interpret_test", "cli_test every wrong spec*"],
-         "generator/plan": ["plan_test", "render_test"]}
+SUITE = {"checker": ["front_test", "faults_test", "interpret_test", "cli_test every wrong spec*"],
+         "planner": ["plan_test", "render_test"]}
 # What finds a fault where no program does. A planner's fault shows in what kernels compute: those of
 # the specs that were written for one, then those of the random specs that it changes. A checker's
 # shows in random specs with a fault of their own. One way of compiling is enough for either.
-NET = {"generator/front": ["--faults=1", "--count=200"],
-       "generator/plan": ["--changed", "--replay=tests/random/found", "--faults=0", "--count=1000"]}
+NET = {"checker": ["--faults=1", "--count=200"],
+       "planner": ["--changed", "--replay=tests/random/found", "--faults=0", "--count=1000"]}
 ANY = ["--stop", "--quiet", "--no-shrink", "--flavour=native"]
 
 
@@ -66,7 +66,8 @@ def main():
     options = parser.parse_intermixed_args()
     folder = options.folder.resolve()
 
-    parts = {edit.name: "/".join(edit.file.split("/")[:2]) for edit in plant.read_list()}
+    parts = {edit.name: "planner" if edit.file.startswith("generator/plan/") else "checker"
+             for edit in plant.read_list()}
     every = list(parts)
     unknown = [name for name in options.names if name not in every]
     if unknown:

@@ -1,4 +1,5 @@
 // Tolerances that a body implies, and what is said about two arrays.
+#include "generator/check/check_spec.h"
 #include "generator/native/compare.h"
 
 #include <cmath>

@@ -1,7 +1,9 @@
 // No loop of a plan leaves the buffers that it walks over, in any kernel that is here.
 #include <algorithm>
 
+#include "generator/check/check_spec.h"
 #include "generator/plan/walk.h"
+#include "generator/planner/make_plan.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

@@ -1,10 +1,10 @@
 // Plans as text, of kernels that each show another decision. With KILN_UPDATE set this rewrites
 // them: review the diff.
-#include "generator/plan/plan.h"
-
 #include <cstdlib>
 #include <filesystem>
 
+#include "generator/check/check_spec.h"
+#include "generator/planner/make_plan.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

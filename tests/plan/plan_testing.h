@@ -3,7 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "generator/plan/plan.h"
+#include "generator/check/check_spec.h"
+#include "generator/planner/make_plan.h"
 #include "tests/catch.h"
 
 namespace kiln {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/check/check_spec.h"
 #include "generator/predict/cost.h"
 #include "generator/predict/predict.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "generator/generate/generate.h"
 #include "generator/native/interface.h"
 #include "generator/native/toolchain.h"
-#include "generator/render/render.h"
 
 namespace kiln::soak {
 

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <sstream>
 
-#include "generator/front/elaborate.h"
-#include "generator/front/fields.h"
-#include "generator/front/host.h"
+#include "generator/elaborate/elaborate.h"
+#include "generator/spec/fields.h"
+#include "generator/bind/host.h"
 #include "tests/random/plant.h"
 
 namespace kiln::soak {

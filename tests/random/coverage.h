@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 #include "tests/random/maker.h"
 
 /// What random specs use of the language. The entries come from the program's own tables, so that a

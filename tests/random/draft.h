@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 
 /// A random spec as a structure that can be written, changed and made smaller.
 namespace kiln::soak {

@@ -86,12 +86,14 @@ bool TableReadPastItsEnd(Draft& draft, const Case& of, Dice&) {
 
 std::vector<Planter> IndexPlanters() {
   return {
-      {"block index past the end", {"index-range"}, IndexPlusOne},
+      // An input that an output takes over meets it early.
+      {"block index past the end", {"index-range", "race", "alias"}, IndexPlusOne},
       {"block index before the start", {"index-range"}, IndexMinusOne},
       {"index map in elements", {"index-range"}, IndexInElements},
       {"output that stays where it is", {"coverage", "race", "revisit"}, IndexConstant},
       {"table of blocks that are not there", {"index-range"}, TableTooLarge, "layout lookup in an index map"},
-      {"table read past its end", {"index-range"}, TableReadPastItsEnd, "layout lookup in an index map"},
+      // Steps before the last have another block than masks are made for.
+      {"table read past its end", {"index-range", "tail", "undefined"}, TableReadPastItsEnd, "layout lookup in an index map"},
   };
 }
 

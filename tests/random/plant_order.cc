@@ -85,7 +85,7 @@ bool AliasedTooLate(Draft& draft, const Case& of, Dice&) {
 std::vector<Planter> OrderPlanters() {
   return {
       {"parallel axis with a carried dependence", {"race"}, ParallelReduction, "grid of 2 axes"},
-      {"block left and revisited", {"revisit"}, ReductionOutermost, "grid of 3 axes"},
+      {"block left and revisited", {"revisit", "alias"}, ReductionOutermost, "grid of 3 axes"},
       {"alias hazard", {"alias", "race"}, AliasedTooLate, "key operand.alias"},
   };
 }

@@ -8,6 +8,18 @@ std::string AnyType(Dice& dice) {
   return dice.Pick({"f32", "i32", "bf16", "u8", "f16", "i16", "i64", "f64", "u32", "i8", "u16"});
 }
 
+/// Whether statements from that one on may store all of a ref, be it in pieces.
+bool IsStored(const std::vector<Statement>& body, size_t from, const std::string& name) {
+  for (size_t s = from; s < body.size(); ++s) {
+    const std::string& text = body[s].text;
+    const bool whole = text.rfind(name + " = ", 0) == 0;
+    const bool window = text.rfind(name + "[", 0) == 0 && text.find("] = ") != std::string::npos;
+    if (whole || window || IsStored(body[s].body, 0, name) || IsStored(body[s].orelse, 0, name))
+      return true;
+  }
+  return false;
+}
+
 bool NoFirstValue(Draft& draft, const Case& of, Dice&) {
   for (size_t s = 0; s + 1 < draft.body.size(); ++s) {
     const Statement& statement = draft.body[s];
@@ -19,6 +31,7 @@ bool NoFirstValue(Draft& draft, const Case& of, Dice&) {
     // Undefined elements of such an output are none of the emulator's business.
     const int ref = of.kernel->FindRef(name);
     if (ref >= 0 && of.kernel->refs[static_cast<size_t>(ref)].init_undefined) continue;
+    if (IsStored(draft.body, s + 1, name)) continue;
     draft.body.erase(draft.body.begin() + static_cast<long>(s));
     return true;
   }
@@ -102,9 +115,9 @@ bool SubscriptPastTheEnd(Draft& draft, const Case& of, Dice& dice) {
 
 std::vector<Planter> ValuePlanters() {
   return {
-      {"missing initialisation", {"undefined"}, NoFirstValue},
       // Integers have no NaN that tells what is undefined from what is not stored:
       // docs/emulator.md.
+      {"missing initialisation", {"undefined", "coverage"}, NoFirstValue},
       {"read of memory that nothing has set", {"undefined", "coverage"}, ScratchNeverSet},
       // So it is where zeros past an edge change nothing of integers.
       {"padding leaks into a reduction", {"tail", "undefined"}, SumOverEdge},

@@ -51,7 +51,7 @@ std::string Generate(const RecordCase& of, const std::string& name, const std::s
   if (prepared->binding->StepCount() > kMostSteps) return "too many steps";
   Generated text;
   Diagnostics found;
-  if (!Render(*prepared->kernel, of.spec, found, &text)) return "not generated";
+  if (!Generate(*prepared->kernel, of.spec, found, &text)) return "not generated";
   Batch::WriteKernel(folder, *prepared->kernel, text);
   return "";
 }

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "generator/render/render.h"
+#include "generator/generate/generate.h"
 #include "tests/catch.h"
 #include "tests/records/other_blocks.h"
 
@@ -21,7 +21,7 @@ bool Write(const RecordCase& of) {
   }
   Diagnostics found;
   Generated text;
-  const bool written = Render(*kernel, of.spec, found, &text);
+  const bool written = Generate(*kernel, of.spec, found, &text);
   if (written == found.HasErrors()) throw std::runtime_error("a refusal without a finding");
   return written;
 }

@@ -54,7 +54,7 @@ class Writer {
     Diagnostics found;
     Generated text;
     const std::string& path = of.spec;
-    if (!kiln::Render(*kernel, path.substr(path.rfind('/') + 1), found, &text))
+    if (!kiln::Generate(*kernel, path.substr(path.rfind('/') + 1), found, &text))
       return Reason(found, *source);
     const std::string call = CallText(*kernel);
     Write(of.name + ".h", text.header);

@@ -1,3 +1,4 @@
+#include "generator/check/check_spec.h"
 #include "tests/records/record.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 
 /// What real Pallas kernels computed; tests/pallas/README.md tells of the files. Errors in them are
 /// exceptions, as the build reads them too.

@@ -2,7 +2,7 @@
 #include <iostream>
 #include <random>
 
-#include "generator/front/grid_check.h"
+#include "generator/check/grid/check_grid.h"
 #include "generator/interpret/interpret.h"
 #include "generator/native/compare.h"
 #include "tests/catch.h"

@@ -1,8 +1,9 @@
 // Somebody's text in comments stays in them.
 #include <sstream>
 
-#include "generator/render/cpp.h"
-#include "generator/render/render.h"
+#include "generator/check/check_spec.h"
+#include "generator/generate/generate.h"
+#include "generator/render/print/cpp.h"
 #include "tests/catch.h"
 
 namespace kiln::render {
@@ -16,7 +17,7 @@ Generated TextsOf(const std::string& spec_text, const std::string& file) {
   INFO(kiln::Render(found, *source));
   REQUIRE(kernel);
   Generated texts;
-  REQUIRE(kiln::Render(*kernel, file, found, &texts));
+  REQUIRE(Generate(*kernel, file, found, &texts));
   return texts;
 }
 

@@ -3,8 +3,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "generator/check/check_spec.h"
 #include "generator/data/write_file.h"
-#include "generator/render/render.h"
+#include "generator/generate/generate.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 
@@ -48,7 +49,7 @@ void GenerateInstance(const Spec& spec, const std::string& instance, Files& file
   REQUIRE(kernel);
   const std::string file = path(spec.source->path()).filename().string();
   Generated text;
-  if (!Render(*kernel, file, found, &text)) {
+  if (!Generate(*kernel, file, found, &text)) {
     INFO(kiln::Render(found, *spec.source));
     REQUIRE(NotYet(found));
     return;

@@ -1,11 +1,11 @@
 // Whatever a spec calls its things, its names never meet the words of the text around them.
-#include "generator/front/names.h"
+#include "generator/syntax/names.h"
 
 #include <algorithm>
 #include <cctype>
 #include <set>
 
-#include "generator/render/cpp.h"
+#include "generator/render/print/cpp.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

@@ -1,5 +1,5 @@
 // The template engine: what it makes of a text, and what it refuses.
-#include "generator/render/template.h"
+#include "generator/render/template/template.h"
 
 #include "tests/catch.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "generator/data/dtype.h"
 #include "tests/runtime/runtime_testing.h"
 
 namespace kiln {
@@ -224,6 +225,30 @@ T Poisoned(internal::Hole hole) {
   T value;
   std::memcpy(&value, &word, sizeof(value));
   return value;
+}
+
+double One(float value) { return value; }
+double One(bf16 value) { return BF16ToFloat(std::bit_cast<uint16_t>(value)); }
+double One(f16 value) { return F16ToFloat(std::bit_cast<uint16_t>(value)); }
+
+template <typename T>
+void CheckRandom() {
+  Options options = EmulatedOptions();
+  options.poison = Poison::kRandom;
+  T values[64];
+  internal::FillPoison(options, internal::Hole::kUnset,
+                       internal::PoisonOf<T>(internal::Hole::kUnset), values, sizeof(values));
+  for (const T value : values) {
+    const double magnitude = std::fabs(One(value));
+    CHECK(magnitude >= 2);
+    CHECK(magnitude <= std::ldexp(1, 65));
+  }
+}
+
+TEST_CASE("Random poison changes what it is added to") {
+  CheckRandom<float>();
+  CheckRandom<bf16>();
+  CheckRandom<f16>();
 }
 
 TEST_CASE("Poison tells why memory is undefined") {

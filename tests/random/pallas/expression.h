@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 
 /// Expressions of a checked kernel as Python over jax.numpy, with the numbers of one call.
 namespace kiln::soak {

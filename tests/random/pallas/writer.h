@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "generator/front/bind.h"
+#include "generator/bind/bind.h"
 
 namespace kiln::soak {
 

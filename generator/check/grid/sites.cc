@@ -1,0 +1,182 @@
+#include "generator/check/grid/sites.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace kiln {
+namespace {
+
+class Collector {
+ public:
+  Collector(const GridContext& context, Locals& locals) : context_(context), locals_(locals) {}
+
+  std::vector<Site> Run() {
+    ForEachStatement(context_.kernel, locals_,
+                     [this](const Action& action, const std::vector<Enclosing>& enclosing) {
+                       enclosing_ = enclosing;
+                       Statement(action);
+                     });
+    return std::move(sites_);
+  }
+
+ private:
+  void Statement(const Action& action);
+  void Expression(const NodePtr& node);
+  void Guarded(const NodePtr& condition, bool negated, const NodePtr& node);
+  void Subscripts(const std::vector<Subscript>& subscripts, const std::vector<int64_t>& extents,
+                  int subject, const std::string& name);
+  void CopyWindow(const Window& window);
+  void Slot(const Action& action);
+  void Assert(const Action& action);
+  std::vector<int64_t> ViewOf(int ref) const;
+  std::vector<int64_t> Extents(const Shape& shape) const;
+  int Unnamed() { return -1 - int(sites_.size()); }
+  std::string NameOf(int ref) const { return "`" + context_.ref(ref).name + "`"; }
+
+  const GridContext& context_;
+  Locals& locals_;
+  std::vector<Enclosing> enclosing_;
+  std::vector<Site> sites_;
+};
+
+/// What subscripts of a ref are counted in; -1 where it is not bound.
+std::vector<int64_t> Collector::ViewOf(int ref) const {
+  const auto r = size_t(ref);
+  const Binding& binding = context_.binding;
+  if (r < binding.host.size() && binding.host[r]) return binding.host[r]->shape;
+  if (r < binding.views.size() && !binding.views[r].empty()) return binding.views[r];
+  return Extents(context_.ref(ref).view);
+}
+
+std::vector<int64_t> Collector::Extents(const Shape& shape) const {
+  std::vector<int64_t> out;
+  for (const Size& size : shape) out.push_back(Evaluate(size, context_.binding).value_or(-1));
+  return out;
+}
+
+/// In range at every step by the form of the subscript alone.
+bool IsPlainlyInside(const Site& site) {
+  if (site.value->op != Op::kConst) return false;
+  const int64_t start = site.value->int_value;
+  return start >= 0 && site.size <= site.extent && start <= site.extent - site.size;
+}
+
+void Collector::Subscripts(const std::vector<Subscript>& subscripts,
+                           const std::vector<int64_t>& extents, int subject,
+                           const std::string& name) {
+  if (subscripts.size() != extents.size()) return;
+  for (size_t d = 0; d < subscripts.size(); ++d) {
+    const Subscript& subscript = subscripts[d];
+    const auto size = subscript.range ? Evaluate(subscript.size, context_.binding) : 1;
+    if (extents[d] < 0 || !size || *size < 0) continue;
+    Site site;
+    site.kind = subscript.range ? Site::Kind::kSlice : Site::Kind::kSubscript;
+    site.span = subscript.span;
+    site.value = subscript.start;
+    site.size = *size;
+    site.extent = extents[d];
+    site.subject = subject;
+    const bool only = subscripts.size() == 1;
+    site.description = only ? name : "dimension " + std::to_string(d) + " of " + name;
+    site.enclosing = enclosing_;
+    if (!IsPlainlyInside(site)) sites_.push_back(std::move(site));
+  }
+}
+
+void Collector::Guarded(const NodePtr& condition, bool negated, const NodePtr& node) {
+  enclosing_.push_back({condition, negated, -1, nullptr, nullptr});
+  Expression(node);
+  enclosing_.pop_back();
+}
+
+/// The lazy operations reach their later arguments only under a condition.
+void Collector::Expression(const NodePtr& node) {
+  if (!node) return;
+  for (const Subscript& subscript : node->subscripts) Expression(subscript.start);
+  if (node->op == Op::kRead) {
+    Subscripts(node->subscripts, ViewOf(node->index), node->index, NameOf(node->index));
+  } else if (node->op == Op::kSlice) {
+    Subscripts(node->subscripts, Extents(node->args[0]->shape), Unnamed(), "the sliced value");
+  }
+  if (node->op == Op::kAnd || node->op == Op::kOr) {
+    Expression(node->args[0]);
+    Guarded(node->args[0], node->op == Op::kOr, node->args[1]);
+  } else if (node->op == Op::kIf) {
+    Expression(node->args[0]);
+    Guarded(node->args[0], false, node->args[1]);
+    Guarded(node->args[0], true, node->args[2]);
+  } else {
+    for (const NodePtr& arg : node->args) Expression(arg);
+  }
+}
+
+void Collector::CopyWindow(const Window& window) {
+  for (const Subscript& subscript : window.subscripts) Expression(subscript.start);
+  Subscripts(window.subscripts, ViewOf(window.ref), window.ref, NameOf(window.ref));
+}
+
+void Collector::Slot(const Action& action) {
+  if (!action.slot) return;
+  Expression(action.slot);
+  Site site;
+  site.span = action.slot->span.end > 0 ? action.slot->span : action.span;
+  site.value = action.slot;
+  site.extent = context_.ref(action.ref).count;
+  site.subject = action.ref;
+  site.description = "semaphore " + NameOf(action.ref);
+  site.enclosing = enclosing_;
+  if (!IsPlainlyInside(site)) sites_.push_back(std::move(site));
+}
+
+void Collector::Assert(const Action& action) {
+  Site site;
+  site.kind = Site::Kind::kAssert;
+  site.span = action.span;
+  site.value = action.condition;
+  site.subject = Unnamed();
+  site.description = action.message;
+  site.enclosing = enclosing_;
+  sites_.push_back(std::move(site));
+}
+
+void Collector::Statement(const Action& action) {
+  switch (action.kind) {
+    case Action::Kind::kStore: {
+      Expression(action.value);
+      Expression(action.mask);
+      for (const Subscript& subscript : action.subscripts) Expression(subscript.start);
+      const bool ref = action.ref >= 0;
+      const Local* local = ref ? nullptr : &context_.kernel.locals[size_t(action.local)];
+      Subscripts(action.subscripts, ref ? ViewOf(action.ref) : Extents(local->shape),
+                 ref ? action.ref : Unnamed(), ref ? NameOf(action.ref) : "`" + local->name + "`");
+      return;
+    }
+    case Action::Kind::kFor:
+      Expression(action.low);
+      Expression(action.high);
+      return;
+    case Action::Kind::kAssert:
+      Expression(action.condition);
+      Assert(action);
+      return;
+    case Action::Kind::kCopy:
+      CopyWindow(action.source);
+      CopyWindow(action.target);
+      Slot(action);
+      return;
+    case Action::Kind::kWait:
+      Slot(action);
+      return;
+    default:  // kDefine, kWhen
+      Expression(action.value);
+      Expression(action.condition);
+  }
+}
+
+}  // namespace
+
+std::vector<Site> CollectSites(const GridContext& context, Locals& locals) {
+  return Collector(context, locals).Run();
+}
+
+}  // namespace kiln

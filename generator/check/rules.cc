@@ -1,0 +1,71 @@
+#include "generator/check/rules.h"
+
+#include <array>
+
+namespace kiln {
+namespace {
+
+/// The order of the language page.
+constexpr std::array kOrder = {
+    "undefined", "tail",  "revisit", "race",      "coverage",   "alias", "index-range",
+    "tier",      "sync",  "call",    "syntax",    "yaml-split", "key",   "name",
+    "type",      "shape", "assert",  "reference", "tpu",
+};
+
+std::vector<Rule> AllRules() {
+  std::vector<Rule> unordered;
+  AddValueRules(unordered);
+  AddGridRules(unordered);
+  AddTextRules(unordered);
+  std::vector<Rule> rules;
+  for (const std::string_view label : kOrder) {
+    for (const Rule& rule : unordered) {
+      if (rule.label == label) rules.push_back(rule);
+    }
+  }
+  return rules;
+}
+
+std::string Fenced(std::string_view language, std::string_view text) {
+  return "```" + std::string(language) + "\n" + std::string(text) + "```\n";
+}
+
+}  // namespace
+
+const std::vector<Rule>& Rules() {
+  static const std::vector<Rule> rules = AllRules();
+  return rules;
+}
+
+const Rule* FindRule(std::string_view label) {
+  for (const Rule& rule : Rules()) {
+    if (rule.label == label) return &rule;
+  }
+  return nullptr;
+}
+
+std::string FileName(const RuleExample& example) {
+  constexpr std::string_view key = "kernel: ";
+  const size_t begin = example.spec.find(key) + key.size();
+  const size_t end = example.spec.find_first_of("\n ", begin);
+  return std::string(example.spec.substr(begin, end - begin)) + ".yaml";
+}
+
+std::string CommandLine(const RuleExample& example) {
+  std::string command = "kiln " + std::string(example.command);
+  const size_t at = command.find("FILE");
+  return command.replace(at, 4, FileName(example));
+}
+
+std::string RulePage(const Rule& rule, const std::string& findings) {
+  std::string page = "# [" + std::string(rule.label) + "] " + std::string(rule.title) + "\n\n";
+  page +=
+      std::string(rule.what) + "\n\n## On a TPU\n\n" + std::string(rule.why) + "\n\n## Wrong\n\n";
+  page += Fenced("yaml", rule.failing.spec) + "\n";
+  page += Fenced("console", "$ " + CommandLine(rule.failing) + "\n" + findings) + "\n## Right\n\n";
+  page += Fenced("yaml", rule.mended.spec) + "\n";
+  page += Fenced("console", "$ " + CommandLine(rule.mended) + "\n");
+  return page;
+}
+
+}  // namespace kiln

@@ -1,0 +1,112 @@
+#include "generator/elaborate/elaborate.h"
+
+/// Copies, waits, and what they name.
+namespace kiln {
+
+std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
+  const bool subscripted = expr.kind == Expr::Kind::kSubscript;
+  const Expr& base = subscripted ? *expr.args[0] : expr;
+  const Symbol* symbol = RefNamed(base);
+  if (!symbol) {
+    if (base.kind == Expr::Kind::kName && !Find(base.name))
+      ElaborateName(base, kBodySetting);
+    else
+      Error("type", expr.span,
+            "`copy` moves between operands and scratch buffers, named with or without a subscript");
+    return std::nullopt;
+  }
+  const Ref& ref = kernel_.refs[static_cast<size_t>(symbol->index)];
+  const bool writable = ref.role == Role::kOutput || ref.role == Role::kScratch;
+  const bool readable = writable || ref.role == Role::kInput;
+  if (target ? !writable : !readable) {
+    Error("type", base.span,
+          "`" + ref.name + "` cannot be the " + (target ? "target" : "source") + " of a copy",
+          target ? "outputs and scratch buffers can" : "inputs, outputs and scratch buffers can");
+    return std::nullopt;
+  }
+  Window window;
+  window.ref = symbol->index;
+  window.span = expr.span;
+  window.shape = ref.view;
+  if (subscripted) {
+    auto entries = ElaborateSubscripts(expr, ref.view, "`" + ref.name + "`", kBodySetting);
+    if (!entries) return std::nullopt;
+    window.subscripts = std::move(entries->subscripts);
+    window.shape = std::move(entries->shape);
+  }
+  if (target) assigned_.push_back(symbol->index);
+  return window;
+}
+
+bool Elaborator::SemaphoreSlot(const Expr& expr, Action& action) {
+  const bool subscripted = expr.kind == Expr::Kind::kSubscript;
+  const Expr& base = subscripted ? *expr.args[0] : expr;
+  const Symbol* symbol = RefNamed(base);
+  if (!symbol || kernel_.refs[static_cast<size_t>(symbol->index)].role != Role::kSemaphore) {
+    if (!symbol && base.kind == Expr::Kind::kName && !Find(base.name))
+      ElaborateName(base, kBodySetting);
+    else
+      Error("type", expr.span, "a semaphore is needed here",
+            "declare it in scratch: sem: {semaphore: dma, count: 2}");
+    return false;
+  }
+  const Ref& ref = kernel_.refs[static_cast<size_t>(symbol->index)];
+  action.ref = symbol->index;
+  if (!subscripted) {
+    if (ref.count != 1) {
+      Error("shape", expr.span,
+            "`" + ref.name + "` has " + std::to_string(ref.count) + " semaphores",
+            "name one: " + ref.name + "[0]");
+      return false;
+    }
+    action.slot = MakeInt(0, DType::kIndex, expr.span);
+    return true;
+  }
+  auto entries = ElaborateSubscripts(expr, {Size(ref.count)}, "`" + ref.name + "`", kBodySetting);
+  if (!entries) return false;
+  if (entries->subscripts[0].range) {
+    Error("shape", expr.span, "one semaphore is needed, not a range of them");
+    return false;
+  }
+  action.slot = entries->subscripts[0].start;
+  return true;
+}
+
+void Elaborator::Copy(const Stmt& stmt, std::vector<Action>& out) {
+  Action action;
+  action.kind = Action::Kind::kCopy;
+  action.span = stmt.span;
+  const auto source = CopyWindow(*stmt.target, false);
+  const auto target = CopyWindow(*stmt.value, true);
+  const bool slot = SemaphoreSlot(*stmt.semaphore, action);
+  if (!source || !target || !slot) return;
+  const Ref& from = kernel_.refs[static_cast<size_t>(source->ref)];
+  const Ref& to = kernel_.refs[static_cast<size_t>(target->ref)];
+  if (from.dtype != to.dtype) {
+    Error("type", stmt.span,
+          "a copy of " + std::string(Name(from.dtype)) + " into " + std::string(Name(to.dtype)),
+          "a copy moves bytes; convert in the body");
+    return;
+  }
+  const std::string message = "a copy of shape " + kiln::ToString(source->shape) + " into shape " +
+                              kiln::ToString(target->shape);
+  if (source->shape.size() != target->shape.size()) {
+    Error("shape", stmt.span, message);
+    return;
+  }
+  for (size_t d = 0; d < source->shape.size(); ++d) {
+    if (!RequireEqual(source->shape[d], target->shape[d], stmt.span, message)) return;
+  }
+  action.source = *source;
+  action.target = *target;
+  out.push_back(std::move(action));
+}
+
+void Elaborator::Wait(const Stmt& stmt, std::vector<Action>& out) {
+  Action action;
+  action.kind = Action::Kind::kWait;
+  action.span = stmt.span;
+  if (SemaphoreSlot(*stmt.semaphore, action)) out.push_back(std::move(action));
+}
+
+}  // namespace kiln

@@ -1,0 +1,352 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generator/data/dtype.h"
+#include "generator/ir/size.h"
+#include "generator/spec/spec.h"
+#include "generator/text/diagnostic.h"
+
+/// The checked, typed form of a spec: names are resolved, params folded, types and shapes known,
+/// dead branches gone. Sizes are still symbolic (see Bind for sizes).
+namespace kiln {
+
+enum class Op : uint8_t {
+  // Leaves.
+  kConst,  // int_value or float_value, by dtype
+  kAxis,   // index: axis; its program id
+  kSteps,  // index: axis
+  kDim,    // index: dim
+  kLocal,  // index: local (let, var, loop variable)
+  kRead,   // index: ref; subscripts empty = the whole view
+  // Position.
+  kFirstStep,   // index: axis; bool scalar
+  kLastStep,    // index: axis
+  kFirstVisit,  // index: ref; first step of its stay
+  kLastVisit,   // index: ref
+  kInside,      // index: ref; bool mask of the ref's view
+  kAt,          // index: ref; axes[0]: view axis; i32 coordinates in the array
+  // Elementwise; arguments broadcast as in numpy to the node's shape.
+  kNeg,
+  kBitNot,
+  kNot,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kRem,
+  kCeilDiv,
+  kShl,
+  kShr,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kEq,
+  kNe,     // arguments have one dtype; result bool
+  kWhere,  // mask, then, else
+  kMax,
+  kMin,
+  kClamp,  // clamp(x, low, high)
+  kAbs,
+  kSign,
+  kFloor,
+  kCeil,
+  kRound,
+  kExp,
+  kExp2,
+  kLog,
+  kLog2,
+  kLog1p,
+  kTanh,
+  kErf,
+  kSigmoid,
+  kSqrt,
+  kRsqrt,
+  kSin,
+  kCos,
+  kRelu,
+  kGelu,
+  kGeluTanh,
+  kSilu,
+  kCast,     // to dtype
+  kBitcast,  // same width
+  // Lazy, scalars (kIf may choose between tiles by a scalar condition).
+  kAnd,
+  kOr,
+  kIf,  // condition, then, else
+  // Shape.
+  kIota,       // axes[0]
+  kBroadcast,  // to shape
+  kReshape,    // to shape (expand and squeeze too)
+  kTranspose,  // axes: result axis d is argument axis axes[d]
+  kConcat,     // axes[0]
+  kRoll,       // args: x, shift; axes[0]; element i comes from i - shift, modulo the extent
+  kSlice,      // args[0] with subscripts
+  // Reductions over `axes`; `keep` leaves extents of 1.
+  kSum,
+  kProd,
+  kReduceMax,
+  kReduceMin,
+  kMean,
+  kAny,
+  kAll,
+  kArgmax,
+  kArgmin,
+  kCumsum,  // axes[0]
+  kDot,     // [batch…, m, k] x [batch…, k, n]
+};
+
+struct Subscript {
+  Span span;
+  bool range = false;  // false: a point, the dimension disappears
+  NodePtr start;       // kIndex scalar
+  Size size;           // of a range
+};
+
+/// A typed expression. kIndex nodes use overflow-checked 64-bit arithmetic (steps, shapes, index
+/// maps, subscripts); all others the body's rules. Immutable once built; shared freely.
+struct Node {
+  Op op = Op::kConst;
+  DType dtype = DType::kI32;
+  Shape shape;  // [] is a scalar
+  Span span;
+  std::vector<NodePtr> args;
+  int index = -1;
+  int64_t int_value = 0;
+  double float_value = 0;
+  std::vector<Subscript> subscripts;
+  std::vector<int> axes;
+  bool keep = false;
+  bool literal = false;  // built from literals only: a weak integer may become a float
+};
+
+/// The axis whose step the node itself asks for: its program id, its first or its last step. -1: it
+/// asks for none. What depends on an axis is not only what names its id.
+inline int AxisOf(const Node& node) {
+  const bool asks = node.op == Op::kAxis || node.op == Op::kFirstStep || node.op == Op::kLastStep;
+  return asks ? node.index : -1;
+}
+
+std::string_view Name(Op op);
+/// Kiln's own spelling of the expression; stable.
+std::string ToString(const Node& node, const struct Kernel& kernel);
+
+/// Whether an operation of integers may have no value: a division by what may be 0, a power with an
+/// exponent that may be negative.
+bool MayHaveNoValue(const Node& node);
+
+enum class Role { kArgument, kPrefetch, kScalar, kInput, kOutput, kScratch, kSemaphore };
+enum class Memory { kVmem, kSmem, kAny };
+
+struct BlockDim {
+  enum class Kind {
+    kBlocked,   // start = index * size
+    kAll,       // the whole dimension
+    kSqueezed,  // size 1, absent from the view; start = index
+    kElement,   // start = index - halo_low
+    kBounded,   // start = index, extent (a node) of the block's `size` elements are inside
+  };
+  Kind kind = Kind::kBlocked;
+  Span span;
+  Size size;
+  Size halo_low, halo_high;  // kElement
+  NodePtr index;             // kIndex scalar (kAll: constant 0)
+  NodePtr extent;            // kBounded
+  Span index_span;
+};
+
+/// Everything a body can name that holds array elements (and semaphores).
+struct Ref {
+  std::string name;
+  Span span;
+  Role role = Role::kInput;
+  Memory memory = Memory::kVmem;
+  DType dtype = DType::kF32;
+  Shape array;                  // of the whole array; scalars: []
+  std::vector<BlockDim> block;  // inputs and outputs: one a dimension of the array
+  Shape view;                   // what the body sees (scratch, prefetch: the whole)
+  std::vector<int> view_dims;   // the array dimension of each view axis
+  NodePtr pad;                  // a kConst of the dtype, or null: undefined
+  NodePtr init;                 // outputs; a kConst, or null
+  bool init_undefined = false;
+  int buffers = 2;
+  int alias = -1;         // outputs: the input whose memory it takes over
+  int view_of = -1;       // the ref whose array this is another window on
+  int64_t count = 1;      // semaphores
+  bool prepared = false;  // made by `prepare`, not an argument
+};
+
+/// The place of an operand's index map, or of the operand.
+Span MapSpan(const Ref& ref);
+
+struct Axis {
+  std::string name;
+  Span span;
+  NodePtr steps;
+  bool parallel = false;
+};
+
+struct Dim {
+  std::string name;
+  Span span;
+  int64_t multiple_of = 1;
+  int64_t min = 0;
+  std::optional<int64_t> max;
+  std::optional<int64_t> fixed;  // also folded into every expression
+};
+
+struct Local {
+  std::string name;
+  Span span;
+  DType dtype = DType::kI32;
+  Shape shape;
+  enum class Kind { kLet, kVar, kLoop } kind = Kind::kLet;
+};
+
+/// A subscripted reference of a manual copy.
+struct Window {
+  int ref = -1;
+  std::vector<Subscript> subscripts;  // one a dimension; empty = whole
+  Shape shape;
+  Span span;
+};
+
+struct Action {
+  enum class Kind {
+    kDefine,  // local = value (let and var)
+    kStore,   // ref or local [subscripts] = value; with mask: only where true
+    kWhen,    // condition (bool scalar): body, orelse
+    kFor,     // local from low to high (exclusive): body
+    kAssert,  // condition, message
+    kCopy,    // source -> target, semaphore[slot]
+    kWait,    // semaphore[slot]
+  };
+  Kind kind = Kind::kStore;
+  Span span;
+  int local = -1;  // kDefine, kFor, and kStore to a var
+  int ref = -1;    // kStore to a ref; kCopy and kWait: the semaphore
+  std::vector<Subscript> subscripts;
+  Shape shape;   // kStore: of the stored window; value broadcasts to it
+  NodePtr mask;  // kStore: of the target's shape
+  NodePtr value;
+  NodePtr condition;
+  NodePtr low, high;  // kFor; integer scalars
+  std::string message;
+  Window source, target;
+  NodePtr slot;  // kIndex scalar
+  std::vector<Action> body, orelse;
+};
+
+/// What must hold of the sizes and could not be proved from the spec alone.
+struct Obligation {
+  enum class Kind { kEqual, kAtLeast };  // left == right, left >= right
+  Kind kind = Kind::kEqual;
+  Size left, right;
+  std::string rule;
+  Span span;
+  std::string message;  // what it is about: "the operands of + differ in dimension 1"
+};
+
+struct Require {
+  NodePtr condition;
+  std::string text;
+};
+
+struct HostArgument {
+  std::string keyword;  // empty: positional
+  int ref = -1;         // an array, or
+  NodePtr value;        // an index scalar
+};
+
+struct HostCall {
+  std::vector<int> results;  // refs
+  std::string function;
+  std::string header;  // a user's own function
+  std::vector<HostArgument> arguments;
+  Span span;
+};
+
+struct Variant {
+  NodePtr when;
+  std::vector<std::pair<std::string, std::string>> set;  // as for CheckOptions::set
+  bool fixed_blocks = false;
+  Span span;
+  std::shared_ptr<const Source> lock;           // the file it is from; null: the spec itself
+  std::shared_ptr<const struct Kernel> kernel;  // its specialisation, once it is checked
+};
+
+/// What an output ought to be.
+struct Reference {
+  int ref = -1;
+  Span span;
+  std::string file;  // beside the spec, without its folder; empty: Kernel::reference computes it
+};
+
+struct Param {
+  std::string name;
+  std::string value;  // canonical text: "512", "bf16", "true", "0.5"
+};
+
+struct Kernel {
+  std::shared_ptr<const Source> source;
+  std::string name;
+  std::string instance;
+  std::string doc;
+  std::vector<Param> params;
+  std::vector<Dim> dims;
+  std::vector<Axis> axes;
+  std::vector<Ref> refs;  // arguments, prefetch, scalars, inputs, outputs, scratch: spec order
+  std::vector<Local> locals;
+  std::vector<Require> require;
+  std::vector<HostCall> prepare;
+  std::vector<Variant> variants;
+  std::vector<Obligation> obligations;
+  std::vector<Action> body;
+  std::vector<Action> epilogue;       // runs at the last visit of epilogue_outputs
+  std::vector<int> epilogue_outputs;  // refs; they must have the same stays
+  bool fixed_blocks = false;          // Direct takes the spec's blocks and none of its own
+  std::vector<Reference> references;
+  /// One step without blocks that computes `references` from the same arguments, floats as f64;
+  /// null: no expression does.
+  std::shared_ptr<const Kernel> reference;
+
+  int FindRef(std::string_view name) const;
+  int FindDim(std::string_view name) const;
+  int FindAxis(std::string_view name) const;
+  /// The ref whose array `ref` is a window on: itself unless it is a view.
+  int ArrayOf(int ref) const {
+    const int of = refs[static_cast<size_t>(ref)].view_of;
+    return of >= 0 ? of : ref;
+  }
+  /// The output that takes over the memory of the ref's array; -1: none.
+  int BorrowerOf(int ref) const;
+};
+
+struct CheckOptions {
+  std::string instance;                                  // empty: the first, or the bare kernel
+  std::vector<std::pair<std::string, std::string>> set;  // --set; values as text
+  bool fixed_blocks = false;                             // of Kernel
+  bool ignore_variants = false;                          // elaborate the base text alone
+  bool sizes_follow = false;  // the caller binds sizes, with which the semantic rules are exact
+};
+
+/// The name of a kernel in C++, in C and of its files: that of the instance, if it is one.
+const std::string& GeneratedName(const Kernel& kernel);
+
+/// The stable text form (`kiln show --stage=kernel`).
+std::string ToString(const Kernel& kernel);
+
+}  // namespace kiln

@@ -1,0 +1,227 @@
+#include "generator/planner/analyze/operands.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "generator/plan/stays.h"
+#include "generator/planner/analyze/nodes.h"
+
+namespace kiln {
+namespace {
+
+using Hold = OperandPlan::Hold;
+
+struct Use {
+  Hold hold;
+  DType partner;  // what it is multiplied with
+};
+
+/// Calls `visit` with every node of the statements, parents first.
+void ForEachNode(const std::vector<Action>& actions,
+                 const std::function<void(const Node&)>& visit) {
+  const std::function<void(const Node&)> walk = [&](const Node& node) {
+    visit(node);
+    for (const NodePtr& arg : node.args) walk(*arg);
+    for (const Subscript& s : node.subscripts) walk(*s.start);
+  };
+  for (const Action& a : actions) {
+    for (const NodePtr& e : {a.value, a.mask, a.condition, a.low, a.high, a.slot}) {
+      if (e) walk(*e);
+    }
+    for (const Subscript& s : a.subscripts) walk(*s.start);
+    ForEachNode(a.body, visit);
+    ForEachNode(a.orelse, visit);
+  }
+}
+
+/// Manual copies see rows, not panels.
+void CountCopies(const std::vector<Action>& actions, std::vector<int>& reads) {
+  for (const Action& a : actions) {
+    if (a.kind == Action::Kind::kCopy) {
+      ++reads[static_cast<size_t>(a.source.ref)];
+      ++reads[static_cast<size_t>(a.target.ref)];
+    }
+    CountCopies(a.body, reads);
+    CountCopies(a.orelse, reads);
+  }
+}
+
+Hold HoldOf(Side side, bool transposed) {
+  if (side == Side::kLeft) return transposed ? Hold::kLeftTransposed : Hold::kLeft;
+  return transposed ? Hold::kRightTransposed : Hold::kRight;
+}
+
+}  // namespace
+
+std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
+  std::vector<OperandPlan> operands(kernel.refs.size());
+  std::vector<int> reads(kernel.refs.size()), dots(kernel.refs.size());
+  std::vector<std::vector<Use>> uses(kernel.refs.size());
+  const auto visit = [&](const Node& node) {
+    if (node.op == Op::kRead) ++reads[static_cast<size_t>(node.index)];
+    // The mask of a block's edge needs its coordinates, which panels do not keep.
+    if (node.op == Op::kInside || node.op == Op::kAt) reads[static_cast<size_t>(node.index)] += 2;
+    if (node.op != Op::kDot) return;
+    for (size_t k = 0; k < 2; ++k) {
+      const DotOperand operand = OperandOfDot(*node.args[k]);
+      const Node& value = *operand.value;
+      if (value.op != Op::kRead || !value.subscripts.empty()) continue;
+      ++dots[static_cast<size_t>(value.index)];
+      uses[static_cast<size_t>(value.index)].push_back(
+          {HoldOf(k == 0 ? Side::kLeft : Side::kRight, operand.transposed),
+           OperandOfDot(*node.args[1 - k]).value->dtype});
+    }
+  };
+  ForEachNode(kernel.body, visit);
+  ForEachNode(kernel.epilogue, visit);
+  CountCopies(kernel.body, reads);
+  CountCopies(kernel.epilogue, reads);
+
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const Ref& ref = kernel.refs[r];
+    OperandPlan& plan = operands[r];
+    plan.clipped.assign(ref.block.size(), false);
+    if (ref.role != Role::kInput) continue;
+    plan.reason = "read element by element";
+    if (uses[r].empty()) continue;
+    const Use& first = uses[r][0];
+    const bool alike = std::all_of(uses[r].begin(), uses[r].end(),
+                                   [&](const Use& u) { return u.hold == first.hold; });
+    const bool whole = std::none_of(ref.block.begin(), ref.block.end(), [](const BlockDim& d) {
+      return d.kind == BlockDim::Kind::kElement || d.kind == BlockDim::Kind::kBounded;
+    });
+    const bool same_type = std::all_of(uses[r].begin(), uses[r].end(), [&](const Use& u) {
+      return DotElement(ref.dtype, u.partner) == ref.dtype;
+    });
+    if (dots[r] != reads[r]) {
+      plan.reason = "read by more than dots";
+    } else if (!alike) {
+      plan.reason = "multiplied from both sides";
+    } else if (ref.view.size() != 2 || !whole || ref.memory != Memory::kVmem) {
+      plan.reason = "not a matrix";
+    } else if (!same_type) {
+      plan.reason = "multiplied as another type";
+    } else {
+      plan.hold = first.hold;
+      plan.reason = "only dots read it: its copy packs it";
+    }
+  }
+  return operands;
+}
+
+namespace {
+
+bool IsTrailing(const Kernel& kernel, const std::vector<int>& axes) {
+  if (axes.empty()) return false;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const size_t axis = kernel.axes.size() - axes.size() + k;
+    if (axes[k] != static_cast<int>(axis) || kernel.axes[axis].parallel) return false;
+  }
+  return true;
+}
+
+/// `acc = 0` under `when first(...)`.
+Reduction BegunBy(const Kernel& kernel, const Action& when) {
+  if (when.kind != Action::Kind::kWhen || !when.orelse.empty()) return {};
+  Reduction reduction;
+  const Node& c = *when.condition;
+  if (c.op == Op::kFirstStep) {
+    reduction.axes = {c.index};
+  } else if (c.op == Op::kFirstVisit) {
+    reduction.axes = StayAxes(kernel, c.index);
+    const bool looked_up = !reduction.axes.empty() && reduction.axes[0] < 0;
+    if (looked_up) reduction.axes.clear(), reduction.stay = c.index;
+  }
+  if (reduction.stay < 0 && !IsTrailing(kernel, reduction.axes)) return {};
+  for (const Action& a : when.body) {
+    if (a.kind != Action::Kind::kStore || a.ref < 0 || !a.subscripts.empty() || a.mask ||
+        !IsZero(a.value)) {
+      continue;
+    }
+    const Role role = kernel.refs[static_cast<size_t>(a.ref)].role;
+    const bool stays =
+        role == Role::kOutput &&
+        (reduction.stay >= 0 ? a.ref == reduction.stay : StayAxes(kernel, a.ref) == reduction.axes);
+    if (role == Role::kScratch || stays) reduction.accumulator = a.ref;
+  }
+  return reduction;
+}
+
+bool AddsDot(const Action& a, int ref) {
+  if (a.kind == Action::Kind::kWhen) {
+    return std::any_of(a.body.begin(), a.body.end(),
+                       [&](const Action& inner) { return AddsDot(inner, ref); });
+  }
+  if (a.kind != Action::Kind::kStore || a.ref != ref || !a.subscripts.empty() || a.mask)
+    return false;
+  const Node& v = *a.value;
+  const auto is_acc = [&](const NodePtr& e) {
+    return e->op == Op::kRead && e->index == ref && e->subscripts.empty();
+  };
+  return v.op == Op::kAdd && ((is_acc(v.args[0]) && v.args[1]->op == Op::kDot) ||
+                              (is_acc(v.args[1]) && v.args[0]->op == Op::kDot));
+}
+
+}  // namespace
+
+namespace {
+
+bool Touches(const Action& action, int ref) {
+  bool touches = action.kind == Action::Kind::kStore && action.ref == ref;
+  if (action.kind == Action::Kind::kCopy)
+    touches = touches || action.source.ref == ref || action.target.ref == ref;
+  ForEachNode({action}, [&](const Node& node) {
+    touches = touches || (node.op == Op::kRead && node.index == ref);
+  });
+  const auto within = [&](const Action& a) { return Touches(a, ref); };
+  return touches || std::any_of(action.body.begin(), action.body.end(), within) ||
+         std::any_of(action.orelse.begin(), action.orelse.end(), within);
+}
+
+/// The first of the statements that has to do with it.
+const Action* FirstTouch(const std::vector<Action>& actions, int ref) {
+  const auto first = std::find_if(actions.begin(), actions.end(),
+                                  [&](const Action& a) { return Touches(a, ref); });
+  return first == actions.end() ? nullptr : &*first;
+}
+
+}  // namespace
+
+int BegunWith(const Kernel& kernel, int scratch) {
+  const Action* when = FirstTouch(kernel.body, scratch);
+  if (!when || when->kind != Action::Kind::kWhen || when->condition->op != Op::kFirstVisit)
+    return -1;
+  const Action* store = FirstTouch(when->body, scratch);
+  if (!store || store->kind != Action::Kind::kStore || store->ref != scratch ||
+      !store->subscripts.empty() || store->mask) {
+    return -1;
+  }
+  bool reads = false;
+  ForEachNode({*store}, [&](const Node& node) {
+    reads = reads || (node.op == Op::kRead && node.index == scratch);
+  });
+  return reads ? -1 : when->condition->index;
+}
+
+bool BeginsAnew(const Kernel& kernel, int scratch, int axis) {
+  const int output = BegunWith(kernel, scratch);
+  if (output < 0) return false;
+  const std::vector<BlockDim>& block = kernel.refs[static_cast<size_t>(output)].block;
+  return std::any_of(block.begin(), block.end(), [&](const BlockDim& dim) {
+    return dim.index && dim.index->op == Op::kAxis && dim.index->index == axis;
+  });
+}
+
+Reduction FindReduction(const Kernel& kernel) {
+  for (const Action& when : kernel.body) {
+    Reduction reduction = BegunBy(kernel, when);
+    if (reduction.accumulator < 0) continue;
+    const bool adds = std::any_of(kernel.body.begin(), kernel.body.end(), [&](const Action& a) {
+      return AddsDot(a, reduction.accumulator);
+    });
+    if (adds) return reduction;
+  }
+  return {};
+}
+
+}  // namespace kiln

@@ -1,0 +1,77 @@
+#include "generator/planner/decide/live_rows.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "generator/plan/walk.h"
+#include "generator/planner/decide/mask_bounds.h"
+
+namespace kiln {
+namespace {
+
+using Kind = Element::Kind;
+
+class LiveRows {
+ public:
+  explicit LiveRows(const Plan& plan) : plan_(plan) {}
+
+  /// Of a body's only dot; empty where there is another, or where nothing bounds its rows.
+  MaskBounds Of(const BodyPlan& body) const {
+    const Stage* dot = nullptr;
+    for (const Stage& s : body.stages) {
+      if (s.kind != Stage::Kind::kDot) continue;
+      if (dot != nullptr) return {};
+      dot = &s;
+    }
+    if (dot == nullptr || dot->body.empty()) return {};
+    std::optional<MaskBounds> rows;
+    for (const Stage& s : dot->body) {
+      if (s.kind == Stage::Kind::kDefine) continue;
+      if (s.kind != Stage::Kind::kStore || !s.mask) return {};
+      const MaskBounds own = BoundsOf(plan_, Resolved(s.mask, dot->body), dot->row);
+      const bool same =
+          !rows || (SameElement(rows->low, own.low) && SameElement(rows->high, own.high));
+      if (!same) return {};
+      rows = own;
+    }
+    return rows.value_or(MaskBounds{});
+  }
+
+ private:
+  /// The value of a variable that the dot's own statements define.
+  static ElementPtr Resolved(const ElementPtr& e, const Stages& stages) {
+    if (e->kind != Kind::kVariable) return e;
+    for (const Stage& s : stages) {
+      if (s.kind == Stage::Kind::kDefine && s.variable == e->index) return s.value;
+    }
+    return e;
+  }
+
+  const Plan& plan_;
+};
+
+}  // namespace
+
+void FindLiveRows(Plan& plan) {
+  // Of the steps of a stay nothing says that they have the same rows.
+  if (plan.accumulator < 0 || plan.reduction_stay >= 0) return;
+  const LiveRows live(plan);
+  // Sums that no mask guards are wanted for all rows: the others' rows go by those that finish.
+  std::optional<MaskBounds> rows;
+  for (const BodyPlan& body : plan.bodies) {
+    if (body.name != "Only" && body.name != "Last") continue;
+    const MaskBounds own = live.Of(body);
+    if (rows && !(SameElement(rows->low, own.low) && SameElement(rows->high, own.high))) return;
+    rows = own;
+  }
+  if (!rows || (!rows->low && !rows->high)) return;
+  for (BodyPlan& body : plan.bodies) {
+    for (Stage& s : body.stages) {
+      if (s.kind != Stage::Kind::kDot) continue;
+      s.low = rows->low;
+      s.high = rows->high;
+    }
+  }
+}
+
+}  // namespace kiln

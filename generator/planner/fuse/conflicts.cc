@@ -1,0 +1,48 @@
+#include "generator/planner/fuse/conflicts.h"
+
+#include "generator/plan/walk.h"
+
+namespace kiln {
+namespace {
+
+struct Access {
+  Place place;
+  bool writes;
+};
+
+std::vector<Access> AccessesOf(const Stages& stages) {
+  std::vector<Access> all;
+  ForEachPlace(stages, [&](const Place& place, bool writes) { all.push_back({place, writes}); });
+  return all;
+}
+
+/// Whether two places are never the same element in different iterations of `loop`.
+bool ApartBy(int loop, const Place& a, const Place& b) {
+  if (a.at.size() != b.at.size() || a.buffer != b.buffer) return false;
+  for (size_t d = 0; d < a.at.size(); ++d) {
+    if (a.at[d].loop == loop && b.at[d].loop == loop && !a.at[d].around && !b.at[d].around &&
+        SameElement(a.at[d].offset, b.at[d].offset)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& second,
+                      const std::vector<int>& loops) {
+  Conflicts found;
+  const std::vector<Access> a = AccessesOf(first), b = AccessesOf(second);
+  for (const Access& x : a) {
+    for (const Access& y : b) {
+      if (!x.writes && !y.writes) continue;
+      if (RootOf(plan, x.place.buffer) != RootOf(plan, y.place.buffer)) continue;
+      found.any = true;
+      for (int loop : loops) found.legal = found.legal && ApartBy(loop, x.place, y.place);
+    }
+  }
+  return found;
+}
+
+}  // namespace kiln

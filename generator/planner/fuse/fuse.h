@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "generator/plan/plan.h"
+#include "generator/planner/lower/lower.h"
+
+namespace kiln {
+
+/// Joins neighbouring nests that walk the same spaces, moves what follows a dot into its tiles, and
+/// hands a stored value on to the statements that follow in the same loops.
+void Fuse(Plan& plan, Stages& stages);
+/// Turns buffers that never leave their loops into scalars or single rows.
+void Contract(Plan& plan, Stages& stages);
+
+/// Accumulators: `sum + buffer` at a dot's end becomes a start from the buffer, and a start from a
+/// buffer that was just zeroed becomes a start from 0. `dead`: scratch that nobody reads after
+/// these stages, whose last stores are dropped.
+void CarryAccumulators(Plan& plan, Stages& stages, int accumulator, bool dead);
+
+}  // namespace kiln

@@ -1,0 +1,164 @@
+#include <algorithm>
+
+#include "generator/plan/walk.h"
+#include "generator/planner/lower/lowering.h"
+
+/// Subscripts that only a call can tell to be in range are checked before they are used.
+namespace kiln {
+namespace {
+
+std::optional<int64_t> Constant(const std::optional<Size>& size) {
+  return size ? size->Constant() : std::nullopt;
+}
+
+/// Whether a size is made of dimensions and constants.
+bool IsFixed(const Size& size) {
+  bool fixed = true;
+  const auto look = [&](const Node& node, const auto& self) -> void {
+    fixed = fixed && AxisOf(node) < 0 && node.op != Op::kLocal && node.op != Op::kRead;
+    for (const NodePtr& arg : node.args) self(*arg, self);
+  };
+  size.ForEachAtom([&](const Node& atom) { look(atom, look); });
+  return fixed;
+}
+
+}  // namespace
+
+/// What is known of an integer scalar from the text alone. Arithmetic of the body wraps around, so
+/// only that of subscripts is followed.
+Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
+  const auto arg = [&](size_t k) { return BoundsOf(*node.args[k]); };
+  switch (node.op) {
+    case Op::kConst:
+      if (IsFloat(node.dtype)) return {};
+      return {node.int_value, Size(node.int_value)};
+    case Op::kAxis: {
+      const Size steps = SizeOf(kernel_.axes[static_cast<size_t>(node.index)].steps, kernel_);
+      if (!IsFixed(steps)) return {0, std::nullopt};
+      return {0, steps - Size(1)};
+    }
+    case Op::kDim:
+      return {0, SizeOf(std::make_shared<const Node>(node), kernel_)};
+    case Op::kLocal: {
+      const auto known = local_bounds_.find(node.index);
+      return known == local_bounds_.end() ? Bounds() : known->second;
+    }
+    case Op::kCast:
+      if (!IsInteger(node.args[0]->dtype) && node.args[0]->dtype != DType::kIndex) return {};
+      return arg(0);
+    case Op::kMod: {
+      const auto divisor = Constant(arg(1).high);
+      const bool fixed = divisor && arg(1).low == divisor && *divisor > 0;
+      return fixed ? Bounds{0, Size(*divisor - 1)} : Bounds();
+    }
+    case Op::kMin: {
+      const Bounds a = arg(0), b = arg(1);
+      Bounds least;
+      if (a.low && b.low) least.low = std::min(*a.low, *b.low);
+      least.high = Constant(b.high) || !a.high ? b.high : a.high;
+      return least;
+    }
+    case Op::kMax: {
+      const Bounds a = arg(0), b = arg(1);
+      Bounds most;
+      most.low = a.low && b.low ? std::max(*a.low, *b.low) : a.low ? a.low : b.low;
+      const auto x = Constant(a.high), y = Constant(b.high);
+      if (x && y) most.high = Size(std::max(*x, *y));
+      return most;
+    }
+    default:
+      break;
+  }
+  if (node.args.size() != 2) return {};
+  const Bounds a = arg(0), b = arg(1);
+  // Small constants do not wrap around in any type.
+  constexpr int64_t kSmall = int64_t{1} << 20;
+  const auto small = [&](const Bounds& x) {
+    const auto high = Constant(x.high);
+    return x.low && high && *x.low > -kSmall && *high < kSmall;
+  };
+  if (node.dtype != DType::kIndex && !(small(a) && small(b))) return {};
+  Bounds result;
+  if (node.op == Op::kAdd) {
+    if (a.low && b.low) result.low = *a.low + *b.low;
+    if (a.high && b.high) result.high = *a.high + *b.high;
+  } else if (node.op == Op::kSub) {
+    const auto most = Constant(b.high);
+    if (a.low && most) result.low = *a.low - *most;
+    if (a.high && b.low) result.high = *a.high - Size(*b.low);
+  } else if (node.op == Op::kMul) {
+    const auto factor = Constant(b.high);
+    if (a.low && factor && b.low == factor && *factor >= 0 && *a.low >= 0) {
+      result.low = *a.low * *factor;
+      if (a.high) result.high = *a.high * Size(*factor);
+    }
+  }
+  return result;
+}
+
+bool Lowering::IsInRange(const Subscript& s, const Size& extent) const {
+  const Bounds bounds = BoundsOf(*s.start);
+  const Size size = s.range ? s.size : Size(1);
+  const Size start = SizeOf(s.start, kernel_);
+  const bool low = (bounds.low && *bounds.low >= 0) || (start.Constant() && *start.Constant() >= 0);
+  if (!low) return false;
+  const auto left =
+      Constant(bounds.high ? std::optional<Size>(extent - size - *bounds.high) : std::nullopt);
+  if (left && *left >= 0) return true;
+  const auto slack = (extent - start - size).Constant();
+  return slack && *slack >= 0;
+}
+
+/// What is read from memory for a subscript is read once, before the statement and not in its
+/// loops.
+ElementPtr Lowering::Hoisted(const ElementPtr& start) {
+  bool reads = false;
+  ForEachLoad(start, [&](const Place&) { reads = true; });
+  if (!reads || !guards_.empty()) return start;
+  for (const auto& [list, value, variable] : hoisted_) {
+    if (list == out_ && SameElement(value, start)) return Variable(variable);
+  }
+  Stage define = StageOf(Stage::Kind::kDefine, span_);
+  define.variable = NewVariable("from", DType::kIndex, false);
+  define.value = start;
+  hoisted_.emplace_back(out_, start, define.variable);
+  Emit(define);
+  return Variable(define.variable);
+}
+
+/// `name`: what is subscripted, for the finding.
+ElementPtr Lowering::CheckedStart(const std::string& name, const Subscript& s, const Size& extent) {
+  const ElementPtr start = Hoisted(Scalar(*s.start));
+  if (IsInRange(s, extent)) return start;
+  Stage stage = StageOf(Stage::Kind::kRange, span_);
+  stage.text = name;
+  stage.value = start;
+  stage.low = Scalar(*(s.range ? s.size : Size(1)).ToNode());
+  stage.high = Scalar(*extent.ToNode());
+  for (size_t k = out_->size(); k-- > 0 && (*out_)[k].kind == Stage::Kind::kRange;) {
+    const Stage& former = (*out_)[k];
+    const bool same = former.text == name && SameElement(former.value, start) &&
+                      SameElement(former.low, stage.low) && SameElement(former.high, stage.high);
+    if (same) return start;
+  }
+  // What is not evaluated is not checked.
+  for (size_t k = guards_.size(); k-- > 0;) {
+    Stage guarded = StageOf(Stage::Kind::kIf, span_);
+    guarded.value = guards_[k];
+    guarded.body.push_back(std::move(stage));
+    stage = std::move(guarded);
+  }
+  Emit(std::move(stage));
+  return start;
+}
+
+/// An argument that is only evaluated where `condition` holds.
+ElementPtr Lowering::Guarded(const ElementPtr& condition, bool holds, const Node& node,
+                             const Point& point) {
+  guards_.push_back(holds ? condition : MakeOp(Op::kNot, DType::kBool, {condition}));
+  ElementPtr value = Value(node, point);
+  guards_.pop_back();
+  return value;
+}
+
+}  // namespace kiln

@@ -1,0 +1,140 @@
+#include "generator/bind/host.h"
+#include "generator/render/print/cpp.h"
+#include "generator/render/view/call_view.h"
+#include "generator/render/view/form_view.h"
+
+/// Host code that a call runs before the grid starts.
+namespace kiln::render {
+namespace {
+
+/// A function of the registry in the runtime, and where it leaves its results.
+struct HostSpelling {
+  std::string_view name;
+  std::string_view function;
+  std::string_view results;
+  std::vector<std::string_view> members;  // by result
+};
+
+const HostSpelling* SpellingOf(std::string_view name) {
+  static const std::vector<HostSpelling> spellings = {
+      {"group_metadata", "GroupMetadata", "GroupSteps", {"offsets", "ids", "tiles", "visits"}},
+      {"sparsify_mask",
+       "SparsifyMask",
+       "MaskMaps",
+       {"block_mask", "prefetch_mask", "prefetch_i", "prefetch_j", "blocks"}},
+      {"block_coo", "BlockCoo", "BlockList", {"rows", "cols", "count"}},
+      {"grouped_rows", "GroupedRows", "RowSteps", {"row", "block", "real", "steps"}},
+  };
+  for (const HostSpelling& spelling : spellings) {
+    if (spelling.name == name) return &spelling;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void CallView::Prepare() {
+  for (size_t k = 0; k < kernel_.prepare.size(); ++k) {
+    const HostCall& call = kernel_.prepare[k];
+    const std::string made =
+        scope_.New("made_" + (form_ < 0 ? "" : std::to_string(form_) + "_") + std::to_string(k));
+    if (k == 0) rest_.push_back("// What `prepare` makes.");
+    if (call.header.empty())
+      Registered(call, made);
+    else
+      Own(call, made);
+    rest_.push_back(kReturnFailure);
+  }
+  if (late_.empty()) return;
+  rest_.insert(rest_.end(), late_.begin(), late_.end());
+  rest_.push_back(kReturnFailure);
+}
+
+std::string CallView::Argument(const HostArgument& argument, bool flag) const {
+  if (argument.ref >= 0) return "call." + NameOf(static_cast<size_t>(argument.ref));
+  const std::string value = Print(*argument.value);
+  return flag && argument.value->dtype != DType::kBool ? "(" + value + ") != 0" : value;
+}
+
+/// Sizes that nothing else tells, then the array as the spec declares it.
+void CallView::Take(const Ref& ref, size_t index, const std::string& from, const std::string& end,
+                    const std::string& used) {
+  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
+    size_t dimension = 0;
+    if (MakerOf(kernel_, d, &dimension) != static_cast<int>(index)) continue;
+    rest_.push_back("call." + names_.dims[d] + " = " + from + ".shape[" +
+                    std::to_string(dimension) + "];");
+  }
+  rest_.push_back("call." + NameOf(index) + " = Made(check, " + Quoted(ref.name) + ", " + from +
+                  ", " + Shape(ref) + ", PastEnd::" + end + (used.empty() ? "" : ", " + used) +
+                  ");");
+}
+
+void CallView::Registered(const HostCall& call, const std::string& made) {
+  const HostFunction& function = *FindHostFunction(call.function);
+  const HostSpelling& spelling = *SpellingOf(call.function);
+  const auto match = std::get<std::vector<int>>(MatchHostCall(function, call, kernel_));
+  memory_.push_back(std::string(spelling.results) + " " + made + ";");
+
+  std::string arguments, options;
+  for (size_t p = 0; p < match.size(); ++p) {
+    const HostParameter& parameter = function.parameters[p];
+    const bool flag = parameter.kind == HostParameter::Kind::kFlag;
+    const bool given = match[p] >= 0;
+    const std::string value =
+        given ? Argument(call.arguments[static_cast<size_t>(match[p])], flag) : "std::nullopt";
+    // The optional parameters of group_metadata, which has several, are a struct.
+    if (parameter.by_default.empty() || call.function != "group_metadata") {
+      arguments += value + ", ";
+    } else if (given) {
+      options += (options.empty() ? "." : ", .") + std::string(parameter.name) + " = " + value;
+    }
+  }
+  if (call.function == "group_metadata") arguments += "{" + options + "}, ";
+  rest_.push_back("check.Take(" + std::string(spelling.function) + "(" + arguments + "&" + made +
+                  "));");
+  for (size_t r = 0; r < call.results.size(); ++r) {
+    const size_t index = static_cast<size_t>(call.results[r]);
+    const Ref& ref = kernel_.refs[index];
+    const HostReturn& result = function.results[r];
+    const std::string from = made + "." + std::string(spelling.members[r]);
+    if (ref.role == Role::kScalar) {
+      rest_.push_back("call." + NameOf(index) + " = " + from + ";");
+      continue;
+    }
+    const std::string used =
+        result.used < 0
+            ? ""
+            : made + "." + std::string(spelling.members[static_cast<size_t>(result.used)]);
+    Take(ref, index, from, result.end == HostReturn::End::kZero ? "kZero" : "kRepeat", used);
+  }
+}
+
+/// A function that the user declares in a header.
+void CallView::Own(const HostCall& call, const std::string& made) {
+  std::string arguments;
+  for (const HostArgument& argument : call.arguments) {
+    arguments += (arguments.empty() ? "" : ", ") + Argument(argument, false);
+  }
+  std::vector<std::string> arrays(call.results.size());
+  for (size_t r = 0; r < call.results.size(); ++r) {
+    const size_t index = static_cast<size_t>(call.results[r]);
+    const Ref& ref = kernel_.refs[index];
+    arguments += arguments.empty() ? "&" : ", &";
+    if (ref.role == Role::kScalar) {
+      arguments += "call." + NameOf(index);
+      continue;
+    }
+    arrays[r] = made + "_" + std::to_string(r);
+    memory_.push_back("HostArray<" + StorageType(ref.dtype) + "> " + arrays[r] + ";");
+    arguments += arrays[r];
+  }
+  rest_.push_back("check.Take(Guarded(" + Quoted(call.function) +
+                  ", [&] { return ::" + call.function + "(" + arguments + "); }));");
+  for (size_t r = 0; r < call.results.size(); ++r) {
+    const size_t index = static_cast<size_t>(call.results[r]);
+    if (!arrays[r].empty()) Take(kernel_.refs[index], index, arrays[r], "kRepeat", "");
+  }
+}
+
+}  // namespace kiln::render

@@ -1,0 +1,170 @@
+#include "generator/render/view/call_view.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+
+#include "generator/plan/stays.h"
+#include "generator/render/print/cpp.h"
+#include "generator/render/view/form_view.h"
+
+namespace kiln::render {
+
+const char* const kReturnFailure = "if (!check.ok()) return check.status();";
+
+CallView::CallView(const Plan& plan, const KernelNames& names, int form)
+    : kernel_(*plan.kernel),
+      names_(names),
+      printer_(plan, WalkNames(names, "at", "check")),
+      form_(form),
+      scope_(names.scope) {
+  Dims();
+  Arrays();
+  Defer();
+  Prepare();
+  Conditions();
+  FirstValues();
+}
+
+std::string CallView::Print(const Node& condition) const {
+  return printer_.Print(*IndexElement(kernel_, condition));
+}
+
+void CallView::Dims() {
+  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
+    const Dim& dim = kernel_.dims[d];
+    const std::string value = "(" + Quoted(dim.name) + ", call." + names_.dims[d] + ", ";
+    const auto add = [&](const std::string& name, int64_t limit) {
+      checks_.push_back("check." + name + value + std::to_string(limit) + ");");
+    };
+    if (dim.multiple_of != 1) add("MultipleOf", dim.multiple_of);
+    if (dim.min > 0) add("Min", dim.min);
+    if (dim.max) add("Max", *dim.max);
+  }
+}
+
+std::string CallView::Shape(const Ref& ref) const {
+  std::vector<std::string> shape;
+  for (const Size& s : ref.array) shape.push_back(printer_.Print(s));
+  return "{" + Joined(shape) + "}";
+}
+
+void CallView::Arrays() {
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    if (!IsArgument(ref) || ref.role == Role::kScalar) continue;
+    const std::string alias =
+        ref.alias >= 0 ? ", " + Quoted(kernel_.refs[static_cast<size_t>(ref.alias)].name) : "";
+    checks_.push_back((ref.role == Role::kOutput ? "check.Output(" : "check.Input(") + NameOf(r) +
+                      ", " + Quoted(ref.name) + ", " + Shape(ref) + alias + ");");
+  }
+}
+
+bool IsShown(const Kernel& kernel, size_t dim) {
+  const auto shows = [&](const Size& s) {
+    return s.AsAtom() && s.AsAtom()->op == Op::kDim && s.AsAtom()->index == static_cast<int>(dim);
+  };
+  return std::any_of(kernel.refs.begin(), kernel.refs.end(), [&](const Ref& ref) {
+    return IsArgument(ref) && std::any_of(ref.array.begin(), ref.array.end(), shows);
+  });
+}
+
+int MakerOf(const Kernel& kernel, size_t dim, size_t* dimension) {
+  if (kernel.dims[dim].fixed || IsShown(kernel, dim)) return -1;
+  for (const HostCall& call : kernel.prepare) {
+    for (const int result : call.results) {
+      const Shape& array = kernel.refs[static_cast<size_t>(result)].array;
+      for (size_t d = 0; d < array.size(); ++d) {
+        const Node* atom = array[d].AsAtom();
+        if (!atom || atom->op != Op::kDim || atom->index != static_cast<int>(dim)) continue;
+        *dimension = d;
+        return result;
+      }
+    }
+  }
+  return -1;
+}
+
+/// Checks that mention a size which only host code knows wait for it.
+void CallView::Defer() {
+  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
+    size_t dimension = 0;
+    if (MakerOf(kernel_, d, &dimension) < 0) continue;
+    const std::string name = "call." + names_.dims[d];
+    const auto mentions = [&](const std::string& line) {
+      const size_t at = line.find(name);
+      if (at == std::string::npos) return false;
+      const char after = line[at + name.size()];
+      return after != '_' && !std::isalnum(static_cast<unsigned char>(after));
+    };
+    const auto moved = std::stable_partition(checks_.begin(), checks_.end(),
+                                             [&](const auto& line) { return !mentions(line); });
+    late_.insert(late_.end(), moved, checks_.end());
+    checks_.erase(moved, checks_.end());
+  }
+}
+
+/// The grid of some calls has as many steps as an argument or host code says.
+void CallView::Steps() {
+  for (const Axis& axis : kernel_.axes) {
+    bool host = false;
+    const std::function<void(const Node&)> look = [&](const Node& node) {
+      host = host || node.op == Op::kRead;
+      for (const NodePtr& arg : node.args) look(*arg);
+    };
+    look(*axis.steps);
+    if (host)
+      rest_.push_back("check.Steps(" + Quoted(axis.name) + ", " + Print(*axis.steps) + ");");
+  }
+}
+
+/// With the values that the condition is made of: those that it has whatever the others are.
+std::string CallView::Required(const Require& require) const {
+  std::vector<std::string> values;
+  const std::function<void(const Node&)> collect = [&](const Node& node) {
+    const bool is_leaf = node.op == Op::kDim || (node.op == Op::kRead && node.shape.empty());
+    if (is_leaf && node.dtype != DType::kBF16 && node.dtype != DType::kF16) {
+      const std::string value = "{" + Quoted(ToString(node, kernel_)) + ", " + Print(node) + "}";
+      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    }
+    for (const Subscript& s : node.subscripts) {
+      if (s.start) collect(*s.start);
+    }
+    const bool is_lazy = node.op == Op::kAnd || node.op == Op::kOr || node.op == Op::kIf;
+    for (size_t i = 0; i < (is_lazy ? 1 : node.args.size()); ++i) collect(*node.args[i]);
+  };
+  collect(*require.condition);
+  return "check.Require(" + Print(*require.condition) + ", " + Quoted(require.text) +
+         (values.empty() ? "" : ",\n              {" + Joined(values) + "}") + ");";
+}
+
+/// They may read prefetch arrays, so they come when those are known to be there.
+void CallView::Conditions() {
+  const size_t before = rest_.size();
+  Steps();
+  for (const Require& require : kernel_.require) {
+    rest_.push_back(Required(require));
+  }
+  for (const Obligation& o : kernel_.obligations) {
+    const std::string compare = o.kind == Obligation::Kind::kEqual ? " == " : " >= ";
+    rest_.push_back("check.Expect(" + printer_.Print(o.left) + compare + printer_.Print(o.right) +
+                    ", " + Quoted(o.message) + ");");
+  }
+  if (rest_.size() > before) rest_.push_back(kReturnFailure);
+}
+
+/// What outputs hold where no step writes.
+void CallView::FirstValues() {
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    if (ref.alias >= 0) {  // not the same array: then it begins as a copy
+      const std::string& from = NameOf(static_cast<size_t>(ref.alias));
+      rest_.push_back("if (" + NameOf(r) + ".data != " + from + ".data) CopyTensor(" + from + ", " +
+                      NameOf(r) + ");");
+    }
+    if (ref.role != Role::kOutput || !ref.init) continue;
+    rest_.push_back("Fill(" + NameOf(r) + ", " + ConstantText(ref.init, ref.dtype) + ");");
+  }
+}
+
+}  // namespace kiln::render

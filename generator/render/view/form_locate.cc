@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "generator/plan/stays.h"
+#include "generator/plan/walk.h"
+#include "generator/render/print/cpp.h"
+#include "generator/render/view/form_view.h"
+
+/// What a finding about a block says besides: the elements of prefetch arrays that chose it.
+namespace kiln::render {
+/// The prefetch elements that an operand's index map reads, each once.
+std::vector<std::string> FormView::ElementsBehind(size_t r) const {
+  std::vector<std::string> lines;
+  const auto add = [&](const Element& e) {
+    if (e.kind != Element::Kind::kLoad) return;
+    const Ref& array = kernel_.refs[static_cast<size_t>(e.place.buffer)];
+    std::string subscripts;
+    for (const Coordinate& c : e.place.at)
+      subscripts += (subscripts.empty() ? "" : ", ") + walk_.Print(c);
+    const std::string line = "core.AddElement(" + Quoted(array.name) + ", {" + subscripts +
+                             "}, static_cast<int64_t>(" + walk_.Print(e) + "));";
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  };
+  for (const BlockDim& dim : kernel_.refs[r].block) {
+    ForEachElement(IndexElement(kernel_, *dim.index), add);
+    if (dim.extent) ForEachElement(IndexElement(kernel_, *dim.extent), add);
+  }
+  return lines;
+}
+
+void FormView::Locate() {
+  std::vector<Fields> blamed;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    if (!IsPipelined(kernel_.refs[r])) continue;
+    const std::vector<std::string> elements = ElementsBehind(r);
+    if (elements.empty()) continue;
+    Fields& operand = blamed.emplace_back();
+    operand.Set("ordinal", std::to_string(r)).Set("blamed_name", kernel_.refs[r].name);
+    std::vector<Fields> lines;
+    for (const std::string& element : elements) lines.emplace_back().Set("text", element);
+    operand.SetList("elements", std::move(lines));
+  }
+  fields_.SetFlag("locates", !blamed.empty());
+  fields_.SetList("blamed", std::move(blamed));
+}
+
+}  // namespace kiln::render

@@ -1,0 +1,358 @@
+#include <algorithm>
+
+#include "generator/plan/stays.h"
+#include "generator/plan/walk.h"
+#include "generator/render/print/cpp.h"
+#include "generator/render/view/body_view.h"
+#include "generator/render/view/form_view.h"
+
+/// How the walk over the grid holds operands and memory.
+namespace kiln::render {
+namespace {
+
+using Hold = OperandPlan::Hold;
+
+}  // namespace
+
+std::string FormView::Type(const Ref& ref) const {
+  return (ref.role == Role::kOutput ? "" : "const ") + StorageType(ref.dtype);
+}
+
+std::string FormView::Format(size_t r) const {
+  const Ref& ref = kernel_.refs[r];
+  const std::string type = StorageType(ref.dtype);
+  switch (plan_.operands[r].hold) {
+    case Hold::kLeft:
+      return (plan_.operands[r].lies ? "LeftRows<" : "LeftPanels<") + type + ">";
+    case Hold::kLeftTransposed:
+      return "LeftPanelsT<" + type + ">";
+    case Hold::kRight:
+      return "RightPanels<" + type + ">";
+    case Hold::kRightTransposed:
+      return "RightPanelsT<" + type + ">";
+    default:
+      return (plan_.operands[r].copied ? "CopiedRows<" : "Rows<") + type + ", " +
+             std::to_string(ref.view.size()) + ">";
+  }
+}
+
+std::string FormView::StepType(size_t r) const {
+  const Ref& ref = kernel_.refs[r];
+  if (plan_.operands[r].hold != OperandPlan::Hold::kRows) return Format(r) + "::View";
+  return "Tile<" + Type(ref) + ", " + std::to_string(ref.view.size()) + ">";
+}
+
+/// The space of an array's dimension; -1 where the body does not see it.
+int FormView::SpaceOf(size_t r, size_t dimension) const {
+  const std::vector<int>& dims = kernel_.refs[r].view_dims;
+  for (size_t a = 0; a < dims.size(); ++a) {
+    if (dims[a] == static_cast<int>(dimension)) return plan_.buffers[r].spaces[a];
+  }
+  return -1;
+}
+
+std::string FormView::Blocks(size_t r) const {
+  const Ref& ref = kernel_.refs[r];
+  std::vector<std::string> dims;
+  for (size_t d = 0; d < ref.block.size(); ++d) {
+    const BlockDim& dim = ref.block[d];
+    const std::string clip = plan_.operands[r].clipped[d] ? ", Clip::kYes" : "";
+    switch (dim.kind) {
+      case BlockDim::Kind::kAll:
+        dims.push_back("All(" + walk_.Print(ref.array[d]) + ")");
+        break;
+      case BlockDim::Kind::kSqueezed:
+        dims.push_back("Squeezed()");
+        break;
+      case BlockDim::Kind::kElement:
+        dims.push_back("Element(" + walk_.Print(dim.size) + ", " + walk_.Print(dim.halo_low) +
+                       ", " + walk_.Print(dim.halo_high) + clip + ")");
+        break;
+      case BlockDim::Kind::kBounded:
+        dims.push_back("Bounded(" + walk_.Print(dim.size) + ")");
+        break;
+      default:
+        dims.push_back("Blocked(" + BlockSize(dim.size, SpaceOf(r, d)) + clip + ")");
+    }
+  }
+  return "{" + Joined(dims) + "}";
+}
+
+std::string FormView::Index(size_t r, const ScalarPrinter& printer) const {
+  std::vector<std::string> index;
+  for (const BlockDim& dim : kernel_.refs[r].block) {
+    const std::string start = printer.Print(*IndexElement(kernel_, *dim.index));
+    index.push_back(dim.extent ? "Ds(" + start + ", " +
+                                     printer.Print(*IndexElement(kernel_, *dim.extent)) + ")"
+                               : start);
+  }
+  return "{" + Joined(index) + "}";
+}
+
+std::string FormView::Window(size_t r) const {
+  const auto product = [&](const std::vector<int>& axes) {
+    std::string text;
+    for (int axis : axes) text += (text.empty() ? "" : " * ") + walk_.names().steps(axis);
+    return text;
+  };
+  std::string text;
+  for (const Reuse& reuse : plan_.operands[r].reuse) {
+    text += product(reuse.axes) + " > 1 ? " + product(reuse.window) + " : ";
+  }
+  return text + "0";
+}
+
+/// How many rows each element of the operand is multiplied with, where it matters to Direct.
+std::string FormView::RowsMet(size_t r) const {
+  const OperandPlan& operand = plan_.operands[r];
+  if (operand.few_rows < 0) return "";
+  int axis_of_rows = -1;
+  const Size* extent = &plan_.spaces[static_cast<size_t>(operand.few_rows)].extent;
+  for (const FreeBlock& block : plan_.free_blocks) {
+    if (block.space != operand.few_rows) continue;
+    axis_of_rows = block.axis;
+    extent = &block.extent;
+  }
+  constexpr int kProduct = 13;
+  std::string rows = walk_.Print(*extent, kProduct);
+  for (const Reuse& reuse : operand.reuse) {
+    for (int axis : reuse.axes) {
+      if (axis != axis_of_rows) rows += " * " + walk_.names().steps(axis);
+    }
+  }
+  return ", /*rows=*/" + rows;
+}
+
+/// Elements from one row of the matrix to the next.
+std::string FormView::RowStride(size_t r) const {
+  return "call." + NameOf(ArrayOf(r)) + ".stride[" +
+         std::to_string(kernel_.refs[r].view_dims.front()) + "]";
+}
+
+std::string FormView::Operand(size_t r) const {
+  const Ref& ref = kernel_.refs[r];
+  return "{" + Quoted(ref.name) + ", " + std::to_string(r) + ", " + std::to_string(Line(ref)) +
+         (ref.memory == kiln::Memory::kSmem || ref.role == Role::kPrefetch ? ", Memory::kSmem"
+                                                                           : "") +
+         "}";
+}
+
+/// Whether a body asks for a stay whose ends the axes alone do not tell.
+bool FormView::NeedsVisits(int ref, Element::Kind kind) const {
+  const std::vector<int> axes = StayAxes(kernel_, ref);
+  if (axes.empty() || axes[0] >= 0) return false;
+  const bool peeled = ref == plan_.reduction_stay && plan_.bodies.size() > 1;
+  bool needs = peeled && (kind == Element::Kind::kFirstVisit || plan_.bodies.size() > 2);
+  for (const BodyPlan& body : plan_.bodies) {
+    for (const Stage& stage : body.stages) {
+      ForEachElement(
+          stage, [&](const Element& e) { needs = needs || (e.kind == kind && e.index == ref); });
+    }
+  }
+  return needs;
+}
+
+/// Scalars and prefetch arrays are in SMEM before the grid starts.
+void FormView::Hold(size_t r, std::vector<Fields>* holds) const {
+  const Ref& ref = kernel_.refs[r];
+  if (ref.role != Role::kPrefetch && ref.role != Role::kScalar) return;
+  Fields& h = holds->emplace_back();
+  h.Set("type", StorageType(ref.dtype));
+  h.Set("operand", "{" + Quoted(ref.name) + ", " + std::to_string(r) + ", " +
+                       std::to_string(Line(ref)) + ", Memory::kSmem}");
+  std::vector<std::string> extents;
+  for (const Size& s : ref.array) extents.push_back(walk_.Print(s));
+  h.Set("extents", "{" + Joined(extents) + "}");
+}
+
+bool FormView::HasCopies() const {
+  return std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
+                     [](const Ref& ref) { return ref.role == Role::kSemaphore; });
+}
+
+/// Whether others than the output's own blocks touch its memory, or its blocks overlap.
+bool FormView::IsWatched(size_t output) const {
+  const auto& block = kernel_.refs[output].block;
+  const bool overlaps = std::any_of(block.begin(), block.end(), [](const BlockDim& dim) {
+    return dim.kind == BlockDim::Kind::kElement || dim.kind == BlockDim::Kind::kBounded;
+  });
+  if (overlaps) return true;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const bool touches = IsPipelined(kernel_.refs[r]) || HasCopies();
+    if (touches && Borrower(r) == static_cast<int>(output)) return true;
+  }
+  return false;
+}
+
+/// Arrays that stay in HBM, for manual copies.
+void FormView::Copied() {
+  std::vector<Fields> copied;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    if (ref.memory != kiln::Memory::kAny || ref.view_of >= 0) continue;
+    const bool output = ref.role == Role::kOutput;
+    const int borrower = Borrower(r);
+    Fields& f = copied.emplace_back();
+    f.Set("verb", output ? "Writes" : "Reads");
+    f.Set("arguments",
+          Operand(r) + (borrower >= 0 ? ", /*lent to=*/" + std::to_string(borrower) : ""));
+  }
+  fields_.SetList("copied", std::move(copied));
+}
+
+/// Bools of the step that say where stays begin and end.
+void FormView::Visits(size_t r, std::vector<Fields>* visits) const {
+  for (const bool first : {true, false}) {
+    const auto kind = first ? Element::Kind::kFirstVisit : Element::Kind::kLastVisit;
+    if (!NeedsVisits(static_cast<int>(r), kind)) continue;
+    Fields& v = visits->emplace_back();
+    const std::string prefix = first ? "first_" : "last_";
+    v.Set("visit", prefix + NameOf(r));
+    v.SetFlag("is_first", first);
+    v.Set("block", "Index<" + std::to_string(kernel_.refs[r].array.size()) + ">");
+    v.Set("block_name", prefix + NameOf(r) + "_at");
+    v.Set("at_index", Index(r, walk_));
+    v.Set("next_index", Index(r, ahead_));
+  }
+}
+
+void FormView::Operands() {
+  std::vector<Fields> members, ins, outs, holds, visits;
+  std::vector<std::string> step;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    Hold(r, &holds);
+    if (!IsPipelined(ref)) continue;
+    const bool output = ref.role == Role::kOutput;
+    Fields& m = members.emplace_back();
+    m.Set("member", NameOf(r));
+    m.Set("type", StepType(r));
+    Fields& f = (output ? outs : ins).emplace_back();
+    f.Set("operand_name", NameOf(r));
+    f.Set("format", Format(r));
+    f.Set("array_rank", std::to_string(ref.array.size()));
+    f.Set("operand", Operand(r));
+    f.Set("tensor", "call." + NameOf(ArrayOf(r)));
+    f.Set("blocks", Blocks(r));
+    f.Set("buffers", std::to_string(ref.buffers));
+    f.Set("at_index", Index(r, walk_));
+    f.Set("next_index", Index(r, ahead_));
+    const std::string type = StorageType(ref.dtype);
+    if (output) {
+      f.Set("init", ref.init ? "Init<" + type + ">(" + ConstantText(ref.init, ref.dtype) + ")"
+                    : ref.init_undefined ? "UndefinedInit()"
+                    : ref.alias >= 0     ? "NoInit{.is_alias = true}"
+                                         : "NoInit()");
+      f.SetFlag("watched", IsWatched(r));
+      step.push_back(NameOf(r) + ".Open(" + Index(r, walk_) + ", at.run)");
+    } else {
+      f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
+                   : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
+                                               : "NoPad()");
+      f.Set("last", "/*window=*/" + Window(r) + RowsMet(r));
+      f.Set("borrower", std::to_string(Borrower(r)));
+      f.SetFlag("lends", Borrower(r) >= 0);
+      step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");
+    }
+    Visits(r, &visits);
+  }
+  fields_.SetList("members", std::move(members));
+  fields_.SetFlag("has_inputs", !ins.empty());
+  fields_.SetFlag("has_copies", HasCopies());
+  Copied();
+  fields_.SetList("ins", std::move(ins));
+  fields_.SetList("outs", std::move(outs));
+  fields_.SetList("holds", std::move(holds));
+  fields_.SetList("visits", std::move(visits));
+  std::vector<Fields> step_values;
+  for (const std::string& value : step) step_values.emplace_back().Set("value", value);
+  fields_.SetList("step_values", std::move(step_values));
+}
+
+std::string FormView::ExtentList(const Buffer& buffer, bool all) const {
+  std::vector<std::string> extents;
+  for (size_t d = 0; d < buffer.extents.size(); ++d) {
+    if (all || Keeps(buffer, d)) extents.push_back(BlockSize(buffer.extents[d], buffer.spaces[d]));
+  }
+  return Joined(extents);
+}
+
+bool FormView::Touched(int buffer) const {
+  bool touched = false;
+  for (const BodyPlan& body : plan_.bodies) {
+    ForEachPlace(body.stages, [&](const Place& p, bool) {
+      for (int b = p.buffer; b >= 0; b = plan_.buffers[static_cast<size_t>(b)].same_as) {
+        touched = touched || b == buffer;
+      }
+    });
+  }
+  return touched;
+}
+
+/// An extent of panels, in blocks whose size Direct may choose.
+std::string FormView::PanelExtent(size_t panels, const Size& extent, bool rows) const {
+  int space = -1;
+  for (const BodyPlan& body : plan_.bodies) {
+    ForEachStage(body.stages, [&](const Stage& s) {
+      if (s.kind == Stage::Kind::kPack && s.panels == static_cast<int>(panels))
+        space = plan_.loops[static_cast<size_t>(rows ? s.pack_row : s.pack_col)];
+    });
+  }
+  return BlockSize(extent, space);
+}
+
+/// Scratch, values that need a place, and panels packed where they are used.
+void FormView::Memory() {
+  std::vector<Fields> scratch, panels;
+  bool forgets_any = false;
+  for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+    const Buffer& buffer = plan_.buffers[b];
+    const bool of_spec = buffer.ref >= 0;
+    if (of_spec && kernel_.refs[b].role != Role::kScratch) continue;
+    if (!of_spec && (buffer.in_register || !Touched(static_cast<int>(b)))) continue;
+    Fields& f = scratch.emplace_back();
+    const std::string type = StorageType(buffer.dtype);
+    const std::string extents = ExtentList(buffer, /*all=*/false);
+    int rank = 0;
+    for (size_t d = 0; d < buffer.extents.size(); ++d) rank += Keeps(buffer, d);
+    const bool accumulator = static_cast<int>(b) == plan_.accumulator;
+    f.Set("buffer", names_.buffers[b]);
+    f.Set("type", type);
+    f.Set("member_type",
+          accumulator ? type + "*" : "Tile<" + type + ", " + std::to_string(rank) + ">");
+    f.Set("operand",
+          of_spec ? Operand(b) : "{" + Quoted(names_.buffers[b]) + ", " + std::to_string(b) + "}");
+    f.Set("count", accumulator    ? "AccumulatorSize(" + extents + ")"
+                   : buffer.dense ? "DenseSize<" + type + ">(" + extents + ")"
+                                  : "TileSize<" + type + ">(" + extents + ")");
+    // What budgets count is the spec's shape.
+    f.Set("extents", "{" + ExtentList(buffer, /*all=*/of_spec) + "}");
+    const std::string memory = buffer.same_as >= 0
+                                   ? names_.buffers[static_cast<size_t>(buffer.same_as)] + "_memory"
+                                   : names_.buffers[b] + "_memory";
+    f.SetFlag("owns", buffer.same_as < 0);
+    const bool forgets = of_spec && !accumulator;  // the first step stores all of that
+    f.SetFlag("forgets", forgets);
+    forgets_any = forgets_any || forgets;
+    f.Set("tile", accumulator ? memory
+                  : buffer.dense
+                      ? "MakeDenseTile(" + memory + (extents.empty() ? "" : ", " + extents) + ")"
+                      : "MakeTile(" + memory + (extents.empty() ? "" : ", " + extents) + ")");
+  }
+  for (size_t p = 0; p < plan_.panels.size(); ++p) {
+    const Panels& source = plan_.panels[p];
+    Fields& f = panels.emplace_back();
+    f.Set("panel", names_.panels[p]);
+    f.Set("bytes", std::string(source.side == Side::kLeft ? "LeftPanels<" : "RightPanels<") +
+                       StorageType(source.element) + ">::Bytes(" +
+                       PanelExtent(p, source.rows, /*rows=*/true) + ", " +
+                       PanelExtent(p, source.cols, /*rows=*/false) + ")");
+    f.Set("operand",
+          "{" + Quoted(names_.panels[p]) + ", " + std::to_string(plan_.buffers.size() + p) + "}");
+  }
+  fields_.SetFlag("forgets_any", forgets_any);
+  fields_.SetList("scratch", std::move(scratch));
+  fields_.SetList("panels", std::move(panels));
+}
+
+}  // namespace kiln::render

@@ -1,0 +1,198 @@
+#include "generator/render/view/form_view.h"
+
+#include <cstdio>
+
+#include "generator/plan/stays.h"
+#include "generator/plan/walk.h"
+#include "generator/render/print/cpp.h"
+#include "generator/render/view/banner.h"
+#include "generator/render/view/body_view.h"
+
+namespace kiln::render {
+namespace {
+
+using Hold = OperandPlan::Hold;
+
+}  // namespace
+
+std::string Joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+bool IsArgument(const Ref& ref) {
+  const bool inside = ref.role == Role::kScratch || ref.role == Role::kSemaphore;
+  return !inside && ref.view_of < 0 && !ref.prepared;
+}
+
+bool IsPipelined(const Ref& ref) {
+  return (ref.role == Role::kInput || ref.role == Role::kOutput) && ref.memory != Memory::kAny;
+}
+
+ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& point,
+                               const std::string& reporter) {
+  ScalarPrinter::Names of;
+  of.axis = [point](int axis) { return point + "[" + std::to_string(axis) + "]"; };
+  of.steps = [](int axis) { return "steps[" + std::to_string(axis) + "]"; };
+  of.scalar = [&names](int ref) { return "call." + names.buffers[static_cast<size_t>(ref)]; };
+  of.dim = [&names](int dim) { return "call." + names.dims[static_cast<size_t>(dim)]; };
+  of.core = reporter;
+  return of;
+}
+
+std::string ConstantText(const NodePtr& value, DType dtype) {
+  char bits[8];
+  switch (dtype) {
+    case DType::kBF16:
+      std::snprintf(bits, sizeof bits, "0x%04X", FloatToBF16(value->float_value));
+      return "FromBits<bf16>(" + std::string(bits) + ")";
+    case DType::kF16:
+      std::snprintf(bits, sizeof bits, "0x%04X", FloatToF16(value->float_value));
+      return "FromBits<f16>(" + std::string(bits) + ")";
+    default:
+      return IsFloat(dtype) ? FloatLiteral(value->float_value, dtype)
+                            : IntLiteral(value->int_value, dtype);
+  }
+}
+
+FormView::FormView(const Plan& plan, std::string_view spec_file)
+    : plan_(plan),
+      kernel_(*plan.kernel),
+      spec_file_(spec_file),
+      names_(NamesOf(plan)),
+      walk_(plan, WalkNames(names_, "at", "core")),
+      ahead_(plan, WalkNames(names_, "next", "ahead")) {}
+
+Fields FormView::Make() {
+  Banner();
+  Grid();
+  FreeBlocks();
+  Operands();
+  Memory();
+  Locate();
+  Bodies();
+  return std::move(fields_);
+}
+
+void FormView::Banner() {
+  std::vector<Fields> lines;
+  for (const std::string& line : BannerLines(plan_)) lines.emplace_back().Set("text", line);
+  fields_.SetList("banner", std::move(lines));
+}
+
+void FormView::Grid() {
+  std::vector<std::string> steps, cut;
+  int parallel = 0;
+  for (const Axis& axis : kernel_.axes) {
+    steps.push_back(walk_.Print(*IndexElement(kernel_, *axis.steps)));
+    parallel += axis.parallel;
+  }
+  for (const FreeBlock& block : plan_.free_blocks) {
+    steps[static_cast<size_t>(block.axis)] =
+        "DivUp(" + walk_.Print(block.extent) + ", " + BlockSize(block.size, block.space) + ")";
+  }
+  for (int axis : plan_.cut_axes) cut.push_back(std::to_string(axis));
+  fields_.Set("rank", std::to_string(kernel_.axes.size()));
+  std::vector<Fields> counts;
+  for (const std::string& count : steps) {
+    const bool last = counts.size() + 1 == steps.size();
+    counts.emplace_back().Set("count", count).Set("comma", last ? "" : ",");
+  }
+  fields_.SetList("step_counts", std::move(counts));
+  fields_.Set("parallel", std::to_string(parallel));
+  fields_.Set("cut_first", Joined(cut));
+  std::string axes;
+  for (size_t a = 0; a < kernel_.axes.size(); ++a) {
+    axes += (a == 0 ? "" : ", ") + std::to_string(a) + ": " + kernel_.axes[a].name;
+  }
+  fields_.Set("axis_names", axes);
+}
+
+std::string FormView::BlockSize(const Size& size, int space) const {
+  for (const FreeBlock& block : plan_.free_blocks) {
+    if (block.space == space) return "blocks." + names_.axes[static_cast<size_t>(block.axis)];
+  }
+  return walk_.Print(size);
+}
+
+/// What the dot of a matmul multiplies.
+std::string FormView::DotType() const {
+  for (const Stage& s : plan_.bodies.front().stages) {
+    if (s.kind == Stage::Kind::kDot) return StorageType(s.element);
+  }
+  return "float";
+}
+
+/// Block sizes that Direct may choose, and how it does.
+void FormView::FreeBlocks() {
+  std::vector<Fields> blocks;
+  std::string inner;  // elements of a row so far
+  for (size_t b = plan_.free_blocks.size(); b-- > 0;) {
+    const FreeBlock& block = plan_.free_blocks[b];
+    const std::string name = names_.axes[static_cast<size_t>(block.axis)];
+    const std::string extent = walk_.Print(block.extent);
+    Fields f;
+    f.Set("block_axis", name);
+    f.Set("spec_size", std::to_string(block.size));
+    switch (block.use) {
+      case FreeBlock::Use::kPass:
+        f.Set("chosen", "PassSize(" + extent + (inner.empty() ? "" : ", " + inner) + ")");
+        inner += (inner.empty() ? "" : " * ") + ("blocks." + name);
+        break;
+      case FreeBlock::Use::kStrip:
+        f.Set("chosen", "StripSize(" + extent + ")");
+        break;
+      case FreeBlock::Use::kRows:
+        f.Set("chosen",
+              "RowBlock(" + extent + ", core.count()" +
+                  (block.meets ? ", " + walk_.Print(*block.meets) + ", " + walk_.Print(*block.depth)
+                               : "") +
+                  ")");
+        break;
+      case FreeBlock::Use::kColumns:
+        f.Set("chosen", "ColumnBlock(" + extent + ", core.count()" +
+                            (block.meets ? ", " + walk_.Print(*block.meets) : "") + ")");
+        break;
+      case FreeBlock::Use::kDepth:
+        f.Set("chosen",
+              "DepthFor<" + DotType() + ">(" + extent +
+                  (block.meets ? ", " + walk_.Print(*block.meets) : "") +
+                  (block.lies >= 0 ? ", " + RowStride(static_cast<size_t>(block.lies)) : "") + ")");
+        break;
+    }
+    blocks.push_back(std::move(f));
+  }
+  std::vector<Fields> members(blocks.rbegin(), blocks.rend());
+  fields_.SetFlag("has_free_blocks", !blocks.empty());
+  fields_.SetList("free_blocks", std::move(members));
+  fields_.SetList("chosen_blocks", std::move(blocks));
+}
+
+void FormView::Bodies() {
+  std::vector<Fields> bodies;
+  for (const BodyPlan& body : plan_.bodies) {
+    BodyView view(plan_, names_, spec_file_);
+    Fields f = view.Make(body.stages);
+    f.Set("tag", body.name);
+    bodies.push_back(std::move(f));
+  }
+  fields_.SetList("bodies", std::move(bodies));
+  fields_.SetFlag("peeled", plan_.bodies.size() > 1);
+  fields_.SetFlag("finishes", plan_.bodies.size() > 2);
+  std::string first, last;
+  for (int axis : plan_.reduction_axes) {
+    const std::string a = std::to_string(axis);
+    first += (first.empty() ? "" : " && ") + ("step.point[" + a + "] == 0");
+    last += (last.empty() ? "" : " && ") + ("step.point[" + a + "] + 1 == step.steps[" + a + "]");
+  }
+  if (plan_.reduction_stay >= 0) {
+    const std::string& output = NameOf(static_cast<size_t>(plan_.reduction_stay));
+    first = "step.first_" + output;
+    last = "step.last_" + output;
+  }
+  fields_.Set("first", first);
+  fields_.Set("last", last);
+}
+
+}  // namespace kiln::render

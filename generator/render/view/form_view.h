@@ -1,0 +1,87 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/plan/plan.h"
+#include "generator/render/print/scalars.h"
+#include "generator/render/template/template.h"
+#include "generator/render/view/kernel_names.h"
+
+namespace kiln::render {
+
+/// The names that index maps, steps and sizes have in the walk over the grid and in the call:
+/// `point` is the grid point, `reporter` takes findings.
+ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& point,
+                               const std::string& reporter);
+
+/// A constant of an operand's dtype.
+std::string ConstantText(const NodePtr& value, DType dtype);
+
+/// Whether a caller passes the array or scalar.
+bool IsArgument(const Ref& ref);
+/// Whether the grid moves its blocks.
+bool IsPipelined(const Ref& ref);
+
+std::string Joined(const std::vector<std::string>& parts);
+
+/// One form of a kernel, the base or a variant, as fields: its step, bodies and walk.
+class FormView {
+ public:
+  FormView(const Plan& plan, std::string_view spec_file);
+
+  Fields Make();
+
+ private:
+  const std::string& NameOf(size_t ref) const { return names_.buffers[ref]; }
+  int Line(const Ref& ref) const { return kernel_.source->Locate(ref.span.begin).line; }
+
+  void Banner();
+  void Grid();
+  void FreeBlocks();
+  std::string DotType() const;
+  void Bodies();
+
+  // form_locate.cc
+  void Locate();
+  std::vector<std::string> ElementsBehind(size_t ref) const;
+
+  // form_operands.cc
+  void Operands();
+  void Memory();
+  void Hold(size_t ref, std::vector<Fields>* holds) const;
+  void Visits(size_t ref, std::vector<Fields>* visits) const;
+  std::string Type(const Ref& ref) const;
+  std::string Format(size_t ref) const;
+  std::string StepType(size_t ref) const;
+  std::string Blocks(size_t ref) const;
+  /// The extent of a dimension of the space: a member of Blocks where that is free.
+  std::string BlockSize(const Size& size, int space) const;
+  std::string PanelExtent(size_t panels, const Size& extent, bool rows) const;
+  int SpaceOf(size_t ref, size_t dimension) const;
+  std::string Index(size_t ref, const ScalarPrinter& printer) const;
+  std::string Window(size_t ref) const;
+  std::string RowsMet(size_t ref) const;
+  std::string RowStride(size_t ref) const;
+  std::string Operand(size_t ref) const;
+  bool HasCopies() const;
+  int Borrower(size_t ref) const { return kernel_.BorrowerOf(static_cast<int>(ref)); }
+  bool IsWatched(size_t output) const;
+  void Copied();
+  std::string ExtentList(const Buffer& buffer, bool all) const;
+  size_t ArrayOf(size_t ref) const {
+    return static_cast<size_t>(kernel_.ArrayOf(static_cast<int>(ref)));
+  }
+  bool Touched(int buffer) const;
+  bool NeedsVisits(int ref, Element::Kind kind) const;
+
+  const Plan& plan_;
+  const Kernel& kernel_;
+  const std::string spec_file_;
+  KernelNames names_;
+  ScalarPrinter walk_, ahead_;
+  Fields fields_;
+};
+
+}  // namespace kiln::render

@@ -1,0 +1,29 @@
+#include "generator/render/view/kernel_names.h"
+
+#include "generator/plan/walk.h"
+
+namespace kiln::render {
+
+KernelNames NamesOf(const Plan& plan) {
+  const Kernel& kernel = *plan.kernel;
+  KernelNames names;
+  for (const Ref& ref : kernel.refs) names.buffers.push_back(names.scope.New(ref.name));
+  for (const Dim& dim : kernel.dims) names.dims.push_back(names.scope.New(dim.name));
+  for (const Axis& axis : kernel.axes) names.axes.push_back(names.scope.New(axis.name));
+  for (size_t b = kernel.refs.size(); b < plan.buffers.size(); ++b) {
+    names.buffers.push_back(names.scope.New(plan.buffers[b].name));
+  }
+  for (size_t p = 0; p < plan.panels.size(); ++p)
+    names.panels.push_back(names.scope.Numbered("panels"));
+  names.lives.resize(plan.panels.size());
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      if (stage.live < 0 || stage.live != stage.panels) return;
+      std::string& live = names.lives[static_cast<size_t>(stage.live)];
+      if (live.empty()) live = names.scope.Numbered("live");
+    });
+  }
+  return names;
+}
+
+}  // namespace kiln::render

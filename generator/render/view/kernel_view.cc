@@ -1,0 +1,230 @@
+#include "generator/render/view/kernel_view.h"
+
+#include <algorithm>
+
+#include "generator/render/print/cpp.h"
+#include "generator/render/view/call_view.h"
+#include "generator/render/view/form_view.h"
+
+namespace kiln::render {
+namespace {
+
+/// The call, which chooses between the forms; what the forms share.
+class KernelView {
+ public:
+  KernelView(const std::vector<std::unique_ptr<Plan>>& plans, std::string_view spec_file)
+      : plans_(plans),
+        kernel_(*plans[0]->kernel),
+        spec_file_(spec_file),
+        names_(NamesOf(*plans[0])) {
+    for (const auto& plan : plans) {
+      calls_.emplace_back(*plan, names_, plans.size() > 1 ? static_cast<int>(calls_.size()) : -1);
+    }
+  }
+
+  Fields Make();
+
+ private:
+  const std::string& NameOf(size_t ref) const { return names_.buffers[ref]; }
+
+  void Heading();
+  void Arguments();
+  void Sizes();
+  void Checks();
+  void Forms();
+
+  const std::vector<std::unique_ptr<Plan>>& plans_;
+  const Kernel& kernel_;  // the base
+  const std::string spec_file_;
+  KernelNames names_;
+  std::vector<CallView> calls_;  // by form
+  Fields fields_;
+};
+
+Fields KernelView::Make() {
+  Heading();
+  Arguments();
+  Sizes();
+  Checks();
+  Forms();
+  return std::move(fields_);
+}
+
+void KernelView::Heading() {
+  fields_.Set("name", GeneratedName(kernel_));
+  fields_.Set("spec_file", spec_file_);
+  fields_.Set("doc", kernel_.doc.empty() ? "The kernel " + GeneratedName(kernel_) + "."
+                                         : CommentText(kernel_.doc));
+  fields_.Set("instance", kernel_.instance.empty() ? "" : " (" + kernel_.instance + ")");
+}
+
+std::string TypeOf(const Ref& ref) {
+  return (ref.role == Role::kOutput ? "" : "const ") + StorageType(ref.dtype);
+}
+
+void KernelView::Arguments() {
+  std::vector<Fields> arguments;
+  std::vector<std::string> values;  // of Call's members
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    if (!IsArgument(ref)) continue;
+    Fields& a = arguments.emplace_back();
+    a.Set("argument", NameOf(r));
+    a.Set("quoted", Quoted(ref.name));
+    a.SetFlag("is_scalar", ref.role == Role::kScalar);
+    a.SetFlag("is_tensor", ref.role != Role::kScalar);
+    a.Set("type", ref.role == Role::kScalar ? ValueType(ref.dtype) : TypeOf(ref));
+    const bool half = ref.dtype == DType::kBF16 || ref.dtype == DType::kF16;
+    a.Set("c_type", std::string(ref.role == Role::kOutput ? "" : "const ") +
+                        (half ? "kiln::" : "") + StorageType(ref.dtype));
+    a.Set("spec",
+          std::string(kiln::Name(ref.dtype)) + (ref.array.empty() ? "" : ToString(ref.array)));
+    a.Set("passed", ref.role == Role::kScalar ? NameOf(r) : NameOf(r) + "_tensor");
+    values.push_back(NameOf(r));
+  }
+  fields_.SetList("arguments", std::move(arguments));
+  std::vector<Fields> made;
+  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
+    const Ref& ref = kernel_.refs[r];
+    if (!ref.prepared) continue;
+    const bool scalar = ref.role == Role::kScalar;
+    made.emplace_back()
+        .Set("type", scalar ? ValueType(ref.dtype) : "Tensor<const " + StorageType(ref.dtype) + ">")
+        .Set("member", NameOf(r));
+    values.push_back(scalar ? "0" : "{}");
+  }
+  fields_.SetList("made", std::move(made));
+  values.resize(values.size() + kernel_.dims.size() + (plans_.size() > 1 ? 1 : 0), "0");
+  fields_.Set("call_values", Joined(values));
+  fields_.Set("quoted_name", Quoted(GeneratedName(kernel_)));
+  std::string axes;
+  for (const Axis& axis : kernel_.axes) axes += (axes.empty() ? "" : ", ") + axis.name;
+  fields_.Set("quoted_axes", Quoted(axes));
+}
+
+/// Dimensions as members of Call, and where the call finds them.
+void KernelView::Sizes() {
+  std::vector<Fields> dims;
+  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
+    const Dim& dim = kernel_.dims[d];
+    Fields& f = dims.emplace_back();
+    f.Set("dim", names_.dims[d]);
+    f.Set("separator", d + 1 < kernel_.dims.size() ? "," : ";");
+    f.Set("quoted_dim", Quoted(dim.name));
+    std::string source;
+    for (size_t r = 0; r < kernel_.refs.size() && source.empty(); ++r) {
+      const Ref& ref = kernel_.refs[r];
+      if (!IsArgument(ref) || ref.role == Role::kScalar) continue;
+      for (size_t k = 0; k < ref.array.size() && source.empty(); ++k) {
+        const Node* atom = ref.array[k].AsAtom();
+        if (!atom || atom->op != Op::kDim || atom->index != static_cast<int>(d)) continue;
+        source =
+            "check.Dim(" + NameOf(r) + ", " + Quoted(ref.name) + ", " + std::to_string(k) + ")";
+      }
+    }
+    if (dim.fixed) source = std::to_string(*dim.fixed);
+    size_t dimension = 0;
+    if (MakerOf(kernel_, d, &dimension) >= 0) source = "0";  // until host code has run
+    f.Set("source", source);  // any other dimension is one of an argument
+  }
+  fields_.SetFlag("has_dims", !dims.empty());
+  fields_.SetList("dims", std::move(dims));
+}
+
+std::vector<Fields> Lines(const std::vector<std::string>& lines) {
+  std::vector<Fields> list;
+  for (const std::string& line : lines) list.emplace_back().Set("text", line);
+  return list;
+}
+
+/// What all forms check comes before the choice, the rest after it.
+void KernelView::Checks() {
+  std::vector<std::string> common;
+  for (const std::string& line : calls_[0].checks()) {
+    const bool shared = std::all_of(calls_.begin(), calls_.end(), [&](const CallView& call) {
+      return std::count(call.checks().begin(), call.checks().end(), line) > 0;
+    });
+    if (shared) common.push_back(line);
+  }
+  fields_.SetList("checks", Lines(common));
+  std::vector<std::string> memory;
+  for (const CallView& call : calls_)
+    memory.insert(memory.end(), call.memory().begin(), call.memory().end());
+  fields_.SetList("memory", Lines(memory));
+  fields_.SetFlag("has_prepare", !memory.empty() || !kernel_.prepare.empty());
+  std::vector<Fields> headers;
+  for (const HostCall& call : kernel_.prepare) {
+    if (!call.header.empty()) headers.emplace_back().Set("header", Quoted(call.header));
+  }
+  fields_.SetList("headers", std::move(headers));
+  const bool many = calls_.size() > 1;
+  fields_.SetFlag("has_forms", many);
+  fields_.SetList("steps_of_call", many ? std::vector<Fields>() : Lines(calls_[0].rest()));
+
+  std::vector<Fields> choices;
+  for (size_t f = 0; many && f < calls_.size(); ++f) {
+    Fields& choice = choices.emplace_back();
+    // The base comes last: it is what is left.
+    const size_t form = f + 1 == calls_.size() ? 0 : f + 1;
+    std::vector<std::string> lines;
+    for (const std::string& line : calls_[form].checks()) {
+      if (std::count(common.begin(), common.end(), line) == 0) lines.push_back(line);
+    }
+    if (!lines.empty()) lines.push_back(kReturnFailure);
+    lines.insert(lines.end(), calls_[form].rest().begin(), calls_[form].rest().end());
+    const std::string condition =
+        form == 0 ? "" : calls_[form].Print(*kernel_.variants[form - 1].when);
+    choice.Set("opening", (f == 0      ? "if ("
+                           : form == 0 ? "} else {"
+                                       : "} else if (") +
+                              condition + (form == 0 ? "" : ") {"));
+    choice.Set("form", std::to_string(form));
+    choice.SetList("lines", Lines(lines));
+  }
+  fields_.SetList("choices", std::move(choices));
+}
+
+void KernelView::Forms() {
+  const bool many = plans_.size() > 1;
+  std::vector<Fields> forms;
+  Dots all;  // all forms are compiled for the same instructions
+  for (size_t f = 0; f < plans_.size(); ++f) {
+    const Dots& dots = plans_[f]->dots;
+    all |= dots;
+    Fields form = FormView(*plans_[f], spec_file_).Make();
+    form.SetFlag("has_dots", dots.any && !many);
+    form.SetFlag("named", many);
+    form.Set("namespace", f == 0 ? "base" : "variant_" + std::to_string(f));
+    form.Set("number", std::to_string(f));
+    std::string when = "where no condition holds";
+    if (f > 0) {
+      const Variant& variant = kernel_.variants[f - 1];
+      when = "if " + ToString(*variant.when, kernel_);
+      for (const auto& [name, value] : variant.set) when += ", " + name + ": " + value;
+      if (variant.fixed_blocks) when += ", blocks fixed";
+    }
+    form.Set("when", when);
+    form.SetFlag("is_variant", f > 0);
+    forms.push_back(std::move(form));
+  }
+  fields_.SetFlag("shares_dots", all.any && many);
+  fields_.SetFlag("multiplies_bf16", all.MayBeF32());
+  fields_.SetFlag("multiplies_bytes", all.of_bytes);
+  fields_.SetList("forms", std::move(forms));
+  std::vector<Fields> rows;
+  for (int r = 0; r < 8; ++r) {
+    Fields& f = rows.emplace_back();
+    f.Set("r", std::to_string(r));
+    f.Set("at", "x.To(" + std::to_string(r) + ")");
+    f.Set("condition", r == 0 ? "" : "if constexpr (kRows > " + std::to_string(r) + ") ");
+  }
+  fields_.SetList("tile_rows", std::move(rows));
+}
+
+}  // namespace
+
+Fields MakeView(const std::vector<std::unique_ptr<Plan>>& forms, std::string_view spec_file) {
+  return KernelView(forms, spec_file).Make();
+}
+
+}  // namespace kiln::render

@@ -1,0 +1,392 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "generator/syntax/parser.h"
+
+/// Statements and their blocks. An error costs its statement and nothing else: the rest of its
+/// line is skipped, a block below it is still read for errors of its own.
+namespace kiln {
+namespace {
+
+constexpr std::array<std::string_view, 4> kStores = {"=", "+=", "-=", "*="};
+constexpr std::array<std::string_view, 10> kForeignStores = {
+    "/=", "//=", "%=", "**=", "<<=", ">>=", "&=", "|=", "^=", "@="};
+
+class BodyParser {
+ public:
+  BodyParser(const Text& text, Diagnostics& diagnostics)
+      : one_line_(text.value.find('\n') == std::string::npos),
+        tokens_(text, Lex(text, Layout::kBody, diagnostics), diagnostics) {}
+
+  std::vector<Stmt> Parse() {
+    std::vector<Stmt> body = ParseStatements();
+    return failed_ ? std::vector<Stmt>() : body;
+  }
+
+ private:
+  struct Form {
+    std::string_view word;
+    bool (BodyParser::*parse)(Stmt&);
+    bool compound;
+  };
+  static const std::array<Form, 7> kForms;
+
+  std::vector<Stmt> ParseStatements();
+  std::vector<Stmt> ParseIndented();
+  void Recover();
+  void SkipBlock();
+  bool ParseStatement(Stmt& stmt, bool compound_allowed);
+  bool ReportWord();
+  bool ParseBlock(Stmt& stmt, std::vector<Stmt>& block);
+  bool ParseOneLine(std::vector<Stmt>& block);
+  bool EndStatement(Stmt& stmt);
+
+  bool ParseLet(Stmt& stmt);
+  bool ParseVar(Stmt& stmt);
+  bool ParseWhen(Stmt& stmt);
+  bool ParseElse(Stmt& stmt);
+  bool ParseFor(Stmt& stmt);
+  bool ParseRange(Stmt& stmt);
+  bool ParseAssert(Stmt& stmt);
+  bool ParseCopy(Stmt& stmt);
+  bool ParseWait(Stmt& stmt);
+  bool ParseStore(Stmt& stmt);
+  bool ReportNoStore(const ParsedPtr& target);
+
+  /// False, for the many places that report and give up.
+  bool Error(Span span, std::string message, std::string hint = "") {
+    tokens_.Error(span, std::move(message), std::move(hint));
+    return false;
+  }
+  bool Unexpected(std::string_view wanted) {
+    tokens_.Unexpected(wanted);
+    return false;
+  }
+  template <size_t kCount>
+  bool IsOneOf(const std::array<std::string_view, kCount>& ops, size_t ahead = 0) const {
+    return std::any_of(ops.begin(), ops.end(),
+                       [&](std::string_view op) { return tokens_.IsOp(op, ahead); });
+  }
+  /// An expression, or false.
+  bool Take(ExprPtr& out) {
+    out = exprs_.ParseExpr();
+    return out != nullptr;
+  }
+
+  const bool one_line_;
+  TokenStream tokens_;
+  ExprParser exprs_{tokens_};
+  Span first_;     // the first word of the statement being read
+  int depth_ = 0;  // of blocks
+  bool failed_ = false;
+  bool too_deep_ = false;
+};
+
+const std::array<BodyParser::Form, 7> BodyParser::kForms = {{
+    {"let", &BodyParser::ParseLet, false},
+    {"var", &BodyParser::ParseVar, false},
+    {"when", &BodyParser::ParseWhen, true},
+    {"for", &BodyParser::ParseFor, true},
+    {"assert", &BodyParser::ParseAssert, false},
+    {"copy", &BodyParser::ParseCopy, false},
+    {"wait", &BodyParser::ParseWait, false},
+}};
+
+std::vector<Stmt> BodyParser::ParseStatements() {
+  std::vector<Stmt> out;
+  bool previous_failed = false;  // then an `else` may well belong to it
+  while (!tokens_.Is(Token::Kind::kEnd) && !tokens_.Is(Token::Kind::kDedent)) {
+    if (tokens_.Is(Token::Kind::kIndent)) {
+      if (!tokens_.LineHasError()) {
+        Error(tokens_.SpanOf(tokens_.Peek(1)), "this line is indented, but begins no block");
+      }
+      failed_ = true;
+      ParseIndented();
+      continue;
+    }
+    Stmt stmt;
+    const bool stray_else = tokens_.IsWord("else");
+    const bool silent = tokens_.LineHasError() || (stray_else && previous_failed);
+    if (stray_else && !silent) {
+      Error(tokens_.SpanOf(tokens_.Peek()), "an `else` without a `when` before it",
+            "`else` stands in the column of its `when`");
+    }
+    previous_failed = silent || stray_else || !ParseStatement(stmt, true);
+    if (previous_failed) {
+      Recover();
+    } else {
+      out.push_back(std::move(stmt));
+    }
+  }
+  return out;
+}
+
+void BodyParser::Recover() {
+  failed_ = true;
+  while (!tokens_.Is(Token::Kind::kEnd)) {
+    if (tokens_.Take().kind == Token::Kind::kNewline) break;
+  }
+  if (tokens_.Is(Token::Kind::kIndent)) ParseIndented();
+}
+
+/// From an indent to its dedent.
+std::vector<Stmt> BodyParser::ParseIndented() {
+  if (depth_ >= kMaxNesting) {
+    if (!too_deep_) {
+      Error(tokens_.SpanOf(tokens_.Peek(1)),
+            "blocks nested more than " + std::to_string(kMaxNesting) + " levels deep");
+    }
+    too_deep_ = failed_ = true;
+    SkipBlock();
+    return {};
+  }
+  tokens_.Take();
+  ++depth_;
+  std::vector<Stmt> block = ParseStatements();
+  --depth_;
+  if (tokens_.Is(Token::Kind::kDedent)) tokens_.Take();
+  return block;
+}
+
+void BodyParser::SkipBlock() {
+  int open = 0;
+  do {
+    const Token::Kind kind = tokens_.Take().kind;
+    if (kind == Token::Kind::kIndent) ++open;
+    if (kind == Token::Kind::kDedent) --open;
+  } while (open > 0 && !tokens_.Is(Token::Kind::kEnd));
+}
+
+bool BodyParser::ParseStatement(Stmt& stmt, bool compound_allowed) {
+  first_ = stmt.span = tokens_.SpanOf(tokens_.Peek());
+  for (const Form& form : kForms) {
+    if (!tokens_.IsWord(form.word)) continue;
+    if (IsOneOf(kStores, 1)) {
+      return Error(first_, Quoted(form.word) + " begins a statement and cannot be stored to",
+                   "give it another name");
+    }
+    if (form.compound && !compound_allowed) {
+      return Error(first_, Quoted(form.word) + " must start a line of its own");
+    }
+    tokens_.Take();
+    return (this->*form.parse)(stmt);
+  }
+  return ReportWord() ? false : ParseStore(stmt);
+}
+
+/// Reports a statement that only other languages have.
+bool BodyParser::ReportWord() {
+  if (tokens_.IsOp("@")) {
+    Error(first_, "there are no decorators", "`@pl.when(c)` is written `when c:`");
+    return true;
+  }
+  // As the target of a store it is a name like any other.
+  const bool stored_to = IsOneOf(kStores, 1) || tokens_.IsOp("[", 1);
+  if (!tokens_.Is(Token::Kind::kName) || stored_to) return false;
+  const std::string& word = tokens_.Peek().text;
+  const std::string hint = ForeignStatementHint(word);
+  if (hint.empty()) return false;
+  Error(first_, "there is no " + Quoted(word) + " statement", hint);
+  return true;
+}
+
+bool BodyParser::EndStatement(Stmt& stmt) {
+  stmt.span = Cover(stmt.span, tokens_.LastSpan());
+  if (tokens_.Is(Token::Kind::kNewline)) {
+    tokens_.Take();
+    return true;
+  }
+  const Token& found = tokens_.Peek();
+  if (one_line_ && found.kind == Token::Kind::kName && HabitHint(found).empty()) {
+    return Error(tokens_.SpanOf(found), "expected the end of the line, found " + Describe(found),
+                 "one statement a line; YAML keeps lines apart after `body: |`");
+  }
+  return Unexpected("the end of the line");
+}
+
+/// The colon and what it opens.
+bool BodyParser::ParseBlock(Stmt& stmt, std::vector<Stmt>& block) {
+  if (!tokens_.Expect(":")) return false;
+  const Span header = Cover(stmt.span, tokens_.LastSpan());
+  if (stmt.span.begin == first_.begin) stmt.span = header;
+  if (!tokens_.Is(Token::Kind::kNewline)) return ParseOneLine(block);
+  tokens_.Take();
+  if (tokens_.Is(Token::Kind::kIndent)) {
+    block = ParseIndented();
+  } else {
+    failed_ = true;
+    Error(first_, "an empty block", "indent the lines that belong to it");
+  }
+  return true;
+}
+
+bool BodyParser::ParseOneLine(std::vector<Stmt>& block) {
+  Stmt only;
+  if (!ParseStatement(only, false)) return false;
+  block.push_back(std::move(only));
+  return true;
+}
+
+bool BodyParser::ParseLet(Stmt& stmt) {
+  stmt.kind = Stmt::Kind::kLet;
+  if (!tokens_.TakeName("the name of a value", stmt.name)) return false;
+  const Span next = tokens_.SpanOf(tokens_.Peek());
+  if (tokens_.IsOp(",")) return Error(next, "a `let` names one value");
+  if (tokens_.IsOp(":")) {
+    return Error(next, "a `let` takes no type", "cast its value: `let t = f32(x)`");
+  }
+  return tokens_.Expect("=") && Take(stmt.value) && EndStatement(stmt);
+}
+
+bool BodyParser::ParseVar(Stmt& stmt) {
+  stmt.kind = Stmt::Kind::kVar;
+  if (!tokens_.TakeName("the name of a variable", stmt.name)) return false;
+  if (tokens_.IsOp(",")) {
+    return Error(tokens_.SpanOf(tokens_.Peek()), "a `var` names one variable");
+  }
+  if (tokens_.Accept(":")) {
+    stmt.typed = true;
+    if (!tokens_.TakeName("a dtype, as in f32[8, 128]", stmt.dtype)) return false;
+    if (tokens_.IsOp("[")) {
+      const Token& open = tokens_.Take();
+      if (!exprs_.ParseUntil(open, "]", stmt.shape)) return false;
+    }
+  }
+  if (tokens_.Is(Token::Kind::kNewline)) {
+    return Error(stmt.name.span, "a `var` without its first value", "write `= 0` or another value");
+  }
+  return tokens_.Expect("=") && Take(stmt.value) && EndStatement(stmt);
+}
+
+bool BodyParser::ParseWhen(Stmt& stmt) {
+  stmt.kind = Stmt::Kind::kWhen;
+  if (!Take(stmt.condition) || !ParseBlock(stmt, stmt.body)) return false;
+  return !tokens_.IsWord("else") || ParseElse(stmt);
+}
+
+bool BodyParser::ParseElse(Stmt& stmt) {
+  if (tokens_.LineHasError()) return false;
+  first_ = tokens_.SpanOf(tokens_.Take());
+  if (!tokens_.IsWord("when")) {
+    if (tokens_.IsWord("if")) {
+      return Error(tokens_.SpanOf(tokens_.Peek()), "there is no `else if`", "write `else when c:`");
+    }
+    return ParseBlock(stmt, stmt.orelse);
+  }
+  if (depth_ >= kMaxNesting) {
+    return Error(first_, "more than " + std::to_string(kMaxNesting) + " `else when` in a row");
+  }
+  Stmt nested;
+  first_ = nested.span = tokens_.SpanOf(tokens_.Take());
+  ++depth_;
+  const bool parsed = ParseWhen(nested);
+  --depth_;
+  stmt.orelse.push_back(std::move(nested));
+  return parsed;
+}
+
+bool BodyParser::ParseFor(Stmt& stmt) {
+  stmt.kind = Stmt::Kind::kFor;
+  if (!tokens_.TakeName("the name of the loop's variable", stmt.name)) return false;
+  if (!tokens_.IsWord("in")) return Unexpected("`in range(...)`");
+  tokens_.Take();
+  if (!tokens_.IsWord("range")) {
+    return Error(tokens_.SpanOf(tokens_.Peek()), "loops run over `range(a, b)`");
+  }
+  return ParseRange(stmt) && ParseBlock(stmt, stmt.body);
+}
+
+bool BodyParser::ParseRange(Stmt& stmt) {
+  const Span range = tokens_.SpanOf(tokens_.Take());
+  const Token& open = tokens_.Peek();
+  std::vector<ExprPtr> bounds;
+  if (!tokens_.Expect("(") || !exprs_.ParseUntil(open, ")", bounds)) return false;
+  if (bounds.empty()) return Error(range, "`range` without a bound");
+  if (bounds.size() > 2) {
+    return Error(bounds[2]->span, "`range` has no stride", "multiply the loop's variable");
+  }
+  stmt.high = bounds.back();
+  stmt.low = bounds.front();
+  if (bounds.size() == 2) return true;
+  Expr zero;
+  zero.kind = Expr::Kind::kInt;
+  zero.span = zero.name_span = range;
+  stmt.low = std::make_shared<const Expr>(std::move(zero));
+  return true;
+}
+
+bool BodyParser::ParseAssert(Stmt& stmt) {
+  stmt.kind = Stmt::Kind::kAssert;
+  if (!Take(stmt.condition)) return false;
+  if (!tokens_.Accept(",") || !tokens_.Is(Token::Kind::kString)) {
+    if (!tokens_.Is(Token::Kind::kNewline)) return Unexpected("`, \"message\"`");
+    return Error(stmt.span, "an `assert` without its message",
+                 "write `assert c, \"what must hold\"`");
+  }
+  stmt.message = tokens_.Take().text;
+  return EndStatement(stmt);
+}
+
+bool BodyParser::ParseCopy(Stmt& stmt) {
+  stmt.kind = Stmt::Kind::kCopy;
+  stmt.target = exprs_.ParseReference("the source of a copy");
+  if (!stmt.target || !tokens_.Expect("->")) return false;
+  stmt.value = exprs_.ParseReference("the destination of a copy");
+  if (!stmt.value) return false;
+  if (!tokens_.Accept(",")) return Unexpected("`,` and the copy's semaphore");
+  stmt.semaphore = exprs_.ParseReference("a semaphore");
+  return stmt.semaphore && EndStatement(stmt);
+}
+
+bool BodyParser::ParseWait(Stmt& stmt) {
+  stmt.kind = Stmt::Kind::kWait;
+  stmt.semaphore = exprs_.ParseReference("a semaphore");
+  return stmt.semaphore && EndStatement(stmt);
+}
+
+bool BodyParser::ParseStore(Stmt& stmt) {
+  stmt.kind = Stmt::Kind::kAssign;
+  ParsedPtr target = exprs_.ParseExpr();
+  if (!target) return false;
+  if (!IsOneOf(kStores)) return ReportNoStore(target);
+  if (!exprs_.CheckReference(target, "the target of a store")) return false;
+  stmt.op = tokens_.Take().text;
+  stmt.target = std::move(target);
+  if (!Take(stmt.value)) return false;
+  if (IsOneOf(kStores)) {
+    return Error(tokens_.SpanOf(tokens_.Peek()), "a statement stores once",
+                 "write the second store on its own line");
+  }
+  return EndStatement(stmt);
+}
+
+bool BodyParser::ReportNoStore(const ParsedPtr& target) {
+  const Token& next = tokens_.Peek();
+  const Span span = tokens_.SpanOf(next);
+  if (IsOneOf(kForeignStores)) {
+    const std::string op = next.text == "@=" ? "" : next.text.substr(0, next.text.size() - 1);
+    const std::string to = target->height > 4 ? "x" : ToString(*target);
+    return Error(
+        span, "there is no " + Quoted(next.text) + ", only += -= *=",
+        "write " + to + " = " + (op.empty() ? "dot(" + to + ", ...)" : to + " " + op + " ..."));
+  }
+  if (tokens_.IsOp(",")) return Error(span, "a statement stores to one target");
+  if (tokens_.IsOp(":")) {
+    return Error(span, "a `:` where no block begins",
+                 "a typed variable is written `var n: i32[8] = 0`");
+  }
+  if (!tokens_.Is(Token::Kind::kNewline)) return Unexpected("`=`, an operator or the end");
+  const bool equals = target->kind == Expr::Kind::kCompare && target->ops[0] == "==";
+  return Error(
+      target->span, "this value is not used",
+      equals ? "`=` stores, `==` compares" : "store it, `ref = ...`, or name it with `let`");
+}
+
+}  // namespace
+
+std::vector<Stmt> ParseBody(const Text& text, Diagnostics& diagnostics) {
+  return BodyParser(text, diagnostics).Parse();
+}
+
+}  // namespace kiln

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/text/source.h"
+
+namespace kiln {
+
+enum class Severity { kError, kWarning };
+
+struct Note {
+  Span span;
+  std::string message;
+};
+
+/// One finding. `rule` is a label of the language page ("index-range").
+struct Diagnostic {
+  Severity severity = Severity::kError;
+  std::string rule;
+  Span span;
+  std::string message;
+  std::string hint;  // empty: none
+  std::vector<Note> notes = {};
+  std::shared_ptr<const Source> source = nullptr;  // null: the file that the run is about
+};
+
+/// The findings of one run over one file, in the order found.
+class Diagnostics {
+ public:
+  void Error(std::string rule, Span span, std::string message, std::string hint = "",
+             std::vector<Note> notes = {});
+  void Warning(std::string rule, Span span, std::string message, std::string hint = "");
+  void Add(Diagnostic diagnostic);
+
+  bool HasErrors() const { return errors_ > 0; }
+  bool empty() const { return found_.empty(); }
+  /// By position, each distinct (rule, span, message) once.
+  std::vector<Diagnostic> Sorted() const;
+
+ private:
+  std::vector<Diagnostic> found_;
+  int errors_ = 0;
+};
+
+/// `path:line:col: error[rule]: message`, the source line, a caret, `hint: …`, notes.
+std::string Render(const Diagnostic& diagnostic, const Source& source);
+std::string Render(const Diagnostics& diagnostics, const Source& source);
+/// An array of {path, line, column, end_line, end_column, severity, rule, message, hint, notes};
+/// always valid UTF-8.
+std::string RenderJson(const Diagnostics& diagnostics, const Source& source);
+
+/// The nearest of `candidates` to a misspelt `word`, or empty when none is near.
+std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
+/// "did you mean `x`?" or empty.
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace kiln

@@ -1,0 +1,159 @@
+// Types, shapes and folding of expressions, by the kernel's own text form.
+#include <memory>
+#include <string>
+
+#include "generator/check/check_spec.h"
+#include "generator/ir/kernel.h"
+#include "tests/catch.h"
+
+namespace kiln::elaborate_test {
+namespace {
+
+constexpr const char* kHead = R"(kernel: probe
+params: {T: bf16, b: 8, scale: 0.5, flag: false}
+grid:
+  i: cdiv(m, b)
+  l: 4
+prefetch:
+  ids: i32[count]
+scalars: {offset: i32}
+inputs:
+  x: {array: "f32[m, n]", block: "b, 16", index: "i, 0", pad: 0}
+  h: {array: "T[m, n]", block: "b, 16", index: "i, 0", pad: 0}
+  q: {array: "i8[m, n]", block: "b, 16", index: "i, 0", pad: 0}
+  u: {array: "u32[m]", block: b, index: i, pad: 0}
+  mask: {array: "bool[m, n]", block: "b, 16", index: "i, 0", pad: false}
+  w: {array: "f64[m, n]", block: "b, 16", index: "i, 0", pad: 0}
+outputs:
+  o: {array: "f32[m, n]", block: "b, 16", index: "i, 0"}
+body: |
+)";
+
+std::unique_ptr<Kernel> CheckBody(const std::string& body, std::string& messages) {
+  auto source = std::make_shared<const Source>("-", kHead + body);
+  Diagnostics diagnostics;
+  auto spec = ParseSpec(source, diagnostics);
+  std::unique_ptr<Kernel> kernel;
+  if (spec) kernel = CheckSpec(*spec, {}, diagnostics);
+  messages = Render(diagnostics, *source);
+  return kernel;
+}
+
+/// The line that defines `t` in the kernel's text: "let t: f32[8, 16] = x + 1.0".
+std::string Defined(const std::string& expression) {
+  std::string messages;
+  const auto kernel = CheckBody("  o = x\n  var t = " + expression + "\n", messages);
+  if (!kernel) return messages;
+  const std::string text = ToString(*kernel);
+  const size_t begin = text.find("var t: ") + 7;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+/// "error[type]: …", the first finding without its place.
+std::string Refused(const std::string& body) {
+  std::string messages;
+  if (CheckBody(body, messages)) return "accepted";
+  const size_t begin = messages.find("error[");
+  return messages.substr(begin, messages.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("values keep or widen their types as the language says") {
+  CHECK(Defined("x + 1") == "f32[8, 16] = x + 1.0");
+  CHECK(Defined("h") == "bf16[8, 16] = h");
+  CHECK(Defined("h + h") == "f32[8, 16] = f32(h) + f32(h)");
+  CHECK(Defined("h + x") == "f32[8, 16] = f32(h) + x");
+  CHECK(Defined("max(h, 0)") == "bf16[8, 16] = max(h, 0.0)");
+  CHECK(Defined("where(mask, h, 0)") == "bf16[8, 16] = where(mask, h, 0.0)");
+  CHECK(Defined("-q") == "i32[8, 16] = -i32(q)");
+  CHECK(Defined("q * q") == "i32[8, 16] = i32(q) * i32(q)");
+  CHECK(Defined("mask & ~mask") == "bool[8, 16] = mask & ~mask");
+  CHECK(Defined("sum(mask)") == "i32 = sum(i32(mask), axis=[0, 1])");
+  CHECK(Defined("max(h, axis=1, keep=true)") == "bf16[8, 1] = max(h, axis=1, keep=true)");
+  CHECK(Defined("argmax(x, axis=-1)") == "i32[8] = argmax(x, axis=1)");
+  CHECK(Defined("dot(h, h.T)") == "f32[8, 8] = dot(h, transpose(h, [1, 0]))");
+  CHECK(Defined("dot(q, q.T)") == "i32[8, 8] = dot(q, transpose(q, [1, 0]))");
+  CHECK(Defined("u << 3") == "u32[8] = u << 3");
+  CHECK(Defined("bitcast(u32, x)") == "u32[8, 16] = bitcast(u32, x)");
+  CHECK(Defined("x < 1") == "bool[8, 16] = x < 1.0");
+  CHECK(Defined("0 <= x < 1") == "bool[8, 16] = (0.0 <= x) & (x < 1.0)");
+}
+
+TEST_CASE("weak values take the other side's type") {
+  CHECK(Defined("u + i") == "u32[8] = u + i");
+  CHECK(Defined("i * b + 3") == "i32 = i * 8 + 3");
+  CHECK(Defined("w * scale") == "f64[8, 16] = w * 0.5");
+  CHECK(Defined("w * sqrt(4.0)") == "f64[8, 16] = w * 2.0");
+  CHECK(Defined("x * (2 + 3)") == "f32[8, 16] = x * 5.0");
+  CHECK(Defined("scale * 3") == "f32 = 1.5");
+  CHECK(Defined("x * f32(n)") == "f32[8, 16] = x * f32(n)");
+  CHECK(Defined("offset + i") == "i32 = offset + i");
+  CHECK(Defined("ids[i * 2 + offset]") == "i32 = ids[i * 2 + offset]");
+}
+
+TEST_CASE("generation-time choices fold away before their branches are read") {
+  CHECK(Defined("x if T == bf16 else nonsense(y)") == "f32[8, 16] = x");
+  CHECK(Defined("x if flag and nonsense else h * 2") == "f32[8, 16] = f32(h) * 2.0");
+}
+
+TEST_CASE("shapes follow numpy") {
+  CHECK(Defined("x[0]") == "f32[16] = x[0, ds(0, 16)]");
+  CHECK(Defined("x[:, 2:4]") == "f32[8, 2] = x[ds(0, 8), ds(2, 2)]");
+  CHECK(Defined("x[l * 2:(l + 1) * 2]") == "f32[2, 16] = x[ds(l * 2, 2), ds(0, 16)]");
+  CHECK(Defined("x[..., ds(l, 4)]") == "f32[8, 4] = x[ds(0, 8), ds(l, 4)]");
+  CHECK(Defined("expand(u, 1) + u") == "u32[8, 8] = reshape(u, [8, 1]) + u");
+  CHECK(Defined("reshape(x, [4, -1])") == "f32[4, 32] = reshape(x, [4, 32])");
+  CHECK(Defined("concat([x, x], axis=1)") == "f32[8, 32] = concat([x, x], axis=1)");
+  CHECK(Defined("broadcast(0, [b, 4])") == "i32[8, 4] = broadcast(0, [8, 4])");
+  CHECK(Defined("sum(x, axis=[0, 1])") == "f32 = sum(x, axis=[0, 1])");
+  CHECK(Defined("transpose(expand(x, 0), [2, 0, 1])") ==
+        "f32[16, 1, 8] = transpose(reshape(x, [1, 8, 16]), [2, 0, 1])");
+}
+
+TEST_CASE("mixed types, bad casts and bad shapes are refused by rule") {
+  CHECK(Refused("  o = h + q\n") == "error[type]: `+` mixes f32 and i32");
+  CHECK(Refused("  o = x * i\n") ==
+        "error[type]: `*` with f32: an integer does not become f32 by itself");
+  CHECK(Refused("  o = x * b\n") ==
+        "error[type]: `*` with f32: an integer does not become f32 by itself");
+  CHECK(Refused("  o = h\n") == "error[type]: a value of type bf16 into `o` (f32)");
+  CHECK(Refused("  o = exp(q)\n") == "error[type]: `exp` needs floats, not i32");
+  CHECK(Refused("  o = x & x\n") == "error[type]: `&` needs integers, not f32");
+  CHECK(Refused("  o = dot(x, w.T)\n") == "error[type]: `dot` of f32 and f64");
+  CHECK(Refused("  o = x[8, 0]\n").substr(0, 18) == "error[index-range]");
+  CHECK(Refused("  o = x[0:-1]\n").substr(0, 18) == "error[index-range]");
+  CHECK(Refused("  o = bitcast(i16, x)\n") ==
+        "error[type]: bitcast of f32 to i16: the widths differ");
+}
+
+TEST_CASE("a bool is no extent") {
+  CHECK(Refused("  o = x\n  var t: f32[true] = 0\n") ==
+        "error[type]: a shape needs an integer, not bool");
+  CHECK(Refused("  o = x\n  let t = iota([b > 3])\n") ==
+        "error[type]: a shape needs an integer, not bool");
+  CHECK(Refused("  o = x\n  let t = cumsum(x, axis=false)\n") ==
+        "error[type]: an axis needs an integer, not bool");
+}
+
+TEST_CASE("a mask must have its target's shape; a subscript need not be one") {
+  std::string messages;
+  CHECK(CheckBody("  o = 0\n  o[mask] = x\n  o[mask & (x > 0)] = 1\n", messages));
+  CHECK(CheckBody("  o = 0\n  o[l] = x[0]\n  o[ds(l, 2), 0:4] = 1\n", messages));
+  CHECK(Refused("  o[x[0] > 0] = 1\n").substr(0, 12) == "error[shape]");
+}
+
+TEST_CASE("a chain of doubling lets is refused, not followed") {
+  std::string lets = "let:\n  a0: m\n";
+  for (int i = 1; i < 60; ++i) {
+    const std::string before = "a" + std::to_string(i - 1);
+    lets += "  a" + std::to_string(i) + ": " + before + " + " + before + "\n";
+  }
+  auto source = std::make_shared<const Source>("-", lets + kHead + "  o = x\n  var t = a59\n");
+  Diagnostics diagnostics;
+  auto spec = ParseSpec(source, diagnostics);
+  REQUIRE(spec);
+  CHECK(CheckSpec(*spec, {}, diagnostics) == nullptr);
+}
+
+}  // namespace kiln::elaborate_test
