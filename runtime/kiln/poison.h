@@ -73,7 +73,10 @@ constexpr Poison64 PoisonOf(Hole hole) {
     constexpr Bits kFirst = Bits{1} << (8 * sizeof(T) - 2);
     return {InEach<T>(bits), ~InEach<T>(kFirst >> 1), InEach<T>(kFirst)};
   } else {
-    return {~uint64_t{0}, ~uint64_t{0}, 0};
+    // Random neighbours have other signs: the largest of two is positive, the least is negative.
+    constexpr int kBits = 8 * sizeof(T);
+    constexpr uint64_t kSign = uint64_t{1} << (kBits - 1);
+    return {~uint64_t{0}, ~kSign, kBits == 64 ? 0 : kSign << (kBits % 64)};
   }
 }
 

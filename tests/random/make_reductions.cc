@@ -21,7 +21,10 @@ std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int
   size_t axis = 0;
   Extents from = Grown(shape, &axis);
   if (Count(from) > kMostOfTemporary) return std::nullopt;
-  const DType of = extreme || !dice_.Chance(0.3) ? dtype : dtype == DType::kF32 ? DType::kBF16 : dtype == DType::kI32 ? AnyDType() : dtype;
+  const DType of = extreme || !dice_.Chance(0.3) ? dtype
+                   : dtype == DType::kF32        ? DType::kBF16
+                   : dtype == DType::kI32        ? AnyDType()
+                                                 : dtype;
   if (!extreme && ComputeType(of) != dtype) return std::nullopt;
   Value x = extreme ? MakeWhole(of, from, depth) : MakeWhole(of, from, std::min(depth, 2));
   if (!x.facts.Clean(axis)) {
@@ -32,12 +35,15 @@ std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int
   const bool keep = Want("keyword keep", 0.15);
   const bool all = x.facts.Clean() && shape.empty() && from.size() == 1 && dice_.Chance(0.4);
   const std::string place = dice_.Chance(0.2) ? "-" + Number(from.size() - axis) : Number(axis);
-  Value value = Build(name + "($0" + (all ? "" : ", axis=" + place) + (keep ? ", keep=true" : "") + ")", dtype, {x});
+  Value value =
+      Build(name + "($0" + (all ? "" : ", axis=" + place) + (keep ? ", keep=true" : "") + ")",
+            dtype, {x});
   value.shape = Without(from, axis);
   value.facts.edges = Without(x.facts.edges, axis);
   if (keep) {
     value.shape.insert(value.shape.begin() + static_cast<long>(axis), Extent{"1", 1});
-    value.facts.edges.insert(value.facts.edges.begin() + static_cast<long>(axis), std::set<std::string>());
+    value.facts.edges.insert(value.facts.edges.begin() + static_cast<long>(axis),
+                             std::set<std::string>());
     if (!Broadcasts(value.shape, shape)) {
       value.term = {"squeeze($0, " + Number(axis) + ")", {value.term}};
       value.shape = Without(value.shape, axis);
@@ -45,12 +51,18 @@ std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int
     }
   }
   const double count = static_cast<double>(from[axis].value);
+  // A product that leaves the range of floats in one order, and not in another, meets zeros as an
+  // infinity.
+  constexpr double kMostBits = 100;
+  if (name == "prod" && IsFloat(dtype) && std::log2(x.facts.bound) * count > kMostBits)
+    return std::nullopt;
   const bool exact = SumsExactly(x.facts, count, dtype);
   if (extreme) {
     value.facts.bound = x.facts.bound;
     value.facts.grain = x.facts.grain;
   } else if (name == "prod") {
-    value.facts.same = x.facts.same && (!IsFloat(dtype) || (x.facts.bound <= 1 && x.facts.grain >= 1));
+    value.facts.same =
+        x.facts.same && (!IsFloat(dtype) || (x.facts.bound <= 1 && x.facts.grain >= 1));
     value.facts.bound = IsFloat(dtype) && x.facts.bound > 1 ? kUnbounded : x.facts.bound;
     value.facts.grain = x.facts.grain >= 1 ? 1 : 0;
   } else {
@@ -124,12 +136,15 @@ std::optional<Value> Maker::MakeDot(DType dtype, const Extents& shape, int depth
   const size_t rank = shape.size();
   static const std::vector<DType> floats = {DType::kF32, DType::kBF16, DType::kF16};
   static const std::vector<DType> integers = {DType::kI8, DType::kU8, DType::kI32};
-  const std::vector<DType> types = dtype == DType::kF64 ? std::vector<DType>{DType::kF64} : IsFloat(dtype) ? floats : integers;
+  const std::vector<DType> types = dtype == DType::kF64 ? std::vector<DType>{DType::kF64}
+                                   : IsFloat(dtype)     ? floats
+                                                        : integers;
   const Extent inner = InnerExtent(shape);
   Extents left = shape, right = shape;
   left[rank - 1] = inner;
   right[rank - 2] = inner;
-  if (Count(left) * static_cast<double>(shape[rank - 1].value) > 20 * kMostOfTemporary) return std::nullopt;
+  if (Count(left) * static_cast<double>(shape[rank - 1].value) > 20 * kMostOfTemporary)
+    return std::nullopt;
   if (Count(left) > kMostOfTemporary || Count(right) > kMostOfTemporary) return std::nullopt;
   // Operands as they are read are what dots are made for.
   const int deep = dice_.Chance(0.6) ? 0 : depth;

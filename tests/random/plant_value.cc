@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/random/planters.h"
 
 /// Faults of what is read before it is set, or past an edge.
@@ -32,6 +34,11 @@ bool NoFirstValue(Draft& draft, const Case& of, Dice&) {
     const int ref = of.kernel->FindRef(name);
     if (ref >= 0 && of.kernel->refs[static_cast<size_t>(ref)].init_undefined) continue;
     if (IsStored(draft.body, s + 1, name)) continue;
+    // Of numbers, all but one are the same bool.
+    const bool logical = std::any_of(
+        of.kernel->refs.begin(), of.kernel->refs.end(),
+        [](const Ref& r) { return r.role == Role::kOutput && r.dtype == DType::kBool; });
+    if (logical) continue;
     draft.body.erase(draft.body.begin() + static_cast<long>(s));
     return true;
   }
