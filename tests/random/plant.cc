@@ -118,6 +118,7 @@ size_t FaultOf(uint64_t number) {
 std::optional<Draft> WithFault(const Draft& draft, uint64_t number, bool any) {
   const auto of = Prepare(draft);
   if (!of->binding || of->found.HasErrors()) return std::nullopt;
+  if (of->binding->StepCount() == 0) return std::nullopt;  // where no step comes, little is wrong
   Dice dice(number ^ 0xFA18);
   const std::vector<Planter>& planters = Planters();
   const size_t wanted = FaultOf(number);
