@@ -134,6 +134,25 @@ std::optional<double> Spread(const Array& rounded, const Array& wide) {
   return spread;
 }
 
+bool HasInfinity(const Array& array) {
+  for (int64_t i = 0; i < array.size(); ++i) {
+    if (std::isinf(array.GetFloat(i))) return true;
+  }
+  return false;
+}
+
+/// Whether a sum of the body may leave the range of floats on its way, in one order and not in
+/// another: it is NaN then where it meets an infinity of the other sign.
+bool MayOverflowOnItsWay(const Draft& draft) {
+  const bool special = std::any_of(draft.fills.begin(), draft.fills.end(), [](const auto& named) {
+    return named.second.kind == Fill::Kind::kSpecial;
+  });
+  const std::string text = Write(draft);
+  return special &&
+         (text.find("dot(") != std::string::npos || text.find("sum(") != std::string::npos ||
+          text.find("mean(") != std::string::npos);
+}
+
 /// Several times what the interpreter itself is off, as this is one sample of an error.
 constexpr double kSpreads = 32;
 
@@ -237,7 +256,7 @@ std::optional<Tolerance> AllowedOf(const Draft& draft, const Binding& binding, c
   const auto exact = draft.exact.find(ref.name);
   if (!IsFloat(ref.dtype) || (exact != draft.exact.end() && exact->second)) return Tolerance();
   const auto spread = Spread(rounded, wide);
-  if (!spread) return std::nullopt;
+  if (!spread || (HasInfinity(rounded) && MayOverflowOnItsWay(draft))) return std::nullopt;
   Tolerance tolerance = ToleranceOf(binding, ref);
   tolerance.absolute += kSpreads * *spread;
   return tolerance;

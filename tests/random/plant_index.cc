@@ -90,7 +90,7 @@ std::vector<Planter> IndexPlanters() {
       {"block index past the end", {"index-range", "race", "alias"}, IndexPlusOne},
       {"block index before the start", {"index-range"}, IndexMinusOne},
       {"index map in elements", {"index-range"}, IndexInElements},
-      {"output that stays where it is", {"coverage", "race", "revisit"}, IndexConstant},
+      {"output that stays where it is", {"coverage", "race", "revisit", "undefined"}, IndexConstant},
       {"table of blocks that are not there", {"index-range"}, TableTooLarge, "layout lookup in an index map"},
       // Steps before the last have another block than masks are made for.
       {"table read past its end", {"index-range", "tail", "undefined"}, TableReadPastItsEnd, "layout lookup in an index map"},
