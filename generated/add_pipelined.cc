@@ -52,8 +52,8 @@ HWY_INLINE void Step::Body() const {
   // add_pipelined.yaml:19  z = T(x + y)
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
     StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-      at.AskLater(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-      at.AskLater(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      at.PrefetchStream(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
       const auto x_0 = at.Load(x.At(m_i, n_i));
       const auto y_0 = at.Load(y.At(m_i, n_i));
       at.Store(hn::Add(x_0, y_0), z.At(m_i, n_i));
@@ -62,7 +62,7 @@ HWY_INLINE void Step::Body() const {
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -70,7 +70,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{256})};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
@@ -96,7 +96,7 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({next[0], 0});
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         x.WaitIn({at[0], 0}),
         y.WaitIn({at[0], 0}),
@@ -110,7 +110,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

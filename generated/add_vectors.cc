@@ -50,8 +50,8 @@ HWY_INLINE void Step::Body() const {
   const size_t n_size = static_cast<size_t>(call.n);
   // add_vectors.yaml:15  o = T(x + y)
   StreamLanes(kFloats, n_size, o.stream, o.At(0), [&](auto at, size_t n_i) HWY_ATTR {
-    at.AskLater(x.At(n_i));
-    at.AskLater(y.At(n_i));
+    at.PrefetchStream(x.At(n_i));
+    at.PrefetchStream(y.At(n_i));
     const auto x_0 = at.Load(x.At(n_i));
     const auto y_0 = at.Load(y.At(n_i));
     at.Store(hn::Add(x_0, y_0), o.At(n_i));
@@ -59,7 +59,7 @@ HWY_INLINE void Step::Body() const {
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -67,7 +67,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 0> steps{};
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
@@ -91,7 +91,7 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({0});
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         x.WaitIn({0}),
         y.WaitIn({0}),
@@ -105,7 +105,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

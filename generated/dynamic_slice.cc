@@ -49,7 +49,7 @@ HWY_INLINE void Step::Body() const {
   // dynamic_slice.yaml:26  o = x
   for (size_t m_i = 0; m_i < 128; ++m_i) {
     StreamLanes(kFloats, 128, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
-      at.AskLater(x.At(m_i, 0), x.At(m_i + 1, 0), m_j, 128);
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), m_j, 128);
       const auto x_0 = at.Load(x.At(m_i, m_j));
       at.Store(x_0, o.At(m_i, m_j));
     });
@@ -67,7 +67,7 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -75,7 +75,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 0> steps{};
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
@@ -87,7 +87,7 @@ void Walk(const Call& call, Core& core) {
       core, {"o", 2, 23}, call.o, {All(128), All(128)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
-  const Core::Ahead ahead{core};  // what is found there is about the next step
+  const Core::NextStep next_step{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     x.CopyIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})});
@@ -96,11 +96,11 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      x.CopyIn({FloorDiv(int64_t{HostAt(ahead, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(ahead, call.starts, "starts", 1)}, int64_t{128})});
+      x.CopyIn({FloorDiv(int64_t{HostAt(next_step, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(next_step, call.starts, "starts", 1)}, int64_t{128})});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         x.WaitIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})}),
         o.Open({0, 0}, at.run),
@@ -113,7 +113,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -89,7 +89,7 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -97,7 +97,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const Blocks blocks = BlocksFor(call, core);
   const std::array<int64_t, 2> steps{call.tokens, DivUp(call.d, blocks.j)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
@@ -114,7 +114,7 @@ void Walk(const Call& call, Core& core) {
                                                     NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
-  const Core::Ahead ahead{core};  // what is found there is about the next step
+  const Core::NextStep next_step{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     table.CopyIn({Maximum(int64_t{HostAt(core, call.ids, "ids", at[0])}, int64_t{0}), at[1]});
@@ -124,12 +124,12 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      table.CopyIn({Maximum(int64_t{HostAt(ahead, call.ids, "ids", next[0])}, int64_t{0}), next[1]});
+      table.CopyIn({Maximum(int64_t{HostAt(next_step, call.ids, "ids", next[0])}, int64_t{0}), next[1]});
       position.CopyIn({next[0], next[1]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         table.WaitIn({Maximum(int64_t{HostAt(core, call.ids, "ids", at[0])}, int64_t{0}), at[1]}),
         position.WaitIn({at[0], at[1]}),
@@ -143,7 +143,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -46,7 +46,7 @@ HWY_INLINE void Step::Body() const {
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -54,7 +54,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.n};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
@@ -66,7 +66,7 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         o.Open({0}, at.run),
     });
@@ -78,7 +78,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

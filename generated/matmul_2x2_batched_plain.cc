@@ -39,28 +39,28 @@ struct Step {
   Core& core;
   const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: b, 1: i, 2: j
-  LeftRows<float>::View x;
-  RightPanels<float>::View y;
+  UnpackedA<float>::View x;
+  PackedB<float>::View y;
   Tile<float, 2> z;
 
   void Body() const;
 };
 
-/// A register tile: kRows rows of x by up to three vectors of columns of y, through all of k in the
-/// block. at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the
-/// array; there may be none in the later ones.
+/// A register tile: kRows rows of A by up to three vectors of columns of B, over the K of the block.
+/// at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the array; the
+/// later ones may have none.
 template <class T, size_t kRows>
 struct DotTile {
-  template <class X, class Y, class At_0, class At_1, class At_2, class Start, class Finish>
-  static HWY_NOINLINE void Run(const X& x, const Y& y, const At_0 at_0, const At_1 at_1,
+  template <class A, class B, class At_0, class At_1, class At_2, class Start, class Finish>
+  static HWY_NOINLINE void Run(const A& a, const B& b, const At_0 at_0, const At_1 at_1,
                                const At_2 at_2, const size_t r, const size_t c,
                                const Start& start, const Finish& finish) {
     const hn::ScalableTag<typename T::Acc> d;
     const size_t n = hn::Lanes(d);
-    const auto* words = x.At(r);  // of row r
-    const auto columns = y.At(c, at_0, at_1, at_2);
+    const auto* groups = a.At(r);  // k-groups of row r
+    const auto columns = b.At(c, at_0, at_1, at_2);
 
-    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    // Rows past kRows are initialised like row 0 and never stored.
     const auto begin = [&](auto at, size_t i, size_t v) HWY_ATTR {
       if constexpr (kHasLanes<decltype(at)>) return start(at, i < kRows ? r + i : r, c + v * n);
       return hn::Zero(d);
@@ -74,26 +74,26 @@ struct DotTile {
     auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
     auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
-    // Two k at a time, as the loop itself and asking for words ahead take instructions too.
-    auto fetch_ahead = y.Ahead(r, c);
-    const auto step = [&](auto y_0, auto y_1, auto y_2) KILN_INLINE_ATTR {
-      T::StepRow(words[x.To(0)], y_0, y_1, y_2, acc_0_0, acc_0_1, acc_0_2);
-      if constexpr (kRows > 1) T::StepRow(words[x.To(1)], y_0, y_1, y_2, acc_1_0, acc_1_1, acc_1_2);
-      if constexpr (kRows > 2) T::StepRow(words[x.To(2)], y_0, y_1, y_2, acc_2_0, acc_2_1, acc_2_2);
-      if constexpr (kRows > 3) T::StepRow(words[x.To(3)], y_0, y_1, y_2, acc_3_0, acc_3_1, acc_3_2);
-      if constexpr (kRows > 4) T::StepRow(words[x.To(4)], y_0, y_1, y_2, acc_4_0, acc_4_1, acc_4_2);
-      if constexpr (kRows > 5) T::StepRow(words[x.To(5)], y_0, y_1, y_2, acc_5_0, acc_5_1, acc_5_2);
-      if constexpr (kRows > 6) T::StepRow(words[x.To(6)], y_0, y_1, y_2, acc_6_0, acc_6_1, acc_6_2);
-      if constexpr (kRows > 7) T::StepRow(words[x.To(7)], y_0, y_1, y_2, acc_7_0, acc_7_1, acc_7_2);
-      words += x.to_k;
+    // Unrolled by two to amortise the loop and the prefetches.
+    auto prefetch = b.PrefetchTile(r, c);
+    const auto step = [&](auto b_0, auto b_1, auto b_2) KILN_INLINE_ATTR {
+      T::StepRow(groups[a.To(0)], b_0, b_1, b_2, acc_0_0, acc_0_1, acc_0_2);
+      if constexpr (kRows > 1) T::StepRow(groups[a.To(1)], b_0, b_1, b_2, acc_1_0, acc_1_1, acc_1_2);
+      if constexpr (kRows > 2) T::StepRow(groups[a.To(2)], b_0, b_1, b_2, acc_2_0, acc_2_1, acc_2_2);
+      if constexpr (kRows > 3) T::StepRow(groups[a.To(3)], b_0, b_1, b_2, acc_3_0, acc_3_1, acc_3_2);
+      if constexpr (kRows > 4) T::StepRow(groups[a.To(4)], b_0, b_1, b_2, acc_4_0, acc_4_1, acc_4_2);
+      if constexpr (kRows > 5) T::StepRow(groups[a.To(5)], b_0, b_1, b_2, acc_5_0, acc_5_1, acc_5_2);
+      if constexpr (kRows > 6) T::StepRow(groups[a.To(6)], b_0, b_1, b_2, acc_6_0, acc_6_1, acc_6_2);
+      if constexpr (kRows > 7) T::StepRow(groups[a.To(7)], b_0, b_1, b_2, acc_7_0, acc_7_1, acc_7_2);
+      groups += a.to_k;
     };
     size_t k = 0;
     for (; k + 1 < columns.last; k += 2) {
-      fetch_ahead();
+      prefetch();
       columns.Load(k, step);
       columns.Load(k + 1, step);
     }
-    for (; k < x.depth; ++k) columns.LoadLast(k, step);
+    for (; k < a.depth; ++k) columns.LoadLast(k, step);
 
     const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);
@@ -124,7 +124,7 @@ HWY_INLINE void Step::Body() const {
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -132,15 +132,15 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 3> steps{call.batch, 2, 2};
   const Grid<3> grid(steps, /*parallel=*/3, /*cut first=*/{0, 2, 1}, core);
 
-  typename Tiers::template In<LeftRows<float>, 3> x(
+  typename Tiers::template In<UnpackedA<float>, 3> x(
       core, {"x", 0, 14}, call.x,
       {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), All(call.k)},
       NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0);
-  typename Tiers::template In<RightPanels<float>, 3> y(
+  typename Tiers::template In<PackedB<float>, 3> y(
       core, {"y", 1, 18}, call.y,
       {Squeezed(), All(call.k), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
       NoPad{.reduced = true}, /*buffers=*/2,
@@ -163,7 +163,7 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({next[0], 0, next[2]});
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         x.WaitIn({at[0], at[1], 0}),
         y.WaitIn({at[0], 0, at[2]}),
@@ -177,7 +177,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -39,7 +39,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct First {};   // start anew
 struct Middle {};  // add
 struct Last {};    // add and finish
-struct Only {};    // the first and the last
+struct SingleStep {};  // the first and the last
 
 /// What one step sees, and what it does.
 struct Step {
@@ -47,32 +47,32 @@ struct Step {
   Core& core;
   const Point<3> point;
   const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
-  LeftRows<bf16>::View x;
-  RightPanels<bf16>::View y;
+  UnpackedA<bf16>::View x;
+  PackedB<bf16>::View y;
   Tile<bf16, 2> z;
   float* acc;
 
-  void Body(Only) const;
+  void Body(SingleStep) const;
   void Body(First) const;
   void Body(Middle) const;
   void Body(Last) const;
 };
 
-/// A register tile: kRows rows of x by up to three vectors of columns of y, through all of k in the
-/// block. at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the
-/// array; there may be none in the later ones.
+/// A register tile: kRows rows of A by up to three vectors of columns of B, over the K of the block.
+/// at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the array; the
+/// later ones may have none.
 template <class T, size_t kRows>
 struct DotTile {
-  template <class X, class Y, class At_0, class At_1, class At_2, class Start, class Finish>
-  static HWY_NOINLINE void Run(const X& x, const Y& y, const At_0 at_0, const At_1 at_1,
+  template <class A, class B, class At_0, class At_1, class At_2, class Start, class Finish>
+  static HWY_NOINLINE void Run(const A& a, const B& b, const At_0 at_0, const At_1 at_1,
                                const At_2 at_2, const size_t r, const size_t c,
                                const Start& start, const Finish& finish) {
     const hn::ScalableTag<typename T::Acc> d;
     const size_t n = hn::Lanes(d);
-    const auto* words = x.At(r);  // of row r
-    const auto columns = y.At(c, at_0, at_1, at_2);
+    const auto* groups = a.At(r);  // k-groups of row r
+    const auto columns = b.At(c, at_0, at_1, at_2);
 
-    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    // Rows past kRows are initialised like row 0 and never stored.
     const auto begin = [&](auto at, size_t i, size_t v) HWY_ATTR {
       if constexpr (kHasLanes<decltype(at)>) return start(at, i < kRows ? r + i : r, c + v * n);
       return hn::Zero(d);
@@ -86,26 +86,26 @@ struct DotTile {
     auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
     auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
-    // Two k at a time, as the loop itself and asking for words ahead take instructions too.
-    auto fetch_ahead = y.Ahead(r, c);
-    const auto step = [&](auto y_0, auto y_1, auto y_2) KILN_INLINE_ATTR {
-      T::StepRow(words[x.To(0)], y_0, y_1, y_2, acc_0_0, acc_0_1, acc_0_2);
-      if constexpr (kRows > 1) T::StepRow(words[x.To(1)], y_0, y_1, y_2, acc_1_0, acc_1_1, acc_1_2);
-      if constexpr (kRows > 2) T::StepRow(words[x.To(2)], y_0, y_1, y_2, acc_2_0, acc_2_1, acc_2_2);
-      if constexpr (kRows > 3) T::StepRow(words[x.To(3)], y_0, y_1, y_2, acc_3_0, acc_3_1, acc_3_2);
-      if constexpr (kRows > 4) T::StepRow(words[x.To(4)], y_0, y_1, y_2, acc_4_0, acc_4_1, acc_4_2);
-      if constexpr (kRows > 5) T::StepRow(words[x.To(5)], y_0, y_1, y_2, acc_5_0, acc_5_1, acc_5_2);
-      if constexpr (kRows > 6) T::StepRow(words[x.To(6)], y_0, y_1, y_2, acc_6_0, acc_6_1, acc_6_2);
-      if constexpr (kRows > 7) T::StepRow(words[x.To(7)], y_0, y_1, y_2, acc_7_0, acc_7_1, acc_7_2);
-      words += x.to_k;
+    // Unrolled by two to amortise the loop and the prefetches.
+    auto prefetch = b.PrefetchTile(r, c);
+    const auto step = [&](auto b_0, auto b_1, auto b_2) KILN_INLINE_ATTR {
+      T::StepRow(groups[a.To(0)], b_0, b_1, b_2, acc_0_0, acc_0_1, acc_0_2);
+      if constexpr (kRows > 1) T::StepRow(groups[a.To(1)], b_0, b_1, b_2, acc_1_0, acc_1_1, acc_1_2);
+      if constexpr (kRows > 2) T::StepRow(groups[a.To(2)], b_0, b_1, b_2, acc_2_0, acc_2_1, acc_2_2);
+      if constexpr (kRows > 3) T::StepRow(groups[a.To(3)], b_0, b_1, b_2, acc_3_0, acc_3_1, acc_3_2);
+      if constexpr (kRows > 4) T::StepRow(groups[a.To(4)], b_0, b_1, b_2, acc_4_0, acc_4_1, acc_4_2);
+      if constexpr (kRows > 5) T::StepRow(groups[a.To(5)], b_0, b_1, b_2, acc_5_0, acc_5_1, acc_5_2);
+      if constexpr (kRows > 6) T::StepRow(groups[a.To(6)], b_0, b_1, b_2, acc_6_0, acc_6_1, acc_6_2);
+      if constexpr (kRows > 7) T::StepRow(groups[a.To(7)], b_0, b_1, b_2, acc_7_0, acc_7_1, acc_7_2);
+      groups += a.to_k;
     };
     size_t k = 0;
     for (; k + 1 < columns.last; k += 2) {
-      fetch_ahead();
+      prefetch();
       columns.Load(k, step);
       columns.Load(k + 1, step);
     }
-    for (; k < x.depth; ++k) columns.LoadLast(k, step);
+    for (; k < a.depth; ++k) columns.LoadLast(k, step);
 
     const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);
@@ -123,7 +123,7 @@ struct DotTile {
   }
 };
 
-HWY_INLINE void Step::Body(Only) const {
+HWY_INLINE void Step::Body(SingleStep) const {
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
   const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
     at.Prefetch(z.At(m_i, n_i));
@@ -183,18 +183,18 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
   blocks.l = DepthFor<bf16>(call.k, call.m, call.y.stride[0]);
-  blocks.j = ColumnBlock(call.n, core.count(), call.m);
-  blocks.i = RowBlock(call.m, core.count(), call.n, call.k);
+  blocks.j = ChooseNC(call.n, core.count(), call.m);
+  blocks.i = ChooseMC(call.m, core.count(), call.n, call.k);
   return blocks;
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const bool first = step.point[2] == 0;
   const bool last = step.point[2] + 1 == step.steps[2];
   if (first && last) {
-    step.Body(Only());
+    step.Body(SingleStep());
   } else if (first) {
     step.Body(First());
   } else if (last) {
@@ -206,16 +206,16 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const Blocks blocks = BlocksFor(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  typename Tiers::template In<LeftRows<bf16>, 2> x(
+  typename Tiers::template In<UnpackedA<bf16>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  typename Tiers::template In<RightPanels<bf16>, 2> y(
+  typename Tiers::template In<PackedB<bf16>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
@@ -239,7 +239,7 @@ void Walk(const Call& call, Core& core) {
       y.CopyIn({next[2], next[1]});
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         x.WaitIn({at[0], at[2]}),
         y.WaitIn({at[2], at[1]}),
@@ -254,7 +254,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -54,7 +54,7 @@ HWY_INLINE void Step::Body() const {
   const int32_t length = HostAt(core, call.lengths, "lengths", point[0]);
   for (size_t page_i = 0; page_i < page_size; ++page_i) {
     StreamLanes(kFloats, d_size, o.stream, o.At(page_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
-      at.AskLater(pool.At(page_i, 0), pool.At(page_i + 1, 0), d_i, d_size);
+      at.PrefetchStream(pool.At(page_i, 0), pool.At(page_i + 1, 0), d_i, d_size);
       // paged_gather.yaml:34  let row = p * page + iota([page, d], 0)
       const int32_t row_1 = AddInt(MulInt(static_cast<int32_t>(point[1]), static_cast<int32_t>(call.page)), static_cast<int32_t>(static_cast<int64_t>(page_i)));
 
@@ -76,7 +76,7 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -84,7 +84,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{call.batch, call.pages};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
@@ -98,7 +98,7 @@ void Walk(const Call& call, Core& core) {
                                                     NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
-  const Core::Ahead ahead{core};  // what is found there is about the next step
+  const Core::NextStep next_step{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     pool.CopyIn({int64_t{HostAt(core, call.table, "table", at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0})))}, 0, 0});
@@ -107,11 +107,11 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      pool.CopyIn({int64_t{HostAt(ahead, call.table, "table", next[0], Minimum(next[1], Maximum(CeilDiv(int64_t{HostAt(ahead, call.lengths, "lengths", next[0])}, call.page) - 1, int64_t{0})))}, 0, 0});
+      pool.CopyIn({int64_t{HostAt(next_step, call.table, "table", next[0], Minimum(next[1], Maximum(CeilDiv(int64_t{HostAt(next_step, call.lengths, "lengths", next[0])}, call.page) - 1, int64_t{0})))}, 0, 0});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         pool.WaitIn({int64_t{HostAt(core, call.table, "table", at[0], Minimum(at[1], Maximum(CeilDiv(int64_t{HostAt(core, call.lengths, "lengths", at[0])}, call.page) - 1, int64_t{0})))}, 0, 0}),
         o.Open({at[0], at[1], 0}, at.run),
@@ -124,7 +124,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -56,7 +56,7 @@ HWY_INLINE void Step::Body() const {
 
   // segment_sum.yaml:28  sums += x
   ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-    at.AskLater(x.At(d_i));
+    at.PrefetchStream(x.At(d_i));
     const auto sums_0 = at.Load(sums.At(d_i));
     const auto x_0 = at.Load(x.At(d_i));
     at.Store(hn::Add(sums_0, x_0), sums.At(d_i));
@@ -73,7 +73,7 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -81,7 +81,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{CeilDiv(call.d, int64_t{1024}), call.n};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
@@ -94,7 +94,7 @@ void Walk(const Call& call, Core& core) {
                                                        Init<float>(0.0f), /*buffers=*/2);
   if (!core.ok()) return;
 
-  const Core::Ahead ahead{core};  // what is found there is about the next step
+  const Core::NextStep next_step{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     x.CopyIn({at[1], at[0]});
@@ -107,20 +107,20 @@ void Walk(const Call& call, Core& core) {
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         x.WaitIn({at[1], at[0]}),
         sums.Open({int64_t{HostAt(core, call.ids, "ids", at[1])}, at[0]}, at.run),
     });
     if (!core.ok()) return Locate(call, core, steps, at);
-    if (!next.more || sums.Leaves({int64_t{HostAt(ahead, call.ids, "ids", next[1])}, next[0]}, next.run)) sums.CopyOut();
+    if (!next.more || sums.Leaves({int64_t{HostAt(next_step, call.ids, "ids", next[1])}, next[0]}, next.run)) sums.CopyOut();
     at = next;
   }
   sums.WaitOut();
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

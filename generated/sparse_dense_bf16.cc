@@ -47,7 +47,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct First {};   // start anew
 struct Middle {};  // add
 struct Last {};    // add and finish
-struct Only {};    // the first and the last
+struct SingleStep {};  // the first and the last
 
 /// What one step sees, and what it does.
 struct Step {
@@ -55,34 +55,34 @@ struct Step {
   Core& core;
   const Point<2> point;
   const std::array<int64_t, 2>& steps;  // 0: j, 1: t
-  LeftRows<bf16>::View x;
-  RightPanels<bf16>::View y;
+  UnpackedA<bf16>::View x;
+  PackedB<bf16>::View y;
   Tile<bf16, 2> o;
   float* acc;
   bool first_o;
   bool last_o;
 
-  void Body(Only) const;
+  void Body(SingleStep) const;
   void Body(First) const;
   void Body(Middle) const;
   void Body(Last) const;
 };
 
-/// A register tile: kRows rows of x by up to three vectors of columns of y, through all of k in the
-/// block. at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the
-/// array; there may be none in the later ones.
+/// A register tile: kRows rows of A by up to three vectors of columns of B, over the K of the block.
+/// at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the array; the
+/// later ones may have none.
 template <class T, size_t kRows>
 struct DotTile {
-  template <class X, class Y, class At_0, class At_1, class At_2, class Start, class Finish>
-  static HWY_NOINLINE void Run(const X& x, const Y& y, const At_0 at_0, const At_1 at_1,
+  template <class A, class B, class At_0, class At_1, class At_2, class Start, class Finish>
+  static HWY_NOINLINE void Run(const A& a, const B& b, const At_0 at_0, const At_1 at_1,
                                const At_2 at_2, const size_t r, const size_t c,
                                const Start& start, const Finish& finish) {
     const hn::ScalableTag<typename T::Acc> d;
     const size_t n = hn::Lanes(d);
-    const auto* words = x.At(r);  // of row r
-    const auto columns = y.At(c, at_0, at_1, at_2);
+    const auto* groups = a.At(r);  // k-groups of row r
+    const auto columns = b.At(c, at_0, at_1, at_2);
 
-    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    // Rows past kRows are initialised like row 0 and never stored.
     const auto begin = [&](auto at, size_t i, size_t v) HWY_ATTR {
       if constexpr (kHasLanes<decltype(at)>) return start(at, i < kRows ? r + i : r, c + v * n);
       return hn::Zero(d);
@@ -96,26 +96,26 @@ struct DotTile {
     auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
     auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
-    // Two k at a time, as the loop itself and asking for words ahead take instructions too.
-    auto fetch_ahead = y.Ahead(r, c);
-    const auto step = [&](auto y_0, auto y_1, auto y_2) KILN_INLINE_ATTR {
-      T::StepRow(words[x.To(0)], y_0, y_1, y_2, acc_0_0, acc_0_1, acc_0_2);
-      if constexpr (kRows > 1) T::StepRow(words[x.To(1)], y_0, y_1, y_2, acc_1_0, acc_1_1, acc_1_2);
-      if constexpr (kRows > 2) T::StepRow(words[x.To(2)], y_0, y_1, y_2, acc_2_0, acc_2_1, acc_2_2);
-      if constexpr (kRows > 3) T::StepRow(words[x.To(3)], y_0, y_1, y_2, acc_3_0, acc_3_1, acc_3_2);
-      if constexpr (kRows > 4) T::StepRow(words[x.To(4)], y_0, y_1, y_2, acc_4_0, acc_4_1, acc_4_2);
-      if constexpr (kRows > 5) T::StepRow(words[x.To(5)], y_0, y_1, y_2, acc_5_0, acc_5_1, acc_5_2);
-      if constexpr (kRows > 6) T::StepRow(words[x.To(6)], y_0, y_1, y_2, acc_6_0, acc_6_1, acc_6_2);
-      if constexpr (kRows > 7) T::StepRow(words[x.To(7)], y_0, y_1, y_2, acc_7_0, acc_7_1, acc_7_2);
-      words += x.to_k;
+    // Unrolled by two to amortise the loop and the prefetches.
+    auto prefetch = b.PrefetchTile(r, c);
+    const auto step = [&](auto b_0, auto b_1, auto b_2) KILN_INLINE_ATTR {
+      T::StepRow(groups[a.To(0)], b_0, b_1, b_2, acc_0_0, acc_0_1, acc_0_2);
+      if constexpr (kRows > 1) T::StepRow(groups[a.To(1)], b_0, b_1, b_2, acc_1_0, acc_1_1, acc_1_2);
+      if constexpr (kRows > 2) T::StepRow(groups[a.To(2)], b_0, b_1, b_2, acc_2_0, acc_2_1, acc_2_2);
+      if constexpr (kRows > 3) T::StepRow(groups[a.To(3)], b_0, b_1, b_2, acc_3_0, acc_3_1, acc_3_2);
+      if constexpr (kRows > 4) T::StepRow(groups[a.To(4)], b_0, b_1, b_2, acc_4_0, acc_4_1, acc_4_2);
+      if constexpr (kRows > 5) T::StepRow(groups[a.To(5)], b_0, b_1, b_2, acc_5_0, acc_5_1, acc_5_2);
+      if constexpr (kRows > 6) T::StepRow(groups[a.To(6)], b_0, b_1, b_2, acc_6_0, acc_6_1, acc_6_2);
+      if constexpr (kRows > 7) T::StepRow(groups[a.To(7)], b_0, b_1, b_2, acc_7_0, acc_7_1, acc_7_2);
+      groups += a.to_k;
     };
     size_t k = 0;
     for (; k + 1 < columns.last; k += 2) {
-      fetch_ahead();
+      prefetch();
       columns.Load(k, step);
       columns.Load(k + 1, step);
     }
-    for (; k < x.depth; ++k) columns.LoadLast(k, step);
+    for (; k < a.depth; ++k) columns.LoadLast(k, step);
 
     const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);
@@ -133,7 +133,7 @@ struct DotTile {
   }
 };
 
-HWY_INLINE void Step::Body(Only) const {
+HWY_INLINE void Step::Body(SingleStep) const {
   // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not decrease"
   const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
   const int32_t idxs_i_1 = HostAt(core, call.idxs_i, "idxs_i", point[1]);
@@ -220,12 +220,12 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const bool first = step.first_o;
   const bool last = step.last_o;
   if (first && last) {
-    step.Body(Only());
+    step.Body(SingleStep());
   } else if (first) {
     step.Body(First());
   } else if (last) {
@@ -237,17 +237,17 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{CeilDiv(call.n, int64_t{128}), int64_t{call.blocks_0}};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"idxs_i", 0, 9, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"idxs_k", 1, 10, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"blocks", 2, 12, Memory::kSmem}, {});
-  typename Tiers::template In<LeftRows<bf16>, 3> x(
+  typename Tiers::template In<UnpackedA<bf16>, 3> x(
       core, {"x", 3, 25}, call.x, {Squeezed(), All(128), All(128)}, NoPad{.reduced = true},
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
-  typename Tiers::template In<RightPanels<bf16>, 2> y(
+  typename Tiers::template In<PackedB<bf16>, 2> y(
       core, {"y", 4, 29}, call.y, {Blocked(128), Blocked(128, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0, /*rows=*/128);
   typename Tiers::template Out<Rows<bf16, 2>, 2> o(core, {"o", 6, 36}, call.o,
@@ -258,7 +258,7 @@ void Walk(const Call& call, Core& core) {
                                                            {128, 128});
   if (!core.ok()) return;
 
-  const Core::Ahead ahead{core};  // what is found there is about the next step
+  const Core::NextStep next_step{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     x.CopyIn({at[1], 0, 0});
@@ -271,7 +271,7 @@ void Walk(const Call& call, Core& core) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
       x.CopyIn({next[1], 0, 0});
-      y.CopyIn({int64_t{HostAt(ahead, call.idxs_k, "idxs_k", next[1])}, next[0]});
+      y.CopyIn({int64_t{HostAt(next_step, call.idxs_k, "idxs_k", next[1])}, next[0]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
@@ -280,8 +280,8 @@ void Walk(const Call& call, Core& core) {
     first_o_run = at.run;
     first_o_block = first_o_at;
     const Index<2> last_o_at{int64_t{HostAt(core, call.idxs_i, "idxs_i", at[1])}, at[0]};
-    const bool last_o = !next.more || next.run != at.run || last_o_at != Index<2>{int64_t{HostAt(ahead, call.idxs_i, "idxs_i", next[1])}, next[0]};
-    Take(Step{
+    const bool last_o = !next.more || next.run != at.run || last_o_at != Index<2>{int64_t{HostAt(next_step, call.idxs_i, "idxs_i", next[1])}, next[0]};
+    RunStep(Step{
         call, core, at, steps,
         x.WaitIn({at[1], 0, 0}),
         y.WaitIn({int64_t{HostAt(core, call.idxs_k, "idxs_k", at[1])}, at[0]}),
@@ -291,14 +291,14 @@ void Walk(const Call& call, Core& core) {
         last_o,
     });
     if (!core.ok()) return Locate(call, core, steps, at);
-    if (!next.more || o.Leaves({int64_t{HostAt(ahead, call.idxs_i, "idxs_i", next[1])}, next[0]}, next.run)) o.CopyOut();
+    if (!next.more || o.Leaves({int64_t{HostAt(next_step, call.idxs_i, "idxs_i", next[1])}, next[0]}, next.run)) o.CopyOut();
     at = next;
   }
   o.WaitOut();
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

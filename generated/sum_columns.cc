@@ -89,7 +89,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -97,7 +97,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const Blocks blocks = BlocksFor(call, core);
   const std::array<int64_t, 2> steps{DivUp(call.n, blocks.j), CeilDiv(call.m, int64_t{512})};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
@@ -122,7 +122,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({next[1], next[0]});
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         x.WaitIn({at[1], at[0]}),
         o.Open({at[0]}, at.run),
@@ -136,7 +136,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

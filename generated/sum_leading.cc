@@ -59,7 +59,7 @@ HWY_INLINE void Step::Body() const {
   // sum_leading.yaml:18  o += x
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
     ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-      at.AskLater(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
       const auto o_0 = at.Load(o.At(m_i, n_i));
       const auto x_0 = at.Load(x.At(m_i, n_i));
       at.Store(hn::Add(o_0, x_0), o.At(m_i, n_i));
@@ -68,7 +68,7 @@ HWY_INLINE void Step::Body() const {
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const Step mine = step;  // nor what is stored past the caches
   mine.Body();
@@ -76,7 +76,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.count};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
@@ -97,7 +97,7 @@ void Walk(const Call& call, Core& core) {
       x.CopyIn({next[0], 0, 0});
     }
     core.BeginStep(at.run);
-    Take(Step{
+    RunStep(Step{
         call, core, at, steps,
         x.WaitIn({at[0], 0, 0}),
         o.Open({0, 0}, at.run),
@@ -110,7 +110,7 @@ void Walk(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

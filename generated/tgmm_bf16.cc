@@ -52,7 +52,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 struct First {};   // start anew
 struct Middle {};  // add
 struct Last {};    // add and finish
-struct Only {};    // the first and the last
+struct SingleStep {};  // the first and the last
 
 /// What one step sees, and what it does.
 struct Step {
@@ -69,27 +69,27 @@ struct Step {
   bool first_out;
   bool last_out;
 
-  void Body(Only) const;
+  void Body(SingleStep) const;
   void Body(First) const;
   void Body(Middle) const;
   void Body(Last) const;
 };
 
-/// A register tile: kRows rows of x by up to three vectors of columns of y, through all of k in the
-/// block. at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the
-/// array; there may be none in the later ones.
+/// A register tile: kRows rows of A by up to three vectors of columns of B, over the K of the block.
+/// at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the array; the
+/// later ones may have none.
 template <class T, size_t kRows>
 struct DotTile {
-  template <class X, class Y, class At_0, class At_1, class At_2, class Start, class Finish>
-  static HWY_NOINLINE void Run(const X& x, const Y& y, const At_0 at_0, const At_1 at_1,
+  template <class A, class B, class At_0, class At_1, class At_2, class Start, class Finish>
+  static HWY_NOINLINE void Run(const A& a, const B& b, const At_0 at_0, const At_1 at_1,
                                const At_2 at_2, const size_t r, const size_t c,
                                const Start& start, const Finish& finish) {
     const hn::ScalableTag<typename T::Acc> d;
     const size_t n = hn::Lanes(d);
-    const auto* words = x.At(r);  // of row r
-    const auto columns = y.At(c, at_0, at_1, at_2);
+    const auto* groups = a.At(r);  // k-groups of row r
+    const auto columns = b.At(c, at_0, at_1, at_2);
 
-    // What a smaller tile does not have starts like its first row, and is stored nowhere.
+    // Rows past kRows are initialised like row 0 and never stored.
     const auto begin = [&](auto at, size_t i, size_t v) HWY_ATTR {
       if constexpr (kHasLanes<decltype(at)>) return start(at, i < kRows ? r + i : r, c + v * n);
       return hn::Zero(d);
@@ -103,26 +103,26 @@ struct DotTile {
     auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
     auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
 
-    // Two k at a time, as the loop itself and asking for words ahead take instructions too.
-    auto fetch_ahead = y.Ahead(r, c);
-    const auto step = [&](auto y_0, auto y_1, auto y_2) KILN_INLINE_ATTR {
-      T::StepRow(words[x.To(0)], y_0, y_1, y_2, acc_0_0, acc_0_1, acc_0_2);
-      if constexpr (kRows > 1) T::StepRow(words[x.To(1)], y_0, y_1, y_2, acc_1_0, acc_1_1, acc_1_2);
-      if constexpr (kRows > 2) T::StepRow(words[x.To(2)], y_0, y_1, y_2, acc_2_0, acc_2_1, acc_2_2);
-      if constexpr (kRows > 3) T::StepRow(words[x.To(3)], y_0, y_1, y_2, acc_3_0, acc_3_1, acc_3_2);
-      if constexpr (kRows > 4) T::StepRow(words[x.To(4)], y_0, y_1, y_2, acc_4_0, acc_4_1, acc_4_2);
-      if constexpr (kRows > 5) T::StepRow(words[x.To(5)], y_0, y_1, y_2, acc_5_0, acc_5_1, acc_5_2);
-      if constexpr (kRows > 6) T::StepRow(words[x.To(6)], y_0, y_1, y_2, acc_6_0, acc_6_1, acc_6_2);
-      if constexpr (kRows > 7) T::StepRow(words[x.To(7)], y_0, y_1, y_2, acc_7_0, acc_7_1, acc_7_2);
-      words += x.to_k;
+    // Unrolled by two to amortise the loop and the prefetches.
+    auto prefetch = b.PrefetchTile(r, c);
+    const auto step = [&](auto b_0, auto b_1, auto b_2) KILN_INLINE_ATTR {
+      T::StepRow(groups[a.To(0)], b_0, b_1, b_2, acc_0_0, acc_0_1, acc_0_2);
+      if constexpr (kRows > 1) T::StepRow(groups[a.To(1)], b_0, b_1, b_2, acc_1_0, acc_1_1, acc_1_2);
+      if constexpr (kRows > 2) T::StepRow(groups[a.To(2)], b_0, b_1, b_2, acc_2_0, acc_2_1, acc_2_2);
+      if constexpr (kRows > 3) T::StepRow(groups[a.To(3)], b_0, b_1, b_2, acc_3_0, acc_3_1, acc_3_2);
+      if constexpr (kRows > 4) T::StepRow(groups[a.To(4)], b_0, b_1, b_2, acc_4_0, acc_4_1, acc_4_2);
+      if constexpr (kRows > 5) T::StepRow(groups[a.To(5)], b_0, b_1, b_2, acc_5_0, acc_5_1, acc_5_2);
+      if constexpr (kRows > 6) T::StepRow(groups[a.To(6)], b_0, b_1, b_2, acc_6_0, acc_6_1, acc_6_2);
+      if constexpr (kRows > 7) T::StepRow(groups[a.To(7)], b_0, b_1, b_2, acc_7_0, acc_7_1, acc_7_2);
+      groups += a.to_k;
     };
     size_t k = 0;
     for (; k + 1 < columns.last; k += 2) {
-      fetch_ahead();
+      prefetch();
       columns.Load(k, step);
       columns.Load(k + 1, step);
     }
-    for (; k < x.depth; ++k) columns.LoadLast(k, step);
+    for (; k < a.depth; ++k) columns.LoadLast(k, step);
 
     const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
       finish(at_0, sum_0, i, c);
@@ -140,7 +140,7 @@ struct DotTile {
   }
 };
 
-HWY_INLINE void Step::Body(Only) const {
+HWY_INLINE void Step::Body(SingleStep) const {
   const size_t k_size = lhs.high[1];
   const size_t n_size = rhs.high[1];
   // tgmm.yaml:78  when begin < end:
@@ -153,10 +153,10 @@ HWY_INLINE void Step::Body(Only) const {
         offset - static_cast<int64_t>(lhs.origin[0]),
         offset_0 - static_cast<int64_t>(lhs.origin[0]),
         128);
-    const auto panels_0 = PackLeft<bf16>(
+    const auto panels_0 = PackA<bf16>(
         Tile<const bf16, 2>{lhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * lhs.stride[0], {lhs.stride[1], lhs.stride[0]}},
         k_size, live_0.end - live_0.begin, panels_0_memory);
-    const auto panels_1 = PackRight<bf16>(
+    const auto panels_1 = PackB<bf16>(
         Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
         live_0.end - live_0.begin, n_size, panels_1_memory);
     const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
@@ -191,10 +191,10 @@ HWY_INLINE void Step::Body(First) const {
         offset - static_cast<int64_t>(lhs.origin[0]),
         offset_0 - static_cast<int64_t>(lhs.origin[0]),
         128);
-    const auto panels_0 = PackLeft<bf16>(
+    const auto panels_0 = PackA<bf16>(
         Tile<const bf16, 2>{lhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * lhs.stride[0], {lhs.stride[1], lhs.stride[0]}},
         k_size, live_0.end - live_0.begin, panels_0_memory);
-    const auto panels_1 = PackRight<bf16>(
+    const auto panels_1 = PackB<bf16>(
         Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
         live_0.end - live_0.begin, n_size, panels_1_memory);
     const auto start = [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); };
@@ -225,10 +225,10 @@ HWY_INLINE void Step::Body(Middle) const {
         offset - static_cast<int64_t>(lhs.origin[0]),
         offset_0 - static_cast<int64_t>(lhs.origin[0]),
         128);
-    const auto panels_0 = PackLeft<bf16>(
+    const auto panels_0 = PackA<bf16>(
         Tile<const bf16, 2>{lhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * lhs.stride[0], {lhs.stride[1], lhs.stride[0]}},
         k_size, live_0.end - live_0.begin, panels_0_memory);
-    const auto panels_1 = PackRight<bf16>(
+    const auto panels_1 = PackB<bf16>(
         Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
         live_0.end - live_0.begin, n_size, panels_1_memory);
     const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
@@ -255,10 +255,10 @@ HWY_INLINE void Step::Body(Last) const {
         offset - static_cast<int64_t>(lhs.origin[0]),
         offset_0 - static_cast<int64_t>(lhs.origin[0]),
         128);
-    const auto panels_0 = PackLeft<bf16>(
+    const auto panels_0 = PackA<bf16>(
         Tile<const bf16, 2>{lhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * lhs.stride[0], {lhs.stride[1], lhs.stride[0]}},
         k_size, live_0.end - live_0.begin, panels_0_memory);
-    const auto panels_1 = PackRight<bf16>(
+    const auto panels_1 = PackB<bf16>(
         Tile<const bf16, 2>{rhs.At(0, 0) + static_cast<int64_t>(live_0.begin) * rhs.stride[0], {rhs.stride[0], rhs.stride[1]}},
         live_0.end - live_0.begin, n_size, panels_1_memory);
     const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
@@ -291,8 +291,8 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.i = RowBlock(call.k, core.count());
-  blocks.j = ColumnBlock(call.n, core.count());
+  blocks.i = ChooseMC(call.k, core.count());
+  blocks.j = ChooseNC(call.n, core.count());
   return blocks;
 }
 
@@ -312,12 +312,12 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
+HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const bool first = step.first_out;
   const bool last = step.last_out;
   if (first && last) {
-    step.Body(Only());
+    step.Body(SingleStep());
   } else if (first) {
     step.Body(First());
   } else if (last) {
@@ -329,7 +329,7 @@ HWY_NOINLINE void Take(const Step& HWY_RESTRICT step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const Blocks blocks = BlocksFor(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), DivUp(call.k, blocks.i),
                                      int64_t{call.visits}};
@@ -355,13 +355,13 @@ void Walk(const Call& call, Core& core) {
   const size_t acc_count = TileSize<float>(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 73}, acc_count,
                                                            {blocks.i, blocks.j});
-  void* const panels_0_memory = Tiers::template Scratch<char>(
-      core, {"panels_0", 22}, LeftPanels<bf16>::Bytes(blocks.i, 128));
-  void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 23}, RightPanels<bf16>::Bytes(128, blocks.j));
+  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 22},
+                                                              PackedA<bf16>::Bytes(blocks.i, 128));
+  void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 23},
+                                                              PackedB<bf16>::Bytes(128, blocks.j));
   if (!core.ok()) return;
 
-  const Core::Ahead ahead{core};  // what is found there is about the next step
+  const Core::NextStep next_step{core};  // what is found there is about the next step
   auto at = grid.First();
   if (at.more) {
     lhs.CopyIn({int64_t{HostAt(core, call.tiles, "tiles", at[2])}, at[1]});
@@ -374,8 +374,8 @@ void Walk(const Call& call, Core& core) {
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
-      lhs.CopyIn({int64_t{HostAt(ahead, call.tiles, "tiles", next[2])}, next[1]});
-      rhs.CopyIn({int64_t{HostAt(ahead, call.tiles, "tiles", next[2])}, next[0]});
+      lhs.CopyIn({int64_t{HostAt(next_step, call.tiles, "tiles", next[2])}, next[1]});
+      rhs.CopyIn({int64_t{HostAt(next_step, call.tiles, "tiles", next[2])}, next[0]});
       if (!core.ok()) return Locate(call, core, steps, next);
     }
     core.BeginStep(at.run);
@@ -388,8 +388,8 @@ void Walk(const Call& call, Core& core) {
     first_out_run = at.run;
     first_out_block = first_out_at;
     const Index<3> last_out_at{int64_t{HostAt(core, call.ids, "ids", at[2])} - int64_t{call.group_offset}, at[1], at[0]};
-    const bool last_out = !next.more || next.run != at.run || last_out_at != Index<3>{int64_t{HostAt(ahead, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]};
-    Take(Step{
+    const bool last_out = !next.more || next.run != at.run || last_out_at != Index<3>{int64_t{HostAt(next_step, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]};
+    RunStep(Step{
         call, core, at, steps,
         lhs.WaitIn({int64_t{HostAt(core, call.tiles, "tiles", at[2])}, at[1]}),
         rhs.WaitIn({int64_t{HostAt(core, call.tiles, "tiles", at[2])}, at[0]}),
@@ -401,14 +401,14 @@ void Walk(const Call& call, Core& core) {
         last_out,
     });
     if (!core.ok()) return Locate(call, core, steps, at);
-    if (!next.more || out.Leaves({int64_t{HostAt(ahead, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]}, next.run)) out.CopyOut();
+    if (!next.more || out.Leaves({int64_t{HostAt(next_step, call.ids, "ids", next[2])} - int64_t{call.group_offset}, next[1], next[0]}, next.run)) out.CopyOut();
     at = next;
   }
   out.WaitOut();
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? Walk<Emulated>(call, core) : Walk<Direct>(call, core);
+  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -36,9 +36,9 @@ DLDataType TypeOf(DType dtype) {
   return {code, bits, 1};
 }
 
-Argument CopyOf(const std::string& name, const Array& array, GuardedMemory::Lies lies) {
+Argument CopyOf(const std::string& name, const Array& array, GuardedMemory::Place place) {
   const size_t bytes = static_cast<size_t>(ByteSize(array.dtype, array.shape).value());
-  Argument argument{GuardedMemory(name, bytes, lies), array.shape, {}};
+  Argument argument{GuardedMemory(name, bytes, place), array.shape, {}};
   if (bytes > 0) std::memcpy(argument.data.data(), array.bytes.data(), bytes);
   argument.tensor.data = argument.data.data();
   argument.tensor.device = {kDLCPU, 0};
@@ -72,13 +72,13 @@ Array Undefined(DType dtype, const std::vector<int64_t>& shape) {
 }
 
 Argument ArgumentFor(const Binding& binding, size_t ref, const std::map<std::string, Array>& arrays,
-                     GuardedMemory::Lies lies, bool in_place) {
+                     GuardedMemory::Place place, bool in_place) {
   const Ref& of = binding.kernel->refs[ref];
   if (of.role == Role::kOutput)
-    return CopyOf(of.name, Undefined(of.dtype, binding.arrays[ref]), lies);
+    return CopyOf(of.name, Undefined(of.dtype, binding.arrays[ref]), place);
   const bool scalar = of.role == Role::kScalar;
   const Array& given = binding.host[ref] ? *binding.host[ref] : arrays.at(of.name);
-  Argument argument = CopyOf(of.name, scalar ? Passed(given) : given, lies);
+  Argument argument = CopyOf(of.name, scalar ? Passed(given) : given, place);
   const bool lent = in_place && binding.kernel->BorrowerOf(static_cast<int>(ref)) >= 0;
   if (!lent) argument.data.MakeReadOnly();
   return argument;
@@ -186,14 +186,14 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
   const std::vector<int> refs = CallArguments(*binding.kernel);
   const bool timed = options.repeat > 1 || options.seconds > 0;
   const auto untimed =
-      options.at_start ? GuardedMemory::Lies::kAtStart : GuardedMemory::Lies::kAtEnd;
-  const auto lies = timed ? GuardedMemory::Lies::kAligned : untimed;
+      options.at_start ? GuardedMemory::Place::kAtStart : GuardedMemory::Place::kAtEnd;
+  const auto place = timed ? GuardedMemory::Place::kAligned : untimed;
   std::vector<Argument> arguments;
   std::vector<const DLTensor*> tensors;
   std::vector<const GuardedMemory*> guarded;
   for (const int ref : refs)
     arguments.push_back(
-        ArgumentFor(binding, static_cast<size_t>(ref), arrays, lies, options.in_place));
+        ArgumentFor(binding, static_cast<size_t>(ref), arrays, place, options.in_place));
   for (size_t i = 0; i < refs.size() && options.in_place; ++i) {
     const int alias = binding.kernel->refs[static_cast<size_t>(refs[i])].alias;
     const auto lent = std::find(refs.begin(), refs.end(), alias);

@@ -25,13 +25,13 @@ size_t PageSize() {
 size_t RoundedUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
 /// Where the bytes begin in their own pages.
-size_t OffsetOf(GuardedMemory::Lies lies, size_t slack) {
-  switch (lies) {
-    case GuardedMemory::Lies::kAtEnd:
+size_t OffsetOf(GuardedMemory::Place place, size_t slack) {
+  switch (place) {
+    case GuardedMemory::Place::kAtEnd:
       return slack;
-    case GuardedMemory::Lies::kAtStart:
+    case GuardedMemory::Place::kAtStart:
       return 0;
-    case GuardedMemory::Lies::kAligned:
+    case GuardedMemory::Place::kAligned:
       return slack / kCacheLine * kCacheLine;
   }
   return 0;
@@ -43,7 +43,7 @@ bool HoldsPattern(const std::byte* from, const std::byte* to) {
 
 }  // namespace
 
-GuardedMemory::GuardedMemory(std::string name, size_t bytes, Lies lies)
+GuardedMemory::GuardedMemory(std::string name, size_t bytes, Place place)
     : name_(std::move(name)), bytes_(bytes) {
   const size_t page = PageSize();
   if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
@@ -57,7 +57,7 @@ GuardedMemory::GuardedMemory(std::string name, size_t bytes, Lies lies)
     munmap(mapping_, mapped_);
     throw std::bad_alloc();
   }
-  data_ = pages() + OffsetOf(lies, own - bytes);
+  data_ = pages() + OffsetOf(place, own - bytes);
   std::fill(pages(), data_, kPattern);
   std::fill(data_ + bytes_, pages() + own, kPattern);
 }

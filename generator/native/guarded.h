@@ -15,10 +15,10 @@ class GuardedMemory {
   /// also one that only reads; the first byte is then aligned as elements of a power of two bytes
   /// are. `kAtStart`: the first byte is the first of its page. `kAligned`: the first byte begins a
   /// cache line, for calls that are timed.
-  enum class Lies { kAtEnd, kAtStart, kAligned };
+  enum class Place { kAtEnd, kAtStart, kAligned };
 
   /// `name`: of the argument, for the message.
-  GuardedMemory(std::string name, size_t bytes, Lies lies);
+  GuardedMemory(std::string name, size_t bytes, Place place);
   ~GuardedMemory();
   GuardedMemory(GuardedMemory&& other) noexcept;
   GuardedMemory& operator=(GuardedMemory&&) = delete;

@@ -112,16 +112,16 @@ struct WindowDim {
   bool point = false;
 };
 
-/// What is asked for long before it is read.
-struct Ahead {
+/// What is requested from memory long before it is read.
+struct Prefetch {
   enum class Kind {
     kElement,  // the place, as a tile begins
-    kLater,    // from what vectors of lanes are read now, if the result is streamed: later ones
+    kStream,   // lanes further along those that a pass reads, if its result bypasses the caches
     kNextRow,  // of the next row of a loop, in a pass over this one: its share
   };
   Kind kind = Kind::kElement;
   Place place;
-  int row = -1;                     // the loop over rows; kLater: or none
+  int row = -1;                     // the loop over rows; kStream: or none
   int from = 0, to = 1, parts = 1;  // kNextRow: the share
 };
 
@@ -169,7 +169,7 @@ struct Stage {
   int depth = -1;          // space
   DType element = DType::kF32;
   ElementPtr start;  // null: 0
-  std::vector<Ahead> ahead;
+  std::vector<Prefetch> prefetches;
   // kPack: which coordinates of `place` run over rows and columns of the matrix as multiplied.
   int panels = -1;
   int pack_row = -1, pack_col = -1;  // loops
@@ -186,7 +186,7 @@ struct Stage {
 
 /// The body under what is known of the reduction's step.
 struct BodyPlan {
-  std::string name;  // First, Middle, Last, Only; empty: the only body
+  std::string name;  // First, Middle, Last, SingleStep; empty: the only body
   std::vector<Stage> stages;
 };
 
@@ -198,16 +198,16 @@ struct Reuse {
 
 /// How an operand is held.
 struct OperandPlan {
-  enum class Hold { kRows, kLeft, kLeftTransposed, kRight, kRightTransposed };
-  Hold hold = Hold::kRows;
+  enum class Layout { kRows, kPackedA, kPackedAT, kPackedB, kPackedBT };
+  Layout layout = Layout::kRows;
   std::string reason;
   bool used = false;          // some body reads or writes it
   bool copied = false;        // also by Direct: an output takes over its memory
   bool reduced = false;       // ReducedRefs
   std::vector<bool> clipped;  // by array dimension
   std::vector<Reuse> reuse;   // outermost first
-  bool lies = false;          // FindInPlace: a left one, where it lies unless rows are far apart
-  int few_rows = -1;          // FindInPlace: a right one, for few rows of this space
+  bool unpacked = false;  // FindInPlace: an A that is read in place unless its rows are far apart
+  int rows_per_b = -1;    // FindInPlace: a right one, for few rows of this space
 };
 
 /// Blocks of which Direct may choose the size.
@@ -218,10 +218,10 @@ struct FreeBlock {
   int64_t size;          // the spec's
   Size extent;           // of the array
   Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
-  // How many there are of what a block meets, if that may be few. kDepth, kColumns: rows that meet
-  // a right one; kRows: columns that meet a left one, and its depth.
-  std::optional<Size> meets = std::nullopt, depth = std::nullopt;
-  int lies = -1;  // kDepth: a right operand, if that may be multiplied where it lies
+  // How often each element of a block is used, if that may be few times. kDepth, kColumns: the rows
+  // that B is multiplied with; kRows: the columns that A is multiplied with, and its depth.
+  std::optional<Size> reuse = std::nullopt, depth = std::nullopt;
+  int unpacked = -1;  // kDepth: an operand B that may be multiplied unpacked
 };
 
 /// What the dots of all bodies multiply.

@@ -7,19 +7,19 @@
 namespace kiln {
 namespace {
 
-using Hold = OperandPlan::Hold;
+using Layout = OperandPlan::Layout;
 
-const char* HoldName(Hold hold) {
-  switch (hold) {
-    case Hold::kRows:
+const char* LayoutName(Layout layout) {
+  switch (layout) {
+    case Layout::kRows:
       return "rows";
-    case Hold::kLeft:
+    case Layout::kPackedA:
       return "left panels";
-    case Hold::kLeftTransposed:
+    case Layout::kPackedAT:
       return "left panels of the transpose";
-    case Hold::kRight:
+    case Layout::kPackedB:
       return "right panels";
-    case Hold::kRightTransposed:
+    case Layout::kPackedBT:
       return "right panels of the transpose";
   }
   return "";
@@ -68,7 +68,7 @@ class PlanPrinter {
       }
       if (ref.block.empty()) continue;
       const OperandPlan& operand = plan_.operands[r];
-      std::string text = "operand " + ref.name + ": " + HoldName(operand.hold);
+      std::string text = "operand " + ref.name + ": " + LayoutName(operand.layout);
       if (!operand.reason.empty()) text += " (" + operand.reason + ")";
       for (const Reuse& reuse : operand.reuse) {
         text += ", each";
@@ -95,13 +95,13 @@ class PlanPrinter {
 
   /// What Direct does where sizes, which it knows at run time, allow it.
   void InDirect(const OperandPlan& operand) {
-    if (operand.hold == Hold::kRows) return;
-    if (operand.lies) Line("where its rows are long or close: where they lie", 1);
+    if (operand.layout == Layout::kRows) return;
+    if (operand.unpacked) Line("where its rows are long or close: read unpacked", 1);
     if (!operand.reuse.empty())
       Line("blocks that come back: packed once for all cores, while there is room", 1);
-    if (operand.few_rows >= 0) {
-      Line("if few rows of s" + std::to_string(operand.few_rows) +
-               " meet it, or it stays in the L2: where it lies",
+    if (operand.rows_per_b >= 0) {
+      Line("if few rows of s" + std::to_string(operand.rows_per_b) +
+               " use it, or it stays in the L2: read unpacked",
            1);
     }
   }
@@ -155,7 +155,7 @@ class PlanPrinter {
           "as deep in Direct as a panel suits L1"};
       Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) + ", " +
            kReasons[static_cast<int>(block.use)] +
-           (!block.meets                            ? ""
+           (!block.reuse                            ? ""
             : block.depth                           ? ", less for few columns"
             : block.use == FreeBlock::Use::kColumns ? ", more for few rows"
                                                     : ", less for few rows"));
@@ -266,17 +266,17 @@ class PlanPrinter {
     for (const Stage& stage : stages) One(stage, indent);
   }
 
-  void AskAhead(const Stage& s, int indent) {
-    for (const Ahead& a : s.ahead) {
+  void Prefetches(const Stage& s, int indent) {
+    for (const Prefetch& a : s.prefetches) {
       std::string what;
-      if (a.kind == Ahead::Kind::kLater) what = "later lanes of ";
-      if (a.kind == Ahead::Kind::kNextRow) {
+      if (a.kind == Prefetch::Kind::kStream) what = "later lanes of ";
+      if (a.kind == Prefetch::Kind::kNextRow) {
         what = "the row after ";
         if (a.to - a.from < a.parts)
           what = "parts " + std::to_string(a.from) + " to " + std::to_string(a.to) + " of " +
                  std::to_string(a.parts) + " of " + what;
       }
-      Line("asks ahead for " + what + PlaceText(a.place), indent);
+      Line("prefetches " + what + PlaceText(a.place), indent);
     }
   }
 
@@ -287,7 +287,7 @@ class PlanPrinter {
         Line((s.kind == Stage::Kind::kLoop ? "loop " : "lanes ") + LoopName(s.loop) + " over " +
                  SpaceText(s.loop),
              indent);
-        AskAhead(s, indent + 1);
+        Prefetches(s, indent + 1);
         return List(s.body, indent + 1);
       case Stage::Kind::kRows:
         Line("some rows at a time over " + SpaceText(s.loop), indent);
@@ -309,7 +309,7 @@ class PlanPrinter {
                  LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " + Text(*s.value) +
                  (s.body.empty() ? "" : ", after"),
              indent);
-        AskAhead(s, indent + 1);
+        Prefetches(s, indent + 1);
         return List(s.body, indent + 1);
       case Stage::Kind::kDot:
         Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
@@ -319,7 +319,7 @@ class PlanPrinter {
              indent);
         if (s.low) Line("rows from " + Text(*s.low), indent + 1);
         if (s.high) Line("rows before " + Text(*s.high), indent + 1);
-        AskAhead(s, indent + 1);
+        Prefetches(s, indent + 1);
         return List(s.body, indent + 1);
       case Stage::Kind::kPack:
         return Line("pack panels#" + std::to_string(s.panels) + " from " + PlaceText(s.place) +

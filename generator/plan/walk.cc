@@ -147,7 +147,8 @@ void ChangeBuffers(Stages& stages, const Renumber& change) {
       if (place->buffer >= 0) place->buffer = change(place->buffer);
     }
     for (int& buffer : stage.touched) buffer = change(buffer);
-    for (Ahead& ahead : stage.ahead) ahead.place.buffer = change(ahead.place.buffer);
+    for (Prefetch& prefetch : stage.prefetches)
+      prefetch.place.buffer = change(prefetch.place.buffer);
   });
 }
 

@@ -120,7 +120,7 @@ void MakeBodies(Plan& plan, SpaceAnalysis& spaces, const Reduction& reduction,
   std::vector<Case> cases{{"", std::nullopt, std::nullopt}};
   const bool finishes = AsksForLast(plan.kernel->body) || !plan.kernel->epilogue.empty();
   if (accumulator >= 0 && finishes) {
-    cases = {{"Only", true, true},
+    cases = {{"SingleStep", true, true},
              {"First", true, false},
              {"Middle", false, false},
              {"Last", false, true}};
@@ -185,8 +185,8 @@ void DropOnes(Plan& plan) {
 std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands) {
   std::vector<bool> first(kernel.axes.size());
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
-    const bool right = operands[r].hold == OperandPlan::Hold::kRight ||
-                       operands[r].hold == OperandPlan::Hold::kRightTransposed;
+    const bool right = operands[r].layout == OperandPlan::Layout::kPackedB ||
+                       operands[r].layout == OperandPlan::Layout::kPackedBT;
     if (!right) continue;
     const std::vector<bool> used = AxesOfIndex(kernel, kernel.refs[r]);
     for (size_t a = 0; a < used.size(); ++a) first[a] = first[a] || used[a];
@@ -257,7 +257,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
 
 namespace {
 
-/// The call checks arguments once and hands them to whichever form it chooses.
+/// The call checks arguments once and hands them to whichever specialization it chooses.
 bool HaveSameArguments(const Kernel& a, const Kernel& b) {
   const auto same = [](const Ref& x, const Ref& y) {
     return x.name == y.name && x.role == y.role && x.dtype == y.dtype && x.view_of == y.view_of &&

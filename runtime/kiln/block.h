@@ -1,4 +1,4 @@
-// How an array is cut into blocks, and where one block lies in it.
+// How an array is cut into blocks, and where one block is in it.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ template <int R>
 using Index = std::array<int64_t, static_cast<size_t>(R)>;
 
 /// Whether every loop over a dimension stops at the array's edge. Then nothing looks at what a
-/// block has beyond it, and the block may be used where it lies.
+/// block has beyond it, and the block may be used in place.
 enum class Clip : bool { kNo, kYes };
 
 /// How one dimension is cut. Made by the functions below.

@@ -9,58 +9,63 @@
 
 namespace kiln {
 
-/// Rows of a product for which memory alone counts.
+/// Up to this M a product is bound by reading B from memory.
 constexpr int64_t kFewestRows = 2;
 
-/// A y of this size stays in the L2.
+/// A B of this size stays in the L2.
 constexpr int64_t kInL2 = int64_t{1} << 20;
+/// A B of this size is read from the last cache.
+constexpr int64_t kInLastCache = int64_t{32} << 20;
 
-/// Rows that a y meets, if that is not known, or it must be packed.
+/// M where it is not known, or where B must be packed.
 constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
 
-/// How a dot reads y.
-enum class RightWay {
-  kPanels,  // packed
-  kTiles,   // where it lies, by register tiles, down its columns
-  kAlong,   // where it lies, along its rows, for few rows of x
+/// How a dot reads B.
+enum class BAccess {
+  kPacked,
+  kUnpackedTiles,  // in place, by register tiles, down its columns
+  kUnpackedRows,   // in place, row by row as for a matrix and few vectors, for a small M
 };
 
-/// A y, for so many rows of x: `depth` rows that are `row_bytes` apart.
-struct LyingRight {
+/// An unpacked B, for a product of M rows: K rows that are `row_bytes` apart.
+struct UnpackedB {
   int64_t rows, depth, row_bytes;
 
   int64_t bytes() const { return depth * row_bytes; }
-  /// Few such rows fit into a cache, as they compete for its sets.
+  /// Rows so far apart share few sets of a cache.
   bool IsSpread() const { return row_bytes % 2048 == 0; }
 };
 
-constexpr int64_t kInLastCache = int64_t{32} << 20;
-
-/// Whether tiles of eight rows read it as fast as panels, which take as long to pack as to multiply
-/// with some 30 rows. Pieces of 200 bytes from each row of y are slow to come from memory, or if
-/// they begin within lines.
-inline bool TallTilesPay(const LyingRight& y) {
-  constexpr int64_t kLine = 64, kFew = 16, kMany = 192;
-  if (y.bytes() <= kInL2 && y.row_bytes % kLine == 0) return true;
-  return y.rows <= kMany && (y.bytes() <= kInL2 || (y.rows > kFew && y.bytes() <= kInLastCache));
+/// Whether tiles of eight rows read B unpacked as fast as packed; packing takes as long as
+/// multiplying with some 30 rows. Pieces of 200 bytes of each row of B are slow to read from
+/// memory, and where they begin within a line.
+inline bool UnpackedPaysFor8Rows(const UnpackedB& b) {
+  constexpr int64_t kLine = 64, kMinRowsFromLastCache = 16, kMaxRows = 192;
+  if (b.bytes() <= kInL2 && b.row_bytes % kLine == 0) return true;
+  if (b.rows > kMaxRows) return false;
+  return b.bytes() <= kInL2 || (b.rows > kMinRowsFromLastCache && b.bytes() <= kInLastCache);
 }
 
-/// Those of four rows, which read it twice as often: it has to be in the L1 soon.
-inline bool LowTilesPay(const LyingRight& y) {
-  constexpr int64_t kClose = int64_t{8} << 20, kFew = 12, kSome = 32, kMany = 64;
-  if (y.IsSpread()) return y.rows <= kSome && y.bytes() <= kInL2;
-  return y.rows <= kMany && (y.bytes() <= kClose || (y.rows > kFew && y.bytes() <= kInLastCache));
+/// The same of tiles of four rows, which read B twice as often, so that it has to be near.
+inline bool UnpackedPaysFor4Rows(const UnpackedB& b) {
+  constexpr int64_t kNearBytes = int64_t{8} << 20;
+  constexpr int64_t kMinRowsFromLastCache = 12, kMaxRowsSpread = 32, kMaxRows = 64;
+  if (b.IsSpread()) return b.rows <= kMaxRowsSpread && b.bytes() <= kInL2;
+  if (b.rows > kMaxRows) return false;
+  return b.bytes() <= kNearBytes || (b.rows > kMinRowsFromLastCache && b.bytes() <= kInLastCache);
 }
 
-/// How a dot reads y.
-inline RightWay RightWayFor(const LyingRight& y, bool may_go_along, bool tiles_may, bool tall) {
-  constexpr int64_t kVeryFew = 3;
-  const int64_t along = tall ? 64 : 32;
-  if (y.rows == kUnknownRows) return RightWay::kPanels;
-  if (tiles_may && y.row_bytes > 0 && y.rows > kVeryFew &&
-      (tall ? TallTilesPay(y) : LowTilesPay(y)))
-    return RightWay::kTiles;
-  return may_go_along && y.rows <= along ? RightWay::kAlong : RightWay::kPanels;
+/// `can_stream_rows`, `can_read_unpacked`: what the dot's types allow. `tiles_of_8_rows`: else
+/// of 4.
+inline BAccess ChooseBAccess(const UnpackedB& b, bool can_stream_rows, bool can_read_unpacked,
+                             bool tiles_of_8_rows) {
+  constexpr int64_t kMaxRowsBelowTiles = 3;
+  const int64_t max_streamed_rows = tiles_of_8_rows ? 64 : 32;
+  if (b.rows == kUnknownRows) return BAccess::kPacked;
+  const bool pays = tiles_of_8_rows ? UnpackedPaysFor8Rows(b) : UnpackedPaysFor4Rows(b);
+  if (can_read_unpacked && b.row_bytes > 0 && b.rows > kMaxRowsBelowTiles && pays)
+    return BAccess::kUnpackedTiles;
+  return can_stream_rows && b.rows <= max_streamed_rows ? BAccess::kUnpackedRows : BAccess::kPacked;
 }
 
 /// Of an elementwise kernel: as long as may be, since memory and its prefetchers like long rows,
@@ -78,45 +83,45 @@ inline int64_t StripSize(int64_t extent) {
   return std::clamp<int64_t>(extent, 1, int64_t{8} << 10);
 }
 
-/// Rows of a dot's left operand: as many as stay in L2 while the panels of the right one pass by.
-/// Several cores get smaller blocks, to be able to help each other out. A block that few columns
-/// are multiplied with is soon done with: it is to be in the L2 still, where it was packed.
-inline int64_t RowBlock(int64_t rows, int64_t cores, int64_t columns = INT64_MAX,
+/// MC, the rows of A that stay in the L2 while the panels of B pass by. Several cores get smaller
+/// blocks, so that they can share the last ones. With few columns a block of A is used once and
+/// soon, and is small enough to be in the L2 still when it is.
+inline int64_t ChooseMC(int64_t rows, int64_t cores, int64_t columns = INT64_MAX,
                         int64_t depth = 1) {
-  constexpr int64_t kFew = 128, kElements = int64_t{64} << 10;
+  constexpr int64_t kFewColumns = 128, kElements = int64_t{64} << 10;
   int64_t most = cores == 1 ? 512 : std::clamp<int64_t>(RoundUp(DivUp(rows, 8), 8), 64, 512);
-  if (columns <= kFew) {
+  if (columns <= kFewColumns) {
     const int64_t fit = kElements / std::max(depth, int64_t{1});
     most = std::min(most, std::max<int64_t>(RoundUp(fit, 8), 64));
   }
   return std::clamp<int64_t>(RoundUp(rows, 8), 8, most);
 }
 
-/// Columns of its right operand: no more than a core's share, so that small products have work for
-/// all, in whole panels of any vector length. Where the operand lies, few rows walk along long
-/// pieces of its rows, as memory likes it.
-inline int64_t ColumnBlock(int64_t columns, int64_t cores, int64_t rows = INT64_MAX) {
+/// NC, the columns of B: no more than a core's share, so that all cores have work in a small
+/// product, in whole panels of any vector length. A product of few rows streams long pieces of the
+/// rows of an unpacked B.
+inline int64_t ChooseNC(int64_t columns, int64_t cores, int64_t rows = INT64_MAX) {
   constexpr int64_t kPanel = 64;
   const int64_t most = rows <= kFewestRows ? 4096 : 512;
   return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, most);
 }
 
-/// Bytes of a column of a y that lies, for tiles. Each row lies in a page of its own; of rows a
-/// power of two apart few fit into the L2, as they compete for its sets.
-inline int64_t LyingDepthBytes(int64_t depth, int64_t row_bytes, int64_t most_bytes) {
+/// Bytes of a column of an unpacked B, for register tiles. Each row is in a page of its own, and
+/// rows a power of two apart share few sets of the L2.
+inline int64_t UnpackedKCBytes(int64_t depth, int64_t row_bytes, int64_t most_bytes) {
   constexpr int64_t kHalfPage = 2048;
   if (depth * row_bytes <= kInL2) return most_bytes;
   return std::min<int64_t>(most_bytes, row_bytes % kHalfPage == 0 ? 1024 : 4096);
 }
 
-/// The depth of both: the sums of a tile stay in registers for so long. Blocks are alike, and cut
-/// no word of several elements. For few rows they are shallow, as row blocks are short for few
-/// columns. Of a column, for many rows: `most_bytes`, or `only_bytes` if that is all.
-inline int64_t DepthBlock(int64_t depth, int64_t packed_bytes, int64_t most_bytes,
-                          int64_t only_bytes, int64_t rows) {
-  constexpr int64_t kFew = 32;
-  if (depth * packed_bytes <= only_bytes) most_bytes = only_bytes;
-  const int64_t bytes = rows <= kFew ? 512 : most_bytes;
+/// KC, the depth of both: a tile's sums stay in registers for so long. Blocks have the same size,
+/// and none ends within a k-group. A small M has a small KC, as few columns have a small MC. A
+/// column takes `most_bytes`, or `single_bytes` if K fits into one block of them.
+inline int64_t ChooseKC(int64_t depth, int64_t packed_bytes, int64_t most_bytes,
+                        int64_t single_bytes, int64_t rows) {
+  constexpr int64_t kFewRows = 32;
+  if (depth * packed_bytes <= single_bytes) most_bytes = single_bytes;
+  const int64_t bytes = rows <= kFewRows ? 512 : most_bytes;
   const int64_t most = std::max<int64_t>(bytes / packed_bytes, 8);
   const int64_t blocks = std::max<int64_t>(DivUp(depth, most), 1);
   return std::max<int64_t>(RoundUp(DivUp(depth, blocks), 8), 8);

@@ -92,7 +92,7 @@ class Core {
   int64_t step() const { return step_; }
 
   /// For findings about the step ahead, whatever the core is at.
-  struct Ahead {
+  struct NextStep {
     Core& core;
     template <class... A>
     void Fail(Code code, const char* format, A... values) const {

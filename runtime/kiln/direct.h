@@ -324,7 +324,7 @@ struct Direct {
   template <typename T>
   static void Forget(Core&, T*, size_t) {}
 
-  /// Scalars and prefetch arrays, which are read where they lie.
+  /// Scalars and prefetch arrays, which are read in place.
   template <typename T>
   static void Hold(Core&, const Operand&, std::initializer_list<int64_t> /*extents*/) {}
 };

@@ -157,7 +157,7 @@ struct AtLanes {
   /// Only loops that stream ask for what is read later (stream-inl.h): others may find it in a
   /// cache.
   template <typename... Later>
-  HWY_INLINE void AskLater(Later...) const {}
+  HWY_INLINE void PrefetchStream(Later...) const {}
 
   template <class M, class V, typename T>
   HWY_INLINE void StoreIf(M mask, V v, T* p) const {

@@ -25,7 +25,7 @@ T FromBits(uint16_t bits) {
   return element;
 }
 
-/// A bool is what its byte says, which may be anything where a block lies past its array's edge.
+/// A bool is what its byte says, which may be anything where a block is past its array's edge.
 inline bool IsSet(const bool* p) {
   unsigned char byte;
   std::memcpy(&byte, p, 1);

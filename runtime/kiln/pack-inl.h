@@ -1,12 +1,12 @@
-// Packing: from a matrix anywhere in memory to the panels of a dot. What is irregular (edges, pads,
-// conversions, strides) happens while a small rectangle is fetched; the four ways of arranging its
-// words then know nothing of it.
+// Packing: from a matrix anywhere in memory to the panels of a dot. Everything irregular (edges,
+// pads, conversions, strides) happens while a small rectangle is fetched; the four functions that
+// arrange its k-groups then see plain rows.
 //
-//   left panel   [word of k][4 rows of x], then 4 start values of StartRow
-//   right panel  [word of k][a few vectors of columns of y], then one unused row
+//   panel of A   [k-group][4 rows of A], then 4 start values of StartRow
+//   panel of B   [k-group][a few vectors of columns of B], then one unused row
 //
-// A word is 2 (16-bit) or 4 (8-bit) elements that are neighbours along k, as on a TPU, or fewer,
-// made wider (words-inl.h).
+// A k-group is the 2 (16-bit) or 4 (8-bit) neighbours along k that one instruction multiplies, as
+// in VNNI and on a TPU, or fewer that are widened (k_groups-inl.h).
 #if defined(KILN_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_PACK_INL_H_
 #undef KILN_PACK_INL_H_
@@ -22,22 +22,22 @@
 
 #include "hwy/cache_control.h"
 #include "kiln/blocks.h"
+#include "kiln/k_groups-inl.h"
 #include "kiln/lanes-inl.h"
 #include "kiln/tiles-inl.h"
-#include "kiln/words-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A matrix to be packed: (rows, k) of a left operand, (k, columns) of a right one.
+/// A matrix to be packed: (rows, k) of A, (k, columns) of B.
 template <typename T>
 struct Source {
   const T* data;  // element (0, 0) of the block, even if that is outside of the array
   int64_t stride[2];
   size_t low[2], high[2];  // what is read; the rest is `pad`
-  size_t extent[2];        // what is packed; past it words are filled up with zeros
+  size_t extent[2];        // what is packed; past it k-groups are filled up with zeros
   T pad;
 
   Source Transposed() const {
@@ -76,7 +76,7 @@ struct Fetched {
   int64_t stride;
 };
 
-/// The rectangle where it lies, if it can be read there, else in `buffer`.
+/// The rectangle in place if it can be read there, else copied to `buffer`.
 template <typename As, typename T>
 HWY_INLINE Fetched<As> Fetch(const Source<T>& from, size_t r, size_t c, size_t rows, size_t cols,
                              As* HWY_RESTRICT buffer) {
@@ -108,32 +108,32 @@ HWY_INLINE Fetched<As> Fetch(const Source<T>& from, size_t r, size_t c, size_t r
   return {buffer, static_cast<int64_t>(cols)};
 }
 
-/// Asks for the line of an element that may lie anywhere. Elements of four bytes come in so many
-/// lines, from so many rows, that the hardware does not look far enough ahead by itself.
+/// Prefetches the line of an element, which need not be inside the array. Elements of four bytes
+/// are in so many lines of so many rows that the hardware prefetcher does not reach far enough.
 template <typename T>
 HWY_INLINE void PrefetchAt(const T* row, size_t i, int64_t ahead) {
   hwy::Prefetch(reinterpret_cast<const char*>(row) +
                 (static_cast<int64_t>(i) + ahead) * static_cast<int64_t>(sizeof(T)));
 }
 
-/// Left, k contiguous: `count` words of 4 rows.
+/// A, k contiguous: `count` k-groups of 4 rows.
 template <class D, typename T>
-HWY_INLINE void LeftAlongK(Fetched<T> from, size_t count, typename D::Word* HWY_RESTRICT to) {
-  using Word = typename D::Word;
-  const hn::ScalableTag<Word> d;
+HWY_INLINE void PackAAlongK(Fetched<T> from, size_t count, typename D::KGroup* HWY_RESTRICT to) {
+  using KGroup = typename D::KGroup;
+  const hn::ScalableTag<KGroup> d;
   const T* rows[kPanelRows];
   for (size_t r = 0; r < kPanelRows; ++r)
     rows[r] = from.data + static_cast<int64_t>(r) * from.stride;
-  const auto load = [&](size_t r, size_t k) HWY_ATTR { return WordsAlong<D>(d, rows[r], k); };
+  const auto load = [&](size_t r, size_t k) HWY_ATTR { return KGroupsAlong<D>(d, rows[r], k); };
   size_t k = 0;
   for (; k + hn::Lanes(d) <= count; k += hn::Lanes(d)) {
-    if constexpr (sizeof(T) == sizeof(Word)) {  // the next panel
+    if constexpr (sizeof(T) == sizeof(KGroup)) {  // the next panel
       for (const T* row : rows) PrefetchAt(row, k, 4 * from.stride);
     }
     hn::StoreInterleaved4(load(0, k), load(1, k), load(2, k), load(3, k), d, to + kPanelRows * k);
   }
   for (; k < count; ++k) {
-    for (size_t r = 0; r < kPanelRows; ++r) to[kPanelRows * k + r] = WordAt<D>(rows[r], k);
+    for (size_t r = 0; r < kPanelRows; ++r) to[kPanelRows * k + r] = KGroupAt<D>(rows[r], k);
   }
 }
 
@@ -150,18 +150,18 @@ HWY_INLINE void TransposeBlocks(D d, V& a, V& b, V& c, V& e) {
 }
 #endif
 
-/// Left, rows contiguous: `count` words of `rows` rows, a multiple of 4; panels are `panel` apart.
+/// A, rows contiguous: `count` k-groups of `rows` rows, a multiple of 4; panels are `panel` apart.
 template <class D, typename T>
-HWY_INLINE void LeftAcrossK(Fetched<T> from, size_t count, size_t rows, size_t panel,
-                            typename D::Word* HWY_RESTRICT to) {
+HWY_INLINE void PackAAcrossK(Fetched<T> from, size_t count, size_t rows, size_t panel,
+                             typename D::KGroup* HWY_RESTRICT to) {
   const auto load = [&](auto d, size_t k, size_t row) HWY_ATTR {
     const T* const first = from.data + static_cast<int64_t>(ElementOf<D>(k)) * from.stride;
-    return WordsAcross<D>(d, first + row, from.stride);
+    return KGroupsAcross<D>(d, first + row, from.stride);
   };
   size_t row = 0;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  if constexpr (sizeof(typename D::Word) == 4) {  // 4 words of 4 panels: a line of each
-    const hn::ScalableTag<typename D::Word> d;
+  if constexpr (sizeof(typename D::KGroup) == 4) {  // 4 groups of 4 panels: a line of each
+    const hn::ScalableTag<typename D::KGroup> d;
     for (; count == 4 && row + 16 <= rows; row += 16, to += 4 * panel) {
       auto v_0 = load(d, 0, row), v_1 = load(d, 1, row), v_2 = load(d, 2, row),
            v_3 = load(d, 3, row);
@@ -173,7 +173,7 @@ HWY_INLINE void LeftAcrossK(Fetched<T> from, size_t count, size_t rows, size_t p
     }
   }
 #endif
-  const hn::CappedTag<typename D::Word, kPanelRows> d;
+  const hn::CappedTag<typename D::KGroup, kPanelRows> d;
   for (; row < rows; row += kPanelRows, to += panel) {
     for (size_t k = 0; k < count; ++k) {
       for (size_t r = 0; r < kPanelRows; r += hn::Lanes(d)) {
@@ -183,22 +183,22 @@ HWY_INLINE void LeftAcrossK(Fetched<T> from, size_t count, size_t rows, size_t p
   }
 }
 
-/// Right, columns contiguous: one word of the `width` columns of a panel.
+/// B, columns contiguous: one k-group of the `width` columns of a panel.
 template <class D, typename T>
-HWY_INLINE void RightAcrossK(Fetched<T> from, size_t width, typename D::Word* HWY_RESTRICT to) {
-  const hn::ScalableTag<typename D::Word> d;
-  const int64_t ahead = static_cast<int64_t>(4 * D::kPerWord) * from.stride;
+HWY_INLINE void PackBAcrossK(Fetched<T> from, size_t width, typename D::KGroup* HWY_RESTRICT to) {
+  const hn::ScalableTag<typename D::KGroup> d;
+  const int64_t ahead = static_cast<int64_t>(4 * D::kKPerGroup) * from.stride;
   for (size_t c = 0; c < width; c += hn::Lanes(d)) {
     constexpr size_t kLine = 64;
-    for (size_t r = 0; r < D::kPerWord && c * sizeof(T) % kLine == 0; ++r) {
+    for (size_t r = 0; r < D::kKPerGroup && c * sizeof(T) % kLine == 0; ++r) {
       PrefetchAt(from.data + static_cast<int64_t>(r) * from.stride, c, ahead);
     }
-    hn::Store(Flip<D>(WordsAcross<D>(d, from.data + c, from.stride)), d, to + c);
+    hn::Store(Flip<D>(KGroupsAcross<D>(d, from.data + c, from.stride)), d, to + c);
   }
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-/// Four words k of 4 columns, in each block of 128 bits: v_0 … v_3 go from columns to words.
+/// Four groups k of 4 columns, in each block of 128 bits: v_0 … v_3 go from columns to groups.
 template <class D, class V>
 HWY_INLINE void TransposeInBlocks(D d, V& v_0, V& v_1, V& v_2, V& v_3) {
   const hn::Repartition<uint64_t, D> d64;
@@ -213,15 +213,15 @@ HWY_INLINE void TransposeInBlocks(D d, V& v_0, V& v_1, V& v_2, V& v_3) {
   v_3 = hn::BitCast(d, hn::InterleaveUpper(d64, high_01, high_23));
 }
 
-/// 16 words of 16 columns, in registers.
+/// 16 groups of 16 columns, in registers.
 template <class D, class DW, typename T>
 HWY_INLINE void Transpose16(DW d, const T* HWY_RESTRICT from, int64_t stride,
-                            typename D::Word* HWY_RESTRICT to, size_t to_stride) {
+                            typename D::KGroup* HWY_RESTRICT to, size_t to_stride) {
   using V = hn::Vec<DW>;
   const auto load = [&](size_t c) HWY_ATTR {
-    return Flip<D>(WordsAlong<D>(d, from + static_cast<int64_t>(c) * stride, 0));
+    return Flip<D>(KGroupsAlong<D>(d, from + static_cast<int64_t>(c) * stride, 0));
   };
-  // Columns 4 i to 4 i + 3: after the first step v_i_j has words j, j + 4, j + 8, j + 12.
+  // Columns 4 i to 4 i + 3: after the first step v_i_j has groups j, j + 4, j + 8, j + 12.
   V v_0_0 = load(0), v_0_1 = load(1), v_0_2 = load(2), v_0_3 = load(3);
   V v_1_0 = load(4), v_1_1 = load(5), v_1_2 = load(6), v_1_3 = load(7);
   V v_2_0 = load(8), v_2_1 = load(9), v_2_2 = load(10), v_2_3 = load(11);
@@ -244,34 +244,34 @@ HWY_INLINE void Transpose16(DW d, const T* HWY_RESTRICT from, int64_t stride,
 }
 #endif
 
-/// N words of 4 columns where vectors are short, through memory.
+/// N groups of 4 columns where vectors are short, through memory.
 template <class D, class DW, typename T>
 HWY_INLINE void Transpose4(DW d, const T* HWY_RESTRICT from, int64_t stride,
-                           typename D::Word* HWY_RESTRICT to, size_t to_stride) {
-  using Word = typename D::Word;
-  HWY_ALIGN Word words[4 * hn::MaxLanes(DW())];
+                           typename D::KGroup* HWY_RESTRICT to, size_t to_stride) {
+  using KGroup = typename D::KGroup;
+  HWY_ALIGN KGroup groups[4 * hn::MaxLanes(DW())];
   const auto load = [&](int64_t c)
-                        HWY_ATTR { return Flip<D>(WordsAlong<D>(d, from + c * stride, 0)); };
-  hn::StoreInterleaved4(load(0), load(1), load(2), load(3), d, words);
+                        HWY_ATTR { return Flip<D>(KGroupsAlong<D>(d, from + c * stride, 0)); };
+  hn::StoreInterleaved4(load(0), load(1), load(2), load(3), d, groups);
   for (size_t k = 0; k < hn::Lanes(d); ++k) {
-    memcpy(to + k * to_stride, words + 4 * k, 4 * sizeof(Word));
+    memcpy(to + k * to_stride, groups + 4 * k, 4 * sizeof(KGroup));
   }
 }
 
-/// Right, k contiguous: `count` words of a panel of `cols` columns.
+/// B, k contiguous: `count` k-groups of a panel of `cols` columns.
 template <class D, typename T>
-HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, size_t cols,
-                            typename D::Word* HWY_RESTRICT to) {
-  using Word = typename D::Word;
-  const hn::ScalableTag<Word> d;
+HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
+                            typename D::KGroup* HWY_RESTRICT to) {
+  using KGroup = typename D::KGroup;
+  const hn::ScalableTag<KGroup> d;
   const size_t n = hn::Lanes(d);
   size_t k = 0;
   if constexpr (HWY_TARGET != HWY_SCALAR) {
     for (; k + n <= count; k += n) {
-      const T* const at = from.data + k * D::kPerWord;
-      Word* const out = to + k * cols;
+      const T* const at = from.data + k * D::kKPerGroup;
+      KGroup* const out = to + k * cols;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-      if constexpr (sizeof(Word) == 4) {
+      if constexpr (sizeof(KGroup) == 4) {
         for (size_t c = 0; c < cols; c += 16) {
           Transpose16<D>(d, at + static_cast<int64_t>(c) * from.stride, from.stride, out + c, cols);
         }
@@ -285,29 +285,29 @@ HWY_INLINE void RightAlongK(Fetched<T> from, size_t count, size_t cols,
   }
   for (; k < count; ++k) {
     for (size_t c = 0; c < cols; ++c) {
-      Word word = WordAt<D>(from.data + static_cast<int64_t>(c) * from.stride, k);
-      if constexpr (D::kFlip != 0) word ^= static_cast<int32_t>(D::kFlip);
-      to[k * cols + c] = word;
+      KGroup group = KGroupAt<D>(from.data + static_cast<int64_t>(c) * from.stride, k);
+      if constexpr (D::kFlip != 0) group ^= static_cast<int32_t>(D::kFlip);
+      to[k * cols + c] = group;
     }
   }
 }
 
-/// How deep blocks are that are packed for dots of As. `rows` of x, if there may be few.
+/// KC of packed operands of a dot of As. `rows`: M, if it may be small.
 template <class As>
 int64_t DepthFor(int64_t depth, int64_t rows = kUnknownRows) {
-  constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::Word) / DotOf<As>::kPerWord};
-  return DepthBlock(depth, kPackedBytes, kDepthBytes, kOnlyDepthBytes, rows);
+  constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::KGroup) / DotOf<As>::kKPerGroup};
+  return ChooseKC(depth, kPackedBytes, kKCBytes, kSingleKCBytes, rows);
 }
 
-/// Of those that may be multiplied where y lies, whose rows are so many elements apart.
+/// The same where B may be read unpacked, with rows that are `stride` elements apart.
 template <class As>
 int64_t DepthFor(int64_t depth, int64_t rows, int64_t stride) {
-  using Y = typename DotOf<As>::Y;
-  constexpr int64_t kBytes{sizeof(Y)};
-  if (RightWayFor<DotOf<As>, Y>(rows, depth, stride) != RightWay::kTiles)
+  using B = typename DotOf<As>::B;
+  constexpr int64_t kBytes{sizeof(B)};
+  if (ChooseBAccess<DotOf<As>, B>(rows, depth, stride) != BAccess::kUnpackedTiles)
     return DepthFor<As>(depth);
-  const auto lying = [=](int64_t most) { return LyingDepthBytes(depth, stride * kBytes, most); };
-  return DepthBlock(depth, kBytes, lying(kDepthBytes), lying(kOnlyDepthBytes), kUnknownRows);
+  const auto unpacked = [=](int64_t most) { return UnpackedKCBytes(depth, stride * kBytes, most); };
+  return ChooseKC(depth, kBytes, unpacked(kKCBytes), unpacked(kSingleKCBytes), kUnknownRows);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,5 +1,5 @@
 // The layout of everything that is not the operand of a dot: row-major, as in HBM. So a block can
-// often be used where it lies.
+// often be used in place.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace kiln {
 ///   Element, View, and Written: the view of a block to write, of a format of outputs
 ///   Bytes(shape)                   of a slot
 ///   IsInPlace(tensor, box)         whether InPlace gives what Copy and ViewOf would
-///   InPlace(tensor, box)           the view of a block where it lies
+///   InPlace(tensor, box)           the view of a block in the array
 ///   Copy(tensor, box, pad, to)     without a pad, `to` keeps what it has outside of the array
 ///   ViewOf(data, box)              the view of what was copied
 template <typename T, int V>

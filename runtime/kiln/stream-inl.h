@@ -1,5 +1,4 @@
-// Stores past the caches, for outputs that do not fit into them, and rows that are asked for ahead
-// of time.
+// Streaming stores, for outputs that do not fit into the caches, and prefetches of later rows.
 #if defined(KILN_STREAM_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_STREAM_INL_H_
 #undef KILN_STREAM_INL_H_
@@ -19,9 +18,9 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
-/// Brings what is there into the L2.
+/// Prefetches a line into the L2.
 template <typename T>
-HWY_INLINE void AskL2(const T* p) {
+HWY_INLINE void PrefetchToL2(const T* p) {
 #if HWY_COMPILER_GCC  // or clang
   __builtin_prefetch(p, /*write=*/0, /*locality=*/2);
 #else
@@ -42,8 +41,8 @@ HWY_INLINE const T* LaterRow(const T* element, const T* next, size_t count) {
   return element + (next - element) * (ptrdiff_t{1} << shift);
 }
 
-/// All lanes of a vector, as Whole; but a store goes past the caches, to an address that is a
-/// multiple of its size.
+/// All lanes of a vector, as Whole; but its stores are streaming ones, to addresses that are
+/// multiples of its size.
 template <class D>
 struct Streamed : Whole<D> {
   template <class V, typename T>
@@ -57,17 +56,17 @@ struct Streamed : Whole<D> {
 
   // The hardware sees what is read next, but not beyond the end of a page.
   template <typename T>
-  HWY_INLINE void AskLater(const T* row, const T* next, size_t i, size_t count) const {
-    AskL2(LaterRow(row, next, count) + i);
+  HWY_INLINE void PrefetchStream(const T* row, const T* next, size_t i, size_t count) const {
+    PrefetchToL2(LaterRow(row, next, count) + i);
   }
   template <typename T>
-  HWY_INLINE void AskLater(const T* p) const {
-    AskL2(p + kLaterBytes / sizeof(T));
+  HWY_INLINE void PrefetchStream(const T* p) const {
+    PrefetchToL2(p + kLaterBytes / sizeof(T));
   }
 };
 
-/// Whether an output is to be written past the caches in pieces of so many columns: pieces that are
-/// whole lines, as memory is slow to take others.
+/// Whether an output is to be written by streaming stores in pieces of so many columns, which have
+/// to be whole lines.
 template <typename T, int V>
 HWY_INLINE bool StreamsPieces(size_t columns, const Tile<T, V>& to) {
   constexpr size_t kLine = 64;
@@ -94,18 +93,18 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
   if (i < count) fn(Part<D>(count - i), i);
 }
 
-/// In a pass over a row of `count` elements, at its i, asks for the next row. If several rows fit
-/// into the L1, the first pass that asks does so for all, and has the L2 ask for a later row.
-/// Longer ones are asked for by the L2 alone, since the L1 has to keep what passes read: by each
-/// pass a share, from kFrom to kTo of kParts.
+/// Prefetches the next row, from element i of a pass over a row of `count`. If several rows fit
+/// into the L1, the first pass prefetches into it, and a later row into the L2. Longer rows are
+/// prefetched into the L2 alone, as the L1 has to keep what passes read: each pass prefetches a
+/// share, from kFrom to kTo of kParts.
 template <size_t kFrom, size_t kTo, size_t kParts, typename T>
-HWY_INLINE void AskNextRow(const T* row, const T* next, size_t i, size_t count) {
+HWY_INLINE void PrefetchNextRow(const T* row, const T* next, size_t i, size_t count) {
   constexpr size_t kShort = size_t{12} << 10;
   if (count * sizeof(T) > kShort) {
-    AskL2(next + (kFrom * count + (kTo - kFrom) * i) / kParts);
+    PrefetchToL2(next + (kFrom * count + (kTo - kFrom) * i) / kParts);
   } else if (kFrom == 0) {
     hwy::Prefetch(next + i);
-    AskL2(LaterRow(row, next, count) + i);
+    PrefetchToL2(LaterRow(row, next, count) + i);
   }
 }
 

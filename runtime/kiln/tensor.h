@@ -53,7 +53,7 @@ struct Tensor {
     return tensor;
   }
 
-  /// Where a block's element 0 lies; for R = rank.
+  /// Where a block's element 0 is; for R = rank.
   template <int R>
   T* At(const std::array<int64_t, R>& start) const {
     int64_t offset = 0;

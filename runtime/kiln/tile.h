@@ -10,7 +10,7 @@
 
 namespace kiln {
 
-/// A block of V dimensions, in VMEM or where it lies in its array. The last dimension is contiguous
+/// A block of V dimensions, in VMEM or in its array. The last dimension is contiguous
 /// in both: that is why `At` does not multiply its last index. V may be 0, a scalar.
 template <typename T, int V>
 struct Tile {

@@ -62,10 +62,10 @@ std::map<std::string, kiln_operand_record> TrafficOf(const Machine& machine, Pro
 constexpr Machine kOneCore = kMachines[0], kTwoCores = kMachines[1];
 
 /// Whether register tiles have four rows, as with AVX2, which has 16 registers.
-bool HasLowTiles() { return (hwy::SupportedTargets() & (HWY_AVX3 | HWY_AVX3_DL)) == 0; }
+bool HasTilesOf4Rows() { return (hwy::SupportedTargets() & (HWY_AVX3 | HWY_AVX3_DL)) == 0; }
 
-TEST_CASE("few rows of x are multiplied with y where it lies") {
-  const int64_t most_bf16 = HasLowTiles() ? 32 : 64;
+TEST_CASE("few rows of A are multiplied with an unpacked B") {
+  const int64_t most_bf16 = HasTilesOf4Rows() ? 32 : 64;
   for (const int64_t m : {1, 2, 3, 7, 8, 9, 16, 17, 32, 33, 64}) {
     for (const Machine& machine : {kOneCore, kTwoCores}) {
       INFO(m << " rows");
@@ -79,17 +79,17 @@ TEST_CASE("few rows of x are multiplied with y where it lies") {
   CHECK(TrafficOf(kOneCore, OfF32(193, 203, 837))["y"].copies > 0);
 }
 
-TEST_CASE("x is multiplied where it lies if its elements are words") {
+TEST_CASE("A is read unpacked if its elements are k-groups") {
   for (const int64_t m : {1, 8, 33, 700}) {
     INFO(m << " rows");
     CHECK(TrafficOf(kTwoCores, OfF32(m, 203, 837))["x"].copies == 0);
     // Blocks for tiles of four rows are shorter than what reads well from rows so far apart.
-    CHECK((TrafficOf(kOneCore, OfF32(m, 2500, 70))["x"].copies == 0) == !HasLowTiles());
+    CHECK((TrafficOf(kOneCore, OfF32(m, 2500, 70))["x"].copies == 0) == !HasTilesOf4Rows());
     CHECK(TrafficOf(kOneCore, OfBf16(m, 203, 837))["x"].copies > 0);
   }
 }
 
-TEST_CASE("x is packed where short pieces of its rows lie far apart") {
+TEST_CASE("A is packed where short pieces of its rows are far apart") {
   const auto copies_of_x = [](int64_t columns, int64_t stride) {
     Product product = OfF32(40, columns, 70);
     RawCall::Argument& x = product.call[0];

@@ -14,7 +14,7 @@
 namespace kiln::guarded_test {
 namespace {
 
-using Lies = GuardedMemory::Lies;
+using Place = GuardedMemory::Place;
 
 /// What a child process says on its standard error while it does that, and how it ends.
 struct Ended {
@@ -48,7 +48,7 @@ constexpr const char* kMessage =
 
 TEST_CASE("the bytes end where nobody may read, whatever their number") {
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4}, size_t{4096}, size_t{100000}}) {
-    GuardedMemory memory("z", bytes, Lies::kAtEnd);
+    GuardedMemory memory("z", bytes, Place::kAtEnd);
     std::memset(memory.data(), 1, bytes);
     CHECK(memory.IsIntact());
     const Ended ended = InChild([&] {
@@ -61,14 +61,14 @@ TEST_CASE("the bytes end where nobody may read, whatever their number") {
 }
 
 TEST_CASE("what is written in front of the bytes, or behind aligned ones, shows") {
-  for (const Lies lies : {Lies::kAtEnd, Lies::kAligned}) {
-    GuardedMemory memory("z", 100, lies);
+  for (const Place place : {Place::kAtEnd, Place::kAligned}) {
+    GuardedMemory memory("z", 100, place);
     CHECK(memory.IsIntact());
     memory.data()[-1] = std::byte{0};
     CHECK(!memory.IsIntact());
   }
-  for (const Lies lies : {Lies::kAtStart, Lies::kAligned}) {
-    GuardedMemory memory("z", 100, lies);
+  for (const Place place : {Place::kAtStart, Place::kAligned}) {
+    GuardedMemory memory("z", 100, place);
     CHECK(reinterpret_cast<uintptr_t>(memory.data()) % 64 == 0);
     memory.data()[99] = std::byte{0};
     CHECK(memory.IsIntact());
@@ -78,7 +78,7 @@ TEST_CASE("what is written in front of the bytes, or behind aligned ones, shows"
 }
 
 TEST_CASE("nobody may touch what is in front of bytes at the start of their page") {
-  GuardedMemory memory("z", 100, Lies::kAtStart);
+  GuardedMemory memory("z", 100, Place::kAtStart);
   const Ended ended = InChild([&] {
     const FaultReport faults({&memory});
     memory.data()[-1] = std::byte{1};
@@ -88,7 +88,7 @@ TEST_CASE("nobody may touch what is in front of bytes at the start of their page
 }
 
 TEST_CASE("a write to what is read only is reported, and other faults are left to others") {
-  GuardedMemory memory("z", 100, Lies::kAtEnd);
+  GuardedMemory memory("z", 100, Place::kAtEnd);
   memory.MakeReadOnly();
   const Ended written = InChild([&] {
     const FaultReport faults({&memory});

@@ -93,7 +93,7 @@ TEST_CASE("a clipped dimension takes no offset, be it 0") {
   CHECK(planned.Flaw() == "stores to `o` past its edge along 0");
 }
 
-TEST_CASE("a place lies under the loops that it names") {
+TEST_CASE("a place is inside the loops that it names") {
   Planned planned(kAdd);
   planned.Change([](Stage& stage) {
     if (stage.kind == Stage::Kind::kLoop) stage.loop = -1;

@@ -8,7 +8,7 @@ namespace {
 template <class Format>
 using DirectIn = Direct::In<Format, 2>;
 
-TEST_CASE("What needs no rearranging is read where it lies, and takes no memory") {
+TEST_CASE("What needs no rearranging is read in place, and takes no memory") {
   const Sample<float, 2> sample({8, 16});
   LoneCore lone;
   DirectIn<Rows<float, 2>> in(lone.core, {"x", 0, 0}, sample.tensor, {Blocked(4), Blocked(8)},

@@ -91,14 +91,14 @@ Matrix<T> Random(std::mt19937& random, size_t rows, size_t columns, bool transpo
 }
 
 /// The first wrong element, or nothing.
-template <typename Acc, typename X, typename Y>
-std::string FirstError(const Matrix<X>& x, const Matrix<Y>& y, const std::vector<Acc>& z, size_t m,
+template <typename Acc, typename A, typename B>
+std::string FirstError(const Matrix<A>& a, const Matrix<B>& b, const std::vector<Acc>& z, size_t m,
                        size_t k, size_t n) {
   for (size_t r = 0; r < m; ++r) {
     for (size_t c = 0; c < n; ++c) {
       uint64_t sum = 0;  // wraps
       for (size_t i = 0; i < k; ++i) {
-        sum += static_cast<uint64_t>(x(r, i)) * static_cast<uint64_t>(y(i, c));
+        sum += static_cast<uint64_t>(a(r, i)) * static_cast<uint64_t>(b(i, c));
       }
       Acc expected;
       if constexpr (std::is_integral_v<Acc>) {
@@ -107,7 +107,7 @@ std::string FirstError(const Matrix<X>& x, const Matrix<Y>& y, const std::vector
         expected = static_cast<Acc>(static_cast<int64_t>(sum));
       }
       if (z[r * n + c] != expected) {
-        return std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n) + " (" +
+        return std::to_string(m) + "a" + std::to_string(k) + "a" + std::to_string(n) + " (" +
                std::to_string(r) + ", " + std::to_string(c) + "): " + std::to_string(z[r * n + c]) +
                ", not " + std::to_string(expected);
       }
@@ -127,21 +127,21 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What a generated kernel does, with a loop over the rows of a register tile.
 template <class D, class XView, class YView>
-std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
+std::vector<typename D::Acc> Multiply(const XView& a, const YView& b) {
   using Acc = typename D::Acc;
   const hn::ScalableTag<Acc> d;
   const size_t n = hn::Lanes(d);
-  std::vector<Acc> z(x.rows * y.cols);
-  ForTiles(d, x.rows, y.cols, x.depth * sizeof(typename D::Word),
+  std::vector<Acc> z(a.rows * b.cols);
+  ForTiles(d, a.rows, b.cols, a.depth * sizeof(typename D::KGroup),
            [&](auto rows, auto at_0, auto at_1, auto at_2, size_t r, size_t c) HWY_ATTR {
-             const auto columns = y.At(c, at_0, at_1, at_2);
+             const auto columns = b.At(c, at_0, at_1, at_2);
              for (size_t i = 0; i < rows(); ++i) {
-               const auto* words = x.At(r + i);
+               const auto* groups = a.At(r + i);
                auto acc_0 = hn::Zero(d), acc_1 = acc_0, acc_2 = acc_0;
-               D::StartRow(words + static_cast<ptrdiff_t>(x.depth) * x.to_k, acc_0, acc_1, acc_2);
-               for (size_t k = 0; k < x.depth; ++k, words += x.to_k) {
-                 const auto step = [&](auto y_0, auto y_1, auto y_2) HWY_ATTR {
-                   D::StepRow(words[0], y_0, y_1, y_2, acc_0, acc_1, acc_2);
+               D::StartRow(groups + static_cast<ptrdiff_t>(a.depth) * a.to_k, acc_0, acc_1, acc_2);
+               for (size_t k = 0; k < a.depth; ++k, groups += a.to_k) {
+                 const auto step = [&](auto b_0, auto b_1, auto b_2) HWY_ATTR {
+                   D::StepRow(groups[0], b_0, b_1, b_2, acc_0, acc_1, acc_2);
                  };
                  if (k < columns.last) {
                    columns.Load(k, step);
@@ -149,81 +149,82 @@ std::vector<typename D::Acc> Multiply(const XView& x, const YView& y) {
                    columns.LoadLast(k, step);
                  }
                }
-               Acc* const to = z.data() + (r + i) * y.cols + c;
+               Acc* const to = z.data() + (r + i) * b.cols + c;
                at_0.Store(acc_0, to);
-               if (c + n < y.cols) at_1.Store(acc_1, to + n);
-               if (c + 2 * n < y.cols) at_2.Store(acc_2, to + 2 * n);
+               if (c + n < b.cols) at_1.Store(acc_1, to + n);
+               if (c + 2 * n < b.cols) at_2.Store(acc_2, to + 2 * n);
              }
            });
   return z;
 }
 
-/// The same without panels of y.
+/// The same without panels of B.
 template <class D, class XView>
-std::vector<typename D::Acc> MultiplyFew(const XView& x, const Tile<const typename D::Y, 2>& y,
-                                         size_t y_rows, size_t cols, typename D::Acc start = {}) {
+std::vector<typename D::Acc> MultiplyStreamed(const XView& a, const Tile<const typename D::B, 2>& b,
+                                              size_t b_rows, size_t cols,
+                                              typename D::Acc start = {}) {
   using Acc = typename D::Acc;
   const hn::ScalableTag<Acc> d;
-  std::vector<Acc> z(x.rows * cols);
-  const auto view = RightView<typename D::Word>::AlongRows(y.data, x.depth, y_rows, cols,
-                                                           static_cast<size_t>(y.stride[0]));
-  MultiplyFewRows<D>(
-      d, 0, x.rows, x, view, [&](auto, size_t, size_t) HWY_ATTR { return hn::Set(d, start); },
+  std::vector<Acc> z(a.rows * cols);
+  const auto view = ViewOfB<typename D::KGroup>::StreamedRows(b.data, a.depth, b_rows, cols,
+                                                              static_cast<size_t>(b.stride[0]));
+  MultiplyStreamed<D>(
+      d, 0, a.rows, a, view, [&](auto, size_t, size_t) HWY_ATTR { return hn::Set(d, start); },
       [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR { at.Store(sum, &z[r * cols + c]); });
   return z;
 }
 
-/// The same with register tiles that read y where it lies: with what is no element of it between
+/// The same with register tiles that read B where it lies: with what is no element of it between
 /// its rows, and with nothing there, nor behind the last one.
-template <class D, typename X, typename Y, class XView>
-std::string CheckLying(const Matrix<X>& x, const XView& x_view, const Matrix<Y>& y, size_t m,
-                       size_t k, size_t n) {
-  using View = RightView<Y, /*kMayLie=*/true>;
-  const auto stride = static_cast<size_t>(y.tile.stride[0]);
-  const auto apart = View::OfRows(y.tile.data, k, n, stride, /*apart=*/true);
-  const std::string error = FirstError(x, y, Multiply<D>(x_view, apart), m, k, n);
+template <class D, typename A, typename B, class XView>
+std::string CheckUnpacked(const Matrix<A>& a, const XView& a_view, const Matrix<B>& b, size_t m,
+                          size_t k, size_t n) {
+  using View = ViewOfB<B, /*kUnpacked=*/true>;
+  const auto stride = static_cast<size_t>(b.tile.stride[0]);
+  const auto apart = View::OfRows(b.tile.data, k, n, stride, /*apart=*/true);
+  const std::string error = FirstError(a, b, Multiply<D>(a_view, apart), m, k, n);
   if (!error.empty()) return "apart: " + error;
-  std::vector<Y> close(y.values.size());  // exactly as long as needed
-  std::transform(y.values.begin(), y.values.end(), close.begin(), MakeElement<Y>);
+  std::vector<B> close(b.values.size());  // exactly as long as needed
+  std::transform(b.values.begin(), b.values.end(), close.begin(), MakeElement<B>);
   const auto lying = View::OfRows(close.data(), k, n, n, /*apart=*/false);
-  return FirstError(x, y, Multiply<D>(x_view, lying), m, k, n);
+  return FirstError(a, b, Multiply<D>(a_view, lying), m, k, n);
 }
 
-template <typename X, typename Y>
+template <typename A, typename B>
 std::string CheckPair(const char* name) {
-  using D = Dot<X, Y>;
+  using D = Dot<A, B>;
   std::mt19937 random(1);
   constexpr size_t kSizes[][3] = {{1, 1, 1},     {4, 16, 32},  {8, 64, 64}, {7, 33, 5},
                                   {13, 100, 77}, {3, 300, 40}, {19, 9, 33}, {70, 67, 131},
                                   {5, 11, 600},  {20, 6, 300}};
   for (const auto& [m, k, n] : kSizes) {
     for (int variant = 0; variant < 8; ++variant) {
-      const bool x_transposed = (variant & 1) != 0, y_transposed = (variant & 2) != 0;
+      const bool a_transposed = (variant & 1) != 0, b_transposed = (variant & 2) != 0;
       const int64_t step = (variant & 4) != 0 ? 2 : 1;
-      const auto x = Random<X>(random, m, k, x_transposed, step);
-      const auto y = Random<Y>(random, k, n, y_transposed, step);
-      const auto x_buffer = hwy::AllocateAligned<uint8_t>(LeftPanels<X, D>::Bytes(m, k));
-      const auto y_buffer = hwy::AllocateAligned<uint8_t>(RightPanels<Y, D>::Bytes(k, n));
-      const auto x_view = x_transposed ? PackLeftT<D>(x.tile, m, k, x_buffer.get())
-                                       : PackLeft<D>(x.tile, m, k, x_buffer.get());
-      const auto y_view = y_transposed ? PackRightT<D>(y.tile, k, n, y_buffer.get())
-                                       : PackRight<D>(y.tile, k, n, y_buffer.get());
-      std::string error = FirstError(x, y, Multiply<D>(x_view, y_view), m, k, n);
-      if constexpr (std::is_same_v<X, typename D::Word>) {
-        if (error.empty() && !x_transposed && step == 1) {
-          const auto rows = LeftView<X, AnySteps>::OfRows(x.tile.data, m, k, x.tile.stride[0]);
-          error = FirstError(x, y, Multiply<D>(rows, y_view), m, k, n);
-          if (error.empty() && !y_transposed)
-            error = FirstError(x, y, MultiplyFew<D>(rows, y.tile, k, n), m, k, n);
+      const auto a = Random<A>(random, m, k, a_transposed, step);
+      const auto b = Random<B>(random, k, n, b_transposed, step);
+      const auto a_buffer = hwy::AllocateAligned<uint8_t>(PackedA<A, D>::Bytes(m, k));
+      const auto b_buffer = hwy::AllocateAligned<uint8_t>(PackedB<B, D>::Bytes(k, n));
+      const auto a_view = a_transposed ? PackAT<D>(a.tile, m, k, a_buffer.get())
+                                       : PackA<D>(a.tile, m, k, a_buffer.get());
+      const auto b_view = b_transposed ? PackBT<D>(b.tile, k, n, b_buffer.get())
+                                       : PackB<D>(b.tile, k, n, b_buffer.get());
+      std::string error = FirstError(a, b, Multiply<D>(a_view, b_view), m, k, n);
+      if constexpr (std::is_same_v<A, typename D::KGroup>) {
+        if (error.empty() && !a_transposed && step == 1) {
+          const auto rows = ViewOfA<A, AnySteps>::OfRows(a.tile.data, m, k, a.tile.stride[0]);
+          error = FirstError(a, b, Multiply<D>(rows, b_view), m, k, n);
+          if (error.empty() && !b_transposed)
+            error = FirstError(a, b, MultiplyStreamed<D>(rows, b.tile, k, n), m, k, n);
         }
       }
-      if constexpr (std::is_same_v<Y, typename D::Y> && kMayGoAlong<D>) {
-        if (error.empty() && !y_transposed && step == 1)
-          error = FirstError(x, y, MultiplyFew<D>(x_view, y.tile, k, n), m, k, n);
+      if constexpr (std::is_same_v<B, typename D::B> && kCanStreamRows<D>) {
+        if (error.empty() && !b_transposed && step == 1)
+          error = FirstError(a, b, MultiplyStreamed<D>(a_view, b.tile, k, n), m, k, n);
       }
-      if constexpr (kRowsMayLie<D, Y>) {
-        if (error.empty() && !y_transposed && step == 1)
-          error = CheckLying<D>(x, x_view, y, m, k, n);
+      if constexpr (kCanReadUnpackedB<D, B>) {
+        if (error.empty() && !b_transposed && step == 1)
+          error = CheckUnpacked<D>(a, a_view, b, m, k, n);
       }
       if (!error.empty()) {
         return std::string(name) + " on " + hwy::TargetName(HWY_TARGET) + ", variant " +
@@ -239,10 +240,10 @@ template <typename T>
 std::string CheckNegativeZeros() {
   const std::vector<T> zeros(16), ones(16 * 40, T{-1});
   for (size_t depth = 1; depth <= 16; ++depth) {
-    const Tile<const T, 2> x{zeros.data(), {16, 1}}, y{ones.data(), {40, 1}};
-    const auto buffer = hwy::AllocateAligned<uint8_t>(LeftPanels<T>::Bytes(1, depth));
-    const auto x_view = PackLeft<T>(x, 1, depth, buffer.get());
-    for (const T sum : MultiplyFew<Dot<T>>(x_view, y, depth, 40, T{-0.0})) {
+    const Tile<const T, 2> a{zeros.data(), {16, 1}}, b{ones.data(), {40, 1}};
+    const auto buffer = hwy::AllocateAligned<uint8_t>(PackedA<T>::Bytes(1, depth));
+    const auto a_view = PackA<T>(a, 1, depth, buffer.get());
+    for (const T sum : MultiplyStreamed<Dot<T>>(a_view, b, depth, 40, T{-0.0})) {
       if (!std::signbit(sum)) return "depth " + std::to_string(depth);
     }
   }
@@ -253,8 +254,8 @@ std::string CheckNegativeZeros() {
 size_t streamed_tiles = 0;
 template <class D, size_t kRows>
 struct CountedTile {
-  template <class X, class Y, class At_0, class At_1, class At_2, class Start, class Finish>
-  static void Run(const X&, const Y&, At_0 at_0, At_1 at_1, At_2 at_2, size_t r, size_t c,
+  template <class A, class B, class At_0, class At_1, class At_2, class Start, class Finish>
+  static void Run(const A&, const B&, At_0 at_0, At_1 at_1, At_2 at_2, size_t r, size_t c,
                   const Start&, const Finish& finish) {
     const hn::ScalableTag<float> d;
     const size_t n = hn::Lanes(d);
@@ -284,12 +285,12 @@ std::string CheckStreamed() {
           std::fill_n(memory.get(), 20 * kStride + 1, -1.0f);
           Tile<float, 2> z{memory.get() + beyond, {static_cast<int64_t>(stride), 1}};
           z.stream = stream;
-          LeftView<float> x;
-          RightView<float> y;
-          y.cols = cols;
+          ViewOfA<float> a;
+          ViewOfB<float> b;
+          b.cols = cols;
           streamed_tiles = 0;
           MultiplyTiles<CountedTile, Dot<float>>(
-              size_t{19}, x, y, [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); },
+              size_t{19}, a, b, [](auto, size_t, size_t) HWY_ATTR { return hn::Zero(kFloats); },
               [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR { at.Store(sum, z.At(r, c)); },
               z);
           hwy::FlushStream();
@@ -321,22 +322,22 @@ std::string CheckFloats() {
   return "";
 }
 
-/// Sums that depend on the order of their terms, out of panels and out of y itself.
+/// Sums that depend on the order of their terms, out of panels and out of B itself.
 std::vector<float> SumsOfBf16() {
   constexpr size_t kRows = 5, kDepth = 67, kCols = 40;
   std::mt19937 random(1);
   std::uniform_real_distribution<float> any(-1, 1);
-  std::vector<bf16> x(kRows * kDepth), y(kDepth * kCols);
-  for (bf16& each : x) each = MakeBf16(any(random));
-  for (bf16& each : y) each = MakeBf16(any(random));
-  const Tile<const bf16, 2> x_tile{x.data(), {int64_t{kDepth}, 1}};
-  const Tile<const bf16, 2> y_tile{y.data(), {int64_t{kCols}, 1}};
-  const auto x_buffer = hwy::AllocateAligned<uint8_t>(LeftPanels<bf16>::Bytes(kRows, kDepth));
-  const auto y_buffer = hwy::AllocateAligned<uint8_t>(RightPanels<bf16>::Bytes(kDepth, kCols));
-  const auto x_view = PackLeft<bf16>(x_tile, kRows, kDepth, x_buffer.get());
-  const auto y_view = PackRight<bf16>(y_tile, kDepth, kCols, y_buffer.get());
-  std::vector<float> sums = Multiply<Dot<bf16>>(x_view, y_view);
-  const std::vector<float> few = MultiplyFew<Dot<bf16>>(x_view, y_tile, kDepth, kCols);
+  std::vector<bf16> a(kRows * kDepth), b(kDepth * kCols);
+  for (bf16& each : a) each = MakeBf16(any(random));
+  for (bf16& each : b) each = MakeBf16(any(random));
+  const Tile<const bf16, 2> a_tile{a.data(), {int64_t{kDepth}, 1}};
+  const Tile<const bf16, 2> b_tile{b.data(), {int64_t{kCols}, 1}};
+  const auto a_buffer = hwy::AllocateAligned<uint8_t>(PackedA<bf16>::Bytes(kRows, kDepth));
+  const auto b_buffer = hwy::AllocateAligned<uint8_t>(PackedB<bf16>::Bytes(kDepth, kCols));
+  const auto a_view = PackA<bf16>(a_tile, kRows, kDepth, a_buffer.get());
+  const auto b_view = PackB<bf16>(b_tile, kDepth, kCols, b_buffer.get());
+  std::vector<float> sums = Multiply<Dot<bf16>>(a_view, b_view);
+  const std::vector<float> few = MultiplyStreamed<Dot<bf16>>(a_view, b_tile, kDepth, kCols);
   sums.insert(sums.end(), few.begin(), few.end());
   return sums;
 }

@@ -1,4 +1,4 @@
-// The layouts of packed operands, word by word, against elements read one at a time: blocks with
+// The layouts of packed operands, group by group, against elements read one at a time: blocks with
 // edges, halos, pads and squeezed dimensions, of every orientation. And the ranges of their tiles.
 
 #include <algorithm>
@@ -52,14 +52,14 @@ inline std::vector<Case> Cases() {
   add(50, 93, Blocked(32, yes), Blocked(48, yes), 1, 1);  // clipped
   add(50, 93, Blocked(32, no), Blocked(48, no), 1, 1);    // padded
   add(50, 93, Blocked(32, no), Blocked(48, yes), 1, 0);   // padded in one dimension
-  add(5, 3, Blocked(5, yes), Blocked(3, yes), 0, 0);      // less than a word or a panel
+  add(5, 3, Blocked(5, yes), Blocked(3, yes), 0, 0);      // less than a group or a panel
   add(300, 290, Blocked(300, yes), Blocked(290, yes), 0, 0);
   add(9, 70, Element(13, 2, 3), Element(75, 4, 4), 0, 1);  // halos
   add(40, 300, Bounded(24, yes), Bounded(280, yes), Ds(3, 17), Ds(11, 261));
   return cases;
 }
 
-/// The element of a block, or 0 where words are filled up.
+/// The element of a block, or 0 where groups are filled up.
 template <typename T>
 T Expected(const Tensor<const T>& array, const Box<4>& box, T pad, size_t i, size_t j) {
   const auto dims = box.ViewDims<2>();
@@ -89,41 +89,41 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-/// Element `part` of a word of y, without the flip and as it was before it was widened.
+/// Element `part` of a group of B, without the flip and as it was before it was widened.
 template <class D, typename T>
-T PartOf(typename D::Word word, size_t part, bool flipped) {
+T PartOf(typename D::KGroup group, size_t part, bool flipped) {
   if constexpr (kWidensPairs<D, T>) {
     int16_t wide;
-    std::memcpy(&wide, reinterpret_cast<const char*>(&word) + part * sizeof(wide), sizeof(wide));
+    std::memcpy(&wide, reinterpret_cast<const char*>(&group) + part * sizeof(wide), sizeof(wide));
     const T element = static_cast<T>(wide);
     return element == wide ? element : static_cast<T>(element + 1);
   }
   if constexpr (!kIsPlain<D, T>) part = 1;  // the upper half of an f32
   if constexpr (D::kFlip != 0) {
-    if (flipped) word ^= static_cast<typename D::Word>(D::kFlip);
+    if (flipped) group ^= static_cast<typename D::KGroup>(D::kFlip);
   }
   T element;
-  std::memcpy(static_cast<void*>(&element), reinterpret_cast<const char*>(&word) + part * sizeof(T),
-              sizeof(T));
+  std::memcpy(static_cast<void*>(&element),
+              reinterpret_cast<const char*>(&group) + part * sizeof(T), sizeof(T));
   return element;
 }
 
 template <typename T, bool kTransposed>
 std::string CheckLeft(const Tensor<const T>& array, const Box<4>& box, const Pad<T>& pad) {
-  using Format = LeftFormat<T, T, kTransposed>;
+  using Format = FormatOfA<T, T, kTransposed>;
   using D = typename Format::Multiply;
-  constexpr size_t kPer = D::kPerWord;
+  constexpr size_t kPer = D::kKPerGroup;
   const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
   Format::Copy(array, box, pad, buffer.get());
   const auto view = Format::ViewOf(buffer.get(), box);
   for (size_t r = 0; r < view.rows; ++r) {
     int64_t sum = 0;
     for (size_t k = 0; k < view.depth * kPer; ++k) {
-      const auto word = view.At(r)[k / kPer * kPanelRows];
+      const auto group = view.At(r)[k / kPer * kPanelRows];
       const size_t i = ElementOf<D>(k / kPer) + k % kPer;
       const T expected = kTransposed ? Expected(array, box, pad.value, i, r)
                                      : Expected(array, box, pad.value, r, i);
-      if (!Same(PartOf<D, T>(word, k % kPer, false), expected)) {
+      if (!Same(PartOf<D, T>(group, k % kPer, false), expected)) {
         return "left (" + std::to_string(r) + ", " + std::to_string(k) + ")";
       }
       if constexpr (std::is_integral_v<T>) sum += expected;
@@ -138,31 +138,31 @@ std::string CheckLeft(const Tensor<const T>& array, const Box<4>& box, const Pad
 
 template <typename T, bool kTransposed>
 std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pad<T>& pad) {
-  using Format = RightFormat<T, T, kTransposed>;
+  using Format = FormatOfB<T, T, kTransposed>;
   using D = typename Format::Multiply;
-  using Word = typename D::Word;
-  constexpr size_t kPer = D::kPerWord;
-  const hn::ScalableTag<Word> d;
+  using KGroup = typename D::KGroup;
+  constexpr size_t kPer = D::kKPerGroup;
+  const hn::ScalableTag<KGroup> d;
   const size_t n = hn::Lanes(d);
-  const auto words = hwy::AllocateAligned<Word>(kTileVectors * n);
+  const auto groups = hwy::AllocateAligned<KGroup>(kTileVectors * n);
   const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
   Format::Copy(array, box, pad, buffer.get());
   const auto view = Format::ViewOf(buffer.get(), box);
   const auto store = [&](size_t v, auto vector) {
     if constexpr (!std::is_same_v<decltype(vector), NoColumns>)
-      hn::Store(vector, d, words.get() + v * n);
+      hn::Store(vector, d, groups.get() + v * n);
   };
   const Whole<decltype(d)> whole;
   const auto load = [&](size_t c, size_t k, auto at_2) {
-    view.At(c, whole, whole, at_2).Load(k, [&](auto y_0, auto y_1, auto y_2) {
-      store(0, y_0);
-      store(1, y_1);
-      store(2, y_2);
+    view.At(c, whole, whole, at_2).Load(k, [&](auto b_0, auto b_1, auto b_2) {
+      store(0, b_0);
+      store(1, b_1);
+      store(2, b_2);
     });
   };
-  const size_t padded = PaddedCols<Word>(view.cols);
+  const size_t padded = PaddedCols<KGroup>(view.cols);
   for (size_t c = 0, vectors = 0; c < view.cols; c += vectors * n) {
-    vectors = PanelVectors<Word>(c, padded);
+    vectors = PanelVectors<KGroup>(c, padded);
     for (size_t k = 0; k < view.depth * kPer; ++k) {
       const size_t row = ElementOf<D>(k / kPer) + k % kPer;
       if (vectors == 3) {
@@ -173,7 +173,7 @@ std::string CheckRight(const Tensor<const T>& array, const Box<4>& box, const Pa
       for (size_t i = 0; i < vectors * n && c + i < view.cols; ++i) {
         const T expected = kTransposed ? Expected(array, box, pad.value, c + i, row)
                                        : Expected(array, box, pad.value, row, c + i);
-        if (!Same(PartOf<D, T>(words[i], k % kPer, true), expected)) {
+        if (!Same(PartOf<D, T>(groups[i], k % kPer, true), expected)) {
           return "right (" + std::to_string(k) + ", " + std::to_string(c + i) + ")";
         }
       }
@@ -193,7 +193,7 @@ std::string CheckType(const char* name) {
     const Tensor<const T> array(elements.data(), 4, each.shape.data());
     const Box<4> box = Blocks<4>{each.shape, each.dims}.BoxAt(each.index);
     const Pad<T> pad(MakeElement<T>(5));
-    // Words past a clipped k are zeros whatever the pad is.
+    // Groups past a clipped k are zeros whatever the pad is.
     for (const std::string& error :
          {CheckLeft<T, false>(array, box, pad), CheckLeft<T, true>(array, box, pad),
           CheckRight<T, false>(array, box, pad), CheckRight<T, true>(array, box, pad)}) {
@@ -221,28 +221,28 @@ std::string CheckConversions() {
   const f16 halves[] = {f16{0x3C00}, f16{0xC000}, f16{0x3800}, f16{0x4200}};  // 1 -2 0.5 3
   const Tensor<const f16> array(halves, {2, 2});
   const Box<2> box = Blocks<2>{{2, 2}, {All(2), All(2)}}.BoxAt({0, 0});
-  const auto left = hwy::AllocateAligned<uint8_t>(LeftPanels<f16>::Bytes(box));
-  LeftPanels<f16>::Copy(array, box, Pad<f16>(NoPad()), left.get());
-  const auto x = LeftPanels<f16>::ViewOf(left.get(), box);
-  if (x.At(0)[0] != 1 || x.At(0)[4] != -2 || x.At(1)[0] != 0.5f || x.At(1)[4] != 3) return "f16";
+  const auto left = hwy::AllocateAligned<uint8_t>(PackedA<f16>::Bytes(box));
+  PackedA<f16>::Copy(array, box, Pad<f16>(NoPad()), left.get());
+  const auto a = PackedA<f16>::ViewOf(left.get(), box);
+  if (a.At(0)[0] != 1 || a.At(0)[4] != -2 || a.At(1)[0] != 0.5f || a.At(1)[4] != 3) return "f16";
 
   const float floats[] = {1.00390625f, 1.01171875f, -1.00390625f, 3};  // two ties
   const Tile<const float, 2> tile{floats, {2, 1}, {0, 0}, {2, 2}, {0, 0}};
   using D = Dot<bf16>;
-  const auto right = hwy::AllocateAligned<uint8_t>(RightPanels<bf16>::Bytes(2, 2));
-  const auto* const words = PackRight<bf16>(tile, 2, 2, right.get()).words;
+  const auto right = hwy::AllocateAligned<uint8_t>(PackedB<bf16>::Bytes(2, 2));
+  const auto* const groups = PackB<bf16>(tile, 2, 2, right.get()).groups;
   const auto is = [&](size_t k, size_t c, uint16_t bits) {
-    const auto word = words[ElementOf<D>(k / D::kPerWord) * PaddedCols<D::Word>(2) + c];
-    return PartOf<D, bf16>(word, k % D::kPerWord, true).bits == bits;
+    const auto group = groups[ElementOf<D>(k / D::kKPerGroup) * PaddedCols<D::KGroup>(2) + c];
+    return PartOf<D, bf16>(group, k % D::kKPerGroup, true).bits == bits;
   };
   const bool same = is(0, 0, 0x3F80) && is(0, 1, 0x3F82) && is(1, 0, 0xBF80) && is(1, 1, 0x4040);
   return same ? "" : "bf16";
 }
 
-/// A block of x[:, first..] in an array of 6 rows, where it lies if it may, against its panels.
+/// A block of A[:, first..] in an array of 6 rows, where it lies if it may, against its panels.
 template <typename T>
 std::string CheckRows(size_t first, size_t depth, size_t stride, size_t shift, bool lies) {
-  using Format = LeftRows<T>;
+  using Format = UnpackedA<T>;
   using D = typename Format::D;
   std::vector<T> elements(6 * stride + shift + 8);
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = MakeElement<T>(i);
@@ -262,14 +262,14 @@ std::string CheckRows(size_t first, size_t depth, size_t stride, size_t shift, b
   if (rows.rows != packed.rows || rows.depth != packed.depth) return name + ": extents";
   for (size_t r = 0; r < 6; ++r) {
     for (size_t k = 0; k < rows.depth; ++k) {
-      if (rows.At(r)[k] != packed.At(r)[kPanelRows * k]) return name + ": words";
+      if (rows.At(r)[k] != packed.At(r)[kPanelRows * k]) return name + ": groups";
     }
   }
   return "";
 }
 
-std::string CheckWhatLies() {
-  const bool any = Dot<bf16>::kPerWord == 1;  // of odd extents and addresses
+std::string CheckUnpackedA() {
+  const bool any = Dot<bf16>::kKPerGroup == 1;  // of odd extents and addresses
   for (const std::string& error :
        {CheckRows<float>(0, 7, 7, 0, true), CheckRows<float>(3, 7, 13, 1, true),
         CheckRows<float>(0, 7, 15, 0, false), CheckRows<float>(1, 513, 5000, 0, true),
@@ -311,7 +311,7 @@ std::string CheckAccumulators() {
       const auto unused = std::count(sums.begin(), sums.end(), 0.0f);
       if (!inside || visited != static_cast<ptrdiff_t>(rows * cols) ||
           visited + unused != static_cast<ptrdiff_t>(sums.size()))
-        return "sums of " + std::to_string(rows) + " x " + std::to_string(cols);
+        return "sums of " + std::to_string(rows) + " a " + std::to_string(cols);
     }
   }
   return "";
@@ -345,16 +345,16 @@ HWY_EXPORT(CheckLayouts);
 HWY_EXPORT(CheckConversions);
 HWY_EXPORT(CheckRanges);
 HWY_EXPORT(CheckAccumulators);
-HWY_EXPORT(CheckWhatLies);
+HWY_EXPORT(CheckUnpackedA);
 
-TEST_CASE("packed operands, word by word, on all targets") {
+TEST_CASE("packed operands, group by group, on all targets") {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
     CHECK(KILN_DISPATCH(CheckLayouts)() == "");
     CHECK(KILN_DISPATCH(CheckConversions)() == "");
     CHECK(KILN_DISPATCH(CheckRanges)() == "");
     CHECK(KILN_DISPATCH(CheckAccumulators)() == "");
-    CHECK(KILN_DISPATCH(CheckWhatLies)() == "");
+    CHECK(KILN_DISPATCH(CheckUnpackedA)() == "");
   }
   hwy::SetSupportedTargetsForTest(0);
 }

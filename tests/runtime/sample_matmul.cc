@@ -45,8 +45,8 @@ struct Only {};    // z = ...(dot(x, y))
 
 /// What one step sees.
 struct Step {
-  LeftRows<float>::View x;
-  RightPanels<float>::View y;
+  UnpackedA<float>::View x;
+  PackedB<float>::View y;
   Tile<const float, 1> bias;
   Tile<float, 2> z;
   float* acc;
@@ -150,10 +150,10 @@ void Walk(const Call& call, Core& core) {
   const int64_t steps_l = DivUp(call.k, 512);
   const Grid<3> grid({steps_i, steps_j, steps_l}, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  typename Tiers::template In<LeftRows<float>, 2> x(
+  typename Tiers::template In<UnpackedA<float>, 2> x(
       core, {"x", 0, 16}, call.x, {Blocked(512, Clip::kYes), Blocked(512, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps_l);
-  typename Tiers::template In<RightPanels<float>, 2> y(
+  typename Tiers::template In<PackedB<float>, 2> y(
       core, {"y", 1, 21}, call.y, {Blocked(512, Clip::kYes), Blocked(512, Clip::kYes)},
       Pad<float>(0.0f), 2, steps_j * steps_l);
   typename Tiers::template In<Rows<float, 1>, 1> bias(core, {"bias", 2, 26}, call.bias,

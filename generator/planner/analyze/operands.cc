@@ -9,10 +9,10 @@
 namespace kiln {
 namespace {
 
-using Hold = OperandPlan::Hold;
+using Layout = OperandPlan::Layout;
 
 struct Use {
-  Hold hold;
+  Layout layout;
   DType partner;  // what it is multiplied with
 };
 
@@ -46,9 +46,9 @@ void CountCopies(const std::vector<Action>& actions, std::vector<int>& reads) {
   }
 }
 
-Hold HoldOf(Side side, bool transposed) {
-  if (side == Side::kLeft) return transposed ? Hold::kLeftTransposed : Hold::kLeft;
-  return transposed ? Hold::kRightTransposed : Hold::kRight;
+Layout LayoutOf(Side side, bool transposed) {
+  if (side == Side::kLeft) return transposed ? Layout::kPackedAT : Layout::kPackedA;
+  return transposed ? Layout::kPackedBT : Layout::kPackedB;
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
       if (value.op != Op::kRead || !value.subscripts.empty()) continue;
       ++dots[static_cast<size_t>(value.index)];
       uses[static_cast<size_t>(value.index)].push_back(
-          {HoldOf(k == 0 ? Side::kLeft : Side::kRight, operand.transposed),
+          {LayoutOf(k == 0 ? Side::kLeft : Side::kRight, operand.transposed),
            OperandOfDot(*node.args[1 - k]).value->dtype});
     }
   };
@@ -86,7 +86,7 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
     if (uses[r].empty()) continue;
     const Use& first = uses[r][0];
     const bool alike = std::all_of(uses[r].begin(), uses[r].end(),
-                                   [&](const Use& u) { return u.hold == first.hold; });
+                                   [&](const Use& u) { return u.layout == first.layout; });
     const bool whole = std::none_of(ref.block.begin(), ref.block.end(), [](const BlockDim& d) {
       return d.kind == BlockDim::Kind::kElement || d.kind == BlockDim::Kind::kBounded;
     });
@@ -102,7 +102,7 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
     } else if (!same_type) {
       plan.reason = "multiplied as another type";
     } else {
-      plan.hold = first.hold;
+      plan.layout = first.layout;
       plan.reason = "only dots read it: its copy packs it";
     }
   }

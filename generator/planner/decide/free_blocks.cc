@@ -139,7 +139,7 @@ bool IsMatmul(const Plan& plan) {
 }
 
 /// Whether the place has the space's own coordinate wherever it has one of that space.
-bool GoesAlong(const Plan& plan, const Place& place, int space) {
+bool IsContiguousAlong(const Plan& plan, const Place& place, int space) {
   const Buffer& buffer = plan.buffers[static_cast<size_t>(place.buffer)];
   for (size_t d = 0; d < place.at.size(); ++d) {
     const Coordinate& c = place.at[d];
@@ -175,11 +175,11 @@ bool IsAroundDots(const Plan& plan, const Stages& stages, int space) {
   });
 }
 
-bool AllGoAlong(const Plan& plan, int space) {
+bool AreContiguousAlong(const Plan& plan, int space) {
   bool along = true;
   for (const BodyPlan& body : plan.bodies) {
     ForEachPlace(body.stages,
-                 [&](const Place& p, bool) { along = along && GoesAlong(plan, p, space); });
+                 [&](const Place& p, bool) { along = along && IsContiguousAlong(plan, p, space); });
   }
   return along;
 }
@@ -190,7 +190,7 @@ bool IsAroundDots(const Plan& plan, int space) {
     if (!IsAroundDots(plan, body.stages, space)) return false;
     ForEachStage(body.stages, [&](const Stage& s) { dots = dots || s.kind == Stage::Kind::kDot; });
   }
-  return dots && AllGoAlong(plan, space);
+  return dots && AreContiguousAlong(plan, space);
 }
 
 /// Whether elements along the space have nothing to do with each other: whatever the statements do,
@@ -222,7 +222,7 @@ bool IsSideBySide(const Plan& plan, int space) {
   for (const BodyPlan& body : plan.bodies) {
     if (!IsSideBySide(plan, body.stages, space)) return false;
   }
-  return AllGoAlong(plan, space);
+  return AreContiguousAlong(plan, space);
 }
 
 /// What a dot does with the space.

@@ -8,9 +8,9 @@
 namespace kiln {
 namespace {
 
-/// Types whose elements are words, or pairs of them where the CPU multiplies those. Words of four
-/// bytes take longer to make, and need sums of rows; others are converted as they are packed.
-bool IsMultipliedAsItLies(DType type) {
+/// Types whose k-groups are one element, or the pair that the CPU multiplies. Quads of bytes take
+/// longer to make and need sums of rows; other types are converted as they are packed.
+bool IsMultipliedUnpacked(DType type) {
   switch (type) {
     case DType::kF32:
     case DType::kF64:
@@ -22,7 +22,7 @@ bool IsMultipliedAsItLies(DType type) {
   }
 }
 
-std::set<int> SpacesOfRowsThatMeet(const Plan& plan, int right) {
+std::set<int> SpacesOfRowsPerB(const Plan& plan, int right) {
   std::set<int> spaces;
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
@@ -39,30 +39,30 @@ FreeBlock* FreeBlockOf(Plan& plan, FreeBlock::Use use) {
   return found == plan.free_blocks.end() ? nullptr : &*found;
 }
 
-/// What is packed for few rows or columns of the other operand is soon done with, and blocks of it
-/// are small; what lies is read along long pieces, or down columns that are not too long.
-void FindWhatIsMet(Plan& plan) {
-  using Hold = OperandPlan::Hold;
+/// A panel that few rows or columns of the other operand use is packed in small blocks; an unpacked
+/// B is read along long rows, or down columns that are not too long.
+void FindReuseOfB(Plan& plan) {
+  using Layout = OperandPlan::Layout;
   using Use = FreeBlock::Use;
   FreeBlock* const rows = FreeBlockOf(plan, Use::kRows);
   FreeBlock* const columns = FreeBlockOf(plan, Use::kColumns);
   FreeBlock* const depth = FreeBlockOf(plan, Use::kDepth);
   if (!rows) return;
   bool packs = false;
-  int lies = -1;
+  int unpacked = -1;
   for (size_t r = 0; r < plan.operands.size(); ++r) {
     const OperandPlan& operand = plan.operands[r];
-    if (operand.few_rows >= 0) {
-      lies = static_cast<int>(r);
-    } else if (operand.hold == Hold::kRight || operand.hold == Hold::kRightTransposed) {
+    if (operand.rows_per_b >= 0) {
+      unpacked = static_cast<int>(r);
+    } else if (operand.layout == Layout::kPackedB || operand.layout == Layout::kPackedBT) {
       packs = true;
     }
   }
-  if (depth && (packs || lies >= 0)) depth->meets = rows->extent;
-  if (depth && !packs) depth->lies = lies;
-  if (columns && lies >= 0 && !packs) columns->meets = rows->extent;
+  if (depth && (packs || unpacked >= 0)) depth->reuse = rows->extent;
+  if (depth && !packs) depth->unpacked = unpacked;
+  if (columns && unpacked >= 0 && !packs) columns->reuse = rows->extent;
   if (columns && depth) {
-    rows->meets = columns->extent;
+    rows->reuse = columns->extent;
     rows->depth = depth->extent;
   }
 }
@@ -70,20 +70,20 @@ void FindWhatIsMet(Plan& plan) {
 }  // namespace
 
 void FindInPlace(Plan& plan) {
-  using Hold = OperandPlan::Hold;
+  using Layout = OperandPlan::Layout;
   const Kernel& kernel = *plan.kernel;
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
     OperandPlan& operand = plan.operands[r];
     const int ref = static_cast<int>(r);
     const DType type = kernel.refs[r].dtype;
-    if (kernel.BorrowerOf(ref) >= 0) continue;  // what lies there may change while it is needed
-    if (!IsMultipliedAsItLies(type)) continue;
-    operand.lies = operand.hold == Hold::kLeft;
-    if (operand.hold != Hold::kRight) continue;
-    const std::set<int> spaces = SpacesOfRowsThatMeet(plan, ref);
-    if (spaces.size() == 1) operand.few_rows = *spaces.begin();
+    if (kernel.BorrowerOf(ref) >= 0) continue;  // an output writes there while it is needed
+    if (!IsMultipliedUnpacked(type)) continue;
+    operand.unpacked = operand.layout == Layout::kPackedA;
+    if (operand.layout != Layout::kPackedB) continue;
+    const std::set<int> spaces = SpacesOfRowsPerB(plan, ref);
+    if (spaces.size() == 1) operand.rows_per_b = *spaces.begin();
   }
-  FindWhatIsMet(plan);
+  FindReuseOfB(plan);
 }
 
 }  // namespace kiln

@@ -59,7 +59,7 @@ void FindLiveRows(Plan& plan) {
   // Sums that no mask guards are wanted for all rows: the others' rows go by those that finish.
   std::optional<MaskBounds> rows;
   for (const BodyPlan& body : plan.bodies) {
-    if (body.name != "Only" && body.name != "Last") continue;
+    if (body.name != "SingleStep" && body.name != "Last") continue;
     const MaskBounds own = live.Of(body);
     if (rows && !(SameElement(rows->low, own.low) && SameElement(rows->high, own.high))) return;
     rows = own;

@@ -31,11 +31,11 @@ void FindOfDot(const Plan& plan, Stage& dot) {
     if (s.kind == Stage::Kind::kIf) continue;  // who knows
     ForEachPlace(s, [&](const Place& place, bool) {
       const auto same = [&](const Place& other) { return SamePlace(place, other); };
-      const bool known = std::any_of(dot.ahead.begin(), dot.ahead.end(),
-                                     [&](const Ahead& a) { return same(a.place); }) ||
+      const bool known = std::any_of(dot.prefetches.begin(), dot.prefetches.end(),
+                                     [&](const Prefetch& a) { return same(a.place); }) ||
                          (reads_first && same(dot.start->place));
       if (!known && IsOperand(plan, place.buffer) && CoversTile(place, dot))
-        dot.ahead.push_back({Ahead::Kind::kElement, place});
+        dot.prefetches.push_back({Prefetch::Kind::kElement, place});
     });
   }
 }
@@ -98,21 +98,21 @@ void ShareNextRow(const Plan& plan, const Place& place, int row, int lanes,
     const int to = from + Weight(*pass);
     Place its = place;
     its.at.back().loop = pass->loop;
-    const auto same = [&](const Ahead& a) { return SamePlace(a.place, its); };
-    if (std::none_of(pass->ahead.begin(), pass->ahead.end(), same))
-      pass->ahead.push_back({Ahead::Kind::kNextRow, std::move(its), row, from, to, parts});
+    const auto same = [&](const Prefetch& a) { return SamePlace(a.place, its); };
+    if (std::none_of(pass->prefetches.begin(), pass->prefetches.end(), same))
+      pass->prefetches.push_back({Prefetch::Kind::kNextRow, std::move(its), row, from, to, parts});
     from = to;
   }
 }
 
-void AskLater(const Plan& plan, Stage& pass, int row) {
+void PrefetchStream(const Plan& plan, Stage& pass, int row) {
   for (const Stage& s : pass.body) {
     const bool streams = s.kind == Stage::Kind::kStore && !s.mask &&
                          IsInRow(plan, Role::kOutput, s.place, row, pass.loop);
     if (s.kind != Stage::Kind::kDefine && !streams) return;
   }
   for (Place& place : RowsOf(plan, pass, row))
-    pass.ahead.push_back({Ahead::Kind::kLater, std::move(place), row});
+    pass.prefetches.push_back({Prefetch::Kind::kStream, std::move(place), row});
 }
 
 void FindOfRows(const Plan& plan, Stage& loop) {
@@ -121,7 +121,7 @@ void FindOfRows(const Plan& plan, Stage& loop) {
     if (IsPass(stage)) passes.push_back(&stage);
   }
   if (passes.size() == 1 && passes[0]->kind == Stage::Kind::kLanes)
-    AskLater(plan, *passes[0], loop.loop);
+    PrefetchStream(plan, *passes[0], loop.loop);
   if (passes.size() < 2) return;
   for (Stage* pass : passes) {
     for (const Place& place : RowsOf(plan, *pass, loop.loop))
@@ -136,7 +136,8 @@ void Find(const Plan& plan, Stages& stages) {
       continue;
     }
     if (stage.kind == Stage::Kind::kLoop) FindOfRows(plan, stage);
-    if (stage.kind == Stage::Kind::kLanes && stage.ahead.empty()) AskLater(plan, stage, -1);
+    if (stage.kind == Stage::Kind::kLanes && stage.prefetches.empty())
+      PrefetchStream(plan, stage, -1);
     Find(plan, stage.body);
     Find(plan, stage.orelse);
   }

@@ -16,7 +16,7 @@ struct Scope {
 void CommonLoops(const Plan& plan, const Stages& stages, int buffer, std::vector<int>& around,
                  Scope& scope) {
   for (const Stage& stage : stages) {
-    const auto meet = [&](const Place& p) {
+    const auto look = [&](const Place& p) {
       if (RootOf(plan, p.buffer) != buffer) return;
       if (!scope.started) {
         scope.loops = around;
@@ -29,11 +29,11 @@ void CommonLoops(const Plan& plan, const Stages& stages, int buffer, std::vector
       scope.loops.resize(same);
     };
     for (const ElementPtr& e : {stage.value, stage.mask, stage.low, stage.high, stage.start}) {
-      ForEachLoad(e, meet);
+      ForEachLoad(e, look);
     }
-    for (const Coordinate& c : stage.place.at) ForEachLoad(c.offset, meet);
-    for (const Coordinate& c : stage.from.at) ForEachLoad(c.offset, meet);
-    if (stage.kind == Stage::Kind::kStore || stage.kind == Stage::Kind::kPack) meet(stage.place);
+    for (const Coordinate& c : stage.place.at) ForEachLoad(c.offset, look);
+    for (const Coordinate& c : stage.from.at) ForEachLoad(c.offset, look);
+    if (stage.kind == Stage::Kind::kStore || stage.kind == Stage::Kind::kPack) look(stage.place);
     const bool loop = stage.kind == Stage::Kind::kLoop;
     if (loop) around.push_back(stage.loop);
     CommonLoops(plan, stage.body, buffer, around, scope);

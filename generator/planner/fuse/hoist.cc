@@ -151,7 +151,8 @@ class Hoisting {
     stage.start = Whole(stage.start, inside);
     RewriteOffsets(stage.place, own);
     RewriteOffsets(stage.from, own);
-    for (Ahead& ahead : stage.ahead) RewriteOffsets(ahead.place, {.surely = false, .often = true});
+    for (Prefetch& prefetch : stage.prefetches)
+      RewriteOffsets(prefetch.place, {.surely = false, .often = true});
     if (!comes_after) rewrite_lists();
   }
 

@@ -68,7 +68,7 @@ PanelSource Lowering::Source(const Node& operand, Side side, DType element, cons
   PanelSource source;
   source.transposed = dot.transposed;
   if (value->op == Op::kRead && value->subscripts.empty() &&
-      plan_.operands[static_cast<size_t>(value->index)].hold != OperandPlan::Hold::kRows) {
+      plan_.operands[static_cast<size_t>(value->index)].layout != OperandPlan::Layout::kRows) {
     source.ref = value->index;
     return source;
   }

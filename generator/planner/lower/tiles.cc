@@ -243,7 +243,7 @@ void Lowering::EmitConcat(const Target& target, const Node& node) {
     Target window = target;
     for (Target::Dimension& d : window.dimensions) {
       if (d.axis != axis) continue;
-      // With an offset, be it 0, the window lies in the part's own space and not in the target's.
+      // With an offset, be it 0, the window is in the part's own space and not in the target's.
       const ElementPtr shift = Scalar(*begin.ToNode());
       if (!d.offset) {
         d.offset = shift;

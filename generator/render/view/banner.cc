@@ -3,25 +3,25 @@
 #include <algorithm>
 #include <array>
 
-#include "generator/render/view/form_view.h"
+#include "generator/render/view/specialization_view.h"
 
 namespace kiln::render {
 namespace {
 
-using Hold = OperandPlan::Hold;
+using Layout = OperandPlan::Layout;
 constexpr size_t kColumns = 6;  // name, type, block, index, pad, how it is held
 using Row = std::array<std::string, kColumns>;
 
-std::string HoldText(const OperandPlan& operand) {
-  switch (operand.hold) {
-    case Hold::kLeft:
-      return operand.lies ? "in rows, or packed as left panels" : "packed as left panels";
-    case Hold::kLeftTransposed:
+std::string LayoutText(const OperandPlan& operand) {
+  switch (operand.layout) {
+    case Layout::kPackedA:
+      return operand.unpacked ? "in rows, or packed as left panels" : "packed as left panels";
+    case Layout::kPackedAT:
       return "packed as left panels, transposed";
-    case Hold::kRight:
-      return operand.few_rows >= 0 ? "in rows, or packed as right panels"
-                                   : "packed as right panels";
-    case Hold::kRightTransposed:
+    case Layout::kPackedB:
+      return operand.rows_per_b >= 0 ? "in rows, or packed as right panels"
+                                     : "packed as right panels";
+    case Layout::kPackedBT:
       return "packed as right panels, transposed";
     default:
       return "in rows";
@@ -70,7 +70,7 @@ Row RowOf(const Plan& plan, size_t r) {
   row[2] = "block (" + Joined(block) + ")";
   row[3] = "index (" + Joined(index) + ")";
   if (ref.pad) row[4] = "pad " + ToString(*ref.pad, kernel);
-  row[5] = HoldText(plan.operands[r]);
+  row[5] = LayoutText(plan.operands[r]);
   return row;
 }
 

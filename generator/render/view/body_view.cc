@@ -9,7 +9,7 @@
 namespace kiln::render {
 namespace {
 
-using Hold = OperandPlan::Hold;
+using Layout = OperandPlan::Layout;
 
 }  // namespace
 
@@ -134,12 +134,12 @@ std::string BodyView::ExtentOf(int space) {
     if (kernel_.refs[r].block.empty()) continue;
     for (size_t a = 0; a < buffer.spaces.size(); ++a) {
       if (buffer.spaces[a] != space) continue;
-      const Hold hold = plan_.operands[r].hold;
-      if (hold == Hold::kRows) {
+      const Layout hold = plan_.operands[r].layout;
+      if (hold == Layout::kRows) {
         return names_.buffers[r] + ".high[" + std::to_string(a) + "]";
       }
-      const bool left = hold == Hold::kLeft || hold == Hold::kLeftTransposed;
-      const bool transposed = hold == Hold::kLeftTransposed || hold == Hold::kRightTransposed;
+      const bool left = hold == Layout::kPackedA || hold == Layout::kPackedAT;
+      const bool transposed = hold == Layout::kPackedAT || hold == Layout::kPackedBT;
       const size_t outer = left == transposed ? 1 : 0;
       if (a == outer && panel_extent.empty())
         panel_extent = names_.buffers[r] + (left ? ".rows" : ".cols");
@@ -298,7 +298,7 @@ void BodyView::Lanes(const Stage& stage, Fields* fields) {
   fields->Set("count", Count(space));
   const std::string tag = HasWide(stage.body) ? "kDoubles" : "kFloats";
   lanes_ = stage.loop;
-  fields->Set("ahead", LinesOf(AheadLines(stage)));
+  fields->Set("prefetches", LinesOf(PrefetchLines(stage)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
   if (const Stage* store = StreamedStore(stage.body, stage.loop)) {
     // Where the lanes begin.
@@ -338,29 +338,29 @@ const Stage* BodyView::StreamedStore(const std::vector<Stage>& stages, int loop)
 }
 
 /// What the stage asks memory for, long before it is read.
-std::vector<std::string> BodyView::AheadLines(const Stage& stage, const Stage* streamed) {
+std::vector<std::string> BodyView::PrefetchLines(const Stage& stage, const Stage* streamed) {
   std::vector<std::string> lines;
-  for (const Ahead& ahead : stage.ahead) {
-    Place place = ahead.place, next = place;
-    if (ahead.kind == Ahead::Kind::kElement) {
+  for (const Prefetch& prefetch : stage.prefetches) {
+    Place place = prefetch.place, next = place;
+    if (prefetch.kind == Prefetch::Kind::kElement) {
       const bool streams = streamed && SamePlace(place, streamed->place);
       lines.push_back((streams ? "at.Prefetch(" : "hwy::Prefetch(") + Pointer(place) + ");");
       continue;
     }
-    if (ahead.kind == Ahead::Kind::kLater && ahead.row < 0) {
-      lines.push_back("at.AskLater(" + Pointer(place) + ");");
+    if (prefetch.kind == Prefetch::Kind::kStream && prefetch.row < 0) {
+      lines.push_back("at.PrefetchStream(" + Pointer(place) + ");");
       continue;
     }
     for (Coordinate& c : next.at) {
-      if (c.loop == ahead.row) c.offset = IndexConstant(1);
+      if (c.loop == prefetch.row) c.offset = IndexConstant(1);
     }
     place.at.back().loop = next.at.back().loop = -1;
-    const std::string share = std::to_string(ahead.from) + ", " + std::to_string(ahead.to) + ", " +
-                              std::to_string(ahead.parts);
-    lines.push_back(
-        (ahead.kind == Ahead::Kind::kLater ? "at.AskLater(" : "AskNextRow<" + share + ">(") +
-        Pointer(place) + ", " + Pointer(next) + ", " + LoopName(stage.loop) + ", " +
-        Count(plan_.loops[static_cast<size_t>(stage.loop)]) + ");");
+    const std::string share = std::to_string(prefetch.from) + ", " + std::to_string(prefetch.to) +
+                              ", " + std::to_string(prefetch.parts);
+    lines.push_back((prefetch.kind == Prefetch::Kind::kStream ? "at.PrefetchStream("
+                                                              : "PrefetchNextRow<" + share + ">(") +
+                    Pointer(place) + ", " + Pointer(next) + ", " + LoopName(stage.loop) + ", " +
+                    Count(plan_.loops[static_cast<size_t>(stage.loop)]) + ");");
   }
   return lines;
 }
@@ -376,7 +376,7 @@ void BodyView::Reduce(const Stage& stage, Fields* fields) {
                               (of_masks ? "" : "<" + ValueType(dtype) + ">"));
   fields->Set("tag", HasWide({stage}) || IsWide(dtype) ? "kDoubles" : "kFloats");
   lanes_ = stage.loop;
-  fields->Set("ahead", LinesOf(AheadLines(stage)));
+  fields->Set("prefetches", LinesOf(PrefetchLines(stage)));
   loaded_.clear();
   const int line = last_line_;
   fields->SetList("body", List(stage.body));

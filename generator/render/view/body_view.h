@@ -31,7 +31,7 @@ class BodyView {
   void Lanes(const Stage& stage, Fields* fields);
   const Stage* StreamedStore(const std::vector<Stage>& stages, int loop) const;
   static Place CornerOf(const Stage& pack);
-  std::vector<std::string> AheadLines(const Stage& stage, const Stage* streamed = nullptr);
+  std::vector<std::string> PrefetchLines(const Stage& stage, const Stage* streamed = nullptr);
   void Reduce(const Stage& stage, Fields* fields);
   void Dot(const Stage& stage, Fields* fields);  // dot_view.cc
   void Pack(const Stage& stage, std::vector<std::string>* lines);

@@ -1,7 +1,7 @@
 #include "generator/bind/host.h"
 #include "generator/render/print/cpp.h"
 #include "generator/render/view/call_view.h"
-#include "generator/render/view/form_view.h"
+#include "generator/render/view/specialization_view.h"
 
 /// Host code that a call runs before the grid starts.
 namespace kiln::render {
@@ -37,7 +37,8 @@ void CallView::Prepare() {
   for (size_t k = 0; k < kernel_.prepare.size(); ++k) {
     const HostCall& call = kernel_.prepare[k];
     const std::string made =
-        scope_.New("made_" + (form_ < 0 ? "" : std::to_string(form_) + "_") + std::to_string(k));
+        scope_.New("made_" + (specialization_ < 0 ? "" : std::to_string(specialization_) + "_") +
+                   std::to_string(k));
     if (k == 0) rest_.push_back("// What `prepare` makes.");
     if (call.header.empty())
       Registered(call, made);

@@ -6,17 +6,17 @@
 
 #include "generator/plan/stays.h"
 #include "generator/render/print/cpp.h"
-#include "generator/render/view/form_view.h"
+#include "generator/render/view/specialization_view.h"
 
 namespace kiln::render {
 
 const char* const kReturnFailure = "if (!check.ok()) return check.status();";
 
-CallView::CallView(const Plan& plan, const KernelNames& names, int form)
+CallView::CallView(const Plan& plan, const KernelNames& names, int specialization)
     : kernel_(*plan.kernel),
       names_(names),
       printer_(plan, WalkNames(names, "at", "check")),
-      form_(form),
+      specialization_(specialization),
       scope_(names.scope) {
   Dims();
   Arrays();

@@ -9,16 +9,17 @@
 
 namespace kiln::render {
 
-/// What the call does for one form of the kernel before the grid starts, as lines of text.
+/// What the call does for one specialization of the kernel before the grid starts, as lines of
+/// text.
 class CallView {
  public:
-  /// `form`: its number, or -1 if there is only one.
-  CallView(const Plan& plan, const KernelNames& names, int form);
+  /// `specialization`: its number, or -1 if there is only one.
+  CallView(const Plan& plan, const KernelNames& names, int specialization);
 
   /// What has to live as long as the call.
   const std::vector<std::string>& memory() const { return memory_; }
 
-  /// Of sizes and arrays; forms often share them.
+  /// Of sizes and arrays; specializations often share them.
   const std::vector<std::string>& checks() const { return checks_; }
   /// What follows when they hold.
   const std::vector<std::string>& rest() const { return rest_; }
@@ -45,7 +46,7 @@ class CallView {
   const Kernel& kernel_;
   const KernelNames& names_;
   const ScalarPrinter printer_;
-  const int form_;
+  const int specialization_;
   Scope scope_;  // of the call
   std::vector<std::string> memory_, checks_, rest_;
   std::vector<std::string> late_;  // checks that need what host code makes

@@ -34,7 +34,7 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
     start = "hn::Zero(" + acc_tag + ")";
   }
   const Stage* const streamed = StreamedStore(stage.body, stage.col);
-  for (std::string& line : AheadLines(stage, streamed)) lines.push_back(std::move(line));
+  for (std::string& line : PrefetchLines(stage, streamed)) lines.push_back(std::move(line));
   fields->SetFlag("streams", streamed != nullptr);
   if (streamed) fields->Set("to", names_.buffers[static_cast<size_t>(streamed->place.buffer)]);
   fields->Set("start", start);
@@ -96,7 +96,7 @@ void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
     corner += " + static_cast<int64_t>(" + live + ".begin) * " + Stride(stage.place, depth);
     count = live + ".end - " + live + ".begin";
   }
-  lines->push_back("const auto " + name + " = " + (left ? "PackLeft<" : "PackRight<") +
+  lines->push_back("const auto " + name + " = " + (left ? "PackA<" : "PackB<") +
                    StorageType(panels.element) + ">(");
   lines->push_back("    Tile<const " + StorageType(buffer.dtype) + ", 2>{" + corner + ", {" +
                    Stride(stage.place, stage.pack_row) + ", " +

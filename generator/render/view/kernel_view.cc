@@ -4,12 +4,12 @@
 
 #include "generator/render/print/cpp.h"
 #include "generator/render/view/call_view.h"
-#include "generator/render/view/form_view.h"
+#include "generator/render/view/specialization_view.h"
 
 namespace kiln::render {
 namespace {
 
-/// The call, which chooses between the forms; what the forms share.
+/// The call, which chooses between the specializations; what the specializations share.
 class KernelView {
  public:
   KernelView(const std::vector<std::unique_ptr<Plan>>& plans, std::string_view spec_file)
@@ -31,13 +31,13 @@ class KernelView {
   void Arguments();
   void Sizes();
   void Checks();
-  void Forms();
+  void Specializations();
 
   const std::vector<std::unique_ptr<Plan>>& plans_;
   const Kernel& kernel_;  // the base
   const std::string spec_file_;
   KernelNames names_;
-  std::vector<CallView> calls_;  // by form
+  std::vector<CallView> calls_;  // by specialization
   Fields fields_;
 };
 
@@ -46,7 +46,7 @@ Fields KernelView::Make() {
   Arguments();
   Sizes();
   Checks();
-  Forms();
+  Specializations();
   return std::move(fields_);
 }
 
@@ -137,7 +137,7 @@ std::vector<Fields> Lines(const std::vector<std::string>& lines) {
   return list;
 }
 
-/// What all forms check comes before the choice, the rest after it.
+/// What all specializations check comes before the choice, the rest after it.
 void KernelView::Checks() {
   std::vector<std::string> common;
   for (const std::string& line : calls_[0].checks()) {
@@ -158,44 +158,47 @@ void KernelView::Checks() {
   }
   fields_.SetList("headers", std::move(headers));
   const bool many = calls_.size() > 1;
-  fields_.SetFlag("has_forms", many);
+  fields_.SetFlag("has_specializations", many);
   fields_.SetList("steps_of_call", many ? std::vector<Fields>() : Lines(calls_[0].rest()));
 
   std::vector<Fields> choices;
   for (size_t f = 0; many && f < calls_.size(); ++f) {
     Fields& choice = choices.emplace_back();
     // The base comes last: it is what is left.
-    const size_t form = f + 1 == calls_.size() ? 0 : f + 1;
+    const size_t specialization = f + 1 == calls_.size() ? 0 : f + 1;
     std::vector<std::string> lines;
-    for (const std::string& line : calls_[form].checks()) {
+    for (const std::string& line : calls_[specialization].checks()) {
       if (std::count(common.begin(), common.end(), line) == 0) lines.push_back(line);
     }
     if (!lines.empty()) lines.push_back(kReturnFailure);
-    lines.insert(lines.end(), calls_[form].rest().begin(), calls_[form].rest().end());
+    lines.insert(lines.end(), calls_[specialization].rest().begin(),
+                 calls_[specialization].rest().end());
     const std::string condition =
-        form == 0 ? "" : calls_[form].Print(*kernel_.variants[form - 1].when);
-    choice.Set("opening", (f == 0      ? "if ("
-                           : form == 0 ? "} else {"
-                                       : "} else if (") +
-                              condition + (form == 0 ? "" : ") {"));
-    choice.Set("form", std::to_string(form));
+        specialization == 0
+            ? ""
+            : calls_[specialization].Print(*kernel_.variants[specialization - 1].when);
+    choice.Set("opening", (f == 0                ? "if ("
+                           : specialization == 0 ? "} else {"
+                                                 : "} else if (") +
+                              condition + (specialization == 0 ? "" : ") {"));
+    choice.Set("specialization", std::to_string(specialization));
     choice.SetList("lines", Lines(lines));
   }
   fields_.SetList("choices", std::move(choices));
 }
 
-void KernelView::Forms() {
+void KernelView::Specializations() {
   const bool many = plans_.size() > 1;
-  std::vector<Fields> forms;
-  Dots all;  // all forms are compiled for the same instructions
+  std::vector<Fields> specializations;
+  Dots all;  // all specializations are compiled for the same instructions
   for (size_t f = 0; f < plans_.size(); ++f) {
     const Dots& dots = plans_[f]->dots;
     all |= dots;
-    Fields form = FormView(*plans_[f], spec_file_).Make();
-    form.SetFlag("has_dots", dots.any && !many);
-    form.SetFlag("named", many);
-    form.Set("namespace", f == 0 ? "base" : "variant_" + std::to_string(f));
-    form.Set("number", std::to_string(f));
+    Fields specialization = SpecializationView(*plans_[f], spec_file_).Make();
+    specialization.SetFlag("has_dots", dots.any && !many);
+    specialization.SetFlag("named", many);
+    specialization.Set("namespace", f == 0 ? "base" : "variant_" + std::to_string(f));
+    specialization.Set("number", std::to_string(f));
     std::string when = "where no condition holds";
     if (f > 0) {
       const Variant& variant = kernel_.variants[f - 1];
@@ -203,19 +206,19 @@ void KernelView::Forms() {
       for (const auto& [name, value] : variant.set) when += ", " + name + ": " + value;
       if (variant.fixed_blocks) when += ", blocks fixed";
     }
-    form.Set("when", when);
-    form.SetFlag("is_variant", f > 0);
-    forms.push_back(std::move(form));
+    specialization.Set("when", when);
+    specialization.SetFlag("is_variant", f > 0);
+    specializations.push_back(std::move(specialization));
   }
   fields_.SetFlag("shares_dots", all.any && many);
   fields_.SetFlag("multiplies_bf16", all.MayBeF32());
   fields_.SetFlag("multiplies_bytes", all.of_bytes);
-  fields_.SetList("forms", std::move(forms));
+  fields_.SetList("specializations", std::move(specializations));
   std::vector<Fields> rows;
   for (int r = 0; r < 8; ++r) {
     Fields& f = rows.emplace_back();
     f.Set("r", std::to_string(r));
-    f.Set("at", "x.To(" + std::to_string(r) + ")");
+    f.Set("at", "a.To(" + std::to_string(r) + ")");
     f.Set("condition", r == 0 ? "" : "if constexpr (kRows > " + std::to_string(r) + ") ");
   }
   fields_.SetList("tile_rows", std::move(rows));
@@ -223,8 +226,9 @@ void KernelView::Forms() {
 
 }  // namespace
 
-Fields MakeView(const std::vector<std::unique_ptr<Plan>>& forms, std::string_view spec_file) {
-  return KernelView(forms, spec_file).Make();
+Fields MakeView(const std::vector<std::unique_ptr<Plan>>& specializations,
+                std::string_view spec_file) {
+  return KernelView(specializations, spec_file).Make();
 }
 
 }  // namespace kiln::render

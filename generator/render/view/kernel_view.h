@@ -10,8 +10,9 @@
 
 namespace kiln::render {
 
-/// Everything that the templates of a kernel's header and source name. `forms`: the plan of the
-/// base, then that of each variant.
-Fields MakeView(const std::vector<std::unique_ptr<Plan>>& forms, std::string_view spec_file);
+/// Everything that the templates of a kernel's header and source name. `specializations`: the plan
+/// of the base, then that of each variant.
+Fields MakeView(const std::vector<std::unique_ptr<Plan>>& specializations,
+                std::string_view spec_file);
 
 }  // namespace kiln::render

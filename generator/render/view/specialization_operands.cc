@@ -4,46 +4,46 @@
 #include "generator/plan/walk.h"
 #include "generator/render/print/cpp.h"
 #include "generator/render/view/body_view.h"
-#include "generator/render/view/form_view.h"
+#include "generator/render/view/specialization_view.h"
 
 /// How the walk over the grid holds operands and memory.
 namespace kiln::render {
 namespace {
 
-using Hold = OperandPlan::Hold;
+using Layout = OperandPlan::Layout;
 
 }  // namespace
 
-std::string FormView::Type(const Ref& ref) const {
+std::string SpecializationView::Type(const Ref& ref) const {
   return (ref.role == Role::kOutput ? "" : "const ") + StorageType(ref.dtype);
 }
 
-std::string FormView::Format(size_t r) const {
+std::string SpecializationView::Format(size_t r) const {
   const Ref& ref = kernel_.refs[r];
   const std::string type = StorageType(ref.dtype);
-  switch (plan_.operands[r].hold) {
-    case Hold::kLeft:
-      return (plan_.operands[r].lies ? "LeftRows<" : "LeftPanels<") + type + ">";
-    case Hold::kLeftTransposed:
-      return "LeftPanelsT<" + type + ">";
-    case Hold::kRight:
-      return "RightPanels<" + type + ">";
-    case Hold::kRightTransposed:
-      return "RightPanelsT<" + type + ">";
+  switch (plan_.operands[r].layout) {
+    case Layout::kPackedA:
+      return (plan_.operands[r].unpacked ? "UnpackedA<" : "PackedA<") + type + ">";
+    case Layout::kPackedAT:
+      return "PackedAT<" + type + ">";
+    case Layout::kPackedB:
+      return "PackedB<" + type + ">";
+    case Layout::kPackedBT:
+      return "PackedBT<" + type + ">";
     default:
       return (plan_.operands[r].copied ? "CopiedRows<" : "Rows<") + type + ", " +
              std::to_string(ref.view.size()) + ">";
   }
 }
 
-std::string FormView::StepType(size_t r) const {
+std::string SpecializationView::StepType(size_t r) const {
   const Ref& ref = kernel_.refs[r];
-  if (plan_.operands[r].hold != OperandPlan::Hold::kRows) return Format(r) + "::View";
+  if (plan_.operands[r].layout != OperandPlan::Layout::kRows) return Format(r) + "::View";
   return "Tile<" + Type(ref) + ", " + std::to_string(ref.view.size()) + ">";
 }
 
 /// The space of an array's dimension; -1 where the body does not see it.
-int FormView::SpaceOf(size_t r, size_t dimension) const {
+int SpecializationView::SpaceOf(size_t r, size_t dimension) const {
   const std::vector<int>& dims = kernel_.refs[r].view_dims;
   for (size_t a = 0; a < dims.size(); ++a) {
     if (dims[a] == static_cast<int>(dimension)) return plan_.buffers[r].spaces[a];
@@ -51,7 +51,7 @@ int FormView::SpaceOf(size_t r, size_t dimension) const {
   return -1;
 }
 
-std::string FormView::Blocks(size_t r) const {
+std::string SpecializationView::Blocks(size_t r) const {
   const Ref& ref = kernel_.refs[r];
   std::vector<std::string> dims;
   for (size_t d = 0; d < ref.block.size(); ++d) {
@@ -78,7 +78,7 @@ std::string FormView::Blocks(size_t r) const {
   return "{" + Joined(dims) + "}";
 }
 
-std::string FormView::Index(size_t r, const ScalarPrinter& printer) const {
+std::string SpecializationView::Index(size_t r, const ScalarPrinter& printer) const {
   std::vector<std::string> index;
   for (const BlockDim& dim : kernel_.refs[r].block) {
     const std::string start = printer.Print(*IndexElement(kernel_, *dim.index));
@@ -89,7 +89,7 @@ std::string FormView::Index(size_t r, const ScalarPrinter& printer) const {
   return "{" + Joined(index) + "}";
 }
 
-std::string FormView::Window(size_t r) const {
+std::string SpecializationView::Window(size_t r) const {
   const auto product = [&](const std::vector<int>& axes) {
     std::string text;
     for (int axis : axes) text += (text.empty() ? "" : " * ") + walk_.names().steps(axis);
@@ -103,13 +103,13 @@ std::string FormView::Window(size_t r) const {
 }
 
 /// How many rows each element of the operand is multiplied with, where it matters to Direct.
-std::string FormView::RowsMet(size_t r) const {
+std::string SpecializationView::RowsPerB(size_t r) const {
   const OperandPlan& operand = plan_.operands[r];
-  if (operand.few_rows < 0) return "";
+  if (operand.rows_per_b < 0) return "";
   int axis_of_rows = -1;
-  const Size* extent = &plan_.spaces[static_cast<size_t>(operand.few_rows)].extent;
+  const Size* extent = &plan_.spaces[static_cast<size_t>(operand.rows_per_b)].extent;
   for (const FreeBlock& block : plan_.free_blocks) {
-    if (block.space != operand.few_rows) continue;
+    if (block.space != operand.rows_per_b) continue;
     axis_of_rows = block.axis;
     extent = &block.extent;
   }
@@ -124,12 +124,12 @@ std::string FormView::RowsMet(size_t r) const {
 }
 
 /// Elements from one row of the matrix to the next.
-std::string FormView::RowStride(size_t r) const {
+std::string SpecializationView::RowStride(size_t r) const {
   return "call." + NameOf(ArrayOf(r)) + ".stride[" +
          std::to_string(kernel_.refs[r].view_dims.front()) + "]";
 }
 
-std::string FormView::Operand(size_t r) const {
+std::string SpecializationView::Operand(size_t r) const {
   const Ref& ref = kernel_.refs[r];
   return "{" + Quoted(ref.name) + ", " + std::to_string(r) + ", " + std::to_string(Line(ref)) +
          (ref.memory == kiln::Memory::kSmem || ref.role == Role::kPrefetch ? ", Memory::kSmem"
@@ -138,7 +138,7 @@ std::string FormView::Operand(size_t r) const {
 }
 
 /// Whether a body asks for a stay whose ends the axes alone do not tell.
-bool FormView::NeedsVisits(int ref, Element::Kind kind) const {
+bool SpecializationView::NeedsVisits(int ref, Element::Kind kind) const {
   const std::vector<int> axes = StayAxes(kernel_, ref);
   if (axes.empty() || axes[0] >= 0) return false;
   const bool peeled = ref == plan_.reduction_stay && plan_.bodies.size() > 1;
@@ -153,7 +153,7 @@ bool FormView::NeedsVisits(int ref, Element::Kind kind) const {
 }
 
 /// Scalars and prefetch arrays are in SMEM before the grid starts.
-void FormView::Hold(size_t r, std::vector<Fields>* holds) const {
+void SpecializationView::InSmem(size_t r, std::vector<Fields>* holds) const {
   const Ref& ref = kernel_.refs[r];
   if (ref.role != Role::kPrefetch && ref.role != Role::kScalar) return;
   Fields& h = holds->emplace_back();
@@ -165,13 +165,13 @@ void FormView::Hold(size_t r, std::vector<Fields>* holds) const {
   h.Set("extents", "{" + Joined(extents) + "}");
 }
 
-bool FormView::HasCopies() const {
+bool SpecializationView::HasCopies() const {
   return std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
                      [](const Ref& ref) { return ref.role == Role::kSemaphore; });
 }
 
 /// Whether others than the output's own blocks touch its memory, or its blocks overlap.
-bool FormView::IsWatched(size_t output) const {
+bool SpecializationView::IsWatched(size_t output) const {
   const auto& block = kernel_.refs[output].block;
   const bool overlaps = std::any_of(block.begin(), block.end(), [](const BlockDim& dim) {
     return dim.kind == BlockDim::Kind::kElement || dim.kind == BlockDim::Kind::kBounded;
@@ -185,7 +185,7 @@ bool FormView::IsWatched(size_t output) const {
 }
 
 /// Arrays that stay in HBM, for manual copies.
-void FormView::Copied() {
+void SpecializationView::Copied() {
   std::vector<Fields> copied;
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Ref& ref = kernel_.refs[r];
@@ -201,7 +201,7 @@ void FormView::Copied() {
 }
 
 /// Bools of the step that say where stays begin and end.
-void FormView::Visits(size_t r, std::vector<Fields>* visits) const {
+void SpecializationView::Visits(size_t r, std::vector<Fields>* visits) const {
   for (const bool first : {true, false}) {
     const auto kind = first ? Element::Kind::kFirstVisit : Element::Kind::kLastVisit;
     if (!NeedsVisits(static_cast<int>(r), kind)) continue;
@@ -212,16 +212,16 @@ void FormView::Visits(size_t r, std::vector<Fields>* visits) const {
     v.Set("block", "Index<" + std::to_string(kernel_.refs[r].array.size()) + ">");
     v.Set("block_name", prefix + NameOf(r) + "_at");
     v.Set("at_index", Index(r, walk_));
-    v.Set("next_index", Index(r, ahead_));
+    v.Set("next_index", Index(r, next_));
   }
 }
 
-void FormView::Operands() {
+void SpecializationView::Operands() {
   std::vector<Fields> members, ins, outs, holds, visits;
   std::vector<std::string> step;
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Ref& ref = kernel_.refs[r];
-    Hold(r, &holds);
+    InSmem(r, &holds);
     if (!IsPipelined(ref)) continue;
     const bool output = ref.role == Role::kOutput;
     Fields& m = members.emplace_back();
@@ -236,7 +236,7 @@ void FormView::Operands() {
     f.Set("blocks", Blocks(r));
     f.Set("buffers", std::to_string(ref.buffers));
     f.Set("at_index", Index(r, walk_));
-    f.Set("next_index", Index(r, ahead_));
+    f.Set("next_index", Index(r, next_));
     const std::string type = StorageType(ref.dtype);
     if (output) {
       f.Set("init", ref.init ? "Init<" + type + ">(" + ConstantText(ref.init, ref.dtype) + ")"
@@ -249,7 +249,7 @@ void FormView::Operands() {
       f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
                    : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
                                                : "NoPad()");
-      f.Set("last", "/*window=*/" + Window(r) + RowsMet(r));
+      f.Set("last", "/*window=*/" + Window(r) + RowsPerB(r));
       f.Set("borrower", std::to_string(Borrower(r)));
       f.SetFlag("lends", Borrower(r) >= 0);
       step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");
@@ -269,7 +269,7 @@ void FormView::Operands() {
   fields_.SetList("step_values", std::move(step_values));
 }
 
-std::string FormView::ExtentList(const Buffer& buffer, bool all) const {
+std::string SpecializationView::ExtentList(const Buffer& buffer, bool all) const {
   std::vector<std::string> extents;
   for (size_t d = 0; d < buffer.extents.size(); ++d) {
     if (all || Keeps(buffer, d)) extents.push_back(BlockSize(buffer.extents[d], buffer.spaces[d]));
@@ -277,7 +277,7 @@ std::string FormView::ExtentList(const Buffer& buffer, bool all) const {
   return Joined(extents);
 }
 
-bool FormView::Touched(int buffer) const {
+bool SpecializationView::Touched(int buffer) const {
   bool touched = false;
   for (const BodyPlan& body : plan_.bodies) {
     ForEachPlace(body.stages, [&](const Place& p, bool) {
@@ -290,7 +290,7 @@ bool FormView::Touched(int buffer) const {
 }
 
 /// An extent of panels, in blocks whose size Direct may choose.
-std::string FormView::PanelExtent(size_t panels, const Size& extent, bool rows) const {
+std::string SpecializationView::PanelExtent(size_t panels, const Size& extent, bool rows) const {
   int space = -1;
   for (const BodyPlan& body : plan_.bodies) {
     ForEachStage(body.stages, [&](const Stage& s) {
@@ -302,7 +302,7 @@ std::string FormView::PanelExtent(size_t panels, const Size& extent, bool rows) 
 }
 
 /// Scratch, values that need a place, and panels packed where they are used.
-void FormView::Memory() {
+void SpecializationView::Memory() {
   std::vector<Fields> scratch, panels;
   bool forgets_any = false;
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
@@ -343,7 +343,7 @@ void FormView::Memory() {
     const Panels& source = plan_.panels[p];
     Fields& f = panels.emplace_back();
     f.Set("panel", names_.panels[p]);
-    f.Set("bytes", std::string(source.side == Side::kLeft ? "LeftPanels<" : "RightPanels<") +
+    f.Set("bytes", std::string(source.side == Side::kLeft ? "PackedA<" : "PackedB<") +
                        StorageType(source.element) + ">::Bytes(" +
                        PanelExtent(p, source.rows, /*rows=*/true) + ", " +
                        PanelExtent(p, source.cols, /*rows=*/false) + ")");

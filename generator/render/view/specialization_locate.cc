@@ -3,12 +3,12 @@
 #include "generator/plan/stays.h"
 #include "generator/plan/walk.h"
 #include "generator/render/print/cpp.h"
-#include "generator/render/view/form_view.h"
+#include "generator/render/view/specialization_view.h"
 
 /// What a finding about a block says besides: the elements of prefetch arrays that chose it.
 namespace kiln::render {
 /// The prefetch elements that an operand's index map reads, each once.
-std::vector<std::string> FormView::ElementsBehind(size_t r) const {
+std::vector<std::string> SpecializationView::ElementsBehind(size_t r) const {
   std::vector<std::string> lines;
   const auto add = [&](const Element& e) {
     if (e.kind != Element::Kind::kLoad) return;
@@ -27,7 +27,7 @@ std::vector<std::string> FormView::ElementsBehind(size_t r) const {
   return lines;
 }
 
-void FormView::Locate() {
+void SpecializationView::Locate() {
   std::vector<Fields> blamed;
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     if (!IsPipelined(kernel_.refs[r])) continue;

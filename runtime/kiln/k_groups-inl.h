@@ -1,10 +1,10 @@
-// The words of a dot, made of elements in memory: several elements of neighbouring k side by side,
-// or one that is widened.
-#if defined(KILN_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
-#ifdef KILN_WORDS_INL_H_
-#undef KILN_WORDS_INL_H_
+// The k-groups of a dot, made of elements in memory: several neighbours along k side by side, or
+// one that is widened.
+#if defined(KILN_K_GROUPS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_K_GROUPS_INL_H_
+#undef KILN_K_GROUPS_INL_H_
 #else
-#define KILN_WORDS_INL_H_
+#define KILN_K_GROUPS_INL_H_
 #endif
 
 #include <stddef.h>
@@ -21,35 +21,36 @@ namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The words of a depth of k; elements that are missing in the last are zeros.
+/// K-groups of a depth; elements that the last one lacks are zeros.
 template <class D>
-constexpr size_t WordsOf(size_t depth) {
-  const size_t words = DivUp(depth, D::kPerWord);
-  return D::kSwapsPairs ? RoundUp(words, 2) : words;
+constexpr size_t KGroupsOf(size_t depth) {
+  const size_t groups = DivUp(depth, D::kKPerGroup);
+  return D::kSwapsPairs ? RoundUp(groups, 2) : groups;
 }
 
-/// The first element of word k.
+/// The first element of k-group k.
 template <class D>
 constexpr size_t ElementOf(size_t k) {
-  return D::kSwapsPairs ? k ^ 1 : k * D::kPerWord;
+  return D::kSwapsPairs ? k ^ 1 : k * D::kKPerGroup;
 }
 
-/// Whether words are elements as they lie in memory side by side along k.
+/// Whether k-groups are the elements of memory as they are, contiguous along k.
 template <class D, typename T>
-constexpr bool kIsPlain = D::kPerWord * sizeof(T) == sizeof(typename D::Word);
+constexpr bool kIsPlain = D::kKPerGroup * sizeof(T) == sizeof(typename D::KGroup);
 
 template <class D, class V>
-HWY_INLINE V Flip(V words) {
+HWY_INLINE V Flip(V groups) {
   if constexpr (D::kFlip == 0) {
-    return words;
+    return groups;
   } else {
-    return hn::Xor(words, hn::Set(hn::DFromV<V>(), static_cast<int32_t>(D::kFlip)));
+    return hn::Xor(groups, hn::Set(hn::DFromV<V>(), static_cast<int32_t>(D::kFlip)));
   }
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-/// Words of four rows of bytes: side by side in one vector, in which first quarters of rows change
-/// places and then the bytes of each. Less than half of the instructions that it takes to widen.
+/// K-groups of four rows of bytes: side by side in one vector, in which first quarters of rows
+/// change places and then the bytes of each. Less than half of the instructions that it takes to
+/// widen.
 template <class DW, class Row>
 HWY_INLINE hn::Vec<DW> InterleaveBytes(DW dw, const Row& row) {
   const hn::Repartition<uint8_t, DW> d;
@@ -67,44 +68,44 @@ HWY_INLINE hn::Vec<DW> InterleaveBytes(DW dw, const Row& row) {
 }
 #endif
 
-/// Words of rows interleaved, of `row(r)`, vectors of unsigned elements.
+/// K-groups of rows interleaved, of `row(r)`, vectors of unsigned elements.
 template <typename T, class DW, class Row>
 HWY_INLINE hn::Vec<DW> Interleave(DW dw, const Row& row) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  // Of words of a whole vector: smaller ones may have quarters of less than a word.
+  // Of groups of a whole vector: smaller ones may have quarters of less than a group.
   if constexpr (sizeof(T) == 1 && sizeof(hn::Vec<DW>) >= 32) return InterleaveBytes(dw, row);
 #endif
   const hn::RebindToUnsigned<DW> du;
   const auto wide = [&](size_t r) HWY_ATTR { return hn::PromoteTo(du, row(r)); };
-  auto words = hn::Or(wide(0), hn::ShiftLeft<8 * sizeof(T)>(wide(1)));
+  auto groups = hn::Or(wide(0), hn::ShiftLeft<8 * sizeof(T)>(wide(1)));
   if constexpr (sizeof(T) == 1) {
-    words = hn::Or(words, hn::ShiftLeft<16>(hn::Or(wide(2), hn::ShiftLeft<8>(wide(3)))));
+    groups = hn::Or(groups, hn::ShiftLeft<16>(hn::Or(wide(2), hn::ShiftLeft<8>(wide(3)))));
   }
-  return hn::BitCast(dw, words);
+  return hn::BitCast(dw, groups);
 }
 
-/// Words of two bytes of T that become 16 bits wide.
+/// K-groups of two bytes of T that become 16 bits wide.
 template <typename T, class DW, class V>
 HWY_INLINE hn::Vec<DW> WidenPairs(DW dw, V pairs) {
   const hn::Repartition<int16_t, DW> d16;
   return hn::BitCast(dw, hn::PromoteTo(d16, hn::BitCast(hn::Rebind<T, decltype(d16)>(), pairs)));
 }
 
-/// Whether words are pairs of what is narrower than their halves.
+/// Whether k-groups are pairs of elements that are widened to halves.
 template <class D, typename T>
-constexpr bool kWidensPairs = D::kPerWord == 2 && sizeof(T) == 1;
+constexpr bool kWidensPairs = D::kKPerGroup == 2 && sizeof(T) == 1;
 
-/// A vector of words of columns side by side; `first` is the row of their first element, and rows
-/// of k are `stride` apart.
+/// A vector of k-groups of columns side by side; `first` is the row of their first element, and
+/// rows of k are `stride` apart.
 template <class D, class DW, typename T>
-HWY_INLINE hn::Vec<DW> WordsAcross(DW dw, const T* first, int64_t stride) {
+HWY_INLINE hn::Vec<DW> KGroupsAcross(DW dw, const T* first, int64_t stride) {
   if constexpr (kWidensPairs<D, T>) {
     const hn::Rebind<T, DW> d8;
     const hn::Repartition<int16_t, DW> d16;
     const auto even = hn::PromoteTo(dw, hn::LoadU(d8, first));
     const auto odd = hn::ShiftLeft<16>(hn::PromoteTo(dw, hn::LoadU(d8, first + stride)));
     return hn::BitCast(dw, hn::OddEven(hn::BitCast(d16, odd), hn::BitCast(d16, even)));
-  } else if constexpr (D::kPerWord > 1) {
+  } else if constexpr (D::kKPerGroup > 1) {
     using U = hwy::UnsignedFromSize<sizeof(T)>;
     const hn::Rebind<U, DW> du;
     return Interleave<T>(dw, [&](size_t r) HWY_ATTR {
@@ -117,15 +118,15 @@ HWY_INLINE hn::Vec<DW> WordsAcross(DW dw, const T* first, int64_t stride) {
   }
 }
 
-/// A vector of the words of one row, from word k on, which is even if vectors have several;
+/// A vector of the k-groups of one row, from k-group k on, which is even if vectors have several;
 /// elements are neighbours.
 template <class D, class DW, typename T>
-HWY_INLINE hn::Vec<DW> WordsAlong(DW dw, const T* row, size_t k) {
+HWY_INLINE hn::Vec<DW> KGroupsAlong(DW dw, const T* row, size_t k) {
   if constexpr (kIsPlain<D, T>) {
-    return hn::LoadU(dw, reinterpret_cast<const typename D::Word*>(row + k * D::kPerWord));
+    return hn::LoadU(dw, reinterpret_cast<const typename D::KGroup*>(row + k * D::kKPerGroup));
   } else if constexpr (kWidensPairs<D, T>) {
     const hn::Rebind<T, hn::Repartition<int16_t, DW>> d8;
-    return WidenPairs<T>(dw, hn::LoadU(d8, row + k * D::kPerWord));
+    return WidenPairs<T>(dw, hn::LoadU(d8, row + k * D::kKPerGroup));
   } else {
     if constexpr (!D::kSwapsPairs) return Whole<DW>().Load(row + k);
 #if HWY_TARGET == HWY_SCALAR
@@ -136,18 +137,18 @@ HWY_INLINE hn::Vec<DW> WordsAlong(DW dw, const T* row, size_t k) {
   }
 }
 
-/// One of them.
+/// One k-group of a row.
 template <class D, typename T>
-HWY_INLINE typename D::Word WordAt(const T* row, size_t k) {
+HWY_INLINE typename D::KGroup KGroupAt(const T* row, size_t k) {
   if constexpr (kIsPlain<D, T>) {
-    typename D::Word word;
-    memcpy(&word, static_cast<const void*>(row + k * D::kPerWord), sizeof(word));
-    return word;
+    typename D::KGroup group;
+    memcpy(&group, static_cast<const void*>(row + k * D::kKPerGroup), sizeof(group));
+    return group;
   } else if constexpr (kWidensPairs<D, T>) {
-    const int16_t pair[] = {row[k * D::kPerWord], row[k * D::kPerWord + 1]};
-    typename D::Word word;
-    memcpy(&word, pair, sizeof(word));
-    return word;
+    const int16_t pair[] = {row[k * D::kKPerGroup], row[k * D::kKPerGroup + 1]};
+    typename D::KGroup group;
+    memcpy(&group, pair, sizeof(group));
+    return group;
   } else {
     return hn::GetLane(Whole<hn::CappedTag<float, 1>>().Load(row + ElementOf<D>(k)));
   }

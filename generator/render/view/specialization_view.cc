@@ -1,4 +1,4 @@
-#include "generator/render/view/form_view.h"
+#include "generator/render/view/specialization_view.h"
 
 #include <cstdio>
 
@@ -11,7 +11,7 @@
 namespace kiln::render {
 namespace {
 
-using Hold = OperandPlan::Hold;
+using Layout = OperandPlan::Layout;
 
 }  // namespace
 
@@ -56,15 +56,15 @@ std::string ConstantText(const NodePtr& value, DType dtype) {
   }
 }
 
-FormView::FormView(const Plan& plan, std::string_view spec_file)
+SpecializationView::SpecializationView(const Plan& plan, std::string_view spec_file)
     : plan_(plan),
       kernel_(*plan.kernel),
       spec_file_(spec_file),
       names_(NamesOf(plan)),
       walk_(plan, WalkNames(names_, "at", "core")),
-      ahead_(plan, WalkNames(names_, "next", "ahead")) {}
+      next_(plan, WalkNames(names_, "next", "next_step")) {}
 
-Fields FormView::Make() {
+Fields SpecializationView::Make() {
   Banner();
   Grid();
   FreeBlocks();
@@ -75,13 +75,13 @@ Fields FormView::Make() {
   return std::move(fields_);
 }
 
-void FormView::Banner() {
+void SpecializationView::Banner() {
   std::vector<Fields> lines;
   for (const std::string& line : BannerLines(plan_)) lines.emplace_back().Set("text", line);
   fields_.SetList("banner", std::move(lines));
 }
 
-void FormView::Grid() {
+void SpecializationView::Grid() {
   std::vector<std::string> steps, cut;
   int parallel = 0;
   for (const Axis& axis : kernel_.axes) {
@@ -109,7 +109,7 @@ void FormView::Grid() {
   fields_.Set("axis_names", axes);
 }
 
-std::string FormView::BlockSize(const Size& size, int space) const {
+std::string SpecializationView::BlockSize(const Size& size, int space) const {
   for (const FreeBlock& block : plan_.free_blocks) {
     if (block.space == space) return "blocks." + names_.axes[static_cast<size_t>(block.axis)];
   }
@@ -117,7 +117,7 @@ std::string FormView::BlockSize(const Size& size, int space) const {
 }
 
 /// What the dot of a matmul multiplies.
-std::string FormView::DotType() const {
+std::string SpecializationView::DotType() const {
   for (const Stage& s : plan_.bodies.front().stages) {
     if (s.kind == Stage::Kind::kDot) return StorageType(s.element);
   }
@@ -125,7 +125,7 @@ std::string FormView::DotType() const {
 }
 
 /// Block sizes that Direct may choose, and how it does.
-void FormView::FreeBlocks() {
+void SpecializationView::FreeBlocks() {
   std::vector<Fields> blocks;
   std::string inner;  // elements of a row so far
   for (size_t b = plan_.free_blocks.size(); b-- > 0;) {
@@ -145,20 +145,22 @@ void FormView::FreeBlocks() {
         break;
       case FreeBlock::Use::kRows:
         f.Set("chosen",
-              "RowBlock(" + extent + ", core.count()" +
-                  (block.meets ? ", " + walk_.Print(*block.meets) + ", " + walk_.Print(*block.depth)
+              "ChooseMC(" + extent + ", core.count()" +
+                  (block.reuse ? ", " + walk_.Print(*block.reuse) + ", " + walk_.Print(*block.depth)
                                : "") +
                   ")");
         break;
       case FreeBlock::Use::kColumns:
-        f.Set("chosen", "ColumnBlock(" + extent + ", core.count()" +
-                            (block.meets ? ", " + walk_.Print(*block.meets) : "") + ")");
+        f.Set("chosen", "ChooseNC(" + extent + ", core.count()" +
+                            (block.reuse ? ", " + walk_.Print(*block.reuse) : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
-        f.Set("chosen",
-              "DepthFor<" + DotType() + ">(" + extent +
-                  (block.meets ? ", " + walk_.Print(*block.meets) : "") +
-                  (block.lies >= 0 ? ", " + RowStride(static_cast<size_t>(block.lies)) : "") + ")");
+        f.Set(
+            "chosen",
+            "DepthFor<" + DotType() + ">(" + extent +
+                (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
+                (block.unpacked >= 0 ? ", " + RowStride(static_cast<size_t>(block.unpacked)) : "") +
+                ")");
         break;
     }
     blocks.push_back(std::move(f));
@@ -169,7 +171,7 @@ void FormView::FreeBlocks() {
   fields_.SetList("chosen_blocks", std::move(blocks));
 }
 
-void FormView::Bodies() {
+void SpecializationView::Bodies() {
   std::vector<Fields> bodies;
   for (const BodyPlan& body : plan_.bodies) {
     BodyView view(plan_, names_, spec_file_);

@@ -26,10 +26,10 @@ bool IsPipelined(const Ref& ref);
 
 std::string Joined(const std::vector<std::string>& parts);
 
-/// One form of a kernel, the base or a variant, as fields: its step, bodies and walk.
-class FormView {
+/// One specialization of a kernel, the base or a variant, as fields: its step, bodies and walk.
+class SpecializationView {
  public:
-  FormView(const Plan& plan, std::string_view spec_file);
+  SpecializationView(const Plan& plan, std::string_view spec_file);
 
   Fields Make();
 
@@ -43,14 +43,14 @@ class FormView {
   std::string DotType() const;
   void Bodies();
 
-  // form_locate.cc
+  // specialization_locate.cc
   void Locate();
   std::vector<std::string> ElementsBehind(size_t ref) const;
 
-  // form_operands.cc
+  // specialization_operands.cc
   void Operands();
   void Memory();
-  void Hold(size_t ref, std::vector<Fields>* holds) const;
+  void InSmem(size_t ref, std::vector<Fields>* holds) const;
   void Visits(size_t ref, std::vector<Fields>* visits) const;
   std::string Type(const Ref& ref) const;
   std::string Format(size_t ref) const;
@@ -62,7 +62,7 @@ class FormView {
   int SpaceOf(size_t ref, size_t dimension) const;
   std::string Index(size_t ref, const ScalarPrinter& printer) const;
   std::string Window(size_t ref) const;
-  std::string RowsMet(size_t ref) const;
+  std::string RowsPerB(size_t ref) const;
   std::string RowStride(size_t ref) const;
   std::string Operand(size_t ref) const;
   bool HasCopies() const;
@@ -80,7 +80,7 @@ class FormView {
   const Kernel& kernel_;
   const std::string spec_file_;
   KernelNames names_;
-  ScalarPrinter walk_, ahead_;
+  ScalarPrinter walk_, next_;
   Fields fields_;
 };
 
