@@ -30,9 +30,12 @@ bool NoFirstValue(Draft& draft, const Case& of, Dice&) {
     const std::string& next = draft.body[s + 1].text;
     if (next.rfind(name + " +=", 0) != 0 && next.rfind(name + " -=", 0) != 0) continue;
     if (of.binding->StepCount() == 0) continue;
-    // Undefined elements of such an output are none of the emulator's business.
-    const int ref = of.kernel->FindRef(name);
-    if (ref >= 0 && of.kernel->refs[static_cast<size_t>(ref)].init_undefined) continue;
+    // Outputs that begin as something, or whose undefined elements are none of our business.
+    const int at = of.kernel->FindRef(name);
+    if (at >= 0) {
+      const Ref& ref = of.kernel->refs[static_cast<size_t>(at)];
+      if (ref.init_undefined || ref.init || ref.alias >= 0) continue;
+    }
     if (IsStored(draft.body, s + 1, name)) continue;
     // Of numbers, all but one are the same bool.
     const bool logical = std::any_of(
