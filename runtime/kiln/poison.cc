@@ -42,7 +42,7 @@ void FillPoison(const Options& options, Hole hole, Poison64 poison, void* data, 
     std::memset(data, 0, bytes);
   } else if (kind == Poison::kRandom) {
     // Memories of other sizes are to hold other bits: the difference of two would be 0.
-    uint64_t state = (options.seed * 2 + 1) ^ (bytes << 32);
+    uint64_t state = (options.seed * 2 + 1) ^ (uint64_t{bytes} << 32);
     Fill(data, bytes, [&] { return (NextRandom(state) & poison.may) | poison.are; });
   } else {
     FillAlike(data, bytes, poison.word);
