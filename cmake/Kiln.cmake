@@ -36,7 +36,7 @@ function(_kiln_native_options result)
   if(EXISTS /proc/cpuinfo)
     file(STRINGS /proc/cpuinfo intel REGEX "GenuineIntel" LIMIT_COUNT 1)
     if(intel)
-      list(APPEND options -DKILN_PREFERS_F32)  # to bf16: runtime/kiln/targets.h
+      list(APPEND options -DKILN_PREFERS_F32)  # to bf16: runtime/kiln/core/targets.h
     endif()
   endif()
   foreach(feature AVX512BF16 AVX512VNNI AVX512VBMI2 AVX512BITALG VPCLMULQDQ)

@@ -46,81 +46,15 @@ struct Step {
   void Body() const;
 };
 
-/// A register tile: kRows rows of A by up to three vectors of columns of B, over the K of the block.
-/// at_0, at_1 and at_2 load and store those vectors: all their lanes, or those inside the array; the
-/// later ones may have none.
-template <class T, size_t kRows>
-struct DotTile {
-  template <class A, class B, class At_0, class At_1, class At_2, class Start, class Finish>
-  static HWY_NOINLINE void Run(const A& a, const B& b, const At_0 at_0, const At_1 at_1,
-                               const At_2 at_2, const size_t r, const size_t c,
-                               const Start& start, const Finish& finish) {
-    const hn::ScalableTag<typename T::Acc> d;
-    const size_t n = hn::Lanes(d);
-    const auto* groups = a.At(r);  // k-groups of row r
-    const auto columns = b.At(c, at_0, at_1, at_2);
-
-    // Rows past kRows are initialised like row 0 and never stored.
-    const auto begin = [&](auto at, size_t i, size_t v) HWY_ATTR {
-      if constexpr (kHasLanes<decltype(at)>) return start(at, i < kRows ? r + i : r, c + v * n);
-      return hn::Zero(d);
-    };
-    auto acc_0_0 = begin(at_0, 0, 0), acc_0_1 = begin(at_1, 0, 1), acc_0_2 = begin(at_2, 0, 2);
-    auto acc_1_0 = begin(at_0, 1, 0), acc_1_1 = begin(at_1, 1, 1), acc_1_2 = begin(at_2, 1, 2);
-    auto acc_2_0 = begin(at_0, 2, 0), acc_2_1 = begin(at_1, 2, 1), acc_2_2 = begin(at_2, 2, 2);
-    auto acc_3_0 = begin(at_0, 3, 0), acc_3_1 = begin(at_1, 3, 1), acc_3_2 = begin(at_2, 3, 2);
-    auto acc_4_0 = begin(at_0, 4, 0), acc_4_1 = begin(at_1, 4, 1), acc_4_2 = begin(at_2, 4, 2);
-    auto acc_5_0 = begin(at_0, 5, 0), acc_5_1 = begin(at_1, 5, 1), acc_5_2 = begin(at_2, 5, 2);
-    auto acc_6_0 = begin(at_0, 6, 0), acc_6_1 = begin(at_1, 6, 1), acc_6_2 = begin(at_2, 6, 2);
-    auto acc_7_0 = begin(at_0, 7, 0), acc_7_1 = begin(at_1, 7, 1), acc_7_2 = begin(at_2, 7, 2);
-
-    // Unrolled by two to amortise the loop and the prefetches.
-    auto prefetch = b.PrefetchTile(r, c);
-    const auto step = [&](auto b_0, auto b_1, auto b_2) KILN_INLINE_ATTR {
-      T::StepRow(groups[a.To(0)], b_0, b_1, b_2, acc_0_0, acc_0_1, acc_0_2);
-      if constexpr (kRows > 1) T::StepRow(groups[a.To(1)], b_0, b_1, b_2, acc_1_0, acc_1_1, acc_1_2);
-      if constexpr (kRows > 2) T::StepRow(groups[a.To(2)], b_0, b_1, b_2, acc_2_0, acc_2_1, acc_2_2);
-      if constexpr (kRows > 3) T::StepRow(groups[a.To(3)], b_0, b_1, b_2, acc_3_0, acc_3_1, acc_3_2);
-      if constexpr (kRows > 4) T::StepRow(groups[a.To(4)], b_0, b_1, b_2, acc_4_0, acc_4_1, acc_4_2);
-      if constexpr (kRows > 5) T::StepRow(groups[a.To(5)], b_0, b_1, b_2, acc_5_0, acc_5_1, acc_5_2);
-      if constexpr (kRows > 6) T::StepRow(groups[a.To(6)], b_0, b_1, b_2, acc_6_0, acc_6_1, acc_6_2);
-      if constexpr (kRows > 7) T::StepRow(groups[a.To(7)], b_0, b_1, b_2, acc_7_0, acc_7_1, acc_7_2);
-      groups += a.to_k;
-    };
-    size_t k = 0;
-    for (; k + 1 < columns.last; k += 2) {
-      prefetch();
-      columns.Load(k, step);
-      columns.Load(k + 1, step);
-    }
-    for (; k < a.depth; ++k) columns.LoadLast(k, step);
-
-    const auto finish_row = [&](auto sum_0, auto sum_1, auto sum_2, size_t i) HWY_ATTR {
-      finish(at_0, sum_0, i, c);
-      if constexpr (kHasLanes<At_1>) finish(at_1, sum_1, i, c + n);
-      if constexpr (kHasLanes<At_2>) finish(at_2, sum_2, i, c + 2 * n);
-    };
-    finish_row(acc_0_0, acc_0_1, acc_0_2, r + 0);
-    if constexpr (kRows > 1) finish_row(acc_1_0, acc_1_1, acc_1_2, r + 1);
-    if constexpr (kRows > 2) finish_row(acc_2_0, acc_2_1, acc_2_2, r + 2);
-    if constexpr (kRows > 3) finish_row(acc_3_0, acc_3_1, acc_3_2, r + 3);
-    if constexpr (kRows > 4) finish_row(acc_4_0, acc_4_1, acc_4_2, r + 4);
-    if constexpr (kRows > 5) finish_row(acc_5_0, acc_5_1, acc_5_2, r + 5);
-    if constexpr (kRows > 6) finish_row(acc_6_0, acc_6_1, acc_6_2, r + 6);
-    if constexpr (kRows > 7) finish_row(acc_7_0, acc_7_1, acc_7_2, r + 7);
-  }
-};
-
 HWY_INLINE void Step::Body() const {
   // matmul_2x2_batched.yaml:34  z = T(relu(dot(x, y)) if activation else dot(x, y))
   const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
     at.Prefetch(z.At(m_i, n_i));
-    return hn::Zero(kFloats);
   };
   const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     at.Store(Relu(sum), z.At(m_i, n_i));
   };
-  MultiplyTiles<DotTile, Dot<float>>(x.rows, x, y, start, finish, z);
+  MultiplyTiles<Dot<float>>(x.rows, x, y, TileSums(), start, finish, z);
 }
 
 /// Takes a step, which no store of its own reaches, so that it stays in registers.

@@ -1,4 +1,4 @@
-"""The C structures of runtime/kiln/c.h and of DLPack, for ctypes."""
+"""The C structures of runtime/kiln/call/c.h and of DLPack, for ctypes."""
 
 import ctypes as c
 

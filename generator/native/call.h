@@ -29,7 +29,7 @@ struct CallOptions {
   int64_t vmem_bytes = 0;  // 0: as much as it likes
   int64_t smem_bytes = 0;
   bool eager = false;  // copies move when they start, not when they are waited for
-  // What undefined memory holds; see runtime/kiln/options.h.
+  // What undefined memory holds; see runtime/kiln/core/options.h.
   enum class Poison { kNan, kRandom, kZero, kZeroEdges } poison = Poison::kNan;
   bool shuffle = false;  // the parallel axes in a random order
   uint64_t seed = 0;     // of that, and of random poison

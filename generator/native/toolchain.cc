@@ -86,7 +86,7 @@ std::string Processor() {
 
 /// Highway asks for AVX-VNNI before it calls a target AVX3_DL without dispatch, which Zen 4 lacks.
 /// The runtime's code for that target takes dots of bf16 for granted, which Ice Lake lacks.
-/// What is the fastest for bf16 is for runtime/kiln/targets.h to know.
+/// What is the fastest for bf16 is for runtime/kiln/core/targets.h to know.
 std::vector<std::string> TargetFlags() {
 #if defined(__x86_64__)
   const bool has_dots =
@@ -147,15 +147,15 @@ void AddEnvironment(Sha256& hash) {
   }
 }
 
-/// The headers by name and text.
+/// The headers of a folder and those in it, by name and text.
 void AddHeaders(const fs::path& folder, Sha256& hash) {
   std::vector<fs::path> headers;
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() == ".h") headers.push_back(entry.path());
   }
   std::sort(headers.begin(), headers.end());
   for (const fs::path& header : headers) {
-    hash.AddField(header.filename().string()).AddField(ReadText(header));
+    hash.AddField(header.lexically_relative(folder).string()).AddField(ReadText(header));
   }
 }
 

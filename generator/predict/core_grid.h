@@ -19,7 +19,7 @@ struct CoreGrid {
   bool Previous(std::vector<int64_t>& at) const;
 };
 
-/// One for each core, as runtime/kiln/grid.h cuts them for generated kernels. Needs the steps.
+/// One for each core, as runtime/kiln/grid/grid.h cuts them for generated kernels. Needs the steps.
 std::vector<CoreGrid> CutGrid(const Binding& binding, int64_t cores);
 
 /// A point's number in the whole grid.

@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "generator/data/read_file.h"
-#include "generator/text/utf8.h"
-#include "generator/spec/yaml.h"
 #include "generator/predict/machine.h"
+#include "generator/spec/yaml.h"
+#include "generator/text/utf8.h"
 
 namespace kiln {
 namespace {

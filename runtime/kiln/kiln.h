@@ -1,8 +1,8 @@
 // What a caller of generated kernels includes, and what every kernel's own header includes.
 #pragma once
 
-#include "kiln/c.h"
-#include "kiln/context.h"
-#include "kiln/status.h"
-#include "kiln/tensor.h"
-#include "kiln/types.h"
+#include "kiln/call/c.h"
+#include "kiln/call/context.h"
+#include "kiln/core/status.h"
+#include "kiln/core/tensor.h"
+#include "kiln/core/types.h"

@@ -151,7 +151,7 @@ class Pictures(unittest.TestCase):
 
 class Structures(unittest.TestCase):
     def test_they_are_those_of_the_header(self):
-        header = re.sub(r"/\*.*?\*/", "", (ROOT / "runtime/kiln/c.h").read_text(), flags=re.S)
+        header = re.sub(r"/\*.*?\*/", "", (ROOT / "runtime/kiln/call/c.h").read_text(), flags=re.S)
         for name, structure in (("kiln_options", abi.Options), ("kiln_status", abi.Status)):
             body = re.search(r"typedef struct %s \{(.*?)\}" % name, header, re.S).group(1)
             fields = [re.fullmatch(r"(.*?)(\w+)(\[\d+\])?", line.strip(), re.S).groups()

@@ -290,7 +290,7 @@ TEST_CASE("host code of one's own is found beside the spec, and compiled again w
             "body: y = x\n");
   WriteText(
       folder / "specs/my_ids.h",
-      "#pragma once\n#include \"kiln/prepare.h\"\n#include \"my_step.h\"\n"
+      "#pragma once\n#include \"kiln/host/prepare.h\"\n#include \"my_step.h\"\n"
       "inline kiln::Status my_ids(const kiln::Tensor<const int32_t>& table, int64_t n,\n"
       "                           kiln::HostArray<int32_t>* ids) {\n"
       "  ids->shape[0] = n;\n"

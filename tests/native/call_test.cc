@@ -1,11 +1,11 @@
 // Loading a kernel's library and calling it. The kernel's text is written by hand, so that what is
 // tested is the way to it.
-#include "generator/check/check_spec.h"
 #include "generator/native/call.h"
 
 #include <cmath>
 #include <filesystem>
 
+#include "generator/check/check_spec.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

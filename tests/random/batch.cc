@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 /// Host code of the user's own: `Maker::AddOwnTable` calls it, and the inputs know what it makes.
 constexpr const char* kOwnMultiples = R"(#pragma once
-#include "kiln/prepare.h"
+#include "kiln/host/prepare.h"
 inline kiln::Status own_multiples(int64_t size, int64_t factor, kiln::HostArray<int32_t>* to) {
   to->shape[0] = size;
   for (int64_t i = 0; i < size; ++i) to->values.push_back(static_cast<int32_t>(i * factor));
@@ -70,8 +70,11 @@ int RunLogged(const std::vector<std::string>& command, const std::string& log) {
 std::vector<Flavour> Flavours() {
   std::vector<Flavour> flavours = {{"native -O0", {"-O0"}}, {"native -O1", {"-O1"}}};
 #if defined(__x86_64__)
-  const std::vector<std::string> avx2 = {"-O0", "-march=haswell", "-maes",
-                                         "-UHWY_BASELINE_TARGETS", "-UHWY_DISABLED_TARGETS",
+  const std::vector<std::string> avx2 = {"-O0",
+                                         "-march=haswell",
+                                         "-maes",
+                                         "-UHWY_BASELINE_TARGETS",
+                                         "-UHWY_DISABLED_TARGETS",
                                          "-UKILN_PREFERS_F32"};
   if (__builtin_cpu_supports("avx2")) flavours.push_back({"AVX2 -O0", avx2});
   if (__builtin_cpu_supports("avx512vl")) {

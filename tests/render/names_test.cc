@@ -16,11 +16,8 @@ using test::fs::path;
 
 bool IsLetterOrDigit(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// Without comments, literals, preprocessor lines, and the register tile, in which no name of a
-/// spec stands.
+/// Without comments, literals and preprocessor lines.
 std::string Bare(std::string text) {
-  const size_t tile = text.find("struct DotTile {");
-  if (tile != std::string::npos) text.erase(tile, text.find("\n};", tile) - tile);
   std::string bare;
   for (size_t at = 0; at < text.size(); ++at) {
     const bool line_begins = at == 0 || text[at - 1] == '\n';

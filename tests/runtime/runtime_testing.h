@@ -5,13 +5,13 @@
 #include <numeric>
 #include <vector>
 
-#include "kiln/block.h"
-#include "kiln/core.h"
-#include "kiln/options.h"
-#include "kiln/rows.h"
-#include "kiln/tensor.h"
-#include "kiln/touches.h"
-#include "kiln/visits.h"
+#include "kiln/core/block.h"
+#include "kiln/core/core.h"
+#include "kiln/core/options.h"
+#include "kiln/core/rows.h"
+#include "kiln/core/tensor.h"
+#include "kiln/core/touches.h"
+#include "kiln/core/visits.h"
 #include "tests/catch.h"
 
 namespace kiln {

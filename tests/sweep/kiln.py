@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
-from kilnbench.abi import DLTensor, Options, Status  # noqa: E402, the structures of runtime/kiln/c.h
+from kilnbench.abi import DLTensor, Options, Status  # noqa: E402, the structures of runtime/kiln/call/c.h
 
 DIRECT, EMULATED = 0, 1
 SIGNED, FLOAT, BFLOAT = 0, 2, 4  # codes of DLPack

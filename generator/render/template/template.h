@@ -61,7 +61,7 @@ struct Fields::Value {
   std::vector<Fields> items;  // of a group: one
 };
 
-/// `dot_tile.cc.in:12: …`
+/// `stage.cc.in:12: …`
 class TemplateError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -69,8 +69,8 @@ class TemplateError : public std::runtime_error {
 
 struct ParsedTemplate;
 
-/// Templates that may include each other, by the names of their files without `.in`: `dot_tile.cc`,
-/// or `dot_tile` if no other has that stem.
+/// Templates that may include each other, by the names of their files without `.in`: `stage.cc`,
+/// or `stage` if no other has that stem.
 class TemplateSet {
  public:
   /// Parses all; throws TemplateError if one is not well formed or includes what is not there.

@@ -148,15 +148,19 @@ std::string BodyView::ExtentOf(int space) {
   return panel_extent;
 }
 
+/// The rows of a block of accumulators; a dimension of extent 1 has no loop.
+std::string BodyView::AccumulatorRows(const Place& place) {
+  const Coordinate& row = place.at[place.at.size() - 2];
+  return row.loop < 0 ? "1" : Count(plan_.loops[static_cast<size_t>(row.loop)]);
+}
+
 std::string BodyView::Pointer(const Place& place) {
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(place.buffer)];
   const std::string& name = names_.buffers[static_cast<size_t>(place.buffer)];
   if (place.buffer == plan_.accumulator) {
-    // A dimension of extent 1 has no loop.
-    const Coordinate& row = place.at[place.at.size() - 2];
-    const std::string rows = row.loop < 0 ? "1" : Count(plan_.loops[static_cast<size_t>(row.loop)]);
-    return "AccumulatorAt(" + name + ", " + rows + ", " + scalars_.Print(row) + ", " +
-           scalars_.Print(place.at.back()) + ")";
+    return "AccumulatorAt(" + name + ", " + AccumulatorRows(place) + ", " +
+           scalars_.Print(place.at[place.at.size() - 2]) + ", " + scalars_.Print(place.at.back()) +
+           ")";
   }
   std::string text = name + ".At(";
   bool first = true;

@@ -34,6 +34,7 @@ class BodyView {
   std::vector<std::string> PrefetchLines(const Stage& stage, const Stage* streamed = nullptr);
   void Reduce(const Stage& stage, Fields* fields);
   void Dot(const Stage& stage, Fields* fields);  // dot_view.cc
+  std::string SumsOf(const Place& place, bool from_zero);
   void Pack(const Stage& stage, std::vector<std::string>* lines);
   // copies_text.cc
   void Copy(const Stage& stage, std::vector<std::string>* lines);
@@ -66,6 +67,7 @@ class BodyView {
   void LeaveLoop(int loop);
   std::string VariableName(int variable);
   std::string Pointer(const Place& place);
+  std::string AccumulatorRows(const Place& place);
   std::string Stride(const Place& place, int loop);
   std::string SpaceName(int space) const;
   std::string Comment(const Stage& stage);

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "generator/render/view/body_view.h"
 
 namespace kiln::render {
@@ -17,50 +19,66 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   fields->Set("rows", ranged ? "live" : left + ".rows");
   fields->Set("right", right);
   fields->Set("element", StorageType(stage.element));
-  const std::string acc_tag = stage.element == DType::kI8 || stage.element == DType::kI32 ? "kInts"
-                              : stage.element == DType::kF64 ? "kDoubles"
-                                                             : "kFloats";
+  // Sums that are the accumulators stay where they are: nothing loads or stores them here.
+  const auto is_sum = [&](const Place& place) {
+    return place.buffer == plan_.accumulator && place.buffer >= 0;
+  };
+  const bool goes_on =
+      stage.start && stage.start->kind == Element::Kind::kLoad && is_sum(stage.start->place);
+  Stages finish = stage.body;
+  std::optional<Place> sums;
+  if (goes_on) sums = stage.start->place;
+  for (size_t i = 0; i < finish.size(); ++i) {
+    const Stage& s = finish[i];
+    if (s.kind != Stage::Kind::kStore || s.mask || !is_sum(s.place) ||
+        s.value->kind != Element::Kind::kVariable || s.value->index != stage.variable)
+      continue;
+    sums = s.place;
+    finish.erase(finish.begin() + static_cast<ptrdiff_t>(i));
+    break;
+  }
+  fields->Set("sums", sums ? SumsOf(*sums, !goes_on) : "TileSums()");
+
   std::vector<std::string> lines;
   lanes_ = stage.col;
   loaded_.clear();
   std::string start;
-  const bool own = stage.start && stage.start->kind == Element::Kind::kLoad &&
-                   stage.start->place.buffer == plan_.accumulator;
-  if (own) {
-    start = "hn::Load(" + acc_tag + ", " + Pointer(stage.start->place) + ")";
-  } else if (stage.start) {
-    start = Vector(stage.start, &lines);
-  } else {
-    start = "hn::Zero(" + acc_tag + ")";
-  }
-  const Stage* const streamed = StreamedStore(stage.body, stage.col);
+  if (stage.start && !goes_on) start = Vector(stage.start, &lines);
+  const Stage* const streamed = StreamedStore(finish, stage.col);
   for (std::string& line : PrefetchLines(stage, streamed)) lines.push_back(std::move(line));
-  fields->SetFlag("streams", streamed != nullptr);
-  if (streamed) fields->Set("to", names_.buffers[static_cast<size_t>(streamed->place.buffer)]);
-  fields->Set("start", start);
-  fields->SetFlag("short_start", !stage.start && lines.empty());
+  if (!start.empty()) lines.push_back("return " + start + ";");
+  const bool has_start = !lines.empty(), has_finish = !finish.empty();
+  fields->SetFlag("has_start", has_start);
   fields->Set("start_lines", LinesOf(lines));
+  std::string functions;
+  if (has_start || has_finish) functions += has_start ? ", start" : ", Nothing()";
+  if (has_finish) functions += ", finish";
+  if (streamed) functions += ", " + names_.buffers[static_cast<size_t>(streamed->place.buffer)];
+  fields->Set("functions", functions);
   // Parameters that the text does not mention have no names.
   const auto parameter = [&](int loop) {
     return loops_.count(loop) ? "size_t " + LoopName(loop) : std::string("size_t");
   };
-  fields->Set("start_at", (own || !stage.start) && !streamed ? "auto" : "auto at");
+  fields->Set("start_at", start.empty() && !streamed ? "auto" : "auto at");
   fields->Set("start_row", parameter(stage.row));
   fields->Set("start_col", parameter(stage.col));
   loaded_.clear();
   vectors_.insert(stage.variable);
+  fields->SetFlag("has_finish", has_finish);
   fields->Set("sum", VariableName(stage.variable));
-  fields->SetList("body", List(stage.body));
-  bool uses_at = false;
-  for (const Stage& s : stage.body) {
-    uses_at = uses_at || s.kind != Stage::Kind::kStore || s.place.buffer != plan_.accumulator;
-  }
-  fields->Set("at", uses_at ? "auto at" : "auto");
+  fields->SetList("body", List(finish));
+  fields->Set("at", "auto at");
   fields->Set("row", parameter(stage.row));
   fields->Set("col", parameter(stage.col));
   lanes_ = -1;
   LeaveLoop(stage.row);
   LeaveLoop(stage.col);
+}
+
+/// The accumulators of the block that a place is in.
+std::string BodyView::SumsOf(const Place& place, bool from_zero) {
+  return "Accumulators(" + names_.buffers[static_cast<size_t>(place.buffer)] + ", " +
+         AccumulatorRows(place) + ", /*from_zero=*/" + (from_zero ? "true" : "false") + ")";
 }
 
 /// A packed matrix begins where both of its loops are at 0.

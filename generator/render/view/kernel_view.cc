@@ -192,10 +192,8 @@ void KernelView::Specializations() {
   std::vector<Fields> specializations;
   Dots all;  // all specializations are compiled for the same instructions
   for (size_t f = 0; f < plans_.size(); ++f) {
-    const Dots& dots = plans_[f]->dots;
-    all |= dots;
+    all |= plans_[f]->dots;
     Fields specialization = SpecializationView(*plans_[f], spec_file_).Make();
-    specialization.SetFlag("has_dots", dots.any && !many);
     specialization.SetFlag("named", many);
     specialization.Set("namespace", f == 0 ? "base" : "variant_" + std::to_string(f));
     specialization.Set("number", std::to_string(f));
@@ -210,18 +208,8 @@ void KernelView::Specializations() {
     specialization.SetFlag("is_variant", f > 0);
     specializations.push_back(std::move(specialization));
   }
-  fields_.SetFlag("shares_dots", all.any && many);
   fields_.SetFlag("multiplies_bf16", all.MayBeF32());
-  fields_.SetFlag("multiplies_bytes", all.of_bytes);
   fields_.SetList("specializations", std::move(specializations));
-  std::vector<Fields> rows;
-  for (int r = 0; r < 8; ++r) {
-    Fields& f = rows.emplace_back();
-    f.Set("r", std::to_string(r));
-    f.Set("at", "a.To(" + std::to_string(r) + ")");
-    f.Set("condition", r == 0 ? "" : "if constexpr (kRows > " + std::to_string(r) + ") ");
-  }
-  fields_.SetList("tile_rows", std::move(rows));
 }
 
 }  // namespace

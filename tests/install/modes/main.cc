@@ -6,8 +6,8 @@
 
 #include "double_buffer.h"
 #include "gmm_f32.h"
+#include "kiln/host/prepare.h"
 #include "kiln/kiln.h"
-#include "kiln/prepare.h"
 
 namespace {
 

@@ -1,0 +1,100 @@
+#include "kiln/call/arguments.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace kiln {
+namespace {
+
+constexpr uint8_t kDlBool = 6;  // of later versions than the one that is included
+
+DLDataType TypeOf(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBool:
+      return {kDlBool, 8, 1};
+    case Dtype::kI8:
+      return {kDLInt, 8, 1};
+    case Dtype::kU8:
+      return {kDLUInt, 8, 1};
+    case Dtype::kI16:
+      return {kDLInt, 16, 1};
+    case Dtype::kU16:
+      return {kDLUInt, 16, 1};
+    case Dtype::kI32:
+      return {kDLInt, 32, 1};
+    case Dtype::kU32:
+      return {kDLUInt, 32, 1};
+    case Dtype::kI64:
+      return {kDLInt, 64, 1};
+    case Dtype::kBf16:
+      return {kDLBfloat, 16, 1};
+    case Dtype::kF16:
+      return {kDLFloat, 16, 1};
+    case Dtype::kF32:
+      return {kDLFloat, 32, 1};
+    case Dtype::kF64:
+      return {kDLFloat, 64, 1};
+  }
+  return {};
+}
+
+bool IsType(const DLDataType& type, Dtype dtype) {
+  const DLDataType wanted = TypeOf(dtype);
+  if (type.lanes != 1 || type.bits != wanted.bits) return false;
+  // Whoever has no bools passes bytes.
+  return type.code == wanted.code || (dtype == Dtype::kBool && type.code == kDLUInt);
+}
+
+/// "f64", or "c64" of a complex number, or "type 9 of 8 bits".
+struct TypeText {
+  char text[48];
+  explicit TypeText(const DLDataType& type) {
+    constexpr const char* kKinds[] = {"i", "u", "f", "handle", "bf", "c", "bool"};
+    const bool known = type.code < sizeof(kKinds) / sizeof(kKinds[0]);
+    int size = type.code == kDlBool
+                   ? std::snprintf(text, sizeof(text), "bool")
+                   : std::snprintf(text, sizeof(text), known ? "%s%d" : "%s%d bits",
+                                   known ? kKinds[type.code] : "an unknown type of ", type.bits);
+    if (type.lanes == 1) return;
+    std::snprintf(text + size, sizeof(text) - static_cast<size_t>(size), "x%d", type.lanes);
+  }
+};
+
+bool IsReadable(const DLDevice& device) {
+  return device.device_type == kDLCPU || device.device_type == kDLCUDAHost ||
+         device.device_type == kDLROCMHost;
+}
+
+}  // namespace
+
+bool TensorArguments::Check(const DLTensor* tensor, const char* name, Dtype dtype) {
+  if (!ok()) return false;
+  if (tensor == nullptr) {
+    status_.Fail(kCall, "%s: %s is null", kernel_, name);
+  } else if (!IsReadable(tensor->device)) {
+    status_.Fail(kCall, "%s: %s is on a device of type %d, expected the CPU (%d)", kernel_, name,
+                 static_cast<int>(tensor->device.device_type), static_cast<int>(kDLCPU));
+  } else if (!IsType(tensor->dtype, dtype)) {
+    status_.Fail(kCall, "%s: %s is %s, expected %s", kernel_, name, TypeText(tensor->dtype).text,
+                 NameOf(dtype));
+  } else if (tensor->ndim < 0 || tensor->ndim > kMaxRank) {
+    status_.Fail(kCall, "%s: %s has %d dimensions, expected at most %d", kernel_, name,
+                 tensor->ndim, kMaxRank);
+  } else if (tensor->ndim > 0 && tensor->shape == nullptr) {
+    status_.Fail(kCall, "%s: %s has no shape", kernel_, name);
+  }
+  return ok();
+}
+
+int32_t TensorArguments::Return(const Status& status) {
+  if (to_ != nullptr) {
+    to_->code = status.code;
+    if (status.ok())
+      to_->message[0] = '\0';
+    else
+      std::memcpy(to_->message, status.message, sizeof(status.message));
+  }
+  return status.code;
+}
+
+}  // namespace kiln

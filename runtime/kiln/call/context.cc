@@ -1,0 +1,274 @@
+#include "kiln/call/context.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <exception>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "kiln/call/threads.h"
+#include "kiln/core/float_mode.h"
+#include "kiln/core/list.h"
+#include "kiln/core/shared.h"
+#include "kiln/core/touches.h"
+#include "kiln/core/visits.h"
+#include "kiln/grid/turns.h"
+
+namespace kiln {
+
+/// What one call has for itself. Cores stay where they are: the tiers hold references.
+struct Context::Workspace {
+  std::vector<std::unique_ptr<Core>> cores;
+  Visits visits;
+  Touches touches;
+  Turns turns;
+  SharedMemory shared;
+
+  void Reset(int count, const Options& options, const RunOptions& how) {
+    while (static_cast<int>(cores.size()) < count) cores.push_back(std::make_unique<Core>());
+    visits.Clear();
+    touches.Clear();
+    // A machine that is emulated has its own ways; a core alone has nobody to share with.
+    Common common;
+    if (options.mode == Mode::kEmulated) {
+      common.visits = &visits;
+      common.touches = &touches;
+    } else if (count > 1) {
+      turns.Reset(count);
+      shared.Reset();
+      common.turns = &turns;
+      common.shared = &shared;
+    }
+    for (int c = 0; c < count; ++c)
+      cores[c]->Reset(c, count, options, {how.kernel, how.axes}, common);
+  }
+
+  /// Blocks that no step of any core has visited.
+  void CheckCoverage(int count) const {
+    for (size_t o = 0; o < cores[0]->records().size(); ++o) {
+      const OperandRecord& output = *cores[0]->records()[o];
+      int64_t visited = 0;
+      for (int c = 0; c < count; ++c) {
+        if (!cores[c]->ok()) return;
+        if (o < cores[c]->records().size()) visited += cores[c]->records()[o]->visited;
+      }
+      if (output.watched) visited = touches.Written(static_cast<int32_t>(o));
+      if (visited >= output.due) continue;
+      cores[0]->Fail(kCoverage,
+                     "no step visits the blocks of %" PRId64 " of the %" PRId64
+                     " elements of %s (line %d)",
+                     output.due - visited, output.due, output.name, output.line);
+    }
+  }
+};
+
+struct Context::Job {
+  void (*invoke)(const void* bound, Core& core);
+  const void* bound;
+  Workspace& workspace;
+  const Options& options;
+  int cores;
+
+  /// No exception leaves a core: it might be on a thread, or below the C interface.
+  static void RunCore(void* argument, int32_t index) {
+    const Job& job = *static_cast<const Job*>(argument);
+    Core& core = *job.workspace.cores[static_cast<size_t>(index)];
+    const internal::FloatMode plain;
+    try {
+      job.invoke(job.bound, core);
+    } catch (const std::bad_alloc&) {
+      core.Fail(kMemory, "there is no memory left on core %d", index);
+    } catch (const std::exception& exception) {
+      core.Fail(kMemory, "%s on core %d", exception.what(), index);
+    }
+  }
+};
+
+/// Calls with less than this are over sooner than another thread is awake.
+constexpr int64_t kLeastShared = int64_t{128} << 10;
+
+/// The contexts of this process. A fork finds none of them halfway: who takes a context's lock
+/// keeps it for moments, so that who forks can wait for all of them. Calls that others are in go on
+/// in the parent alone.
+struct AllContexts {
+  std::mutex mutex;
+  Context* first = nullptr;
+
+  void Add(Context* context) {
+    const std::lock_guard lock(mutex);
+    context->after_ = first;
+    if (first != nullptr) first->before_ = context;
+    first = context;
+  }
+  void Remove(const Context* context) {
+    const std::lock_guard lock(mutex);
+    Context* const before = context->before_;
+    Context* const after = context->after_;
+    (before == nullptr ? first : before->after_) = after;
+    if (after != nullptr) after->before_ = before;
+  }
+
+  void Lock() {
+    mutex.lock();
+    for (Context* c = first; c != nullptr; c = c->after_) c->mutex_.lock();
+  }
+  void Unlock() {
+    for (Context* c = first; c != nullptr; c = c->after_) c->mutex_.unlock();
+    mutex.unlock();
+  }
+  void ForgetThreads() {
+    for (Context* c = first; c != nullptr; c = c->after_) {
+      if (c->threads_ != nullptr) c->threads_->Forget();
+      c->has_caller_.clear(std::memory_order_relaxed);
+    }
+  }
+};
+
+namespace {
+
+constinit AllContexts g_contexts;
+
+[[maybe_unused]] const int g_watches_forks = pthread_atfork(
+    [] {
+      DefaultContext();  // or another thread might be at making it
+      g_contexts.Lock();
+    },
+    [] { g_contexts.Unlock(); },
+    [] {
+      g_contexts.ForgetThreads();
+      g_contexts.Unlock();
+    });
+
+/// Returns the threads of a context, whatever happens.
+class Returning {
+ public:
+  explicit Returning(std::atomic_flag& flag) : flag_(flag) {}
+  ~Returning() { flag_.clear(std::memory_order_release); }
+  Returning(const Returning&) = delete;
+  Returning& operator=(const Returning&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
+}  // namespace
+
+Context::Context(const Options& options) : hardware_cores_(HardwareCores()), options_(options) {
+  g_contexts.Add(this);
+}
+Context::~Context() { g_contexts.Remove(this); }
+
+Options Context::options() const {
+  const std::lock_guard lock(mutex_);
+  return options_;
+}
+
+void Context::Configure(const Options& options) {
+  const std::lock_guard lock(mutex_);
+  options_ = options;
+}
+
+Record Context::record() const {
+  const std::lock_guard lock(mutex_);
+  return record_;
+}
+
+void Context::Trim() {
+  {
+    const std::lock_guard lock(mutex_);
+    free_.clear();
+  }
+  if (has_caller_.test_and_set(std::memory_order_acquire)) return;
+  const Returning returning(has_caller_);
+  threads_.reset();
+}
+
+std::unique_ptr<Context::Workspace> Context::Take(Options* options) {
+  const std::lock_guard lock(mutex_);
+  *options = options_;
+  if (free_.empty()) return std::make_unique<Workspace>();
+  auto workspace = std::move(free_.back());
+  free_.pop_back();
+  return workspace;
+}
+
+void Context::GiveBack(std::unique_ptr<Workspace> workspace, int cores) {
+  const std::lock_guard lock(mutex_);
+  record_.operands.clear();
+  record_.vmem_high.clear();
+  record_.smem_high.clear();
+  record_.events.clear();
+  for (int c = 0; c < cores; ++c) {
+    const Core& core = *workspace->cores[c];
+    record_.vmem_high.push_back(core.used(Memory::kVmem));
+    record_.smem_high.push_back(core.used(Memory::kSmem));
+    if (const Recorder* const recorder = core.recorder(); recorder != nullptr)
+      record_.events.push_back(recorder->complete() ? recorder->events() : nullptr);
+    const auto& records = core.records();
+    if (record_.operands.size() < records.size()) record_.operands.resize(records.size());
+    for (size_t o = 0; o < records.size(); ++o) {
+      if (records[o]->name != nullptr) record_.operands[o].Add(*records[o]);
+    }
+  }
+  free_.push_back(std::move(workspace));
+}
+
+/// False if another call has the threads.
+bool Context::RunThreaded(Job& job) {
+  if (job.options.parallel_for != nullptr) {
+    job.options.parallel_for(job.options.parallel_for_data, job.cores, &Job::RunCore, &job);
+    return true;
+  }
+  if (has_caller_.test_and_set(std::memory_order_acquire)) return false;
+  const Returning returning(has_caller_);
+  if (threads_ == nullptr) threads_ = std::make_unique<Threads>();
+  if (!threads_->Run(job.cores, &Job::RunCore, &job))
+    job.workspace.cores[0]->Fail(kMemory, "fork() in a call: its other cores are in the parent");
+  return true;
+}
+
+Status Context::RunOnCores(void (*invoke)(const void* bound, Core& core), const void* bound,
+                           const RunOptions& how) {
+  Status status;
+  try {
+    Options options;
+    auto workspace = Take(&options);
+    const bool alone = options.mode == Mode::kDirect && how.bytes < kLeastShared;
+    int cores = options.cores > 0 ? options.cores : alone ? 1 : hardware_cores_;
+    if (how.cores > 0) cores = std::min(cores, how.cores);
+    workspace->Reset(cores, options, how);
+    Job job{invoke, bound, *workspace, options, cores};
+    if (cores == 1 || !RunThreaded(job)) {
+      // Only a machine that is emulated has to have all its cores.
+      if (options.mode == Mode::kDirect && cores > 1) {
+        job.cores = cores = 1;
+        workspace->Reset(cores, options, how);
+      }
+      for (int c = 0; c < cores; ++c) Job::RunCore(&job, c);
+    }
+    if (options.mode == Mode::kEmulated) workspace->CheckCoverage(cores);
+    for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->status();
+    for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->late();
+    GiveBack(std::move(workspace), cores);
+  } catch (const std::bad_alloc&) {
+    const bool named = how.kernel != nullptr;
+    status.Fail(kMemory, "%s%s[memory] there is no memory left", named ? how.kernel : "",
+                named ? ": " : "");
+  } catch (const std::exception& exception) {  // of the caller's own threads
+    status.Fail(kMemory, "%s", exception.what());
+  }
+  return status;
+}
+
+Context& DefaultContext() {
+  // Never destroyed: threads may still call kernels while the process ends. Of no memory that there
+  // might not be.
+  alignas(Context) static unsigned char memory[sizeof(Context)];
+  static Context* const context = new (memory) Context;
+  return *context;
+}
+
+}  // namespace kiln

@@ -1,0 +1,130 @@
+// How large Direct makes blocks whose size changes no result.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "kiln/core/types.h"
+
+namespace kiln {
+
+/// Up to this M a product is bound by reading B from memory.
+constexpr int64_t kFewestRows = 2;
+
+/// A B of this size stays in the L2.
+constexpr int64_t kInL2 = int64_t{1} << 20;
+/// A B of this size is read from the last cache.
+constexpr int64_t kInLastCache = int64_t{32} << 20;
+
+/// M where it is not known, or where B must be packed.
+constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
+
+/// How a dot reads B.
+enum class BAccess {
+  kPacked,
+  kUnpackedTiles,  // in place, by register tiles, down its columns
+  kUnpackedRows,   // in place, row by row as for a matrix and few vectors, for a small M
+};
+
+/// An unpacked B, for a product of M rows: K rows that are `row_bytes` apart.
+struct UnpackedB {
+  int64_t rows, depth, row_bytes;
+
+  int64_t bytes() const { return depth * row_bytes; }
+  /// Rows so far apart share few sets of a cache.
+  bool IsSpread() const { return row_bytes % 2048 == 0; }
+};
+
+/// Whether tiles of eight rows read B unpacked as fast as packed; packing takes as long as
+/// multiplying with some 30 rows. Pieces of 200 bytes of each row of B are slow to read from
+/// memory, and where they begin within a line.
+inline bool UnpackedPaysFor8Rows(const UnpackedB& b) {
+  constexpr int64_t kLine = 64, kMinRowsFromLastCache = 16, kMaxRows = 192;
+  if (b.bytes() <= kInL2 && b.row_bytes % kLine == 0) return true;
+  if (b.rows > kMaxRows) return false;
+  return b.bytes() <= kInL2 || (b.rows > kMinRowsFromLastCache && b.bytes() <= kInLastCache);
+}
+
+/// The same of tiles of four rows, which read B twice as often, so that it has to be near.
+inline bool UnpackedPaysFor4Rows(const UnpackedB& b) {
+  constexpr int64_t kNearBytes = int64_t{8} << 20;
+  constexpr int64_t kMinRowsFromLastCache = 12, kMaxRowsSpread = 32, kMaxRows = 64;
+  if (b.IsSpread()) return b.rows <= kMaxRowsSpread && b.bytes() <= kInL2;
+  if (b.rows > kMaxRows) return false;
+  return b.bytes() <= kNearBytes || (b.rows > kMinRowsFromLastCache && b.bytes() <= kInLastCache);
+}
+
+/// `can_stream_rows`, `can_read_unpacked`: what the dot's types allow. `tiles_of_8_rows`: else
+/// of 4.
+inline BAccess ChooseBAccess(const UnpackedB& b, bool can_stream_rows, bool can_read_unpacked,
+                             bool tiles_of_8_rows) {
+  constexpr int64_t kMaxRowsBelowTiles = 3;
+  const int64_t max_streamed_rows = tiles_of_8_rows ? 64 : 32;
+  if (b.rows == kUnknownRows) return BAccess::kPacked;
+  const bool pays = tiles_of_8_rows ? UnpackedPaysFor8Rows(b) : UnpackedPaysFor4Rows(b);
+  if (can_read_unpacked && b.row_bytes > 0 && b.rows > kMaxRowsBelowTiles && pays)
+    return BAccess::kUnpackedTiles;
+  return can_stream_rows && b.rows <= max_streamed_rows ? BAccess::kUnpackedRows : BAccess::kPacked;
+}
+
+/// Of an elementwise kernel: as long as may be, since memory and its prefetchers like long rows,
+/// but no longer than what a core's L2 holds of a few operands. `inner` elements go with each
+/// index.
+inline int64_t PassSize(int64_t extent, int64_t inner = 1) {
+  constexpr int64_t kElements = int64_t{64} << 10;
+  return std::clamp(kElements / std::max(inner, int64_t{1}), int64_t{1},
+                    std::max(extent, int64_t{1}));
+}
+
+/// Of columns that a kernel works on side by side, row by row: what it keeps of each of them stays
+/// in L1, and the rows are long pieces of memory.
+inline int64_t StripSize(int64_t extent) {
+  return std::clamp<int64_t>(extent, 1, int64_t{8} << 10);
+}
+
+/// MC, the rows of A that stay in the L2 while the panels of B pass by. Several cores get smaller
+/// blocks, so that they can share the last ones. With few columns a block of A is used once and
+/// soon, and is small enough to be in the L2 still when it is.
+inline int64_t ChooseMC(int64_t rows, int64_t cores, int64_t columns = INT64_MAX,
+                        int64_t depth = 1) {
+  constexpr int64_t kFewColumns = 128, kElements = int64_t{64} << 10;
+  int64_t most = cores == 1 ? 512 : std::clamp<int64_t>(RoundUp(DivUp(rows, 8), 8), 64, 512);
+  if (columns <= kFewColumns) {
+    const int64_t fit = kElements / std::max(depth, int64_t{1});
+    most = std::min(most, std::max<int64_t>(RoundUp(fit, 8), 64));
+  }
+  return std::clamp<int64_t>(RoundUp(rows, 8), 8, most);
+}
+
+/// NC, the columns of B: no more than a core's share, so that all cores have work in a small
+/// product, in whole panels of any vector length. A product of few rows streams long pieces of the
+/// rows of an unpacked B.
+inline int64_t ChooseNC(int64_t columns, int64_t cores, int64_t rows = INT64_MAX) {
+  constexpr int64_t kPanel = 64;
+  const int64_t most = rows <= kFewestRows ? 4096 : 512;
+  return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, most);
+}
+
+/// Bytes of a column of an unpacked B, for register tiles. Each row is in a page of its own, and
+/// rows a power of two apart share few sets of the L2.
+inline int64_t UnpackedKCBytes(int64_t depth, int64_t row_bytes, int64_t most_bytes) {
+  constexpr int64_t kHalfPage = 2048;
+  if (depth * row_bytes <= kInL2) return most_bytes;
+  return std::min<int64_t>(most_bytes, row_bytes % kHalfPage == 0 ? 1024 : 4096);
+}
+
+/// KC, the depth of both: a tile's sums stay in registers for so long. Blocks have the same size,
+/// and none ends within a k-group. A small M has a small KC, as few columns have a small MC. A
+/// column takes `most_bytes`, or `single_bytes` if K fits into one block of them.
+inline int64_t ChooseKC(int64_t depth, int64_t packed_bytes, int64_t most_bytes,
+                        int64_t single_bytes, int64_t rows) {
+  constexpr int64_t kFewRows = 32;
+  if (depth * packed_bytes <= single_bytes) most_bytes = single_bytes;
+  const int64_t bytes = rows <= kFewRows ? 512 : most_bytes;
+  const int64_t most = std::max<int64_t>(bytes / packed_bytes, 8);
+  const int64_t blocks = std::max<int64_t>(DivUp(depth, most), 1);
+  return std::max<int64_t>(RoundUp(DivUp(depth, blocks), 8), 8);
+}
+
+}  // namespace kiln

@@ -1,0 +1,109 @@
+#include "kiln/core/core.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "kiln/core/shared.h"
+
+namespace kiln {
+Core::~Core() = default;
+
+void Core::Reset(int index, int count, const Options& options, const KernelNames& names,
+                 const Common& common) {
+  index_ = index;
+  count_ = count;
+  options_ = options;
+  names_ = names;
+  at_ = point_ = nullptr;
+  run_ = step_ = -1;
+  visits_ = common.visits;
+  touches_ = common.touches;
+  turns_ = common.turns;
+  shared_memory_ = common.shared;
+  copies_ = nullptr;
+  const bool records = emulated() && options.events;
+  if (records && recorder_ == nullptr) recorder_ = std::make_unique<Recorder>();
+  if (!records) recorder_.reset();
+  if (recorder_ != nullptr) recorder_->Clear();
+  status_.code = late_.code = kOk;
+  blamed_ = -1;
+  next_buffer_ = next_shared_ = 0;
+  for (const auto& record : records_) *record = OperandRecord();
+  for (int64_t& used : used_) used = 0;
+}
+
+void* Core::Allocate(size_t bytes) {
+  if (next_buffer_ == buffers_.size()) buffers_.push_back(Buffer());
+  void* const data = buffers_[next_buffer_++].AtLeast(bytes);
+  if (data == nullptr) Fail(kMemory, "no memory for a buffer of %zu bytes", bytes);
+  return data;
+}
+
+SharedBlocks* Core::Share(int64_t blocks, int64_t bytes) {
+  SharedBlocks* const shared = shared_memory_->Take(next_shared_++, blocks, bytes);
+  if (shared == nullptr)
+    Fail(kMemory, "no memory for %lld blocks of %lld bytes", static_cast<long long>(blocks),
+         static_cast<long long>(bytes));
+  return shared;
+}
+
+void Core::Fail(Code code, const char* format, ...) {
+  if (!ok()) return;
+  char text[sizeof(status_.message)];
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  const bool named = names_.kernel != nullptr;
+  status_.Fail(code, "%s%s[%s] %s", named ? names_.kernel : "", named ? ": " : "", NameOf(code),
+               text);
+  AddPoint();
+}
+
+void Core::Add(const char* format, ...) {
+  if (ok()) return;
+  const size_t used = std::strlen(status_.message);
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(status_.message + used, sizeof(status_.message) - used, format, arguments);
+  va_end(arguments);
+}
+
+/// " at grid point (i=0, j=2)", and the core unless the text has named it.
+void Core::AddPoint() {
+  if (point_ == nullptr || names_.axes == nullptr || *names_.axes == '\0') return;
+  if (std::strstr(status_.message, " core") == nullptr) Add(" on core %d", index_);
+  const char* before = " at grid point (";
+  const char* axis = names_.axes;
+  for (const int64_t* index = point_;; ++index) {
+    const size_t length = std::strcspn(axis, ",");
+    Add("%s%.*s=%lld", before, static_cast<int>(length), axis, static_cast<long long>(*index));
+    if (axis[length] == '\0') break;
+    axis += length + std::strlen(", ");
+    before = ", ";
+  }
+  Add(")");
+}
+
+void Core::AddElement(const char* array, std::initializer_list<int64_t> subscripts, int64_t value) {
+  Add("; %s[", array);
+  const char* before = "";
+  for (const int64_t subscript : subscripts) {
+    Add("%s%lld", before, static_cast<long long>(subscript));
+    before = ", ";
+  }
+  Add("] is %lld", static_cast<long long>(value));
+}
+
+OperandRecord& Core::RecordOf(const Operand& operand) {
+  const auto ordinal = static_cast<size_t>(operand.ordinal);
+  while (ordinal >= records_.size()) records_.push_back(std::make_unique<OperandRecord>());
+  OperandRecord& record = *records_[ordinal];
+  record.name = operand.name;
+  record.line = operand.line;
+  record.memory = operand.memory;
+  return record;
+}
+
+}  // namespace kiln

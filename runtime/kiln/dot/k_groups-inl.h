@@ -1,0 +1,160 @@
+// The k-groups of a dot, made of elements in memory: several neighbours along k side by side, or
+// one that is widened.
+#if defined(KILN_K_GROUPS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_K_GROUPS_INL_H_
+#undef KILN_K_GROUPS_INL_H_
+#else
+#define KILN_K_GROUPS_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+#include "kiln/dot/dot-inl.h"
+#include "kiln/simd/lanes-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// K-groups of a depth; elements that the last one lacks are zeros.
+template <class D>
+constexpr size_t KGroupsOf(size_t depth) {
+  const size_t groups = DivUp(depth, D::kKPerGroup);
+  return D::kSwapsPairs ? RoundUp(groups, 2) : groups;
+}
+
+/// The first element of k-group k.
+template <class D>
+constexpr size_t ElementOf(size_t k) {
+  return D::kSwapsPairs ? k ^ 1 : k * D::kKPerGroup;
+}
+
+/// Whether k-groups are the elements of memory as they are, contiguous along k.
+template <class D, typename T>
+constexpr bool kIsPlain = D::kKPerGroup * sizeof(T) == sizeof(typename D::KGroup);
+
+template <class D, class V>
+HWY_INLINE V Flip(V groups) {
+  if constexpr (D::kFlip == 0) {
+    return groups;
+  } else {
+    return hn::Xor(groups, hn::Set(hn::DFromV<V>(), static_cast<int32_t>(D::kFlip)));
+  }
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+/// K-groups of four rows of bytes: side by side in one vector, in which first quarters of rows
+/// change places and then the bytes of each. Less than half of the instructions that it takes to
+/// widen.
+template <class DW, class Row>
+HWY_INLINE hn::Vec<DW> InterleaveBytes(DW dw, const Row& row) {
+  const hn::Repartition<uint8_t, DW> d;
+  const hn::Half<decltype(d)> dh;
+  const auto rows =
+      hn::Combine(d, hn::Combine(dh, row(3), row(2)), hn::Combine(dh, row(1), row(0)));
+  constexpr int32_t kRow = static_cast<int32_t>(hn::MaxLanes(dw)) / 4;  // quarters of four bytes
+  alignas(64) int32_t quarters[4 * kRow];
+  for (int32_t i = 0; i < 4 * kRow; ++i) quarters[i] = i % 4 * kRow + i / 4;
+  alignas(16) static constexpr uint8_t kBytes[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                     2, 6, 10, 14, 3, 7, 11, 15};
+  const auto turned =
+      hn::TableLookupLanes(hn::BitCast(dw, rows), hn::SetTableIndices(dw, quarters));
+  return hn::BitCast(dw, hn::TableLookupBytes(hn::BitCast(d, turned), hn::LoadDup128(d, kBytes)));
+}
+#endif
+
+/// K-groups of rows interleaved, of `row(r)`, vectors of unsigned elements.
+template <typename T, class DW, class Row>
+HWY_INLINE hn::Vec<DW> Interleave(DW dw, const Row& row) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  // Of groups of a whole vector: smaller ones may have quarters of less than a group.
+  if constexpr (sizeof(T) == 1 && sizeof(hn::Vec<DW>) >= 32) return InterleaveBytes(dw, row);
+#endif
+  const hn::RebindToUnsigned<DW> du;
+  const auto wide = [&](size_t r) HWY_ATTR { return hn::PromoteTo(du, row(r)); };
+  auto groups = hn::Or(wide(0), hn::ShiftLeft<8 * sizeof(T)>(wide(1)));
+  if constexpr (sizeof(T) == 1) {
+    groups = hn::Or(groups, hn::ShiftLeft<16>(hn::Or(wide(2), hn::ShiftLeft<8>(wide(3)))));
+  }
+  return hn::BitCast(dw, groups);
+}
+
+/// K-groups of two bytes of T that become 16 bits wide.
+template <typename T, class DW, class V>
+HWY_INLINE hn::Vec<DW> WidenPairs(DW dw, V pairs) {
+  const hn::Repartition<int16_t, DW> d16;
+  return hn::BitCast(dw, hn::PromoteTo(d16, hn::BitCast(hn::Rebind<T, decltype(d16)>(), pairs)));
+}
+
+/// Whether k-groups are pairs of elements that are widened to halves.
+template <class D, typename T>
+constexpr bool kWidensPairs = D::kKPerGroup == 2 && sizeof(T) == 1;
+
+/// A vector of k-groups of columns side by side; `first` is the row of their first element, and
+/// rows of k are `stride` apart.
+template <class D, class DW, typename T>
+HWY_INLINE hn::Vec<DW> KGroupsAcross(DW dw, const T* first, int64_t stride) {
+  if constexpr (kWidensPairs<D, T>) {
+    const hn::Rebind<T, DW> d8;
+    const hn::Repartition<int16_t, DW> d16;
+    const auto even = hn::PromoteTo(dw, hn::LoadU(d8, first));
+    const auto odd = hn::ShiftLeft<16>(hn::PromoteTo(dw, hn::LoadU(d8, first + stride)));
+    return hn::BitCast(dw, hn::OddEven(hn::BitCast(d16, odd), hn::BitCast(d16, even)));
+  } else if constexpr (D::kKPerGroup > 1) {
+    using U = hwy::UnsignedFromSize<sizeof(T)>;
+    const hn::Rebind<U, DW> du;
+    return Interleave<T>(dw, [&](size_t r) HWY_ATTR {
+      return hn::LoadU(du, reinterpret_cast<const U*>(first + static_cast<int64_t>(r) * stride));
+    });
+  } else if constexpr (kIsPlain<D, T>) {
+    return hn::LoadU(dw, first);
+  } else {
+    return Whole<DW>().Load(first);
+  }
+}
+
+/// A vector of the k-groups of one row, from k-group k on, which is even if vectors have several;
+/// elements are neighbours.
+template <class D, class DW, typename T>
+HWY_INLINE hn::Vec<DW> KGroupsAlong(DW dw, const T* row, size_t k) {
+  if constexpr (kIsPlain<D, T>) {
+    return hn::LoadU(dw, reinterpret_cast<const typename D::KGroup*>(row + k * D::kKPerGroup));
+  } else if constexpr (kWidensPairs<D, T>) {
+    const hn::Rebind<T, hn::Repartition<int16_t, DW>> d8;
+    return WidenPairs<T>(dw, hn::LoadU(d8, row + k * D::kKPerGroup));
+  } else {
+    if constexpr (!D::kSwapsPairs) return Whole<DW>().Load(row + k);
+#if HWY_TARGET == HWY_SCALAR
+    return Whole<DW>().Load(row + ElementOf<D>(k));
+#else
+    return hn::Reverse2(dw, Whole<DW>().Load(row + k));
+#endif
+  }
+}
+
+/// One k-group of a row.
+template <class D, typename T>
+HWY_INLINE typename D::KGroup KGroupAt(const T* row, size_t k) {
+  if constexpr (kIsPlain<D, T>) {
+    typename D::KGroup group;
+    memcpy(&group, static_cast<const void*>(row + k * D::kKPerGroup), sizeof(group));
+    return group;
+  } else if constexpr (kWidensPairs<D, T>) {
+    const int16_t pair[] = {row[k * D::kKPerGroup], row[k * D::kKPerGroup + 1]};
+    typename D::KGroup group;
+    memcpy(&group, pair, sizeof(group));
+    return group;
+  } else {
+    return hn::GetLane(Whole<hn::CappedTag<float, 1>>().Load(row + ElementOf<D>(k)));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif

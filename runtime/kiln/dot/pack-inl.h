@@ -1,0 +1,316 @@
+// Packing: from a matrix anywhere in memory to the panels of a dot. Everything irregular (edges,
+// pads, conversions, strides) happens while a small rectangle is fetched; the four functions that
+// arrange its k-groups then see plain rows.
+//
+//   panel of A   [k-group][4 rows of A], then 4 start values of StartRow
+//   panel of B   [k-group][a few vectors of columns of B], then one unused row
+//
+// A k-group is the 2 (16-bit) or 4 (8-bit) neighbours along k that one instruction multiplies, as
+// in VNNI and on a TPU, or fewer that are widened (k_groups-inl.h).
+#if defined(KILN_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_PACK_INL_H_
+#undef KILN_PACK_INL_H_
+#else
+#define KILN_PACK_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+#include "hwy/cache_control.h"
+#include "kiln/core/blocks.h"
+#include "kiln/dot/k_groups-inl.h"
+#include "kiln/dot/tiles-inl.h"
+#include "kiln/simd/lanes-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// A matrix to be packed: (rows, k) of A, (k, columns) of B.
+template <typename T>
+struct Source {
+  const T* data;  // element (0, 0) of the block, even if that is outside of the array
+  int64_t stride[2];
+  size_t low[2], high[2];  // what is read; the rest is `pad`
+  size_t extent[2];        // what is packed; past it k-groups are filled up with zeros
+  T pad;
+
+  Source Transposed() const {
+    return {
+        data, {stride[1], stride[0]}, {low[1], low[0]}, {high[1], high[0]}, {extent[1], extent[0]},
+        pad};
+  }
+  /// Whether the first dimension is the contiguous one.
+  bool IsTransposed() const { return stride[0] == 1 && stride[1] != 1; }
+};
+
+/// Copies or converts a piece of one dimension.
+template <typename T, typename As>
+HWY_NOINLINE void FetchRow(const T* from, int64_t stride, size_t count, As* to) {
+  if constexpr (std::is_same_v<T, As>) {
+    if (stride == 1) {
+      memcpy(static_cast<void*>(to), from, count * sizeof(T));
+    } else {
+      for (size_t i = 0; i < count; ++i) to[i] = from[static_cast<int64_t>(i) * stride];
+    }
+  } else {
+    ForLanes(hn::ScalableTag<float>(), count, [&](auto at, size_t i) HWY_ATTR {
+      if (stride == 1) {
+        at.Store(at.Load(from + i), to + i);
+      } else {
+        at.Store(at.LoadStrided(from + static_cast<int64_t>(i) * stride, stride), to + i);
+      }
+    });
+  }
+}
+
+/// A rectangle of a source.
+template <typename As>
+struct Fetched {
+  const As* data;
+  int64_t stride;
+};
+
+/// The rectangle in place if it can be read there, else copied to `buffer`.
+template <typename As, typename T>
+HWY_INLINE Fetched<As> Fetch(const Source<T>& from, size_t r, size_t c, size_t rows, size_t cols,
+                             As* HWY_RESTRICT buffer) {
+  const auto at = [&](size_t i, size_t j) {
+    return from.data + static_cast<int64_t>(i) * from.stride[0] +
+           static_cast<int64_t>(j) * from.stride[1];
+  };
+  if constexpr (std::is_same_v<T, As>) {
+    const bool inside = from.low[0] <= r && r + rows <= from.high[0] && from.low[1] <= c &&
+                        c + cols <= from.high[1];
+    if (inside && from.stride[1] == 1) return {at(r, c), from.stride[0]};
+  }
+  const size_t end = HWY_MIN(c + cols, HWY_MAX(from.extent[1], c));  // then zeros
+  const size_t low = HWY_MIN(HWY_MAX(from.low[1], c), end);
+  const size_t high = HWY_MIN(HWY_MAX(from.high[1], low), end);
+  for (size_t i = r; i < r + rows; ++i) {
+    As* const row = buffer + (i - r) * cols;
+    const bool exists = i < from.extent[0];
+    const bool inside = exists && from.low[0] <= i && i < from.high[0];
+    if (inside && low == c && high == end) {
+      FetchRow(at(i, c), from.stride[1], end - c, row);
+    } else if (exists) {
+      FetchRow(&from.pad, 0, end - c, row);
+      if (inside && low < high) FetchRow(at(i, low), from.stride[1], high - low, row + (low - c));
+    }
+    const size_t zeros = exists ? end - c : 0;
+    memset(static_cast<void*>(row + zeros), 0, (cols - zeros) * sizeof(As));
+  }
+  return {buffer, static_cast<int64_t>(cols)};
+}
+
+/// Prefetches the line of an element, which need not be inside the array. Elements of four bytes
+/// are in so many lines of so many rows that the hardware prefetcher does not reach far enough.
+template <typename T>
+HWY_INLINE void PrefetchAt(const T* row, size_t i, int64_t ahead) {
+  hwy::Prefetch(reinterpret_cast<const char*>(row) +
+                (static_cast<int64_t>(i) + ahead) * static_cast<int64_t>(sizeof(T)));
+}
+
+/// A, k contiguous: `count` k-groups of 4 rows.
+template <class D, typename T>
+HWY_INLINE void PackAAlongK(Fetched<T> from, size_t count, typename D::KGroup* HWY_RESTRICT to) {
+  using KGroup = typename D::KGroup;
+  const hn::ScalableTag<KGroup> d;
+  const T* rows[kPanelRows];
+  for (size_t r = 0; r < kPanelRows; ++r)
+    rows[r] = from.data + static_cast<int64_t>(r) * from.stride;
+  const auto load = [&](size_t r, size_t k) HWY_ATTR { return KGroupsAlong<D>(d, rows[r], k); };
+  size_t k = 0;
+  for (; k + hn::Lanes(d) <= count; k += hn::Lanes(d)) {
+    if constexpr (sizeof(T) == sizeof(KGroup)) {  // the next panel
+      for (const T* row : rows) PrefetchAt(row, k, 4 * from.stride);
+    }
+    hn::StoreInterleaved4(load(0, k), load(1, k), load(2, k), load(3, k), d, to + kPanelRows * k);
+  }
+  for (; k < count; ++k) {
+    for (size_t r = 0; r < kPanelRows; ++r) to[kPanelRows * k + r] = KGroupAt<D>(rows[r], k);
+  }
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3  // 512 bits
+/// Four vectors as a 4 x 4 matrix of blocks of 128 bits, transposed.
+template <class D, class V>
+HWY_INLINE void TransposeBlocks(D d, V& a, V& b, V& c, V& e) {
+  const V ac_0 = hn::ConcatLowerLower(d, c, a), ac_1 = hn::ConcatUpperUpper(d, c, a);
+  const V be_0 = hn::ConcatLowerLower(d, e, b), be_1 = hn::ConcatUpperUpper(d, e, b);
+  a = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(be_0), ac_0);
+  b = hn::OddEvenBlocks(be_0, hn::SwapAdjacentBlocks(ac_0));
+  c = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(be_1), ac_1);
+  e = hn::OddEvenBlocks(be_1, hn::SwapAdjacentBlocks(ac_1));
+}
+#endif
+
+/// A, rows contiguous: `count` k-groups of `rows` rows, a multiple of 4; panels are `panel` apart.
+template <class D, typename T>
+HWY_INLINE void PackAAcrossK(Fetched<T> from, size_t count, size_t rows, size_t panel,
+                             typename D::KGroup* HWY_RESTRICT to) {
+  const auto load = [&](auto d, size_t k, size_t row) HWY_ATTR {
+    const T* const first = from.data + static_cast<int64_t>(ElementOf<D>(k)) * from.stride;
+    return KGroupsAcross<D>(d, first + row, from.stride);
+  };
+  size_t row = 0;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(typename D::KGroup) == 4) {  // 4 groups of 4 panels: a line of each
+    const hn::ScalableTag<typename D::KGroup> d;
+    for (; count == 4 && row + 16 <= rows; row += 16, to += 4 * panel) {
+      auto v_0 = load(d, 0, row), v_1 = load(d, 1, row), v_2 = load(d, 2, row),
+           v_3 = load(d, 3, row);
+      TransposeBlocks(d, v_0, v_1, v_2, v_3);
+      hn::StoreU(v_0, d, to + 0 * panel);
+      hn::StoreU(v_1, d, to + 1 * panel);
+      hn::StoreU(v_2, d, to + 2 * panel);
+      hn::StoreU(v_3, d, to + 3 * panel);
+    }
+  }
+#endif
+  const hn::CappedTag<typename D::KGroup, kPanelRows> d;
+  for (; row < rows; row += kPanelRows, to += panel) {
+    for (size_t k = 0; k < count; ++k) {
+      for (size_t r = 0; r < kPanelRows; r += hn::Lanes(d)) {
+        hn::StoreU(load(d, k, row + r), d, to + kPanelRows * k + r);
+      }
+    }
+  }
+}
+
+/// B, columns contiguous: one k-group of the `width` columns of a panel.
+template <class D, typename T>
+HWY_INLINE void PackBAcrossK(Fetched<T> from, size_t width, typename D::KGroup* HWY_RESTRICT to) {
+  const hn::ScalableTag<typename D::KGroup> d;
+  const int64_t ahead = static_cast<int64_t>(4 * D::kKPerGroup) * from.stride;
+  for (size_t c = 0; c < width; c += hn::Lanes(d)) {
+    constexpr size_t kLine = 64;
+    for (size_t r = 0; r < D::kKPerGroup && c * sizeof(T) % kLine == 0; ++r) {
+      PrefetchAt(from.data + static_cast<int64_t>(r) * from.stride, c, ahead);
+    }
+    hn::Store(Flip<D>(KGroupsAcross<D>(d, from.data + c, from.stride)), d, to + c);
+  }
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+/// Four groups k of 4 columns, in each block of 128 bits: v_0 … v_3 go from columns to groups.
+template <class D, class V>
+HWY_INLINE void TransposeInBlocks(D d, V& v_0, V& v_1, V& v_2, V& v_3) {
+  const hn::Repartition<uint64_t, D> d64;
+  const auto wide = [&](V v) HWY_ATTR { return hn::BitCast(d64, v); };
+  const auto low_01 = wide(hn::InterleaveLower(d, v_0, v_1));
+  const auto high_01 = wide(hn::InterleaveUpper(d, v_0, v_1));
+  const auto low_23 = wide(hn::InterleaveLower(d, v_2, v_3));
+  const auto high_23 = wide(hn::InterleaveUpper(d, v_2, v_3));
+  v_0 = hn::BitCast(d, hn::InterleaveLower(d64, low_01, low_23));
+  v_1 = hn::BitCast(d, hn::InterleaveUpper(d64, low_01, low_23));
+  v_2 = hn::BitCast(d, hn::InterleaveLower(d64, high_01, high_23));
+  v_3 = hn::BitCast(d, hn::InterleaveUpper(d64, high_01, high_23));
+}
+
+/// 16 groups of 16 columns, in registers.
+template <class D, class DW, typename T>
+HWY_INLINE void Transpose16(DW d, const T* HWY_RESTRICT from, int64_t stride,
+                            typename D::KGroup* HWY_RESTRICT to, size_t to_stride) {
+  using V = hn::Vec<DW>;
+  const auto load = [&](size_t c) HWY_ATTR {
+    return Flip<D>(KGroupsAlong<D>(d, from + static_cast<int64_t>(c) * stride, 0));
+  };
+  // Columns 4 i to 4 i + 3: after the first step v_i_j has groups j, j + 4, j + 8, j + 12.
+  V v_0_0 = load(0), v_0_1 = load(1), v_0_2 = load(2), v_0_3 = load(3);
+  V v_1_0 = load(4), v_1_1 = load(5), v_1_2 = load(6), v_1_3 = load(7);
+  V v_2_0 = load(8), v_2_1 = load(9), v_2_2 = load(10), v_2_3 = load(11);
+  V v_3_0 = load(12), v_3_1 = load(13), v_3_2 = load(14), v_3_3 = load(15);
+  TransposeInBlocks(d, v_0_0, v_0_1, v_0_2, v_0_3);
+  TransposeInBlocks(d, v_1_0, v_1_1, v_1_2, v_1_3);
+  TransposeInBlocks(d, v_2_0, v_2_1, v_2_2, v_2_3);
+  TransposeInBlocks(d, v_3_0, v_3_1, v_3_2, v_3_3);
+  const auto store = [&](V a, V b, V c, V e, size_t k) HWY_ATTR {
+    TransposeBlocks(d, a, b, c, e);
+    hn::Store(a, d, to + (k + 0) * to_stride);
+    hn::Store(b, d, to + (k + 4) * to_stride);
+    hn::Store(c, d, to + (k + 8) * to_stride);
+    hn::Store(e, d, to + (k + 12) * to_stride);
+  };
+  store(v_0_0, v_1_0, v_2_0, v_3_0, 0);
+  store(v_0_1, v_1_1, v_2_1, v_3_1, 1);
+  store(v_0_2, v_1_2, v_2_2, v_3_2, 2);
+  store(v_0_3, v_1_3, v_2_3, v_3_3, 3);
+}
+#endif
+
+/// N groups of 4 columns where vectors are short, through memory.
+template <class D, class DW, typename T>
+HWY_INLINE void Transpose4(DW d, const T* HWY_RESTRICT from, int64_t stride,
+                           typename D::KGroup* HWY_RESTRICT to, size_t to_stride) {
+  using KGroup = typename D::KGroup;
+  HWY_ALIGN KGroup groups[4 * hn::MaxLanes(DW())];
+  const auto load = [&](int64_t c)
+                        HWY_ATTR { return Flip<D>(KGroupsAlong<D>(d, from + c * stride, 0)); };
+  hn::StoreInterleaved4(load(0), load(1), load(2), load(3), d, groups);
+  for (size_t k = 0; k < hn::Lanes(d); ++k) {
+    memcpy(to + k * to_stride, groups + 4 * k, 4 * sizeof(KGroup));
+  }
+}
+
+/// B, k contiguous: `count` k-groups of a panel of `cols` columns.
+template <class D, typename T>
+HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
+                            typename D::KGroup* HWY_RESTRICT to) {
+  using KGroup = typename D::KGroup;
+  const hn::ScalableTag<KGroup> d;
+  const size_t n = hn::Lanes(d);
+  size_t k = 0;
+  if constexpr (HWY_TARGET != HWY_SCALAR) {
+    for (; k + n <= count; k += n) {
+      const T* const at = from.data + k * D::kKPerGroup;
+      KGroup* const out = to + k * cols;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+      if constexpr (sizeof(KGroup) == 4) {
+        for (size_t c = 0; c < cols; c += 16) {
+          Transpose16<D>(d, at + static_cast<int64_t>(c) * from.stride, from.stride, out + c, cols);
+        }
+        continue;
+      }
+#endif
+      for (size_t c = 0; c < cols; c += 4) {
+        Transpose4<D>(d, at + static_cast<int64_t>(c) * from.stride, from.stride, out + c, cols);
+      }
+    }
+  }
+  for (; k < count; ++k) {
+    for (size_t c = 0; c < cols; ++c) {
+      KGroup group = KGroupAt<D>(from.data + static_cast<int64_t>(c) * from.stride, k);
+      if constexpr (D::kFlip != 0) group ^= static_cast<int32_t>(D::kFlip);
+      to[k * cols + c] = group;
+    }
+  }
+}
+
+/// KC of packed operands of a dot of As. `rows`: M, if it may be small.
+template <class As>
+int64_t DepthFor(int64_t depth, int64_t rows = kUnknownRows) {
+  constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::KGroup) / DotOf<As>::kKPerGroup};
+  return ChooseKC(depth, kPackedBytes, kKCBytes, kSingleKCBytes, rows);
+}
+
+/// The same where B may be read unpacked, with rows that are `stride` elements apart.
+template <class As>
+int64_t DepthFor(int64_t depth, int64_t rows, int64_t stride) {
+  using B = typename DotOf<As>::B;
+  constexpr int64_t kBytes{sizeof(B)};
+  if (ChooseBAccess<DotOf<As>, B>(rows, depth, stride) != BAccess::kUnpackedTiles)
+    return DepthFor<As>(depth);
+  const auto unpacked = [=](int64_t most) { return UnpackedKCBytes(depth, stride * kBytes, most); };
+  return ChooseKC(depth, kBytes, unpacked(kKCBytes), unpacked(kSingleKCBytes), kUnknownRows);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif

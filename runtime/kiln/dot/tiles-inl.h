@@ -1,0 +1,260 @@
+// The loop over register tiles: 8 rows of A by three vectors of columns of B, or by the two or one
+// that are left of them, where there are 32 vector registers; 4 rows elsewhere. What a kernel does
+// with the sums is compiled into it; the tiles themselves are not (tile-inl.h).
+#if defined(KILN_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_TILES_INL_H_
+#undef KILN_TILES_INL_H_
+#else
+#define KILN_TILES_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <type_traits>
+
+#include "kiln/dot/few_rows-inl.h"
+#include "kiln/dot/tile_operands-inl.h"
+#include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/stream-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// KC in bytes of a column of B. Tiles of four rows read B from an L1 of 32 KiB (f32 of 512 and more
+// 13 % faster than with 6 KiB). Tiles of eight take so long that the L2 will do, and an unpacked A
+// is to stay in the L1. A second block in K makes tiles of four rows load and store their sums,
+// which costs more than a block somewhat larger than the L1 (f32 of 384 and 512 4 to 7 % faster in
+// one).
+constexpr int64_t kKCBytes = kTilesOf8Rows ? 6144 : 1536;
+constexpr int64_t kSingleKCBytes = kTilesOf8Rows ? kKCBytes : 2048;
+
+/// How a dot reads a B whose rows are `stride` elements apart.
+template <class D, typename T>
+BAccess ChooseBAccess(int64_t rows, int64_t depth, int64_t stride) {
+  return kiln::ChooseBAccess({rows, depth, stride * int64_t{sizeof(T)}}, kCanStreamRows<D>,
+                             kCanReadUnpackedB<D, T>, kTilesOf8Rows);
+}
+
+// Half of an L2 of 1 MiB: the rows of A that stay there while all panels of B are read.
+constexpr size_t kPassBytes = size_t{512} << 10;
+
+/// Columns of a packed block: whole vectors, at least two, as no panel has one alone.
+template <typename KGroup = float>
+HWY_INLINE size_t PaddedCols(size_t cols) {
+  const size_t n = hn::Lanes(hn::ScalableTag<KGroup>());
+  return HWY_MAX(RoundUp(cols, n), 2 * n);
+}
+
+/// Accumulators of a block are kept by vectors of columns: all rows of the first, then those of the
+/// next. So the registers of a tile are a few contiguous pieces.
+template <typename Acc = float>
+HWY_INLINE size_t TileOffset(size_t rows, size_t r, size_t c) {
+  return c * RoundUp(rows, kTileRows) + r * hn::Lanes(hn::ScalableTag<Acc>());
+}
+
+/// The accumulator of row r and column c of a block whose register tiles are contiguous.
+template <typename Acc>
+HWY_INLINE Acc* AccumulatorAt(Acc* accumulators, size_t rows, size_t r, size_t c) {
+  const size_t n = hn::Lanes(hn::ScalableTag<Acc>());
+  const size_t first = c / n * n;
+  return accumulators + TileOffset<Acc>(rows, r, first) + (c - first);
+}
+
+/// Elements of a buffer for the accumulators of a block of this size, or of a smaller one.
+inline size_t AccumulatorSize(size_t rows, size_t cols) {
+  return RoundUp(rows, kTileRows) * PaddedCols(cols);
+}
+
+/// Rows of a block for which tiles are computed.
+struct RowRange {
+  RowRange(size_t rows) : end(rows) {}  // NOLINT: all of them
+  RowRange(size_t from, size_t to) : begin(from), end(to) {}
+  size_t begin = 0, end;
+};
+
+/// Those from `low` on and before `high` of `count`.
+inline RowRange Within(int64_t low, int64_t high, size_t count) {
+  const int64_t end = HWY_MAX(HWY_MIN(high, static_cast<int64_t>(count)), int64_t{0});
+  const int64_t begin = HWY_MIN(HWY_MAX(low, int64_t{0}), end);
+  return {static_cast<size_t>(begin), static_cast<size_t>(end)};
+}
+
+/// The rows from `low` on and before `high` of a block of `rows`, widened to whole panels: tiles
+/// begin where panels do, and a whole tile is faster than the small ones of a remainder.
+inline RowRange LiveRows(int64_t low, int64_t high, size_t rows) {
+  const RowRange live = Within(low, high, rows);
+  return {live.begin / kPanelRows * kPanelRows, HWY_MIN(RoundUp(live.end, kPanelRows), rows)};
+}
+
+/// Vectors of columns of a tile, and of a panel of B, where `left` remain. Four are two and two, as
+/// a tile of one vector loads B for each multiplication.
+HWY_INLINE size_t TileVectors(size_t left) {
+  return left == kTileVectors + 1 ? 2 : HWY_MIN(left, kTileVectors);
+}
+
+/// Calls fn(tile_rows, vectors, r, c) for each register tile: 8, 4, 2 or 1 rows from r on, by so
+/// many vectors of n columns from c on. `row_bytes` is the size of a row of A.
+template <class Fn>
+HWY_INLINE void ForTiles(size_t n, RowRange rows, size_t cols, size_t row_bytes, const Fn& fn) {
+  const size_t pass_rows = HWY_MAX(kPassBytes / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
+  for (size_t begin = rows.begin; begin < rows.end; begin += pass_rows) {
+    const size_t end = HWY_MIN(begin + pass_rows, rows.end);
+    for (size_t c = 0, vectors = 0; c < cols; c += vectors * n) {
+      vectors = TileVectors(DivUp(cols - c, n));
+      size_t r = begin;
+      for (; r + kTileRows <= end; r += kTileRows) fn(kTileRows, vectors, r, c);
+      // The rest in ever smaller tiles, as nothing outside of the block may be read.
+      for (size_t tile_rows = kTileRows / 2; r < end; tile_rows /= 2) {
+        if (r + tile_rows > end) continue;
+        fn(tile_rows, vectors, r, c);
+        r += tile_rows;
+      }
+    }
+  }
+}
+
+/// No output, or several.
+struct NoTile {};
+HWY_INLINE bool StreamsPieces(size_t, NoTile) { return false; }
+
+/// Whether the rows of register tiles can be whole lines of an output, as streaming stores must be:
+/// a vector of bf16 is half a line. (Such tiles are functions of their own,
+/// which take time to compile.)
+template <class To>
+constexpr bool kMayStream = false;
+constexpr size_t kTileFloats = kTileVectors * hn::MaxLanes(hn::ScalableTag<float>());
+template <typename T, int V>
+constexpr bool kMayStream<Tile<T, V>> = sizeof(T) * kTileFloats % 64 == 0;
+
+/// In place of a start or a finish.
+struct Nothing {
+  template <class... Any>
+  HWY_INLINE void operator()(const Any&...) const {}
+};
+
+/// Sums of tiles that are gone after `finish`. They begin at zero, or with what `start` returns.
+struct TileSums {};
+
+/// Sums that stay: the accumulators of a block of `rows`. They begin at zero, or go on from where
+/// they are.
+template <typename Acc>
+struct Accumulators {
+  Accumulators(Acc* accumulators, size_t block_rows, bool zero)
+      : sums(accumulators), rows(block_rows), from_zero(zero) {}
+  Acc* sums;
+  size_t rows;
+  bool from_zero;
+};
+
+/// Calls fn(at, sum, r, c) for the vectors of a tile: where their sums are, row and column.
+template <class Whole, class Acc, class Fn>
+HWY_INLINE void ForWholeVectors(Whole at, Acc* sums, ptrdiff_t to_vector, size_t rows,
+                                size_t vectors, size_t r, size_t c, const Fn& fn) {
+  const size_t n = at.lanes();
+  for (size_t i = 0; i < rows; ++i) {
+    for (size_t v = 0; v < vectors; ++v)
+      fn(at, sums + static_cast<ptrdiff_t>(v) * to_vector + i * n, r + i, c + v * n);
+  }
+}
+
+/// The rows of A @ B in register tiles. For each vector of a tile `start(at, r, c)` is called
+/// before it is computed, and returns what its sums begin with or nothing; `finish(at, sum, r, c)`
+/// gets them. `to`: the tile of an output, if `finish` does nothing but store to (r, c) of that: a
+/// large one is written by streaming stores.
+template <class Dot, class A, class B, class Sums, class Start = Nothing, class Finish = Nothing,
+          class To = NoTile>
+HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums& sums,
+                              const Start& start = Start(), const Finish& finish = Finish(),
+                              const To& to = To()) {
+  using Acc = typename Dot::Acc;
+  // A vector of int32 has the columns of one of floats.
+  using Column = std::conditional_t<sizeof(Acc) == 8, double, float>;
+  using D = hn::ScalableTag<Column>;
+  constexpr hn::ScalableTag<Acc> da;
+  constexpr bool kStays = !std::is_same_v<Sums, TileSums>;
+  constexpr bool kStartGives = !std::is_void_v<decltype(start(Whole<D>(), rows.begin, rows.end))>;
+  const size_t n = hn::Lanes(da);
+
+  if constexpr (kCanStreamRows<Dot>) {
+    if (b.streamed != nullptr) {
+      const auto at_sum = [&](size_t r, size_t c) HWY_ATTR {
+        if constexpr (kStays) return AccumulatorAt(sums.sums, sums.rows, r, c);
+      };
+      const auto start_row = [&](auto at, size_t r, size_t c) HWY_ATTR {
+        if constexpr (kStartGives) {
+          return start(at, r, c);
+        } else {
+          start(at, r, c);
+          if constexpr (kStays) {
+            if (!sums.from_zero) return hn::Load(da, at_sum(r, c));
+          }
+          return hn::Zero(da);
+        }
+      };
+      const auto finish_row = [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
+        if constexpr (kStays) hn::Store(sum, da, at_sum(r, c));
+        finish(at, sum, r, c);
+      };
+      return MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start_row, finish_row);
+    }
+  }
+
+  HWY_ALIGN Acc own[kStays ? 1 : kTileRows * kTileVectors * hn::MaxLanes(da)];
+  auto tile = a.template OperandsOf<typename Dot::Arithmetic>();
+  if constexpr (kStays) {
+    tile.to_vector = static_cast<ptrdiff_t>(RoundUp(sums.rows, kTileRows) * n);
+    tile.from_zero = sums.from_zero && !kStartGives;
+  } else {
+    tile.sums = own;
+    tile.to_vector = static_cast<ptrdiff_t>(kTileRows * n);
+    tile.from_zero = !kStartGives;
+  }
+  [[maybe_unused]] const bool streams = StreamsPieces(kTileVectors * n, to);
+  ForTiles(n, rows, b.cols, a.depth * sizeof(*a.groups),
+           [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
+             const bool whole = c + vectors * n <= b.cols;
+             const auto for_vectors = [&](const auto& fn) HWY_ATTR {
+               if (!whole) {
+                 for (size_t i = 0; i < tile_rows; ++i) {
+                   for (size_t v = 0; v < vectors && c + v * n < b.cols; ++v) {
+                     fn(Part<D>(HWY_MIN(b.cols - c - v * n, n)),
+                        tile.sums + static_cast<ptrdiff_t>(v) * tile.to_vector + i * n, r + i,
+                        c + v * n);
+                   }
+                 }
+                 return;
+               }
+               if constexpr (kMayStream<To>) {
+                 if (streams && vectors == kTileVectors)
+                   return ForWholeVectors(Streamed<D>(), tile.sums, tile.to_vector, tile_rows,
+                                          vectors, r, c, fn);
+               }
+               ForWholeVectors(Whole<D>(), tile.sums, tile.to_vector, tile_rows, vectors, r, c, fn);
+             };
+             if constexpr (kStays) tile.sums = AccumulatorAt(sums.sums, sums.rows, r, c);
+             if constexpr (!std::is_same_v<Start, Nothing>) {
+               for_vectors([&](auto at, [[maybe_unused]] Acc* sum, size_t i, size_t j) HWY_ATTR {
+                 if constexpr (kStartGives) {
+                   hn::Store(start(at, i, j), da, sum);
+                 } else {
+                   start(at, i, j);
+                 }
+               });
+             }
+             tile.a = a.At(r);
+             b.SetColumns(r, c, vectors, whole && vectors == kTileVectors, &tile);
+             MultiplyTile(tile, tile_rows, vectors);
+             if constexpr (!std::is_same_v<Finish, Nothing>) {
+               for_vectors([&](auto at, const Acc* sum, size_t i, size_t j)
+                               HWY_ATTR { finish(at, hn::Load(da, sum), i, j); });
+             }
+           });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif

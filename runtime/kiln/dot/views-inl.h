@@ -1,0 +1,145 @@
+// The operands of a dot as register tiles read them.
+#if defined(KILN_VIEWS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_VIEWS_INL_H_
+#undef KILN_VIEWS_INL_H_
+#else
+#define KILN_VIEWS_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kiln/core/types.h"
+#include "kiln/dot/dot-inl.h"
+#include "kiln/dot/tiles-inl.h"
+#include "kiln/simd/stream-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// K-groups of a panel of A: whole cache lines, and one more for the start values. Without it
+/// panels would be a power of two apart and share cache sets, which is why panels of B have one row
+/// more, too.
+constexpr size_t PanelAKGroups(size_t depth) {
+  constexpr size_t kLine = 16;
+  return RoundUp(kPanelRows * depth, kLine) + kLine;
+}
+
+/// Vectors of the panel that begins at column c of `padded`, at k-group c * (depth + 1).
+template <typename KGroup>
+HWY_INLINE size_t PanelVectors(size_t c, size_t padded) {
+  return TileVectors((padded - c) / hn::Lanes(hn::ScalableTag<KGroup>()));
+}
+
+/// A as a register tile reads it: panels or, with AnySteps, unpacked rows.
+template <typename KGroup, class Steps = PanelSteps>
+struct ViewOfA : Steps {
+  const KGroup* groups = nullptr;
+  size_t rows = 0;         // that exist, or are padded
+  size_t depth = 0;        // groups of k
+  ptrdiff_t to_panel = 0;  // groups from one to the next
+
+  static ViewOfA OfPanels(const KGroup* groups, size_t rows, size_t depth) {
+    return {Steps(), groups, rows, depth, static_cast<ptrdiff_t>(PanelAKGroups(depth))};
+  }
+  static ViewOfA OfRows(const KGroup* groups, size_t rows, size_t depth, ptrdiff_t stride) {
+    return {AnySteps{stride, 1}, groups, rows, depth, ptrdiff_t{kPanelRows} * stride};
+  }
+
+  /// KGroup 0 of a row.
+  const KGroup* At(size_t row) const { return groups + ToRow<Steps>(*this, row, to_panel); }
+
+  /// What all tiles have in common.
+  template <class D>
+  TileOperands<D, Steps> OperandsOf() const {
+    TileOperands<D, Steps> tile;
+    static_cast<Steps&>(tile) = *this;
+    tile.to_panel = to_panel;
+    tile.depth = depth;
+    return tile;
+  }
+};
+
+// A B of this size stays in an L2 of 1 MiB beside rows of A and of the output.
+constexpr size_t kStaysBytes = size_t{256} << 10;
+
+/// B as a dot reads it: panels, or unpacked for register tiles, or unpacked and streamed by rows.
+template <typename KGroup, bool kUnpacked = false>
+struct ViewOfB {
+  const KGroup* groups = nullptr;  // of panels, or of the array
+  size_t depth = 0;                // groups of k
+  size_t cols = 0;                 // that exist, or are padded
+  size_t stride = 0;               // unpacked: from one row to the next; 0: packed
+  size_t last = 0;  // unpacked: from this row on memory may end behind the last column
+  const void* streamed = nullptr;  // row 0, if B is streamed by rows
+  size_t rows = 0;                 // of elements
+
+  static ViewOfB OfPanels(const KGroup* groups, size_t depth, size_t cols) {
+    return {groups, depth, cols};
+  }
+  /// `apart`: whether memory between rows belongs to something else.
+  static ViewOfB OfRows(const KGroup* groups, size_t depth, size_t cols, size_t stride,
+                        bool apart) {
+    // A tile reads two vectors of columns, even where the second has none.
+    const size_t beyond = 2 * hn::Lanes(hn::ScalableTag<KGroup>());
+    const size_t last = apart ? depth : HWY_MIN(DivUp(beyond, stride), depth);
+    return {groups, depth, cols, stride, last};
+  }
+  static ViewOfB StreamedRows(const void* first, size_t depth, size_t rows, size_t cols,
+                              size_t stride) {
+    return {nullptr, depth, cols, stride, 0, first, rows};
+  }
+
+  /// The columns of a tile whose vectors begin at c, and what it prefetches. `inside`: whether the
+  /// array has all lanes of the widest tile there.
+  template <class D, class Steps>
+  HWY_INLINE void SetColumns(size_t r, size_t c, size_t vectors, bool inside,
+                             TileOperands<D, Steps>* tile) const {
+    const size_t panel_vectors = HWY_MAX(vectors, 2);
+    const size_t to_k = panel_vectors * hn::Lanes(hn::ScalableTag<KGroup>());
+    tile->b = groups + c * (IsUnpacked() ? 1 : depth + 1);
+    tile->b_to_k = static_cast<ptrdiff_t>(IsUnpacked() ? stride : to_k);
+    tile->last = kUnpacked && !inside ? depth - last : depth;
+    tile->cols = cols - c;
+    if constexpr (kTilesOf8Rows) SetPrefetch(r, c, tile);
+  }
+
+ private:
+  /// The tile of row r prefetches an eighth of the columns after c's, or of the first after the
+  /// last, so that eight tiles prefetch all of them. A large B has left the L2 when the next rows
+  /// of A are multiplied, and the hardware prefetcher does not reach that far. A small B is still
+  /// there, and prefetching costs time, most of all behind the end of the array. Tiles of four rows
+  /// take half as long and read panels in order, which the hardware sees (AVX2: 3 % slower with
+  /// prefetches).
+  template <class D, class Steps>
+  HWY_INLINE void SetPrefetch(size_t r, size_t c, TileOperands<D, Steps>* tile) const {
+    const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<KGroup>());
+    if (cols * depth * sizeof(KGroup) <= kStaysBytes) {
+      tile->prefetch = groups;
+      tile->prefetch_piece = 0;
+      return;
+    }
+    const bool more = c + width < cols;
+    const size_t eighth = r / kTileRows % 8;
+    if (!IsUnpacked()) {
+      const size_t after = more ? c + width : 0;
+      tile->prefetch = groups + after * (depth + 1) + eighth * depth * (width / 8);
+      tile->prefetch_piece = width / 4;
+      return;
+    }
+    // Three vectors are in up to four lines of each row: an eighth is one line of every second row.
+    constexpr size_t kLine = 64 / sizeof(KGroup);
+    const KGroup* const after = groups + (more ? c + width : 0);
+    tile->prefetch = after + eighth / 2 * kLine + eighth % 2 * (depth / 2) * stride;
+    tile->prefetch_piece = stride;
+  }
+
+  HWY_INLINE bool IsUnpacked() const { return kUnpacked && stride != 0; }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif

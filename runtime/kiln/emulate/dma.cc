@@ -1,0 +1,314 @@
+#include "kiln/emulate/dma.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+#include <new>
+
+#include "kiln/emulate/emulated.h"
+
+namespace kiln {
+namespace {
+
+/// Calls row(offset, other offset) for each run of `bytes` bytes: of whole rows where both ends
+/// have the elements side by side.
+template <class Row>
+void ForEachRun(const CopyEnd& a, const CopyEnd& b, size_t element, const Row& row) {
+  const auto width = static_cast<int64_t>(element);
+  const bool dense = a.rank > 0 && a.stride[a.rank - 1] == width && b.stride[a.rank - 1] == width;
+  // ForEachRow leaves out the last dimension, so elements that are apart get one more.
+  int64_t extent[kMaxRank + 1], stride[kMaxRank + 1], other[kMaxRank + 1];
+  std::copy_n(a.extent, a.rank, extent);
+  std::copy_n(a.stride, a.rank, stride);
+  std::copy_n(b.stride, a.rank, other);
+  extent[a.rank] = 1;
+  const int rank = dense ? a.rank : a.rank + 1;
+  const size_t bytes = dense ? static_cast<size_t>(a.extent[a.rank - 1]) * element : element;
+  internal::ForEachRow(rank, extent, stride, other,
+                       [&](int64_t at, int64_t other_at) { row(at, other_at, bytes); });
+}
+
+bool IsEmpty(const CopyEnd& end) {
+  return std::any_of(end.extent, end.extent + end.rank, [](int64_t e) { return e == 0; });
+}
+
+int64_t BytesOf(const CopyEnd& end, size_t element) {
+  auto bytes = static_cast<int64_t>(element);
+  for (int d = 0; d < end.rank; ++d) bytes *= end.extent[d];
+  return bytes;
+}
+
+void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
+  if (IsEmpty(from)) return;
+  ForEachRun(from, to, element, [&](int64_t at, int64_t to_at, size_t bytes) {
+    std::memcpy(to.data + to_at, from.data + at, bytes);
+  });
+}
+
+int64_t SemaphoreNumber(const Semaphore& semaphore, int64_t slot) {
+  return semaphore.ordinal * (int64_t{1} << 32) + slot;
+}
+
+bool Overlap(const Window& a, const Window& b) {
+  for (int d = 0; d < a.rank; ++d) {
+    if (a.start[d] >= b.start[d] + b.size[d] || b.start[d] >= a.start[d] + a.size[d]) return false;
+    if (a.size[d] == 0 || b.size[d] == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+namespace internal {
+
+CopyEnd EndOf(const char* name, const void* data, size_t width_in_bytes,
+              const CopiedElement* element, const int64_t* stride, const Cut* cuts, int rank,
+              int32_t array) {
+  CopyEnd end;
+  end.name = name;
+  end.array = array;
+  end.memory = data;
+  end.element = element;
+  end.window.rank = rank;
+  const auto width = static_cast<int64_t>(width_in_bytes);
+  int64_t offset = 0;
+  for (int d = 0; d < rank; ++d) {
+    const Cut& cut = cuts[d];
+    if (cut.start < 0 || cut.size < 0 || cut.start > cut.extent - cut.size) {
+      end.outside = cut;
+      end.outside_dimension = d;
+      return end;
+    }
+    offset += cuts[d].start * stride[d] * width;
+    end.window.extent[d] = cuts[d].extent;
+    end.window.start[d] = cuts[d].start;
+    end.window.size[d] = cuts[d].size;
+    if (cuts[d].point) continue;
+    end.extent[end.rank] = cuts[d].size;
+    end.stride[end.rank++] = stride[d] * width;
+  }
+  end.data = const_cast<char*>(static_cast<const char*>(data)) + offset;
+  return end;
+}
+
+}  // namespace internal
+
+void Copies::Reads(const Operand& input, int32_t lent_to) {
+  arrays_.push_back({input, lent_to, &core_.RecordOf(input)});
+}
+
+void Copies::Writes(const Operand& output) {
+  arrays_.push_back({output, output.ordinal, &core_.RecordOf(output)});
+  arrays_.back().record->is_output = true;
+}
+
+Copies::Array* Copies::ArrayOf(const CopyEnd& end) {
+  if (end.array < 0) return nullptr;
+  const auto found = std::find_if(arrays_.begin(), arrays_.end(), [&](const Array& array) {
+    return array.operand.ordinal == end.array;
+  });
+  return found == arrays_.end() ? nullptr : &*found;
+}
+
+void Copies::Move(const InFlight& copy) {
+  MoveBytes(copy.from, copy.to, copy.element);
+  for (const CopyEnd* end : {&copy.from, &copy.to}) {
+    Array* const array = ArrayOf(*end);
+    if (array == nullptr) continue;
+    ++array->record->copies;
+    array->record->bytes += BytesOf(*end, copy.element);
+  }
+}
+
+/// For who asks for events.
+void Copies::Note(const InFlight& copy) {
+  if (core_.recorder() == nullptr) return;
+  Event event{Event::Kind::kStart, -1, 0, 0, SemaphoreNumber(copy.semaphore, copy.slot)};
+  event.out = copy.to.array >= 0;
+  const CopyEnd& end = event.out ? copy.to : copy.from;
+  if (end.array >= 0) {
+    event.operand = end.array;
+    event.bytes = BytesOf(end, copy.element);
+    for (int d = 0; d < end.window.rank; ++d)
+      event.place = event.place * end.window.extent[d] + end.window.start[d];
+  }
+  core_.recorder()->Add(event);
+}
+
+/// Whether the other touches of the elements let a copy read or write them.
+bool Copies::CheckTouches(const CopyEnd& end, bool reads) {
+  Array* const array = ArrayOf(end);
+  if (array == nullptr || array->output < 0 || core_.touches() == nullptr) return true;
+  const Touch touch = internal::TouchOf(core_, array->operand, /*by_hand=*/true);
+  const Clash clash = reads
+                          ? core_.touches()->Read(array->output, end.window, touch, /*moves=*/true)
+                          : core_.touches()->Write(array->output, end.window, touch);
+  internal::FailClash(core_, array->operand, end.window, clash, reads);
+  return core_.ok();
+}
+
+bool Copies::CheckSlot(const Semaphore& semaphore, int64_t slot) {
+  if (slot >= 0 && slot < semaphore.count) return true;
+  core_.Fail(kIndexRange,
+             "%s[%" PRId64 "] is used (line %d) on core %d, but there are %" PRId64 " semaphores",
+             semaphore.name, slot, semaphore.line, core_.index(), semaphore.count);
+  return false;
+}
+
+bool Copies::Share(const CopyEnd& a, const CopyEnd& b) {
+  const Array* const array_a = ArrayOf(a);
+  const Array* const array_b = ArrayOf(b);
+  const bool one_output = array_a != nullptr && array_b != nullptr && array_a->output >= 0 &&
+                          array_a->output == array_b->output;
+  return (a.memory == b.memory || one_output) && Overlap(a.window, b.window);
+}
+
+bool Copies::CheckInside(const Semaphore& semaphore, const CopyEnd& end) {
+  if (end.data != nullptr || end.outside.extent == 0) return true;
+  core_.Fail(kIndexRange,
+             "a copy (line %d) on core %d takes %" PRId64 " elements from %" PRId64
+             " on of dimension %d of %s, which has %" PRId64,
+             semaphore.line, core_.index(), end.outside.size, end.outside.start,
+             end.outside_dimension, end.name, end.outside.extent);
+  return false;
+}
+
+/// Of what the core has: arrays of the caller may hold any NaN.
+bool Copies::CheckDefined(const Semaphore& semaphore, size_t width, const CopyEnd& from) {
+  if (from.array >= 0 || !internal::HasPoison(core_.options()) || IsEmpty(from)) return true;
+  const void* found = nullptr;
+  ForEachRun(from, from, width, [&](int64_t at, int64_t, size_t bytes) {
+    if (found == nullptr)
+      found = from.element->find_poison(from.data + at, static_cast<int64_t>(bytes / width));
+  });
+  if (found == nullptr) return true;
+  internal::FailUndefined(core_, from.name, semaphore.line, from.element->hole_of(found));
+  return false;
+}
+
+bool Copies::CheckBody(int32_t line, const CopyEnd& part, bool writes) {
+  if (!core_.ok()) return false;
+  for (const InFlight& copy : in_flight_) {
+    const bool into = Share(part, copy.to);
+    if (!into && !(writes && Share(part, copy.from))) continue;
+    core_.Fail(
+        kSync,
+        "%s is %s (line %d) on core %d while a copy %s it is in flight, which began in line %d",
+        part.name, writes ? "written" : "read", line, core_.index(), into ? "into" : "from",
+        copy.semaphore.line);
+    return false;
+  }
+  return true;
+}
+
+void Copies::CheckMove(const Operand& operand, const void* array, const Window& window,
+                       bool writes) {
+  if (in_flight_.empty() || !core_.ok()) return;
+  for (const InFlight& copy : in_flight_) {
+    const auto is_block = [&](const CopyEnd& end) {
+      return end.array < 0 && std::strcmp(end.name, operand.name) == 0;
+    };
+    const auto is_array = [&](const CopyEnd& end) {
+      return end.array >= 0 && end.memory == array && Overlap(end.window, window);
+    };
+    if (!is_block(copy.from) && !is_block(copy.to) && !is_array(copy.to) &&
+        !(writes && is_array(copy.from)))
+      continue;
+    core_.Fail(kSync,
+               "a block of %s (line %d) is copied %s on core %d while a copy %s %s is in flight, "
+               "which began in line %d",
+               operand.name, operand.line, writes ? "out" : "in", core_.index(),
+               is_block(copy.to) || is_array(copy.to) ? "into" : "from", operand.name,
+               copy.semaphore.line);
+    return;
+  }
+}
+
+bool Copies::CheckOverlaps(const Semaphore& semaphore, const CopyEnd& from, const CopyEnd& to) {
+  for (const InFlight& copy : in_flight_) {
+    const bool read = Share(from, copy.to);
+    const bool written = Share(to, copy.to) || Share(to, copy.from);
+    if (!read && !written) continue;
+    core_.Fail(kSync, "a copy (line %d) %s %s on core %d while one from %s to %s is in flight",
+               semaphore.line, read ? "reads" : "writes", read ? from.name : to.name, core_.index(),
+               copy.from.name, copy.to.name);
+    return false;
+  }
+  return true;
+}
+
+bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, const CopyEnd& from,
+                   const CopyEnd& to) {
+  if (!core_.ok() || !CheckSlot(semaphore, slot) || !CheckInside(semaphore, from) ||
+      !CheckInside(semaphore, to))
+    return false;
+  if (!std::equal(from.extent, from.extent + from.rank, to.extent, to.extent + to.rank)) {
+    core_.Fail(kCall, "the ends of a copy from %s to %s differ in shape", from.name, to.name);
+    return false;
+  }
+  InFlight copy{semaphore, slot, element, from, to, false};
+  if (!core_.emulated()) {
+    Move(copy);
+    return true;
+  }
+  if (!CheckOverlaps(semaphore, from, to)) return false;
+  if (Share(from, to)) {
+    core_.Fail(kSync, "the two ends of a copy (line %d) from %s to %s overlap on core %d",
+               semaphore.line, from.name, to.name, core_.index());
+    return false;
+  }
+  if (!CheckDefined(semaphore, element, from)) return false;
+  // Before any byte of the target changes: two cores must not write it at once, not even here.
+  if (!CheckTouches(from, /*reads=*/true) || !CheckTouches(to, /*reads=*/false)) return false;
+  Note(copy);
+  copy.moved = core_.options().dma == Dma::kEager;
+  if (copy.moved) {
+    Move(copy);
+  } else if (!IsEmpty(to)) {
+    ForEachRun(to, to, element, [&](int64_t at, int64_t, size_t bytes) {
+      internal::FillPoison(core_.options(), internal::Hole::kUnset, to.element->poison,
+                           to.data + at, bytes);
+    });
+  }
+  try {
+    in_flight_.push_back(copy);
+  } catch (const std::bad_alloc&) {
+    core_.Fail(kMemory, "there is no memory for copies in flight");
+    return false;
+  }
+  return true;
+}
+
+bool Copies::Wait(const Semaphore& semaphore, int64_t slot) {
+  if (!core_.ok() || !CheckSlot(semaphore, slot)) return false;
+  if (!core_.emulated()) return true;
+  const auto found = std::find_if(in_flight_.begin(), in_flight_.end(), [&](const InFlight& copy) {
+    return copy.semaphore.ordinal == semaphore.ordinal && copy.slot == slot;
+  });
+  if (found == in_flight_.end()) {
+    core_.Fail(kSync,
+               "nothing to wait for (line %d) on core %d: no copy on %s[%" PRId64
+               "] is in flight, so this would wait for ever",
+               semaphore.line, core_.index(), semaphore.name, slot);
+    return false;
+  }
+  const InFlight copy = *found;
+  in_flight_.erase(found);
+  if (!copy.moved) Move(copy);
+  if (core_.recorder() != nullptr) {
+    core_.recorder()->Add(
+        {Event::Kind::kWait, -1, 0, 0, SemaphoreNumber(copy.semaphore, copy.slot)});
+  }
+  return true;
+}
+
+void Copies::End() {
+  if (in_flight_.empty() || !core_.ok()) return;
+  const InFlight& copy = in_flight_.front();
+  core_.Fail(
+      kSync,
+      "the copy into %s (line %d) is still in flight on core %d: nobody waited for %s[%" PRId64 "]",
+      copy.to.name, copy.semaphore.line, core_.index(), copy.semaphore.name, copy.slot);
+}
+
+}  // namespace kiln

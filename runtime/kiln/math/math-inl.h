@@ -1,0 +1,218 @@
+// Elementary functions of vectors of float and double and of scalars, which are computed as one
+// lane and so equal lanes:
+//
+//   Exp Exp2                                       exp-inl.h
+//   Log Log2 Log1p Tanh SqrtOf Rsqrt               here
+//   Sin Cos Erf                                    trigonometry-inl.h
+//   Sigmoid Silu Gelu GeluTanh                     activations-inl.h (Relu: values-inl.h)
+//   Pow                                            power-inl.h (of integers: divide-inl.h)
+//
+// Special values are those of the C library: NaN, infinities, zeros and their signs, subnormal
+// arguments and results. Largest errors in units of the last place, as
+// tests/runtime/math/math_test.cc measures them (f32: every 13th float; the hidden test [.full]
+// tries all; f64: a dense sample):
+//
+//                f32     f64
+//   Exp          1.1     1.1
+//   Exp2         1.1     1.2
+//   Log Log1p    0.9     0.9
+//   Log2         1.8     1.6
+//   Tanh         1.4     2.6
+//   SqrtOf       0.5     0.5
+//   Rsqrt        1.5     1.5
+#if defined(KILN_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_MATH_INL_H_
+#undef KILN_MATH_INL_H_
+#else
+#define KILN_MATH_INL_H_
+#endif
+
+#include "kiln/math/exp-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+
+/// Of e = exp(2 |x|), (e - 1) / (e + 1), where e - 1 is exact near 0; f32 has 1 - 2 / (e + 1) and a
+/// polynomial near 0, which loses less.
+template <FloatVector V>
+HWY_INLINE V Tanh(V x) {
+  using C = ConstantsOf<V>;
+  const hn::DFromV<V> d;
+  const V one = hn::Set(d, 1);
+  const V two = hn::Set(d, 2);
+  const V y = ClampKeepingNaN(hn::Abs(x), 0, C::kTanhHigh);
+  const V twice = hn::Add(y, y);
+  const V magic = hn::Set(d, C::kMagic);
+  const V n_magic = hn::MulAdd(twice, hn::Set(d, C::kLog2E), magic);
+  const V n = hn::Sub(n_magic, magic);
+  const V r =
+      hn::NegMulAdd(n, hn::Set(d, C::kLn2Low), hn::NegMulAdd(n, hn::Set(d, C::kLn2High), twice));
+  const V q = hn::MulAdd(hn::Mul(r, r), ExpTail(r), r);  // exp(r) - 1
+  const V power = PowerOfTwo(n_magic, hn::Set(BitsTagOf<V>(), C::kBias));
+  if constexpr (std::is_same_v<LaneOf<V>, float>) {
+    const V e = hn::MulAdd(power, q, power);
+    const V far = hn::Sub(one, hn::Div(two, hn::Add(e, one)));
+    const V z = hn::Mul(x, x);
+    const V near = hn::MulAdd(hn::Mul(z, x), TanhTail(z), x);
+    return hn::CopySign(hn::IfThenElse(hn::Lt(y, hn::Set(d, 0.625f)), near, far), x);
+  } else {
+    const V e_minus_1 = hn::MulAdd(power, q, hn::Sub(power, one));
+    return hn::CopySign(hn::Div(e_minus_1, hn::Add(e_minus_1, two)), x);
+  }
+}
+
+// ---- Logarithms: of x = 2^e (1 + f), with 1 + f between sqrt(0.5) and sqrt(2).
+
+/// Splits a positive normal x; gives f, and sets e.
+template <FloatVector V>
+HWY_INLINE V SplitExponent(V x, V& e) {
+  using C = ConstantsOf<V>;
+  const hn::DFromV<V> d;
+  const BitsTagOf<V> du;
+  const hn::RebindToSigned<decltype(du)> di;
+  const auto bits = hn::BitCast(du, x);
+  const auto above = hn::Sub(bits, hn::Set(du, C::kSqrtHalf));
+  // The exponent as a float: its bits under those of kMagic.
+  const auto exponent = hn::ShiftRight<C::kMantissa>(hn::BitCast(di, above));
+  const auto magic = hn::Set(d, C::kMagic);
+  e = hn::Sub(hn::BitCast(d, hn::Add(hn::BitCast(di, magic), exponent)), magic);
+  const auto mantissa = hn::Sub(bits, hn::BitCast(du, hn::ShiftLeft<C::kMantissa>(exponent)));
+  return hn::Sub(hn::BitCast(d, mantissa), hn::Set(d, 1));
+}
+
+/// f - log(1 + f), negated and without its largest part: log(1 + f) = f - (half - result), where
+/// half is f^2 / 2.
+template <FloatVector V>
+HWY_INLINE V LogTail(V f, V half) {
+  const hn::DFromV<V> d;
+  const V s = hn::Div(f, hn::Add(f, hn::Set(d, 2)));
+  const V z = hn::Mul(s, s);
+  return hn::Mul(s, hn::MulAdd(z, AtanhTail(z), half));
+}
+
+/// e ln(2) + log(1 + f) + more.
+template <FloatVector V>
+HWY_INLINE V JoinLog(V e, V f, V more) {
+  using C = ConstantsOf<V>;
+  const hn::DFromV<V> d;
+  const V half = hn::Mul(hn::Mul(f, f), hn::Set(d, LaneOf<V>{0.5}));
+  const V low = hn::Add(LogTail(f, half), hn::MulAdd(e, hn::Set(d, C::kLn2Low), more));
+  const V log = hn::Sub(f, hn::Sub(half, low));
+  return hn::MulAdd(e, hn::Set(d, C::kLn2High), log);
+}
+
+/// The logarithm of what is not positive and finite.
+template <FloatVector V>
+HWY_INLINE V FixLog(V x, V log) {
+  using X = LaneOf<V>;
+  using Limits = std::numeric_limits<X>;
+  const hn::DFromV<V> d;
+  const V zero = hn::Zero(d);
+  const V inf = hn::Set(d, Limits::infinity());
+  const V nan = hn::Set(d, Limits::quiet_NaN());
+  log = hn::IfThenElse(hn::Lt(x, inf), log, x);  // inf and NaN
+  log = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(inf), log);
+  return hn::IfThenElse(hn::Lt(x, zero), nan, log);
+}
+
+/// x made normal; sets by how much the exponent is then too large.
+template <FloatVector V>
+HWY_INLINE V Normalize(V x, V& excess) {
+  using C = ConstantsOf<V>;
+  const hn::DFromV<V> d;
+  const auto subnormal = hn::Lt(x, hn::Set(d, C::kLeastNormal));
+  excess = hn::IfThenElseZero(subnormal, hn::Set(d, C::kMantissa));
+  return hn::IfThenElse(subnormal, hn::Mul(x, hn::Set(d, C::kNormalize)), x);
+}
+
+template <FloatVector V>
+HWY_INLINE V Log(V x) {
+  V excess, e;
+  const V f = SplitExponent(Normalize(x, excess), e);
+  return FixLog(x, JoinLog(hn::Sub(e, excess), f, hn::Zero(hn::DFromV<V>())));
+}
+
+template <FloatVector V>
+HWY_INLINE V Log2(V x) {
+  using C = ConstantsOf<V>;
+  const hn::DFromV<V> d;
+  V excess, e;
+  const V f = SplitExponent(Normalize(x, excess), e);
+  const V half = hn::Mul(hn::Mul(f, f), hn::Set(d, LaneOf<V>{0.5}));
+  const V log = hn::Sub(f, hn::Sub(half, LogTail(f, half)));
+  const V low = hn::Mul(log, hn::Set(d, C::kLog2ELow));
+  const V log2 = hn::MulAdd(log, hn::Set(d, C::kLog2E), low);
+  return FixLog(x, hn::Add(hn::Sub(e, excess), log2));
+}
+
+template <FloatVector V>
+HWY_INLINE V Log1p(V x) {
+  const hn::DFromV<V> d;
+  const V one = hn::Set(d, 1);
+  const V u = hn::Add(x, one);
+  // What u lacks, exact: the smaller of the two is subtracted last.
+  const auto large = hn::Gt(x, one);
+  const V more = hn::IfThenElse(large, one, x);
+  const V less = hn::IfThenElse(large, x, one);
+  const V lost = hn::Sub(more, hn::Sub(u, less));
+  V e;
+  const V f = SplitExponent(u, e);
+  const V log = JoinLog(e, f, hn::Div(lost, u));
+  return hn::CopySign(FixLog(u, log), x);
+}
+
+// ---- Roots.
+
+template <FloatVector V>
+HWY_INLINE V SqrtOf(V x) {
+  return hn::Sqrt(x);
+}
+template <FloatVector V>
+HWY_INLINE V Rsqrt(V x) {
+  return hn::Div(hn::Set(hn::DFromV<V>(), 1), hn::Sqrt(x));
+}
+
+// ---- Scalars.
+
+template <FloatScalar X>
+HWY_INLINE X Exp(X x) {
+  return FromOneLane(Exp(ToOneLane(x)));
+}
+template <FloatScalar X>
+HWY_INLINE X Exp2(X x) {
+  return FromOneLane(Exp2(ToOneLane(x)));
+}
+template <FloatScalar X>
+HWY_INLINE X Tanh(X x) {
+  return FromOneLane(Tanh(ToOneLane(x)));
+}
+template <FloatScalar X>
+HWY_INLINE X Log(X x) {
+  return FromOneLane(Log(ToOneLane(x)));
+}
+template <FloatScalar X>
+HWY_INLINE X Log2(X x) {
+  return FromOneLane(Log2(ToOneLane(x)));
+}
+template <FloatScalar X>
+HWY_INLINE X Log1p(X x) {
+  return FromOneLane(Log1p(ToOneLane(x)));
+}
+template <FloatScalar X>
+HWY_INLINE X SqrtOf(X x) {
+  return std::sqrt(x);
+}
+template <FloatScalar X>
+HWY_INLINE X Rsqrt(X x) {
+  return X{1} / std::sqrt(x);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+
+#include "kiln/math/activations-inl.h"
+#include "kiln/math/power-inl.h"
+
+#endif  // KILN_MATH_INL_H_

@@ -1,0 +1,233 @@
+// Loops over lanes, and how a loop reads and writes memory.
+//
+//   ForLanes(kFloats, count, [&](auto at, size_t c) HWY_ATTR { at.Store(at.Load(x + c), z + c); });
+//
+// `at` is Whole<D>, and for the rest of the last, incomplete vector Part<D>, which touches no
+// memory outside its lanes:
+//
+//   at.Load(p)            elements p[0], p[1] ... as their representation (represent-inl.h)
+//   at.Store(v, p)        v as elements of p's type: floats rounded, integers cut off
+//   at.StoreIf(m, v, p)   only lanes where the mask holds; the others are not touched
+//   at.LoadStrided(p, s)  p[0], p[s], p[2 * s] ...; s may be 0 or negative
+//   at.StoreStrided(v, p, s)
+//   at.Prefetch(p)        asks for what a store to p will need
+//   at.Splat(x)           a scalar of a representation in all lanes, bool as a mask
+//   at.Iota(first)        i32: first, first + 1 ...
+//   at.lanes(), at.tag()  how many lanes are in use; the tag of the loop
+//
+// In a Part, lanes that are not in use are 0 after a load.
+#if defined(KILN_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_LANES_INL_H_
+#undef KILN_LANES_INL_H_
+#else
+#define KILN_LANES_INL_H_
+#endif
+
+#include <stddef.h>
+
+#include <type_traits>
+
+#include "hwy/cache_control.h"
+#include "kiln/simd/storage-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+
+/// Tags of the loops of kernels.
+constexpr hn::ScalableTag<float> kFloats;
+constexpr hn::ScalableTag<int32_t> kInts;
+constexpr hn::ScalableTag<double> kDoubles;
+
+/// Whether a masked load or store of lanes of X leaves the memory of other lanes alone: reads that
+/// are only blended afterwards may fault, and are findings of sanitizers.
+template <typename X>
+inline constexpr bool kMaskedAccess = kBitMasks || HWY_HAVE_SCALABLE ||
+                                      (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4);
+
+/// How elements of T are addressed as lanes of Highway.
+template <typename T>
+HWY_INLINE const RawBits<T>* RawPointer(const T* p) {
+  return reinterpret_cast<const RawBits<T>*>(p);
+}
+template <typename T>
+HWY_INLINE RawBits<T>* RawPointer(T* p) {
+  return reinterpret_cast<RawBits<T>*>(p);
+}
+
+/// Copies count < 2 * kStep elements, without a call and without a loop.
+template <size_t kStep, typename X>
+HWY_INLINE void CopyFew(const X* from, X* to, size_t count) {
+  if (count & kStep) {
+    std::memcpy(to, from, kStep * sizeof(X));
+    from += kStep;
+    to += kStep;
+  }
+  if constexpr (kStep > 1) CopyFew<kStep / 2>(from, to, count);
+}
+
+/// The first `count` of D's lanes from memory, 0 in the others.
+template <class D, typename X = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadFirst(D d, const X* p, size_t count) {
+  if constexpr (kMaskedAccess<X>) {
+    return hn::MaskedLoad(hn::FirstN(d, count), d, p);
+  } else {
+    alignas(64) X lanes[hn::MaxLanes(d)] = {};
+    CopyFew<hn::MaxLanes(d)>(p, lanes, count);
+    return hn::LoadU(d, lanes);
+  }
+}
+
+template <class D, typename X = hn::TFromD<D>>
+HWY_INLINE void StoreFirst(D d, hn::Vec<D> v, X* p, size_t count) {
+  if constexpr (kMaskedAccess<X>) {
+    hn::BlendedStore(v, hn::FirstN(d, count), d, p);
+  } else {
+    alignas(64) X lanes[hn::MaxLanes(d)];
+    hn::StoreU(v, d, lanes);
+    CopyFew<hn::MaxLanes(d)>(lanes, p, count);
+  }
+}
+
+/// The first `count` lanes of v, where the mask holds.
+template <class D, class M, typename X = hn::TFromD<D>>
+HWY_INLINE void StoreFirstIf(D d, M mask, hn::Vec<D> v, X* p, size_t count) {
+  if constexpr (kBitMasks) {
+    hn::BlendedStore(v, hn::And(hn::Mask<D>{mask.raw}, hn::FirstN(d, count)), d, p);
+  } else if constexpr (kMaskedAccess<X> && sizeof(X) >= 4) {
+    hn::BlendedStore(v, hn::And(MaskFor(d, mask), hn::FirstN(d, count)), d, p);
+  } else {
+    constexpr size_t kMax = hn::MaxLanes(d);
+    const auto bytes = ToStorage<bool>(mask);
+    alignas(64) X lanes[kMax];
+    alignas(64) uint8_t holds[kMax];
+    hn::StoreU(v, d, lanes);
+    hn::StoreU(bytes, hn::DFromV<decltype(bytes)>(), holds);
+    for (size_t i = 0; i < count; ++i) {
+      if (holds[i]) p[i] = lanes[i];
+    }
+  }
+}
+
+/// What Whole and Part have in common.
+template <class D, class Derived>
+struct AtLanes {
+  static constexpr D tag() { return D(); }
+
+  template <Scalar X>
+  HWY_INLINE auto Splat(X x) const {
+    if constexpr (std::is_same_v<X, bool>) {
+      const TagFor<int32_t, D> d;
+      return hn::MaskFromVec(hn::Set(d, -static_cast<int32_t>(x)));
+    } else {
+      return hn::Set(TagFor<X, D>(), x);
+    }
+  }
+
+  HWY_INLINE auto Iota(int32_t first) const {
+    const TagFor<int32_t, D> d;
+    return hn::Add(hn::Iota(d, 0), hn::Set(d, first));
+  }
+
+  template <typename T>
+  HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride) const {
+    const TagFor<RawBits<T>, D> d;
+    alignas(64) RawBits<T> lanes[hn::MaxLanes(d)] = {};
+    const RawBits<T>* from = RawPointer(p);
+    const size_t count = static_cast<const Derived*>(this)->lanes();
+    for (size_t i = 0; i < count; ++i) lanes[i] = from[static_cast<ptrdiff_t>(i) * stride];
+    return FromStorage<T>(hn::LoadU(d, lanes));
+  }
+
+  template <class V, typename T>
+  HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride) const {
+    const TagFor<RawBits<T>, D> d;
+    alignas(64) RawBits<T> lanes[hn::MaxLanes(d)];
+    hn::StoreU(ToStorage<T>(v), d, lanes);
+    RawBits<T>* to = RawPointer(p);
+    const size_t count = static_cast<const Derived*>(this)->lanes();
+    for (size_t i = 0; i < count; ++i) to[static_cast<ptrdiff_t>(i) * stride] = lanes[i];
+  }
+
+  template <typename T>
+  HWY_INLINE void Prefetch(const T* p) const {
+    hwy::Prefetch(p);
+  }
+
+  /// Only loops that stream ask for what is read later (stream-inl.h): others may find it in a
+  /// cache.
+  template <typename... Later>
+  HWY_INLINE void PrefetchStream(Later...) const {}
+
+  template <class M, class V, typename T>
+  HWY_INLINE void StoreIf(M mask, V v, T* p) const {
+    const TagFor<RawBits<T>, D> d;
+    const size_t count = static_cast<const Derived*>(this)->lanes();
+    StoreFirstIf(d, mask, ToStorage<T>(v), RawPointer(p), count);
+  }
+};
+
+/// All lanes of a vector.
+template <class D>
+struct Whole : AtLanes<D, Whole<D>> {
+  HWY_INLINE size_t lanes() const { return hn::Lanes(D()); }
+
+  template <typename T>
+  HWY_INLINE auto Load(const T* p) const {
+    const TagFor<RawBits<T>, D> d;
+    return FromStorage<T>(hn::LoadU(d, RawPointer(p)));
+  }
+
+  template <class V, typename T>
+  HWY_INLINE void Store(V v, T* p) const {
+    const TagFor<RawBits<T>, D> d;
+    hn::StoreU(ToStorage<T>(v), d, RawPointer(p));
+  }
+};
+
+/// The first `count` lanes of a vector, fewer than it has; 0 is none.
+template <class D>
+struct Part : AtLanes<D, Part<D>> {
+  size_t count;
+
+  HWY_INLINE explicit Part(size_t lanes) : count(lanes) {}
+  HWY_INLINE size_t lanes() const { return count; }
+
+  template <typename T>
+  HWY_INLINE auto Load(const T* p) const {
+    const TagFor<RawBits<T>, D> d;
+    return FromStorage<T>(LoadFirst(d, RawPointer(p), count));
+  }
+
+  template <class V, typename T>
+  HWY_INLINE void Store(V v, T* p) const {
+    const TagFor<RawBits<T>, D> d;
+    StoreFirst(d, ToStorage<T>(v), RawPointer(p), count);
+  }
+};
+
+/// Calls fn(at, i) for i = 0, N, 2N ... of N lanes, until all `count` are done.
+template <class D, class Fn>
+HWY_INLINE void ForLanes(D d, size_t count, Fn&& fn) {
+  const size_t n = hn::Lanes(d);
+  const size_t whole = count - count % n;
+  for (size_t i = 0; i < whole; i += n) fn(Whole<D>(), i);
+  if (whole < count) fn(Part<D>(count - whole), whole);
+}
+
+/// Calls fn(rows, first) for all rows, `rows()` of them at a time, a constant; one by one at the
+/// end.
+template <class Fn>
+HWY_INLINE void ForRows(size_t count, const Fn& fn) {
+  constexpr size_t kTogether = 4;
+  size_t row = 0;
+  for (; row + kTogether <= count; row += kTogether)
+    fn(std::integral_constant<size_t, kTogether>(), row);
+  for (; row < count; ++row) fn(std::integral_constant<size_t, 1>(), row);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+
+#endif  // KILN_LANES_INL_H_

@@ -1,0 +1,179 @@
+// Between elements in memory and vectors of their representations, and the rounding to bf16 and f16
+// that a store and a cast share. What bits are rounded to is decided here and in generator/data.
+#if defined(KILN_STORAGE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_STORAGE_INL_H_
+#undef KILN_STORAGE_INL_H_
+#else
+#define KILN_STORAGE_INL_H_
+#endif
+
+#include "kiln/simd/represent-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+
+/// Whether conversions of f16 are instructions. Highway's emulation truncates and knows no inf.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+inline constexpr bool kNativeF16 = true;
+#elif HWY_ARCH_ARM_A64
+inline constexpr bool kNativeF16 = true;
+#else
+inline constexpr bool kNativeF16 = false;
+#endif
+
+/// The bits of a bf16 in the upper half of each lane, rounded to nearest even; the lower half is
+/// whatever is left. A NaN becomes quiet, so that it does not lose its last bit. Subnormals are
+/// rounded like all others.
+template <class V>
+HWY_INLINE auto RoundedBf16Bits(V v) {
+  const hn::DFromV<V> d;
+  const TagFor<uint32_t, decltype(d)> du;
+  const auto bits = hn::BitCast(du, v);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+  const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF)));
+  const auto quiet = hn::Or(bits, hn::Set(du, 0x00400000));
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), quiet, rounded);
+}
+
+/// The bits of an f16 in the lower half of each lane.
+template <class V>
+HWY_INLINE auto RoundedF16Bits(V v) {
+  const hn::DFromV<V> d;
+  const TagFor<uint32_t, decltype(d)> du;
+  const auto bits = hn::BitCast(du, v);
+  const auto sign = hn::And(bits, hn::Set(du, 0x80000000u));
+  const auto magnitude = hn::Xor(bits, sign);
+  // Normal: the exponent's bias changes by 112, and the lower 13 bits are rounded away.
+  const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 1));
+  const auto rebased = hn::Sub(magnitude, hn::Set(du, (112u << 23) - 0xFFFu));
+  const auto normal = hn::ShiftRight<13>(hn::Add(rebased, odd));
+  // The last bit of 0.5f is 2^-24, the spacing of f16's subnormals: the addition rounds.
+  const auto half = hn::Set(d, 0.5f);
+  const auto sum = hn::BitCast(du, hn::Add(hn::BitCast(d, magnitude), half));
+  const auto subnormal = hn::Sub(sum, hn::BitCast(du, half));
+  const auto payload = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 0x3FF));
+  const auto nan = hn::Or(payload, hn::Set(du, 0x7E00));
+
+  auto half_bits = hn::IfThenElse(hn::Lt(magnitude, hn::Set(du, 0x38800000u)), subnormal, normal);
+  const auto infinite = hn::Gt(magnitude, hn::Set(du, 0x477FFFFFu));
+  half_bits = hn::IfThenElse(infinite, hn::Set(du, 0x7C00), half_bits);
+  half_bits = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), nan, half_bits);
+  return hn::Or(half_bits, hn::ShiftRight<16>(sign));
+}
+
+/// The floats of f16 bits in the lower half of each lane.
+template <class V>
+HWY_INLINE auto FloatOfF16Bits(V bits) {
+  const hn::DFromV<V> du;
+  const TagFor<float, decltype(du)> d;
+  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000)));
+  const auto magnitude = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFF)));
+  // 2^112 moves the exponent's bias and is exact, for subnormals too.
+  const auto scaled = hn::Mul(hn::BitCast(d, magnitude), hn::Set(d, 0x1p112f));
+  const auto finite = hn::Lt(magnitude, hn::Set(du, 0x0F800000));
+  const auto other = hn::Or(magnitude, hn::Set(du, 0x7F800000));
+  return hn::BitCast(d, hn::Or(hn::IfThenElse(finite, hn::BitCast(du, scaled), other), sign));
+}
+
+/// GCC 12 dies ("could not split insn") of 8 bytes that are loaded, widened to 32 bits and selected
+/// by a mask of AVX3 if it makes one instruction of that. Hides where v comes from.
+template <class V>
+HWY_INLINE V HideLoad(V v) {
+#if HWY_COMPILER_GCC_ACTUAL && (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL)
+  if constexpr (sizeof(LaneOf<V>) == 1 && hn::MaxLanes(hn::DFromV<V>()) == 8) {
+    asm("" : "+v"(v.raw));
+  }
+#endif
+  return v;
+}
+
+/// Elements of T as the vector of their representation; `raw` are their bits.
+template <typename T, class V>
+HWY_INLINE auto FromStorage(V raw) {
+  using D = hn::DFromV<V>;
+  const TagFor<int32_t, D> di;
+  const TagFor<uint32_t, D> du;
+  const TagFor<float, D> df;
+  if constexpr (std::is_same_v<T, bool>) {
+    const auto lanes = hn::PromoteTo(di, HideLoad(raw));
+    return hn::Ne(lanes, hn::Zero(di));
+  } else if constexpr (std::is_same_v<T, bf16>) {
+    return hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(du, raw)));
+  } else if constexpr (std::is_same_v<T, f16>) {
+    if constexpr (kNativeF16) {
+      return hn::PromoteTo(df, hn::BitCast(TagFor<f16, D>(), raw));
+    } else {
+      return FloatOfF16Bits(hn::PromoteTo(du, raw));
+    }
+  } else if constexpr (sizeof(T) < 4) {
+    return hn::PromoteTo(di, HideLoad(raw));
+  } else {
+    return raw;
+  }
+}
+
+/// The bits of elements of T for the vector of their representation. Floats are rounded to nearest
+/// even; of integers that do not fit, the lower bits are kept.
+template <typename T, class V>
+HWY_INLINE auto ToStorage(V v) {
+  if constexpr (std::is_same_v<T, bool>) {
+    const TagOf<V> di;
+    const auto bytes = hn::And(hn::VecFromMask(di, v), hn::Set(di, 1));
+    return hn::DemoteTo(TagFor<uint8_t, TagOf<V>>(), bytes);
+  } else {
+    using D = hn::DFromV<V>;
+    const TagFor<uint16_t, D> du16;
+    const TagFor<int32_t, D> di;
+    // Not TruncateTo, which is wrong on AVX3_DL in Highway 1.0.3: DemoteTo of what fits is the
+    // same.
+    if constexpr (std::is_same_v<T, bf16>) {
+#if HWY_TARGET == HWY_AVX3_DL
+      // vcvtneps2bf16 does it all, but makes subnormals 0.
+      if constexpr (sizeof(V) == 64) {
+        constexpr int kSubnormal = 0x20;
+        if (HWY_LIKELY(_mm512_fpclass_ps_mask(v.raw, kSubnormal) == 0))
+          return hn::Vec<TagFor<uint16_t, D>>{(__m256i)_mm512_cvtneps_pbh(v.raw)};
+      }
+#endif
+      return hn::DemoteTo(du16, hn::BitCast(di, hn::ShiftRight<16>(RoundedBf16Bits(v))));
+    } else if constexpr (std::is_same_v<T, f16>) {
+      if constexpr (kNativeF16) {
+        return hn::BitCast(du16, hn::DemoteTo(TagFor<f16, D>(), v));
+      } else {
+        return hn::DemoteTo(du16, hn::BitCast(di, RoundedF16Bits(v)));
+      }
+    } else if constexpr (sizeof(T) == 1) {
+      const auto low = hn::And(v, hn::Set(di, 0xFF));
+      return hn::BitCast(TagFor<T, D>(), hn::DemoteTo(TagFor<uint8_t, D>(), low));
+    } else if constexpr (sizeof(T) == 2) {
+      const auto low = hn::And(v, hn::Set(di, 0xFFFF));
+      return hn::BitCast(TagFor<T, D>(), hn::DemoteTo(du16, low));
+    } else {
+      return v;
+    }
+  }
+}
+
+/// v rounded to the nearest bf16 or f16, ties to even.
+template <typename T, class V>
+HWY_INLINE V RoundTo(V v) {
+  const hn::DFromV<V> d;
+  if constexpr (std::is_same_v<T, bf16>) {
+    const auto bits = RoundedBf16Bits(v);
+    return hn::BitCast(d, hn::And(bits, hn::Set(hn::DFromV<decltype(bits)>(), 0xFFFF0000u)));
+  } else {
+    static_assert(std::is_same_v<T, f16>);
+    if constexpr (kNativeF16) {
+      return FromStorage<f16>(ToStorage<f16>(v));
+    } else {
+      return FloatOfF16Bits(RoundedF16Bits(v));
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+
+#endif  // KILN_STORAGE_INL_H_

@@ -1,0 +1,115 @@
+// Streaming stores, for outputs that do not fit into the caches, and prefetches of later rows.
+#if defined(KILN_STREAM_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_STREAM_INL_H_
+#undef KILN_STREAM_INL_H_
+#else
+#define KILN_STREAM_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <array>
+
+#include "kiln/core/tile.h"
+#include "kiln/simd/lanes-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+
+/// Prefetches a line into the L2.
+template <typename T>
+HWY_INLINE void PrefetchToL2(const T* p) {
+#if HWY_COMPILER_GCC  // or clang
+  __builtin_prefetch(p, /*write=*/0, /*locality=*/2);
+#else
+  hwy::Prefetch(p);
+#endif
+}
+
+constexpr size_t kLaterBytes = size_t{16} << 10;
+
+/// About kLaterBytes after an element of a row of `count`, of which `next` is the one in the next
+/// row: so many rows later, since rows need not be close.
+template <typename T>
+HWY_INLINE const T* LaterRow(const T* element, const T* next, size_t count) {
+  const size_t bytes = count * sizeof(T);
+  if (bytes >= 4 * kLaterBytes) return element + kLaterBytes / sizeof(T);
+  const int shift =
+      1 + (bytes < kLaterBytes / 2) + (bytes < kLaterBytes / 4) + (bytes < kLaterBytes / 8);
+  return element + (next - element) * (ptrdiff_t{1} << shift);
+}
+
+/// All lanes of a vector, as Whole; but its stores are streaming ones, to addresses that are
+/// multiples of its size.
+template <class D>
+struct Streamed : Whole<D> {
+  template <class V, typename T>
+  HWY_INLINE void Store(V v, T* p) const {
+    const TagFor<RawBits<T>, D> d;
+    hn::Stream(ToStorage<T>(v), d, RawPointer(p));
+  }
+
+  template <typename T>
+  HWY_INLINE void Prefetch(const T*) const {}  // it is not read first
+
+  // The hardware sees what is read next, but not beyond the end of a page.
+  template <typename T>
+  HWY_INLINE void PrefetchStream(const T* row, const T* next, size_t i, size_t count) const {
+    PrefetchToL2(LaterRow(row, next, count) + i);
+  }
+  template <typename T>
+  HWY_INLINE void PrefetchStream(const T* p) const {
+    PrefetchToL2(p + kLaterBytes / sizeof(T));
+  }
+};
+
+/// Whether an output is to be written by streaming stores in pieces of so many columns, which have
+/// to be whole lines.
+template <typename T, int V>
+HWY_INLINE bool StreamsPieces(size_t columns, const Tile<T, V>& to) {
+  constexpr size_t kLine = 64;
+  auto bytes = reinterpret_cast<uintptr_t>(to.data) | columns * sizeof(T);
+  for (int v = 0; v + 1 < V; ++v) bytes |= static_cast<uintptr_t>(to.stride[v]) * sizeof(T);
+  return to.stream && bytes % kLine == 0;
+}
+
+/// ForLanes for a function whose only store is to `to`, to + 1 … The operand's WaitOut makes what
+/// was stored visible to others.
+template <class D, typename T, class Fn>
+HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn) {
+  const size_t n = hn::Lanes(d);
+  const size_t bytes = n * sizeof(T);
+  const size_t beyond = reinterpret_cast<uintptr_t>(to) % bytes;  // the last multiple
+  // Vectors of less than 128 bits have no such store; short rows are not worth two more loops.
+  if (!stream || bytes < 16 || beyond % sizeof(T) != 0 || count < 4 * n) {
+    ForLanes(d, count, fn);
+    return;
+  }
+  size_t i = beyond == 0 ? 0 : (bytes - beyond) / sizeof(T);
+  if (i != 0) fn(Part<D>(i), size_t{0});
+  for (; i + n <= count; i += n) fn(Streamed<D>(), i);
+  if (i < count) fn(Part<D>(count - i), i);
+}
+
+/// Prefetches the next row, from element i of a pass over a row of `count`. If several rows fit
+/// into the L1, the first pass prefetches into it, and a later row into the L2. Longer rows are
+/// prefetched into the L2 alone, as the L1 has to keep what passes read: each pass prefetches a
+/// share, from kFrom to kTo of kParts.
+template <size_t kFrom, size_t kTo, size_t kParts, typename T>
+HWY_INLINE void PrefetchNextRow(const T* row, const T* next, size_t i, size_t count) {
+  constexpr size_t kShort = size_t{12} << 10;
+  if (count * sizeof(T) > kShort) {
+    PrefetchToL2(next + (kFrom * count + (kTo - kFrom) * i) / kParts);
+  } else if (kFrom == 0) {
+    hwy::Prefetch(next + i);
+    PrefetchToL2(LaterRow(row, next, count) + i);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+
+#endif  // KILN_STREAM_INL_H_

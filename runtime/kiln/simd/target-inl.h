@@ -1,0 +1,77 @@
+// Highway for the current target, and how Kiln's namespaces of a target begin.
+#if defined(KILN_TARGET_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_TARGET_INL_H_
+#undef KILN_TARGET_INL_H_
+#else
+#define KILN_TARGET_INL_H_
+#endif
+
+#include "kiln/core/float_mode.h"
+#include "kiln/core/targets.h"
+// Highway after its targets.
+#include "hwy/highway.h"
+
+// HWY_BEFORE_NAMESPACE plus what the intrinsics of the dot step need. Every file opens its code
+// with this, so that an inline function has the same attributes in all kernels. TargetIndex sends
+// CPUs that have AVX3_DL but not these (Ice Lake has no bf16) to AVX3. A lambda has them by
+// HWY_ATTR, which GCC adds to those around it, and which clang takes in their place.
+#undef KILN_BEFORE_NAMESPACE
+#if HWY_TARGET == HWY_AVX3_DL
+#define KILN_TARGET_STR HWY_TARGET_STR ",avx512vnni,avx512bf16"
+#define KILN_BEFORE_NAMESPACE()        \
+  HWY_PUSH_ATTRIBUTES(KILN_TARGET_STR) \
+  static_assert(true, "requires a semicolon")
+#undef HWY_ATTR  // which Highway defines anew for each target
+#define HWY_ATTR __attribute__((target(KILN_TARGET_STR)))
+#else
+#define KILN_BEFORE_NAMESPACE() HWY_BEFORE_NAMESPACE()
+#endif
+
+/// HWY_ATTR for a lambda that is part of a loop wherever it is called.
+#undef KILN_INLINE_ATTR
+#define KILN_INLINE_ATTR HWY_ATTR __attribute__((always_inline))
+
+#ifndef KILN_DISPATCH
+/// The function for this CPU out of what HWY_EXPORT made; its name may be qualified.
+#ifdef KILN_MULTIPLIES_BF16
+#define KILN_DISPATCH(function) \
+  (HWY_DISPATCH_TABLE(function)[kiln::TargetIndex<HWY_TARGETS, true>()])
+#else
+#define KILN_DISPATCH(function) (HWY_DISPATCH_TABLE(function)[kiln::TargetIndex<HWY_TARGETS>()])
+#endif
+
+namespace kiln {
+
+/// Where a target stands in the tables of HWY_EXPORT.
+constexpr size_t IndexOfTarget(int64_t target) {
+  const int64_t shifted = HWY_CHOSEN_TARGET_SHIFT(target);
+  size_t index = 0;
+  while ((shifted >> index) % 2 == 0) ++index;
+  return index;
+}
+
+/// The entry of a table for this CPU. A template because targets may differ between source files.
+/// Follows hwy::DisableTargets and hwy::SetSupportedTargetsForTest. See targets.h for bf16.
+template <int64_t kTargets, bool kMultipliesBf16 = false>
+size_t TargetIndex() {
+  if constexpr ((kTargets & (kTargets - 1)) == 0) {
+    return 0;  // the table has one entry
+  } else {
+    hwy::ChosenTarget& chosen = hwy::GetChosenTarget();
+    if (!chosen.IsInitialized()) chosen.Update(hwy::SupportedTargets());
+    const size_t index = chosen.GetIndex();
+#if HWY_ARCH_X86
+    static_assert((kTargets & HWY_AVX3_DL) == 0 || (kTargets & HWY_AVX3) != 0);
+    const bool dots = __builtin_cpu_supports("avx512bf16") &&
+                      __builtin_cpu_supports("avx512vnni") &&
+                      !(kMultipliesBf16 && __builtin_cpu_is("intel"));
+    if (index == IndexOfTarget(HWY_AVX3_DL) && !dots) return IndexOfTarget(HWY_AVX3);
+#endif
+    return index;
+  }
+}
+
+}  // namespace kiln
+#endif  // KILN_DISPATCH
+
+#endif  // KILN_TARGET_INL_H_

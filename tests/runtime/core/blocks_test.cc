@@ -1,0 +1,105 @@
+#include "kiln/core/blocks.h"
+
+#include "tests/catch.h"
+
+namespace kiln {
+namespace {
+
+TEST_CASE("blocks of K have one size, cover it, and end between k-groups") {
+  for (const int64_t depth : {1, 7, 8, 333, 512, 513, 4096, 8192, 8193, 100000}) {
+    for (const int64_t bytes : {1, 2, 4, 8}) {
+      for (const int64_t rows : {1, 32, 33, 4096}) {
+        for (const int64_t most : {1024, 6144}) {
+          const int64_t block = ChooseKC(depth, bytes, most, /*single_bytes=*/most, rows);
+          INFO(depth << " of " << bytes << " bytes, " << rows << " rows: " << block);
+          CHECK(block % 8 == 0);
+          CHECK(block * DivUp(depth, block) - depth < 8 * DivUp(depth, block));
+          CHECK(block <= RoundUp((rows <= 32 ? 512 : most) / bytes, 8));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a single block of K may be deeper than one of several") {
+  CHECK(ChooseKC(512, 4, 1536, 2048, 33) == 512);
+  CHECK(ChooseKC(513, 4, 1536, 2048, 33) == 264);
+  CHECK(ChooseKC(1000, 4, 1536, 2048, 33) == 336);
+  CHECK(ChooseKC(512, 4, 1536, 2048, 32) == 128);
+}
+
+TEST_CASE("panels for few rows or columns are packed in small blocks") {
+  CHECK(ChooseKC(4096, 1, 6144, 6144, 33) == 4096);
+  CHECK(ChooseKC(4096, 1, 6144, 6144, 32) == 512);
+  CHECK(ChooseKC(4096, 4, 6144, 6144, 32) == 128);
+  CHECK(ChooseMC(4096, 1) == 512);
+  CHECK(ChooseMC(4096, 1, 129, 1000) == 512);
+  CHECK(ChooseMC(4096, 1, 128, 1000) == 72);
+  CHECK(ChooseMC(4096, 1, 128, 100000) == 64);
+  CHECK(ChooseMC(4096, 1, 8, 16) == 512);  // a step has something to do
+  CHECK(ChooseMC(5, 1, 8, 16) == 8);
+  CHECK(ChooseMC(0, 1, 8, 0) == 8);
+}
+
+TEST_CASE("few rows stream long pieces of the rows of B") {
+  CHECK(ChooseNC(10000, 1, 2) == 4096);
+  CHECK(ChooseNC(1000, 2, 1) == 512);
+  CHECK(ChooseNC(10000, 1, 3) == 512);
+}
+
+TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
+  const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
+    return ChooseBAccess({rows, depth, row_bytes}, /*can_stream_rows=*/true,
+                         /*can_read_unpacked=*/true,
+                         /*tiles_of_8_rows=*/true);
+  };
+  for (const int64_t rows : {4, 16, 192, 193, 4096}) {  // the L2 keeps it
+    CHECK(way(rows, 512, 2048) == BAccess::kUnpackedTiles);
+    CHECK(way(rows, 500, 2000) == (rows > 192 ? BAccess::kPacked : BAccess::kUnpackedTiles));
+  }
+  CHECK(way(1, 16, 64) == BAccess::kUnpackedRows);
+  CHECK(way(3, 512, 2048) == BAccess::kUnpackedRows);
+  CHECK(way(16, 1000, 4000) == BAccess::kUnpackedRows);
+  CHECK(way(17, 1000, 4000) == BAccess::kUnpackedTiles);
+  CHECK(way(192, 1000, 4000) == BAccess::kUnpackedTiles);
+  CHECK(way(193, 1000, 4000) == BAccess::kPacked);
+  CHECK(way(64, 4096, 16384) == BAccess::kUnpackedRows);
+  CHECK(way(65, 4096, 16384) == BAccess::kPacked);
+  CHECK(way(kUnknownRows, 16, 64) == BAccess::kPacked);
+  CHECK(way(17, 1000, 0) == BAccess::kUnpackedRows);  // one row, again and again
+  CHECK(way(65, 1000, -4000) == BAccess::kPacked);
+  CHECK(ChooseBAccess({17, 1000, 4000}, true, false, true) == BAccess::kUnpackedRows);
+  CHECK(ChooseBAccess({17, 1000, 4000}, false, false, true) == BAccess::kPacked);
+}
+
+TEST_CASE("tiles of four rows read B unpacked for fewer rows of A, and closer to the core") {
+  const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
+    return ChooseBAccess({rows, depth, row_bytes}, /*can_stream_rows=*/true,
+                         /*can_read_unpacked=*/true,
+                         /*tiles_of_8_rows=*/false);
+  };
+  CHECK(way(3, 1000, 4000) == BAccess::kUnpackedRows);
+  for (const int64_t rows : {4, 64, 65})
+    CHECK(way(rows, 1000, 4000) == (rows > 64 ? BAccess::kPacked : BAccess::kUnpackedTiles));
+  CHECK(way(12, 2000, 8000) == BAccess::kUnpackedRows);  // 16 MB
+  CHECK(way(13, 2000, 8000) == BAccess::kUnpackedTiles);
+  CHECK(way(13, 4000, 16000) == BAccess::kUnpackedRows);  // 64 MB
+  CHECK(way(33, 4000, 16000) == BAccess::kPacked);
+  CHECK(way(32, 512, 2048) == BAccess::kUnpackedTiles);  // rows a power of two apart, in an L2
+  CHECK(way(33, 512, 2048) == BAccess::kPacked);
+  CHECK(way(32, 1024, 4096) == BAccess::kUnpackedRows);
+  CHECK(way(33, 1024, 4096) == BAccess::kPacked);
+  CHECK(way(kUnknownRows, 16, 64) == BAccess::kPacked);
+  CHECK(ChooseBAccess({33, 1000, 4000}, true, false, false) == BAccess::kPacked);
+}
+
+TEST_CASE("columns of an unpacked B are short where its rows share cache sets") {
+  CHECK(UnpackedKCBytes(512, 2048, 6144) == 6144);
+  CHECK(UnpackedKCBytes(1000, 4000, 6144) == 4096);
+  CHECK(UnpackedKCBytes(1024, 4096, 6144) == 1024);
+  CHECK(UnpackedKCBytes(1000, 6144, 6144) == 1024);
+  CHECK(UnpackedKCBytes(1000, 4000, 1024) == 1024);
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,436 @@
+#include "kiln/emulate/dma.h"
+
+#include <cmath>
+#include <string>
+
+#include "kiln/direct/direct.h"
+#include "kiln/emulate/emulated.h"
+#include "tests/runtime/runtime_testing.h"
+
+namespace kiln {
+namespace {
+
+constexpr Semaphore kSent{"sent", 7, 2, 9};
+constexpr Operand kX{"x", 0, 5};
+constexpr Operand kY{"y", 1, 6};
+constexpr int64_t kRows = 4, kCols = 6;
+
+/// x and y in HBM, a tile in VMEM, and one core's copies between them.
+struct Bench {
+  Sample<float, 2> x{{kRows, kCols}};
+  Sample<float, 2> y{{kRows, kCols}};
+  LoneCore lone;
+  Copies copies;
+  Tile<float, 2> tile;
+
+  explicit Bench(const Options& options = EmulatedOptions(), int32_t x_lent_to = -1)
+      : lone(options), copies(lone.core) {
+    Fill(y.tensor, 0.0f);
+    copies.Reads(kX, x_lent_to);
+    copies.Writes(kY);
+    void* const memory = lone.core.Allocate(TileSize<float>(kRows, kCols) * sizeof(float));
+    tile = MakeTile(static_cast<float*>(memory), kRows, kCols);
+    std::fill_n(tile.data, TileSize<float>(kRows, kCols), 0.0f);
+    lone.core.BeginStep(0);
+  }
+
+  using Cuts = std::array<Cut, 2>;
+  static Cuts Part(int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    return {CutRange(row, rows, kRows), CutRange(col, cols, kCols)};
+  }
+  CopyEnd OfX(const Cuts& cuts) { return PartOf(kX, Tensor<const float>(x.tensor), cuts); }
+  CopyEnd OfY(const Cuts& cuts) { return PartOf(kY, y.tensor, cuts); }
+  CopyEnd OfTile(const Cuts& cuts) { return PartOf("tile", tile, cuts); }
+
+  bool Start(const CopyEnd& from, const CopyEnd& to, int64_t slot = 0) {
+    return copies.Start(kSent, slot, sizeof(float), from, to);
+  }
+  bool Wait(int64_t slot = 0) { return copies.Wait(kSent, slot); }
+  const OperandRecord& RecordOf(const Operand& operand) {
+    return *lone.core.records()[static_cast<size_t>(operand.ordinal)];
+  }
+};
+
+TEST_CASE("A manual copy arrives at the wait, and its target is undefined until then") {
+  Bench bench;
+  *bench.tile.At(0, 0) = 5;
+  REQUIRE(bench.Start(bench.OfX(Bench::Part(1, 2, 2, 3)), bench.OfTile(Bench::Part(0, 2, 0, 3))));
+  CHECK(std::isnan(*bench.tile.At(0, 0)));
+  CHECK(bench.RecordOf(kX).copies == 0);
+  REQUIRE(bench.Wait());
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 3; ++c)
+      CHECK(*bench.tile.At(r, c) == *bench.x.tensor.At<2>({r + 1, c + 2}));
+  }
+  bench.copies.End();
+  CHECK(bench.lone.core.ok());
+}
+
+TEST_CASE("A manual copy arrives at once where copies are eager, and on this machine") {
+  Options eager = EmulatedOptions();
+  eager.dma = Dma::kEager;
+  for (const Options& options : {eager, Options()}) {
+    Bench bench(options);
+    REQUIRE(bench.Start(bench.OfX(Bench::Part(3, 1, 0, 6)), bench.OfTile(Bench::Part(0, 1, 0, 6))));
+    CHECK(*bench.tile.At(0, 5) == *bench.x.tensor.At<2>({3, 5}));
+    CHECK(bench.Wait());
+    CHECK(bench.RecordOf(kX).copies == 1);
+  }
+}
+
+TEST_CASE("What manual copies move is in the record of the arrays in HBM") {
+  for (const Options& options : {EmulatedOptions(), Options()}) {
+    Bench bench(options);
+    for (const int64_t row : {0, 2}) {
+      bench.Start(bench.OfX(Bench::Part(row, 2, 0, 6)), bench.OfTile(Bench::Part(row, 2, 0, 6)));
+      bench.Wait();
+    }
+    bench.Start(bench.OfTile(Bench::Part(0, 1, 0, 5)), bench.OfY(Bench::Part(3, 1, 1, 5)));
+    bench.Wait();
+    bench.Start(bench.OfX(Bench::Part(0, 1, 0, 1)), bench.OfY(Bench::Part(0, 1, 0, 1)));
+    bench.Wait();
+    CHECK(bench.RecordOf(kX).copies == 3);
+    CHECK(bench.RecordOf(kX).bytes == (2 * 12 + 1) * 4);
+    CHECK_FALSE(bench.RecordOf(kX).is_output);
+    CHECK(bench.RecordOf(kY).copies == 2);
+    CHECK(bench.RecordOf(kY).bytes == (5 + 1) * 4);
+    CHECK(bench.RecordOf(kY).is_output);
+    CHECK(*bench.y.tensor.At<2>({3, 5}) == *bench.x.tensor.At<2>({0, 4}));
+  }
+}
+
+TEST_CASE("Points disappear, and both ends keep their own strides") {
+  Bench bench;
+  const Bench::Cuts column = {CutRange(0, 4, kRows), CutPoint(2, kCols)};
+  const Bench::Cuts row = {CutPoint(1, kRows), CutRange(2, 4, kCols)};
+  REQUIRE(bench.Start(bench.OfX(column), bench.OfTile(row)));
+  REQUIRE(bench.Wait());
+  for (int i = 0; i < 4; ++i) CHECK(*bench.tile.At(1, 2 + i) == *bench.x.tensor.At<2>({i, 2}));
+}
+
+TEST_CASE("A copy of nothing is a copy") {
+  Bench bench;
+  REQUIRE(bench.Start(bench.OfX(Bench::Part(4, 0, 0, 6)), bench.OfTile(Bench::Part(0, 0, 0, 6))));
+  CHECK(bench.Wait());
+  CHECK(bench.RecordOf(kX).bytes == 0);
+}
+
+TEST_CASE("Copies on one semaphore arrive in the order of their starts") {
+  Bench bench;
+  bench.Start(bench.OfX(Bench::Part(0, 1, 0, 6)), bench.OfTile(Bench::Part(0, 1, 0, 6)));
+  bench.Start(bench.OfX(Bench::Part(1, 1, 0, 6)), bench.OfTile(Bench::Part(1, 1, 0, 6)));
+  bench.Start(bench.OfX(Bench::Part(2, 1, 0, 6)), bench.OfTile(Bench::Part(2, 1, 0, 6)), 1);
+  REQUIRE(bench.Wait());
+  CHECK_FALSE(std::isnan(*bench.tile.At(0, 0)));
+  CHECK(std::isnan(*bench.tile.At(1, 0)));
+  REQUIRE(bench.Wait(1));
+  CHECK_FALSE(std::isnan(*bench.tile.At(2, 0)));
+  CHECK(std::isnan(*bench.tile.At(1, 0)));
+  REQUIRE(bench.Wait());
+  CHECK_FALSE(std::isnan(*bench.tile.At(1, 0)));
+}
+
+TEST_CASE("A wait without a copy, and one too many") {
+  Bench bench;
+  CHECK_FALSE(bench.Wait());
+  CHECK(bench.lone.core.status().code == kSync);
+  CHECK(
+      bench.lone.message() ==
+      "kernel: [sync] nothing to wait for (line 9) on core 0: no copy on sent[0] is in flight, so "
+      "this would wait for ever");
+  Bench twice;
+  twice.Start(twice.OfX(Bench::Part(0, 1, 0, 6)), twice.OfTile(Bench::Part(0, 1, 0, 6)));
+  CHECK(twice.Wait());
+  CHECK_FALSE(twice.Wait());
+  CHECK(twice.lone.core.status().code == kSync);
+}
+
+TEST_CASE("A copy that nobody waits for") {
+  Bench bench;
+  bench.Start(bench.OfX(Bench::Part(0, 1, 0, 6)), bench.OfTile(Bench::Part(0, 1, 0, 6)), 1);
+  bench.copies.End();
+  CHECK(bench.lone.message() ==
+        "kernel: [sync] the copy into tile (line 9) is still in flight on core 0: nobody waited "
+        "for sent[1]");
+}
+
+/// What a second copy finds while one to columns 2 to 5 of the tile's rows 0 and 1 is in flight.
+template <class Second>
+std::string WhileInFlight(const Second& second) {
+  Bench bench;
+  bench.Start(bench.OfX(Bench::Part(0, 2, 0, 4)), bench.OfTile(Bench::Part(0, 2, 2, 4)));
+  REQUIRE(bench.lone.core.ok());
+  second(bench);
+  return bench.lone.message();
+}
+
+TEST_CASE("Copies in flight keep to themselves") {
+  const std::string written =
+      "kernel: [sync] a copy (line 9) writes tile on core 0 while one from x to tile is in flight";
+  const std::string read =
+      "kernel: [sync] a copy (line 9) reads tile on core 0 while one from x to tile is in flight";
+  CHECK(WhileInFlight([](Bench& b) {
+          b.Start(b.OfX(Bench::Part(3, 1, 0, 1)), b.OfTile(Bench::Part(1, 1, 5, 1)));
+        }) == written);
+  CHECK(WhileInFlight([](Bench& b) {
+          b.Start(b.OfTile(Bench::Part(1, 1, 2, 1)), b.OfY(Bench::Part(0, 1, 0, 1)));
+        }) == read);
+  // Beside it, also where bytes interleave: columns 0 and 1, which begin after its first row.
+  CHECK(WhileInFlight([](Bench& b) {
+          b.Start(b.OfX(Bench::Part(2, 2, 0, 2)), b.OfTile(Bench::Part(1, 2, 0, 2)));
+        }) == "");
+  // One that begins in a later row and further left.
+  CHECK(WhileInFlight([](Bench& b) {
+          b.Start(b.OfX(Bench::Part(2, 2, 0, 3)), b.OfTile(Bench::Part(1, 2, 0, 3)));
+        }) == written);
+  // Two may read the same.
+  CHECK(WhileInFlight([](Bench& b) {
+          b.Start(b.OfX(Bench::Part(0, 2, 0, 4)), b.OfY(Bench::Part(0, 2, 0, 4)));
+        }) == "");
+}
+
+/// What the body or the pipeline finds while a copy from row 0 of x to row 1 of the tile is in
+/// flight.
+template <class Touch>
+std::string Touching(const Touch& touch) {
+  Bench bench;
+  bench.Start(bench.OfX(Bench::Part(0, 1, 0, 6)), bench.OfTile(Bench::Part(1, 1, 0, 6)));
+  touch(bench);
+  return bench.lone.message();
+}
+
+TEST_CASE("A body keeps off what copies in flight touch") {
+  const auto row = [](Bench& b, int64_t at) { return b.OfTile(Bench::Part(at, 1, 0, 6)); };
+  CHECK(Touching([&](Bench& b) {
+          CHECK(b.copies.MayRead(12, [&] { return row(b, 0); }));
+          CHECK(b.copies.MayWrite(12, [&] { return row(b, 2); }));
+        }) == "");
+  CHECK(Touching([&](Bench& b) { b.copies.MayRead(12, [&] { return row(b, 1); }); }) ==
+        "kernel: [sync] tile is read (line 12) on core 0 while a copy into it is in flight, which "
+        "began in line 9");
+  CHECK(Touching([&](Bench& b) { b.copies.MayWrite(12, [&] { return row(b, 1); }); }) ==
+        "kernel: [sync] tile is written (line 12) on core 0 while a copy into it is in flight, "
+        "which began in line 9");
+}
+
+TEST_CASE("The pipeline keeps off what copies in flight touch") {
+  const auto move = [](Bench& b, int64_t at, bool writes) {
+    b.copies.CheckMove({"o", 3, 7}, b.x.tensor.data, b.OfX(Bench::Part(at, 1, 0, 6)).window,
+                       writes);
+  };
+  CHECK(Touching([&](Bench& b) { move(b, 0, false); }) == "");
+  CHECK(Touching([&](Bench& b) { move(b, 1, true); }) == "");
+  CHECK(Touching([&](Bench& b) { move(b, 0, true); }) ==
+        "kernel: [sync] a block of o (line 7) is copied out on core 0 while a copy from o is in "
+        "flight, which began in line 9");
+}
+
+TEST_CASE("What is undefined is not copied") {
+  Bench bench;
+  Emulated::Forget(bench.lone.core, bench.tile.data, TileSize<float>(kRows, kCols));
+  CHECK_FALSE(
+      bench.Start(bench.OfTile(Bench::Part(0, 1, 0, 6)), bench.OfY(Bench::Part(0, 1, 0, 6))));
+  CHECK(bench.lone.message() ==
+        "kernel: [undefined] an element of tile that is copied by hand (line 9) on core 0 is "
+        "undefined");
+}
+
+TEST_CASE("A copy upon itself") {
+  Bench bench;
+  CHECK_FALSE(
+      bench.Start(bench.OfTile(Bench::Part(0, 2, 0, 6)), bench.OfTile(Bench::Part(1, 2, 0, 6))));
+  CHECK(bench.lone.message() ==
+        "kernel: [sync] the two ends of a copy (line 9) from tile to tile overlap on core 0");
+  Bench beside;
+  CHECK(
+      beside.Start(beside.OfTile(Bench::Part(0, 2, 0, 6)), beside.OfTile(Bench::Part(2, 2, 0, 6))));
+}
+
+TEST_CASE("Parts, semaphores and shapes that are not there, in both modes") {
+  for (const Options& options : {EmulatedOptions(), Options()}) {
+    Bench bench(options);
+    CHECK_FALSE(
+        bench.Start(bench.OfX(Bench::Part(3, 2, 0, 6)), bench.OfTile(Bench::Part(0, 2, 0, 6))));
+    CHECK(bench.lone.core.status().code == kIndexRange);
+    CHECK(bench.lone.message() ==
+          "kernel: [index-range] a copy (line 9) on core 0 takes 2 elements from 3 on of dimension "
+          "0 of x, which has 4");
+    Bench negative(options);
+    negative.Start(negative.OfX({CutPoint(0, kRows), CutRange(0, 6, kCols)}),
+                   negative.OfTile({CutPoint(-1, kRows), CutRange(0, 6, kCols)}));
+    CHECK(negative.lone.core.status().code == kIndexRange);
+    for (const int64_t slot : {-1, 2}) {
+      Bench slots(options);
+      CHECK_FALSE(slots.Wait(slot));
+      CHECK(slots.lone.message() == "kernel: [index-range] sent[" + std::to_string(slot) +
+                                        "] is used (line 9) on core 0, but there are 2 semaphores");
+    }
+    Bench shapes(options);
+    CHECK_FALSE(
+        shapes.Start(shapes.OfX(Bench::Part(0, 2, 0, 3)), shapes.OfTile(Bench::Part(0, 3, 0, 2))));
+    CHECK(shapes.lone.core.status().code == kCall);
+  }
+}
+
+// ---- what others do with the arrays -------------------------------------------------------------
+
+TEST_CASE("Steps that are parallel must not write one element by hand, on whatever core") {
+  Bench bench;
+  Core second;
+  second.Reset(1, 2, EmulatedOptions(), {"kernel", nullptr},
+               {&bench.lone.visits, &bench.lone.touches});
+  Copies copies(second);
+  copies.Writes(kY);
+  second.BeginStep(1);
+  bench.Start(bench.OfTile(Bench::Part(0, 2, 0, 6)), bench.OfY(Bench::Part(0, 2, 0, 6)));
+  bench.Wait();
+  const CopyEnd from = PartOf("tile", bench.tile, Bench::Part(0, 2, 0, 6));
+  copies.Start(kSent, 0, 4, from, PartOf(kY, bench.y.tensor, Bench::Part(2, 2, 0, 6)));
+  CHECK(copies.Wait(kSent, 0));
+  const float& shared = bench.y.tensor.data[bench.y.tensor.stride[0]];  // core 0 may be at it now
+  const float written = shared;
+  CHECK_FALSE(copies.Start(kSent, 0, 4, from, PartOf(kY, bench.y.tensor, Bench::Part(1, 2, 0, 6))));
+  CHECK(shared == written);
+  CHECK(second.status().code == kRace);
+  CHECK(std::string(second.status().message) ==
+        "kernel: [race] y[1, 0] (line 6) is written by steps that differ along a parallel axis, on "
+        "cores 0 and 1");
+}
+
+TEST_CASE("Steps that are parallel must not read by hand what one of them writes") {
+  Bench bench;
+  bench.Start(bench.OfTile(Bench::Part(0, 1, 0, 6)), bench.OfY(Bench::Part(3, 1, 0, 6)));
+  bench.Wait();
+  bench.lone.core.BeginStep(0);
+  CHECK(bench.Start(bench.OfY(Bench::Part(3, 1, 0, 6)), bench.OfTile(Bench::Part(1, 1, 0, 6))));
+  CHECK(bench.Wait());
+  bench.lone.core.BeginStep(1);
+  CHECK_FALSE(
+      bench.Start(bench.OfY(Bench::Part(3, 1, 2, 4)), bench.OfTile(Bench::Part(1, 1, 2, 4))));
+  CHECK(bench.lone.message() ==
+        "kernel: [race] y[3, 2] (line 6) is read on core 0 and its memory written on core 0, by "
+        "steps that differ along a parallel axis");
+}
+
+using Out2 = Emulated::Out<Rows<float, 2>, 2>;
+using In2 = Emulated::In<Rows<float, 2>, 2>;
+
+TEST_CASE("A manual copy of memory that the blocks of an output have taken over") {
+  Bench bench(EmulatedOptions(), /*x_lent_to=*/2);
+  Out2 out(bench.lone.core, {"o", 2, 9}, bench.x.tensor, {Blocked(2), Blocked(6)}, Init<float>(0),
+           2);
+  out.Watch();
+  out.Open({1, 0}, 0);
+  // The block of this step is not yet written, whatever the pipeline does.
+  CHECK(bench.Start(bench.OfX(Bench::Part(2, 1, 0, 6)), bench.OfTile(Bench::Part(2, 1, 0, 6))));
+  CHECK(bench.Wait());
+  bench.lone.core.BeginStep(0);
+  CHECK(bench.Start(bench.OfX(Bench::Part(0, 2, 0, 6)), bench.OfTile(Bench::Part(0, 2, 0, 6))));
+  CHECK(bench.Wait());
+  CHECK_FALSE(
+      bench.Start(bench.OfX(Bench::Part(1, 2, 0, 6)), bench.OfTile(Bench::Part(0, 2, 0, 6))));
+  CHECK(bench.lone.core.status().code == kAlias);
+  CHECK(bench.lone.message().find("x[2, 0] (line 5) is copied in on core 0 after an earlier step "
+                                  "has visited its memory as an output") != std::string::npos);
+}
+
+TEST_CASE("An output's block upon what a manual copy wrote") {
+  Bench bench;
+  Out2 out(bench.lone.core, kY, bench.y.tensor, {Blocked(2), Blocked(6)}, Init<float>(0), 2);
+  out.Watch();
+  bench.Start(bench.OfTile(Bench::Part(0, 1, 0, 1)), bench.OfY(Bench::Part(3, 1, 5, 1)));
+  bench.Wait();
+  out.Open({0, 0}, 0);
+  CHECK(bench.lone.core.ok());
+  out.CopyOut();
+  out.Open({1, 0}, 0);
+  CHECK(bench.lone.core.status().code == kRevisit);
+}
+
+/// An output in blocks of `rows` rows takes over the memory of an input in blocks of 2 rows: what
+/// is found when the input brings block `index` after the output's block 1 has been visited.
+std::string ReadLate(int64_t rows, int64_t index, int64_t run) {
+  Bench bench;
+  In2 in(bench.lone.core, kX, bench.x.tensor, {Blocked(2), Blocked(3)}, NoPad(), 2, 1);
+  Out2 out(bench.lone.core, {"o", 2, 9}, bench.x.tensor, {Blocked(rows), Blocked(6)},
+           Init<float>(0), 2);
+  in.LendTo(2);
+  out.Watch();
+  out.Open({1, 0}, 0);
+  bench.lone.core.BeginStep(run);
+  in.CopyIn({index, 1});
+  in.WaitIn({index, 1});
+  return NameOf(bench.lone.core.status().code);
+}
+
+TEST_CASE("An input is read after blocks of other sizes have taken over its memory") {
+  CHECK(ReadLate(2, 0, 0) == "ok");
+  CHECK(ReadLate(2, 1, 0) == "alias");
+  CHECK(ReadLate(1, 0, 0) == "alias");
+  CHECK(ReadLate(1, 1, 0) == "ok");
+  CHECK(ReadLate(3, 1, 0) == "alias");
+  CHECK(ReadLate(3, 0, 0) == "ok");
+  CHECK(ReadLate(1, 0, 1) == "race");
+  CHECK(ReadLate(1, 1, 1) == "ok");
+}
+
+TEST_CASE("Windows by the element overlap without being equal") {
+  Sample<float, 1> sample({8});
+  LoneCore lone(EmulatedOptions());
+  Emulated::Out<Rows<float, 1>, 1> z(lone.core, {"z", 0, 3}, sample.tensor, {Element(3)},
+                                     Init<float>(0), 2);
+  z.Watch();
+  lone.core.BeginStep(0);
+  for (const int64_t i : {0, 3}) {
+    z.Open({i}, 0);
+    z.CopyOut();
+  }
+  CHECK(lone.core.ok());
+  z.Open({5}, 0);
+  CHECK(lone.core.status().code == kRevisit);
+}
+
+TEST_CASE("Elements that overlapping blocks cover are counted once") {
+  Touches touches;
+  const auto window = [](int64_t start, int64_t size) {
+    Window part;
+    part.rank = 1;
+    part.extent[0] = 8;
+    part.start[0] = start;
+    part.size[0] = size;
+    return part;
+  };
+  CHECK(touches.Written(3) == 0);
+  touches.Write(3, window(0, 3), {3, 0, 0, 0, false});
+  touches.Write(3, window(2, 4), {3, 0, 0, 1, true});
+  CHECK(touches.Written(3) == 6);
+  CHECK(touches.Written(2) == 0);
+  touches.Clear();
+  CHECK(touches.Written(3) == 0);
+}
+
+TEST_CASE("Another call begins with nobody's touches") {
+  Touches touches;
+  Window window;
+  window.rank = 1;
+  window.extent[0] = 4;
+  window.size[0] = 4;
+  CHECK(touches.Write(0, window, {0, 0, 0, 0, false}).code == kOk);
+  CHECK(touches.Write(1, window, {1, 0, 5, 0, false}).code == kOk);
+  CHECK(touches.Write(0, window, {0, 0, 1, 0, false}).code == kRace);
+  touches.Clear();
+  CHECK(touches.Write(0, window, {0, 0, 1, 0, false}).code == kOk);
+  const Clash read = touches.Read(0, window, {0, 0, 2, 1, false}, false);
+  CHECK(read.code == kRace);
+  // A reader of the same run and one of another: the write races with the latter.
+  touches.Clear();
+  touches.Read(0, window, {0, 0, 1, 0, false}, true);
+  touches.Read(0, window, {0, 0, 2, 1, false}, true);
+  const Clash write = touches.Write(0, window, {0, 3, 1, 2, false});
+  CHECK(write.code == kRace);
+  CHECK(write.other_reads);
+  CHECK(write.other.run == 2);
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,126 @@
+#include "tests/catch.h"
+#include "tests/runtime/simd/lanes_testing.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tests/runtime/simd/convert_test.cc"
+#include "hwy/foreach_target.h"
+#include "kiln/simd/convert-inl.h"
+#include "kiln/simd/lanes-inl.h"
+
+#ifndef KILN_CONVERT_TEST_ONCE
+#define KILN_CONVERT_TEST_ONCE
+namespace kiln::lanes_testing {
+
+/// What the interpreter casts to.
+template <typename From, typename To>
+To CastElement(From from) {
+  const auto value = Value(from);
+  if constexpr (kIsFloat<From> && !kIsFloat<To>) {
+    return static_cast<To>(FloatToInt(value, kDTypeOf<To>));
+  } else if constexpr (kIsFloat<From>) {
+    return Element<To>(value);
+  } else if constexpr (!kIsFloat<To>) {
+    return Element<To>(value);
+  } else if constexpr (std::is_same_v<To, float>) {
+    return static_cast<float>(value);
+  } else {
+    return Element<To>(static_cast<double>(value));
+  }
+}
+
+template <typename From, typename To>
+To BitcastElement(From from) {
+  if constexpr (std::is_same_v<From, f16>) {
+    // Instructions that convert f16 make NaN quiet.
+    if (std::isnan(Value(from))) from = Element<f16>(Value(from));
+  }
+  if constexpr (std::is_same_v<To, bool>) {
+    return std::bit_cast<uint8_t>(from) != 0;
+  } else {
+    return std::bit_cast<To>(from);
+  }
+}
+
+}  // namespace kiln::lanes_testing
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::lanes_testing {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// op of all elements: through vectors of both kinds of loops, and as scalars.
+template <typename From, typename To, class Op>
+void CheckOn(const char* name, const Room<From>& from, const std::vector<std::string>& inputs,
+             const std::vector<To>& want, Op op) {
+  const std::string what = std::string(name) + " " + std::string(Name(kDTypeOf<From>)) + " to " +
+                           std::string(Name(kDTypeOf<To>));
+  const size_t count = want.size();
+  const Room<To> out(count);
+  const auto run = [&](auto d) HWY_ATTR {
+    const Whole<decltype(d)> at;
+    for (size_t i = 0; i < count; i += at.lanes()) at.Store(op(at.Load(from(i))), out(i));
+    ExpectSame<To>(what, out(), want, inputs);
+  };
+  if constexpr (sizeof(From) < 8 && sizeof(To) < 8) run(kFloats);
+  run(kDoubles);
+
+  const Whole<OneLane<int32_t>> one;
+  for (size_t i = 0; i < count; ++i) {
+    const Rep<To> y = op(FromOneLane(one.Load(from(i))));
+    one.Store(ToOneLane(y), out(i));
+  }
+  ExpectSame<To>("scalar " + what, out(), want, inputs);
+}
+
+void TestCasts() {
+  ForEachType([](auto from_type) {
+    using From = decltype(from_type);
+    const std::vector<From> from = Elements<From>();
+    const std::vector<std::string> inputs = Texts(from);
+    ForEachType([&](auto to_type) {
+      using To = decltype(to_type);
+      std::vector<To> want;
+      for (const From x : from) want.push_back(CastElement<From, To>(x));
+      CheckOn("cast", Room(from), inputs, want, [](auto v) HWY_ATTR { return Cast<From, To>(v); });
+    });
+  });
+}
+
+void TestBitcasts() {
+  ForEachType([](auto from_type) {
+    using From = decltype(from_type);
+    const std::vector<From> from = Elements<From>();
+    const std::vector<std::string> inputs = Texts(from);
+    ForEachType([&](auto to_type) {
+      using To = decltype(to_type);
+      if constexpr (sizeof(From) == sizeof(To)) {
+        std::vector<To> want;
+        for (const From x : from) want.push_back(BitcastElement<From, To>(x));
+        CheckOn("bitcast", Room(from), inputs, want,
+                [](auto v) HWY_ATTR { return Bitcast<From, To>(v); });
+      }
+    });
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::lanes_testing
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::lanes_testing {
+HWY_EXPORT(TestCasts);
+HWY_EXPORT(TestBitcasts);
+
+TEST_CASE("Cast is the interpreter's, for every two types", "[runtime]") {
+  CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestCasts)(); }) == "");
+}
+
+TEST_CASE("Bitcast keeps bits", "[runtime]") {
+  CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestBitcasts)(); }) == "");
+}
+
+}  // namespace kiln::lanes_testing
+#endif

@@ -1,0 +1,217 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/catch.h"
+#include "tests/runtime/simd/lanes_testing.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tests/runtime/simd/lanes_test.cc"
+#include "hwy/foreach_target.h"
+#include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/stream-inl.h"
+
+#ifndef KILN_LANES_TEST_ONCE
+#define KILN_LANES_TEST_ONCE
+namespace kiln::lanes_testing {
+
+/// Memory that ends at a page nobody may touch, and begins after one.
+class Guarded {
+ public:
+  Guarded() : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
+    void* all = mmap(nullptr, 3 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    base_ = static_cast<uint8_t*>(all);
+    if (mprotect(base_ + page_, page_, PROT_READ | PROT_WRITE) != 0) std::abort();
+  }
+  ~Guarded() { munmap(base_, 3 * page_); }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+
+  /// Room for `count` elements at the end or at the beginning.
+  template <typename T>
+  T* Place(size_t count, bool at_end) {
+    uint8_t* at = base_ + page_ + (at_end ? page_ - count * sizeof(T) : 0);
+    return reinterpret_cast<T*>(at);
+  }
+
+ private:
+  size_t page_;
+  uint8_t* base_;
+};
+
+constexpr size_t kMost = 67;
+
+}  // namespace kiln::lanes_testing
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::lanes_testing {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+template <typename T>
+std::string Named(const char* what, size_t count) {
+  return std::string(what) + " " + std::string(Name(kDTypeOf<T>)) + " " + std::to_string(count);
+}
+
+/// Load and Store of `count` elements move their bits and touch nothing else.
+template <typename T, class D>
+void CheckCopies(D d, const std::vector<T>& values) {
+  Guarded from_pages, to_pages;
+  for (size_t count = 0; count <= kMost; ++count) {
+    for (const bool at_end : {false, true}) {
+      T* const from = from_pages.Place<T>(count, at_end);
+      T* const to = to_pages.Place<T>(count, at_end);
+      for (size_t i = 0; i < count; ++i) from[i] = values[i];
+      for (size_t i = 0; i < count; ++i) to[i] = values[i + 1];
+      ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR { at.Store(at.Load(from + i), to + i); });
+      size_t same = 0;
+      for (size_t i = 0; i < count; ++i) same += Same(to[i], from[i]);
+      Expect(same == count, Named<T>("copy", count));
+    }
+  }
+}
+
+/// Strided access and StoreIf, with whatever is between and beside the elements left as it was.
+template <typename T, class D>
+void CheckSparse(D d, const std::vector<T>& values) {
+  for (size_t count = 0; count <= kMost; ++count) {
+    for (const ptrdiff_t stride : {1, 3, -2}) {
+      const Room<T> to(4 * kMost), want(4 * kMost);
+      for (size_t i = 0; i < 4 * kMost; ++i) *want(i) = *to(i) = values[i % values.size()];
+      const ptrdiff_t first = stride < 0 ? 3 * kMost : 1;
+      for (size_t i = 0; i < count; ++i) {
+        *want(static_cast<size_t>(first + static_cast<ptrdiff_t>(i) * stride)) = values[i];
+      }
+      const Room<T> from(values);
+      ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
+        T* const p = to() + first + static_cast<ptrdiff_t>(i) * stride;
+        at.StoreStrided(at.Load(from(i)), p, stride);
+        at.StoreStrided(at.LoadStrided(p, stride), p, stride);
+      });
+      size_t same = 0;
+      for (size_t i = 0; i < 4 * kMost; ++i) same += Same(*to(i), *want(i));
+      Expect(same == 4 * kMost, Named<T>("strided", count));
+    }
+
+    Guarded pages;
+    for (const bool at_end : {false, true}) {
+      T* const to = pages.Place<T>(count, at_end);
+      const Room<T> from(values);
+      const Room<bool> mask(kMost);
+      for (size_t i = 0; i < count; ++i) *mask(i) = i * i % 3 == 1 || i % 7 == 0;
+      for (size_t i = 0; i < count; ++i) to[i] = values[i + 1];
+      ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
+        at.StoreIf(at.Load(mask(i)), at.Load(from(i)), to + i);
+      });
+      size_t same = 0;
+      for (size_t i = 0; i < count; ++i) same += Same(to[i], values[*mask(i) ? i : i + 1]);
+      Expect(same == count, Named<T>("masked", count));
+    }
+  }
+}
+
+/// A Part of no lanes touches no memory at all.
+template <typename T, class D>
+void CheckNothing(D) {
+  const Part<D> nothing(0);
+  T* const nowhere = nullptr;
+  const auto v = nothing.Load(nowhere);
+  nothing.Store(v, nowhere);
+  nothing.StoreStrided(nothing.LoadStrided(nowhere, 5), nowhere, 5);
+  nothing.StoreIf(nothing.Splat(true), v, nowhere);
+  Expect(nothing.lanes() == 0, "lanes() of nothing");
+}
+
+template <class D>
+void CheckSplats(D d) {
+  for (size_t count = 0; count <= kMost; ++count) {
+    size_t next = 0, wrong = 0;
+    const Room<int32_t> iota(kMost), splat(kMost);
+    const Room<bool> no(kMost), yes(kMost);
+    const Room<float> f(kMost);
+    const Room<uint32_t> u(kMost);
+    ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
+      wrong += i != next;
+      next += at.lanes();
+      at.Store(at.Iota(static_cast<int32_t>(i) - 5), iota(i));
+      at.Store(at.Splat(int32_t{-7}), splat(i));
+      at.Store(at.Splat(false), no(i));
+      at.Store(at.Splat(true), yes(i));
+      at.Store(at.Splat(2.5f), f(i));
+      at.Store(at.Splat(uint32_t{0xFFFFFFFE}), u(i));
+    });
+    for (size_t i = 0; i < count; ++i) {
+      wrong += *iota(i) != static_cast<int32_t>(i) - 5;
+      wrong += *splat(i) != -7 || *no(i) || !*yes(i) || *f(i) != 2.5f || *u(i) != 0xFFFFFFFE;
+    }
+    Expect(wrong == 0 && next == count, "splats " + std::to_string(count));
+  }
+}
+
+void CheckRows() {
+  for (size_t count = 0; count <= 13; ++count) {
+    size_t next = 0, wrong = 0, singles = 0;
+    ForRows(count, [&](auto rows, size_t first) HWY_ATTR {
+      static_assert(rows() > 0);
+      wrong += first != next;
+      next += rows();
+      singles += rows() == 1;
+    });
+    Expect(wrong == 0 && next == count && singles == count % 4, "rows " + std::to_string(count));
+  }
+}
+
+template <typename T, class D>
+void CheckAll(D d) {
+  // Loads of f16 may make NaN quiet: that is Same.
+  const std::vector<T> values = Elements<T>();
+  CheckCopies<T>(d, values);
+  CheckSparse<T>(d, values);
+  CheckNothing<T>(d);
+}
+
+/// What comes after an element of a row of 1 KiB or more is asked for 16 to 128 KiB ahead: in a
+/// later row, or in the row itself.
+void CheckLater() {
+  const auto* const at = reinterpret_cast<const float*>(uintptr_t{1} << 40);  // never read
+  for (size_t count = 256; count < 50000; count += 250) {
+    for (const ptrdiff_t stride :
+         {static_cast<ptrdiff_t>(count), ptrdiff_t{50000}, ptrdiff_t{-50000}}) {
+      const ptrdiff_t later = LaterRow(at, at + stride, count) - at;
+      const bool in_row = count * sizeof(float) >= 4 * kLaterBytes;
+      const ptrdiff_t rows = in_row ? 1 : later / stride;
+      const size_t ahead = in_row ? static_cast<size_t>(later) : static_cast<size_t>(rows) * count;
+      Expect((in_row || later == rows * stride) && ahead * sizeof(float) >= kLaterBytes &&
+                 ahead * sizeof(float) <= 8 * kLaterBytes,
+             "later than a row of " + std::to_string(count));
+    }
+  }
+}
+
+void TestLanes() {
+  ForEachType([](auto type) {
+    using T = decltype(type);
+    if constexpr (sizeof(T) < 8) CheckAll<T>(kFloats);
+    CheckAll<T>(kDoubles);
+  });
+  CheckSplats(kFloats);
+  CheckSplats(kDoubles);
+  CheckRows();
+  CheckLater();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::lanes_testing
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::lanes_testing {
+HWY_EXPORT(TestLanes);
+
+TEST_CASE("Lanes read and write their elements and no others", "[runtime]") {
+  CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestLanes)(); }) == "");
+}
+
+}  // namespace kiln::lanes_testing
+#endif

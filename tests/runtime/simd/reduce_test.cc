@@ -1,0 +1,206 @@
+#include "tests/catch.h"
+#include "tests/runtime/simd/lanes_testing.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tests/runtime/simd/reduce_test.cc"
+#include "hwy/foreach_target.h"
+#include "kiln/simd/reduce-inl.h"
+
+#ifndef KILN_REDUCE_TEST_ONCE
+#define KILN_REDUCE_TEST_ONCE
+namespace kiln::lanes_testing {
+
+constexpr size_t kMost = 150;
+
+/// An element as the kernel's arithmetic sees it.
+template <typename T>
+Rep<T> Widened(T x) {
+  return static_cast<Rep<T>>(Value(x));
+}
+
+/// Elements whose sums are exact and whose products do not overflow: small integers and halves.
+template <typename T>
+std::vector<T> Small(size_t count, int seed) {
+  std::vector<T> values;
+  std::mt19937 random(static_cast<unsigned>(seed));
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t x = static_cast<int64_t>(random() % 19) - (std::is_unsigned_v<T> ? 0 : 9);
+    if constexpr (kIsFloat<T>) {
+      values.push_back(Element<T>(static_cast<double>(x) / 2));
+    } else {
+      values.push_back(Element<T>(x));
+    }
+  }
+  return values;
+}
+
+}  // namespace kiln::lanes_testing
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::lanes_testing {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+template <typename T>
+std::string Named(const char* what, size_t count) {
+  return std::string(what) + " " + std::string(Name(kDTypeOf<T>)) + " " + std::to_string(count);
+}
+
+template <typename T, class D>
+void CheckSums(D d, const std::vector<T>& values, size_t count) {
+  using X = Rep<T>;
+  const Room<T> in(values), out(count);
+  // What is loaded is not 0 where a Part has no lanes.
+  const auto plus_one = [&](auto at, size_t i)
+                            HWY_ATTR { return AddOf(at.Load(in(i)), at.Splat(X{1})); };
+  const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
+  X sum{0}, product{1}, most = LowestElement<T>(), least = HighestElement<T>();
+  const Room<T> running(count);
+  X total{0};
+  for (size_t i = 0; i < count; ++i) {
+    const X x = Widened(values[i]);
+    sum = AddOf(sum, AddOf(x, X{1}));
+    product = MulOf(product, x);
+    most = Maximum(x, most);
+    least = Minimum(x, least);
+    total = AddOf(total, x);
+    *running(i) = Element<T>(Value(total));
+  }
+  Expect(Same(SumLanes<T>(d, count, plus_one), sum), Named<T>("sum", count));
+  if (count < 20) Expect(Same(ProdLanes<T>(d, count, load), product), Named<T>("prod", count));
+  Expect(MaxLanes<T>(d, count, load) == most, Named<T>("max", count));
+  Expect(MinLanes<T>(d, count, load) == least, Named<T>("min", count));
+
+  ScanLanes<T>(d, count, load, [&](auto at, size_t i, auto v) HWY_ATTR { at.Store(v, out(i)); });
+  size_t same = 0;
+  for (size_t i = 0; i < count; ++i) same += Same(*out(i), *running(i));
+  Expect(same == count, Named<T>("scan", count));
+}
+
+/// What the interpreter locates: the first of the best, and a NaN before all others.
+template <bool kLargest, typename T>
+int32_t Locate(const std::vector<T>& values, size_t count) {
+  int32_t at = -1;
+  for (size_t i = 0; i < count; ++i) {
+    const auto x = Value(values[i]);
+    const auto best = Value(values[at < 0 ? i : static_cast<size_t>(at)]);
+    const bool better = best == best && (x != x || (kLargest ? x > best : x < best));
+    if (at < 0 || better) at = static_cast<int32_t>(i);
+  }
+  return at;
+}
+
+template <typename T, class D>
+void CheckPositions(D d, const std::vector<T>& values, size_t count) {
+  const Room<T> in(values);
+  const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
+  const auto largest = ArgmaxLanes<T>(d, count, load);
+  const auto smallest = ArgminLanes<T>(d, count, load);
+  const int32_t most = Locate<true>(values, count), least = Locate<false>(values, count);
+  Expect(largest.index == most, Named<T>("argmax", count));
+  Expect(smallest.index == least, Named<T>("argmin", count));
+  if (count > 0) {
+    Expect(Same(largest.value, Widened(values[static_cast<size_t>(most)])), Named<T>("max", count));
+    Expect(Same(smallest.value, Widened(values[static_cast<size_t>(least)])),
+           Named<T>("min", count));
+  }
+
+  // Along another axis: `count` rows of as many lanes as there are, each shifted by one.
+  const Whole<D> at;
+  const size_t n = at.lanes();
+  if (count == 0 || count + n > values.size()) return;
+  auto best = at.Splat(Rep<T>{0});
+  auto index = at.Splat(int32_t{0});
+  Rep<T> lane{0};
+  int32_t lane_index = 0;
+  for (size_t i = 0; i < count; ++i) {
+    FoldArgmax(best, index, at.Load(in(i)), static_cast<int32_t>(i));
+    FoldArgmax(lane, lane_index, Widened(values[i]), static_cast<int32_t>(i));
+  }
+  const Room<int32_t> indices(n);
+  at.Store(index, indices());
+  Expect(lane_index == most, Named<T>("fold of scalars", count));
+  for (size_t k = 0; k < n; ++k) {
+    const std::vector<T> column(values.begin() + static_cast<ptrdiff_t>(k), values.end());
+    Expect(*indices(k) == Locate<true>(column, count), Named<T>("fold", count));
+  }
+}
+
+template <class D>
+void CheckMasks(D d, size_t count) {
+  const Room<bool> all(count), one(count), none(count);
+  for (size_t i = 0; i < count; ++i) *all(i) = true;
+  const auto load = [&](const Room<bool>& room) {
+    return [&room](auto at, size_t i) HWY_ATTR { return at.Load(room(i)); };
+  };
+  // Lanes that are not in use hold where `fn` negates what it loads.
+  const auto negated = [&](const Room<bool>& room) {
+    return [&room](auto at, size_t i) HWY_ATTR { return NotOf(at.Load(room(i))); };
+  };
+  Expect(AllLanes(d, count, load(all)) && !AnyLanes(d, count, negated(all)), "all");
+  Expect(!AnyLanes(d, count, load(none)) && AllLanes(d, count, negated(none)), "none");
+  for (size_t i = 0; i < count; ++i) {
+    *all(i) = false;
+    *one(i) = true;
+    Expect(AnyLanes(d, count, load(one)) && !AllLanes(d, count, load(all)), "one");
+    *all(i) = true;
+    *one(i) = false;
+  }
+}
+
+template <typename T, class D>
+void CheckAll(D d) {
+  for (size_t count = 0; count <= kMost; count += count < 70 ? 1 : 13) {
+    const std::vector<T> values = Small<T>(kMost, static_cast<int>(count));
+    CheckSums<T>(d, values, count);
+    CheckPositions<T>(d, values, count);
+    if constexpr (kIsFloat<T>) {
+      for (const size_t where : {count / 3, count / 2, count - 1}) {
+        if (where >= count) continue;
+        std::vector<T> with_nan = values;
+        with_nan[where] = Element<T>(std::nan(""));
+        CheckPositions<T>(d, with_nan, count);
+        const Room<T> in(with_nan);
+        const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
+        Expect(std::isnan(MaxLanes<T>(d, count, load)) && std::isnan(MinLanes<T>(d, count, load)) &&
+                   std::isnan(SumLanes<T>(d, count, load)),
+               Named<T>("nan", count));
+        // Nothing but infinities: the first of them.
+        const std::vector<T> low(kMost, Element<T>(-std::numeric_limits<double>::infinity()));
+        CheckPositions<T>(d, low, count);
+      }
+    }
+  }
+}
+
+void TestReduce() {
+  ForEachType([](auto type) {
+    using T = decltype(type);
+    if constexpr (!std::is_same_v<T, bool>) {
+      // Small and unsigned elements are also those of sums that wrap, but not here.
+      if constexpr (sizeof(T) < 8) CheckAll<T>(kFloats);
+      CheckAll<T>(kDoubles);
+    }
+  });
+  for (size_t count = 0; count <= 40; ++count) {
+    CheckMasks(kFloats, count);
+    CheckMasks(kDoubles, count);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::lanes_testing
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::lanes_testing {
+HWY_EXPORT(TestReduce);
+
+TEST_CASE("Reductions along lanes", "[runtime]") {
+  CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestReduce)(); }) == "");
+}
+
+}  // namespace kiln::lanes_testing
+#endif
