@@ -164,7 +164,10 @@ struct Stage {
 
   // kDot: for each tile of (row, col) loops: sum = start + dot(left, right); then `body`, a lane
   // loop's statements in which `variable` is the sum. `low` and `high`, if given, bound the rows.
+  // `across_steps`: the sums add up in the accumulators, from 0 in the first step of the reduction;
+  // `prefetches` and `body` are for its last step alone.
   PanelSource left, right;
+  bool across_steps = false;
   int row = -1, col = -1;  // loops
   int depth = -1;          // space
   DType element = DType::kF32;
@@ -186,7 +189,7 @@ struct Stage {
 
 /// The body under what is known of the reduction's step.
 struct BodyPlan {
-  std::string name;  // First, Middle, Last, SingleStep; empty: the only body
+  std::string name;  // First, Middle, Last, SingleStep; empty: of every step
   std::vector<Stage> stages;
 };
 
@@ -257,10 +260,22 @@ struct Plan {
   std::vector<FreeBlock> free_blocks;
   Dots dots;
   std::vector<int> cut_axes;  // parallel axes, in the order in which cores prefer to cut them
+
+  /// Whether one body is that of all steps of a reduction (MakeOneBody).
+  bool HasOneBody() const {
+    const auto& stages = bodies.front().stages;
+    return bodies.size() == 1 && !stages.empty() && stages.back().across_steps;
+  }
+  /// Whether the first step of a reduction differs from others, and whether the last one does.
+  bool IsPeeled() const { return bodies.size() > 1 || HasOneBody(); }
+  bool Finishes() const { return bodies.size() > 2 || HasOneBody(); }
 };
 
 /// The stable text form (`kiln show --stage=plan`).
 std::string ToString(const Plan& plan);
+/// The same of some stages, in which loops and variables have numbers of their own: stages that do
+/// the same have the same text.
+std::string CanonicalText(const Plan& plan, const Stages& stages);
 
 Stage StageOf(Stage::Kind kind, Span span);
 /// An element without arguments.

@@ -1,5 +1,6 @@
 
 #include <algorithm>
+#include <map>
 
 #include "generator/plan/plan.h"
 
@@ -27,7 +28,13 @@ const char* LayoutName(Layout layout) {
 
 class PlanPrinter {
  public:
-  explicit PlanPrinter(const Plan& plan) : plan_(plan), kernel_(*plan.kernel) {}
+  explicit PlanPrinter(const Plan& plan, bool canonical = false)
+      : plan_(plan), kernel_(*plan.kernel), canonical_(canonical) {}
+
+  std::string Run(const Stages& stages) {
+    List(stages, 0);
+    return std::move(out_);
+  }
 
   std::string Run() {
     Line("plan " + kernel_.name + (kernel_.instance.empty() ? "" : ":" + kernel_.instance));
@@ -176,10 +183,15 @@ class PlanPrinter {
     }
   }
 
+  /// That of the plan or, in a canonical text, of the order in which they appear.
+  int NumberOf(int number, std::map<int, int>* seen) const {
+    return canonical_ ? seen->emplace(number, static_cast<int>(seen->size())).first->second
+                      : number;
+  }
   const std::string& AxisName(int axis) const {
     return kernel_.axes[static_cast<size_t>(axis)].name;
   }
-  std::string LoopName(int loop) const { return "i" + std::to_string(loop); }
+  std::string LoopName(int loop) const { return "i" + std::to_string(NumberOf(loop, &loops_)); }
   std::string BufferName(int buffer) const {
     const Buffer& b = plan_.buffers[static_cast<size_t>(buffer)];
     if (b.ref >= 0) return b.name;
@@ -187,7 +199,8 @@ class PlanPrinter {
   }
   std::string VariableName(int variable) const {
     const Variable& v = plan_.variables[static_cast<size_t>(variable)];
-    return (v.name.empty() ? "v" : v.name) + "#" + std::to_string(variable);
+    const std::string number = "#" + std::to_string(NumberOf(variable, &variables_));
+    return canonical_ || v.name.empty() ? "v" + number : v.name + number;
   }
 
   std::string PlaceText(const Place& place) const {
@@ -319,6 +332,9 @@ class PlanPrinter {
              indent);
         if (s.low) Line("rows from " + Text(*s.low), indent + 1);
         if (s.high) Line("rows before " + Text(*s.high), indent + 1);
+        if (s.across_steps) {
+          Line("the first step starts from 0, and the last one alone does this:", indent + 1);
+        }
         Prefetches(s, indent + 1);
         return List(s.body, indent + 1);
       case Stage::Kind::kPack:
@@ -362,11 +378,17 @@ class PlanPrinter {
 
   const Plan& plan_;
   const Kernel& kernel_;
+  const bool canonical_;
+  mutable std::map<int, int> loops_, variables_;  // canonical numbers
   std::string out_;
 };
 
 }  // namespace
 
 std::string ToString(const Plan& plan) { return PlanPrinter(plan).Run(); }
+
+std::string CanonicalText(const Plan& plan, const Stages& stages) {
+  return PlanPrinter(plan, /*canonical=*/true).Run(stages);
+}
 
 }  // namespace kiln

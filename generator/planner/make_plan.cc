@@ -13,6 +13,7 @@
 #include "generator/planner/decide/in_place.h"
 #include "generator/planner/decide/live_depth.h"
 #include "generator/planner/decide/live_rows.h"
+#include "generator/planner/decide/one_body.h"
 #include "generator/planner/decide/prefetch.h"
 #include "generator/planner/fuse/branches.h"
 #include "generator/planner/fuse/fuse.h"
@@ -245,6 +246,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics) {
   FindFreeBlocks(*plan);
   FindInPlace(*plan);
   FindPrefetches(*plan);
+  MakeOneBody(*plan);
   HoistConstants(*plan);
   NameMiddles(*plan);
   TakeRowsTogether(*plan);

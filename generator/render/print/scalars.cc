@@ -75,11 +75,12 @@ std::string ScalarPrinter::Leaf(const Element& e, int* precedence) const {
       *precedence = 4;
       return names_.last_visit(e.index);
     case Element::Kind::kLoop:
-      return "static_cast<int64_t>(" + names_.loop(e.index) + ")";
+      return "Signed(" + names_.loop(e.index) + ")";
     case Element::Kind::kLow:
     case Element::Kind::kHigh:
+      return "Signed(" + names_.edge(e) + ")";
     case Element::Kind::kOrigin:
-      return "static_cast<int64_t>(" + names_.edge(e) + ")";
+      return names_.edge(e);
     case Element::Kind::kNoValue:
       return names_.core + ".no_value()";
     default:
@@ -93,10 +94,9 @@ std::string ScalarPrinter::HostRead(const Element& e) const {
       plan_.kernel
           ->refs[static_cast<size_t>(plan_.buffers[static_cast<size_t>(e.place.buffer)].ref)];
   std::string text =
-      "HostAt(" + names_.core + ", " + names_.scalar(e.place.buffer) + ", " + Quoted(ref.name);
+      (e.dtype == DType::kIndex ? "IndexAt(" : "HostAt(") + names_.core + ", " + names_.scalar(e.place.buffer) + ", " + Quoted(ref.name);
   for (const Coordinate& c : e.place.at) text += ", " + Print(c);
-  text += ")";
-  return e.dtype == DType::kIndex ? "int64_t{" + text + "}" : text;
+  return text + ")";
 }
 
 std::string ScalarPrinter::Cast(const Element& e, int* precedence) const {

@@ -127,7 +127,7 @@ std::string BodyView::Count(int space) {
 /// A clipped space ends where an operand's block does; panels know only some of their extents.
 std::string BodyView::ExtentOf(int space) {
   const Space& s = plan_.spaces[static_cast<size_t>(space)];
-  if (!s.clipped) return "static_cast<size_t>(" + scalars_.Print(s.extent) + ")";
+  if (!s.clipped) return "Unsigned(" + scalars_.Print(s.extent) + ")";
   std::string panel_extent;
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Buffer& buffer = plan_.buffers[r];

@@ -14,8 +14,7 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   const bool ranged = stage.low || stage.high;
   fields->SetFlag("ranged", ranged);
   fields->Set("low", stage.low ? scalars_.Print(*stage.low) : "0");
-  fields->Set("high",
-              stage.high ? scalars_.Print(*stage.high) : "static_cast<int64_t>(" + left + ".rows)");
+  fields->Set("high", stage.high ? scalars_.Print(*stage.high) : "Signed(" + left + ".rows)");
   fields->Set("rows", ranged ? "live" : left + ".rows");
   fields->Set("right", right);
   fields->Set("element", StorageType(stage.element));
@@ -37,7 +36,14 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
     finish.erase(finish.begin() + static_cast<ptrdiff_t>(i));
     break;
   }
-  fields->Set("sums", sums ? SumsOf(*sums, !goes_on) : "TileSums()");
+  fields->Set("sums", stage.across_steps
+                          ? "SumsOf<When>(" + names_.buffers[static_cast<size_t>(sums->buffer)] +
+                                ", " + AccumulatorRows(*sums) + ")"
+                      : sums ? SumsOf(*sums, !goes_on)
+                             : "TileSums()");
+  const auto function = [&](const std::string& name) {
+    return stage.across_steps ? ", AtEnd<When>(" + name + ")" : ", " + name;
+  };
 
   std::vector<std::string> lines;
   lanes_ = stage.col;
@@ -51,8 +57,8 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   fields->SetFlag("has_start", has_start);
   fields->Set("start_lines", LinesOf(lines));
   std::string functions;
-  if (has_start || has_finish) functions += has_start ? ", start" : ", Nothing()";
-  if (has_finish) functions += ", finish";
+  if (has_start || has_finish) functions += has_start ? function("start") : ", Nothing()";
+  if (has_finish) functions += function("finish");
   if (streamed) functions += ", " + names_.buffers[static_cast<size_t>(streamed->place.buffer)];
   fields->Set("functions", functions);
   // Parameters that the text does not mention have no names.
@@ -111,7 +117,7 @@ void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
       lines->push_back("    " + bound(stage.high, count) + ",");
       lines->push_back("    " + count + ");");
     }
-    corner += " + static_cast<int64_t>(" + live + ".begin) * " + Stride(stage.place, depth);
+    corner += " + Signed(" + live + ".begin) * " + Stride(stage.place, depth);
     count = live + ".end - " + live + ".begin";
   }
   lines->push_back("const auto " + name + " = " + (left ? "PackA<" : "PackB<") +

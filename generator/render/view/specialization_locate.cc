@@ -16,8 +16,8 @@ std::vector<std::string> SpecializationView::ElementsBehind(size_t r) const {
     std::string subscripts;
     for (const Coordinate& c : e.place.at)
       subscripts += (subscripts.empty() ? "" : ", ") + walk_.Print(c);
-    const std::string line = "core.AddElement(" + Quoted(array.name) + ", {" + subscripts +
-                             "}, static_cast<int64_t>(" + walk_.Print(e) + "));";
+    const std::string line = "core.AddElement(" + Quoted(array.name) + ", {" + subscripts + "}, " +
+                             walk_.Print(e) + ");";
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   };
   for (const BlockDim& dim : kernel_.refs[r].block) {

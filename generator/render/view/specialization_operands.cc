@@ -78,15 +78,41 @@ std::string SpecializationView::Blocks(size_t r) const {
   return "{" + Joined(dims) + "}";
 }
 
-std::string SpecializationView::Index(size_t r, const ScalarPrinter& printer) const {
+/// Whether an index map looks elements of prefetch arrays up, and may fail.
+bool SpecializationView::ReadsData(size_t r) const {
+  bool reads = false;
+  const auto look = [&](const Element& e) { reads = reads || e.kind == Element::Kind::kLoad; };
+  for (const BlockDim& dim : kernel_.refs[r].block) {
+    ForEachElement(IndexElement(kernel_, *dim.index), look);
+    if (dim.extent) ForEachElement(IndexElement(kernel_, *dim.extent), look);
+  }
+  return reads;
+}
+
+/// Whether all steps have the same block, whose index is a few constants.
+bool SpecializationView::MapsNothing(size_t r) const {
+  const auto& block = kernel_.refs[r].block;
+  return std::all_of(block.begin(), block.end(), [&](const BlockDim& dim) {
+    return !dim.extent && dim.index->op == Op::kConst;
+  });
+}
+
+std::string SpecializationView::IndexList(size_t r) const {
   std::vector<std::string> index;
   for (const BlockDim& dim : kernel_.refs[r].block) {
-    const std::string start = printer.Print(*IndexElement(kernel_, *dim.index));
+    const std::string start = map_.Print(*IndexElement(kernel_, *dim.index));
     index.push_back(dim.extent ? "Ds(" + start + ", " +
-                                     printer.Print(*IndexElement(kernel_, *dim.extent)) + ")"
+                                     map_.Print(*IndexElement(kernel_, *dim.extent)) + ")"
                                : start);
   }
   return "{" + Joined(index) + "}";
+}
+
+/// The index of an operand's block at a step; what goes wrong is told to `from`.
+std::string SpecializationView::IndexAt(size_t r, const std::string& from,
+                                        const std::string& point) const {
+  if (MapsNothing(r)) return IndexList(r);
+  return NameOf(r) + "_index(" + (ReadsData(r) ? from + ", " : "") + point + ")";
 }
 
 std::string SpecializationView::Window(size_t r) const {
@@ -141,8 +167,8 @@ std::string SpecializationView::Operand(size_t r) const {
 bool SpecializationView::NeedsVisits(int ref, Element::Kind kind) const {
   const std::vector<int> axes = StayAxes(kernel_, ref);
   if (axes.empty() || axes[0] >= 0) return false;
-  const bool peeled = ref == plan_.reduction_stay && plan_.bodies.size() > 1;
-  bool needs = peeled && (kind == Element::Kind::kFirstVisit || plan_.bodies.size() > 2);
+  const bool peeled = ref == plan_.reduction_stay && plan_.IsPeeled();
+  bool needs = peeled && (kind == Element::Kind::kFirstVisit || plan_.Finishes());
   for (const BodyPlan& body : plan_.bodies) {
     for (const Stage& stage : body.stages) {
       ForEachElement(
@@ -209,15 +235,19 @@ void SpecializationView::Visits(size_t r, std::vector<Fields>* visits) const {
     const std::string prefix = first ? "first_" : "last_";
     v.Set("visit", prefix + NameOf(r));
     v.SetFlag("is_first", first);
-    v.Set("block", "Index<" + std::to_string(kernel_.refs[r].array.size()) + ">");
+    const std::string block_type = "Index<" + std::to_string(kernel_.refs[r].array.size()) + ">";
+    v.Set("block", block_type);
     v.Set("block_name", prefix + NameOf(r) + "_at");
-    v.Set("at_index", Index(r, walk_));
-    v.Set("next_index", Index(r, next_));
+    const std::string type = MapsNothing(r) ? block_type : "";
+    v.Set("at_index", type + IndexAt(r, "core", "at"));
+    v.Set("next_index", type + IndexAt(r, "next_step", "next"));
   }
 }
 
 void SpecializationView::Operands() {
-  std::vector<Fields> members, ins, outs, holds, visits;
+  std::vector<Fields> members, ins, outs, holds, visits, maps;
+  const std::string point = "const Point<" + std::to_string(kernel_.axes.size()) + ">& at";
+  bool any_reads_data = false;
   std::vector<std::string> step;
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Ref& ref = kernel_.refs[r];
@@ -235,8 +265,16 @@ void SpecializationView::Operands() {
     f.Set("tensor", "call." + NameOf(ArrayOf(r)));
     f.Set("blocks", Blocks(r));
     f.Set("buffers", std::to_string(ref.buffers));
-    f.Set("at_index", Index(r, walk_));
-    f.Set("next_index", Index(r, next_));
+    f.Set("index_of_from", IndexAt(r, "from", "at"));
+    f.Set("next_index", IndexAt(r, "next_step", "next"));
+    any_reads_data = any_reads_data || ReadsData(r);
+    if (!MapsNothing(r)) {
+      Fields& map = maps.emplace_back();
+      map.Set("index_map", NameOf(r) + "_index");
+      map.Set("parameters", (ReadsData(r) ? "auto& from, " : "") + point);
+      map.Set("array_rank", std::to_string(ref.array.size()));
+      map.Set("index", IndexList(r));
+    }
     const std::string type = StorageType(ref.dtype);
     if (output) {
       f.Set("init", ref.init ? "Init<" + type + ">(" + ConstantText(ref.init, ref.dtype) + ")"
@@ -244,7 +282,7 @@ void SpecializationView::Operands() {
                     : ref.alias >= 0     ? "NoInit{.is_alias = true}"
                                          : "NoInit()");
       f.SetFlag("watched", IsWatched(r));
-      step.push_back(NameOf(r) + ".Open(" + Index(r, walk_) + ", at.run)");
+      step.push_back(NameOf(r) + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
     } else {
       f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
                    : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
@@ -252,11 +290,18 @@ void SpecializationView::Operands() {
       f.Set("last", "/*window=*/" + Window(r) + RowsPerB(r));
       f.Set("borrower", std::to_string(Borrower(r)));
       f.SetFlag("lends", Borrower(r) >= 0);
-      step.push_back(NameOf(r) + ".WaitIn(" + Index(r, walk_) + ")");
+      step.push_back(NameOf(r) + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
     }
     Visits(r, &visits);
   }
   fields_.SetList("members", std::move(members));
+  fields_.SetList("index_maps", std::move(maps));
+  const auto copy = [&](const char* name, const std::string& from, const std::string& at) {
+    fields_.Set(name, (any_reads_data ? from + ", " : "") + at);
+  };
+  copy("copy_parameters", "[[maybe_unused]] auto& from", point);
+  copy("copy_first", "core", "at");
+  copy("copy_next", "next_step", "next");
   fields_.SetFlag("has_inputs", !ins.empty());
   fields_.SetFlag("has_copies", HasCopies());
   Copied();

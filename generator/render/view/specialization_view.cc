@@ -62,7 +62,7 @@ SpecializationView::SpecializationView(const Plan& plan, std::string_view spec_f
       spec_file_(spec_file),
       names_(NamesOf(plan)),
       walk_(plan, WalkNames(names_, "at", "core")),
-      next_(plan, WalkNames(names_, "next", "next_step")) {}
+      map_(plan, WalkNames(names_, "at", "from")) {}
 
 Fields SpecializationView::Make() {
   Banner();
@@ -106,7 +106,7 @@ void SpecializationView::Grid() {
   for (size_t a = 0; a < kernel_.axes.size(); ++a) {
     axes += (a == 0 ? "" : ", ") + std::to_string(a) + ": " + kernel_.axes[a].name;
   }
-  fields_.Set("axis_names", axes);
+  fields_.Set("axis_names", axes.empty() ? "" : "  // axes " + axes);
 }
 
 std::string SpecializationView::BlockSize(const Size& size, int space) const {
@@ -176,12 +176,13 @@ void SpecializationView::Bodies() {
   for (const BodyPlan& body : plan_.bodies) {
     BodyView view(plan_, names_, spec_file_);
     Fields f = view.Make(body.stages);
-    f.Set("tag", body.name);
+    f.Set("tag", plan_.HasOneBody() ? "When" : body.name);
+    f.SetFlag("of_any_step", plan_.HasOneBody());
     bodies.push_back(std::move(f));
   }
   fields_.SetList("bodies", std::move(bodies));
-  fields_.SetFlag("peeled", plan_.bodies.size() > 1);
-  fields_.SetFlag("finishes", plan_.bodies.size() > 2);
+  fields_.SetFlag("peeled", plan_.IsPeeled());
+  fields_.SetFlag("finishes", plan_.Finishes());
   std::string first, last;
   for (int axis : plan_.reduction_axes) {
     const std::string a = std::to_string(axis);

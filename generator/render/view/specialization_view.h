@@ -60,7 +60,10 @@ class SpecializationView {
   std::string BlockSize(const Size& size, int space) const;
   std::string PanelExtent(size_t panels, const Size& extent, bool rows) const;
   int SpaceOf(size_t ref, size_t dimension) const;
-  std::string Index(size_t ref, const ScalarPrinter& printer) const;
+  bool ReadsData(size_t ref) const;
+  bool MapsNothing(size_t ref) const;
+  std::string IndexList(size_t ref) const;
+  std::string IndexAt(size_t ref, const std::string& from, const std::string& point) const;
   std::string Window(size_t ref) const;
   std::string RowsPerB(size_t ref) const;
   std::string RowStride(size_t ref) const;
@@ -80,7 +83,7 @@ class SpecializationView {
   const Kernel& kernel_;
   const std::string spec_file_;
   KernelNames names_;
-  ScalarPrinter walk_, next_;
+  ScalarPrinter walk_, map_;  // of a step, and of an index map
   Fields fields_;
 };
 

@@ -61,6 +61,10 @@ template <typename T>
 constexpr bool kIsFloating =
     std::is_floating_point_v<T> || std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
 
+/// A count of elements as a coordinate, and back.
+constexpr int64_t Signed(size_t count) { return static_cast<int64_t>(count); }
+constexpr size_t Unsigned(int64_t count) { return static_cast<size_t>(count); }
+
 /// a / b rounded up, of a >= 0 and b > 0.
 template <typename T>
 constexpr T DivUp(T a, std::type_identity_t<T> b) {

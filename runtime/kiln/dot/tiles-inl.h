@@ -149,6 +149,46 @@ struct Accumulators {
   bool from_zero;
 };
 
+// The steps of a reduction, by what they do with the accumulators.
+struct First {};       // start anew
+struct Middle {};      // add
+struct Last {};        // add and finish
+struct SingleStep {};  // the first and the last
+
+/// Calls fn with what a step is.
+template <class Fn>
+HWY_INLINE void ForReductionStep(bool first, bool last, const Fn& fn) {
+  if (first && last) {
+    fn(SingleStep());
+  } else if (first) {
+    fn(First());
+  } else if (last) {
+    fn(Last());
+  } else {
+    fn(Middle());
+  }
+}
+
+/// The sums of a dot whose result is only wanted after the last step.
+template <class When, typename Acc>
+HWY_INLINE auto SumsOf(Acc* accumulators, size_t rows) {
+  if constexpr (std::is_same_v<When, SingleStep>) {
+    return TileSums();
+  } else {
+    return Accumulators<Acc>(accumulators, rows, std::is_same_v<When, First>);
+  }
+}
+
+/// A start or a finish of the last step; the others have none.
+template <class When, class Fn>
+HWY_INLINE auto AtEnd(const Fn& fn) {
+  if constexpr (std::is_same_v<When, SingleStep> || std::is_same_v<When, Last>) {
+    return fn;
+  } else {
+    return Nothing();
+  }
+}
+
 /// Calls fn(at, sum, r, c) for the vectors of a tile: where their sums are, row and column.
 template <class Whole, class Acc, class Fn>
 HWY_INLINE void ForWholeVectors(Whole at, Acc* sums, ptrdiff_t to_vector, size_t rows,

@@ -77,6 +77,12 @@ Rep<std::remove_const_t<T>> HostAt(Reporter&& reporter, const Tensor<T>& array, 
   }
 }
 
+/// The same as an index.
+template <class Reporter, typename T, typename... I>
+int64_t IndexAt(Reporter&& reporter, const Tensor<T>& array, const char* name, I... index) {
+  return static_cast<int64_t>(HostAt(reporter, array, name, index...));
+}
+
 }  // namespace kiln
 #endif  // KILN_ONE_ONCE_
 
