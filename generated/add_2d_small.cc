@@ -28,17 +28,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::add_2d_small_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::add_2d_small_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // 0: i, 1: j
+struct Step : StepOf<Call, 2> {  // axes 0: i, 1: j
   Tile<const float, 2> x;
   Tile<const float, 2> y;
   Tile<float, 2> z;
@@ -89,37 +83,38 @@ void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j)};
   const Grid<2> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 2> x(
-      core, {"x", 0, 11}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/0);
-  typename Tiers::template In<Rows<float, 2>, 2> y(
-      core, {"y", 1, 15}, call.y, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoPad(), /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<float, 2>, 2> z(
-      core, {"z", 2, 17}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x,
+                                 {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+                                 NoPad(), /*buffers=*/2, /*window=*/0);
+  In<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 15}, call.y,
+                                 {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+                                 NoPad(), /*buffers=*/2, /*window=*/0);
+  Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 17}, call.z,
+                                  {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+                                  NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
+  const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
+  const auto y_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
+  const auto z_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
+  const auto copy_in = [&](const Point<2>& at) {
+    x.CopyIn(x_index(at));
+    y.CopyIn(y_index(at));
+  };
   auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({at[0], at[1]});
-    y.CopyIn({at[0], at[1]});
-  }
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[0], next[1]});
-      y.CopyIn({next[0], next[1]});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({at[0], at[1]}),
-        y.WaitIn({at[0], at[1]}),
-        z.Open({at[0], at[1]}, at.run),
+        {call, core, at, steps},
+        x.WaitIn(x_index(at)),
+        y.WaitIn(y_index(at)),
+        z.Open(z_index(at), at.run),
     });
     if (!core.ok()) return;
-    if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();
+    if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
     at = next;
   }
   z.WaitOut();
@@ -129,8 +124,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::add_2d_small_text
+}  // namespace kiln::add_2d_small_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -28,17 +28,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::add_matrices_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::add_matrices_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<0> point;
-  const std::array<int64_t, 0>& steps;  //
+struct Step : StepOf<Call, 0> {
   Tile<const float, 2> x;
   Tile<const float, 2> y;
   Tile<float, 2> z;
@@ -47,8 +41,8 @@ struct Step {
 };
 
 HWY_INLINE void Step::Body() const {
-  const size_t m_size = static_cast<size_t>(call.m);
-  const size_t n_size = static_cast<size_t>(call.n);
+  const size_t m_size = Unsigned(call.m);
+  const size_t n_size = Unsigned(call.n);
   // add_matrices.yaml:15  z = T(x + y)
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
     StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
@@ -74,28 +68,26 @@ void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 0> steps{};
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 2> x(
-      core, {"x", 0, 9}, call.x, {All(call.m), All(call.n)}, NoPad(), /*buffers=*/2, /*window=*/0);
-  typename Tiers::template In<Rows<float, 2>, 2> y(
-      core, {"y", 1, 10}, call.y, {All(call.m), All(call.n)}, NoPad(), /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<float, 2>, 2> z(
-      core, {"z", 2, 12}, call.z, {All(call.m), All(call.n)}, NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 9}, call.x, {All(call.m), All(call.n)}, NoPad(),
+                                 /*buffers=*/2, /*window=*/0);
+  In<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 10}, call.y, {All(call.m), All(call.n)}, NoPad(),
+                                 /*buffers=*/2, /*window=*/0);
+  Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 12}, call.z, {All(call.m), All(call.n)}, NoInit(),
+                                  /*buffers=*/2);
   if (!core.ok()) return;
 
-  auto at = grid.First();
-  if (at.more) {
+  const auto copy_in = [&](const Point<0>& at) {
     x.CopyIn({0, 0});
     y.CopyIn({0, 0});
-  }
+  };
+  auto at = grid.First();
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({0, 0});
-      y.CopyIn({0, 0});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
+        {call, core, at, steps},
         x.WaitIn({0, 0}),
         y.WaitIn({0, 0}),
         z.Open({0, 0}, at.run),
@@ -111,8 +103,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::add_matrices_text
+}  // namespace kiln::add_matrices_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -28,17 +28,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::add_megacore_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::add_megacore_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // 0: i
+struct Step : StepOf<Call, 1> {  // axes 0: i
   Tile<const float, 2> x;
   Tile<const float, 2> y;
   Tile<float, 2> z;
@@ -48,7 +42,7 @@ struct Step {
 
 HWY_INLINE void Step::Body() const {
   const size_t m_size = x.high[0];
-  const size_t n_size = static_cast<size_t>(call.n);
+  const size_t n_size = Unsigned(call.n);
   // add_megacore.yaml:20  z = T(x + y)
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
     StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
@@ -74,36 +68,37 @@ void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{256})};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x,
-                                                   {Blocked(256, Clip::kYes), All(call.n)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/0);
-  typename Tiers::template In<Rows<float, 2>, 2> y(core, {"y", 1, 15}, call.y,
-                                                   {Blocked(256, Clip::kYes), All(call.n)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<float, 2>, 2> z(
-      core, {"z", 2, 17}, call.z, {Blocked(256, Clip::kYes), All(call.n)}, NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x,
+                                 {Blocked(256, Clip::kYes), All(call.n)}, NoPad(), /*buffers=*/2,
+                                 /*window=*/0);
+  In<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 15}, call.y,
+                                 {Blocked(256, Clip::kYes), All(call.n)}, NoPad(), /*buffers=*/2,
+                                 /*window=*/0);
+  Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 17}, call.z,
+                                  {Blocked(256, Clip::kYes), All(call.n)}, NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
+  const auto x_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
+  const auto y_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
+  const auto z_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
+  const auto copy_in = [&](const Point<1>& at) {
+    x.CopyIn(x_index(at));
+    y.CopyIn(y_index(at));
+  };
   auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({at[0], 0});
-    y.CopyIn({at[0], 0});
-  }
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[0], 0});
-      y.CopyIn({next[0], 0});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({at[0], 0}),
-        y.WaitIn({at[0], 0}),
-        z.Open({at[0], 0}, at.run),
+        {call, core, at, steps},
+        x.WaitIn(x_index(at)),
+        y.WaitIn(y_index(at)),
+        z.Open(z_index(at), at.run),
     });
     if (!core.ok()) return;
-    if (!next.more || z.Leaves({next[0], 0}, next.run)) z.CopyOut();
+    if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
     at = next;
   }
   z.WaitOut();
@@ -113,8 +108,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::add_megacore_text
+}  // namespace kiln::add_megacore_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-/// Adds two matrices by blocks of rows, so that the copies of the next block overlap the sum of this one.
+/// Adds two matrices by blocks of rows, so that the copies of the next block overlap the sum of
+///     this one.
 Status add_pipelined(
     const Tensor<const float>& x,  // f32[m, n]
     const Tensor<const float>& y,  // f32[m, n]

@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-/// Adds two matrices by blocks of rows, so that the copies of the next block overlap the sum of this one.
+/// Adds two matrices by blocks of rows, so that the copies of the next block overlap the sum of
+///     this one.
 Status add_pipelined_bf16(
     const Tensor<const bf16>& x,  // bf16[m, n]
     const Tensor<const bf16>& y,  // bf16[m, n]

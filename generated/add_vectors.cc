@@ -28,17 +28,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::add_vectors_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::add_vectors_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<0> point;
-  const std::array<int64_t, 0>& steps;  //
+struct Step : StepOf<Call, 0> {
   Tile<const int32_t, 1> x;
   Tile<const int32_t, 1> y;
   Tile<int32_t, 1> o;
@@ -47,7 +41,7 @@ struct Step {
 };
 
 HWY_INLINE void Step::Body() const {
-  const size_t n_size = static_cast<size_t>(call.n);
+  const size_t n_size = Unsigned(call.n);
   // add_vectors.yaml:15  o = T(x + y)
   StreamLanes(kFloats, n_size, o.stream, o.At(0), [&](auto at, size_t n_i) HWY_ATTR {
     at.PrefetchStream(x.At(n_i));
@@ -71,28 +65,26 @@ void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 0> steps{};
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  typename Tiers::template In<Rows<int32_t, 1>, 1> x(core, {"x", 0, 9}, call.x, {All(call.n)},
-                                                     NoPad(), /*buffers=*/2, /*window=*/0);
-  typename Tiers::template In<Rows<int32_t, 1>, 1> y(core, {"y", 1, 10}, call.y, {All(call.n)},
-                                                     NoPad(), /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<int32_t, 1>, 1> o(core, {"o", 2, 12}, call.o, {All(call.n)},
-                                                      NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<int32_t, 1>, 1> x(core, {"x", 0, 9}, call.x, {All(call.n)}, NoPad(), /*buffers=*/2,
+                                   /*window=*/0);
+  In<Tiers, Rows<int32_t, 1>, 1> y(core, {"y", 1, 10}, call.y, {All(call.n)}, NoPad(),
+                                   /*buffers=*/2, /*window=*/0);
+  Out<Tiers, Rows<int32_t, 1>, 1> o(core, {"o", 2, 12}, call.o, {All(call.n)}, NoInit(),
+                                    /*buffers=*/2);
   if (!core.ok()) return;
 
-  auto at = grid.First();
-  if (at.more) {
+  const auto copy_in = [&](const Point<0>& at) {
     x.CopyIn({0});
     y.CopyIn({0});
-  }
+  };
+  auto at = grid.First();
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({0});
-      y.CopyIn({0});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
+        {call, core, at, steps},
         x.WaitIn({0}),
         y.WaitIn({0}),
         o.Open({0}, at.run),
@@ -108,8 +100,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::add_vectors_text
+}  // namespace kiln::add_vectors_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -28,17 +28,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::conv1d_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::conv1d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // 0: i, 1: j
+struct Step : StepOf<Call, 2> {  // axes 0: i, 1: j
   Tile<const float, 2> x;
   Tile<const float, 1> w;
   Tile<float, 2> y;
@@ -92,40 +86,40 @@ void RunGrid(const Call& call, Core& core) {
                                      CeilDiv(call.n - 4 + 1, int64_t{512})};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x,
-                                                   {Blocked(8, Clip::kYes), Element(515, 0, 0)},
-                                                   NoPad(), /*buffers=*/2, /*window=*/0);
-  typename Tiers::template In<Rows<float, 1>, 1> w(core, {"w", 1, 16}, call.w, {All(4)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<float, 2>, 2> y(
-      core, {"y", 2, 18}, call.y, {Blocked(8, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
-      /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x,
+                                 {Blocked(8, Clip::kYes), Element(515, 0, 0)}, NoPad(),
+                                 /*buffers=*/2, /*window=*/0);
+  In<Tiers, Rows<float, 1>, 1> w(core, {"w", 1, 16}, call.w, {All(4)}, NoPad(), /*buffers=*/2,
+                                 /*window=*/0);
+  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 2, 18}, call.y,
+                                  {Blocked(8, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
+                                  /*buffers=*/2);
   const size_t total_count = TileSize<float>(8, 512);
   float* const total_memory = Tiers::template Scratch<float>(core, {"total", 3}, total_count,
                                                              {8, 512});
   if (!core.ok()) return;
 
-  auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({at[0], at[1] * 512});
+  const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1] * 512}; };
+  const auto y_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
+  const auto copy_in = [&](const Point<2>& at) {
+    x.CopyIn(x_index(at));
     w.CopyIn({0});
-  }
+  };
+  auto at = grid.First();
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[0], next[1] * 512});
-      w.CopyIn({0});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({at[0], at[1] * 512}),
+        {call, core, at, steps},
+        x.WaitIn(x_index(at)),
         w.WaitIn({0}),
-        y.Open({at[0], at[1]}, at.run),
+        y.Open(y_index(at), at.run),
         MakeTile(total_memory, 8, 512),
     });
     if (!core.ok()) return;
-    if (!next.more || y.Leaves({next[0], next[1]}, next.run)) y.CopyOut();
+    if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
     at = next;
   }
   y.WaitOut();
@@ -135,8 +129,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::conv1d_text
+}  // namespace kiln::conv1d_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -28,17 +28,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::dynamic_slice_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::dynamic_slice_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<0> point;
-  const std::array<int64_t, 0>& steps;  //
+struct Step : StepOf<Call, 0> {
   Tile<const int32_t, 2> x;
   Tile<int32_t, 2> o;
 
@@ -61,8 +55,8 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 0>& steps,
             [[maybe_unused]] const Point<0> at) {
   if (core.blames(1)) {  // x
-    core.AddElement("starts", {0}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 0)}));
-    core.AddElement("starts", {1}, static_cast<int64_t>(int64_t{HostAt(core, call.starts, "starts", 1)}));
+    core.AddElement("starts", {0}, IndexAt(core, call.starts, "starts", 0));
+    core.AddElement("starts", {1}, IndexAt(core, call.starts, "starts", 1));
   }
 }
 
@@ -80,29 +74,33 @@ void RunGrid(const Call& call, Core& core) {
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
   Tiers::template Hold<int32_t>(core, {"starts", 0, 9, Memory::kSmem}, {2});
-  typename Tiers::template In<Rows<int32_t, 2>, 2> x(core, {"x", 1, 18}, call.x,
-                                                     {Blocked(128), Blocked(128)}, NoPad(),
-                                                     /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<int32_t, 2>, 2> o(
-      core, {"o", 2, 23}, call.o, {All(128), All(128)}, NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<int32_t, 2>, 2> x(core, {"x", 1, 18}, call.x, {Blocked(128), Blocked(128)},
+                                   NoPad(), /*buffers=*/2, /*window=*/0);
+  Out<Tiers, Rows<int32_t, 2>, 2> o(core, {"o", 2, 23}, call.o, {All(128), All(128)}, NoInit(),
+                                    /*buffers=*/2);
   if (!core.ok()) return;
 
+  const auto x_index =
+      [&](auto& from,
+          const Point<0>& at) {
+                               return Index<2>{
+      FloorDiv(IndexAt(from, call.starts, "starts", 0), int64_t{128}),
+      FloorDiv(IndexAt(from, call.starts, "starts", 1), int64_t{128})}; };
+  const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<0>& at) {
+    x.CopyIn(x_index(from, at));
+  };
   const Core::NextStep next_step{core};  // what is found there is about the next step
   auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})});
-    if (!core.ok()) return Locate(call, core, steps, at);
-  }
+  if (at.more) copy_in(core, at);
+  if (!core.ok()) return Locate(call, core, steps, at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({FloorDiv(int64_t{HostAt(next_step, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(next_step, call.starts, "starts", 1)}, int64_t{128})});
-      if (!core.ok()) return Locate(call, core, steps, next);
-    }
+    if (next.more) copy_in(next_step, next);  // while this step computes
+    if (!core.ok()) return Locate(call, core, steps, next);
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({FloorDiv(int64_t{HostAt(core, call.starts, "starts", 0)}, int64_t{128}), FloorDiv(int64_t{HostAt(core, call.starts, "starts", 1)}, int64_t{128})}),
+        {call, core, at, steps},
+        x.WaitIn(x_index(core, at)),
         o.Open({0, 0}, at.run),
     });
     if (!core.ok()) return Locate(call, core, steps, at);
@@ -116,8 +114,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::dynamic_slice_text
+}  // namespace kiln::dynamic_slice_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -137,10 +134,12 @@ Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {128, 128});
   if (!check.ok()) return check.status();
-  check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 0)}, int64_t{128}) == 0, "starts[0] % bm == 0",
-                {{"starts[0]", int64_t{HostAt(check, call.starts, "starts", 0)}}});
-  check.Require(Mod(int64_t{HostAt(check, call.starts, "starts", 1)}, int64_t{128}) == 0, "starts[1] % bn == 0",
-                {{"starts[1]", int64_t{HostAt(check, call.starts, "starts", 1)}}});
+  check.Require(Mod(IndexAt(check, call.starts, "starts", 0), int64_t{128}) == 0,
+                "starts[0] % bm == 0",
+                {{"starts[0]", IndexAt(check, call.starts, "starts", 0)}});
+  check.Require(Mod(IndexAt(check, call.starts, "starts", 1), int64_t{128}) == 0,
+                "starts[1] % bn == 0",
+                {{"starts[1]", IndexAt(check, call.starts, "starts", 1)}});
   if (!check.ok()) return check.status();
   return context.Run(KILN_DISPATCH(dynamic_slice_text::Run), call,
                      {.kernel = "dynamic_slice", .axes = "", .bytes = check.bytes()});

@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-/// Grouped matmul, in which each group of consecutive rows of lhs is multiplied by a matrix of its own.
+/// Grouped matmul, in which each group of consecutive rows of lhs is multiplied by a matrix of its
+///     own.
 Status gmm_bf16(
     const Tensor<const int32_t>& sizes,  // i32[groups]
     int32_t group_offset,  // i32

@@ -24,17 +24,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::iota_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::iota_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // 0: i
+struct Step : StepOf<Call, 1> {  // axes 0: i
   Tile<int32_t, 1> o;
 
   void Body() const;
@@ -58,8 +52,8 @@ void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.n};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  typename Tiers::template Out<Rows<int32_t, 1>, 1> o(core, {"o", 0, 8}, call.o, {All(call.n)},
-                                                      NoInit(), /*buffers=*/2);
+  Out<Tiers, Rows<int32_t, 1>, 1> o(core, {"o", 0, 8}, call.o, {All(call.n)}, NoInit(),
+                                    /*buffers=*/2);
   if (!core.ok()) return;
 
   auto at = grid.First();
@@ -67,7 +61,7 @@ void RunGrid(const Call& call, Core& core) {
     const auto next = grid.Next(at);
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
+        {call, core, at, steps},
         o.Open({0}, at.run),
     });
     if (!core.ok()) return;
@@ -81,8 +75,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::iota_text
+}  // namespace kiln::iota_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-/// Dense matmul under a block-sparse mask of its output; blocks without a set element cost no copy and no product.
+/// Dense matmul under a block-sparse mask of its output; blocks without a set element cost no copy
+///     and no product.
 Status masked_matmul_bf16(
     const Tensor<const int32_t>& block_mask,  // i32[tiles_m, tiles_n]
     const Tensor<const int32_t>& next_kind,  // i32[tiles_m, tiles_n]

@@ -28,21 +28,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::matmul_first_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::matmul_first_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-// Steps of the reduction, by what they do with the accumulators.
-struct First {};   // start anew
-struct Middle {};  // add
-
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
+struct Step : StepOf<Call, 3> {  // axes 0: i, 1: j, 2: l
   UnpackedA<float>::View x;
   PackedB<float>::View y;
   Tile<float, 2> z;
@@ -109,38 +99,39 @@ void RunGrid(const Call& call, Core& core) {
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  typename Tiers::template In<UnpackedA<float>, 2> x(
+  In<Tiers, UnpackedA<float>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  typename Tiers::template In<PackedB<float>, 2> y(
+  In<Tiers, PackedB<float>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
-  typename Tiers::template Out<Rows<float, 2>, 2> z(
-      core, {"z", 2, 24}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+  Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 24}, call.z,
+                                  {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+                                  NoInit(), /*buffers=*/2);
   if (!core.ok()) return;
 
+  const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
+  const auto y_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
+  const auto z_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
+  const auto copy_in = [&](const Point<3>& at) {
+    x.CopyIn(x_index(at));
+    y.CopyIn(y_index(at));
+  };
   auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({at[0], at[2]});
-    y.CopyIn({at[2], at[1]});
-  }
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[0], next[2]});
-      y.CopyIn({next[2], next[1]});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({at[0], at[2]}),
-        y.WaitIn({at[2], at[1]}),
-        z.Open({at[0], at[1]}, at.run),
+        {call, core, at, steps},
+        x.WaitIn(x_index(at)),
+        y.WaitIn(y_index(at)),
+        z.Open(z_index(at), at.run),
     });
     if (!core.ok()) return;
-    if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();
+    if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
     at = next;
   }
   z.WaitOut();
@@ -150,8 +141,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::matmul_first_text
+}  // namespace kiln::matmul_first_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

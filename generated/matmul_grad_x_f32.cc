@@ -2,7 +2,8 @@
 //
 //   grid  i: cdiv(m, 128) parallel, l: cdiv(k, 128) parallel, j: cdiv(n, 128)
 //   dz    f32[m, n]      block (128, 128)  index (i, j)  pad 0.0  in rows, or packed as left panels
-//   y     f32[k, n]      block (128, 128)  index (l, j)  pad 0.0  packed as right panels, transposed
+//   y     f32[k, n]      block (128, 128)  index (l, j)  pad 0.0  packed as right panels,
+//       transposed
 //   dx    f32[m, k]      block (128, 128)  index (i, l)           in rows
 //   acc   f32[128, 128]                                           accumulators, tile by tile
 
@@ -29,59 +30,22 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::matmul_grad_x_f32_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::matmul_grad_x_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-// Steps of the reduction, by what they do with the accumulators.
-struct First {};   // start anew
-struct Middle {};  // add
-struct Last {};    // add and finish
-struct SingleStep {};  // the first and the last
-
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // 0: i, 1: l, 2: j
+struct Step : StepOf<Call, 3> {  // axes 0: i, 1: l, 2: j
   UnpackedA<float>::View dz;
   PackedBT<float>::View y;
   Tile<float, 2> dx;
   float* acc;
 
-  void Body(SingleStep) const;
-  void Body(First) const;
-  void Body(Middle) const;
-  void Body(Last) const;
+  template <class When>
+  void Body(When) const;
 };
 
-HWY_INLINE void Step::Body(SingleStep) const {
-  // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
-  const auto start = [=, *this](auto at, size_t m_i, size_t k_i) HWY_ATTR {
-    at.Prefetch(dx.At(m_i, k_i));
-  };
-  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t k_i) HWY_ATTR {
-    // matmul_grad_x.yaml:37  dx = T(acc)
-    at.Store(sum, dx.At(m_i, k_i));
-  };
-  MultiplyTiles<Dot<float>>(dz.rows, dz, y, TileSums(), start, finish, dx);
-}
-
-HWY_INLINE void Step::Body(First) const {
-  const size_t m_size = dx.high[0];
-  // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
-  MultiplyTiles<Dot<float>>(dz.rows, dz, y, Accumulators(acc, m_size, /*from_zero=*/true));
-}
-
-HWY_INLINE void Step::Body(Middle) const {
-  const size_t m_size = dx.high[0];
-  // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
-  MultiplyTiles<Dot<float>>(dz.rows, dz, y, Accumulators(acc, m_size, /*from_zero=*/false));
-}
-
-HWY_INLINE void Step::Body(Last) const {
+template <class When>
+HWY_INLINE void Step::Body(When) const {
   const size_t m_size = dx.high[0];
   // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
   const auto start = [=, *this](auto at, size_t m_i, size_t k_i) HWY_ATTR {
@@ -91,7 +55,8 @@ HWY_INLINE void Step::Body(Last) const {
     // matmul_grad_x.yaml:37  dx = T(acc)
     at.Store(sum, dx.At(m_i, k_i));
   };
-  MultiplyTiles<Dot<float>>(dz.rows, dz, y, Accumulators(acc, m_size, /*from_zero=*/false), start, finish, dx);
+  MultiplyTiles<Dot<float>>(dz.rows, dz, y, SumsOf<When>(acc, m_size), AtEnd<When>(start),
+                            AtEnd<When>(finish), dx);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -115,15 +80,7 @@ HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const bool first = step.point[2] == 0;
   const bool last = step.point[2] + 1 == step.steps[2];
-  if (first && last) {
-    step.Body(SingleStep());
-  } else if (first) {
-    step.Body(First());
-  } else if (last) {
-    step.Body(Last());
-  } else {
-    step.Body(Middle());
-  }
+  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
 }
 
 /// The grid of one core.
@@ -134,41 +91,42 @@ void RunGrid(const Call& call, Core& core) {
                                      DivUp(call.n, blocks.j)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  typename Tiers::template In<UnpackedA<float>, 2> dz(
+  In<Tiers, UnpackedA<float>, 2> dz(
       core, {"dz", 0, 13}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  typename Tiers::template In<PackedBT<float>, 2> y(
+  In<Tiers, PackedBT<float>, 2> y(
       core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
-  typename Tiers::template Out<Rows<float, 2>, 2> dx(
-      core, {"dx", 2, 24}, call.dx, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+  Out<Tiers, Rows<float, 2>, 2> dx(core, {"dx", 2, 24}, call.dx,
+                                   {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
+                                   NoInit(), /*buffers=*/2);
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.l);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.i, blocks.l});
   if (!core.ok()) return;
 
+  const auto dz_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
+  const auto y_index = [&](const Point<3>& at) { return Index<2>{at[1], at[2]}; };
+  const auto dx_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
+  const auto copy_in = [&](const Point<3>& at) {
+    dz.CopyIn(dz_index(at));
+    y.CopyIn(y_index(at));
+  };
   auto at = grid.First();
-  if (at.more) {
-    dz.CopyIn({at[0], at[2]});
-    y.CopyIn({at[1], at[2]});
-  }
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      dz.CopyIn({next[0], next[2]});
-      y.CopyIn({next[1], next[2]});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        dz.WaitIn({at[0], at[2]}),
-        y.WaitIn({at[1], at[2]}),
-        dx.Open({at[0], at[1]}, at.run),
+        {call, core, at, steps},
+        dz.WaitIn(dz_index(at)),
+        y.WaitIn(y_index(at)),
+        dx.Open(dx_index(at), at.run),
         acc_memory,
     });
     if (!core.ok()) return;
-    if (!next.more || dx.Leaves({next[0], next[1]}, next.run)) dx.CopyOut();
+    if (!next.more || dx.Leaves(dx_index(next), next.run)) dx.CopyOut();
     at = next;
   }
   dx.WaitOut();
@@ -178,8 +136,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::matmul_grad_x_f32_text
+}  // namespace kiln::matmul_grad_x_f32_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -2,7 +2,8 @@
 //
 //   grid  l: cdiv(k, 128) parallel, j: cdiv(n, 128) parallel, i: cdiv(m, 128)
 //   x     f32[m, k]      block (128, 128)  index (i, l)  pad 0.0  packed as left panels, transposed
-//   dz    f32[m, n]      block (128, 128)  index (i, j)  pad 0.0  in rows, or packed as right panels
+//   dz    f32[m, n]      block (128, 128)  index (i, j)  pad 0.0  in rows, or packed as right
+//       panels
 //   dy    f32[k, n]      block (128, 128)  index (l, j)           in rows
 //   acc   f32[128, 128]                                           accumulators, tile by tile
 
@@ -29,59 +30,22 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::matmul_grad_y_f32_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::matmul_grad_y_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-// Steps of the reduction, by what they do with the accumulators.
-struct First {};   // start anew
-struct Middle {};  // add
-struct Last {};    // add and finish
-struct SingleStep {};  // the first and the last
-
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // 0: l, 1: j, 2: i
+struct Step : StepOf<Call, 3> {  // axes 0: l, 1: j, 2: i
   PackedAT<float>::View x;
   PackedB<float>::View dz;
   Tile<float, 2> dy;
   float* acc;
 
-  void Body(SingleStep) const;
-  void Body(First) const;
-  void Body(Middle) const;
-  void Body(Last) const;
+  template <class When>
+  void Body(When) const;
 };
 
-HWY_INLINE void Step::Body(SingleStep) const {
-  // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
-  const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(dy.At(k_i, n_i));
-  };
-  const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-    // matmul_grad_y.yaml:37  dy = T(acc)
-    at.Store(sum, dy.At(k_i, n_i));
-  };
-  MultiplyTiles<Dot<float>>(x.rows, x, dz, TileSums(), start, finish, dy);
-}
-
-HWY_INLINE void Step::Body(First) const {
-  const size_t k_size = dy.high[0];
-  // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
-  MultiplyTiles<Dot<float>>(x.rows, x, dz, Accumulators(acc, k_size, /*from_zero=*/true));
-}
-
-HWY_INLINE void Step::Body(Middle) const {
-  const size_t k_size = dy.high[0];
-  // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
-  MultiplyTiles<Dot<float>>(x.rows, x, dz, Accumulators(acc, k_size, /*from_zero=*/false));
-}
-
-HWY_INLINE void Step::Body(Last) const {
+template <class When>
+HWY_INLINE void Step::Body(When) const {
   const size_t k_size = dy.high[0];
   // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
   const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
@@ -91,7 +55,8 @@ HWY_INLINE void Step::Body(Last) const {
     // matmul_grad_y.yaml:37  dy = T(acc)
     at.Store(sum, dy.At(k_i, n_i));
   };
-  MultiplyTiles<Dot<float>>(x.rows, x, dz, Accumulators(acc, k_size, /*from_zero=*/false), start, finish, dy);
+  MultiplyTiles<Dot<float>>(x.rows, x, dz, SumsOf<When>(acc, k_size), AtEnd<When>(start),
+                            AtEnd<When>(finish), dy);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -115,15 +80,7 @@ HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const bool first = step.point[2] == 0;
   const bool last = step.point[2] + 1 == step.steps[2];
-  if (first && last) {
-    step.Body(SingleStep());
-  } else if (first) {
-    step.Body(First());
-  } else if (last) {
-    step.Body(Last());
-  } else {
-    step.Body(Middle());
-  }
+  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
 }
 
 /// The grid of one core.
@@ -134,42 +91,43 @@ void RunGrid(const Call& call, Core& core) {
                                      DivUp(call.m, blocks.i)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  typename Tiers::template In<PackedAT<float>, 2> x(
+  In<Tiers, PackedAT<float>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  typename Tiers::template In<PackedB<float>, 2> dz(
+  In<Tiers, PackedB<float>, 2> dz(
       core, {"dz", 1, 18}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
       Pad<float>(0.0f), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.k);
-  typename Tiers::template Out<Rows<float, 2>, 2> dy(
-      core, {"dy", 2, 24}, call.dy, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+  Out<Tiers, Rows<float, 2>, 2> dy(core, {"dy", 2, 24}, call.dy,
+                                   {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+                                   NoInit(), /*buffers=*/2);
   const size_t acc_count = AccumulatorSize(blocks.l, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.l, blocks.j});
   if (!core.ok()) return;
 
+  const auto x_index = [&](const Point<3>& at) { return Index<2>{at[2], at[0]}; };
+  const auto dz_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
+  const auto dy_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
+  const auto copy_in = [&](const Point<3>& at) {
+    x.CopyIn(x_index(at));
+    dz.CopyIn(dz_index(at));
+  };
   auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({at[2], at[0]});
-    dz.CopyIn({at[2], at[1]});
-  }
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[2], next[0]});
-      dz.CopyIn({next[2], next[1]});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({at[2], at[0]}),
-        dz.WaitIn({at[2], at[1]}),
-        dy.Open({at[0], at[1]}, at.run),
+        {call, core, at, steps},
+        x.WaitIn(x_index(at)),
+        dz.WaitIn(dz_index(at)),
+        dy.Open(dy_index(at), at.run),
         acc_memory,
     });
     if (!core.ok()) return;
-    if (!next.more || dy.Leaves({next[0], next[1]}, next.run)) dy.CopyOut();
+    if (!next.more || dy.Leaves(dy_index(next), next.run)) dy.CopyOut();
     at = next;
   }
   dy.WaitOut();
@@ -179,8 +137,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::matmul_grad_y_f32_text
+}  // namespace kiln::matmul_grad_y_f32_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

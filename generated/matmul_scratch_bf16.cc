@@ -2,7 +2,8 @@
 //
 //   grid  i: cdiv(m, 128) parallel, j: cdiv(n, 128) parallel, l: cdiv(k, 128)
 //   x     bf16[m, k]     block (128, 128)  index (i, l)  pad 0.0  in rows, or packed as left panels
-//   y     bf16[k, n]     block (128, 128)  index (l, j)  pad 0.0  in rows, or packed as right panels
+//   y     bf16[k, n]     block (128, 128)  index (l, j)  pad 0.0  in rows, or packed as right
+//       panels
 //   z     bf16[m, n]     block (128, 128)  index (i, j)           in rows
 //   acc   f32[128, 128]                                           accumulators, tile by tile
 
@@ -30,59 +31,22 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::matmul_scratch_bf16_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::matmul_scratch_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-// Steps of the reduction, by what they do with the accumulators.
-struct First {};   // start anew
-struct Middle {};  // add
-struct Last {};    // add and finish
-struct SingleStep {};  // the first and the last
-
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // 0: i, 1: j, 2: l
+struct Step : StepOf<Call, 3> {  // axes 0: i, 1: j, 2: l
   UnpackedA<bf16>::View x;
   PackedB<bf16>::View y;
   Tile<bf16, 2> z;
   float* acc;
 
-  void Body(SingleStep) const;
-  void Body(First) const;
-  void Body(Middle) const;
-  void Body(Last) const;
+  template <class When>
+  void Body(When) const;
 };
 
-HWY_INLINE void Step::Body(SingleStep) const {
-  // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(z.At(m_i, n_i));
-  };
-  const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-    // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
-    at.Store(sum, z.At(m_i, n_i));
-  };
-  MultiplyTiles<Dot<bf16>>(x.rows, x, y, TileSums(), start, finish, z);
-}
-
-HWY_INLINE void Step::Body(First) const {
-  const size_t m_size = z.high[0];
-  // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  MultiplyTiles<Dot<bf16>>(x.rows, x, y, Accumulators(acc, m_size, /*from_zero=*/true));
-}
-
-HWY_INLINE void Step::Body(Middle) const {
-  const size_t m_size = z.high[0];
-  // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  MultiplyTiles<Dot<bf16>>(x.rows, x, y, Accumulators(acc, m_size, /*from_zero=*/false));
-}
-
-HWY_INLINE void Step::Body(Last) const {
+template <class When>
+HWY_INLINE void Step::Body(When) const {
   const size_t m_size = z.high[0];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
   const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
@@ -92,7 +56,8 @@ HWY_INLINE void Step::Body(Last) const {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<Dot<bf16>>(x.rows, x, y, Accumulators(acc, m_size, /*from_zero=*/false), start, finish, z);
+  MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf<When>(acc, m_size), AtEnd<When>(start),
+                           AtEnd<When>(finish), z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -116,15 +81,7 @@ HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
   if (!step.core.ok()) return;
   const bool first = step.point[2] == 0;
   const bool last = step.point[2] + 1 == step.steps[2];
-  if (first && last) {
-    step.Body(SingleStep());
-  } else if (first) {
-    step.Body(First());
-  } else if (last) {
-    step.Body(Last());
-  } else {
-    step.Body(Middle());
-  }
+  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
 }
 
 /// The grid of one core.
@@ -135,42 +92,43 @@ void RunGrid(const Call& call, Core& core) {
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  typename Tiers::template In<UnpackedA<bf16>, 2> x(
+  In<Tiers, UnpackedA<bf16>, 2> x(
       core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  typename Tiers::template In<PackedB<bf16>, 2> y(
-      core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
-  typename Tiers::template Out<Rows<bf16, 2>, 2> z(
-      core, {"z", 2, 24}, call.z, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+  In<Tiers, PackedB<bf16>, 2> y(core, {"y", 1, 18}, call.y,
+                                {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
+  Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 2, 24}, call.z,
+                                 {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+                                 NoInit(), /*buffers=*/2);
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.i, blocks.j});
   if (!core.ok()) return;
 
+  const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
+  const auto y_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
+  const auto z_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
+  const auto copy_in = [&](const Point<3>& at) {
+    x.CopyIn(x_index(at));
+    y.CopyIn(y_index(at));
+  };
   auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({at[0], at[2]});
-    y.CopyIn({at[2], at[1]});
-  }
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[0], next[2]});
-      y.CopyIn({next[2], next[1]});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({at[0], at[2]}),
-        y.WaitIn({at[2], at[1]}),
-        z.Open({at[0], at[1]}, at.run),
+        {call, core, at, steps},
+        x.WaitIn(x_index(at)),
+        y.WaitIn(y_index(at)),
+        z.Open(z_index(at), at.run),
         acc_memory,
     });
     if (!core.ok()) return;
-    if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();
+    if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
     at = next;
   }
   z.WaitOut();
@@ -180,8 +138,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::matmul_scratch_bf16_text
+}  // namespace kiln::matmul_scratch_bf16_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-/// The rows of each sequence side by side, from pages of a pool that a table finds; rows past its length are zeros.
+/// The rows of each sequence side by side, from pages of a pool that a table finds; rows past its
+///     length are zeros.
 Status paged_gather_bf16(
     const Tensor<const int32_t>& table,  // i32[batch, pages]
     const Tensor<const int32_t>& lengths,  // i32[batch]

@@ -28,17 +28,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::segment_sum_f32_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::segment_sum_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // 0: j, 1: t
+struct Step : StepOf<Call, 2> {  // axes 0: j, 1: t
   Tile<const float, 1> x;
   Tile<float, 1> sums;
 
@@ -68,7 +62,7 @@ void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps,
             [[maybe_unused]] const Point<2> at) {
   if (core.blames(2)) {  // sums
-    core.AddElement("ids", {at[1]}, static_cast<int64_t>(int64_t{HostAt(core, call.ids, "ids", at[1])}));
+    core.AddElement("ids", {at[1]}, IndexAt(core, call.ids, "ids", at[1]));
   }
 }
 
@@ -86,34 +80,37 @@ void RunGrid(const Call& call, Core& core) {
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.n});
-  typename Tiers::template In<Rows<float, 1>, 2> x(core, {"x", 1, 15}, call.x,
-                                                   {Squeezed(), Blocked(1024, Clip::kYes)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<float, 1>, 2> sums(core, {"sums", 2, 20}, call.sums,
-                                                       {Squeezed(), Blocked(1024, Clip::kYes)},
-                                                       Init<float>(0.0f), /*buffers=*/2);
+  In<Tiers, Rows<float, 1>, 2> x(core, {"x", 1, 15}, call.x,
+                                 {Squeezed(), Blocked(1024, Clip::kYes)}, NoPad(), /*buffers=*/2,
+                                 /*window=*/0);
+  Out<Tiers, Rows<float, 1>, 2> sums(core, {"sums", 2, 20}, call.sums,
+                                     {Squeezed(), Blocked(1024, Clip::kYes)}, Init<float>(0.0f),
+                                     /*buffers=*/2);
   if (!core.ok()) return;
 
+  const auto x_index = [&](const Point<2>& at) { return Index<2>{at[1], at[0]}; };
+  const auto sums_index =
+      [&](auto& from,
+          const Point<2>& at) { return Index<2>{IndexAt(from, call.ids, "ids", at[1]), at[0]}; };
+  const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<2>& at) {
+    x.CopyIn(x_index(at));
+  };
   const Core::NextStep next_step{core};  // what is found there is about the next step
   auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({at[1], at[0]});
-    if (!core.ok()) return Locate(call, core, steps, at);
-  }
+  if (at.more) copy_in(core, at);
+  if (!core.ok()) return Locate(call, core, steps, at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[1], next[0]});
-      if (!core.ok()) return Locate(call, core, steps, next);
-    }
+    if (next.more) copy_in(next_step, next);  // while this step computes
+    if (!core.ok()) return Locate(call, core, steps, next);
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({at[1], at[0]}),
-        sums.Open({int64_t{HostAt(core, call.ids, "ids", at[1])}, at[0]}, at.run),
+        {call, core, at, steps},
+        x.WaitIn(x_index(at)),
+        sums.Open(sums_index(core, at), at.run),
     });
     if (!core.ok()) return Locate(call, core, steps, at);
-    if (!next.more || sums.Leaves({int64_t{HostAt(next_step, call.ids, "ids", next[1])}, next[0]}, next.run)) sums.CopyOut();
+    if (!next.more || sums.Leaves(sums_index(next_step, next), next.run)) sums.CopyOut();
     at = next;
   }
   sums.WaitOut();
@@ -123,8 +120,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::segment_sum_f32_text
+}  // namespace kiln::segment_sum_f32_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

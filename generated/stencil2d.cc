@@ -30,17 +30,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::stencil2d_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::stencil2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // 0: i, 1: j
+struct Step : StepOf<Call, 2> {  // axes 0: i, 1: j
   Tile<const float, 2> u;
   Tile<float, 2> v;
   Tile<float, 1> rows_0;
@@ -66,11 +60,14 @@ HWY_INLINE void Step::Body() const {
       const auto u_2 = at.Load(u.At(m_i + 2, n_i + 1));
       const auto below_0 = u_2;
 
-      // stencil2d.yaml:29  v = centre * rows[:, 1:bn + 1] + side * (above + below + rows[:, 0:bn] + rows[:, 2:])
+      // stencil2d.yaml:29  v = centre * rows[:, 1:bn + 1] + side * (above + below + rows[:, 0:bn] +
+      //     rows[:, 2:])
       const auto rows_0_0 = at.Load(rows_0.At(n_i + 1));
       const auto rows_0_1 = at.Load(rows_0.At(n_i));
       const auto rows_0_2 = at.Load(rows_0.At(n_i + 2));
-      const auto value_0 = hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(above_0, below_0), rows_0_1), rows_0_2));
+      const auto value_0 =
+          hn::Mul(at.Splat(call.side),
+                  hn::Add(hn::Add(hn::Add(above_0, below_0), rows_0_1), rows_0_2));
       at.Store(hn::Add(hn::Mul(at.Splat(call.centre), rows_0_0), value_0), v.At(m_i, n_i));
     });
   }
@@ -91,35 +88,36 @@ void RunGrid(const Call& call, Core& core) {
 
   Tiers::template Hold<float>(core, {"centre", 0, 6, Memory::kSmem}, {});
   Tiers::template Hold<float>(core, {"side", 1, 6, Memory::kSmem}, {});
-  typename Tiers::template In<Rows<float, 2>, 2> u(core, {"u", 2, 14}, call.u,
-                                                   {Element(66, 1, 1), Element(514, 1, 1)},
-                                                   Pad<float>(1.5f), /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<float, 2>, 2> v(
-      core, {"v", 3, 20}, call.v, {Blocked(64, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
-      /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> u(core, {"u", 2, 14}, call.u,
+                                 {Element(66, 1, 1), Element(514, 1, 1)}, Pad<float>(1.5f),
+                                 /*buffers=*/2, /*window=*/0);
+  Out<Tiers, Rows<float, 2>, 2> v(core, {"v", 3, 20}, call.v,
+                                  {Blocked(64, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
+                                  /*buffers=*/2);
   const size_t rows_0_count = TileSize<float>(514);
   float* const rows_0_memory = Tiers::template Scratch<float>(core, {"rows_0", 4}, rows_0_count,
                                                               {514});
   if (!core.ok()) return;
 
+  const auto u_index = [&](const Point<2>& at) { return Index<2>{at[0] * 64, at[1] * 512}; };
+  const auto v_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
+  const auto copy_in = [&](const Point<2>& at) {
+    u.CopyIn(u_index(at));
+  };
   auto at = grid.First();
-  if (at.more) {
-    u.CopyIn({at[0] * 64, at[1] * 512});
-  }
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      u.CopyIn({next[0] * 64, next[1] * 512});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        u.WaitIn({at[0] * 64, at[1] * 512}),
-        v.Open({at[0], at[1]}, at.run),
+        {call, core, at, steps},
+        u.WaitIn(u_index(at)),
+        v.Open(v_index(at), at.run),
         MakeTile(rows_0_memory, 514),
     });
     if (!core.ok()) return;
-    if (!next.more || v.Leaves({next[0], next[1]}, next.run)) v.CopyOut();
+    if (!next.more || v.Leaves(v_index(next), next.run)) v.CopyOut();
     at = next;
   }
   v.WaitOut();
@@ -129,8 +127,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::stencil2d_text
+}  // namespace kiln::stencil2d_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-/// Weighted sum of the five points around each point of a grid; outside of it they have a fixed value.
+/// Weighted sum of the five points around each point of a grid; outside of it they have a fixed
+///     value.
 Status stencil2d(
     float centre,  // f32
     float side,  // f32

@@ -26,17 +26,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::sum_axes_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::sum_axes_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // 0: i, 1: b, 2: j
+struct Step : StepOf<Call, 3> {  // axes 0: i, 1: b, 2: j
   Tile<const float, 2> x;
   Tile<float, 1> o;
 
@@ -45,7 +39,8 @@ struct Step {
 
 HWY_INLINE void Step::Body() const {
   const size_t m_size = x.high[0];
-  // sum_axes.yaml:25  when first(o):                     # the first step of this block's stay: first(b) and first(j)
+  // sum_axes.yaml:25  when first(o):                     # the first step of this block's stay:
+  //     first(b) and first(j)
   if (point[1] == 0 && point[2] == 0) {
     // sum_axes.yaml:26  o = 0
     ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
@@ -77,30 +72,31 @@ void RunGrid(const Call& call, Core& core) {
                                      CeilDiv(call.n, int64_t{512})};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 3> x(
-      core, {"x", 0, 13}, call.x, {Squeezed(), Blocked(256, Clip::kYes), Blocked(512)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<float, 1>, 1> o(
-      core, {"o", 1, 19}, call.o, {Blocked(256, Clip::kYes)}, NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 3> x(core, {"x", 0, 13}, call.x,
+                                 {Squeezed(), Blocked(256, Clip::kYes), Blocked(512)},
+                                 Pad<float>(0.0f), /*buffers=*/2, /*window=*/0);
+  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 19}, call.o, {Blocked(256, Clip::kYes)}, NoInit(),
+                                  /*buffers=*/2);
   if (!core.ok()) return;
 
+  const auto x_index = [&](const Point<3>& at) { return Index<3>{at[1], at[0], at[2]}; };
+  const auto o_index = [&](const Point<3>& at) { return Index<1>{at[0]}; };
+  const auto copy_in = [&](const Point<3>& at) {
+    x.CopyIn(x_index(at));
+  };
   auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({at[1], at[0], at[2]});
-  }
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[1], next[0], next[2]});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({at[1], at[0], at[2]}),
-        o.Open({at[0]}, at.run),
+        {call, core, at, steps},
+        x.WaitIn(x_index(at)),
+        o.Open(o_index(at), at.run),
     });
     if (!core.ok()) return;
-    if (!next.more || o.Leaves({next[0]}, next.run)) o.CopyOut();
+    if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
     at = next;
   }
   o.WaitOut();
@@ -110,8 +106,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::sum_axes_text
+}  // namespace kiln::sum_axes_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

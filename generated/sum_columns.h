@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-/// Sums each column of a matrix by blocks; the grid's order, not the array's, makes the reduced axis minor.
+/// Sums each column of a matrix by blocks; the grid's order, not the array's, makes the reduced
+///     axis minor.
 Status sum_columns(
     const Tensor<const float>& x,  // f32[m, n]
     const Tensor<float>& o,  // f32[n]

@@ -26,17 +26,11 @@ struct Call {
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::sum_leading_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+namespace kiln::sum_leading_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step {
-  const Call& call;
-  Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // 0: i
+struct Step : StepOf<Call, 1> {  // axes 0: i
   Tile<const float, 2> x;
   Tile<float, 2> o;
 
@@ -44,9 +38,10 @@ struct Step {
 };
 
 HWY_INLINE void Step::Body() const {
-  const size_t m_size = static_cast<size_t>(call.m);
-  const size_t n_size = static_cast<size_t>(call.n);
-  // sum_leading.yaml:16  when first(i):                     # at the start of its stay an output block is undefined
+  const size_t m_size = Unsigned(call.m);
+  const size_t n_size = Unsigned(call.n);
+  // sum_leading.yaml:16  when first(i):                     # at the start of its stay an output
+  //     block is undefined
   if (point[0] == 0) {
     // sum_leading.yaml:17  o = 0
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
@@ -80,26 +75,25 @@ void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.count};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  typename Tiers::template In<Rows<float, 2>, 3> x(core, {"x", 0, 8}, call.x,
-                                                   {Squeezed(), All(call.m), All(call.n)}, NoPad(),
-                                                   /*buffers=*/2, /*window=*/0);
-  typename Tiers::template Out<Rows<float, 2>, 2> o(
-      core, {"o", 1, 13}, call.o, {All(call.m), All(call.n)}, NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 3> x(core, {"x", 0, 8}, call.x, {Squeezed(), All(call.m), All(call.n)},
+                                 NoPad(), /*buffers=*/2, /*window=*/0);
+  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 1, 13}, call.o, {All(call.m), All(call.n)}, NoInit(),
+                                  /*buffers=*/2);
   if (!core.ok()) return;
 
+  const auto x_index = [&](const Point<1>& at) { return Index<3>{at[0], 0, 0}; };
+  const auto copy_in = [&](const Point<1>& at) {
+    x.CopyIn(x_index(at));
+  };
   auto at = grid.First();
-  if (at.more) {
-    x.CopyIn({at[0], 0, 0});
-  }
+  if (at.more) copy_in(at);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[0], 0, 0});
-    }
+    if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({at[0], 0, 0}),
+        {call, core, at, steps},
+        x.WaitIn(x_index(at)),
         o.Open({0, 0}, at.run),
     });
     if (!core.ok()) return;
@@ -113,8 +107,7 @@ void Run(const Call& call, Core& core) {
   core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace kiln::sum_leading_text
+}  // namespace kiln::sum_leading_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-/// Grouped matmul transposed, in which each group of rows gives one product, lhs.T @ rhs over its rows alone.
+/// Grouped matmul transposed, in which each group of rows gives one product, lhs.T @ rhs over its
+///     rows alone.
 Status tgmm_bf16_existing(
     const Tensor<const int32_t>& sizes,  // i32[groups]
     int32_t group_offset,  // i32

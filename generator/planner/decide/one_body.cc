@@ -1,17 +1,19 @@
 #include "generator/planner/decide/one_body.h"
 
-#include <algorithm>
+#include "generator/plan/walk.h"
 
 namespace kiln {
 namespace {
 
-/// The dot of a body in which there is nothing else but scalars before it.
-Stage* OnlyDot(Stages& stages) {
-  const bool scalars =
-      !stages.empty() && std::all_of(stages.begin(), stages.end() - 1, [](const Stage& stage) {
-        return stage.kind == Stage::Kind::kDefine;
-      });
-  return scalars && stages.back().kind == Stage::Kind::kDot ? &stages.back() : nullptr;
+/// Whether a dot is the last thing that a body does. What comes before it must have a text that
+/// tells everything, which that of manual copies does not.
+bool EndsWithDot(const Stages& stages) {
+  bool told = true;
+  ForEachStage(stages, [&](const Stage& stage) {
+    told = told && stage.kind != Stage::Kind::kCopy && stage.kind != Stage::Kind::kWait &&
+           stage.kind != Stage::Kind::kTouch;
+  });
+  return told && !stages.empty() && stages.back().kind == Stage::Kind::kDot;
 }
 
 /// Whether the dot does nothing with its sums but leave them in the accumulators.
@@ -44,8 +46,8 @@ void MakeOneBody(Plan& plan) {
   if (plan.accumulator < 0 || plan.bodies.size() != 4) return;
   Stages &single = plan.bodies[0].stages, &first = plan.bodies[1].stages,
          &middle = plan.bodies[2].stages, &last = plan.bodies[3].stages;
-  for (Stages* stages : {&single, &first, &middle, &last}) {
-    if (!OnlyDot(*stages)) return;
+  for (const Stages* stages : {&single, &first, &middle, &last}) {
+    if (!EndsWithDot(*stages)) return;
   }
   const bool starts = !single.back().start && !first.back().start &&
                       StartsFromSums(plan, middle.back()) && StartsFromSums(plan, last.back());

@@ -4,9 +4,9 @@
 
 namespace kiln {
 
-/// The bodies of a reduction's steps as one, where they differ only in what a dot does with its
-/// sums: they start from 0 in the first step, stay in the accumulators, and go on to the epilogue in
-/// the last. The text then has one body instead of four.
+/// Makes one body of those of a reduction's steps where they differ only in what the dot at their
+/// end does with its sums: they start from 0 in the first step, stay in the accumulators, and go on
+/// to the epilogue in the last. The text then has one body instead of four.
 void MakeOneBody(Plan& plan);
 
 }  // namespace kiln

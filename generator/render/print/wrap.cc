@@ -12,10 +12,12 @@ constexpr const char* kHanging = "    ";
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// Where a line of code may end: before the character at `at`, inside of `depth` brackets.
+/// Where a line of code may end: before the character at `at`. `bracket` is behind the innermost
+/// one that is open there; npos if none is.
 struct Break {
   size_t at;
   int cost;
+  size_t bracket;
 };
 
 /// Goes through a line of code and knows what is a literal, and which brackets are open.
@@ -41,11 +43,11 @@ class CodeLine {
     if (c == '<' && opens) ++angles_;
     if (c == '>' && closes) --angles_;
     if (opens) {
-      ++depth_;
+      open_.push_back(i + 1);
       // The last resort among those of its depth: the bracket's first element on the next line.
       if (c != '[' && c != '<') Add(i + 1, 5);
     }
-    if (closes) --depth_;
+    if (closes && !open_.empty()) open_.pop_back();
     if (c == ',') Add(i + 1, 0);
     const bool before = i > 0 && text_[i - 1] == ' ';
     if (before && (text_.compare(i, 3, "&& ") == 0 || text_.compare(i, 3, "|| ") == 0))
@@ -69,11 +71,15 @@ class CodeLine {
 
   void Add(size_t at, int more) {
     const size_t next = text_.find_first_not_of(' ', at);
-    if (next != std::string::npos) breaks_.push_back({next, 10 * depth_ + more});
+    if (next != std::string::npos) {
+      breaks_.push_back({next, 10 * static_cast<int>(open_.size()) + more,
+                         open_.empty() ? std::string::npos : open_.back()});
+    }
   }
 
   const std::string& text_;
-  int depth_ = 0, angles_ = 0;
+  int angles_ = 0;
+  std::vector<size_t> open_;
   size_t comment_ = std::string::npos;
   std::vector<Break> breaks_;
 };
@@ -92,7 +98,7 @@ void WrapCode(const std::string& line, const std::string& indent, size_t columns
   std::string lead = indent;
   for (size_t begin = indent.size(); begin < line.size();) {
     const size_t room = columns - lead.size();
-    size_t end = line.size();
+    size_t end = line.size(), bracket = std::string::npos;
     if (line.size() - begin > room) {
       int cost = INT_MAX;
       for (const Break& b : code.breaks()) {
@@ -103,14 +109,18 @@ void WrapCode(const std::string& line, const std::string& indent, size_t columns
         if (fits ? b.cost > cost : cost != INT_MAX) continue;
         cost = b.cost;
         end = b.at;
+        bracket = b.bracket;
         if (!fits) break;
       }
     }
     std::string part = line.substr(begin, end - begin);
     part.erase(part.find_last_not_of(' ') + 1);
     *out += lead + part + "\n";
+    // In line with the bracket's first element, if that is on this line and leaves room.
+    const bool aligned = bracket != std::string::npos && bracket >= begin && bracket < end;
+    const size_t column = aligned ? lead.size() + bracket - begin : columns;
     begin = end;
-    lead = indent + kHanging;
+    lead = column <= columns / 2 ? std::string(column, ' ') : indent + kHanging;
   }
 }
 
