@@ -73,7 +73,7 @@ void RunGrid(const Call& call, Core& core) {
                                     /*buffers=*/2);
   if (!core.ok()) return;
 
-  const auto copy_in = [&](const Point<0>& at) {
+  const auto copy_in = [&](const Point<0>&) {
     x.CopyIn({0});
     y.CopyIn({0});
   };

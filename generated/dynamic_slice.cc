@@ -82,8 +82,8 @@ void RunGrid(const Call& call, Core& core) {
 
   const auto x_index =
       [&](auto& from,
-          const Point<0>& at) {
-                               return Index<2>{
+          const Point<0>&) {
+                            return Index<2>{
       FloorDiv(IndexAt(from, call.starts, "starts", 0), int64_t{128}),
       FloorDiv(IndexAt(from, call.starts, "starts", 1), int64_t{128})}; };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<0>& at) {

@@ -9,7 +9,7 @@ namespace {
 
 struct ShowCommand {
   SpecOptions spec;
-  std::string stage = "kernel";
+  std::string stage = "kernel", after;
 
   int Run() const {
     const bool check = stage != "spec";
@@ -17,14 +17,14 @@ struct ShowCommand {
     if (!loaded) return kUsage;
     const int status = Report(*loaded, "text");
     if (status != kFine) return status;
-    if (stage == "plan") return ShowPlan(*loaded);
+    if (stage == "plan" || !after.empty()) return ShowPlan(*loaded);
     std::cout << (check ? ToString(*loaded->kernel) : ToString(*loaded->spec));
     return kFine;
   }
 
-  static int ShowPlan(const Loaded& loaded) {
+  int ShowPlan(const Loaded& loaded) const {
     Diagnostics diagnostics;
-    const auto plan = MakePlan(*loaded.kernel, diagnostics);
+    const auto plan = MakePlan(*loaded.kernel, diagnostics, after);
     if (!plan) {
       std::cerr << Render(diagnostics, *loaded.kernel->source);
       return kFindings;
@@ -43,7 +43,20 @@ void AddShow(CLI::App& app, std::function<int()>& run) {
                  "spec: as read; kernel: resolved and typed; plan: every decision about the "
                  "generated text")
       ->check(CLI::IsMember({"spec", "kernel", "plan"}));
-  app.footer("Example:\n  kiln show --stage=kernel specs/matmul.yaml:matmul_f32");
+  std::vector<std::string> names;
+  std::string passes;
+  for (const Pass& pass : Passes()) {
+    names.push_back(pass.name);
+    passes += std::string("  ") + pass.name + std::string(11 - std::string(pass.name).size(), ' ') +
+              pass.does + "\n";
+  }
+  app.add_option("--after", command->after, "the plan as it is after one of the passes below")
+      ->type_name("PASS")
+      ->check(CLI::IsMember(names));
+  app.footer("A plan is made by these passes, in this order:\n" + passes +
+             "\nExamples:\n"
+             "  kiln show --stage=kernel specs/matmul.yaml:matmul_f32\n"
+             "  kiln show --after=fuse specs/matmul.yaml:matmul_f32");
   run = [command] {
     std::vector<std::string> none;
     command->spec.Untangle(none);

@@ -1,8 +1,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "generator/plan/plan.h"
+#include "generator/plan/walk.h"
 
 /// The stable text form of a Plan.
 namespace kiln {
@@ -84,20 +86,42 @@ class PlanPrinter {
         for (int axis : reuse.window) text += " " + AxisName(axis);
       }
       Line(text);
+      Clipped(operand);
       InDirect(operand);
       Slots(ref);
       Lookups(ref);
     }
+    const std::set<int> used = UsedBuffers();
     for (size_t b = kernel_.refs.size(); b < plan_.buffers.size(); ++b) {
       const Buffer& buffer = plan_.buffers[b];
       std::string kept;
       for (size_t d = 0; d < buffer.extents.size(); ++d) {
         if (!buffer.dropped[d]) kept += (kept.empty() ? "" : ", ") + buffer.extents[d].ToString();
       }
-      if (buffer.in_register) continue;
+      if (buffer.in_register || !used.count(static_cast<int>(b))) continue;
       Line("value " + BufferName(static_cast<int>(b)) + ": " + std::string(Name(buffer.dtype)) +
            "[" + kept + "]");
     }
+  }
+
+  /// Those that stages read or write, and those of which they see another shape.
+  std::set<int> UsedBuffers() const {
+    std::set<int> used;
+    for (const BodyPlan& body : plan_.bodies) {
+      ForEachPlace(body.stages, [&](const Place& place, bool) {
+        for (int b = place.buffer; b >= 0; b = plan_.buffers[static_cast<size_t>(b)].same_as)
+          used.insert(b);
+      });
+    }
+    return used;
+  }
+
+  void Clipped(const OperandPlan& operand) {
+    std::string dims;
+    for (size_t d = 0; d < operand.clipped.size(); ++d) {
+      if (operand.clipped[d]) dims += (dims.empty() ? "" : ", ") + std::to_string(d);
+    }
+    if (!dims.empty()) Line("ends where the array does along " + dims, 1);
   }
 
   /// What Direct does where sizes, which it knows at run time, allow it.

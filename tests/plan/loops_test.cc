@@ -69,7 +69,7 @@ TEST_CASE("loops stay within buffers") {
       }
     }
   }
-  CHECK(known > 4000);
+  CHECK(known > 3000);
 }
 
 }  // namespace

@@ -12,6 +12,10 @@ namespace {
 
 using Layout = OperandPlan::Layout;
 
+bool Mentions(const std::string& text, const char* word) {
+  return text.find(word) != std::string::npos;
+}
+
 }  // namespace
 
 std::string SpecializationView::Type(const Ref& ref) const {
@@ -246,8 +250,11 @@ void SpecializationView::Visits(size_t r, std::vector<Fields>* visits) const {
 
 void SpecializationView::Operands() {
   std::vector<Fields> members, ins, outs, holds, visits, maps;
-  const std::string point = "const Point<" + std::to_string(kernel_.axes.size()) + ">& at";
-  bool any_reads_data = false;
+  // Parameters that the text does not mention have no names.
+  const auto point = [&](bool named) {
+    return "const Point<" + std::to_string(kernel_.axes.size()) + ">&" + (named ? " at" : "");
+  };
+  bool any_reads_data = false, any_maps = false;
   std::vector<std::string> step;
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     const Ref& ref = kernel_.refs[r];
@@ -268,12 +275,14 @@ void SpecializationView::Operands() {
     f.Set("index_of_from", IndexAt(r, "from", "at"));
     f.Set("next_index", IndexAt(r, "next_step", "next"));
     any_reads_data = any_reads_data || ReadsData(r);
+    any_maps = any_maps || (!output && !MapsNothing(r));
     if (!MapsNothing(r)) {
       Fields& map = maps.emplace_back();
       map.Set("index_map", NameOf(r) + "_index");
-      map.Set("parameters", (ReadsData(r) ? "auto& from, " : "") + point);
+      const std::string index = IndexList(r);
+      map.Set("parameters", (ReadsData(r) ? "auto& from, " : "") + point(Mentions(index, "at[")));
       map.Set("array_rank", std::to_string(ref.array.size()));
-      map.Set("index", IndexList(r));
+      map.Set("index", index);
     }
     const std::string type = StorageType(ref.dtype);
     if (output) {
@@ -299,7 +308,7 @@ void SpecializationView::Operands() {
   const auto copy = [&](const char* name, const std::string& from, const std::string& at) {
     fields_.Set(name, (any_reads_data ? from + ", " : "") + at);
   };
-  copy("copy_parameters", "[[maybe_unused]] auto& from", point);
+  copy("copy_parameters", "[[maybe_unused]] auto& from", point(any_maps));
   copy("copy_first", "core", "at");
   copy("copy_next", "next_step", "next");
   fields_.SetFlag("has_inputs", !ins.empty());

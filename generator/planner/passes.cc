@@ -1,0 +1,310 @@
+#include "generator/planner/passes.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "generator/plan/walk.h"
+#include "generator/planner/analyze/alias.h"
+#include "generator/planner/decide/free_blocks.h"
+#include "generator/planner/decide/in_place.h"
+#include "generator/planner/decide/live_depth.h"
+#include "generator/planner/decide/live_rows.h"
+#include "generator/planner/decide/one_body.h"
+#include "generator/planner/decide/prefetch.h"
+#include "generator/planner/fuse/branches.h"
+#include "generator/planner/fuse/fuse.h"
+#include "generator/planner/fuse/hoist.h"
+#include "generator/planner/fuse/recompute.h"
+#include "generator/planner/fuse/reduced.h"
+#include "generator/planner/fuse/rows_together.h"
+#include "generator/planner/fuse/shared_memory.h"
+#include "generator/planner/lower/lower.h"
+
+namespace kiln {
+namespace {
+
+void UsedAxes(const Node& node, std::vector<bool>& used) {
+  if (AxisOf(node) >= 0) used[static_cast<size_t>(node.index)] = true;
+  for (const NodePtr& arg : node.args) UsedAxes(*arg, used);
+  for (const Subscript& s : node.subscripts) UsedAxes(*s.start, used);
+}
+
+std::vector<bool> AxesOfIndex(const Kernel& kernel, const Ref& ref) {
+  std::vector<bool> used(kernel.axes.size());
+  for (const BlockDim& dim : ref.block) {
+    if (dim.index) UsedAxes(*dim.index, used);
+    if (dim.extent) UsedAxes(*dim.extent, used);
+  }
+  return used;
+}
+
+/// Whether an axis is in an index map itself, outside of the subscripts of prefetch arrays.
+bool UsesItself(const Node& node, int axis) {
+  if (AxisOf(node) == axis) return true;
+  return std::any_of(node.args.begin(), node.args.end(),
+                     [&](const NodePtr& arg) { return UsesItself(*arg, axis); });
+}
+
+/// An axis outside of all index maps brings every block back. One that only looks an index up, such
+/// as the visits of a group's tiles, may find the same block many times.
+std::vector<Reuse> FindReuse(const Kernel& kernel, const Ref& ref) {
+  const std::vector<bool> used = AxesOfIndex(kernel, ref);
+  std::vector<Reuse> all;
+  for (size_t a = 0; a < used.size(); ++a) {
+    const int axis = static_cast<int>(a);
+    const bool itself = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
+      return dim.index && UsesItself(*dim.index, axis);
+    });
+    Reuse reuse{{axis}, {}};
+    for (size_t inner = a + 1; inner < used.size(); ++inner) {
+      if (used[inner]) reuse.window.push_back(static_cast<int>(inner));
+    }
+    if (itself || reuse.window.empty()) continue;
+    if (!all.empty() && all.back().window == reuse.window)
+      all.back().axes.push_back(axis);
+    else
+      all.push_back(std::move(reuse));
+  }
+  return all;
+}
+
+/// Scratch that lives in register tiles: dots alone start from it and store to it.
+bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, int ref) {
+  for (const BodyPlan& body : bodies) {
+    for (const Stage& stage : body.stages) {
+      if (stage.kind == Stage::Kind::kDot) {
+        for (const Stage& s : stage.body) {
+          bool loads = false;
+          ForEachLoad(s.value, [&](const Place& p) { loads = loads || p.buffer == ref; });
+          if (loads) return false;
+        }
+        continue;
+      }
+      bool touched = false;
+      ForEachPlace(stage, [&](const Place& p, bool) { touched = touched || p.buffer == ref; });
+      if (touched) return false;
+    }
+  }
+  return true;
+}
+
+void MarkAssigned(Plan& plan, const Stages& stages) {
+  for (const Stage& stage : stages) {
+    if (stage.kind == Stage::Kind::kAssign) {
+      plan.variables[static_cast<size_t>(stage.variable)].changes = true;
+    }
+    MarkAssigned(plan, stage.body);
+    MarkAssigned(plan, stage.orelse);
+  }
+}
+
+/// Whether some statement is for the last step alone.
+bool AsksForLast(const std::vector<Action>& actions) {
+  return std::any_of(actions.begin(), actions.end(), [](const Action& a) {
+    const bool own =
+        a.condition && (a.condition->op == Op::kLastStep || a.condition->op == Op::kLastVisit);
+    return own || AsksForLast(a.body) || AsksForLast(a.orelse);
+  });
+}
+
+Dots FindDots(const Plan& plan) {
+  Dots dots;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      if (stage.kind != Stage::Kind::kDot) return;
+      const bool bytes = stage.element == DType::kI8 || stage.element == DType::kU8;
+      dots |= Dots{true, stage.element == DType::kBF16, bytes};
+    });
+  }
+  return dots;
+}
+
+/// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy looks
+/// at the shape that the spec gave, and register tiles have rows and columns, be it one.
+void DropOnes(Plan& plan) {
+  std::vector<bool> copied(plan.buffers.size());
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      if (stage.kind != Stage::Kind::kCopy) return;
+      copied[static_cast<size_t>(stage.from.buffer)] = true;
+      copied[static_cast<size_t>(stage.place.buffer)] = true;
+    });
+  }
+  for (size_t r = 0; r < plan.kernel->refs.size(); ++r) {
+    if (plan.kernel->refs[r].role != Role::kScratch || copied[r]) continue;
+    Buffer& buffer = plan.buffers[r];
+    const size_t kept = static_cast<int>(r) == plan.accumulator ? 2 : 0;
+    for (size_t d = 0; d + kept < buffer.extents.size(); ++d)
+      buffer.dropped[d] = buffer.extents[d].IsOne();
+  }
+}
+
+/// The bodies of a plan: one, or one for each kind of step of a reduction.
+struct StepKind {
+  const char* name;
+  std::optional<bool> first, last;
+};
+
+std::vector<StepKind> StepKinds(const Planning& p) {
+  if (p.reduction.accumulator < 0) return {{"", std::nullopt, std::nullopt}};
+  const bool finishes = AsksForLast(p.kernel.body) || !p.kernel.epilogue.empty();
+  if (!finishes) return {{"First", true, std::nullopt}, {"Middle", false, std::nullopt}};
+  return {{"SingleStep", true, true},
+          {"First", true, false},
+          {"Middle", false, false},
+          {"Last", false, true}};
+}
+
+/// Whether the body is of a step after which nobody reads the scratch that a reduction adds up in:
+/// an output's sums are wanted, scratch's are not.
+bool EndsScratch(const Planning& p, const BodyPlan& body) {
+  const int accumulator = p.reduction.accumulator;
+  if (accumulator < 0 || (body.name != "SingleStep" && body.name != "Last")) return false;
+  return p.kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch;
+}
+
+void DescribeOperands(Planning& p) {
+  Plan& plan = p.plan;
+  plan.reduction_axes = p.reduction.axes;
+  plan.reduction_stay = p.reduction.stay;
+  plan.carried = p.reduction.stay < 0 ? p.reduction.accumulator : -1;
+  plan.operands = PlanOperands(p.kernel);
+  plan.spaces = p.spaces.spaces();
+  const std::vector<bool> reduced = ReducedRefs(p.kernel);
+  for (size_t r = 0; r < p.kernel.refs.size(); ++r) {
+    const Ref& ref = p.kernel.refs[r];
+    Buffer buffer;
+    buffer.name = ref.name;
+    buffer.ref = static_cast<int>(r);
+    buffer.dtype = ref.dtype;
+    buffer.extents = ref.view;
+    buffer.spaces = p.spaces.SpacesOfRef(static_cast<int>(r));
+    buffer.dropped.assign(ref.view.size(), false);
+    plan.buffers.push_back(std::move(buffer));
+    OperandPlan& operand = plan.operands[r];
+    operand.reuse = FindReuse(p.kernel, ref);
+    operand.reduced = reduced[r];
+  }
+  plan.cut_axes = CutOrder(p.kernel, plan.operands);
+}
+
+void Lower(Planning& p) {
+  for (const StepKind& kind : StepKinds(p)) {
+    Stages stages =
+        LowerBody(p.plan, p.spaces, {p.reduction, kind.first, kind.last}, p.diagnostics);
+    p.plan.bodies.push_back({kind.name, std::move(stages)});
+  }
+  p.plan.spaces = p.spaces.spaces();  // lowering numbers those of its own
+  p.plan.dots = FindDots(p.plan);
+}
+
+void FuseNests(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) {
+    MoveIntoBranches(p.plan, body.stages, p.reduction.accumulator);
+    Fuse(p.plan, body.stages);
+  }
+}
+
+void Carry(Planning& p) {
+  Plan& plan = p.plan;
+  for (BodyPlan& body : plan.bodies) {
+    CarryAccumulators(plan, body.stages, p.reduction.accumulator, EndsScratch(p, body));
+    Fuse(plan, body.stages);
+  }
+}
+
+void ContractBuffers(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) Contract(p.plan, body.stages);
+}
+
+void Recompute(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) RecomputeCheapValues(p.plan, body.stages);
+}
+
+void Share(Planning& p) {
+  ShareMemory(p.plan);
+  for (Variable& variable : p.plan.variables) variable.changes = false;
+  for (const BodyPlan& body : p.plan.bodies) MarkAssigned(p.plan, body.stages);
+}
+
+void LayOutScratch(Planning& p) {
+  const int accumulator = p.reduction.accumulator;
+  if (accumulator >= 0 && p.kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch &&
+      OnlyDotsTouch(p.plan.bodies, accumulator)) {
+    p.plan.accumulator = accumulator;
+  }
+  DropOnes(p.plan);
+}
+
+void ClipBlocks(Planning& p) {
+  Plan& plan = p.plan;
+  for (size_t r = 0; r < p.kernel.refs.size(); ++r) {
+    const std::vector<int>& of_view = p.spaces.SpacesOfRef(static_cast<int>(r));
+    for (size_t a = 0; a < of_view.size() && !p.kernel.refs[r].block.empty(); ++a) {
+      const bool clipped = of_view[a] >= 0 && plan.spaces[static_cast<size_t>(of_view[a])].clipped;
+      plan.operands[r].clipped[static_cast<size_t>(p.kernel.refs[r].view_dims[a])] = clipped;
+    }
+  }
+  CopyAliasedInputs(plan);
+}
+
+void SkipRowsAndDepths(Planning& p) {
+  FindLiveRows(p.plan);
+  FindLiveDepths(p.plan);
+}
+
+void FreeBlocks(Planning& p) { FindFreeBlocks(p.plan); }
+void ReadUnpacked(Planning& p) { FindInPlace(p.plan); }
+void AddPrefetches(Planning& p) { FindPrefetches(p.plan); }
+void ShareBody(Planning& p) { MakeOneBody(p.plan); }
+void Hoist(Planning& p) {
+  HoistConstants(p.plan);
+  NameMiddles(p.plan);
+}
+void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
+
+constexpr Pass kPasses[] = {
+    {"operands", DescribeOperands,
+     "an operand that only dots read is packed by its copy; blocks that come back are found"},
+    {"lower", Lower, "each statement becomes loops over spaces, for each kind of step"},
+    {"fuse", FuseNests, "neighbouring nests over the same spaces become one"},
+    {"carry", Carry,
+     "a reduction's sums start from the accumulators instead of being added to them"},
+    {"contract", ContractBuffers, "values that never leave their loops become registers or rows"},
+    {"recompute", Recompute,
+     "what is cheap to make again is not kept for the next pass over a row"},
+    {"share", Share, "bodies of which a step runs one share the memory that each needs"},
+    {"scratch", LayOutScratch, "scratch that only dots touch is laid out as register tiles"},
+    {"clip", ClipBlocks, "blocks end where their array does if all loops over them do"},
+    {"live", SkipRowsAndDepths, "rows and depths that a mask discards are not multiplied"},
+    {"free", FreeBlocks, "blocks whose size changes no result get a size that suits the caches"},
+    {"unpacked", ReadUnpacked, "Direct may multiply operands where they are"},
+    {"prefetch", AddPrefetches, "what a loop will read or store later is requested early"},
+    {"one-body", ShareBody, "bodies that differ in their sums alone become one"},
+    {"hoist", Hoist, "what stays the same through a nest gets a name in front of it"},
+    {"rows", JoinRows, "rows that are added up are taken some at a time"},
+};
+
+}  // namespace
+
+std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands) {
+  std::vector<bool> first(kernel.axes.size());
+  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+    const bool right = operands[r].layout == OperandPlan::Layout::kPackedB ||
+                       operands[r].layout == OperandPlan::Layout::kPackedBT;
+    if (!right) continue;
+    const std::vector<bool> used = AxesOfIndex(kernel, kernel.refs[r]);
+    for (size_t a = 0; a < used.size(); ++a) first[a] = first[a] || used[a];
+  }
+  std::vector<int> order;
+  for (const bool wanted : {true, false}) {
+    for (size_t a = 0; a < kernel.axes.size(); ++a) {
+      if (kernel.axes[a].parallel && first[a] == wanted) order.push_back(static_cast<int>(a));
+    }
+  }
+  return order;
+}
+
+std::span<const Pass> Passes() { return kPasses; }
+
+}  // namespace kiln

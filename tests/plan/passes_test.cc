@@ -1,0 +1,173 @@
+// What each pass of the planner does to the plan of a small kernel, as text. With KILN_UPDATE set
+// this rewrites it: review the diff.
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "tests/cli/tool.h"
+#include "tests/plan/plan_testing.h"
+
+namespace kiln {
+namespace {
+
+constexpr const char* kMatmul = R"yaml(kernel: k
+grid: {i: "cdiv(m, 256)", l: "cdiv(k, 256)"}
+dimension_semantics: [parallel, arbitrary]
+inputs:
+  x: {array: "f32[m, k]", block: "256, 256", index: "i, l", pad: 0}
+  y: {array: "f32[k, 256]", block: "256, 256", index: "l, 0", pad: 0}
+outputs:
+  z: {array: "f32[m, 256]", block: "256, 256", index: "i, 0"}
+scratch:
+  acc: f32[256, 256]
+body: |
+  when first(l):
+    acc = 0
+  acc += dot(x, y)
+  when last(l):
+    z = max(acc, 0)
+)yaml";
+
+constexpr const char* kRows = R"yaml(kernel: k
+grid: {i: "cdiv(m, 8)"}
+inputs:
+  x: {array: "f32[m, 512]", block: "8, 512", index: "i, 0"}
+outputs:
+  o: {array: "f32[m, 512]", block: "8, 512", index: "i, 0"}
+body: |
+  let e = exp(x - max(x, axis=1, keep=true))
+  o = e / sum(e, axis=1, keep=true)
+)yaml";
+
+constexpr const char* kColumns = R"yaml(kernel: k
+grid: {i: "cdiv(m, 8)"}
+inputs:
+  x: {array: "f32[m, 512]", block: "8, 512", index: "i, 0", pad: 0}
+outputs:
+  o: {array: "f32[m, 512]", block: "8, 512", index: "i, 0"}
+body: |
+  let s = sum(x, axis=0)
+  o = x / s
+)yaml";
+
+constexpr const char* kSelected = R"yaml(kernel: k
+grid: {i: "cdiv(m, 256)", l: "cdiv(k, 128)"}
+dimension_semantics: [parallel, arbitrary]
+prefetch:
+  ends: i32[2]
+inputs:
+  x: {array: "f32[m, k]", block: "256, 128", index: "i, l", pad: 0}
+  y: {array: "f32[k, 128]", block: "128, 128", index: "l, 0", pad: 0}
+outputs:
+  z: {array: "f32[m, 128]", block: "256, 128", index: "i, 0", init: 0}
+scratch:
+  acc: f32[256, 128]
+body: |
+  let mine = ends[0] <= at(z, 0) < ends[1]
+  when first(l):
+    acc = 0
+  acc += dot(x, y)
+  when last(l):
+    z[mine] = acc
+)yaml";
+
+constexpr const char* kCheap = R"yaml(kernel: k
+inputs:
+  x: f32[8, 512]
+outputs:
+  o: f32[8, 512]
+body: |
+  let v = x * 2
+  o = v - max(v, axis=1, keep=true)
+)yaml";
+
+constexpr const char* kTwice = R"yaml(kernel: k
+grid: {l: "cdiv(k, 256)"}
+inputs:
+  x: {array: "f32[8, k]", block: "8, 256", index: "0, l", pad: 0}
+  y: {array: "f32[k, 256]", block: "256, 256", index: "l, 0", pad: 0}
+outputs:
+  z: {array: "f32[8, 256]", block: "all, all", index: "0, 0"}
+scratch:
+  acc: f32[8, 256]
+body: |
+  when first(l):
+    acc = 0
+  acc += dot(exp(x), y)
+  when last(l):
+    z = acc
+)yaml";
+
+struct PassExample {
+  const char* pass;
+  const char* spec;
+};
+
+constexpr PassExample kPassExamples[] = {
+    {"operands", kMatmul}, {"lower", kMatmul},    {"fuse", kMatmul},    {"carry", kMatmul},
+    {"contract", kRows},   {"recompute", kCheap}, {"share", kTwice},    {"scratch", kMatmul},
+    {"clip", kMatmul},     {"live", kSelected},   {"free", kMatmul},    {"unpacked", kMatmul},
+    {"prefetch", kRows},   {"one-body", kMatmul}, {"hoist", kSelected}, {"rows", kColumns},
+};
+
+std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {
+  if (pass.empty()) return {};
+  const auto source = std::make_shared<const Source>("k.yaml", text);
+  Diagnostics found;
+  const auto spec = ParseSpec(source, found);
+  const auto kernel = spec ? CheckSpec(*spec, {}, found) : nullptr;
+  INFO(text << Render(found, *source));
+  REQUIRE(kernel);
+  std::istringstream plan(ToString(*MakePlan(*kernel, found, pass)));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(plan, line);) lines.push_back(line);
+  return lines;
+}
+
+/// The lines of `before` that are gone, and those of `after` that are new, in order.
+std::string Changes(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+  const size_t n = before.size(), m = after.size();
+  std::vector<std::vector<int>> common(n + 1, std::vector<int>(m + 1));  // in what follows
+  for (size_t i = n; i-- > 0;) {
+    for (size_t j = m; j-- > 0;) {
+      common[i][j] = before[i] == after[j] ? common[i + 1][j + 1] + 1
+                                           : std::max(common[i + 1][j], common[i][j + 1]);
+    }
+  }
+  std::string text;
+  for (size_t i = 0, j = 0; i < n || j < m;) {
+    if (i < n && j < m && before[i] == after[j]) {
+      ++i;
+      ++j;
+    } else if (i < n && (j == m || common[i + 1][j] >= common[i][j + 1])) {
+      text += "- " + before[i++] + "\n";
+    } else {
+      text += "+ " + after[j++] + "\n";
+    }
+  }
+  return text;
+}
+
+TEST_CASE("each pass changes a plan as recorded") {
+  std::string text, previous;
+  size_t at = 0;
+  for (const Pass& pass : Passes()) {
+    REQUIRE(at < std::size(kPassExamples));
+    REQUIRE(std::string(kPassExamples[at].pass) == pass.name);
+    const char* const spec = kPassExamples[at++].spec;
+    const std::string changes = Changes(PlanAfter(spec, previous), PlanAfter(spec, pass.name));
+    INFO(pass.name);
+    CHECK(!changes.empty());
+    text +=
+        std::string("==== ") + pass.name + ": " + pass.does + "\n\n" + spec + "\n" + changes + "\n";
+    previous = pass.name;
+  }
+  CHECK(at == std::size(kPassExamples));
+  const std::string file = (test::fs::path(KILN_SOURCE_DIR) / "tests/plan/passes.txt").string();
+  INFO("KILN_UPDATE=1 rewrites tests/plan/passes.txt");
+  if (std::getenv("KILN_UPDATE")) test::WriteText(file, text);
+  CHECK(test::ReadText(file) == text);
+}
+
+}  // namespace
+}  // namespace kiln
