@@ -50,11 +50,11 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Adds to a finding what the prefetch arrays say of its block.
+/// Adds to a diagnostic what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 0>& steps,
             [[maybe_unused]] const Point<0> at) {
-  if (core.blames(1)) {  // x
+  if (core.is_about(1)) {  // x
     core.AddElement("starts", {0}, IndexAt(core, call.starts, "starts", 0));
     core.AddElement("starts", {1}, IndexAt(core, call.starts, "starts", 1));
   }

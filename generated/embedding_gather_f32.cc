@@ -74,11 +74,11 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   return blocks;
 }
 
-/// Adds to a finding what the prefetch arrays say of its block.
+/// Adds to a diagnostic what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps,
             [[maybe_unused]] const Point<2> at) {
-  if (core.blames(1)) {  // table
+  if (core.is_about(1)) {  // table
     core.AddElement("ids", {at[0]}, IndexAt(core, call.ids, "ids", at[0]));
   }
 }

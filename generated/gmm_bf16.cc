@@ -12,9 +12,9 @@
 //   visits        i32
 //   group_offset  i32
 //   lhs           bf16[m, k]                  block (128, 128)        index (tiles[t], l)
-//       pad 0.0  in rows, or packed as left panels
+//       pad 0.0  unpacked, or packed as A
 //   rhs           bf16[shard, k, n]           block (null, 128, 128)  index (ids[t] - group_offset,
-//       l, j)  pad 0.0  in rows, or packed as right panels
+//       l, j)  pad 0.0  unpacked, or packed as B
 //   out           f32[m, n]                   block (128, 128)        index (tiles[t], j)
 //       in rows
 //   acc           f32[128, 128]
@@ -105,17 +105,17 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   return blocks;
 }
 
-/// Adds to a finding what the prefetch arrays say of its block.
+/// Adds to a diagnostic what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps,
             [[maybe_unused]] const Point<3> at) {
-  if (core.blames(6)) {  // lhs
+  if (core.is_about(6)) {  // lhs
     core.AddElement("tiles", {at[1]}, IndexAt(core, call.tiles, "tiles", at[1]));
   }
-  if (core.blames(7)) {  // rhs
+  if (core.is_about(7)) {  // rhs
     core.AddElement("ids", {at[1]}, IndexAt(core, call.ids, "ids", at[1]));
   }
-  if (core.blames(8)) {  // out
+  if (core.is_about(8)) {  // out
     core.AddElement("tiles", {at[1]}, IndexAt(core, call.tiles, "tiles", at[1]));
   }
 }

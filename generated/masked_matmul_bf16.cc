@@ -10,9 +10,9 @@
 //   next_j      i32[tiles_m, tiles_n]
 //       prefetched
 //   x           bf16[m, k]             block (512, 1024)       index (next_i[i, j],
-//       where(block_mask[i, j] != 0, l, 0))  pad 0.0  in rows, or packed as left panels
+//       where(block_mask[i, j] != 0, l, 0))  pad 0.0  unpacked, or packed as A
 //   y           bf16[k, n]             block (1024, 512)       index (where(block_mask[i, j] != 0,
-//       l, 0), next_j[i, j])  pad 0.0  in rows, or packed as right panels
+//       l, 0), next_j[i, j])  pad 0.0  unpacked, or packed as B
 //   mask        i32[kinds, 512, 512]   block (null, all, all)  index (next_kind[i, j], 0, 0)
 //       in rows
 //   o           bf16[m, n]             block (512, 512)        index (i, j)
@@ -153,21 +153,21 @@ HWY_INLINE void Step::Body(Last) const {
   }
 }
 
-/// Adds to a finding what the prefetch arrays say of its block.
+/// Adds to a diagnostic what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps,
             [[maybe_unused]] const Point<3> at) {
-  if (core.blames(4)) {  // x
+  if (core.is_about(4)) {  // x
     core.AddElement("next_i", {at[0], at[1]}, IndexAt(core, call.next_i, "next_i", at[0], at[1]));
     core.AddElement("block_mask", {at[0], at[1]},
                     IndexAt(core, call.block_mask, "block_mask", at[0], at[1]));
   }
-  if (core.blames(5)) {  // y
+  if (core.is_about(5)) {  // y
     core.AddElement("block_mask", {at[0], at[1]},
                     IndexAt(core, call.block_mask, "block_mask", at[0], at[1]));
     core.AddElement("next_j", {at[0], at[1]}, IndexAt(core, call.next_j, "next_j", at[0], at[1]));
   }
-  if (core.blames(6)) {  // mask
+  if (core.is_about(6)) {  // mask
     core.AddElement("next_kind", {at[0], at[1]},
                     IndexAt(core, call.next_kind, "next_kind", at[0], at[1]));
   }

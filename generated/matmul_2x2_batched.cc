@@ -2,10 +2,10 @@
 //     spec.
 //
 //   grid  b: batch parallel, i: 2 parallel, j: 2 parallel
-//   x     f32[batch, m, k]  block (null, cdiv(m, 2), all)         index (b, i, 0)  in rows, or
-//       packed as left panels
-//   y     f32[batch, k, n]  block (null, all, cdiv(n, 2))         index (b, 0, j)  in rows, or
-//       packed as right panels
+//   x     f32[batch, m, k]  block (null, cdiv(m, 2), all)         index (b, i, 0)  unpacked, or
+//       packed as A
+//   y     f32[batch, k, n]  block (null, all, cdiv(n, 2))         index (b, 0, j)  unpacked, or
+//       packed as B
 //   z     f32[batch, m, n]  block (null, cdiv(m, 2), cdiv(n, 2))  index (b, i, j)  in rows
 
 #include "matmul_2x2_batched.h"

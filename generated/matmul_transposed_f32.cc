@@ -2,9 +2,8 @@
 //     spec.
 //
 //   grid  i: cdiv(m, 128) parallel, j: cdiv(n, 128) parallel, l: cdiv(k, 128)
-//   x     f32[m, k]      block (128, 128)  index (i, l)  pad 0.0  in rows, or packed as left panels
-//   y     f32[n, k]      block (128, 128)  index (j, l)  pad 0.0  packed as right panels,
-//       transposed
+//   x     f32[m, k]      block (128, 128)  index (i, l)  pad 0.0  unpacked, or packed as A
+//   y     f32[n, k]      block (128, 128)  index (j, l)  pad 0.0  packed as B, transposed
 //   z     f32[m, n]      block (128, 128)  index (i, j)           in rows
 //   acc   f32[128, 128]                                           accumulators, tile by tile
 

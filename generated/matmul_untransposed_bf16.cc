@@ -2,9 +2,8 @@
 //     spec.
 //
 //   grid  i: cdiv(m, 128) parallel, j: cdiv(n, 128) parallel, l: cdiv(k, 128)
-//   x     bf16[m, k]     block (128, 128)  index (i, l)  pad 0.0  in rows, or packed as left panels
-//   y     bf16[k, n]     block (128, 128)  index (l, j)  pad 0.0  in rows, or packed as right
-//       panels
+//   x     bf16[m, k]     block (128, 128)  index (i, l)  pad 0.0  unpacked, or packed as A
+//   y     bf16[k, n]     block (128, 128)  index (l, j)  pad 0.0  unpacked, or packed as B
 //   z     bf16[m, n]     block (128, 128)  index (i, j)           in rows
 //   acc   f32[128, 128]                                           accumulators, tile by tile
 

@@ -65,11 +65,11 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Adds to a finding what the prefetch arrays say of its block.
+/// Adds to a diagnostic what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps,
             [[maybe_unused]] const Point<2> at) {
-  if (core.blames(2)) {  // pool
+  if (core.is_about(2)) {  // pool
     core.AddElement("table",
                     {at[0],
                      Minimum(at[1],

@@ -6,10 +6,10 @@
 //   idxs_k  i32[capacity]
 //       prefetched
 //   blocks  i32
-//   x       bf16[capacity, 128, 128]  block (null, all, all)  index (t, 0, 0)                in
-//       rows, or packed as left panels
-//   y       bf16[k, n]                block (128, 128)        index (idxs_k[t], j)  pad 0.0  in
-//       rows, or packed as right panels
+//   x       bf16[capacity, 128, 128]  block (null, all, all)  index (t, 0, 0)
+//       unpacked, or packed as A
+//   y       bf16[k, n]                block (128, 128)        index (idxs_k[t], j)  pad 0.0
+//       unpacked, or packed as B
 //   zeros   bf16[m, n]                                                                       stays
 //       in HBM
 //   o       bf16[m, n]                block (128, 128)        index (idxs_i[t], j)           in
@@ -84,14 +84,14 @@ HWY_INLINE void Step::Body(When) const {
                            AtEnd<When>(finish), o);
 }
 
-/// Adds to a finding what the prefetch arrays say of its block.
+/// Adds to a diagnostic what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 2>& steps,
             [[maybe_unused]] const Point<2> at) {
-  if (core.blames(4)) {  // y
+  if (core.is_about(4)) {  // y
     core.AddElement("idxs_k", {at[1]}, IndexAt(core, call.idxs_k, "idxs_k", at[1]));
   }
-  if (core.blames(6)) {  // o
+  if (core.is_about(6)) {  // o
     core.AddElement("idxs_i", {at[1]}, IndexAt(core, call.idxs_i, "idxs_i", at[1]));
   }
 }

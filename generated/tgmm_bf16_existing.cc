@@ -245,20 +245,20 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   return blocks;
 }
 
-/// Adds to a finding what the prefetch arrays say of its block.
+/// Adds to a diagnostic what the prefetch arrays say of its block.
 void Locate([[maybe_unused]] const Call& call, Core& core,
             [[maybe_unused]] const std::array<int64_t, 3>& steps,
             [[maybe_unused]] const Point<3> at) {
-  if (core.blames(6)) {  // lhs
+  if (core.is_about(6)) {  // lhs
     core.AddElement("tiles", {at[2]}, IndexAt(core, call.tiles, "tiles", at[2]));
   }
-  if (core.blames(7)) {  // rhs
+  if (core.is_about(7)) {  // rhs
     core.AddElement("tiles", {at[2]}, IndexAt(core, call.tiles, "tiles", at[2]));
   }
-  if (core.blames(8)) {  // existing
+  if (core.is_about(8)) {  // existing
     core.AddElement("ids", {at[2]}, IndexAt(core, call.ids, "ids", at[2]));
   }
-  if (core.blames(9)) {  // out
+  if (core.is_about(9)) {  // out
     core.AddElement("ids", {at[2]}, IndexAt(core, call.ids, "ids", at[2]));
   }
 }

@@ -34,7 +34,7 @@ struct Binding : Environment {
 /// Binds dims from the arrays' shapes and the given dims, runs `prepare`, evaluates steps, checks
 /// shapes, dtypes, constraints, `require` and obligations ([call], [shape], [index-range], …).
 /// With `partial`, arrays may be missing: what cannot be known stays unknown and is not an error.
-/// Nullopt when a finding makes the binding useless; a `require` or an obligation that does not
+/// Nullopt when a diagnostic makes the binding useless; a `require` or an obligation that does not
 /// hold is an error that leaves it usable.
 std::optional<Binding> Bind(const Kernel& kernel, const Inputs& inputs, bool partial,
                             Diagnostics& diagnostics);

@@ -12,7 +12,7 @@
 /// The state of one Bind. Parts, in the order they run: arguments.cc (names, arrays,
 /// scalars, dims), prepare.cc, sizes.cc (extents, steps, conditions).
 /// What is not known stays unset and excuses everything that depends on it, so that one missing
-/// array or one contradiction is one finding.
+/// array or one contradiction is one diagnostic.
 namespace kiln {
 
 /// Larger arrays are taken for a mistake.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "generator/check/static_rules.h"
 #include "generator/elaborate/elaborate.h"
 #include "generator/elaborate/reference.h"
-#include "generator/check/static_rules.h"
 #include "generator/spec/vmap.h"
 
 namespace kiln {

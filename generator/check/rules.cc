@@ -57,12 +57,13 @@ std::string CommandLine(const RuleExample& example) {
   return command.replace(at, 4, FileName(example));
 }
 
-std::string RulePage(const Rule& rule, const std::string& findings) {
+std::string RulePage(const Rule& rule, const std::string& diagnostics) {
   std::string page = "# [" + std::string(rule.label) + "] " + std::string(rule.title) + "\n\n";
   page +=
       std::string(rule.what) + "\n\n## On a TPU\n\n" + std::string(rule.why) + "\n\n## Wrong\n\n";
   page += Fenced("yaml", rule.failing.spec) + "\n";
-  page += Fenced("console", "$ " + CommandLine(rule.failing) + "\n" + findings) + "\n## Right\n\n";
+  page +=
+      Fenced("console", "$ " + CommandLine(rule.failing) + "\n" + diagnostics) + "\n## Right\n\n";
   page += Fenced("yaml", rule.mended.spec) + "\n";
   page += Fenced("console", "$ " + CommandLine(rule.mended) + "\n");
   return page;

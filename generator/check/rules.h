@@ -33,8 +33,8 @@ std::string FileName(const RuleExample& example);
 /// The command with the file's name in it: "kiln check gather.yaml n=30 ids=0,9".
 std::string CommandLine(const RuleExample& example);
 
-/// The rule's page in Markdown. `findings`: what the failing example's command answers.
-std::string RulePage(const Rule& rule, const std::string& findings);
+/// The rule's page in Markdown. `diagnostics`: what the failing example's command answers.
+std::string RulePage(const Rule& rule, const std::string& diagnostics);
 
 // The table's parts.
 void AddValueRules(std::vector<Rule>& rules);  // undefined … assert, reference

@@ -222,7 +222,7 @@ on a CPU these limits mean nothing.
 - i64, f64 and f16. Reductions of integers, `cumsum`, and `argmax` and `argmin` other than of f32 along one
   axis.
 
-Each finding names the nearest legal shape, or what to write instead. Without sizes, a block is taken to
+Each diagnostic names the nearest legal shape, or what to write instead. Without sizes, a block is taken to
 differ from a dimension that is only known at run time.)",
     R"(These are errors of the TPU lowering ("the last two dimensions of your block shape are divisible by 8 and
 128 respectively"), which neither interpret mode raises: they appear when the kernel first meets a TPU.)",

@@ -13,7 +13,7 @@ elements past an array's edge without `pad`, and the result of `x // 0`. `init` 
 value.
 
 Undefined values may be computed with, moved, dropped by `where`, by a mask or by a later store. It is
-an error when one reaches an output's final value, a scalar condition, an index or a copy; the finding
+an error when one reaches an output's final value, a scalar condition, an index or a copy; the diagnostic
 names where it came from. A kernel that never sets an accumulator is found from the spec alone, the
 rest by `kiln run`, element by element.)",
     R"(VMEM is not cleared: an output block or a scratch buffer starts with what the last user of that

@@ -24,7 +24,7 @@ std::optional<int64_t> SampleOf(const Kernel& kernel, size_t index) {
       const bool blocks = ref.block[d].kind == BlockDim::Kind::kBlocked ||
                           ref.block[d].kind == BlockDim::Kind::kBounded;
       if (!blocks || !size || ref.array[d].ToString() != dim.name) continue;
-      if (*size < 1) return std::nullopt;  // a finding of its own
+      if (*size < 1) return std::nullopt;  // a diagnostic of its own
       unit = CheckedLcm(*unit, *size);
       if (!unit) return std::nullopt;
       blocked = true;

@@ -62,10 +62,10 @@ class Definedness {
     }
     const Ref* source = store->value ? UndefinedSource(*store->value, ref) : nullptr;
     if (source) {
-      diagnostics.Error("undefined", store->span,
-                        "`" + ref.name + "` is computed from `" + source->name +
-                            "`, which holds nothing",
-                        "store into `" + source->name + "`, or copy into it, before");
+      diagnostics.Error(
+          "undefined", store->span,
+          "`" + ref.name + "` is computed from `" + source->name + "`, which holds nothing",
+          "store into `" + source->name + "`, or copy into it, before");
       return;
     }
     const bool output = ref.role == Role::kOutput;
@@ -174,8 +174,9 @@ class Definedness {
   const Kernel& kernel_;
   std::vector<bool> undefined_;  // by ref: surely undefined
   std::vector<bool> locals_;
-  std::vector<const Action*> store_;  // by ref: the first store, of an undefined value if there is one
-  std::vector<bool> spoils_;          // by ref: whether that is of one
+  std::vector<const Action*>
+      store_;                 // by ref: the first store, of an undefined value if there is one
+  std::vector<bool> spoils_;  // by ref: whether that is of one
 };
 
 void CheckUndefined(const Kernel& kernel, Diagnostics& diagnostics) {

@@ -225,7 +225,7 @@ int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::strin
   const auto binding = Bind(kernel, inputs, /*partial=*/true, found);
   if (!binding || found.HasErrors()) {  // the shapes would follow from nonsense
     std::cerr << Render(found, *kernel.source);
-    return kFindings;
+    return kDiagnosed;
   }
   for (const auto& [index, value] : shaped) {
     const Ref& ref = kernel.refs[static_cast<size_t>(index)];

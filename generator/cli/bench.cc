@@ -67,7 +67,7 @@ int BenchCommand::Measure(Simulation& call, const CallWork& work) const {
   CallResult told = CallWithProgress("measuring", *kernel, *call.binding, call.inputs, how);
   if (told.code != 0) {
     std::cerr << "error[" << told.rule << "]: " << told.message << "\n";
-    return kFindings;
+    return kDiagnosed;
   }
   BenchResult result;
   result.kernel = GeneratedName(*call.whole);

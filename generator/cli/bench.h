@@ -37,7 +37,7 @@ struct BenchResult {
   double peak_flops() const;
 };
 
-/// Nullopt, and a finding, when something that decides the steps is not known.
+/// Nullopt, and a diagnostic, when something that decides the steps is not known.
 std::optional<CallWork> WorkOf(const Binding& binding, const Machine& machine,
                                Diagnostics& diagnostics);
 

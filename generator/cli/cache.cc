@@ -4,9 +4,9 @@
 
 #include "generator/cli/command.h"
 #include "generator/cli/run.h"
-#include "generator/text/utf8.h"
 #include "generator/native/cache_entry.h"
 #include "generator/native/cache_folder.h"
+#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 namespace {

@@ -1,11 +1,11 @@
 #include <iostream>
 
-#include "generator/cli/reference.h"
-#include "generator/cli/run.h"
-#include "generator/cli/simulate.h"
 #include "generator/check/grid/check_grid.h"
 #include "generator/check/static_rules.h"
 #include "generator/check/tpu_rules.h"
+#include "generator/cli/reference.h"
+#include "generator/cli/run.h"
+#include "generator/cli/simulate.h"
 
 namespace kiln::cli {
 namespace {
@@ -93,7 +93,7 @@ int CheckCommand::Run() const {
   return status;
 }
 
-/// Findings are in `loaded`; not 0: the exit status after what is wrong has been printed.
+/// Diagnostics are in `loaded`; not 0: the exit status after what is wrong has been printed.
 int CheckCommand::CheckCall(Loaded& loaded, Call& call) const {
   if (reference && loaded.kernel->references.empty())
     return UsageError("`" + loaded.source->path() + "` has no reference",
@@ -147,9 +147,9 @@ void AddCheck(CLI::App& app, std::function<int()>& run) {
       "Examples:\n"
       "  kiln check specs/matmul.yaml                       the spec by itself\n"
       "  kiln check specs/matmul.yaml m=200 n=100 k=300     and the whole grid at these sizes\n"
-      "  kiln check gather.yaml ids=@ids.npy --format=json  findings for a program\n"
+      "  kiln check gather.yaml ids=@ids.npy --format=json  diagnostics for a program\n"
       "  kiln check specs/matmul.yaml m=200 n=100 k=300 --reference  and what it computes\n"
-      "`kiln explain RULE` tells more about a finding.");
+      "`kiln explain RULE` tells more about a diagnostic.");
   run = [command] {
     command->spec.Untangle(command->words);
     return command->Run();

@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "generator/cli/progress.h"
-#include "generator/data/limits.h"
 #include "generator/bind/bind.h"
 #include "generator/check/grid/check_grid.h"
+#include "generator/cli/progress.h"
+#include "generator/data/limits.h"
 #include "generator/ir/kernel.h"
 
 namespace kiln::cli {
 
 /// Exit statuses, the same for every command.
-enum Exit { kFine = 0, kFindings = 1, kUsage = 2, kInternal = 3 };
+enum Exit { kFine = 0, kDiagnosed = 1, kUsage = 2, kInternal = 3 };
 
 /// One subcommand: `add` declares its options and leaves what to run in `run`.
 /// Adding a command is one entry in commands.cc.
@@ -79,7 +79,7 @@ bool IsPiped(const std::string& spec);
 struct SpecOptions {
   std::string spec;              // SPEC or SPEC:instance
   std::vector<std::string> set;  // k=v
-  std::string format = "text";   // findings as text or json
+  std::string format = "text";   // diagnostics as text or json
   LockOptions lock;
   LimitOptions limit;  // of commands that take sizes: they add it
 
@@ -87,7 +87,7 @@ struct SpecOptions {
   void Untangle(std::vector<std::string>& words);
 };
 
-/// A spec file on its way through the stages, with its findings.
+/// A spec file on its way through the stages, with its diagnostics.
 struct Loaded {
   std::shared_ptr<const Source> source;
   std::unique_ptr<Spec> spec;
@@ -110,7 +110,7 @@ bool ChooseSpecialisation(Loaded& loaded, const Inputs& inputs);
 /// What is right at the given sizes may be wrong at others: warnings of what the spec alone shows.
 void WarnOfOtherSizes(Loaded& loaded);
 
-/// Prints the findings to stderr (text) or stdout (json) and returns kFine or kFindings.
+/// Prints the diagnostics to stderr (text) or stdout (json) and returns kFine or kDiagnosed.
 int Report(const Loaded& loaded, const std::string& format);
 
 // outputs.cc ------------------------------------------------------------------------------------

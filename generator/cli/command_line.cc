@@ -18,7 +18,7 @@ void DescribeTool(CLI::App& app) {
       "  kiln new scale --like=elementwise          a first spec\n"
       "  kiln check scale.yaml                      is it right?\n"
       "  kiln run scale.yaml x=random:1 m=100 n=50  run it\n"
-      "Exit status: 0 fine, 1 findings, 2 usage, 3 internal error.");
+      "Exit status: 0 fine, 1 errors, 2 usage, 3 internal error.");
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include <filesystem>
 #include <sstream>
 
+#include "generator/bind/host.h"
 #include "generator/cli/explain.h"
 #include "generator/data/read_file.h"
 #include "generator/data/write_file.h"
 #include "generator/elaborate/elaborate.h"
 #include "generator/spec/fields.h"
-#include "generator/bind/host.h"
 
 namespace kiln::cli {
 namespace {

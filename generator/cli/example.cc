@@ -47,9 +47,9 @@ class Feed {
   Descriptor old_;
 };
 
-/// Findings in standard input are placed at `-:line:column`; they get the file's name.
-std::string WithFileName(const std::string& findings, const std::string& file) {
-  std::istringstream lines(findings);
+/// Diagnostics in standard input are placed at `-:line:column`; they get the file's name.
+std::string WithFileName(const std::string& diagnostics, const std::string& file) {
+  std::istringstream lines(diagnostics);
   std::string out, line;
   while (std::getline(lines, line)) {
     if (line.rfind("-:", 0) == 0) line.replace(0, 1, file);

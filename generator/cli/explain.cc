@@ -5,9 +5,9 @@
 #include <iostream>
 #include <sstream>
 
+#include "generator/bind/host.h"
 #include "generator/cli/command.h"
 #include "generator/elaborate/elaborate.h"
-#include "generator/bind/host.h"
 
 namespace kiln::cli {
 namespace {
@@ -65,7 +65,7 @@ void PrintRule(const Rule& rule) {
 }
 
 void PrintRules() {
-  std::cout << "Every finding carries the label of a rule: error[index-range].\n\n";
+  std::cout << "Every diagnostic carries the label of a rule: error[index-range].\n\n";
   for (const Rule& rule : Rules()) {
     std::cout << "  " << std::left << std::setw(13) << rule.label << rule.title << "\n";
   }
@@ -79,7 +79,7 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-/// "error[tail]" and "[tail]", copied from a finding, mean "tail".
+/// "error[tail]" and "[tail]", copied from a diagnostic, mean "tail".
 std::string LabelOf(const std::string& word) {
   const size_t open = word.find('[');
   const size_t close = word.find(']');
@@ -152,7 +152,7 @@ struct ExplainCommand {
 void AddExplain(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<ExplainCommand>();
   app.add_option("RULE", command->rule,
-                 "the label in a finding's brackets; without it all rules are listed");
+                 "the label in a diagnostic's brackets; without it all rules are listed");
   app.add_flag("--functions", command->functions, "lists what bodies and `prepare` can call");
   app.add_flag("--markdown", command->markdown, "prints Markdown, as in docs/");
   app.add_option("--write-docs", command->write_docs)->group("");  // for ./dev docs

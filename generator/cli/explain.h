@@ -11,7 +11,7 @@ namespace kiln::cli {
 struct Answer {
   int status = 0;
   std::string out;  // standard output
-  std::string err;  // findings
+  std::string err;  // diagnostics
 };
 
 /// Runs an example's command in this process, so that what is shown is what the tool says.

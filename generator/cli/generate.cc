@@ -80,7 +80,7 @@ int GenerateCommand::RunSpec(const std::string& word) {
   return delivered ? status : kUsage;
 }
 
-/// False after an error of another kind than a finding (printed).
+/// False after an error of another kind than a diagnostic (printed).
 bool GenerateCommand::GenerateInstance(Loaded& loaded, const std::string& instance) {
   CheckOptions options = loaded.options;
   options.instance = instance;
@@ -137,7 +137,8 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
   app.add_option("--set", command->set,
                  "parameter values that win over the spec's own: --set bm=256 T=f32")
       ->type_name("K=V");
-  app.add_option("--format", command->format, "findings as text or json (an array for each spec)")
+  app.add_option("--format", command->format,
+                 "diagnostics as text or json (an array for each spec)")
       ->check(CLI::IsMember({"text", "json"}));
   command->lock.Add(app);
   app.footer(

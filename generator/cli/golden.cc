@@ -289,7 +289,7 @@ int GoldenCommand::Check() {
       if (loaded) CheckCompiled(entry, record, oracle, *loaded, compiled, spec.limit, verdict);
     }
   }
-  return verdict.good ? kFine : kFindings;
+  return verdict.good ? kFine : kDiagnosed;
 }
 
 void AddOptions(CLI::App& app, GoldenCommand& command) {

@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "generator/check/check_spec.h"
-#include "generator/cli/golden.h"
 #include "generator/check/grid/check_grid.h"
+#include "generator/cli/golden.h"
 
 namespace kiln::cli {
 namespace {

@@ -4,13 +4,13 @@
 #include <iostream>
 
 #include "generator/check/check_spec.h"
+#include "generator/check/static_rules.h"
 #include "generator/cli/command.h"
 #include "generator/data/descriptor.h"
 #include "generator/data/read_file.h"
 #include "generator/spec/lock.h"
-#include "generator/check/static_rules.h"
-#include "generator/text/utf8.h"
 #include "generator/spec/yaml.h"
+#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 namespace {
@@ -91,7 +91,7 @@ void SpecOptions::Add(CLI::App& app) {
       ->required();
   app.add_option("--set", set, "parameter values that win over the spec's own: --set bm=256 T=f32")
       ->type_name("K=V");
-  app.add_option("--format", format, "findings as text or json")
+  app.add_option("--format", format, "diagnostics as text or json")
       ->check(CLI::IsMember({"text", "json"}));
   lock.Add(app);
 }
@@ -106,7 +106,7 @@ void LockOptions::Add(CLI::App& app) {
 
 namespace {
 
-/// False after an error, which is printed or in the findings.
+/// False after an error, which is printed or in the diagnostics.
 bool ReadLock(const LockOptions& options, const std::string& spec_path, Loaded& loaded) {
   if (options.none || (options.file.empty() && IsPiped(spec_path))) return true;
   const std::string path = options.file.empty() ? LockPath(spec_path) : options.file;
@@ -181,7 +181,7 @@ int Report(const Loaded& loaded, const std::string& format) {
   } else {
     std::cerr << Render(loaded.diagnostics, *loaded.source);
   }
-  return loaded.diagnostics.HasErrors() ? kFindings : kFine;
+  return loaded.diagnostics.HasErrors() ? kDiagnosed : kFine;
 }
 
 }  // namespace kiln::cli

@@ -9,7 +9,7 @@
 namespace kiln::cli {
 namespace {
 
-/// Reads the files among the references. False after an error, which is among the findings.
+/// Reads the files among the references. False after an error, which is among the diagnostics.
 bool ReadFiles(const Kernel& kernel, std::map<std::string, Array>& wanted,
                Diagnostics& diagnostics) {
   const auto folder = std::filesystem::path(kernel.source->path()).parent_path();

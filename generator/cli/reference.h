@@ -18,7 +18,7 @@ struct ReferenceVerdict {
 };
 
 /// Compares outputs of any engine with the spec's references, whose tolerance is that between two
-/// engines. Nullopt after an error, which is printed or in the findings.
+/// engines. Nullopt after an error, which is printed or in the diagnostics.
 std::optional<std::vector<ReferenceVerdict>> CompareWithReference(
     const Binding& binding, const Inputs& inputs, const std::map<std::string, Array>& outputs,
     const LimitOptions& limit, Diagnostics& diagnostics);

@@ -2,10 +2,10 @@
 
 #include <iostream>
 
+#include "generator/check/grid/check_grid.h"
 #include "generator/cli/predict.h"
 #include "generator/cli/run.h"
 #include "generator/cli/simulate.h"
-#include "generator/check/grid/check_grid.h"
 
 namespace kiln::cli {
 namespace {

@@ -28,7 +28,7 @@ struct PictureRequest {
   const Timeline* timeline = nullptr;
   const Machine* machine = nullptr;
   std::vector<std::string> advice;
-  std::vector<ReportFinding> findings;  // besides those of `loaded`
+  std::vector<ReportDiagnostic> diagnostics;  // besides those of `loaded`
   std::vector<ReportCount> counts;
 };
 

@@ -4,20 +4,20 @@
 #include "generator/cli/report.h"
 #include "generator/cli/run.h"
 #include "generator/data/write_file.h"
-#include "generator/text/utf8.h"
 #include "generator/predict/cost.h"
 #include "generator/report/trace.h"
+#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 namespace {
 
-std::vector<ReportFinding> FindingsOf(const Loaded& loaded) {
-  std::vector<ReportFinding> findings;
+std::vector<ReportDiagnostic> DiagnosticsOf(const Loaded& loaded) {
+  std::vector<ReportDiagnostic> diagnostics;
   for (const Diagnostic& found : loaded.diagnostics.Sorted()) {
-    findings.push_back({found.severity == Severity::kError, found.rule, found.message, found.hint,
-                        loaded.source->Locate(found.span.begin).line});
+    diagnostics.push_back({found.severity == Severity::kError, found.rule, found.message,
+                           found.hint, loaded.source->Locate(found.span.begin).line});
   }
-  return findings;
+  return diagnostics;
 }
 
 ReportInput InputOf(const PictureRequest& request) {
@@ -27,8 +27,9 @@ ReportInput InputOf(const PictureRequest& request) {
   input.timeline = request.timeline;
   input.advice = request.advice;
   input.counts = request.counts;
-  input.findings = FindingsOf(*request.loaded);
-  input.findings.insert(input.findings.end(), request.findings.begin(), request.findings.end());
+  input.diagnostics = DiagnosticsOf(*request.loaded);
+  input.diagnostics.insert(input.diagnostics.end(), request.diagnostics.begin(),
+                           request.diagnostics.end());
   if (!request.timeline) return input;
 
   const CostSummary cost = SummaryOf(*request.timeline, *request.machine);

@@ -84,7 +84,7 @@ int RunCompiled(Loaded& loaded, const Kernel& whole, const Generated& text, cons
     same = CompareOutputs(binding, want->outputs, *result);
   }
   status = Finish(loaded, inputs, *result, options);
-  return status == kFine && !same ? static_cast<int>(kFindings) : status;
+  return status == kFine && !same ? static_cast<int>(kDiagnosed) : status;
 }
 
 int Run(const RunOptions& options) {
@@ -170,10 +170,9 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
          "emulate: when copies move their bytes: on_wait finds who reads too early, eager who\n"
          "relies on a copy being late")
       ->check(CLI::IsMember({"on_wait", "eager"}));
-  app.add_option(
-         "--init", options->poison,
-         "emulate: what undefined memory holds while the outputs are made: NaN, random,\n"
-         "or zeros; what NaN finds is an error under all three")
+  app.add_option("--init", options->poison,
+                 "emulate: what undefined memory holds while the outputs are made: NaN, random,\n"
+                 "or zeros; what NaN finds is an error under all three")
       ->check(CLI::IsMember({"nan", "random", "zero"}));
   options->pictures.Add(app, "--report", "emulate: ");
   app.footer(

@@ -47,7 +47,7 @@ struct RunResult {
 
 /// False, and that is printed, when interpreting would take more than the limit.
 bool AllowInterpreting(const Binding& binding, const RunOptions& options);
-/// Nullopt after an error: it is printed, or in the findings.
+/// Nullopt after an error: it is printed, or in the diagnostics.
 std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
                                         const Binding& binding, const RunOptions& options);
 /// An emulated run knows which element of an output is undefined, but not the statement that made
@@ -59,7 +59,7 @@ std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& bin
 // run_compiled.cc
 
 /// The generated text of a run's kernel, whichever of its variants the sizes select; nullopt when
-/// it cannot be generated: that is in the findings.
+/// it cannot be generated: that is in the diagnostics.
 std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics);
 
 /// Compiles with a line of progress. Nullopt after an error, which is printed; then *status is the
@@ -79,8 +79,8 @@ CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine);
 /// Nullopt after an error, which is printed.
 std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path);
 
-/// Nullopt after an error, which is printed or among the findings; then *status is the exit status.
-/// *told is what the call said, all but its outputs.
+/// Nullopt after an error, which is printed or among the diagnostics; then *status is the exit
+/// status. *told is what the call said, all but its outputs.
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
                                      const Inputs& inputs, const Binding& binding,
                                      const RunOptions& options, const Machine& machine,

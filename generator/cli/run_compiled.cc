@@ -4,8 +4,8 @@
 
 #include "generator/cli/run.h"
 #include "generator/native/cache_folder.h"
+#include "generator/native/call_diagnostic.h"
 #include "generator/native/compare.h"
-#include "generator/native/finding.h"
 #include "generator/native/hides.h"
 #include "generator/native/toolchain.h"
 #include "generator/text/utf8.h"
@@ -74,35 +74,37 @@ void AddTime(const CallResult& call, const Binding& binding, const Machine& mach
       SimulatedTime(timeline->dispatch) + " of dispatch" + (cores.empty() ? "" : "; ") + cores));
 }
 
-/// The finding as the interpreter has it, which knows the statement and where a value comes from.
-/// An undefined value may show as anything: the rule is then the interpreter's, too.
-Diagnostic AsFoundByElement(Diagnostic finding, const Diagnostic& by_element) {
+/// The diagnostic as the interpreter has it, which knows the statement and where a value comes
+/// from. An undefined value may show as anything: the rule is then the interpreter's, too.
+Diagnostic AsFoundByElement(Diagnostic diagnostic, const Diagnostic& by_element) {
   if (IsAboutUndefined(by_element.rule)) {
-    finding.notes.push_back({finding.span, "element by element: " + by_element.message});
-    finding.notes.insert(finding.notes.end(), by_element.notes.begin(), by_element.notes.end());
-    finding.rule = by_element.rule;
-    finding.hint = by_element.hint;
+    diagnostic.notes.push_back({diagnostic.span, "element by element: " + by_element.message});
+    diagnostic.notes.insert(diagnostic.notes.end(), by_element.notes.begin(),
+                            by_element.notes.end());
+    diagnostic.rule = by_element.rule;
+    diagnostic.hint = by_element.hint;
   }
-  finding.span = by_element.span;
-  return finding;
+  diagnostic.span = by_element.span;
+  return diagnostic;
 }
 
-/// The finding of a failed call; of one that succeeded, what the machine hides. Where undefined
+/// The diagnostic of a failed call; of one that succeeded, what the machine hides. Where undefined
 /// values may come to nothing that shows, the interpreter has the last word.
-bool HasFinding(const LoadedKernel& loaded, const Kernel& kernel, const Binding& binding,
-                const Inputs& inputs, const RunOptions& options, const CallOptions& how,
-                CallResult& call, Diagnostics& diagnostics) {
+bool HasDiagnostic(const LoadedKernel& loaded, const Kernel& kernel, const Binding& binding,
+                   const Inputs& inputs, const RunOptions& options, const CallOptions& how,
+                   CallResult& call, Diagnostics& diagnostics) {
   const auto again = [&](const CallOptions& other) {
     return loaded.Call(binding, inputs.arrays, other);
   };
-  auto finding = ExamineCall(binding, inputs.arrays, how, again, &call);
-  const bool placed = finding.has_value() || call.code == 0;
-  if (how.emulate && placed && (finding || HidesUndefined(kernel))) {
-    auto by_element = FindByElement(inputs, binding, options, finding ? finding->rule : "");
-    if (by_element) finding = finding ? AsFoundByElement(*finding, *by_element) : by_element;
+  auto diagnostic = ExamineCall(binding, inputs.arrays, how, again, &call);
+  const bool placed = diagnostic.has_value() || call.code == 0;
+  if (how.emulate && placed && (diagnostic || HidesUndefined(kernel))) {
+    auto by_element = FindByElement(inputs, binding, options, diagnostic ? diagnostic->rule : "");
+    if (by_element)
+      diagnostic = diagnostic ? AsFoundByElement(*diagnostic, *by_element) : by_element;
   }
-  if (finding) {
-    diagnostics.Add(std::move(*finding));
+  if (diagnostic) {
+    diagnostics.Add(std::move(*diagnostic));
     return true;
   }
   if (call.code != 0) std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
@@ -198,11 +200,12 @@ std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text
   if (!loaded) return std::nullopt;
   CallResult call =
       CallWithProgress(how.emulate ? "emulating" : "calling", *loaded, binding, inputs, how);
-  const bool found = HasFinding(*loaded, kernel, binding, inputs, options, how, call, diagnostics);
+  const bool found =
+      HasDiagnostic(*loaded, kernel, binding, inputs, options, how, call, diagnostics);
   *told = call;
   told->outputs.clear();
   if (found) {
-    *status = kFindings;
+    *status = kDiagnosed;
     return std::nullopt;
   }
   RunResult result;

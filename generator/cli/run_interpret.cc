@@ -2,7 +2,7 @@
 
 #include "generator/cli/run.h"
 #include "generator/interpret/interpret.h"
-#include "generator/native/finding.h"
+#include "generator/native/call_diagnostic.h"
 
 namespace kiln::cli {
 namespace {
@@ -45,9 +45,9 @@ std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& bin
   if (InterpretDemand(binding, how).bytes > options.spec.limit.limits.bytes) return std::nullopt;
   Diagnostics found;
   Interpret(binding, inputs.arrays, how, found);
-  for (const Diagnostic& finding : found.Sorted()) {
-    const bool asked = finding.rule == rule || IsAboutUndefined(finding.rule);
-    if (finding.severity == Severity::kError && asked) return finding;
+  for (const Diagnostic& diagnostic : found.Sorted()) {
+    const bool asked = diagnostic.rule == rule || IsAboutUndefined(diagnostic.rule);
+    if (diagnostic.severity == Severity::kError && asked) return diagnostic;
   }
   return std::nullopt;
 }

@@ -37,9 +37,9 @@ bool WriteRunPictures(const Loaded& loaded, const Binding& binding, const RunOpt
   if (call != nullptr) {
     for (const CopyRecord& record : call->copies)
       request.counts.push_back({record.operand, record.copies, record.bytes});
-    // One that names a line is among the spec's findings.
+    // One that names a line is among the spec's diagnostics.
     if (call->code != 0 && !loaded.diagnostics.HasErrors())
-      request.findings.push_back({true, call->rule, call->message, "", 0});
+      request.diagnostics.push_back({true, call->rule, call->message, "", 0});
   }
   return WritePictures(request, options.pictures);
 }

@@ -27,7 +27,7 @@ struct ShowCommand {
     const auto plan = MakePlan(*loaded.kernel, diagnostics, after);
     if (!plan) {
       std::cerr << Render(diagnostics, *loaded.kernel->source);
-      return kFindings;
+      return kDiagnosed;
     }
     std::cout << ToString(*plan);
     return kFine;

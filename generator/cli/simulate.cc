@@ -1,8 +1,8 @@
-#include "generator/check/check_spec.h"
 #include "generator/cli/simulate.h"
 
 #include <algorithm>
 
+#include "generator/check/check_spec.h"
 #include "generator/cli/run.h"
 
 namespace kiln::cli {
@@ -99,7 +99,7 @@ std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, in
 
 bool AllowPrediction(const Simulation& simulation, bool detail) {
   const Binding& binding = *simulation.binding;
-  if (binding.steps.size() != binding.kernel->axes.size()) return true;  // a finding will tell
+  if (binding.steps.size() != binding.kernel->axes.size()) return true;  // a diagnostic will tell
   return simulation.limit.Allow(
       "predicting " + Steps(binding),
       PredictDemand(binding, simulation.machine,

@@ -35,12 +35,12 @@ struct Simulation {
   CheckOptions options;  // of the specialisation that the sizes select
   Inputs inputs;
   std::unique_ptr<Kernel> whole;   // with all its variants
-  std::optional<Binding> binding;  // none: that is in the findings
+  std::optional<Binding> binding;  // none: that is in the diagnostics
   int cores = 0;
   LimitOptions limit;
 };
 
-/// Null after an error, which is printed; then *status is the exit status. Findings of sizes are
+/// Null after an error, which is printed; then *status is the exit status. Diagnostics of sizes are
 /// not printed yet.
 std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, int* status);
 

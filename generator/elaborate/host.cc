@@ -1,8 +1,9 @@
+#include "generator/bind/host.h"
+
 #include <algorithm>
 #include <set>
 
 #include "generator/elaborate/elaborate.h"
-#include "generator/bind/host.h"
 
 /// What host code reads and makes before the grid starts: arguments, prefetch, scalars, prepare.
 namespace kiln {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "generator/text/integer.h"
 #include "generator/interpret/copies.h"
 #include "generator/interpret/evaluate.h"
 #include "generator/interpret/grid.h"
 #include "generator/interpret/hbm.h"
+#include "generator/text/integer.h"
 
 namespace kiln::interpret {
 namespace {

@@ -9,7 +9,7 @@ namespace kiln::interpret {
 namespace {
 
 /// How many elements of an output have something wrong with them, and the first.
-struct Finding {
+struct FaultyElements {
   int64_t count = 0;
   int64_t first = -1;
   void Add(int64_t element) {
@@ -17,9 +17,9 @@ struct Finding {
   }
 };
 
-void ReportCoverage(Run& run, int index, const HbmArray& array, const Finding& finding) {
+void ReportCoverage(Run& run, int index, const HbmArray& array, const FaultyElements& faulty) {
   const Ref& ref = RefAt(run, index);
-  const StayId stay = array.writers[static_cast<size_t>(finding.first)];
+  const StayId stay = array.writers[static_cast<size_t>(faulty.first)];
   std::string why = ", whose block no step visits";
   std::string hint = "let the grid visit every block";
   if (ref.memory == Memory::kAny) {
@@ -32,14 +32,14 @@ void ReportCoverage(Run& run, int index, const HbmArray& array, const Finding& f
   }
   const std::string alias = stay == 0 && !array.aliased ? " or an `alias`" : "";
   run.diagnostics.Error("coverage", ref.span,
-                        "no step stores " + std::to_string(finding.count) + " of the " +
+                        "no step stores " + std::to_string(faulty.count) + " of the " +
                             std::to_string(array.output.size()) + " elements of `" + ref.name +
-                            "`; the first is " + ElementText(run, index, finding.first) + why,
+                            "`; the first is " + ElementText(run, index, faulty.first) + why,
                         hint + ", or give `" + ref.name + "` an `init`" + alias);
 }
 
-void ReportUndefined(Run& run, int index, const HbmArray& array, const Finding& finding) {
-  const Origin& origin = run.origins[array.origins[static_cast<size_t>(finding.first)]];
+void ReportUndefined(Run& run, int index, const HbmArray& array, const FaultyElements& faulty) {
+  const Origin& origin = run.origins[array.origins[static_cast<size_t>(faulty.first)]];
   const std::string& name = RefAt(run, index).name;
   const std::string point = PointText(run, origin.stored_step);
   const Span store = origin.stored_at;
@@ -55,9 +55,9 @@ void ReportUndefined(Run& run, int index, const HbmArray& array, const Finding& 
   }
   run.diagnostics.Error(
       RuleOf(origin), at,
-      "`" + name + "` ends with " + std::to_string(finding.count) + " of its " +
+      "`" + name + "` ends with " + std::to_string(faulty.count) + " of its " +
           std::to_string(array.output.size()) + " elements undefined; the first is " +
-          ElementText(run, index, finding.first) + ", stored " + (elsewhere ? "later" : "here") +
+          ElementText(run, index, faulty.first) + ", stored " + (elsewhere ? "later" : "here") +
           (point.empty() ? "" : " at grid point " + point) + "; it comes from " +
           Describe(run, origin),
       Remedy(run, origin), std::move(notes));
@@ -80,7 +80,7 @@ void SetInit(Array& array, int64_t element, const Node& init) {
 void Finish(Run& run, int index, bool check) {
   const Ref& ref = RefAt(run, index);
   HbmArray& array = ArrayAt(run, index);
-  Finding missing, undefined;
+  FaultyElements missing, undefined;
   const int64_t size = array.output.size();
   for (int64_t e = 0; e < size; ++e) {
     const OriginId id = array.origins[static_cast<size_t>(e)];

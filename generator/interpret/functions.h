@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "generator/ir/kernel.h"
 #include "generator/interpret/origin.h"
+#include "generator/ir/kernel.h"
 
 namespace kiln::interpret {
 

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <new>
 
-#include "generator/text/integer.h"
 #include "generator/bind/least_operations.h"
 #include "generator/interpret/blocks.h"
 #include "generator/interpret/body.h"
@@ -11,6 +10,7 @@
 #include "generator/interpret/finish.h"
 #include "generator/interpret/grid.h"
 #include "generator/interpret/hbm.h"
+#include "generator/text/integer.h"
 
 namespace kiln {
 namespace interpret {

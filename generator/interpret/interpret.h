@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "generator/data/limits.h"
 #include "generator/bind/bind.h"
+#include "generator/data/limits.h"
 
 namespace kiln {
 
@@ -15,7 +15,7 @@ struct InterpretOptions {
   bool wide = false;                // floats in f64 throughout; nothing rounds
   std::optional<uint64_t> shuffle;  // visit the parallel axes in a seeded random order
   std::function<void(double)> progress;
-  double seconds = 0;  // gives up then, without findings at the end; 0: never
+  double seconds = 0;  // gives up then, without diagnostics at the end; 0: never
 };
 
 struct InterpretResult {
@@ -26,8 +26,8 @@ struct InterpretResult {
 /// What a run would take, besides its inputs.
 Demand InterpretDemand(const Binding& binding, const InterpretOptions& options);
 
-/// Runs the kernel on arrays, one grid step after the other, with shadow state. Findings carry the
-/// labels of the language page and name operand, grid point and line. The outputs are there
+/// Runs the kernel on arrays, one grid step after the other, with shadow state. Diagnostics carry
+/// the labels of the language page and name operand, grid point and line. The outputs are there
 /// even when something was found (undefined elements read as NaN, or the largest integer).
 /// Inputs of aliased outputs are not modified.
 InterpretResult Interpret(const Binding& binding, const std::map<std::string, Array>& arrays,

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "generator/ir/kernel.h"
 #include "generator/interpret/value.h"
+#include "generator/ir/kernel.h"
 
 /// Operations that combine many elements into one. Floats accumulate in double and round once. An
 /// undefined element makes every result it takes part in undefined.

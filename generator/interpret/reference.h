@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "generator/data/limits.h"
 #include "generator/bind/bind.h"
+#include "generator/data/limits.h"
 
 namespace kiln {
 

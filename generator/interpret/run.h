@@ -14,7 +14,7 @@
 /// copies.h and body.h.
 namespace kiln::interpret {
 
-/// Thrown where a run cannot go on. The finding has been reported.
+/// Thrown where a run cannot go on. The diagnostic has been reported.
 struct Halt {};
 
 /// A stay of an output block (or of an input block whose memory an output takes over), or a manual
@@ -137,13 +137,13 @@ inline HbmArray& ArrayAt(Run& run, int ref) {
 /// The number of a step's coordinates along the parallel axes.
 inline int64_t ParallelOf(const Run& run, int64_t step) { return step / run.serial_steps; }
 
-/// Reports a finding that ends the run.
+/// Reports a diagnostic that ends the run.
 [[noreturn]] void Fail(Run& run, const char* rule, Span span, std::string message,
                        std::string hint = "", std::vector<Note> notes = {});
 /// Fails with [undefined] (or [tail]): `what` is undefined, and where that came from.
 [[noreturn]] void FailUndefined(Run& run, Span span, const std::string& what, OriginId origin);
 
-/// Whether this is the first finding of a rule about a ref.
+/// Whether this is the first diagnostic of a rule about a ref.
 bool FirstReport(Run& run, const char* rule, int ref);
 
 /// "`o[1, 0]`", by its linear index in the array of a ref.

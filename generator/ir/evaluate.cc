@@ -1,9 +1,9 @@
+#include "generator/ir/evaluate.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-
-#include "generator/ir/evaluate.h"
 
 namespace kiln {
 namespace {

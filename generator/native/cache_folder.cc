@@ -102,7 +102,8 @@ std::string Walk(const fs::path& path, bool make, fs::path* end) {
 }  // namespace
 
 std::string CacheFolder() {
-  if (const std::string cache = FromEnvironment("XDG_CACHE_HOME"); !cache.empty()) return cache + "/kiln";
+  if (const std::string cache = FromEnvironment("XDG_CACHE_HOME"); !cache.empty())
+    return cache + "/kiln";
   if (const std::string home = FromEnvironment("HOME"); !home.empty()) return home + "/.cache/kiln";
   return "";
 }

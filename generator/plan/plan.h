@@ -89,7 +89,7 @@ struct Variable {
   bool changes = false;  // assigned after its definition
 };
 
-enum class Side { kLeft, kRight };
+enum class Side { kA, kB };
 
 /// What a dot reads: panels of an operand as its copy made them, or panels packed from a buffer.
 struct PanelSource {
@@ -100,7 +100,7 @@ struct PanelSource {
 
 /// A workspace that kPack fills.
 struct Panels {
-  Side side = Side::kLeft;
+  Side side = Side::kA;
   DType element = DType::kF32;  // as multiplied
   Size rows, cols;              // of the matrix, as multiplied
   std::string name;
@@ -162,11 +162,11 @@ struct Stage {
   std::string text;
   std::vector<Stage> body, orelse;
 
-  // kDot: for each tile of (row, col) loops: sum = start + dot(left, right); then `body`, a lane
+  // kDot: for each tile of (row, col) loops: sum = start + dot(a, b); then `body`, a lane
   // loop's statements in which `variable` is the sum. `low` and `high`, if given, bound the rows.
   // `across_steps`: the sums add up in the accumulators, from 0 in the first step of the reduction;
   // `prefetches` and `body` are for its last step alone.
-  PanelSource left, right;
+  PanelSource a, b;
   bool across_steps = false;
   int row = -1, col = -1;  // loops
   int depth = -1;          // space
@@ -176,7 +176,7 @@ struct Stage {
   // kPack: which coordinates of `place` run over rows and columns of the matrix as multiplied.
   int panels = -1;
   int pack_row = -1, pack_col = -1;  // loops
-  // kPack: `low` and `high` bound the depth that is packed; the left panels of the dot name it.
+  // kPack: `low` and `high` bound the depth that is packed; panels of A name it.
   int live = -1;
   bool writes = false;  // kTouch
   // kCopy, kTouch: the windows; `from` and `place` have where they begin. kWait: the buffers that
@@ -210,7 +210,7 @@ struct OperandPlan {
   std::vector<bool> clipped;  // by array dimension
   std::vector<Reuse> reuse;   // outermost first
   bool unpacked = false;  // FindInPlace: an A that is read in place unless its rows are far apart
-  int rows_per_b = -1;    // FindInPlace: a right one, for few rows of this space
+  int rows_per_b = -1;    // FindInPlace: a B, for few rows of this space
 };
 
 /// Blocks of which Direct may choose the size.
@@ -220,7 +220,7 @@ struct FreeBlock {
   int space;             // that is walked within a block
   int64_t size;          // the spec's
   Size extent;           // of the array
-  Use use = Use::kPass;  // of an elementwise pass; of a dot's left rows, right columns, or sums
+  Use use = Use::kPass;  // of an elementwise pass; of a dot's M, N or K
   // How often each element of a block is used, if that may be few times. kDepth, kColumns: the rows
   // that B is multiplied with; kRows: the columns that A is multiplied with, and its depth.
   std::optional<Size> reuse = std::nullopt, depth = std::nullopt;

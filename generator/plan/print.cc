@@ -17,13 +17,13 @@ const char* LayoutName(Layout layout) {
     case Layout::kRows:
       return "rows";
     case Layout::kPackedA:
-      return "left panels";
+      return "packed as A";
     case Layout::kPackedAT:
-      return "left panels of the transpose";
+      return "packed as A, transposed";
     case Layout::kPackedB:
-      return "right panels";
+      return "packed as B";
     case Layout::kPackedBT:
-      return "right panels of the transpose";
+      return "packed as B, transposed";
   }
   return "";
 }
@@ -352,7 +352,7 @@ class PlanPrinter {
         Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
                  LoopName(s.col) + " over " + SpaceText(s.row) + ", " + SpaceText(s.col) + ": " +
                  VariableName(s.variable) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
-                 SourceText(s.left) + " @ " + SourceText(s.right),
+                 SourceText(s.a) + " @ " + SourceText(s.b),
              indent);
         if (s.low) Line("rows from " + Text(*s.low), indent + 1);
         if (s.high) Line("rows before " + Text(*s.high), indent + 1);

@@ -35,8 +35,8 @@ class Verifier {
     const bool tiles = stage.kind == Kind::kDot, folds = stage.kind == Kind::kReduce;
     for (const ElementPtr& e : {stage.low, stage.high}) Look(e);
     if (tiles) {
-      CheckPanels(stage.left, Side::kLeft, stage);
-      CheckPanels(stage.right, Side::kRight, stage);
+      CheckPanels(stage.a, Side::kA, stage);
+      CheckPanels(stage.b, Side::kB, stage);
     }
     const std::set<int> loops = loops_, variables = variables_;
     for (int loop : {stage.loop, stage.row, stage.col, stage.pack_row, stage.pack_col}) {
@@ -115,10 +115,10 @@ class Verifier {
     if (source.ref < 0) return;
     const std::vector<int>& spaces = plan_.buffers[static_cast<size_t>(source.ref)].spaces;
     const size_t rank = spaces.size();
-    const bool left = side == Side::kLeft;
-    const int outer = plan_.loops[static_cast<size_t>(left ? dot.row : dot.col)];
-    const int of_outer = left == source.transposed ? spaces[rank - 1] : spaces[rank - 2];
-    const int of_depth = left == source.transposed ? spaces[rank - 2] : spaces[rank - 1];
+    const bool is_a = side == Side::kA;
+    const int outer = plan_.loops[static_cast<size_t>(is_a ? dot.row : dot.col)];
+    const int of_outer = is_a == source.transposed ? spaces[rank - 1] : spaces[rank - 2];
+    const int of_depth = is_a == source.transposed ? spaces[rank - 2] : spaces[rank - 1];
     if ((of_outer >= 0 && of_outer != outer) || (of_depth >= 0 && of_depth != dot.depth)) {
       Fail("multiplies panels of `" + plan_.buffers[static_cast<size_t>(source.ref)].name +
            "` over other extents than theirs");

@@ -154,7 +154,7 @@ void ChangeBuffers(Stages& stages, const Renumber& change) {
 
 void ChangePanels(Stages& stages, const Renumber& change) {
   ChangeStages(stages, [&](Stage& stage) {
-    for (int* panels : {&stage.panels, &stage.live, &stage.left.panels, &stage.right.panels}) {
+    for (int* panels : {&stage.panels, &stage.live, &stage.a.panels, &stage.b.panels}) {
       if (*panels >= 0) *panels = change(*panels);
     }
   });

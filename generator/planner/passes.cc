@@ -290,9 +290,9 @@ constexpr Pass kPasses[] = {
 std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands) {
   std::vector<bool> first(kernel.axes.size());
   for (size_t r = 0; r < kernel.refs.size(); ++r) {
-    const bool right = operands[r].layout == OperandPlan::Layout::kPackedB ||
-                       operands[r].layout == OperandPlan::Layout::kPackedBT;
-    if (!right) continue;
+    const bool is_b = operands[r].layout == OperandPlan::Layout::kPackedB ||
+                      operands[r].layout == OperandPlan::Layout::kPackedBT;
+    if (!is_b) continue;
     const std::vector<bool> used = AxesOfIndex(kernel, kernel.refs[r]);
     for (size_t a = 0; a < used.size(); ++a) first[a] = first[a] || used[a];
   }

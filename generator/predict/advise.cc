@@ -1,10 +1,11 @@
-#include "generator/check/check_spec.h"
 #include "generator/predict/advise.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
+
+#include "generator/check/check_spec.h"
 
 namespace kiln {
 namespace {

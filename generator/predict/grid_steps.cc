@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "generator/text/integer.h"
 #include "generator/predict/affine.h"
 #include "generator/predict/operands.h"
+#include "generator/text/integer.h"
 
 namespace kiln {
 namespace {
@@ -110,7 +110,7 @@ void GridSteps::Number(const Pipelined& operand, const Blocks& blocks, int count
       const int64_t at = index.empty() ? 0 : index[lane];
       const auto [low, high] = sizes.Elements(at, extent.empty() ? 0 : extent[lane]);
       bytes[lane] = SaturatingMultiply(bytes[lane], high - low);
-      // An index out of range is a finding of others; here it needs a place all the same.
+      // An index out of range is a diagnostic of others; here it needs a place all the same.
       const int64_t place = std::clamp<int64_t>(at, 0, std::max<int64_t>(sizes.Limit() - 1, 0));
       block[lane] = SaturatingAdd(block[lane], SaturatingMultiply(place, operand.strides[d]));
     }

@@ -71,7 +71,7 @@ void GridWalk::Walk(size_t axis, int64_t first) {
 }
 
 void GridWalk::Repeat(size_t axis, int64_t first, int64_t times) {
-  // Brent's way of finding a cycle: one state is kept, and every power of two a later one.
+  // Brent's way of diagnostic a cycle: one state is kept, and every power of two a later one.
   std::vector<int64_t> kept_state = schedule_.State();
   StepSums kept_sums = schedule_.sums();
   std::vector<int64_t> kept_counts = counts_;

@@ -58,7 +58,7 @@ std::vector<std::string> MachineNames();
 std::optional<Machine> ParseMachine(const Source& source, Diagnostics& diagnostics);
 
 /// The machine of that name, or in the file of that path. Nullopt, and what is wrong in *why, that
-/// ends with a line's end: findings, or one sentence with a hint.
+/// ends with a line's end: diagnostics, or one sentence with a hint.
 std::optional<Machine> LoadMachine(const std::string& name_or_path, std::string* why);
 
 }  // namespace kiln

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "generator/text/integer.h"
 #include "generator/predict/operands.h"
+#include "generator/text/integer.h"
 
 namespace kiln {
 namespace {
@@ -127,7 +127,7 @@ int64_t ManualCopies::PlaceOf(const Window& window, const TimelineOperand& opera
     const bool given = d < window.subscripts.size();
     const int64_t start = given ? Evaluate(window.subscripts[d].start).value_or(0) : 0;
     const int64_t positions = operand.dims[d].positions;
-    // One out of range is a finding of others; here it needs a place all the same.
+    // One out of range is a diagnostic of others; here it needs a place all the same.
     const int64_t at = std::clamp<int64_t>(start, 0, positions - 1);
     place = SaturatingAdd(SaturatingMultiply(place, positions), at);
   }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "generator/data/array.h"
-#include "generator/check/grid/common.h"
 #include "generator/bind/memory.h"
+#include "generator/check/grid/common.h"
+#include "generator/data/array.h"
 
 namespace kiln {
 namespace {

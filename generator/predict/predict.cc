@@ -39,7 +39,7 @@ std::string Missing(const Binding& binding, const std::vector<NodePtr>& nodes) {
   return text;
 }
 
-/// Whether all that decides the steps is known; else a finding says what is not.
+/// Whether all that decides the steps is known; else a diagnostic says what is not.
 bool IsDecided(const Binding& binding, Diagnostics& diagnostics) {
   const Kernel& kernel = *binding.kernel;
   if (binding.steps.size() != kernel.axes.size()) {

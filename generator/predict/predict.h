@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
-#include "generator/data/limits.h"
 #include "generator/bind/bind.h"
+#include "generator/data/limits.h"
 #include "generator/predict/machine.h"
 #include "generator/predict/timeline.h"
 
@@ -24,8 +24,8 @@ Demand PredictDemand(const Binding& binding, const Machine& machine, const Predi
 
 /// What a run on the machine would look like, from index maps and conditions alone: neither data
 /// nor memory for arrays is needed, but prefetch arrays and scalars that those look at. Nullopt,
-/// and a finding, when something that decides the steps is not known, or when they take longer or
-/// are of more kinds than can be told.
+/// and a diagnostic, when something that decides the steps is not known, or when they take longer
+/// or are of more kinds than can be told.
 std::optional<Timeline> Predict(const Binding& binding, const Machine& machine,
                                 const PredictOptions& options, Diagnostics& diagnostics);
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <vector>
 
-#include "generator/text/integer.h"
 #include "generator/predict/machine.h"
 #include "generator/predict/step_shape.h"
+#include "generator/text/integer.h"
 
 /// From what steps do to when they do it. The one place that knows how a core overlaps copies and
 /// computation, whoever says what the steps are.

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "generator/data/array.h"
-#include "generator/text/integer.h"
 #include "generator/predict/operands.h"
+#include "generator/text/integer.h"
 
 namespace kiln {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "generator/text/integer.h"
 #include "generator/ir/kernel.h"
 #include "generator/predict/timeline.h"
+#include "generator/text/integer.h"
 
 namespace kiln {
 

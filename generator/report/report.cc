@@ -143,14 +143,14 @@ Json TimelineData(const ReportInput& input) {
   return data;
 }
 
-Json FindingsData(const std::vector<ReportFinding>& findings) {
+Json DiagnosticsData(const std::vector<ReportDiagnostic>& diagnostics) {
   Json data = Json::array();
-  for (const ReportFinding& finding : findings) {
-    data.push_back({{"error", finding.error},
-                    {"rule", finding.rule},
-                    {"message", finding.message},
-                    {"hint", finding.hint},
-                    {"line", finding.line}});
+  for (const ReportDiagnostic& diagnostic : diagnostics) {
+    data.push_back({{"error", diagnostic.error},
+                    {"rule", diagnostic.rule},
+                    {"message", diagnostic.message},
+                    {"hint", diagnostic.hint},
+                    {"line", diagnostic.line}});
   }
   return data;
 }
@@ -178,7 +178,7 @@ nlohmann::ordered_json ReportData(const ReportInput& input) {
           {"advice", input.advice},
           {"vmem_limit", input.vmem_limit},
           {"counts", CountsData(input.counts)},
-          {"findings", FindingsData(input.findings)}};
+          {"diagnostics", DiagnosticsData(input.diagnostics)}};
 }
 
 }  // namespace kiln

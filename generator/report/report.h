@@ -12,7 +12,7 @@
 namespace kiln {
 
 /// What is wrong with a run.
-struct ReportFinding {
+struct ReportDiagnostic {
   bool error = true;
   std::string rule;
   std::string message;
@@ -45,7 +45,7 @@ struct ReportInput {
   std::vector<std::string> advice;  // what bounds the kernel and what would help, in sentences
   int64_t vmem_limit = 0;           // what kernels may use unless compilers are told otherwise
   std::vector<ReportCount> counts;  // of an emulated run; empty: there was none
-  std::vector<ReportFinding> findings;
+  std::vector<ReportDiagnostic> diagnostics;
 };
 
 /// Everything the page shows, as compact as its scripts can still unpack it.

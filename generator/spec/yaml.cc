@@ -8,8 +8,8 @@
 #include <sstream>
 #include <utility>
 
-#include "generator/text/utf8.h"
 #include "generator/spec/yaml_builder.h"
+#include "generator/text/utf8.h"
 
 namespace kiln {
 namespace {
@@ -97,7 +97,7 @@ std::optional<YamlNode> ParseYaml(const Source& source, Diagnostics& diagnostics
   Diagnostics found;
   Pass pass;
   do {
-    // Passes repeat each other's findings; Diagnostics shows equal ones once.
+    // Passes repeat each other's diagnostics; Diagnostics shows equal ones once.
     pass = ReadOnce(text, blanked, found);
   } while (pass.again);
   for (Diagnostic& diagnostic : found.Sorted()) diagnostics.Add(std::move(diagnostic));

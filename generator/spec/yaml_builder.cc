@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "generator/text/characters.h"
 #include "generator/syntax/names.h"
+#include "generator/text/characters.h"
 #include "generator/text/utf8.h"
 
 namespace kiln {

@@ -1,7 +1,7 @@
 #include <string>
 
-#include "generator/text/characters.h"
 #include "generator/spec/yaml.h"
+#include "generator/text/characters.h"
 
 /// YAML ends a plain scalar inside `{ }` or `[ ]` at any of `, [ ] { }`. Kiln's grammar is full
 /// of those, so that a value such as `cdiv(m, bm)` falls apart into two entries, or breaks the
@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxLookahead = 100000;
 // The value_begin of quoted and bracketed values, which no comma can end too early.
 constexpr size_t kDelimited = std::string_view::npos;
-// More broken values than this are not worth finding; the collection is given up.
+// More broken values than this are not worth diagnostic; the collection is given up.
 constexpr size_t kMaxSplits = 100;
 
 char CloserOf(char open) { return open == '(' ? ')' : open == '[' ? ']' : '}'; }

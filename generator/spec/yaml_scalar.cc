@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/text/characters.h"
 #include "generator/spec/yaml.h"
+#include "generator/text/characters.h"
 
 namespace kiln {
 namespace {

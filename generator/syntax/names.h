@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "generator/text/diagnostic.h"
 #include "generator/syntax/trees.h"
+#include "generator/text/diagnostic.h"
 
 namespace kiln {
 

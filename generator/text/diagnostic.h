@@ -16,7 +16,7 @@ struct Note {
   std::string message;
 };
 
-/// One finding. `rule` is a label of the language page ("index-range").
+/// One diagnostic. `rule` is a label of the language page ("index-range").
 struct Diagnostic {
   Severity severity = Severity::kError;
   std::string rule;
@@ -27,7 +27,7 @@ struct Diagnostic {
   std::shared_ptr<const Source> source = nullptr;  // null: the file that the run is about
 };
 
-/// The findings of one run over one file, in the order found.
+/// The diagnostics of one run over one file, in the order found.
 class Diagnostics {
  public:
   void Error(std::string rule, Span span, std::string message, std::string hint = "",

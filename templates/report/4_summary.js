@@ -78,7 +78,7 @@ function lead() {
   const cores = timeline.cores.length;
   const on = `${cores === 1 ? "one core" : countText(cores) + " cores"} of a ${timeline.machine}`;
   const dims = data.kernel.dims.map(([name, value]) => `${name}\u00a0=\u00a0${countText(value)}`).join(", ");
-  const refused = data.findings.some((finding) => finding.error)
+  const refused = data.diagnostics.some((diagnostic) => diagnostic.error)
       ? "It is refused; without that, it would be like this. " : null;
   return el("p", {class: "lead"}, refused, "Takes ", strong(timeText(timeline.seconds)), ` on ${on}`,
             dims ? ` for ${dims}. ` : ". ", ...(coverageWords() ?? []), ...boundWords(timeParts()));
@@ -134,18 +134,18 @@ function tiles() {
   return list;
 }
 
-function findings() {
-  if (data.findings.length === 0) return null;
-  const list = el("ul", {class: "findings"});
-  for (const finding of data.findings) {
-    list.append(el("li", {class: finding.error ? "error" : "warning"},
-        el("b", {}, `${finding.error ? "error" : "warning"}[${finding.rule}]`), " ",
-        ...prose(finding.message),
-        finding.line ? el("a", {href: "#line-" + finding.line}, ` line ${finding.line}`) : null,
-        finding.hint ? el("small", {}, ...prose(finding.hint)) : null));
+function diagnostics() {
+  if (data.diagnostics.length === 0) return null;
+  const list = el("ul", {class: "diagnostics"});
+  for (const diagnostic of data.diagnostics) {
+    list.append(el("li", {class: diagnostic.error ? "error" : "warning"},
+        el("b", {}, `${diagnostic.error ? "error" : "warning"}[${diagnostic.rule}]`), " ",
+        ...prose(diagnostic.message),
+        diagnostic.line ? el("a", {href: "#line-" + diagnostic.line}, ` line ${diagnostic.line}`) : null,
+        diagnostic.hint ? el("small", {}, ...prose(diagnostic.hint)) : null));
   }
-  return el("section", {class: "card alert", "aria-label": "Findings"},
-            el("h2", {}, plural(data.findings.length, "finding")), list);
+  return el("section", {class: "card alert", "aria-label": "Diagnostics"},
+            el("h2", {}, plural(data.diagnostics.length, "diagnostic")), list);
 }
 
 function themeButton() {

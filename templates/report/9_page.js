@@ -25,7 +25,7 @@ function scrollInside(line) {
 
 function specText() {
   const list = el("ol", {class: "spec-lines own-keys", tabindex: 0, "aria-label": "The spec"});
-  const wrong = new Set(data.findings.map((finding) => finding.line));
+  const wrong = new Set(data.diagnostics.map((diagnostic) => diagnostic.line));
   data.kernel.spec.replace(/\n$/, "").split("\n").forEach((text, i) => {
     const line = el("li", {id: "line-" + (i + 1), class: wrong.has(i + 1) ? "wrong" : ""},
                     el("code", {}, text || " "));
@@ -50,7 +50,7 @@ function footer() {
 document.title = `${data.kernel.name} · kiln report`;
 const page = document.getElementById("page");
 page.append(header());
-const found = findings();
+const found = diagnostics();
 if (found) page.append(found);
 const hasCores = timeline !== null && timeline.cores.length > 0;
 if (hasCores) page.append(summary());

@@ -38,14 +38,14 @@ struct Matmul {
   }
   Found Errors(bool partial = false) {
     Run(partial);
-    return Findings(diagnostics);
+    return Messages(diagnostics);
   }
 };
 
 TEST_CASE("Dims come from the shapes of arrays") {
   Matmul t;
   const std::optional<Binding> binding = t.Run();
-  CHECK(Findings(t.diagnostics) == Found{});
+  CHECK(Messages(t.diagnostics) == Found{});
   REQUIRE(binding);
   CHECK(binding->dims == std::vector<std::optional<int64_t>>{20, 5, 3});
   CHECK(binding->steps == std::vector<int64_t>{3, 3});
@@ -71,7 +71,7 @@ TEST_CASE("[call] dims that contradict each other") {
   CHECK(t.Errors() == Found{"call: k is -9, but a dimension cannot be negative"});
 }
 
-TEST_CASE("[call] every independent finding is reported") {
+TEST_CASE("[call] every independent diagnostic is reported") {
   Matmul t;
   t.inputs.arrays["x"] = Ints({20, 3}, {});
   t.inputs.arrays["y"] = Floats({3});
@@ -107,7 +107,7 @@ TEST_CASE("What is unknown is no error in partial mode") {
   Matmul t;
   t.inputs.arrays.clear();
   std::optional<Binding> binding = t.Run(true);
-  CHECK(Findings(t.diagnostics) == Found{});
+  CHECK(Messages(t.diagnostics) == Found{});
   REQUIRE(binding);
   CHECK(binding->steps.empty());
   CHECK(binding->StepCount() == -1);
@@ -133,13 +133,13 @@ TEST_CASE("[call] extents that are expressions are compared") {
   REQUIRE(Bind(b.kernel, inputs, false, d));
   inputs.arrays["w"] = Floats({11, 8});
   CHECK_FALSE(Bind(b.kernel, inputs, false, d));
-  CHECK(Findings(d) == Found{"call: `w` is f32[11, 8], but its dimension 0 must be 2*n = 10",
+  CHECK(Messages(d) == Found{"call: `w` is f32[11, 8], but its dimension 0 must be 2*n = 10",
                              "call: `w` is f32[11, 8], but its dimension 1 must be 7"});
   d = {};
   inputs.arrays["x"] = Floats({3});
   inputs.arrays["w"] = Floats({6, 7});
   CHECK_FALSE(Bind(b.kernel, inputs, false, d));
-  CHECK(Findings(d) == Found{"call: dimension 0 of `o` is negative: n - 4 = -1"});
+  CHECK(Messages(d) == Found{"call: dimension 0 of `o` is negative: n - 4 = -1"});
 }
 
 TEST_CASE("[call] fixed and constrained dims") {
@@ -181,7 +181,7 @@ TEST_CASE("[call] sizes that do not fit") {
   Diagnostics d;
   inputs.dims["m"] = int64_t{1} << 40;
   CHECK_FALSE(Bind(b.kernel, inputs, false, d));
-  CHECK(Findings(d) == Found{"call: dimension 0 of `o` cannot be computed (it overflows or divides "
+  CHECK(Messages(d) == Found{"call: dimension 0 of `o` cannot be computed (it overflows or divides "
                              "by zero): m is 1099511627776 in m*m"});
 }
 
@@ -203,7 +203,7 @@ struct Sparse {
   Found Errors(bool partial = false) {
     diagnostics = {};
     Bind(b.kernel, inputs, partial, diagnostics);
-    return Findings(diagnostics);
+    return Messages(diagnostics);
   }
 };
 

@@ -1,7 +1,7 @@
 // Host code before the grid: what `prepare` makes, and specs from their text.
 
-#include "generator/check/check_spec.h"
 #include "generator/bind/bind.h"
+#include "generator/check/check_spec.h"
 #include "tests/catch.h"
 #include "tests/ir/kernel_builder.h"
 
@@ -39,14 +39,14 @@ struct Prepared {
   }
   Found Errors(bool partial = false) {
     Run(partial);
-    return Findings(diagnostics);
+    return Messages(diagnostics);
   }
 };
 
 TEST_CASE("prepare makes arrays, dims and steps") {
   Prepared t;
   const std::optional<Binding> binding = t.Run();
-  CHECK(Findings(t.diagnostics) == Found{});
+  CHECK(Messages(t.diagnostics) == Found{});
   REQUIRE(binding);
   CHECK(binding->dims[2] == 3);
   CHECK(binding->steps == std::vector<int64_t>{3});
@@ -59,7 +59,7 @@ TEST_CASE("A longer array repeats its last entry") {
   Prepared t;
   t.inputs.dims["blocks"] = 5;
   const std::optional<Binding> binding = t.Run();
-  CHECK(Findings(t.diagnostics) == Found{});
+  CHECK(Messages(t.diagnostics) == Found{});
   REQUIRE(binding);
   CHECK(ValuesOf(*binding->host[1]) == std::vector<int64_t>{0, 1, 1, 1, 1});
   CHECK(ValuesOf(*binding->host[2]) == std::vector<int64_t>{0, 0, 1, 1, 1});
@@ -111,7 +111,7 @@ TEST_CASE("What a function of the user's own makes is given") {
   t.inputs.arrays["cols"] = Ints({5}, {0, 1, 1, 9, 9});  // longer than its used part
   t.inputs.arrays["count"] = Scalar(2);
   const std::optional<Binding> binding = t.Run();
-  CHECK(Findings(t.diagnostics) == Found{});
+  CHECK(Messages(t.diagnostics) == Found{});
   REQUIRE(binding);
   CHECK(binding->host[1] == &t.inputs.arrays["rows"]);
   CHECK(ValuesOf(*binding->host[2]) == std::vector<int64_t>{0, 1, 1});

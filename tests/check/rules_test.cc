@@ -106,7 +106,7 @@ TEST_CASE("a failing example that needs no sizes fails for its own reason alone"
   }
 }
 
-TEST_CASE("a mended example has no findings by itself") {
+TEST_CASE("a mended example has no diagnostics by itself") {
   for (const Rule& rule : Rules()) {
     INFO(rule.label);
     CHECK(FoundAlone(rule.mended).empty());
@@ -119,7 +119,7 @@ TEST_CASE("the command line of an example names its file") {
   CHECK(CommandLine(example) == "kiln check rows.yaml m=20");
 }
 
-TEST_CASE("a rule's page is Markdown with both specs and the findings") {
+TEST_CASE("a rule's page is Markdown with both specs and the diagnostics") {
   const Rule rule = {"demo",
                      "a title",
                      "What it says.",

@@ -1,7 +1,7 @@
 // The rules as far as the text alone decides them: before any size is known.
-#include "generator/check/check_spec.h"
 #include "generator/check/static_rules.h"
 
+#include "generator/check/check_spec.h"
 #include "generator/elaborate/elaborate.h"
 #include "generator/spec/spec.h"
 #include "tests/catch.h"
@@ -13,12 +13,12 @@ namespace {
 using Found = std::vector<std::string>;
 
 /// What is found in a spec by itself.
-Found FindingsOf(const std::string& text) {
+Found DiagnosticsOf(const std::string& text) {
   const auto source = std::make_shared<const Source>("-", "kernel: k\n" + text);
   Diagnostics diagnostics;
   const auto spec = ParseSpec(source, diagnostics);
   if (spec) CheckSpec(*spec, {}, diagnostics);
-  return build::Findings(diagnostics);
+  return build::Messages(diagnostics);
 }
 
 TEST_CASE("race: an output that no step of a parallel axis has for itself") {
@@ -29,11 +29,11 @@ grid: {t: count}
 dimension_semantics: parallel
 inputs: {x: "f32[count]"}
 )yaml";
-  CHECK(FindingsOf(sums + "outputs: {o: {array: \"f32[1]\", init: 0}}\nbody: o += sum(x)\n") ==
+  CHECK(DiagnosticsOf(sums + "outputs: {o: {array: \"f32[1]\", init: 0}}\nbody: o += sum(x)\n") ==
         Found{"race: every step of the parallel axis `t` writes the same block of `o` | use `t` in "
               "its index, or make the axis arbitrary"});
-  CHECK(FindingsOf(sums + "outputs: {o: {array: \"f32[count]\", block: \"null\", index: t}}\n"
-                          "body: o = sum(x)\n") == Found{});
+  CHECK(DiagnosticsOf(sums + "outputs: {o: {array: \"f32[count]\", block: \"null\", index: t}}\n"
+                             "body: o = sum(x)\n") == Found{});
 }
 
 const std::string kScratch = R"yaml(
@@ -44,26 +44,26 @@ body: |
 )yaml";
 
 TEST_CASE("undefined: an output of its own undefined value") {
-  CHECK(FindingsOf(kScratch + "  o = o + x\n") ==
+  CHECK(DiagnosticsOf(kScratch + "  o = o + x\n") ==
         Found{"undefined: `o` is computed from its own undefined value: an output block holds "
               "nothing at the start of each stay | set it on the first step: when first(…): o = 0; "
               "or give the output `init: 0`"});
 }
 
 TEST_CASE("undefined: an output of scratch that nothing sets") {
-  CHECK(FindingsOf(kScratch + "  for r in range(8):\n    o[r] = x[r] + s[r]\n") ==
+  CHECK(DiagnosticsOf(kScratch + "  for r in range(8):\n    o[r] = x[r] + s[r]\n") ==
         Found{"undefined: `o` is computed from `s`, which holds nothing | store into `s`, or copy "
               "into it, before"});
   // Where that value comes in is told, not where the first one does.
-  CHECK(FindingsOf(kScratch + "  o = 3\n  o += s\n") ==
+  CHECK(DiagnosticsOf(kScratch + "  o = 3\n  o += s\n") ==
         Found{"undefined: `o` is computed from `s`, which holds nothing | store into `s`, or copy "
               "into it, before"});
 }
 
 TEST_CASE("undefined: a part that is stored makes the rest neither better nor worse") {
   // Which elements are undefined in the end is what a run tells.
-  CHECK(FindingsOf(kScratch + "  o = x\n  o[0] = s[0]\n  o = o + x\n") == Found{});
-  CHECK(FindingsOf(kScratch + "  o[0] = x[0]\n  o = o + x\n") == Found{});
+  CHECK(DiagnosticsOf(kScratch + "  o = x\n  o[0] = s[0]\n  o = o + x\n") == Found{});
+  CHECK(DiagnosticsOf(kScratch + "  o[0] = x[0]\n  o = o + x\n") == Found{});
 }
 
 }  // namespace

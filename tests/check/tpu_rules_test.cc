@@ -1,8 +1,8 @@
-#include "generator/check/check_spec.h"
 #include "generator/check/tpu_rules.h"
 
 #include <algorithm>
 
+#include "generator/check/check_spec.h"
 #include "tests/catch.h"
 
 namespace kiln::tpu_rules_test {
@@ -12,9 +12,9 @@ std::string Severity(const Diagnostic& found) {
   return found.severity == Severity::kError ? "error: " : "warning: ";
 }
 
-/// The [tpu] findings of a spec, one a line with its hint; "not checked: …" when it is wrong
+/// The [tpu] diagnostics of a spec, one a line with its hint; "not checked: …" when it is wrong
 /// otherwise.
-std::string Findings(const std::string& text, const std::map<std::string, int64_t>& sizes = {}) {
+std::string Messages(const std::string& text, const std::map<std::string, int64_t>& sizes = {}) {
   Diagnostics diagnostics;
   const auto source = std::make_shared<const Source>("t.yaml", text);
   const auto spec = ParseSpec(source, diagnostics);
@@ -58,7 +58,7 @@ std::string WithBody(const std::string& type, const std::string& body) {
 
 TEST_CASE("the last two dimensions of a block are multiples of 8 and 128, or the array's own") {
   const auto legal = [](const std::string& array, const std::string& block) {
-    const std::string found = Findings(WithInput(array, block, "0, 0"));
+    const std::string found = Messages(WithInput(array, block, "0, 0"));
     INFO(found);
     return found.find("error") == std::string::npos;
   };
@@ -80,15 +80,15 @@ TEST_CASE("the last two dimensions of a block are multiples of 8 and 128, or the
 }
 
 TEST_CASE("the nearest legal block is named") {
-  CHECK(Findings(WithInput("f32[64, 512]", "13, 100", "0, 0")) ==
+  CHECK(Messages(WithInput("f32[64, 512]", "13, 100", "0, 0")) ==
         "error: a TPU refuses the block [13, 100] of `x`: its last two dimensions must be "
         "multiples of 8 and 128, or "
         "the array's own (64, 512) | the nearest legal block: [16, 128]\n");
-  CHECK(Findings(WithInput("f32[3, 5, 100]", "2, 4, 90", "0, 0, 0")) ==
+  CHECK(Messages(WithInput("f32[3, 5, 100]", "2, 4, 90", "0, 0, 0")) ==
         "error: a TPU refuses the block [2, 4, 90] of `x`: its last two dimensions must be "
         "multiples of 8 and 128, or "
         "the array's own (5, 100) | the nearest legal block: [2, 5, 100]\n");
-  CHECK(Findings(WithInput("f32[m, n]", "8, 200", "0, 0")) ==
+  CHECK(Messages(WithInput("f32[m, n]", "8, 200", "0, 0")) ==
         "error: a TPU refuses the block [8, 200] of `x`: its last two dimensions must be multiples "
         "of 8 and 128, or "
         "the array's own (m, n) | the nearest legal block: [8, 256]\n");
@@ -96,8 +96,8 @@ TEST_CASE("the nearest legal block is named") {
 
 TEST_CASE("with sizes, a block may turn out to be the whole array") {
   const std::string spec = WithInput("f32[m, n]", "5, 100", "0, 0");
-  CHECK(Findings(spec, {{"m", 5}, {"n", 100}}) == "");
-  CHECK(Findings(spec, {{"m", 5}, {"n", 101}}) ==
+  CHECK(Messages(spec, {{"m", 5}, {"n", 100}}) == "");
+  CHECK(Messages(spec, {{"m", 5}, {"n", 101}}) ==
         "error: a TPU refuses the block [5, 100] of `x`: its last two dimensions must be multiples "
         "of 8 and 128, or "
         "the array's own (5, 101) | the nearest legal block: [5, 101]\n");
@@ -105,16 +105,16 @@ TEST_CASE("with sizes, a block may turn out to be the whole array") {
 
 TEST_CASE("a symbolic block is judged when its size is known") {
   const std::string spec = WithInput("f32[m, n]", "cdiv(m, 2), all", "0, 0");
-  CHECK(Findings(spec) == "");
-  CHECK(Findings(spec, {{"m", 32}, {"n", 7}}) == "");
-  CHECK(Findings(spec, {{"m", 40}, {"n", 7}}).find("the block [20, all] of `x`") !=
+  CHECK(Messages(spec) == "");
+  CHECK(Messages(spec, {{"m", 32}, {"n", 7}}) == "");
+  CHECK(Messages(spec, {{"m", 40}, {"n", 7}}).find("the block [20, all] of `x`") !=
         std::string::npos);
 }
 
 TEST_CASE("a squeezed dimension counts as 1") {
-  CHECK(Findings(WithInput("f32[4, 64, 512]", "null, 8, 128", "0, 0, 0")) == "");
-  CHECK(Findings(WithInput("f32[64, 1, 512]", "8, null, 128", "0, 0, 0")) == "");
-  CHECK(Findings(WithInput("f32[64, 4, 512]", "8, null, 128", "0, 0, 0")) ==
+  CHECK(Messages(WithInput("f32[4, 64, 512]", "null, 8, 128", "0, 0, 0")) == "");
+  CHECK(Messages(WithInput("f32[64, 1, 512]", "8, null, 128", "0, 0, 0")) == "");
+  CHECK(Messages(WithInput("f32[64, 4, 512]", "8, null, 128", "0, 0, 0")) ==
         "error: a TPU refuses the block [8, null, 128] of `x`: its last two dimensions must be "
         "multiples of 8 and 128, "
         "or the array's own (4, 512) | `null` counts as 1 here: put that dimension before the last "
@@ -123,7 +123,7 @@ TEST_CASE("a squeezed dimension counts as 1") {
 
 TEST_CASE("blocks of rank 1") {
   const auto legal = [](const std::string& dtype, int64_t block) {
-    return Findings(WithInput(dtype + "[n]", std::to_string(block), "0")) == "";
+    return Messages(WithInput(dtype + "[n]", std::to_string(block), "0")) == "";
   };
   CHECK(legal("f32", 128));
   CHECK(legal("f32", 256));
@@ -136,76 +136,76 @@ TEST_CASE("blocks of rank 1") {
   CHECK(!legal("i8", 256));
   CHECK(legal("i8", 512));
   CHECK(legal("bool", 128));  // a bool takes 32 bits there
-  CHECK(Findings(WithInput("f32[100]", "100", "0")) == "");
-  CHECK(Findings(WithInput("f32[8*n]", "8*n", "0")) == "");
-  CHECK(Findings(WithInput("bf16[n]", "300", "0")) ==
+  CHECK(Messages(WithInput("f32[100]", "100", "0")) == "");
+  CHECK(Messages(WithInput("f32[8*n]", "8*n", "0")) == "");
+  CHECK(Messages(WithInput("bf16[n]", "300", "0")) ==
         "error: a TPU refuses the block of 300 of `x`: a block of rank 1 is the whole array (n), a "
         "multiple of 1024, or "
         "for bf16 a power of two from 256 on | the nearest legal block: 256\n");
-  CHECK(Findings(WithInput("f32[n]", "1500", "0")).find("nearest legal block: 1024") !=
+  CHECK(Messages(WithInput("f32[n]", "1500", "0")).find("nearest legal block: 1024") !=
         std::string::npos);
 }
 
 TEST_CASE("forms of blocks that pallas_call refuses") {
-  CHECK(Findings("kernel: t\ninputs:\n  x: f32\noutputs:\n  o: f32[8, 128]\nbody: |\n  o = x\n") ==
+  CHECK(Messages("kernel: t\ninputs:\n  x: f32\noutputs:\n  o: f32[8, 128]\nbody: |\n  o = x\n") ==
         "error: `x` has rank 0, and a TPU takes blocks of rank 1 and more | pass it in `scalars`, "
         "or as an array of shape "
         "[1, 1]\n");
-  CHECK(Findings(WithInput("f32[64, 512]", "bounded(8), 128", "ds(0, 4), 0")) ==
+  CHECK(Messages(WithInput("f32[64, 512]", "bounded(8), 128", "ds(0, 4), 0")) ==
         "error: `pallas_call` takes no `bounded` block: `x` has one | a bounded block runs only "
         "inside `emit_pipeline`; "
         "take a fixed block and mask it\n");
-  CHECK(Findings(WithInput("f32[64, 512]", "element(8), 128", "0, 0")) ==
+  CHECK(Messages(WithInput("f32[64, 512]", "element(8), 128", "0, 0")) ==
         "error: `x` mixes `element` with block sizes: on a TPU every dimension of such a block "
         "counts elements, or is "
         "squeezed | write `element(…)` in every dimension, and index them in elements\n");
-  CHECK(Findings(WithInput("f32[4, 64, 512]", "null, element(8), all", "0, 0, 0")) == "");
-  CHECK(Findings(WithInput("f32[64, 512]", "8, 128", "0, 0", ", buffers: 3")) ==
+  CHECK(Messages(WithInput("f32[4, 64, 512]", "null, element(8), all", "0, 0, 0")) == "");
+  CHECK(Messages(WithInput("f32[64, 512]", "8, 128", "0, 0", ", buffers: 3")) ==
         "error: `x` has 3 buffers: `pallas_call` lowers 1 or 2 | deeper pipelines exist only "
         "inside `emit_pipeline`\n");
 }
 
 TEST_CASE("a whole array in SMEM, and arrays that stay in HBM, are no blocks") {
-  CHECK(Findings("kernel: t\ninputs:\n  x: {array: \"i32[3]\", memory: smem}\noutputs:\n  o: "
+  CHECK(Messages("kernel: t\ninputs:\n  x: {array: \"i32[3]\", memory: smem}\noutputs:\n  o: "
                  "f32[8, 128]\nbody: |\n  o = 0\n") == "");
-  CHECK(Findings("kernel: t\ninputs:\n  x: {array: \"f32[3, 5]\", memory: any}\noutputs:\n  o: "
+  CHECK(Messages("kernel: t\ninputs:\n  x: {array: \"f32[3, 5]\", memory: any}\noutputs:\n  o: "
                  "f32[8, 128]\nbody: |\n  o = 0\n") == "");
 }
 
 TEST_CASE("half-filled tiles of narrow types are a warning") {
-  CHECK(Findings(WithInput("bf16[64, 512]", "8, 128", "0, 0")) ==
+  CHECK(Messages(WithInput("bf16[64, 512]", "8, 128", "0, 0")) ==
         "warning: the block of `x` has 8 rows, and a tile of bf16 has 16: a part of it stays empty "
         "| multiples of 16 rows "
         "fill the tiles of bf16\n");
-  CHECK(Findings(WithInput("i8[64, 512]", "16, 128", "0, 0")).find("a tile of i8 has 32") !=
+  CHECK(Messages(WithInput("i8[64, 512]", "16, 128", "0, 0")).find("a tile of i8 has 32") !=
         std::string::npos);
-  CHECK(Findings(WithInput("bf16[8, 512]", "8, 128", "0, 0")) == "");  // there are no more rows
-  CHECK(Findings(WithInput("bf16[64, 512]", "16, 128", "0, 0")) == "");
-  CHECK(Findings(WithInput("f32[64, 512]", "8, 128", "0, 0")) == "");
+  CHECK(Messages(WithInput("bf16[8, 512]", "8, 128", "0, 0")) == "");  // there are no more rows
+  CHECK(Messages(WithInput("bf16[64, 512]", "16, 128", "0, 0")) == "");
+  CHECK(Messages(WithInput("f32[64, 512]", "8, 128", "0, 0")) == "");
 }
 
 TEST_CASE("types that a TPU has not") {
-  CHECK(Findings(WithInput("i64[8, 128]", "8, 128", "0, 0")) ==
+  CHECK(Messages(WithInput("i64[8, 128]", "8, 128", "0, 0")) ==
         "error: `x` is i64: a TPU computes with at most 32 bits | use i32\n");
-  CHECK(Findings(WithInput("f16[16, 128]", "16, 128", "0, 0")) ==
+  CHECK(Messages(WithInput("f16[16, 128]", "16, 128", "0, 0")) ==
         "error: `x` is f16: Pallas lists no f16 among the types of a TPU | use bf16\n");
-  CHECK(Findings(WithBody("f32", "let y = f64(x)")) ==
+  CHECK(Messages(WithBody("f32", "let y = f64(x)")) ==
         "error: this makes f64: a TPU computes with at most 32 bits | use f32\n");
 }
 
 TEST_CASE("operations that Mosaic does not lower") {
-  CHECK(Findings(WithBody("f32", "let s = sum(x, axis=0)")) == "");
-  CHECK(Findings(WithBody("i32", "let s = sum(x, axis=0)")) ==
+  CHECK(Messages(WithBody("f32", "let s = sum(x, axis=0)")) == "");
+  CHECK(Messages(WithBody("i32", "let s = sum(x, axis=0)")) ==
         "error: Mosaic reduces floats only, not i32 | reduce f32(…) and cast the result back; it "
         "is exact up to 2^24\n");
-  CHECK(Findings(WithBody("i32", "let s = max(x, axis=0)")).find("Mosaic reduces floats only") !=
+  CHECK(Messages(WithBody("i32", "let s = max(x, axis=0)")).find("Mosaic reduces floats only") !=
         std::string::npos);
-  CHECK(Findings(WithBody("i32", "let s = max(x, 3)")) == "");  // elementwise
-  CHECK(Findings(WithBody("f32", "let s = argmax(x, axis=1)")) == "");
+  CHECK(Messages(WithBody("i32", "let s = max(x, 3)")) == "");  // elementwise
+  CHECK(Messages(WithBody("f32", "let s = argmax(x, axis=1)")) == "");
   CHECK(
-      Findings(WithBody("i32", "let s = argmax(x, axis=1)")).find("argmax of f32 along one axis") !=
+      Messages(WithBody("i32", "let s = argmax(x, axis=1)")).find("argmax of f32 along one axis") !=
       std::string::npos);
-  CHECK(Findings(WithBody("f32", "let s = cumsum(x, axis=1)")) ==
+  CHECK(Messages(WithBody("f32", "let s = cumsum(x, axis=1)")) ==
         "error: Mosaic has no rule for cumsum | multiply by a triangle of ones: dot(f32(iota([n, "
         "n], 0) >= iota([n, n], "
         "1)), x)\n");
@@ -215,7 +215,7 @@ TEST_CASE("operations are found under conditions, in loops and in subscripts, on
   const std::string body =
       "for r in range(0, 2):\n    when sum(i32(x)) > 0:\n      o[r, :] = 1\n  o[argmax(i32(x[0]), "
       "axis=0) % 8, :] = 2";
-  const std::string found = Findings(WithBody("f32", body));
+  const std::string found = Messages(WithBody("f32", body));
   CHECK(found.find("Mosaic reduces floats only") != std::string::npos);
   CHECK(found.find("argmax of f32") != std::string::npos);
   CHECK(std::count(found.begin(), found.end(), '\n') == 2);

@@ -1,4 +1,4 @@
-// The tool as a user meets it: exit statuses, help, findings, files.
+// The tool as a user meets it: exit statuses, help, diagnostics, files.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -43,7 +43,7 @@ TEST_CASE("status 0: fine, on standard output") {
   CHECK(Kiln("check -q good.yaml", Specs().path()).out.empty());
 }
 
-TEST_CASE("status 1: findings, on standard error") {
+TEST_CASE("status 1: diagnostics, on standard error") {
   for (const char* command : {"check bad.yaml", "run bad.yaml x=random:1 n=4", "show bad.yaml"}) {
     const Shown shown = Kiln(command, Specs().path());
     INFO(command);
@@ -95,7 +95,7 @@ TEST_CASE("help lists the commands and says where to start") {
     CHECK(Contains(shown.out, command.summary));
   }
   CHECK(Contains(shown.out, "Start here:"));
-  CHECK(Contains(shown.out, "Exit status: 0 fine, 1 findings, 2 usage"));
+  CHECK(Contains(shown.out, "Exit status: 0 fine, 1 errors, 2 usage"));
 }
 
 /// The commands of a help text without what is said about them; a long one goes on in the next
@@ -198,9 +198,10 @@ TEST_CASE("a spec may come from standard input") {
   CHECK(shown.err.rfind("-:7:7: error[type]", 0) == 0);
 }
 
-// Findings ----------------------------------------------------------------------------------------
+// Diagnostics
+// ----------------------------------------------------------------------------------------
 
-TEST_CASE("a finding shows place, rule, line, caret and hint") {
+TEST_CASE("a diagnostic shows place, rule, line, caret and hint") {
   CHECK(Kiln("check bad.yaml", Specs().path()).err ==
         "bad.yaml:7:7: error[type]: a value of type f32 into `o` (bf16)\n"
         "   7 |   o = x * 2\n"
@@ -208,7 +209,7 @@ TEST_CASE("a finding shows place, rule, line, caret and hint") {
         "  hint: write bf16(x * 2)\n");
 }
 
-TEST_CASE("--format=json gives the same finding to a program") {
+TEST_CASE("--format=json gives the same diagnostic to a program") {
   const Shown shown = Kiln("check bad.yaml --format=json", Specs().path());
   CHECK(shown.status == 1);
   CHECK(shown.err.empty());

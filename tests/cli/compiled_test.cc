@@ -178,7 +178,7 @@ TEST_CASE("a spec may call its things what generated code calls its own") {
   }
 }
 
-TEST_CASE("a finding of a run points at the operand or the statement, as the checker's do") {
+TEST_CASE("a diagnostic of a run points at the operand or the statement, as the checker's do") {
   WriteText(
       ShiftedSpecs() / "early.yaml",
       "kernel: early\ngrid: {i: 2}\n"

@@ -3,8 +3,8 @@
 #include <regex>
 #include <set>
 
-#include "generator/elaborate/elaborate.h"
 #include "generator/bind/host.h"
+#include "generator/elaborate/elaborate.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 
@@ -15,10 +15,10 @@ using test::Contains;
 using test::Kiln;
 
 /// The labels of errors and warnings in what the tool printed.
-std::set<std::string> LabelsIn(const std::string& findings) {
+std::set<std::string> LabelsIn(const std::string& diagnostics) {
   static const std::regex label(R"((?:error|warning)\[([a-z-]+)\])");
   std::set<std::string> labels;
-  for (auto it = std::sregex_iterator(findings.begin(), findings.end(), label);
+  for (auto it = std::sregex_iterator(diagnostics.begin(), diagnostics.end(), label);
        it != std::sregex_iterator(); ++it) {
     labels.insert((*it)[1].str());
   }
@@ -35,7 +35,7 @@ TEST_CASE("the failing example of each rule fails for that rule and no other") {
   }
 }
 
-TEST_CASE("the mended example of each rule has no findings") {
+TEST_CASE("the mended example of each rule has no diagnostics") {
   for (const Rule& rule : Rules()) {
     const Answer answer = RunExample(rule.mended);
     INFO(rule.label << "\n" << answer.err);
@@ -91,7 +91,7 @@ TEST_CASE("explain without a rule lists them all") {
   }
 }
 
-TEST_CASE("a label may be pasted as a finding shows it") {
+TEST_CASE("a label may be pasted as a diagnostic shows it") {
   const std::string plain = Kiln("explain tail").out;
   CHECK(Kiln("explain '[tail]'").out == plain);
   CHECK(Kiln("explain 'error[tail]'").out == plain);

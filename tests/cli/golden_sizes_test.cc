@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "generator/check/check_spec.h"
+#include "generator/check/grid/check_grid.h"
 #include "generator/cli/golden.h"
 #include "generator/cli/reference.h"
-#include "generator/check/grid/check_grid.h"
 #include "generator/interpret/interpret.h"
 #include "tests/catch.h"
 

@@ -160,7 +160,7 @@ TEST_CASE("what would hold too much memory says how much") {
   }
 }
 
-TEST_CASE("a grid that takes the machine too long is a finding, not a wrong number") {
+TEST_CASE("a grid that takes the machine too long is a diagnostic, not a wrong number") {
   const LimitSpecs specs;
   const Shown shown = Kiln("predict count.yaml n=4611686018427387904", specs.folder.path());
   CHECK(shown.status == 1);

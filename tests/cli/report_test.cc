@@ -71,7 +71,7 @@ TEST_CASE("of too many steps the first are there one by one, and the sums count 
   CHECK(timeline["coverage"].is_null());  // of the first steps it would be wrong
 }
 
-TEST_CASE("a kernel at fault is reported with its finding") {
+TEST_CASE("a kernel at fault is reported with its diagnostic") {
   const Folder folder;
   const std::string spec = (fs::path(KILN_SOURCE_DIR) / "examples/wrong_matmul.yaml").string();
   const Shown shown =
@@ -79,9 +79,9 @@ TEST_CASE("a kernel at fault is reported with its finding") {
   CHECK(shown.status == 1);
   CHECK(Contains(shown.err, "error["));
   const Json data = DataOf(folder / "page.html");
-  REQUIRE(!data["findings"].empty());
-  CHECK(Contains(shown.err, "error[" + data["findings"][0]["rule"].get<std::string>() + "]"));
-  CHECK(data["findings"][0]["line"].get<int>() > 0);
+  REQUIRE(!data["diagnostics"].empty());
+  CHECK(Contains(shown.err, "error[" + data["diagnostics"][0]["rule"].get<std::string>() + "]"));
+  CHECK(data["diagnostics"][0]["line"].get<int>() > 0);
 }
 
 TEST_CASE("a report of blocks that lie nowhere in their array tells so") {
@@ -104,7 +104,7 @@ TEST_CASE("a report of blocks that lie nowhere in their array tells so") {
         Shell(std::string("kiln report wild.yaml m=256 -o page.html f=") + factor, folder.path());
     CHECK(shown.status == 1);
     CHECK(Contains(shown.err, "error[index-range]"));
-    CHECK(DataOf(folder / "page.html")["findings"][0]["rule"] == "index-range");
+    CHECK(DataOf(folder / "page.html")["diagnostics"][0]["rule"] == "index-range");
   }
 }
 
@@ -143,10 +143,10 @@ TEST_CASE("an emulated run leaves a page with its counts, and a trace") {
                                  "--no-grid-check --report=wrong.html",
                              folder.path());
   CHECK(failed.status == 1);
-  const Json finding = DataOf(folder / "wrong.html")["findings"][0];
-  CHECK(finding["rule"] == "index-range");
-  CHECK(finding["line"] == 20);
-  CHECK(DataOf(folder / "wrong.html")["findings"].size() == 1);
+  const Json diagnostic = DataOf(folder / "wrong.html")["diagnostics"][0];
+  CHECK(diagnostic["rule"] == "index-range");
+  CHECK(diagnostic["line"] == 20);
+  CHECK(DataOf(folder / "wrong.html")["diagnostics"].size() == 1);
 
   const Shown misplaced = Shell(run + "--report=a.html", folder.path());
   CHECK(misplaced.status == 2);

@@ -49,7 +49,7 @@ std::string Defined(const std::string& expression) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-/// "error[type]: …", the first finding without its place.
+/// "error[type]: …", the first diagnostic without its place.
 std::string Refused(const std::string& body) {
   std::string messages;
   if (CheckBody(body, messages)) return "accepted";

@@ -1,4 +1,3 @@
-#include "generator/check/check_spec.h"
 #include "tests/faults/fault.h"
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "generator/check/check_spec.h"
 #include "generator/spec/spec.h"
 
 namespace kiln::testing {

@@ -23,7 +23,7 @@ struct Fault {
 const std::vector<Fault>& Faults();
 
 /// The text of a fault's spec, and its kernel as it is when sizes are known: what the text alone
-/// shows to be wrong is not asked. Null, and findings, if it has no kernel. Throws when an edit
+/// shows to be wrong is not asked. Null, and diagnostics, if it has no kernel. Throws when an edit
 /// does not apply.
 struct FaultyKernel {
   std::shared_ptr<const Source> source;

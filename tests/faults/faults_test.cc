@@ -11,7 +11,7 @@
 #include "generator/check/grid/check_grid.h"
 #include "generator/check/static_rules.h"
 #include "generator/interpret/interpret.h"
-#include "generator/native/finding.h"
+#include "generator/native/call_diagnostic.h"
 #include "generator/predict/machine.h"
 #include "tests/catch.h"
 #include "tests/faults/fault.h"
@@ -33,13 +33,13 @@ std::string Trimmed(std::string_view line) {
   return first == std::string_view::npos ? "" : std::string(line.substr(first));
 }
 
-Verdict VerdictOf(const Diagnostic& finding, const Source& source) {
-  return {finding.rule, Trimmed(source.Line(source.Locate(finding.span.begin).line))};
+Verdict VerdictOf(const Diagnostic& diagnostic, const Source& source) {
+  return {diagnostic.rule, Trimmed(source.Line(source.Locate(diagnostic.span.begin).line))};
 }
 
 Verdict VerdictOf(const Diagnostics& found, const Source& source) {
-  for (const Diagnostic& finding : found.Sorted()) {
-    if (finding.severity == Severity::kError) return VerdictOf(finding, source);
+  for (const Diagnostic& diagnostic : found.Sorted()) {
+    if (diagnostic.severity == Severity::kError) return VerdictOf(diagnostic, source);
   }
   return {};
 }
@@ -72,8 +72,8 @@ Verdict Emulate(const KernelInterface& compiled, const Binding& binding, const I
   };
   CallResult call = run(options);
   *message = call.message;
-  const auto finding = ExamineCall(binding, inputs.arrays, options, run, &call);
-  if (finding) return VerdictOf(*finding, *binding.kernel->source);
+  const auto diagnostic = ExamineCall(binding, inputs.arrays, options, run, &call);
+  if (diagnostic) return VerdictOf(*diagnostic, *binding.kernel->source);
   return {call.code != 0 ? call.rule : "", ""};
 }
 

@@ -1,13 +1,13 @@
 // Kernels that break no rule and compute something else: only a reference tells.
-#include "generator/check/check_spec.h"
 #include "generator/interpret/reference.h"
 
 #include <fstream>
 #include <sstream>
 
-#include "generator/data/array.h"
+#include "generator/check/check_spec.h"
 #include "generator/check/grid/check_grid.h"
 #include "generator/check/static_rules.h"
+#include "generator/data/array.h"
 #include "generator/interpret/interpret.h"
 #include "generator/native/compare.h"
 #include "tests/catch.h"

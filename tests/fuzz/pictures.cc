@@ -23,7 +23,7 @@ void PredictCall(const Binding& binding, const Machine& machine, Diagnostics& fo
   options.bytes = kMostOfPrediction.bytes;
   if (!kMostOfPrediction.Allow(PredictDemand(binding, machine, options))) return;
   const auto timeline = Predict(binding, machine, options, found);
-  Expect(timeline.has_value() || found.HasErrors(), "what is not predicted has a finding");
+  Expect(timeline.has_value() || found.HasErrors(), "what is not predicted has a diagnostic");
   if (!timeline) return;
 
   const cli::PredictResult result{*timeline, machine, SummaryOf(*timeline, machine), {}};

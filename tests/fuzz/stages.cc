@@ -111,7 +111,7 @@ void Generate(const Kernel& kernel, Diagnostics& found) {
   if (const auto plan = MakePlan(kernel, found)) ToString(*plan);
   Generated text;
   if (!Generate(kernel, "spec.yaml", found, &text)) {
-    Expect(found.HasErrors(), "what is not generated has a finding");
+    Expect(found.HasErrors(), "what is not generated has a diagnostic");
     return;
   }
   Expect(text.header.find("#pragma once") != text.header.npos, "a header is generated");

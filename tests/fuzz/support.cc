@@ -18,12 +18,12 @@ void Expect(bool holds, const std::string& what) {
 void ExpectWellFormed(const Diagnostics& found, const Source& source) {
   for (const Diagnostic& one : found.Sorted()) {
     const size_t size = (one.source ? *one.source : source).text().size();
-    Expect(!one.rule.empty() && !one.message.empty(), "a finding says nothing");
+    Expect(!one.rule.empty() && !one.message.empty(), "a diagnostic says nothing");
     Expect(one.span.begin <= one.span.end && one.span.begin <= size + 1,
-           "a finding is outside of the text: " + one.message);
+           "a diagnostic is outside of the text: " + one.message);
   }
-  Expect(found.empty() == Render(found, source).empty(), "findings are printed");
-  Expect(nlohmann::json::accept(RenderJson(found, source)), "findings for programs are JSON");
+  Expect(found.empty() == Render(found, source).empty(), "diagnostics are printed");
+  Expect(nlohmann::json::accept(RenderJson(found, source)), "diagnostics for programs are JSON");
 }
 
 Silence::Silence()

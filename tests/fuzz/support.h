@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 /// A promise of the program: throws `what` unless it `holds`.
 void Expect(bool holds, const std::string& what);
 
-/// Each finding has a rule, a message and a place in the text, and is printed, for people and for
-/// programs.
+/// Each diagnostic has a rule, a message and a place in the text, and is printed, for people and
+/// for programs.
 void ExpectWellFormed(const Diagnostics& found, const Source& source);
 
 /// Keeps what commands print to itself: a fuzzer has its own terminal to fill.

@@ -235,7 +235,7 @@ body: |
   o = i
 )spec",
                                   {{{"n", Ints({}, {0})}}, {}});
-  CHECK(outcome.findings == "");
+  CHECK(outcome.diagnostics == "");
   CHECK(outcome.steps == 0);
   CHECK(Values(outcome.outputs.at("o")) == Doubles{5, 5});
 }

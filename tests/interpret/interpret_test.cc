@@ -236,7 +236,7 @@ body: |
   p[0:1] = 1
 )spec",
                                   {});
-  CHECK(outcome.findings == "");
+  CHECK(outcome.diagnostics == "");
   CHECK(Values(outcome.outputs.at("o"))[0] == 1);
   CHECK(std::isnan(Values(outcome.outputs.at("o"))[1]));
   CHECK(Values(outcome.outputs.at("p")) == Doubles{1, 127});

@@ -10,7 +10,7 @@ namespace {
 void Replay(const RecordCase& of, const Options& options) {
   const Record record = ReadRecord(of);
   const Outcome outcome = RunSource(record.source, record.inputs, options);
-  CHECK(outcome.findings == "");
+  CHECK(outcome.diagnostics == "");
   for (const auto& [name, want] : record.outputs) {
     INFO("output " << name);
     const auto got = outcome.outputs.find(name);

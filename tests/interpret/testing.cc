@@ -1,6 +1,6 @@
-#include "generator/check/check_spec.h"
 #include "tests/interpret/testing.h"
 
+#include "generator/check/check_spec.h"
 #include "tests/catch.h"
 
 namespace kiln::testing {
@@ -17,8 +17,8 @@ std::unique_ptr<Kernel> KernelFor(const Spec& spec, const Inputs& inputs, CheckO
                    found);
 }
 
-Outcome Findings(const Diagnostics& found, const Source& source, Outcome outcome = {}) {
-  outcome.findings = Render(found, source);
+Outcome Messages(const Diagnostics& found, const Source& source, Outcome outcome = {}) {
+  outcome.diagnostics = Render(found, source);
   for (const Diagnostic& diagnostic : found.Sorted()) outcome.rules.push_back(diagnostic.rule);
   return outcome;
 }
@@ -29,18 +29,18 @@ Outcome RunSource(std::shared_ptr<const Source> source, const Inputs& inputs,
                   const Options& options) {
   Diagnostics found;
   const std::unique_ptr<Spec> spec = ParseSpec(source, found);
-  if (!spec) return Findings(found, *source);
+  if (!spec) return Messages(found, *source);
   const std::unique_ptr<Kernel> kernel = KernelFor(*spec, inputs, options.check, found);
-  if (!kernel || found.HasErrors()) return Findings(found, *source);
+  if (!kernel || found.HasErrors()) return Messages(found, *source);
   const std::optional<Binding> binding = Bind(*kernel, inputs, /*partial=*/false, found);
-  if (!binding || found.HasErrors()) return Findings(found, *source);
+  if (!binding || found.HasErrors()) return Messages(found, *source);
   if (options.check_grid) {
     CheckGrid(*binding, {}, found);
-    if (found.HasErrors()) return Findings(found, *source);
+    if (found.HasErrors()) return Messages(found, *source);
   }
   Diagnostics run_found;
   InterpretResult result = Interpret(*binding, inputs.arrays, options.interpret, run_found);
-  return Findings(run_found, *source, {std::move(result.outputs), result.steps, "", {}});
+  return Messages(run_found, *source, {std::move(result.outputs), result.steps, "", {}});
 }
 
 Outcome RunSpec(const std::string& text, const Inputs& inputs, const Options& options) {
@@ -48,7 +48,7 @@ Outcome RunSpec(const std::string& text, const Inputs& inputs, const Options& op
 }
 
 std::string Find(const std::string& text, const Inputs& inputs) {
-  return RunSpec(text, inputs).findings;
+  return RunSpec(text, inputs).diagnostics;
 }
 
 Array Floats(DType dtype, std::vector<int64_t> shape, const std::vector<double>& values) {
@@ -95,8 +95,8 @@ std::vector<double> Values(const Array& array) {
 
 std::vector<double> Run(const std::string& text, const Inputs& inputs, const Options& options) {
   const Outcome outcome = RunSpec(text, inputs, options);
-  if (outcome.findings != "") {
-    FAIL_CHECK(outcome.findings);
+  if (outcome.diagnostics != "") {
+    FAIL_CHECK(outcome.diagnostics);
     return {};
   }
   return Values(outcome.outputs.at("o"));

@@ -22,8 +22,8 @@ struct Options {
 struct Outcome {
   std::map<std::string, Array> outputs;
   int64_t steps = 0;
-  std::string findings;            // rendered; empty: none
-  std::vector<std::string> rules;  // of the findings, by position in the spec
+  std::string diagnostics;         // rendered; empty: none
+  std::vector<std::string> rules;  // of the diagnostics, by position in the spec
 };
 
 /// Parses, checks, picks the variant, binds and interprets. Stops after the first stage that finds

@@ -122,8 +122,8 @@ inline std::vector<int64_t> ValuesOf(const Array& array) {
   return values;
 }
 
-/// "rule: message | hint" of each finding, in order.
-inline std::vector<std::string> Findings(const Diagnostics& diagnostics) {
+/// "rule: message | hint" of each diagnostic, in order.
+inline std::vector<std::string> Messages(const Diagnostics& diagnostics) {
   std::vector<std::string> found;
   for (const Diagnostic& d : diagnostics.Sorted()) {
     found.push_back(d.rule + ": " + d.message + (d.hint.empty() ? "" : " | " + d.hint));

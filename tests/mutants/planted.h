@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-/// While it is set no fault is planted: what one changes is seen by doing the same with and without.
+/// While it is set no fault is planted: what one changes is seen by doing the same with and
+/// without.
 inline bool no_fault_is_planted = false;
 
 /// Whether KILN_MUTANT names this fault. Only builds with KILN_MUTANTS=ON have any.

@@ -1,9 +1,9 @@
 // Tolerances that a body implies, and what is said about two arrays.
-#include "generator/check/check_spec.h"
 #include "generator/native/compare.h"
 
 #include <cmath>
 
+#include "generator/check/check_spec.h"
 #include "tests/catch.h"
 
 namespace kiln {

@@ -44,8 +44,9 @@ TEST_CASE("what is looked across is walked whole") {
 TEST_CASE("what is stored into a window is walked whole: its pad counts as well") {
   const std::string out = "outputs:\n  o: {array: \"f32[20]\", block: 20, index: 0, init: 1}\n";
   const std::string in = In("n", "i").insert(In("n", "i").size() - 2, ", pad: 7");
-  for (const char* body : {"  o[ds(i, 8)] = x\n", "  o[2:10] = x\n", "  let t = x * 2.0\n  o[3:11] = t\n",
-                           "  var v = x\n  v += 1.0\n  o[3:11] = v\n"}) {
+  for (const char* body :
+       {"  o[ds(i, 8)] = x\n", "  o[2:10] = x\n", "  let t = x * 2.0\n  o[3:11] = t\n",
+        "  var v = x\n  v += 1.0\n  o[3:11] = v\n"}) {
     INFO(body);
     CHECK(ClippedOf(in + out, body) == 0);
   }

@@ -79,7 +79,8 @@ TEST_CASE("a store that stops at another's edge leaves elements out") {
   const int own = planned.plan->buffers[1].spaces[0];
   planned.plan->spaces.push_back(planned.plan->spaces[static_cast<size_t>(own)]);
   const int copy = static_cast<int>(planned.plan->spaces.size()) - 1;
-  planned.plan->spaces.push_back({planned.plan->spaces[static_cast<size_t>(own)].extent, false, -1, -1});
+  planned.plan->spaces.push_back(
+      {planned.plan->spaces[static_cast<size_t>(own)].extent, false, -1, -1});
   for (Buffer& buffer : planned.plan->buffers) buffer.spaces[0] = copy + 1;
   for (int& space : planned.plan->loops) space = copy;
   CHECK(planned.Flaw() == "stores to `o` only up to another's edge along 0");

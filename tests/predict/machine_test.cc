@@ -36,7 +36,7 @@ std::string Replaced(const std::string& from, const std::string& to) {
 }
 
 /// What is wrong with a machine; empty: nothing.
-std::string Findings(const std::string& text) {
+std::string Messages(const std::string& text) {
   const Source source("mine.yaml", text);
   Diagnostics found;
   const auto machine = ParseMachine(source, found);
@@ -71,7 +71,7 @@ TEST_CASE("a core alone has the HBM of all, cores at work share it") {
 }
 
 TEST_CASE("a machine of one's own") {
-  CHECK(Findings(kMachine).empty());
+  CHECK(Messages(kMachine).empty());
   const Source source("mine.yaml", kMachine);
   Diagnostics found;
   const auto machine = ParseMachine(source, found);
@@ -100,7 +100,7 @@ TEST_CASE("what is wrong with a machine is said where it is") {
       {"clock: 1e9", "clock: [1]", "`clock` is one value"},
   };
   for (const auto& [from, to, message] : cases) {
-    const std::string found = Findings(Replaced(from, to));
+    const std::string found = Messages(Replaced(from, to));
     INFO(found);
     CHECK(Contains(found, message));
   }

@@ -21,9 +21,9 @@ TEST_CASE("the same bits with 1 to 16 cores, in both modes, in any order") {
   std::map<std::string, std::set<std::string>> hashes;
   std::map<std::string, std::string> settings;
   std::istringstream lines(Hashes("promises_hashes"));
-  std::string finding;
-  std::getline(lines, finding);
-  CHECK(Contains(finding, "which has 9.8 KiB"));
+  std::string diagnostic;
+  std::getline(lines, diagnostic);
+  CHECK(Contains(diagnostic, "which has 9.8 KiB"));
   for (std::string name, hash, setting; lines >> name >> hash && std::getline(lines, setting);) {
     hashes[name].insert(hash);
     settings[name + hash] += setting + "; ";

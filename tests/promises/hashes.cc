@@ -29,8 +29,8 @@ bool Write(KernelCall& call, const Setting& setting) {
   return status.code == 0;
 }
 
-/// Findings have decimal points, too.
-void WriteFinding(KernelCall call) {
+/// Diagnostics have decimal points, too.
+void WriteDiagnostic(KernelCall call) {
   kiln_options options = Setting{KILN_EMULATED}.options();
   options.vmem_bytes = 10000;
   kiln_context* const context = kiln_context_new(&options);
@@ -61,7 +61,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   bool good = true;
-  WriteFinding(std::move(KernelCalls(8).front()));
+  WriteDiagnostic(std::move(KernelCalls(8).front()));
   auto calls = KernelCalls(8);
   if (flush) RoundDownAndFlush();
   for (KernelCall& call : calls) {

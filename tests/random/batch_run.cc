@@ -125,7 +125,7 @@ Draft DraftOf(uint64_t number, bool faulty) {
 }
 
 bool IsRefusal(const std::string& kind) {
-  return kind.rfind("refused ", 0) == 0 || kind.rfind("finding of both", 0) == 0;
+  return kind.rfind("refused ", 0) == 0 || kind.rfind("diagnostic of both", 0) == 0;
 }
 
 std::vector<Result> RunBatch(const std::vector<Job>& jobs, const std::string& folder,

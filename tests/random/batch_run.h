@@ -32,7 +32,8 @@ enum class Which { kAll, kChanged, kNone };
 /// Generates, compiles in one unit and runs all of them, each in a process of its own. The results
 /// are in the order of the jobs.
 std::vector<Result> RunBatch(const std::vector<Job>& jobs, const std::string& folder,
-                             const Toolchain& tools, const Flavour& flavour, Which which = Which::kAll);
+                             const Toolchain& tools, const Flavour& flavour,
+                             Which which = Which::kAll);
 
 /// The draft of that number; `faulty`: with a fault, if it has a place for one.
 Draft DraftOf(uint64_t number, bool faulty);

@@ -4,19 +4,19 @@
 #include <numeric>
 #include <sstream>
 
+#include "generator/bind/host.h"
 #include "generator/elaborate/elaborate.h"
 #include "generator/spec/fields.h"
-#include "generator/bind/host.h"
 #include "tests/random/plant.h"
 
 namespace kiln::soak {
 namespace {
 
-constexpr DType kArrayTypes[] = {DType::kBool, DType::kI8,  DType::kU8,   DType::kI16,
-                                 DType::kU16,  DType::kI32, DType::kU32,  DType::kI64,
-                                 DType::kBF16, DType::kF16, DType::kF32,  DType::kF64};
+constexpr DType kArrayTypes[] = {DType::kBool, DType::kI8,  DType::kU8,  DType::kI16,
+                                 DType::kU16,  DType::kI32, DType::kU32, DType::kI64,
+                                 DType::kBF16, DType::kF16, DType::kF32, DType::kF64};
 
-constexpr const char* kRoles[] = {"argument", "prefetch", "scalar", "input",
+constexpr const char* kRoles[] = {"argument", "prefetch", "scalar",   "input",
                                   "output",   "scratch",  "semaphore"};
 
 std::string Entry(const std::string& prefix, std::string_view name) {
@@ -29,24 +29,27 @@ const std::vector<std::string>& GrammarEntries() {
     std::vector<std::string> all;
     for (const char* kind : {"let", "var", "assign", "when", "for", "assert", "copy", "wait"})
       all.push_back(Entry("statement", kind));
-    for (const char* more : {"typed var", "else", "else when"}) all.push_back(Entry("statement", more));
+    for (const char* more : {"typed var", "else", "else when"})
+      all.push_back(Entry("statement", more));
     for (const char* op : {"=", "+=", "-=", "*="}) all.push_back(Entry("assign", op));
     for (const char* to : {"whole", "point", "slice", "ds", "...", "mask"})
       all.push_back(Entry("store", to));
     for (const char* of : {"point", "slice", "ds", "..."}) all.push_back(Entry("subscript", of));
-    for (const char* op : {"+",  "-",  "*", "/",  "//", "%",  "**", "<<",  ">>", "&",   "|",   "^",
-                           "~",  "<",  ">", "<=", ">=", "==", "!=", "and", "or", "not", "if",
-                           "chain", "unary -", "unary +"})
+    for (const char* op : {"+",  "-",   "*",  "/",   "//", "%",     "**",      "<<",     ">>",
+                           "&",  "|",   "^",  "~",   "<",  ">",     "<=",      ">=",     "==",
+                           "!=", "and", "or", "not", "if", "chain", "unary -", "unary +"})
       all.push_back(Entry("operator", op));
     for (const char* name : {"T", "mT"}) all.push_back(Entry("attribute", name));
     for (const char* name : {"inf", "nan", "true", "false", "float", "hexadecimal"})
       all.push_back(Entry("literal", name));
-    for (const char* name : {"other block", "parallel axes swapped", "other buffers", "axes renamed"})
+    for (const char* name :
+         {"other block", "parallel axes swapped", "other buffers", "axes renamed"})
       all.push_back(Entry("varied", name));
-    for (int axes = 0; axes <= 4; ++axes) all.push_back("grid of " + std::to_string(axes) + " axes");
-    for (const char* name : {"parallel axis", "steps of host values", "ragged block",
-                             "block of one element", "block larger than its array",
-                             "lookup in an index map", "element block with halo"})
+    for (int axes = 0; axes <= 4; ++axes)
+      all.push_back("grid of " + std::to_string(axes) + " axes");
+    for (const char* name :
+         {"parallel axis", "steps of host values", "ragged block", "block of one element",
+          "block larger than its array", "lookup in an index map", "element block with halo"})
       all.push_back(Entry("layout", name));
     return all;
   }();
@@ -131,9 +134,9 @@ class Uses {
         Add(expr.int_value ? "literal true" : "literal false");
         break;
       case Expr::Kind::kFloat:
-        Add(expr.float_value != expr.float_value        ? "literal nan"
-            : expr.float_value > 1e300                  ? "literal inf"
-                                                        : "literal float");
+        Add(expr.float_value != expr.float_value ? "literal nan"
+            : expr.float_value > 1e300           ? "literal inf"
+                                                 : "literal float");
         break;
       default:
         break;
@@ -144,7 +147,8 @@ class Uses {
   }
 
   void Walk(const std::vector<Stmt>& statements) {
-    constexpr const char* kKinds[] = {"let", "var", "assign", "when", "for", "assert", "copy", "wait"};
+    constexpr const char* kKinds[] = {"let", "var",    "assign", "when",
+                                      "for", "assert", "copy",   "wait"};
     for (const Stmt& stmt : statements) {
       Add(Entry("statement", kKinds[static_cast<size_t>(stmt.kind)]));
       if (stmt.typed) Add("statement typed var");
@@ -207,10 +211,13 @@ class Uses {
     }
     for (const Ref& ref : kernel.refs) {
       if (ref.role == Role::kSemaphore) continue;
-      Add(std::string(kRoles[static_cast<size_t>(ref.role)]) + " " + std::string(kiln::Name(ref.dtype)));
+      Add(std::string(kRoles[static_cast<size_t>(ref.role)]) + " " +
+          std::string(kiln::Name(ref.dtype)));
       for (const BlockDim& dim : ref.block) {
-        if (dim.kind == BlockDim::Kind::kBlocked && dim.size.Constant() == 1) Add("layout block of one element");
-        if (dim.kind == BlockDim::Kind::kElement && (dim.halo_low.Constant().value_or(1) != 0)) Add("layout element block with halo");
+        if (dim.kind == BlockDim::Kind::kBlocked && dim.size.Constant() == 1)
+          Add("layout block of one element");
+        if (dim.kind == BlockDim::Kind::kElement && (dim.halo_low.Constant().value_or(1) != 0))
+          Add("layout element block with halo");
         if (dim.index && Reads(*dim.index)) Add("layout lookup in an index map");
       }
     }
@@ -225,7 +232,8 @@ class Uses {
       const Ref& ref = binding.kernel->refs[r];
       for (size_t d = 0; d < ref.block.size() && d < binding.arrays[r].size(); ++d) {
         if (ref.block[d].kind != BlockDim::Kind::kBlocked) continue;
-        const int64_t block = ref.block[d].size.Constant().value_or(1), extent = binding.arrays[r][d];
+        const int64_t block = ref.block[d].size.Constant().value_or(1),
+                      extent = binding.arrays[r][d];
         if (block > extent) Add("layout block larger than its array");
         if (extent % block != 0) Add("layout ragged block");
       }
@@ -234,8 +242,8 @@ class Uses {
 
  private:
   static bool Reads(const Node& node) {
-    return node.op == Op::kRead ||
-           std::any_of(node.args.begin(), node.args.end(), [](const NodePtr& arg) { return Reads(*arg); });
+    return node.op == Op::kRead || std::any_of(node.args.begin(), node.args.end(),
+                                               [](const NodePtr& arg) { return Reads(*arg); });
   }
 
   static bool Fits(const YamlNode& node, const ValueForm& form) {
@@ -269,7 +277,8 @@ std::vector<std::string> AllEntries() {
   for (const SectionInfo& section : Sections()) {
     for (const FieldInfo& field : section.fields) {
       all.push_back("key " + section.id + "." + field.name);
-      if (field.name != "dimension_semantics") AddWords(field.form, section.id + "." + field.name, all);
+      if (field.name != "dimension_semantics")
+        AddWords(field.form, section.id + "." + field.name, all);
     }
   }
   for (const BlockForm& form : BlockForms()) all.push_back(Entry("block", form.name));

@@ -33,9 +33,9 @@ Facts FactsOf(DType dtype, size_t rank) {
   facts.edges.resize(rank);
   if (IsFloat(dtype)) return facts;
   facts.grain = 1;
-  facts.bound = dtype == DType::kBool
-                    ? 1
-                    : std::max(-static_cast<double>(MinOf(dtype)), static_cast<double>(MaxOf(dtype)));
+  facts.bound = dtype == DType::kBool ? 1
+                                      : std::max(-static_cast<double>(MinOf(dtype)),
+                                                 static_cast<double>(MaxOf(dtype)));
   return facts;
 }
 
@@ -44,8 +44,8 @@ constexpr double kSlack = 3;
 
 bool SumsExactly(const Facts& facts, double count, DType dtype) {
   if (!IsFloat(dtype)) return true;
-  return facts.grain > 0 &&
-         facts.bound * std::max(count, 1.0) * kSlack / facts.grain <= std::ldexp(1, Precision(dtype));
+  return facts.grain > 0 && facts.bound * std::max(count, 1.0) * kSlack / facts.grain <=
+                                std::ldexp(1, Precision(dtype));
 }
 
 void Fit(Facts& facts, DType dtype) {

@@ -9,8 +9,8 @@
 #include "generator/check/grid/check_grid.h"
 #include "generator/check/static_rules.h"
 #include "generator/interpret/reference.h"
+#include "generator/native/call_diagnostic.h"
 #include "generator/native/compare.h"
-#include "generator/native/finding.h"
 #include "generator/predict/machine.h"
 
 namespace kiln::soak {
@@ -183,7 +183,7 @@ Verdict JudgeReferences(const Case& of, const Oracle& oracle) {
   Diagnostics found;
   const auto wanted = ReferenceRun(*of.binding, of.inputs, found).Run(found);
   if (found.HasErrors())
-    return {"finding in a reference: " + FirstRule(found), Render(found, *of.source)};
+    return {"diagnostic in a reference: " + FirstRule(found), Render(found, *of.source)};
   for (const auto& [name, want] : wanted) {
     // Neither rounds before it stores, and no operation goes over several elements.
     const Array& expected = oracle.wide.at(name);
@@ -203,21 +203,21 @@ Verdict JudgeReferences(const Case& of, const Oracle& oracle) {
 bool Undecided(const Ref& ref) { return ref.init_undefined; }
 
 /// The interpreter has found something in a spec that was to be valid: the emulator has to as well.
-Verdict JudgeFinding(const Case& of, const KernelInterface& kernel, const Diagnostics& found) {
+Verdict JudgeDiagnostic(const Case& of, const KernelInterface& kernel, const Diagnostics& found) {
   std::string said;
-  for (const Diagnostic& finding : found.Sorted()) {
-    if (finding.severity == Severity::kError) {
-      said = Render(finding, *of.source);
+  for (const Diagnostic& diagnostic : found.Sorted()) {
+    if (diagnostic.severity == Severity::kError) {
+      said = Render(diagnostic, *of.source);
       break;
     }
   }
   const std::string rule = FirstRule(found);
   std::string message;
   const std::string emulator = EmulatorFinds(kernel, of, /*cores=*/1, &message);
-  if (emulator.empty()) return {"finding missed by the emulator: " + rule, said};
+  if (emulator.empty()) return {"diagnostic missed by the emulator: " + rule, said};
   if (emulator != rule)
-    return {"finding of two names: " + rule + ", emulator " + emulator, said + message + "\n"};
-  return {"finding of both: " + rule, said};
+    return {"diagnostic of two names: " + rule + ", emulator " + emulator, said + message + "\n"};
+  return {"diagnostic of both: " + rule, said};
 }
 
 Verdict Run(const Draft& draft, const Case& of, const KernelInterface& kernel,
@@ -231,12 +231,13 @@ Verdict Run(const Draft& draft, const Case& of, const KernelInterface& kernel,
       return CallKernel(kernel, *of.binding, of.inputs.arrays, options);
     };
     CallResult result = call(setting.options);
-    const auto finding = ExamineCall(*of.binding, of.inputs.arrays, setting.options, call, &result);
+    const auto diagnostic =
+        ExamineCall(*of.binding, of.inputs.arrays, setting.options, call, &result);
     const std::string where = std::string(setting.name) + ": ";
     if (result.code != 0)
       return {"status " + result.rule + (setting.options.emulate ? " (emulated)" : " (direct)"),
               where + result.message};
-    if (finding) return {"hidden finding " + finding->rule, where + finding->message};
+    if (diagnostic) return {"hidden diagnostic " + diagnostic->rule, where + diagnostic->message};
     for (const auto& [name, got] : result.outputs) {
       const Ref& ref = of.called().refs[static_cast<size_t>(of.called().FindRef(name))];
       if (Undecided(ref)) continue;
@@ -273,14 +274,14 @@ std::string EmulatorFinds(const KernelInterface& kernel, const Case& of, int cor
   };
   const CallOptions how = Emulated(cores, false, CallOptions::Poison::kNan, 0);
   CallResult result = call(how);
-  const auto finding = ExamineCall(*of.binding, of.inputs.arrays, how, call, &result);
-  *message = finding ? finding->message : result.message;
-  return finding ? finding->rule : result.rule;
+  const auto diagnostic = ExamineCall(*of.binding, of.inputs.arrays, how, call, &result);
+  *message = diagnostic ? diagnostic->message : result.message;
+  return diagnostic ? diagnostic->rule : result.rule;
 }
 
 std::string FirstRule(const Diagnostics& found) {
-  for (const Diagnostic& finding : found.Sorted()) {
-    if (finding.severity == Severity::kError) return finding.rule;
+  for (const Diagnostic& diagnostic : found.Sorted()) {
+    if (diagnostic.severity == Severity::kError) return diagnostic.rule;
   }
   return "";
 }
@@ -321,7 +322,7 @@ Verdict Judge(const Draft& draft, const Case& of, const KernelInterface& kernel)
   Diagnostics found;
   Oracle oracle{draft, *of.binding, {}, {}};
   oracle.outputs = Interpret(*of.binding, of.inputs.arrays, {}, found).outputs;
-  if (found.HasErrors()) return JudgeFinding(of, kernel, found);
+  if (found.HasErrors()) return JudgeDiagnostic(of, kernel, found);
   std::unique_ptr<Case> origin;
   if (draft.origin) {
     Draft before = *draft.origin;
@@ -330,7 +331,7 @@ Verdict Judge(const Draft& draft, const Case& of, const KernelInterface& kernel)
     if (!origin->binding || origin->found.HasErrors())
       return {"refused until varied", Render(origin->found, *origin->source)};
     oracle.outputs = Interpret(*origin->binding, origin->inputs.arrays, {}, found).outputs;
-    if (found.HasErrors()) return {"finding until varied: " + FirstRule(found), ""};
+    if (found.HasErrors()) return {"diagnostic until varied: " + FirstRule(found), ""};
   }
   const Case& right = origin ? *origin : of;
   Diagnostics ignored;

@@ -5,9 +5,9 @@
 namespace kiln::soak {
 namespace {
 
-std::string FirstFinding(const Diagnostics& found, const Source& source) {
-  for (const Diagnostic& finding : found.Sorted()) {
-    if (finding.severity == Severity::kError) return Render(finding, source);
+std::string FirstDiagnostic(const Diagnostics& found, const Source& source) {
+  for (const Diagnostic& diagnostic : found.Sorted()) {
+    if (diagnostic.severity == Severity::kError) return Render(diagnostic, source);
   }
   return "";
 }
@@ -20,7 +20,7 @@ Verdict JudgeFault(const Draft& draft, const Case& of, const KernelInterface& ke
     return std::find(fault.rules.begin(), fault.rules.end(), rule) != fault.rules.end();
   };
   const std::string checker = FirstRule(of.found);
-  std::string said = FirstFinding(of.found, *of.source);
+  std::string said = FirstDiagnostic(of.found, *of.source);
   if (!checker.empty() && !expected(checker))
     return {"fault: " + fault.kind + ": the checker says " + checker, said};
   if (!of.binding || !kernel.call)
@@ -31,7 +31,7 @@ Verdict JudgeFault(const Draft& draft, const Case& of, const KernelInterface& ke
   Diagnostics found;
   if (!budget) Interpret(*of.binding, of.inputs.arrays, {}, found);
   const std::string interpreter = FirstRule(found);
-  said += FirstFinding(found, *of.source);
+  said += FirstDiagnostic(found, *of.source);
   if (!interpreter.empty() && !expected(interpreter))
     return {"fault: " + fault.kind + ": the interpreter says " + interpreter, said};
   if (checker.empty() && interpreter.empty()) return {"fault: " + fault.kind + ": missed", said};

@@ -21,8 +21,8 @@ std::string Keep(const Draft& draft, const Result& result, const std::string& fo
   for (const auto& [name, size] : draft.sizes) arguments += " " + name + "=" + std::to_string(size);
   const std::string instance = draft.instance.empty() ? "" : ":" + draft.InstanceName();
   std::ofstream(to + "/README") << result.verdict.kind << "\n"
-                                << result.verdict.detail << "\n\nbuild/kiln run " << spec << instance
-                                << arguments << " --mode=direct --compare\n";
+                                << result.verdict.detail << "\n\nbuild/kiln run " << spec
+                                << instance << arguments << " --mode=direct --compare\n";
   return to;
 }
 

@@ -1,6 +1,6 @@
-#include "tests/random/maker.h"
-
 #include <algorithm>
+
+#include "tests/random/maker.h"
 
 namespace kiln::soak {
 namespace {
@@ -19,9 +19,10 @@ bool Maker::AsksFor(const std::string& prefix) const {
 }
 
 bool Maker::AsksForRounding() const {
-  return std::any_of(RoundedFunctions().begin(), RoundedFunctions().end(), [&](const std::string& name) {
-    return focus_.count("function " + name) || focus_.count("op " + name);
-  });
+  return std::any_of(RoundedFunctions().begin(), RoundedFunctions().end(),
+                     [&](const std::string& name) {
+                       return focus_.count("function " + name) || focus_.count("op " + name);
+                     });
 }
 
 bool Maker::AsksForSpecialFloats() const {
@@ -35,15 +36,16 @@ bool Maker::Want(const std::string& entry, double probability) {
 DType Maker::PickDType(const std::vector<DType>& of) {
   std::vector<double> weights;
   for (const DType dtype : of)
-    weights.push_back(Weight("dtype " + std::string(kiln::Name(dtype)), IsFloat(dtype) && AsksForRounding() ? 4 : 1));
+    weights.push_back(Weight("dtype " + std::string(kiln::Name(dtype)),
+                             IsFloat(dtype) && AsksForRounding() ? 4 : 1));
   return of[dice_.Weighted(weights)];
 }
 
 DType Maker::AnyDType() {
-  static const std::vector<DType> all = {
-      DType::kF32, DType::kF32, DType::kF32, DType::kBF16, DType::kBF16, DType::kF16, DType::kF64,
-      DType::kI32, DType::kI32, DType::kU32, DType::kI64,  DType::kI8,   DType::kU8,  DType::kI16,
-      DType::kU16, DType::kBool};
+  static const std::vector<DType> all = {DType::kF32,  DType::kF32, DType::kF32, DType::kBF16,
+                                         DType::kBF16, DType::kF16, DType::kF64, DType::kI32,
+                                         DType::kI32,  DType::kU32, DType::kI64, DType::kI8,
+                                         DType::kU8,   DType::kI16, DType::kU16, DType::kBool};
   return PickDType(all);
 }
 

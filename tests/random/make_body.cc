@@ -7,7 +7,6 @@
 namespace kiln::soak {
 namespace {
 
-
 std::string ConjunctionOf(const char* function, const std::vector<AxisInfo>& axes, size_t from) {
   std::string text;
   for (size_t a = from; a < axes.size(); ++a)
@@ -22,7 +21,8 @@ std::string Maker::FirstOf(size_t from) { return ConjunctionOf("first", axes_, f
 std::string Maker::LastOf(size_t from) { return ConjunctionOf("last", axes_, from); }
 
 /// A value for part of a ref: of `shape`, which broadcasts, with no edges but the ref's own.
-Value Maker::ValueFor(const RefInfo& ref, const Extents& shape, const std::vector<std::string>& edges, int depth) {
+Value Maker::ValueFor(const RefInfo& ref, const Extents& shape,
+                      const std::vector<std::string>& edges, int depth) {
   if (!ref.loose) ++need_same_;
   Value value = Reduced(ref.dtype, shape, depth).value_or(Make(ref.dtype, shape, depth));
   if (!ref.loose) --need_same_;
@@ -36,9 +36,12 @@ Value Maker::ValueFor(const RefInfo& ref, const Extents& shape, const std::vecto
 std::optional<Value> Maker::Reduced(DType dtype, const Extents& shape, int depth) {
   const bool computes = ComputeType(dtype) == dtype && dtype != DType::kBool;
   if (plain_ || !computes || depth < 3 || !dice_.Chance(0.35)) return std::nullopt;
-  const bool product = shape.size() >= 2 && (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kF64);
-  auto value = product && dice_.Chance(0.7) ? MakeDot(dtype, shape, depth - 1) : MakeReduction(dtype, shape, depth - 1);
-  if (!value || !Broadcasts(value->shape, shape) || (need_same_ > 0 && !value->facts.same)) return std::nullopt;
+  const bool product =
+      shape.size() >= 2 && (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kF64);
+  auto value = product && dice_.Chance(0.7) ? MakeDot(dtype, shape, depth - 1)
+                                            : MakeReduction(dtype, shape, depth - 1);
+  if (!value || !Broadcasts(value->shape, shape) || (need_same_ > 0 && !value->facts.same))
+    return std::nullopt;
   return value;
 }
 
@@ -62,7 +65,10 @@ Maker::Region Maker::AnyWindow(const RefInfo& ref) {
   std::vector<std::string> entries;
   for (size_t d = 0; d < ref.view.size(); ++d) {
     const Extent& extent = ref.view[d];
-    const size_t kind = extent.value < 1 ? 0 : dice_.Weighted({3, 3, extent.value > 1 ? 2.0 : 0, extent.value > 1 ? 1.5 : 0});
+    const size_t kind =
+        extent.value < 1
+            ? 0
+            : dice_.Weighted({3, 3, extent.value > 1 ? 2.0 : 0, extent.value > 1 ? 1.5 : 0});
     if (kind == 0) {
       entries.push_back(":");
       window.shape.push_back(extent);
@@ -77,9 +83,11 @@ Maker::Region Maker::AnyWindow(const RefInfo& ref) {
     const int64_t start = dice_.Between(0, room);
     const std::string length = std::to_string(size);
     if (kind == 2)
-      entries.push_back(start == 0 ? ":" + length : std::to_string(start) + ":" + std::to_string(start + size));
+      entries.push_back(start == 0 ? ":" + length
+                                   : std::to_string(start) + ":" + std::to_string(start + size));
     else
-      entries.push_back("ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 1) + ", " + length + ")");
+      entries.push_back("ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 1) + ", " +
+                        length + ")");
     window.shape.push_back({length, size});
     window.edges.emplace_back();
   }
@@ -107,7 +115,8 @@ void Maker::StorePart(RefInfo& ref, Block& to) {
     if (!fitting) return;
     const Value value = ValueFor(ref, ref.view, ref.edges, 2);
     const bool adds = Accumulates(ref.dtype) && dice_.Chance(0.25);
-    to.push_back({ref.name + "[$0] " + (adds ? "+=" : "=") + " $1", {fitting->term, value.term}, {}, {}});
+    to.push_back(
+        {ref.name + "[$0] " + (adds ? "+=" : "=") + " $1", {fitting->term, value.term}, {}, {}});
     Widen(ref, value, false);
     if (adds) Forget(ref);
     return;
@@ -138,7 +147,11 @@ void Maker::StoreByRows(RefInfo& ref, Block& to) {
   const size_t d = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(ref.view.size()) - 1));
   const Extent extent = ref.view[d];
   const std::string loop = Name("r");
-  Statement statement{"for " + loop + " in range(" + (dice_.Chance(0.3) ? "0, " : "") + extent.text + "):", {}, {}, {}};
+  Statement statement{
+      "for " + loop + " in range(" + (dice_.Chance(0.3) ? "0, " : "") + extent.text + "):",
+      {},
+      {},
+      {}};
   Enter();
   loops_.push_back({{loop, {}}, DType::kI32, {extent}, FactsOf(DType::kI32, 1)});
   Extents rest = ref.view;
@@ -181,7 +194,8 @@ void Maker::StoreOutput(RefInfo& ref, size_t axes, Block& to) {
   const bool reduces = axes < axes_.size();
   const std::string last = LastOf(axes), first = FirstOf(axes);
   const bool rows = !ref.view.empty();
-  switch (dice_.Weighted({5, reduces ? 6.0 : 0.7, reduces ? 4.0 : 0.7, rows ? 1.2 : 0, 1, reduces ? 1.5 : 0, starts ? 0.0 : 1.0})) {
+  switch (dice_.Weighted({5, reduces ? 6.0 : 0.7, reduces ? 4.0 : 0.7, rows ? 1.2 : 0, 1,
+                          reduces ? 1.5 : 0, starts ? 0.0 : 1.0})) {
     case 0:
       StoreWhole(ref, to);
       break;
@@ -233,7 +247,8 @@ void Maker::StoreOnInit(RefInfo& ref, size_t axes, Block& to) {
 
 /// A change of part of a ref, perhaps under a condition or in a loop.
 void Maker::AnyChange(RefInfo& ref, Block& to) {
-  const size_t kind = dice_.Weighted({4, Weight("statement when", 1.2), Weight("statement for", 1)});
+  const size_t kind =
+      dice_.Weighted({4, Weight("statement when", 1.2), Weight("statement for", 1)});
   if (kind == 0) {
     StorePart(ref, to);
     return;
@@ -248,7 +263,8 @@ void Maker::AnyChange(RefInfo& ref, Block& to) {
     Enter();
     if (dice_.Chance(0.4)) StorePart(ref, statement.orelse);
   } else {
-    const Extent extent = ref.view.empty() || dice_.Chance(0.4) ? Extent{"3", 3} : dice_.Pick(ref.view);
+    const Extent extent =
+        ref.view.empty() || dice_.Chance(0.4) ? Extent{"3", 3} : dice_.Pick(ref.view);
     const std::string loop = Name("r");
     std::string range = extent.text;
     if (dice_.Chance(0.2)) range = "1, " + extent.text;
@@ -336,7 +352,8 @@ void Maker::Body() {
   Block& body = draft_.body;
   std::vector<std::pair<size_t, size_t>> outputs;  // by ref: the axes it walks
   for (size_t r = 0; r < refs_.size(); ++r) {
-    if (refs_[r].role == RefInfo::Role::kOutput) outputs.emplace_back(r, output_axes_[outputs.size()]);
+    if (refs_[r].role == RefInfo::Role::kOutput)
+      outputs.emplace_back(r, output_axes_[outputs.size()]);
   }
   for (const auto& [r, axes] : outputs) {
     const int64_t before = dice_.Between(0, 2);
@@ -350,7 +367,8 @@ void Maker::Body() {
 
 void Maker::Any(Block& to) {
   const double copies = Weight("statement copy", Weight("word operand.memory any", 0.4));
-  switch (dice_.Weighted({4, Weight("key spec.scratch", 1.5), Weight("statement assert", 0.4), copies, copies})) {
+  switch (dice_.Weighted(
+      {4, Weight("key spec.scratch", 1.5), Weight("statement assert", 0.4), copies, copies})) {
     case 0:
       Define(to);
       break;

@@ -21,11 +21,13 @@ std::string Maker::AnySemaphore() {
   std::vector<Key> keys = {{"semaphore", "dma"}};
   if (count > 1 || dice_.Chance(0.3)) keys.push_back({"count", std::to_string(count)});
   draft_.scratch.push_back({name, keys});
-  return count == 1 && dice_.Chance(0.5) ? name : name + "[" + IndexBelow({std::to_string(count), count}, 0) + "]";
+  return count == 1 && dice_.Chance(0.5)
+             ? name
+             : name + "[" + IndexBelow({std::to_string(count), count}, 0) + "]";
 }
 
-/// An array that stays in HBM, a window of which is brought into a buffer. The input is added to the
-/// draft now, as it stands before the body.
+/// An array that stays in HBM, a window of which is brought into a buffer. The input is added to
+/// the draft now, as it stands before the body.
 void Maker::CopyIn(Block& to) {
   const DType dtype = AnyDType();
   const size_t rank = dice_.Weighted({0, 3, 4, 1});
@@ -39,7 +41,8 @@ void Maker::CopyIn(Block& to) {
   std::string window;
   for (size_t d = 0; d < rank; ++d) {
     const bool old = !dims_.empty() && dice_.Chance(0.5);
-    const DimInfo dim = dims_[static_cast<size_t>(old ? dice_.Between(0, static_cast<int64_t>(dims_.size()) - 1) : AddDim(SmallSize(17)))];
+    const DimInfo dim = dims_[static_cast<size_t>(
+        old ? dice_.Between(0, static_cast<int64_t>(dims_.size()) - 1) : AddDim(SmallSize(17)))];
     array.push_back(dim.name);
     window += d > 0 ? ", " : "";
     const bool whole = dim.size < 1 || dice_.Chance(0.35);
@@ -53,7 +56,8 @@ void Maker::CopyIn(Block& to) {
       window += IndexBelow({dim.name, dim.size}, 1);
       continue;
     }
-    window += "ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 1) + ", " + std::to_string(size) + ")";
+    window += "ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 1) + ", " +
+              std::to_string(size) + ")";
     buffer.view.push_back({std::to_string(size), size});
   }
   operand.keys = {{"array", TypeText(dtype, array)}, {"memory", "any"}};
@@ -63,7 +67,10 @@ void Maker::CopyIn(Block& to) {
   draft_.operands.push_back(operand);
   AddScratch(buffer, "");
   const std::string semaphore = AnySemaphore();
-  to.push_back({"copy " + operand.name + "[" + window + "] -> " + buffer.name + ", " + semaphore, {}, {}, {}});
+  to.push_back({"copy " + operand.name + "[" + window + "] -> " + buffer.name + ", " + semaphore,
+                {},
+                {},
+                {}});
   if (dice_.Chance(0.4)) Define(to);
   to.push_back({"wait " + semaphore, {}, {}, {}});
   refs_.push_back(buffer);
@@ -76,7 +83,9 @@ void Maker::CopyOut(Block& to) {
   }
   std::vector<RefInfo> whole;
   for (const RefInfo& ref : refs_) {
-    const bool clean = ref.facts.Clean() && std::all_of(ref.edges.begin(), ref.edges.end(), [](const std::string& edge) { return edge.empty(); });
+    const bool clean =
+        ref.facts.Clean() && std::all_of(ref.edges.begin(), ref.edges.end(),
+                                         [](const std::string& edge) { return edge.empty(); });
     if (ref.role == RefInfo::Role::kScratch && ref.readable && clean) whole.push_back(ref);
   }
   if (whole.empty()) return;
@@ -98,7 +107,11 @@ void Maker::CopyOut(Block& to) {
   draft_.operands.push_back(operand);
   draft_.exact[operand.name] = !from.loose;
   const std::string semaphore = AnySemaphore();
-  to.push_back({"copy " + from.name + " -> " + operand.name + (window.empty() ? "" : "[" + window + "]") + ", " + semaphore, {}, {}, {}});
+  to.push_back({"copy " + from.name + " -> " + operand.name +
+                    (window.empty() ? "" : "[" + window + "]") + ", " + semaphore,
+                {},
+                {},
+                {}});
   to.push_back({"wait " + semaphore, {}, {}, {}});
 }
 

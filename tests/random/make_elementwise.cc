@@ -13,7 +13,8 @@ std::vector<DType> Promoted(DType dtype) {
     case DType::kF32:
       return {DType::kF32, DType::kF32, DType::kBF16, DType::kF16};
     case DType::kI32:
-      return {DType::kI32, DType::kI32, DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kBool};
+      return {DType::kI32, DType::kI32, DType::kI8,  DType::kU8,
+              DType::kI16, DType::kU16, DType::kBool};
     default:
       return {dtype};
   }
@@ -22,17 +23,17 @@ std::vector<DType> Promoted(DType dtype) {
 }  // namespace
 
 const std::vector<std::string>& RoundedFunctions() {
-  static const std::vector<std::string> names = {"exp",   "exp2", "log",  "log2", "log1p", "tanh",
-                                                 "erf",   "sigmoid", "rsqrt", "sin", "cos", "gelu",
-                                                 "gelu_tanh", "silu"};
+  static const std::vector<std::string> names = {"exp",  "exp2", "log",       "log2",  "log1p",
+                                                 "tanh", "erf",  "sigmoid",   "rsqrt", "sin",
+                                                 "cos",  "gelu", "gelu_tanh", "silu"};
   return names;
 }
 
 bool Maker::IsElementwise(const Rule& rule) {
   static const std::vector<Production> elementwise = {
-      &Maker::MakeCast,   &Maker::MakeArithmetic, &Maker::MakeFloatFunction, &Maker::MakeNumeric,
-      &Maker::MakeSelect, &Maker::MakeComparison, &Maker::MakeLogic,         &Maker::MakeBits,
-      &Maker::MakeDivision, &Maker::MakePower,    &Maker::MakeBitcast,       &Maker::MakeExtreme};
+      &Maker::MakeCast,     &Maker::MakeArithmetic, &Maker::MakeFloatFunction, &Maker::MakeNumeric,
+      &Maker::MakeSelect,   &Maker::MakeComparison, &Maker::MakeLogic,         &Maker::MakeBits,
+      &Maker::MakeDivision, &Maker::MakePower,      &Maker::MakeBitcast,       &Maker::MakeExtreme};
   return std::find(elementwise.begin(), elementwise.end(), rule.make) != elementwise.end();
 }
 
@@ -45,8 +46,9 @@ std::optional<Value> Maker::MakeCast(DType dtype, const Extents& shape, int dept
 }
 
 std::optional<Value> Maker::MakeArithmetic(DType dtype, const Extents& shape, int depth) {
-  const std::string op = PickEntry("operator", IsFloat(dtype) ? std::vector<std::string>{"+", "-", "*", "+", "-", "*", "/"}
-                                                              : std::vector<std::string>{"+", "-", "*"});
+  const std::string op = PickEntry(
+      "operator", IsFloat(dtype) ? std::vector<std::string>{"+", "-", "*", "+", "-", "*", "/"}
+                                 : std::vector<std::string>{"+", "-", "*"});
   const std::vector<DType> types = Promoted(dtype);
   Value a = Make(dice_.Pick(types), shape, depth);
   Value b = dice_.Chance(0.2) ? WeakLiteral(dtype) : Make(dice_.Pick(types), shape, depth);
@@ -72,7 +74,8 @@ std::optional<Value> Maker::MakeFloatFunction(DType dtype, const Extents& shape,
   if (need_same_ == 0) names.insert(names.end(), rough.begin(), rough.end());
   // Each is an operation of the same name.
   std::vector<double> weights;
-  for (const std::string& one : names) weights.push_back(Weight("op " + one, Weight("function " + one, 1)));
+  for (const std::string& one : names)
+    weights.push_back(Weight("op " + one, Weight("function " + one, 1)));
   const std::string name = names[dice_.Weighted(weights)];
   const bool rounds = std::find(rounded.begin(), rounded.end(), name) != rounded.end();
   const bool is_rough = std::find(rough.begin(), rough.end(), name) != rough.end();
@@ -104,9 +107,12 @@ std::optional<Value> Maker::MakeNumeric(DType dtype, const Extents& shape, int d
 std::optional<Value> Maker::MakeExtreme(DType dtype, const Extents& shape, int depth) {
   const std::string name = PickEntry("function", {"max", "min", "clamp"});
   Value a = Make(dtype, shape, depth);
-  Value b = dice_.Chance(0.3) && dtype != DType::kBool ? WeakLiteral(dtype) : Make(dtype, shape, depth);
+  Value b =
+      dice_.Chance(0.3) && dtype != DType::kBool ? WeakLiteral(dtype) : Make(dtype, shape, depth);
   std::vector<Value> args = {a, b};
-  if (name == "clamp") args.push_back(dice_.Chance(0.5) && dtype != DType::kBool ? WeakLiteral(dtype) : Make(dtype, {}, depth));
+  if (name == "clamp")
+    args.push_back(dice_.Chance(0.5) && dtype != DType::kBool ? WeakLiteral(dtype)
+                                                              : Make(dtype, {}, depth));
   Value value = Build(name == "clamp" ? "clamp($0, $1, $2)" : name + "($0, $1)", dtype, args);
   value.facts.bound = 0;
   value.facts.grain = kUnbounded;
@@ -122,9 +128,12 @@ std::optional<Value> Maker::MakeSelect(DType dtype, const Extents& shape, int de
   Value c = lazy ? Condition(depth) : Mask(shape, depth);
   // A condition that folds leaves one of the two alone, which must not be weak or smaller then.
   Value a = lazy ? MakeWhole(dtype, shape, depth) : Make(dtype, shape, depth);
-  Value b = lazy ? MakeWhole(dtype, shape, depth) : dice_.Chance(0.3) && dtype != DType::kBool ? WeakLiteral(dtype) : Make(dtype, shape, depth);
+  Value b = lazy                                         ? MakeWhole(dtype, shape, depth)
+            : dice_.Chance(0.3) && dtype != DType::kBool ? WeakLiteral(dtype)
+                                                         : Make(dtype, shape, depth);
   if (dice_.Chance(0.2)) std::swap(a, b);
-  Value value = lazy ? Build("($1 if $0 else $2)", dtype, {c, a, b}) : Build("where($0, $1, $2)", dtype, {c, a, b});
+  Value value = lazy ? Build("($1 if $0 else $2)", dtype, {c, a, b})
+                     : Build("where($0, $1, $2)", dtype, {c, a, b});
   value.facts.bound = std::max(a.facts.bound, b.facts.bound);
   value.facts.grain = std::min(a.facts.grain, b.facts.grain);
   return value;
@@ -138,7 +147,9 @@ std::optional<Value> Maker::MakeComparison(DType, const Extents& shape, int dept
   Value b = dice_.Chance(0.5) ? WeakLiteral(of) : Same(of, shape, depth);
   if (Want("operator chain", 0.1)) {
     Value c = Same(of, shape, depth);
-    Value value = Build("($0 " + op + " $1 " + PickEntry("operator", {"<", "<=", ">", "=="}) + " $2)", DType::kBool, {b, a, c});
+    Value value =
+        Build("($0 " + op + " $1 " + PickEntry("operator", {"<", "<=", ">", "=="}) + " $2)",
+              DType::kBool, {b, a, c});
     Fit(value.facts, DType::kBool);
     return value;
   }
@@ -154,11 +165,13 @@ std::optional<Value> Maker::MakeLogic(DType, const Extents& shape, int depth) {
     a = Condition(depth);
     value = Want("operator not", 0.3)
                 ? Build("(not $0)", DType::kBool, {a})
-                : Build("($0 " + PickEntry("operator", {"and", "or"}) + " $1)", DType::kBool, {a, Condition(depth)});
+                : Build("($0 " + PickEntry("operator", {"and", "or"}) + " $1)", DType::kBool,
+                        {a, Condition(depth)});
   } else if (Want("operator ~", 0.25)) {
     value = Build("(~$0)", DType::kBool, {a});
   } else {
-    value = Build("($0 " + PickEntry("operator", {"&", "|", "^"}) + " $1)", DType::kBool, {a, Make(DType::kBool, shape, depth)});
+    value = Build("($0 " + PickEntry("operator", {"&", "|", "^"}) + " $1)", DType::kBool,
+                  {a, Make(DType::kBool, shape, depth)});
   }
   Fit(value.facts, DType::kBool);
   return value;
@@ -168,8 +181,10 @@ std::optional<Value> Maker::MakeBits(DType dtype, const Extents& shape, int dept
   const std::string op = PickEntry("operator", {"&", "|", "^", "<<", ">>", "~"});
   const std::vector<DType> types = Promoted(dtype);
   Value a = Cast(dtype, Make(dice_.Pick(types), shape, depth));
-  Value value = op == "~" ? Build("(~$0)", dtype, {a})
-                          : Build("($0 " + op + " $1)", dtype, {a, dice_.Chance(0.4) ? WeakLiteral(dtype) : Make(dtype, shape, depth)});
+  Value value =
+      op == "~" ? Build("(~$0)", dtype, {a})
+                : Build("($0 " + op + " $1)", dtype,
+                        {a, dice_.Chance(0.4) ? WeakLiteral(dtype) : Make(dtype, shape, depth)});
   Fit(value.facts, dtype);
   return value;
 }
@@ -181,8 +196,12 @@ std::optional<Value> Maker::MakeDivision(DType dtype, const Extents& shape, int 
   const std::string name = PickEntry("function", names);
   Value a = Same(dtype, shape, depth);
   Value b = dice_.Chance(0.6) ? WeakLiteral(dtype) : Same(dtype, shape, depth);
-  const std::string divisor = IsFloat(dtype) ? "(abs($1) + 1)" : IsUnsigned(dtype) ? "max($1, 1)" : dice_.Chance(0.5) ? "max($1, 1)" : "($1 | 1)";
-  const std::string text = name == "rem" || name == "cdiv" ? name + "($0, " + divisor + ")" : "($0 " + name + " " + divisor + ")";
+  const std::string divisor = IsFloat(dtype)      ? "(abs($1) + 1)"
+                              : IsUnsigned(dtype) ? "max($1, 1)"
+                              : dice_.Chance(0.5) ? "max($1, 1)"
+                                                  : "($1 | 1)";
+  const std::string text = name == "rem" || name == "cdiv" ? name + "($0, " + divisor + ")"
+                                                           : "($0 " + name + " " + divisor + ")";
   Value value = Build(text, dtype, {a, b});
   Fit(value.facts, dtype);
   return value;
@@ -200,19 +219,25 @@ std::optional<Value> Maker::MakePower(DType dtype, const Extents& shape, int dep
 
 std::optional<Value> Maker::MakeBitcast(DType dtype, const Extents& shape, int depth) {
   std::vector<DType> same;
-  for (const DType from : {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kBF16, DType::kF16,
-                           DType::kI32, DType::kU32, DType::kF32, DType::kI64, DType::kF64}) {
+  for (const DType from :
+       {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kBF16, DType::kF16, DType::kI32,
+        DType::kU32, DType::kF32, DType::kI64, DType::kF64}) {
     if (from != dtype && SizeOf(from) == SizeOf(dtype)) same.push_back(from);
   }
   if (same.empty()) return std::nullopt;
   const DType from = dice_.Pick(same);
   Value x = Same(from, shape, depth);
-  if (IsFloat(from) && (std::isinf(x.facts.bound) || IsFloat(dtype))) return std::nullopt;  // the bits of a NaN
+  if (IsFloat(from) && (std::isinf(x.facts.bound) || IsFloat(dtype)))
+    return std::nullopt;  // the bits of a NaN
   // Bits that are no NaN: whose NaN it is, is told by its bits.
-  const std::string bits = SizeOf(dtype) == 2 ? "0x3bff" : SizeOf(dtype) == 4 ? "0x3fffffff" : "0x3fffffffffffffff";
+  const std::string bits = SizeOf(dtype) == 2   ? "0x3bff"
+                           : SizeOf(dtype) == 4 ? "0x3fffffff"
+                                                : "0x3fffffffffffffff";
   const bool masked = IsFloat(dtype) && !IsFloat(from);
-  const std::string argument = masked ? std::string(kiln::Name(from)) + "($0 & " + bits + ")" : "$0";
-  Value value = Build("bitcast(" + std::string(kiln::Name(dtype)) + ", " + argument + ")", dtype, {x});
+  const std::string argument =
+      masked ? std::string(kiln::Name(from)) + "($0 & " + bits + ")" : "$0";
+  Value value =
+      Build("bitcast(" + std::string(kiln::Name(dtype)) + ", " + argument + ")", dtype, {x});
   if (masked) value.facts.bound = 2;
   Fit(value.facts, dtype);
   return value;

@@ -36,7 +36,8 @@ void Maker::AddScalars() {
     const DType dtype = *ParseDType(type);
     Facts facts = FactsOf(dtype, 0);
     FillInput(name, dtype, facts);
-    scope_.push_back({{name + "[" + Number(dice_.Between(0, size - 1)) + "]", {}}, dtype, {}, facts});
+    scope_.push_back(
+        {{name + "[" + Number(dice_.Between(0, size - 1)) + "]", {}}, dtype, {}, facts});
   }
   if (!axes_.empty() && Want("key spec.let", 0.1)) {
     const AxisInfo& axis = dice_.Pick(axes_);
@@ -71,8 +72,10 @@ void Maker::AddOwnTable() {
 
 void Maker::AddPrepared() {
   // It alone takes arrays of any dtype.
-  const std::string function = AsksFor("argument ") ? "block_coo"
-                                                    : PickEntry("host", {"group_metadata", "sparsify_mask", "block_coo", "grouped_rows"});
+  const std::string function =
+      AsksFor("argument ")
+          ? "block_coo"
+          : PickEntry("host", {"group_metadata", "sparsify_mask", "block_coo", "grouped_rows"});
   const std::string from = Name("h"), count = Name("c");
   const int64_t rows = dice_.Between(1, 12), cols = dice_.Between(1, 9);
   const int64_t bm = dice_.Between(1, 5), bn = dice_.Between(1, 4);
@@ -104,7 +107,8 @@ void Maker::AddPrepared() {
     if (function == "block_coo") {
       for (int r = 0; r < 2; ++r) made(Number(down * across), Number(down * across - 1));
     } else {
-      for (int r = 0; r < 4; ++r) made(Number(down) + ", " + Number(across), Number(down - 1) + ", 0");
+      for (int r = 0; r < 4; ++r)
+        made(Number(down) + ", " + Number(across), Number(down - 1) + ", 0");
     }
   }
   draft_.scalars.push_back({count, "i32"});
@@ -122,7 +126,8 @@ void Maker::AddPrepared() {
 void Maker::AddConstraints() {
   if (Want("key spec.require", 0.08)) {
     for (const DimInfo& dim : dims_) {
-      if (dice_.Chance(0.5)) draft_.require.push_back(dim.name + " <= " + Number(dim.size + dice_.Between(0, 3)));
+      if (dice_.Chance(0.5))
+        draft_.require.push_back(dim.name + " <= " + Number(dim.size + dice_.Between(0, 3)));
     }
     for (const Key& scalar : draft_.scalars) {
       const bool integer = scalar.value[0] == 'i' || scalar.value[0] == 'u';
@@ -151,7 +156,9 @@ std::optional<Key> Maker::OtherBlock() {
   for (int tries = 0; tries < 4; ++tries) {
     if (axes_.empty()) return std::nullopt;
     const AxisInfo& axis = dice_.Pick(axes_);
-    if (axis.kind != AxisInfo::Kind::kTiled || !axis.permutation.empty() || tabled_.count(axis.name)) continue;
+    if (axis.kind != AxisInfo::Kind::kTiled || !axis.permutation.empty() ||
+        tabled_.count(axis.name))
+      continue;
     const int64_t size = dims_[static_cast<size_t>(axis.dim)].size;
     const int64_t block = axis.block.value * dice_.Between(2, 3);
     const bool ragged = size % axis.block.value != 0;
@@ -167,8 +174,10 @@ void Maker::AddVariants() {
     if (other) {
       const DimInfo& dim = dice_.Pick(dims_);
       const bool holds = dice_.Chance(0.7);
-      std::string text = "- when: " + dim.name + (holds ? " >= " : " > ") + Number(dim.size) + "\n  set: {" + other->name + ": " + other->value + "}\n";
-      if (Want("key variant.blocks", 0.3)) text += "  blocks: " + PickEntry("word variant.blocks", {"own", "fixed"}) + "\n";
+      std::string text = "- when: " + dim.name + (holds ? " >= " : " > ") + Number(dim.size) +
+                         "\n  set: {" + other->name + ": " + other->value + "}\n";
+      if (Want("key variant.blocks", 0.3))
+        text += "  blocks: " + PickEntry("word variant.blocks", {"own", "fixed"}) + "\n";
       draft_.extra.emplace_back("variants", text);
       varied_ = true;
     }
@@ -191,7 +200,9 @@ void Maker::AddVariants() {
 void Maker::AddBatching() {
   int64_t steps = 1;
   for (const AxisInfo& axis : axes_) steps *= std::max<int64_t>(axis.steps, 1);
-  if (steps > 60 || !views_.empty() || !likes_.empty() || draft_.axes.size() >= 4 || !Want("key spec.vmap", 0.05)) return;
+  if (steps > 60 || !views_.empty() || !likes_.empty() || draft_.axes.size() >= 4 ||
+      !Want("key spec.vmap", 0.05))
+    return;
   const std::string axis = Name("z"), dim = Name("n");
   draft_.sizes[dim] = dice_.Between(1, 3);
   std::string text = "axis: " + axis + "\ndim: " + dim + "\nover:\n";

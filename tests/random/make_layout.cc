@@ -16,7 +16,8 @@ std::string ToText(int64_t value) { return std::to_string(value); }
 }  // namespace
 
 int64_t Maker::SmallSize(int64_t most) {
-  static const std::vector<int64_t> sizes = {1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 12, 15, 16, 16, 17, 24, 31, 32, 33, 40, 64, 70};
+  static const std::vector<int64_t> sizes = {1,  2,  3,  4,  5,  6,  7,  8,  8,  9,  12,
+                                             15, 16, 16, 17, 24, 31, 32, 33, 40, 64, 70};
   // Several vectors, and what is left of one.
   if (most >= 33 && dice_.Chance(0.08)) return dice_.Between(48, 150);
   for (;;) {
@@ -41,8 +42,9 @@ void Maker::Grid() {
   const size_t axes = dice_.Weighted(weights);
   for (size_t a = 0; a < axes; ++a) AddAxis(a);
   // The parallel ones come first.
-  const size_t parallel =
-      Want("key spec.dimension_semantics", 0.7) ? static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(axes))) : 0;
+  const size_t parallel = Want("key spec.dimension_semantics", 0.7)
+                              ? static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(axes)))
+                              : 0;
   for (size_t a = 0; a < axes; ++a) {
     axes_[a].parallel = a < parallel;
     draft_.axes.push_back({axes_[a].name, axes_[a].steps_text, axes_[a].parallel});
@@ -63,8 +65,10 @@ void Maker::AddAxis(size_t number) {
       int64_t size = dice_.Chance(0.15) ? dice_.Between(1, block) : dice_.Between(1, block * most);
       int64_t elements = 1;
       for (const AxisInfo& other : axes_)
-        elements *= std::max<int64_t>(other.dim >= 0 ? dims_[static_cast<size_t>(other.dim)].size : other.steps * 9, 1);
-      size = std::clamp<int64_t>(std::min<int64_t>(size, 200), 1, std::max<int64_t>(1, kMostElements / elements));
+        elements *= std::max<int64_t>(
+            other.dim >= 0 ? dims_[static_cast<size_t>(other.dim)].size : other.steps * 9, 1);
+      size = std::clamp<int64_t>(std::min<int64_t>(size, 200), 1,
+                                 std::max<int64_t>(1, kMostElements / elements));
       axis.dim = AddDim(size);
       axis.block = {Name("b"), block};
       draft_.params.push_back({axis.block.text, ToText(block)});
@@ -93,10 +97,13 @@ void Maker::AddAxis(size_t number) {
       const std::string name = Name("c");
       if (dice_.Chance(0.5)) {
         draft_.sizes[name] = axis.steps;
-        draft_.scalars.push_back({name, PickEntry("scalar", {"i32", "i32", "i8", "u8", "i16", "u16", "u32", "i64"})});
+        draft_.scalars.push_back(
+            {name, PickEntry("scalar", {"i32", "i32", "i8", "u8", "i16", "u16", "u32", "i64"})});
         axis.steps_text = name;
       } else {
-        draft_.prefetch.push_back({name, PickEntry("prefetch", {"i32", "i32", "i8", "u8", "i16", "u16", "u32", "i64"}) + "[2]"});
+        draft_.prefetch.push_back(
+            {name, PickEntry("prefetch", {"i32", "i32", "i8", "u8", "i16", "u16", "u32", "i64"}) +
+                       "[2]"});
         draft_.fills[name] = {Fill::Kind::kInteger, axis.steps, axis.steps, 1};
         axis.steps_text = name + "[1]";
       }
@@ -117,13 +124,16 @@ DimPlan Maker::Ride(size_t number) {
     plan.extent = dims_[static_cast<size_t>(axis.dim)].size;
     plan.block = axis.block.text;
     plan.view = axis.block;
-    if (plan.extent % axis.block.value != 0) plan.edge = plan.array + " by " + plan.block + " at " + plan.index;
+    if (plan.extent % axis.block.value != 0)
+      plan.edge = plan.array + " by " + plan.block + " at " + plan.index;
     return plan;
   }
   if (dice_.Chance(0.1)) plan.index = last;
   if (dice_.Chance(0.08) && axis.steps > 1)
-    plan.index = "(" + axis.name + " + " + ToText(dice_.Between(1, axis.steps - 1)) + ") % " + axis.steps_text;
-  if (axis.kind != AxisInfo::Kind::kHost && Want("key spec.prefetch", 0.06)) plan.index = Permutation(number);
+    plan.index = "(" + axis.name + " + " + ToText(dice_.Between(1, axis.steps - 1)) + ") % " +
+                 axis.steps_text;
+  if (axis.kind != AxisInfo::Kind::kHost && Want("key spec.prefetch", 0.06))
+    plan.index = Permutation(number);
   if (Want("key spec.let", 0.04)) {
     draft_.lets.push_back({Name("l"), plan.index});
     plan.index = draft_.lets.back().name;
@@ -134,7 +144,8 @@ DimPlan Maker::Ride(size_t number) {
       plan.extent = dims_[static_cast<size_t>(axis.dim)].size;
       plan.block = axis.block.text;
       plan.view = axis.block;
-      if (plan.extent % axis.block.value != 0) plan.edge = plan.array + " by " + plan.block + " at " + plan.index;
+      if (plan.extent % axis.block.value != 0)
+        plan.edge = plan.array + " by " + plan.block + " at " + plan.index;
       if (Want("block element", 0.03)) {
         plan.block = "element(" + plan.block + ")";
         plan.index = "(" + plan.index + ") * " + axis.block.text;
@@ -188,7 +199,8 @@ DimPlan Maker::Halo(size_t number) {
   plan.extent = dims_[static_cast<size_t>(axis.dim)].size;
   const int64_t low = dice_.Between(0, 2), high = dice_.Between(low == 0, 2), more = low + high;
   plan.view = Extent{"(" + axis.block.text + " + " + ToText(more) + ")", axis.block.value + more};
-  plan.block = "element(" + axis.block.text + " + " + ToText(more) + ", halo=(" + ToText(low) + ", " + ToText(high) + "))";
+  plan.block = "element(" + axis.block.text + " + " + ToText(more) + ", halo=(" + ToText(low) +
+               ", " + ToText(high) + "))";
   plan.index = axis.name + " * " + axis.block.text;
   plan.edge = "halo " + plan.array + " " + plan.block;
   plan.reread = true;
@@ -224,13 +236,16 @@ DimPlan Maker::Gather(size_t number) {
   tabled_.insert(axis.name);
   std::string shape = axis.steps_text, at = axis.name;
   if (axes_.size() > 1 && dice_.Chance(0.3)) {
-    const AxisInfo& other = axes_[static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(axes_.size()) - 1))];
+    const AxisInfo& other =
+        axes_[static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(axes_.size()) - 1))];
     if (other.kind != AxisInfo::Kind::kHost) {
       shape += ", " + other.steps_text;
       at += ", " + other.name;
     }
   }
-  draft_.prefetch.push_back({table, PickEntry("prefetch", {"i32", "i32", "i8", "u8", "i16", "u16", "u32", "i64"}) + "[" + shape + "]"});
+  draft_.prefetch.push_back(
+      {table, PickEntry("prefetch", {"i32", "i32", "i8", "u8", "i16", "u16", "u32", "i64"}) + "[" +
+                  shape + "]"});
   draft_.fills[table] = {Fill::Kind::kInteger, 0, axis.steps - 1, 1};
   plan.index = table + "[" + at + "]";
   plan.reread = true;
@@ -241,7 +256,8 @@ DimPlan Maker::Gather(size_t number) {
 /// A block of an axis' dimension that is chosen otherwise than by walking it: inputs may.
 DimPlan Maker::Reread(size_t number) {
   const AxisInfo& axis = axes_[number];
-  if (axis.kind == AxisInfo::Kind::kTiled && Want("layout element block with halo", 0.25)) return Halo(number);
+  if (axis.kind == AxisInfo::Kind::kTiled && Want("layout element block with halo", 0.25))
+    return Halo(number);
   if (Want("block bounded", 0.1)) return Bounded(number);
   if (Want("layout lookup in an index map", 0.25)) return Gather(number);
   DimPlan plan = Ride(number);

@@ -41,7 +41,8 @@ std::vector<DimPlan> Maker::AlikeDims() {
   for (DimPlan& plan : plans) {
     if (plan.axis < 0 || !dice_.Chance(0.2)) continue;
     const DimPlan other = Reread(static_cast<size_t>(plan.axis));
-    if (Elements(plans) / std::max<int64_t>(plan.extent, 1) * other.extent <= kMostElements) plan = other;
+    if (Elements(plans) / std::max<int64_t>(plan.extent, 1) * other.extent <= kMostElements)
+      plan = other;
   }
   return plans;
 }
@@ -54,7 +55,8 @@ std::vector<DimPlan> Maker::InputDims() {
   for (size_t a = 0; a < axes_.size(); ++a) order.push_back(a);
   if (dice_.Chance(0.3)) {
     for (size_t a = order.size(); a > 1; --a)
-      std::swap(order[a - 1], order[static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(a) - 1))]);
+      std::swap(order[a - 1],
+                order[static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(a) - 1))]);
   }
   for (size_t d = 0, a = 0; d < rank; ++d) {
     if (a < order.size() && dice_.Chance(0.75)) {
@@ -72,7 +74,8 @@ std::vector<DimPlan> Maker::InputDims() {
 std::vector<DimPlan> Maker::OutputDims(size_t axes) {
   std::vector<DimPlan> plans;
   for (size_t a = 0; a < axes; ++a) {
-    if (axes_[a].steps == 1 && axes_[a].kind == AxisInfo::Kind::kCount && dice_.Chance(0.3)) continue;
+    if (axes_[a].steps == 1 && axes_[a].kind == AxisInfo::Kind::kCount && dice_.Chance(0.3))
+      continue;
     plans.push_back(Ride(a));
   }
   const int64_t more = dice_.Chance(0.45) ? 0 : dice_.Between(0, 2);
@@ -96,7 +99,9 @@ void Maker::FillInput(const std::string& name, DType dtype, Facts& facts) {
       fill.high = 1;
     }
     facts.bound = fill.kind == Fill::Kind::kSpecial ? kUnbounded : static_cast<double>(fill.high);
-    facts.grain = fill.kind == Fill::Kind::kInteger ? 1 : fill.kind == Fill::Kind::kQuarters ? 0.25 : 0;
+    facts.grain = fill.kind == Fill::Kind::kInteger    ? 1
+                  : fill.kind == Fill::Kind::kQuarters ? 0.25
+                                                       : 0;
   } else if (dtype != DType::kBool) {
     if (IsUnsigned(dtype)) fill.low = 0;
     if (dice_.Chance(0.15)) fill.kind = Fill::Kind::kSpecial;
@@ -116,7 +121,8 @@ std::string Maker::LikeWhom(const std::vector<DimPlan>& plans) const {
       const bool constant = plan.array[0] != 'n';  // a number or a param
       const auto named = [&](const DimPlan& other) { return other.array == plan.array; };
       const auto other = std::find_if(plans_[o].begin(), plans_[o].end(), named);
-      const int64_t twice = std::count_if(plans.begin(), plans.end(), named) + std::count_if(plans_[o].begin(), plans_[o].end(), named);
+      const int64_t twice = std::count_if(plans.begin(), plans.end(), named) +
+                            std::count_if(plans_[o].begin(), plans_[o].end(), named);
       if (twice > 2 || plan.array.find(' ') != std::string::npos || constant) same = false;
       if (other == plans_[o].end()) {
         same = same && plan.block == "all";
@@ -129,7 +135,8 @@ std::string Maker::LikeWhom(const std::vector<DimPlan>& plans) const {
   return "";
 }
 
-RefInfo Maker::RefOf(const std::string& name, const std::vector<DimPlan>& plans, DType dtype) const {
+RefInfo Maker::RefOf(const std::string& name, const std::vector<DimPlan>& plans,
+                     DType dtype) const {
   RefInfo ref;
   ref.name = name;
   ref.dtype = dtype;
@@ -151,9 +158,12 @@ void Maker::AddWindow(const std::vector<DimPlan>& plans, bool written, std::vect
     block.push_back(plan.block);
     index.push_back(plan.index);
   }
-  const bool blocked = std::any_of(plans.begin(), plans.end(), [](const DimPlan& plan) { return plan.block != "all"; });
+  const bool blocked = std::any_of(plans.begin(), plans.end(),
+                                   [](const DimPlan& plan) { return plan.block != "all"; });
   if (plans.empty() || (!blocked && !written)) return;
-  const bool list = std::none_of(block.begin(), block.end(), [](const std::string& entry) { return entry.find('(') != std::string::npos; });
+  const bool list = std::none_of(block.begin(), block.end(), [](const std::string& entry) {
+    return entry.find('(') != std::string::npos;
+  });
   keys.push_back({"block", list && dice_.Chance(0.15) ? "[" + Join(block) + "]" : Join(block)});
   keys.push_back({"index", Join(index)});
 }
@@ -175,7 +185,8 @@ void Maker::AddOperand(const std::vector<DimPlan>& plans, DType dtype, bool outp
     AddWindow(plans, dice_.Chance(0.3), operand.keys);
   }
   if (output) {
-    ref.loose = IsFloat(dtype) && dice_.Chance(AsksForRounding() || AsksForSpecialFloats() ? 0.95 : 0.3);
+    ref.loose =
+        IsFloat(dtype) && dice_.Chance(AsksForRounding() || AsksForSpecialFloats() ? 0.95 : 0.3);
     draft_.exact[ref.name] = !ref.loose;
   } else {
     FillInput(ref.name, dtype, ref.facts);
@@ -184,10 +195,12 @@ void Maker::AddOperand(const std::vector<DimPlan>& plans, DType dtype, bool outp
   for (size_t d = 0; d < ref.edges.size(); ++d) {
     if (!ref.edges[d].empty()) ref.facts.edges[d] = {ref.edges[d]};
   }
-  if (Want("key operand.buffers", 0.1)) operand.keys.push_back({"buffers", std::to_string(dice_.Between(1, 3))});
+  if (Want("key operand.buffers", 0.1))
+    operand.keys.push_back({"buffers", std::to_string(dice_.Between(1, 3))});
   int64_t elements = 1;
   for (const Extent& extent : ref.view) elements *= extent.value;
-  if (elements <= 32 && Want("key operand.memory", 0.1)) operand.keys.push_back({"memory", PickEntry("word operand.memory", {"smem", "vmem"})});
+  if (elements <= 32 && Want("key operand.memory", 0.1))
+    operand.keys.push_back({"memory", PickEntry("word operand.memory", {"smem", "vmem"})});
   if (Want("key operand.if", 0.05)) AddAlternative(operand);
   draft_.operands.push_back(operand);
   refs_.push_back(ref);
@@ -212,9 +225,11 @@ void Maker::AddAlternative(OperandDraft& operand) {
   const std::string param = Name("p");
   const int64_t value = dice_.Between(1, 3);
   draft_.params.push_back({param, std::to_string(value)});
-  std::vector<Key> other = {{"if", param + " > " + std::to_string(value)}, {"array", "i64[" + param + ", 2]"}};
+  std::vector<Key> other = {{"if", param + " > " + std::to_string(value)},
+                            {"array", "i64[" + param + ", 2]"}};
   operand.alternatives.push_back(other);
-  if (dice_.Chance(0.5)) operand.keys.insert(operand.keys.begin(), {"if", param + " == " + std::to_string(value)});
+  if (dice_.Chance(0.5))
+    operand.keys.insert(operand.keys.begin(), {"if", param + " == " + std::to_string(value)});
 }
 
 void Maker::AddInput() {
@@ -240,12 +255,16 @@ void Maker::AddFactors() {
   const DimPlan row = result[result.size() - 2], col = result.back();
   // What is summed over: an axis that the output does not walk, if there is one.
   std::vector<size_t> free;
-  for (size_t a = output_axes_.empty() ? 0 : output_axes_[0]; a < axes_.size(); ++a) free.push_back(a);
-  DimPlan inner = !free.empty() && dice_.Chance(0.8) ? Ride(dice_.Pick(free)) : dice_.Chance(0.5) ? WholeDim() : ConstantDim();
+  for (size_t a = output_axes_.empty() ? 0 : output_axes_[0]; a < axes_.size(); ++a)
+    free.push_back(a);
+  DimPlan inner = !free.empty() && dice_.Chance(0.8) ? Ride(dice_.Pick(free))
+                  : dice_.Chance(0.5)                ? WholeDim()
+                                                     : ConstantDim();
   if (!inner.view) return;
-  const std::vector<DType> types = dice_.Chance(0.75)
-                                       ? std::vector<DType>{DType::kF32, DType::kBF16, DType::kF16, DType::kF32, DType::kBF16}
-                                       : std::vector<DType>{DType::kI8, DType::kU8, DType::kI32, DType::kF64};
+  const std::vector<DType> types =
+      dice_.Chance(0.75)
+          ? std::vector<DType>{DType::kF32, DType::kBF16, DType::kF16, DType::kF32, DType::kBF16}
+          : std::vector<DType>{DType::kI8, DType::kU8, DType::kI32, DType::kF64};
   DType dtype = PickDType(types);
   for (const bool left : {true, false}) {
     std::vector<DimPlan> plans(result.begin(), result.end() - 2);
@@ -264,7 +283,9 @@ void Maker::AddFactors() {
 void Maker::AddView() {
   std::vector<size_t> inputs;
   for (size_t r = 0; r < plans_.size(); ++r) {
-    if (refs_[r].role == RefInfo::Role::kInput && !plans_[r].empty() && !views_.count(refs_[r].name)) inputs.push_back(r);
+    if (refs_[r].role == RefInfo::Role::kInput && !plans_[r].empty() &&
+        !views_.count(refs_[r].name))
+      inputs.push_back(r);
   }
   if (inputs.empty()) return;
   const size_t of = dice_.Pick(inputs);
@@ -308,20 +329,24 @@ void Maker::AddOutput() {
   }
   const size_t axes = dice_.Chance(0.55)
                           ? axes_.size()
-                          : static_cast<size_t>(dice_.Between(static_cast<int64_t>(least), static_cast<int64_t>(axes_.size())));
+                          : static_cast<size_t>(dice_.Between(static_cast<int64_t>(least),
+                                                              static_cast<int64_t>(axes_.size())));
   const std::vector<DimPlan> plans = OutputDims(axes);
   AddOperand(plans, AnyDType(), true);
   output_axes_.push_back(axes);
   OperandDraft& output = draft_.operands.back();
-  const bool partial = std::any_of(axes_.begin(), axes_.end(), [](const AxisInfo& axis) { return axis.partial; });
+  const bool partial =
+      std::any_of(axes_.begin(), axes_.end(), [](const AxisInfo& axis) { return axis.partial; });
   if (Want("key operand.alias", 0.06)) {
     AddTakenOver(plans);
     return;
   }
   if (partial) {
     inits_.insert(output.name);
-    if (Want("literal undefined", 0.1)) output.keys.push_back({"init", "undefined"});
-    else StartWith(output, refs_.back());
+    if (Want("literal undefined", 0.1))
+      output.keys.push_back({"init", "undefined"});
+    else
+      StartWith(output, refs_.back());
   }
 }
 

@@ -2,14 +2,17 @@
 
 #include "tests/random/maker.h"
 
-/// Elementwise kernels, of which the blocks are free: what comes out does not depend on where they cut.
+/// Elementwise kernels, of which the blocks are free: what comes out does not depend on where they
+/// cut.
 namespace kiln::soak {
 
 namespace {
 
 /// Whether a text has one of the names as a word.
 bool Mentions(const std::string& text, const std::set<std::string>& names) {
-  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
   for (size_t at = 0; at < text.size();) {
     size_t end = at;
     while (end < text.size() && is_part(text[end])) ++end;
@@ -21,7 +24,8 @@ bool Mentions(const std::string& text, const std::set<std::string>& names) {
 
 }  // namespace
 
-/// What is stored, said of whole arrays, where it is made of nothing that blocks or steps alone have.
+/// What is stored, said of whole arrays, where it is made of nothing that blocks or steps alone
+/// have.
 void Maker::AddReference(const RefInfo& output, const Term& stored) {
   std::set<std::string> inside;
   for (const AxisInfo& axis : axes_) inside.insert(axis.name);
@@ -29,7 +33,8 @@ void Maker::AddReference(const RefInfo& output, const Term& stored) {
     if (ref.role != RefInfo::Role::kInput) inside.insert(ref.name);
   }
   for (const Statement& statement : draft_.body) {
-    if (statement.text.rfind("let ", 0) == 0) inside.insert(statement.text.substr(4, statement.text.find(" =") - 4));
+    if (statement.text.rfind("let ", 0) == 0)
+      inside.insert(statement.text.substr(4, statement.text.find(" =") - 4));
   }
   const std::string text = ToText(stored);
   // Brackets hold shapes and subscripts of blocks.
@@ -43,7 +48,8 @@ Draft Maker::MakePlain() {
   plain_ = true;
   Grid();
   const std::vector<DimPlan> plans = OutputDims(axes_.size());
-  const bool partial = std::any_of(axes_.begin(), axes_.end(), [](const AxisInfo& axis) { return axis.partial; });
+  const bool partial =
+      std::any_of(axes_.begin(), axes_.end(), [](const AxisInfo& axis) { return axis.partial; });
   const bool refers = !partial && Want("key spec.reference", 0.2);
   const int64_t outputs = dice_.Between(1, 2), inputs = dice_.Between(1, 3);
   for (int64_t o = 0; o < outputs; ++o) {

@@ -24,11 +24,15 @@ void Maker::Accumulate(RefInfo& ref, size_t axes, const std::string& set, Block&
   // In any order, as blocks of another size add up in another one: what is not exact is loose.
   if (!SumsExactly(value.facts, steps + 1, ref.dtype) && !ref.loose) value = SmallValue(ref);
   if (Accumulates(ref.dtype))
-    to.push_back({ref.name + " " + PickEntry("assign", {"+=", "+=", "-="}) + " $0", {value.term}, {}, {}});
+    to.push_back(
+        {ref.name + " " + PickEntry("assign", {"+=", "+=", "-="}) + " $0", {value.term}, {}, {}});
   else if (dice_.Chance(0.5) || ref.dtype == DType::kBool)
     to.push_back({ref.name + " = max(" + ref.name + ", $0)", {value.term}, {}, {}});
   else
-    to.push_back({ref.name + " = " + std::string(kiln::Name(ref.dtype)) + "(" + ref.name + " + $0)", {value.term}, {}, {}});
+    to.push_back({ref.name + " = " + std::string(kiln::Name(ref.dtype)) + "(" + ref.name + " + $0)",
+                  {value.term},
+                  {},
+                  {}});
   ref.facts.bound = value.facts.bound * (steps + 1) + 100;
   ref.facts.grain = std::min(value.facts.grain, start.facts.grain);
   Fit(ref.facts, ref.dtype);
@@ -41,21 +45,25 @@ Value Maker::SmallValue(const RefInfo& ref) {
   std::vector<Value> small;
   for (const Value& leaf : LeavesFor(ref.dtype, shape)) {
     const size_t missing = shape.size() - leaf.shape.size();
-    const auto fitting = WithEdges(leaf, {ref.edges.begin() + static_cast<long>(missing), ref.edges.end()});
-    if (fitting && leaf.facts.same && leaf.facts.bound <= 4 && leaf.facts.grain >= 0.25) small.push_back(*fitting);
+    const auto fitting =
+        WithEdges(leaf, {ref.edges.begin() + static_cast<long>(missing), ref.edges.end()});
+    if (fitting && leaf.facts.same && leaf.facts.bound <= 4 && leaf.facts.grain >= 0.25)
+      small.push_back(*fitting);
   }
   if (!small.empty()) return dice_.Pick(small);
   ++need_same_;
   Value bits = Make(DType::kBool, shape, 3);
   --need_same_;
   const size_t missing = shape.size() - bits.shape.size();
-  const auto fitting = WithEdges(bits, {ref.edges.begin() + static_cast<long>(missing), ref.edges.end()});
+  const auto fitting =
+      WithEdges(bits, {ref.edges.begin() + static_cast<long>(missing), ref.edges.end()});
   return Cast(ref.dtype, fitting ? *fitting : Literal(DType::kBool));
 }
 
 /// A buffer like the output that is summed into, and what writes it back.
 void Maker::AccumulateInScratch(RefInfo& ref, size_t axes, Block& to) {
-  static const std::vector<DType> wide = {DType::kF32, DType::kF32, DType::kI32, DType::kF64, DType::kI64, DType::kU32};
+  static const std::vector<DType> wide = {DType::kF32, DType::kF32, DType::kI32,
+                                          DType::kF64, DType::kI64, DType::kU32};
   RefInfo buffer = ref;
   buffer.name = Name("s");
   buffer.role = RefInfo::Role::kScratch;
@@ -122,7 +130,9 @@ void Maker::Temporary(Block& to) {
   buffer.loose = IsFloat(buffer.dtype) && dice_.Chance(0.3);
   int64_t elements = 1;
   for (const Extent& extent : buffer.view) elements *= extent.value;
-  AddScratch(buffer, elements <= 16 && Want("key scratch.memory", 0.3) ? PickEntry("word scratch.memory", {"vmem", "smem"}) : "");
+  AddScratch(buffer, elements <= 16 && Want("key scratch.memory", 0.3)
+                         ? PickEntry("word scratch.memory", {"vmem", "smem"})
+                         : "");
   StoreWhole(buffer, to);
   refs_.push_back(buffer);
   if (dice_.Chance(0.4)) StorePart(refs_.back(), to);

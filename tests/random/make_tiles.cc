@@ -70,8 +70,10 @@ std::optional<Value> Maker::MakePosition(DType dtype, const Extents& shape, int)
     value.term.text = "inside(" + ref->name + ")";
     value.shape = ref->view;
   } else if (has && !ref->view.empty() && dice_.Chance(0.5)) {
-    const size_t axis = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(ref->view.size()) - 1));
-    value.term.text = "at(" + ref->name + (ref->view.size() == 1 && dice_.Chance(0.5) ? "" : ", " + Number(axis)) + ")";
+    const size_t axis =
+        static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(ref->view.size()) - 1));
+    value.term.text = "at(" + ref->name +
+                      (ref->view.size() == 1 && dice_.Chance(0.5) ? "" : ", " + Number(axis)) + ")";
     value.shape = ref->view;
   } else {
     if (shape.empty()) return std::nullopt;
@@ -84,7 +86,12 @@ std::optional<Value> Maker::MakePosition(DType dtype, const Extents& shape, int)
 
 Value Maker::Positions(const Extents& shape) {
   const size_t axis = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(shape.size()) - 1));
-  Value value{{"iota(" + ShapeText(shape) + (shape.size() == 1 && dice_.Chance(0.5) ? "" : ", " + Number(axis)) + ")", {}}, DType::kI32, shape, FactsOf(DType::kI32, shape.size())};
+  Value value{{"iota(" + ShapeText(shape) +
+                   (shape.size() == 1 && dice_.Chance(0.5) ? "" : ", " + Number(axis)) + ")",
+               {}},
+              DType::kI32,
+              shape,
+              FactsOf(DType::kI32, shape.size())};
   value.facts.bound = 128;
   return value;
 }
@@ -95,7 +102,8 @@ std::optional<Value> Maker::MakeTranspose(DType dtype, const Extents& shape, int
   std::vector<size_t> axes;
   for (size_t d = 0; d < rank; ++d) axes.push_back(d);
   for (size_t d = rank; d > 1; --d)
-    std::swap(axes[d - 1], axes[static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(d) - 1))]);
+    std::swap(axes[d - 1],
+              axes[static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(d) - 1))]);
   const bool last = Want("attribute mT", 0.4);
   if (last) {
     for (size_t d = 0; d < rank; ++d) axes[d] = d;
@@ -107,7 +115,8 @@ std::optional<Value> Maker::MakeTranspose(DType dtype, const Extents& shape, int
   std::string text = "transpose($0, [";
   for (size_t d = 0; d < rank; ++d) text += (d > 0 ? ", " : "") + Number(axes[d]);
   Value value = x;
-  value.term = {last ? (rank == 2 && Want("attribute T", 0.5) ? "$0.T" : "$0.mT") : text + "])", {x.term}};
+  value.term = {last ? (rank == 2 && Want("attribute T", 0.5) ? "$0.T" : "$0.mT") : text + "])",
+                {x.term}};
   value.shape = shape;
   for (size_t d = 0; d < rank; ++d) value.facts.edges[d] = x.facts.edges[axes[d]];
   return value;
@@ -121,7 +130,8 @@ std::optional<Value> Maker::MakeReshape(DType dtype, const Extents& shape, int d
   const int64_t value_at = shape[axis].value;
   const bool number = shape[axis].text == std::to_string(value_at);
   if (axis + 1 < shape.size() && dice_.Chance(0.5)) {
-    const Extent joined{"(" + shape[axis].text + ") * (" + shape[axis + 1].text + ")", shape[axis].value * shape[axis + 1].value};
+    const Extent joined{"(" + shape[axis].text + ") * (" + shape[axis + 1].text + ")",
+                        shape[axis].value * shape[axis + 1].value};
     from.erase(from.begin() + static_cast<long>(axis));
     from[axis] = joined;
   } else if (number && value_at % 2 == 0) {
@@ -147,7 +157,8 @@ std::optional<Value> Maker::MakeExpand(DType dtype, const Extents& shape, int de
   value.term = {"expand($0, " + Number(axis) + ")", {x.term}};
   value.shape = shape;
   value.shape[axis] = {"1", 1};
-  value.facts.edges.insert(value.facts.edges.begin() + static_cast<long>(axis), std::set<std::string>());
+  value.facts.edges.insert(value.facts.edges.begin() + static_cast<long>(axis),
+                           std::set<std::string>());
   return value;
 }
 
@@ -173,7 +184,9 @@ std::optional<Value> Maker::MakeConcat(DType dtype, const Extents& shape, int de
   Extents first = shape, second = shape;
   first[axis] = {std::to_string(part), part};
   const bool number = shape[axis].text == std::to_string(whole);
-  second[axis] = {number ? std::to_string(whole - part) : "(" + shape[axis].text + " - " + std::to_string(part) + ")", whole - part};
+  second[axis] = {number ? std::to_string(whole - part)
+                         : "(" + shape[axis].text + " - " + std::to_string(part) + ")",
+                  whole - part};
   Value a = MakeClean(dtype, first, depth), b = MakeClean(dtype, second, depth);
   Value value = a;
   value.term = {"concat([$0, $1], axis=" + Number(axis) + ")", {a.term, b.term}};
@@ -188,7 +201,8 @@ std::optional<Value> Maker::MakeRoll(DType dtype, const Extents& shape, int dept
   if (shape.empty()) return std::nullopt;
   const size_t axis = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(shape.size()) - 1));
   Value x = MakeClean(dtype, shape, depth);
-  const std::string shift = dice_.Chance(0.5) ? std::to_string(dice_.Between(-3, 9)) : IndexBelow({"5", 5}, depth);
+  const std::string shift =
+      dice_.Chance(0.5) ? std::to_string(dice_.Between(-3, 9)) : IndexBelow({"5", 5}, depth);
   Value value = x;
   value.term = {"roll($0, " + shift + ", axis=" + Number(axis) + ")", {x.term}};
   return value;
@@ -196,7 +210,8 @@ std::optional<Value> Maker::MakeRoll(DType dtype, const Extents& shape, int dept
 
 /// An element number of that extent.
 std::string Maker::IndexBelow(const Extent& extent, int depth) {
-  std::vector<std::string> ways = {std::to_string(dice_.Between(0, extent.value - 1)), extent.text + " - 1"};
+  std::vector<std::string> ways = {std::to_string(dice_.Between(0, extent.value - 1)),
+                                   extent.text + " - 1"};
   if (extent.value < 3) ways = {"0"};
   for (const Value& loop : loops_) {
     ways.push_back("min(" + loop.term.text + ", " + extent.text + " - 1)");
@@ -225,10 +240,14 @@ std::string Maker::IndexBelow(const Extent& extent, int depth) {
 std::optional<Value> Maker::Part(DType dtype, const Extents& shape) {
   std::vector<std::pair<Value, bool>> found;
   for (const RefInfo& ref : refs_) {
-    if (ref.readable && ref.dtype == dtype && ref.view.size() >= shape.size() && !ref.view.empty() && (need_same_ == 0 || !ref.loose)) found.emplace_back(ReadOf(ref), true);
+    if (ref.readable && ref.dtype == dtype && ref.view.size() >= shape.size() &&
+        !ref.view.empty() && (need_same_ == 0 || !ref.loose))
+      found.emplace_back(ReadOf(ref), true);
   }
   for (const Value& value : scope_) {
-    if (value.dtype == dtype && value.shape.size() >= shape.size() && !value.shape.empty() && (need_same_ == 0 || value.facts.same)) found.emplace_back(value, false);
+    if (value.dtype == dtype && value.shape.size() >= shape.size() && !value.shape.empty() &&
+        (need_same_ == 0 || value.facts.same))
+      found.emplace_back(value, false);
   }
   if (found.empty()) return std::nullopt;
   const Value source = dice_.Pick(found).first;
@@ -251,17 +270,20 @@ std::optional<Value> Maker::Part(DType dtype, const Extents& shape) {
       // A window of a block with a border.
       const int64_t start = dice_.Between(0, Border(extent, shape[wanted - 1]));
       const std::string from = std::to_string(start), size = shape[wanted - 1].text;
-      entries[d] = dice_.Chance(0.7) ? from + ":" + size + " + " + from : "ds(" + from + ", " + size + ")";
+      entries[d] =
+          dice_.Chance(0.7) ? from + ":" + size + " + " + from : "ds(" + from + ", " + size + ")";
       result.insert(result.begin(), shape[wanted - 1]);
       edges.insert(edges.begin(), std::set<std::string>());
       --wanted;
-    } else if (wanted > 0 && clean && shape[wanted - 1].text == std::to_string(shape[wanted - 1].value) &&
+    } else if (wanted > 0 && clean &&
+               shape[wanted - 1].text == std::to_string(shape[wanted - 1].value) &&
                shape[wanted - 1].value <= extent.value && shape[wanted - 1].value > 1) {
       const int64_t size = shape[wanted - 1].value, room = extent.value - size;
       const int64_t start = dice_.Between(0, room);
       entries[d] = dice_.Chance(0.5) || room == 0
                        ? std::to_string(start) + ":" + std::to_string(start + size)
-                       : "ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 0) + ", " + std::to_string(size) + ")";
+                       : "ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 0) + ", " +
+                             std::to_string(size) + ")";
       result.insert(result.begin(), shape[wanted - 1]);
       edges.insert(edges.begin(), std::set<std::string>());
       --wanted;
@@ -287,7 +309,9 @@ std::optional<Value> Maker::Part(DType dtype, const Extents& shape) {
   return value;
 }
 
-std::optional<Value> Maker::MakeSlice(DType dtype, const Extents& shape, int) { return Part(dtype, shape); }
+std::optional<Value> Maker::MakeSlice(DType dtype, const Extents& shape, int) {
+  return Part(dtype, shape);
+}
 
 std::optional<Value> Maker::MakeBroadcast(DType dtype, const Extents& shape, int depth) {
   if (shape.empty()) return std::nullopt;
@@ -303,7 +327,10 @@ std::optional<Value> Maker::MakeVisit(DType, const Extents&, int) {
     if (ref.whole_index) names.push_back(ref.name);
   }
   if (names.empty()) return std::nullopt;
-  Value value{{PickEntry("function", {"first", "last"}) + "(" + dice_.Pick(names) + ")", {}}, DType::kBool, {}, FactsOf(DType::kBool, 0)};
+  Value value{{PickEntry("function", {"first", "last"}) + "(" + dice_.Pick(names) + ")", {}},
+              DType::kBool,
+              {},
+              FactsOf(DType::kBool, 0)};
   return value;
 }
 
@@ -319,7 +346,8 @@ Value Maker::HostScalar() {
     if (scalar.value == "i32") texts.push_back(scalar.name);
   }
   for (const AxisInfo& axis : axes_) {
-    if (!axis.permutation.empty()) texts.insert(texts.end(), 3, axis.permutation + "[" + axis.name + "]");
+    if (!axis.permutation.empty())
+      texts.insert(texts.end(), 3, axis.permutation + "[" + axis.name + "]");
   }
   for (const Value& loop : loops_) texts.push_back("i32(" + loop.term.text + ")");
   if (texts.empty()) texts.push_back("i32(3)");

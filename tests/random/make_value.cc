@@ -84,12 +84,14 @@ std::vector<Value> Maker::LeavesFor(DType dtype, const Extents& shape) {
 }
 
 Value Maker::Leaf(DType dtype, const Extents& shape) {
-  if (AsksForSpecialFloats() && IsFloat(dtype) && need_same_ == 0 && dice_.Chance(0.7)) return Literal(dtype);
+  if (AsksForSpecialFloats() && IsFloat(dtype) && need_same_ == 0 && dice_.Chance(0.7))
+    return Literal(dtype);
   const std::vector<Value> leaves = LeavesFor(dtype, shape);
   if (!leaves.empty() && dice_.Chance(0.9)) {
     // The fullest ones, mostly.
     std::vector<double> weights;
-    for (const Value& leaf : leaves) weights.push_back(1 + 4 * static_cast<double>(leaf.shape.size()));
+    for (const Value& leaf : leaves)
+      weights.push_back(1 + 4 * static_cast<double>(leaf.shape.size()));
     return leaves[dice_.Weighted(weights)];
   }
   if (!plain_ && dice_.Chance(0.4)) {
@@ -196,7 +198,9 @@ std::optional<Value> Maker::WithEdges(Value value, const std::vector<std::string
       const std::string dim = edge.substr(0, by), block = edge.substr(by + 4, at - by - 4);
       std::string shape = block;
       for (size_t e = d + 1; e < rank; ++e) shape += ", 1";
-      Term mask{"(iota([" + shape + "], 0) + i32(" + edge.substr(at + 4) + ") * " + block + " < " + dim + ")", {}};
+      Term mask{"(iota([" + shape + "], 0) + i32(" + edge.substr(at + 4) + ") * " + block + " < " +
+                    dim + ")",
+                {}};
       Value cleaned = value;
       cleaned.term = {"where($0, $1, $2)", {mask, value.term, Literal(value.dtype).term}};
       cleaned.facts.edges[d].erase(edge);
@@ -213,7 +217,8 @@ std::optional<Value> Maker::InsideOf(const Value& value, size_t d, const std::st
   for (const RefInfo& ref : refs_) {
     if (!ref.whole_index || ref.view != value.shape || ref.edges[d] != edge) continue;
     Value cleaned = value;
-    cleaned.term = {"where(inside(" + ref.name + "), $0, $1)", {value.term, Literal(value.dtype).term}};
+    cleaned.term = {"where(inside(" + ref.name + "), $0, $1)",
+                    {value.term, Literal(value.dtype).term}};
     for (size_t e = 0; e < ref.edges.size(); ++e) cleaned.facts.edges[e].erase(ref.edges[e]);
     cleaned.facts.bound = std::max(value.facts.bound, 100.0);
     cleaned.facts.grain = std::min(value.facts.grain, 0.25);
@@ -260,26 +265,45 @@ const std::vector<Maker::Rule>& Maker::Rules() {
   static const std::vector<Rule> rules = {
       {{"cast"}, 3, Always, &Maker::MakeCast},
       {{"operator /", "operator *", "operator -"}, 6, IsCompute, &Maker::MakeArithmetic},
-      {{"function exp", "function exp2", "function log", "function log2", "function log1p", "function tanh",
-        "function erf", "function sigmoid", "function sqrt", "function rsqrt", "function sin", "function cos",
-        "function relu", "function gelu", "function gelu_tanh", "function silu", "function floor",
-        "function ceil", "function round"},
-       2.5, IsComputeFloat, &Maker::MakeFloatFunction},
-      {{"function abs", "function sign", "operator unary -", "operator unary +"}, 1, IsCompute, &Maker::MakeNumeric},
+      {{"function exp", "function exp2", "function log", "function log2", "function log1p",
+        "function tanh", "function erf", "function sigmoid", "function sqrt", "function rsqrt",
+        "function sin", "function cos", "function relu", "function gelu", "function gelu_tanh",
+        "function silu", "function floor", "function ceil", "function round"},
+       2.5,
+       IsComputeFloat,
+       &Maker::MakeFloatFunction},
+      {{"function abs", "function sign", "operator unary -", "operator unary +"},
+       1,
+       IsCompute,
+       &Maker::MakeNumeric},
       {{"function max", "function min", "function clamp"}, 2, Always, &Maker::MakeExtreme},
       {{"function where", "operator if"}, 2, Always, &Maker::MakeSelect},
-      {{"operator <", "operator <=", "operator >", "operator >=", "operator ==", "operator !=", "operator chain"},
-       5, IsBool, &Maker::MakeComparison},
-      {{"operator &", "operator |", "operator ^", "operator ~", "operator and", "operator or", "operator not"},
-       2, IsBool, &Maker::MakeLogic},
+      {{"operator <", "operator <=", "operator >",
+        "operator >=", "operator ==", "operator !=", "operator chain"},
+       5,
+       IsBool,
+       &Maker::MakeComparison},
+      {{"operator &", "operator |", "operator ^", "operator ~", "operator and", "operator or",
+        "operator not"},
+       2,
+       IsBool,
+       &Maker::MakeLogic},
       {{"operator &", "operator |", "operator ^", "operator ~", "operator <<", "operator >>"},
-       1.5, IsComputeInt, &Maker::MakeBits},
-      {{"operator //", "operator %", "function rem", "function cdiv"}, 1, IsCompute, &Maker::MakeDivision},
+       1.5,
+       IsComputeInt,
+       &Maker::MakeBits},
+      {{"operator //", "operator %", "function rem", "function cdiv"},
+       1,
+       IsCompute,
+       &Maker::MakeDivision},
       {{"operator **"}, 0.4, IsCompute, &Maker::MakePower},
       {{"function bitcast"}, 0.5, HasBits, &Maker::MakeBitcast},
       {{"function iota", "function at"}, 2, IsI32, &Maker::MakePosition},
       {{"function inside"}, 0.6, IsBool, &Maker::MakePosition},
-      {{"function sum", "function prod", "function mean", "keyword keep"}, 1.5, IsCompute, &Maker::MakeReduction},
+      {{"function sum", "function prod", "function mean", "keyword keep"},
+       1.5,
+       IsCompute,
+       &Maker::MakeReduction},
       {{"op max_of", "op min_of"}, 0.7, Always, &Maker::MakeReduction},
       {{"function argmax", "function argmin"}, 1.2, IsI32, &Maker::MakeArgmax},
       {{"function any", "function all"}, 0.8, IsBool, &Maker::MakeAnyAll},
@@ -291,7 +315,10 @@ const std::vector<Maker::Rule>& Maker::Rules() {
       {{"function squeeze"}, 0.3, Always, &Maker::MakeSqueeze},
       {{"function concat"}, 0.4, Always, &Maker::MakeConcat},
       {{"function roll"}, 0.5, Always, &Maker::MakeRoll},
-      {{"subscript point", "subscript slice", "subscript ds", "subscript ..."}, 1, Always, &Maker::MakeSlice},
+      {{"subscript point", "subscript slice", "subscript ds", "subscript ..."},
+       1,
+       Always,
+       &Maker::MakeSlice},
       {{"function broadcast"}, 0.2, Always, &Maker::MakeBroadcast},
       {{"function first", "function last"}, 0.6, IsBool, &Maker::MakeVisit},
       {{"function steps"}, 0.6, Always, &Maker::MakeHost},

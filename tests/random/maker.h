@@ -10,8 +10,8 @@
 #include "tests/random/draft.h"
 #include "tests/random/facts.h"
 
-/// Makes random specs that are valid by construction: a grid first, then operands that walk it, then
-/// a body whose expressions are built for a wanted dtype and shape out of what is in scope.
+/// Makes random specs that are valid by construction: a grid first, then operands that walk it,
+/// then a body whose expressions are built for a wanted dtype and shape out of what is in scope.
 namespace kiln::soak {
 
 /// Entries of the coverage report that a spec is to use where it can.
@@ -42,8 +42,8 @@ struct AxisInfo {
   std::string steps_text;
   int64_t steps = 1;
   bool parallel = false;
-  int dim = -1;        // kTiled, kEach, kHost: its dimension
-  Extent block;        // kTiled
+  int dim = -1;             // kTiled, kEach, kHost: its dimension
+  Extent block;             // kTiled
   bool partial = false;     // kHost: not all of the dimension is visited
   std::string permutation;  // a prefetch array of its steps, if there is one
 };
@@ -51,7 +51,7 @@ struct AxisInfo {
 /// One dimension of an operand.
 struct DimPlan {
   std::string array, block, index;
-  int64_t extent = 1;  // of the array
+  int64_t extent = 1;          // of the array
   std::optional<Extent> view;  // none: squeezed
   std::string edge;            // its name, if elements of the view may lie past an edge
   int axis = -1;               // that it rides on; -1: it stays
@@ -87,7 +87,8 @@ class Maker {
   double Weight(const std::string& entry, double base) const;
   /// True with that probability, and nearly always if the entry is in focus.
   bool Want(const std::string& entry, double probability);
-  /// Whether an entry in focus begins so, or is one of the functions that engines round differently.
+  /// Whether an entry in focus begins so, or is one of the functions that engines round
+  /// differently.
   bool AsksFor(const std::string& prefix) const;
   bool AsksForRounding() const;
   bool AsksForSpecialFloats() const;
@@ -264,16 +265,17 @@ class Maker {
   std::vector<AxisInfo> axes_;
   std::vector<RefInfo> refs_;
   std::vector<std::vector<DimPlan>> plans_;  // by operand, which come first among the refs
-  std::set<std::string> likes_, views_;      // names of operands that are like another, or no array of their own
-  std::set<std::string> tabled_;             // axes that tables are as long as
+  std::set<std::string> likes_,
+      views_;  // names of operands that are like another, or no array of their own
+  std::set<std::string> tabled_;  // axes that tables are as long as
   bool varied_ = false;
-  bool plain_ = false;                       // elementwise alone
-  std::set<std::string> inits_;              // outputs that start as something, or keep it where no step comes
-  std::vector<Value> scope_;        // lets, loop variables as values, host scalars
-  std::vector<Value> loops_;        // loop variables: weak integers below an extent
+  bool plain_ = false;           // elementwise alone
+  std::set<std::string> inits_;  // outputs that start as something, or keep it where no step comes
+  std::vector<Value> scope_;     // lets, loop variables as values, host scalars
+  std::vector<Value> loops_;     // loop variables: weak integers below an extent
   std::vector<size_t> output_axes_;  // by output: how many axes of the grid it walks
   std::vector<Mark> marks_;
-  int need_same_ = 0;               // > 0: what is made decides something
+  int need_same_ = 0;  // > 0: what is made decides something
 };
 
 }  // namespace kiln::soak

@@ -90,10 +90,18 @@ std::vector<Planter> IndexPlanters() {
       {"block index past the end", {"index-range", "race", "alias"}, IndexPlusOne},
       {"block index before the start", {"index-range"}, IndexMinusOne},
       {"index map in elements", {"index-range"}, IndexInElements},
-      {"output that stays where it is", {"coverage", "race", "revisit", "undefined"}, IndexConstant},
-      {"table of blocks that are not there", {"index-range"}, TableTooLarge, "layout lookup in an index map"},
+      {"output that stays where it is",
+       {"coverage", "race", "revisit", "undefined"},
+       IndexConstant},
+      {"table of blocks that are not there",
+       {"index-range"},
+       TableTooLarge,
+       "layout lookup in an index map"},
       // Steps before the last have another block than masks are made for.
-      {"table read past its end", {"index-range", "tail", "undefined", "race", "alias"}, TableReadPastItsEnd, "layout lookup in an index map"},
+      {"table read past its end",
+       {"index-range", "tail", "undefined", "race", "alias"},
+       TableReadPastItsEnd,
+       "layout lookup in an index map"},
   };
 }
 

@@ -99,7 +99,9 @@ class Candidates {
   template <class T>
   void Without(std::vector<T> Draft::*list) {
     for (size_t i = 0; i < (draft_.*list).size(); ++i)
-      Add([&](Draft& smaller) { (smaller.*list).erase((smaller.*list).begin() + static_cast<long>(i)); });
+      Add([&](Draft& smaller) {
+        (smaller.*list).erase((smaller.*list).begin() + static_cast<long>(i));
+      });
   }
 
   void Lists() {
@@ -139,13 +141,14 @@ class Candidates {
         ReplaceEverywhere(smaller, "first(" + axis.name + ")", "true");
         ReplaceEverywhere(smaller, axis.name, "0");
       });
-      if (draft_.axes[a].parallel)
-        Add([&](Draft& smaller) { smaller.axes[a].parallel = false; });
+      if (draft_.axes[a].parallel) Add([&](Draft& smaller) { smaller.axes[a].parallel = false; });
     }
   }
 
   void Sizes() {
-    for (const auto& [name, size] : draft_.sizes) {
+    for (const auto& entry : draft_.sizes) {
+      const std::string& name = entry.first;
+      const int64_t size = entry.second;
       for (const int64_t less : {size / 2, size - 1}) {
         if (less > 0) Add([&](Draft& smaller) { smaller.sizes[name] = less; });
       }
@@ -201,13 +204,15 @@ Draft Shrink(Draft draft, const Verdict& verdict, const Toolchain& tools,
       if (c < candidates.size()) {
         std::string key = Write(candidates[c]);
         for (const auto& [name, size] : candidates[c].sizes) key += name + std::to_string(size);
-        for (const auto& [name, fill] : candidates[c].fills) key += std::to_string(static_cast<int>(fill.kind));
+        for (const auto& [name, fill] : candidates[c].fills)
+          key += std::to_string(static_cast<int>(fill.kind));
         if (SizeOf(candidates[c]) > SizeOf(draft) || !tried.insert(key).second) continue;
         if (compiles && !IsValid(candidates[c])) continue;
         jobs.push_back({c, candidates[c]});
       }
       if (jobs.empty() || (jobs.size() < kAtOnce && c < candidates.size())) continue;
-      for (const Result& result : RunBatch(jobs, options.folder + "/shrink", tools, options.flavour)) {
+      for (const Result& result :
+           RunBatch(jobs, options.folder + "/shrink", tools, options.flavour)) {
         if (result.verdict.kind != verdict.kind || smaller) continue;
         draft = candidates[result.number];
         smaller = true;

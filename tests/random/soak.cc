@@ -22,29 +22,31 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  double minutes = 0;      // 0: as many specs as `count` says
+  double minutes = 0;  // 0: as many specs as `count` says
   uint64_t count = 200;
   uint64_t first = 1;
-  int jobs = 0;            // processes; 0: as the machine has cores
-  uint64_t batch = 50;     // specs in a unit of compilation
+  int jobs = 0;         // processes; 0: as the machine has cores
+  uint64_t batch = 50;  // specs in a unit of compilation
   std::string folder = "build/soak";
-  std::string replay;      // a folder of specs
-  std::string flavour;     // part of a name; empty: mostly the cheapest
+  std::string replay;   // a folder of specs
+  std::string flavour;  // part of a name; empty: mostly the cheapest
   int64_t goal = 100;
-  double refused = 0.2;    // the share that may be
-  double faults = 0.1;     // the share that gets a fault
+  double refused = 0.2;  // the share that may be
+  double faults = 0.1;   // the share that gets a fault
   bool quiet = false;
   Which which = Which::kAll;
-  bool stop = false;           // at the first failure
+  bool stop = false;  // at the first failure
   bool shrink = true;
   double shrink_seconds = 90;  // of the first failure of each kind
 };
 
 /// The others get a share: it is the rules that differ between them that are looked for, and these
 /// are few.
-const Flavour& FlavourOf(const std::vector<Flavour>& flavours, uint64_t batch, const Options& options) {
+const Flavour& FlavourOf(const std::vector<Flavour>& flavours, uint64_t batch,
+                         const Options& options) {
   for (const Flavour& flavour : flavours) {
-    if (!options.flavour.empty() && flavour.name.find(options.flavour) != std::string::npos) return flavour;
+    if (!options.flavour.empty() && flavour.name.find(options.flavour) != std::string::npos)
+      return flavour;
   }
   constexpr uint64_t kEvery = 4;
   if (batch % kEvery != kEvery - 1) return flavours[0];
@@ -109,12 +111,14 @@ class Soak {
     std::sort(paths.begin(), paths.end());
     std::vector<Job> jobs;
     for (const std::string& path : paths) jobs.push_back({jobs.size(), ReadDraft(path)});
-    for (const Result& result : RunBatch(jobs, options_.folder + "/replay", tools_, flavours_[0], options_.which)) {
+    for (const Result& result :
+         RunBatch(jobs, options_.folder + "/replay", tools_, flavours_[0], options_.which)) {
       ++kinds_[result.verdict.kind];
       if (result.verdict.kind.empty()) continue;
       ++failures_;
       Erase();
-      std::cout << paths[result.number] << ": " << result.verdict.kind << "\n" << result.verdict.detail << "\n";
+      std::cout << paths[result.number] << ": " << result.verdict.kind << "\n"
+                << result.verdict.detail << "\n";
     }
   }
 
@@ -173,16 +177,22 @@ class Soak {
     for (size_t f = 0; f < std::min(first_.size(), kMost); ++f) {
       const Result& result = first_[f];
       const uint64_t batch = (result.number - options_.first) / options_.batch;
-      ShrinkOptions how{options_.folder, FlavourOf(flavours_, batch, options_), options_.shrink_seconds, nullptr};
+      ShrinkOptions how{options_.folder, FlavourOf(flavours_, batch, options_),
+                        options_.shrink_seconds, nullptr};
       how.progress = [&](size_t characters) {
         Erase();
-        std::cerr << "making spec " << result.number << " smaller: " << characters << " characters" << (isatty(STDERR_FILENO) ? "" : "\n");
+        std::cerr << "making spec " << result.number << " smaller: " << characters << " characters"
+                  << (isatty(STDERR_FILENO) ? "" : "\n");
       };
       const Draft smallest = Shrink(DraftFor(result.number), result.verdict, tools_, how);
       Erase();
       std::cout << "the smallest spec for \"" << result.verdict.kind << "\":\n" << Write(smallest);
-      for (const auto& [name, size] : smallest.sizes) std::cout << "# " << name << "=" << size << "\n";
-      std::cout << "kept in " << Keep(smallest, {result.number, result.verdict, {}}, options_.folder + "/smallest") << "\n\n";
+      for (const auto& [name, size] : smallest.sizes)
+        std::cout << "# " << name << "=" << size << "\n";
+      std::cout << "kept in "
+                << Keep(smallest, {result.number, result.verdict, {}},
+                        options_.folder + "/smallest")
+                << "\n\n";
     }
   }
 
@@ -196,10 +206,11 @@ class Soak {
     if (!terminal && seconds < last_told_ + 30) return;
     last_told_ = seconds;
     char line[200];
-    std::snprintf(line, sizeof line, "%s%llu specs in %.0f s (%.0f a minute), %llu refused, %llu failures%s",
-                  terminal ? "\r\033[K" : "", static_cast<unsigned long long>(specs_), seconds,
-                  static_cast<double>(specs_) / seconds * 60, static_cast<unsigned long long>(refused_),
-                  static_cast<unsigned long long>(failures_), terminal ? "" : "\n");
+    std::snprintf(
+        line, sizeof line, "%s%llu specs in %.0f s (%.0f a minute), %llu refused, %llu failures%s",
+        terminal ? "\r\033[K" : "", static_cast<unsigned long long>(specs_), seconds,
+        static_cast<double>(specs_) / seconds * 60, static_cast<unsigned long long>(refused_),
+        static_cast<unsigned long long>(failures_), terminal ? "" : "\n");
     std::cerr << line << std::flush;
   }
 
@@ -215,7 +226,8 @@ class Soak {
     const size_t last = report.rfind('\n', report.size() - 2);
     std::printf("%llu specs in %.0f s, %.0f a minute; %llu refused, %llu failures\n",
                 static_cast<unsigned long long>(specs_), Seconds(),
-                static_cast<double>(specs_) / Seconds() * 60, static_cast<unsigned long long>(refused_),
+                static_cast<double>(specs_) / Seconds() * 60,
+                static_cast<unsigned long long>(refused_),
                 static_cast<unsigned long long>(failures_));
     std::cout << report.substr(last + 1) << "all of them: " << options_.folder << "/coverage.txt\n";
     if (static_cast<double>(refused_) > options_.refused * static_cast<double>(specs_)) {
@@ -232,7 +244,7 @@ class Soak {
   std::set<std::string> precompiled_;
   std::vector<Child> children_;
   std::vector<uint64_t> running_;  // by child: its batch
-  uint64_t changed_ = 0;  // that run, where only these do
+  uint64_t changed_ = 0;           // that run, where only these do
   uint64_t specs_ = 0, refused_ = 0, failures_ = 0;
   std::map<std::string, int64_t> kinds_;
   std::map<std::string, int> told_;
@@ -246,27 +258,34 @@ int Main(int argc, char** argv) {
   CLI::App app("Random kernels on every engine: any difference is a failure.");
   app.add_option("--minutes", options.minutes, "how long; else --count specs");
   app.add_option("--count", options.count, "how many specs");
-  app.add_option("--first", options.first, "the number of the first spec; a spec depends on nothing else");
+  app.add_option("--first", options.first,
+                 "the number of the first spec; a spec depends on nothing else");
   app.add_option("--jobs", options.jobs, "processes at once (as many as there are cores)");
-  app.add_option("--batch", options.batch, "specs that are compiled together")->check(CLI::Range(1, 1000));
+  app.add_option("--batch", options.batch, "specs that are compiled together")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--folder", options.folder, "where everything is written");
   app.add_option("--flavour", options.flavour, "compile all this way: AVX2, -O1");
-  app.add_option("--goal", options.goal, "how often each entry of the coverage report is to be used");
-  app.add_option("--faults", options.faults, "the share of specs that a fault is planted into: 1, all of them");
+  app.add_option("--goal", options.goal,
+                 "how often each entry of the coverage report is to be used");
+  app.add_option("--faults", options.faults,
+                 "the share of specs that a fault is planted into: 1, all of them");
   app.add_option("--replay", options.replay, "first, the specs of this folder");
   app.add_flag("--quiet", options.quiet, "do not tell of specs that the checker refuses");
   app.add_flag("!--no-shrink", options.shrink, "do not look for the smallest spec of a failure");
   app.add_option("--shrink-seconds", options.shrink_seconds, "how long to look, for each kind");
   app.add_flag("--stop", options.stop, "start nothing more once something has failed");
-  app.add_flag_callback("--changed", [&] { options.which = Which::kChanged; },
-                        "run those alone that the fault of KILN_MUTANT changes (tests/mutants)");
-  app.add_flag_callback("--cover", [&] { options.which = Which::kNone; },
-                        "run nothing, and report what the specs use");
+  app.add_flag_callback(
+      "--changed", [&] { options.which = Which::kChanged; },
+      "run those alone that the fault of KILN_MUTANT changes (tests/mutants)");
+  app.add_flag_callback(
+      "--cover", [&] { options.which = Which::kNone; },
+      "run nothing, and report what the specs use");
   bool show = false;
   app.add_flag("--show", show, "print the specs and run nothing");
   CLI11_PARSE(app, argc, argv);
   if (show) {
-    for (uint64_t n = options.first; n < options.first + options.count; ++n) std::cout << Write(DraftOf(n, options.faults == 1));
+    for (uint64_t n = options.first; n < options.first + options.count; ++n)
+      std::cout << Write(DraftOf(n, options.faults == 1));
     return 0;
   }
   return Soak(options).Run();

@@ -22,7 +22,7 @@ bool Write(const RecordCase& of) {
   Diagnostics found;
   Generated text;
   const bool written = Generate(*kernel, of.spec, found, &text);
-  if (written == found.HasErrors()) throw std::runtime_error("a refusal without a finding");
+  if (written == found.HasErrors()) throw std::runtime_error("a refusal without a diagnostic");
   return written;
 }
 

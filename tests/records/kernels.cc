@@ -1,10 +1,10 @@
-#include "generator/check/check_spec.h"
 #include "tests/records/kernels.h"
 
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
 
+#include "generator/check/check_spec.h"
 #include "generator/predict/machine.h"
 #include "tests/records/linked.h"
 

@@ -1,4 +1,3 @@
-#include "generator/check/check_spec.h"
 #include "tests/records/record.h"
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "generator/check/check_spec.h"
 #include "generator/data/npy.h"
 
 namespace kiln::testing {

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <set>
 
-#include "generator/native/finding.h"
+#include "generator/native/call_diagnostic.h"
 #include "tests/catch.h"
 #include "tests/records/kernels.h"
 
@@ -24,9 +24,9 @@ std::map<std::string, Array> Run(const RecordCase& of, const Replay& replay, con
     return CallKernel(*KernelOf(of.name), *replay.binding, replay.record.inputs.arrays, how);
   };
   CallResult result = call(engine.options);
-  const auto finding =
+  const auto diagnostic =
       ExamineCall(*replay.binding, replay.record.inputs.arrays, engine.options, call, &result);
-  CHECK((finding ? finding->message : "") == "");
+  CHECK((diagnostic ? diagnostic->message : "") == "");
   if (result.code == 0) return std::move(result.outputs);
   FAIL_CHECK("error[" << result.rule << "]: " << result.message);
   return {};

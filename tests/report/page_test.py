@@ -287,14 +287,14 @@ class PageTest(unittest.TestCase):
         self.open(make_report("empty"))
         self.assertIn("no steps", self.text(".lead"))
 
-    def test_a_finding_leads_to_its_line(self):
+    def test_a_diagnostic_leads_to_its_line(self):
         path = os.path.join(FOLDER, "wrong.html")
         made = subprocess.run([KILN, "report", "examples/wrong_matmul.yaml", "m=200", "n=100", "k=300",
                                "-o", path], cwd=ROOT, capture_output=True, timeout=120)
         self.assertEqual(made.returncode, 1)
         self.open(path)
-        self.assertIn("error[index-range]", self.text(".findings"))
-        self.browser.evaluate("document.querySelector('.findings a').click()")
+        self.assertIn("error[index-range]", self.text(".diagnostics"))
+        self.browser.evaluate("document.querySelector('.diagnostics a').click()")
         self.assertIn("i * bm", self.text("li:target"))
 
 

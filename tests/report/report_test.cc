@@ -124,7 +124,7 @@ TEST_CASE("nothing in a spec becomes markup") {
   const auto kernel = SampleKernel(doc);
   const Timeline timeline = SampleTimeline(2);
   ReportInput input = InputOf(*kernel, timeline);
-  input.findings.push_back({true, "index-range", "</script>{{style}}<b>\xff", "", 1});
+  input.diagnostics.push_back({true, "index-range", "</script>{{style}}<b>\xff", "", 1});
   const Json data = ReportData(input);
   const std::string page = ReportPage(data);
 
@@ -133,7 +133,7 @@ TEST_CASE("nothing in a spec becomes markup") {
   CHECK(text.find_first_of("<>&") == std::string::npos);
   const Json back = Json::parse(text);
   CHECK(back["kernel"]["doc"] == kernel->doc);
-  CHECK(back["findings"][0]["message"] == "</script>{{style}}<b>\xef\xbf\xbd");
+  CHECK(back["diagnostics"][0]["message"] == "</script>{{style}}<b>\xef\xbf\xbd");
   // The frame, the data, the script: no other element of script.
   size_t scripts = 0;
   for (size_t at = page.find("<script"); at != std::string::npos; at = page.find("<script", at + 1))
@@ -144,14 +144,14 @@ TEST_CASE("nothing in a spec becomes markup") {
   CHECK(page.find("https://") == std::string::npos);
 }
 
-TEST_CASE("without a run the page has the findings") {
+TEST_CASE("without a run the page has the diagnostics") {
   const auto kernel = SampleKernel();
   ReportInput input;
   input.kernel = kernel.get();
-  input.findings.push_back({true, "call", "`n` is 7", "a multiple of 8", 8});
+  input.diagnostics.push_back({true, "call", "`n` is 7", "a multiple of 8", 8});
   const Json data = ReportData(input);
   CHECK(data["timeline"].is_null());
-  CHECK(data["findings"][0]["line"] == 8);
+  CHECK(data["diagnostics"][0]["line"] == 8);
   CHECK(ReportPage(data).find("`n` is 7") != std::string::npos);
 }
 

@@ -1,7 +1,8 @@
-#include "generator/check/check_spec.h"
 #include "tests/report/sample.h"
 
 #include <stdexcept>
+
+#include "generator/check/check_spec.h"
 
 namespace kiln {
 namespace {

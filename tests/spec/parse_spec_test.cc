@@ -149,7 +149,7 @@ TEST_CASE("what is absent stays absent, what is empty is not") {
 }
 
 TEST_CASE("names that YAML 1.1 took for something else") {
-  CHECK(Findings("kernel: k\n"
+  CHECK(Messages("kernel: k\n"
                  "params: {on: 1, y: 2, n: 3, off: 4, no: 5}\n"
                  "outputs: {yes: \"f32[n]\"}\n"
                  "body: yes = on\n") == "");
@@ -157,7 +157,7 @@ TEST_CASE("names that YAML 1.1 took for something else") {
 
 TEST_CASE("a block entry's forms") {
   const auto block = [](const std::string& text) {
-    return FindingsBelow("inputs: {x: {array: f32, block: \"" + text + "\"}}\n");
+    return MessagesBelow("inputs: {x: {array: f32, block: \"" + text + "\"}}\n");
   };
   const std::string at = "syntax 4:34 ";
   CHECK(block("element(18, halo=(1, 1)), bounded( b * 2 ), element(f(a, b), halo = (k, 0))") == "");
@@ -175,33 +175,33 @@ TEST_CASE("a block entry's forms") {
   CHECK(block("bm, , 8") ==
         "syntax 4:38 a block entry is missing here | `null` squeezes a dimension, `all` takes the "
         "whole of it\n");
-  CHECK(FindingsBelow("inputs: {x: {array: f32, block: }}\n").find("`block`") == std::string::npos);
+  CHECK(MessagesBelow("inputs: {x: {array: f32, block: }}\n").find("`block`") == std::string::npos);
 }
 
 TEST_CASE("places inside values") {
   // In a literal block, in quotes with escapes, in a list, in folded text.
-  CHECK(Findings("kernel: k\noutputs:\n  z: f32[m]\nbody: |\n  z = 1\n  z = 2 +\n")
+  CHECK(Messages("kernel: k\noutputs:\n  z: f32[m]\nbody: |\n  z = 1\n  z = 2 +\n")
             .starts_with("syntax 6:10 "));
-  CHECK(FindingsBelow("let: {a: \"b \\\" c\"}\n").starts_with("syntax 4:13 "));
-  CHECK(FindingsBelow("let: {a: 'b ? c'}\n").starts_with("syntax 4:13 "));
-  CHECK(FindingsBelow("inputs:\n  x:\n    array: f32\n    index: [i, \"j +\"]\n")
+  CHECK(MessagesBelow("let: {a: \"b \\\" c\"}\n").starts_with("syntax 4:13 "));
+  CHECK(MessagesBelow("let: {a: 'b ? c'}\n").starts_with("syntax 4:13 "));
+  CHECK(MessagesBelow("inputs:\n  x:\n    array: f32\n    index: [i, \"j +\"]\n")
             .starts_with("syntax 7:20 "));
-  CHECK(FindingsBelow("let:\n  a: b +\n     c ? d\n").starts_with("syntax 6:8 "));
-  CHECK(FindingsBelow("params:\r\n  a: 1 ? 2\r\n").starts_with("syntax 5:8 "));
+  CHECK(MessagesBelow("let:\n  a: b +\n     c ? d\n").starts_with("syntax 6:8 "));
+  CHECK(MessagesBelow("params:\r\n  a: 1 ? 2\r\n").starts_with("syntax 5:8 "));
 }
 
 TEST_CASE("statements keep their lines") {
   const std::string head = "kernel: k\noutputs: {z: f32}\n";
-  CHECK(Findings(head + "body: >\n  z = 1\n  z = 2\n") ==
+  CHECK(Messages(head + "body: >\n  z = 1\n  z = 2\n") ==
         "syntax 3:7 YAML joins the lines of this `body` into one | write `body: |` and the "
         "statements below it\n");
-  CHECK(Findings(head + "body:\n  z = 1\n  z = 2\n") ==
+  CHECK(Messages(head + "body:\n  z = 1\n  z = 2\n") ==
         "syntax 4:3 YAML joins the lines of this `body` into one | write `body: |` and the "
         "statements below it\n");
-  CHECK(Findings(head + "body: 'z = 1\n  z = 2'\n").starts_with("syntax 3:8 YAML joins"));
-  CHECK(Findings(head + "body: 'z = 1'\n") == "");
-  CHECK(Findings(head + "body: \"z = 1\\nz = 2\"\n") == "");
-  CHECK(Findings(head + "body: |\n  z = 1\n  when z > 0:\n    z = 2\n") == "");
+  CHECK(Messages(head + "body: 'z = 1\n  z = 2'\n").starts_with("syntax 3:8 YAML joins"));
+  CHECK(Messages(head + "body: 'z = 1'\n") == "");
+  CHECK(Messages(head + "body: \"z = 1\\nz = 2\"\n") == "");
+  CHECK(Messages(head + "body: |\n  z = 1\n  when z > 0:\n    z = 2\n") == "");
 }
 
 TEST_CASE("the shipped specs read, and their text form reads as itself") {

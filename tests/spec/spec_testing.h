@@ -23,8 +23,8 @@ inline Parsed Parse(const std::string& text, const std::string& path = "-") {
   return parsed;
 }
 
-/// "rule line:column message | hint" of each finding.
-inline std::string Findings(const std::string& text, const std::string& path = "-") {
+/// "rule line:column message | hint" of each diagnostic.
+inline std::string Messages(const std::string& text, const std::string& path = "-") {
   const Parsed parsed = Parse(text, path);
   std::string out;
   for (const Diagnostic& d : parsed.diagnostics.Sorted()) {
@@ -38,7 +38,7 @@ inline std::string Findings(const std::string& text, const std::string& path = "
 /// What every spec needs, in three lines.
 inline const std::string kHead = "kernel: k\noutputs: {z: \"f32[m]\"}\nbody: z = x\n";
 
-inline std::string FindingsBelow(const std::string& rest) { return Findings(kHead + rest); }
+inline std::string MessagesBelow(const std::string& rest) { return Messages(kHead + rest); }
 
 inline std::string Shown(const std::string& text) {
   const Parsed parsed = Parse(text);

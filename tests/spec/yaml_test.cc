@@ -21,8 +21,8 @@ Parsed Parse(const std::string& text) {
   return parsed;
 }
 
-/// "rule line:column message" of each finding.
-std::string Findings(const std::string& text) {
+/// "rule line:column message" of each diagnostic.
+std::string Messages(const std::string& text) {
   const Parsed parsed = Parse(text);
   std::string out;
   for (const Diagnostic& d : parsed.diagnostics.Sorted()) {
@@ -59,7 +59,7 @@ std::string Dump(const YamlNode& node) {
 /// The tree of text that has nothing wrong with it.
 std::string Tree(const std::string& text) {
   const Parsed parsed = Parse(text);
-  CHECK(Findings(text) == "");
+  CHECK(Messages(text) == "");
   return parsed.root ? Dump(*parsed.root) : "nothing";
 }
 
@@ -184,14 +184,14 @@ TEST_CASE("duplicate keys name the first") {
 }
 
 TEST_CASE("anchors, aliases, merges and tags are no part of the language") {
-  CHECK(Findings("a: &x 1\n") == "key 1:4 anchors are not part of the spec language\n");
-  CHECK(Findings("a: &x 1\nb: *x\n") ==
+  CHECK(Messages("a: &x 1\n") == "key 1:4 anchors are not part of the spec language\n");
+  CHECK(Messages("a: &x 1\nb: *x\n") ==
         "key 1:4 anchors are not part of the spec language\n"
         "key 2:4 aliases are not part of the spec language\n");
-  CHECK(Findings("a: *x\n") == "key 1:4 aliases are not part of the spec language\n");
-  CHECK(Findings("a: {<<: {b: 1}}\n") ==
+  CHECK(Messages("a: *x\n") == "key 1:4 aliases are not part of the spec language\n");
+  CHECK(Messages("a: {<<: {b: 1}}\n") ==
         "key 1:5 merges (`<<`) are not part of the spec language\n");
-  CHECK(Findings("a: !!str 1\nb: !x {c: 1}\nc: ! d\n!!str d: 1\n") ==
+  CHECK(Messages("a: !!str 1\nb: !x {c: 1}\nc: ! d\n!!str d: 1\n") ==
         "key 1:4 tags are not part of the spec language\n"
         "key 2:4 tags are not part of the spec language\n"
         "key 3:4 tags are not part of the spec language\n"
@@ -211,53 +211,53 @@ TEST_CASE("a bomb of aliases is a list of errors") {
 }
 
 TEST_CASE("one document, and it is a mapping") {
-  CHECK(Findings("a: 1\n---\nb: 2\n") ==
+  CHECK(Messages("a: 1\n---\nb: 2\n") ==
         "key 2:1 a spec is one YAML document; a second one starts here\n");
-  CHECK(Findings("") == "syntax 1:1 the file is empty\n");
-  CHECK(Findings("# only\n\n") == "syntax 1:1 the file is empty\n");
-  CHECK(Findings("---\n...\n") == "syntax 1:1 the file is empty\n");
-  CHECK(Findings("- a\n") == "syntax 1:1 a spec is a mapping of keys to values\n");
-  CHECK(Findings("text\n") == "syntax 1:1 a spec is a mapping of keys to values\n");
+  CHECK(Messages("") == "syntax 1:1 the file is empty\n");
+  CHECK(Messages("# only\n\n") == "syntax 1:1 the file is empty\n");
+  CHECK(Messages("---\n...\n") == "syntax 1:1 the file is empty\n");
+  CHECK(Messages("- a\n") == "syntax 1:1 a spec is a mapping of keys to values\n");
+  CHECK(Messages("text\n") == "syntax 1:1 a spec is a mapping of keys to values\n");
 }
 
 TEST_CASE("keys that are no text") {
-  CHECK(Findings("\"\": 1\n") == "key 1:1 a key cannot be empty\n");
-  CHECK(Findings("null: 1\n") == "key 1:1 `null` cannot be a key\n");
-  CHECK(Findings("a: 1\n: 2\n") == "key 2:1 a key is missing here\n");
-  CHECK(Findings("? [a, b]\n: 1\n") == "key 1:3 a key must be text, not a list or a mapping\n");
-  CHECK(Findings("{[a]: 1}\n") == "key 1:2 a key must be text, not a list or a mapping\n");
-  CHECK(Findings("a: {b, c: 1}\n") == "syntax 1:5 expected a `:` after `b`\n");
-  CHECK(Findings("a: {b: \"x, y\", c}\n") == "syntax 1:16 expected a `:` after `c`\n");
-  CHECK(Findings("a: {b: [x], c}\n") == "syntax 1:13 expected a `:` after `c`\n");
-  CHECK(Findings("a: 1\nb\n") == "syntax 2:1 expected a `:` after `b`\n");
+  CHECK(Messages("\"\": 1\n") == "key 1:1 a key cannot be empty\n");
+  CHECK(Messages("null: 1\n") == "key 1:1 `null` cannot be a key\n");
+  CHECK(Messages("a: 1\n: 2\n") == "key 2:1 a key is missing here\n");
+  CHECK(Messages("? [a, b]\n: 1\n") == "key 1:3 a key must be text, not a list or a mapping\n");
+  CHECK(Messages("{[a]: 1}\n") == "key 1:2 a key must be text, not a list or a mapping\n");
+  CHECK(Messages("a: {b, c: 1}\n") == "syntax 1:5 expected a `:` after `b`\n");
+  CHECK(Messages("a: {b: \"x, y\", c}\n") == "syntax 1:16 expected a `:` after `c`\n");
+  CHECK(Messages("a: {b: [x], c}\n") == "syntax 1:13 expected a `:` after `c`\n");
+  CHECK(Messages("a: 1\nb\n") == "syntax 2:1 expected a `:` after `b`\n");
 }
 
 TEST_CASE("text that is none") {
-  CHECK(Findings(std::string("a: \0b\n", 7)) ==
+  CHECK(Messages(std::string("a: \0b\n", 7)) ==
         "syntax 1:4 the file holds binary data (a NUL byte)\n");
-  CHECK(Findings("a: \xC3(\n") == "syntax 1:4 the file is not UTF-8 text\n");
-  CHECK(Findings("a: \xED\xA0\x80\n") == "syntax 1:4 the file is not UTF-8 text\n");
-  CHECK(Findings("a: \x04 b\n") == "syntax 1:4 a control character (\\x04) cannot be in a spec\n");
-  CHECK(Findings("a: 1\rb: 2\r") == "syntax 1:5 a control character (\\x0d) cannot be in a spec\n");
-  CHECK(Findings("a: \"x\\0\"\n") ==
+  CHECK(Messages("a: \xC3(\n") == "syntax 1:4 the file is not UTF-8 text\n");
+  CHECK(Messages("a: \xED\xA0\x80\n") == "syntax 1:4 the file is not UTF-8 text\n");
+  CHECK(Messages("a: \x04 b\n") == "syntax 1:4 a control character (\\x04) cannot be in a spec\n");
+  CHECK(Messages("a: 1\rb: 2\r") == "syntax 1:5 a control character (\\x0d) cannot be in a spec\n");
+  CHECK(Messages("a: \"x\\0\"\n") ==
         "syntax 1:6 a control character (\\x00) cannot be in a spec\n");
 }
 
 TEST_CASE("what yaml-cpp finds, in our words") {
-  CHECK(Findings("a: b: c\n") == "syntax 1:5 YAML cannot place this `:`\n");
-  CHECK(Findings("a:\n\tb: 1\n") == "syntax 2:1 YAML does not indent with tabs\n");
-  CHECK(Findings("a: @b\n") == "syntax 1:4 a plain value cannot start with this character\n");
-  CHECK(Findings("a: \"b\\q\"\n") == "syntax 1:6 this is no escape of quoted text\n");
-  CHECK(Findings("a: \"b\n") == "syntax 1:4 this quoted text is never closed\n");
-  CHECK(Findings("a: 'b") == "syntax 1:4 this quoted text is never closed\n");
-  CHECK(Findings("a:\n    b: 1\n  c: 2\n") ==
+  CHECK(Messages("a: b: c\n") == "syntax 1:5 YAML cannot place this `:`\n");
+  CHECK(Messages("a:\n\tb: 1\n") == "syntax 2:1 YAML does not indent with tabs\n");
+  CHECK(Messages("a: @b\n") == "syntax 1:4 a plain value cannot start with this character\n");
+  CHECK(Messages("a: \"b\\q\"\n") == "syntax 1:6 this is no escape of quoted text\n");
+  CHECK(Messages("a: \"b\n") == "syntax 1:4 this quoted text is never closed\n");
+  CHECK(Messages("a: 'b") == "syntax 1:4 this quoted text is never closed\n");
+  CHECK(Messages("a:\n    b: 1\n  c: 2\n") ==
         "syntax 3:3 this line does not continue the mapping it stands in\n");
-  CHECK(Findings("a: [b, c\nd: 1\n") == "syntax 1:4 this bracket is never closed\n");
-  // What follows is not blamed for it.
-  CHECK(Findings("a:\n  b: [c, 0\n  d: f32[m, n]\ne: f(x, y)\n") ==
+  CHECK(Messages("a: [b, c\nd: 1\n") == "syntax 1:4 this bracket is never closed\n");
+  // What follows is not about for it.
+  CHECK(Messages("a:\n  b: [c, 0\n  d: f32[m, n]\ne: f(x, y)\n") ==
         "syntax 2:6 this bracket is never closed\n");
-  CHECK(Findings("a: {\n  b: 1,\n\n  c: 2\n}\nd: {e: 1\n}\n") == "");
-  CHECK(Findings("a: [b}\n") == "syntax 1:6 this bracket closes none that is open\n");
+  CHECK(Messages("a: {\n  b: 1,\n\n  c: 2\n}\nd: {e: 1\n}\n") == "");
+  CHECK(Messages("a: [b}\n") == "syntax 1:6 this bracket closes none that is open\n");
 }
 
 TEST_CASE("values that YAML splits") {
@@ -267,7 +267,7 @@ TEST_CASE("values that YAML splits") {
     CAPTURE(text);
     std::string expected;
     for (const std::string& place : places) expected += "yaml-split " + place + kMessage;
-    CHECK(Findings(text) == expected);
+    CHECK(Messages(text) == expected);
   };
   split("a: {steps: cdiv(m, bm)}\n", {"1:12"});
   split("a: {acc: f32[bm, bn]}\n", {"1:10"});
@@ -282,9 +282,9 @@ TEST_CASE("values that YAML splits") {
   split("a: {b: f(x, y)}\nc: 1\nd: [g[0]]\n", {"1:8", "3:5"});
   split("a: [f(x,\n  y)]\n", {"1:5", "2:3"});
   split("a: {b: f32[m, n]\n", {"1:8"});  // and not that the bracket is never closed
-  CHECK(Findings("a: {b: (c + d) * 2, e: \"f(x, y)\", g: 'h[0]'}\n") == "");
-  CHECK(Findings("a: [\"it's, [\", b]  # ), [\n") == "");
-  CHECK(Findings("a: {b: 1, # f(x, y)\n  c: random:1}\n") == "");
+  CHECK(Messages("a: {b: (c + d) * 2, e: \"f(x, y)\", g: 'h[0]'}\n") == "");
+  CHECK(Messages("a: [\"it's, [\", b]  # ), [\n") == "");
+  CHECK(Messages("a: {b: 1, # f(x, y)\n  c: random:1}\n") == "");
   // Block style needs no quotes.
   CHECK(Tree("a: cdiv(m, bm)\nb: f32[bm, bn]\nc: ids[t], 0\n") ==
         "{a: 'cdiv(m, bm)', b: 'f32[bm, bn]', c: 'ids[t], 0'}");
@@ -311,40 +311,40 @@ TEST_CASE("the rest of the file is read past a split value") {
 
 TEST_CASE("limits") {
   SECTION("bytes") {
-    CHECK(Findings("a: 1\n" + std::string(kMaxYamlBytes, ' ')) ==
+    CHECK(Messages("a: 1\n" + std::string(kMaxYamlBytes, ' ')) ==
           "syntax 1:1 the file has more than 1048576 bytes, which is the limit\n");
   }
   SECTION("depth") {
     std::string deep = "a: " + std::string(31, '[') + "x" + std::string(31, ']') + "\n";
-    CHECK(Findings(deep) == "");
+    CHECK(Messages(deep) == "");
     deep = "a: " + std::string(32, '[') + "x" + std::string(32, ']') + "\n";
-    CHECK(Findings(deep) ==
+    CHECK(Messages(deep) ==
           "syntax 1:35 values are nested more than 32 deep, which is the limit\n");
-    CHECK(Findings("a: " + std::string(500000, '[') + "\n") ==
+    CHECK(Messages("a: " + std::string(500000, '[') + "\n") ==
           "syntax 1:4 this bracket is never closed\n");
     std::string dashes = "a:\n";
     for (int i = 0; i < 100000; ++i) dashes += "- ";
-    CHECK(Findings(dashes) ==
+    CHECK(Messages(dashes) ==
           "syntax 2:63 values are nested more than 32 deep, which is the limit\n");
   }
   SECTION("nodes") {
     std::string many = "a: [x";
     for (int i = 0; i < kMaxYamlNodes; ++i) many += ",x";
-    CHECK(Findings(many + "]\n") ==
+    CHECK(Messages(many + "]\n") ==
           "syntax 1:39999 the file has more than 20000 YAML values, which is the limit\n");
   }
   SECTION("scalars") {
-    CHECK(Findings("a: " + std::string(kMaxYamlScalar, 'x') + "\n") == "");
-    CHECK(Findings("a: " + std::string(kMaxYamlScalar + 1, 'x') + "\n") ==
+    CHECK(Messages("a: " + std::string(kMaxYamlScalar, 'x') + "\n") == "");
+    CHECK(Messages("a: " + std::string(kMaxYamlScalar + 1, 'x') + "\n") ==
           "syntax 1:4 this text has 65537 bytes; the limit is 65536\n");
   }
 }
 
 TEST_CASE("hostile brackets take no time to speak of") {
-  CHECK(Findings("a: {b: " + std::string(500000, '(')).size() > 0);
+  CHECK(Messages("a: {b: " + std::string(500000, '(')).size() > 0);
   std::string commas = "a: {b: ";
   for (int i = 0; i < 200000; ++i) commas += "(,";
-  CHECK(Findings(commas).size() > 0);
+  CHECK(Messages(commas).size() > 0);
 }
 
 }  // namespace

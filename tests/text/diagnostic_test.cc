@@ -140,7 +140,7 @@ TEST_CASE("what a terminal would obey is spelt out") {
         "  hint: nul \\x00\n");
 }
 
-TEST_CASE("findings are sorted by place, each told once") {
+TEST_CASE("diagnostics are sorted by place, each told once") {
   const Source source("a.yaml", "abc\n");
   Diagnostics diagnostics;
   CHECK(diagnostics.empty());
@@ -157,7 +157,7 @@ TEST_CASE("findings are sorted by place, each told once") {
   CHECK(sorted[2].message == "third");
 }
 
-TEST_CASE("a flood of findings is cut") {
+TEST_CASE("a flood of diagnostics is cut") {
   const Source source("a.yaml", "abc\n");
   Diagnostics diagnostics;
   for (int i = 0; i < 150; ++i) diagnostics.Error("r", {0, 1}, std::to_string(i));

@@ -13,7 +13,7 @@ bool GridIsEmpty(const Binding& binding) {
   return std::any_of(binding.steps.begin(), binding.steps.end(), [](int64_t n) { return n == 0; });
 }
 
-/// The rules that need the number of steps, in the order in which one finding explains another.
+/// The rules that need the number of steps, in the order in which one diagnostic explains another.
 void CheckSteps(GridContext& context, const std::vector<MemoryGroup>& groups) {
   const int refs = int(context.kernel.refs.size());
   const bool empty = GridIsEmpty(context.binding);

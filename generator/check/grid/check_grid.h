@@ -14,8 +14,8 @@ inline constexpr double kGridWorkPerSecond = 2e9;
 struct GridCheckOptions {
   /// Called now and then with the share of the work done, for progress displays. May be null.
   std::function<void(double)> progress = nullptr;
-  /// At most this many findings of one rule for one operand; the rest is counted in the message.
-  int findings_per_rule = 1;
+  /// At most this many diagnostics of one rule for one operand; the rest is counted in the message.
+  int diagnostics_per_rule = 1;
   int64_t vmem_bytes = 16ll << 20;  // budgets of [tier]; 0: not checked
   int64_t smem_bytes = 1ll << 20;
   int64_t work = kMaxGridWork;

@@ -29,7 +29,7 @@ int64_t StartOf(const DimSizes& dim, int64_t index) {
 }  // namespace
 
 int GridContext::Left(const std::string& rule, int ref) const {
-  return options.findings_per_rule - reported_[{rule, ref}];
+  return options.diagnostics_per_rule - reported_[{rule, ref}];
 }
 
 void GridContext::Error(const std::string& rule, int ref, Span span, std::string message,

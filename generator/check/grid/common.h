@@ -9,7 +9,7 @@
 #include "generator/check/grid/check_grid.h"
 #include "generator/check/grid/space.h"
 
-/// What the rules of the grid check share: where findings go, and how they name things.
+/// What the rules of the grid check share: where diagnostics go, and how they name things.
 namespace kiln {
 
 struct GridContext {
@@ -32,7 +32,7 @@ struct GridContext {
   const std::vector<int64_t>& array(int ref) const {
     return binding.arrays[static_cast<size_t>(ref)];
   }
-  /// How many findings of `rule` about `ref` may still be reported.
+  /// How many diagnostics of `rule` about `ref` may still be reported.
   int Left(const std::string& rule, int ref) const;
   void Error(const std::string& rule, int ref, Span span, std::string message,
              std::string hint = "", std::vector<Note> notes = {});

@@ -95,7 +95,7 @@ int WidthOf(DType dtype) {
 }
 
 /// One operation that can fail, in one lane. The arithmetic of kIndex is checked; elsewhere only
-/// an undefined result (division by zero) is a fault, and it is no finding.
+/// an undefined result (division by zero) is a fault, and it is no diagnostic.
 EvalFault Apply(const Instruction& op, int64_t a, int64_t b, int64_t& to) {
   bool overflow = false;
   long long wide = 0;

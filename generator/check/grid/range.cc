@@ -9,7 +9,7 @@ namespace kiln {
 namespace {
 
 /// The grid points at which one dimension of an index map is at fault.
-struct DimFindings {
+struct DimDiagnostics {
   size_t dimension = 0;
   struct At {
     std::vector<int64_t> axes;
@@ -37,7 +37,7 @@ bool BoundedOutside(const DimSizes& dim, int64_t start, int64_t extent) {
 
 /// Lanes of the batch that are out of range or faulted; cheap when there are none.
 void CollectOutside(const Sweep& sweep, const DimSizes& dim, int index, int extent, int limit,
-                    DimFindings& out) {
+                    DimDiagnostics& out) {
   const int64_t* at = sweep.program().Lanes(index);
   const int64_t* length = extent >= 0 ? sweep.program().Lanes(extent) : nullptr;
   const auto end = uint64_t(dim.Limit());
@@ -62,9 +62,9 @@ void CollectOutside(const Sweep& sweep, const DimSizes& dim, int index, int exte
   }
 }
 
-DimFindings SweepDimension(GridContext& context, const BlockDim& block, const DimSizes& dim,
-                           size_t d) {
-  DimFindings out;
+DimDiagnostics SweepDimension(GridContext& context, const BlockDim& block, const DimSizes& dim,
+                              size_t d) {
+  DimDiagnostics out;
   out.dimension = d;
   ProgramBuilder builder(context.binding);
   const int index = builder.Add(*block.index);
@@ -74,7 +74,7 @@ DimFindings SweepDimension(GridContext& context, const BlockDim& block, const Di
   out.skipped = !context.Spend(space, program);
   if (out.skipped) return out;
   Sweep sweep(context.binding, program, *space, &context.progress);
-  const int limit = std::max(1, context.options.findings_per_rule);
+  const int limit = std::max(1, context.options.diagnostics_per_rule);
   while (sweep.Next()) CollectOutside(sweep, dim, index, extent, limit, out);
   return out;
 }
@@ -198,12 +198,12 @@ std::string OutsideMessage(const GridContext& context, int ref, size_t d, const 
   return message + AndMore(more, "grid point");
 }
 
-void Report(GridContext& context, int ref, const DimSizes& dim, const DimFindings& found) {
+void Report(GridContext& context, int ref, const DimSizes& dim, const DimDiagnostics& found) {
   const Ref& r = context.ref(ref);
   const BlockDim& block = r.block[found.dimension];
   const Span span = SpanOf(r, found.dimension);
   int64_t left = found.count;
-  for (const DimFindings::At& at : found.first) {
+  for (const DimDiagnostics::At& at : found.first) {
     const int reportable = context.Left("index-range", ref);
     if (reportable <= 0) return;
     const bool last = reportable == 1 || &at == &found.first.back();
@@ -232,10 +232,10 @@ void Report(GridContext& context, int ref, const DimSizes& dim, const DimFinding
 void CheckMapRange(GridContext& context, int ref) {
   const auto sizes = SizesOf(context.binding, ref);
   if (!sizes || !MapIsKnown(context.binding, ref)) return;
-  std::vector<DimFindings> found;
+  std::vector<DimDiagnostics> found;
   for (size_t d = 0; d < sizes->size(); ++d) {
     if ((*sizes)[d].kind == BlockDim::Kind::kAll) continue;
-    DimFindings one = SweepDimension(context, context.ref(ref).block[d], (*sizes)[d], d);
+    DimDiagnostics one = SweepDimension(context, context.ref(ref).block[d], (*sizes)[d], d);
     if (one.skipped) {
       context.NotChecked("index-range", ref, SpanOf(context.ref(ref), d),
                          "whether the index of " + DimensionOf(context, ref, d) + " is in range");
@@ -244,10 +244,11 @@ void CheckMapRange(GridContext& context, int ref) {
     if (one.count > 0) found.push_back(std::move(one));
   }
   // The dimension that goes wrong first, in the order of the grid.
-  std::stable_sort(found.begin(), found.end(), [](const DimFindings& a, const DimFindings& b) {
-    return a.first[0].axes < b.first[0].axes;
-  });
-  for (const DimFindings& one : found) Report(context, ref, (*sizes)[one.dimension], one);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const DimDiagnostics& a, const DimDiagnostics& b) {
+                     return a.first[0].axes < b.first[0].axes;
+                   });
+  for (const DimDiagnostics& one : found) Report(context, ref, (*sizes)[one.dimension], one);
   if (!found.empty()) context.out_of_range.insert(ref);
 }
 

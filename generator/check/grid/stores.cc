@@ -84,7 +84,7 @@ Bare FindBareStays(GridContext& context, IndexProgram& program, const std::vecto
         any = false;
         ++next;
       }
-      // A condition that cannot be computed is another finding's matter.
+      // A condition that cannot be computed is another diagnostic's matter.
       any = any || runs[lane] != 0 || program.Faulted(lane);
     }
   }

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "generator/bind/memory.h"
 #include "generator/check/grid/rules.h"
 #include "generator/text/integer.h"
-#include "generator/bind/memory.h"
 
 namespace kiln {
 namespace {

@@ -238,7 +238,7 @@ void Visits::Record(size_t window, Conflict::Kind kind, int64_t earlier, int64_t
   const auto before = [](const Conflict& a, const Conflict& b) { return a.later < b.later; };
   list.first.insert(std::upper_bound(list.first.begin(), list.first.end(), conflict, before),
                     conflict);
-  if (int(list.first.size()) > std::max(1, context_.options.findings_per_rule)) {
+  if (int(list.first.size()) > std::max(1, context_.options.diagnostics_per_rule)) {
     list.first.pop_back();
   }
 }

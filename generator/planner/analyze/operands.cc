@@ -47,7 +47,7 @@ void CountCopies(const std::vector<Action>& actions, std::vector<int>& reads) {
 }
 
 Layout LayoutOf(Side side, bool transposed) {
-  if (side == Side::kLeft) return transposed ? Layout::kPackedAT : Layout::kPackedA;
+  if (side == Side::kA) return transposed ? Layout::kPackedAT : Layout::kPackedA;
   return transposed ? Layout::kPackedBT : Layout::kPackedB;
 }
 
@@ -68,7 +68,7 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
       if (value.op != Op::kRead || !value.subscripts.empty()) continue;
       ++dots[static_cast<size_t>(value.index)];
       uses[static_cast<size_t>(value.index)].push_back(
-          {LayoutOf(k == 0 ? Side::kLeft : Side::kRight, operand.transposed),
+          {LayoutOf(k == 0 ? Side::kA : Side::kB, operand.transposed),
            OperandOfDot(*node.args[1 - k]).value->dtype});
     }
   };

@@ -20,7 +20,7 @@ struct Reduction {
 /// time; else in rows.
 std::vector<OperandPlan> PlanOperands(const Kernel& kernel);
 
-/// The parallel axes, in the order in which cores prefer to cut them: an axis of the right operand
+/// The parallel axes, in the order in which cores prefer to cut them: an axis of B
 /// first, as then none packs a part of it that another packs.
 std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands);
 

@@ -158,8 +158,8 @@ bool IsAroundDots(const Plan& plan, const Stages& stages, int space) {
     const auto walks = [&](int loop) { return plan.loops[static_cast<size_t>(loop)] == space; };
     switch (s.kind) {
       case Kind::kPack: {
-        const bool left = plan.panels[static_cast<size_t>(s.panels)].side == Side::kLeft;
-        return !walks(left ? s.pack_col : s.pack_row);
+        const bool is_a = plan.panels[static_cast<size_t>(s.panels)].side == Side::kA;
+        return !walks(is_a ? s.pack_col : s.pack_row);
       }
       case Kind::kDot:
         return s.depth != space && OnlyKinds(s.body, {Kind::kDefine, Kind::kStore});

@@ -22,11 +22,11 @@ bool IsMultipliedUnpacked(DType type) {
   }
 }
 
-std::set<int> SpacesOfRowsPerB(const Plan& plan, int right) {
+std::set<int> SpacesOfRowsPerB(const Plan& plan, int b) {
   std::set<int> spaces;
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
-      if (stage.kind == Stage::Kind::kDot && stage.right.ref == right)
+      if (stage.kind == Stage::Kind::kDot && stage.b.ref == b)
         spaces.insert(plan.loops[static_cast<size_t>(stage.row)]);
     });
   }

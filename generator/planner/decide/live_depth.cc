@@ -46,18 +46,17 @@ class LiveDepths {
   }
 
   void Dot(Stages& list, const Stage& dot) {
-    const std::optional<Masked> left = MaskedOf(list, dot.left);
-    const std::optional<Masked> right = MaskedOf(list, dot.right);
-    if (!left || !right || !SameBound(left->low, right->low) ||
-        !SameBound(left->high, right->high)) {
+    const std::optional<Masked> a = MaskedOf(list, dot.a);
+    const std::optional<Masked> b = MaskedOf(list, dot.b);
+    if (!a || !b || !SameBound(a->low, b->low) || !SameBound(a->high, b->high)) {
       return;
     }
-    for (const Masked* m : {&*left, &*right}) {
+    for (const Masked* m : {&*a, &*b}) {
       unread_.push_back(m->pack->place.buffer);
       m->pack->place = m->input;
-      m->pack->low = left->low;
-      m->pack->high = left->high;
-      m->pack->live = dot.left.panels;
+      m->pack->low = a->low;
+      m->pack->high = a->high;
+      m->pack->live = dot.a.panels;
     }
   }
 
@@ -78,8 +77,8 @@ class LiveDepths {
     masked.pack = &*pack;
     masked.input = read.place;
     if (!MoveToPack(*pack, store->place, &masked.input)) return {};
-    const bool left = plan_.panels[static_cast<size_t>(pack->panels)].side == Side::kLeft;
-    const int depth = LoopOf(store->place, pack->place, left ? pack->pack_col : pack->pack_row);
+    const bool is_a = plan_.panels[static_cast<size_t>(pack->panels)].side == Side::kA;
+    const int depth = LoopOf(store->place, pack->place, is_a ? pack->pack_col : pack->pack_row);
     if (depth < 0) return {};
     const MaskBounds bounds = BoundsOf(plan_, store->value->args[0], depth);
     if (!bounds.exact) return {};

@@ -32,13 +32,13 @@ void Lowering::EmitDot(const Target& target, const Node& node) {
   dot.row = NewLoop(row_space);
   dot.col = NewLoop(col_space);
   dot.depth = depth >= 0 ? depth : spaces_.SpaceOf(Size(1));
-  const Node* left = OperandOfDot(*node.args[0]).value;
-  const Node* right = OperandOfDot(*node.args[1]).value;
-  dot.element = DotElement(left->dtype, right->dtype);
+  const Node* a = OperandOfDot(*node.args[0]).value;
+  const Node* b = OperandOfDot(*node.args[1]).value;
+  dot.element = DotElement(a->dtype, b->dtype);
 
   Stages inner;
-  dot.left = Source(*node.args[0], Side::kLeft, dot.element, batch, dot.row, dot.depth, &inner);
-  dot.right = Source(*node.args[1], Side::kRight, dot.element, batch, dot.depth, dot.col, &inner);
+  dot.a = Source(*node.args[0], Side::kA, dot.element, batch, dot.row, dot.depth, &inner);
+  dot.b = Source(*node.args[1], Side::kB, dot.element, batch, dot.depth, dot.col, &inner);
   dot.variable = NewVariable("sum", node.dtype, false);
 
   Coordinate row, col;
@@ -74,9 +74,9 @@ PanelSource Lowering::Source(const Node& operand, Side side, DType element, cons
   }
   const size_t rank = value->shape.size();
   Stage pack = StageOf(Stage::Kind::kPack, span_);
-  const bool left = side == Side::kLeft;
-  pack.pack_row = left ? row : NewLoop(row);  // the depth is given as a space
-  pack.pack_col = left ? NewLoop(col) : col;
+  const bool is_a = side == Side::kA;
+  pack.pack_row = is_a ? row : NewLoop(row);  // the depth is given as a space
+  pack.pack_col = is_a ? NewLoop(col) : col;
   Coordinate r, c;
   r.loop = pack.pack_row;
   c.loop = pack.pack_col;

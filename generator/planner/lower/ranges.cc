@@ -126,7 +126,7 @@ ElementPtr Lowering::Hoisted(const ElementPtr& start) {
   return Variable(define.variable);
 }
 
-/// `name`: what is subscripted, for the finding.
+/// `name`: what is subscripted, for the diagnostic.
 ElementPtr Lowering::CheckedStart(const std::string& name, const Subscript& s, const Size& extent) {
   const ElementPtr start = Hoisted(Scalar(*s.start));
   if (IsInRange(s, extent)) return start;

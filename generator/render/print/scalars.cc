@@ -88,13 +88,13 @@ std::string ScalarPrinter::Leaf(const Element& e, int* precedence) const {
   }
 }
 
-/// An element of a prefetch array: read in range, or the call ends with a finding.
+/// An element of a prefetch array: read in range, or the call ends with a diagnostic.
 std::string ScalarPrinter::HostRead(const Element& e) const {
   const Ref& ref =
       plan_.kernel
           ->refs[static_cast<size_t>(plan_.buffers[static_cast<size_t>(e.place.buffer)].ref)];
-  std::string text =
-      (e.dtype == DType::kIndex ? "IndexAt(" : "HostAt(") + names_.core + ", " + names_.scalar(e.place.buffer) + ", " + Quoted(ref.name);
+  std::string text = (e.dtype == DType::kIndex ? "IndexAt(" : "HostAt(") + names_.core + ", " +
+                     names_.scalar(e.place.buffer) + ", " + Quoted(ref.name);
   for (const Coordinate& c : e.place.at) text += ", " + Print(c);
   return text + ")";
 }

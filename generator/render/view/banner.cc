@@ -15,14 +15,13 @@ using Row = std::array<std::string, kColumns>;
 std::string LayoutText(const OperandPlan& operand) {
   switch (operand.layout) {
     case Layout::kPackedA:
-      return operand.unpacked ? "in rows, or packed as left panels" : "packed as left panels";
+      return operand.unpacked ? "unpacked, or packed as A" : "packed as A";
     case Layout::kPackedAT:
-      return "packed as left panels, transposed";
+      return "packed as A, transposed";
     case Layout::kPackedB:
-      return operand.rows_per_b >= 0 ? "in rows, or packed as right panels"
-                                     : "packed as right panels";
+      return operand.rows_per_b >= 0 ? "unpacked, or packed as B" : "packed as B";
     case Layout::kPackedBT:
-      return "packed as right panels, transposed";
+      return "packed as B, transposed";
     default:
       return "in rows";
   }

@@ -134,15 +134,15 @@ std::string BodyView::ExtentOf(int space) {
     if (kernel_.refs[r].block.empty()) continue;
     for (size_t a = 0; a < buffer.spaces.size(); ++a) {
       if (buffer.spaces[a] != space) continue;
-      const Layout hold = plan_.operands[r].layout;
-      if (hold == Layout::kRows) {
+      const Layout layout = plan_.operands[r].layout;
+      if (layout == Layout::kRows) {
         return names_.buffers[r] + ".high[" + std::to_string(a) + "]";
       }
-      const bool left = hold == Layout::kPackedA || hold == Layout::kPackedAT;
-      const bool transposed = hold == Layout::kPackedAT || hold == Layout::kPackedBT;
-      const size_t outer = left == transposed ? 1 : 0;
+      const bool is_a = layout == Layout::kPackedA || layout == Layout::kPackedAT;
+      const bool transposed = layout == Layout::kPackedAT || layout == Layout::kPackedBT;
+      const size_t outer = is_a == transposed ? 1 : 0;
       if (a == outer && panel_extent.empty())
-        panel_extent = names_.buffers[r] + (left ? ".rows" : ".cols");
+        panel_extent = names_.buffers[r] + (is_a ? ".rows" : ".cols");
     }
   }
   return panel_extent;

@@ -9,14 +9,14 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
     if (s.ref >= 0) return names_.buffers[static_cast<size_t>(s.ref)];
     return names_.panels[static_cast<size_t>(s.panels)];
   };
-  const std::string left = source(stage.left), right = source(stage.right);
-  fields->Set("left", left);
+  const std::string a = source(stage.a), b = source(stage.b);
+  fields->Set("a", a);
   const bool ranged = stage.low || stage.high;
   fields->SetFlag("ranged", ranged);
   fields->Set("low", stage.low ? scalars_.Print(*stage.low) : "0");
-  fields->Set("high", stage.high ? scalars_.Print(*stage.high) : "Signed(" + left + ".rows)");
-  fields->Set("rows", ranged ? "live" : left + ".rows");
-  fields->Set("right", right);
+  fields->Set("high", stage.high ? scalars_.Print(*stage.high) : "Signed(" + a + ".rows)");
+  fields->Set("rows", ranged ? "live" : a + ".rows");
+  fields->Set("b", b);
   fields->Set("element", StorageType(stage.element));
   // Sums that are the accumulators stay where they are: nothing loads or stores them here.
   const auto is_sum = [&](const Place& place) {
@@ -100,14 +100,14 @@ void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
   const Panels& panels = plan_.panels[static_cast<size_t>(stage.panels)];
   const std::string& name = names_.panels[static_cast<size_t>(stage.panels)];
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(stage.place.buffer)];
-  const bool left = panels.side == Side::kLeft;
+  const bool is_a = panels.side == Side::kA;
   std::string rows = Count(plan_.loops[static_cast<size_t>(stage.pack_row)]);
   std::string cols = Count(plan_.loops[static_cast<size_t>(stage.pack_col)]);
   std::string corner = Pointer(CornerOf(stage));
   if (stage.live >= 0) {
     const std::string& live = names_.lives[static_cast<size_t>(stage.live)];
-    const int depth = left ? stage.pack_col : stage.pack_row;
-    std::string& count = left ? cols : rows;
+    const int depth = is_a ? stage.pack_col : stage.pack_row;
+    std::string& count = is_a ? cols : rows;
     if (stage.live == stage.panels) {
       const auto bound = [&](const ElementPtr& e, const std::string& none) {
         return e ? scalars_.Print(*e) : none;
@@ -120,7 +120,7 @@ void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
     corner += " + Signed(" + live + ".begin) * " + Stride(stage.place, depth);
     count = live + ".end - " + live + ".begin";
   }
-  lines->push_back("const auto " + name + " = " + (left ? "PackA<" : "PackB<") +
+  lines->push_back("const auto " + name + " = " + (is_a ? "PackA<" : "PackB<") +
                    StorageType(panels.element) + ">(");
   lines->push_back("    Tile<const " + StorageType(buffer.dtype) + ", 2>{" + corner + ", {" +
                    Stride(stage.place, stage.pack_row) + ", " +

@@ -13,7 +13,7 @@ struct KernelNames {
   Scope scope;
   std::vector<std::string> buffers;  // by buffer; operands first, as refs
   std::vector<std::string> panels;
-  std::vector<std::string> lives;  // the depth that is packed, by the left panels of the dot
+  std::vector<std::string> lives;  // the depth that is packed, by the panels of A
   std::vector<std::string> axes;
   std::vector<std::string> dims;
 };

@@ -5,7 +5,7 @@
 #include "generator/render/print/cpp.h"
 #include "generator/render/view/specialization_view.h"
 
-/// What a finding about a block says besides: the elements of prefetch arrays that chose it.
+/// What a diagnostic about a block says besides: the elements of prefetch arrays that chose it.
 namespace kiln::render {
 /// The prefetch elements that an operand's index map reads, each once.
 std::vector<std::string> SpecializationView::ElementsBehind(size_t r) const {
@@ -28,19 +28,19 @@ std::vector<std::string> SpecializationView::ElementsBehind(size_t r) const {
 }
 
 void SpecializationView::Locate() {
-  std::vector<Fields> blamed;
+  std::vector<Fields> about;
   for (size_t r = 0; r < kernel_.refs.size(); ++r) {
     if (!IsPipelined(kernel_.refs[r])) continue;
     const std::vector<std::string> elements = ElementsBehind(r);
     if (elements.empty()) continue;
-    Fields& operand = blamed.emplace_back();
-    operand.Set("ordinal", std::to_string(r)).Set("blamed_name", kernel_.refs[r].name);
+    Fields& operand = about.emplace_back();
+    operand.Set("ordinal", std::to_string(r)).Set("about_name", kernel_.refs[r].name);
     std::vector<Fields> lines;
     for (const std::string& element : elements) lines.emplace_back().Set("text", element);
     operand.SetList("elements", std::move(lines));
   }
-  fields_.SetFlag("locates", !blamed.empty());
-  fields_.SetList("blamed", std::move(blamed));
+  fields_.SetFlag("locates", !about.empty());
+  fields_.SetList("about", std::move(about));
 }
 
 }  // namespace kiln::render

@@ -397,7 +397,7 @@ void SpecializationView::Memory() {
     const Panels& source = plan_.panels[p];
     Fields& f = panels.emplace_back();
     f.Set("panel", names_.panels[p]);
-    f.Set("bytes", std::string(source.side == Side::kLeft ? "PackedA<" : "PackedB<") +
+    f.Set("bytes", std::string(source.side == Side::kA ? "PackedA<" : "PackedB<") +
                        StorageType(source.element) + ">::Bytes(" +
                        PanelExtent(p, source.rows, /*rows=*/true) + ", " +
                        PanelExtent(p, source.cols, /*rows=*/false) + ")");

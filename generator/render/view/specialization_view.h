@@ -12,7 +12,7 @@
 namespace kiln::render {
 
 /// The names that index maps, steps and sizes have in the walk over the grid and in the call:
-/// `point` is the grid point, `reporter` takes findings.
+/// `point` is the grid point, `reporter` takes diagnostics.
 ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& point,
                                const std::string& reporter);
 

@@ -18,7 +18,7 @@ class Threads;
 
 /// Of one call.
 struct RunOptions {
-  const char* kernel = nullptr;  // its name, for findings, …
+  const char* kernel = nullptr;  // its name, for diagnostics, …
   const char* axes = nullptr;    // … and those of its axes: "i, j"
   int32_t cores = 0;             // at most this many; 0: all
   int64_t bytes = INT64_MAX;     // of the arguments
@@ -38,7 +38,8 @@ class Context {
   /// Takes effect with the next call.
   void Configure(const Options& options);
 
-  /// Runs run(call, core) on each core. The status is the finding of the first core that has one.
+  /// Runs run(call, core) on each core. The status is the diagnostic of the first core that has
+  /// one.
   template <class Call>
   Status Run(void (*run)(const Call&, Core&), const Call& call, const RunOptions& how = {}) {
     const Bound<Call> bound{run, &call};

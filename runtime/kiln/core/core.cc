@@ -27,7 +27,7 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   if (!records) recorder_.reset();
   if (recorder_ != nullptr) recorder_->Clear();
   status_.code = late_.code = kOk;
-  blamed_ = -1;
+  about_ = -1;
   next_buffer_ = next_shared_ = 0;
   for (const auto& record : records_) *record = OperandRecord();
   for (int64_t& used : used_) used = 0;

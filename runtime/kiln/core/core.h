@@ -25,7 +25,7 @@ class Touches;
 class Turns;
 class Visits;
 
-/// Names of a kernel, for findings.
+/// Names of a kernel, for diagnostics.
 struct KernelNames {
   const char* kernel = nullptr;
   const char* axes = nullptr;  // "i, j"
@@ -50,22 +50,22 @@ class Core {
   /// Begins a call.
   void Reset(int index, int count, const Options& options, const KernelNames& names,
              const Common& common);
-  /// Where the grid is, for findings: at a step that has not begun, as the copies for the one
+  /// Where the grid is, for diagnostics: at a step that has not begun, as the copies for the one
   /// behind it, `ahead`, start first. Null: it is not walked.
   void Walk(const int64_t* at, const int64_t* ahead, int rank) {
     at_ = at;
     ahead_ = point_ = ahead;
     rank_ = rank;
   }
-  /// Where the grid is, for a finding that is made later, …
+  /// Where the grid is, for a diagnostic that is made later, …
   struct Remembered {
     std::array<int64_t, 16> point;
   };
   void Remember(Remembered* now) const {
     if (point_ != nullptr && rank_ <= 16) std::copy_n(point_, rank_, now->point.data());
   }
-  /// … and that finding.
-  void Blame(const Remembered& then) {
+  /// … and that diagnostic.
+  void About(const Remembered& then) {
     if (point_ != nullptr && rank_ <= 16) point_ = then.point.data();
   }
   /// What `fail` finds about that step is told if nothing else is found until the call's end: what
@@ -74,7 +74,7 @@ class Core {
   void FailLate(const Remembered& then, const Fail& fail) {
     if (!ok() || !late_.ok()) return;
     const int64_t* const now = point_;
-    Blame(then);
+    About(then);
     fail();
     late_ = status_;
     status_ = Status();
@@ -91,7 +91,7 @@ class Core {
   int64_t run() const { return run_; }
   int64_t step() const { return step_; }
 
-  /// For findings about the step ahead, whatever the core is at.
+  /// For diagnostics about the step ahead, whatever the core is at.
   struct NextStep {
     Core& core;
     template <class... A>
@@ -122,14 +122,14 @@ class Core {
   /// Who walks which part of the grid. Null: each core its own.
   Turns* turns() const { return turns_; }
 
-  /// Ends the call with a finding; the first one is kept. The kernel's name and `[rule] ` go before
-  /// it, the grid point behind it.
+  /// Ends the call with a diagnostic; the first one is kept. The kernel's name and `[rule] ` go
+  /// before it, the grid point behind it.
   void Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
-  /// A finding is about a block of this operand.
-  void Blame(int32_t ordinal) { blamed_ = ordinal; }
-  bool blames(int32_t ordinal) const { return blamed_ == ordinal; }
-  /// Adds to the finding: "; ids[3] is 17".
+  /// A diagnostic is about a block of this operand.
+  void About(int32_t ordinal) { about_ = ordinal; }
+  bool is_about(int32_t ordinal) const { return about_ == ordinal; }
+  /// Adds to the diagnostic: "; ids[3] is 17".
   void AddElement(const char* array, std::initializer_list<int64_t> subscripts, int64_t value);
 
   /// The operand's counters in this call.
@@ -162,14 +162,14 @@ class Core {
   KernelNames names_;
   const int64_t* at_ = nullptr;
   const int64_t* ahead_ = nullptr;
-  const int64_t* point_ = nullptr;  // of a finding
+  const int64_t* point_ = nullptr;  // of a diagnostic
   int rank_ = 0;
   void AddPoint();
   void Add(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
   Status status_;
   Status late_;
-  int32_t blamed_ = -1;
+  int32_t about_ = -1;
   int64_t run_ = -1;
   int64_t step_ = -1;
   Visits* visits_ = nullptr;
@@ -184,7 +184,8 @@ class Core {
   int64_t used_[2] = {0, 0};  // by Memory
 };
 
-/// Whether `size` elements from `start` on are among `extent`, else a finding of the spec's line.
+/// Whether `size` elements from `start` on are among `extent`, else a diagnostic of the spec's
+/// line.
 inline bool InRange(Core& core, int32_t line, const char* of, int64_t start, int64_t size,
                     int64_t extent) {
   if (start >= 0 && start <= extent - size) return true;

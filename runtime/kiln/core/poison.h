@@ -11,7 +11,7 @@
 
 namespace kiln::internal {
 
-/// Why memory is undefined. Floats tell it by the NaN they hold, so that a finding has the rule
+/// Why memory is undefined. Floats tell it by the NaN they hold, so that a diagnostic has the rule
 /// that the interpreter gives for the same fault.
 enum class Hole : int32_t {
   kUnset,     // scratch, the target of a copy in flight, and whatever was computed from kUnstored

@@ -11,7 +11,7 @@ namespace kiln {
 
 enum class Memory : int32_t { kVmem, kSmem };
 
-/// An operand as the findings and the record name it.
+/// An operand as the diagnostics and the record name it.
 struct Operand {
   const char* name;     // outlives the record: a literal
   int32_t ordinal = 0;  // among the kernel's operands and scratch

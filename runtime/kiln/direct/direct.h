@@ -16,7 +16,7 @@
 #include "kiln/core/block.h"
 #include "kiln/core/blocks.h"
 #include "kiln/core/core.h"
-#include "kiln/core/findings.h"
+#include "kiln/core/diagnostics.h"
 #include "kiln/core/record.h"
 #include "kiln/core/shared.h"
 #include "kiln/core/tensor.h"

@@ -112,7 +112,7 @@ class Copies {
   void Reads(const Operand& input, int32_t lent_to = -1);
   void Writes(const Operand& output);
 
-  /// Starts a copy on semaphore[slot]. False: there is a finding.
+  /// Starts a copy on semaphore[slot]. False: there is a diagnostic.
   bool Start(const Semaphore& semaphore, int64_t slot, size_t element, const CopyEnd& from,
              const CopyEnd& to);
   /// Waits for the oldest copy on semaphore[slot].

@@ -101,8 +101,8 @@ Status GroupedRows(const Tensor<T>& rows, int64_t row_blocks, std::optional<int6
 /// What an array that is declared longer than it is made holds past the end.
 enum class PastEnd { kRepeat, kZero };
 
-/// The array as the spec declares it; shorter than the part that is used is a finding. `used`: how
-/// many entries are read; without it, all that are made.
+/// The array as the spec declares it; shorter than the part that is used is a diagnostic. `used`:
+/// how many entries are read; without it, all that are made.
 template <typename T>
 Tensor<const T> Made(CallCheck& check, const char* name, HostArray<T>& array,
                      std::initializer_list<int64_t> declared, PastEnd end,

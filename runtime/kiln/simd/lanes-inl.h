@@ -40,7 +40,7 @@ constexpr hn::ScalableTag<int32_t> kInts;
 constexpr hn::ScalableTag<double> kDoubles;
 
 /// Whether a masked load or store of lanes of X leaves the memory of other lanes alone: reads that
-/// are only blended afterwards may fault, and are findings of sanitizers.
+/// are only blended afterwards may fault, and are diagnostics of sanitizers.
 template <typename X>
 inline constexpr bool kMaskedAccess = kBitMasks || HWY_HAVE_SCALABLE ||
                                       (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4);

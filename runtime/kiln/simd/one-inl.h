@@ -51,7 +51,7 @@ inline float FloatOf(f16 element) {
 }
 
 /// An element of an array that the host reads, for a core or for the check of a call: out of its
-/// range ends either with a finding.
+/// range ends either with a diagnostic.
 template <class Reporter, typename T, typename... I>
 Rep<std::remove_const_t<T>> HostAt(Reporter&& reporter, const Tensor<T>& array, const char* name,
                                    I... index) {

@@ -6,7 +6,7 @@
 namespace kiln::grid_check_test {
 namespace {
 
-using build::Findings;
+using build::Messages;
 
 TEST_CASE("tier: who uses what, in native tiles") {
   Case matmul(R"yaml(
@@ -109,13 +109,13 @@ TEST_CASE("a grid of 10^12 steps is checked by what its maps can tell apart") {
   grid.AddOperand("x", Role::kInput, {4000, 4000}, {4, 4}, {Axis_(0), Axis_(3)});
   const int z = grid.AddOperand("z", Role::kOutput, {4000, 3996}, {4, 4}, {Axis_(0), Axis_(1)});
   grid.AddStore(z, Node_(Op::kLastVisit, DType::kBool, {}, z));
-  CHECK(Findings(grid.Check()) == Found{"index-range: block index (0, 999) of `z` at grid point "
+  CHECK(Messages(grid.Check()) == Found{"index-range: block index (0, 999) of `z` at grid point "
                                         "(i=0, j=999, k=0, l=0) is out of range: "
                                         "dimension 1 has 999 blocks of 4 (3996 columns) (and "
                                         "999999999 more grid points) | axis `j` has "
                                         "1000 steps; 999 would do"});
   grid.binding.arrays[1][1] = 4000;
-  CHECK(Findings(grid.Check()) == Found{});
+  CHECK(Messages(grid.Check()) == Found{});
 }
 
 std::string NotChecked(const std::string& what, const std::string& why) {
@@ -156,7 +156,7 @@ TEST_CASE("parts that are too large are named, the others are checked") {
   grid.AddStore(z, Do(Op::kEq, {spread, Int(1)}));
   GridCheckOptions options;
   Diagnostics found = grid.Check(options);
-  CHECK(Findings(found) ==
+  CHECK(Messages(found) ==
         Found{"index-range: block index 8 of `x` at grid point (i=0, j=8, k=0, l=0) is out of "
               "range: the array has 8 blocks of 1 (8 elements) (and 9223372036854775806 more grid "
               "points) | axis `j` has 1048576 steps; 8 would do",
@@ -172,7 +172,7 @@ TEST_CASE("more blocks than can be accounted for") {
   const int z =
       grid.AddOperand("z", Role::kOutput, {int64_t{1} << 60, 4}, {1, 4}, {Axis_(0), Int(0)});
   grid.AddStore(z);
-  CHECK(Findings(grid.Check()) ==
+  CHECK(Messages(grid.Check()) ==
         Found{NotChecked("revisit: whether every block of `z` is visited, and none left and come "
                          "back to",
                          "it has 1152921504606846976 blocks, too many to account for")});

@@ -42,7 +42,7 @@ struct Case {
     REQUIRE(binding);
     REQUIRE(diagnostics.empty());
     CheckGrid(*binding, options, diagnostics);
-    return build::Findings(diagnostics);
+    return build::Messages(diagnostics);
   }
 };
 

@@ -265,7 +265,7 @@ TEST_CASE("visits of random outputs") {
     const Diagnostics found = grid.Check();
     std::set<std::string> got = RulesOf(found);
     INFO("seed " << seed << ": " << Describe(grid.kernel, grid.binding));
-    // A reader beside racing writers is one finding, not two.
+    // A reader beside racing writers is one diagnostic, not two.
     std::set<std::string> expected = want;
     if (expected.count("race") && !readers.empty()) {
       expected.erase("alias");
@@ -299,7 +299,7 @@ TEST_CASE("ranges of random index maps") {
         ++bad[d];
       }
     }
-    const std::vector<std::string> found = Findings(grid.Check());
+    const std::vector<std::string> found = Messages(grid.Check());
     INFO("seed " << seed << ": " << Describe(grid.kernel, grid.binding));
     if (!first) {
       CHECK(found.empty());
@@ -356,9 +356,9 @@ TEST_CASE("conditional stores of random outputs") {
     if (!known) continue;
     bool reported = false;
     GridCheckOptions options;
-    options.findings_per_rule = 3;  // unvisited blocks are reported first
-    const std::vector<std::string> findings = Findings(grid.Check(options));
-    for (const std::string& text : findings) {
+    options.diagnostics_per_rule = 3;  // unvisited blocks are reported first
+    const std::vector<std::string> diagnostics = Messages(grid.Check(options));
+    for (const std::string& text : diagnostics) {
       reported = reported || text.find("no store") != std::string::npos;
     }
     INFO("seed " << seed << ": " << Describe(grid.kernel, grid.binding)

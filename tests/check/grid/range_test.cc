@@ -27,9 +27,9 @@ TEST_CASE("index-range: element offsets where block indices belong") {
               "block index, not an element offset: divide it by the block's 128"});
 }
 
-TEST_CASE("index-range: several findings when asked for") {
+TEST_CASE("index-range: several diagnostics when asked for") {
   Case gather(kGather);
-  gather.options.findings_per_rule = 2;
+  gather.options.diagnostics_per_rule = 2;
   const Found found = gather.Dim("m", 512).Dim("n", 4).Host("ids", {4, 5, 6}).Check();
   REQUIRE(found.size() == 2);
   CHECK(found[0].find("(t=0)") != std::string::npos);

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "generator/check/check_spec.h"
-#include "generator/data/npy.h"
 #include "generator/check/grid/check_grid.h"
+#include "generator/data/npy.h"
 #include "tests/catch.h"
 
 namespace kiln::grid_records_test {
@@ -53,7 +53,7 @@ Inputs InputsOf(const Kernel& kernel, const fs::path& folder, const nlohmann::js
   return inputs;
 }
 
-TEST_CASE("recorded kernels have no finding") {
+TEST_CASE("recorded kernels have no diagnostic") {
   const fs::path root = KILN_SOURCE_DIR;
   int checked = 0;
   for (const auto& entry : fs::directory_iterator(root / "tests/pallas/records")) {

@@ -47,7 +47,7 @@ void TimeCheck(const std::string& what, GridBuilder& grid) {
   for (const int64_t n : grid.binding.steps) steps *= n;
   for (const Ref& ref : grid.kernel.refs) operands += ref.block.empty() ? 0 : 1;
   std::vector<std::string> found;
-  const double seconds = Seconds([&] { found = Findings(grid.Check()); });
+  const double seconds = Seconds([&] { found = Messages(grid.Check()); });
   CHECK(found == std::vector<std::string>{});
   std::cout << what << ": " << steps << " steps, " << operands << " operands in " << seconds * 1e3
             << " ms, " << double(steps) * double(operands) / seconds / 1e6
@@ -116,7 +116,7 @@ TEST_CASE("more blocks than are remembered at a time", "[.speed]") {
     before = share;
   };
   std::vector<std::string> found;
-  std::cout << kBlocks << " blocks in " << Seconds([&] { found = Findings(grid.Check(options)); })
+  std::cout << kBlocks << " blocks in " << Seconds([&] { found = Messages(grid.Check(options)); })
             << " s\n";
   REQUIRE(found.size() == 2);
   CHECK(found[1].find("no step visits block 33554436") != std::string::npos);

@@ -66,7 +66,7 @@ class BatchFile {
     for (auto& [name, array] : of.inputs.arrays) RaiseSubnormals(array);
     Diagnostics found, ignored;
     const auto outputs = Interpret(*of.binding, of.inputs.arrays, {}, found).outputs;
-    if (found.HasErrors()) throw CannotSay("a finding of the interpreter: " + FirstRule(found));
+    if (found.HasErrors()) throw CannotSay("a diagnostic of the interpreter: " + FirstRule(found));
     InterpretOptions exactly;
     exactly.wide = true;
     const auto wide = Interpret(*of.binding, of.inputs.arrays, exactly, ignored).outputs;

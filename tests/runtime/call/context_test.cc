@@ -118,7 +118,7 @@ TEST_CASE("The record has the sums over the cores") {
   CHECK((record.vmem_high == std::vector<int64_t>(2, 4 * 2 * 4096)));
 }
 
-TEST_CASE("The finding of the first core is the call's") {
+TEST_CASE("The diagnostic of the first core is the call's") {
   Context context(WithCores(4));
   const auto fail = [](const Call&, Core& core) {
     if (core.index() > 0) core.Fail(kAssert, "core %d", core.index());

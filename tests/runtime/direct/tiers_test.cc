@@ -233,7 +233,7 @@ std::string RangeMessage(const Options& options) {
   return lone.message();
 }
 
-TEST_CASE("A block that the array does not have is a finding") {
+TEST_CASE("A block that the array does not have is a diagnostic") {
   const std::string expected =
       "kernel: [index-range] block (3, 0) of x (line 16) is out of range on core 0: dimension 0 "
       "has "

@@ -32,7 +32,7 @@ TEST_CASE("Bytes are counted in native tiles") {
   CHECK(WordBytes(1, flags, 1) == 20);
 }
 
-TEST_CASE("What does not fit into VMEM is a finding that names all users") {
+TEST_CASE("What does not fit into VMEM is a diagnostic that names all users") {
   const Sample<float, 1> sample({4096});
   Options options = EmulatedOptions();
   options.vmem_bytes = 16 << 10;
@@ -169,7 +169,7 @@ std::string WritePart(const Options& options, Init<T> init) {
   return lone.core.late().message;
 }
 
-TEST_CASE("Undefined elements of an output are a finding, at the end of the call") {
+TEST_CASE("Undefined elements of an output are a diagnostic, at the end of the call") {
   const std::string expected =
       "kernel: [coverage] block (1, 1) of z (line 28) is copied out on core 0 with elements that "
       "no "

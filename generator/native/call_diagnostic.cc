@@ -1,4 +1,4 @@
-#include "generator/native/finding.h"
+#include "generator/native/call_diagnostic.h"
 
 #include <algorithm>
 #include <cctype>
@@ -66,7 +66,7 @@ Span SpanAt(const Kernel& kernel, const std::string& rule, const std::string& na
   return SpanOfLine(*kernel.source, line);
 }
 
-/// The index of the block's dimension that a finding about a range names.
+/// The index of the block's dimension that a diagnostic about a range names.
 Span SpanOfIndex(const Kernel& kernel, const std::string& message, Span operand) {
   const std::string before = ": dimension ";
   const size_t at = message.find(before);
@@ -136,7 +136,7 @@ Differing DifferingOf(const Array& one, const Array& other) {
 std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
                                         const std::map<std::string, Array>& first,
                                         const std::map<std::string, Array>& second) {
-  std::optional<Diagnostic> finding;
+  std::optional<Diagnostic> diagnostic;
   for (const Ref& ref : kernel.refs) {
     const auto at = first.find(ref.name);
     if (ref.role != Role::kOutput || at == first.end() || ref.init_undefined) continue;
@@ -144,51 +144,54 @@ std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
     if (differing.count == 0) continue;
     // What was computed from it tells more than what is as it was.
     const bool unstored = differing.untouched && ref.memory != Memory::kAny;
-    if (finding && unstored) continue;
-    finding.emplace();
-    finding->rule = unstored ? "coverage" : "undefined";
-    finding->span = ref.span;
-    finding->message = (unstored ? "no step stores " : "undefined values reach ") +
-                       std::to_string(differing.count) + " of the " +
-                       std::to_string(at->second.size()) + " elements of `" + ref.name +
-                       "`; the first is `" + ref.name + ElementText(at->second, differing.first) +
-                       "`: it depends on what undefined memory happens to hold";
-    finding->hint = kSeeInterpreter;
+    if (diagnostic && unstored) continue;
+    diagnostic.emplace();
+    diagnostic->rule = unstored ? "coverage" : "undefined";
+    diagnostic->span = ref.span;
+    diagnostic->message = (unstored ? "no step stores " : "undefined values reach ") +
+                          std::to_string(differing.count) + " of the " +
+                          std::to_string(at->second.size()) + " elements of `" + ref.name +
+                          "`; the first is `" + ref.name +
+                          ElementText(at->second, differing.first) +
+                          "`: it depends on what undefined memory happens to hold";
+    diagnostic->hint = kSeeInterpreter;
     if (!unstored) break;
   }
-  return finding;
+  return diagnostic;
 }
 
 /// The same where the two calls differ past edges alone.
-Diagnostic AsTail(Diagnostic finding) {
-  finding.rule = "tail";
+Diagnostic AsTail(Diagnostic diagnostic) {
+  diagnostic.rule = "tail";
   for (const std::string before : {"undefined values reach", "no step stores"}) {
-    if (finding.message.rfind(before, 0) == 0)
-      finding.message.replace(0, before.size(), "elements from past an edge reach");
+    if (diagnostic.message.rfind(before, 0) == 0)
+      diagnostic.message.replace(0, before.size(), "elements from past an edge reach");
   }
-  return finding;
+  return diagnostic;
 }
 
 }  // namespace
 
-std::optional<Diagnostic> FindingOf(const Kernel& kernel, const CallResult& call) {
-  Diagnostic finding;
-  finding.rule = call.rule;
+std::optional<Diagnostic> DiagnosticOf(const Kernel& kernel, const CallResult& call) {
+  Diagnostic diagnostic;
+  diagnostic.rule = call.rule;
   const size_t named = call.message.find("] ");
-  finding.message = named == std::string::npos ? call.message : call.message.substr(named + 2);
-  const LineMark mark = MarkIn(finding.message);
+  diagnostic.message = named == std::string::npos ? call.message : call.message.substr(named + 2);
+  const LineMark mark = MarkIn(diagnostic.message);
   if (mark.line <= 0) {
     // "ids[10] is read, but …"
-    const int ref = kernel.FindRef(finding.message.substr(0, finding.message.find('[')));
+    const int ref = kernel.FindRef(diagnostic.message.substr(0, diagnostic.message.find('[')));
     if (ref < 0) return std::nullopt;
-    finding.span = SpanOfReader(kernel, ref);
-    return finding;
+    diagnostic.span = SpanOfReader(kernel, ref);
+    return diagnostic;
   }
-  finding.span = SpanAt(kernel, call.rule, WordBefore(finding.message, mark.begin), mark.line);
-  finding.message.erase(mark.begin, mark.end - mark.begin);
-  if (call.rule == "index-range") finding.span = SpanOfIndex(kernel, finding.message, finding.span);
-  if (IsAboutUndefined(call.rule)) finding.hint = kSeeInterpreter;
-  return finding;
+  diagnostic.span =
+      SpanAt(kernel, call.rule, WordBefore(diagnostic.message, mark.begin), mark.line);
+  diagnostic.message.erase(mark.begin, mark.end - mark.begin);
+  if (call.rule == "index-range")
+    diagnostic.span = SpanOfIndex(kernel, diagnostic.message, diagnostic.span);
+  if (IsAboutUndefined(call.rule)) diagnostic.hint = kSeeInterpreter;
+  return diagnostic;
 }
 
 namespace {
@@ -236,22 +239,22 @@ std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& nan
   for (const Poison poison : {Poison::kZero, Poison::kRandom}) {
     const CallResult other = again(With(how, poison));
     if (other.code == 0) {
-      auto finding = FindUndefined(kernel, nan.outputs, other.outputs);
-      if (!finding) continue;
+      auto diagnostic = FindUndefined(kernel, nan.outputs, other.outputs);
+      if (!diagnostic) continue;
       // An integer from past an edge may look like one that nobody has stored.
       const CallResult edges = again(With(how, Poison::kZeroEdges));
       if (edges.code == 0) {
         if (auto tail = FindUndefined(kernel, nan.outputs, edges.outputs)) return AsTail(*tail);
       }
-      return finding;
+      return diagnostic;
     }
-    std::optional<Diagnostic> finding = FindingOf(kernel, other);
-    if (!finding) continue;
-    finding->message = "it depends on what undefined memory happens to hold whether " + other.rule +
-                       " is found here: " + finding->message;
-    finding->rule = "undefined";
-    finding->hint = kSeeInterpreter;
-    return finding;
+    std::optional<Diagnostic> diagnostic = DiagnosticOf(kernel, other);
+    if (!diagnostic) continue;
+    diagnostic->message = "it depends on what undefined memory happens to hold whether " +
+                          other.rule + " is found here: " + diagnostic->message;
+    diagnostic->rule = "undefined";
+    diagnostic->hint = kSeeInterpreter;
+    return diagnostic;
   }
   return std::nullopt;
 }
@@ -267,10 +270,10 @@ std::optional<Diagnostic> ExamineCall(const Binding& binding,
                                       const CallOptions& how, const CallAgain& again,
                                       CallResult* result) {
   const Kernel& kernel = *binding.kernel;
-  if (!how.emulate) return result->code != 0 ? FindingOf(kernel, *result) : std::nullopt;
+  if (!how.emulate) return result->code != 0 ? DiagnosticOf(kernel, *result) : std::nullopt;
   if (result->code != 0) {
     auto other = Acquit(binding, *result, arrays, how, again);
-    if (!other) return FindingOf(kernel, *result);
+    if (!other) return DiagnosticOf(kernel, *result);
     *result = std::move(*other);
     return std::nullopt;
   }
@@ -280,7 +283,7 @@ std::optional<Diagnostic> ExamineCall(const Binding& binding,
   if (how.poison == Poison::kNan) return FindHidden(kernel, *result, quick, again);
   const CallResult nan = again(With(quick, Poison::kNan));
   if (nan.code == 0) return FindHidden(kernel, nan, quick, again);
-  return Acquit(binding, nan, arrays, quick, again) ? std::nullopt : FindingOf(kernel, nan);
+  return Acquit(binding, nan, arrays, quick, again) ? std::nullopt : DiagnosticOf(kernel, nan);
 }
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// The messages of findings, and the bytes that blocks take on a TPU. Not templates: text is
+// The messages of diagnostics, and the bytes that blocks take on a TPU. Not templates: text is
 // compiled once.
 #pragma once
 
@@ -54,8 +54,8 @@ template <int R>
             blocks.extent[d]);
 }
 
-/// Whether the array has the block, else a finding. (Which gets a copy of the index: nothing that
-/// every step does may ask for its address, or it would live in memory.)
+/// Whether the array has the block, else a diagnostic. (Which gets a copy of the index: nothing
+/// that every step does may ask for its address, or it would live in memory.)
 template <int R>
 inline bool CheckRange(Core& core, const Operand& operand, const Blocks<R>& blocks,
                        const Index<R>& index) {

@@ -1,4 +1,4 @@
-#include "kiln/core/findings.h"
+#include "kiln/core/diagnostics.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -118,7 +118,7 @@ void FailRange(Core& core, const BlockName& block, int dimension, int64_t count,
       why.Append("has %" PRId64 " elements, of which a block takes at most %" PRId64, extent,
                  dim.size);
   }
-  if (core.ok()) core.Blame(block.operand.ordinal);
+  if (core.ok()) core.About(block.operand.ordinal);
   core.Fail(kIndexRange, "%s is out of range on core %d: dimension %d %s", NameOf(block).c_str(),
             core.index(), dimension, why.c_str());
 }
@@ -178,7 +178,7 @@ Touch TouchOf(const Core& core, const Operand& operand, bool by_hand) {
 
 void FailClash(Core& core, const BlockName& block, const Clash& clash, bool reads) {
   if (clash.code == kOk) return;
-  if (core.ok()) core.Blame(block.operand.ordinal);
+  if (core.ok()) core.About(block.operand.ordinal);
   FailClash(core, NameOf(block), clash, reads);
 }
 

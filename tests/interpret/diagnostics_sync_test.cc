@@ -156,7 +156,7 @@ body: |
 )out");
 }
 
-TEST_CASE("the run stops at the first fatal finding and keeps the outputs so far") {
+TEST_CASE("the run stops at the first fatal diagnostic and keeps the outputs so far") {
   const Outcome outcome = RunSpec(R"spec(
 kernel: k
 inputs: {x: "f32[n]"}
