@@ -1,6 +1,6 @@
 #include "generator/cli/command_line.h"
 
-#include "generator/cli/command.h"
+#include "generator/cli/command/command.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {

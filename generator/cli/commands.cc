@@ -1,4 +1,4 @@
-#include "generator/cli/command.h"
+#include "generator/cli/command/command.h"
 
 namespace kiln::cli {
 

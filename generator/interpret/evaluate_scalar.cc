@@ -2,7 +2,7 @@
 #include "generator/interpret/copies.h"
 #include "generator/interpret/evaluate.h"
 #include "generator/interpret/grid.h"
-#include "generator/interpret/map.h"
+#include "generator/interpret/tiles/map.h"
 
 /// Scalar expressions, without the heap: index maps, conditions, loops over single elements.
 namespace kiln::interpret {

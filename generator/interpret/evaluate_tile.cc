@@ -5,8 +5,8 @@
 #include "generator/interpret/copies.h"
 #include "generator/interpret/evaluate.h"
 #include "generator/interpret/grid.h"
-#include "generator/interpret/map.h"
-#include "generator/interpret/reduce.h"
+#include "generator/interpret/tiles/map.h"
+#include "generator/interpret/tiles/reduce.h"
 
 /// Tile expressions. Bind has checked that shapes agree; they are looked at here all the same,
 /// because a slip there must not become a read out of bounds.

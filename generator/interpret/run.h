@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "generator/bind/bind.h"
-#include "generator/interpret/value.h"
+#include "generator/interpret/tiles/value.h"
 
 /// The state of one run. The functions that work on it are in grid.h, blocks.h, evaluate.h,
 /// copies.h and body.h.

@@ -10,7 +10,7 @@
 
 #include "generator/bind/bind.h"
 #include "generator/predict/cost.h"
-#include "generator/predict/machine.h"
+#include "generator/predict/machine/machine.h"
 #include "generator/predict/predict.h"
 
 namespace kiln {

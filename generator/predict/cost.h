@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "generator/predict/machine.h"
-#include "generator/predict/timeline.h"
+#include "generator/predict/machine/machine.h"
+#include "generator/predict/steps/timeline.h"
 
 namespace kiln {
 

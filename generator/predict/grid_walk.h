@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "generator/predict/grid_steps.h"
+#include "generator/predict/steps/grid_steps.h"
 #include "generator/predict/schedule.h"
 
 namespace kiln {

@@ -5,8 +5,8 @@
 
 #include "generator/bind/bind.h"
 #include "generator/data/limits.h"
-#include "generator/predict/machine.h"
-#include "generator/predict/timeline.h"
+#include "generator/predict/machine/machine.h"
+#include "generator/predict/steps/timeline.h"
 
 namespace kiln {
 

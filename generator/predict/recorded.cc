@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "generator/predict/operands.h"
+#include "generator/predict/steps/operands.h"
 #include "generator/predict/timeline_builder.h"
 
 namespace kiln {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "generator/bind/bind.h"
-#include "generator/predict/machine.h"
-#include "generator/predict/timeline.h"
+#include "generator/predict/machine/machine.h"
+#include "generator/predict/steps/timeline.h"
 
 namespace kiln {
 

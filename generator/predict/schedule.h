@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "generator/predict/machine.h"
-#include "generator/predict/step_shape.h"
+#include "generator/predict/machine/machine.h"
+#include "generator/predict/steps/step_shape.h"
 #include "generator/text/integer.h"
 
 /// From what steps do to when they do it. The one place that knows how a core overlaps copies and

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "generator/data/array.h"
-#include "generator/predict/operands.h"
+#include "generator/predict/steps/operands.h"
 #include "generator/text/integer.h"
 
 namespace kiln {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/predict/grid_steps.h"
+#include "generator/predict/steps/grid_steps.h"
 #include "generator/predict/schedule.h"
 
 namespace kiln {

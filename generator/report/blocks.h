@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "generator/predict/timeline.h"
+#include "generator/predict/steps/timeline.h"
 
 namespace kiln {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "generator/ir/kernel.h"
-#include "generator/predict/timeline.h"
+#include "generator/predict/steps/timeline.h"
 #include "generator/text/integer.h"
 
 namespace kiln {

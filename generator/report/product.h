@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "generator/ir/kernel.h"
-#include "generator/predict/timeline.h"
+#include "generator/predict/steps/timeline.h"
 
 namespace kiln {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "generator/bind/bind.h"
-#include "generator/predict/timeline.h"
+#include "generator/predict/steps/timeline.h"
 
 /// One page that shows a run of a kernel: which blocks its steps touch, what is skipped, and where
 /// the time goes. `ReportData` decides what there is to show, `templates/report/` how.

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "generator/predict/timeline.h"
+#include "generator/predict/steps/timeline.h"
 
 namespace kiln {
 

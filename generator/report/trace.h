@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "generator/predict/timeline.h"
+#include "generator/predict/steps/timeline.h"
 
 namespace kiln {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "generator/cli/command.h"
+#include "generator/cli/command/command.h"
 #include "generator/data/npy.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"

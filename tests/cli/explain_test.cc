@@ -1,4 +1,4 @@
-#include "generator/cli/explain.h"
+#include "generator/cli/explain/explain.h"
 
 #include <regex>
 #include <set>

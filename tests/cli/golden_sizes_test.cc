@@ -8,8 +8,8 @@
 
 #include "generator/check/check_spec.h"
 #include "generator/check/grid/check_grid.h"
-#include "generator/cli/golden.h"
-#include "generator/cli/reference.h"
+#include "generator/cli/golden/golden.h"
+#include "generator/cli/run/reference.h"
 #include "generator/interpret/interpret.h"
 #include "tests/catch.h"
 

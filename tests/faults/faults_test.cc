@@ -12,7 +12,7 @@
 #include "generator/check/static_rules.h"
 #include "generator/interpret/interpret.h"
 #include "generator/native/call_diagnostic.h"
-#include "generator/predict/machine.h"
+#include "generator/predict/machine/machine.h"
 #include "tests/catch.h"
 #include "tests/faults/fault.h"
 #include "tests/faults/linked.h"

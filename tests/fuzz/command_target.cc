@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "generator/cli/command.h"
+#include "generator/cli/command/command.h"
 #include "generator/cli/command_line.h"
 #include "generator/data/npy.h"
 #include "tests/fuzz/support.h"

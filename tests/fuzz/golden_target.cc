@@ -1,5 +1,5 @@
 // The manifest of recorded results, beside one array that it may name.
-#include "generator/cli/golden.h"
+#include "generator/cli/golden/golden.h"
 #include "generator/data/npy.h"
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"

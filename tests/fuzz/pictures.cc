@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "generator/cli/predict.h"
+#include "generator/cli/run/predict.h"
 #include "generator/predict/predict.h"
 #include "generator/report/report.h"
 #include "generator/report/trace.h"

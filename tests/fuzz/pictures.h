@@ -1,7 +1,7 @@
 #pragma once
 
 #include "generator/bind/bind.h"
-#include "generator/predict/machine.h"
+#include "generator/predict/machine/machine.h"
 
 namespace kiln::fuzz {
 

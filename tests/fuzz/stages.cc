@@ -11,7 +11,7 @@
 #include "generator/generate/generate.h"
 #include "generator/interpret/interpret.h"
 #include "generator/planner/make_plan.h"
-#include "generator/predict/machine.h"
+#include "generator/predict/machine/machine.h"
 #include "generator/spec/fields.h"
 #include "tests/fuzz/pictures.h"
 #include "tests/fuzz/support.h"

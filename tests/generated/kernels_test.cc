@@ -3,10 +3,10 @@
 // to the interpreter as roundings allow.
 #include <array>
 
-#include "generator/cli/golden.h"
+#include "generator/cli/golden/golden.h"
 #include "generator/interpret/interpret.h"
 #include "generator/native/interface.h"
-#include "generator/predict/machine.h"
+#include "generator/predict/machine/machine.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 #include "tests/generated/linked/linked_kernels.h"

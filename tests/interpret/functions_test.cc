@@ -1,8 +1,8 @@
-#include "generator/interpret/functions.h"
+#include "generator/interpret/tiles/functions.h"
 
 #include <cmath>
 
-#include "generator/interpret/map.h"
+#include "generator/interpret/tiles/map.h"
 #include "tests/interpret/tiles.h"
 
 namespace kiln::interpret {

@@ -1,4 +1,4 @@
-#include "generator/interpret/reduce.h"
+#include "generator/interpret/tiles/reduce.h"
 
 #include <cmath>
 

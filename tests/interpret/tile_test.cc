@@ -1,6 +1,6 @@
 // Tiles: views, broadcasting, what becomes of undefined elements.
 
-#include "generator/interpret/map.h"
+#include "generator/interpret/tiles/map.h"
 #include "tests/interpret/tiles.h"
 
 namespace kiln::interpret {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "generator/interpret/value.h"
+#include "generator/interpret/tiles/value.h"
 #include "tests/catch.h"
 
 /// Tiles from and to lists, for tests of the tile operations.

@@ -1,4 +1,4 @@
-#include "generator/predict/machine.h"
+#include "generator/predict/machine/machine.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include "generator/bind/least_operations.h"
 #include "tests/mutants/planted.h"
 #include "tests/random/child.h"
-#include "tests/random/plant.h"
+#include "tests/random/plant/plant.h"
 #include "tests/random/vary.h"
 
 namespace kiln::soak {

@@ -7,7 +7,7 @@
 #include "generator/bind/host.h"
 #include "generator/elaborate/elaborate.h"
 #include "generator/spec/fields.h"
-#include "tests/random/plant.h"
+#include "tests/random/plant/plant.h"
 
 namespace kiln::soak {
 namespace {

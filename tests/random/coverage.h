@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "generator/bind/bind.h"
-#include "tests/random/maker.h"
+#include "tests/random/make/maker.h"
 
 /// What random specs use of the language. The entries come from the program's own tables, so that a
 /// key, a function or an operation which nobody generates shows.

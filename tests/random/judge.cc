@@ -11,7 +11,7 @@
 #include "generator/interpret/reference.h"
 #include "generator/native/call_diagnostic.h"
 #include "generator/native/compare.h"
-#include "generator/predict/machine.h"
+#include "generator/predict/machine/machine.h"
 
 namespace kiln::soak {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "tests/random/plant.h"
+#include "tests/random/plant/plant.h"
 
 namespace kiln::soak {
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/catch.h"
 #include "tests/random/batch_run.h"
 #include "tests/random/child.h"
-#include "tests/random/plant.h"
+#include "tests/random/plant/plant.h"
 #include "tests/random/shrink.h"
 
 namespace kiln::soak {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/random/maker.h"
+#include "tests/random/make/maker.h"
 
 namespace kiln::soak {
 

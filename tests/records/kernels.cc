@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "generator/check/check_spec.h"
-#include "generator/predict/machine.h"
+#include "generator/predict/machine/machine.h"
 #include "tests/records/linked.h"
 
 namespace kiln::testing {

@@ -1,5 +1,5 @@
-#include "generator/interpret/functions.h"
-#include "generator/interpret/map.h"
+#include "generator/interpret/tiles/functions.h"
+#include "generator/interpret/tiles/map.h"
 #include "tests/catch.h"
 #include "tests/runtime/simd/lanes_testing.h"
 

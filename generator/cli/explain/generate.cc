@@ -1,0 +1,152 @@
+#include "generator/generate/generate.h"
+
+#include <algorithm>
+#include <iostream>
+#include <set>
+
+#include "generator/check/check_spec.h"
+#include "generator/cli/command/command.h"
+#include "generator/data/write_file.h"
+#include "generator/syntax/names.h"
+#include "generator/text/utf8.h"
+
+namespace kiln::cli {
+namespace {
+
+struct GenerateCommand {
+  std::vector<std::string> specs;
+  std::vector<std::string> set;
+  std::string format = "text";
+  std::string out = ".";
+  std::string name;
+  bool to_stdout = false;
+  LockOptions lock;
+
+  int Run();
+  int RunSpec(const std::string& word);
+  bool GenerateInstance(Loaded& loaded, const std::string& instance);
+  bool Deliver(const std::string& file, const std::string& text) const;
+
+  std::set<std::string> names;  // of the kernels so far
+};
+
+/// `--set` takes every word up to the next option: those that assign nothing are specs.
+void Untangle(GenerateCommand& command) {
+  const auto is_set = [](const std::string& word) { return word.find('=') != std::string::npos; };
+  const auto specs = std::stable_partition(command.set.begin(), command.set.end(), is_set);
+  command.specs.insert(command.specs.end(), specs, command.set.end());
+  command.set.erase(specs, command.set.end());
+}
+
+/// It reaches C++ as it stands.
+bool IsGoodName(const std::string& name) {
+  Diagnostics found;
+  if (CheckNewName({name, Span{}}, found)) return true;
+  UsageError("--name: " + found.Sorted().front().message);
+  return false;
+}
+
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+int GenerateCommand::Run() {
+  Untangle(*this);
+  if (specs.empty()) return UsageError("SPEC is required", "for example: specs/matmul.yaml -o out");
+  if (!lock.file.empty() && specs.size() > 1) return UsageError("--lock is for one spec");
+  if (!name.empty() && specs.size() > 1) return UsageError("--name is for one kernel");
+  if (!name.empty() && !IsGoodName(name)) return kUsage;
+  int status = kFine;
+  for (const std::string& word : specs) status = std::max(status, RunSpec(word));
+  return status;
+}
+
+int GenerateCommand::RunSpec(const std::string& word) {
+  SpecOptions options;
+  options.spec = word;
+  options.set = set;
+  options.lock = lock;
+  auto loaded = Load(options, Depth::kParse);
+  if (!loaded) return kUsage;
+  if (!loaded->spec) return Report(*loaded, format);
+
+  std::vector<std::string> instances = {loaded->options.instance};
+  if (instances[0].empty() && !loaded->spec->instances.empty() && name.empty()) {
+    instances.clear();
+    for (const InstanceSpec& instance : loaded->spec->instances)
+      instances.push_back(instance.name.name);
+  }
+  bool delivered = true;
+  for (const std::string& instance : instances) delivered &= GenerateInstance(*loaded, instance);
+  const int status = Report(*loaded, format);
+  return delivered ? status : kUsage;
+}
+
+/// False after an error of another kind than a diagnostic (printed).
+bool GenerateCommand::GenerateInstance(Loaded& loaded, const std::string& instance) {
+  CheckOptions options = loaded.options;
+  options.instance = instance;
+  const auto kernel = CheckSpec(*loaded.spec, options, loaded.diagnostics);
+  if (kernel && !name.empty()) {
+    kernel->name = name;
+    kernel->instance.clear();
+  }
+  Generated text;
+  if (!kernel || !Generate(*kernel, FileName(loaded.source->path()), loaded.diagnostics, &text))
+    return true;
+
+  const std::string& called = GeneratedName(*kernel);
+  if (!names.insert(called).second) {
+    UsageError("two kernels are called `" + called + "`",
+               "generate them into different folders, or name instances: " + loaded.source->path() +
+                   ":" + called);
+    return false;
+  }
+  return Deliver(called + ".h", text.header) && Deliver(called + ".cc", text.source);
+}
+
+bool GenerateCommand::Deliver(const std::string& file, const std::string& text) const {
+  if (to_stdout) {
+    std::cout << "// ==== " << file << "\n" << text;
+    return true;
+  }
+  const std::string path = out == "." ? file : out + "/" + file;
+  std::string why;
+  const Written written = WriteIfChanged(path, text, &why);
+  if (written == Written::kFailed) {
+    UsageError(why);
+    return false;
+  }
+  if (format == "text")
+    std::cout << (written == Written::kWritten ? "wrote     " : "unchanged ") << OneLine(path)
+              << "\n";
+  return true;
+}
+
+}  // namespace
+
+void AddGenerate(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<GenerateCommand>();
+  app.add_option("SPEC", command->specs,
+                 "spec files; FILE:instance for one kernel of a spec that has several");
+  app.add_option("-o,--out", command->out, "the folder for NAME.h and NAME.cc (default: this one)")
+      ->type_name("DIR");
+  app.add_option(
+         "--name", command->name,
+         "what to call the kernel and its files: of SPEC's first instance, or FILE:instance")
+      ->type_name("NAME");
+  app.add_flag("--stdout", command->to_stdout, "print the text, write no file");
+  app.add_option("--set", command->set,
+                 "parameter values that win over the spec's own: --set bm=256 T=f32")
+      ->type_name("K=V");
+  app.add_option("--format", command->format,
+                 "diagnostics as text or json (an array for each spec)")
+      ->check(CLI::IsMember({"text", "json"}));
+  command->lock.Add(app);
+  app.footer(
+      "Examples:\n"
+      "  kiln generate specs/matmul.yaml -o out               every instance of it\n"
+      "  kiln generate specs/matmul.yaml:matmul_f32 --stdout  one, to read\n"
+      "A file whose text would stay the same is not touched.");
+  run = [command] { return command->Run(); };
+}
+
+}  // namespace kiln::cli

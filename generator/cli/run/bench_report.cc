@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "generator/cli/run/bench.h"
+#include "generator/cli/run/run.h"
+
+namespace kiln::cli {
+namespace {
+
+/// In three digits: "41.3 ns", "11.8 ms".
+std::string ShortTime(double seconds) {
+  if (seconds < 1e-6) return Digits(seconds * 1e9) + " ns";
+  return SimulatedTime(seconds);
+}
+
+std::string Line(const std::string& name, const std::string& value, const std::string& more) {
+  std::string line = "  " + name + std::string(10 - std::min<size_t>(name.size(), 9), ' ');
+  line += value + std::string(value.size() < 14 ? 14 - value.size() : 0, ' ') + "  " + more;
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string Share(double part, double whole) {
+  const double percent = 100 * part / whole;
+  return (percent < 1 ? Digits(percent) : std::to_string(std::lround(percent))) + " %";
+}
+
+std::string Cores(int cores) { return std::to_string(cores) + (cores == 1 ? " core" : " cores"); }
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// Operations of integers are no flops.
+std::string RateUnit(const CallWork& work) {
+  return work.dot_type && IsFloat(*work.dot_type) ? " GF/s" : " GOP/s";
+}
+
+/// Which operations are counted: with lists that the host prepares there may be more steps than the
+/// mathematics asks for, as a tile that two groups share is visited for each.
+bool CountsVisits(const Kernel& kernel) {
+  return std::any_of(kernel.refs.begin(), kernel.refs.end(),
+                     [](const Ref& ref) { return ref.prepared; });
+}
+
+std::string RateText(const BenchResult& result) {
+  const double rate = result.flops_per_second() / 1e9;
+  const std::string unit = RateUnit(result.work);
+  const double peak = result.peak_flops() / 1e9;
+  const std::string of = peak > 0 ? Share(rate, peak) + " of " + Digits(peak) + unit + ": " +
+                                        std::string(Name(*result.work.dot_type)) +
+                                        " out of registers, " + Cores(result.peaks.cores)
+                                  : "";
+  const std::string each = CountsVisits(*result.binding->kernel)
+                               ? std::string(of.empty() ? "" : "; ") + "every visit's dot counts"
+                               : "";
+  return Line("rate", Digits(rate) + unit, of + each);
+}
+
+std::string MemoryText(const BenchResult& result) {
+  const double rate = result.bytes_per_second(), peak = result.peaks.bytes_per_second;
+  const std::string most =
+      rate <= peak ? Share(rate, peak) + " of " + Digits(peak / 1e9) + " GB/s, past the caches"
+                   : "out of caches: past them it is " + Digits(peak / 1e9) + " GB/s";
+  return Line("memory", Digits(rate / 1e9) + " GB/s",
+              most + "; " + Bytes(static_cast<int64_t>(result.work.bytes)) + ", each byte once");
+}
+
+}  // namespace
+
+std::string BenchText(const BenchResult& result) {
+  std::ostringstream out;
+  out << result.kernel << ", " << (result.emulated ? "emulated" : "direct") << " on "
+      << Cores(result.cores) << " of " << result.peaks.cpu << ", " << result.isa << "\n";
+  const std::vector<double>& seconds = result.seconds;
+  out << Line("time", ShortTime(result.median()),
+              ShortTime(seconds.front()) + " to " + ShortTime(seconds.back()) + ", " +
+                  std::to_string(seconds.size()) + (seconds.size() == 1 ? " call" : " calls"));
+  if (result.work.flops > 0) out << RateText(result);
+  if (result.work.bytes > 0) out << MemoryText(result);
+  const double steps = result.steps();
+  if (steps > 0) out << Line("a step", ShortTime(result.median() / steps), Steps(*result.binding));
+  if (!result.own_blocks.empty())
+    out << Line("blocks", "Direct's own",
+                "of " + Joined(result.own_blocks) + ", as no result depends on them");
+  if (!result.variant.empty()) out << Line("variant", result.variant, "");
+  return out.str();
+}
+
+std::string BenchJson(const BenchResult& result) {
+  using Json = nlohmann::ordered_json;
+  Json json;
+  json["kernel"] = result.kernel;
+  json["mode"] = result.emulated ? "emulate" : "direct";
+  json["cpu"] = result.peaks.cpu;
+  json["isa"] = result.isa;
+  json["cores"] = result.cores;
+  json["seconds"] = {
+      {"median", result.median()}, {"min", result.seconds.front()}, {"max", result.seconds.back()}};
+  json["calls"] = result.seconds.size();
+  json["steps"] = result.binding->StepCount();
+  json["flops"] = result.work.flops;
+  json["flops_of"] = CountsVisits(*result.binding->kernel) ? "visits" : "product";
+  json["bytes"] = result.work.bytes;
+  json["flops_per_second"] = result.flops_per_second();
+  json["bytes_per_second"] = result.bytes_per_second();
+  json["peak"] = {{"flops_per_second", result.peak_flops()},
+                  {"bytes_per_second", result.peaks.bytes_per_second}};
+  json["own_blocks"] = result.own_blocks;
+  json["variant"] = result.variant;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace kiln::cli

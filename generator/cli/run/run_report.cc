@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "generator/cli/run/run.h"
+#include "generator/data/npy.h"
+#include "generator/text/utf8.h"
+
+namespace kiln::cli {
+namespace {
+
+/// "-1.5 .. 2.25", with a count of what has no order.
+std::string Range(const Array& array) {
+  if (array.size() == 0) return "empty";
+  double low = INFINITY, high = -INFINITY;
+  int64_t nans = 0;
+  for (int64_t i = 0; i < array.size(); ++i) {
+    const double v =
+        IsFloat(array.dtype) ? array.GetFloat(i) : static_cast<double>(array.GetInt(i));
+    if (std::isnan(v)) {
+      ++nans;
+      continue;
+    }
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+  std::string text = nans == array.size() ? "" : Number(low) + " .. " + Number(high);
+  if (nans > 0) text += (text.empty() ? "" : ", ") + std::to_string(nans) + " NaN";
+  return text;
+}
+
+}  // namespace
+
+std::string Number(double value) {
+  std::ostringstream out;
+  out << std::setprecision(6) << value;
+  return out.str();
+}
+
+std::string Duration(double seconds) {
+  return seconds < 1 ? Number(std::round(seconds * 1e5) / 100) + " ms"
+                     : Number(std::round(seconds * 100) / 100) + " s";
+}
+
+std::string Digits(double value) {
+  char text[32];
+  const int decimals =
+      value == 0 ? 0 : std::clamp(2 - static_cast<int>(std::floor(std::log10(value))), 0, 6);
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+std::string SimulatedTime(double seconds) {
+  if (seconds >= 1) return Digits(seconds) + " s";
+  if (seconds >= 1e-3) return Digits(seconds * 1e3) + " ms";
+  return Digits(seconds * 1e6) + " us";
+}
+
+std::string Bytes(int64_t bytes) {
+  const char* const units[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit < 4) {
+    value /= 1024;
+    ++unit;
+  }
+  return Number(std::round(value * 100) / 100) + units[unit];
+}
+
+std::string Steps(const Binding& binding) {
+  const std::vector<Axis>& axes = binding.kernel->axes;
+  const int64_t count = binding.StepCount();
+  std::string text = std::to_string(count) + " grid step" + (count == 1 ? "" : "s");
+  for (size_t a = 0; a < axes.size(); ++a) {
+    text += (a ? ", " : " (") + axes[a].name + "=" + std::to_string(binding.steps[a]);
+  }
+  return text + (axes.empty() ? "" : ")");
+}
+
+std::string Row(const std::string& a, const std::string& b, const std::string& c,
+                const std::string& d) {
+  std::ostringstream out;
+  out << "  " << std::left << std::setw(10) << a << std::setw(14) << b << std::setw(24) << c << d;
+  return out.str();
+}
+
+void PrintSummary(const Kernel& kernel, const Inputs& inputs, const RunResult& result) {
+  std::cout << kernel.name << (kernel.instance.empty() ? "" : ":" + kernel.instance) << ", "
+            << result.headline << "\n";
+  for (const Ref& ref : kernel.refs) {
+    const auto input = inputs.arrays.find(ref.name);
+    const auto output = result.outputs.find(ref.name);
+    const bool is_output = output != result.outputs.end();
+    if (!is_output && input == inputs.arrays.end()) continue;
+    const Array& array = is_output ? output->second : input->second;
+    std::cout << Row(is_output ? "output" : "input", ref.name, ToString(array.dtype, array.shape),
+                     Range(array))
+              << "\n";
+  }
+  for (const std::string& line : result.lines) std::cout << line << "\n";
+}
+
+bool WriteOutputs(const RunResult& result, const std::string& folder) {
+  for (const auto& [name, array] : result.outputs) {
+    const std::string path = folder + "/" + name + ".npy";
+    const std::string why = WriteNpy(path, array);
+    if (!why.empty()) {
+      UsageError(why);
+      return false;
+    }
+    std::cout << "  wrote " << OneLine(path) << "\n";
+  }
+  return true;
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,69 @@
+// Where machines are: shipped beside the runtime, or wherever the user says.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "generator/data/read_file.h"
+#include "generator/predict/machine/machine.h"
+#include "generator/spec/yaml.h"
+#include "generator/text/utf8.h"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExtension = ".yaml";
+
+/// Of the installed tool, else of the tree that this was built from.
+fs::path Shipped() {
+  std::error_code ignored;
+  if (const char* home = std::getenv("KILN_HOME"); home && *home) {
+    const fs::path folder = fs::path(home) / KILN_DATADIR / "kiln/machines";
+    if (fs::is_directory(folder, ignored)) return folder;
+  }
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  const fs::path installed = program.parent_path().parent_path() / KILN_DATADIR / "kiln/machines";
+  if (!program.empty() && fs::is_directory(installed, ignored)) return installed;
+  return KILN_BUILD_MACHINES;
+}
+
+bool IsPath(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(kExtension);
+}
+
+}  // namespace
+
+std::vector<std::string> MachineNames() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(Shipped(), ignored)) {
+    if (entry.path().extension() == kExtension) names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<Machine> LoadMachine(const std::string& name_or_path, std::string* why) {
+  const bool is_path = IsPath(name_or_path);
+  const fs::path path = is_path ? fs::path(name_or_path) : Shipped() / (name_or_path + kExtension);
+  std::string reason;
+  const auto text = ReadFile(path.string(), kMaxYamlBytes, &reason);
+  if (!text) {
+    std::string known;
+    for (const std::string& name : MachineNames()) known += (known.empty() ? "" : ", ") + name;
+    *why = is_path
+               ? "kiln: cannot read the machine `" + OneLine(name_or_path) + "`: " + reason + "\n"
+               : "kiln: there is no machine `" + OneLine(name_or_path) + "`\n";
+    *why += "  hint: one of " + known + ", or the path of a file such as " +
+            (Shipped() / "v5e.yaml").string() + "\n";
+    return std::nullopt;
+  }
+  const Source source(path.string(), *text);
+  Diagnostics diagnostics;
+  auto machine = ParseMachine(source, diagnostics);
+  if (!machine) *why = Render(diagnostics, source);
+  return machine;
+}
+
+}  // namespace kiln

@@ -1,0 +1,168 @@
+#include "generator/predict/steps/manual_copies.h"
+
+#include <algorithm>
+
+#include "generator/predict/steps/operands.h"
+#include "generator/text/integer.h"
+
+namespace kiln {
+namespace {
+
+/// Of the loops of one step together. A step in which a core starts so many copies is no step.
+constexpr int64_t kMostRounds = int64_t{1} << 20;
+
+bool HasCopies(const std::vector<Action>& actions) {
+  return std::any_of(actions.begin(), actions.end(), [](const Action& action) {
+    return action.kind == Action::Kind::kCopy || HasCopies(action.body) || HasCopies(action.orelse);
+  });
+}
+
+void AddLoops(const std::vector<Action>& actions, Locals& locals) {
+  for (const Action& action : actions) {
+    if (action.kind == Action::Kind::kFor) locals.loops[action.local] = -1;
+    AddLoops(action.body, locals);
+    AddLoops(action.orelse, locals);
+  }
+}
+
+void ForEachDecisionOf(const std::vector<Action>& actions,
+                       const std::function<void(const Node&)>& use) {
+  for (const Action& action : actions) {
+    const bool holds_copies = HasCopies(action.body) || HasCopies(action.orelse);
+    const bool copies = action.kind == Action::Kind::kCopy || action.kind == Action::Kind::kWait;
+    if (!holds_copies && !copies) continue;
+    for (const NodePtr& node : {action.condition, action.low, action.high, action.slot}) {
+      if (node) use(*node);
+    }
+    ForEachDecisionOf(action.body, use);
+    ForEachDecisionOf(action.orelse, use);
+  }
+}
+
+}  // namespace
+
+ManualCopies::ManualCopies(const Binding& binding, const std::vector<TimelineOperand>& operands,
+                           const Locals& locals)
+    : binding_(binding), operands_(operands), locals_(locals) {
+  AddLoops(binding.kernel->body, locals_);
+}
+
+std::unique_ptr<ManualCopies> ManualCopies::Make(const Binding& binding,
+                                                 const std::vector<TimelineOperand>& operands,
+                                                 const Locals& locals) {
+  if (!HasCopies(binding.kernel->body)) return nullptr;
+  return std::unique_ptr<ManualCopies>(new ManualCopies(binding, operands, locals));
+}
+
+void ManualCopies::ForEachDecision(const std::function<void(const Node&)>& use) const {
+  ForEachDecisionOf(binding_.kernel->body, use);
+}
+
+void ManualCopies::Run(const Step& step, std::vector<ManualEvent>& events) {
+  step_ = &step;
+  loops_.clear();
+  events.clear();
+  rounds_ = 0;
+  Run(binding_.kernel->body, events);
+}
+
+void ManualCopies::Run(const std::vector<Action>& actions, std::vector<ManualEvent>& events) {
+  for (const Action& action : actions) {
+    switch (action.kind) {
+      case Action::Kind::kWhen:
+        Run(Evaluate(action.condition).value_or(1) != 0 ? action.body : action.orelse, events);
+        break;
+      case Action::Kind::kFor:
+        if (HasCopies(action.body)) RunLoop(action, events);
+        break;
+      case Action::Kind::kCopy:
+        events.push_back(Started(action));
+        break;
+      case Action::Kind::kWait:
+        events.push_back({true, Semaphore(action)});
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void ManualCopies::RunLoop(const Action& action, std::vector<ManualEvent>& events) {
+  const int64_t low = Evaluate(action.low).value_or(0);
+  const int64_t high = Evaluate(action.high).value_or(low + 1);
+  for (int64_t i = low; i < high && !cut_off_; ++i) {
+    cut_off_ = ++rounds_ > kMostRounds;
+    loops_[action.local] = i;
+    Run(action.body, events);
+  }
+  loops_.erase(action.local);
+}
+
+int64_t ManualCopies::Semaphore(const Action& action) {
+  constexpr int64_t kSlots = int64_t{1} << 32;
+  return action.ref * kSlots + (action.slot ? Evaluate(action.slot).value_or(0) : 0);
+}
+
+ManualEvent ManualCopies::Started(const Action& action) {
+  ManualEvent event;
+  event.semaphore = Semaphore(action);
+  const auto in_hbm = [this](const Window& window) {
+    return binding_.kernel->refs[static_cast<size_t>(window.ref)].memory == Memory::kAny;
+  };
+  event.out = in_hbm(action.target);
+  const Window& window = event.out ? action.target : action.source;
+  event.operand = in_hbm(window) ? OperandOf(operands_, window.ref) : -1;
+  if (event.operand < 0) return event;  // from VMEM to VMEM
+  const TimelineOperand& operand = operands_[static_cast<size_t>(event.operand)];
+  event.bytes = operand.element_bytes;
+  for (const Size& extent : window.shape)
+    event.bytes = SaturatingMultiply(event.bytes, kiln::Evaluate(extent, binding_).value_or(0));
+  event.block = PlaceOf(window, operand);
+  return event;
+}
+
+int64_t ManualCopies::PlaceOf(const Window& window, const TimelineOperand& operand) {
+  int64_t place = 0;
+  for (size_t d = 0; d < operand.dims.size(); ++d) {
+    const bool given = d < window.subscripts.size();
+    const int64_t start = given ? Evaluate(window.subscripts[d].start).value_or(0) : 0;
+    const int64_t positions = operand.dims[d].positions;
+    // One out of range is a diagnostic of others; here it needs a place all the same.
+    const int64_t at = std::clamp<int64_t>(start, 0, positions - 1);
+    place = SaturatingAdd(SaturatingMultiply(place, positions), at);
+  }
+  return place;
+}
+
+std::optional<int64_t> ManualCopies::Evaluate(const NodePtr& node) {
+  auto [found, is_new] = scalars_.try_emplace(node.get());
+  if (is_new) {
+    for (auto& [local, reg] : locals_.loops) reg = -1;
+    ProgramBuilder builder(binding_, &locals_, /*visits=*/true);
+    for (auto& [local, reg] : locals_.loops)
+      reg = builder.AddInput(ProgramInput::Kind::kLoop, local);
+    if (builder.Known(*node)) {
+      const int result = builder.Add(*node);
+      found->second = Scalar{builder.Finish(), result};
+    }
+  }
+  if (!found->second) return std::nullopt;
+  auto& [program, result] = *found->second;
+  for (const ProgramInput& input : program.inputs()) {
+    int64_t value = 0;
+    if (input.kind == ProgramInput::Kind::kAxis) {
+      value = step_->axes[static_cast<size_t>(input.index)];
+    } else if (input.kind == ProgramInput::Kind::kLoop) {
+      const auto loop = loops_.find(input.index);
+      value = loop == loops_.end() ? 0 : loop->second;
+    } else {
+      value = step_->visit(input.index, input.kind == ProgramInput::Kind::kLastVisit);
+    }
+    std::fill_n(program.Fill(input.reg), kLanes, value);
+  }
+  program.Run(1, ~uint64_t{0});
+  if (program.Faulted(0)) return std::nullopt;
+  return program.Lanes(result)[0];
+}
+
+}  // namespace kiln

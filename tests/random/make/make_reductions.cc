@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <cmath>
+
+#include "tests/random/make/maker.h"
+
+/// Expressions that look at all elements along an axis: sums, products, the largest.
+namespace kiln::soak {
+namespace {
+
+std::string Number(size_t value) { return std::to_string(value); }
+
+}  // namespace
+
+std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int depth) {
+  std::vector<std::string> names = {"max", "min"};
+  const bool computes = ComputeType(dtype) == dtype && dtype != DType::kBool;
+  if (computes) names = {"sum", "sum", "max", "min", "prod"};
+  if (computes && IsFloat(dtype)) names.push_back("mean");
+  const std::string name = PickEntry("function", names);
+  const bool extreme = name == "max" || name == "min";
+  size_t axis = 0;
+  Extents from = Grown(shape, &axis);
+  if (Count(from) > kMostOfTemporary) return std::nullopt;
+  const DType of = extreme || !dice_.Chance(0.3) ? dtype
+                   : dtype == DType::kF32        ? DType::kBF16
+                   : dtype == DType::kI32        ? AnyDType()
+                                                 : dtype;
+  if (!extreme && ComputeType(of) != dtype) return std::nullopt;
+  Value x = extreme ? MakeWhole(of, from, depth) : MakeWhole(of, from, std::min(depth, 2));
+  if (!x.facts.Clean(axis)) {
+    auto cleaned = Cleaned(x);
+    if (!cleaned) return std::nullopt;
+    x = *cleaned;
+  }
+  const bool keep = Want("keyword keep", 0.15);
+  const bool all = x.facts.Clean() && shape.empty() && from.size() == 1 && dice_.Chance(0.4);
+  const std::string place = dice_.Chance(0.2) ? "-" + Number(from.size() - axis) : Number(axis);
+  Value value =
+      Build(name + "($0" + (all ? "" : ", axis=" + place) + (keep ? ", keep=true" : "") + ")",
+            dtype, {x});
+  value.shape = Without(from, axis);
+  value.facts.edges = Without(x.facts.edges, axis);
+  if (keep) {
+    value.shape.insert(value.shape.begin() + static_cast<long>(axis), Extent{"1", 1});
+    value.facts.edges.insert(value.facts.edges.begin() + static_cast<long>(axis),
+                             std::set<std::string>());
+    if (!Broadcasts(value.shape, shape)) {
+      value.term = {"squeeze($0, " + Number(axis) + ")", {value.term}};
+      value.shape = Without(value.shape, axis);
+      value.facts.edges = Without(value.facts.edges, axis);
+    }
+  }
+  const double count = static_cast<double>(from[axis].value);
+  // A product that leaves the range of floats in one order, and not in another, meets zeros as an
+  // infinity.
+  constexpr double kMostBits = 100;
+  if (name == "prod" && IsFloat(dtype) && std::log2(x.facts.bound) * count > kMostBits)
+    return std::nullopt;
+  const bool exact = SumsExactly(x.facts, count, dtype);
+  if (extreme) {
+    value.facts.bound = x.facts.bound;
+    value.facts.grain = x.facts.grain;
+  } else if (name == "prod") {
+    value.facts.same =
+        x.facts.same && (!IsFloat(dtype) || (x.facts.bound <= 1 && x.facts.grain >= 1));
+    value.facts.bound = IsFloat(dtype) && x.facts.bound > 1 ? kUnbounded : x.facts.bound;
+    value.facts.grain = x.facts.grain >= 1 ? 1 : 0;
+  } else {
+    value.facts.same = x.facts.same && exact;
+    value.facts.bound = name == "mean" ? x.facts.bound : x.facts.bound * count;
+    value.facts.grain = name == "mean" ? 0 : x.facts.grain;
+  }
+  Fit(value.facts, dtype);
+  return value;
+}
+
+std::optional<Value> Maker::MakeArgmax(DType dtype, const Extents& shape, int depth) {
+  const std::string name = PickEntry("function", {"argmax", "argmin"});
+  size_t axis = 0;
+  const Extents from = Grown(shape, &axis);
+  const DType of = AnyDType();
+  if (of == DType::kBool || Count(from) > kMostOfTemporary) return std::nullopt;
+  ++need_same_;
+  Value x = MakeClean(of, from, depth);
+  --need_same_;
+  const bool flat = shape.empty() && dice_.Chance(0.4);
+  Value value = Build(name + (flat ? "($0)" : "($0, axis=" + Number(axis) + ")"), dtype, {x});
+  value.shape = Without(from, axis);
+  value.facts.edges = Without(x.facts.edges, axis);
+  value.facts.bound = static_cast<double>(from[axis].value);
+  value.facts.grain = 1;
+  return value;
+}
+
+std::optional<Value> Maker::MakeAnyAll(DType dtype, const Extents& shape, int depth) {
+  const std::string name = PickEntry("function", {"any", "all"});
+  size_t axis = 0;
+  const Extents from = Grown(shape, &axis);
+  if (Count(from) > kMostOfTemporary) return std::nullopt;
+  Value x = MakeClean(DType::kBool, from, depth);
+  Value value = Build(name + "($0, axis=" + Number(axis) + ")", dtype, {x});
+  value.shape = Without(from, axis);
+  value.facts.edges = Without(x.facts.edges, axis);
+  Fit(value.facts, dtype);
+  return value;
+}
+
+std::optional<Value> Maker::MakeCumsum(DType dtype, const Extents& shape, int depth) {
+  if (shape.empty()) return std::nullopt;
+  const size_t axis = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(shape.size()) - 1));
+  Value x = MakeClean(dtype, shape, depth);
+  Value value = Build("cumsum($0, axis=" + Number(axis) + ")", dtype, {x});
+  const double count = static_cast<double>(shape[axis].value);
+  value.facts.same = x.facts.same && SumsExactly(x.facts, count, dtype);
+  value.facts.bound = x.facts.bound * count;
+  value.facts.grain = x.facts.grain;
+  Fit(value.facts, dtype);
+  return value;
+}
+
+/// What a product of that shape can run over: mostly what operands have.
+Extent Maker::InnerExtent(const Extents& shape) {
+  const size_t rank = shape.size();
+  std::vector<Extent> found;
+  for (const RefInfo& ref : refs_) {
+    if (!ref.readable || ref.view.size() < 2) continue;
+    const Extent &row = ref.view[ref.view.size() - 2], &col = ref.view.back();
+    if (row == shape[rank - 2] || row == shape[rank - 1]) found.push_back(col);
+    if (col == shape[rank - 1] || col == shape[rank - 2]) found.push_back(row);
+  }
+  return found.empty() || dice_.Chance(0.1) ? AnyExtent() : dice_.Pick(found);
+}
+
+std::optional<Value> Maker::MakeDot(DType dtype, const Extents& shape, int depth) {
+  if (shape.size() < 2) return std::nullopt;
+  const size_t rank = shape.size();
+  static const std::vector<DType> floats = {DType::kF32, DType::kBF16, DType::kF16};
+  static const std::vector<DType> integers = {DType::kI8, DType::kU8, DType::kI32};
+  const std::vector<DType> types = dtype == DType::kF64 ? std::vector<DType>{DType::kF64}
+                                   : IsFloat(dtype)     ? floats
+                                                        : integers;
+  const Extent inner = InnerExtent(shape);
+  Extents left = shape, right = shape;
+  left[rank - 1] = inner;
+  right[rank - 2] = inner;
+  if (Count(left) * static_cast<double>(shape[rank - 1].value) > 20 * kMostOfTemporary)
+    return std::nullopt;
+  if (Count(left) > kMostOfTemporary || Count(right) > kMostOfTemporary) return std::nullopt;
+  // Operands as they are read are what dots are made for.
+  const int deep = dice_.Chance(0.6) ? 0 : depth;
+  const auto side = [&](Extents extents) {
+    const bool transposed = Want("attribute mT", 0.3);
+    if (transposed) std::swap(extents[rank - 1], extents[rank - 2]);
+    Value value = MakeWhole(dice_.Pick(types), extents, deep);
+    if (!transposed) return value;
+    value.term = {rank == 2 && dice_.Chance(0.7) ? "$0.T" : "$0.mT", {value.term}};
+    std::swap(value.shape[rank - 1], value.shape[rank - 2]);
+    std::swap(value.facts.edges[rank - 1], value.facts.edges[rank - 2]);
+    return value;
+  };
+  Value a = side(left), b = side(right);
+  if (!a.facts.Clean(rank - 1)) {
+    auto cleaned = Cleaned(a);
+    if (!cleaned) return std::nullopt;
+    a = *cleaned;
+  }
+  if (!b.facts.Clean(rank - 2)) {
+    auto cleaned = Cleaned(b);
+    if (!cleaned) return std::nullopt;
+    b = *cleaned;
+  }
+  Value value;
+  value.term = {"dot($0, $1)", {a.term, b.term}};
+  value.dtype = dtype;
+  value.shape = shape;
+  value.facts.edges.resize(rank);
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    value.facts.edges[d] = a.facts.edges[d];
+    value.facts.edges[d].insert(b.facts.edges[d].begin(), b.facts.edges[d].end());
+  }
+  value.facts.edges[rank - 2] = a.facts.edges[rank - 2];
+  value.facts.edges[rank - 1] = b.facts.edges[rank - 1];
+  Facts product;
+  product.bound = a.facts.bound * b.facts.bound;
+  product.grain = a.facts.grain * b.facts.grain;
+  const double count = static_cast<double>(inner.value);
+  value.facts.same = a.facts.same && b.facts.same && SumsExactly(product, count, dtype);
+  value.facts.bound = std::isnan(product.bound) ? kUnbounded : product.bound * count;
+  value.facts.grain = product.grain;
+  Fit(value.facts, dtype);
+  return value;
+}
+
+}  // namespace kiln::soak
