@@ -6,7 +6,7 @@
 
 namespace kiln {
 
-/// Blocked matmul whose right operand may lie transposed in memory, as n rows of k.
+/// Blocked matmul whose B may be transposed in memory, as n rows of k.
 Status matmul_transposed_bf16(
     const Tensor<const bf16>& x,  // bf16[m, k]
     const Tensor<const bf16>& y,  // bf16[n, k]

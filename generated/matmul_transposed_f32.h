@@ -6,7 +6,7 @@
 
 namespace kiln {
 
-/// Blocked matmul whose right operand may lie transposed in memory, as n rows of k.
+/// Blocked matmul whose B may be transposed in memory, as n rows of k.
 Status matmul_transposed_f32(
     const Tensor<const float>& x,  // f32[m, k]
     const Tensor<const float>& y,  // f32[n, k]

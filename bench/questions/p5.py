@@ -1,4 +1,4 @@
-"""Operands that lie transposed cost what the others cost."""
+"""Transposed operands cost what the others cost."""
 
 from kilnbench import native
 from kilnbench.race import FLOPS, Case, Ratio

@@ -53,23 +53,23 @@ bool StayDependsOn(const Kernel& kernel, int ref, int axis) {
   return false;
 }
 
-/// Whether the body asks at which step it is: with other blocks there are others. The first and the
-/// last step of a reduction are bodies of their own by now, and ask no more.
+/// Whether the body reads which step it is: with other blocks there are others. The first and the
+/// last step of a reduction are bodies of their own by now, and do not.
 bool BodyAsksFor(const Plan& plan, int axis) {
   using Kind = Element::Kind;
-  bool asks = false;
+  bool reads = false;
   for (const BodyPlan& body : plan.bodies) {
     for (const Stage& stage : body.stages) {
       ForEachElement(stage, [&](const Element& e) {
         const bool of_axis = e.kind == Kind::kAxis || e.kind == Kind::kSteps ||
                              e.kind == Kind::kFirstStep || e.kind == Kind::kLastStep;
         const bool of_stay = e.kind == Kind::kFirstVisit || e.kind == Kind::kLastVisit;
-        asks = asks || (of_axis && e.index == axis) ||
-               (of_stay && StayDependsOn(*plan.kernel, e.index, axis));
+        reads = reads || (of_axis && e.index == axis) ||
+                (of_stay && StayDependsOn(*plan.kernel, e.index, axis));
       });
     }
   }
-  return asks;
+  return reads;
 }
 
 /// Through casts.

@@ -81,20 +81,20 @@ int Weight(const Stage& pass) {
   return weight;
 }
 
-/// Each row is asked for by the passes after the first over the row before it, whether they read
-/// it or not: the first waits for memory itself. Each asks for a share, so that memory has
+/// Each row is prefetched by the passes after the first over the row before it, whether they read
+/// it or not: the first waits for memory itself. Each prefetches a share, so that memory has
 /// something to do all the time.
 void ShareNextRow(const Plan& plan, const Place& place, int row, int lanes,
                   const std::vector<Stage*>& passes) {
-  std::vector<Stage*> asking;
+  std::vector<Stage*> later;
   int parts = 0;
   for (Stage* pass : passes) {
     if (pass == passes.front() || !SameSpace(plan, pass->loop, lanes)) continue;
-    asking.push_back(pass);
+    later.push_back(pass);
     parts += Weight(*pass);
   }
   int from = 0;
-  for (Stage* pass : asking) {
+  for (Stage* pass : later) {
     const int to = from + Weight(*pass);
     Place its = place;
     its.at.back().loop = pass->loop;

@@ -341,7 +341,7 @@ const Stage* BodyView::StreamedStore(const std::vector<Stage>& stages, int loop)
   return read ? nullptr : store;
 }
 
-/// What the stage asks memory for, long before it is read.
+/// What the stage prefetches, long before it is read.
 std::vector<std::string> BodyView::PrefetchLines(const Stage& stage, const Stage* streamed) {
   std::vector<std::string> lines;
   for (const Prefetch& prefetch : stage.prefetches) {

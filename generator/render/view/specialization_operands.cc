@@ -167,7 +167,7 @@ std::string SpecializationView::Operand(size_t r) const {
          "}";
 }
 
-/// Whether a body asks for a stay whose ends the axes alone do not tell.
+/// Whether a body needs a stay whose ends the axes alone do not tell.
 bool SpecializationView::NeedsVisits(int ref, Element::Kind kind) const {
   const std::vector<int> axes = StayAxes(kernel_, ref);
   if (axes.empty() || axes[0] >= 0) return false;

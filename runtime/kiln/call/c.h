@@ -3,7 +3,7 @@
      int32_t kiln_k(const DLTensor* x, ..., kiln_context* context, kiln_status* status);
 
    with the arguments in the order of its spec; it returns the code of the status. A null context is
-   the default one, and a null status nobody asks for. */
+   the default one, and a null status is not written. */
 #ifndef KILN_C_H_
 #define KILN_C_H_
 

@@ -142,7 +142,7 @@ struct Blocks {
 
   bool Contains(int d, int64_t index) const {
     if (dims[d].kind == BlockDim::Kind::kBlocked) {
-      // index < Count(d), without the division: every step asks.
+      // index < Count(d), without the division, as every step needs it.
       int64_t start = 0;
       return index >= 0 && dims[d].size > 0 &&
              !__builtin_mul_overflow(index, dims[d].size, &start) && start < extent[d];

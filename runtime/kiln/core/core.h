@@ -141,14 +141,14 @@ class Core {
   bool Reserve(const Operand& operand, int64_t bytes, int64_t buffers);
   int64_t used(Memory memory) const { return used_[static_cast<int>(memory)]; }
 
-  /// Who wrote which block in this call, for the emulator. Null: nobody asks.
+  /// Who wrote which block in this call, for the emulator. Null: it is not recorded.
   Visits* visits() const { return visits_; }
   Touches* touches() const { return touches_; }
   /// Its manual copies. Null: there are none.
   Copies* copies() const { return copies_; }
   void SetCopies(Copies* copies) { copies_ = copies; }
 
-  /// Null: nobody asks for events. A benchmark compares with a kernel of which nobody can.
+  /// Null: events are not recorded. A benchmark compares with a kernel that cannot record them.
 #ifdef KILN_WITHOUT_RECORDER
   Recorder* recorder() const { return nullptr; }
 #else

@@ -120,7 +120,7 @@ void Copies::Move(const InFlight& copy) {
   }
 }
 
-/// For who asks for events.
+/// For callers that record events.
 void Copies::Note(const InFlight& copy) {
   if (core_.recorder() == nullptr) return;
   Event event{Event::Kind::kStart, -1, 0, 0, SemaphoreNumber(copy.semaphore, copy.slot)};

@@ -43,7 +43,7 @@ Pad<T> PadOf(const Options& options, Pad<T> pad) {
   return pad;
 }
 
-/// What a core's recorder is told of one operand. Not inline: out of the way of those who ask for
+/// What a core's recorder is told of one operand. Not inline: out of the way of calls that record
 /// no events.
 template <typename T, int R>
 class Notes {
@@ -59,7 +59,7 @@ class Notes {
   }
 
  private:
-  /// The index by value, or it would have to be in memory for those who ask for nothing, too.
+  /// The index by value, or it would have to be in memory for calls that record nothing, too.
   [[gnu::noinline]] void Keep(Event::Kind kind, const Blocks<R>& blocks, Index<R> index) {
     recorder_->Add({kind, ordinal_, blocks.PlaceOf(index, places_),
                     blocks.BoxAt(index).inside() * static_cast<int64_t>(sizeof(T))});
@@ -161,7 +161,7 @@ struct Emulated {
           record_(core.RecordOf(operand)),
           notes_(core, operand, blocks_) {}
 
-    /// Starts a copy, unless this block is the one that was asked for last. Until WaitIn moves the
+    /// Starts a copy, unless this block was requested last. Until WaitIn moves the
     /// bytes the slot holds poison: a text that forgets to wait computes NaN.
     void CopyIn(const Index<R>& index) {
       // A single slot still has the block of the step that runs now: its copy starts at the wait.
@@ -207,7 +207,7 @@ struct Emulated {
       internal::FailClash(core_, Name(index), clash, /*reads=*/true);
     }
 
-    /// A block that comes for this step meets the manual copies that are still in flight.
+    /// Checks a block that comes for this step against the manual copies in flight.
     void CheckMove(const Index<R>& index, const Box<R>& box) {
       last_moved_ = index;
       if (core_.copies() == nullptr) return;

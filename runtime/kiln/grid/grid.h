@@ -131,7 +131,7 @@ class Grid {
     return turns;
   }
 
-  /// Out of the way of those who ask for no events.
+  /// Out of the way of calls that record no events.
   [[gnu::noinline]] void NoteStep(std::array<int64_t, R> index) const {
     core_.recorder()->Add({Event::Kind::kStep, -1, NumberOf(index)});
   }

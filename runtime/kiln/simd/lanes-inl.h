@@ -10,7 +10,7 @@
 //   at.StoreIf(m, v, p)   only lanes where the mask holds; the others are not touched
 //   at.LoadStrided(p, s)  p[0], p[s], p[2 * s] ...; s may be 0 or negative
 //   at.StoreStrided(v, p, s)
-//   at.Prefetch(p)        asks for what a store to p will need
+//   at.Prefetch(p)        prefetches what a store to p needs
 //   at.Splat(x)           a scalar of a representation in all lanes, bool as a mask
 //   at.Iota(first)        i32: first, first + 1 ...
 //   at.lanes(), at.tag()  how many lanes are in use; the tag of the loop
@@ -154,7 +154,7 @@ struct AtLanes {
     hwy::Prefetch(p);
   }
 
-  /// Only loops that stream ask for what is read later (stream-inl.h): others may find it in a
+  /// Only loops that stream prefetch what is read later (stream-inl.h): others may find it in a
   /// cache.
   template <typename... Later>
   HWY_INLINE void PrefetchStream(Later...) const {}
