@@ -62,10 +62,10 @@ class Definedness {
     }
     const Ref* source = store->value ? UndefinedSource(*store->value, ref) : nullptr;
     if (source) {
-      diagnostics.Error("undefined", store->span,
-                        "`" + ref.name + "` is computed from `" + source->name +
-                            "`, which holds nothing",
-                        "store into `" + source->name + "`, or copy into it, before");
+      diagnostics.Error(
+          "undefined", store->span,
+          "`" + ref.name + "` is computed from `" + source->name + "`, which holds nothing",
+          "store into `" + source->name + "`, or copy into it, before");
       return;
     }
     const bool output = ref.role == Role::kOutput;
@@ -174,8 +174,9 @@ class Definedness {
   const Kernel& kernel_;
   std::vector<bool> undefined_;  // by ref: surely undefined
   std::vector<bool> locals_;
-  std::vector<const Action*> store_;  // by ref: the first store, of an undefined value if there is one
-  std::vector<bool> spoils_;          // by ref: whether that is of one
+  std::vector<const Action*>
+      store_;                 // by ref: the first store, of an undefined value if there is one
+  std::vector<bool> spoils_;  // by ref: whether that is of one
 };
 
 void CheckUndefined(const Kernel& kernel, Diagnostics& diagnostics) {
@@ -343,8 +344,8 @@ class TailCheck {
     if (node.op == Op::kTranspose) {
       return RaggedRead(*node.args[0], static_cast<size_t>(node.axes[axis]), dimension);
     }
-    if (node.op == Op::kCast || (node.op >= Op::kNeg && node.op <= Op::kBitXor) ||
-        (node.op >= Op::kMax && node.op <= Op::kSilu)) {
+    const OpClass of = ClassOf(node.op);
+    if (node.op == Op::kCast || of == OpClass::kArithmetic || of == OpClass::kFunction) {
       for (const NodePtr& arg : node.args) {
         if (const Node* read = follow(*arg)) return read;
       }
@@ -385,7 +386,7 @@ class TailCheck {
         const Node* read = RaggedRead(*node.args[side], side == 0 ? rank - 1 : rank - 2, dimension);
         if (read) Report(*read, node, dimension);
       }
-    } else if (node.op >= Op::kSum && node.op <= Op::kArgmin) {
+    } else if (IsReduction(node.op)) {
       for (int axis : node.axes) {
         const Node* read = RaggedRead(*node.args[0], static_cast<size_t>(axis), dimension);
         if (!read) continue;

@@ -1,12 +1,12 @@
 #include <filesystem>
 #include <sstream>
 
+#include "generator/bind/host.h"
 #include "generator/cli/explain.h"
 #include "generator/data/read_file.h"
 #include "generator/data/write_file.h"
 #include "generator/elaborate/elaborate.h"
 #include "generator/spec/fields.h"
-#include "generator/bind/host.h"
 
 namespace kiln::cli {
 namespace {
@@ -105,7 +105,7 @@ std::string RewriteRules(const fs::path& folder) {
 
 std::string FunctionReference() {
   std::string text = "| function | in index maps, steps, shapes | gives |\n|---|---|---|\n";
-  for (const FunctionEntry& f : Functions()) {
+  for (const Operation& f : Functions()) {
     text += "| `" + Cell(f.signature) + "` | " + (f.in_index ? "yes" : "") + " | " + Cell(f.doc) +
             " |\n";
   }

@@ -114,7 +114,7 @@ struct On {
   }
 };
 
-// The meaning of every elementwise operation. A new function is one entry here.
+// The meaning of every elementwise operation but those that have rules of their own (`SpecialOp`).
 std::vector<On> Table() {
   return {
       On(Op::kNeg).Floats([](F x) { return -x; }).Ints([](I x) { return Negate(x); }),
@@ -203,7 +203,7 @@ std::vector<On> Table() {
 }
 
 std::vector<Meaning> IndexByOp() {
-  std::vector<Meaning> by_op(static_cast<size_t>(Op::kDot) + 1);
+  std::vector<Meaning> by_op(kOperationCount);
   for (const On& row : Table()) by_op[static_cast<size_t>(row.op)] = row.meaning;
   return by_op;
 }

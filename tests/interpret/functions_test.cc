@@ -220,5 +220,18 @@ TEST_CASE("index arithmetic overflows") {
   CHECK(!Overflows(Op::kPow, -1, INT64_MAX));
 }
 
+TEST_CASE("every operation of elements has a meaning") {
+  for (const Operation& row : AllOperations()) {
+    const bool own = ClassOf(row.op) == OpClass::kSpecial;
+    INFO(row.name);
+    const bool of_floats = MeaningOf(row.op, DType::kF32) != nullptr;
+    const bool of_integers = MeaningOf(row.op, DType::kI32) != nullptr;
+    CHECK((of_floats || of_integers) == (IsElementwise(row.op) && !own));
+    if (row.call == CallRule::kFloats) CHECK(of_floats);
+    if (row.call == CallRule::kIntegers) CHECK(of_integers);
+    if (row.call == CallRule::kNumber || IsComparison(row.op)) CHECK((of_floats && of_integers));
+  }
+}
+
 }  // namespace
 }  // namespace kiln::interpret

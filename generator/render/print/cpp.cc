@@ -151,13 +151,13 @@ std::string CommentText(std::string_view text) {
 Scope::Scope() {
   std::istringstream words{std::string(kOwnWords)};
   for (std::string word; words >> word;) taken_.insert(word);
-  for (int op = 0; op <= static_cast<int>(Op::kDot); ++op) {
+  for (const Operation& row : AllOperations()) {
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32, DType::kBool}) {
-      taken_.emplace(VectorFunction(static_cast<Op>(op), dtype));
-      taken_.emplace(FunctionForRounding(static_cast<Op>(op), dtype));
-      taken_.emplace(SpellScalar(static_cast<Op>(op), dtype).function);
+      taken_.emplace(VectorFunction(row.op, dtype));
+      taken_.emplace(FunctionForRounding(row.op, dtype));
+      taken_.emplace(SpellScalar(row.op, dtype).function);
     }
-    taken_.emplace(LaneReduction(static_cast<Op>(op)));
+    taken_.emplace(LaneReduction(row.op));
   }
 }
 

@@ -82,9 +82,10 @@ std::string ScalarPrinter::Leaf(const Element& e, int* precedence) const {
       return "static_cast<int64_t>(" + names_.edge(e) + ")";
     case Element::Kind::kNoValue:
       return names_.core + ".no_value()";
-    default:
-      return "0";
+    case Element::Kind::kOp:  // Operation's
+      break;
   }
+  __builtin_unreachable();
 }
 
 /// An element of a prefetch array: read in range, or the call ends with a finding.
