@@ -84,7 +84,7 @@ TEST_CASE("classes are what their names say") {
   for (const Op op : {Op::kAdd, Op::kWhere, Op::kAnd}) CHECK(!IsComparison(op));
   for (const Op op : {Op::kSum, Op::kReduceMax, Op::kMean, Op::kArgmin}) CHECK(IsReduction(op));
   for (const Op op : {Op::kMax, Op::kCumsum, Op::kDot}) CHECK(!IsReduction(op));
-  for (const Op op : {Op::kNeg, Op::kSilu, Op::kCast, Op::kLt}) CHECK(IsElementwise(op));
+  for (const Op op : {Op::kNeg, Op::kSoftplus, Op::kCast, Op::kLt}) CHECK(IsElementwise(op));
   for (const Op op : {Op::kRead, Op::kIf, Op::kReshape, Op::kSum}) CHECK(!IsElementwise(op));
   CHECK(Compares(Op::kLe, 1, 1));
   CHECK(!Compares(Op::kNe, 2.0, 2.0));

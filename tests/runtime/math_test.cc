@@ -103,6 +103,11 @@ Wide ExactGeluTanh(Wide x) {
   return x * ExactSigmoid(2 * u);
 }
 
+template <typename Wide>
+Wide ExactSoftplus(Wide x) {
+  return std::log1p(std::exp(-std::fabs(x))) + (x < 0 ? 0 : x);
+}
+
 constexpr int At(Op op) { return static_cast<int>(op); }
 
 template <typename Wide>
@@ -126,10 +131,12 @@ const std::vector<Function<Wide>> kFunctions = {
     {At(Op::kRsqrt), [](Wide x) { return 1 / std::sqrt(x); }, {1.5, 1.5}},
     {At(Op::kSin), [](Wide x) { return std::sin(x); }, {2, 2}},
     {At(Op::kCos), [](Wide x) { return std::cos(x); }, {2, 2}},
+    {At(Op::kAtan2), nullptr, {3, 3}, {}, [](Wide y, Wide x) { return std::atan2(y, x); }},
     {At(Op::kRelu), [](Wide x) { return x > 0 || std::isnan(x) ? x : 0; }, {0, 0}},
     {At(Op::kGelu), &ExactGelu<Wide>, {7, 90}, {1e-8, 1e-16}},
     {At(Op::kGeluTanh), &ExactGeluTanh<Wide>, {4, 45}, {1e-8, 1e-16}},
     {At(Op::kSilu), [](Wide x) { return x * ExactSigmoid(x); }, {4, 4}},
+    {At(Op::kSoftplus), &ExactSoftplus<Wide>, {3, 3}},
     {kGeluForBf16, &ExactGelu<Wide>, {2700, 90}, {1e-17, 1e-16}},  // 2^-12.6 of 2^24
 };
 
