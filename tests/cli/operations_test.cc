@@ -25,7 +25,7 @@ class AllOfThem {
            "  x: {array: \"f32[n]\", block: \"128\", index: i}\n" +
            Like("y", "f32") + Like("z", "f32") + Like("a", "i32") + Like("b", "i32") +
            "outputs:\n" + outputs_ +
-           "body: |\n  c = (b & 7) + 1  # no divisor of 0, no negative power\n" + body_;
+           "body: |\n  let c = (b & 7) + 1  # no divisor of 0, no negative power\n" + body_;
   }
 
  private:
