@@ -10,76 +10,6 @@ namespace {
 using Kind = HostParameter::Kind;
 using End = HostReturn::End;
 
-const std::vector<HostFunction>& Registry() {
-  static const std::vector<HostFunction> registry = {
-      {"group_metadata",
-       {{"sizes", Kind::kArray, 1},
-        {"m"},
-        {"tm"},
-        {"start", Kind::kInteger, 0, "0"},
-        {"count", Kind::kInteger, 0, "all"},
-        {"visit_empty", Kind::kFlag, 0, "false"}},
-       {{"offsets", DType::kI32, 1,
-         "length groups + 1: group g is rows `offsets[g]` to `offsets[g + 1]`"},
-        {"ids", DType::kI32, 1, "length cdiv(m, tm) + groups: the group that each step works on",
-         End::kRepeats, 3},
-        {"tiles", DType::kI32, 1, "the same length: the row tile that each step works on",
-         End::kRepeats, 3},
-        {"visits", DType::kI32, 0, "how many of those steps there are: the steps of the axis"}},
-       "The row tiles of a grouped matmul, as Pallas' megablox `make_group_metadata` makes them. "
-       "The m rows are cut into groups of consecutive rows (`sizes`) and into tiles of tm rows "
-       "(the last may be ragged); there is one step for every tile that a group has rows in, tiles "
-       "in order, so a tile shared by two groups is visited by consecutive steps. "
-       "With `start` and `count` only the groups `start` to `start + count` get steps, which come "
-       "first in `ids` and `tiles`. With `visit_empty` a group without rows gets one step too "
-       "(unless m is 0: there is no tile to visit). "
-       "`ids` and `tiles` may be declared one shorter: the longest list of steps has "
-       "cdiv(m, tm) + groups - 1 (the length of Pallas' arrays); "
-       "entries past `visits` are in range, and no step should read them. "
-       "Sizes must not be negative and must not add up to more than m. Where they add up to less, "
-       "the rows past them belong to no group, and tiles that hold only such rows to no step: a "
-       "kernel for which that is a mistake says `offsets[groups] == m` under `require`.",
-       &GroupMetadata},
-      {"sparsify_mask",
-       {{"mask", Kind::kAnyArray, 2}, {"bm"}, {"bn"}},
-       {{"block_mask", DType::kI32, 2, "1 where the block has a nonzero, else 0", End::kZero},
-        {"prefetch_mask", DType::kI32, 2,
-         "which distinct block of the mask the step needs, or the next step that needs one"},
-        {"prefetch_i", DType::kI32, 2, "the block row of that step"},
-        {"prefetch_j", DType::kI32, 2, "the block column of that step"},
-        {"blocks", DType::kI32, 0, "the number of distinct blocks that have a nonzero"}},
-       "The prefetch maps of a block-sparse mask, all of shape [cdiv(M, bm), cdiv(N, bn)] for a "
-       "mask of M x N. Blocks are taken row by row; where a block is all zeros the maps name the "
-       "next one that is not, so that nothing is fetched for a skipped step. After the last one "
-       "they keep block 0, the last row and the last column. "
-       "Equal blocks share a number in `prefetch_mask`; numbers are given from the last block of "
-       "the mask to the first. The blocks themselves are an ordinary input of the kernel, or read "
-       "from the mask at `prefetch_i`, `prefetch_j`.",
-       &SparsifyMask},
-      {"block_coo",
-       {{"x", Kind::kAnyArray, 2}, {"bm"}, {"bk"}},
-       {{"rows", DType::kI32, 1, "block row of each block with a nonzero"},
-        {"cols", DType::kI32, 1, "block column of each"},
-        {"count", DType::kI32, 0, "how many there are, the length of both"}},
-       "The blocks of a matrix that have a nonzero (NaN is one), as coordinates in row-major "
-       "order. The matrix itself is then read at `rows[t]`, `cols[t]`.",
-       &BlockCoo},
-      {"grouped_rows",
-       {{"rows", Kind::kArray, 1}, {"row_blocks"}, {"count", Kind::kInteger, 0, "all"}},
-       {{"row", DType::kI32, 1, "the output row of each step; never decreasing"},
-        {"block", DType::kI32, 1, "which entry of `rows` the step works on"},
-        {"real", DType::kI32, 1, "1, or 0 for a step that only visits an empty row", End::kZero},
-        {"steps", DType::kI32, 0, "how many steps there are, the length of all three"}},
-       "Orders the first `count` entries of a block list by row (entries of one row keep their "
-       "order) and adds a step for every row of 0 … row_blocks - 1 that has none, so that every "
-       "output block is visited, in one stay each. An added step names the entry of the next "
-       "step that has one (or the last), so it fetches nothing by itself; without any entries "
-       "it names entry 0.",
-       &GroupedRows},
-  };
-  return registry;
-}
-
 std::string KindText(const HostParameter& parameter) {
   switch (parameter.kind) {
     case Kind::kArray:
@@ -132,8 +62,86 @@ std::string ResultProblem(const HostFunction& function, const HostCall& call,
 
 }  // namespace
 
+const std::vector<HostFunction>& HostFunctions() {
+  static const std::vector<HostFunction> registry = {
+      {"group_metadata",
+       {{"sizes", Kind::kArray, 1},
+        {"m"},
+        {"tm"},
+        {"start", Kind::kInteger, 0, "0"},
+        {"count", Kind::kInteger, 0, "all"},
+        {"visit_empty", Kind::kFlag, 0, "false"}},
+       {{"offsets", DType::kI32, 1,
+         "length groups + 1: group g is rows `offsets[g]` to `offsets[g + 1]`"},
+        {"ids", DType::kI32, 1, "length cdiv(m, tm) + groups: the group that each step works on",
+         End::kRepeats, 3},
+        {"tiles", DType::kI32, 1, "the same length: the row tile that each step works on",
+         End::kRepeats, 3},
+        {"visits", DType::kI32, 0, "how many of those steps there are: the steps of the axis"}},
+       "The row tiles of a grouped matmul, as Pallas' megablox `make_group_metadata` makes them. "
+       "The m rows are cut into groups of consecutive rows (`sizes`) and into tiles of tm rows "
+       "(the last may be ragged); there is one step for every tile that a group has rows in, tiles "
+       "in order, so a tile shared by two groups is visited by consecutive steps. "
+       "With `start` and `count` only the groups `start` to `start + count` get steps, which come "
+       "first in `ids` and `tiles`. With `visit_empty` a group without rows gets one step too "
+       "(unless m is 0: there is no tile to visit). "
+       "`ids` and `tiles` may be declared one shorter: the longest list of steps has "
+       "cdiv(m, tm) + groups - 1 (the length of Pallas' arrays); "
+       "entries past `visits` are in range, and no step should read them. "
+       "Sizes must not be negative and must not add up to more than m. Where they add up to less, "
+       "the rows past them belong to no group, and tiles that hold only such rows to no step: a "
+       "kernel for which that is a mistake says `offsets[groups] == m` under `require`.",
+       &GroupMetadata,
+       "GroupMetadata",
+       "GroupSteps"},
+      {"sparsify_mask",
+       {{"mask", Kind::kAnyArray, 2}, {"bm"}, {"bn"}},
+       {{"block_mask", DType::kI32, 2, "1 where the block has a nonzero, else 0", End::kZero},
+        {"prefetch_mask", DType::kI32, 2,
+         "which distinct block of the mask the step needs, or the next step that needs one"},
+        {"prefetch_i", DType::kI32, 2, "the block row of that step"},
+        {"prefetch_j", DType::kI32, 2, "the block column of that step"},
+        {"blocks", DType::kI32, 0, "the number of distinct blocks that have a nonzero"}},
+       "The prefetch maps of a block-sparse mask, all of shape [cdiv(M, bm), cdiv(N, bn)] for a "
+       "mask of M x N. Blocks are taken row by row; where a block is all zeros the maps name the "
+       "next one that is not, so that nothing is fetched for a skipped step. After the last one "
+       "they keep block 0, the last row and the last column. "
+       "Equal blocks share a number in `prefetch_mask`; numbers are given from the last block of "
+       "the mask to the first. The blocks themselves are an ordinary input of the kernel, or read "
+       "from the mask at `prefetch_i`, `prefetch_j`.",
+       &SparsifyMask,
+       "SparsifyMask",
+       "MaskMaps"},
+      {"block_coo",
+       {{"x", Kind::kAnyArray, 2}, {"bm"}, {"bk"}},
+       {{"rows", DType::kI32, 1, "block row of each block with a nonzero"},
+        {"cols", DType::kI32, 1, "block column of each"},
+        {"count", DType::kI32, 0, "how many there are, the length of both"}},
+       "The blocks of a matrix that have a nonzero (NaN is one), as coordinates in row-major "
+       "order. The matrix itself is then read at `rows[t]`, `cols[t]`.",
+       &BlockCoo,
+       "BlockCoo",
+       "BlockList"},
+      {"grouped_rows",
+       {{"rows", Kind::kArray, 1}, {"row_blocks"}, {"count", Kind::kInteger, 0, "all"}},
+       {{"row", DType::kI32, 1, "the output row of each step; never decreasing"},
+        {"block", DType::kI32, 1, "which entry of `rows` the step works on"},
+        {"real", DType::kI32, 1, "1, or 0 for a step that only visits an empty row", End::kZero},
+        {"steps", DType::kI32, 0, "how many steps there are, the length of all three"}},
+       "Orders the first `count` entries of a block list by row (entries of one row keep their "
+       "order) and adds a step for every row of 0 … row_blocks - 1 that has none, so that every "
+       "output block is visited, in one stay each. An added step names the entry of the next "
+       "step that has one (or the last), so it fetches nothing by itself; without any entries "
+       "it names entry 0.",
+       &GroupedRows,
+       "GroupedRows",
+       "RowSteps"},
+  };
+  return registry;
+}
+
 const HostFunction* FindHostFunction(std::string_view name) {
-  for (const HostFunction& function : Registry()) {
+  for (const HostFunction& function : HostFunctions()) {
     if (function.name == name) return &function;
   }
   return nullptr;
@@ -141,7 +149,7 @@ const HostFunction* FindHostFunction(std::string_view name) {
 
 std::vector<std::string> HostFunctionNames() {
   std::vector<std::string> names;
-  for (const HostFunction& function : Registry()) names.emplace_back(function.name);
+  for (const HostFunction& function : HostFunctions()) names.emplace_back(function.name);
   return names;
 }
 
@@ -214,7 +222,7 @@ Array HostScalar(int64_t value) {
 
 std::string HostReference() {
   std::string text;
-  for (const HostFunction& function : Registry()) {
+  for (const HostFunction& function : HostFunctions()) {
     text += "### `" + std::string(function.name) + "`\n\n```yaml\nprepare:\n  - " +
             Signature(function) + "\n```\n\n" + std::string(function.doc) + "\n\n" +
             "| argument | is | default |\n|---|---|---|\n";

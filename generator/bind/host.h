@@ -11,7 +11,8 @@
 #include "generator/ir/kernel.h"
 
 /// The functions a `prepare` entry can call: host code that turns arguments into prefetch arrays
-/// and scalars before the grid starts. One table; a new function is one entry in host.cc.
+/// and scalars before the grid starts. One table; a new function is one entry in host.cc, and its
+/// code here and in the runtime.
 namespace kiln {
 
 struct HostParameter {
@@ -53,8 +54,12 @@ struct HostFunction {
   std::vector<HostReturn> results;
   std::string_view doc;
   HostResult (*run)(const std::vector<HostValue>& values);
+  /// In the runtime: the function, and the struct with a member for each result that it fills. If
+  /// more than one parameter has a default, they are members of a struct, too.
+  std::string_view cpp_function, cpp_results;
 };
 
+const std::vector<HostFunction>& HostFunctions();
 /// Null when there is none of that name.
 const HostFunction* FindHostFunction(std::string_view name);
 std::vector<std::string> HostFunctionNames();

@@ -1,28 +1,17 @@
 #include "generator/check/rules.h"
 
-#include <array>
+#include <algorithm>
 
 namespace kiln {
 namespace {
 
-/// The order of the language page.
-constexpr std::array kOrder = {
-    "undefined", "tail",  "revisit", "race",      "coverage",   "alias", "index-range",
-    "tier",      "sync",  "call",    "syntax",    "yaml-split", "key",   "name",
-    "type",      "shape", "assert",  "reference", "tpu",
-};
-
 std::vector<Rule> AllRules() {
-  std::vector<Rule> unordered;
-  AddValueRules(unordered);
-  AddGridRules(unordered);
-  AddTextRules(unordered);
   std::vector<Rule> rules;
-  for (const std::string_view label : kOrder) {
-    for (const Rule& rule : unordered) {
-      if (rule.label == label) rules.push_back(rule);
-    }
-  }
+  AddValueRules(rules);
+  AddGridRules(rules);
+  AddTextRules(rules);
+  std::sort(rules.begin(), rules.end(),
+            [](const Rule& a, const Rule& b) { return a.place < b.place; });
   return rules;
 }
 

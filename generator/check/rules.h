@@ -15,6 +15,7 @@ struct RuleExample {
 /// One rule of the language, for people: `kiln explain` prints it, docs/rules/ is written from it.
 /// The check itself carries the label as a string.
 struct Rule {
+  int place;               // in the order of the language page; any number between its neighbours'
   std::string_view label;  // "index-range"
   std::string_view title;  // one line
   std::string_view what;   // Markdown paragraphs

@@ -344,8 +344,8 @@ class TailCheck {
     if (node.op == Op::kTranspose) {
       return RaggedRead(*node.args[0], static_cast<size_t>(node.axes[axis]), dimension);
     }
-    if (node.op == Op::kCast || (node.op >= Op::kNeg && node.op <= Op::kBitXor) ||
-        (node.op >= Op::kMax && node.op <= Op::kSilu)) {
+    const OpClass of = ClassOf(node.op);
+    if (node.op == Op::kCast || of == OpClass::kArithmetic || of == OpClass::kFunction) {
       for (const NodePtr& arg : node.args) {
         if (const Node* read = follow(*arg)) return read;
       }
@@ -386,7 +386,7 @@ class TailCheck {
         const Node* read = RaggedRead(*node.args[side], side == 0 ? rank - 1 : rank - 2, dimension);
         if (read) Report(*read, node, dimension);
       }
-    } else if (node.op >= Op::kSum && node.op <= Op::kArgmin) {
+    } else if (IsReduction(node.op)) {
       for (int axis : node.axes) {
         const Node* read = RaggedRead(*node.args[0], static_cast<size_t>(axis), dimension);
         if (!read) continue;

@@ -1,48 +1,8 @@
-#include <cmath>
-
 #include "generator/elaborate/elaborate.h"
 #include "generator/ir/tile_node.h"
 
 namespace kiln {
 namespace {
-
-using E = Elaborator;
-
-/// Constants stay weak through functions: `sqrt(2.0) * x` takes x's type.
-std::optional<double> FoldFunction(Op op, double x) {
-  switch (op) {
-    case Op::kExp:
-      return std::exp(x);
-    case Op::kExp2:
-      return std::exp2(x);
-    case Op::kLog:
-      return std::log(x);
-    case Op::kLog2:
-      return std::log2(x);
-    case Op::kLog1p:
-      return std::log1p(x);
-    case Op::kTanh:
-      return std::tanh(x);
-    case Op::kErf:
-      return std::erf(x);
-    case Op::kSqrt:
-      return std::sqrt(x);
-    case Op::kRsqrt:
-      return 1 / std::sqrt(x);
-    case Op::kSin:
-      return std::sin(x);
-    case Op::kCos:
-      return std::cos(x);
-    case Op::kFloor:
-      return std::floor(x);
-    case Op::kCeil:
-      return std::ceil(x);
-    case Op::kRound:
-      return std::nearbyint(x);
-    default:
-      return std::nullopt;
-  }
-}
 
 /// Of bools the larger is either, the smaller both.
 Op ExtremeOf(Op op, DType dtype) {
@@ -52,113 +12,13 @@ Op ExtremeOf(Op op, DType dtype) {
 
 }  // namespace
 
-const std::vector<FunctionEntry>& Functions() {
-  static const std::vector<FunctionEntry> table = {
-      // Elementwise.
-      {"where", &E::CallWhere, Op::kWhere, 3, 3, "", true, "where(c, a, b)",
-       "a where c holds, b elsewhere; both are evaluated everywhere"},
-      {"abs", &E::CallNumeric, Op::kAbs, 1, 1, "", true, "abs(x)", "the absolute value"},
-      {"sign", &E::CallNumeric, Op::kSign, 1, 1, "", true, "sign(x)", "-1, 0 or 1"},
-      {"floor", &E::CallRounding, Op::kFloor, 1, 1, "", false, "floor(x)", "rounds down"},
-      {"ceil", &E::CallRounding, Op::kCeil, 1, 1, "", false, "ceil(x)", "rounds up"},
-      {"round", &E::CallRounding, Op::kRound, 1, 1, "", false, "round(x)",
-       "rounds to the nearest integer, ties to even"},
-      {"exp", &E::CallFloat, Op::kExp, 1, 1, "", false, "exp(x)", "e to the x"},
-      {"exp2", &E::CallFloat, Op::kExp2, 1, 1, "", false, "exp2(x)", "2 to the x"},
-      {"log", &E::CallFloat, Op::kLog, 1, 1, "", false, "log(x)", "the natural logarithm"},
-      {"log2", &E::CallFloat, Op::kLog2, 1, 1, "", false, "log2(x)", "the logarithm to base 2"},
-      {"log1p", &E::CallFloat, Op::kLog1p, 1, 1, "", false, "log1p(x)", "log(1 + x), exact near 0"},
-      {"tanh", &E::CallFloat, Op::kTanh, 1, 1, "", false, "tanh(x)", "the hyperbolic tangent"},
-      {"erf", &E::CallFloat, Op::kErf, 1, 1, "", false, "erf(x)", "the error function"},
-      {"sigmoid", &E::CallFloat, Op::kSigmoid, 1, 1, "", false, "sigmoid(x)", "1 / (1 + exp(-x))"},
-      {"sqrt", &E::CallFloat, Op::kSqrt, 1, 1, "", false, "sqrt(x)", "the square root"},
-      {"rsqrt", &E::CallFloat, Op::kRsqrt, 1, 1, "", false, "rsqrt(x)", "1 / sqrt(x)"},
-      {"sin", &E::CallFloat, Op::kSin, 1, 1, "", false, "sin(x)", "the sine"},
-      {"cos", &E::CallFloat, Op::kCos, 1, 1, "", false, "cos(x)", "the cosine"},
-      {"relu", &E::CallNumeric, Op::kRelu, 1, 1, "", false, "relu(x)", "max(x, 0)"},
-      {"gelu", &E::CallFloat, Op::kGelu, 1, 1, "", false, "gelu(x)",
-       "x * (1 + erf(x / sqrt(2))) / 2, the exact form"},
-      {"gelu_tanh", &E::CallFloat, Op::kGeluTanh, 1, 1, "", false, "gelu_tanh(x)",
-       "gelu by tanh, the default of jax.nn.gelu"},
-      {"silu", &E::CallFloat, Op::kSilu, 1, 1, "", false, "silu(x)", "x * sigmoid(x)"},
-      {"clamp", &E::CallClamp, Op::kClamp, 3, 3, "", true, "clamp(x, low, high)",
-       "min(max(x, low), high)"},
-      {"cdiv", &E::CallInteger, Op::kCeilDiv, 2, 2, "", true, "cdiv(a, b)",
-       "the quotient of integers, rounded up"},
-      {"rem", &E::CallInteger, Op::kRem, 2, 2, "", true, "rem(a, b)",
-       "the remainder of truncating division; it has a's sign"},
-      {"bitcast", &E::CallBitcast, Op::kBitcast, 2, 2, "", false, "bitcast(i32, x)",
-       "the same bits as another dtype of the same width"},
-      // Elementwise with two arguments, reductions with one.
-      {"max", &E::CallExtreme, Op::kMax, 1, 2, "axis keep", true, "max(a, b) or max(x, axis=1)",
-       "the larger of two, or the largest along axes; NaN wins"},
-      {"min", &E::CallExtreme, Op::kMin, 1, 2, "axis keep", true, "min(a, b) or min(x, axis=1)",
-       "the smaller of two, or the smallest along axes; NaN wins"},
-      // Shapes.
-      {"iota", &E::CallIota, Op::kIota, 1, 2, "axis", false, "iota([8, 128], axis)",
-       "i32 coordinates along an axis"},
-      {"broadcast", &E::CallBroadcast, Op::kBroadcast, 2, 2, "", false, "broadcast(x, [8, 128])",
-       "x repeated to a shape, as numpy broadcasts"},
-      {"reshape", &E::CallReshape, Op::kReshape, 2, 2, "", false, "reshape(x, [8, 128])",
-       "the same elements in row-major order under another shape"},
-      {"transpose", &E::CallTranspose, Op::kTranspose, 1, 2, "axes", false,
-       "transpose(x, [1, 0, 2])", "axes in another order"},
-      {"expand", &E::CallExpand, Op::kReshape, 1, 2, "axis", false, "expand(x, axis)",
-       "inserts dimensions of extent 1"},
-      {"squeeze", &E::CallSqueeze, Op::kReshape, 1, 2, "axis", false, "squeeze(x, axis)",
-       "removes dimensions of extent 1"},
-      {"concat", &E::CallConcat, Op::kConcat, 1, 1, "axis", false, "concat([a, b], axis=0)",
-       "values one after the other along an axis"},
-      {"roll", &E::CallRoll, Op::kRoll, 2, 2, "axis", false, "roll(x, n, axis=0)",
-       "elements moved by n places, around the end"},
-      // Reductions.
-      {"sum", &E::CallReduce, Op::kSum, 1, 1, "axis keep", false, "sum(x, axis=1, keep=true)",
-       "the sum along axes (all if absent)"},
-      {"prod", &E::CallReduce, Op::kProd, 1, 1, "axis keep", false, "prod(x, axis=1)",
-       "the product along axes"},
-      {"mean", &E::CallReduce, Op::kMean, 1, 1, "axis keep", false, "mean(x, axis=1)",
-       "the mean of floats along axes"},
-      {"any", &E::CallReduce, Op::kAny, 1, 1, "axis keep", false, "any(c, axis=1)",
-       "whether any bool along axes holds"},
-      {"all", &E::CallReduce, Op::kAll, 1, 1, "axis keep", false, "all(c, axis=1)",
-       "whether all bools along axes hold"},
-      {"argmax", &E::CallReduce, Op::kArgmax, 1, 1, "axis keep", false, "argmax(x, axis=1)",
-       "i32 position of the largest, the first of equals; without axis= in the flattened tile"},
-      {"argmin", &E::CallReduce, Op::kArgmin, 1, 1, "axis keep", false, "argmin(x, axis=1)",
-       "i32 position of the smallest, the first of equals; without axis= in the flattened tile"},
-      {"cumsum", &E::CallCumsum, Op::kCumsum, 1, 1, "axis", false, "cumsum(x, axis=0)",
-       "running sums along an axis"},
-      {"dot", &E::CallDot, Op::kDot, 2, 2, "", false, "dot(a, b)",
-       "matrix product; equal leading dimensions batch; f32 for floats, i32 for integers"},
-      // Position.
-      {"first", &E::CallVisit, Op::kFirstStep, 1, 1, "", true, "first(l) or first(o)",
-       "first step of an axis, or of an operand's stay"},
-      {"last", &E::CallVisit, Op::kLastStep, 1, 1, "", true, "last(l) or last(o)",
-       "last step of an axis, or of an operand's stay"},
-      {"steps", &E::CallSteps, Op::kSteps, 1, 1, "", true, "steps(l)",
-       "number of steps of an axis"},
-      {"inside", &E::CallInside, Op::kInside, 1, 1, "", false, "inside(x)",
-       "mask of the elements of x's block that lie within its array"},
-      {"at", &E::CallAt, Op::kAt, 1, 2, "axis", false, "at(x, axis)",
-       "i32 coordinates in the array of the elements of x's block"},
-  };
-  return table;
-}
-
-const FunctionEntry* FindFunction(std::string_view name) {
-  for (const FunctionEntry& entry : Functions()) {
-    if (entry.name == name) return &entry;
-  }
-  return nullptr;
-}
-
 NodePtr Elaborator::ElaborateCall(const Expr& expr, const Setting& setting) {
   if (const auto dtype = DTypeNamed(expr.name)) return CallCast(expr, *dtype, setting);
-  const FunctionEntry* f = FindFunction(expr.name);
+  const Operation* f = FindFunction(expr.name);
   if (!f) {
     std::vector<std::string> names = {"bool", "i8",  "u8",   "i16", "u16", "i32",
                                       "u32",  "i64", "bf16", "f16", "f32", "f64"};
-    for (const FunctionEntry& entry : Functions()) names.emplace_back(entry.name);
+    for (const Operation& entry : Functions()) names.emplace_back(entry.name);
     if (expr.name == "ds") {
       return Error(
           "syntax", expr.span,
@@ -170,16 +30,68 @@ NodePtr Elaborator::ElaborateCall(const Expr& expr, const Setting& setting) {
   if (!CheckArguments(expr, *f)) return nullptr;
   if (setting.index && !f->in_index) {
     if (setting.body) {  // a subscript may use any tile function that ends in a scalar
-      NodePtr value = Decide((this->*f->handler)(expr, *f, kBodySetting));
+      NodePtr value = Decide(Called(expr, *f, kBodySetting));
       return value;
     }
     return Error("type", expr.span, std::string(setting.name) + " cannot use `" + expr.name + "`",
                  "there are arithmetic, cdiv rem min max clamp abs sign where first last steps");
   }
-  return (this->*f->handler)(expr, *f, setting);
+  return Called(expr, *f, setting);
 }
 
-bool Elaborator::CheckArguments(const Expr& expr, const FunctionEntry& f) {
+NodePtr Elaborator::Called(const Expr& expr, const Operation& f, const Setting& setting) {
+  switch (f.call) {
+    case CallRule::kFloats:
+      return CallFloats(expr, f, setting);
+    case CallRule::kNumber:
+      return CallNumber(expr, f, setting);
+    case CallRule::kIntegers:
+      return CallIntegers(expr, f, setting);
+    case CallRule::kWhere:
+      return CallWhere(expr, f, setting);
+    case CallRule::kClamp:
+      return CallClamp(expr, f, setting);
+    case CallRule::kExtreme:
+      return CallExtreme(expr, f, setting);
+    case CallRule::kBitcast:
+      return CallBitcast(expr, f, setting);
+    case CallRule::kIota:
+      return CallIota(expr, f, setting);
+    case CallRule::kBroadcast:
+      return CallBroadcast(expr, f, setting);
+    case CallRule::kReshape:
+      return CallReshape(expr, f, setting);
+    case CallRule::kExpand:
+      return CallExpand(expr, f, setting);
+    case CallRule::kSqueeze:
+      return CallSqueeze(expr, f, setting);
+    case CallRule::kTranspose:
+      return CallTranspose(expr, f, setting);
+    case CallRule::kConcat:
+      return CallConcat(expr, f, setting);
+    case CallRule::kRoll:
+      return CallRoll(expr, f, setting);
+    case CallRule::kReduce:
+      return CallReduce(expr, f, setting);
+    case CallRule::kCumsum:
+      return CallCumsum(expr, f, setting);
+    case CallRule::kDot:
+      return CallDot(expr, f, setting);
+    case CallRule::kVisit:
+      return CallVisit(expr, f, setting);
+    case CallRule::kSteps:
+      return CallSteps(expr, f, setting);
+    case CallRule::kInside:
+      return CallInside(expr, f, setting);
+    case CallRule::kAt:
+      return CallAt(expr, f, setting);
+    case CallRule::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+bool Elaborator::CheckArguments(const Expr& expr, const Operation& f) {
   const int count = static_cast<int>(expr.args.size());
   const std::string usage = "write " + std::string(f.signature);
   for (const Keyword& keyword : expr.keywords) {
@@ -232,8 +144,7 @@ NodePtr Elaborator::CallCast(const Expr& expr, DType dtype, const Setting& setti
   return Cast(x, dtype, expr.span);
 }
 
-NodePtr Elaborator::FloatArgument(const Expr& expr, const Setting& setting,
-                                  const FunctionEntry& f) {
+NodePtr Elaborator::FloatArgument(const Expr& expr, const Setting& setting, const Operation& f) {
   NodePtr x = Elaborate(expr, setting);
   if (!x) return nullptr;
   std::string why;
@@ -249,23 +160,33 @@ NodePtr Elaborator::FloatArgument(const Expr& expr, const Setting& setting,
   return x;
 }
 
-NodePtr Elaborator::CallFloat(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
-  NodePtr x = FloatArgument(*expr.args[0], setting, f);
-  if (!x) return nullptr;
-  if (IsConst(x) && IsWeak(x->dtype)) {
-    if (const auto value = FoldFunction(f.op, x->float_value)) {
-      return MakeFloat(*value, DType::kWeakFloat, expr.span);
-    }
+/// One float, or two that meet in one type and shape. Constants stay weak where the row folds:
+/// `sqrt(2.0) * x` takes x's type.
+NodePtr Elaborator::CallFloats(const Expr& expr, const Operation& f, const Setting& setting) {
+  std::vector<NodePtr> args;
+  for (const ExprPtr& arg : expr.args) {
+    args.push_back(FloatArgument(*arg, setting, f));
+    if (!args.back()) return nullptr;
   }
-  x = Decide(x);
-  return x ? Unary(f.op, x, setting, expr.span) : nullptr;
+  const NodePtr& x = args[0];
+  if (args.size() == 1 && f.fold && IsConst(x) && IsWeak(x->dtype)) {
+    return MakeFloat(f.fold(x->float_value), DType::kWeakFloat, expr.span);
+  }
+  const bool two = args.size() == 2;
+  if (two && !Unify(args[0], args[1], expr.name.c_str(), expr.span)) return nullptr;
+  Shape shape;
+  for (NodePtr& arg : args) {
+    arg = Decide(arg);
+    if (!arg) return nullptr;
+    auto joined = Broadcast(shape, arg->shape, "`" + expr.name + "`", expr.span);
+    if (!joined) return nullptr;
+    shape = *std::move(joined);
+  }
+  const DType dtype = args[0]->dtype;
+  return Fold(TileNode(f.op, dtype, std::move(shape), expr.span, std::move(args)));
 }
 
-NodePtr Elaborator::CallRounding(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
-  return CallFloat(expr, f, setting);
-}
-
-NodePtr Elaborator::CallNumeric(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallNumber(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Elaborate(*expr.args[0], setting);
   if (!x) return nullptr;
   x = Promote(x);
@@ -273,9 +194,9 @@ NodePtr Elaborator::CallNumeric(const Expr& expr, const FunctionEntry& f, const 
   return x ? Unary(f.op, x, setting, expr.span) : nullptr;
 }
 
-NodePtr Elaborator::CallExtreme(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallExtreme(const Expr& expr, const Operation& f, const Setting& setting) {
   if (expr.args.size() == 1) {
-    FunctionEntry reduce = f;
+    Operation reduce = f;
     reduce.op = f.op == Op::kMax ? Op::kReduceMax : Op::kReduceMin;
     if (setting.index) {
       if (!setting.body)
@@ -297,7 +218,7 @@ NodePtr Elaborator::CallExtreme(const Expr& expr, const FunctionEntry& f, const 
   return Fold(TileNode(ExtremeOf(f.op, a->dtype), a->dtype, *shape, expr.span, {a, b}));
 }
 
-NodePtr Elaborator::CallClamp(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallClamp(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Elaborate(*expr.args[0], setting);
   NodePtr low = Elaborate(*expr.args[1], setting);
   NodePtr high = Elaborate(*expr.args[2], setting);
@@ -315,7 +236,7 @@ NodePtr Elaborator::CallClamp(const Expr& expr, const FunctionEntry& f, const Se
   return Fold(TileNode(Op::kBitAnd, x->dtype, *shape, expr.span, {raised, high}));
 }
 
-NodePtr Elaborator::CallWhere(const Expr& expr, const FunctionEntry&, const Setting& setting) {
+NodePtr Elaborator::CallWhere(const Expr& expr, const Operation&, const Setting& setting) {
   NodePtr condition = Elaborate(*expr.args[0], setting);
   NodePtr a = Elaborate(*expr.args[1], setting);
   NodePtr b = Elaborate(*expr.args[2], setting);
@@ -328,7 +249,7 @@ NodePtr Elaborator::CallWhere(const Expr& expr, const FunctionEntry&, const Sett
   return Select(condition, a, b, Op::kWhere, setting, expr.span);
 }
 
-NodePtr Elaborator::CallInteger(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallIntegers(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr a = Elaborate(*expr.args[0], setting);
   NodePtr b = Elaborate(*expr.args[1], setting);
   if (!a || !b) return nullptr;
@@ -338,7 +259,7 @@ NodePtr Elaborator::CallInteger(const Expr& expr, const FunctionEntry& f, const 
   return Binary(f.op, a, b, setting, expr.span);
 }
 
-NodePtr Elaborator::CallBitcast(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallBitcast(const Expr& expr, const Operation& f, const Setting& setting) {
   const Expr& type = *expr.args[0];
   const auto dtype = type.kind == Expr::Kind::kName ? DTypeNamed(type.name) : std::nullopt;
   if (!dtype) {
@@ -358,7 +279,7 @@ NodePtr Elaborator::CallBitcast(const Expr& expr, const FunctionEntry& f, const 
   return copy;
 }
 
-NodePtr Elaborator::CallVisit(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallVisit(const Expr& expr, const Operation& f, const Setting& setting) {
   const Expr& of = *expr.args[0];
   const Symbol* symbol = of.kind == Expr::Kind::kName ? Find(of.name) : nullptr;
   const bool first = f.op == Op::kFirstStep;
@@ -388,7 +309,7 @@ NodePtr Elaborator::CallVisit(const Expr& expr, const FunctionEntry& f, const Se
   return std::make_shared<const Node>(std::move(node));
 }
 
-NodePtr Elaborator::CallSteps(const Expr& expr, const FunctionEntry&, const Setting& setting) {
+NodePtr Elaborator::CallSteps(const Expr& expr, const Operation&, const Setting& setting) {
   const Expr& of = *expr.args[0];
   const Symbol* symbol = of.kind == Expr::Kind::kName ? Find(of.name) : nullptr;
   if (!symbol || symbol->kind != Symbol::Kind::kAxis || !setting.axes) {

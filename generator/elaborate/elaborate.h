@@ -44,8 +44,6 @@ struct Symbol {
   std::string why;            // kAbsent: the condition that does not hold
 };
 
-struct FunctionEntry;
-
 class Elaborator {
  public:
   Elaborator(const Spec& spec, Kernel& kernel, Diagnostics& diagnostics)
@@ -116,30 +114,30 @@ class Elaborator {
 
   // calls.cc and tile_calls.cc: functions, one handler a kind.
   NodePtr ElaborateCall(const Expr& expr, const Setting& setting);
+  NodePtr Called(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallCast(const Expr& expr, DType dtype, const Setting& setting);
-  NodePtr CallFloat(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallRounding(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallNumeric(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallExtreme(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallClamp(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallWhere(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallInteger(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallBitcast(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallIota(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallBroadcast(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallReshape(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallTranspose(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallExpand(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallSqueeze(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallConcat(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallRoll(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallReduce(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallCumsum(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallDot(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallVisit(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallSteps(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallInside(const Expr& expr, const FunctionEntry& f, const Setting& setting);
-  NodePtr CallAt(const Expr& expr, const FunctionEntry& f, const Setting& setting);
+  NodePtr CallFloats(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallNumber(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallExtreme(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallClamp(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallWhere(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallIntegers(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallBitcast(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallIota(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallBroadcast(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallReshape(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallTranspose(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallExpand(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallSqueeze(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallConcat(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallRoll(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallReduce(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallCumsum(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallDot(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallVisit(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallSteps(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallInside(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallAt(const Expr& expr, const Operation& f, const Setting& setting);
 
   // body.cc
   std::vector<Action> ElaborateBlock(const std::vector<Stmt>& statements);
@@ -185,9 +183,9 @@ class Elaborator {
   NodePtr ReadRef(int ref, Span span, const Setting& setting);
 
   // Argument helpers of calls.
-  bool CheckArguments(const Expr& expr, const FunctionEntry& f);
+  bool CheckArguments(const Expr& expr, const Operation& f);
   const Expr* KeywordValue(const Expr& expr, std::string_view keyword) const;
-  NodePtr FloatArgument(const Expr& expr, const Setting& setting, const FunctionEntry& f);
+  NodePtr FloatArgument(const Expr& expr, const Setting& setting, const Operation& f);
   std::optional<int> ElaborateAxis(const Expr& expr, int rank, const char* what);
   std::optional<std::vector<int>> ElaborateAxes(const Expr& expr, int rank, const char* what);
   std::optional<Shape> ElaborateShape(const Expr& expr);
@@ -272,21 +270,5 @@ class Elaborator {
   int elaborated_ = 0;         // nodes so far, a bound on the work
   std::vector<int> assigned_;  // refs stored to since the last reset (the epilogue's outputs)
 };
-
-/// One function of the language. Adding one is one entry in calls.cc (and its meaning in
-/// the interpreter's table).
-struct FunctionEntry {
-  std::string_view name;
-  NodePtr (Elaborator::*handler)(const Expr&, const FunctionEntry&, const Setting&);
-  Op op;
-  int least, most;             // positional arguments
-  std::string_view keywords;   // accepted, space-separated
-  bool in_index;               // allowed in index maps, steps and shapes
-  std::string_view signature;  // for messages and docs
-  std::string_view doc;
-};
-
-const FunctionEntry* FindFunction(std::string_view name);
-const std::vector<FunctionEntry>& Functions();
 
 }  // namespace kiln

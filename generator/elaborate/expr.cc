@@ -8,30 +8,6 @@ namespace {
 /// Lets are read again where used, so a chain of doubling lets could explode.
 constexpr int kMaxNodes = 200000;
 
-struct OperatorEntry {
-  std::string_view text;
-  Op op;
-};
-
-constexpr OperatorEntry kBinaryOperators[] = {
-    {"+", Op::kAdd},       {"-", Op::kSub},    {"*", Op::kMul},   {"/", Op::kDiv},
-    {"//", Op::kFloorDiv}, {"%", Op::kMod},    {"**", Op::kPow},  {"<<", Op::kShl},
-    {">>", Op::kShr},      {"&", Op::kBitAnd}, {"|", Op::kBitOr}, {"^", Op::kBitXor},
-    {"<", Op::kLt},        {"<=", Op::kLe},    {">", Op::kGt},    {">=", Op::kGe},
-    {"==", Op::kEq},       {"!=", Op::kNe},
-};
-
-Op OperatorOf(std::string_view text) {
-  for (const auto& entry : kBinaryOperators) {
-    if (entry.text == text) return entry.op;
-  }
-  return Op::kAdd;
-}
-
-bool IsBitwise(Op op) { return op == Op::kBitAnd || op == Op::kBitOr || op == Op::kBitXor; }
-bool IsShift(Op op) { return op == Op::kShl || op == Op::kShr; }
-bool IsComparison(Op op) { return op >= Op::kLt && op <= Op::kNe; }
-
 }  // namespace
 
 NodePtr Elaborator::Elaborate(const Expr& expr, const Setting& setting) {
@@ -114,7 +90,7 @@ NodePtr Elaborator::ElaborateBinary(const Expr& expr, const Setting& setting) {
   NodePtr a = Elaborate(*expr.args[0], setting);
   NodePtr b = Elaborate(*expr.args[1], setting);
   if (!a || !b) return nullptr;
-  return Binary(OperatorOf(expr.name), a, b, setting, expr.span);
+  return Binary(BinaryOperator(expr.name).value(), a, b, setting, expr.span);
 }
 
 NodePtr Elaborator::Binary(Op op, NodePtr a, NodePtr b, const Setting& setting, Span span) {
@@ -145,7 +121,7 @@ NodePtr Elaborator::Binary(Op op, NodePtr a, NodePtr b, const Setting& setting, 
   if (!shape) return nullptr;
   Node node;
   node.op = op;
-  node.dtype = IsComparison(op) ? DType::kBool : a->dtype;
+  node.dtype = RowOf(op).result == ResultType::kBool ? DType::kBool : a->dtype;
   node.shape = *shape;
   node.span = span;
   node.args = {a, b};
@@ -295,7 +271,7 @@ NodePtr Elaborator::ElaborateCompare(const Expr& expr, const Setting& setting) {
   for (size_t i = 0; i < expr.ops.size(); ++i) {
     NodePtr right = Elaborate(*expr.args[i + 1], setting);
     if (!left || !right) return nullptr;
-    NodePtr link = Binary(OperatorOf(expr.ops[i]), left, right, setting, expr.span);
+    NodePtr link = Binary(BinaryOperator(expr.ops[i]).value(), left, right, setting, expr.span);
     if (!link) return nullptr;
     result = result ? Binary(Op::kBitAnd, result, link, setting, expr.span) : link;
     if (!result) return nullptr;

@@ -25,12 +25,12 @@ Op LogicalOf(Op op) {
 
 }  // namespace
 
-NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallReduce(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   if (!x) return nullptr;
   const std::string name = expr.name;
   const bool logical = f.op == Op::kAny || f.op == Op::kAll;
-  const bool position = f.op == Op::kArgmax || f.op == Op::kArgmin;
+  const bool position = ClassOf(f.op) == OpClass::kLocation;
   const bool selects = f.op == Op::kReduceMax || f.op == Op::kReduceMin || position;
   if (logical && x->dtype != DType::kBool) {
     return Error("type", x->span, "`" + name + "` needs bools, not " + std::string(Name(x->dtype)),
@@ -86,7 +86,7 @@ NodePtr Elaborator::CallReduce(const Expr& expr, const FunctionEntry& f, const S
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallCumsum(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallCumsum(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   if (!x) return nullptr;
   x = Promote(x);
@@ -104,7 +104,7 @@ NodePtr Elaborator::CallCumsum(const Expr& expr, const FunctionEntry& f, const S
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallDot(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallDot(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr a = Decide(Elaborate(*expr.args[0], setting));
   NodePtr b = Decide(Elaborate(*expr.args[1], setting));
   if (!a || !b) return nullptr;
@@ -146,7 +146,7 @@ NodePtr Elaborator::CallDot(const Expr& expr, const FunctionEntry& f, const Sett
   return Share(TileNode(f.op, *dtype, std::move(shape), expr.span, {a, b}));
 }
 
-NodePtr Elaborator::CallInside(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallInside(const Expr& expr, const Operation& f, const Setting& setting) {
   const Symbol* symbol = RefNamed(*expr.args[0]);
   const Ref* ref = symbol ? &kernel_.refs[static_cast<size_t>(symbol->index)] : nullptr;
   if (!ref || (ref->role != Role::kInput && ref->role != Role::kOutput)) {
@@ -161,7 +161,7 @@ NodePtr Elaborator::CallInside(const Expr& expr, const FunctionEntry& f, const S
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallAt(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallAt(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr inside = CallInside(expr, f, setting);
   if (!inside) return nullptr;
   const Expr* axis_expr = expr.args.size() > 1 ? expr.args[1].get() : KeywordValue(expr, "axis");

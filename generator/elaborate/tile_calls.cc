@@ -59,7 +59,7 @@ std::optional<Shape> Elaborator::ElaborateShape(const Expr& expr) {
   return shape;
 }
 
-NodePtr Elaborator::CallIota(const Expr& expr, const FunctionEntry& f, const Setting&) {
+NodePtr Elaborator::CallIota(const Expr& expr, const Operation& f, const Setting&) {
   auto shape = ElaborateShape(*expr.args[0]);
   if (!shape) return nullptr;
   const Expr* axis_expr = expr.args.size() > 1 ? expr.args[1].get() : KeywordValue(expr, "axis");
@@ -78,8 +78,7 @@ NodePtr Elaborator::CallIota(const Expr& expr, const FunctionEntry& f, const Set
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallBroadcast(const Expr& expr, const FunctionEntry& f,
-                                  const Setting& setting) {
+NodePtr Elaborator::CallBroadcast(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   auto shape = ElaborateShape(*expr.args[1]);
   if (!x || !shape) return nullptr;
@@ -99,7 +98,7 @@ NodePtr Elaborator::CallBroadcast(const Expr& expr, const FunctionEntry& f,
   return Share(TileNode(f.op, x->dtype, *shape, expr.span, {x}));
 }
 
-NodePtr Elaborator::CallReshape(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallReshape(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   auto shape = ElaborateShape(*expr.args[1]);
   if (!x || !shape) return nullptr;
@@ -121,8 +120,7 @@ NodePtr Elaborator::CallReshape(const Expr& expr, const FunctionEntry& f, const 
   return Share(TileNode(f.op, x->dtype, *shape, expr.span, {x}));
 }
 
-NodePtr Elaborator::CallTranspose(const Expr& expr, const FunctionEntry& f,
-                                  const Setting& setting) {
+NodePtr Elaborator::CallTranspose(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   if (!x) return nullptr;
   const int rank = static_cast<int>(x->shape.size());
@@ -146,7 +144,7 @@ NodePtr Elaborator::CallTranspose(const Expr& expr, const FunctionEntry& f,
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallExpand(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallExpand(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   const Expr* axis = expr.args.size() > 1 ? expr.args[1].get() : KeywordValue(expr, "axis");
   if (!x) return nullptr;
@@ -164,7 +162,7 @@ NodePtr Elaborator::CallExpand(const Expr& expr, const FunctionEntry& f, const S
   return Share(TileNode(f.op, x->dtype, std::move(shape), expr.span, {x}));
 }
 
-NodePtr Elaborator::CallSqueeze(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallSqueeze(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   const Expr* axis = expr.args.size() > 1 ? expr.args[1].get() : KeywordValue(expr, "axis");
   if (!x) return nullptr;
@@ -191,7 +189,7 @@ NodePtr Elaborator::CallSqueeze(const Expr& expr, const FunctionEntry& f, const 
   return Share(TileNode(f.op, x->dtype, std::move(shape), expr.span, {x}));
 }
 
-NodePtr Elaborator::CallConcat(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallConcat(const Expr& expr, const Operation& f, const Setting& setting) {
   const Expr& list = *expr.args[0];
   if (list.kind != Expr::Kind::kList || list.args.empty()) {
     return Error("syntax", list.span, "`concat` takes a list of values",
@@ -232,7 +230,7 @@ NodePtr Elaborator::CallConcat(const Expr& expr, const FunctionEntry& f, const S
   return Share(std::move(node));
 }
 
-NodePtr Elaborator::CallRoll(const Expr& expr, const FunctionEntry& f, const Setting& setting) {
+NodePtr Elaborator::CallRoll(const Expr& expr, const Operation& f, const Setting& setting) {
   NodePtr x = Decide(Elaborate(*expr.args[0], setting));
   Setting inside = kSubscriptSetting;
   inside.name = "the shift of roll";

@@ -100,7 +100,7 @@ void Loop(Run& run, const Action& action) {
 
 /// "; `x[i]` is 2" for the sides of a comparison of scalars.
 std::string SidesText(Run& run, const Node& condition) {
-  if (condition.op < Op::kLt || condition.op > Op::kNe) return "";
+  if (!IsComparison(condition.op)) return "";
   std::string text;
   for (const NodePtr& side : condition.args) {
     if (side->op == Op::kConst) continue;

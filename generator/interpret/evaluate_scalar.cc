@@ -54,15 +54,15 @@ Scalar Elementwise(Run& run, const Node& node) {
   std::array<Scalar, 3> args;
   for (size_t k = 0; k < node.args.size(); ++k) args[k] = EvaluateScalar(run, *node.args[k]);
   const DType from = node.args[0]->dtype;
-  switch (node.op) {
-    case Op::kWhere:
-      return args[0].origin != kDefined ? args[0] : args[args[0].i ? 1 : 2];
-    case Op::kCast:
-      return CastScalar(args[0], from, node.dtype, run.wide);
-    case Op::kBitcast:
-      return BitcastScalar(args[0], from, node.dtype);
-    default:
-      break;
+  if (ClassOf(node.op) == OpClass::kSpecial) {
+    switch (AsSpecial(node.op)) {
+      case SpecialOp::kWhere:
+        return args[0].origin != kDefined ? args[0] : args[args[0].i ? 1 : 2];
+      case SpecialOp::kCast:
+        return CastScalar(args[0], from, node.dtype, run.wide);
+      case SpecialOp::kBitcast:
+        return BitcastScalar(args[0], from, node.dtype);
+    }
   }
   const Meaning* meaning = MeaningOf(node.op, from);
   if (!meaning)
@@ -87,64 +87,82 @@ Scalar Constant(const Node& node) {
   return value;
 }
 
-}  // namespace
+/// The one element of what is computed as a tile.
+Scalar OnlyElement(Run& run, const Node& node) {
+  const Tile tile = EvaluateTile(run, node);
+  return ElementAt(tile, tile.offset);
+}
 
-Scalar EvaluateScalar(Run& run, const Node& node) {
+Scalar GivenScalar(Run& run, const Node& node) {
   const auto axis = static_cast<size_t>(node.index);
-  switch (node.op) {
-    case Op::kConst:
+  switch (AsLeaf(node.op)) {
+    case LeafOp::kConst:
       return Constant(node);
-    case Op::kAxis:
+    case LeafOp::kAxis:
       return Integer(run.point[axis], node.dtype);
-    case Op::kSteps:
+    case LeafOp::kSteps:
       return Integer(run.binding.steps[axis], node.dtype);
-    case Op::kDim:
+    case LeafOp::kDim:
       return Integer(run.binding.dims[axis].value_or(0), node.dtype);
-    case Op::kLocal: {
+    case LeafOp::kLocal: {
       const Scalar& value = run.locals[static_cast<size_t>(node.index)].scalar;
       const bool loop = run.kernel.locals[axis].kind == Local::Kind::kLoop;
       return loop ? Integer(value.i, node.dtype) : value;
     }
-    case Op::kRead:
+    case LeafOp::kRead:
       return ReadElement(run, node);
-    case Op::kSlice:
-      return Element(run, node);
-    case Op::kFirstStep:
+    case LeafOp::kFirstStep:
       return Integer(run.point[axis] == 0);
-    case Op::kLastStep:
+    case LeafOp::kLastStep:
       return Integer(run.point[axis] == run.binding.steps[axis] - 1);
-    case Op::kFirstVisit:
+    case LeafOp::kFirstVisit:
       return Integer(IsFirstVisit(run, node.index));
-    case Op::kLastVisit:
+    case LeafOp::kLastVisit:
       return Integer(IsLastVisit(run, node.index));
-    case Op::kAnd:
-    case Op::kOr:
+    case LeafOp::kInside:
+    case LeafOp::kAt:
+      return OnlyElement(run, node);
+  }
+  __builtin_unreachable();
+}
+
+Scalar LazyValue(Run& run, const Node& node) {
+  switch (AsLazy(node.op)) {
+    case LazyOp::kAnd:
+    case LazyOp::kOr:
       return Logic(run, node);
-    case Op::kIf: {
+    case LazyOp::kIf: {
       const bool yes = EvaluateCondition(run, *node.args[0], "the condition of `if`");
       return EvaluateScalar(run, *node.args[yes ? 1 : 2]);
     }
-    case Op::kBroadcast:
-      return EvaluateScalar(run, *node.args[0]);
-    case Op::kReshape:
-    case Op::kSum:
-    case Op::kProd:
-    case Op::kReduceMax:
-    case Op::kReduceMin:
-    case Op::kMean:
-    case Op::kAny:
-    case Op::kAll:
-    case Op::kArgmax:
-    case Op::kArgmin:
-    case Op::kInside:
-    case Op::kAt:
-    case Op::kTranspose: {
-      const Tile tile = EvaluateTile(run, node);
-      return ElementAt(tile, tile.offset);
-    }
-    default:
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+Scalar EvaluateScalar(Run& run, const Node& node) {
+  switch (ClassOf(node.op)) {
+    case OpClass::kLeaf:
+      return GivenScalar(run, node);
+    case OpClass::kLazy:
+      return LazyValue(run, node);
+    case OpClass::kShape:
+      if (node.op == Op::kSlice) return Element(run, node);
+      return node.op == Op::kBroadcast ? EvaluateScalar(run, *node.args[0])
+                                       : OnlyElement(run, node);
+    case OpClass::kFold:
+    case OpClass::kLocation:
+    case OpClass::kScan:
+    case OpClass::kProduct:
+      return OnlyElement(run, node);
+    case OpClass::kArithmetic:
+    case OpClass::kComparison:
+    case OpClass::kFunction:
+    case OpClass::kSpecial:
       return Elementwise(run, node);
   }
+  __builtin_unreachable();
 }
 
 int64_t EvaluateIndex(Run& run, const Node& node, const char* what) {

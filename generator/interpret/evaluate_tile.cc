@@ -101,15 +101,15 @@ Tile Elementwise(Run& run, const Node& node, const std::vector<Tile>& args) {
   const Dims& extents = ExtentsOf(run, node.shape, node.span);
   for (const Tile& arg : args) Fit(run, arg, extents, node.span);
   const DType from = node.args[0]->dtype;
-  switch (node.op) {
-    case Op::kWhere:
-      return WhereTiles(extents, args[0], args[1], args[2]);
-    case Op::kCast:
-      return CastTile(args[0], from, node.dtype, run.wide);
-    case Op::kBitcast:
-      return BitcastTile(args[0], from, node.dtype);
-    default:
-      break;
+  if (ClassOf(node.op) == OpClass::kSpecial) {
+    switch (AsSpecial(node.op)) {
+      case SpecialOp::kWhere:
+        return WhereTiles(extents, args[0], args[1], args[2]);
+      case SpecialOp::kCast:
+        return CastTile(args[0], from, node.dtype, run.wide);
+      case SpecialOp::kBitcast:
+        return BitcastTile(args[0], from, node.dtype);
+    }
   }
   const Meaning* meaning = MeaningOf(node.op, from);
   if (!meaning)
@@ -135,65 +135,98 @@ Tile Fit(Run& run, const Tile& tile, const Dims& extents, Span span) {
   return BroadcastTo(tile, extents);
 }
 
-Tile EvaluateTile(Run& run, const Node& node) {
-  const auto argument = [&](size_t k) { return EvaluateTile(run, *node.args[k]); };
-  const Combining how{node.op, node.dtype, run.wide, node.span, &run.origins};
-  switch (node.op) {
-    case Op::kRead:
-      return ReadBlock(run, node);
-    case Op::kInside:
-      return InsideMask(run, node.index);
-    case Op::kAt:
-      return ArrayCoordinates(run, node.index, node.axes[0]);
-    case Op::kSlice:
-      return Slice(run, node);
-    case Op::kIota:
-      return Iota(ExtentsOf(run, node.shape, node.span), node.axes[0]);
-    case Op::kBroadcast:
-      return Fit(run, argument(0), ExtentsOf(run, node.shape, node.span), node.span);
-    case Op::kTranspose:
-      return Transpose(argument(0), node.axes);
-    case Op::kReshape:
-      return Reshape(run, argument(0), ExtentsOf(run, node.shape, node.span), node.span);
-    case Op::kRoll:
-      return Roll(argument(0), node.axes[0],
-                  EvaluateIndex(run, *node.args[1], "the shift of roll"));
-    case Op::kSum:
-    case Op::kProd:
-    case Op::kReduceMax:
-    case Op::kReduceMin:
-    case Op::kMean:
-    case Op::kAny:
-    case Op::kAll:
-    case Op::kArgmax:
-    case Op::kArgmin:
-      return ReduceTile(how, argument(0), node.axes, node.keep);
-    case Op::kCumsum:
-      return CumulateTile(how, argument(0), node.axes[0]);
-    case Op::kDot:
-      return Dot(run, how, argument(0), argument(1));
-    default:
-      break;
-  }
+namespace {
+
+/// Of an operation that chooses among its arguments, or computes elements from those in their
+/// place.
+Tile Pointwise(Run& run, const Node& node) {
   if (node.shape.empty()) return FillTile(IsFloat(node.dtype), EvaluateScalar(run, node), {});
-  switch (node.op) {
-    case Op::kLocal:
-      return run.locals[static_cast<size_t>(node.index)].tile;
-    case Op::kIf: {
-      const bool yes = EvaluateCondition(run, *node.args[0], "the condition of `if`");
-      return Fit(run, argument(yes ? 1 : 2), ExtentsOf(run, node.shape, node.span), node.span);
-    }
-    default:
-      break;
+  if (node.op == Op::kIf) {
+    const bool yes = EvaluateCondition(run, *node.args[0], "the condition of `if`");
+    const Tile chosen = EvaluateTile(run, *node.args[yes ? 1 : 2]);
+    return Fit(run, chosen, ExtentsOf(run, node.shape, node.span), node.span);
   }
   std::vector<Tile> args;
-  for (size_t k = 0; k < node.args.size(); ++k) args.push_back(argument(k));
-  if (node.op == Op::kConcat) {
-    const Dims& extents = ExtentsOf(run, node.shape, node.span);
-    CheckParts(run, args, extents, node.axes[0], node.span);
-    return Concatenate(args, extents, node.axes[0]);
-  }
+  for (const NodePtr& arg : node.args) args.push_back(EvaluateTile(run, *arg));
   return Elementwise(run, node, args);
+}
+
+Tile GivenTile(Run& run, const Node& node) {
+  switch (AsLeaf(node.op)) {
+    case LeafOp::kRead:
+      return ReadBlock(run, node);
+    case LeafOp::kInside:
+      return InsideMask(run, node.index);
+    case LeafOp::kAt:
+      return ArrayCoordinates(run, node.index, node.axes[0]);
+    case LeafOp::kLocal:
+      if (node.shape.empty()) break;
+      return run.locals[static_cast<size_t>(node.index)].tile;
+    case LeafOp::kConst:
+    case LeafOp::kAxis:
+    case LeafOp::kDim:
+    case LeafOp::kSteps:
+    case LeafOp::kFirstStep:
+    case LeafOp::kLastStep:
+    case LeafOp::kFirstVisit:
+    case LeafOp::kLastVisit:
+      break;
+  }
+  return FillTile(IsFloat(node.dtype), EvaluateScalar(run, node), {});
+}
+
+Tile Moved(Run& run, const Node& node) {
+  const auto extents = [&]() -> const Dims& { return ExtentsOf(run, node.shape, node.span); };
+  const auto argument = [&] { return EvaluateTile(run, *node.args[0]); };
+  switch (AsShape(node.op)) {
+    case ShapeOp::kSlice:
+      return Slice(run, node);
+    case ShapeOp::kIota:
+      return Iota(extents(), node.axes[0]);
+    case ShapeOp::kBroadcast:
+      return Fit(run, argument(), extents(), node.span);
+    case ShapeOp::kTranspose:
+      return Transpose(argument(), node.axes);
+    case ShapeOp::kReshape:
+      return Reshape(run, argument(), extents(), node.span);
+    case ShapeOp::kRoll:
+      return Roll(argument(), node.axes[0], EvaluateIndex(run, *node.args[1], "the shift of roll"));
+    case ShapeOp::kConcat: {
+      std::vector<Tile> args;
+      for (const NodePtr& arg : node.args) args.push_back(EvaluateTile(run, *arg));
+      CheckParts(run, args, extents(), node.axes[0], node.span);
+      return Concatenate(args, extents(), node.axes[0]);
+    }
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+Tile EvaluateTile(Run& run, const Node& node) {
+  const Combining how{node.op, node.dtype, run.wide, node.span, &run.origins};
+  switch (ClassOf(node.op)) {
+    case OpClass::kLeaf:
+      return GivenTile(run, node);
+    case OpClass::kShape:
+      return Moved(run, node);
+    case OpClass::kFold:
+    case OpClass::kLocation:
+      return ReduceTile(how, EvaluateTile(run, *node.args[0]), node.axes, node.keep);
+    case OpClass::kScan:
+      return CumulateTile(how, EvaluateTile(run, *node.args[0]), node.axes[0]);
+    case OpClass::kProduct: {
+      const Tile left = EvaluateTile(run, *node.args[0]);
+      return Dot(run, how, left, EvaluateTile(run, *node.args[1]));
+    }
+    case OpClass::kArithmetic:
+    case OpClass::kComparison:
+    case OpClass::kFunction:
+    case OpClass::kSpecial:
+    case OpClass::kLazy:
+      return Pointwise(run, node);
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace kiln::interpret

@@ -27,7 +27,7 @@ int64_t Divide(Op op, int64_t a, int64_t b) {
       return quotient + (remainder != 0 && !negative);
     case Op::kMod:
       return remainder != 0 && negative ? remainder + b : remainder;
-    default:
+    default:  // Op::kRem
       return remainder;
   }
 }
@@ -124,31 +124,13 @@ struct Walk {
     if (IsFloat(left.dtype) || IsFloat(right.dtype)) {
       double a = 0, b = 0;
       if (!Float(left, a) || !Float(right, b)) return false;
-      out = CompareValues(node.op, a, b);
+      out = Compares(node.op, a, b);
       return true;
     }
     int64_t a = 0, b = 0;
     if (!Integer(left, a) || !Integer(right, b)) return false;
-    out = CompareValues(node.op, a, b);
+    out = Compares(node.op, a, b);
     return true;
-  }
-
-  template <typename T>
-  static bool CompareValues(Op op, T a, T b) {
-    switch (op) {
-      case Op::kLt:
-        return a < b;
-      case Op::kLe:
-        return a <= b;
-      case Op::kGt:
-        return a > b;
-      case Op::kGe:
-        return a >= b;
-      case Op::kEq:
-        return a == b;
-      default:
-        return a != b;
-    }
   }
 
   // `where` computes both values, subscripts included; only a value that is undefined (x // 0)
@@ -209,14 +191,8 @@ struct Walk {
   }
 
   bool Operation(const Node& node, int64_t& out) {
+    if (IsComparison(node.op)) return Compare(node, out);
     switch (node.op) {
-      case Op::kLt:
-      case Op::kLe:
-      case Op::kGt:
-      case Op::kGe:
-      case Op::kEq:
-      case Op::kNe:
-        return Compare(node, out);
       case Op::kWhere:
       case Op::kIf:
         return Choose<int64_t, &Walk::Integer>(node, out);
@@ -424,7 +400,7 @@ struct Walk {
         return a / b;
       case Op::kMax:
         return a > b || std::isnan(a) ? a : b;
-      default:
+      default:  // Op::kMin
         return a < b || std::isnan(a) ? a : b;
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "generator/data/dtype.h"
+#include "generator/ir/operations.h"
 #include "generator/ir/size.h"
 #include "generator/spec/spec.h"
 #include "generator/text/diagnostic.h"
@@ -16,98 +17,6 @@
 /// The checked, typed form of a spec: names are resolved, params folded, types and shapes known,
 /// dead branches gone. Sizes are still symbolic (see Bind for sizes).
 namespace kiln {
-
-enum class Op : uint8_t {
-  // Leaves.
-  kConst,  // int_value or float_value, by dtype
-  kAxis,   // index: axis; its program id
-  kSteps,  // index: axis
-  kDim,    // index: dim
-  kLocal,  // index: local (let, var, loop variable)
-  kRead,   // index: ref; subscripts empty = the whole view
-  // Position.
-  kFirstStep,   // index: axis; bool scalar
-  kLastStep,    // index: axis
-  kFirstVisit,  // index: ref; first step of its stay
-  kLastVisit,   // index: ref
-  kInside,      // index: ref; bool mask of the ref's view
-  kAt,          // index: ref; axes[0]: view axis; i32 coordinates in the array
-  // Elementwise; arguments broadcast as in numpy to the node's shape.
-  kNeg,
-  kBitNot,
-  kNot,
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kFloorDiv,
-  kMod,
-  kPow,
-  kRem,
-  kCeilDiv,
-  kShl,
-  kShr,
-  kBitAnd,
-  kBitOr,
-  kBitXor,
-  kLt,
-  kLe,
-  kGt,
-  kGe,
-  kEq,
-  kNe,     // arguments have one dtype; result bool
-  kWhere,  // mask, then, else
-  kMax,
-  kMin,
-  kClamp,  // clamp(x, low, high)
-  kAbs,
-  kSign,
-  kFloor,
-  kCeil,
-  kRound,
-  kExp,
-  kExp2,
-  kLog,
-  kLog2,
-  kLog1p,
-  kTanh,
-  kErf,
-  kSigmoid,
-  kSqrt,
-  kRsqrt,
-  kSin,
-  kCos,
-  kRelu,
-  kGelu,
-  kGeluTanh,
-  kSilu,
-  kCast,     // to dtype
-  kBitcast,  // same width
-  // Lazy, scalars (kIf may choose between tiles by a scalar condition).
-  kAnd,
-  kOr,
-  kIf,  // condition, then, else
-  // Shape.
-  kIota,       // axes[0]
-  kBroadcast,  // to shape
-  kReshape,    // to shape (expand and squeeze too)
-  kTranspose,  // axes: result axis d is argument axis axes[d]
-  kConcat,     // axes[0]
-  kRoll,       // args: x, shift; axes[0]; element i comes from i - shift, modulo the extent
-  kSlice,      // args[0] with subscripts
-  // Reductions over `axes`; `keep` leaves extents of 1.
-  kSum,
-  kProd,
-  kReduceMax,
-  kReduceMin,
-  kMean,
-  kAny,
-  kAll,
-  kArgmax,
-  kArgmin,
-  kCumsum,  // axes[0]
-  kDot,     // [batch…, m, k] x [batch…, k, n]
-};
 
 struct Subscript {
   Span span;
@@ -140,7 +49,6 @@ inline int AxisOf(const Node& node) {
   return asks ? node.index : -1;
 }
 
-std::string_view Name(Op op);
 /// Kiln's own spelling of the expression; stable.
 std::string ToString(const Node& node, const struct Kernel& kernel);
 

@@ -7,24 +7,6 @@
 namespace kiln {
 namespace {
 
-enum Precedence {
-  kLowest,
-  kTernary,
-  kOr,
-  kAnd,
-  kNot,
-  kCompare,
-  kBor,
-  kXor,
-  kBand,
-  kShift,
-  kSum,
-  kTerm,
-  kUnary,
-  kPower,
-  kPostfix
-};
-
 std::string FloatText(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
@@ -35,61 +17,19 @@ std::string FloatText(double value) {
   return text;
 }
 
-Precedence PrecedenceOf(Op op) {
-  switch (op) {
-    case Op::kAdd:
-    case Op::kSub:
-      return kSum;
-    case Op::kMul:
-    case Op::kDiv:
-    case Op::kFloorDiv:
-    case Op::kMod:
-      return kTerm;
-    case Op::kPow:
-      return kPower;
-    case Op::kShl:
-    case Op::kShr:
-      return kShift;
-    case Op::kBitAnd:
-      return kBand;
-    case Op::kBitOr:
-      return kBor;
-    case Op::kBitXor:
-      return kXor;
-    case Op::kLt:
-    case Op::kLe:
-    case Op::kGt:
-    case Op::kGe:
-    case Op::kEq:
-    case Op::kNe:
-      return kCompare;
-    case Op::kAnd:
-      return kAnd;
-    case Op::kOr:
-      return kOr;
-    case Op::kNot:
-      return kNot;
-    case Op::kNeg:
-    case Op::kBitNot:
-      return kUnary;
-    case Op::kIf:
-      return kTernary;
-    default:
-      return kPostfix;
-  }
+bool Infix(Binds binds) {
+  return binds != Binds::kCall && binds != Binds::kUnary && binds != Binds::kNot &&
+         binds != Binds::kIf;
 }
 
-bool Infix(Op op) {
-  const Precedence p = PrecedenceOf(op);
-  return p != kPostfix && p != kUnary && p != kNot && p != kTernary;
-}
+Binds Tighter(Binds binds) { return static_cast<Binds>(static_cast<uint8_t>(binds) + 1); }
 
 class Printer {
  public:
   explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
 
-  std::string Print(const Node& node, int at_least = kLowest) const {
-    const Precedence own = PrecedenceOf(node.op);
+  std::string Print(const Node& node, Binds at_least = Binds::kLowest) const {
+    const Binds own = RowOf(node.op).binds;
     std::string text = Bare(node, own);
     return own < at_least ? "(" + text + ")" : text;
   }
@@ -106,7 +46,7 @@ class Printer {
   }
 
  private:
-  std::string Bare(const Node& node, Precedence own) const {
+  std::string Bare(const Node& node, Binds own) const {
     const size_t index = static_cast<size_t>(node.index);
     switch (node.op) {
       case Op::kConst:
@@ -135,22 +75,22 @@ class Printer {
       case Op::kBitcast:
         return "bitcast(" + std::string(Name(node.dtype)) + ", " + Print(*node.args[0]) + ")";
       case Op::kSlice:
-        return Print(*node.args[0], kPostfix) + Subscripts(node.subscripts);
+        return Print(*node.args[0], Binds::kCall) + Subscripts(node.subscripts);
       case Op::kIf:
-        return Print(*node.args[1], kOr) + " if " + Print(*node.args[0], kOr) + " else " +
-               Print(*node.args[2], kTernary);
+        return Print(*node.args[1], Binds::kOr) + " if " + Print(*node.args[0], Binds::kOr) +
+               " else " + Print(*node.args[2], Binds::kIf);
       case Op::kNot:
-        return "not " + Print(*node.args[0], kNot);
+        return "not " + Print(*node.args[0], Binds::kNot);
       case Op::kNeg:
       case Op::kBitNot:
-        return std::string(Name(node.op)) + Print(*node.args[0], kUnary);
+        return std::string(Name(node.op)) + Print(*node.args[0], Binds::kUnary);
       default:
         break;
     }
-    if (Infix(node.op)) {
+    if (Infix(own)) {
       const bool right = node.op == Op::kPow;
-      return Print(*node.args[0], right ? own + 1 : own) + " " + std::string(Name(node.op)) + " " +
-             Print(*node.args[1], right ? own : own + 1);
+      return Print(*node.args[0], right ? Tighter(own) : own) + " " + std::string(Name(node.op)) +
+             " " + Print(*node.args[1], right ? own : Tighter(own));
     }
     return Call(node);
   }

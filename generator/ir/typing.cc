@@ -9,6 +9,7 @@ namespace {
 /// Index arithmetic on constants; nullopt where the value does not exist (overflow, x // 0), which
 /// leaves the operation in place for the evaluator to report.
 std::optional<int64_t> FoldInt(Op op, int64_t a, int64_t b) {
+  if (IsComparison(op)) return Compares(op, a, b);
   int64_t r = 0;
   switch (op) {
     case Op::kAdd:
@@ -56,18 +57,6 @@ std::optional<int64_t> FoldInt(Op op, int64_t a, int64_t b) {
       return std::max(a, b);
     case Op::kMin:
       return std::min(a, b);
-    case Op::kLt:
-      return a < b;
-    case Op::kLe:
-      return a <= b;
-    case Op::kGt:
-      return a > b;
-    case Op::kGe:
-      return a >= b;
-    case Op::kEq:
-      return a == b;
-    case Op::kNe:
-      return a != b;
     default:
       return std::nullopt;
   }
@@ -85,25 +74,6 @@ std::optional<double> FoldFloat(Op op, double a, double b) {
       return a / b;
     case Op::kPow:
       return std::pow(a, b);
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<bool> FoldCompare(Op op, double a, double b) {
-  switch (op) {
-    case Op::kLt:
-      return a < b;
-    case Op::kLe:
-      return a <= b;
-    case Op::kGt:
-      return a > b;
-    case Op::kGe:
-      return a >= b;
-    case Op::kEq:
-      return a == b;
-    case Op::kNe:
-      return a != b;
     default:
       return std::nullopt;
   }
@@ -144,8 +114,9 @@ NodePtr FoldBinary(const Node& node) {
   if (node.op == Op::kOr) return MakeBool(a.int_value || b.int_value, node.span);
   if (IsFloat(a.dtype)) {
     if (node.dtype == DType::kBool) {
-      const auto r = FoldCompare(node.op, a.float_value, b.float_value);
-      return r ? MakeBool(*r, node.span) : nullptr;
+      return IsComparison(node.op)
+                 ? MakeBool(Compares(node.op, a.float_value, b.float_value), node.span)
+                 : nullptr;
     }
     const auto r = FoldFloat(node.op, a.float_value, b.float_value);
     return r ? MakeFloat(*r, node.dtype, node.span) : nullptr;

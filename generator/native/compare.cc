@@ -20,10 +20,6 @@ double Epsilon(DType dtype) {
   }
 }
 
-/// A function's error in units of the last place, and what it does to the error of its argument,
-/// both in roundings; the functions of language.h are within a few units.
-constexpr double kFunction = 8;
-
 /// Walks a kernel's body and counts the roundings that can follow upon each other.
 class Chain {
  public:
@@ -71,39 +67,27 @@ class Chain {
     return count;
   }
 
-  double Own(const Node& node) {
-    switch (node.op) {
-      case Op::kDot:
-      case Op::kSum:
-      case Op::kProd:
-      case Op::kMean:
-      case Op::kCumsum:
-        return Folded(node) + 1;
-      case Op::kExp:
-      case Op::kExp2:
-      case Op::kLog:
-      case Op::kLog2:
-      case Op::kLog1p:
-      case Op::kTanh:
-      case Op::kErf:
-      case Op::kSigmoid:
-      case Op::kRsqrt:
-      case Op::kSin:
-      case Op::kCos:
-      case Op::kGelu:
-      case Op::kGeluTanh:
-      case Op::kSilu:
-      case Op::kPow:
-        return kFunction;
-      case Op::kAdd:
-      case Op::kSub:
-      case Op::kMul:
-      case Op::kDiv:
-      case Op::kSqrt:
-        return 1;
-      default:
-        return 0;
+  /// A function's error in units of the last place, and what it does to the error of its argument,
+  /// both in roundings; a reduction rounds at each element that it takes in.
+  double Own(const Node& node) const {
+    const int roundings = RowOf(node.op).roundings;
+    if (roundings == 0) return 0;
+    switch (ClassOf(node.op)) {
+      case OpClass::kFold:
+      case OpClass::kScan:
+      case OpClass::kProduct:
+        return Folded(node) * roundings + 1;
+      case OpClass::kLeaf:
+      case OpClass::kArithmetic:
+      case OpClass::kComparison:
+      case OpClass::kFunction:
+      case OpClass::kSpecial:
+      case OpClass::kLazy:
+      case OpClass::kShape:
+      case OpClass::kLocation:
+        return roundings;
     }
+    __builtin_unreachable();
   }
 
   /// The longest chain in an expression. `last`: it is stored in the output as it is, so that the

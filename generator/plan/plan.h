@@ -43,7 +43,6 @@ struct Element {
     kOp,          // op of args; kCast and kBitcast from args[0]->dtype
     kLoad,        // place
     kVariable,    // index
-    kHost,        // args: subscripts; index: ref (prefetch array)
     kScalar,      // index: ref
     kAxis,        // index
     kSteps,       // index
@@ -138,8 +137,6 @@ struct Stage {
     kAssign,   // variable = value again
     kStore,    // place = value, where mask
     kReduce,   // variable = op over the lane loop of value, which comes after `body`
-    kArg,      // variable = position, along the lane loop, of the largest or smallest value
-    kScan,     // along the lane loop: place = running sum of value
     kDot,      // see below
     kPack,     // panels = the matrix at place
     kIf,       // value: body, orelse

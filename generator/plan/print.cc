@@ -277,7 +277,9 @@ class PlanPrinter {
         return "high(" + kernel_.refs[index].name + ", " + std::to_string(e.axis) + ")";
       case Element::Kind::kOrigin:
         return "origin(" + kernel_.refs[index].name + ", " + std::to_string(e.axis) + ")";
-      default:
+      case Element::Kind::kNoValue:  // no argument of the text
+        return "";
+      case Element::Kind::kOp:
         break;
     }
     std::string args;
@@ -395,8 +397,6 @@ class PlanPrinter {
             indent);
       case Stage::Kind::kWait:
         return Line("wait for " + SemaphoreText(s), indent);
-      default:
-        return;
     }
   }
 

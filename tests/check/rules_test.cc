@@ -113,6 +113,16 @@ TEST_CASE("a mended example has no diagnostics by itself") {
   }
 }
 
+TEST_CASE("each rule has a place and a label of its own") {
+  std::set<int> places;
+  std::set<std::string> labels;
+  for (const Rule& rule : Rules()) {
+    INFO(rule.label);
+    CHECK(places.insert(rule.place).second);
+    CHECK(labels.emplace(rule.label).second);
+  }
+}
+
 TEST_CASE("the command line of an example names its file") {
   const RuleExample example = {"kernel: rows\ngrid: {}\n", "check FILE m=20"};
   CHECK(FileName(example) == "rows.yaml");
@@ -120,7 +130,8 @@ TEST_CASE("the command line of an example names its file") {
 }
 
 TEST_CASE("a rule's page is Markdown with both specs and the diagnostics") {
-  const Rule rule = {"demo",
+  const Rule rule = {0,
+                     "demo",
                      "a title",
                      "What it says.",
                      "What a TPU does.",

@@ -34,7 +34,7 @@ TEST_CASE("a debugger stops at the lines of a body that the manual shows") {
   std::vector<std::string> text{""};
   std::istringstream lines(ReadText(folder / "scale.cc"));
   for (std::string line; std::getline(lines, line);) text.push_back(line);
-  const auto shown = NumberedLines(Block(page, "```"));
+  const auto shown = NumberedLines(Block(page, "```cpp"));
   for (const auto& [number, line] : shown) CHECK(text.at(static_cast<size_t>(number)) == line);
 
   const Shown compiled =

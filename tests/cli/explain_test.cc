@@ -124,7 +124,7 @@ TEST_CASE("--markdown prints the page of the manual") {
 TEST_CASE("--functions lists everything that bodies and prepare can call") {
   const test::Shown shown = Kiln("explain --functions");
   CHECK(shown.status == 0);
-  for (const FunctionEntry& function : Functions()) {
+  for (const Operation& function : Functions()) {
     INFO(function.name);
     CHECK(Contains(shown.out, std::string(function.signature) + " "));
     CHECK(Contains(shown.out, function.doc));

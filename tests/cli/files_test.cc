@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <random>
 #include <set>
 #include <thread>

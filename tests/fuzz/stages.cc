@@ -149,7 +149,7 @@ std::vector<std::string> SpecWords() {
     }
   }
   for (const BlockForm& form : BlockForms()) words.push_back(form.usage);
-  for (const FunctionEntry& function : Functions()) words.emplace_back(function.signature);
+  for (const Operation& function : Functions()) words.emplace_back(function.signature);
   for (const std::string& name : HostFunctionNames()) {
     words.push_back(name + "(");
     words.push_back(Signature(*FindHostFunction(name)));

@@ -220,5 +220,44 @@ TEST_CASE("index arithmetic overflows") {
   CHECK(!Overflows(Op::kPow, -1, INT64_MAX));
 }
 
+TEST_CASE("every operation of elements has a meaning") {
+  for (const Operation& row : AllOperations()) {
+    const bool own = ClassOf(row.op) == OpClass::kSpecial;
+    INFO(row.name);
+    const bool of_floats = MeaningOf(row.op, DType::kF32) != nullptr;
+    const bool of_integers = MeaningOf(row.op, DType::kI32) != nullptr;
+    CHECK((of_floats || of_integers) == (IsElementwise(row.op) && !own));
+    if (row.call == CallRule::kFloats) CHECK(of_floats);
+    if (row.call == CallRule::kIntegers) CHECK(of_integers);
+    if (row.call == CallRule::kNumber || IsComparison(row.op)) CHECK((of_floats && of_integers));
+  }
+}
+
+TEST_CASE("softplus is log(1 + exp(x)) where that overflows, too") {
+  CHECK(F(Op::kSoftplus, 0, 0, 0, DType::kF64) == std::log(2.0));
+  CHECK(Near(F(Op::kSoftplus, 1, 0, 0, DType::kF64), 1.3132616875182228));
+  CHECK(Near(F(Op::kSoftplus, -40, 0, 0, DType::kF64), 4.248354255291589e-18));
+  CHECK(F(Op::kSoftplus, 1e300, 0, 0, DType::kF64) == 1e300);
+  CHECK(F(Op::kSoftplus, kInf) == kInf);
+  CHECK(F(Op::kSoftplus, -kInf) == 0);
+  CHECK(std::isnan(F(Op::kSoftplus, kNaN)));
+}
+
+TEST_CASE("atan2 knows its quadrant by the signs of zeros, too") {
+  constexpr double kPi = 3.141592653589793;
+  const auto angle = [](double y, double x) { return F(Op::kAtan2, y, x, 0, DType::kF64); };
+  CHECK(angle(1, 1) == kPi / 4);
+  CHECK(angle(1, -1) == 3 * kPi / 4);
+  CHECK(angle(-1, -1) == -3 * kPi / 4);
+  CHECK(angle(-1, 0) == -kPi / 2);
+  CHECK(angle(0.0, -0.0) == kPi);
+  CHECK(angle(-0.0, -0.0) == -kPi);
+  CHECK(std::signbit(angle(-0.0, 1)));
+  CHECK(angle(kInf, -kInf) == 3 * kPi / 4);
+  CHECK(angle(-1, kInf) == 0);
+  CHECK(std::isnan(angle(kNaN, 1)));
+  CHECK(std::isnan(angle(kInf, kNaN)));
+}
+
 }  // namespace
 }  // namespace kiln::interpret

@@ -40,8 +40,7 @@ inline NodePtr Steps_(int axis) { return Node_(Op::kSteps, DType::kIndex, {}, ax
 
 /// An operation on kIndex values; comparisons and logic give bool.
 inline NodePtr Do(Op op, std::vector<NodePtr> args) {
-  const bool logic =
-      (op >= Op::kLt && op <= Op::kNe) || op == Op::kAnd || op == Op::kOr || op == Op::kNot;
+  const bool logic = RowOf(op).result == ResultType::kBool;
   return Node_(op, logic ? DType::kBool : DType::kIndex, std::move(args));
 }
 /// The same in a type of the body.

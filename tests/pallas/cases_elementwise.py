@@ -121,6 +121,32 @@ for dtype in (f32, bf16, f16, f64):
     float_case(dtype)
 
 
+def angles_case(dtype, m=9, n=21):
+    @case(f"angles_{short(dtype)}", SPECS + "angles.yaml", set={} if dtype == f32 else {"T": short(dtype)},
+          depth=3, x64=dtype == f64)
+    def _():
+        special = [0.0, -0.0, np.inf, -np.inf, 1, -1, np.nan, 1e-3]
+        y = np.array(normal(1, (m, n), dtype, scale=4))
+        y[0, :8], y[:8, 0] = special, special
+        x = np.array(normal(2, (n,), dtype, scale=4))
+        x[:8] = special
+        y[1, :8] = np.nan
+        y[2:5, 1:8] = np.array([[0.0], [-0.0], [np.inf]])
+        y, x = jnp.asarray(y, dtype), jnp.asarray(x, dtype)
+        outs = dict(zip(("angle", "softplus_y"), tiles(
+            lambda y, x: (jnp.arctan2(wide(y), jnp.broadcast_to(wide(x), y.shape)), jax.nn.softplus(wide(y))),
+            (4, 8), [y, x], [dtype] * 2)))
+        a, b = np.float64(y), np.float64(x)
+        close(outs["angle"], np.arctan2(a, np.broadcast_to(b, a.shape)), depth=3)
+        with np.errstate(invalid="ignore"):  # of NaN
+            close(outs["softplus_y"], np.logaddexp(a, 0), depth=3)
+        return dict(y=y, x=x), outs
+
+
+for dtype in (f32, bf16, f16, f64):
+    angles_case(dtype)
+
+
 def float_to_int(x, dtype):
     info = np.iinfo(dtype)
     v = np.nan_to_num(np.float64(x), nan=0, posinf=1e300, neginf=-1e300)

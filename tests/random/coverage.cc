@@ -56,9 +56,6 @@ const std::vector<std::string>& GrammarEntries() {
   return entries;
 }
 
-/// The operations of kernels that some expression of a body has.
-bool IsOperation(Op op) { return op >= Op::kConst && op <= Op::kDot; }
-
 class Uses {
  public:
   void Add(const std::string& entry) { used_.insert(entry); }
@@ -189,7 +186,7 @@ class Uses {
   // What it means.
 
   void Walk(const Node& node) {
-    if (IsOperation(node.op)) Add(Entry("op", kiln::Name(node.op)));
+    Add(Entry("op", kiln::Name(node.op)));
     for (const NodePtr& arg : node.args) Walk(*arg);
   }
 
@@ -282,11 +279,10 @@ std::vector<std::string> AllEntries() {
     }
   }
   for (const BlockForm& form : BlockForms()) all.push_back(Entry("block", form.name));
-  for (const FunctionEntry& function : Functions()) all.push_back(Entry("function", function.name));
+  for (const Operation& function : Functions()) all.push_back(Entry("function", function.name));
   for (const std::string& name : HostFunctionNames()) all.push_back(Entry("host", name));
   // Steps, axes and dimensions are no operations of values; they are counted all the same.
-  for (int op = static_cast<int>(Op::kConst); op <= static_cast<int>(Op::kDot); ++op)
-    all.push_back(Entry("op", kiln::Name(static_cast<Op>(op))));
+  for (const Operation& row : AllOperations()) all.push_back(Entry("op", row.name));
   for (const DType dtype : kArrayTypes) {
     for (const char* role : {"prefetch", "scalar", "input", "output", "scratch"})
       all.push_back(Entry(role, kiln::Name(dtype)));

@@ -30,12 +30,6 @@ bool IsPlain(Op op) {
     case Op::kBitAnd:
     case Op::kBitOr:
     case Op::kBitXor:
-    case Op::kLt:
-    case Op::kLe:
-    case Op::kGt:
-    case Op::kGe:
-    case Op::kEq:
-    case Op::kNe:
     case Op::kMax:
     case Op::kMin:
     case Op::kSign:
@@ -43,29 +37,35 @@ bool IsPlain(Op op) {
     case Op::kNot:
       return true;
     default:
-      return false;
+      return IsComparison(op);
   }
 }
 
 /// Operations whose result can leave the range of a type narrower than 64 bits.
 bool CanLeaveRange(Op op) {
-  switch (op) {
-    case Op::kAdd:
-    case Op::kSub:
-    case Op::kMul:
-    case Op::kPow:
-    case Op::kShl:
-    case Op::kFloorDiv:
-    case Op::kCeilDiv:
-    case Op::kBitNot:
+  if (ClassOf(op) != OpClass::kArithmetic) return false;  // tests, and what chooses
+  switch (AsArithmetic(op)) {
+    case ArithmeticOp::kNeg:
+    case ArithmeticOp::kAdd:
+    case ArithmeticOp::kSub:
+    case ArithmeticOp::kMul:
+    case ArithmeticOp::kDiv:
+    case ArithmeticOp::kPow:
+    case ArithmeticOp::kShl:
+    case ArithmeticOp::kFloorDiv:
+    case ArithmeticOp::kCeilDiv:
+    case ArithmeticOp::kBitNot:
       return true;
-    default:
+    case ArithmeticOp::kNot:
+    case ArithmeticOp::kMod:
+    case ArithmeticOp::kRem:
+    case ArithmeticOp::kShr:
+    case ArithmeticOp::kBitAnd:
+    case ArithmeticOp::kBitOr:
+    case ArithmeticOp::kBitXor:
       return false;
   }
-}
-
-bool IsDivision(Op op) {
-  return op == Op::kFloorDiv || op == Op::kCeilDiv || op == Op::kMod || op == Op::kRem;
+  __builtin_unreachable();
 }
 
 /// Shape operations, which leave a scalar what it is.

@@ -206,21 +206,19 @@ void WrapLanes(DType dtype, const int64_t* a, int64_t* __restrict to) {
   }
 }
 
-bool IsComparison(Op op) { return op >= Op::kLt && op <= Op::kNe; }
-
 void CompareLanes(Op op, const int64_t* a, const int64_t* b, int64_t* to) {
-  switch (op) {
-    case Op::kLt:
+  switch (AsComparison(op)) {
+    case ComparisonOp::kLt:
       return Map(a, b, to, [](int64_t x, int64_t y) { return int64_t(x < y); });
-    case Op::kLe:
+    case ComparisonOp::kLe:
       return Map(a, b, to, [](int64_t x, int64_t y) { return int64_t(x <= y); });
-    case Op::kGt:
+    case ComparisonOp::kGt:
       return Map(a, b, to, [](int64_t x, int64_t y) { return int64_t(x > y); });
-    case Op::kGe:
+    case ComparisonOp::kGe:
       return Map(a, b, to, [](int64_t x, int64_t y) { return int64_t(x >= y); });
-    case Op::kEq:
+    case ComparisonOp::kEq:
       return Map(a, b, to, [](int64_t x, int64_t y) { return int64_t(x == y); });
-    default:
+    case ComparisonOp::kNe:
       return Map(a, b, to, [](int64_t x, int64_t y) { return int64_t(x != y); });
   }
 }

@@ -167,7 +167,8 @@ void Collector::Statement(const Action& action) {
     case Action::Kind::kWait:
       Slot(action);
       return;
-    default:  // kDefine, kWhen
+    case Action::Kind::kDefine:
+    case Action::Kind::kWhen:
       Expression(action.value);
       Expression(action.condition);
   }

@@ -105,7 +105,7 @@ std::string RewriteRules(const fs::path& folder) {
 
 std::string FunctionReference() {
   std::string text = "| function | in index maps, steps, shapes | gives |\n|---|---|---|\n";
-  for (const FunctionEntry& f : Functions()) {
+  for (const Operation& f : Functions()) {
     text += "| `" + Cell(f.signature) + "` | " + (f.in_index ? "yes" : "") + " | " + Cell(f.doc) +
             " |\n";
   }

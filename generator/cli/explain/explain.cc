@@ -102,7 +102,7 @@ int UnknownRule(const std::string& label) {
 
 void PrintFunctions() {
   std::cout << "In a body (those marked * also in index maps, steps and shapes):\n\n";
-  for (const FunctionEntry& f : Functions()) {
+  for (const Operation& f : Functions()) {
     std::cout << (f.in_index ? "* " : "  ") << std::left << std::setw(33) << f.signature << " "
               << f.doc << "\n";
   }

@@ -66,6 +66,9 @@ F GeluTanh(F x) {
   return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
 }
 
+// log(1 + exp(x)) without overflow, as jax.nn.softplus has it.
+F Softplus(F x) { return Larger(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
+
 template <typename In, typename Out, typename Function>
 void Loop(int64_t n, const In* const* args, Out* to) {
   const In* a = args[0];
@@ -114,7 +117,7 @@ struct On {
   }
 };
 
-// The meaning of every elementwise operation. A new function is one entry here.
+// The meaning of every elementwise operation but those that have rules of their own (`SpecialOp`).
 std::vector<On> Table() {
   return {
       On(Op::kNeg).Floats([](F x) { return -x; }).Ints([](I x) { return Negate(x); }),
@@ -199,11 +202,13 @@ std::vector<On> Table() {
       On(Op::kGelu).Floats([](F x) { return Gelu(x); }),
       On(Op::kGeluTanh).Floats([](F x) { return GeluTanh(x); }),
       On(Op::kSilu).Floats([](F x) { return x * Sigmoid(x); }),
+      On(Op::kSoftplus).Floats([](F x) { return Softplus(x); }),
+      On(Op::kAtan2).Floats([](F y, F x) { return std::atan2(y, x); }),
   };
 }
 
 std::vector<Meaning> IndexByOp() {
-  std::vector<Meaning> by_op(static_cast<size_t>(Op::kDot) + 1);
+  std::vector<Meaning> by_op(kOperationCount);
   for (const On& row : Table()) by_op[static_cast<size_t>(row.op)] = row.meaning;
   return by_op;
 }

@@ -73,24 +73,25 @@ void ReduceOrigins(const Combining& how, const Tile& tile, const Target& target,
 void ReduceFloats(const Combining& how, const Tile& tile, const Target& target, Tile& result) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto sum = [](double a, double x) { return a + x; };
-  switch (how.op) {
-    case Op::kSum:
+  switch (AsFold(how.op)) {
+    case FoldOp::kSum:
       return Accumulate(tile, target, 0.0, result, sum);
-    case Op::kProd:
+    case FoldOp::kProd:
       return Accumulate(tile, target, 1.0, result, [](double a, double x) { return a * x; });
-    case Op::kReduceMax:
+    case FoldOp::kReduceMax:
       return Accumulate(tile, target, -kInfinity, result,
                         [](double a, double x) { return x > a || std::isnan(x) ? x : a; });
-    case Op::kReduceMin:
+    case FoldOp::kReduceMin:
       return Accumulate(tile, target, kInfinity, result,
                         [](double a, double x) { return x < a || std::isnan(x) ? x : a; });
-    case Op::kMean: {
+    case FoldOp::kMean: {
       Accumulate(tile, target, 0.0, result, sum);
       const double count = static_cast<double>(tile.size()) / static_cast<double>(result.cells);
       for (int64_t i = 0; i < result.cells; ++i) result.floats[i] /= count;
       return;
     }
-    default:
+    case FoldOp::kAny:  // of bools only
+    case FoldOp::kAll:
       return;
   }
 }
@@ -98,26 +99,26 @@ void ReduceFloats(const Combining& how, const Tile& tile, const Target& target, 
 void ReduceInts(const Combining& how, const Tile& tile, const Target& target, Tile& result) {
   const auto wrapping = [](uint64_t x) { return static_cast<int64_t>(x); };
   const auto bits = [](int64_t x) { return static_cast<uint64_t>(x); };
-  switch (how.op) {
-    case Op::kSum:
+  switch (AsFold(how.op)) {
+    case FoldOp::kSum:
       return Accumulate<int64_t>(tile, target, 0, result,
                                  [&](int64_t a, int64_t x) { return wrapping(bits(a) + bits(x)); });
-    case Op::kProd:
+    case FoldOp::kProd:
       return Accumulate<int64_t>(tile, target, 1, result,
                                  [&](int64_t a, int64_t x) { return wrapping(bits(a) * bits(x)); });
-    case Op::kReduceMax:
+    case FoldOp::kReduceMax:
       return Accumulate<int64_t>(tile, target, MinOf(how.dtype), result,
                                  [](int64_t a, int64_t x) { return std::max(a, x); });
-    case Op::kReduceMin:
+    case FoldOp::kReduceMin:
       return Accumulate<int64_t>(tile, target, MaxOf(how.dtype), result,
                                  [](int64_t a, int64_t x) { return std::min(a, x); });
-    case Op::kAny:
+    case FoldOp::kAny:
       return Accumulate<int64_t>(tile, target, 0, result,
                                  [](int64_t a, int64_t x) { return a | x; });
-    case Op::kAll:
+    case FoldOp::kAll:
       return Accumulate<int64_t>(tile, target, 1, result,
                                  [](int64_t a, int64_t x) { return a & x; });
-    default:
+    case FoldOp::kMean:  // of floats only
       return;
   }
 }
@@ -179,7 +180,7 @@ void Running(T* values, int64_t lanes, int64_t length, int64_t inner, F add) {
 Tile ReduceTile(const Combining& how, const Tile& tile, const std::vector<int>& axes, bool keep) {
   const Target target = TargetOf(tile, axes);
   Tile result = MakeTile(IsFloat(how.dtype), target.extents);
-  if (how.op == Op::kArgmax || how.op == Op::kArgmin) {
+  if (!IsFold(how.op)) {
     LocateBest(how, tile, target, axes, result);
   } else if (tile.floating) {
     ReduceFloats(how, tile, target, result);

@@ -2,8 +2,6 @@
 
 namespace kiln {
 
-bool IsReduction(Op op) { return op >= Op::kSum && op <= Op::kAll; }
-
 bool RegroupsDimensions(const Node& reshape) {
   const auto beyond_one = [](const Shape& shape) {
     Shape rest;

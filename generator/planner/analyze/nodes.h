@@ -5,8 +5,6 @@
 /// What passes ask of a single node of the body.
 namespace kiln {
 
-bool IsReduction(Op op);
-
 /// Whether `e` is a constant equal to zero.
 bool IsZero(const NodePtr& e);
 

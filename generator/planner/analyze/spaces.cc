@@ -5,14 +5,6 @@
 #include "generator/planner/analyze/operands.h"
 
 namespace kiln {
-namespace {
-
-bool IsElementwise(Op op) {
-  return (op >= Op::kNeg && op <= Op::kBitcast) || op == Op::kAnd || op == Op::kOr;
-}
-
-}  // namespace
-
 SpaceAnalysis::SpaceAnalysis(const Kernel& kernel, int zeroed) : kernel_(kernel) {
   for (const Ref& ref : kernel.refs) {
     Classes classes = Fresh(ref.view);
@@ -109,32 +101,75 @@ void SpaceAnalysis::VisitScalar(const Node& node) {
 SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
   std::vector<Classes> args;
   for (const NodePtr& arg : node.args) args.push_back(Of(*arg));
+  switch (ClassOf(node.op)) {
+    case OpClass::kLeaf:
+      return Given(node);
+    case OpClass::kShape:
+      return Moved(node, args);
+    case OpClass::kFold:
+    case OpClass::kLocation:
+      return Reduced(node, args);
+    case OpClass::kScan:
+      for (int axis : node.axes) Pin(args[0][static_cast<size_t>(axis)]);
+      return args[0];
+    case OpClass::kProduct:
+      return Multiplied(node, args);
+    case OpClass::kArithmetic:
+    case OpClass::kComparison:
+    case OpClass::kFunction:
+    case OpClass::kSpecial:
+    case OpClass::kLazy: {
+      Classes classes = Fresh(node.shape);
+      for (const Classes& arg : args) JoinAll(classes, arg);
+      return classes;
+    }
+  }
+  __builtin_unreachable();
+}
+
+SpaceAnalysis::Classes SpaceAnalysis::Given(const Node& node) {
+  switch (AsLeaf(node.op)) {
+    case LeafOp::kRead:
+      return Window(refs_[static_cast<size_t>(node.index)],
+                    kernel_.refs[static_cast<size_t>(node.index)].view, node.subscripts);
+    case LeafOp::kLocal:
+      return locals_[static_cast<size_t>(node.index)];
+    case LeafOp::kInside:
+    case LeafOp::kAt:
+      return refs_[static_cast<size_t>(node.index)];
+    case LeafOp::kConst:
+    case LeafOp::kAxis:
+    case LeafOp::kDim:
+    case LeafOp::kSteps:
+    case LeafOp::kFirstStep:
+    case LeafOp::kLastStep:
+    case LeafOp::kFirstVisit:
+    case LeafOp::kLastVisit:
+      return Fresh(node.shape);
+  }
+  __builtin_unreachable();
+}
+
+SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<Classes>& args) {
   const auto pin_axes = [&](const Classes& classes) {
     for (int axis : node.axes) Pin(classes[static_cast<size_t>(axis)]);
   };
-  switch (node.op) {
-    case Op::kRead:
-      return Window(refs_[static_cast<size_t>(node.index)],
-                    kernel_.refs[static_cast<size_t>(node.index)].view, node.subscripts);
-    case Op::kLocal:
-      return locals_[static_cast<size_t>(node.index)];
-    case Op::kInside:
-      return refs_[static_cast<size_t>(node.index)];
-    case Op::kAt:
-      return refs_[static_cast<size_t>(node.index)];
-    case Op::kSlice:
+  switch (AsShape(node.op)) {
+    case ShapeOp::kIota:
+      return Fresh(node.shape);
+    case ShapeOp::kSlice:
       return Window(args[0], node.args[0]->shape, node.subscripts);
-    case Op::kTranspose: {
+    case ShapeOp::kTranspose: {
       Classes turned;
       for (int axis : node.axes) turned.push_back(args[0][static_cast<size_t>(axis)]);
       return turned;
     }
-    case Op::kBroadcast: {
+    case ShapeOp::kBroadcast: {
       Classes classes = Fresh(node.shape);
       JoinAll(classes, args[0]);
       return classes;
     }
-    case Op::kReshape: {
+    case ShapeOp::kReshape: {
       // Only dimensions of extent 1 come or go: the others keep their places.
       Classes kept, classes = Fresh(node.shape);
       Shape from, to;
@@ -154,7 +189,7 @@ SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
       for (int c : classes) Pin(c);
       return classes;
     }
-    case Op::kConcat: {
+    case ShapeOp::kConcat: {
       Classes classes = Fresh(node.shape);
       for (const Classes& arg : args) {
         for (size_t d = 0; d < arg.size(); ++d) {
@@ -167,54 +202,42 @@ SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
       pin_axes(classes);
       return classes;
     }
-    case Op::kRoll:
-    case Op::kCumsum:
+    case ShapeOp::kRoll:
       pin_axes(args[0]);
       return args[0];
-    case Op::kSum:
-    case Op::kProd:
-    case Op::kReduceMax:
-    case Op::kReduceMin:
-    case Op::kMean:
-    case Op::kAny:
-    case Op::kAll:
-    case Op::kArgmax:
-    case Op::kArgmin: {
-      Classes left;
-      for (size_t d = 0; d < args[0].size(); ++d) {
-        const bool gone =
-            std::find(node.axes.begin(), node.axes.end(), static_cast<int>(d)) != node.axes.end();
-        if (!gone)
-          left.push_back(args[0][d]);
-        else if (node.keep)
-          left.push_back(-1);
-        if (gone) Pin(args[0][d]);
-      }
-      return left;
-    }
-    case Op::kDot: {
-      const size_t rank = node.shape.size();
-      Classes left = args[0];
-      for (size_t d = 0; d + 2 < rank; ++d) Join(left[d], args[1][d]);
-      const int k_left = args[0][rank - 1], k_right = args[1][rank - 2];
-      Join(k_left, k_right);
-      // Zeros on both sides may be left out of the sum; anything else has to be in it.
-      if (!PaddedWithZero(*node.args[0], static_cast<int>(rank) - 1) ||
-          !PaddedWithZero(*node.args[1], static_cast<int>(rank) - 2)) {
-        Pin(k_left);
-        Pin(k_right);
-      }
-      left[rank - 1] = args[1][rank - 1];
-      return left;
-    }
-    default:
-      break;
   }
-  Classes classes = Fresh(node.shape);
-  if (IsElementwise(node.op) || node.op == Op::kIf) {
-    for (const Classes& arg : args) JoinAll(classes, arg);
+  __builtin_unreachable();
+}
+
+SpaceAnalysis::Classes SpaceAnalysis::Reduced(const Node& node, const std::vector<Classes>& args) {
+  Classes left;
+  for (size_t d = 0; d < args[0].size(); ++d) {
+    const bool gone =
+        std::find(node.axes.begin(), node.axes.end(), static_cast<int>(d)) != node.axes.end();
+    if (!gone)
+      left.push_back(args[0][d]);
+    else if (node.keep)
+      left.push_back(-1);
+    if (gone) Pin(args[0][d]);
   }
-  return classes;
+  return left;
+}
+
+SpaceAnalysis::Classes SpaceAnalysis::Multiplied(const Node& node,
+                                                 const std::vector<Classes>& args) {
+  const size_t rank = node.shape.size();
+  Classes left = args[0];
+  for (size_t d = 0; d + 2 < rank; ++d) Join(left[d], args[1][d]);
+  const int k_left = args[0][rank - 1], k_right = args[1][rank - 2];
+  Join(k_left, k_right);
+  // Zeros on both sides may be left out of the sum; anything else has to be in it.
+  if (!PaddedWithZero(*node.args[0], static_cast<int>(rank) - 1) ||
+      !PaddedWithZero(*node.args[1], static_cast<int>(rank) - 2)) {
+    Pin(k_left);
+    Pin(k_right);
+  }
+  left[rank - 1] = args[1][rank - 1];
+  return left;
 }
 
 /// Whether `operand` is an array's own block whose elements past the edge of `axis` are zeros.

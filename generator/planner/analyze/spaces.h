@@ -39,6 +39,10 @@ class SpaceAnalysis {
   Classes Fresh(const Shape& shape);
   Classes Of(const Node& node);
   Classes Compute(const Node& node);
+  Classes Given(const Node& node);
+  Classes Moved(const Node& node, const std::vector<Classes>& args);
+  Classes Reduced(const Node& node, const std::vector<Classes>& args);
+  Classes Multiplied(const Node& node, const std::vector<Classes>& args);
   Classes Read(const Classes& whole, const Shape& extents,
                const std::vector<Subscript>& subscripts);
   Classes Window(const Classes& whole, const Shape& extents,

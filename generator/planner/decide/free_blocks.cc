@@ -200,8 +200,6 @@ bool IsSideBySide(const Plan& plan, const Stages& stages, int space) {
   return std::all_of(stages.begin(), stages.end(), [&](const Stage& s) {
     switch (s.kind) {
       case Kind::kReduce:
-      case Kind::kArg:
-      case Kind::kScan:
         if (plan.loops[static_cast<size_t>(s.loop)] == space) return false;
         break;
       case Kind::kLoop:

@@ -68,9 +68,7 @@ std::vector<Place> RowsOf(const Plan& plan, const Stage& pass, int row) {
   return rows;
 }
 
-bool IsElementary(Op op) {
-  return (op >= Op::kExp && op <= Op::kSilu && op != Op::kRelu) || op == Op::kPow;
-}
+bool IsElementary(Op op) { return RowOf(op).cpu == CpuCost::kElementary; }
 
 /// How much time a pass leaves memory.
 int Weight(const Stage& pass) {

@@ -12,19 +12,15 @@ namespace {
 
 using Kind = Element::Kind;
 
-bool IsLazy(const Element& e) {
-  return e.kind == Kind::kOp && (e.op == Op::kAnd || e.op == Op::kOr || e.op == Op::kIf);
-}
+bool IsLazy(const Element& e) { return e.kind == Kind::kOp && ClassOf(e.op) == OpClass::kLazy; }
 
 bool Divides(Op op) { return op == Op::kDiv || op == Op::kFloorDiv || op == Op::kCeilDiv; }
 
 /// Whether computing the element again for every vector costs more than a register.
 bool IsCostly(const Element& e) {
   if (e.kind != Kind::kOp) return false;
-  const bool function = (e.op >= Op::kFloor && e.op <= Op::kSilu) || e.op == Op::kPow;
-  const bool remains = e.op == Op::kMod || e.op == Op::kRem;
   const bool joins = e.dtype == DType::kBool && (e.op == Op::kBitAnd || e.op == Op::kBitOr);
-  return function || remains || joins || Divides(e.op);
+  return RowOf(e.op).cpu != CpuCost::kFast || joins;
 }
 
 bool HasCostly(const ElementPtr& e) {
@@ -52,10 +48,7 @@ void CollectAssigned(const Stage& stage, std::set<int>& variables) {
   for (const Stage& s : stage.orelse) CollectAssigned(s, variables);
 }
 
-bool IsOfLanes(const Stage& stage) {
-  return stage.kind == Stage::Kind::kReduce || stage.kind == Stage::Kind::kArg ||
-         stage.kind == Stage::Kind::kScan;
-}
+bool IsOfLanes(const Stage& stage) { return stage.kind == Stage::Kind::kReduce; }
 
 class Hoisting {
  public:
@@ -118,10 +111,20 @@ class Hoisting {
           named_.push_back({stage.value, stage.variable});
         return;
       case Stage::Kind::kReduce:
-      case Stage::Kind::kArg:
         visible_.insert(stage.variable);
         return;
-      default:
+      case Stage::Kind::kLanes:
+      case Stage::Kind::kRows:
+      case Stage::Kind::kEachRow:
+      case Stage::Kind::kAssign:
+      case Stage::Kind::kStore:
+      case Stage::Kind::kDot:
+      case Stage::Kind::kPack:
+      case Stage::Kind::kAssert:
+      case Stage::Kind::kRange:
+      case Stage::Kind::kTouch:
+      case Stage::Kind::kCopy:
+      case Stage::Kind::kWait:
         return;
     }
   }
@@ -275,9 +278,7 @@ class Hoisting {
   Span span_;
 };
 
-bool IsComparison(const Element& e) {
-  return e.kind == Kind::kOp && e.op >= Op::kLt && e.op <= Op::kNe;
-}
+bool Tests(const Element& e) { return e.kind == Kind::kOp && IsComparison(e.op); }
 
 /// The middle of a chain of comparisons within `e`, if it is more than a name.
 ElementPtr MiddleIn(const ElementPtr& e) {
@@ -285,8 +286,7 @@ ElementPtr MiddleIn(const ElementPtr& e) {
   if (e->op == Op::kBitAnd && e->dtype == DType::kBool) {
     const ElementPtr& left = e->args[0]->op == Op::kBitAnd ? e->args[0]->args[1] : e->args[0];
     const ElementPtr& right = e->args[1];
-    const bool chain = IsComparison(*left) && IsComparison(*right) &&
-                       left->args[1]->kind == Kind::kOp &&
+    const bool chain = Tests(*left) && Tests(*right) && left->args[1]->kind == Kind::kOp &&
                        SameElement(left->args[1], right->args[0]);
     if (chain) return left->args[1];
   }

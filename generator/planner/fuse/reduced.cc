@@ -5,10 +5,7 @@
 namespace kiln {
 namespace {
 
-bool Reduces(Op op) {
-  return IsReduction(op) || op == Op::kDot || op == Op::kCumsum || op == Op::kMean ||
-         op == Op::kArgmax || op == Op::kArgmin;
-}
+bool Reduces(Op op) { return IsReduction(op) || op == Op::kDot || op == Op::kCumsum; }
 
 class Search {
  public:

@@ -87,6 +87,9 @@ class Lowering {
 
   // Values at a point (values.cc).
   ElementPtr Value(const Node& node, const Point& point);
+  ElementPtr Given(const Node& node, const Point& point);
+  ElementPtr Moved(const Node& node, const Point& point);
+  ElementPtr Mean(const Node& node, const Point& point);
   ElementPtr Scalar(const Node& node) { return Value(node, {}); }
   ElementPtr Read(const Node& node, const Point& point);
   ElementPtr ReadLocal(const Node& node, const Point& point);

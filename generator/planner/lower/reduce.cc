@@ -15,56 +15,63 @@ std::shared_ptr<Element> ConstantOf(DType dtype, int64_t i, double f) {
 }
 
 /// What the text calls a reduced value.
-const char* HintOf(Op op) {
-  switch (op) {
-    case Op::kProd:
-      return "product";
-    case Op::kReduceMax:
-      return "largest";
-    case Op::kReduceMin:
-      return "smallest";
-    case Op::kAny:
-      return "any_of";
-    case Op::kAll:
-      return "all_of";
-    default:
+const char* HintOf(FoldOp fold) {
+  switch (fold) {
+    case FoldOp::kSum:
+    case FoldOp::kMean:
       return "total";
+    case FoldOp::kProd:
+      return "product";
+    case FoldOp::kReduceMax:
+      return "largest";
+    case FoldOp::kReduceMin:
+      return "smallest";
+    case FoldOp::kAny:
+      return "any_of";
+    case FoldOp::kAll:
+      return "all_of";
   }
+  __builtin_unreachable();
 }
 
 /// What leaves the other argument as it is.
-ElementPtr Identity(Op op, DType dtype) {
+ElementPtr Identity(FoldOp fold, DType dtype) {
   const double infinity = std::numeric_limits<double>::infinity();
-  switch (op) {
-    case Op::kProd:
-      return ConstantOf(dtype, 1, 1);
-    case Op::kReduceMax:
-      return ConstantOf(dtype, IsFloat(dtype) ? 0 : MinOf(dtype), -infinity);
-    case Op::kReduceMin:
-      return ConstantOf(dtype, IsFloat(dtype) ? 0 : MaxOf(dtype), infinity);
-    case Op::kAll:
-      return ConstantOf(dtype, 1, 0);
-    default:
+  switch (fold) {
+    case FoldOp::kSum:
+    case FoldOp::kMean:
+    case FoldOp::kAny:
       return ConstantOf(dtype, 0, 0);
+    case FoldOp::kProd:
+      return ConstantOf(dtype, 1, 1);
+    case FoldOp::kReduceMax:
+      return ConstantOf(dtype, IsFloat(dtype) ? 0 : MinOf(dtype), -infinity);
+    case FoldOp::kReduceMin:
+      return ConstantOf(dtype, IsFloat(dtype) ? 0 : MaxOf(dtype), infinity);
+    case FoldOp::kAll:
+      return ConstantOf(dtype, 1, 0);
   }
+  __builtin_unreachable();
 }
 
 /// The operation that folds two values.
-Op Folding(Op op) {
-  switch (op) {
-    case Op::kProd:
-      return Op::kMul;
-    case Op::kReduceMax:
-      return Op::kMax;
-    case Op::kReduceMin:
-      return Op::kMin;
-    case Op::kAny:
-      return Op::kBitOr;
-    case Op::kAll:
-      return Op::kBitAnd;
-    default:
+Op Folding(FoldOp fold) {
+  switch (fold) {
+    case FoldOp::kSum:
+    case FoldOp::kMean:
       return Op::kAdd;
+    case FoldOp::kProd:
+      return Op::kMul;
+    case FoldOp::kReduceMax:
+      return Op::kMax;
+    case FoldOp::kReduceMin:
+      return Op::kMin;
+    case FoldOp::kAny:
+      return Op::kBitOr;
+    case FoldOp::kAll:
+      return Op::kBitAnd;
   }
+  __builtin_unreachable();
 }
 
 ElementPtr CastTo(ElementPtr value, DType dtype) {
@@ -120,16 +127,17 @@ void Lowering::EmitLaneReduce(const Target& target, const Node& node, const std:
   if (!LanesFit(*value, fold.loop)) value = Materialised(*node.args[0], point);
   fold.value = CastTo(value, node.dtype);
   Stages inner;
-  const int result = NewVariable(HintOf(node.op), node.dtype, reduced.size() > 1);
+  const int result = NewVariable(HintOf(AsFold(node.op)), node.dtype, reduced.size() > 1);
   if (reduced.size() > 1) {
     Stage begin = StageOf(Stage::Kind::kDefine, span_);
     begin.variable = result;
-    begin.value = Identity(node.op, node.dtype);
+    begin.value = Identity(AsFold(node.op), node.dtype);
     inner.push_back(begin);
     fold.variable = NewVariable("row", node.dtype, false);
     Stage add = StageOf(Stage::Kind::kAssign, span_);
     add.variable = result;
-    add.value = MakeOp(Folding(node.op), node.dtype, {Variable(result), Variable(fold.variable)});
+    add.value =
+        MakeOp(Folding(AsFold(node.op)), node.dtype, {Variable(result), Variable(fold.variable)});
     inner.push_back(Nest({reduced.begin(), reduced.end() - 1}, {fold, add}, false));
     // Nest keeps one stage only where there are no loops; here there is one at least.
   } else {
@@ -159,13 +167,13 @@ void Lowering::EmitRowReduce(const Target& target, const Node& node, const std::
   }
   Stage begin = StageOf(Stage::Kind::kStore, span_);
   begin.place = PlaceAt(target, first);
-  begin.value = Identity(node.op, node.dtype);
+  begin.value = Identity(AsFold(node.op), node.dtype);
   const ElementPtr value = CastTo(Value(*node.args[0], point), node.dtype);
   Emit(Nest(first_loops, {begin}, true));
 
   Stage add = StageOf(Stage::Kind::kStore, span_);
   add.place = PlaceAt(target, left);
-  add.value = MakeOp(Folding(node.op), node.dtype, {LoadOf(add.place, node.dtype), value});
+  add.value = MakeOp(Folding(AsFold(node.op)), node.dtype, {LoadOf(add.place, node.dtype), value});
   std::vector<int> order(kept.begin(), kept.end() - 1);
   order.insert(order.end(), reduced.begin(), reduced.end());
   order.push_back(kept.back());
@@ -257,7 +265,7 @@ void Lowering::EmitCumsum(const Target& target, const Node& node) {
     const int sum = NewVariable("running", node.dtype, true);
     Stage begin = StageOf(Stage::Kind::kDefine, span_);
     begin.variable = sum;
-    begin.value = Identity(Op::kSum, node.dtype);
+    begin.value = Identity(FoldOp::kSum, node.dtype);
     Stage add = StageOf(Stage::Kind::kAssign, span_);
     add.variable = sum;
     add.value = MakeOp(Op::kAdd, node.dtype, {Variable(sum), value});
@@ -279,7 +287,7 @@ void Lowering::EmitCumsum(const Target& target, const Node& node) {
   const Point first = LoopsOver(spaces, &first_loops);
   Stage begin = StageOf(Stage::Kind::kStore, span_);
   begin.place = PlaceAt(WholeOf(carry, first.size()), first);
-  begin.value = Identity(Op::kSum, node.dtype);
+  begin.value = Identity(FoldOp::kSum, node.dtype);
   Emit(Nest(first_loops, {begin}, true));
 
   Point row = point;

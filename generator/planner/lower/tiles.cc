@@ -141,30 +141,44 @@ ElementPtr Lowering::Filled(int buffer, const Node& node, const Point& point) co
   return load;
 }
 
+namespace {
+
+/// Whether statements of its own compute it, rather than an expression for each point.
+bool HasStatements(Op op) {
+  switch (ClassOf(op)) {
+    case OpClass::kFold:
+      return op != Op::kMean;  // a quotient
+    case OpClass::kLocation:
+    case OpClass::kScan:
+    case OpClass::kProduct:
+      return true;
+    case OpClass::kShape:
+      return op == Op::kConcat;
+    case OpClass::kLeaf:
+    case OpClass::kArithmetic:
+    case OpClass::kComparison:
+    case OpClass::kFunction:
+    case OpClass::kSpecial:
+    case OpClass::kLazy:
+      return false;
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
 void Lowering::EmitInto(const Target& target, const Node& node, const NodePtr& mask) {
-  const bool direct =
-      !mask && (node.op == Op::kConcat || node.op == Op::kDot || node.op == Op::kCumsum ||
-                node.op == Op::kArgmax || node.op == Op::kArgmin ||
-                (IsReduction(node.op) && node.op != Op::kMean));
   if (node.op == Op::kIf && !node.shape.empty()) return EmitIf(target, node, mask);
-  if (!direct) return EmitPointwise(target, node, mask);
+  if (mask || !HasStatements(node.op)) return EmitPointwise(target, node, mask);
   const Buffer& to = plan_.buffers[static_cast<size_t>(target.buffer)];
   if (ReadsBuffer(node, target.buffer) || to.dtype != node.dtype) {
     return EmitPointwise(target, node, mask);  // by way of a buffer
   }
-  switch (node.op) {
-    case Op::kConcat:
-      return EmitConcat(target, node);
-    case Op::kDot:
-      return EmitDot(target, node);
-    case Op::kCumsum:
-      return EmitCumsum(target, node);
-    case Op::kArgmax:
-    case Op::kArgmin:
-      return EmitArg(target, node);
-    default:
-      return EmitReduce(target, node);
-  }
+  if (IsFold(node.op)) return EmitReduce(target, node);
+  if (IsReduction(node.op)) return EmitArg(target, node);
+  if (node.op == Op::kCumsum) return EmitCumsum(target, node);
+  if (node.op == Op::kDot) return EmitDot(target, node);
+  EmitConcat(target, node);
 }
 
 namespace {

@@ -33,30 +33,54 @@ ElementPtr Lowering::CoordinateValue(const Coordinate& c, DType dtype) const {
 }
 
 ElementPtr Lowering::Value(const Node& node, const Point& point) {
-  switch (node.op) {
-    case Op::kConst:
+  switch (ClassOf(node.op)) {
+    case OpClass::kLeaf:
+      return Given(node, point);
+    case OpClass::kShape:
+      return Moved(node, point);
+    case OpClass::kFold:
+      return node.op == Op::kMean ? Mean(node, point) : Materialised(node, point);
+    case OpClass::kLocation:
+    case OpClass::kScan:
+    case OpClass::kProduct:
+      return Materialised(node, point);
+    case OpClass::kLazy:
+      if (node.op == Op::kIf && !node.shape.empty()) return Materialised(node, point);
+      return Elementwise(node, point);
+    case OpClass::kArithmetic:
+    case OpClass::kComparison:
+    case OpClass::kFunction:
+    case OpClass::kSpecial:
+      return Elementwise(node, point);
+  }
+  __builtin_unreachable();
+}
+
+ElementPtr Lowering::Given(const Node& node, const Point& point) {
+  switch (AsLeaf(node.op)) {
+    case LeafOp::kConst:
       return Constant(node);
-    case Op::kAxis:
+    case LeafOp::kAxis:
       return Leaf(Element::Kind::kAxis, node.dtype, node.index);
-    case Op::kSteps:
+    case LeafOp::kSteps:
       return Leaf(Element::Kind::kSteps, node.dtype, node.index);
-    case Op::kDim:
+    case LeafOp::kDim:
       return Leaf(Element::Kind::kDim, node.dtype, node.index);
-    case Op::kFirstStep:
+    case LeafOp::kFirstStep:
       return Leaf(Element::Kind::kFirstStep, DType::kBool, node.index);
-    case Op::kLastStep:
+    case LeafOp::kLastStep:
       return Leaf(Element::Kind::kLastStep, DType::kBool, node.index);
-    case Op::kFirstVisit:
+    case LeafOp::kFirstVisit:
       return Leaf(Element::Kind::kFirstVisit, DType::kBool, node.index);
-    case Op::kLastVisit:
+    case LeafOp::kLastVisit:
       return Leaf(Element::Kind::kLastVisit, DType::kBool, node.index);
-    case Op::kRead:
+    case LeafOp::kRead:
       return Read(node, point);
-    case Op::kLocal:
+    case LeafOp::kLocal:
       return ReadLocal(node, point);
-    case Op::kInside:
+    case LeafOp::kInside:
       return InsideMask(node, point);
-    case Op::kAt: {
+    case LeafOp::kAt: {
       const int axis = node.axes[0];
       ElementPtr origin = Leaf(Element::Kind::kOrigin, DType::kIndex, node.index, axis);
       return Cast(
@@ -64,43 +88,40 @@ ElementPtr Lowering::Value(const Node& node, const Point& point) {
                  {CoordinateValue(point[static_cast<size_t>(axis)], DType::kIndex), origin}),
           node.dtype);
     }
-    case Op::kIota:
+  }
+  __builtin_unreachable();
+}
+
+ElementPtr Lowering::Moved(const Node& node, const Point& point) {
+  switch (AsShape(node.op)) {
+    case ShapeOp::kIota:
       return CoordinateValue(point[static_cast<size_t>(node.axes[0])], node.dtype);
-    case Op::kBroadcast:
+    case ShapeOp::kBroadcast:
       return Value(*node.args[0], Aligned(point, node.args[0]->shape));
-    case Op::kTranspose: {
+    case ShapeOp::kTranspose: {
       Point turned(point.size());
       for (size_t d = 0; d < point.size(); ++d)
         turned[static_cast<size_t>(node.axes[d])] = point[d];
       return Value(*node.args[0], turned);
     }
-    case Op::kReshape:
+    case ShapeOp::kReshape:
       return Reshaped(node, point);
-    case Op::kSlice:
+    case ShapeOp::kSlice:
       return Value(*node.args[0],
                    Subscripted("a value", node.subscripts, node.args[0]->shape, point));
-    case Op::kRoll:
+    case ShapeOp::kRoll:
       return Roll(node, point);
-    case Op::kMean: {
-      Size count = 1;
-      for (int axis : node.axes) count = count * node.args[0]->shape[static_cast<size_t>(axis)];
-      return MakeOp(Op::kDiv, node.dtype,
-                    {SumOf(node, point), Cast(Scalar(*count.ToNode()), node.dtype)});
-    }
-    case Op::kConcat:
-    case Op::kCumsum:
-    case Op::kDot:
-    case Op::kArgmax:
-    case Op::kArgmin:
+    case ShapeOp::kConcat:
       return Materialised(node, point);
-    case Op::kIf:
-      if (!node.shape.empty()) return Materialised(node, point);
-      break;
-    default:
-      if (IsReduction(node.op)) return Materialised(node, point);
-      break;
   }
-  return Elementwise(node, point);
+  __builtin_unreachable();
+}
+
+ElementPtr Lowering::Mean(const Node& node, const Point& point) {
+  Size count = 1;
+  for (int axis : node.axes) count = count * node.args[0]->shape[static_cast<size_t>(axis)];
+  return MakeOp(Op::kDiv, node.dtype,
+                {SumOf(node, point), Cast(Scalar(*count.ToNode()), node.dtype)});
 }
 
 ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
@@ -108,7 +129,7 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
   e->kind = Element::Kind::kOp;
   e->op = node.op;
   e->dtype = node.dtype;
-  const bool lazy = node.op == Op::kIf || node.op == Op::kAnd || node.op == Op::kOr;
+  const bool lazy = ClassOf(node.op) == OpClass::kLazy;
   for (const NodePtr& arg : node.args) {
     const Point at = Aligned(point, arg->shape);
     const bool second = lazy && !e->args.empty();

@@ -81,7 +81,9 @@ void ManualCopies::Run(const std::vector<Action>& actions, std::vector<ManualEve
       case Action::Kind::kWait:
         events.push_back({true, Semaphore(action)});
         break;
-      default:
+      case Action::Kind::kDefine:
+      case Action::Kind::kStore:
+      case Action::Kind::kAssert:
         break;
     }
   }

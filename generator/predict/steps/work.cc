@@ -13,70 +13,6 @@ double CeilTo(double value, double multiple) {
   return std::max(1.0, std::ceil(value / multiple)) * multiple;
 }
 
-/// Vector instructions for each register of the result; what is not named takes one.
-double InstructionsOf(Op op) {
-  switch (op) {
-    case Op::kReshape:
-    case Op::kBroadcast:
-    case Op::kBitcast:
-    case Op::kSlice:
-    case Op::kInside:
-    case Op::kAt:
-    case Op::kIota:
-      return 0;  // what a load or a shuffle does anyway, or what is the same at every step
-    case Op::kClamp:
-    case Op::kSign:
-    case Op::kRound:
-      return 2;
-    case Op::kDiv:
-    case Op::kSqrt:
-    case Op::kRsqrt:
-    case Op::kArgmax:
-    case Op::kArgmin:
-      return 4;
-    case Op::kExp:
-    case Op::kExp2:
-    case Op::kLog:
-    case Op::kLog2:
-    case Op::kLog1p:
-    case Op::kTanh:
-    case Op::kSigmoid:
-    case Op::kSilu:
-    case Op::kCumsum:
-      return 8;
-    case Op::kFloorDiv:
-    case Op::kCeilDiv:
-    case Op::kMod:
-    case Op::kRem:
-    case Op::kPow:
-    case Op::kErf:
-    case Op::kSin:
-    case Op::kCos:
-    case Op::kGelu:
-    case Op::kGeluTanh:
-      return 16;
-    default:
-      return 1;
-  }
-}
-
-bool IsReduction(Op op) {
-  switch (op) {
-    case Op::kSum:
-    case Op::kProd:
-    case Op::kReduceMax:
-    case Op::kReduceMin:
-    case Op::kMean:
-    case Op::kAny:
-    case Op::kAll:
-    case Op::kArgmax:
-    case Op::kArgmin:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Counts what one statement does.
 class Counter {
  public:
@@ -155,7 +91,7 @@ class Counter {
     }
     for (const NodePtr& arg : node.args) Value(*arg);
     const Shape& walked = IsReduction(node.op) ? node.args[0]->shape : node.shape;
-    Compute(walked, node.dtype, InstructionsOf(node.op));
+    Compute(walked, node.dtype, RowOf(node.op).tpu);
   }
 
   /// What the matmul unit reads from VMEM by itself, either way round, is no vector work.

@@ -4,8 +4,7 @@
 
 #include "generator/ir/kernel.h"
 
-/// How each operation of the body is spelt. A new function of the language is an entry here and a
-/// function of the runtime.
+/// How each operation of the body is spelt, by its row in ir/operations.def.
 namespace kiln::render {
 
 /// The function for vectors (Highway's own with `hn::`) whose lanes are of this dtype; empty: not

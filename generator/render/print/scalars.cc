@@ -83,9 +83,10 @@ std::string ScalarPrinter::Leaf(const Element& e, int* precedence) const {
       return names_.edge(e);
     case Element::Kind::kNoValue:
       return names_.core + ".no_value()";
-    default:
-      return "0";
+    case Element::Kind::kOp:  // Operation's
+      break;
   }
+  __builtin_unreachable();
 }
 
 /// An element of a prefetch array: read in range, or the call ends with a diagnostic.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "generator/bind/host.h"
 #include "generator/render/print/cpp.h"
 #include "generator/render/view/call_view.h"
@@ -5,34 +7,6 @@
 
 /// Host code that a call runs before the grid starts.
 namespace kiln::render {
-namespace {
-
-/// A function of the registry in the runtime, and where it leaves its results.
-struct HostSpelling {
-  std::string_view name;
-  std::string_view function;
-  std::string_view results;
-  std::vector<std::string_view> members;  // by result
-};
-
-const HostSpelling* SpellingOf(std::string_view name) {
-  static const std::vector<HostSpelling> spellings = {
-      {"group_metadata", "GroupMetadata", "GroupSteps", {"offsets", "ids", "tiles", "visits"}},
-      {"sparsify_mask",
-       "SparsifyMask",
-       "MaskMaps",
-       {"block_mask", "prefetch_mask", "prefetch_i", "prefetch_j", "blocks"}},
-      {"block_coo", "BlockCoo", "BlockList", {"rows", "cols", "count"}},
-      {"grouped_rows", "GroupedRows", "RowSteps", {"row", "block", "real", "steps"}},
-  };
-  for (const HostSpelling& spelling : spellings) {
-    if (spelling.name == name) return &spelling;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 void CallView::Prepare() {
   for (size_t k = 0; k < kernel_.prepare.size(); ++k) {
     const HostCall& call = kernel_.prepare[k];
@@ -73,10 +47,14 @@ void CallView::Take(const Ref& ref, size_t index, const std::string& from, const
 
 void CallView::Registered(const HostCall& call, const std::string& made) {
   const HostFunction& function = *FindHostFunction(call.function);
-  const HostSpelling& spelling = *SpellingOf(call.function);
   const auto match = std::get<std::vector<int>>(MatchHostCall(function, call, kernel_));
-  memory_.push_back(std::string(spelling.results) + " " + made + ";");
+  memory_.push_back(std::string(function.cpp_results) + " " + made + ";");
 
+  // Optional parameters, if there are several, are a struct.
+  const auto& parameters = function.parameters;
+  const bool has_options =
+      std::count_if(parameters.begin(), parameters.end(),
+                    [](const HostParameter& p) { return !p.by_default.empty(); }) > 1;
   std::string arguments, options;
   for (size_t p = 0; p < match.size(); ++p) {
     const HostParameter& parameter = function.parameters[p];
@@ -84,21 +62,20 @@ void CallView::Registered(const HostCall& call, const std::string& made) {
     const bool given = match[p] >= 0;
     const std::string value =
         given ? Argument(call.arguments[static_cast<size_t>(match[p])], flag) : "std::nullopt";
-    // The optional parameters of group_metadata, which has several, are a struct.
-    if (parameter.by_default.empty() || call.function != "group_metadata") {
+    if (parameter.by_default.empty() || !has_options) {
       arguments += value + ", ";
     } else if (given) {
       options += (options.empty() ? "." : ", .") + std::string(parameter.name) + " = " + value;
     }
   }
-  if (call.function == "group_metadata") arguments += "{" + options + "}, ";
-  rest_.push_back("check.Take(" + std::string(spelling.function) + "(" + arguments + "&" + made +
-                  "));");
+  if (has_options) arguments += "{" + options + "}, ";
+  rest_.push_back("check.Take(" + std::string(function.cpp_function) + "(" + arguments + "&" +
+                  made + "));");
   for (size_t r = 0; r < call.results.size(); ++r) {
     const size_t index = static_cast<size_t>(call.results[r]);
     const Ref& ref = kernel_.refs[index];
     const HostReturn& result = function.results[r];
-    const std::string from = made + "." + std::string(spelling.members[r]);
+    const std::string from = made + "." + std::string(result.name);
     if (ref.role == Role::kScalar) {
       rest_.push_back("call." + NameOf(index) + " = " + from + ";");
       continue;
@@ -106,7 +83,7 @@ void CallView::Registered(const HostCall& call, const std::string& made) {
     const std::string used =
         result.used < 0
             ? ""
-            : made + "." + std::string(spelling.members[static_cast<size_t>(result.used)]);
+            : made + "." + std::string(function.results[static_cast<size_t>(result.used)].name);
     Take(ref, index, from, result.end == HostReturn::End::kZero ? "kZero" : "kRepeat", used);
   }
 }

@@ -265,6 +265,15 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
   using KGroup = typename D::KGroup;
   const hn::ScalableTag<KGroup> d;
   const size_t n = hn::Lanes(d);
+  const auto one_by_one = [&](size_t begin, size_t end, size_t first_column) HWY_ATTR {
+    for (size_t k = begin; k < end; ++k) {
+      for (size_t c = first_column; c < cols; ++c) {
+        KGroup group = KGroupAt<D>(from.data + static_cast<int64_t>(c) * from.stride, k);
+        if constexpr (D::kFlip != 0) group ^= static_cast<int32_t>(D::kFlip);
+        to[k * cols + c] = group;
+      }
+    }
+  };
   size_t k = 0;
   if constexpr (HWY_TARGET != HWY_SCALAR) {
     for (; k + n <= count; k += n) {
@@ -278,18 +287,14 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
         continue;
       }
 #endif
-      for (size_t c = 0; c < cols; c += 4) {
+      size_t c = 0;
+      for (; c + 4 <= cols; c += 4) {
         Transpose4<D>(d, at + static_cast<int64_t>(c) * from.stride, from.stride, out + c, cols);
       }
+      one_by_one(k, k + n, c);  // three vectors of two lanes are six columns
     }
   }
-  for (; k < count; ++k) {
-    for (size_t c = 0; c < cols; ++c) {
-      KGroup group = KGroupAt<D>(from.data + static_cast<int64_t>(c) * from.stride, k);
-      if constexpr (D::kFlip != 0) group ^= static_cast<int32_t>(D::kFlip);
-      to[k * cols + c] = group;
-    }
-  }
+  one_by_one(k, count, 0);
 }
 
 /// KC of packed operands of a dot of As. `rows`: M, if it may be small.

@@ -4,7 +4,8 @@
 //   Exp Exp2                                       exp-inl.h
 //   Log Log2 Log1p Tanh SqrtOf Rsqrt               here
 //   Sin Cos Erf                                    trigonometry-inl.h
-//   Sigmoid Silu Gelu GeluTanh                     activations-inl.h (Relu: values-inl.h)
+//   Sigmoid Silu Gelu GeluTanh Softplus            activations-inl.h (Relu: values-inl.h)
+//   Atan2                                          angle-inl.h
 //   Pow                                            power-inl.h (of integers: divide-inl.h)
 //
 // Special values are those of the C library: NaN, infinities, zeros and their signs, subnormal
@@ -213,6 +214,7 @@ HWY_INLINE X Rsqrt(X x) {
 HWY_AFTER_NAMESPACE();
 
 #include "kiln/math/activations-inl.h"
+#include "kiln/math/angle-inl.h"
 #include "kiln/math/power-inl.h"
 
 #endif  // KILN_MATH_INL_H_

@@ -22,10 +22,25 @@ std::vector<DType> Promoted(DType dtype) {
 
 }  // namespace
 
+const std::vector<std::string>& FloatFunctions() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Operation& row : Functions()) {
+      if (row.call == CallRule::kFloats || row.op == Op::kRelu) all.emplace_back(row.name);
+    }
+    return all;
+  }();
+  return names;
+}
+
 const std::vector<std::string>& RoundedFunctions() {
-  static const std::vector<std::string> names = {"exp",  "exp2", "log",       "log2",  "log1p",
-                                                 "tanh", "erf",  "sigmoid",   "rsqrt", "sin",
-                                                 "cos",  "gelu", "gelu_tanh", "silu"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> rounded;
+    for (const std::string& name : FloatFunctions()) {
+      if (FindFunction(name)->roundings > 1) rounded.push_back(name);
+    }
+    return rounded;
+  }();
   return names;
 }
 
@@ -65,29 +80,35 @@ std::optional<Value> Maker::MakeArithmetic(DType dtype, const Extents& shape, in
 }
 
 std::optional<Value> Maker::MakeFloatFunction(DType dtype, const Extents& shape, int depth) {
-  static const std::vector<std::string> rounded = {"floor", "ceil", "round"};
-  static const std::vector<std::string> exact = {"sqrt", "relu"};
-  static const std::vector<std::string> with_least = {"sqrt", "rsqrt", "log", "log2", "log1p"};
   const std::vector<std::string>& rough = RoundedFunctions();
-  std::vector<std::string> names = rounded;
-  names.insert(names.end(), exact.begin(), exact.end());
-  if (need_same_ == 0) names.insert(names.end(), rough.begin(), rough.end());
+  const auto is_rough = [&](const std::string& name) {
+    return std::find(rough.begin(), rough.end(), name) != rough.end();
+  };
+  std::vector<std::string> names;
+  for (const std::string& name : FloatFunctions()) {
+    if (need_same_ == 0 || !is_rough(name)) names.push_back(name);
+  }
   // Each is an operation of the same name.
   std::vector<double> weights;
   for (const std::string& one : names)
     weights.push_back(Weight("op " + one, Weight("function " + one, 1)));
   const std::string name = names[dice_.Weighted(weights)];
-  const bool rounds = std::find(rounded.begin(), rounded.end(), name) != rounded.end();
-  const bool is_rough = std::find(rough.begin(), rough.end(), name) != rough.end();
-  const DType from = dice_.Pick(Promoted(dtype));
-  // Below the least argument it is NaN: the last bit decides.
-  const bool has_least = std::find(with_least.begin(), with_least.end(), name) != with_least.end();
-  Value x = rounds || has_least ? Same(from, shape, depth) : Make(from, shape, depth);
-  Value value = Build(name + "($0)", dtype, {x});
-  value.facts.same = x.facts.same && !is_rough;
-  value.facts.bound = x.facts.bound + 1;
-  if (is_rough || name == "sqrt") value.facts.bound = kUnbounded;
-  value.facts.grain = rounds ? 1 : name == "relu" ? x.facts.grain : 0;
+  const Operation& row = *FindFunction(name);
+  const bool rounds = row.jumps && row.roundings == 0;  // to an integer
+  std::vector<Value> args;
+  std::string text;
+  for (int k = 0; k < row.args; ++k) {
+    const DType from = dice_.Pick(Promoted(dtype));
+    // Where it jumps, to NaN or elsewhere, the last bit decides.
+    args.push_back(row.jumps ? Same(from, shape, depth) : Make(from, shape, depth));
+    text += (k == 0 ? "($" : ", $") + std::to_string(k);
+  }
+  Value value = Build(name + text + ")", dtype, args);
+  const Facts& x = args[0].facts;
+  value.facts.same = !is_rough(name);
+  for (const Value& arg : args) value.facts.same = value.facts.same && arg.facts.same;
+  value.facts.bound = row.roundings > 0 ? kUnbounded : x.bound + 1;
+  value.facts.grain = rounds ? 1 : row.roundings == 0 ? x.grain : 0;
   Fit(value.facts, dtype);
   return value;
 }

@@ -23,6 +23,13 @@ bool IsDotResult(DType dtype) {
 }
 bool HasBits(DType dtype) { return dtype != DType::kBool; }
 
+/// The entries of these names.
+std::vector<std::string> Asked(const std::string& prefix, const std::vector<std::string>& names) {
+  std::vector<std::string> entries;
+  for (const std::string& name : names) entries.push_back(prefix + name);
+  return entries;
+}
+
 std::string CastText(DType dtype) { return std::string(kiln::Name(dtype)) + "($0)"; }
 
 }  // namespace
@@ -175,7 +182,8 @@ Value Maker::Same(DType dtype, const Extents& shape, int depth) {
 }
 
 std::optional<Value> Maker::Cleaned(Value value) {
-  return WithEdges(std::move(value), std::vector<std::string>(value.shape.size()));
+  const std::vector<std::string> none(value.shape.size());
+  return WithEdges(std::move(value), none);
 }
 
 /// With masks for the edges that are not allowed.
@@ -242,8 +250,9 @@ Value Maker::Make(DType dtype, const Extents& shape, int depth) {
   std::vector<double> weights;
   for (const Rule& rule : rules) {
     const bool may = rule.makes(dtype) && (!plain_ || IsElementwise(rule));
-    const bool wanted = std::any_of(rule.entries.begin(), rule.entries.end(),
-                                    [&](const char* entry) { return focus_.count(entry) > 0; });
+    const bool wanted =
+        std::any_of(rule.entries.begin(), rule.entries.end(),
+                    [&](const std::string& entry) { return focus_.count(entry) > 0; });
     weights.push_back(may ? rule.weight * (wanted ? 8 : 1) : 0);
   }
   for (int tries = 0; tries < 3; ++tries) {
@@ -265,13 +274,7 @@ const std::vector<Maker::Rule>& Maker::Rules() {
   static const std::vector<Rule> rules = {
       {{"cast"}, 3, Always, &Maker::MakeCast},
       {{"operator /", "operator *", "operator -"}, 6, IsCompute, &Maker::MakeArithmetic},
-      {{"function exp", "function exp2", "function log", "function log2", "function log1p",
-        "function tanh", "function erf", "function sigmoid", "function sqrt", "function rsqrt",
-        "function sin", "function cos", "function relu", "function gelu", "function gelu_tanh",
-        "function silu", "function floor", "function ceil", "function round"},
-       2.5,
-       IsComputeFloat,
-       &Maker::MakeFloatFunction},
+      {Asked("function ", FloatFunctions()), 2.5, IsComputeFloat, &Maker::MakeFloatFunction},
       {{"function abs", "function sign", "operator unary -", "operator unary +"},
        1,
        IsCompute,

@@ -17,7 +17,9 @@ namespace kiln::soak {
 /// Entries of the coverage report that a spec is to use where it can.
 using Focus = std::set<std::string>;
 
-/// Functions of floats that engines may round differently.
+/// Functions of floats to a float.
+const std::vector<std::string>& FloatFunctions();
+/// Those that engines may round differently.
 const std::vector<std::string>& RoundedFunctions();
 
 /// The same draft for the same arguments, everywhere.
@@ -169,7 +171,7 @@ class Maker {
 
   using Production = std::optional<Value> (Maker::*)(DType, const Extents&, int);
   struct Rule {
-    std::vector<const char*> entries;  // of the coverage report
+    std::vector<std::string> entries;  // of the coverage report
     double weight;
     bool (*makes)(DType);
     Production make;

@@ -7,73 +7,28 @@
 namespace kiln::soak {
 namespace {
 
-/// `$0` is the first argument, `T` the result's type.
+/// What takes functions of language.py; `T` is the result's type.
 struct Form {
   Op op;
   const char* text;
 };
 
 constexpr Form kForms[] = {
-    {Op::kNeg, "(-$0)"},
-    {Op::kBitNot, "(~$0)"},
-    {Op::kNot, "(~$0)"},
-    {Op::kAdd, "($0 + $1)"},
-    {Op::kSub, "($0 - $1)"},
-    {Op::kMul, "($0 * $1)"},
-    {Op::kDiv, "($0 / $1)"},
-    {Op::kFloorDiv, "($0 // $1)"},
-    {Op::kMod, "($0 % $1)"},
-    {Op::kPow, "jnp.power($0, $1)"},
-    {Op::kRem, "rem($0, $1)"},
-    {Op::kCeilDiv, "ceil_divide($0, $1)"},
-    {Op::kShl, "($0 << $1)"},
-    {Op::kShr, "($0 >> $1)"},
-    {Op::kBitAnd, "($0 & $1)"},
-    {Op::kBitOr, "($0 | $1)"},
-    {Op::kBitXor, "($0 ^ $1)"},
-    {Op::kLt, "($0 < $1)"},
-    {Op::kLe, "($0 <= $1)"},
-    {Op::kGt, "($0 > $1)"},
-    {Op::kGe, "($0 >= $1)"},
-    {Op::kEq, "($0 == $1)"},
-    {Op::kNe, "($0 != $1)"},
-    {Op::kWhere, "jnp.where($0, $1, $2)"},
-    {Op::kMax, "jnp.maximum($0, $1)"},
-    {Op::kMin, "jnp.minimum($0, $1)"},
-    {Op::kClamp, "jnp.minimum(jnp.maximum($0, $1), $2)"},
-    {Op::kAbs, "jnp.abs($0)"},
-    {Op::kSign, "jnp.sign($0)"},
-    {Op::kFloor, "jnp.floor($0)"},
-    {Op::kCeil, "jnp.ceil($0)"},
-    {Op::kRound, "jnp.round($0)"},
-    {Op::kExp, "jnp.exp($0)"},
-    {Op::kExp2, "jnp.exp2($0)"},
-    {Op::kLog, "jnp.log($0)"},
-    {Op::kLog2, "jnp.log2($0)"},
-    {Op::kLog1p, "jnp.log1p($0)"},
-    {Op::kTanh, "jnp.tanh($0)"},
-    {Op::kErf, "jax.lax.erf($0)"},
-    {Op::kSigmoid, "jax.nn.sigmoid($0)"},
-    {Op::kSqrt, "jnp.sqrt($0)"},
-    {Op::kRsqrt, "jax.lax.rsqrt($0)"},
-    {Op::kSin, "jnp.sin($0)"},
-    {Op::kCos, "jnp.cos($0)"},
-    {Op::kRelu, "jax.nn.relu($0)"},
-    {Op::kGelu, "jax.nn.gelu($0, approximate=False)"},
-    {Op::kGeluTanh, "jax.nn.gelu($0)"},
-    {Op::kSilu, "jax.nn.silu($0)"},
-    {Op::kCast, "cast($0, T)"},
-    {Op::kBitcast, "bitcast($0, T)"},
-    {Op::kAnd, "($0 & $1)"},
-    {Op::kOr, "($0 | $1)"},
+    {Op::kRem, "rem($0, $1)"},    {Op::kCeilDiv, "ceil_divide($0, $1)"},
+    {Op::kCast, "cast($0, T)"},   {Op::kBitcast, "bitcast($0, T)"},
     {Op::kDot, "dot($0, $1, T)"},
 };
 
-const char* FormOf(Op op) {
+/// The text of an operation, where `$0` is the first argument; empty: it has more to say.
+std::string FormOf(Op op) {
   for (const Form& form : kForms) {
     if (form.op == op) return form.text;
   }
-  return nullptr;
+  const Operation& row = RowOf(op);
+  std::string text(row.jax);
+  if (text.empty() || text.find('$') != std::string::npos) return text;
+  for (int k = 0; k < row.args; ++k) text += (k == 0 ? "($" : ", $") + std::to_string(k);
+  return text + ")";
 }
 
 std::string FloatText(double value) {
@@ -227,39 +182,36 @@ std::string Expressions::Leaf(const Node& node) const {
     return PythonType(node.dtype) == "i64" ? text
                                            : "cast(" + text + ", " + PythonType(node.dtype) + ")";
   };
-  switch (node.op) {
-    case Op::kConst:
+  switch (AsLeaf(node.op)) {
+    case LeafOp::kConst:
       return ConstantText(node);
-    case Op::kAxis:
+    case LeafOp::kAxis:
       return as_type(kernel_.axes[index].name);
-    case Op::kSteps:
+    case LeafOp::kSteps:
       return PythonType(node.dtype) + "(" + StepsOf(index) + ")";
-    case Op::kDim:
+    case LeafOp::kDim:
       return PythonType(node.dtype) + "(" + std::to_string(*binding_.dims[index]) + ")";
-    case Op::kFirstStep:
+    case LeafOp::kFirstStep:
       return "(" + kernel_.axes[index].name + " == 0)";
-    case Op::kLastStep:
+    case LeafOp::kLastStep:
       return "(" + kernel_.axes[index].name + " == " + StepsOf(index) + " - 1)";
-    case Op::kFirstVisit:
+    case LeafOp::kFirstVisit:
       return "first_" + RefAt(node.index).name;
-    case Op::kLastVisit:
+    case LeafOp::kLastVisit:
       return "last_" + RefAt(node.index).name;
-    case Op::kLocal: {
+    case LeafOp::kLocal: {
       const Local& local = kernel_.locals[index];
       if (local.kind == Local::Kind::kVar) return local.name + "[...]";
       return local.kind == Local::Kind::kLoop ? as_type(local.name) : local.name;
     }
-    case Op::kRead:
+    case LeafOp::kRead:
       return Read(node);
-    case Op::kInside:
+    case LeafOp::kInside:
       return InsideText(node);
-    case Op::kAt:
+    case LeafOp::kAt:
       return AtText(node);
-    case Op::kIota:
-      return "iota(" + ShapeText(node.shape) + ", " + std::to_string(node.axes[0]) + ")";
-    default:
-      return "";
   }
+  __builtin_unreachable();
 }
 
 std::string Expressions::Reduction(const Node& node, const std::string& function) const {
@@ -271,63 +223,62 @@ std::string Expressions::Reduction(const Node& node, const std::string& function
   return position ? "cast(" + text + ", i32)" : text;
 }
 
-std::string Expressions::Call(const Node& node) const {
+std::string Expressions::Moved(const Node& node) const {
   const auto argument = [&](size_t k) { return Text(*node.args[k]); };
   const std::string shape = ShapeText(node.shape);
-  switch (node.op) {
-    case Op::kIf:
-      return "choose(" + argument(0) + ", lambda: " + argument(1) + ", lambda: " + argument(2) +
-             ", " + shape + ")";
-    case Op::kBroadcast:
+  switch (AsShape(node.op)) {
+    case ShapeOp::kIota:
+      return "iota(" + shape + ", " + std::to_string(node.axes[0]) + ")";
+    case ShapeOp::kBroadcast:
       return "jnp.broadcast_to(" + argument(0) + ", " + shape + ")";
-    case Op::kReshape:
+    case ShapeOp::kReshape:
       return "jnp.reshape(" + argument(0) + ", " + shape + ")";
-    case Op::kTranspose:
+    case ShapeOp::kTranspose:
       return "jnp.transpose(" + argument(0) + ", " + AxisTuple(node.axes) + ")";
-    case Op::kConcat: {
+    case ShapeOp::kConcat: {
       std::string list;
       for (size_t k = 0; k < node.args.size(); ++k) list += (k > 0 ? ", " : "") + argument(k);
       return "jnp.concatenate([" + list + "], axis=" + std::to_string(node.axes[0]) + ")";
     }
-    case Op::kRoll:
+    case ShapeOp::kRoll:
       return "jnp.roll(" + argument(0) + ", " + Index(*node.args[1]) +
              ", axis=" + std::to_string(node.axes[0]) + ")";
-    case Op::kSlice:
+    case ShapeOp::kSlice:
       return "part(" + argument(0) + ")" + Subscripts(node.subscripts, node.args[0]->shape);
-    case Op::kSum:
-      return Reduction(node, "sum");
-    case Op::kProd:
-      return Reduction(node, "prod");
-    case Op::kReduceMax:
-      return Reduction(node, "max");
-    case Op::kReduceMin:
-      return Reduction(node, "min");
-    case Op::kMean:
-      return Reduction(node, "mean");
-    case Op::kAny:
-      return Reduction(node, "any");
-    case Op::kAll:
-      return Reduction(node, "all");
-    case Op::kArgmax:
-      return Reduction(node, "argmax");
-    case Op::kArgmin:
-      return Reduction(node, "argmin");
-    case Op::kCumsum:
-      return "jnp.cumsum(" + argument(0) + ", axis=" + std::to_string(node.axes[0]) +
-             ", dtype=" + PythonType(node.dtype) + ")";
-    default:
-      throw CannotSay("the operation `" + std::string(Name(node.op)) + "`");
   }
+  __builtin_unreachable();
+}
+
+std::string Expressions::Call(const Node& node) const {
+  switch (ClassOf(node.op)) {
+    case OpClass::kLeaf:
+      return Leaf(node);
+    case OpClass::kShape:
+      return Moved(node);
+    case OpClass::kFold:
+    case OpClass::kLocation:  // JAX's names are ours
+      return Reduction(node, std::string(Name(node.op)));
+    case OpClass::kScan:
+      return "jnp.cumsum(" + Text(*node.args[0]) + ", axis=" + std::to_string(node.axes[0]) +
+             ", dtype=" + PythonType(node.dtype) + ")";
+    case OpClass::kLazy:  // kIf: the others have forms
+      return "choose(" + Text(*node.args[0]) + ", lambda: " + Text(*node.args[1]) +
+             ", lambda: " + Text(*node.args[2]) + ", " + ShapeText(node.shape) + ")";
+    case OpClass::kArithmetic:
+    case OpClass::kComparison:
+    case OpClass::kFunction:
+    case OpClass::kSpecial:
+    case OpClass::kProduct:
+      break;
+  }
+  throw CannotSay("the operation `" + std::string(Name(node.op)) + "`");
 }
 
 std::string Expressions::Text(const Node& node) const {
-  const char* form = FormOf(node.op);
-  if (!form) {
-    const std::string leaf = Leaf(node);
-    return leaf.empty() ? Call(node) : leaf;
-  }
+  const std::string form = FormOf(node.op);
+  if (form.empty()) return Call(node);
   std::string out;
-  for (const char* c = form; *c; ++c) {
+  for (const char* c = form.c_str(); *c; ++c) {
     if (*c == '$')
       out += Text(*node.args[static_cast<size_t>(*++c - '0')]);
     else if (*c == 'T')

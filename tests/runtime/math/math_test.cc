@@ -1,9 +1,16 @@
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
+#include "generator/ir/operations.h"
 #include "tests/catch.h"
 #include "tests/runtime/simd/lanes_testing.h"
+
+#ifndef KILN_MATH_TEST_ONCE
+#define KILN_MATH_TEST_ONCE
+namespace kiln::lanes_testing {
+constexpr int kGeluForBf16 = static_cast<int>(kOperationCount);
+}  // namespace kiln::lanes_testing
+#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/runtime/math/math_test.cc"
@@ -17,43 +24,43 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-/// y = f(x), by vectors; and the first element by the scalar function, in *scalar.
+/// y = f(x), by vectors; and the first element by the scalar function, in *scalar. With another
+/// argument f(x, x2).
 template <typename T, class F>
-void Map(F f, const T* x, T* y, size_t count, T* scalar) {
+void Map(F f, const T* x, const T* x2, T* y, size_t count, T* scalar) {
   const hn::ScalableTag<T> d;
-  ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR { at.Store(f(at.Load(x + i)), y + i); });
-  *scalar = f(x[0]);
+  if constexpr (std::is_invocable_v<F, T>) {
+    ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR { at.Store(f(at.Load(x + i)), y + i); });
+    *scalar = f(x[0]);
+  } else if constexpr (std::is_invocable_v<F, T, T>) {
+    ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
+      at.Store(f(at.Load(x + i), at.Load(x2 + i)), y + i);
+    });
+    *scalar = f(x[0], x2[0]);
+  }
 }
 
-// The order of kFunctions below.
+// Every function of the language, by its number in Op, and one that is none of them.
 template <typename T>
-void Apply(int function, const T* x, T* y, size_t count, T* scalar) {
-#define KILN_APPLY(number, name) \
-  if (function == number) Map([](auto v) HWY_ATTR { return name(v); }, x, y, count, scalar)
-  KILN_APPLY(0, Exp);
-  KILN_APPLY(1, Exp2);
-  KILN_APPLY(2, Log);
-  KILN_APPLY(3, Log2);
-  KILN_APPLY(4, Log1p);
-  KILN_APPLY(5, Tanh);
-  KILN_APPLY(6, Erf);
-  KILN_APPLY(7, Sigmoid);
-  KILN_APPLY(8, SqrtOf);
-  KILN_APPLY(9, Rsqrt);
-  KILN_APPLY(10, Sin);
-  KILN_APPLY(11, Cos);
-  KILN_APPLY(12, Gelu);
-  KILN_APPLY(13, GeluTanh);
-  KILN_APPLY(14, Silu);
-  KILN_APPLY(15, GeluForBf16);
+void Apply(int function, const T* x, const T* x2, T* y, size_t count, T* scalar) {
+#define KILN_APPLY(number, name)                                                                   \
+  if (function == (number))                                                                        \
+    Map(                                                                                           \
+        [](auto... v) HWY_ATTR requires requires { name(v...); } { return name(v...); }, x, x2, y, \
+        count, scalar);
+#define KILN_FUNCTION(op, name, ...) KILN_APPLY(static_cast<int>(Op::op), name)
+#include "generator/ir/operations.def"
+  KILN_APPLY(kGeluForBf16, GeluForBf16)
 #undef KILN_APPLY
 }
 
-void ApplyF32(int function, const float* x, float* y, size_t count, float* scalar) {
-  Apply(function, x, y, count, scalar);
+void ApplyF32(int function, const float* x, const float* x2, float* y, size_t count,
+              float* scalar) {
+  Apply(function, x, x2, y, count, scalar);
 }
-void ApplyF64(int function, const double* x, double* y, size_t count, double* scalar) {
-  Apply(function, x, y, count, scalar);
+void ApplyF64(int function, const double* x, const double* x2, double* y, size_t count,
+              double* scalar) {
+  Apply(function, x, x2, y, count, scalar);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -70,10 +77,15 @@ namespace {
 /// A function in a wider type, and the largest errors that are allowed.
 template <typename Wide>
 struct Function {
-  const char* name;
+  int number;  // in Op
   Wide (*exact)(Wide);
   double ulps[2];        // f32, f64
   double absolute[2]{};  // of results that are smaller than this
+  Wide (*exact_of_two)(Wide, Wide) = nullptr;
+
+  std::string name() const {
+    return number == kGeluForBf16 ? "gelu for bf16" : std::string(Name(static_cast<Op>(number)));
+  }
 };
 
 template <typename Wide>
@@ -92,24 +104,41 @@ Wide ExactGeluTanh(Wide x) {
 }
 
 template <typename Wide>
-const std::array<Function<Wide>, 16> kFunctions = {{
-    {"exp", [](Wide x) { return std::exp(x); }, {2, 2}},
-    {"exp2", [](Wide x) { return std::exp2(x); }, {2, 2}},
-    {"log", [](Wide x) { return std::log(x); }, {2, 2}},
-    {"log2", [](Wide x) { return std::log2(x); }, {2, 4}},
-    {"log1p", [](Wide x) { return std::log1p(x); }, {2, 2}},
-    {"tanh", [](Wide x) { return std::tanh(x); }, {2, 4}},
-    {"erf", [](Wide x) { return std::erf(x); }, {2, 2}},
-    {"sigmoid", &ExactSigmoid<Wide>, {4, 4}},
-    {"sqrt", [](Wide x) { return std::sqrt(x); }, {0.5001, 0.5001}},
-    {"rsqrt", [](Wide x) { return 1 / std::sqrt(x); }, {1.5, 1.5}},
-    {"sin", [](Wide x) { return std::sin(x); }, {2, 2}},
-    {"cos", [](Wide x) { return std::cos(x); }, {2, 2}},
-    {"gelu", &ExactGelu<Wide>, {7, 90}, {1e-8, 1e-16}},
-    {"gelu_tanh", &ExactGeluTanh<Wide>, {4, 45}, {1e-8, 1e-16}},
-    {"silu", [](Wide x) { return x * ExactSigmoid(x); }, {4, 4}},
-    {"gelu for bf16", &ExactGelu<Wide>, {2700, 90}, {1e-17, 1e-16}},  // 2^-12.6 of 2^24
-}};
+Wide ExactSoftplus(Wide x) {
+  return std::log1p(std::exp(-std::fabs(x))) + (x < 0 ? 0 : x);
+}
+
+constexpr int At(Op op) { return static_cast<int>(op); }
+
+template <typename Wide>
+const std::vector<Function<Wide>> kFunctions = {
+    {At(Op::kAbs), [](Wide x) { return std::fabs(x); }, {0, 0}},
+    {At(Op::kSign), [](Wide x) { return x > 0   ? Wide{1}
+                                        : x < 0 ? Wide{-1}
+                                                : x; }, {0, 0}},
+    {At(Op::kFloor), [](Wide x) { return std::floor(x); }, {0, 0}},
+    {At(Op::kCeil), [](Wide x) { return std::ceil(x); }, {0, 0}},
+    {At(Op::kRound), [](Wide x) { return std::nearbyint(x); }, {0, 0}},
+    {At(Op::kExp), [](Wide x) { return std::exp(x); }, {2, 2}},
+    {At(Op::kExp2), [](Wide x) { return std::exp2(x); }, {2, 2}},
+    {At(Op::kLog), [](Wide x) { return std::log(x); }, {2, 2}},
+    {At(Op::kLog2), [](Wide x) { return std::log2(x); }, {2, 4}},
+    {At(Op::kLog1p), [](Wide x) { return std::log1p(x); }, {2, 2}},
+    {At(Op::kTanh), [](Wide x) { return std::tanh(x); }, {2, 4}},
+    {At(Op::kErf), [](Wide x) { return std::erf(x); }, {2, 2}},
+    {At(Op::kSigmoid), &ExactSigmoid<Wide>, {4, 4}},
+    {At(Op::kSqrt), [](Wide x) { return std::sqrt(x); }, {0.5001, 0.5001}},
+    {At(Op::kRsqrt), [](Wide x) { return 1 / std::sqrt(x); }, {1.5, 1.5}},
+    {At(Op::kSin), [](Wide x) { return std::sin(x); }, {2, 2}},
+    {At(Op::kCos), [](Wide x) { return std::cos(x); }, {2, 2}},
+    {At(Op::kAtan2), nullptr, {3, 3}, {}, [](Wide y, Wide x) { return std::atan2(y, x); }},
+    {At(Op::kRelu), [](Wide x) { return x > 0 || std::isnan(x) ? x : 0; }, {0, 0}},
+    {At(Op::kGelu), &ExactGelu<Wide>, {7, 90}, {1e-8, 1e-16}},
+    {At(Op::kGeluTanh), &ExactGeluTanh<Wide>, {4, 45}, {1e-8, 1e-16}},
+    {At(Op::kSilu), [](Wide x) { return x * ExactSigmoid(x); }, {4, 4}},
+    {At(Op::kSoftplus), &ExactSoftplus<Wide>, {3, 3}},
+    {kGeluForBf16, &ExactGelu<Wide>, {2700, 90}, {1e-17, 1e-16}},  // 2^-12.6 of 2^24
+};
 
 /// The error of got in units of the last place of `exact`, rounded to T; inf if one is NaN or
 /// infinite and the other not, or a zero's sign is wrong.
@@ -138,17 +167,17 @@ struct Worst {
 
 /// Errors of one function for `count` arguments, on the target that is chosen.
 template <typename T, typename Wide>
-void Measure(int function, const T* x, const Wide* exact, size_t count, Worst& worst) {
+void Measure(const Function<Wide>& f, const T* x, const T* x2, const Wide* exact, size_t count,
+             Worst& worst) {
   constexpr bool kIsF32 = std::is_same_v<T, float>;
-  const Function<Wide>& f = kFunctions<Wide>[static_cast<size_t>(function)];
   std::vector<T> y(count);
   T scalar;
   if constexpr (kIsF32) {
-    KILN_DISPATCH(ApplyF32)(function, x, y.data(), count, &scalar);
+    KILN_DISPATCH(ApplyF32)(f.number, x, x2, y.data(), count, &scalar);
   } else {
-    KILN_DISPATCH(ApplyF64)(function, x, y.data(), count, &scalar);
+    KILN_DISPATCH(ApplyF64)(f.number, x, x2, y.data(), count, &scalar);
   }
-  if (!Same(scalar, y[0])) Fail(std::string("scalar ") + f.name + " of " + Text(x[0]));
+  if (!Same(scalar, y[0])) Fail("scalar " + f.name() + " of " + Text(x[0]));
   ++Report::Of().checks;
   for (size_t i = 0; i < count; ++i) {
     const double ulps = ErrorOf(y[i], exact[i]);
@@ -163,37 +192,60 @@ void Measure(int function, const T* x, const Wide* exact, size_t count, Worst& w
   }
 }
 
-template <typename T>
-void Judge(int function, const Worst& worst) {
+template <typename T, typename Wide>
+void Judge(const Function<Wide>& f, const Worst& worst) {
   constexpr bool kIsF32 = std::is_same_v<T, float>;
-  const auto& f = kFunctions<double>[static_cast<size_t>(function)];
   if (std::getenv("KILN_SHOW_ERRORS")) {
     std::printf("%-8s %s %-10s %.3f ulp at %a, %.2g absolute\n",
                 hwy::TargetName(hwy::SupportedTargets() & -hwy::SupportedTargets()),
-                kIsF32 ? "f32" : "f64", f.name, worst.ulps, worst.at, worst.absolute);
+                kIsF32 ? "f32" : "f64", f.name().c_str(), worst.ulps, worst.at, worst.absolute);
   }
   if (worst.ulps <= f.ulps[!kIsF32]) return;
-  Fail(std::string(f.name) + " of " + Text(worst.at) + ": " + Text(worst.got) + ", off by " +
+  Fail(f.name() + " of " + Text(worst.at) + ": " + Text(worst.got) + ", off by " +
        std::to_string(worst.ulps));
 }
 
-/// Measures all functions for x = arguments(0), arguments(1) ... that are `count`.
+/// Measures all functions for x = arguments(0), arguments(1) ... that are `count`; a second
+/// argument is one of those, too, mostly of a like size.
 template <typename T, typename Wide, typename Arguments>
 void MeasureAll(uint64_t count, Arguments arguments) {
   constexpr size_t kPiece = 4096;
-  for (int function = 0; function < static_cast<int>(kFunctions<Wide>.size()); ++function) {
+  for (const Function<Wide>& f : kFunctions<Wide>) {
     Worst worst;
-    T x[kPiece];
+    T x[kPiece], x2[kPiece];
     Wide exact[kPiece];
     for (uint64_t begin = 0; begin < count; begin += kPiece) {
       const auto size = static_cast<size_t>(std::min<uint64_t>(kPiece, count - begin));
       for (size_t i = 0; i < size; ++i) {
         x[i] = arguments(begin + i);
-        exact[i] = kFunctions<Wide>[static_cast<size_t>(function)].exact(x[i]);
+        const T other = arguments((begin + i) * 0x9E3779B97F4A7C15 % count);
+        x2[i] = i % 4 == 0 ? other : std::copysign(x[i] * (1 + static_cast<T>(i % 61) / 8), other);
+        if (f.exact)
+          exact[i] = f.exact(x[i]);
+        else
+          exact[i] = i % 2 ? f.exact_of_two(x[i], x2[i]) : f.exact_of_two(x2[i], x[i]);
       }
-      Measure(function, x, exact, size, worst);
+      for (size_t i = 0; !f.exact && i < size; i += 2) std::swap(x[i], x2[i]);
+      Measure(f, x, x2, exact, size, worst);
     }
-    Judge<T>(function, worst);
+    Judge<T>(f, worst);
+  }
+}
+
+/// Every pair of special values, for functions of two.
+template <typename T, typename Wide>
+void MeasurePairs() {
+  const std::vector<T> special = Elements<T>(1);
+  for (const Function<Wide>& f : kFunctions<Wide>) {
+    if (!f.exact_of_two) continue;
+    Worst worst;
+    for (const T first : special) {
+      const std::vector<T> x(special.size(), first);
+      std::vector<Wide> exact;
+      for (const T second : special) exact.push_back(f.exact_of_two(first, second));
+      Measure(f, x.data(), special.data(), exact.data(), x.size(), worst);
+    }
+    Judge<T>(f, worst);
   }
 }
 
@@ -204,6 +256,7 @@ std::string TestF32(uint64_t step) {
     });
     const std::vector<float> special = Elements<float>(1);
     MeasureAll<float, double>(special.size(), [&](uint64_t i) { return special[i]; });
+    MeasurePairs<float, double>();
   });
 }
 
@@ -219,10 +272,20 @@ std::string TestF64(uint64_t count) {
     });
     const std::vector<double> special = Elements<double>(1);
     MeasureAll<double, long double>(special.size(), [&](uint64_t i) { return special[i]; });
+    MeasurePairs<double, long double>();
   });
 }
 
 }  // namespace
+
+TEST_CASE("Every function of floats in the language has a bound", "[runtime]") {
+  for (const Operation& row : Functions()) {
+    if (row.call != CallRule::kFloats) continue;
+    INFO(row.name);
+    CHECK(std::any_of(kFunctions<double>.begin(), kFunctions<double>.end(),
+                      [&](const Function<double>& f) { return f.number == At(row.op); }));
+  }
+}
 
 TEST_CASE("Functions of f32 are within their bounds", "[runtime]") { CHECK(TestF32(65521) == ""); }
 
