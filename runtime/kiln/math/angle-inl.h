@@ -51,7 +51,7 @@ HWY_INLINE V Atan2(V y, V x) {
   const V angle = hn::MulAdd(hn::Mul(q, z), AtanTail(z), q);
 
   // x < 0, of zeros by their signs. The angle counts back from where it does not begin.
-  const auto left = hn::Lt(hn::CopySign(hn::Set(d, 1), x), zero);
+  const auto left = hn::Lt(CopySignOf(hn::Set(d, 1), x), zero);
   const V back = hn::IfThenElse(hn::Xor(steep, left), hn::Neg(angle), angle);
   // Quarters of a turn, with what they are rounded by.
   constexpr X kHalfPi = static_cast<X>(1.5707963267948966);
@@ -59,7 +59,7 @@ HWY_INLINE V Atan2(V y, V x) {
       static_cast<X>(sizeof(X) == 4 ? -4.371139000186241e-08 : 6.123233995736766e-17);
   const V quarters = hn::IfThenElse(steep, hn::Set(d, 1), hn::IfThenElseZero(left, hn::Set(d, 2)));
   const V low = hn::MulAdd(quarters, hn::Set(d, kHalfPiLow), back);
-  return hn::CopySign(hn::MulAdd(quarters, hn::Set(d, kHalfPi), low), y);
+  return CopySignOf(hn::MulAdd(quarters, hn::Set(d, kHalfPi), low), y);
 }
 
 template <FloatScalar X>

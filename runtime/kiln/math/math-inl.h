@@ -56,10 +56,10 @@ HWY_INLINE V Tanh(V x) {
     const V far = hn::Sub(one, hn::Div(two, hn::Add(e, one)));
     const V z = hn::Mul(x, x);
     const V near = hn::MulAdd(hn::Mul(z, x), TanhTail(z), x);
-    return hn::CopySign(hn::IfThenElse(hn::Lt(y, hn::Set(d, 0.625f)), near, far), x);
+    return CopySignOf(hn::IfThenElse(hn::Lt(y, hn::Set(d, 0.625f)), near, far), x);
   } else {
     const V e_minus_1 = hn::MulAdd(power, q, hn::Sub(power, one));
-    return hn::CopySign(hn::Div(e_minus_1, hn::Add(e_minus_1, two)), x);
+    return CopySignOf(hn::Div(e_minus_1, hn::Add(e_minus_1, two)), x);
   }
 }
 
@@ -160,7 +160,7 @@ HWY_INLINE V Log1p(V x) {
   V e;
   const V f = SplitExponent(u, e);
   const V log = JoinLog(e, f, hn::Div(lost, u));
-  return hn::CopySign(FixLog(u, log), x);
+  return CopySignOf(FixLog(u, log), x);
 }
 
 // ---- Roots.

@@ -35,7 +35,7 @@ HWY_INLINE V PowOfF32(V a, V b) {
   const V half = hn::Mul(b, hn::Set(d, 0.5));
   const auto integer = hn::Eq(hn::Floor(b), b);
   const auto odd = hn::AndNot(hn::Eq(hn::Floor(half), half), integer);
-  power = hn::IfThenElse(odd, hn::CopySign(power, a), power);
+  power = hn::IfThenElse(odd, CopySignOf(power, a), power);
   const auto negative = hn::And(hn::Lt(a, zero), hn::Lt(size, inf));
   return hn::IfThenElse(hn::AndNot(integer, negative), nan, power);
 }

@@ -89,7 +89,7 @@ HWY_INLINE V Erf(V x) {
                              -3.88396438e-3f, 3.83197126e-4f, -1.72853470e-5f);
     const V high = hn::Sub(hn::Set(d, 1.0f), Exp(hn::MulSub(far, t, t)));
     const auto is_low = hn::Lt(t, hn::Set(d, 0.927734375f));
-    return hn::IfThenElse(is_low, low, hn::CopySign(high, x));
+    return hn::IfThenElse(is_low, low, CopySignOf(high, x));
   }
 }
 

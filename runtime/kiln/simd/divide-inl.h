@@ -180,7 +180,7 @@ HWY_INLINE V RemOfF32(V a, V b, M& inexact) {
   inexact = hn::Not(exact);
   const V rest = hn::Sub(x, hn::Mul(hn::Floor(quotient), y));
   // The quotient may have been rounded up to an integer.
-  return hn::CopySign(hn::IfThenElse(hn::Lt(rest, hn::Zero(d)), hn::Add(rest, y), rest), a);
+  return CopySignOf(hn::IfThenElse(hn::Lt(rest, hn::Zero(d)), hn::Add(rest, y), rest), a);
 }
 
 /// The remainder with the divisor's sign, for that of truncating division.
@@ -191,7 +191,7 @@ HWY_INLINE V ModOfRem(V rest, V b) {
   const auto negative = hn::Lt(rest, zero);
   const auto other_sign = hn::Xor(negative, hn::Lt(b, zero));
   const V mod = hn::IfThenElse(other_sign, hn::Add(rest, b), rest);
-  return hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, b), mod);
+  return hn::IfThenElse(hn::Eq(rest, zero), CopySignOf(zero, b), mod);
 }
 
 /// f32 results of `wide`, a function of f64 vectors of two lanes' remainder, or of `plain` of all

@@ -213,6 +213,18 @@ HWY_INLINE bool FromOneLane(M mask) {
   return hn::GetLane(hn::VecFromMask(OneLane<int32_t>(), mask)) != 0;
 }
 
+/// hn::CopySign. For AVX-512 that is an intrinsic of three operands, which clang 14 merges with a
+/// mask around it, as of `where(c, ceil(x), x)`, and then takes the wrong ones.
+template <class V>
+HWY_INLINE V CopySignOf(V magnitude, V sign) {
+#if HWY_COMPILER_CLANG && HWY_COMPILER_CLANG < 1600 && HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  const auto bit = hn::SignBit(hn::DFromV<V>());
+  return hn::Or(hn::AndNot(bit, magnitude), hn::And(bit, sign));
+#else
+  return hn::CopySign(magnitude, sign);
+#endif
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln
 HWY_AFTER_NAMESPACE();

@@ -287,7 +287,7 @@ HWY_INLINE V Sign(V x) {
   const auto one = hn::Set(d, X{1});
   if constexpr (FloatVector<V>) {
     const auto nonzero = hn::Or(hn::Lt(x, zero), hn::Gt(x, zero));
-    return hn::IfThenElse(nonzero, hn::CopySign(one, x), x);
+    return hn::IfThenElse(nonzero, CopySignOf(one, x), x);
   } else if constexpr (std::is_unsigned_v<X>) {
     return hn::Min(x, one);
   } else {
@@ -300,11 +300,11 @@ HWY_INLINE V Sign(V x) {
 template <FloatVector V>
 HWY_INLINE V FloorOf(V x) {
   // SSSE3 and plain lanes lose the sign of zeros.
-  return hn::CopySign(hn::Floor(x), x);
+  return CopySignOf(hn::Floor(x), x);
 }
 template <FloatVector V>
 HWY_INLINE V CeilOf(V x) {
-  return hn::CopySign(hn::Ceil(x), x);
+  return CopySignOf(hn::Ceil(x), x);
 }
 /// To nearest, ties to even.
 template <FloatVector V>
@@ -312,7 +312,7 @@ HWY_INLINE V RoundEven(V x) {
   if constexpr (kPlainLanes) {
     return LaneByLane([](LaneOf<V> lane) { return std::nearbyint(lane); }, x);
   } else {
-    return hn::CopySign(hn::Round(x), x);
+    return CopySignOf(hn::Round(x), x);
   }
 }
 
