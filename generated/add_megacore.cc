@@ -32,7 +32,11 @@ namespace kiln::add_megacore_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 1> {  // axes 0: i
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<1> point;
+  const std::array<int64_t, 1>& steps;  // of axes 0: i
   Tile<const float, 2> x;
   Tile<const float, 2> y;
   Tile<float, 2> z;
@@ -92,7 +96,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(at)),
         y.WaitIn(y_index(at)),
         z.Open(z_index(at), at.run),

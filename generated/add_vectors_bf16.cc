@@ -32,7 +32,11 @@ namespace kiln::add_vectors_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 0> {
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<0> point;
+  const std::array<int64_t, 0>& steps;
   Tile<const bf16, 1> x;
   Tile<const bf16, 1> y;
   Tile<bf16, 1> o;
@@ -84,7 +88,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn({0}),
         y.WaitIn({0}),
         o.Open({0}, at.run),

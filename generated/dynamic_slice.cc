@@ -32,7 +32,11 @@ namespace kiln::dynamic_slice_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 0> {
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<0> point;
+  const std::array<int64_t, 0>& steps;
   Tile<const int32_t, 2> x;
   Tile<int32_t, 2> o;
 
@@ -99,7 +103,7 @@ void RunGrid(const Call& call, Core& core) {
     if (!core.ok()) return Locate(call, core, steps, next);
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(core, at)),
         o.Open({0, 0}, at.run),
     });

@@ -35,7 +35,11 @@ namespace kiln::embedding_gather_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 2> {  // axes 0: t, 1: j
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<2> point;
+  const std::array<int64_t, 2>& steps;  // of axes 0: t, 1: j
   Tile<const bf16, 2> table;
   Tile<const bf16, 2> position;
   Tile<bf16, 2> o;
@@ -130,7 +134,7 @@ void RunGrid(const Call& call, Core& core) {
     if (!core.ok()) return Locate(call, core, steps, next);
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         table.WaitIn(table_index(core, at)),
         position.WaitIn(position_index(at)),
         o.Open(o_index(at), at.run),

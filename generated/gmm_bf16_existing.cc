@@ -58,7 +58,11 @@ namespace kiln::gmm_bf16_existing_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 3> {  // axes 0: j, 1: t, 2: l
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<3> point;
+  const std::array<int64_t, 3>& steps;  // of axes 0: j, 1: t, 2: l
   UnpackedA<bf16>::View lhs;
   PackedB<bf16>::View rhs;
   Tile<const float, 2> existing;
@@ -223,7 +227,7 @@ void RunGrid(const Call& call, Core& core) {
     first_out_run = at.run;
     first_out_block = first_out_at;
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         lhs.WaitIn(lhs_index(core, at)),
         rhs.WaitIn(rhs_index(core, at)),
         existing.WaitIn(existing_index(core, at)),

@@ -54,7 +54,11 @@ namespace kiln::gmm_int8_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 3> {  // axes 0: j, 1: t, 2: l
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<3> point;
+  const std::array<int64_t, 3>& steps;  // of axes 0: j, 1: t, 2: l
   PackedA<int8_t>::View lhs;
   PackedB<int8_t>::View rhs;
   Tile<int32_t, 2> out;
@@ -185,7 +189,7 @@ void RunGrid(const Call& call, Core& core) {
     if (!core.ok()) return Locate(call, core, steps, next);
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         lhs.WaitIn(lhs_index(core, at)),
         rhs.WaitIn(rhs_index(core, at)),
         out.Open(out_index(core, at), at.run),

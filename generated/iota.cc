@@ -28,7 +28,11 @@ namespace kiln::iota_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 1> {  // axes 0: i
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<1> point;
+  const std::array<int64_t, 1>& steps;  // of axes 0: i
   Tile<int32_t, 1> o;
 
   void Body() const;
@@ -61,7 +65,7 @@ void RunGrid(const Call& call, Core& core) {
     const auto next = grid.Next(at);
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         o.Open({0}, at.run),
     });
     if (!core.ok()) return;

@@ -53,7 +53,11 @@ namespace kiln::masked_matmul_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 3> {  // axes 0: i, 1: j, 2: l
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<3> point;
+  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: j, 2: l
   UnpackedA<bf16>::View x;
   PackedB<bf16>::View y;
   Tile<const int32_t, 2> mask;
@@ -253,7 +257,7 @@ void RunGrid(const Call& call, Core& core) {
       run = at.run;
     }
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(core, at)),
         y.WaitIn(y_index(core, at)),
         mask.WaitIn(mask_index(core, at)),

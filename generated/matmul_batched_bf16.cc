@@ -37,7 +37,11 @@ namespace kiln::matmul_batched_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 4> {  // axes 0: b, 1: i, 2: j, 3: l
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<4> point;
+  const std::array<int64_t, 4>& steps;  // of axes 0: b, 1: i, 2: j, 3: l
   UnpackedA<bf16>::View x;
   PackedB<bf16>::View y;
   Tile<bf16, 2> z;
@@ -126,7 +130,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(at)),
         y.WaitIn(y_index(at)),
         z.Open(z_index(at), at.run),

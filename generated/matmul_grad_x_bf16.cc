@@ -34,7 +34,11 @@ namespace kiln::matmul_grad_x_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 3> {  // axes 0: i, 1: l, 2: j
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<3> point;
+  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: l, 2: j
   UnpackedA<bf16>::View dz;
   PackedBT<bf16>::View y;
   Tile<bf16, 2> dx;
@@ -120,7 +124,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         dz.WaitIn(dz_index(at)),
         y.WaitIn(y_index(at)),
         dx.Open(dx_index(at), at.run),

@@ -34,7 +34,11 @@ namespace kiln::matmul_grad_y_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 3> {  // axes 0: l, 1: j, 2: i
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<3> point;
+  const std::array<int64_t, 3>& steps;  // of axes 0: l, 1: j, 2: i
   PackedAT<bf16>::View x;
   PackedB<bf16>::View dz;
   Tile<bf16, 2> dy;
@@ -120,7 +124,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(at)),
         dz.WaitIn(dz_index(at)),
         dy.Open(dy_index(at), at.run),

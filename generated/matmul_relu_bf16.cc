@@ -34,7 +34,11 @@ namespace kiln::matmul_relu_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 3> {  // axes 0: i, 1: j, 2: l
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<3> point;
+  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: j, 2: l
   UnpackedA<bf16>::View x;
   PackedB<bf16>::View y;
   Tile<bf16, 2> z;
@@ -120,7 +124,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(at)),
         y.WaitIn(y_index(at)),
         z.Open(z_index(at), at.run),

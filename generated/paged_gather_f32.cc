@@ -38,7 +38,11 @@ namespace kiln::paged_gather_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 2> {  // axes 0: b, 1: p
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<2> point;
+  const std::array<int64_t, 2>& steps;  // of axes 0: b, 1: p
   Tile<const float, 2> pool;
   Tile<float, 2> o;
 
@@ -128,7 +132,7 @@ void RunGrid(const Call& call, Core& core) {
     if (!core.ok()) return Locate(call, core, steps, next);
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         pool.WaitIn(pool_index(core, at)),
         o.Open(o_index(at), at.run),
     });

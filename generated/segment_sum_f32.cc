@@ -32,7 +32,11 @@ namespace kiln::segment_sum_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 2> {  // axes 0: j, 1: t
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<2> point;
+  const std::array<int64_t, 2>& steps;  // of axes 0: j, 1: t
   Tile<const float, 1> x;
   Tile<float, 1> sums;
 
@@ -105,7 +109,7 @@ void RunGrid(const Call& call, Core& core) {
     if (!core.ok()) return Locate(call, core, steps, next);
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(at)),
         sums.Open(sums_index(core, at), at.run),
     });

@@ -49,7 +49,11 @@ namespace kiln::sparse_dense_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 2> {  // axes 0: j, 1: t
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<2> point;
+  const std::array<int64_t, 2>& steps;  // of axes 0: j, 1: t
   UnpackedA<bf16>::View x;
   PackedB<bf16>::View y;
   Tile<bf16, 2> o;
@@ -160,7 +164,7 @@ void RunGrid(const Call& call, Core& core) {
     const Index<2> last_o_at = o_index(core, at);
     const bool last_o = !next.more || next.run != at.run || last_o_at != o_index(next_step, next);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(at)),
         y.WaitIn(y_index(core, at)),
         o.Open(o_index(core, at), at.run),

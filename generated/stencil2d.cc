@@ -34,7 +34,11 @@ namespace kiln::stencil2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 2> {  // axes 0: i, 1: j
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<2> point;
+  const std::array<int64_t, 2>& steps;  // of axes 0: i, 1: j
   Tile<const float, 2> u;
   Tile<float, 2> v;
   Tile<float, 1> rows_0;
@@ -111,7 +115,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         u.WaitIn(u_index(at)),
         v.Open(v_index(at), at.run),
         MakeTile(rows_0_memory, 514),

@@ -30,7 +30,11 @@ namespace kiln::sum_axes_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 3> {  // axes 0: i, 1: b, 2: j
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<3> point;
+  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: b, 2: j
   Tile<const float, 2> x;
   Tile<float, 1> o;
 
@@ -91,7 +95,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(at)),
         o.Open(o_index(at), at.run),
     });

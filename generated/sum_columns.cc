@@ -30,7 +30,11 @@ namespace kiln::sum_columns_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 2> {  // axes 0: j, 1: i
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<2> point;
+  const std::array<int64_t, 2>& steps;  // of axes 0: j, 1: i
   Tile<const float, 2> x;
   Tile<float, 1> o;
   Tile<float, 1> value_0;
@@ -118,7 +122,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(at)),
         o.Open(o_index(at), at.run),
         MakeTile(value_0_memory, blocks.j),

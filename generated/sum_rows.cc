@@ -30,7 +30,11 @@ namespace kiln::sum_rows_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 2> {  // axes 0: i, 1: j
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<2> point;
+  const std::array<int64_t, 2>& steps;  // of axes 0: i, 1: j
   Tile<const float, 2> x;
   Tile<float, 1> o;
 
@@ -89,7 +93,7 @@ void RunGrid(const Call& call, Core& core) {
     if (next.more) copy_in(next);  // while this step computes
     core.BeginStep(at.run);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         x.WaitIn(x_index(at)),
         o.Open(o_index(at), at.run),
     });

@@ -55,7 +55,11 @@ namespace kiln::tgmm_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
-struct Step : StepOf<Call, 3> {  // axes 0: j, 1: i, 2: t
+struct Step {
+  const Call& call;
+  Core& core;
+  const Point<3> point;
+  const std::array<int64_t, 3>& steps;  // of axes 0: j, 1: i, 2: t
   Tile<const bf16, 2> lhs;
   Tile<const bf16, 2> rhs;
   Tile<float, 2> out;
@@ -331,7 +335,7 @@ void RunGrid(const Call& call, Core& core) {
     const bool last_out = !next.more || next.run != at.run ||
         last_out_at != out_index(next_step, next);
     RunStep(Step{
-        {call, core, at, steps},
+        call, core, at, steps,
         lhs.WaitIn(lhs_index(core, at)),
         rhs.WaitIn(rhs_index(core, at)),
         out.Open(out_index(core, at), at.run),

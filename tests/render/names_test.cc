@@ -60,7 +60,7 @@ std::set<std::string> CallsAndTypes(const std::string& bare) {
 /// Names of the spec: what Call and Step hold.
 std::set<std::string> Members(const std::string& bare) {
   std::set<std::string> members;
-  for (const char* name : {"struct Call {", "struct Step :"}) {
+  for (const char* name : {"struct Call {", "struct Step {"}) {
     for (size_t at = bare.find(name); at != std::string::npos; at = bare.find(name, at + 1)) {
       const std::string body = bare.substr(at, bare.find("\n};", at) - at);
       for (size_t end = body.find_first_of(",;"); end != std::string::npos;

@@ -26,7 +26,7 @@ constexpr std::string_view kOwnWords =
     "MultiplyTiles next next_step NoInit NoPad Nothing Out PackA PackB PackedA PackedAT "
     "PackedB PackedBT Pad PartOf PassSize PastEnd Point point PrefetchNextRow PrefetchStream "
     "row RowRange Rows rows Run run RunGrid RunStep Scratch Signed SingleStep size_t "
-    "specialization Squeezed start Status status Step step StepOf steps StoreOne StreamLanes "
+    "specialization Squeezed start Status status Step step steps StoreOne StreamLanes "
     "StripSize SumsOf Tensor TensorArguments Tiers Tile TileSize TileSums uint16_t uint32_t "
     "uint64_t uint8_t UndefinedInit UnpackedA Unsigned When Within";
 

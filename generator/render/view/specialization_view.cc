@@ -106,7 +106,7 @@ void SpecializationView::Grid() {
   for (size_t a = 0; a < kernel_.axes.size(); ++a) {
     axes += (a == 0 ? "" : ", ") + std::to_string(a) + ": " + kernel_.axes[a].name;
   }
-  fields_.Set("axis_names", axes.empty() ? "" : "  // axes " + axes);
+  fields_.Set("axis_names", axes.empty() ? "" : "  // of axes " + axes);
 }
 
 std::string SpecializationView::BlockSize(const Size& size, int space) const {

@@ -30,15 +30,6 @@ using In = typename Tiers::template In<Format, R>;
 template <class Tiers, class Format, int R>
 using Out = typename Tiers::template Out<Format, R>;
 
-/// What the steps of every kernel see.
-template <class Call, int R>
-struct StepOf {
-  const Call& call;
-  Core& core;
-  const Point<R> point;
-  const std::array<int64_t, static_cast<size_t>(R)>& steps;
-};
-
 /// A grid in lexicographic order, cut over the cores along one of its parallel axes, which come
 /// first. Each core walks one contiguous range of that axis; some walk none. R may be 0: one step.
 /// An emulated machine may shuffle: each core then takes its parallel coordinates in a random
