@@ -1,5 +1,6 @@
 #include "generator/elaborate/elaborate.h"
 #include "generator/ir/tile_node.h"
+#include "generator/syntax/foreign.h"
 
 namespace kiln {
 namespace {
@@ -24,8 +25,9 @@ NodePtr Elaborator::ElaborateCall(const Expr& expr, const Setting& setting) {
           "syntax", expr.span,
           "ds(start, size) stands only inside a subscript or the index of a `bounded` block");
     }
-    return Error("name", expr.name_span, "there is no function `" + expr.name + "`",
-                 DidYouMean(expr.name, names));
+    std::string hint = HintForForeign(expr.name);
+    if (hint.empty()) hint = DidYouMean(expr.name, names);
+    return Error("name", expr.name_span, "there is no function `" + expr.name + "`", hint);
   }
   if (!CheckArguments(expr, *f)) return nullptr;
   if (setting.index && !f->in_index) {

@@ -1,4 +1,5 @@
 #include "generator/elaborate/elaborate.h"
+#include "generator/syntax/foreign.h"
 
 namespace kiln {
 namespace {
@@ -116,7 +117,8 @@ NodePtr Elaborator::ElaborateName(const Expr& expr, const Setting& setting) {
     return Error("type", expr.span, "`" + expr.name + "` is a dtype, not a value",
                  "write " + expr.name + "(x) to convert x");
   }
-  std::string hint = DidYouMean(expr.name, VisibleNames());
+  std::string hint = HintForForeign(expr.name);
+  if (hint.empty()) hint = DidYouMean(expr.name, VisibleNames());
   if (FindFunction(expr.name))
     hint = "`" + expr.name + "` is a function; call it: " + expr.name + "(…)";
   if (scopes_.front().count(expr.name)) {  // though Find does not see it

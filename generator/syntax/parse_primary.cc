@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "generator/syntax/foreign.h"
 #include "generator/syntax/parser.h"
 
 /// The tightest part of an expression: words, literals, brackets, calls, subscripts.
@@ -14,6 +15,7 @@ constexpr std::array<std::string_view, 8> kModules = {"jax", "jnp",   "lax", "np
 
 /// `x.sum(...)` is written sum(x, ...), `np.sum(...)` is written sum(...).
 std::string MethodHint(const Expr& base, const std::string& method) {
+  if (const std::string hint = HintForForeign(method); !hint.empty()) return hint;
   const std::string& module = base.name;  // of a name, or jax.nn
   const bool is_module = std::find(kModules.begin(), kModules.end(), module) != kModules.end();
   const bool value = base.kind == Expr::Kind::kName && !is_module;

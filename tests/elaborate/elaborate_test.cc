@@ -1,9 +1,13 @@
 // Types, shapes and folding of expressions, by the kernel's own text form.
+#include <cctype>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "generator/check/check_spec.h"
 #include "generator/ir/kernel.h"
+#include "generator/syntax/foreign.h"
 #include "tests/catch.h"
 
 namespace kiln::elaborate_test {
@@ -154,6 +158,43 @@ TEST_CASE("a chain of doubling lets is refused, not followed") {
   auto spec = ParseSpec(source, diagnostics);
   REQUIRE(spec);
   CHECK(CheckSpec(*spec, {}, diagnostics) == nullptr);
+}
+
+/// The names that are called in a hint: "dot" of "write dot(a, b)".
+std::vector<std::string> CallsIn(std::string_view hint) {
+  std::vector<std::string> calls;
+  size_t begin = hint.size();
+  for (size_t at = 0; at < hint.size(); ++at) {
+    const char c = hint[at];
+    const bool word = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    if (word && begin == hint.size()) begin = at;
+    if (c == '(' && begin != hint.size()) calls.emplace_back(hint.substr(begin, at - begin));
+    if (!word) begin = hint.size();
+  }
+  return calls;
+}
+
+TEST_CASE("hints for words of other systems name functions that exist, for words that do not") {
+  for (const ForeignWord& row : ForeignWords()) {
+    std::istringstream in{std::string(row.words)};
+    for (std::string word; in >> word;) {
+      INFO(word);
+      CHECK_FALSE(FindFunction(word));
+      CHECK(HintForForeign(word) == row.hint);
+    }
+    for (const std::string& name : CallsIn(row.hint)) {
+      INFO(row.hint << ": " << name);
+      CHECK((FindFunction(name) || ParseDType(name) || name == "ds" || name == "range"));
+    }
+  }
+}
+
+TEST_CASE("a word of another system is answered by Kiln's") {
+  CHECK(Refused("  o = pow(x, 2)\n") == "error[name]: there is no function `pow`");
+  std::string messages;
+  CHECK_FALSE(CheckBody("  o = pow(x, 2)\n  o = x * pi\n", messages));
+  CHECK(messages.find("hint: write a ** b") != std::string::npos);
+  CHECK(messages.find("hint: write 3.141592653589793") != std::string::npos);
 }
 
 }  // namespace kiln::elaborate_test

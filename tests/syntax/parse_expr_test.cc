@@ -225,6 +225,11 @@ TEST_CASE("habits of other languages") {
         "a slice has no stride | `a:b` takes every element; move the stride "
         "into the index map");
   CHECK(ErrorOf("x.sum(1)") == "there are no methods and no modules | write sum(x, ...)");
+  CHECK(ErrorOf("x.astype(bf16)") ==
+        "there are no methods and no modules | a dtype is called like a function: bf16(x)");
+  CHECK(ErrorOf("pl.program_id(0)") ==
+        "there are no methods and no modules | the name of an axis is its step: i, of `grid: {i: "
+        "…}`");
   CHECK(ErrorOf("jnp.exp(x)") == "there are no methods and no modules | write exp(...)");
   CHECK(ErrorOf("jax.nn.silu(x)") == "there are no methods and no modules | write silu(...)");
   CHECK(ErrorOf("'text'") ==
