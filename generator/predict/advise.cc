@@ -6,6 +6,7 @@
 #include <map>
 
 #include "generator/check/check_spec.h"
+#include "generator/spec/block_params.h"
 
 namespace kiln {
 namespace {
@@ -26,10 +27,12 @@ class Search {
  public:
   Search(const AdviceRequest& request, const Timeline& now)
       : request_(request), now_{now.seconds, now.vmem_bytes} {
+    const auto may_change = BlockParams(*request.spec);
     for (const Param& param : request.kernel->params) {
       char* end = nullptr;
       const long long value = std::strtoll(param.value.c_str(), &end, 10);
-      if (*end == '\0' && value >= 8) extents_.push_back(param.name);
+      if (*end == '\0' && value >= 8 && may_change.count(param.name) > 0)
+        extents_.push_back(param.name);
     }
   }
 
@@ -61,19 +64,6 @@ class Search {
     const bool fits = now_.vmem <= Limit();
     if (best.empty() || (fits && now_.seconds < least.seconds * kWorthwhile)) return std::nullopt;
     return Told(best, least);
-  }
-
-  /// Elements of half the size.
-  std::optional<Advice> Narrower() {
-    Settings settings;
-    for (const Param& param : request_.kernel->params) {
-      if (param.value == "f32") settings[param.name] = "bf16";
-    }
-    const auto trial = settings.empty() ? std::nullopt : Try(settings);
-    if (!trial || now_.seconds < trial->seconds * kWorthwhile) return std::nullopt;
-    Advice advice = Told(settings, *trial);
-    advice.text += ", where bf16 is precise enough";
-    return advice;
   }
 
  private:
@@ -119,7 +109,7 @@ class Search {
 
   AdviceRequest request_;
   const Trial now_;
-  std::vector<std::string> extents_;  // params that may be extents of blocks
+  std::vector<std::string> extents_;  // params that change no result
   std::map<Settings, std::optional<Trial>> tried_;
 };
 
@@ -186,7 +176,7 @@ std::optional<Alternative> TryAlternative(const AdviceRequest& request, const Pa
 std::vector<Advice> Advise(const AdviceRequest& request, const Timeline& timeline) {
   std::vector<Advice> all;
   Search search(request, timeline);
-  for (auto& advice : {search.Blocks(), search.Narrower(), MoreCores(request, timeline)}) {
+  for (auto& advice : {search.Blocks(), MoreCores(request, timeline)}) {
     if (advice) all.push_back(*advice);
   }
   std::stable_sort(all.begin(), all.end(),

@@ -52,7 +52,7 @@ struct Advice {
 };
 
 /// What would make a call clearly faster, the best first: found by predicting it. Sizes of blocks
-/// are tried as far as the spec's params let them be changed without changing its arrays.
+/// are tried as far as params change nothing else (BlockParams), and no array.
 std::vector<Advice> Advise(const AdviceRequest& request, const Timeline& timeline);
 
 }  // namespace kiln

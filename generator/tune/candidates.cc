@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "generator/spec/block_params.h"
 #include "generator/text/integer.h"
 
 namespace kiln {
@@ -15,23 +16,6 @@ constexpr int64_t kSublanes = 8;
 constexpr int64_t kLargest = 1 << 16;
 /// So far from the present size on either side.
 constexpr int64_t kFarthest = 16;
-
-void AddNames(const Expr& expr, std::set<std::string>& names) {
-  if (expr.kind == Expr::Kind::kName) names.insert(expr.name);
-  for (const ExprPtr& arg : expr.args) {
-    if (arg) AddNames(*arg, names);
-  }
-}
-
-/// With those that the params among them were computed from.
-std::set<std::string> NamesIn(const Spec& spec, const Expr& expr) {
-  std::set<std::string> names;
-  AddNames(expr, names);
-  for (size_t p = spec.params.size(); p-- > 0;) {
-    if (names.count(spec.params[p].name.name) > 0) AddNames(*spec.params[p].value, names);
-  }
-  return names;
-}
 
 /// What uses of a param as a block say about its size.
 struct Use {
@@ -113,6 +97,7 @@ std::vector<TunedParam> TunedParams(const Spec& spec, const Binding& binding,
                                     const std::map<std::string, std::vector<int64_t>>& given,
                                     const std::vector<std::string>& own_axes) {
   const Uses uses(spec, binding);
+  const std::set<std::string> may_change = BlockParams(spec);
   std::vector<TunedParam> params;
   for (const Param& param : binding.kernel->params) {
     char* end = nullptr;
@@ -126,7 +111,7 @@ std::vector<TunedParam> TunedParams(const Spec& spec, const Binding& binding,
       std::set<int64_t> values(asked->second.begin(), asked->second.end());
       values.insert(present);
       tuned.values.assign(values.begin(), values.end());
-    } else if (given.empty() && use) {
+    } else if (given.empty() && use && may_change.count(param.name) > 0) {
       tuned.values = ValuesFor(*use, present);
     }
     if (tuned.values.size() > 1) params.push_back(std::move(tuned));
