@@ -66,7 +66,7 @@ class Counter {
   }
 
   void Compute(const Shape& shape, DType dtype, double instructions) {
-    const bool wide = dtype == DType::kF64 || dtype == DType::kI64;
+    const bool wide = IsWide(dtype);
     instructions_ += Registers(shape) * instructions * (wide ? 2 : 1);
     if (Registers(shape) > 0) cost_.vector_ops += Elements(shape) * instructions;
   }
