@@ -221,10 +221,10 @@ class BlockRule {
 void CheckRefType(const Ref& ref, Diagnostics& diagnostics) {
   const DTypeRow& row = RowOf(ref.dtype);
   if (ref.role == Role::kSemaphore || row.tpu_problem.empty()) return;
-  diagnostics.Error("tpu", ref.span,
-                    "`" + ref.name + "` is " + std::string(row.name) + ": " +
-                        std::string(row.tpu_problem),
-                    std::string(row.tpu_hint));
+  diagnostics.Error(
+      "tpu", ref.span,
+      "`" + ref.name + "` is " + std::string(row.name) + ": " + std::string(row.tpu_problem),
+      std::string(row.tpu_hint));
 }
 
 void CheckBuffers(const Ref& ref, Diagnostics& diagnostics) {

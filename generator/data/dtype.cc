@@ -34,8 +34,7 @@ constexpr uint32_t kF32Quiet = 0x00400000;
 /// A float of few bits, by the fields of its row, in plain arithmetic of doubles.
 class SmallFloat {
  public:
-  explicit SmallFloat(const DTypeRow& row)
-      : row_(row), least_(2 - (1 << (row.exponent - 1))) {}
+  explicit SmallFloat(const DTypeRow& row) : row_(row), least_(2 - (1 << (row.exponent - 1))) {}
 
   /// The bits of the largest finite value: all below the infinity; or below the one NaN that a
   /// type without infinities has.
@@ -81,8 +80,8 @@ class SmallFloat {
     if (exponent > least_ + (1 << row_.exponent)) return overflow;
     // In units of the last place, to nearest, ties to even; a carry into the exponent is right.
     const double units = std::nearbyint(std::ldexp(value, row_.mantissa - exponent));
-    const uint32_t bits = (static_cast<uint32_t>(exponent - least_) << row_.mantissa) +
-                          static_cast<uint32_t>(units);
+    const uint32_t bits =
+        (static_cast<uint32_t>(exponent - least_) << row_.mantissa) + static_cast<uint32_t>(units);
     return bits > largest() ? overflow : bits;
   }
 

@@ -84,7 +84,9 @@ constexpr bool IsInteger(DType d) {
 constexpr bool IsUnsigned(DType d) { return RowOf(d).kind == DTypeKind::kUnsigned; }
 constexpr bool IsWeak(DType d) { return d == DType::kWeakInt || d == DType::kWeakFloat; }
 /// Floats that are held as f32 wherever they are not stored.
-constexpr bool IsNarrowFloat(DType d) { return IsFloat(d) && RowOf(d).bits > 0 && RowOf(d).bits < 32; }
+constexpr bool IsNarrowFloat(DType d) {
+  return IsFloat(d) && RowOf(d).bits > 0 && RowOf(d).bits < 32;
+}
 /// Whether a NaN in undefined memory can be told from others: 8 bits have no room for a mark.
 constexpr bool TellsUndefined(DType d) { return IsFloat(d) && RowOf(d).bits != 8; }
 /// Types whose vectors have lanes of 64 bits.

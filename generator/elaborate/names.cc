@@ -1,5 +1,6 @@
-#include "generator/elaborate/elaborate.h"
 #include "generator/syntax/names.h"
+
+#include "generator/elaborate/elaborate.h"
 
 namespace kiln {
 namespace {

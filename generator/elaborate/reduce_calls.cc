@@ -133,8 +133,8 @@ NodePtr Elaborator::CallDot(const Expr& expr, const Operation& f, const Setting&
   if (!dtype) {
     return Error("type", expr.span,
                  "`dot` of " + std::string(Name(a->dtype)) + " and " + std::string(Name(b->dtype)),
-                 "operands are " + DotTypes(DotKind::kFloats) + ", " + DotTypes(DotKind::kIntegers) +
-                     ", or f64 on both sides; convert one");
+                 "operands are " + DotTypes(DotKind::kFloats) + ", " +
+                     DotTypes(DotKind::kIntegers) + ", or f64 on both sides; convert one");
   }
   for (size_t d = 0; d + 2 < rank; ++d) {
     if (!RequireEqual(

@@ -138,9 +138,7 @@ class Context {
 
 }  // namespace
 
-DType PassedAs(DType dtype) {
-  return dtype == DType::kBool ? dtype : ComputeType(dtype);
-}
+DType PassedAs(DType dtype) { return dtype == DType::kBool ? dtype : ComputeType(dtype); }
 
 std::vector<int> CallArguments(const Kernel& kernel) {
   std::vector<int> refs;

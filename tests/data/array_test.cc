@@ -13,7 +13,8 @@ constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 constexpr DType kIntegers[] = {DType::kBool, DType::kI8,  DType::kU8,  DType::kI16,
                                DType::kU16,  DType::kI32, DType::kU32, DType::kI64};
-constexpr DType kFloats[] = {DType::kF8E4M3FN, DType::kF8E5M2, DType::kBF16, DType::kF16, DType::kF32, DType::kF64};
+constexpr DType kFloats[] = {DType::kF8E4M3FN, DType::kF8E5M2, DType::kBF16,
+                             DType::kF16,      DType::kF32,    DType::kF64};
 
 TEST_CASE("shapes have a size unless it overflows") {
   CHECK(ElementCount({}) == 1);

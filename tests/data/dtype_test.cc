@@ -40,9 +40,8 @@ bool SameValue(double a, double b) {
 }
 
 TEST_CASE("dtypes have names, and only arrays' can be written") {
-  for (const char* name :
-       {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "f8e4m3fn", "f8e5m2", "bf16", "f16",
-        "f32", "f64"}) {
+  for (const char* name : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "f8e4m3fn",
+                           "f8e5m2", "bf16", "f16", "f32", "f64"}) {
     REQUIRE(ParseDType(name));
     CHECK(Name(*ParseDType(name)) == name);
     CHECK(SizeOf(*ParseDType(name)) > 0);
@@ -190,7 +189,8 @@ TEST_CASE("floats of 8 bits have the values of ml_dtypes") {
   CHECK(value(0x7B, DType::kF8E5M2) == 57344);
   CHECK(value(0xFC, DType::kF8E5M2) == -kInf);
   for (const uint32_t nan : {0x7Fu, 0xFFu}) CHECK(std::isnan(value(nan, DType::kF8E4M3FN)));
-  for (const uint32_t nan : {0x7Du, 0x7Eu, 0x7Fu, 0xFDu}) CHECK(std::isnan(value(nan, DType::kF8E5M2)));
+  for (const uint32_t nan : {0x7Du, 0x7Eu, 0x7Fu, 0xFDu})
+    CHECK(std::isnan(value(nan, DType::kF8E5M2)));
 }
 
 TEST_CASE("every float of 8 bits survives, and between two of them the even one wins") {

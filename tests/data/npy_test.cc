@@ -72,9 +72,8 @@ std::string ErrorOfDict(const std::string& dict) { return ErrorOf(Npy(dict, "abc
 TEST_CASE("every dtype and rank survives a file") {
   const Folder folder;
   const std::string path = folder / "x.npy";
-  for (const char* name :
-       {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "f8e4m3fn", "f8e5m2", "bf16", "f16",
-        "f32", "f64"}) {
+  for (const char* name : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "f8e4m3fn",
+                           "f8e5m2", "bf16", "f16", "f32", "f64"}) {
     const DType dtype = *ParseDType(name);
     for (const std::vector<int64_t>& shape :
          {std::vector<int64_t>{}, {5}, {2, 3}, {0}, {3, 0, 2}, {1, 1, 1, 1, 1, 1, 1, 2}}) {

@@ -31,12 +31,12 @@ enum class Dtype : int32_t {
 
 template <typename T>
 struct DtypeTraits;
-#define KILN_DTYPE(dtype, type, name, code, bits, mantissa)           \
-  template <>                                                         \
-  struct DtypeTraits<type> {                                          \
-    static constexpr Dtype kDtype = Dtype::dtype;                     \
-    static constexpr int kMantissa = mantissa;                        \
-    static_assert(sizeof(type) * 8 == bits, "the row of " name);      \
+#define KILN_DTYPE(dtype, type, name, code, bits, mantissa)      \
+  template <>                                                    \
+  struct DtypeTraits<type> {                                     \
+    static constexpr Dtype kDtype = Dtype::dtype;                \
+    static constexpr int kMantissa = mantissa;                   \
+    static_assert(sizeof(type) * 8 == bits, "the row of " name); \
   };
 #include "kiln/core/dtypes.def"
 

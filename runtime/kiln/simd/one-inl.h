@@ -56,7 +56,8 @@ inline float FloatOf(f8e5m2 element) {
 inline float FloatOf(f8e4m3fn element) {
   const int bits = element.bits;
   if ((bits & 0x7F) == 0x7F) return FloatOf(f8e5m2{element.bits});  // a NaN there, too
-  return 256 * FloatOf(FromBits<f16>(static_cast<uint16_t>((bits & 0x80) << 8 | (bits & 0x7F) << 7)));
+  return 256 *
+         FloatOf(FromBits<f16>(static_cast<uint16_t>((bits & 0x80) << 8 | (bits & 0x7F) << 7)));
 }
 
 /// An element of an array that the host reads, for a core or for the check of a call: out of its

@@ -1,5 +1,6 @@
-// Between elements in memory and vectors of their representations, and the rounding to narrow floats
-// that a store and a cast share. What bits are rounded to is decided here and in generator/data.
+// Between elements in memory and vectors of their representations, and the rounding to narrow
+// floats that a store and a cast share. What bits are rounded to is decided here and in
+// generator/data.
 #if defined(KILN_STORAGE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_STORAGE_INL_H_
 #undef KILN_STORAGE_INL_H_

@@ -126,9 +126,10 @@ std::vector<float> NearFloat8() {
   std::vector<float> floats;
   std::mt19937 random(3);
   for (int i = 0; i < 50000; ++i) {
-    const uint32_t exponent = 127 - 20 + random() % 40;
-    const uint32_t mantissa = random() & 0x7FFFFF & (~0u << random() % 24);
-    floats.push_back(std::bit_cast<float>(random() << 31 | exponent << 23 | mantissa));
+    const auto exponent = static_cast<uint32_t>(127 - 20 + random() % 40);
+    const auto mantissa = static_cast<uint32_t>(random() & 0x7FFFFF & (~0u << random() % 24));
+    floats.push_back(
+        std::bit_cast<float>(static_cast<uint32_t>(random()) << 31 | exponent << 23 | mantissa));
     floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
   }
   return floats;

@@ -51,7 +51,8 @@ using UnsignedOf = std::conditional_t<sizeof(T) == 1, uint8_t, uint16_t>;
 template <typename Use>
 void ForEachType(Use use) {
   use(bool()), use(int8_t()), use(uint8_t()), use(int16_t()), use(uint16_t()), use(int32_t());
-  use(uint32_t()), use(int64_t()), use(f8e4m3fn()), use(f8e5m2()), use(bf16()), use(f16()), use(float());
+  use(uint32_t()), use(int64_t()), use(f8e4m3fn()), use(f8e5m2()), use(bf16()), use(f16()),
+      use(float());
   use(double());
 }
 

@@ -50,8 +50,8 @@ void CheckFloat8(DType dtype) {
     array.stride[0] = 1;
     const double got = HostAt(Unheard(), array, "q", 0);
     const double want = FloatFromBits(bits, dtype);
-    const bool same = std::isnan(want) ? std::isnan(got)
-                                       : got == want && std::signbit(got) == std::signbit(want);
+    const bool same =
+        std::isnan(want) ? std::isnan(got) : got == want && std::signbit(got) == std::signbit(want);
     if (!same) FAIL_CHECK(bits << ": " << got << " instead of " << want);
   }
 }
