@@ -250,7 +250,7 @@ HWY_INLINE V RoundTo(V v) {
   } else {
     static_assert(kIsNarrowFloat<T>);
     if constexpr (kNativeF16 || sizeof(T) == 1) {
-      return FromStorage<f16>(ToStorage<f16>(v));
+      return FromStorage<T>(ToStorage<T>(v));
     } else {
       return FloatOfF16Bits(RoundedF16Bits(v));
     }
