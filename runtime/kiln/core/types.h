@@ -29,8 +29,11 @@ enum class Dtype : int32_t {
 #include "kiln/core/dtypes.def"
 };
 
+/// What a row says of its type; others (the bytes of any array) are no floats.
 template <typename T>
-struct DtypeTraits;
+struct DtypeTraits {
+  static constexpr int kMantissa = 0;
+};
 #define KILN_DTYPE(dtype, type, name, code, bits, mantissa)      \
   template <>                                                    \
   struct DtypeTraits<type> {                                     \
