@@ -106,7 +106,8 @@ TEST_CASE("random arrays lie in their range and depend on the seed alone") {
       REQUIRE((x >= -1 && x < 1));
       sum += x;
     }
-    CHECK(std::fabs(sum / 10000) < 0.03);
+    // What rounds up to 1 is left out, which is that share of the range.
+    CHECK(std::fabs(sum / 10000) < 0.03 + EpsilonOf(dtype) / 8);
   }
   for (const DType dtype : kIntegers) {
     const Array array = RandomArray(dtype, {1000}, 1);
