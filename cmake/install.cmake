@@ -7,7 +7,7 @@ set_target_properties(kiln_runtime PROPERTIES EXPORT_NAME runtime)
 install(TARGETS kiln kiln_runtime EXPORT KilnTargets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY runtime/kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 install(DIRECTORY runtime/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/kiln
         FILES_MATCHING PATTERN "*.yaml")
 install(EXPORT KilnTargets NAMESPACE kiln:: DESTINATION ${package})

@@ -20,7 +20,8 @@ bool IsOperand(const Ref& ref) { return ref.role == Role::kInput || ref.role == 
 
 /// Bits in VMEM, where a bool takes 32.
 int64_t BitsOf(DType dtype) {
-  return dtype == DType::kBool ? 32 : static_cast<int64_t>(SizeOf(dtype)) * 8;
+  const DTypeRow& row = RowOf(dtype);
+  return row.tpu_bits > 0 ? row.tpu_bits : row.bits;
 }
 
 /// An extent as far as it is known.
@@ -217,29 +218,13 @@ class BlockRule {
 
 // Dtypes and operations ---------------------------------------------------------------------------
 
-/// Why a TPU has no values of this type, or empty.
-std::string DTypeProblem(DType dtype, std::string& hint) {
-  switch (dtype) {
-    case DType::kI64:
-      hint = "use i32";
-      return "a TPU computes with at most 32 bits";
-    case DType::kF64:
-      hint = "use f32";
-      return "a TPU computes with at most 32 bits";
-    case DType::kF16:
-      hint = "use bf16";
-      return "Pallas lists no f16 among the types of a TPU";
-    default:
-      return "";
-  }
-}
-
 void CheckRefType(const Ref& ref, Diagnostics& diagnostics) {
-  std::string hint;
-  const std::string problem = ref.role == Role::kSemaphore ? "" : DTypeProblem(ref.dtype, hint);
-  if (problem.empty()) return;
-  diagnostics.Error("tpu", ref.span,
-                    "`" + ref.name + "` is " + std::string(Name(ref.dtype)) + ": " + problem, hint);
+  const DTypeRow& row = RowOf(ref.dtype);
+  if (ref.role == Role::kSemaphore || row.tpu_problem.empty()) return;
+  diagnostics.Error(
+      "tpu", ref.span,
+      "`" + ref.name + "` is " + std::string(row.name) + ": " + std::string(row.tpu_problem),
+      std::string(row.tpu_hint));
 }
 
 void CheckBuffers(const Ref& ref, Diagnostics& diagnostics) {
@@ -276,14 +261,15 @@ class OperationRule {
   }
 
   void CheckNode(const Node& node) {
-    std::string hint;
+    const DTypeRow& row = RowOf(node.dtype);
     switch (node.op) {
       case Op::kCast:
       case Op::kBitcast:
-        if (const std::string problem = DTypeProblem(node.dtype, hint); !problem.empty()) {
-          diagnostics_.Error("tpu", node.span,
-                             "this makes " + std::string(Name(node.dtype)) + ": " + problem, hint);
-        }
+        if (row.tpu_problem.empty()) return;
+        diagnostics_.Error(
+            "tpu", node.span,
+            "this makes " + std::string(row.name) + ": " + std::string(row.tpu_problem),
+            std::string(row.tpu_hint));
         return;
       case Op::kCumsum:
         diagnostics_.Error(

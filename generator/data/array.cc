@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace kiln {
@@ -31,18 +32,13 @@ struct FloatCodec {
   static Storage Store(double x) { return static_cast<Storage>(x); }
 };
 
-struct BF16Codec {
-  using Stored = uint16_t;
+/// Of floats that C++ has no type of.
+template <DType kDType>
+struct BitsCodec {
+  using Stored = std::conditional_t<RowOf(kDType).bits == 8, uint8_t, uint16_t>;
   using Wide = double;
-  static double Load(uint16_t x) { return BF16ToFloat(x); }
-  static uint16_t Store(double x) { return FloatToBF16(x); }
-};
-
-struct F16Codec {
-  using Stored = uint16_t;
-  using Wide = double;
-  static double Load(uint16_t x) { return F16ToFloat(x); }
-  static uint16_t Store(double x) { return FloatToF16(x); }
+  static double Load(Stored x) { return FloatFromBits(x, kDType); }
+  static Stored Store(double x) { return static_cast<Stored>(BitsOfFloat(x, kDType)); }
 };
 
 // Calls `use` with the codec of an integer type or bool. A float type here is a bug of the
@@ -66,7 +62,15 @@ void WithIntegerCodec(DType dtype, const Use& use) {
       return use(IntegerCodec<uint32_t>());
     case DType::kI64:
       return use(IntegerCodec<int64_t>());
-    default:
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+    case DType::kBF16:
+    case DType::kF16:
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kIndex:
+    case DType::kWeakInt:
+    case DType::kWeakFloat:
       std::abort();
   }
 }
@@ -74,15 +78,29 @@ void WithIntegerCodec(DType dtype, const Use& use) {
 template <typename Use>
 void WithFloatCodec(DType dtype, const Use& use) {
   switch (dtype) {
+    case DType::kF8E4M3FN:
+      return use(BitsCodec<DType::kF8E4M3FN>());
+    case DType::kF8E5M2:
+      return use(BitsCodec<DType::kF8E5M2>());
     case DType::kBF16:
-      return use(BF16Codec());
+      return use(BitsCodec<DType::kBF16>());
     case DType::kF16:
-      return use(F16Codec());
+      return use(BitsCodec<DType::kF16>());
     case DType::kF32:
       return use(FloatCodec<float>());
     case DType::kF64:
       return use(FloatCodec<double>());
-    default:
+    case DType::kBool:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kI32:
+    case DType::kU32:
+    case DType::kI64:
+    case DType::kIndex:
+    case DType::kWeakInt:
+    case DType::kWeakFloat:
       std::abort();
   }
 }

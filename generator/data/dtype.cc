@@ -1,47 +1,13 @@
 #include "generator/data/dtype.h"
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace kiln {
 namespace {
-
-struct Traits {
-  std::string_view name;
-  size_t size;  // 0: never in memory
-  int64_t min = 0;
-  int64_t max = 0;
-};
-
-template <typename T>
-constexpr Traits IntegerTraits(std::string_view name, size_t size = sizeof(T)) {
-  return {name, size, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
-}
-
-constexpr size_t kDTypes = static_cast<size_t>(DType::kWeakFloat) + 1;
-
-// In the order of the enumeration.
-constexpr std::array<Traits, kDTypes> kTraits = {{
-    {"bool", 1, 0, 1},
-    IntegerTraits<int8_t>("i8"),
-    IntegerTraits<uint8_t>("u8"),
-    IntegerTraits<int16_t>("i16"),
-    IntegerTraits<uint16_t>("u16"),
-    IntegerTraits<int32_t>("i32"),
-    IntegerTraits<uint32_t>("u32"),
-    IntegerTraits<int64_t>("i64"),
-    {"bf16", 2},
-    {"f16", 2},
-    {"f32", 4},
-    {"f64", 8},
-    IntegerTraits<int64_t>("integer", 0),
-    IntegerTraits<int64_t>("integer", 0),
-    {"float", 0},
-}};
-
-const Traits& TraitsOf(DType dtype) { return kTraits[static_cast<size_t>(dtype)]; }
 
 // The nearest f32 with the last bit set when bits were lost ("round to odd"). A second rounding
 // to a type at least two bits narrower then gives what a single one from the double would.
@@ -65,70 +31,129 @@ constexpr uint32_t kSign = 0x80000000;
 constexpr uint32_t kF32Inf = 0x7F800000;
 constexpr uint32_t kF32Quiet = 0x00400000;
 
+/// A float of few bits, by the fields of its row, in plain arithmetic of doubles.
+class SmallFloat {
+ public:
+  explicit SmallFloat(const DTypeRow& row) : row_(row), least_(2 - (1 << (row.exponent - 1))) {}
+
+  /// The bits of the largest finite value: all below the infinity; or below the one NaN that a
+  /// type without infinities has.
+  uint32_t largest() const { return (row_.infinite ? infinity() : nan()) - 1; }
+
+  double Decode(uint32_t bits) const {
+    const uint32_t magnitude = bits & (sign() - 1);
+    const double value = magnitude > largest() ? OfSpecial(magnitude) : OfFinite(magnitude);
+    return (bits & sign()) != 0 ? -value : value;
+  }
+
+  uint32_t Encode(double value) const {
+    const uint32_t sign_bit = std::signbit(value) ? sign() : 0;
+    return sign_bit | (std::isnan(value) ? nan() : Magnitude(std::fabs(value)));
+  }
+
+ private:
+  uint32_t sign() const { return 1u << (row_.bits - 1); }
+  uint32_t infinity() const { return ((1u << row_.exponent) - 1) << row_.mantissa; }
+  /// A quiet one with no payload; the only one, of a type without infinities.
+  uint32_t nan() const {
+    return row_.infinite ? infinity() | 1u << (row_.mantissa - 1) : sign() - 1;
+  }
+
+  double OfSpecial(uint32_t magnitude) const {
+    const bool infinite = row_.infinite && magnitude == infinity();
+    return infinite ? std::numeric_limits<double>::infinity()
+                    : std::numeric_limits<double>::quiet_NaN();
+  }
+  double OfFinite(uint32_t magnitude) const {
+    const int field = static_cast<int>(magnitude >> row_.mantissa);
+    const uint32_t fraction = magnitude & ((1u << row_.mantissa) - 1);
+    const uint32_t one = field > 0 ? 1u << row_.mantissa : 0;
+    const int exponent = least_ + std::max(field - 1, 0);
+    return std::ldexp(one | fraction, exponent - row_.mantissa);
+  }
+
+  uint32_t Magnitude(double value) const {
+    const uint32_t overflow = row_.infinite ? infinity() : nan();
+    if (value == 0) return 0;
+    const int exponent = std::isinf(value) ? 1024 : std::max(std::ilogb(value), least_);
+    // Far beyond what is counted in 32 bits.
+    if (exponent > least_ + (1 << row_.exponent)) return overflow;
+    // In units of the last place, to nearest, ties to even; a carry into the exponent is right.
+    const double units = std::nearbyint(std::ldexp(value, row_.mantissa - exponent));
+    const uint32_t bits =
+        (static_cast<uint32_t>(exponent - least_) << row_.mantissa) + static_cast<uint32_t>(units);
+    return bits > largest() ? overflow : bits;
+  }
+
+  const DTypeRow& row_;
+  const int least_;  // the exponent of the smallest normal value
+};
+
 }  // namespace
 
-std::string_view Name(DType dtype) { return TraitsOf(dtype).name; }
-
 std::optional<DType> ParseDType(std::string_view name) {
-  for (size_t i = 0; i < kDTypes; ++i) {
-    if (kTraits[i].size > 0 && kTraits[i].name == name) return static_cast<DType>(i);
+  for (const DTypeRow& row : kDTypeRows) {
+    if (row.in_arrays() && row.name == name) return row.dtype;
   }
   return std::nullopt;
 }
 
-size_t SizeOf(DType dtype) { return TraitsOf(dtype).size; }
+const std::vector<DType>& ArrayTypes() {
+  static const std::vector<DType> types = {
+#define KILN_DTYPE(dtype, name, ...) DType::dtype,
+#include "generator/data/dtypes.def"
+  };
+  return types;
+}
 
-int64_t MinOf(DType dtype) { return TraitsOf(dtype).min; }
-int64_t MaxOf(DType dtype) { return TraitsOf(dtype).max; }
-
-DType ComputeType(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-    case DType::kI8:
-    case DType::kU8:
-    case DType::kI16:
-    case DType::kU16:
-      return DType::kI32;
-    case DType::kBF16:
-    case DType::kF16:
-      return DType::kF32;
-    default:
-      return dtype;
+std::string_view DTypeOfOthers(std::string_view name) {
+  for (const DTypeRow& row : kDTypeRows) {
+    if (row.in_arrays() && row.numpy == name) return row.name;
   }
+  return {};
+}
+
+double EpsilonOf(DType dtype) { return std::ldexp(1.0, -RowOf(dtype).mantissa); }
+
+double GreatestFloat(DType dtype) {
+  const DTypeRow& row = RowOf(dtype);
+  if (row.infinite) return std::numeric_limits<double>::infinity();
+  return FloatFromBits(SmallFloat(row).largest(), dtype);
+}
+
+int64_t MinOf(DType dtype) {
+  const DTypeRow& row = RowOf(dtype);
+  if (row.kind != DTypeKind::kSigned) return 0;
+  return row.in_arrays() ? -MaxOf(dtype) - 1 : std::numeric_limits<int64_t>::min();
+}
+
+int64_t MaxOf(DType dtype) {
+  const DTypeRow& row = RowOf(dtype);
+  switch (row.kind) {
+    case DTypeKind::kBool:
+      return 1;
+    case DTypeKind::kSigned:
+      return std::numeric_limits<int64_t>::max() >> (row.in_arrays() ? 64 - row.bits : 0);
+    case DTypeKind::kUnsigned:
+      return (int64_t{1} << row.bits) - 1;
+    case DTypeKind::kFloat:
+      return 0;
+  }
+  __builtin_unreachable();
 }
 
 int64_t Wrap(int64_t value, DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-      return value != 0;
-    case DType::kI8:
-      return static_cast<int8_t>(value);
-    case DType::kU8:
-      return static_cast<uint8_t>(value);
-    case DType::kI16:
-      return static_cast<int16_t>(value);
-    case DType::kU16:
-      return static_cast<uint16_t>(value);
-    case DType::kI32:
-      return static_cast<int32_t>(value);
-    case DType::kU32:
-      return static_cast<uint32_t>(value);
-    default:
-      return value;
-  }
+  const DTypeRow& row = RowOf(dtype);
+  if (row.kind == DTypeKind::kBool) return value != 0;
+  if (!row.in_arrays() || row.kind == DTypeKind::kFloat) return value;
+  const int drop = 64 - row.bits;
+  const uint64_t upper = static_cast<uint64_t>(value) << drop;
+  return row.kind == DTypeKind::kSigned ? static_cast<int64_t>(upper) >> drop
+                                        : static_cast<int64_t>(upper >> drop);
 }
 
 double RoundTo(double value, DType dtype) {
-  switch (dtype) {
-    case DType::kBF16:
-      return BF16ToFloat(FloatToBF16(value));
-    case DType::kF16:
-      return F16ToFloat(FloatToF16(value));
-    case DType::kF32:
-      return static_cast<float>(value);
-    default:
-      return value;
-  }
+  return RowOf(dtype).in_arrays() ? FloatFromBits(BitsOfFloat(value, dtype), dtype) : value;
 }
 
 int64_t FloatToInt(double value, DType dtype) {
@@ -178,6 +203,64 @@ uint16_t FloatToF16(double value) {
   const float sum = std::bit_cast<float>(magnitude) + 0.5f;
   const uint32_t subnormal = std::bit_cast<uint32_t>(sum) - std::bit_cast<uint32_t>(0.5f);
   return static_cast<uint16_t>(sign | subnormal);
+}
+
+double FloatFromBits(uint64_t bits, DType dtype) {
+  switch (dtype) {
+    case DType::kBF16:
+      return BF16ToFloat(static_cast<uint16_t>(bits));
+    case DType::kF16:
+      return F16ToFloat(static_cast<uint16_t>(bits));
+    case DType::kF32:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    case DType::kF64:
+    case DType::kWeakFloat:
+      return std::bit_cast<double>(bits);
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+      return SmallFloat(RowOf(dtype)).Decode(static_cast<uint32_t>(bits));
+    case DType::kBool:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kI32:
+    case DType::kU32:
+    case DType::kI64:
+    case DType::kIndex:
+    case DType::kWeakInt:
+      std::abort();
+  }
+  __builtin_unreachable();
+}
+
+uint64_t BitsOfFloat(double value, DType dtype) {
+  switch (dtype) {
+    case DType::kBF16:
+      return FloatToBF16(value);
+    case DType::kF16:
+      return FloatToF16(value);
+    case DType::kF32:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case DType::kF64:
+    case DType::kWeakFloat:
+      return std::bit_cast<uint64_t>(value);
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+      return SmallFloat(RowOf(dtype)).Encode(value);
+    case DType::kBool:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kI32:
+    case DType::kU32:
+    case DType::kI64:
+    case DType::kIndex:
+    case DType::kWeakInt:
+      std::abort();
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace kiln

@@ -27,26 +27,26 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-struct Descr {
-  std::string_view text;
-  DType dtype;
-};
+/// The type whose letters a header has. Some have none in NumPy: their bits travel as unsigned
+/// integers, or as V1 and V2 from ml_dtypes, which is why only `expected` can ask for them.
+std::optional<DType> DTypeOfLetters(std::string_view letters) {
+  for (const DType dtype : ArrayTypes()) {
+    if (RowOf(dtype).npy == letters) return dtype;
+  }
+  return std::nullopt;
+}
 
-// The byte order mark is dropped before the lookup. bf16 has no name in NumPy: it travels as u16
-// bits, or as V2 from ml_dtypes, which is why only `expected` can ask for it.
-constexpr std::array<Descr, 11> kDescrs = {{
-    {"b1", DType::kBool},
-    {"i1", DType::kI8},
-    {"u1", DType::kU8},
-    {"i2", DType::kI16},
-    {"u2", DType::kU16},
-    {"i4", DType::kI32},
-    {"u4", DType::kU32},
-    {"i8", DType::kI64},
-    {"f2", DType::kF16},
-    {"f4", DType::kF32},
-    {"f8", DType::kF64},
-}};
+std::string BitsLetters(DType dtype) { return "u" + std::to_string(SizeOf(dtype)); }
+
+/// "bf16 or f16": those whose bits are so many bytes without a name.
+std::string NamelessTypes(std::string_view bytes) {
+  std::string names;
+  for (const DType dtype : ArrayTypes()) {
+    if (!RowOf(dtype).as_bits || std::to_string(SizeOf(dtype)) != bytes) continue;
+    names += (names.empty() ? "" : " or ") + std::string(Name(dtype));
+  }
+  return names;
+}
 
 /// The element type of a descr such as "<f4", or why it is none of ours.
 std::variant<DType, std::string> ResolveDescr(const std::string& descr,
@@ -59,13 +59,18 @@ std::variant<DType, std::string> ResolveDescr(const std::string& descr,
   if (descr[0] != '<' && !(descr[0] == '|' && (type[1] == '1' || type == "V2"))) {
     return "its byte order mark in " + quoted + " is not '<'";
   }
-  const bool wants_16 = expected == DType::kBF16 || expected == DType::kF16;
-  if (wants_16 && (type == "u2" || type == "V2")) return *expected;
-  if (type == "V2") return "it holds " + quoted + ", which could be bf16 or f16";
-  for (const Descr& known : kDescrs) {
-    if (known.text != type) continue;
-    if (!expected || known.dtype == *expected) return known.dtype;
-    return "it holds " + quoted + " (" + std::string(Name(known.dtype)) + ") where " +
+  const bool nameless = type[0] == 'V';
+  if (expected && RowOf(*expected).as_bits) {
+    const std::string bits = BitsLetters(*expected);
+    if (type == bits || (nameless && type[1] == bits[1])) return *expected;
+  }
+  if (nameless) {
+    const std::string names = NamelessTypes(type.substr(1));
+    if (!names.empty()) return "it holds " + quoted + ", which could be " + names;
+  }
+  if (const auto known = DTypeOfLetters(type)) {
+    if (!expected || *known == *expected) return *known;
+    return "it holds " + quoted + " (" + std::string(Name(*known)) + ") where " +
            std::string(Name(*expected)) + " is expected";
   }
   return "it holds " + quoted + ", which is no dtype of Kiln";
@@ -193,11 +198,8 @@ bool Reader::ReadPayload(Array& array) {
 }
 
 std::string DescrOf(DType dtype) {
-  if (dtype == DType::kBF16 || dtype == DType::kF16) return "<u2";
-  for (const Descr& known : kDescrs) {
-    if (known.dtype == dtype) return (SizeOf(dtype) == 1 ? "|" : "<") + std::string(known.text);
-  }
-  return "";  // weak types and indices are never in arrays
+  const DTypeRow& row = RowOf(dtype);
+  return (row.bits == 8 ? "|" : "<") + (row.as_bits ? BitsLetters(dtype) : std::string(row.npy));
 }
 
 std::string HeaderText(const Array& array) {

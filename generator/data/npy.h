@@ -14,7 +14,8 @@ struct NpyError {
 
 /// Reads a .npy file strictly: magic and version (1, 2, 3), header length, dtype, order,
 /// shape product against the file's size. `expected` decides how 16-bit payloads are read:
-/// bf16 and f16 travel as uint16 bits ('<u2'), 'V2' is accepted for both, '<f2' for f16.
+/// bf16 and f16 travel as uint16 bits ('<u2'), 'V2' is accepted for both, '<f2' for f16. Floats of
+/// 8 bits travel as '|u1', and 'V1' is accepted for them.
 /// Any other disagreement between the file's dtype and `expected` is an error that names both.
 std::variant<Array, NpyError> ReadNpy(const std::string& path, DType expected);
 

@@ -1,6 +1,7 @@
 #include "generator/elaborate/elaborate.h"
 #include "generator/ir/tile_node.h"
 #include "generator/syntax/foreign.h"
+#include "generator/syntax/names.h"
 
 namespace kiln {
 namespace {
@@ -17,8 +18,8 @@ NodePtr Elaborator::ElaborateCall(const Expr& expr, const Setting& setting) {
   if (const auto dtype = DTypeNamed(expr.name)) return CallCast(expr, *dtype, setting);
   const Operation* f = FindFunction(expr.name);
   if (!f) {
-    std::vector<std::string> names = {"bool", "i8",  "u8",   "i16", "u16", "i32",
-                                      "u32",  "i64", "bf16", "f16", "f32", "f64"};
+    std::vector<std::string> names;
+    for (const DType known : ArrayTypes()) names.emplace_back(Name(known));
     for (const Operation& entry : Functions()) names.emplace_back(entry.name);
     if (expr.name == "ds") {
       return Error(
@@ -26,7 +27,7 @@ NodePtr Elaborator::ElaborateCall(const Expr& expr, const Setting& setting) {
           "ds(start, size) stands only inside a subscript or the index of a `bounded` block");
     }
     std::string hint = HintForForeign(expr.name);
-    if (hint.empty()) hint = DidYouMean(expr.name, names);
+    if (hint.empty()) hint = HintForDType(expr.name, names);
     return Error("name", expr.name_span, "there is no function `" + expr.name + "`", hint);
   }
   if (!CheckArguments(expr, *f)) return nullptr;

@@ -1,3 +1,5 @@
+#include "generator/syntax/names.h"
+
 #include "generator/elaborate/elaborate.h"
 #include "generator/syntax/foreign.h"
 
@@ -93,13 +95,13 @@ std::optional<DType> Elaborator::ResolveDType(const Ident& name) {
     Error("type", name.span, "`" + name.name + "` is " + KindOf(*symbol) + ", not a dtype");
     return std::nullopt;
   }
-  std::vector<std::string> candidates = {"bool", "i8",  "u8",   "i16", "u16", "i32",
-                                         "u32",  "i64", "bf16", "f16", "f32", "f64"};
+  std::vector<std::string> candidates;
+  for (const DType known : ArrayTypes()) candidates.emplace_back(Name(known));
   for (const auto& [text, symbol] : scopes_.front()) {
     if (symbol.kind == Symbol::Kind::kTypeParam) candidates.push_back(text);
   }
-  std::string hint = DidYouMean(name.name, candidates);
-  if (hint.empty()) hint = "dtypes: bool i8 u8 i16 u16 i32 u32 i64 bf16 f16 f32 f64";
+  std::string hint = HintForDType(name.name, candidates);
+  if (hint.empty()) hint = "dtypes:" + std::string(kDTypeNames);
   Error("type", name.span, "`" + name.name + "` is not a dtype", hint);
   return std::nullopt;
 }

@@ -7,14 +7,29 @@
 namespace kiln {
 namespace {
 
-bool DotFloat(DType d) { return d == DType::kBF16 || d == DType::kF16 || d == DType::kF32; }
-bool DotInteger(DType d) { return d == DType::kI8 || d == DType::kU8 || d == DType::kI32; }
-
 std::optional<DType> DotType(DType a, DType b) {
-  if (DotFloat(a) && DotFloat(b)) return DType::kF32;
-  if (DotInteger(a) && DotInteger(b)) return DType::kI32;
-  if (a == DType::kF64 && b == DType::kF64) return DType::kF64;
-  return std::nullopt;
+  const DotKind kind = RowOf(a).dots;
+  if (kind != RowOf(b).dots) return std::nullopt;
+  switch (kind) {
+    case DotKind::kNone:
+      return std::nullopt;
+    case DotKind::kFloats:
+      return DType::kF32;
+    case DotKind::kIntegers:
+      return DType::kI32;
+    case DotKind::kDoubles:
+      return DType::kF64;
+  }
+  __builtin_unreachable();
+}
+
+/// "bf16/f16/f32", in the order of their rows.
+std::string DotTypes(DotKind kind) {
+  std::string names;
+  for (const DType dtype : ArrayTypes()) {
+    if (RowOf(dtype).dots == kind) names += (names.empty() ? "" : "/") + std::string(Name(dtype));
+  }
+  return names;
 }
 
 /// The largest of bools says whether there is any, the smallest whether it is all.
@@ -118,7 +133,8 @@ NodePtr Elaborator::CallDot(const Expr& expr, const Operation& f, const Setting&
   if (!dtype) {
     return Error("type", expr.span,
                  "`dot` of " + std::string(Name(a->dtype)) + " and " + std::string(Name(b->dtype)),
-                 "operands are bf16/f16/f32, i8/u8/i32, or f64 on both sides; convert one");
+                 "operands are " + DotTypes(DotKind::kFloats) + ", " +
+                     DotTypes(DotKind::kIntegers) + ", or f64 on both sides; convert one");
   }
   for (size_t d = 0; d + 2 < rank; ++d) {
     if (!RequireEqual(

@@ -18,9 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// DLPack's code for bools, which the older versions of its header lack.
-constexpr uint8_t kDLBoolCode = 6;
-
 /// An argument: the caller's bytes in memory of their own.
 struct Argument {
   GuardedMemory data;
@@ -29,11 +26,8 @@ struct Argument {
 };
 
 DLDataType TypeOf(DType dtype) {
-  const uint8_t bits = static_cast<uint8_t>(8 * SizeOf(dtype));
-  uint8_t code = IsUnsigned(dtype) ? kDLUInt : kDLInt;
-  if (IsFloat(dtype)) code = dtype == DType::kBF16 ? kDLBfloat : kDLFloat;
-  if (dtype == DType::kBool) code = kDLBoolCode;
-  return {code, bits, 1};
+  const DTypeRow& row = RowOf(dtype);
+  return {static_cast<uint8_t>(row.dlpack), static_cast<uint8_t>(row.bits), 1};
 }
 
 Argument CopyOf(const std::string& name, const Array& array, GuardedMemory::Place place) {
@@ -144,10 +138,7 @@ class Context {
 
 }  // namespace
 
-DType PassedAs(DType dtype) {
-  if (dtype == DType::kBool || SizeOf(dtype) >= 4) return dtype;
-  return IsFloat(dtype) ? DType::kF32 : DType::kI32;
-}
+DType PassedAs(DType dtype) { return dtype == DType::kBool ? dtype : ComputeType(dtype); }
 
 std::vector<int> CallArguments(const Kernel& kernel) {
   std::vector<int> refs;

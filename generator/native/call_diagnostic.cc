@@ -109,6 +109,13 @@ std::string ElementText(const Array& array, int64_t element) {
   return text.empty() ? "" : "[" + text + "]";
 }
 
+/// What the runtime leaves in undefined memory: of a float of 8 bits the NaN without a sign, which
+/// arithmetic does not make.
+std::byte UndefinedByte(DType dtype) {
+  if (dtype == DType::kBool) return std::byte{0x01};
+  return IsFloat(dtype) && !TellsUndefined(dtype) ? std::byte{0x7F} : std::byte{0xFF};
+}
+
 /// Elements in which two arrays differ. `untouched`: in one of them all are as undefined ones are,
 /// with all bits set that a type has.
 struct Differing {
@@ -120,7 +127,7 @@ struct Differing {
 Differing DifferingOf(const Array& one, const Array& other) {
   Differing differing;
   const size_t size = SizeOf(one.dtype);
-  const std::byte undefined{static_cast<unsigned char>(one.dtype == DType::kBool ? 0x01 : 0xFF)};
+  const std::byte undefined = UndefinedByte(one.dtype);
   for (int64_t e = 0; e < one.size(); ++e) {
     const std::byte* const at = one.bytes.data() + static_cast<size_t>(e) * size;
     if (std::memcmp(at, other.bytes.data() + static_cast<size_t>(e) * size, size) == 0) continue;

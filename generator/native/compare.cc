@@ -7,19 +7,6 @@
 namespace kiln {
 namespace {
 
-double Epsilon(DType dtype) {
-  switch (dtype) {
-    case DType::kBF16:
-      return 0x1p-7;
-    case DType::kF16:
-      return 0x1p-10;
-    case DType::kF64:
-      return 0x1p-52;
-    default:
-      return 0x1p-23;
-  }
-}
-
 /// Walks a kernel's body and counts the roundings that can follow upon each other.
 class Chain {
  public:
@@ -45,7 +32,7 @@ class Chain {
 
  private:
   void PassesThrough(DType dtype) {
-    if (IsFloat(dtype) && !IsWeak(dtype)) epsilon_ = std::max(epsilon_, Epsilon(dtype));
+    if (IsFloat(dtype) && !IsWeak(dtype)) epsilon_ = std::max(epsilon_, EpsilonOf(dtype));
   }
 
   double Extent(const Size& size) const {
@@ -100,7 +87,7 @@ class Chain {
     double longest = 0;
     for (const NodePtr& arg : node.args) longest = std::max(longest, Count(*arg, false));
     const double own = IsFloat(node.dtype) ? Own(node) : 0;
-    if (own > 0) compute_epsilon_ = std::max(compute_epsilon_, Epsilon(ComputeType(node.dtype)));
+    if (own > 0) compute_epsilon_ = std::max(compute_epsilon_, EpsilonOf(ComputeType(node.dtype)));
     return longest + own;
   }
 
@@ -181,7 +168,7 @@ Tolerance ToleranceOf(const Binding& binding, const Ref& output) {
   const double roundings = std::min(chain.roundings(), 8 * std::sqrt(chain.roundings()));
   const double compute = chain.compute_epsilon();
   const double coarse = chain.epsilon() > compute ? 2 * chain.epsilon() : 0;
-  tolerance.relative = 2 * Epsilon(output.dtype);
+  tolerance.relative = 2 * EpsilonOf(output.dtype);
   tolerance.magnitude = coarse + compute * roundings;
   return tolerance;
 }

@@ -45,13 +45,15 @@ class Body {
                        [&](const NodePtr& arg) { return IsOfMemory(*arg); });
   }
 
-  /// A comparison, a cast, the position of the largest, a power, which is 1 if its exponent is 0 or
-  /// its base 1, a place that is looked up: no NaN comes out.
+  /// A comparison, a cast (also to a float whose NaN says nothing), the position of the largest, a
+  /// power, which is 1 if its exponent is 0 or its base 1, a place that is looked up: no NaN comes
+  /// out.
   bool LosesNaN(const Node& node) const {
     const bool power = node.op == Op::kPow && IsOfMemory(node);
     return power || MayHaveNoValue(node) || LosesNaN(node.subscripts) ||
            std::any_of(node.args.begin(), node.args.end(), [&](const NodePtr& arg) {
-             return (!IsFloat(node.dtype) && IsFloat(arg->dtype) && IsOfMemory(*arg)) ||
+             return (!TellsUndefined(node.dtype) && TellsUndefined(arg->dtype) &&
+                     IsOfMemory(*arg)) ||
                     LosesNaN(*arg);
            });
   }
@@ -98,7 +100,7 @@ bool BitcastsToFloat(const Kernel& kernel) {
 
 bool HidesUndefined(const Kernel& kernel) {
   const bool integers = std::any_of(kernel.refs.begin(), kernel.refs.end(), [](const Ref& ref) {
-    return MayBeUndefined(ref) && !IsFloat(ref.dtype);
+    return MayBeUndefined(ref) && !TellsUndefined(ref.dtype);
   });
   return integers || Body(kernel).Hides();
 }

@@ -14,22 +14,7 @@ namespace kiln {
 namespace {
 
 /// Of a parameter that is a scalar.
-std::string CTypeOf(DType dtype) {
-  switch (PassedAs(dtype)) {
-    case DType::kBool:
-      return "bool";
-    case DType::kF32:
-      return "float";
-    case DType::kF64:
-      return "double";
-    case DType::kU32:
-      return "uint32_t";
-    case DType::kI64:
-      return "int64_t";
-    default:
-      return "int32_t";
-  }
-}
+std::string CTypeOf(DType dtype) { return std::string(RowOf(PassedAs(dtype)).cpp); }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/data/dtype.h"
 #include "generator/text/characters.h"
 
 namespace kiln {
@@ -17,7 +18,7 @@ constexpr struct {
     {"is a word of the spec language",
      "all and assert copy else false for if in inf let nan not null or range true var wait "
      "when"},
-    {"is a dtype", "bool i8 u8 i16 u16 i32 u32 i64 bf16 f16 f32 f64"},
+    {"is a dtype", kDTypeNames},
     {"is a word of C++, which names become part of",
      "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
      "char32_t char8_t class co_await co_return co_yield compl concept const const_cast "
@@ -92,6 +93,11 @@ bool IsIdentifier(std::string_view text) {
 }
 
 bool IsReservedWord(std::string_view text) { return Contains(kTaken[kSpecWords].words, text); }
+
+std::string HintForDType(std::string_view text, const std::vector<std::string>& candidates) {
+  const std::string_view ours = DTypeOfOthers(text);
+  return ours.empty() ? DidYouMean(text, candidates) : "did you mean `" + std::string(ours) + "`?";
+}
 
 bool CheckNewName(const Ident& name, Diagnostics& diagnostics) {
   const std::string quoted = Quote(name.name);

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "generator/syntax/trees.h"
 #include "generator/text/diagnostic.h"
@@ -18,6 +19,10 @@ bool IsIdentifier(std::string_view text);
 
 /// Words of Kiln's own grammar, which name nothing else.
 bool IsReservedWord(std::string_view text);
+
+/// "did you mean", for what stands where a dtype may: JAX's name of one, or nearly one of
+/// `candidates`.
+std::string HintForDType(std::string_view text, const std::vector<std::string>& candidates);
 
 /// Whether a spec may give something this name, so that it can reach C++ as it stands: an
 /// identifier that is neither Kiln's nor C++'s. Reports error[name] when not.

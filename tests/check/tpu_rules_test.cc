@@ -179,6 +179,11 @@ TEST_CASE("half-filled tiles of narrow types are a warning") {
         "fill the tiles of bf16\n");
   CHECK(Messages(WithInput("i8[64, 512]", "16, 128", "0, 0")).find("a tile of i8 has 32") !=
         std::string::npos);
+  for (const std::string f8 : {"f8e4m3fn", "f8e5m2"}) {
+    CHECK(Messages(WithInput(f8 + "[64, 512]", "16, 128", "0, 0"))
+              .find("a tile of " + f8 + " has 32") != std::string::npos);
+    CHECK(Messages(WithInput(f8 + "[64, 512]", "32, 128", "0, 0")) == "");
+  }
   CHECK(Messages(WithInput("bf16[8, 512]", "8, 128", "0, 0")) == "");  // there are no more rows
   CHECK(Messages(WithInput("bf16[64, 512]", "16, 128", "0, 0")) == "");
   CHECK(Messages(WithInput("f32[64, 512]", "8, 128", "0, 0")) == "");

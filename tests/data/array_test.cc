@@ -13,7 +13,8 @@ constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 constexpr DType kIntegers[] = {DType::kBool, DType::kI8,  DType::kU8,  DType::kI16,
                                DType::kU16,  DType::kI32, DType::kU32, DType::kI64};
-constexpr DType kFloats[] = {DType::kBF16, DType::kF16, DType::kF32, DType::kF64};
+constexpr DType kFloats[] = {DType::kF8E4M3FN, DType::kF8E5M2, DType::kBF16,
+                             DType::kF16,      DType::kF32,    DType::kF64};
 
 TEST_CASE("shapes have a size unless it overflows") {
   CHECK(ElementCount({}) == 1);
@@ -56,7 +57,8 @@ TEST_CASE("elements wrap or round as they are stored") {
     Array array = Array::Zeros(dtype, {3});
     for (const double value : {0.1, -1e30, 3.0, 1e-30}) {
       array.SetFloat(1, value);
-      CHECK(array.GetFloat(1) == RoundTo(value, dtype));
+      const double want = RoundTo(value, dtype);
+      CHECK((array.GetFloat(1) == want || (std::isnan(want) && std::isnan(array.GetFloat(1)))));
     }
     CHECK(array.GetFloat(0) == 0);
     CHECK(array.GetFloat(2) == 0);
@@ -104,7 +106,8 @@ TEST_CASE("random arrays lie in their range and depend on the seed alone") {
       REQUIRE((x >= -1 && x < 1));
       sum += x;
     }
-    CHECK(std::fabs(sum / 10000) < 0.03);
+    // What rounds up to 1 is left out, which is that share of the range.
+    CHECK(std::fabs(sum / 10000) < 0.03 + EpsilonOf(dtype) / 8);
   }
   for (const DType dtype : kIntegers) {
     const Array array = RandomArray(dtype, {1000}, 1);

@@ -40,8 +40,8 @@ bool SameValue(double a, double b) {
 }
 
 TEST_CASE("dtypes have names, and only arrays' can be written") {
-  for (const char* name :
-       {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bf16", "f16", "f32", "f64"}) {
+  for (const char* name : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "f8e4m3fn",
+                           "f8e5m2", "bf16", "f16", "f32", "f64"}) {
     REQUIRE(ParseDType(name));
     CHECK(Name(*ParseDType(name)) == name);
     CHECK(SizeOf(*ParseDType(name)) > 0);
@@ -152,6 +152,84 @@ TEST_CASE("16-bit floats round once, from any double") {
   CHECK(FloatToF16(1 + 0x1p-11 + 0x1p-40) == 0x3C01);
   CHECK(FloatToF16(65519.999) == 0x7BFF);
   CHECK(FloatToF16(65520) == 0x7C00);
+}
+
+TEST_CASE("each row stands where its enumerator says, and each array type has a meaning") {
+  size_t place = 0;
+  for (const DTypeRow& row : kDTypeRows) {
+    INFO(row.name);
+    CHECK(static_cast<size_t>(row.dtype) == place++);
+    CHECK(&RowOf(row.dtype) == &row);
+    if (!row.in_arrays()) continue;
+    CHECK_FALSE(row.cpp.empty());
+    CHECK(row.npy.empty() <= row.as_bits);
+    CHECK(DTypeOfOthers(row.numpy) == row.name);
+    CHECK(ParseDType(row.name) == row.dtype);
+    CHECK(RowOf(row.compute).bits >= 32);
+    if (row.kind == DTypeKind::kFloat) {
+      CHECK(1 + row.exponent + row.mantissa == row.bits);
+      CHECK(FloatFromBits(BitsOfFloat(1.5, row.dtype), row.dtype) == 1.5);
+      CHECK(Holds(row.compute, row.dtype));
+    } else {
+      CHECK(Wrap(MaxOf(row.dtype), row.dtype) == MaxOf(row.dtype));
+    }
+  }
+}
+
+TEST_CASE("floats of 8 bits have the values of ml_dtypes") {
+  const auto value = [](uint32_t bits, DType dtype) { return FloatFromBits(bits, dtype); };
+  CHECK(value(0x01, DType::kF8E4M3FN) == 0x1p-9);
+  CHECK(value(0x07, DType::kF8E4M3FN) == 7 * 0x1p-9);
+  CHECK(value(0x08, DType::kF8E4M3FN) == 0x1p-6);
+  CHECK(value(0x38, DType::kF8E4M3FN) == 1);
+  CHECK(value(0x7E, DType::kF8E4M3FN) == 448);
+  CHECK(value(0xFE, DType::kF8E4M3FN) == -448);
+  CHECK(value(0x01, DType::kF8E5M2) == 0x1p-16);
+  CHECK(value(0x04, DType::kF8E5M2) == 0x1p-14);
+  CHECK(value(0x7B, DType::kF8E5M2) == 57344);
+  CHECK(value(0xFC, DType::kF8E5M2) == -kInf);
+  for (const uint32_t nan : {0x7Fu, 0xFFu}) CHECK(std::isnan(value(nan, DType::kF8E4M3FN)));
+  for (const uint32_t nan : {0x7Du, 0x7Eu, 0x7Fu, 0xFDu})
+    CHECK(std::isnan(value(nan, DType::kF8E5M2)));
+}
+
+TEST_CASE("every float of 8 bits survives, and between two of them the even one wins") {
+  for (const DType dtype : {DType::kF8E4M3FN, DType::kF8E5M2}) {
+    const auto value = [&](uint32_t bits) { return FloatFromBits(bits, dtype); };
+    const auto bits_of = [&](double x) { return BitsOfFloat(x, dtype); };
+    for (uint32_t bits = 0; bits < 0x100; ++bits) {
+      INFO(Name(dtype) << " " << bits);
+      if (std::isnan(value(bits))) {
+        CHECK(bits_of(value(bits)) % 0x80 == (dtype == DType::kF8E5M2 ? 0x7E : 0x7F));
+        continue;
+      }
+      CHECK(bits_of(value(bits)) == bits);
+      const double low = value(bits), high = value(bits + 1);
+      if (bits >= 0x80 || !std::isfinite(high)) continue;
+      const double middle = low + (high - low) / 2;
+      CHECK(bits_of(middle) == bits + bits % 2);
+      CHECK(bits_of(-middle) == (bits + bits % 2 | 0x80));
+      CHECK(bits_of(std::nextafter(middle, low)) == bits);
+      CHECK(bits_of(std::nextafter(middle, kInf)) == bits + 1);
+    }
+  }
+}
+
+TEST_CASE("what is too large for a float of 8 bits is an infinity, or NaN where there is none") {
+  const auto e4m3 = [](double x) { return BitsOfFloat(x, DType::kF8E4M3FN); };
+  CHECK(e4m3(464) == 0x7E);  // halfway to 480, which would be odd
+  CHECK(e4m3(std::nextafter(464, kInf)) == 0x7F);
+  CHECK(e4m3(-1e300) == 0xFF);
+  CHECK(e4m3(kInf) == 0x7F);
+  CHECK(e4m3(5e-324) == 0);
+  CHECK(e4m3(-5e-324) == 0x80);
+  const auto e5m2 = [](double x) { return BitsOfFloat(x, DType::kF8E5M2); };
+  CHECK(e5m2(std::nextafter(61440, 0)) == 0x7B);
+  CHECK(e5m2(61440) == 0x7C);
+  CHECK(e5m2(-1e300) == 0xFC);
+  CHECK(e5m2(-kInf) == 0xFC);
+  CHECK(GreatestFloat(DType::kF8E4M3FN) == 448);
+  CHECK(GreatestFloat(DType::kF8E5M2) == kInf);
 }
 
 TEST_CASE("RoundTo knows every float type") {

@@ -123,6 +123,23 @@ body: |
   o = bf16((x + 1) - x)
 )spec",
             {{{"x", Floats(DType::kBF16, {2}, {256, 1})}}, {}}) == Doubles{1, 1});
+  CHECK(Run(R"spec(
+kernel: k
+inputs: {x: "f8e4m3fn[3]"}
+outputs: {o: "f8e4m3fn[3]"}
+body: |
+  o = f8e4m3fn((x + 17) - x)
+)spec",
+            {{{"x", Floats(DType::kF8E4M3FN, {3}, {448, 1, 0x1p-9})}}, {}}) == Doubles{16, 16, 16});
+  CHECK(Run(R"spec(
+kernel: k
+inputs: {x: "f8e5m2[2, 2]"}
+outputs: {o: "f32[2, 2]"}
+body: |
+  o = dot(x, x) + max(x)
+)spec",
+            {{{"x", Floats(DType::kF8E5M2, {2, 2}, {57344, 0, 0, 0x1p-16})}}, {}}) ==
+        Doubles{57344.0 * 57344 + 57344, 57344, 57344, 57344});
 }
 
 TEST_CASE("wide: nothing rounds until the output") {

@@ -60,6 +60,10 @@ TEST_CASE("the machines that ship") {
   CHECK(v5e.RateOf(DType::kI8) == 394e12);
   CHECK(v5e.RateOf(DType::kBF16) == 197e12);
   CHECK_FALSE(v5e.RateOf(DType::kF64));
+  for (const DType f8 : {DType::kF8E4M3FN, DType::kF8E5M2}) {
+    CHECK(v5e.RateOf(f8) == v5e.RateOf(DType::kBF16));
+    CHECK(MachineOf("v7x").RateOf(f8) == 2300e12);
+  }
   // A unit without int8 multiplies bytes as bf16.
   CHECK(MachineOf("v4").RateOf(DType::kI8) == 137.5e12);
 }

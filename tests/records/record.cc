@@ -71,19 +71,6 @@ void ReadOutputs(const Json& outputs, const fs::path& folder, Record& record) {
   }
 }
 
-double Epsilon(DType dtype) {
-  switch (dtype) {
-    case DType::kBF16:
-      return 0x1p-7;
-    case DType::kF16:
-      return 0x1p-10;
-    case DType::kF64:
-      return 0x1p-52;
-    default:
-      return 0x1p-23;
-  }
-}
-
 double Element(const Array& array, int64_t i) {
   return IsFloat(array.dtype) ? array.GetFloat(i) : static_cast<double>(array.GetInt(i));
 }
@@ -148,7 +135,7 @@ std::string CompareWithRecord(const Array& got, const Array& want, double depth)
     const double value = std::fabs(Element(want, i));
     if (std::isfinite(value)) magnitude = std::max(magnitude, value);
   }
-  const double allowed = IsFloat(want.dtype) ? 4 * Epsilon(want.dtype) * depth * magnitude : 0;
+  const double allowed = IsFloat(want.dtype) ? 4 * EpsilonOf(want.dtype) * depth * magnitude : 0;
   double worst = -1;
   int64_t at = -1;
   for (int64_t i = 0; i < want.size(); ++i) {

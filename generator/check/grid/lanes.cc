@@ -201,7 +201,20 @@ void WrapLanes(DType dtype, const int64_t* a, int64_t* __restrict to) {
       return Map(a, to, [](int64_t x) { return int64_t(uint32_t(x)); });
     case DType::kBool:
       return Map(a, to, [](int64_t x) { return int64_t(x != 0); });
-    default:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kI64:
+    case DType::kIndex:
+    case DType::kWeakInt:
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+    case DType::kBF16:
+    case DType::kF16:
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kWeakFloat:
       return Map(a, to, [=](int64_t x) { return Wrap(x, dtype); });
   }
 }
@@ -319,8 +332,19 @@ void GatherLanes(const Array& array, const int64_t* at, int64_t* to) {
       return GatherAs<uint32_t>(from, at, to);
     case DType::kI64:
       return GatherAs<int64_t>(from, at, to);
-    default:  // bool
+    case DType::kBool:
       for (int i = 0; i < kLanes; ++i) to[i] = from[size_t(at[i])] != std::byte{0};
+      return;
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+    case DType::kBF16:
+    case DType::kF16:
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kIndex:
+    case DType::kWeakInt:
+    case DType::kWeakFloat:
+      std::abort();  // no float array is looked up in an index
   }
 }
 

@@ -118,6 +118,8 @@ double BenchResult::median() const {
 double BenchResult::peak_flops() const {
   if (!work.dot_type) return 0;
   switch (*work.dot_type) {
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
     case DType::kBF16:  // in pairs or widened, whichever is faster
       return std::max(peaks.bf16, peaks.f32);
     case DType::kF16:
@@ -126,9 +128,19 @@ double BenchResult::peak_flops() const {
     case DType::kI8:
     case DType::kU8:
       return peaks.i8;
-    default:
-      return 0;
+    case DType::kBool:
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kI32:
+    case DType::kU32:
+    case DType::kI64:
+    case DType::kF64:
+    case DType::kIndex:
+    case DType::kWeakInt:
+    case DType::kWeakFloat:
+      return 0;  // not measured
   }
+  __builtin_unreachable();
 }
 
 std::optional<CallWork> WorkOf(const Binding& binding, const Machine& machine,

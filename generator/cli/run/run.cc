@@ -134,7 +134,8 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
   options->spec.Add(app);
   options->spec.limit.Add(app);
   app.add_option("ARGUMENTS", options->words,
-                 "x=@x.npy      an array from a file (bf16 and f16 travel as uint16 bits)\n"
+                 "x=@x.npy      an array from a file (floats of 8 and 16 bits travel as uint8 and "
+                 "uint16 bits)\n"
                  "y=random:1    seeded values; the shape follows from the other arguments\n"
                  "z=zeros, ones the same, constant\n"
                  "ids=3,0,5     a short array; n=300 a dimension or a scalar");

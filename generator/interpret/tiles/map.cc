@@ -122,32 +122,6 @@ void Select(Tile& tile, const Tile& mask, const Tile& yes, const Tile& no) {
   });
 }
 
-uint64_t ToBits(double value, DType dtype) {
-  switch (dtype) {
-    case DType::kBF16:
-      return FloatToBF16(value);
-    case DType::kF16:
-      return FloatToF16(value);
-    case DType::kF32:
-      return std::bit_cast<uint32_t>(static_cast<float>(value));
-    default:
-      return std::bit_cast<uint64_t>(value);
-  }
-}
-
-double FromBits(uint64_t bits, DType dtype) {
-  switch (dtype) {
-    case DType::kBF16:
-      return BF16ToFloat(static_cast<uint16_t>(bits));
-    case DType::kF16:
-      return F16ToFloat(static_cast<uint16_t>(bits));
-    case DType::kF32:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    default:
-      return std::bit_cast<double>(bits);
-  }
-}
-
 void CastEach(int64_t count, const double* from, double* to, DType dtype, bool wide) {
   std::copy_n(from, count, to);
   RoundAll(dtype, wide, count, to);
@@ -202,7 +176,16 @@ void WrapAll(DType dtype, int64_t count, int64_t* values) {
       return CastEach<int32_t>(count, values);
     case DType::kU32:
       return CastEach<uint32_t>(count, values);
-    default:
+    case DType::kI64:
+    case DType::kIndex:
+    case DType::kWeakInt:
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+    case DType::kBF16:
+    case DType::kF16:
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kWeakFloat:
       break;
   }
 }
@@ -327,11 +310,11 @@ Scalar CastScalar(const Scalar& value, DType from, DType to, bool wide) {
 }
 
 Scalar BitcastScalar(const Scalar& value, DType from, DType to) {
-  const uint64_t bits = IsFloat(from) ? ToBits(value.f, from) : static_cast<uint64_t>(value.i);
+  const uint64_t bits = IsFloat(from) ? BitsOfFloat(value.f, from) : static_cast<uint64_t>(value.i);
   Scalar result;
   result.origin = value.origin;
   if (IsFloat(to))
-    result.f = FromBits(bits, to);
+    result.f = FloatFromBits(bits, to);
   else
     result.i = Wrap(static_cast<int64_t>(bits), to);
   return result;

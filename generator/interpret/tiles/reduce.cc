@@ -71,7 +71,7 @@ void ReduceOrigins(const Combining& how, const Tile& tile, const Target& target,
 }
 
 void ReduceFloats(const Combining& how, const Tile& tile, const Target& target, Tile& result) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double greatest = GreatestFloat(how.dtype);
   const auto sum = [](double a, double x) { return a + x; };
   switch (AsFold(how.op)) {
     case FoldOp::kSum:
@@ -79,10 +79,10 @@ void ReduceFloats(const Combining& how, const Tile& tile, const Target& target, 
     case FoldOp::kProd:
       return Accumulate(tile, target, 1.0, result, [](double a, double x) { return a * x; });
     case FoldOp::kReduceMax:
-      return Accumulate(tile, target, -kInfinity, result,
+      return Accumulate(tile, target, -greatest, result,
                         [](double a, double x) { return x > a || std::isnan(x) ? x : a; });
     case FoldOp::kReduceMin:
-      return Accumulate(tile, target, kInfinity, result,
+      return Accumulate(tile, target, greatest, result,
                         [](double a, double x) { return x < a || std::isnan(x) ? x : a; });
     case FoldOp::kMean: {
       Accumulate(tile, target, 0.0, result, sum);

@@ -35,7 +35,8 @@ DotOperand OperandOfDot(const Node& node) {
 DType DotElement(DType a, DType b) {
   if (a == DType::kF64 || b == DType::kF64) return DType::kF64;
   if (IsFloat(a) || IsFloat(b)) {
-    return a == DType::kBF16 && b == DType::kBF16 ? DType::kBF16 : DType::kF32;
+    const bool pairs = Holds(DType::kBF16, a) && Holds(DType::kBF16, b);
+    return pairs ? DType::kBF16 : DType::kF32;
   }
   return a == DType::kI8 && b == DType::kI8 ? DType::kI8 : DType::kI32;
 }

@@ -17,9 +17,22 @@ bool IsMultipliedUnpacked(DType type) {
     case DType::kBF16:
     case DType::kI32:
       return true;
-    default:
+    case DType::kF16:
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+    case DType::kBool:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kU32:
+    case DType::kI64:
+    case DType::kIndex:
+    case DType::kWeakInt:
+    case DType::kWeakFloat:
       return false;
   }
+  __builtin_unreachable();
 }
 
 std::set<int> SpacesOfRowsPerB(const Plan& plan, int b) {

@@ -10,8 +10,6 @@ namespace {
 
 void FuseList(Plan& plan, Stages& stages);
 
-bool IsWide(DType dtype) { return dtype == DType::kF64 || dtype == DType::kI64; }
-
 /// Whether a statement works on lanes of 64 bits, of which a vector holds half as many.
 bool HasWide(const Plan& plan, const Stage& stage) {
   bool wide = false;

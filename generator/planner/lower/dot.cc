@@ -8,8 +8,8 @@ namespace kiln {
 static const Node* WithoutWidening(const Node* node) {
   while (node->op == Op::kCast) {
     const DType from = node->args[0]->dtype;
-    const bool widens =
-        (node->dtype == DType::kF32 && (from == DType::kBF16 || from == DType::kF16));
+    const bool widens = node->dtype != DType::kF64 && IsNarrowFloat(from) && IsFloat(node->dtype) &&
+                        Holds(node->dtype, from);
     if (!widens) break;
     node = node->args[0].get();
   }

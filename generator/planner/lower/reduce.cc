@@ -36,7 +36,6 @@ const char* HintOf(FoldOp fold) {
 
 /// What leaves the other argument as it is.
 ElementPtr Identity(FoldOp fold, DType dtype) {
-  const double infinity = std::numeric_limits<double>::infinity();
   switch (fold) {
     case FoldOp::kSum:
     case FoldOp::kMean:
@@ -45,9 +44,9 @@ ElementPtr Identity(FoldOp fold, DType dtype) {
     case FoldOp::kProd:
       return ConstantOf(dtype, 1, 1);
     case FoldOp::kReduceMax:
-      return ConstantOf(dtype, IsFloat(dtype) ? 0 : MinOf(dtype), -infinity);
+      return ConstantOf(dtype, MinOf(dtype), -GreatestFloat(dtype));
     case FoldOp::kReduceMin:
-      return ConstantOf(dtype, IsFloat(dtype) ? 0 : MaxOf(dtype), infinity);
+      return ConstantOf(dtype, MaxOf(dtype), GreatestFloat(dtype));
     case FoldOp::kAll:
       return ConstantOf(dtype, 1, 0);
   }

@@ -170,7 +170,7 @@ class MachineReader {
       const auto dtype = ParseDType(rate.key.value);
       if (!dtype) {
         diagnostics_.Error(kRule, rate.key.span(), "there is no dtype `" + rate.key.value + "`",
-                           "bf16, f16, f32, f64, i8, u8, i16, u16, i32, u32, i64");
+                           "dtypes:" + std::string(kDTypeNames));
       } else if (const auto value = ReadNumber(rate, kPositive, /*whole=*/false)) {
         machine_.rates[*dtype] = *value;
       }
@@ -191,10 +191,10 @@ std::optional<double> Machine::RateOf(DType dtype) const {
     return found->second;
   };
   if (const auto own = rate(dtype)) return own;
-  if (dtype == DType::kU8 || dtype == DType::kBool) return RateOf(DType::kI8);
-  if (dtype == DType::kI8) return rate(DType::kBF16);
-  if (dtype == DType::kF16 || dtype == DType::kBF16) return rate(DType::kF32);
-  return std::nullopt;
+  const auto instead = RowOf(dtype).multiplied_as;
+  // An integer is no sum of f32.
+  if (!instead || (dtype == DType::kI8 && !rate(*instead))) return std::nullopt;
+  return RateOf(*instead);
 }
 
 double Machine::Ridge() const { return RateOf(DType::kBF16).value_or(0) / hbm_bps; }

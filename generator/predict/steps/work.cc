@@ -66,7 +66,7 @@ class Counter {
   }
 
   void Compute(const Shape& shape, DType dtype, double instructions) {
-    const bool wide = dtype == DType::kF64 || dtype == DType::kI64;
+    const bool wide = IsWide(dtype);
     instructions_ += Registers(shape) * instructions * (wide ? 2 : 1);
     if (Registers(shape) > 0) cost_.vector_ops += Elements(shape) * instructions;
   }
@@ -107,13 +107,16 @@ class Counter {
     const double k = Extent(left.shape.back());
     const double flops = 2 * k * Elements(node.shape);
     cost_.flops += flops;
-    if (!workload_.dot_type) workload_.dot_type = left.dtype;
-    const auto rate = machine_.RateOf(left.dtype);
+    // A float of 8 bits is widened to the other side's type.
+    const bool widens = IsFloat(left.dtype) && SizeOf(left.dtype) == 1;
+    const DType type = widens ? node.args[1]->dtype : left.dtype;
+    if (!workload_.dot_type) workload_.dot_type = type;
+    const auto rate = machine_.RateOf(type);
     if (!rate) {
       instructions_ += flops / static_cast<double>(machine_.lanes * machine_.sublanes);
       cost_.vector_ops += flops;
-      if (std::count(workload_.without_unit.begin(), workload_.without_unit.end(), left.dtype) == 0)
-        workload_.without_unit.push_back(left.dtype);
+      if (std::count(workload_.without_unit.begin(), workload_.without_unit.end(), type) == 0)
+        workload_.without_unit.push_back(type);
       return;
     }
     if (workload_.dot_rate == 0) workload_.dot_rate = *rate;

@@ -48,51 +48,11 @@ std::string Digits(double value, bool single) {
 
 }  // namespace
 
-std::string StorageType(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-      return "bool";
-    case DType::kI8:
-      return "int8_t";
-    case DType::kU8:
-      return "uint8_t";
-    case DType::kI16:
-      return "int16_t";
-    case DType::kU16:
-      return "uint16_t";
-    case DType::kI32:
-      return "int32_t";
-    case DType::kU32:
-      return "uint32_t";
-    case DType::kBF16:
-      return "bf16";
-    case DType::kF16:
-      return "f16";
-    case DType::kF32:
-      return "float";
-    case DType::kF64:
-      return "double";
-    default:
-      return "int64_t";
-  }
-}
+std::string StorageType(DType dtype) { return std::string(RowOf(dtype).cpp); }
 
 std::string ValueType(DType dtype) {
-  switch (dtype) {
-    case DType::kI8:
-    case DType::kU8:
-    case DType::kI16:
-    case DType::kU16:
-      return "int32_t";
-    case DType::kBF16:
-    case DType::kF16:
-      return "float";
-    default:
-      return StorageType(dtype);
-  }
+  return StorageType(dtype == DType::kBool ? dtype : ComputeType(dtype));
 }
-
-bool IsWide(DType dtype) { return dtype == DType::kF64 || dtype == DType::kI64; }
 
 std::string IntLiteral(int64_t value, DType dtype) {
   if (dtype == DType::kBool) return value != 0 ? "true" : "false";

@@ -16,7 +16,6 @@ std::string StorageType(DType dtype);
 /// is an int64_t.
 std::string ValueType(DType dtype);
 /// Whether a value of the dtype needs 64-bit lanes.
-bool IsWide(DType dtype);
 
 std::string IntLiteral(int64_t value, DType dtype);
 std::string FloatLiteral(double value, DType dtype);

@@ -123,7 +123,7 @@ std::string CallView::Required(const Require& require) const {
   std::vector<std::string> values;
   const std::function<void(const Node&)> collect = [&](const Node& node) {
     const bool is_leaf = node.op == Op::kDim || (node.op == Op::kRead && node.shape.empty());
-    if (is_leaf && node.dtype != DType::kBF16 && node.dtype != DType::kF16) {
+    if (is_leaf && !IsNarrowFloat(node.dtype)) {
       const std::string value = "{" + Quoted(ToString(node, kernel_)) + ", " + Print(node) + "}";
       if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
     }

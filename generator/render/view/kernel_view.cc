@@ -74,9 +74,8 @@ void KernelView::Arguments() {
     a.SetFlag("is_scalar", ref.role == Role::kScalar);
     a.SetFlag("is_tensor", ref.role != Role::kScalar);
     a.Set("type", ref.role == Role::kScalar ? ValueType(ref.dtype) : TypeOf(ref));
-    const bool half = ref.dtype == DType::kBF16 || ref.dtype == DType::kF16;
     a.Set("c_type", std::string(ref.role == Role::kOutput ? "" : "const ") +
-                        (half ? "kiln::" : "") + StorageType(ref.dtype));
+                        (RowOf(ref.dtype).of_kiln ? "kiln::" : "") + StorageType(ref.dtype));
     a.Set("spec",
           std::string(kiln::Name(ref.dtype)) + (ref.array.empty() ? "" : ToString(ref.array)));
     a.Set("passed", ref.role == Role::kScalar ? NameOf(r) : NameOf(r) + "_tensor");

@@ -42,18 +42,12 @@ ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& poin
 }
 
 std::string ConstantText(const NodePtr& value, DType dtype) {
+  if (!IsFloat(dtype)) return IntLiteral(value->int_value, dtype);
+  if (!IsNarrowFloat(dtype)) return FloatLiteral(value->float_value, dtype);
   char bits[8];
-  switch (dtype) {
-    case DType::kBF16:
-      std::snprintf(bits, sizeof bits, "0x%04X", FloatToBF16(value->float_value));
-      return "FromBits<bf16>(" + std::string(bits) + ")";
-    case DType::kF16:
-      std::snprintf(bits, sizeof bits, "0x%04X", FloatToF16(value->float_value));
-      return "FromBits<f16>(" + std::string(bits) + ")";
-    default:
-      return IsFloat(dtype) ? FloatLiteral(value->float_value, dtype)
-                            : IntLiteral(value->int_value, dtype);
-  }
+  std::snprintf(bits, sizeof bits, "0x%0*X", RowOf(dtype).bits / 4,
+                static_cast<unsigned>(BitsOfFloat(value->float_value, dtype)));
+  return "FromBits<" + StorageType(dtype) + ">(" + bits + ")";
 }
 
 SpecializationView::SpecializationView(const Plan& plan, std::string_view spec_file)

@@ -98,7 +98,7 @@ std::string BodyView::VectorCast(const Element& e, std::vector<std::string>* lin
                                   : "Cast<int32_t, " + StorageType(e.dtype) + ">(" + index + ")";
   }
   const std::string value = VectorToRound(from, e.dtype, lines);
-  // bf16 and f16 are held as float, small integers as int32_t.
+  // narrow floats are held as float, small integers as int32_t.
   const bool held_alike = ValueType(from->dtype) == ValueType(e.dtype) &&
                           (e.dtype == DType::kF32 || e.dtype == DType::kI32) &&
                           from->dtype != DType::kBool;

@@ -9,33 +9,11 @@ namespace {
 constexpr uint8_t kDlBool = 6;  // of later versions than the one that is included
 
 DLDataType TypeOf(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kBool:
-      return {kDlBool, 8, 1};
-    case Dtype::kI8:
-      return {kDLInt, 8, 1};
-    case Dtype::kU8:
-      return {kDLUInt, 8, 1};
-    case Dtype::kI16:
-      return {kDLInt, 16, 1};
-    case Dtype::kU16:
-      return {kDLUInt, 16, 1};
-    case Dtype::kI32:
-      return {kDLInt, 32, 1};
-    case Dtype::kU32:
-      return {kDLUInt, 32, 1};
-    case Dtype::kI64:
-      return {kDLInt, 64, 1};
-    case Dtype::kBf16:
-      return {kDLBfloat, 16, 1};
-    case Dtype::kF16:
-      return {kDLFloat, 16, 1};
-    case Dtype::kF32:
-      return {kDLFloat, 32, 1};
-    case Dtype::kF64:
-      return {kDLFloat, 64, 1};
-  }
-  return {};
+  constexpr DLDataType kTypes[] = {
+#define KILN_DTYPE(dtype, type, name, code, bits, mantissa) {code, bits, 1},
+#include "kiln/core/dtypes.def"
+  };
+  return kTypes[static_cast<size_t>(dtype)];
 }
 
 bool IsType(const DLDataType& type, Dtype dtype) {
@@ -45,10 +23,22 @@ bool IsType(const DLDataType& type, Dtype dtype) {
   return type.code == wanted.code || (dtype == Dtype::kBool && type.code == kDLUInt);
 }
 
+/// Of the types that are known; null of others.
+const char* NameOfType(const DLDataType& type) {
+#define KILN_DTYPE(dtype, cpp, name, dl_code, dl_bits, mantissa) \
+  if (type.code == dl_code && type.bits == dl_bits) return name;
+#include "kiln/core/dtypes.def"
+  return nullptr;
+}
+
 /// "f64", or "c64" of a complex number, or "type 9 of 8 bits".
 struct TypeText {
   char text[48];
   explicit TypeText(const DLDataType& type) {
+    if (const char* name = NameOfType(type); name != nullptr && type.lanes == 1) {
+      std::snprintf(text, sizeof(text), "%s", name);
+      return;
+    }
     constexpr const char* kKinds[] = {"i", "u", "f", "handle", "bf", "c", "bool"};
     const bool known = type.code < sizeof(kKinds) / sizeof(kKinds[0]);
     int size = type.code == kDlBool

@@ -27,15 +27,14 @@ struct Poison64 {
 };
 
 template <typename T>
-using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t,
-                                  std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+using BitsOf =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 /// The bits of the mantissa: of a NaN, the first says that it is quiet.
 template <typename T>
-constexpr int kMantissa = std::is_same_v<T, bf16> ? 7
-                          : sizeof(T) == 2        ? 10
-                          : sizeof(T) == 4        ? 23
-                                                  : 52;
+constexpr int kMantissa = DtypeTraits<T>::kMantissa;
 
 /// An undefined float is a NaN whose mantissa begins with two bits for the hole and a mark. The
 /// first is 0 of what is not stored yet, and any arithmetic sets it; the second is 0 past an edge.
@@ -59,19 +58,25 @@ constexpr uint64_t InEach(BitsOf<T> bits) {
   return word;
 }
 
+/// The first bit of the exponent.
+template <typename T>
+constexpr BitsOf<T> kFirst = static_cast<BitsOf<T>>(BitsOf<T>{1} << (8 * sizeof(T) - 2));
+
 /// Random floats are neither NaN nor so small that a sum does not change by them: from 2 on, to
 /// 2^8 of f16, 2^64 of f32, by the first two bits of the exponent.
 template <typename T>
 constexpr Poison64 PoisonOf(Hole hole) {
   if constexpr (std::is_same_v<T, bool>) {
     return {0x0101010101010101u, 0x0101010101010101u, 0};
+  } else if constexpr (kIsFloating<T> && !kTellsUndefined<T>) {
+    // The NaN without a sign, which arithmetic does not make.
+    return {InEach<T>(0x7F), ~InEach<T>(kFirst<T> >> 1), InEach<T>(kFirst<T>)};
   } else if constexpr (kIsFloating<T>) {
     using Bits = BitsOf<T>;
     Bits bits = kMarkedNan<T>;
     if (hole == Hole::kUnstored) bits = static_cast<Bits>(bits ^ (Bits{1} << (kMantissa<T> - 1)));
     if (hole == Hole::kEdge) bits = static_cast<Bits>(bits ^ (Bits{1} << (kMantissa<T> - 2)));
-    constexpr Bits kFirst = Bits{1} << (8 * sizeof(T) - 2);
-    return {InEach<T>(bits), ~InEach<T>(kFirst >> 1), InEach<T>(kFirst)};
+    return {InEach<T>(bits), ~InEach<T>(kFirst<T> >> 1), InEach<T>(kFirst<T>)};
   } else {
     // Random neighbours have other signs: the largest of two is positive, the least is negative.
     constexpr int kBits = 8 * sizeof(T);
@@ -86,7 +91,7 @@ constexpr Poison64 PoisonOf(Hole hole) {
 template <typename T>
 BitsOf<T> PoisonMask(T value) {
   using Bits = BitsOf<T>;
-  if constexpr (kIsFloating<T>) {
+  if constexpr (kTellsUndefined<T>) {
     // Masks as wide as the elements are what compilers make vectors of. The mantissa of a bf16 has
     // a bit more than is looked at.
     constexpr int kLooked = kHoleBits + kMarkBits;
@@ -110,7 +115,7 @@ bool IsPoison(T value) {
 /// Of an element that is poison.
 template <typename T>
 Hole HoleOf(T value) {
-  if constexpr (kIsFloating<T>) {
+  if constexpr (kTellsUndefined<T>) {
     using Bits = BitsOf<T>;
     Bits bits;
     std::memcpy(&bits, &value, sizeof bits);

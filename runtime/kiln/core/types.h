@@ -14,52 +14,58 @@ namespace kiln {
 using bf16 = hwy::bfloat16_t;
 using f16 = hwy::float16_t;
 
-/// Elements as they are stored; a bool is one byte, 0 or 1.
-enum class Dtype : int32_t {
-  kBool,
-  kI8,
-  kU8,
-  kI16,
-  kU16,
-  kI32,
-  kU32,
-  kI64,
-  kBf16,
-  kF16,
-  kF32,
-  kF64
+/// Floats of 8 bits: a sign, 4 bits of exponent and 3 of mantissa, no infinities and one NaN; and
+/// 5 bits of exponent and 2 of mantissa, as f16 has them.
+struct f8e4m3fn {
+  uint8_t bits;
+};
+struct f8e5m2 {
+  uint8_t bits;
 };
 
-// clang-format off
-template <typename T> struct DtypeTraits;
-template <> struct DtypeTraits<bool>     { static constexpr Dtype kDtype = Dtype::kBool; };
-template <> struct DtypeTraits<int8_t>   { static constexpr Dtype kDtype = Dtype::kI8; };
-template <> struct DtypeTraits<uint8_t>  { static constexpr Dtype kDtype = Dtype::kU8; };
-template <> struct DtypeTraits<int16_t>  { static constexpr Dtype kDtype = Dtype::kI16; };
-template <> struct DtypeTraits<uint16_t> { static constexpr Dtype kDtype = Dtype::kU16; };
-template <> struct DtypeTraits<int32_t>  { static constexpr Dtype kDtype = Dtype::kI32; };
-template <> struct DtypeTraits<uint32_t> { static constexpr Dtype kDtype = Dtype::kU32; };
-template <> struct DtypeTraits<int64_t>  { static constexpr Dtype kDtype = Dtype::kI64; };
-template <> struct DtypeTraits<bf16>     { static constexpr Dtype kDtype = Dtype::kBf16; };
-template <> struct DtypeTraits<f16>      { static constexpr Dtype kDtype = Dtype::kF16; };
-template <> struct DtypeTraits<float>    { static constexpr Dtype kDtype = Dtype::kF32; };
-template <> struct DtypeTraits<double>   { static constexpr Dtype kDtype = Dtype::kF64; };
-// clang-format on
+/// Elements as they are stored; a bool is one byte, 0 or 1.
+enum class Dtype : int32_t {
+#define KILN_DTYPE(dtype, type, name, code, bits, mantissa) dtype,
+#include "kiln/core/dtypes.def"
+};
+
+/// What a row says of its type; others (the bytes of any array) are no floats.
+template <typename T>
+struct DtypeTraits {
+  static constexpr int kMantissa = 0;
+};
+#define KILN_DTYPE(dtype, type, name, code, bits, mantissa)      \
+  template <>                                                    \
+  struct DtypeTraits<type> {                                     \
+    static constexpr Dtype kDtype = Dtype::dtype;                \
+    static constexpr int kMantissa = mantissa;                   \
+    static_assert(sizeof(type) * 8 == bits, "the row of " name); \
+  };
+#include "kiln/core/dtypes.def"
 
 template <typename T>
 constexpr Dtype kDtypeOf = DtypeTraits<std::remove_const_t<T>>::kDtype;
 
 /// "bf16"
 constexpr const char* NameOf(Dtype dtype) {
-  constexpr const char* kNames[] = {"bool", "i8",  "u8",   "i16", "u16", "i32",
-                                    "u32",  "i64", "bf16", "f16", "f32", "f64"};
+  constexpr const char* kNames[] = {
+#define KILN_DTYPE(dtype, type, name, code, bits, mantissa) name,
+#include "kiln/core/dtypes.def"
+  };
   return kNames[static_cast<size_t>(dtype)];
 }
 
-/// Whether NaN marks what is undefined.
+/// Whether T is a float.
 template <typename T>
-constexpr bool kIsFloating =
-    std::is_floating_point_v<T> || std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
+constexpr bool kIsFloating = DtypeTraits<T>::kMantissa > 0;
+
+/// A float that is held as f32 wherever it is not stored.
+template <typename T>
+constexpr bool kIsNarrowFloat = kIsFloating<T> && sizeof(T) < 4;
+
+/// Whether NaN marks what is undefined: those of fewer bits have no room for a mark.
+template <typename T>
+constexpr bool kTellsUndefined = kIsFloating<T> && sizeof(T) > 1;
 
 /// A count of elements as a coordinate, and back.
 constexpr int64_t Signed(size_t count) { return static_cast<int64_t>(count); }

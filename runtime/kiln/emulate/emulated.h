@@ -355,8 +355,8 @@ struct Emulated {
 
     /// What the last step of a stay has left behind.
     void CheckDefined(const Slot& slot) {
-      if (!kIsFloating<T> || init_.may_stay_undefined || !internal::HasPoison(core_.options()) ||
-          !core_.late().ok())
+      if (!kTellsUndefined<T> || init_.may_stay_undefined ||
+          !internal::HasPoison(core_.options()) || !core_.late().ok())
         return;
       Index<R> at{};
       const auto is_poison = [](T value) { return internal::PoisonMask(value); };

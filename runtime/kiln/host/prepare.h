@@ -159,11 +159,10 @@ List<int64_t> NumbersOf(const Tensor<T>& array) {
 /// -0.0 is zero, NaN is not.
 template <typename T>
 bool IsZero(const void* element) {
-  if constexpr (std::is_same_v<std::remove_const_t<T>, bf16> ||
-                std::is_same_v<std::remove_const_t<T>, f16>) {
-    uint16_t bits;
+  if constexpr (kIsNarrowFloat<std::remove_const_t<T>>) {
+    std::conditional_t<sizeof(T) == 1, uint8_t, uint16_t> bits;
     std::memcpy(&bits, element, sizeof(bits));
-    return (bits & 0x7FFF) == 0;
+    return (bits & (sizeof(T) == 1 ? 0x7F : 0x7FFF)) == 0;
   } else {
     return *static_cast<const T*>(element) == T{};
   }

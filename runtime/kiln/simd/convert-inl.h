@@ -20,9 +20,6 @@
 
 namespace kiln {
 
-template <typename T>
-inline constexpr bool kIsHalf = std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
-
 /// Whether every value of From, an integer type, is one of To.
 template <typename From, typename To>
 constexpr bool FitsInto() {
@@ -243,10 +240,10 @@ template <typename From, typename To, VectorValue V>
 HWY_INLINE auto CastToFloat(V v) {
   if constexpr (std::is_same_v<To, double>) {
     return ToF64(v);
-  } else if constexpr (!kIsHalf<To>) {
+  } else if constexpr (!kIsNarrowFloat<To>) {
     return ToF32(v);
   } else if constexpr (std::is_same_v<From, To> ||
-                       (sizeof(From) == 1 && std::is_integral_v<From>)) {
+                       (sizeof(From) == 1 && std::is_integral_v<From> && sizeof(To) > 1)) {
     return ToF32(v);  // exact in 8 bits
   } else if constexpr (std::is_same_v<From, int64_t>) {
     return RoundTo<To>(OddF32(ToF64(v)));

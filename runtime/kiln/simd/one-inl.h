@@ -15,9 +15,9 @@
 #define KILN_ONE_ONCE_
 namespace kiln {
 
-/// A bf16 or an f16 of these bits.
+/// A narrow float of these bits.
 template <typename T>
-T FromBits(uint16_t bits) {
+T FromBits(RawBits<T> bits) {
   static_assert(sizeof(T) == sizeof(bits));
   T element;
   std::memcpy(&element, &bits, sizeof bits);
@@ -50,6 +50,16 @@ inline float FloatOf(f16 element) {
   return value;
 }
 
+inline float FloatOf(f8e5m2 element) {
+  return FloatOf(FromBits<f16>(static_cast<uint16_t>(element.bits << 8)));
+}
+inline float FloatOf(f8e4m3fn element) {
+  const int bits = element.bits;
+  if ((bits & 0x7F) == 0x7F) return FloatOf(f8e5m2{element.bits});  // a NaN there, too
+  return 256 *
+         FloatOf(FromBits<f16>(static_cast<uint16_t>((bits & 0x80) << 8 | (bits & 0x7F) << 7)));
+}
+
 /// An element of an array that the host reads, for a core or for the check of a call: out of its
 /// range ends either with a diagnostic.
 template <class Reporter, typename T, typename... I>
@@ -68,7 +78,7 @@ Rep<std::remove_const_t<T>> HostAt(Reporter&& reporter, const Tensor<T>& array, 
   }
   if constexpr (std::is_same_v<E, bf16>) {
     return hwy::F32FromBF16(array.data[offset]);
-  } else if constexpr (std::is_same_v<E, f16>) {
+  } else if constexpr (kIsNarrowFloat<E>) {
     return FloatOf(array.data[offset]);
   } else if constexpr (std::is_same_v<E, bool>) {
     return IsSet(array.data + offset);

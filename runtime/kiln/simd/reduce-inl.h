@@ -27,10 +27,12 @@
 #define KILN_REDUCE_ONCE_
 namespace kiln {
 
-/// The least and greatest element of T, infinities of floats.
+/// The least and greatest element of T, infinities of floats that have them.
 template <typename T>
 constexpr Rep<T> LowestElement() {
-  if constexpr (kIsFloating<T>) {
+  if constexpr (std::is_same_v<T, f8e4m3fn>) {
+    return -448;
+  } else if constexpr (kIsFloating<T>) {
     return -std::numeric_limits<Rep<T>>::infinity();
   } else {
     return std::numeric_limits<T>::lowest();
@@ -38,7 +40,9 @@ constexpr Rep<T> LowestElement() {
 }
 template <typename T>
 constexpr Rep<T> HighestElement() {
-  if constexpr (kIsFloating<T>) {
+  if constexpr (std::is_same_v<T, f8e4m3fn>) {
+    return 448;
+  } else if constexpr (kIsFloating<T>) {
     return std::numeric_limits<Rep<T>>::infinity();
   } else {
     return std::numeric_limits<T>::max();

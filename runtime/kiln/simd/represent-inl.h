@@ -1,7 +1,7 @@
 // How elements of arrays are held in registers: the representations, their tags, masks and scalars.
 //
 //   dtype               vector of   scalar
-//   bf16 f16 f32        float       float
+//   f8… bf16 f16 f32    float       float
 //   f64                 double      double
 //   i8 u8 i16 u16 i32   int32_t     int32_t
 //   u32                 uint32_t    uint32_t
@@ -31,6 +31,8 @@ namespace kiln {
 // clang-format off
 /// What Rep and RawBits say.
 template <typename T> struct Represent            { using Lane = int32_t; using Bits = T; };
+template <> struct Represent<f8e4m3fn>            { using Lane = float;   using Bits = uint8_t; };
+template <> struct Represent<f8e5m2>              { using Lane = float;   using Bits = uint8_t; };
 template <> struct Represent<bf16>                { using Lane = float;   using Bits = uint16_t; };
 template <> struct Represent<f16>                 { using Lane = float;   using Bits = uint16_t; };
 template <> struct Represent<float>               { using Lane = float;   using Bits = float; };

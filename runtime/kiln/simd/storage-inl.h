@@ -1,5 +1,6 @@
-// Between elements in memory and vectors of their representations, and the rounding to bf16 and f16
-// that a store and a cast share. What bits are rounded to is decided here and in generator/data.
+// Between elements in memory and vectors of their representations, and the rounding to narrow
+// floats that a store and a cast share. What bits are rounded to is decided here and in
+// generator/data.
 #if defined(KILN_STORAGE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_STORAGE_INL_H_
 #undef KILN_STORAGE_INL_H_
@@ -76,6 +77,86 @@ HWY_INLINE auto FloatOfF16Bits(V bits) {
   return hn::BitCast(d, hn::Or(hn::IfThenElse(finite, hn::BitCast(du, scaled), other), sign));
 }
 
+/// What the conversions of floats of 8 bits have to know of one.
+template <typename T>
+struct Float8;
+template <>
+struct Float8<f8e4m3fn> {
+  static constexpr int kMantissa = 3;
+  static constexpr uint32_t kBias = 7;
+  static constexpr uint32_t kOverflow = 0x7F, kNan = 0x7F;
+};
+template <>
+struct Float8<f8e5m2> {
+  static constexpr int kMantissa = 2;
+  static constexpr uint32_t kBias = 15;
+  static constexpr uint32_t kOverflow = 0x7C, kNan = 0x7E;
+};
+
+/// The bits of a float of 8 bits in each lane: rounded to nearest even, subnormals included; what
+/// is too large becomes kOverflow, a NaN kNan, each with its sign.
+template <typename T, class V>
+HWY_INLINE auto RoundedFloat8Bits(V v) {
+  using F = Float8<T>;
+  constexpr int kShift = 23 - F::kMantissa;
+  constexpr uint32_t kHalfLessOne = (1u << (kShift - 1)) - 1;
+  const hn::DFromV<V> d;
+  const TagFor<uint32_t, decltype(d)> du;
+  const auto bits = hn::BitCast(du, v);
+  const auto sign = hn::And(bits, hn::Set(du, 0x80000000u));
+  const auto magnitude = hn::Xor(bits, sign);
+  // Normal: the exponent's bias changes, and the lower bits are rounded away.
+  const auto odd = hn::And(hn::ShiftRight<kShift>(magnitude), hn::Set(du, 1));
+  const auto rebased = hn::Sub(magnitude, hn::Set(du, ((127 - F::kBias) << 23) - kHalfLessOne));
+  const auto normal = hn::ShiftRight<kShift>(hn::Add(rebased, odd));
+  // The last bit of this power of two is the spacing of the subnormals: the addition rounds.
+  const auto spacing = hn::BitCast(d, hn::Set(du, (128 - F::kBias + kShift) << 23));
+  const auto sum = hn::BitCast(du, hn::Add(hn::BitCast(d, magnitude), spacing));
+  const auto subnormal = hn::Sub(sum, hn::BitCast(du, spacing));
+
+  const auto is_subnormal = hn::Lt(magnitude, hn::Set(du, (128 - F::kBias) << 23));
+  auto small = hn::IfThenElse(is_subnormal, subnormal, normal);
+  small = hn::Min(small, hn::Set(du, F::kOverflow));
+  if constexpr (F::kNan != F::kOverflow) {
+    small = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), hn::Set(du, F::kNan), small);
+  }
+  return hn::Or(small, hn::ShiftRight<24>(sign));
+}
+
+/// The floats of the bits of f16 in the lower half of each lane of 16 bits.
+template <class V>
+HWY_INLINE auto FloatOfHalves(V halves) {
+  using D = hn::DFromV<V>;
+  if constexpr (kNativeF16) {
+    return hn::PromoteTo(TagFor<float, D>(), hn::BitCast(TagFor<f16, D>(), halves));
+  } else {
+    return FloatOfF16Bits(hn::PromoteTo(TagFor<uint32_t, D>(), halves));
+  }
+}
+
+/// The floats of elements of 8 bits, by way of f16, which has all their values.
+template <typename T, class V>
+HWY_INLINE auto FloatOfFloat8(V raw) {
+  using D = hn::DFromV<V>;
+  const TagFor<uint16_t, D> d16;
+  const TagFor<float, D> df;
+  const auto wide = hn::PromoteTo(d16, raw);
+  if constexpr (std::is_same_v<T, f8e5m2>) {
+    return FloatOfHalves(hn::ShiftLeft<8>(wide));
+  } else {
+    static_assert(std::is_same_v<T, f8e4m3fn>);
+    // With the exponent in its place, but by the bias of f16: 2^8 too small.
+    const auto sign = hn::ShiftLeft<8>(hn::And(wide, hn::Set(d16, 0x80)));
+    const auto magnitude = hn::ShiftLeft<7>(hn::And(wide, hn::Set(d16, 0x7F)));
+    const auto value = hn::Mul(FloatOfHalves(hn::Or(sign, magnitude)), hn::Set(df, 256.0f));
+    // The bits of its NaN would be 480.
+    const auto is_nan = hn::Eq(hn::Abs(value), hn::Set(df, 480.0f));
+    const TagFor<uint32_t, D> du;
+    const auto nan = hn::Or(hn::BitCast(du, value), hn::Set(du, 0x7FC00000));
+    return hn::IfThenElse(is_nan, hn::BitCast(df, nan), value);
+  }
+}
+
 /// GCC 12 dies ("could not split insn") of 8 bytes that are loaded, widened to 32 bits and selected
 /// by a mask of AVX3 if it makes one instruction of that. Hides where v comes from.
 template <class V>
@@ -106,6 +187,8 @@ HWY_INLINE auto FromStorage(V raw) {
     } else {
       return FloatOfF16Bits(hn::PromoteTo(du, raw));
     }
+  } else if constexpr (kIsFloating<T> && sizeof(T) == 1) {
+    return FloatOfFloat8<T>(HideLoad(raw));
   } else if constexpr (sizeof(T) < 4) {
     return hn::PromoteTo(di, HideLoad(raw));
   } else {
@@ -143,6 +226,8 @@ HWY_INLINE auto ToStorage(V v) {
       } else {
         return hn::DemoteTo(du16, hn::BitCast(di, RoundedF16Bits(v)));
       }
+    } else if constexpr (kIsFloating<T> && sizeof(T) == 1) {
+      return hn::DemoteTo(TagFor<uint8_t, D>(), hn::BitCast(di, RoundedFloat8Bits<T>(v)));
     } else if constexpr (sizeof(T) == 1) {
       const auto low = hn::And(v, hn::Set(di, 0xFF));
       return hn::BitCast(TagFor<T, D>(), hn::DemoteTo(TagFor<uint8_t, D>(), low));
@@ -155,7 +240,7 @@ HWY_INLINE auto ToStorage(V v) {
   }
 }
 
-/// v rounded to the nearest bf16 or f16, ties to even.
+/// v rounded to the nearest narrow float, ties to even.
 template <typename T, class V>
 HWY_INLINE V RoundTo(V v) {
   const hn::DFromV<V> d;
@@ -163,9 +248,9 @@ HWY_INLINE V RoundTo(V v) {
     const auto bits = RoundedBf16Bits(v);
     return hn::BitCast(d, hn::And(bits, hn::Set(hn::DFromV<decltype(bits)>(), 0xFFFF0000u)));
   } else {
-    static_assert(std::is_same_v<T, f16>);
-    if constexpr (kNativeF16) {
-      return FromStorage<f16>(ToStorage<f16>(v));
+    static_assert(kIsNarrowFloat<T>);
+    if constexpr (kNativeF16 || sizeof(T) == 1) {
+      return FromStorage<T>(ToStorage<T>(v));
     } else {
       return FloatOfF16Bits(RoundedF16Bits(v));
     }

@@ -30,9 +30,9 @@ To CastElement(From from) {
 
 template <typename From, typename To>
 To BitcastElement(From from) {
-  if constexpr (std::is_same_v<From, f16>) {
-    // Instructions that convert f16 make NaN quiet.
-    if (std::isnan(Value(from))) from = Element<f16>(Value(from));
+  if constexpr (std::is_same_v<From, f16> || std::is_same_v<From, f8e5m2>) {
+    // Instructions that convert f16 make NaN quiet, and floats of 8 bits have one NaN.
+    if (std::isnan(Value(from))) from = Element<From>(Value(from));
   }
   if constexpr (std::is_same_v<To, bool>) {
     return std::bit_cast<uint8_t>(from) != 0;
@@ -105,6 +105,50 @@ void TestBitcasts() {
   });
 }
 
+/// All elements of T, which has at most 16 bits.
+template <typename T>
+std::vector<T> AllElements() {
+  std::vector<T> all;
+  for (uint32_t bits = 0; bits < 1u << (8 * sizeof(T)); ++bits)
+    all.push_back(std::bit_cast<T>(static_cast<UnsignedOf<T>>(bits)));
+  return all;
+}
+
+template <typename From, typename To>
+void CheckCastsOf(const std::vector<From>& from) {
+  std::vector<To> want;
+  for (const From x : from) want.push_back(CastElement<From, To>(x));
+  CheckOn("cast", Room(from), Texts(from), want, [](auto v) HWY_ATTR { return Cast<From, To>(v); });
+}
+
+/// Floats whose exponents are near those of floats of 8 bits, and exact ties among them.
+std::vector<float> NearFloat8() {
+  std::vector<float> floats;
+  std::mt19937 random(3);
+  for (int i = 0; i < 50000; ++i) {
+    const auto exponent = static_cast<uint32_t>(127 - 20 + random() % 40);
+    const auto mantissa = static_cast<uint32_t>(random() & 0x7FFFFF & (~0u << random() % 24));
+    floats.push_back(
+        std::bit_cast<float>(static_cast<uint32_t>(random()) << 31 | exponent << 23 | mantissa));
+    floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+  }
+  return floats;
+}
+
+template <typename T>
+void TestFloat8Of() {
+  CheckCastsOf<T, float>(AllElements<T>());
+  CheckCastsOf<T, bf16>(AllElements<T>());
+  CheckCastsOf<bf16, T>(AllElements<bf16>());
+  CheckCastsOf<f16, T>(AllElements<f16>());
+  CheckCastsOf<float, T>(NearFloat8());
+}
+
+void TestFloat8() {
+  TestFloat8Of<f8e4m3fn>();
+  TestFloat8Of<f8e5m2>();
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::lanes_testing
 HWY_AFTER_NAMESPACE();
@@ -113,9 +157,14 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::lanes_testing {
 HWY_EXPORT(TestCasts);
 HWY_EXPORT(TestBitcasts);
+HWY_EXPORT(TestFloat8);
 
 TEST_CASE("Cast is the interpreter's, for every two types", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestCasts)(); }) == "");
+}
+
+TEST_CASE("All floats of 8 bits are widened, and all of 16 bits rounded to them", "[runtime]") {
+  CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestFloat8)(); }) == "");
 }
 
 TEST_CASE("Bitcast keeps bits", "[runtime]") {

@@ -31,6 +31,8 @@ template <> struct Traits<uint16_t> { static constexpr DType kDType = DType::kU1
 template <> struct Traits<int32_t>  { static constexpr DType kDType = DType::kI32; };
 template <> struct Traits<uint32_t> { static constexpr DType kDType = DType::kU32; };
 template <> struct Traits<int64_t>  { static constexpr DType kDType = DType::kI64; };
+template <> struct Traits<f8e4m3fn> { static constexpr DType kDType = DType::kF8E4M3FN; };
+template <> struct Traits<f8e5m2>   { static constexpr DType kDType = DType::kF8E5M2; };
 template <> struct Traits<bf16>     { static constexpr DType kDType = DType::kBF16; };
 template <> struct Traits<f16>      { static constexpr DType kDType = DType::kF16; };
 template <> struct Traits<float>    { static constexpr DType kDType = DType::kF32; };
@@ -41,20 +43,24 @@ inline constexpr DType kDTypeOf = Traits<T>::kDType;
 template <typename T>
 inline constexpr bool kIsFloat = IsFloat(kDTypeOf<T>);
 
+/// Of the size of a narrow float.
+template <typename T>
+using UnsignedOf = std::conditional_t<sizeof(T) == 1, uint8_t, uint16_t>;
+
 /// Calls use(T()) for every storage type.
 template <typename Use>
 void ForEachType(Use use) {
   use(bool()), use(int8_t()), use(uint8_t()), use(int16_t()), use(uint16_t()), use(int32_t());
-  use(uint32_t()), use(int64_t()), use(bf16()), use(f16()), use(float()), use(double());
+  use(uint32_t()), use(int64_t()), use(f8e4m3fn()), use(f8e5m2()), use(bf16()), use(f16()),
+      use(float());
+  use(double());
 }
 
 /// An element as the interpreter holds it: a double or an int64_t.
 template <typename T>
 auto Value(T element) {
-  if constexpr (std::is_same_v<T, bf16>) {
-    return double{BF16ToFloat(std::bit_cast<uint16_t>(element))};
-  } else if constexpr (std::is_same_v<T, f16>) {
-    return double{F16ToFloat(std::bit_cast<uint16_t>(element))};
+  if constexpr (kIsNarrowFloat<T>) {
+    return FloatFromBits(std::bit_cast<UnsignedOf<T>>(element), kDTypeOf<T>);
   } else if constexpr (std::is_floating_point_v<T>) {
     return double{element};
   } else {
@@ -65,10 +71,8 @@ auto Value(T element) {
 /// The element nearest to a double, or the one that an int64_t wraps to.
 template <typename T>
 T Element(double value) {
-  if constexpr (std::is_same_v<T, bf16>) {
-    return std::bit_cast<bf16>(FloatToBF16(value));
-  } else if constexpr (std::is_same_v<T, f16>) {
-    return std::bit_cast<f16>(FloatToF16(value));
+  if constexpr (kIsNarrowFloat<T>) {
+    return std::bit_cast<T>(static_cast<UnsignedOf<T>>(BitsOfFloat(value, kDTypeOf<T>)));
   } else {
     return static_cast<T>(value);
   }

@@ -39,5 +39,51 @@ TEST_CASE("Elements of host arrays are read exactly, every bf16 and every f16") 
   }
 }
 
+template <typename T>
+void CheckFloat8(DType dtype) {
+  for (uint32_t bits = 0; bits < 0x100; ++bits) {
+    const T element{static_cast<uint8_t>(bits)};
+    Tensor<const T> array;
+    array.data = &element;
+    array.rank = 1;
+    array.shape[0] = 1;
+    array.stride[0] = 1;
+    const double got = HostAt(Unheard(), array, "q", 0);
+    const double want = FloatFromBits(bits, dtype);
+    const bool same =
+        std::isnan(want) ? std::isnan(got) : got == want && std::signbit(got) == std::signbit(want);
+    if (!same) FAIL_CHECK(bits << ": " << got << " instead of " << want);
+  }
+}
+
+TEST_CASE("Elements of host arrays are read exactly, every float of 8 bits") {
+  CheckFloat8<f8e4m3fn>(DType::kF8E4M3FN);
+  CheckFloat8<f8e5m2>(DType::kF8E5M2);
+}
+
+/// What the rows of the generator and of the runtime say twice, since neither includes the other.
+TEST_CASE("each dtype has a type in the runtime, of the same size, name and code") {
+  struct Row {
+    std::string_view enumerator, cpp, name;
+    int code, bits, mantissa;
+  };
+  const Row runtime[] = {
+#define KILN_DTYPE(dtype, type, name, code, bits, mantissa) \
+  {#dtype, #type, name, code, bits, mantissa},
+#include "kiln/core/dtypes.def"
+  };
+  REQUIRE(std::size(runtime) == ArrayTypes().size());
+  for (size_t i = 0; i < std::size(runtime); ++i) {
+    const DTypeRow& row = RowOf(ArrayTypes()[i]);
+    INFO(row.name);
+    CHECK(runtime[i].name == row.name);
+    CHECK(runtime[i].cpp == row.cpp);
+    CHECK(runtime[i].code == row.dlpack);
+    CHECK(runtime[i].bits == row.bits);
+    CHECK(runtime[i].mantissa == row.mantissa);
+    CHECK(std::string_view(NameOf(static_cast<Dtype>(i))) == row.name);
+  }
+}
+
 }  // namespace
 }  // namespace kiln
