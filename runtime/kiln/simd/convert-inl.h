@@ -300,7 +300,8 @@ HWY_INLINE auto Bitcast(V v) {
   } else if constexpr (sizeof(To) >= 4) {
     return hn::BitCast(TagFor<Rep<To>, D>(), v);
   } else if constexpr (std::is_same_v<To, bool>) {
-    return Cast<int32_t, bool>(v);
+    // Of a float, too: its bits are 0 where those of the f32 that represents it are.
+    return Cast<int32_t, bool>(hn::BitCast(TagFor<int32_t, D>(), v));
   } else if constexpr (std::is_same_v<From, bf16>) {
     // The value is a bf16 already, and rounding would make a NaN quiet.
     const TagFor<int32_t, D> di;
@@ -316,7 +317,11 @@ HWY_INLINE auto Bitcast(V v) {
 template <typename From, typename To, MaskValue M>
 HWY_INLINE auto Bitcast(M mask) {
   static_assert(sizeof(To) == 1, "bitcast keeps the width");
-  return Cast<bool, To>(mask);
+  if constexpr (std::is_floating_point_v<Rep<To>>) {
+    return Bitcast<uint8_t, To>(Cast<bool, uint8_t>(mask));
+  } else {
+    return Cast<bool, To>(mask);
+  }
 }
 
 template <typename From, typename To, Scalar X>
