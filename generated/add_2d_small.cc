@@ -68,8 +68,8 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.j = PassSize(call.n);
-  blocks.i = PassSize(call.m, blocks.j);
+  blocks.j = PassSize(core.cpu(), call.n);
+  blocks.i = PassSize(core.cpu(), call.m, blocks.j);
   return blocks;
 }
 

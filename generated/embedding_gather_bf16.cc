@@ -74,7 +74,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.j = StripSize(call.d);
+  blocks.j = StripSize(core.cpu(), call.d);
   return blocks;
 }
 

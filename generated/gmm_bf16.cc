@@ -104,7 +104,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthFor<bf16>(call.k);
+  blocks.l = DepthFor<bf16>(core.cpu(), call.k);
   blocks.j = ChooseNC(call.n, core.count());
   return blocks;
 }

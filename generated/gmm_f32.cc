@@ -103,7 +103,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthFor<float>(call.k);
+  blocks.l = DepthFor<float>(core.cpu(), call.k);
   blocks.j = ChooseNC(call.n, core.count());
   return blocks;
 }

@@ -73,9 +73,9 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.j = DepthFor<bf16>(call.n, call.m);
+  blocks.j = DepthFor<bf16>(core.cpu(), call.n, call.m);
   blocks.l = ChooseNC(call.k, core.count());
-  blocks.i = ChooseMC(call.m, core.count(), call.k, call.n);
+  blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.k, call.n);
   return blocks;
 }
 

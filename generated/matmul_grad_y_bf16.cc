@@ -73,9 +73,9 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.i = DepthFor<bf16>(call.m, call.k, call.dz.stride[0]);
+  blocks.i = DepthFor<bf16>(core.cpu(), call.m, call.k, call.dz.stride[0]);
   blocks.j = ChooseNC(call.n, core.count(), call.k);
-  blocks.l = ChooseMC(call.k, core.count(), call.n, call.m);
+  blocks.l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
   return blocks;
 }
 

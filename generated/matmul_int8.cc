@@ -80,9 +80,9 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthFor<int8_t>(call.k, call.m);
+  blocks.l = DepthFor<int8_t>(core.cpu(), call.k, call.m);
   blocks.j = ChooseNC(call.n, core.count());
-  blocks.i = ChooseMC(call.m, core.count(), call.n, call.k);
+  blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
   return blocks;
 }
 

@@ -82,7 +82,7 @@ Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
   blocks.j = ChooseNC(call.n, core.count());
-  blocks.i = ChooseMC(call.m, core.count());
+  blocks.i = ChooseMC(core.cpu(), call.m, core.count());
   return blocks;
 }
 

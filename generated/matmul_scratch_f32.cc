@@ -72,9 +72,9 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.l = DepthFor<float>(call.k, call.m, call.y.stride[0]);
+  blocks.l = DepthFor<float>(core.cpu(), call.k, call.m, call.y.stride[0]);
   blocks.j = ChooseNC(call.n, core.count(), call.m);
-  blocks.i = ChooseMC(call.m, core.count(), call.n, call.k);
+  blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
   return blocks;
 }
 

@@ -82,7 +82,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.j = StripSize(call.n);
+  blocks.j = StripSize(core.cpu(), call.n);
   return blocks;
 }
 

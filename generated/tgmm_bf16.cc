@@ -232,7 +232,7 @@ struct Blocks {
 Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
   Blocks blocks;
   if (core.emulated()) return blocks;
-  blocks.i = ChooseMC(call.k, core.count());
+  blocks.i = ChooseMC(core.cpu(), call.k, core.count());
   blocks.j = ChooseNC(call.n, core.count());
   return blocks;
 }

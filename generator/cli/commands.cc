@@ -16,6 +16,8 @@ const std::vector<Command>& Commands() {
       {"generate", "writes the C++ of a spec's kernels", &AddGenerate},
       {"golden", "records what a spec computes, and checks every engine against it", &AddGolden},
       {"show", "prints a stage of a spec as stable text", &AddShow},
+      {"machine", "tells what kernels take of this CPU: vectors, caches, blocks, peaks",
+       &AddMachine},
       {"cache", "lists or clears the compiled kernels that are kept", &AddCache},
       {"explain", "tells what a rule means, with a failing and a mended example", &AddExplain},
       {"new", "writes a spec that works, to start from", &AddNew},

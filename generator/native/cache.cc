@@ -14,6 +14,7 @@
 #include "generator/data/write_file.h"
 #include "generator/native/cache_entry.h"
 #include "generator/native/cache_folder.h"
+#include "generator/native/headers.h"
 #include "generator/native/process.h"
 
 namespace kiln {
@@ -72,9 +73,13 @@ std::optional<double> CompileLimit() {
   return seconds;
 }
 
-std::vector<std::string> CommandOf(const Unit& unit, const Toolchain& tools,
-                                   const fs::path& folder) {
+std::vector<std::string> CommandOf(const Unit& unit, const Toolchain& tools, const fs::path& folder,
+                                   const std::string& headers) {
   std::vector<std::string> command = tools.compile;
+  if (!headers.empty()) {
+    command.push_back("-include");
+    command.push_back(headers);
+  }
   if (!unit.include_folder.empty()) command.push_back("-I" + unit.include_folder);
   command.push_back("-I" + folder.string());
   command.push_back((folder / unit.main).string());
@@ -84,11 +89,11 @@ std::vector<std::string> CommandOf(const Unit& unit, const Toolchain& tools,
   return command;
 }
 
-/// Compiles in `folder`, which holds nothing yet.
-Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folder, double limit,
-                 const CompileOptions& options) {
+/// Compiles in `folder`, which holds nothing yet. `headers`: what to include first, if anything.
+Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folder,
+                 const std::string& headers, double limit, const CompileOptions& options) {
   Process process;
-  process.command = CommandOf(unit, tools, folder);
+  process.command = CommandOf(unit, tools, folder, headers);
   std::string words;  // for whoever looks into the cache
   for (const std::string& word : process.command) words += word + "\n";
   auto files = unit.files;
@@ -194,7 +199,14 @@ Compiled CompileInto(const fs::path& folder, const Unit& unit, const Toolchain& 
   RemoveStaleParts(folder, lock ? key : "");
   Temporary part = Temporary::Folder((folder / ("part-" + key + "-XXXXXX")).string());
   if (part.path().empty()) return Failure("cannot write into " + folder.string());
-  Compiled compiled = Compile(unit, tools, part.path(), limit, options);
+  const std::string headers =
+      unit.is_kernel ? FindHeaders(folder, tools, limit, options) : std::string();
+  Compiled compiled = Compile(unit, tools, part.path(), headers, limit, options);
+  if (compiled.library.empty() && !compiled.log.empty() && !headers.empty()) {
+    // The kernel's fault, or that of the headers: a full disk, another version of the compiler.
+    compiled = Compile(unit, tools, part.path(), "", limit, options);
+    if (!compiled.library.empty()) RemoveHeaders(headers);
+  }
   if (compiled.library.empty()) return KeepFailed(compiled, std::move(part), folder, key);
   if (const std::string why = WriteManifest(part.path(), unit.name); !why.empty())
     return Failure(why);
@@ -221,7 +233,7 @@ Compiled CompileApart(const Unit& unit, const Toolchain& tools, double limit,
     return Failure("there is no folder to compile in: the cache is not used, as " + distrust +
                    "; and TMPDIR or /tmp is no other: " + (why.empty() ? folder : why));
   }
-  Compiled compiled = Compile(unit, tools, apart->path(), limit, options);
+  Compiled compiled = Compile(unit, tools, apart->path(), "", limit, options);
   compiled.apart = std::move(apart);
   return compiled;
 }

@@ -18,6 +18,7 @@ struct Unit {
   // Where else includes are looked for, and what is found there: another text is another library.
   std::string include_folder;
   std::map<std::string, std::string> included;
+  bool is_kernel = false;  // begins with what all kernels include, which may be precompiled
 };
 
 struct CompileOptions {

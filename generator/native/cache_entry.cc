@@ -110,6 +110,21 @@ std::string WriteManifest(const fs::path& entry, const std::string& name) {
       "1 " + name + " " + std::to_string(library->size()) + " " + HashOf(*library) + "\n");
 }
 
+std::string WriteManifestOf(const fs::path& entry, const std::string& name,
+                            const std::string& file) {
+  std::error_code error;
+  const auto bytes = fs::file_size(entry / file, error);
+  if (error) return error.message();
+  return WriteFile((entry / "manifest").string(),
+                   "1 " + name + " " + std::to_string(bytes) + " -\n");
+}
+
+std::optional<size_t> ManifestBytes(const fs::path& entry, const std::string& name) {
+  const auto manifest = ReadManifest(entry);
+  if (!manifest || manifest->name != name) return std::nullopt;
+  return manifest->bytes;
+}
+
 std::string WholeLibrary(const fs::path& entry, const std::string& name) {
   const auto manifest = ReadManifest(entry);
   if (!manifest || manifest->name != name) return "";

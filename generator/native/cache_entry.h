@@ -36,6 +36,12 @@ class CacheLock {
 /// Tells the folder's reader what NAME.so must be. Empty, or why it cannot be written.
 std::string WriteManifest(const std::filesystem::path& entry, const std::string& name);
 
+/// The same of a file that no program loads: its size alone is told.
+std::string WriteManifestOf(const std::filesystem::path& entry, const std::string& name,
+                            const std::string& file);
+/// How large the manifest of `name` says that it is.
+std::optional<size_t> ManifestBytes(const std::filesystem::path& entry, const std::string& name);
+
 /// The path of the entry's library, if it is byte by byte what was compiled; else empty: then
 /// nothing of the entry may be run.
 std::string WholeLibrary(const std::filesystem::path& entry, const std::string& name);

@@ -105,6 +105,7 @@ LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolc
                         const CompileOptions& options, Compiled* compiled) {
   const std::string& name = GeneratedName(kernel);
   Unit unit;
+  unit.is_kernel = true;
   unit.name = name;
   unit.main = name + "_call.cc";
   unit.files = {{name + ".h", text.header}, {name + ".cc", text.source}};

@@ -154,6 +154,14 @@ std::string TextOf(const Peaks& peaks) {
 
 }  // namespace
 
+Unit ProbeUnit(const std::string& file) {
+  Unit unit;
+  unit.name = "probe";
+  unit.main = file;
+  unit.files = {{file, ProbeTexts().at(file)}};
+  return unit;
+}
+
 std::string CpuModel() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line) && !line.empty();) {
@@ -166,10 +174,7 @@ std::string CpuModel() {
 
 std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
                                const CompileOptions& options, std::string* why) {
-  Unit unit;
-  unit.name = "probe";
-  unit.main = "loops.cc";
-  unit.files = ProbeTexts();
+  const Unit unit = ProbeUnit("loops.cc");
   const std::string folder = options.folder.empty() ? TrustedCacheFolder() : options.folder;
   Sha256 hash;
   hash.AddField(tools.fingerprint).AddField(std::to_string(cores));

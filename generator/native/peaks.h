@@ -26,7 +26,9 @@ std::string CpuModel();
 std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
                                const CompileOptions& options, std::string* why);
 
-/// The probe's source files by name.
+/// A probe as a library to compile: `file` is one of the texts.
+Unit ProbeUnit(const std::string& file);
+/// The probes' source files by name.
 const std::map<std::string, std::string>& ProbeTexts();
 
 }  // namespace kiln

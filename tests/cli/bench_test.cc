@@ -86,5 +86,27 @@ TEST_CASE("what is missing for a bench is told before anything is compiled") {
   CHECK(Contains(machine.err, "--machine has no meaning with --mode=direct"));
 }
 
+TEST_CASE("the machine tells what kernels take of it") {
+  const std::string machine = "XDG_CACHE_HOME='" +
+                              (fs::path(KILN_TOOL).parent_path() / "test-cache").string() +
+                              "' kiln machine --no-peaks";
+  const Shown shown = Shell(machine + " --json");
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  const Json json = Json::parse(shown.out);
+  CHECK_FALSE(json["target"].get<std::string>().empty());
+  CHECK(json["vector_bytes"] >= 16);
+  CHECK(json["l1_bytes"] >= 8 << 10);
+  CHECK(json["last_cache_bytes"] >= json["l2_bytes"]);
+  CHECK(json["kc"].get<int>() % 8 == 0);
+  CHECK(json.count("peaks") == 0);
+
+  const Shown text = Shell(machine);
+  REQUIRE(text.status == 0);
+  for (const char* line : {"  instructions ", "  last cache ", "  MC, NC, KC "})
+    CHECK(Contains(text.out, line));
+  CHECK(Shell("kiln machine --cores=0").status == 2);
+}
+
 }  // namespace
 }  // namespace kiln::test

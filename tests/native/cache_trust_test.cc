@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -28,15 +29,17 @@ class Scripted {
  public:
   explicit Scripted(const std::string& body) {
     const std::string path = folder_ / "cc";
-    test::WriteText(path, "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done; out=$2\n" + body);
+    test::WriteText(path,
+                    "#!/bin/sh\nall=$*\nwhile [ \"$1\" != -o ]; do shift; done; out=$2\n" + body);
     fs::permissions(path, fs::perms::owner_all);
     tools_.compile = {path};
     tools_.fingerprint = "scripted";
     options_.folder = folder_ / "cache";
   }
 
-  Compiled Run(const std::string& text = "one") {
-    return CompileCached({"unit", "unit.cc", {{"unit.cc", text}}, "", {}}, tools_, options_);
+  Compiled Run(const std::string& text = "one", bool is_kernel = false) {
+    return CompileCached({"unit", "unit.cc", {{"unit.cc", text}}, "", {}, is_kernel}, tools_,
+                         options_);
   }
   /// What stands in the cache, without entries.
   std::string Litter() const {
@@ -298,6 +301,72 @@ TEST_CASE("another compiler under the same name is another toolchain") {
   CHECK(fingerprint() != second);
   unsetenv("CPATH");
   unsetenv("CXX");
+}
+
+// Precompiled headers -----------------------------------------------------------------------------
+
+/// Writes down what it is asked for, and makes it.
+const char* const kMakesHeaders =
+    "case \"$all\" in\n"
+    "  *c++-header*) word=headers;;\n"
+    "  *-include*/kernel.h*) word=with;;\n"
+    "  *) word=without;;\n"
+    "esac\n"
+    "echo $word >> \"$(dirname \"$0\")/words\"\n";
+
+std::string Words(const Scripted& compiler) {
+  std::string words = test::ReadText(compiler.all() / "words");
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  return words;
+}
+
+TEST_CASE("what kernels include is compiled along with the second of them, once") {
+  Scripted compiler(std::string(kMakesHeaders) + "echo made > \"$out\"\n");
+  CHECK(!compiler.Run("one", true).library.empty());
+  CHECK(Words(compiler) == "without ");
+  CHECK(!compiler.Run("two", true).library.empty());
+  CHECK(!compiler.Run("three", true).library.empty());
+  CHECK(compiler.Run("three", true).cached);
+  CHECK(!compiler.Run("a probe").library.empty());
+  CHECK(Words(compiler) == "without headers with with without ");
+  CHECK(compiler.Litter().empty());
+  bool listed = false;
+  for (const CachedEntry& entry : CachedEntries(compiler.folder()))
+    listed |= entry.name == "headers";
+  CHECK(listed);
+}
+
+TEST_CASE("headers that cannot be made are not made again, and kernels do without") {
+  Scripted compiler(std::string(kMakesHeaders) + "[ $word != headers ] && echo made > \"$out\"\n");
+  for (const char* text : {"one", "two", "three"}) CHECK(!compiler.Run(text, true).library.empty());
+  CHECK(Words(compiler) == "without headers without without ");
+  ClearEntries(compiler.folder());
+  CHECK(fs::is_empty(compiler.folder()));
+}
+
+TEST_CASE("headers that are cut short are made again; those that do not work are given up") {
+  Scripted compiler(std::string(kMakesHeaders) +
+                    "[ $word = with ] && [ -e \"$(dirname \"$0\")/bad\" ] && { echo error; exit 1; "
+                    "}\necho made > \"$out\"\n");
+  for (const char* text : {"one", "two"}) CHECK(!compiler.Run(text, true).library.empty());
+  for (const auto& entry : fs::directory_iterator(compiler.folder())) {
+    if (fs::exists(entry.path() / "kernel.h.gch"))
+      fs::resize_file(entry.path() / "kernel.h.gch", 2);
+  }
+  CHECK(!compiler.Run("three", true).library.empty());
+  CHECK(Words(compiler) == "without headers with headers with ");
+  test::WriteText(compiler.all() / "bad", "");
+  CHECK(!compiler.Run("four", true).library.empty());
+  CHECK(!compiler.Run("five", true).library.empty());
+  CHECK(Words(compiler) == "without headers with headers with with without without ");
+}
+
+TEST_CASE("a small limit leaves no room for headers") {
+  Scripted compiler(std::string(kMakesHeaders) + "echo made > \"$out\"\n");
+  setenv("KILN_CACHE_LIMIT", "100M", 1);
+  for (const char* text : {"one", "two"}) CHECK(!compiler.Run(text, true).library.empty());
+  unsetenv("KILN_CACHE_LIMIT");
+  CHECK(Words(compiler) == "without without ");
 }
 
 }  // namespace

@@ -83,7 +83,14 @@ std::string Steps(const Binding& binding) {
 std::string Row(const std::string& a, const std::string& b, const std::string& c,
                 const std::string& d) {
   std::ostringstream out;
-  out << "  " << std::left << std::setw(10) << a << std::setw(14) << b << std::setw(24) << c << d;
+  const auto column = [&](const std::string& text, int width) {
+    out << std::left << std::setw(width) << text << (int(text.size()) < width ? "" : " ");
+  };
+  out << "  ";
+  column(a, 10);
+  column(b, 14);
+  column(c, 24);
+  out << d;
   return out.str();
 }
 

@@ -137,15 +137,16 @@ void SpecializationView::FreeBlocks() {
     f.Set("spec_size", std::to_string(block.size));
     switch (block.use) {
       case FreeBlock::Use::kPass:
-        f.Set("chosen", "PassSize(" + extent + (inner.empty() ? "" : ", " + inner) + ")");
+        f.Set("chosen",
+              "PassSize(core.cpu(), " + extent + (inner.empty() ? "" : ", " + inner) + ")");
         inner += (inner.empty() ? "" : " * ") + ("blocks." + name);
         break;
       case FreeBlock::Use::kStrip:
-        f.Set("chosen", "StripSize(" + extent + ")");
+        f.Set("chosen", "StripSize(core.cpu(), " + extent + ")");
         break;
       case FreeBlock::Use::kRows:
         f.Set("chosen",
-              "ChooseMC(" + extent + ", core.count()" +
+              "ChooseMC(core.cpu(), " + extent + ", core.count()" +
                   (block.reuse ? ", " + walk_.Print(*block.reuse) + ", " + walk_.Print(*block.depth)
                                : "") +
                   ")");
@@ -157,7 +158,7 @@ void SpecializationView::FreeBlocks() {
       case FreeBlock::Use::kDepth:
         f.Set(
             "chosen",
-            "DepthFor<" + DotType() + ">(" + extent +
+            "DepthFor<" + DotType() + ">(core.cpu(), " + extent +
                 (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
                 (block.unpacked >= 0 ? ", " + RowStride(static_cast<size_t>(block.unpacked)) : "") +
                 ")");

@@ -26,6 +26,7 @@ Options OptionsOf(const kiln_options* options) {
   to.shuffle = options->shuffle != 0;
   to.seed = options->seed;
   to.events = options->events != 0;
+  to.cpu = {options->l1_bytes, options->l2_bytes, options->last_cache_bytes};
   to.parallel_for = options->parallel_for;
   to.parallel_for_data = options->parallel_for_data;
   return to;

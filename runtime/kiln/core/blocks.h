@@ -5,17 +5,13 @@
 #include <cstdint>
 #include <limits>
 
+#include "kiln/core/machine.h"
 #include "kiln/core/types.h"
 
 namespace kiln {
 
 /// Up to this M a product is bound by reading B from memory.
 constexpr int64_t kFewestRows = 2;
-
-/// A B of this size stays in the L2.
-constexpr int64_t kInL2 = int64_t{1} << 20;
-/// A B of this size is read from the last cache.
-constexpr int64_t kInLastCache = int64_t{32} << 20;
 
 /// M where it is not known, or where B must be packed.
 constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
@@ -39,30 +35,31 @@ struct UnpackedB {
 /// Whether tiles of eight rows read B unpacked as fast as packed; packing takes as long as
 /// multiplying with some 30 rows. Pieces of 200 bytes of each row of B are slow to read from
 /// memory, and where they begin within a line.
-inline bool UnpackedPaysFor8Rows(const UnpackedB& b) {
-  constexpr int64_t kLine = 64, kMinRowsFromLastCache = 16, kMaxRows = 192;
-  if (b.bytes() <= kInL2 && b.row_bytes % kLine == 0) return true;
+inline bool UnpackedPaysFor8Rows(const Cpu& cpu, const UnpackedB& b) {
+  constexpr int64_t kMinRowsFromLastCache = 16, kMaxRows = 192;
+  const bool in_l2 = b.bytes() <= cpu.l2_bytes;
+  if (in_l2 && b.row_bytes % kLineBytes == 0) return true;
   if (b.rows > kMaxRows) return false;
-  return b.bytes() <= kInL2 || (b.rows > kMinRowsFromLastCache && b.bytes() <= kInLastCache);
+  return in_l2 || (b.rows > kMinRowsFromLastCache && b.bytes() <= cpu.last_cache_bytes);
 }
 
 /// The same of tiles of four rows, which read B twice as often, so that it has to be near.
-inline bool UnpackedPaysFor4Rows(const UnpackedB& b) {
-  constexpr int64_t kNearBytes = int64_t{8} << 20;
+inline bool UnpackedPaysFor4Rows(const Cpu& cpu, const UnpackedB& b) {
   constexpr int64_t kMinRowsFromLastCache = 12, kMaxRowsSpread = 32, kMaxRows = 64;
-  if (b.IsSpread()) return b.rows <= kMaxRowsSpread && b.bytes() <= kInL2;
+  if (b.IsSpread()) return b.rows <= kMaxRowsSpread && b.bytes() <= cpu.l2_bytes;
   if (b.rows > kMaxRows) return false;
-  return b.bytes() <= kNearBytes || (b.rows > kMinRowsFromLastCache && b.bytes() <= kInLastCache);
+  return b.bytes() <= cpu.last_cache_bytes / 4 ||
+         (b.rows > kMinRowsFromLastCache && b.bytes() <= cpu.last_cache_bytes);
 }
 
 /// `can_stream_rows`, `can_read_unpacked`: what the dot's types allow. `tiles_of_8_rows`: else
 /// of 4.
-inline BAccess ChooseBAccess(const UnpackedB& b, bool can_stream_rows, bool can_read_unpacked,
-                             bool tiles_of_8_rows) {
+inline BAccess ChooseBAccess(const Cpu& cpu, const UnpackedB& b, bool can_stream_rows,
+                             bool can_read_unpacked, bool tiles_of_8_rows) {
   constexpr int64_t kMaxRowsBelowTiles = 3;
   const int64_t max_streamed_rows = tiles_of_8_rows ? 64 : 32;
   if (b.rows == kUnknownRows) return BAccess::kPacked;
-  const bool pays = tiles_of_8_rows ? UnpackedPaysFor8Rows(b) : UnpackedPaysFor4Rows(b);
+  const bool pays = tiles_of_8_rows ? UnpackedPaysFor8Rows(cpu, b) : UnpackedPaysFor4Rows(cpu, b);
   if (can_read_unpacked && b.row_bytes > 0 && b.rows > kMaxRowsBelowTiles && pays)
     return BAccess::kUnpackedTiles;
   return can_stream_rows && b.rows <= max_streamed_rows ? BAccess::kUnpackedRows : BAccess::kPacked;
@@ -71,27 +68,27 @@ inline BAccess ChooseBAccess(const UnpackedB& b, bool can_stream_rows, bool can_
 /// Of an elementwise kernel: as long as may be, since memory and its prefetchers like long rows,
 /// but no longer than what a core's L2 holds of a few operands. `inner` elements go with each
 /// index.
-inline int64_t PassSize(int64_t extent, int64_t inner = 1) {
-  constexpr int64_t kElements = int64_t{64} << 10;
-  return std::clamp(kElements / std::max(inner, int64_t{1}), int64_t{1},
+inline int64_t PassSize(const Cpu& cpu, int64_t extent, int64_t inner = 1) {
+  const int64_t elements = cpu.l2_bytes / 16;
+  return std::clamp(elements / std::max(inner, int64_t{1}), int64_t{1},
                     std::max(extent, int64_t{1}));
 }
 
 /// Of columns that a kernel works on side by side, row by row: what it keeps of each of them stays
 /// in L1, and the rows are long pieces of memory.
-inline int64_t StripSize(int64_t extent) {
-  return std::clamp<int64_t>(extent, 1, int64_t{8} << 10);
+inline int64_t StripSize(const Cpu& cpu, int64_t extent) {
+  return std::clamp<int64_t>(extent, 1, cpu.l1_bytes / 4);
 }
 
 /// MC, the rows of A that stay in the L2 while the panels of B pass by. Several cores get smaller
 /// blocks, so that they can share the last ones. With few columns a block of A is used once and
 /// soon, and is small enough to be in the L2 still when it is.
-inline int64_t ChooseMC(int64_t rows, int64_t cores, int64_t columns = INT64_MAX,
+inline int64_t ChooseMC(const Cpu& cpu, int64_t rows, int64_t cores, int64_t columns = INT64_MAX,
                         int64_t depth = 1) {
-  constexpr int64_t kFewColumns = 128, kElements = int64_t{64} << 10;
+  constexpr int64_t kFewColumns = 128;
   int64_t most = cores == 1 ? 512 : std::clamp<int64_t>(RoundUp(DivUp(rows, 8), 8), 64, 512);
   if (columns <= kFewColumns) {
-    const int64_t fit = kElements / std::max(depth, int64_t{1});
+    const int64_t fit = cpu.l2_bytes / 16 / std::max(depth, int64_t{1});
     most = std::min(most, std::max<int64_t>(RoundUp(fit, 8), 64));
   }
   return std::clamp<int64_t>(RoundUp(rows, 8), 8, most);
@@ -108,10 +105,25 @@ inline int64_t ChooseNC(int64_t columns, int64_t cores, int64_t rows = INT64_MAX
 
 /// Bytes of a column of an unpacked B, for register tiles. Each row is in a page of its own, and
 /// rows a power of two apart share few sets of the L2.
-inline int64_t UnpackedKCBytes(int64_t depth, int64_t row_bytes, int64_t most_bytes) {
+inline int64_t UnpackedKCBytes(const Cpu& cpu, int64_t depth, int64_t row_bytes,
+                               int64_t most_bytes) {
   constexpr int64_t kHalfPage = 2048;
-  if (depth * row_bytes <= kInL2) return most_bytes;
+  if (depth * row_bytes <= cpu.l2_bytes) return most_bytes;
   return std::min<int64_t>(most_bytes, row_bytes % kHalfPage == 0 ? 1024 : 4096);
+}
+
+/// KC in bytes of a column of B.
+struct KCBytes {
+  int64_t most, single;  // of one of several blocks, and of the only one
+};
+
+/// Tiles of four rows read B from an L1 of 32 KiB in 1536 bytes (f32 of 512 and more 13 % faster
+/// than with 6 KiB). Tiles of eight take so long that the L2 will do, and an unpacked A is to stay
+/// in the L1. A second block in K makes tiles of four rows load and store their sums, which costs
+/// more than a block somewhat larger than the L1 (f32 of 384 and 512 4 to 7 % faster in one).
+inline KCBytes KCBytesFor(const Cpu& cpu, bool tiles_of_8_rows) {
+  if (tiles_of_8_rows) return {cpu.l2_bytes * 6 / 1024, cpu.l2_bytes * 6 / 1024};
+  return {cpu.l1_bytes * 3 / 64, cpu.l1_bytes / 16};
 }
 
 /// KC, the depth of both: a tile's sums stay in registers for so long. Blocks have the same size,

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "kiln/core/machine.h"
 #include "kiln/core/types.h"
 
 namespace kiln {
 namespace {
 
-constexpr size_t kLine = 64;
-constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLine = kLineBytes;
+constexpr size_t kHugePage = kHugePageBytes;
 /// Smaller buffers come from the heap: a page of their own each would waste memory and entries of
 /// the TLB.
 constexpr size_t kSmall = size_t{64} << 10;
@@ -41,7 +42,9 @@ bool Buffer::Grow(size_t bytes) {
   Release();
   if (bytes > SIZE_MAX / 4) return false;
   const bool small = bytes < kSmall;
-  bytes = RoundUp(bytes, small ? kLine : bytes < kHugePage ? size_t{4096} : kHugePage);
+  bytes = RoundUp(bytes, small               ? kLine
+                         : bytes < kHugePage ? static_cast<size_t>(PageBytes())
+                                             : kHugePage);
   data_ = small ? std::aligned_alloc(kLine, bytes) : MapHuge(bytes);
   if (data_ != nullptr) bytes_ = bytes;
   return data_ != nullptr;

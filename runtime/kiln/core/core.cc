@@ -14,6 +14,7 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   index_ = index;
   count_ = count;
   options_ = options;
+  options_.cpu = CompletedCpu(options.cpu);
   names_ = names;
   at_ = point_ = nullptr;
   run_ = step_ = -1;

@@ -104,6 +104,8 @@ class Core {
   int index() const { return index_; }
   int count() const { return count_; }
   const Options& options() const { return options_; }
+  /// For which Direct chooses blocks.
+  const Cpu& cpu() const { return options_.cpu; }
   bool emulated() const { return options_.mode == Mode::kEmulated; }
   /// What integer operations give that have no value, such as x // 0.
   int64_t no_value() const { return emulated() ? internal::NoValueIn(options_) : 0; }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kiln/core/machine.h"
+
 namespace kiln {
 
 enum class Mode : int32_t { kDirect, kEmulated };
@@ -29,6 +31,8 @@ struct Options {
   bool shuffle = false;  // visit the parallel axes in a random order
   uint64_t seed = 0;     // of that order and of random poison
   bool events = false;   // keep what the copies were: Record::events
+
+  Cpu cpu;  // what Direct plans for, where it is not to be what was detected
 
   // Instead of the context's own threads.
   ParallelFor parallel_for = nullptr;

@@ -44,7 +44,7 @@ struct Tile {
 /// elements, so that a full vector at an even column never straddles two lines.
 template <typename T>
 constexpr int64_t RowStride(int64_t columns) {
-  constexpr int64_t kLine = 64 / sizeof(T);
+  constexpr int64_t kLine = kLineBytes / int64_t{sizeof(T)};
   return RoundUp(columns, kLine > 16 ? kLine : 16);
 }
 

@@ -57,12 +57,6 @@ struct Direct {
   /// Copies of this many bytes in all are kept, so that blocks that come back need not be packed
   /// again; beyond, memory traffic costs more than it saves.
   static constexpr int64_t kMostCached = int64_t{1} << 30;
-  /// Copies that one core would drop again, and several share, as long as they stay in the last
-  /// cache.
-  static constexpr int64_t kMostShared = int64_t{16} << 20;
-  /// Outputs of this size do not fit into the last cache. Written past it they need not be read
-  /// first: a third less traffic for a sum of two arrays.
-  static constexpr int64_t kStreamedBytes = int64_t{32} << 20;
 
   template <class Format, int R>
   class In {
@@ -83,8 +77,8 @@ struct Direct {
           rows_(rows) {
       const Box<R> ragged = internal::MostRagged(blocks_);
       always_in_place_ = Format::IsInPlace(tensor_, ragged);
-      if constexpr (requires { Format::IsInPlaceFor(rows, tensor_, ragged); }) {
-        always_in_place_ = Format::IsInPlaceFor(rows, tensor_, ragged);
+      if constexpr (requires { Format::IsInPlaceFor(core.cpu(), rows, tensor_, ragged); }) {
+        always_in_place_ = Format::IsInPlaceFor(core.cpu(), rows, tensor_, ragged);
       }
       in_place_ = always_in_place_;
       if (always_in_place_) return;
@@ -138,15 +132,22 @@ struct Direct {
       in_place_ = Format::IsInPlace(tensor_, box);
       if (in_place_) return;
       char* const data = shared_ != nullptr ? BringShared(index, box) : BringOwn(index, box);
-      view_ = Format::ViewOf(data, box);
+      view_ = Planned(Format::ViewOf(data, box));
     }
 
     View InPlace(const Box<R>& box) const {
-      if constexpr (requires { Format::InPlaceFor(rows_, tensor_, box); }) {
-        return Format::InPlaceFor(rows_, tensor_, box);
+      if constexpr (requires { Format::InPlaceFor(core_.cpu(), rows_, tensor_, box); }) {
+        return Planned(Format::InPlaceFor(core_.cpu(), rows_, tensor_, box));
       } else {
-        return Format::InPlace(tensor_, box);
+        return Planned(Format::InPlace(tensor_, box));
       }
+    }
+
+    /// An operand of a dot is told how much of it stays in the L2.
+    View Planned(View view) const {
+      if constexpr (requires { view.l2_bytes; })
+        view.l2_bytes = static_cast<size_t>(core_.cpu().l2_bytes);
+      return view;
     }
 
     char* BringOwn(const Index<R>& index, const Box<R>& box) {
@@ -175,10 +176,11 @@ struct Direct {
       record_->bytes += box.inside() * static_cast<int64_t>(sizeof(T));
     }
 
-    /// Blocks that come back do so on several cores. All cores have to agree.
+    /// Blocks that come back do so on several cores. All cores have to agree. Copies that one core
+    /// would drop again are shared as long as they stay in half of the last cache.
     bool MayShare(int64_t window) const {
       const int64_t count = blocks_.Count();
-      const int64_t most = window >= count ? kMostCached : kMostShared;
+      const int64_t most = window >= count ? kMostCached : core_.cpu().last_cache_bytes / 2;
       return core_.shares() && window > 0 && blocks_.IsNumbered() &&
              count <= most / std::max(bytes_, int64_t{1});
     }
@@ -229,7 +231,9 @@ struct Direct {
           init_(init) {
       int64_t elements = 1;
       for (int d = 0; d < R; ++d) elements *= tensor.shape[d];
-      streams_ = elements * static_cast<int64_t>(sizeof(T)) >= kStreamedBytes;
+      // Written past a last cache that cannot hold them, outputs need not be read first: a third
+      // less traffic for a sum of two arrays.
+      streams_ = elements * static_cast<int64_t>(sizeof(T)) >= core.cpu().last_cache_bytes;
       in_place_ = always_in_place_ = Format::IsInPlace(tensor_, internal::MostRagged(blocks_));
       if (always_in_place_) return;
       const size_t bytes = Format::Bytes(blocks_.shape());

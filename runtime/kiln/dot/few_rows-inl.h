@@ -67,7 +67,7 @@ template <class Dot, size_t kGroups, typename T>
 HWY_INLINE void AddKGroups(const KGroupsOfRows<typename Dot::KGroup>& groups, size_t first,
                            size_t rows, const T* b, int64_t stride, int64_t ahead, size_t cols,
                            typename Dot::Acc* sums, size_t sums_stride) {
-  constexpr size_t kLine = 64 / sizeof(T);  // elements
+  constexpr size_t kLine = kLineBytes / sizeof(T);  // elements
   const hn::ScalableTag<typename Dot::KGroup> dw;
   const hn::ScalableTag<typename Dot::Acc> d;
   const size_t n = hn::Lanes(d);

@@ -189,8 +189,7 @@ HWY_INLINE void PackBAcrossK(Fetched<T> from, size_t width, typename D::KGroup* 
   const hn::ScalableTag<typename D::KGroup> d;
   const int64_t ahead = static_cast<int64_t>(4 * D::kKPerGroup) * from.stride;
   for (size_t c = 0; c < width; c += hn::Lanes(d)) {
-    constexpr size_t kLine = 64;
-    for (size_t r = 0; r < D::kKPerGroup && c * sizeof(T) % kLine == 0; ++r) {
+    for (size_t r = 0; r < D::kKPerGroup && c * sizeof(T) % kLineBytes == 0; ++r) {
       PrefetchAt(from.data + static_cast<int64_t>(r) * from.stride, c, ahead);
     }
     hn::Store(Flip<D>(KGroupsAcross<D>(d, from.data + c, from.stride)), d, to + c);
@@ -299,20 +298,24 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
 
 /// KC of packed operands of a dot of As. `rows`: M, if it may be small.
 template <class As>
-int64_t DepthFor(int64_t depth, int64_t rows = kUnknownRows) {
+int64_t DepthFor(const Cpu& cpu, int64_t depth, int64_t rows = kUnknownRows) {
   constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::KGroup) / DotOf<As>::kKPerGroup};
-  return ChooseKC(depth, kPackedBytes, kKCBytes, kSingleKCBytes, rows);
+  const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows);
+  return ChooseKC(depth, kPackedBytes, bytes.most, bytes.single, rows);
 }
 
 /// The same where B may be read unpacked, with rows that are `stride` elements apart.
 template <class As>
-int64_t DepthFor(int64_t depth, int64_t rows, int64_t stride) {
+int64_t DepthFor(const Cpu& cpu, int64_t depth, int64_t rows, int64_t stride) {
   using B = typename DotOf<As>::B;
   constexpr int64_t kBytes{sizeof(B)};
-  if (ChooseBAccess<DotOf<As>, B>(rows, depth, stride) != BAccess::kUnpackedTiles)
-    return DepthFor<As>(depth);
-  const auto unpacked = [=](int64_t most) { return UnpackedKCBytes(depth, stride * kBytes, most); };
-  return ChooseKC(depth, kBytes, unpacked(kKCBytes), unpacked(kSingleKCBytes), kUnknownRows);
+  if (ChooseBAccess<DotOf<As>, B>(cpu, rows, depth, stride) != BAccess::kUnpackedTiles)
+    return DepthFor<As>(cpu, depth);
+  const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows);
+  const auto unpacked = [&](int64_t most) {
+    return UnpackedKCBytes(cpu, depth, stride * kBytes, most);
+  };
+  return ChooseKC(depth, kBytes, unpacked(bytes.most), unpacked(bytes.single), kUnknownRows);
 }
 
 }  // namespace HWY_NAMESPACE

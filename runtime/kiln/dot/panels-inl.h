@@ -335,18 +335,21 @@ struct FormatOfB {
   }
   /// Whether packing B does not pay in a product of so many rows.
   template <int R>
-  static bool IsInPlaceFor(int64_t rows, const Tensor<const T>& tensor, const Box<R>& box) {
+  static bool IsInPlaceFor(const Cpu& cpu, int64_t rows, const Tensor<const T>& tensor,
+                           const Box<R>& box) {
     if (kTransposed || !std::is_same_v<T, typename Multiply::B>) return false;
-    return Rows<T, 2>::IsInPlace(tensor, box) && AccessFor(rows, tensor, box) != BAccess::kPacked;
+    return Rows<T, 2>::IsInPlace(tensor, box) &&
+           AccessFor(cpu, rows, tensor, box) != BAccess::kPacked;
   }
   template <int R>
-  static View InPlaceFor(int64_t rows, const Tensor<const T>& tensor, const Box<R>& box) {
+  static View InPlaceFor(const Cpu& cpu, int64_t rows, const Tensor<const T>& tensor,
+                         const Box<R>& box) {
     const T* const first = tensor.template At<R>(box.start);
     const size_t k = ExtentOf<false>(box, 0), cols = ExtentOf<false>(box, 1);
     const auto [row, column] = box.template ViewDims<2>();
     const auto stride = static_cast<size_t>(tensor.stride[row]);
     if constexpr (kCanReadUnpackedB<Multiply, T>) {
-      if (AccessFor(rows, tensor, box) == BAccess::kUnpackedTiles)
+      if (AccessFor(cpu, rows, tensor, box) == BAccess::kUnpackedTiles)
         return View::OfRows(first, k, cols, stride, tensor.stride[row] != tensor.shape[column]);
     }
     return View::StreamedRows(first, Depth(k), k, cols, stride);
@@ -363,9 +366,10 @@ struct FormatOfB {
 
  private:
   template <int R>
-  static BAccess AccessFor(int64_t rows, const Tensor<const T>& tensor, const Box<R>& box) {
+  static BAccess AccessFor(const Cpu& cpu, int64_t rows, const Tensor<const T>& tensor,
+                           const Box<R>& box) {
     const int row = box.template ViewDims<2>()[0];
-    return ChooseBAccess<Multiply, T>(rows, tensor.shape[row], tensor.stride[row]);
+    return ChooseBAccess<Multiply, T>(cpu, rows, tensor.shape[row], tensor.stride[row]);
   }
 };
 template <typename T, class As = T>

@@ -23,23 +23,12 @@ namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// KC in bytes of a column of B. Tiles of four rows read B from an L1 of 32 KiB (f32 of 512 and more
-// 13 % faster than with 6 KiB). Tiles of eight take so long that the L2 will do, and an unpacked A
-// is to stay in the L1. A second block in K makes tiles of four rows load and store their sums,
-// which costs more than a block somewhat larger than the L1 (f32 of 384 and 512 4 to 7 % faster in
-// one).
-constexpr int64_t kKCBytes = kTilesOf8Rows ? 6144 : 1536;
-constexpr int64_t kSingleKCBytes = kTilesOf8Rows ? kKCBytes : 2048;
-
 /// How a dot reads a B whose rows are `stride` elements apart.
 template <class D, typename T>
-BAccess ChooseBAccess(int64_t rows, int64_t depth, int64_t stride) {
-  return kiln::ChooseBAccess({rows, depth, stride * int64_t{sizeof(T)}}, kCanStreamRows<D>,
+BAccess ChooseBAccess(const Cpu& cpu, int64_t rows, int64_t depth, int64_t stride) {
+  return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, kCanStreamRows<D>,
                              kCanReadUnpackedB<D, T>, kTilesOf8Rows);
 }
-
-// Half of an L2 of 1 MiB: the rows of A that stay there while all panels of B are read.
-constexpr size_t kPassBytes = size_t{512} << 10;
 
 /// Columns of a packed block: whole vectors, at least two, as no panel has one alone.
 template <typename KGroup = float>
@@ -96,10 +85,12 @@ HWY_INLINE size_t TileVectors(size_t left) {
 }
 
 /// Calls fn(tile_rows, vectors, r, c) for each register tile: 8, 4, 2 or 1 rows from r on, by so
-/// many vectors of n columns from c on. `row_bytes` is the size of a row of A.
+/// many vectors of n columns from c on. `row_bytes` is the size of a row of A, and `pass_bytes`
+/// that of the rows that stay in the L2 while all panels of B are read.
 template <class Fn>
-HWY_INLINE void ForTiles(size_t n, RowRange rows, size_t cols, size_t row_bytes, const Fn& fn) {
-  const size_t pass_rows = HWY_MAX(kPassBytes / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
+HWY_INLINE void ForTiles(size_t n, RowRange rows, size_t cols, size_t row_bytes, size_t pass_bytes,
+                         const Fn& fn) {
+  const size_t pass_rows = HWY_MAX(pass_bytes / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
   for (size_t begin = rows.begin; begin < rows.end; begin += pass_rows) {
     const size_t end = HWY_MIN(begin + pass_rows, rows.end);
     for (size_t c = 0, vectors = 0; c < cols; c += vectors * n) {
@@ -253,7 +244,7 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums&
     tile.from_zero = !kStartGives;
   }
   [[maybe_unused]] const bool streams = StreamsPieces(kTileVectors * n, to);
-  ForTiles(n, rows, b.cols, a.depth * sizeof(*a.groups),
+  ForTiles(n, rows, b.cols, a.depth * sizeof(*a.groups), a.l2_bytes / 2,
            [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
              const bool whole = c + vectors * n <= b.cols;
              const auto for_vectors = [&](const auto& fn) HWY_ATTR {

@@ -40,6 +40,7 @@ struct ViewOfA : Steps {
   size_t rows = 0;         // that exist, or are padded
   size_t depth = 0;        // groups of k
   ptrdiff_t to_panel = 0;  // groups from one to the next
+  size_t l2_bytes = kTypicalCpu.l2_bytes;
 
   static ViewOfA OfPanels(const KGroup* groups, size_t rows, size_t depth) {
     return {Steps(), groups, rows, depth, static_cast<ptrdiff_t>(PanelAKGroups(depth))};
@@ -62,9 +63,6 @@ struct ViewOfA : Steps {
   }
 };
 
-// A B of this size stays in an L2 of 1 MiB beside rows of A and of the output.
-constexpr size_t kStaysBytes = size_t{256} << 10;
-
 /// B as a dot reads it: panels, or unpacked for register tiles, or unpacked and streamed by rows.
 template <typename KGroup, bool kUnpacked = false>
 struct ViewOfB {
@@ -75,6 +73,7 @@ struct ViewOfB {
   size_t last = 0;  // unpacked: from this row on memory may end behind the last column
   const void* streamed = nullptr;  // row 0, if B is streamed by rows
   size_t rows = 0;                 // of elements
+  size_t l2_bytes = kTypicalCpu.l2_bytes;
 
   static ViewOfB OfPanels(const KGroup* groups, size_t depth, size_t cols) {
     return {groups, depth, cols};
@@ -112,11 +111,11 @@ struct ViewOfB {
   /// of A are multiplied, and the hardware prefetcher does not reach that far. A small B is still
   /// there, and prefetching costs time, most of all behind the end of the array. Tiles of four rows
   /// take half as long and read panels in order, which the hardware sees (AVX2: 3 % slower with
-  /// prefetches).
+  /// prefetches). A quarter of the L2 stays there beside rows of A and of the output.
   template <class D, class Steps>
   HWY_INLINE void SetPrefetch(size_t r, size_t c, TileOperands<D, Steps>* tile) const {
     const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<KGroup>());
-    if (cols * depth * sizeof(KGroup) <= kStaysBytes) {
+    if (cols * depth * sizeof(KGroup) <= l2_bytes / 4) {
       tile->prefetch = groups;
       tile->prefetch_piece = 0;
       return;

@@ -115,7 +115,7 @@ class Slots {
   /// Undefines a line of every sixteen of a slot that a copy is to replace as a whole: who reads it
   /// before that will hardly miss them all, and the lines are a sixteenth of the time.
   void Spoil(Slot& slot) {
-    constexpr size_t kLine = 64, kPeriod = 16 * kLine;
+    constexpr size_t kLine = kLineBytes, kPeriod = 16 * kLine;
     for (size_t at = 0; at < bytes_; at += kPeriod) {
       FillPoison(options_, hole_, PoisonOf<T>(hole_), static_cast<char*>(slot.data) + at,
                  std::min(bytes_ - at, kLine));

@@ -11,6 +11,7 @@
 
 #include <array>
 
+#include "kiln/core/machine.h"
 #include "kiln/core/tile.h"
 #include "kiln/simd/lanes-inl.h"
 
@@ -28,7 +29,7 @@ HWY_INLINE void PrefetchToL2(const T* p) {
 #endif
 }
 
-constexpr size_t kLaterBytes = size_t{16} << 10;
+constexpr size_t kLaterBytes = kPrefetchAheadBytes;
 
 /// About kLaterBytes after an element of a row of `count`, of which `next` is the one in the next
 /// row: so many rows later, since rows need not be close.
@@ -69,10 +70,9 @@ struct Streamed : Whole<D> {
 /// to be whole lines.
 template <typename T, int V>
 HWY_INLINE bool StreamsPieces(size_t columns, const Tile<T, V>& to) {
-  constexpr size_t kLine = 64;
   auto bytes = reinterpret_cast<uintptr_t>(to.data) | columns * sizeof(T);
   for (int v = 0; v + 1 < V; ++v) bytes |= static_cast<uintptr_t>(to.stride[v]) * sizeof(T);
-  return to.stream && bytes % kLine == 0;
+  return to.stream && bytes % kLineBytes == 0;
 }
 
 /// ForLanes for a function whose only store is to `to`, to + 1 … The operand's WaitOut makes what
@@ -99,8 +99,7 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
 /// share, from kFrom to kTo of kParts.
 template <size_t kFrom, size_t kTo, size_t kParts, typename T>
 HWY_INLINE void PrefetchNextRow(const T* row, const T* next, size_t i, size_t count) {
-  constexpr size_t kShort = size_t{12} << 10;
-  if (count * sizeof(T) > kShort) {
+  if (count * sizeof(T) > size_t{kShortRowBytes}) {
     PrefetchToL2(next + (kFrom * count + (kTo - kFrom) * i) / kParts);
   } else if (kFrom == 0) {
     hwy::Prefetch(next + i);

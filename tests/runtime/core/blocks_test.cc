@@ -32,13 +32,13 @@ TEST_CASE("panels for few rows or columns are packed in small blocks") {
   CHECK(ChooseKC(4096, 1, 6144, 6144, 33) == 4096);
   CHECK(ChooseKC(4096, 1, 6144, 6144, 32) == 512);
   CHECK(ChooseKC(4096, 4, 6144, 6144, 32) == 128);
-  CHECK(ChooseMC(4096, 1) == 512);
-  CHECK(ChooseMC(4096, 1, 129, 1000) == 512);
-  CHECK(ChooseMC(4096, 1, 128, 1000) == 72);
-  CHECK(ChooseMC(4096, 1, 128, 100000) == 64);
-  CHECK(ChooseMC(4096, 1, 8, 16) == 512);  // a step has something to do
-  CHECK(ChooseMC(5, 1, 8, 16) == 8);
-  CHECK(ChooseMC(0, 1, 8, 0) == 8);
+  CHECK(ChooseMC(kTypicalCpu, 4096, 1) == 512);
+  CHECK(ChooseMC(kTypicalCpu, 4096, 1, 129, 1000) == 512);
+  CHECK(ChooseMC(kTypicalCpu, 4096, 1, 128, 1000) == 72);
+  CHECK(ChooseMC(kTypicalCpu, 4096, 1, 128, 100000) == 64);
+  CHECK(ChooseMC(kTypicalCpu, 4096, 1, 8, 16) == 512);  // a step has something to do
+  CHECK(ChooseMC(kTypicalCpu, 5, 1, 8, 16) == 8);
+  CHECK(ChooseMC(kTypicalCpu, 0, 1, 8, 0) == 8);
 }
 
 TEST_CASE("few rows stream long pieces of the rows of B") {
@@ -49,7 +49,7 @@ TEST_CASE("few rows stream long pieces of the rows of B") {
 
 TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
   const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
-    return ChooseBAccess({rows, depth, row_bytes}, /*can_stream_rows=*/true,
+    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*can_stream_rows=*/true,
                          /*can_read_unpacked=*/true,
                          /*tiles_of_8_rows=*/true);
   };
@@ -68,13 +68,13 @@ TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
   CHECK(way(kUnknownRows, 16, 64) == BAccess::kPacked);
   CHECK(way(17, 1000, 0) == BAccess::kUnpackedRows);  // one row, again and again
   CHECK(way(65, 1000, -4000) == BAccess::kPacked);
-  CHECK(ChooseBAccess({17, 1000, 4000}, true, false, true) == BAccess::kUnpackedRows);
-  CHECK(ChooseBAccess({17, 1000, 4000}, false, false, true) == BAccess::kPacked);
+  CHECK(ChooseBAccess(kTypicalCpu, {17, 1000, 4000}, true, false, true) == BAccess::kUnpackedRows);
+  CHECK(ChooseBAccess(kTypicalCpu, {17, 1000, 4000}, false, false, true) == BAccess::kPacked);
 }
 
 TEST_CASE("tiles of four rows read B unpacked for fewer rows of A, and closer to the core") {
   const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
-    return ChooseBAccess({rows, depth, row_bytes}, /*can_stream_rows=*/true,
+    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*can_stream_rows=*/true,
                          /*can_read_unpacked=*/true,
                          /*tiles_of_8_rows=*/false);
   };
@@ -90,15 +90,42 @@ TEST_CASE("tiles of four rows read B unpacked for fewer rows of A, and closer to
   CHECK(way(32, 1024, 4096) == BAccess::kUnpackedRows);
   CHECK(way(33, 1024, 4096) == BAccess::kPacked);
   CHECK(way(kUnknownRows, 16, 64) == BAccess::kPacked);
-  CHECK(ChooseBAccess({33, 1000, 4000}, true, false, false) == BAccess::kPacked);
+  CHECK(ChooseBAccess(kTypicalCpu, {33, 1000, 4000}, true, false, false) == BAccess::kPacked);
 }
 
 TEST_CASE("columns of an unpacked B are short where its rows share cache sets") {
-  CHECK(UnpackedKCBytes(512, 2048, 6144) == 6144);
-  CHECK(UnpackedKCBytes(1000, 4000, 6144) == 4096);
-  CHECK(UnpackedKCBytes(1024, 4096, 6144) == 1024);
-  CHECK(UnpackedKCBytes(1000, 6144, 6144) == 1024);
-  CHECK(UnpackedKCBytes(1000, 4000, 1024) == 1024);
+  CHECK(UnpackedKCBytes(kTypicalCpu, 512, 2048, 6144) == 6144);
+  CHECK(UnpackedKCBytes(kTypicalCpu, 1000, 4000, 6144) == 4096);
+  CHECK(UnpackedKCBytes(kTypicalCpu, 1024, 4096, 6144) == 1024);
+  CHECK(UnpackedKCBytes(kTypicalCpu, 1000, 6144, 6144) == 1024);
+  CHECK(UnpackedKCBytes(kTypicalCpu, 1000, 4000, 1024) == 1024);
+}
+
+TEST_CASE("blocks and thresholds follow the sizes of the caches") {
+  const Cpu small{32 << 10, 256 << 10, 4 << 20}, large{48 << 10, 2 << 20, 32 << 20};
+  CHECK(PassSize(small, 1 << 20) == 16 << 10);
+  CHECK(PassSize(large, 1 << 20) == 128 << 10);
+  CHECK(StripSize(large, 1 << 20) == 12 << 10);
+  CHECK(KCBytesFor(kTypicalCpu, /*tiles_of_8_rows=*/true).most == 6144);
+  CHECK(KCBytesFor(kTypicalCpu, /*tiles_of_8_rows=*/false).most == 1536);
+  CHECK(KCBytesFor(kTypicalCpu, /*tiles_of_8_rows=*/false).single == 2048);
+  CHECK(KCBytesFor(large, /*tiles_of_8_rows=*/false).single == 3072);
+  const UnpackedB b{300, 512, 2048};  // 1 MiB
+  CHECK(UnpackedPaysFor8Rows(kTypicalCpu, b));
+  CHECK_FALSE(UnpackedPaysFor8Rows(small, b));
+  CHECK(UnpackedPaysFor8Rows(large, {300, 1024, 2048}));
+}
+
+TEST_CASE("what is given of a CPU goes before what is detected, which is always something") {
+  const Cpu detected = CompletedCpu({});
+  CHECK(detected.l1_bytes >= 8 << 10);
+  CHECK(detected.l2_bytes >= 128 << 10);
+  CHECK(detected.last_cache_bytes >= detected.l2_bytes);
+  const Cpu some = CompletedCpu({0, 12345, 0});
+  CHECK(some.l1_bytes == detected.l1_bytes);
+  CHECK(some.l2_bytes == 12345);
+  CHECK(some.last_cache_bytes == detected.last_cache_bytes);
+  CHECK(PageBytes() >= 4096);
 }
 
 }  // namespace

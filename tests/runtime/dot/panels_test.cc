@@ -275,7 +275,7 @@ std::string CheckAccumulators() {
     for (const size_t cols : {size_t{1}, n, n + 1, 2 * n, 3 * n - 1, 4 * n, 5 * n, 7 * n - 1}) {
       std::vector<float> sums(AccumulatorSize(rows, cols));
       bool inside = true;
-      ForTiles(n, rows, cols, /*row_bytes=*/4,
+      ForTiles(n, rows, cols, /*row_bytes=*/4, /*pass_bytes=*/512 << 10,
                [&](size_t tile_rows, size_t vectors, size_t r, size_t c) {
                  for (size_t i = r; i < r + tile_rows; ++i) {
                    for (size_t v = 0; v < vectors; ++v) {
