@@ -11,14 +11,15 @@ class OperationCounter {
 
   double largest() const { return largest_; }
 
-  double Of(const std::vector<Action>& actions) {
+  double Of(const Actions& actions) {
     double sum = 0;
     for (const Action& action : actions) {
-      if (action.value) sum += Of(*action.value);
-      if (action.kind == Action::Kind::kStore) sum += Elements(action.shape);
-      const double inside = std::max(1.0, Of(action.body));
-      Of(action.orelse);  // for the largest value
-      if (action.kind == Action::Kind::kFor) sum += Rounds(action) * inside;
+      Match(
+          action, [&](const action::Define& define) { sum += Of(*define.value); },
+          [&](const action::Store& store) { sum += Of(*store.value) + Elements(store.shape); },
+          [&](const action::When& when) { Of(when.body), Of(when.orelse); },  // the largest value
+          [&](const action::For& loop) { sum += Rounds(loop) * std::max(1.0, Of(loop.body)); },
+          [](const action::Assert&) {}, [](const action::Copy&) {}, [](const action::Wait&) {});
     }
     return sum;
   }
@@ -42,9 +43,9 @@ class OperationCounter {
     return count;
   }
 
-  double Rounds(const Action& action) const {
-    const EvalResult low = Evaluate(*action.low, binding_, nullptr);
-    const EvalResult high = Evaluate(*action.high, binding_, nullptr);
+  double Rounds(const action::For& loop) const {
+    const EvalResult low = Evaluate(*loop.low, binding_, nullptr);
+    const EvalResult high = Evaluate(*loop.high, binding_, nullptr);
     if (low.fault != EvalFault::kNone || high.fault != EvalFault::kNone) return 1;
     return std::max(static_cast<double>(high.value) - static_cast<double>(low.value), 0.0);
   }

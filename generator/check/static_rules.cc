@@ -53,23 +53,24 @@ class Definedness {
   }
 
  private:
-  void Report(const Ref& ref, const Action* store, Diagnostics& diagnostics) const {
-    if (!store) {
+  void Report(const Ref& ref, const Action* action, Diagnostics& diagnostics) const {
+    if (!action) {
       if (ref.init_undefined) return;
       diagnostics.Error("coverage", ref.span,
                         "no statement stores into the output `" + ref.name + "`");
       return;
     }
-    const Ref* source = store->value ? UndefinedSource(*store->value, ref) : nullptr;
+    const auto* store = As<action::Store>(*action);  // else a copy
+    const Ref* source = store ? UndefinedSource(*store->value, ref) : nullptr;
     if (source) {
       diagnostics.Error(
-          "undefined", store->span,
+          "undefined", action->span,
           "`" + ref.name + "` is computed from `" + source->name + "`, which holds nothing",
           "store into `" + source->name + "`, or copy into it, before");
       return;
     }
     const bool output = ref.role == Role::kOutput;
-    diagnostics.Error("undefined", store->span,
+    diagnostics.Error("undefined", action->span,
                       "`" + ref.name + "` is computed from its own undefined value: " +
                           (output ? "an output block holds nothing at the start of each stay"
                                   : "scratch holds nothing when the parallel coordinates change"),
@@ -120,45 +121,40 @@ class Definedness {
                        [&](const NodePtr& a) { return Undefined(*a); });
   }
 
-  void Run(const std::vector<Action>& actions) {
+  void Run(const Actions& actions) {
     for (const Action& action : actions) Run(action);
   }
 
-  void Run(const Action& a) {
-    switch (a.kind) {
-      case Action::Kind::kDefine:
-        locals_[static_cast<size_t>(a.local)] = Undefined(*a.value);
-        return;
-      case Action::Kind::kStore:
-        return Store(a);
-      case Action::Kind::kWhen:
-        return Branch(a.body, a.orelse);
-      case Action::Kind::kFor:
-        return Branch(a.body, {});
-      case Action::Kind::kCopy:
-        undefined_[static_cast<size_t>(a.target.ref)] = false;
-        if (!store_[static_cast<size_t>(a.target.ref)])
-          store_[static_cast<size_t>(a.target.ref)] = &a;
-        return;
-      case Action::Kind::kAssert:
-      case Action::Kind::kWait:
-        return;
-    }
+  void Run(const Action& action) {
+    Match(
+        action,
+        [&](const action::Define& define) {
+          locals_[static_cast<size_t>(define.local)] = Undefined(*define.value);
+        },
+        [&](const action::Store& store) { Store(action, store); },
+        [&](const action::When& when) { Branch(when.body, when.orelse); },
+        [&](const action::For& loop) { Branch(loop.body, {}); },
+        [&](const action::Copy& copy) {
+          const size_t target = static_cast<size_t>(copy.target.ref);
+          undefined_[target] = false;
+          if (!store_[target]) store_[target] = &action;
+        },
+        [](const action::Assert&) {}, [](const action::Wait&) {});
   }
 
-  void Store(const Action& a) {
-    const bool value = Undefined(*a.value);
-    std::vector<bool>& state = a.ref >= 0 ? undefined_ : locals_;
-    const size_t index = static_cast<size_t>(a.ref >= 0 ? a.ref : a.local);
-    const bool whole = !a.mask && a.subscripts.empty();
+  void Store(const Action& action, const action::Store& store) {
+    const bool value = Undefined(*store.value);
+    std::vector<bool>& state = store.ref >= 0 ? undefined_ : locals_;
+    const size_t index = static_cast<size_t>(store.ref >= 0 ? store.ref : store.local);
+    const bool whole = store.IsWhole();
     state[index] = whole ? value : state[index] && value;
-    if (a.ref < 0) return;
-    if (!store_[index] || (value && !spoils_[index])) store_[index] = &a;
+    if (store.ref < 0) return;
+    if (!store_[index] || (value && !spoils_[index])) store_[index] = &action;
     spoils_[index] = spoils_[index] || value;
   }
 
   /// Either list may run: undefined only if it is so after both.
-  void Branch(const std::vector<Action>& one, const std::vector<Action>& other) {
+  void Branch(const Actions& one, const Actions& other) {
     const auto refs = undefined_;
     const auto locals = locals_;
     Run(one);
@@ -174,8 +170,8 @@ class Definedness {
   const Kernel& kernel_;
   std::vector<bool> undefined_;  // by ref: surely undefined
   std::vector<bool> locals_;
-  std::vector<const Action*>
-      store_;                 // by ref: the first store, of an undefined value if there is one
+  // By ref: the first store or copy into it, of an undefined value if there is one.
+  std::vector<const Action*> store_;
   std::vector<bool> spoils_;  // by ref: whether that is of one
 };
 
@@ -317,10 +313,12 @@ class TailCheck {
   /// Only what every step does: under a condition the edge may be excluded.
   void Run() {
     for (const Action& action : kernel_.body) {
-      const bool define = action.kind == Action::Kind::kDefine;
-      if (!(define || action.kind == Action::Kind::kStore) || action.mask) continue;
-      Check(*action.value);
-      if (define) lets_[static_cast<size_t>(action.local)] = action.value.get();
+      if (const auto* store = As<action::Store>(action); store && !store->mask)
+        Check(*store->value);
+      if (const auto* define = As<action::Define>(action)) {
+        Check(*define->value);
+        lets_[static_cast<size_t>(define->local)] = define->value.get();
+      }
     }
   }
 

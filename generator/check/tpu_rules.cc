@@ -240,16 +240,10 @@ class OperationRule {
  public:
   explicit OperationRule(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  void Check(const std::vector<Action>& actions) {
-    for (const Action& action : actions) {
-      for (const NodePtr& node :
-           {action.value, action.mask, action.condition, action.low, action.high, action.slot}) {
-        if (node) Visit(*node);
-      }
-      for (const Subscript& subscript : action.subscripts) Visit(*subscript.start);
-      Check(action.body);
-      Check(action.orelse);
-    }
+  void Check(const Actions& actions) {
+    ForEachAction(actions, [this](const Action& action) {
+      ForEachExpression(action, [this](const Node& node) { Visit(node); });
+    });
   }
 
  private:

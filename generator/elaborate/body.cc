@@ -13,15 +13,15 @@ Op UpdateOp(std::string_view op) {
 
 }  // namespace
 
-std::vector<Action> Elaborator::ElaborateBlock(const std::vector<Stmt>& statements) {
-  std::vector<Action> out;
+Actions Elaborator::ElaborateBlock(const std::vector<Stmt>& statements) {
+  Actions out;
   PushScope();
   for (const Stmt& stmt : statements) ElaborateStmt(stmt, out);
   PopScope();
   return out;
 }
 
-void Elaborator::ElaborateStmt(const Stmt& stmt, std::vector<Action>& out) {
+void Elaborator::ElaborateStmt(const Stmt& stmt, Actions& out) {
   switch (stmt.kind) {
     case Stmt::Kind::kLet:
     case Stmt::Kind::kVar:
@@ -74,7 +74,7 @@ NodePtr Elaborator::TypedValue(const Stmt& stmt, NodePtr value, Shape& shape) {
   return value;
 }
 
-void Elaborator::DefineLocal(const Stmt& stmt, std::vector<Action>& out) {
+void Elaborator::DefineLocal(const Stmt& stmt, Actions& out) {
   NodePtr value = Elaborate(*stmt.value, kBodySetting);
   const bool is_let = stmt.kind == Stmt::Kind::kLet;
   const bool constant = IsConst(value) && (IsWeak(value->dtype) || value->dtype == DType::kBool);
@@ -95,14 +95,9 @@ void Elaborator::DefineLocal(const Stmt& stmt, std::vector<Action>& out) {
     Declare(stmt.name, symbol);
     return;
   }
-  Action action;
-  action.kind = Action::Kind::kDefine;
-  action.span = stmt.span;
-  action.local =
-      AddLocal(stmt.name, value->dtype, shape, is_let ? Local::Kind::kLet : Local::Kind::kVar);
-  action.value = value;
-  action.shape = std::move(shape);
-  out.push_back(std::move(action));
+  const int local = AddLocal(stmt.name, value->dtype, std::move(shape),
+                             is_let ? Local::Kind::kLet : Local::Kind::kVar);
+  out.push_back({stmt.span, action::Define{local, value}});
 }
 
 /// The ref or var that `base` names, as something to assign to; reports what else it is.
@@ -229,7 +224,7 @@ NodePtr Elaborator::StoredValue(const Stmt& stmt, const StoreTarget& target) {
   return value;
 }
 
-void Elaborator::Assign(const Stmt& stmt, std::vector<Action>& out) {
+void Elaborator::Assign(const Stmt& stmt, Actions& out) {
   const bool subscripted = stmt.target->kind == Expr::Kind::kSubscript;
   StoreTarget target;
   const bool usable = ResolveTarget(subscripted ? *stmt.target->args[0] : *stmt.target, target) &&
@@ -238,17 +233,16 @@ void Elaborator::Assign(const Stmt& stmt, std::vector<Action>& out) {
     Elaborate(*stmt.value, kBodySetting);  // for its own errors
     return;
   }
-  Action action;
-  action.kind = Action::Kind::kStore;
-  action.span = stmt.span;
-  action.value = StoredValue(stmt, target);
-  if (!action.value) return;
-  action.ref = target.ref;
-  action.local = target.local;
-  action.subscripts = std::move(target.subscripts);
-  action.shape = std::move(target.shape);
-  action.mask = std::move(target.mask);
-  out.push_back(std::move(action));
+  NodePtr value = StoredValue(stmt, target);
+  if (!value) return;
+  action::Store store;
+  store.ref = target.ref;
+  store.local = target.local;
+  store.subscripts = std::move(target.subscripts);
+  store.shape = std::move(target.shape);
+  store.mask = std::move(target.mask);
+  store.value = std::move(value);
+  out.push_back({stmt.span, std::move(store)});
 }
 
 /// Whether `index` is a mask (a bool tile) rather than a subscript; sets out.mask if it fits.
@@ -271,49 +265,41 @@ bool Elaborator::StoreMask(const Expr& index, StoreTarget& out) {
   return true;
 }
 
-void Elaborator::When(const Stmt& stmt, std::vector<Action>& out) {
+void Elaborator::When(const Stmt& stmt, Actions& out) {
   NodePtr condition = ElaborateCondition(*stmt.condition, kBodySetting);
   if (const auto known = condition ? ConstBool(condition) : std::nullopt) {
     // A branch that cannot run is dropped unread: its names may not even exist.
-    std::vector<Action> taken = ElaborateBlock(*known ? stmt.body : stmt.orelse);
+    Actions taken = ElaborateBlock(*known ? stmt.body : stmt.orelse);
     std::move(taken.begin(), taken.end(), std::back_inserter(out));
     return;
   }
-  Action action;
-  action.kind = Action::Kind::kWhen;
-  action.span = stmt.span;
-  action.condition = condition;
-  action.body = ElaborateBlock(stmt.body);
-  action.orelse = ElaborateBlock(stmt.orelse);
-  if (condition) out.push_back(std::move(action));
+  action::When when;
+  when.condition = condition;
+  when.body = ElaborateBlock(stmt.body);
+  when.orelse = ElaborateBlock(stmt.orelse);
+  if (condition) out.push_back({stmt.span, std::move(when)});
 }
 
-void Elaborator::For(const Stmt& stmt, std::vector<Action>& out) {
-  Action action;
-  action.kind = Action::Kind::kFor;
-  action.span = stmt.span;
+void Elaborator::For(const Stmt& stmt, Actions& out) {
+  action::For loop;
   Setting bounds = kSubscriptSetting;
   bounds.name = "a loop bound";
-  action.low = stmt.low ? ElaborateIndex(*stmt.low, bounds) : MakeInt(0, DType::kIndex, stmt.span);
-  action.high = ElaborateIndex(*stmt.high, bounds);
+  loop.low = stmt.low ? ElaborateIndex(*stmt.low, bounds) : MakeInt(0, DType::kIndex, stmt.span);
+  loop.high = ElaborateIndex(*stmt.high, bounds);
   PushScope();
-  action.local = AddLocal(stmt.name, DType::kIndex, {}, Local::Kind::kLoop);
-  action.body = ElaborateBlock(stmt.body);
+  loop.local = AddLocal(stmt.name, DType::kIndex, {}, Local::Kind::kLoop);
+  loop.body = ElaborateBlock(stmt.body);
   PopScope();
-  if (action.low && action.high) out.push_back(std::move(action));
+  if (loop.low && loop.high) out.push_back({stmt.span, std::move(loop)});
 }
 
-void Elaborator::Assert(const Stmt& stmt, std::vector<Action>& out) {
-  Action action;
-  action.kind = Action::Kind::kAssert;
-  action.span = stmt.span;
-  action.condition = ElaborateCondition(*stmt.condition, kBodySetting);
-  action.message = stmt.message;
-  if (const auto known = action.condition ? ConstBool(action.condition) : std::nullopt) {
+void Elaborator::Assert(const Stmt& stmt, Actions& out) {
+  NodePtr condition = ElaborateCondition(*stmt.condition, kBodySetting);
+  if (const auto known = condition ? ConstBool(condition) : std::nullopt) {
     if (!*known) Error("assert", stmt.span, "this assertion can never hold: " + stmt.message);
     return;
   }
-  if (action.condition) out.push_back(std::move(action));
+  if (condition) out.push_back({stmt.span, action::Assert{std::move(condition), stmt.message}});
 }
 
 }  // namespace kiln

@@ -38,7 +38,8 @@ std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
   return window;
 }
 
-bool Elaborator::SemaphoreSlot(const Expr& expr, Action& action) {
+/// The semaphore that a copy or a wait names.
+std::optional<action::Wait> Elaborator::SemaphoreSlot(const Expr& expr) {
   const bool subscripted = expr.kind == Expr::Kind::kSubscript;
   const Expr& base = subscripted ? *expr.args[0] : expr;
   const Symbol* symbol = RefNamed(base);
@@ -48,38 +49,33 @@ bool Elaborator::SemaphoreSlot(const Expr& expr, Action& action) {
     else
       Error("type", expr.span, "a semaphore is needed here",
             "declare it in scratch: sem: {semaphore: dma, count: 2}");
-    return false;
+    return std::nullopt;
   }
-  const Ref& ref = kernel_.refs[static_cast<size_t>(symbol->index)];
-  action.ref = symbol->index;
+  const int semaphore = symbol->index;
+  const Ref& ref = kernel_.refs[static_cast<size_t>(semaphore)];
   if (!subscripted) {
     if (ref.count != 1) {
       Error("shape", expr.span,
             "`" + ref.name + "` has " + std::to_string(ref.count) + " semaphores",
             "name one: " + ref.name + "[0]");
-      return false;
+      return std::nullopt;
     }
-    action.slot = MakeInt(0, DType::kIndex, expr.span);
-    return true;
+    return action::Wait{semaphore, MakeInt(0, DType::kIndex, expr.span)};
   }
   auto entries = ElaborateSubscripts(expr, {Size(ref.count)}, "`" + ref.name + "`", kBodySetting);
-  if (!entries) return false;
+  if (!entries) return std::nullopt;
   if (entries->subscripts[0].range) {
     Error("shape", expr.span, "one semaphore is needed, not a range of them");
-    return false;
+    return std::nullopt;
   }
-  action.slot = entries->subscripts[0].start;
-  return true;
+  return action::Wait{semaphore, entries->subscripts[0].start};
 }
 
-void Elaborator::Copy(const Stmt& stmt, std::vector<Action>& out) {
-  Action action;
-  action.kind = Action::Kind::kCopy;
-  action.span = stmt.span;
+void Elaborator::Copy(const Stmt& stmt, Actions& out) {
   const auto source = CopyWindow(*stmt.target, false);
   const auto target = CopyWindow(*stmt.value, true);
-  const bool slot = SemaphoreSlot(*stmt.semaphore, action);
-  if (!source || !target || !slot) return;
+  const auto on = SemaphoreSlot(*stmt.semaphore);
+  if (!source || !target || !on) return;
   const Ref& from = kernel_.refs[static_cast<size_t>(source->ref)];
   const Ref& to = kernel_.refs[static_cast<size_t>(target->ref)];
   if (from.dtype != to.dtype) {
@@ -97,16 +93,11 @@ void Elaborator::Copy(const Stmt& stmt, std::vector<Action>& out) {
   for (size_t d = 0; d < source->shape.size(); ++d) {
     if (!RequireEqual(source->shape[d], target->shape[d], stmt.span, message)) return;
   }
-  action.source = *source;
-  action.target = *target;
-  out.push_back(std::move(action));
+  out.push_back({stmt.span, action::Copy{*source, *target, on->semaphore, on->slot}});
 }
 
-void Elaborator::Wait(const Stmt& stmt, std::vector<Action>& out) {
-  Action action;
-  action.kind = Action::Kind::kWait;
-  action.span = stmt.span;
-  if (SemaphoreSlot(*stmt.semaphore, action)) out.push_back(std::move(action));
+void Elaborator::Wait(const Stmt& stmt, Actions& out) {
+  if (const auto on = SemaphoreSlot(*stmt.semaphore)) out.push_back({stmt.span, *on});
 }
 
 }  // namespace kiln

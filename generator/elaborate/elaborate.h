@@ -140,8 +140,8 @@ class Elaborator {
   NodePtr CallAt(const Expr& expr, const Operation& f, const Setting& setting);
 
   // body.cc
-  std::vector<Action> ElaborateBlock(const std::vector<Stmt>& statements);
-  void ElaborateStmt(const Stmt& stmt, std::vector<Action>& out);
+  Actions ElaborateBlock(const std::vector<Stmt>& statements);
+  void ElaborateStmt(const Stmt& stmt, Actions& out);
 
   // The sections: params.cc, dims.cc, host.cc, operands.cc, and spec.cc for the rest.
   void Params(const CheckOptions& options);
@@ -250,15 +250,15 @@ class Elaborator {
   NodePtr ReadTarget(const StoreTarget& target, Span span) const;
   NodePtr StoredValue(const Stmt& stmt, const StoreTarget& target);
   NodePtr TypedValue(const Stmt& stmt, NodePtr value, Shape& shape);
-  void DefineLocal(const Stmt& stmt, std::vector<Action>& out);
-  void Assign(const Stmt& stmt, std::vector<Action>& out);
-  void When(const Stmt& stmt, std::vector<Action>& out);
-  void For(const Stmt& stmt, std::vector<Action>& out);
-  void Assert(const Stmt& stmt, std::vector<Action>& out);
-  void Copy(const Stmt& stmt, std::vector<Action>& out);
-  void Wait(const Stmt& stmt, std::vector<Action>& out);
+  void DefineLocal(const Stmt& stmt, Actions& out);
+  void Assign(const Stmt& stmt, Actions& out);
+  void When(const Stmt& stmt, Actions& out);
+  void For(const Stmt& stmt, Actions& out);
+  void Assert(const Stmt& stmt, Actions& out);
+  void Copy(const Stmt& stmt, Actions& out);
+  void Wait(const Stmt& stmt, Actions& out);
   std::optional<Window> CopyWindow(const Expr& expr, bool target);
-  bool SemaphoreSlot(const Expr& expr, Action& action);
+  std::optional<action::Wait> SemaphoreSlot(const Expr& expr);
   int AddLocal(const Ident& name, DType dtype, Shape shape, Local::Kind kind);
 
   const Spec& spec_;

@@ -10,43 +10,44 @@ namespace kiln::interpret {
 namespace {
 
 /// What a store changes: the block of a ref or the tile of a `var`.
-Tile& TargetOf(Run& run, const Action& action) {
-  if (action.ref >= 0) return BlockAt(run, action.ref).tile;
-  return run.locals[static_cast<size_t>(action.local)].tile;
+Tile& TargetOf(Run& run, const action::Store& store) {
+  if (store.ref >= 0) return BlockAt(run, store.ref).tile;
+  return run.locals[static_cast<size_t>(store.local)].tile;
 }
 
-void Define(Run& run, const Action& action) {
-  LocalValue& local = run.locals[static_cast<size_t>(action.local)];
-  const Shape& shape = run.kernel.locals[static_cast<size_t>(action.local)].shape;
+void Define(Run& run, const action::Define& define, Span span) {
+  LocalValue& local = run.locals[static_cast<size_t>(define.local)];
+  const Shape& shape = run.kernel.locals[static_cast<size_t>(define.local)].shape;
   if (shape.empty()) {
-    local.scalar = EvaluateScalar(run, *action.value);
+    local.scalar = EvaluateScalar(run, *define.value);
     return;
   }
-  Tile value = EvaluateTile(run, *action.value);
+  Tile value = EvaluateTile(run, *define.value);
   // A snapshot of a small part would make the next store copy the whole buffer.
   if (value.size() * 2 < value.cells) value = Compact(value);
-  local.tile = Fit(run, value, ExtentsOf(run, shape, action.span), action.span);
+  local.tile = Fit(run, value, ExtentsOf(run, shape, span), span);
 }
 
 /// Undefined values that go to an output remember who stored them.
-OriginId StoredOrigin(Run& run, const Action& action, OriginId origin) {
-  const bool output = action.ref >= 0 && RefAt(run, action.ref).role == Role::kOutput;
+OriginId StoredOrigin(Run& run, const action::Store& store, Span span, OriginId origin) {
+  const bool output = store.ref >= 0 && RefAt(run, store.ref).role == Role::kOutput;
   if (origin == kDefined || !output) return origin;
-  return run.origins.Stored(origin, action.span, run.step);
+  return run.origins.Stored(origin, span, run.step);
 }
 
-void NoteStore(Run& run, const Action& action, Tile& value) {
-  const bool output = action.ref >= 0 && RefAt(run, action.ref).role == Role::kOutput;
+void NoteStore(Run& run, const action::Store& store, Span span, Tile& value) {
+  const bool output = store.ref >= 0 && RefAt(run, store.ref).role == Role::kOutput;
   if (!value.origins || !output) return;
   value = Compact(value);
   const Buffer<OriginId> own = MakeBuffer<OriginId>(value.cells);
-  for (int64_t i = 0; i < value.cells; ++i) own[i] = StoredOrigin(run, action, value.origins[i]);
+  for (int64_t i = 0; i < value.cells; ++i)
+    own[i] = StoredOrigin(run, store, span, value.origins[i]);
   value.origins = own;
 }
 
-void StoreElement(Run& run, const Action& action, const Box& box) {
-  const Scalar value = EvaluateScalar(run, *action.value);
-  Tile& target = TargetOf(run, action);
+void StoreElement(Run& run, const action::Store& store, Span span, const Box& box) {
+  const Scalar value = EvaluateScalar(run, *store.value);
+  Tile& target = TargetOf(run, store);
   MakeWritable(target);
   int64_t cell = 0;
   for (int d = 0; d < box.start.rank(); ++d) cell += box.start[d] * target.strides[d];
@@ -55,46 +56,46 @@ void StoreElement(Run& run, const Action& action, const Box& box) {
   else
     target.ints[cell] = value.i;
   if (value.origin != kDefined) MakeOrigins(target);
-  if (target.origins) target.origins[cell] = StoredOrigin(run, action, value.origin);
+  if (target.origins) target.origins[cell] = StoredOrigin(run, store, span, value.origin);
 }
 
-void StoreTile(Run& run, const Action& action, const Box& box) {
-  Tile value = Fit(run, EvaluateTile(run, *action.value), box.view, action.span);
+void StoreTile(Run& run, const action::Store& store, Span span, const Box& box) {
+  Tile value = Fit(run, EvaluateTile(run, *store.value), box.view, span);
   Tile mask;
-  if (action.mask) mask = Fit(run, EvaluateTile(run, *action.mask), box.view, action.mask->span);
-  NoteStore(run, action, value);
-  NoteStore(run, action, mask);
-  Tile& target = TargetOf(run, action);
-  if (!action.mask && box.view == target.extents) {
+  if (store.mask) mask = Fit(run, EvaluateTile(run, *store.mask), box.view, store.mask->span);
+  NoteStore(run, store, span, value);
+  NoteStore(run, store, span, mask);
+  Tile& target = TargetOf(run, store);
+  if (!store.mask && box.view == target.extents) {
     target = Compact(value);
     return;
   }
   MakeWritable(target);
-  Paste(target, SliceTile(target, action.subscripts, box), value, action.mask ? &mask : nullptr);
+  Paste(target, SliceTile(target, store.subscripts, box), value, store.mask ? &mask : nullptr);
 }
 
-void StoreValue(Run& run, const Action& action) {
+void StoreValue(Run& run, const action::Store& store, Span span) {
   const bool scalar_local =
-      action.local >= 0 && run.kernel.locals[static_cast<size_t>(action.local)].shape.empty();
+      store.local >= 0 && run.kernel.locals[static_cast<size_t>(store.local)].shape.empty();
   if (scalar_local) {
-    run.locals[static_cast<size_t>(action.local)].scalar = EvaluateScalar(run, *action.value);
+    run.locals[static_cast<size_t>(store.local)].scalar = EvaluateScalar(run, *store.value);
     return;
   }
   const Box box =
-      BoxOf(run, action.subscripts, TargetOf(run, action).extents, {action.ref, action.local});
-  if (!run.copies.empty() && action.ref >= 0) CheckWrite(run, action.ref, box, action.span);
-  if (action.shape.empty() && !action.mask)
-    StoreElement(run, action, box);
+      BoxOf(run, store.subscripts, TargetOf(run, store).extents, {store.ref, store.local});
+  if (!run.copies.empty() && store.ref >= 0) CheckWrite(run, store.ref, box, span);
+  if (store.shape.empty() && !store.mask)
+    StoreElement(run, store, span, box);
   else
-    StoreTile(run, action, box);
+    StoreTile(run, store, span, box);
 }
 
-void Loop(Run& run, const Action& action) {
-  const int64_t low = EvaluateIndex(run, *action.low, "a loop bound");
-  const int64_t high = EvaluateIndex(run, *action.high, "a loop bound");
+void Loop(Run& run, const action::For& loop) {
+  const int64_t low = EvaluateIndex(run, *loop.low, "a loop bound");
+  const int64_t high = EvaluateIndex(run, *loop.high, "a loop bound");
   for (int64_t i = low; i < high; ++i) {
-    run.locals[static_cast<size_t>(action.local)].scalar = {0, i, kDefined};
-    Execute(run, action.body);
+    run.locals[static_cast<size_t>(loop.local)].scalar = {0, i, kDefined};
+    Execute(run, loop.body);
   }
 }
 
@@ -115,39 +116,31 @@ std::string SidesText(Run& run, const Node& condition) {
   return text;
 }
 
-void Check(Run& run, const Action& action) {
-  if (EvaluateCondition(run, *action.condition, "the condition of `assert`")) return;
-  Fail(run, "assert", action.span,
-       "the assertion fails" + AtPoint(run) +
-           (action.message.empty() ? "" : ": " + action.message) +
-           SidesText(run, *action.condition));
+void Check(Run& run, const action::Assert& check, Span span) {
+  if (EvaluateCondition(run, *check.condition, "the condition of `assert`")) return;
+  Fail(run, "assert", span,
+       "the assertion fails" + AtPoint(run) + (check.message.empty() ? "" : ": " + check.message) +
+           SidesText(run, *check.condition));
 }
 
 void ExecuteOne(Run& run, const Action& action) {
-  switch (action.kind) {
-    case Action::Kind::kDefine:
-      return Define(run, action);
-    case Action::Kind::kStore:
-      return StoreValue(run, action);
-    case Action::Kind::kWhen:
-      if (EvaluateCondition(run, *action.condition, "the condition of `when`")) {
-        return Execute(run, action.body);
-      }
-      return Execute(run, action.orelse);
-    case Action::Kind::kFor:
-      return Loop(run, action);
-    case Action::Kind::kAssert:
-      return Check(run, action);
-    case Action::Kind::kCopy:
-      return StartCopy(run, action);
-    case Action::Kind::kWait:
-      return WaitForCopy(run, action);
-  }
+  const Span span = action.span;
+  Match(
+      action, [&](const action::Define& define) { Define(run, define, span); },
+      [&](const action::Store& store) { StoreValue(run, store, span); },
+      [&](const action::When& when) {
+        const bool holds = EvaluateCondition(run, *when.condition, "the condition of `when`");
+        Execute(run, holds ? when.body : when.orelse);
+      },
+      [&](const action::For& loop) { Loop(run, loop); },
+      [&](const action::Assert& check) { Check(run, check, span); },
+      [&](const action::Copy& copy) { StartCopy(run, copy, span); },
+      [&](const action::Wait& wait) { WaitForCopy(run, wait, span); });
 }
 
 }  // namespace
 
-void Execute(Run& run, const std::vector<Action>& actions) {
+void Execute(Run& run, const Actions& actions) {
   for (const Action& action : actions) ExecuteOne(run, action);
 }
 

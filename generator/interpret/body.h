@@ -5,6 +5,6 @@
 /// Statements.
 namespace kiln::interpret {
 
-void Execute(Run& run, const std::vector<Action>& actions);
+void Execute(Run& run, const Actions& actions);
 
 }  // namespace kiln::interpret

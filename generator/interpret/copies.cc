@@ -88,50 +88,51 @@ void CheckDefined(Run& run, const Window& window, const Tile& data) {
                 "an element of `" + RefAt(run, window.ref).name + "` that is copied", *found);
 }
 
-int64_t SlotOf(Run& run, const Action& action) {
-  const int64_t slot = EvaluateIndex(run, *action.slot, "a semaphore's index");
-  const Ref& ref = RefAt(run, action.ref);
+int64_t SlotOf(Run& run, int semaphore, const Node& index) {
+  const int64_t slot = EvaluateIndex(run, index, "a semaphore's index");
+  const Ref& ref = RefAt(run, semaphore);
   if (slot >= 0 && slot < ref.count) return slot;
-  Fail(run, "index-range", action.slot->span,
+  Fail(run, "index-range", index.span,
        "the subscript " + std::to_string(slot) + " of `" + ref.name + "`" + AtPoint(run) +
            " is out of range: there are " + std::to_string(ref.count) + " semaphores");
 }
 
 }  // namespace
 
-void StartCopy(Run& run, const Action& action) {
+void StartCopy(Run& run, const action::Copy& statement, Span span) {
   Copy copy;
-  copy.semaphore = action.ref;
-  copy.slot = SlotOf(run, action);
-  copy.span = action.span;
-  copy.target_ref = action.target.ref;
-  const Box from = WindowBox(run, action.source);
-  copy.box = WindowBox(run, action.target);
+  copy.semaphore = statement.semaphore;
+  copy.slot = SlotOf(run, statement.semaphore, *statement.slot);
+  copy.span = span;
+  copy.target_ref = statement.target.ref;
+  const Box from = WindowBox(run, statement.source);
+  copy.box = WindowBox(run, statement.target);
   if (!(from.view == copy.box.view)) {
-    Fail(run, "shape", action.span, "the two ends of the copy differ in shape" + AtPoint(run));
+    Fail(run, "shape", span, "the two ends of the copy differ in shape" + AtPoint(run));
   }
-  copy.source = RegionOf(run, action.source.ref, from);
-  copy.target = RegionOf(run, action.target.ref, copy.box);
-  copy.subscripts = &action.target.subscripts;
-  CheckRegionRead(run, action.source.ref, copy.source, action.source.span);
-  CheckRegionWrite(run, action.target.ref, copy.target, action.target.span);
+  copy.source = RegionOf(run, statement.source.ref, from);
+  copy.target = RegionOf(run, statement.target.ref, copy.box);
+  copy.subscripts = &statement.target.subscripts;
+  CheckRegionRead(run, statement.source.ref, copy.source, statement.source.span);
+  CheckRegionWrite(run, statement.target.ref, copy.target, statement.target.span);
   if (Overlap(copy.source, copy.target)) {
-    Fail(run, "sync", action.span, "the two ends of the copy overlap" + AtPoint(run));
+    Fail(run, "sync", span, "the two ends of the copy overlap" + AtPoint(run));
   }
-  copy.data = ReadWindow(run, action.source, from);
-  CheckDefined(run, action.source, copy.data);
+  copy.data = ReadWindow(run, statement.source, from);
+  CheckDefined(run, statement.source, copy.data);
   copy.data.origins = nullptr;
   run.copies.push_back(std::move(copy));
 }
 
-void WaitForCopy(Run& run, const Action& action) {
-  const int64_t slot = SlotOf(run, action);
+void WaitForCopy(Run& run, const action::Wait& statement, Span span) {
+  const int64_t slot = SlotOf(run, statement.semaphore, *statement.slot);
   const auto found = std::find_if(run.copies.begin(), run.copies.end(), [&](const Copy& copy) {
-    return copy.semaphore == action.ref && copy.slot == slot;
+    return copy.semaphore == statement.semaphore && copy.slot == slot;
   });
   if (found == run.copies.end()) {
-    Fail(run, "sync", action.span,
-         "nothing to wait for" + AtPoint(run) + ": no copy on `" + SlotName(run, action.ref, slot) +
+    Fail(run, "sync", span,
+         "nothing to wait for" + AtPoint(run) + ": no copy on `" +
+             SlotName(run, statement.semaphore, slot) +
              "` is in flight, so this would wait for ever");
   }
   const Copy copy = std::move(*found);

@@ -7,8 +7,8 @@
 /// nobody may see the difference, since touching either end in between is [sync].
 namespace kiln::interpret {
 
-void StartCopy(Run& run, const Action& action);
-void WaitForCopy(Run& run, const Action& action);
+void StartCopy(Run& run, const action::Copy& statement, Span span);
+void WaitForCopy(Run& run, const action::Wait& statement, Span span);
 
 /// [sync] when the body reads or writes elements of a ref that a copy in flight touches.
 void CheckRead(Run& run, int ref, const Box& box, Span span);

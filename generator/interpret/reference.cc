@@ -35,9 +35,10 @@ std::map<std::string, Array> ReferenceRun::Run(Diagnostics& diagnostics) const {
   if (!binding_ || diagnostics.HasErrors()) return {};
   auto outputs = Interpret(*binding_, inputs_.arrays, Exactly(), diagnostics).outputs;
   std::erase_if(outputs, [&](const auto& output) {
-    const std::vector<Action>& body = binding_->kernel->body;
+    const Actions& body = binding_->kernel->body;
     return std::none_of(body.begin(), body.end(), [&](const Action& action) {
-      return binding_->kernel->refs[static_cast<size_t>(action.ref)].name == output.first;
+      const auto& store = std::get<action::Store>(action.what);
+      return binding_->kernel->refs[static_cast<size_t>(store.ref)].name == output.first;
     });
   });
   return outputs;

@@ -8,53 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "generator/data/dtype.h"
-#include "generator/ir/operations.h"
-#include "generator/ir/size.h"
+#include "generator/ir/action.h"
+#include "generator/ir/node.h"
 #include "generator/spec/spec.h"
 #include "generator/text/diagnostic.h"
 
 /// The checked, typed form of a spec: names are resolved, params folded, types and shapes known,
 /// dead branches gone. Sizes are still symbolic (see Bind for sizes).
 namespace kiln {
-
-struct Subscript {
-  Span span;
-  bool range = false;  // false: a point, the dimension disappears
-  NodePtr start;       // kIndex scalar
-  Size size;           // of a range
-};
-
-/// A typed expression. kIndex nodes use overflow-checked 64-bit arithmetic (steps, shapes, index
-/// maps, subscripts); all others the body's rules. Immutable once built; shared freely.
-struct Node {
-  Op op = Op::kConst;
-  DType dtype = DType::kI32;
-  Shape shape;  // [] is a scalar
-  Span span;
-  std::vector<NodePtr> args;
-  int index = -1;
-  int64_t int_value = 0;
-  double float_value = 0;
-  std::vector<Subscript> subscripts;
-  std::vector<int> axes;
-  bool keep = false;
-  bool literal = false;  // built from literals only: a weak integer may become a float
-};
-
-/// The axis whose step the node itself asks for: its program id, its first or its last step. -1: it
-/// asks for none. What depends on an axis is not only what names its id.
-inline int AxisOf(const Node& node) {
-  const bool asks = node.op == Op::kAxis || node.op == Op::kFirstStep || node.op == Op::kLastStep;
-  return asks ? node.index : -1;
-}
-
-/// Kiln's own spelling of the expression; stable.
-std::string ToString(const Node& node, const struct Kernel& kernel);
-
-/// Whether an operation of integers may have no value: a division by what may be 0, a power with an
-/// exponent that may be negative.
-bool MayHaveNoValue(const Node& node);
 
 enum class Role { kArgument, kPrefetch, kScalar, kInput, kOutput, kScratch, kSemaphore };
 enum class Memory { kVmem, kSmem, kAny };
@@ -124,40 +85,6 @@ struct Local {
   enum class Kind { kLet, kVar, kLoop } kind = Kind::kLet;
 };
 
-/// A subscripted reference of a manual copy.
-struct Window {
-  int ref = -1;
-  std::vector<Subscript> subscripts;  // one a dimension; empty = whole
-  Shape shape;
-  Span span;
-};
-
-struct Action {
-  enum class Kind {
-    kDefine,  // local = value (let and var)
-    kStore,   // ref or local [subscripts] = value; with mask: only where true
-    kWhen,    // condition (bool scalar): body, orelse
-    kFor,     // local from low to high (exclusive): body
-    kAssert,  // condition, message
-    kCopy,    // source -> target, semaphore[slot]
-    kWait,    // semaphore[slot]
-  };
-  Kind kind = Kind::kStore;
-  Span span;
-  int local = -1;  // kDefine, kFor, and kStore to a var
-  int ref = -1;    // kStore to a ref; kCopy and kWait: the semaphore
-  std::vector<Subscript> subscripts;
-  Shape shape;   // kStore: of the stored window; value broadcasts to it
-  NodePtr mask;  // kStore: of the target's shape
-  NodePtr value;
-  NodePtr condition;
-  NodePtr low, high;  // kFor; integer scalars
-  std::string message;
-  Window source, target;
-  NodePtr slot;  // kIndex scalar
-  std::vector<Action> body, orelse;
-};
-
 /// What must hold of the sizes and could not be proved from the spec alone.
 struct Obligation {
   enum class Kind { kEqual, kAtLeast };  // left == right, left >= right
@@ -222,8 +149,8 @@ struct Kernel {
   std::vector<HostCall> prepare;
   std::vector<Variant> variants;
   std::vector<Obligation> obligations;
-  std::vector<Action> body;
-  std::vector<Action> epilogue;       // runs at the last visit of epilogue_outputs
+  Actions body;
+  Actions epilogue;                   // runs at the last visit of epilogue_outputs
   std::vector<int> epilogue_outputs;  // refs; they must have the same stays
   bool fixed_blocks = false;          // Direct takes the spec's blocks and none of its own
   std::vector<Reference> references;

@@ -210,9 +210,11 @@ class KernelPrinter {
       if (!r.file.empty()) Line("reference " + Named(r.ref) + " = @" + r.file);
     }
     if (kernel_.reference) {
-      for (const Action& a : kernel_.reference->body)
-        Line("reference " + kernel_.reference->refs[static_cast<size_t>(a.ref)].name + " = " +
-             ToString(*a.value, *kernel_.reference));
+      for (const Action& a : kernel_.reference->body) {
+        const auto& store = std::get<action::Store>(a.what);
+        Line("reference " + kernel_.reference->refs[static_cast<size_t>(store.ref)].name + " = " +
+             ToString(*store.value, *kernel_.reference));
+      }
     }
     return std::move(out_);
   }
@@ -222,6 +224,7 @@ class KernelPrinter {
     out_ += std::string(static_cast<size_t>(indent) * 2, ' ') + text + "\n";
   }
   const std::string& Named(int ref) const { return kernel_.refs[static_cast<size_t>(ref)].name; }
+  const Local& LocalAt(int local) const { return kernel_.locals[static_cast<size_t>(local)]; }
 
   static std::string DimText(const Dim& d) {
     std::string text = "dim " + d.name;
@@ -276,49 +279,48 @@ class KernelPrinter {
     return Named(w.ref) + print_.Subscripts(w.subscripts);
   }
 
-  void Block(const std::vector<Action>& actions, int indent) {
+  void Block(const Actions& actions, int indent) {
     for (const Action& action : actions) Statement(action, indent);
   }
 
-  void Statement(const Action& a, int indent) {
-    const auto local = [&](int i) -> const Local& {
-      return kernel_.locals[static_cast<size_t>(i)];
-    };
-    switch (a.kind) {
-      case Action::Kind::kDefine: {
-        const Local& l = local(a.local);
-        return Line((l.kind == Local::Kind::kVar ? "var " : "let ") + l.name + ": " +
-                        Typed(l.dtype, l.shape) + " = " + print_.Print(*a.value),
-                    indent);
-      }
-      case Action::Kind::kStore: {
-        const std::string target = a.ref >= 0 ? Named(a.ref) : local(a.local).name;
-        const std::string window =
-            a.mask ? "[" + print_.Print(*a.mask) + "]" : print_.Subscripts(a.subscripts);
-        return Line(target + window + " = " + print_.Print(*a.value), indent);
-      }
-      case Action::Kind::kWhen:
-        Line("when " + print_.Print(*a.condition) + ":", indent);
-        Block(a.body, indent + 1);
-        if (!a.orelse.empty()) {
+  void Statement(const Action& action, int indent) {
+    Match(
+        action, [&](const action::Define& a) { Define(a, indent); },
+        [&](const action::Store& a) {
+          const std::string target = a.ref >= 0 ? Named(a.ref) : LocalAt(a.local).name;
+          const std::string window =
+              a.mask ? "[" + print_.Print(*a.mask) + "]" : print_.Subscripts(a.subscripts);
+          Line(target + window + " = " + print_.Print(*a.value), indent);
+        },
+        [&](const action::When& a) {
+          Line("when " + print_.Print(*a.condition) + ":", indent);
+          Block(a.body, indent + 1);
+          if (a.orelse.empty()) return;
           Line("else:", indent);
           Block(a.orelse, indent + 1);
-        }
-        return;
-      case Action::Kind::kFor:
-        Line("for " + local(a.local).name + " in range(" + print_.Print(*a.low) + ", " +
-                 print_.Print(*a.high) + "):",
-             indent);
-        return Block(a.body, indent + 1);
-      case Action::Kind::kAssert:
-        return Line("assert " + print_.Print(*a.condition), indent);
-      case Action::Kind::kCopy:
-        return Line("copy " + WindowText(a.source) + " -> " + WindowText(a.target) + ", " +
-                        Named(a.ref) + "[" + print_.Print(*a.slot) + "]",
-                    indent);
-      case Action::Kind::kWait:
-        return Line("wait " + Named(a.ref) + "[" + print_.Print(*a.slot) + "]", indent);
-    }
+        },
+        [&](const action::For& a) {
+          Line("for " + LocalAt(a.local).name + " in range(" + print_.Print(*a.low) + ", " +
+                   print_.Print(*a.high) + "):",
+               indent);
+          Block(a.body, indent + 1);
+        },
+        [&](const action::Assert& a) { Line("assert " + print_.Print(*a.condition), indent); },
+        [&](const action::Copy& a) {
+          Line("copy " + WindowText(a.source) + " -> " + WindowText(a.target) + ", " +
+                   Named(a.semaphore) + "[" + print_.Print(*a.slot) + "]",
+               indent);
+        },
+        [&](const action::Wait& a) {
+          Line("wait " + Named(a.semaphore) + "[" + print_.Print(*a.slot) + "]", indent);
+        });
+  }
+
+  void Define(const action::Define& a, int indent) {
+    const Local& l = LocalAt(a.local);
+    Line((l.kind == Local::Kind::kVar ? "var " : "let ") + l.name + ": " + Typed(l.dtype, l.shape) +
+             " = " + print_.Print(*a.value),
+         indent);
   }
 
   const Kernel& kernel_;

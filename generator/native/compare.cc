@@ -91,22 +91,27 @@ class Chain {
     return longest + own;
   }
 
-  double Count(const std::vector<Action>& actions) {
+  double Count(const Actions& actions) {
     double sum = 0;
     for (const Action& action : actions) {
-      const bool to_output = action.kind == Action::Kind::kStore && action.ref >= 0 &&
-                             &binding_.kernel->refs[static_cast<size_t>(action.ref)] == &output_;
-      double own = action.value ? Count(*action.value, to_output) : 0;
-      own += std::max(Count(action.body) * Rounds(action), Count(action.orelse));
-      sum += own;
+      Match(
+          action, [&](const action::Define& define) { sum += Count(*define.value, false); },
+          [&](const action::Store& store) {
+            const bool to_output =
+                store.ref >= 0 &&
+                &binding_.kernel->refs[static_cast<size_t>(store.ref)] == &output_;
+            sum += Count(*store.value, to_output);
+          },
+          [&](const action::When& when) { sum += std::max(Count(when.body), Count(when.orelse)); },
+          [&](const action::For& loop) { sum += std::max(Count(loop.body) * Rounds(loop), 0.0); },
+          [](const action::Assert&) {}, [](const action::Copy&) {}, [](const action::Wait&) {});
     }
     return sum;
   }
 
-  double Rounds(const Action& action) const {
-    if (action.kind != Action::Kind::kFor) return 1;
-    const EvalResult low = Evaluate(*action.low, binding_, nullptr);
-    const EvalResult high = Evaluate(*action.high, binding_, nullptr);
+  double Rounds(const action::For& loop) const {
+    const EvalResult low = Evaluate(*loop.low, binding_, nullptr);
+    const EvalResult high = Evaluate(*loop.high, binding_, nullptr);
     const bool known = low.fault == EvalFault::kNone && high.fault == EvalFault::kNone;
     return known ? std::max(1.0, static_cast<double>(high.value) - static_cast<double>(low.value))
                  : kUnknown;

@@ -28,13 +28,15 @@ class Body {
 
  private:
   /// Which locals hold what was read from memory.
-  void Follow(const std::vector<Action>& actions) {
-    for (const Action& action : actions) {
-      if (action.local >= 0 && action.value && IsOfMemory(*action.value))
-        locals_[static_cast<size_t>(action.local)] = true;
-      Follow(action.body);
-      Follow(action.orelse);
-    }
+  void Follow(const Actions& actions) {
+    ForEachAction(actions, [this](const Action& action) {
+      if (const auto* define = As<action::Define>(action)) Follow(define->local, *define->value);
+      const auto* store = As<action::Store>(action);
+      if (store && store->local >= 0) Follow(store->local, *store->value);
+    });
+  }
+  void Follow(int local, const Node& value) {
+    if (IsOfMemory(value)) locals_[static_cast<size_t>(local)] = true;
   }
 
   bool IsOfMemory(const Node& node) const {
@@ -63,13 +65,20 @@ class Body {
     });
   }
 
-  bool Hides(const std::vector<Action>& actions) const {
-    return std::any_of(actions.begin(), actions.end(), [&](const Action& action) {
-      for (const NodePtr& node : {action.condition, action.low, action.high, action.mask}) {
-        if (node && IsOfMemory(*node)) return true;
-      }
-      return LosesNaN(action.subscripts) || (action.value && LosesNaN(*action.value)) ||
-             Hides(action.body) || Hides(action.orelse);
+  bool Hides(const Actions& actions) const {
+    return AnyAction(actions, [this](const Action& action) {
+      return Match(
+          action, [this](const action::Define& define) { return LosesNaN(*define.value); },
+          [this](const action::Store& store) {
+            return (store.mask && IsOfMemory(*store.mask)) || LosesNaN(store.subscripts) ||
+                   LosesNaN(*store.value);
+          },
+          [this](const action::When& when) { return IsOfMemory(*when.condition); },
+          [this](const action::For& loop) {
+            return IsOfMemory(*loop.low) || IsOfMemory(*loop.high);
+          },
+          [this](const action::Assert& check) { return IsOfMemory(*check.condition); },
+          [](const action::Copy&) { return false; }, [](const action::Wait&) { return false; });
     });
   }
 
@@ -83,12 +92,11 @@ bool Bitcasts(const Node& node) {
                      [](const NodePtr& arg) { return Bitcasts(*arg); });
 }
 
-bool Bitcasts(const std::vector<Action>& actions) {
-  return std::any_of(actions.begin(), actions.end(), [](const Action& action) {
-    for (const NodePtr& node : {action.value, action.condition, action.mask}) {
-      if (node && Bitcasts(*node)) return true;
-    }
-    return Bitcasts(action.body) || Bitcasts(action.orelse);
+bool Bitcasts(const Actions& actions) {
+  return AnyAction(actions, [](const Action& action) {
+    bool any = false;
+    ForEachExpression(action, [&](const Node& node) { any = any || Bitcasts(node); });
+    return any;
   });
 }
 

@@ -99,11 +99,12 @@ void MarkAssigned(Plan& plan, const Stages& stages) {
 }
 
 /// Whether some statement is for the last step alone.
-bool AsksForLast(const std::vector<Action>& actions) {
-  return std::any_of(actions.begin(), actions.end(), [](const Action& a) {
-    const bool own =
-        a.condition && (a.condition->op == Op::kLastStep || a.condition->op == Op::kLastVisit);
-    return own || AsksForLast(a.body) || AsksForLast(a.orelse);
+bool AsksForLast(const Actions& actions) {
+  const auto asks = [](const Node& c) { return c.op == Op::kLastStep || c.op == Op::kLastVisit; };
+  return AnyAction(actions, [&](const Action& action) {
+    const auto* when = As<action::When>(action);
+    const auto* check = As<action::Assert>(action);
+    return (when && asks(*when->condition)) || (check && asks(*check->condition));
   });
 }
 

@@ -18,14 +18,14 @@ class DotReads {
   bool empty() const { return refs_.empty(); }
 
  private:
-  void Visit(const std::vector<Action>& actions) {
-    for (const Action& action : actions) {
-      if (action.kind == Action::Kind::kDefine && action.value)
-        values_[action.local] = action.value;
-      if (action.value) Visit(*action.value, /*in_dot=*/false);
-      Visit(action.body);
-      Visit(action.orelse);
-    }
+  void Visit(const Actions& actions) {
+    ForEachAction(actions, [this](const Action& action) {
+      if (const auto* define = As<action::Define>(action)) {
+        values_[define->local] = define->value;
+        Visit(*define->value, /*in_dot=*/false);
+      }
+      if (const auto* store = As<action::Store>(action)) Visit(*store->value, /*in_dot=*/false);
+    });
   }
 
   void Visit(const Node& node, bool in_dot) {

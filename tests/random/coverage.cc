@@ -190,14 +190,18 @@ class Uses {
     for (const NodePtr& arg : node.args) Walk(*arg);
   }
 
-  void Walk(const std::vector<Action>& actions) {
-    for (const Action& action : actions) {
-      for (const NodePtr& node : {action.value, action.mask, action.condition}) {
-        if (node) Walk(*node);
-      }
-      Walk(action.body);
-      Walk(action.orelse);
-    }
+  void Walk(const Actions& actions) {
+    ForEachAction(actions, [this](const Action& action) {
+      Match(
+          action, [this](const action::Define& define) { Walk(*define.value); },
+          [this](const action::Store& store) {
+            Walk(*store.value);
+            if (store.mask) Walk(*store.mask);
+          },
+          [this](const action::When& when) { Walk(*when.condition); },
+          [this](const action::Assert& check) { Walk(*check.condition); },
+          [](const action::For&) {}, [](const action::Copy&) {}, [](const action::Wait&) {});
+    });
   }
 
   void Walk(const Kernel& kernel) {

@@ -26,8 +26,9 @@ class Collector {
   void Subscripts(const std::vector<Subscript>& subscripts, const std::vector<int64_t>& extents,
                   int subject, const std::string& name);
   void CopyWindow(const Window& window);
-  void Slot(const Action& action);
-  void Assert(const Action& action);
+  void Store(const action::Store& store);
+  void Slot(const NodePtr& slot, int semaphore, Span span);
+  void Assert(const action::Assert& check, Span span);
   std::vector<int64_t> ViewOf(int ref) const;
   std::vector<int64_t> Extents(const Shape& shape) const;
   int Unnamed() { return -1 - int(sites_.size()); }
@@ -115,63 +116,53 @@ void Collector::CopyWindow(const Window& window) {
   Subscripts(window.subscripts, ViewOf(window.ref), window.ref, NameOf(window.ref));
 }
 
-void Collector::Slot(const Action& action) {
-  if (!action.slot) return;
-  Expression(action.slot);
+void Collector::Slot(const NodePtr& slot, int semaphore, Span span) {
+  Expression(slot);
   Site site;
-  site.span = action.slot->span.end > 0 ? action.slot->span : action.span;
-  site.value = action.slot;
-  site.extent = context_.ref(action.ref).count;
-  site.subject = action.ref;
-  site.description = "semaphore " + NameOf(action.ref);
+  site.span = slot->span.end > 0 ? slot->span : span;
+  site.value = slot;
+  site.extent = context_.ref(semaphore).count;
+  site.subject = semaphore;
+  site.description = "semaphore " + NameOf(semaphore);
   site.enclosing = enclosing_;
   if (!IsPlainlyInside(site)) sites_.push_back(std::move(site));
 }
 
-void Collector::Assert(const Action& action) {
+void Collector::Assert(const action::Assert& check, Span span) {
+  Expression(check.condition);
   Site site;
   site.kind = Site::Kind::kAssert;
-  site.span = action.span;
-  site.value = action.condition;
+  site.span = span;
+  site.value = check.condition;
   site.subject = Unnamed();
-  site.description = action.message;
+  site.description = check.message;
   site.enclosing = enclosing_;
   sites_.push_back(std::move(site));
 }
 
+void Collector::Store(const action::Store& store) {
+  Expression(store.value);
+  Expression(store.mask);
+  for (const Subscript& subscript : store.subscripts) Expression(subscript.start);
+  const bool ref = store.ref >= 0;
+  const Local* local = ref ? nullptr : &context_.kernel.locals[size_t(store.local)];
+  Subscripts(store.subscripts, ref ? ViewOf(store.ref) : Extents(local->shape),
+             ref ? store.ref : Unnamed(), ref ? NameOf(store.ref) : "`" + local->name + "`");
+}
+
 void Collector::Statement(const Action& action) {
-  switch (action.kind) {
-    case Action::Kind::kStore: {
-      Expression(action.value);
-      Expression(action.mask);
-      for (const Subscript& subscript : action.subscripts) Expression(subscript.start);
-      const bool ref = action.ref >= 0;
-      const Local* local = ref ? nullptr : &context_.kernel.locals[size_t(action.local)];
-      Subscripts(action.subscripts, ref ? ViewOf(action.ref) : Extents(local->shape),
-                 ref ? action.ref : Unnamed(), ref ? NameOf(action.ref) : "`" + local->name + "`");
-      return;
-    }
-    case Action::Kind::kFor:
-      Expression(action.low);
-      Expression(action.high);
-      return;
-    case Action::Kind::kAssert:
-      Expression(action.condition);
-      Assert(action);
-      return;
-    case Action::Kind::kCopy:
-      CopyWindow(action.source);
-      CopyWindow(action.target);
-      Slot(action);
-      return;
-    case Action::Kind::kWait:
-      Slot(action);
-      return;
-    case Action::Kind::kDefine:
-    case Action::Kind::kWhen:
-      Expression(action.value);
-      Expression(action.condition);
-  }
+  Match(
+      action, [&](const action::Define& define) { Expression(define.value); },
+      [&](const action::Store& store) { Store(store); },
+      [&](const action::When& when) { Expression(when.condition); },
+      [&](const action::For& loop) { Expression(loop.low), Expression(loop.high); },
+      [&](const action::Assert& check) { Assert(check, action.span); },
+      [&](const action::Copy& copy) {
+        CopyWindow(copy.source);
+        CopyWindow(copy.target);
+        Slot(copy.slot, copy.semaphore, action.span);
+      },
+      [&](const action::Wait& wait) { Slot(wait.slot, wait.semaphore, action.span); });
 }
 
 }  // namespace

@@ -7,24 +7,30 @@ namespace {
 
 using Use = std::function<void(const Action&, const std::vector<Enclosing>&)>;
 
-void Walk(const std::vector<Action>& actions, std::vector<Enclosing>& enclosing, Locals& locals,
+void Walk(const Actions& actions, std::vector<Enclosing>& enclosing, Locals& locals,
           const Kernel& kernel, const Use& use) {
-  const auto inside = [&](Enclosing around, const std::vector<Action>& body) {
+  const auto inside = [&](Enclosing around, const Actions& body) {
     enclosing.push_back(std::move(around));
     Walk(body, enclosing, locals, kernel, use);
     enclosing.pop_back();
   };
   for (const Action& action : actions) {
     use(action, enclosing);
-    const bool let = action.kind == Action::Kind::kDefine &&
-                     kernel.locals[size_t(action.local)].kind == Local::Kind::kLet;
-    if (let && action.value) locals.lets[action.local] = action.value;
-    if (action.kind == Action::Kind::kWhen) {
-      inside({action.condition, false, -1, nullptr, nullptr}, action.body);
-      inside({action.condition, true, -1, nullptr, nullptr}, action.orelse);
-    } else if (action.kind == Action::Kind::kFor) {
-      inside({nullptr, false, action.local, action.low, action.high}, action.body);
-    }
+    Match(
+        action,
+        [&](const action::Define& define) {
+          const bool let = kernel.locals[size_t(define.local)].kind == Local::Kind::kLet;
+          if (let) locals.lets[define.local] = define.value;
+        },
+        [&](const action::When& when) {
+          inside({when.condition, false, -1, nullptr, nullptr}, when.body);
+          inside({when.condition, true, -1, nullptr, nullptr}, when.orelse);
+        },
+        [&](const action::For& loop) {
+          inside({nullptr, false, loop.local, loop.low, loop.high}, loop.body);
+        },
+        [](const action::Store&) {}, [](const action::Assert&) {}, [](const action::Copy&) {},
+        [](const action::Wait&) {});
   }
 }
 

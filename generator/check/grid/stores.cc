@@ -20,9 +20,9 @@ std::vector<Store> StoresOf(const GridContext& context, int ref, Locals& locals)
   const bool in_epilogue = std::find(fused.begin(), fused.end(), ref) != fused.end();
   ForEachStatement(
       context.kernel, locals, [&](const Action& action, const std::vector<Enclosing>& enclosing) {
-        const bool stored = action.kind == Action::Kind::kStore && action.ref == ref;
-        const bool copied = action.kind == Action::Kind::kCopy && action.target.ref == ref;
-        if (!stored && !copied) return;
+        const auto* into = As<action::Store>(action);
+        const auto* copy = As<action::Copy>(action);
+        if (!(into && into->ref == ref) && !(copy && copy->target.ref == ref)) return;
         Store store{action.span, {}};
         for (const Enclosing& around : enclosing) {
           const bool always =

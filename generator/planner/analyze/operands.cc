@@ -16,34 +16,24 @@ struct Use {
   DType partner;  // what it is multiplied with
 };
 
-/// Calls `visit` with every node of the statements, parents first.
-void ForEachNode(const std::vector<Action>& actions,
-                 const std::function<void(const Node&)>& visit) {
+/// Calls `visit` with every node of the statement's own expressions, parents first.
+void ForEachNode(const Action& action, const std::function<void(const Node&)>& visit) {
   const std::function<void(const Node&)> walk = [&](const Node& node) {
     visit(node);
     for (const NodePtr& arg : node.args) walk(*arg);
     for (const Subscript& s : node.subscripts) walk(*s.start);
   };
-  for (const Action& a : actions) {
-    for (const NodePtr& e : {a.value, a.mask, a.condition, a.low, a.high, a.slot}) {
-      if (e) walk(*e);
-    }
-    for (const Subscript& s : a.subscripts) walk(*s.start);
-    ForEachNode(a.body, visit);
-    ForEachNode(a.orelse, visit);
-  }
+  ForEachExpression(action, walk);
 }
 
 /// Manual copies see rows, not panels.
-void CountCopies(const std::vector<Action>& actions, std::vector<int>& reads) {
-  for (const Action& a : actions) {
-    if (a.kind == Action::Kind::kCopy) {
-      ++reads[static_cast<size_t>(a.source.ref)];
-      ++reads[static_cast<size_t>(a.target.ref)];
-    }
-    CountCopies(a.body, reads);
-    CountCopies(a.orelse, reads);
-  }
+void CountCopies(const Actions& actions, std::vector<int>& reads) {
+  ForEachAction(actions, [&](const Action& action) {
+    const auto* copy = As<action::Copy>(action);
+    if (!copy) return;
+    ++reads[static_cast<size_t>(copy->source.ref)];
+    ++reads[static_cast<size_t>(copy->target.ref)];
+  });
 }
 
 Layout LayoutOf(Side side, bool transposed) {
@@ -72,8 +62,8 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
            OperandOfDot(*node.args[1 - k]).value->dtype});
     }
   };
-  ForEachNode(kernel.body, visit);
-  ForEachNode(kernel.epilogue, visit);
+  for (const Actions* actions : {&kernel.body, &kernel.epilogue})
+    ForEachAction(*actions, [&](const Action& action) { ForEachNode(action, visit); });
   CountCopies(kernel.body, reads);
   CountCopies(kernel.epilogue, reads);
 
@@ -121,10 +111,11 @@ bool IsTrailing(const Kernel& kernel, const std::vector<int>& axes) {
 }
 
 /// `acc = 0` under `when first(...)`.
-Reduction BegunBy(const Kernel& kernel, const Action& when) {
-  if (when.kind != Action::Kind::kWhen || !when.orelse.empty()) return {};
+Reduction BegunBy(const Kernel& kernel, const Action& action) {
+  const auto* when = As<action::When>(action);
+  if (!when || !when->orelse.empty()) return {};
   Reduction reduction;
-  const Node& c = *when.condition;
+  const Node& c = *when->condition;
   if (c.op == Op::kFirstStep) {
     reduction.axes = {c.index};
   } else if (c.op == Op::kFirstVisit) {
@@ -133,28 +124,27 @@ Reduction BegunBy(const Kernel& kernel, const Action& when) {
     if (looked_up) reduction.axes.clear(), reduction.stay = c.index;
   }
   if (reduction.stay < 0 && !IsTrailing(kernel, reduction.axes)) return {};
-  for (const Action& a : when.body) {
-    if (a.kind != Action::Kind::kStore || a.ref < 0 || !a.subscripts.empty() || a.mask ||
-        !IsZero(a.value)) {
-      continue;
-    }
-    const Role role = kernel.refs[static_cast<size_t>(a.ref)].role;
+  for (const Action& inner : when->body) {
+    const auto* store = As<action::Store>(inner);
+    if (!store || store->ref < 0 || !store->IsWhole() || !IsZero(store->value)) continue;
+    const int ref = store->ref;
+    const Role role = kernel.refs[static_cast<size_t>(ref)].role;
     const bool stays =
         role == Role::kOutput &&
-        (reduction.stay >= 0 ? a.ref == reduction.stay : StayAxes(kernel, a.ref) == reduction.axes);
-    if (role == Role::kScratch || stays) reduction.accumulator = a.ref;
+        (reduction.stay >= 0 ? ref == reduction.stay : StayAxes(kernel, ref) == reduction.axes);
+    if (role == Role::kScratch || stays) reduction.accumulator = ref;
   }
   return reduction;
 }
 
-bool AddsDot(const Action& a, int ref) {
-  if (a.kind == Action::Kind::kWhen) {
-    return std::any_of(a.body.begin(), a.body.end(),
+bool AddsDot(const Action& action, int ref) {
+  if (const auto* when = As<action::When>(action)) {
+    return std::any_of(when->body.begin(), when->body.end(),
                        [&](const Action& inner) { return AddsDot(inner, ref); });
   }
-  if (a.kind != Action::Kind::kStore || a.ref != ref || !a.subscripts.empty() || a.mask)
-    return false;
-  const Node& v = *a.value;
+  const auto* store = As<action::Store>(action);
+  if (!store || store->ref != ref || !store->IsWhole()) return false;
+  const Node& v = *store->value;
   const auto is_acc = [&](const NodePtr& e) {
     return e->op == Op::kRead && e->index == ref && e->subscripts.empty();
   };
@@ -167,19 +157,20 @@ bool AddsDot(const Action& a, int ref) {
 namespace {
 
 bool Touches(const Action& action, int ref) {
-  bool touches = action.kind == Action::Kind::kStore && action.ref == ref;
-  if (action.kind == Action::Kind::kCopy)
-    touches = touches || action.source.ref == ref || action.target.ref == ref;
-  ForEachNode({action}, [&](const Node& node) {
-    touches = touches || (node.op == Op::kRead && node.index == ref);
+  return AnyAction({action}, [&](const Action& a) {
+    const auto* store = As<action::Store>(a);
+    const auto* copy = As<action::Copy>(a);
+    bool touches = (store && store->ref == ref) ||
+                   (copy && (copy->source.ref == ref || copy->target.ref == ref));
+    ForEachNode(a, [&](const Node& node) {
+      touches = touches || (node.op == Op::kRead && node.index == ref);
+    });
+    return touches;
   });
-  const auto within = [&](const Action& a) { return Touches(a, ref); };
-  return touches || std::any_of(action.body.begin(), action.body.end(), within) ||
-         std::any_of(action.orelse.begin(), action.orelse.end(), within);
 }
 
 /// The first of the statements that has to do with it.
-const Action* FirstTouch(const std::vector<Action>& actions, int ref) {
+const Action* FirstTouch(const Actions& actions, int ref) {
   const auto first = std::find_if(actions.begin(), actions.end(),
                                   [&](const Action& a) { return Touches(a, ref); });
   return first == actions.end() ? nullptr : &*first;
@@ -188,16 +179,14 @@ const Action* FirstTouch(const std::vector<Action>& actions, int ref) {
 }  // namespace
 
 int BegunWith(const Kernel& kernel, int scratch) {
-  const Action* when = FirstTouch(kernel.body, scratch);
-  if (!when || when->kind != Action::Kind::kWhen || when->condition->op != Op::kFirstVisit)
-    return -1;
-  const Action* store = FirstTouch(when->body, scratch);
-  if (!store || store->kind != Action::Kind::kStore || store->ref != scratch ||
-      !store->subscripts.empty() || store->mask) {
-    return -1;
-  }
+  const Action* first = FirstTouch(kernel.body, scratch);
+  const auto* when = first ? As<action::When>(*first) : nullptr;
+  if (!when || when->condition->op != Op::kFirstVisit) return -1;
+  const Action* inner = FirstTouch(when->body, scratch);
+  const auto* store = inner ? As<action::Store>(*inner) : nullptr;
+  if (!store || store->ref != scratch || !store->IsWhole()) return -1;
   bool reads = false;
-  ForEachNode({*store}, [&](const Node& node) {
+  ForEachNode(*inner, [&](const Node& node) {
     reads = reads || (node.op == Op::kRead && node.index == scratch);
   });
   return reads ? -1 : when->condition->index;

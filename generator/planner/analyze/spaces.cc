@@ -253,41 +253,48 @@ bool SpaceAnalysis::PaddedWithZero(const Node& operand, int axis) const {
          axis < static_cast<int>(ref.view_dims.size());
 }
 
-void SpaceAnalysis::Visit(const std::vector<Action>& actions) {
-  for (const Action& a : actions) {
-    if (a.value) Of(*a.value);
-    if (a.condition) VisitScalar(*a.condition);
-    if (a.low) VisitScalar(*a.low);
-    if (a.high) VisitScalar(*a.high);
-    if (a.slot) VisitScalar(*a.slot);
-    if (a.kind == Action::Kind::kDefine) {
-      JoinAll(locals_[static_cast<size_t>(a.local)], Of(*a.value));
-    } else if (a.kind == Action::Kind::kStore) {
-      const bool local = a.ref < 0;
-      const Classes& whole =
-          local ? locals_[static_cast<size_t>(a.local)] : refs_[static_cast<size_t>(a.ref)];
-      const Shape& extents = local ? kernel_.locals[static_cast<size_t>(a.local)].shape
-                                   : kernel_.refs[static_cast<size_t>(a.ref)].view;
-      const Classes target = Window(whole, extents, a.subscripts);
-      // All of a window is stored, what is past an edge of the value too: a pad is as good as any.
-      size_t axis = 0;
-      for (size_t d = 0; d < a.subscripts.size(); ++d) {
-        if (!a.subscripts[d].range) continue;
-        if (!IsWholeRange(a.subscripts[d], extents[d])) Pin(target[axis]);
-        ++axis;
-      }
-      if (a.mask) JoinAll(target, Of(*a.mask));
-      JoinAll(target, Of(*a.value));
-    } else if (a.kind == Action::Kind::kCopy) {
-      for (const kiln::Window* window : {&a.source, &a.target}) {
-        for (const Subscript& subscript : window->subscripts) VisitScalar(*subscript.start);
-      }
-      for (int c : refs_[static_cast<size_t>(a.source.ref)]) Pin(c);
-      for (int c : refs_[static_cast<size_t>(a.target.ref)]) Pin(c);
-    }
-    Visit(a.body);
-    Visit(a.orelse);
+void SpaceAnalysis::Visit(const Actions& actions) {
+  for (const Action& action : actions) {
+    Match(
+        action,
+        [&](const action::Define& define) {
+          const Classes value = Of(*define.value);
+          JoinAll(locals_[static_cast<size_t>(define.local)], value);
+        },
+        [&](const action::Store& store) { VisitStore(store); },
+        [&](const action::When& when) { VisitScalar(*when.condition); },
+        [&](const action::For& loop) { VisitScalar(*loop.low), VisitScalar(*loop.high); },
+        [&](const action::Assert& check) { VisitScalar(*check.condition); },
+        [&](const action::Copy& copy) {
+          VisitScalar(*copy.slot);
+          for (const kiln::Window* window : {&copy.source, &copy.target}) {
+            for (const Subscript& subscript : window->subscripts) VisitScalar(*subscript.start);
+          }
+          for (int c : refs_[static_cast<size_t>(copy.source.ref)]) Pin(c);
+          for (int c : refs_[static_cast<size_t>(copy.target.ref)]) Pin(c);
+        },
+        [&](const action::Wait& wait) { VisitScalar(*wait.slot); });
+    ForEachBlock(action, [&](const Actions& block) { Visit(block); });
   }
+}
+
+void SpaceAnalysis::VisitStore(const action::Store& store) {
+  const bool local = store.ref < 0;
+  const Classes value = Of(*store.value);
+  const Classes& whole =
+      local ? locals_[static_cast<size_t>(store.local)] : refs_[static_cast<size_t>(store.ref)];
+  const Shape& extents = local ? kernel_.locals[static_cast<size_t>(store.local)].shape
+                               : kernel_.refs[static_cast<size_t>(store.ref)].view;
+  const Classes target = Window(whole, extents, store.subscripts);
+  // All of a window is stored, what is past an edge of the value too: a pad is as good as any.
+  size_t axis = 0;
+  for (size_t d = 0; d < store.subscripts.size(); ++d) {
+    if (!store.subscripts[d].range) continue;
+    if (!IsWholeRange(store.subscripts[d], extents[d])) Pin(target[axis]);
+    ++axis;
+  }
+  if (store.mask) JoinAll(target, Of(*store.mask));
+  JoinAll(target, value);
 }
 
 /// All operands of the class are cut at the same edge by the same index, and nothing outlives a

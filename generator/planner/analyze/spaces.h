@@ -47,7 +47,8 @@ class SpaceAnalysis {
                const std::vector<Subscript>& subscripts);
   Classes Window(const Classes& whole, const Shape& extents,
                  const std::vector<Subscript>& subscripts);
-  void Visit(const std::vector<Action>& actions);
+  void Visit(const Actions& actions);
+  void VisitStore(const action::Store& store);
   void VisitScalar(const Node& node);
   bool MayClip(int root) const;
   bool PaddedWithZero(const Node& operand, int axis) const;

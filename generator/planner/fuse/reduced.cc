@@ -22,15 +22,15 @@ class Search {
   }
 
  private:
-  void Look(const std::vector<Action>& actions) {
-    for (const Action& action : actions) {
-      const bool to_reduced =
-          (action.kind == Action::Kind::kStore && action.ref >= 0 && IsMarked(refs_, action.ref)) ||
-          (action.ref < 0 && action.local >= 0 && IsMarked(locals_, action.local));
-      if (action.value) Look(*action.value, to_reduced);
-      Look(action.body);
-      Look(action.orelse);
-    }
+  void Look(const Actions& actions) {
+    ForEachAction(actions, [&](const Action& action) {
+      if (const auto* define = As<action::Define>(action))
+        Look(*define->value, IsMarked(locals_, define->local));
+      if (const auto* store = As<action::Store>(action)) {
+        Look(*store->value,
+             store->ref >= 0 ? IsMarked(refs_, store->ref) : IsMarked(locals_, store->local));
+      }
+    });
   }
 
   void Look(const Node& node, bool reduced) {

@@ -7,15 +7,13 @@ namespace kiln {
 namespace {
 
 /// The buffers that copies on a semaphore read or write, wherever they are.
-void CopiedOn(const std::vector<Action>& actions, int semaphore, std::vector<int>& buffers) {
-  for (const Action& action : actions) {
-    if (action.kind == Action::Kind::kCopy && action.ref == semaphore) {
-      buffers.push_back(action.source.ref);
-      buffers.push_back(action.target.ref);
-    }
-    CopiedOn(action.body, semaphore, buffers);
-    CopiedOn(action.orelse, semaphore, buffers);
-  }
+void CopiedOn(const Actions& actions, int semaphore, std::vector<int>& buffers) {
+  ForEachAction(actions, [&](const Action& action) {
+    const auto* copy = As<action::Copy>(action);
+    if (!copy || copy->semaphore != semaphore) return;
+    buffers.push_back(copy->source.ref);
+    buffers.push_back(copy->target.ref);
+  });
 }
 
 }  // namespace
@@ -39,21 +37,21 @@ Place Lowering::WindowOf(const Window& window, std::vector<WindowDim>* dims) {
   return place;
 }
 
-void Lowering::Copy(const Action& action) {
-  Stage stage = StageOf(Stage::Kind::kCopy, action.span);
-  stage.semaphore = action.ref;
-  stage.value = Scalar(*action.slot);
-  stage.from = WindowOf(action.source, &stage.from_window);
-  stage.place = WindowOf(action.target, &stage.place_window);
+void Lowering::Copy(const action::Copy& copy) {
+  Stage stage = StageOf(Stage::Kind::kCopy, span_);
+  stage.semaphore = copy.semaphore;
+  stage.value = Scalar(*copy.slot);
+  stage.from = WindowOf(copy.source, &stage.from_window);
+  stage.place = WindowOf(copy.target, &stage.place_window);
   Emit(std::move(stage));
 }
 
-void Lowering::Wait(const Action& action) {
-  Stage stage = StageOf(Stage::Kind::kWait, action.span);
-  stage.semaphore = action.ref;
-  stage.value = Scalar(*action.slot);
-  CopiedOn(kernel_.body, action.ref, stage.touched);
-  CopiedOn(kernel_.epilogue, action.ref, stage.touched);
+void Lowering::Wait(const action::Wait& wait) {
+  Stage stage = StageOf(Stage::Kind::kWait, span_);
+  stage.semaphore = wait.semaphore;
+  stage.value = Scalar(*wait.slot);
+  CopiedOn(kernel_.body, wait.semaphore, stage.touched);
+  CopiedOn(kernel_.epilogue, wait.semaphore, stage.touched);
   Emit(std::move(stage));
 }
 

@@ -36,17 +36,18 @@ class Lowering {
   using Point = std::vector<Coordinate>;
 
   // Statements (statements.cc).
-  void Block(const std::vector<Action>& actions);
+  void Block(const Actions& actions);
   void Statement(const Action& action);
-  void DefineLocal(const Action& action);
-  void StoreTile(const Action& action);
+  void DefineLocal(const action::Define& define);
+  void StoreTile(const action::Store& store);
   void EmitBroadcast(const Target& target, const NodePtr& value, const Shape& shape,
                      const NodePtr& mask);
-  void When(const Action& action);
-  void For(const Action& action);
+  void When(const action::When& when);
+  void For(const action::For& loop);
+  void Assert(const action::Assert& check);
   // copies.cc
-  void Copy(const Action& action);
-  void Wait(const Action& action);
+  void Copy(const action::Copy& copy);
+  void Wait(const action::Wait& wait);
   Place WindowOf(const Window& window, std::vector<WindowDim>* dims);
   // touches.cc
   void TouchesOf(const Action& action);
@@ -62,7 +63,7 @@ class Lowering {
   ElementPtr CheckedStart(const std::string& name, const Subscript& subscript, const Size& extent);
   ElementPtr Hoisted(const ElementPtr& start);
   ElementPtr Guarded(const ElementPtr& condition, bool holds, const Node& node, const Point& point);
-  Stages Nested(const std::vector<Action>& actions);
+  Stages Nested(const Actions& actions);
   std::optional<bool> KnownValue(const Node& condition) const;
 
   // Tiles (tiles.cc).

@@ -22,25 +22,20 @@ Stages Lowering::Body() {
   Block(kernel_.body);
   if (!kernel_.epilogue.empty()) {
     // The epilogue is a `when last(outputs):` at the end of the body.
-    Action when;
-    when.kind = Action::Kind::kWhen;
-    when.span = kernel_.epilogue.front().span;
     auto last = std::make_shared<Node>();
     last->op = Op::kLastVisit;
     last->dtype = DType::kBool;
     last->index = kernel_.epilogue_outputs.front();
-    when.condition = last;
-    when.body = kernel_.epilogue;
-    Statement(when);
+    Statement({kernel_.epilogue.front().span, action::When{last, kernel_.epilogue, {}}});
   }
   return stages;
 }
 
-void Lowering::Block(const std::vector<Action>& actions) {
+void Lowering::Block(const Actions& actions) {
   for (const Action& action : actions) Statement(action);
 }
 
-Stages Lowering::Nested(const std::vector<Action>& actions) {
+Stages Lowering::Nested(const Actions& actions) {
   Stages stages;
   Stages* const outer = std::exchange(out_, &stages);
   Block(actions);
@@ -54,77 +49,72 @@ void Lowering::Statement(const Action& action) {
   sums_.clear();
   hoisted_.clear();
   TouchesOf(action);
-  switch (action.kind) {
-    case Action::Kind::kDefine:
-      return DefineLocal(action);
-    case Action::Kind::kStore:
-      return StoreTile(action);
-    case Action::Kind::kWhen:
-      return When(action);
-    case Action::Kind::kFor:
-      return For(action);
-    case Action::Kind::kAssert: {
-      Stage stage = StageOf(Stage::Kind::kAssert, action.span);
-      stage.value = Scalar(*action.condition);
-      stage.text = action.message;
-      return Emit(std::move(stage));
-    }
-    case Action::Kind::kCopy:
-      return Copy(action);
-    case Action::Kind::kWait:
-      return Wait(action);
-  }
+  Match(
+      action, [this](const action::Define& define) { DefineLocal(define); },
+      [this](const action::Store& store) { StoreTile(store); },
+      [this](const action::When& when) { When(when); },
+      [this](const action::For& loop) { For(loop); },
+      [this](const action::Assert& check) { Assert(check); },
+      [this](const action::Copy& copy) { Copy(copy); },
+      [this](const action::Wait& wait) { Wait(wait); });
 }
 
-void Lowering::DefineLocal(const Action& action) {
-  const size_t index = static_cast<size_t>(action.local);
+void Lowering::Assert(const action::Assert& check) {
+  Stage stage = StageOf(Stage::Kind::kAssert, span_);
+  stage.value = Scalar(*check.condition);
+  stage.text = check.message;
+  Emit(std::move(stage));
+}
+
+void Lowering::DefineLocal(const action::Define& define) {
+  const size_t index = static_cast<size_t>(define.local);
   const Local& local = kernel_.locals[index];
   if (local.shape.empty()) {
-    const ElementPtr value = Scalar(*action.value);
-    if (local.kind == Local::Kind::kLet) local_bounds_[action.local] = BoundsOf(*action.value);
+    const ElementPtr value = Scalar(*define.value);
+    if (local.kind == Local::Kind::kLet) local_bounds_[define.local] = BoundsOf(*define.value);
     const int variable = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
     local_variable_[index] = variable;
-    Stage stage = StageOf(Stage::Kind::kDefine, action.span);
+    Stage stage = StageOf(Stage::Kind::kDefine, span_);
     stage.variable = variable;
     stage.value = value;
     return Emit(std::move(stage));
   }
   const int buffer =
-      NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(action.local));
-  EmitBroadcast(WholeOf(buffer, local.shape.size()), action.value, local.shape, nullptr);
+      NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(define.local));
+  EmitBroadcast(WholeOf(buffer, local.shape.size()), define.value, local.shape, nullptr);
   local_buffer_[index] = buffer;
 }
 
-void Lowering::StoreTile(const Action& action) {
-  const bool local = action.ref < 0;
-  if (local && local_variable_[static_cast<size_t>(action.local)] >= 0) {
-    const int variable = local_variable_[static_cast<size_t>(action.local)];
-    Stage stage = StageOf(Stage::Kind::kAssign, action.span);
+void Lowering::StoreTile(const action::Store& store) {
+  const bool local = store.ref < 0;
+  if (local && local_variable_[static_cast<size_t>(store.local)] >= 0) {
+    const int variable = local_variable_[static_cast<size_t>(store.local)];
+    Stage stage = StageOf(Stage::Kind::kAssign, span_);
     stage.variable = variable;
-    stage.value = Scalar(*action.value);
+    stage.value = Scalar(*store.value);
     return Emit(std::move(stage));
   }
   Target target;
-  target.buffer = local ? local_buffer_[static_cast<size_t>(action.local)] : action.ref;
+  target.buffer = local ? local_buffer_[static_cast<size_t>(store.local)] : store.ref;
   const size_t rank = plan_.buffers[static_cast<size_t>(target.buffer)].extents.size();
-  if (action.subscripts.empty()) {
+  if (store.subscripts.empty()) {
     target = WholeOf(target.buffer, rank);
   } else {
     int axis = 0;
     const Shape extents = plan_.buffers[static_cast<size_t>(target.buffer)].extents;
-    for (size_t d = 0; d < action.subscripts.size(); ++d) {
-      const Subscript& s = action.subscripts[d];
+    for (size_t d = 0; d < store.subscripts.size(); ++d) {
+      const Subscript& s = store.subscripts[d];
       if (IsWholeRange(s, extents[d])) {
         // Without an offset the store's loop is the target's own, which stops at the array's edge.
         target.dimensions.push_back({axis++, nullptr});
         continue;
       }
-      const std::string& name = local ? kernel_.locals[static_cast<size_t>(action.local)].name
-                                      : kernel_.refs[static_cast<size_t>(action.ref)].name;
+      const std::string& name = local ? kernel_.locals[static_cast<size_t>(store.local)].name
+                                      : kernel_.refs[static_cast<size_t>(store.ref)].name;
       target.dimensions.push_back({s.range ? axis++ : -1, CheckedStart(name, s, extents[d])});
     }
   }
-  EmitBroadcast(target, action.value, action.shape, action.mask);
+  EmitBroadcast(target, store.value, store.shape, store.mask);
 }
 
 /// A value of fewer dimensions, or of extents 1, fills the window.
@@ -141,27 +131,27 @@ void Lowering::EmitBroadcast(const Target& target, const NodePtr& value, const S
   EmitInto(target, broadcast, mask);
 }
 
-void Lowering::When(const Action& action) {
-  if (const std::optional<bool> known = KnownValue(*action.condition)) {
-    return Block(*known ? action.body : action.orelse);
+void Lowering::When(const action::When& when) {
+  if (const std::optional<bool> known = KnownValue(*when.condition)) {
+    return Block(*known ? when.body : when.orelse);
   }
-  Stage stage = StageOf(Stage::Kind::kIf, action.span);
-  stage.value = Scalar(*action.condition);
-  stage.body = Nested(action.body);
-  stage.orelse = Nested(action.orelse);
+  Stage stage = StageOf(Stage::Kind::kIf, span_);
+  stage.value = Scalar(*when.condition);
+  stage.body = Nested(when.body);
+  stage.orelse = Nested(when.orelse);
   Emit(std::move(stage));
 }
 
-void Lowering::For(const Action& action) {
-  Stage stage = StageOf(Stage::Kind::kFor, action.span);
-  stage.low = Scalar(*action.low);
-  stage.high = Scalar(*action.high);
-  const size_t index = static_cast<size_t>(action.local);
+void Lowering::For(const action::For& loop) {
+  Stage stage = StageOf(Stage::Kind::kFor, span_);
+  stage.low = Scalar(*loop.low);
+  stage.high = Scalar(*loop.high);
+  const size_t index = static_cast<size_t>(loop.local);
   stage.variable = NewVariable(kernel_.locals[index].name, DType::kIndex, false);
   local_variable_[index] = stage.variable;
-  local_bounds_[action.local] = {BoundsOf(*action.low).low, BoundsOf(*action.high).high};
-  if (std::optional<Size>& high = local_bounds_[action.local].high) high = *high - Size(1);
-  stage.body = Nested(action.body);
+  local_bounds_[loop.local] = {BoundsOf(*loop.low).low, BoundsOf(*loop.high).high};
+  if (std::optional<Size>& high = local_bounds_[loop.local].high) high = *high - Size(1);
+  stage.body = Nested(loop.body);
   Emit(std::move(stage));
 }
 

@@ -6,16 +6,13 @@
 namespace kiln {
 namespace {
 
-void FindEnds(const Kernel& kernel, const std::vector<Action>& actions, std::vector<bool>& ends) {
-  for (const Action& action : actions) {
-    if (action.kind == Action::Kind::kCopy) {
-      for (const int ref : {action.source.ref, action.target.ref})
-        ends[static_cast<size_t>(ref)] =
-            kernel.refs[static_cast<size_t>(ref)].memory != Memory::kAny;
-    }
-    FindEnds(kernel, action.body, ends);
-    FindEnds(kernel, action.orelse, ends);
-  }
+void FindEnds(const Kernel& kernel, const Actions& actions, std::vector<bool>& ends) {
+  ForEachAction(actions, [&](const Action& action) {
+    const auto* copy = As<action::Copy>(action);
+    if (!copy) return;
+    for (const int ref : {copy->source.ref, copy->target.ref})
+      ends[static_cast<size_t>(ref)] = kernel.refs[static_cast<size_t>(ref)].memory != Memory::kAny;
+  });
 }
 
 }  // namespace
@@ -30,12 +27,18 @@ std::vector<bool> EndsOfCopies(const Kernel& kernel) {
 /// Before the statement: its checks would be lost in its loops.
 void Lowering::TouchesOf(const Action& action) {
   if (std::find(copied_.begin(), copied_.end(), true) == copied_.end()) return;
-  if (action.kind == Action::Kind::kStore && action.ref >= 0)
-    Touch(action.ref, action.subscripts, /*writes=*/true);
-  for (const NodePtr& node :
-       {action.value, action.mask, action.condition, action.low, action.high}) {
-    if (node) TouchReads(*node);
-  }
+  Match(
+      action, [&](const action::Define& define) { TouchReads(*define.value); },
+      [&](const action::Store& store) {
+        if (store.ref >= 0) Touch(store.ref, store.subscripts, /*writes=*/true);
+        TouchReads(*store.value);
+        if (store.mask) TouchReads(*store.mask);
+      },
+      [&](const action::When& when) { TouchReads(*when.condition); },
+      [&](const action::For& loop) { TouchReads(*loop.low), TouchReads(*loop.high); },
+      [&](const action::Assert& check) { TouchReads(*check.condition); },
+      // A copy checks its windows itself; what it reads to find them is not looked at.
+      [](const action::Copy&) {}, [](const action::Wait&) {});
 }
 
 /// What may not be evaluated is not checked.

@@ -11,31 +11,30 @@ namespace {
 /// Of the loops of one step together. A step in which a core starts so many copies is no step.
 constexpr int64_t kMostRounds = int64_t{1} << 20;
 
-bool HasCopies(const std::vector<Action>& actions) {
-  return std::any_of(actions.begin(), actions.end(), [](const Action& action) {
-    return action.kind == Action::Kind::kCopy || HasCopies(action.body) || HasCopies(action.orelse);
+bool HasCopies(const Actions& actions) { return AnyAction(actions, Is<action::Copy>); }
+
+void AddLoops(const Actions& actions, Locals& locals) {
+  ForEachAction(actions, [&](const Action& action) {
+    if (const auto* loop = As<action::For>(action)) locals.loops[loop->local] = -1;
   });
 }
 
-void AddLoops(const std::vector<Action>& actions, Locals& locals) {
+void ForEachDecisionOf(const Actions& actions, const std::function<void(const Node&)>& use) {
   for (const Action& action : actions) {
-    if (action.kind == Action::Kind::kFor) locals.loops[action.local] = -1;
-    AddLoops(action.body, locals);
-    AddLoops(action.orelse, locals);
-  }
-}
-
-void ForEachDecisionOf(const std::vector<Action>& actions,
-                       const std::function<void(const Node&)>& use) {
-  for (const Action& action : actions) {
-    const bool holds_copies = HasCopies(action.body) || HasCopies(action.orelse);
-    const bool copies = action.kind == Action::Kind::kCopy || action.kind == Action::Kind::kWait;
-    if (!holds_copies && !copies) continue;
-    for (const NodePtr& node : {action.condition, action.low, action.high, action.slot}) {
-      if (node) use(*node);
-    }
-    ForEachDecisionOf(action.body, use);
-    ForEachDecisionOf(action.orelse, use);
+    Match(
+        action,
+        [&](const action::When& when) {
+          if (HasCopies(when.body) || HasCopies(when.orelse)) use(*when.condition);
+        },
+        [&](const action::For& loop) {
+          if (HasCopies(loop.body)) use(*loop.low), use(*loop.high);
+        },
+        [&](const action::Copy& copy) { use(*copy.slot); },
+        [&](const action::Wait& wait) { use(*wait.slot); }, [](const action::Define&) {},
+        [](const action::Store&) {}, [](const action::Assert&) {});
+    ForEachBlock(action, [&](const Actions& block) {
+      if (HasCopies(block)) ForEachDecisionOf(block, use);
+    });
   }
 }
 
@@ -66,53 +65,48 @@ void ManualCopies::Run(const Step& step, std::vector<ManualEvent>& events) {
   Run(binding_.kernel->body, events);
 }
 
-void ManualCopies::Run(const std::vector<Action>& actions, std::vector<ManualEvent>& events) {
+void ManualCopies::Run(const Actions& actions, std::vector<ManualEvent>& events) {
   for (const Action& action : actions) {
-    switch (action.kind) {
-      case Action::Kind::kWhen:
-        Run(Evaluate(action.condition).value_or(1) != 0 ? action.body : action.orelse, events);
-        break;
-      case Action::Kind::kFor:
-        if (HasCopies(action.body)) RunLoop(action, events);
-        break;
-      case Action::Kind::kCopy:
-        events.push_back(Started(action));
-        break;
-      case Action::Kind::kWait:
-        events.push_back({true, Semaphore(action)});
-        break;
-      case Action::Kind::kDefine:
-      case Action::Kind::kStore:
-      case Action::Kind::kAssert:
-        break;
-    }
+    Match(
+        action,
+        [&](const action::When& when) {
+          Run(Evaluate(when.condition).value_or(1) != 0 ? when.body : when.orelse, events);
+        },
+        [&](const action::For& loop) {
+          if (HasCopies(loop.body)) RunLoop(loop, events);
+        },
+        [&](const action::Copy& copy) { events.push_back(Started(copy)); },
+        [&](const action::Wait& wait) {
+          events.push_back({true, Semaphore(wait.semaphore, wait.slot)});
+        },
+        [](const action::Define&) {}, [](const action::Store&) {}, [](const action::Assert&) {});
   }
 }
 
-void ManualCopies::RunLoop(const Action& action, std::vector<ManualEvent>& events) {
-  const int64_t low = Evaluate(action.low).value_or(0);
-  const int64_t high = Evaluate(action.high).value_or(low + 1);
+void ManualCopies::RunLoop(const action::For& loop, std::vector<ManualEvent>& events) {
+  const int64_t low = Evaluate(loop.low).value_or(0);
+  const int64_t high = Evaluate(loop.high).value_or(low + 1);
   for (int64_t i = low; i < high && !cut_off_; ++i) {
     cut_off_ = ++rounds_ > kMostRounds;
-    loops_[action.local] = i;
-    Run(action.body, events);
+    loops_[loop.local] = i;
+    Run(loop.body, events);
   }
-  loops_.erase(action.local);
+  loops_.erase(loop.local);
 }
 
-int64_t ManualCopies::Semaphore(const Action& action) {
+int64_t ManualCopies::Semaphore(int semaphore, const NodePtr& slot) {
   constexpr int64_t kSlots = int64_t{1} << 32;
-  return action.ref * kSlots + (action.slot ? Evaluate(action.slot).value_or(0) : 0);
+  return semaphore * kSlots + Evaluate(slot).value_or(0);
 }
 
-ManualEvent ManualCopies::Started(const Action& action) {
+ManualEvent ManualCopies::Started(const action::Copy& copy) {
   ManualEvent event;
-  event.semaphore = Semaphore(action);
+  event.semaphore = Semaphore(copy.semaphore, copy.slot);
   const auto in_hbm = [this](const Window& window) {
     return binding_.kernel->refs[static_cast<size_t>(window.ref)].memory == Memory::kAny;
   };
-  event.out = in_hbm(action.target);
-  const Window& window = event.out ? action.target : action.source;
+  event.out = in_hbm(copy.target);
+  const Window& window = event.out ? copy.target : copy.source;
   event.operand = in_hbm(window) ? OperandOf(operands_, window.ref) : -1;
   if (event.operand < 0) return event;  // from VMEM to VMEM
   const TimelineOperand& operand = operands_[static_cast<size_t>(event.operand)];

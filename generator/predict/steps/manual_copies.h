@@ -41,10 +41,10 @@ class ManualCopies {
 
   ManualCopies(const Binding& binding, const std::vector<TimelineOperand>& operands,
                const Locals& locals);
-  void Run(const std::vector<Action>& actions, std::vector<ManualEvent>& events);
-  void RunLoop(const Action& action, std::vector<ManualEvent>& events);
-  ManualEvent Started(const Action& action);
-  int64_t Semaphore(const Action& action);
+  void Run(const Actions& actions, std::vector<ManualEvent>& events);
+  void RunLoop(const action::For& loop, std::vector<ManualEvent>& events);
+  ManualEvent Started(const action::Copy& copy);
+  int64_t Semaphore(int semaphore, const NodePtr& slot);
   int64_t PlaceOf(const Window& window, const TimelineOperand& operand);
   std::optional<int64_t> Evaluate(const NodePtr& node);
 

@@ -20,17 +20,12 @@ class Counter {
       : binding_(binding), machine_(machine), workload_(workload) {}
 
   Cost Of(const Action& action) {
-    Value(action.value);
-    Value(action.mask);
-    if (action.kind == Action::Kind::kStore) {
-      const bool to_ref = action.ref >= 0;
-      const DType dtype = to_ref ? binding_.kernel->refs[static_cast<size_t>(action.ref)].dtype
-                                 : binding_.kernel->locals[static_cast<size_t>(action.local)].dtype;
-      if (to_ref || IsLarge(action.shape)) stores_ += Packed(action.shape, dtype);
-      if (action.mask) Compute(action.shape, dtype, 1);
-    } else if (action.kind == Action::Kind::kDefine && action.value) {
-      if (IsLarge(action.value->shape)) stores_ += Packed(action.value->shape, action.value->dtype);
-    }
+    Match(
+        action, [&](const action::Define& define) { Count(*define.value); },
+        [&](const action::Store& store) { Count(store); },
+        // The scalar unit's: conditions, loops and what starts copies.
+        [](const action::When&) {}, [](const action::For&) {}, [](const action::Assert&) {},
+        [](const action::Copy&) {}, [](const action::Wait&) {});
     const double cycles =
         std::max({instructions_ / machine_.vector_ops, loads_ / machine_.vector_loads,
                   stores_ / machine_.vector_stores});
@@ -39,6 +34,21 @@ class Counter {
   }
 
  private:
+  /// A tile that gets a name.
+  void Count(const Node& value) {
+    Value(value);
+    if (IsLarge(value.shape)) stores_ += Packed(value.shape, value.dtype);
+  }
+  void Count(const action::Store& store) {
+    Value(*store.value);
+    if (store.mask) Value(*store.mask);
+    const bool to_ref = store.ref >= 0;
+    const DType dtype = to_ref ? binding_.kernel->refs[static_cast<size_t>(store.ref)].dtype
+                               : binding_.kernel->locals[static_cast<size_t>(store.local)].dtype;
+    if (to_ref || IsLarge(store.shape)) stores_ += Packed(store.shape, dtype);
+    if (store.mask) Compute(store.shape, dtype, 1);
+  }
+
   double Extent(const Size& size) const {
     return static_cast<double>(Evaluate(size, binding_).value_or(1));
   }

@@ -59,19 +59,14 @@ struct GridBuilder : KernelBuilder {
 
   /// A whole store under a condition, or always.
   void AddStore(int ref, NodePtr condition = nullptr) {
-    Action store;
-    store.kind = Action::Kind::kStore;
+    action::Store store;
     store.ref = ref;
     store.value = Float(0);
     if (!condition) {
-      kernel.body.push_back(store);
+      kernel.body.push_back({{}, store});
       return;
     }
-    Action when;
-    when.kind = Action::Kind::kWhen;
-    when.condition = std::move(condition);
-    when.body.push_back(store);
-    kernel.body.push_back(when);
+    kernel.body.push_back({{}, action::When{std::move(condition), {{{}, store}}, {}}});
   }
 
   Diagnostics Check(GridCheckOptions options = {}) {

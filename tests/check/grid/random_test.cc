@@ -386,21 +386,14 @@ TEST_CASE("subscripts and assertions of random bodies") {
     if (random.nodes.Below(2)) start = Do(Op::kMod, {Do(Op::kMul, {start, start}), Int(8)});
     const NodePtr condition = random.nodes.Condition(1);
     const bool otherwise = random.nodes.Below(2);
-    Action store;
+    action::Store store;
     store.ref = ref;
     store.value = Float(0);
     store.subscripts = {{{}, false, start, 1}};
-    Action when;
-    when.kind = Action::Kind::kWhen;
+    action::When when;
     when.condition = condition;
-    (otherwise ? when.orelse : when.body).push_back(store);
-    Action loop;
-    loop.kind = Action::Kind::kFor;
-    loop.local = 0;
-    loop.low = low;
-    loop.high = high;
-    loop.body.push_back(when);
-    grid.kernel.body.push_back(loop);
+    (otherwise ? when.orelse : when.body).push_back({{}, store});
+    grid.kernel.body.push_back({{}, action::For{0, low, high, {{{}, when}}}});
 
     const Oracle oracle(grid.binding);
     bool outside = false;

@@ -2,19 +2,11 @@
 
 namespace kiln::soak {
 
-void CollectActions(const std::vector<Action>& actions, std::vector<const Action*>& to) {
-  for (const Action& action : actions) {
-    to.push_back(&action);
-    CollectActions(action.body, to);
-    CollectActions(action.orelse, to);
-  }
-}
-
 void Body::Line(int depth, const std::string& text) {
   text_ += std::string(static_cast<size_t>(depth) * 4, ' ') + text + "\n";
 }
 
-void Body::Statements(const std::vector<Action>& actions, int depth) {
+void Body::Statements(const Actions& actions, int depth) {
   const size_t before = text_.size();
   for (const Action& action : actions) Statement(action, depth);
   if (text_.size() == before) Line(depth, "pass");
@@ -26,47 +18,46 @@ std::string Body::Filling(const Node& value, const Shape& shape) const {
   return "jnp.broadcast_to(" + text + ", " + wanted + ")";
 }
 
-void Body::Define(const Action& action, int depth) {
-  const Local& local = LocalAt(action.local);
+void Body::Define(const action::Define& define, int depth) {
+  const Local& local = LocalAt(define.local);
   if (local.kind == Local::Kind::kVar)
-    Line(depth, local.name + "[...] = " + Filling(*action.value, local.shape));
+    Line(depth, local.name + "[...] = " + Filling(*define.value, local.shape));
   else
-    Line(depth, local.name + " = " + expressions_.Text(*action.value));
+    Line(depth, local.name + " = " + expressions_.Text(*define.value));
 }
 
-void Body::Store(const Action& action, int depth) {
-  const bool to_ref = action.ref >= 0;
-  const std::string& name =
-      to_ref ? expressions_.RefAt(action.ref).name : LocalAt(action.local).name;
-  const Shape& of = to_ref ? expressions_.RefAt(action.ref).view : LocalAt(action.local).shape;
-  const std::string target = name + expressions_.Subscripts(action.subscripts, of);
-  const std::string value = Filling(*action.value, action.shape);
-  if (action.mask)
-    Line(depth, target + " = jnp.where(" + expressions_.Text(*action.mask) + ", " + value + ", " +
+void Body::Store(const action::Store& store, int depth) {
+  const bool to_ref = store.ref >= 0;
+  const std::string& name = to_ref ? expressions_.RefAt(store.ref).name : LocalAt(store.local).name;
+  const Shape& of = to_ref ? expressions_.RefAt(store.ref).view : LocalAt(store.local).shape;
+  const std::string target = name + expressions_.Subscripts(store.subscripts, of);
+  const std::string value = Filling(*store.value, store.shape);
+  if (store.mask)
+    Line(depth, target + " = jnp.where(" + expressions_.Text(*store.mask) + ", " + value + ", " +
                     target + ")");
   else
     Line(depth, target + " = " + value);
 }
 
-void Body::When(const Action& action, int depth) {
+void Body::When(const action::When& when, int depth) {
   const std::string condition = "when_" + std::to_string(conditions_++);
-  Line(depth, condition + " = " + expressions_.Text(*action.condition));
+  Line(depth, condition + " = " + expressions_.Text(*when.condition));
   Line(depth, "@pl.when(" + condition + ")");
   Line(depth, "def _():");
-  Statements(action.body, depth + 1);
-  if (action.orelse.empty()) return;
+  Statements(when.body, depth + 1);
+  if (when.orelse.empty()) return;
   Line(depth, "@pl.when(~" + condition + ")");
   Line(depth, "def _():");
-  Statements(action.orelse, depth + 1);
+  Statements(when.orelse, depth + 1);
 }
 
-void Body::For(const Action& action, int depth) {
-  const std::string& name = LocalAt(action.local).name;
-  Line(depth, "@pl.loop(" + expressions_.Index(*action.low) + ", " +
-                  expressions_.Index(*action.high) + ")");
+void Body::For(const action::For& loop, int depth) {
+  const std::string& name = LocalAt(loop.local).name;
+  Line(depth,
+       "@pl.loop(" + expressions_.Index(*loop.low) + ", " + expressions_.Index(*loop.high) + ")");
   Line(depth, "def _(" + name + "):");
   Line(depth + 1, name + " = cast(" + name + ", i64)");
-  Statements(action.body, depth + 1);
+  Statements(loop.body, depth + 1);
 }
 
 /// `begin`: the same window at the beginning of the array.
@@ -82,46 +73,42 @@ std::string Body::WindowText(const Window& window, bool begin) const {
   return text == "[...]" ? ref.name : ref.name + ".at" + text;
 }
 
-std::string Body::CopyText(const Action& copy, const Node& slot, bool begin) const {
+std::string Body::CopyText(const action::Copy& copy, const Node& slot, bool begin) const {
   return "pltpu.make_async_copy(" + WindowText(copy.source, begin) + ", " +
-         WindowText(copy.target, begin) + ", " + expressions_.RefAt(copy.ref).name + ".at[" +
+         WindowText(copy.target, begin) + ", " + expressions_.RefAt(copy.semaphore).name + ".at[" +
          expressions_.Index(slot) + "])";
 }
 
 /// A copy that the wait may be for: Pallas waits for as many bytes as a copy like it moves.
-const Action& Body::CopyOf(const Action& wait) const {
-  std::vector<const Action*> all;
-  CollectActions(kernel_.body, all);
-  CollectActions(kernel_.epilogue, all);
-  const Action* found = nullptr;
-  for (const Action* action : all) {
-    if (action->kind != Action::Kind::kCopy || action->ref != wait.ref) continue;
+const action::Copy& Body::CopyOf(const action::Wait& wait) const {
+  const action::Copy* found = nullptr;
+  const auto look = [&](const Action& action) {
+    const auto* copy = As<action::Copy>(action);
+    if (!copy || copy->semaphore != wait.semaphore) return;
     if (found &&
-        expressions_.ShapeText(found->target.shape) != expressions_.ShapeText(action->target.shape))
+        expressions_.ShapeText(found->target.shape) != expressions_.ShapeText(copy->target.shape))
       throw CannotSay("copies of several sizes on one semaphore");
-    found = action;
-  }
+    found = copy;
+  };
+  ForEachAction(kernel_.body, look);
+  ForEachAction(kernel_.epilogue, look);
   if (!found) throw CannotSay("a wait without a copy");
   return *found;
 }
 
 void Body::Statement(const Action& action, int depth) {
-  switch (action.kind) {
-    case Action::Kind::kDefine:
-      return Define(action, depth);
-    case Action::Kind::kStore:
-      return Store(action, depth);
-    case Action::Kind::kWhen:
-      return When(action, depth);
-    case Action::Kind::kFor:
-      return For(action, depth);
-    case Action::Kind::kAssert:
-      return;  // the interpreter has found that it holds
-    case Action::Kind::kCopy:
-      return Line(depth, CopyText(action, *action.slot, false) + ".start()");
-    case Action::Kind::kWait:
-      return Line(depth, CopyText(CopyOf(action), *action.slot, true) + ".wait()");
-  }
+  Match(
+      action, [&](const action::Define& define) { Define(define, depth); },
+      [&](const action::Store& store) { Store(store, depth); },
+      [&](const action::When& when) { When(when, depth); },
+      [&](const action::For& loop) { For(loop, depth); },
+      [](const action::Assert&) {},  // the interpreter has found that it holds
+      [&](const action::Copy& copy) {
+        Line(depth, CopyText(copy, *copy.slot, false) + ".start()");
+      },
+      [&](const action::Wait& wait) {
+        Line(depth, CopyText(CopyOf(wait), *wait.slot, true) + ".wait()");
+      });
 }
 
 }  // namespace kiln::soak

@@ -13,19 +13,19 @@ class Body {
   Body(const Expressions& expressions, const Kernel& kernel)
       : expressions_(expressions), kernel_(kernel) {}
 
-  void Statements(const std::vector<Action>& actions, int depth);
+  void Statements(const Actions& actions, int depth);
   void Line(int depth, const std::string& text);
   const std::string& text() const { return text_; }
 
  private:
   void Statement(const Action& action, int depth);
-  void Define(const Action& action, int depth);
-  void Store(const Action& action, int depth);
-  void When(const Action& action, int depth);
-  void For(const Action& action, int depth);
+  void Define(const action::Define& define, int depth);
+  void Store(const action::Store& store, int depth);
+  void When(const action::When& when, int depth);
+  void For(const action::For& loop, int depth);
   std::string WindowText(const Window& window, bool begin) const;
-  std::string CopyText(const Action& copy, const Node& slot, bool begin) const;
-  const Action& CopyOf(const Action& wait) const;
+  std::string CopyText(const action::Copy& copy, const Node& slot, bool begin) const;
+  const action::Copy& CopyOf(const action::Wait& wait) const;
   /// The value, as large as what it is stored in.
   std::string Filling(const Node& value, const Shape& shape) const;
   const Local& LocalAt(int index) const { return kernel_.locals[static_cast<size_t>(index)]; }
@@ -35,8 +35,5 @@ class Body {
   std::string text_;
   int conditions_ = 0;
 };
-
-/// All actions, those of inner blocks too, in the order of the text.
-void CollectActions(const std::vector<Action>& actions, std::vector<const Action*>& to);
 
 }  // namespace kiln::soak

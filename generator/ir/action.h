@@ -1,0 +1,152 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "generator/ir/match.h"
+#include "generator/ir/node.h"
+
+/// Statements of a kernel: a struct for each kind, what all kinds have in common, and the walks
+/// over them. `Match` wants a case for every kind, so that a new one is a list of compile errors.
+namespace kiln {
+
+struct Action;
+using Actions = std::vector<Action>;
+
+/// A subscripted reference of a manual copy.
+struct Window {
+  int ref = -1;
+  std::vector<Subscript> subscripts;  // one a dimension; empty = whole
+  Shape shape;
+  Span span;
+};
+
+namespace action {
+
+/// local = value, of a let or a var.
+struct Define {
+  int local = -1;
+  NodePtr value;
+};
+
+/// ref or local [subscripts] = value; with mask: only where true.
+struct Store {
+  int ref = -1;    // or
+  int local = -1;  // a var
+  std::vector<Subscript> subscripts;
+  Shape shape;   // of the stored window; value broadcasts to it
+  NodePtr mask;  // of the target's shape, or null
+  NodePtr value;
+
+  bool IsWhole() const { return subscripts.empty() && !mask; }
+};
+
+struct When {
+  NodePtr condition;  // bool scalar
+  Actions body, orelse;
+};
+
+/// `local` from low to high (exclusive).
+struct For {
+  int local = -1;
+  NodePtr low, high;  // integer scalars
+  Actions body;
+};
+
+struct Assert {
+  NodePtr condition;  // bool scalar
+  std::string message;
+};
+
+/// source -> target, on semaphore[slot].
+struct Copy {
+  Window source, target;
+  int semaphore = -1;  // ref
+  NodePtr slot;        // kIndex scalar
+};
+
+/// Until a copy on semaphore[slot] has arrived.
+struct Wait {
+  int semaphore = -1;  // ref
+  NodePtr slot;        // kIndex scalar
+};
+
+}  // namespace action
+
+struct Action {
+  using Kind = std::variant<action::Store, action::Define, action::When, action::For,
+                            action::Assert, action::Copy, action::Wait>;
+  Span span;
+  Kind what;
+};
+
+/// The statement as one of a kind; null: it is of another.
+template <typename Kind>
+const Kind* As(const Action& action) {
+  return std::get_if<Kind>(&action.what);
+}
+
+template <typename Kind>
+bool Is(const Action& action) {
+  return std::holds_alternative<Kind>(action.what);
+}
+
+template <typename... Cases>
+decltype(auto) Match(const Action& action, Cases&&... cases) {
+  return MatchKind(action.what, std::forward<Cases>(cases)...);
+}
+
+/// Calls `use` with each list of statements that the statement holds.
+template <typename Use>
+void ForEachBlock(const Action& of, const Use& use) {
+  Match(
+      of, [&](const action::When& when) { use(when.body), use(when.orelse); },
+      [&](const action::For& loop) { use(loop.body); }, [](const action::Define&) {},
+      [](const action::Store&) {}, [](const action::Assert&) {}, [](const action::Copy&) {},
+      [](const action::Wait&) {});
+}
+
+/// Calls `use` with each expression of the statement, without those of statements that it holds.
+template <typename Use>
+void ForEachExpression(const Action& of, const Use& use) {
+  const auto starts = [&](const std::vector<Subscript>& subscripts) {
+    for (const Subscript& subscript : subscripts) use(*subscript.start);
+  };
+  Match(
+      of, [&](const action::Define& define) { use(*define.value); },
+      [&](const action::Store& store) {
+        use(*store.value);
+        if (store.mask) use(*store.mask);
+        starts(store.subscripts);
+      },
+      [&](const action::When& when) { use(*when.condition); },
+      [&](const action::For& loop) { use(*loop.low), use(*loop.high); },
+      [&](const action::Assert& check) { use(*check.condition); },
+      [&](const action::Copy& copy) {
+        use(*copy.slot);
+        starts(copy.source.subscripts);
+        starts(copy.target.subscripts);
+      },
+      [&](const action::Wait& wait) { use(*wait.slot); });
+}
+
+/// Calls `use` with each statement and those that it holds, in the order of the text.
+template <typename Use>
+void ForEachAction(const Actions& actions, const Use& use) {
+  for (const Action& action : actions) {
+    use(action);
+    ForEachBlock(action, [&](const Actions& block) { ForEachAction(block, use); });
+  }
+}
+
+/// Whether `is` holds for one of the statements or of those that they hold.
+template <typename Predicate>
+bool AnyAction(const Actions& actions, const Predicate& is) {
+  bool any = false;
+  ForEachAction(actions, [&](const Action& action) { any = any || is(action); });
+  return any;
+}
+
+}  // namespace kiln
