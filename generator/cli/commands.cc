@@ -14,6 +14,8 @@ const std::vector<Command>& Commands() {
       {"report", "writes a page that shows a call: what is skipped, where the time goes",
        &AddReport},
       {"generate", "writes the C++ of a spec's kernels", &AddGenerate},
+      {"compile", "compiles a kernel for other programs to load, and tells its arguments",
+       &AddCompile},
       {"golden", "records what a spec computes, and checks every engine against it", &AddGolden},
       {"show", "prints a stage of a spec as stable text", &AddShow},
       {"machine", "tells what kernels take of this CPU: vectors, caches, blocks, peaks",

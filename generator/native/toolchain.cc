@@ -186,6 +186,12 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
   // Each kernel has a copy of the whole runtime, and keeps to it however many are loaded.
   tools.link = {"-Wl,-Bsymbolic", "-Wl,--whole-archive", runtime->library.string(),
                 "-Wl,--no-whole-archive"};
+  // An installation may bring its own Highway: a Python package does.
+  const fs::path folder = runtime->library.parent_path();
+  if (std::error_code ignored; fs::exists(folder / "libhwy.so", ignored)) {
+    tools.link.push_back("-L" + folder.string());
+    tools.link.push_back("-Wl,-rpath," + folder.string());
+  }
   for (const std::string& flag : Split(KILN_LINK_FLAGS, '|')) tools.link.push_back(flag);
 
   Sha256 hash;

@@ -41,6 +41,7 @@ void AddSchema(CLI::App& app, std::function<int()>& run);
 void AddExplain(CLI::App& app, std::function<int()>& run);
 void AddNew(CLI::App& app, std::function<int()>& run);
 void AddMachine(CLI::App& app, std::function<int()>& run);
+void AddCompile(CLI::App& app, std::function<int()>& run);
 void AddCache(CLI::App& app, std::function<int()>& run);
 
 /// A usage error: prints `kiln: message` and a hint; returns kUsage.

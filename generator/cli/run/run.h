@@ -63,8 +63,9 @@ std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& bin
 std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics);
 
 /// Compiles with a line of progress. Nullopt after an error, which is printed; then *status is the
-/// exit status.
-std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status);
+/// exit status. *told is where the library is.
+std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status,
+                                          Compiled* told = nullptr);
 /// Says once, on stderr, that there is no cache that can be trusted.
 void WarnOfCache();
 

@@ -134,8 +134,8 @@ void WarnOfCache() {
     std::cerr << "kiln: warning: compiled kernels are not kept: " << OneLine(why) << "\n";
 }
 
-std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text,
-                                          int* status) {
+std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status,
+                                          Compiled* told) {
   std::string why;
   const auto tools = FindToolchain(&why);
   if (!tools) {
@@ -153,6 +153,7 @@ std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated&
     *status = kInternal;
     return std::nullopt;
   }
+  if (told) *told = std::move(compiled);
   return loaded;
 }
 

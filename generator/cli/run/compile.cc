@@ -1,0 +1,130 @@
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "generator/cli/run/run.h"
+#include "generator/data/read_file.h"
+#include "generator/data/sha256.h"
+#include "generator/data/write_file.h"
+#include "generator/native/interface.h"
+
+/// `kiln compile`: what a program needs that calls kernels without being compiled with them, as the
+/// Python package does.
+namespace kiln::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CompileCommand {
+  SpecOptions spec;
+  std::string out;
+  bool signature_only = false;
+
+  int Run();
+};
+
+const char* RoleText(const Ref& ref) {
+  switch (ref.role) {
+    case Role::kOutput:
+      return "output";
+    case Role::kScalar:
+      return "scalar";
+    case Role::kPrefetch:
+      return "prefetch";
+    default:
+      return "input";
+  }
+}
+
+Json ArgumentJson(const Kernel& kernel, const Ref& ref) {
+  Json shape = Json::array();
+  for (const Size& size : ref.array) shape.push_back(size.ToString());
+  Json argument = {{"name", ref.name},
+                   {"role", RoleText(ref)},
+                   {"dtype", std::string(Name(ref.dtype))},
+                   {"shape", shape}};
+  if (ref.role == Role::kScalar) argument["passed_as"] = std::string(Name(PassedAs(ref.dtype)));
+  if (ref.alias >= 0) argument["alias"] = kernel.refs[static_cast<size_t>(ref.alias)].name;
+  return argument;
+}
+
+Json DimJson(const Dim& dim) {
+  Json out = {{"name", dim.name}, {"min", dim.min}, {"multiple_of", dim.multiple_of}};
+  if (dim.max) out["max"] = *dim.max;
+  if (dim.fixed) out["fixed"] = *dim.fixed;
+  return out;
+}
+
+/// What a caller has to know, in the order of the C function's parameters.
+Json SignatureJson(const Kernel& kernel, const Generated& text) {
+  const std::string& name = GeneratedName(kernel);
+  Json out = {{"name", name}, {"doc", kernel.doc}, {"function", "kiln_" + name}};
+  out["packed"] = "kiln_packed_" + name;
+  // The same text is the same kernel in any process, which addresses are not.
+  out["hash"] = Sha256().AddField(text.header).AddField(text.source).Hex();
+  out["params"] = Json::object();
+  for (const Param& param : kernel.params) out["params"][param.name] = param.value;
+  out["dims"] = Json::array();
+  for (const Dim& dim : kernel.dims) out["dims"].push_back(DimJson(dim));
+  out["arguments"] = Json::array();
+  for (const int ref : CallArguments(kernel)) {
+    out["arguments"].push_back(ArgumentJson(kernel, kernel.refs[static_cast<size_t>(ref)]));
+  }
+  return out;
+}
+
+int CompileCommand::Run() {
+  auto loaded = Load(spec, Depth::kCheck);
+  if (!loaded) return kUsage;
+  std::optional<Generated> text;
+  if (loaded->kernel && !loaded->diagnostics.HasErrors())
+    text = GenerateForRun(*loaded->kernel, loaded->diagnostics);
+  if (!text || loaded->diagnostics.HasErrors()) return Report(*loaded, spec.format);
+  Report(*loaded, "text");  // warnings; standard output is for the signature
+
+  Json told = SignatureJson(*loaded->kernel, *text);
+  if (!signature_only) {
+    int status = kFine;
+    Compiled compiled;
+    const auto kernel = CompileForRun(*loaded->kernel, *text, &status, &compiled);
+    if (!kernel) return status;
+    std::string library = compiled.apart ? "" : compiled.library;
+    if (!out.empty()) {
+      std::string why;
+      const auto bytes = ReadFile(compiled.library, size_t{1} << 30, &why);
+      if (!bytes || WriteIfChanged(out, *bytes, &why) == Written::kFailed) return UsageError(why);
+      library = out;
+    }
+    // Where there is no cache that can be trusted, the library goes with this program.
+    told["library"] = library.empty() ? Json() : Json(library);
+    told["isa"] = kernel->isa();
+    told["cached"] = compiled.cached;
+  }
+  std::cout << told.dump(2) << "\n";
+  return kFine;
+}
+
+}  // namespace
+
+void AddCompile(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<CompileCommand>();
+  command->spec.Add(app);
+  app.add_option("-o,--out", command->out, "copies the library there")->type_name("FILE");
+  app.add_flag("--signature", command->signature_only, "compile nothing: the arguments alone");
+  app.footer(
+      "Examples:\n"
+      "  kiln compile specs/matmul.yaml:matmul_f32 --set bm=256\n"
+      "  kiln compile specs/matmul.yaml:matmul_f32 -o matmul.so\n"
+      "  kiln compile specs/matmul.yaml:matmul_f32 --signature\n"
+      "Prints a JSON object: `library` (a path in the compile cache, or null where there is "
+      "none),\n"
+      "`function` and `packed` (its C functions, of which the second takes an array of tensors),\n"
+      "`hash` of the text, and the `arguments` with dtype and shape, in order.");
+  run = [command] {
+    std::vector<std::string> none;
+    command->spec.Untangle(none);
+    return command->Run();
+  };
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,123 @@
+"""Arrays of numpy, PyTorch and JAX as the DLTensors that kernels take, without a copy.
+
+`x.__dlpack__()` is a capsule around a DLManagedTensor, which begins with the DLTensor; the versioned struct has
+it behind 32 bytes. The capsule is never consumed: it goes with the call, and with it what it holds of the array."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import errors
+
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype = ctypes.c_void_p
+_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+_VERSION = (1, 0)
+_TENSOR_IN_VERSIONED = 32  # version, manager_ctx, deleter, flags
+_FLAGS_IN_VERSIONED = 24
+_READ_ONLY = 1
+_DTYPE_IN_TENSOR = 20
+_BFLOAT16 = 4  # kDLBfloat
+
+#: Types that numpy lacks, as the integers of their bits, and their codes in DLPack.
+_FOREIGN = {"bfloat16": (np.uint16, _BFLOAT16)}
+#: Kiln's names of numpy's types.
+DTYPES = {
+    "bool": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
+    "u32": "uint32", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
+}  # fmt: skip
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Of one of Kiln's types; bf16 is that of ml_dtypes."""
+    if name == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    if name not in DTYPES:
+        raise errors.of_rule("type")(f"numpy has no {name}")
+    return np.dtype(DTYPES[name])
+
+
+def family(array: Any) -> str:
+    """ "numpy", "torch" or "jax": whose array it is. Others that speak DLPack count as numpy's."""
+    if isinstance(array, np.ndarray):
+        return "numpy"
+    module = type(array).__module__.partition(".")[0]
+    if module == "torch":
+        return "torch"
+    return "jax" if module in ("jax", "jaxlib") else "numpy"
+
+
+def tensor(kernel: str, name: str, array: Any, written: bool) -> tuple[int, Any]:
+    """The address of the array's DLTensor, and what keeps it alive."""
+    code = -1
+    if isinstance(array, np.ndarray):
+        if written and not array.flags.writeable:
+            raise errors.from_call("call", f"{kernel}: {name} is read-only, and the kernel writes it")
+        if array.dtype.num > 23 and array.dtype.name in _FOREIGN:  # a type that is not numpy's own
+            bits, code = _FOREIGN[array.dtype.name]
+            array = array.view(bits)
+    elif not hasattr(array, "__dlpack__"):
+        kind = type(array).__name__
+        raise errors.from_call("call", f"{kernel}: {name} is a {kind}, expected an array of numpy, torch or JAX")
+    try:
+        capsule = _capsule(array)
+    except (BufferError, TypeError, ValueError, RuntimeError) as error:
+        raise errors.from_call("call", f"{kernel}: {name} cannot be passed without a copy: {error}") from error
+    try:
+        managed = _pointer(capsule, b"dltensor_versioned")
+        if written and ctypes.c_uint64.from_address(managed + _FLAGS_IN_VERSIONED).value & _READ_ONLY:
+            raise errors.from_call("call", f"{kernel}: {name} is read-only, and the kernel writes it")
+        address = managed + _TENSOR_IN_VERSIONED
+    except ValueError:  # of another name: a producer of the older interface
+        address = _pointer(capsule, b"dltensor")
+        if written and family(array) == "jax":
+            raise errors.from_call("call", f"{kernel}: {name} is an array of JAX, which is never written") from None
+    if code >= 0:
+        ctypes.c_uint8.from_address(address + _DTYPE_IN_TENSOR).value = code
+    return address, capsule
+
+
+def _capsule(array: Any) -> Any:
+    try:
+        return array.__dlpack__(max_version=_VERSION)
+    except TypeError:  # it has no such argument
+        return array.__dlpack__()
+
+
+def empty(kind: str, shape: tuple[int, ...], dtype: str) -> Any:
+    """An array that a kernel can write. JAX's cannot be: it gets one of numpy's, and `finished` of it."""
+    if kind == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, DTYPES[dtype]))
+    return np.empty(shape, numpy_dtype(dtype))
+
+
+def finished(kind: str, array: Any) -> Any:
+    """The output as the caller's library has it."""
+    return sys.modules["jax"].numpy.asarray(array) if kind == "jax" else array
+
+
+def as_numpy(array: Any) -> np.ndarray[Any, Any]:
+    """For files: any family's array, copied if it must be."""
+    if family(array) == "torch":
+        if array.dtype == sys.modules["torch"].bfloat16:
+            array = array.detach().view(sys.modules["torch"].int16)
+            return np.asarray(array).view(numpy_dtype("bf16"))
+        return np.asarray(array.detach())
+    return np.asarray(array)
+
+
+def from_numpy(kind: str, array: np.ndarray[Any, Any]) -> Any:
+    if kind != "torch":
+        return finished(kind, array)
+    torch = sys.modules["torch"]
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)

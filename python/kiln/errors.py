@@ -1,0 +1,111 @@
+"""What Kiln says is wrong, as exceptions: one class a rule, all of them `kiln.Error`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+#: The rules of `kiln explain`, and `memory`, which is of calls alone.
+RULES = (
+    "undefined", "tail", "revisit", "race", "coverage", "alias", "index-range", "tier", "sync", "call",
+    "syntax", "yaml-split", "key", "name", "type", "shape", "assert", "reference", "tpu", "memory",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One thing that is wrong, and where."""
+
+    rule: str
+    message: str
+    path: str = ""
+    line: int = 0
+    column: int = 0
+    end_column: int = 0
+    hint: str = ""
+    severity: str = "error"
+    notes: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}:{self.column}: " if self.path else ""
+        lines = [f"{place}{self.severity}[{self.rule}]: {self.message}", *self._excerpt()]
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def _excerpt(self) -> list[str]:
+        """The line of the spec, with a caret below it; nothing where the file has gone."""
+        if not self.path:
+            return []
+        try:
+            text = Path(self.path).read_text(encoding="utf-8").splitlines()[self.line - 1]
+        except (OSError, IndexError, UnicodeDecodeError):
+            return []
+        width = max(self.end_column - self.column, 1)
+        return [f"{self.line:4} | {text}", "     | " + " " * (self.column - 1) + "^" + "~" * (width - 1)]
+
+
+class Error(Exception):
+    """What Kiln refuses. `rule` is its label (`kiln explain RULE` tells more), empty where none applies;
+    `path`, `line` and `column` are its place in the spec, where it has one."""
+
+    rule: str = ""
+
+    def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
+        super().__init__(message)
+        self.diagnostics = diagnostics
+        first = diagnostics[0] if diagnostics else Diagnostic(self.rule, message)
+        self.message, self.hint = first.message, first.hint
+        self.path, self.line, self.column = first.path, first.line, first.column
+
+
+def _class_name(rule: str) -> str:
+    return "".join(part.capitalize() for part in rule.split("-")) + "Error"
+
+
+_classes: dict[str, type[Error]] = {
+    rule: type(_class_name(rule), (Error,), {"rule": rule, "__module__": __name__, "__doc__": f"error[{rule}]"})
+    for rule in RULES
+}
+
+
+def of_rule(rule: str) -> type[Error]:
+    """The class of a rule's errors: `of_rule("index-range")` is `kiln.errors.IndexRangeError`."""
+    return _classes.get(rule, Error)
+
+
+def __getattr__(name: str) -> type[Error]:
+    for cls in _classes.values():
+        if cls.__name__ == name:
+            return cls
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def from_call(rule: str, message: str) -> Error:
+    """Of a call's status."""
+    return of_rule(rule)(message, (Diagnostic(rule, message),))
+
+
+def from_json(text: str) -> Error | None:
+    """Of what the program prints with `--format=json`; None: that is no list with an error."""
+    try:
+        entries: Any = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(entries, list):
+        return None
+    found = tuple(
+        Diagnostic(
+            rule=entry["rule"], message=entry["message"], path=entry["path"], line=entry["line"],
+            column=entry["column"], hint=entry["hint"], severity=entry["severity"],
+            end_column=entry["end_column"] if entry["end_line"] == entry["line"] else 0,
+            notes=tuple(note["message"] for note in entry["notes"]),
+        )
+        for entry in entries
+        if entry["severity"] == "error"
+    )  # fmt: skip
+    if not found:
+        return None
+    return of_rule(found[0].rule)("\n".join(map(str, found)), found)

@@ -1,0 +1,349 @@
+"""Kernels: made from specs by `load` and `compile`, called as functions."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _tool, errors
+from ._library import Library, scalar
+from ._sizes import Size
+from ._tensors import as_numpy, empty, family, finished, from_numpy, numpy_dtype, tensor
+from .report import Prediction, Report
+
+_MODES = ("direct", "emulate", "interpret")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Of a kernel, in the order of its spec."""
+
+    name: str
+    role: str  # "input", "prefetch", "scalar" or "output"
+    dtype: str  # as specs spell it: "bf16"
+    shape: tuple[Size, ...]
+    passed_as: str | None = None  # of scalars: the type of the C parameter
+    alias: str | None = None  # the input whose memory an output takes over when it is given both
+
+    def __str__(self) -> str:
+        shape = f"[{', '.join(map(str, self.shape))}]" if self.role != "scalar" else ""
+        return f"{self.name}: {self.dtype}{shape}"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a kernel takes and gives."""
+
+    name: str
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    arguments: tuple[Argument, ...]  # both, as the C function has them
+    params: dict[str, str]
+    doc: str
+    hash: str  # of the generated text
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.inputs))}) -> {', '.join(map(str, self.outputs))}"
+
+    __repr__ = __str__
+
+    def output_shapes(self, *inputs: Any, **dims: int) -> list[tuple[int, ...]]:
+        """From arrays (or whatever has a `shape`) and numbers; [call] where they do not decide it."""
+        known = dict(dims)
+        for argument, given in zip(self.inputs, inputs, strict=True):
+            if argument.role == "scalar":
+                if isinstance(given, (int, np.integer)):
+                    known.setdefault(argument.name, int(given))
+                continue
+            shape = getattr(given, "shape", None)
+            if shape is None or len(shape) != len(argument.shape):
+                got = "no array" if shape is None else f"of rank {len(shape)}"
+                raise errors.from_call(
+                    "call", f"{self.name}: {argument.name} is {got}, expected rank {len(argument.shape)}"
+                )
+            for size, extent in zip(argument.shape, shape, strict=True):
+                if size.dim:
+                    known.setdefault(size.dim, extent)
+        try:
+            return [tuple(size.value(known) for size in output.shape) for output in self.outputs]
+        except KeyError as error:
+            raise errors.from_call(
+                "call", f"{self.name}: the inputs do not tell {error.args[0]}: pass {error.args[0]}=… or out=…"
+            ) from None
+        except ZeroDivisionError:
+            raise errors.from_call("call", f"{self.name}: a size divides by 0") from None
+
+
+def _signature(told: dict[str, Any]) -> Signature:
+    arguments = tuple(
+        Argument(
+            a["name"], a["role"], a["dtype"], tuple(Size(s) for s in a["shape"]), a.get("passed_as"), a.get("alias")
+        )
+        for a in told["arguments"]
+    )
+    inputs = tuple(a for a in arguments if a.role != "output")
+    outputs = tuple(a for a in arguments if a.role == "output")
+    return Signature(told["name"], inputs, outputs, arguments, told["params"], told["doc"], told["hash"])
+
+
+class Kernel:
+    """A compiled kernel. Call it with its inputs, by place or by name; it gives its outputs."""
+
+    def __init__(self, spec: str, options: tuple[str, ...], told: dict[str, Any], library: Library) -> None:
+        self.spec = spec
+        self.signature = _signature(told)
+        self.library = library
+        self.packed: str = told["packed"]
+        self.__doc__ = told["doc"] or Kernel.__doc__
+        self.__name__ = self.signature.name
+        self._options = options
+        self._names = tuple(a.name for a in self.signature.inputs)
+        self._shapes: dict[Any, list[tuple[int, ...]]] = {}
+
+    def __repr__(self) -> str:
+        return f"<kiln.Kernel {self.signature}>"
+
+    def __call__(
+        self,
+        *inputs: Any,
+        out: Any = None,
+        mode: str = "direct",
+        cores: int | None = None,
+        machine: str | None = None,
+        **named: Any,
+    ) -> Any:
+        """Calls the kernel; an array for one output, a tuple for several.
+
+        `out` (an array, or a sequence of them) is written instead of new arrays. `mode` is the engine:
+        "direct", "emulate" on a TPU of the kind `machine`, or "interpret". `named` holds inputs by name, and
+        dimensions that the inputs do not decide."""
+        if named:
+            inputs, dims = self._place(inputs, named)
+        else:
+            dims = {}
+        if len(inputs) != len(self._names):
+            raise self._wrong(f"{len(inputs)} inputs, expected {len(self._names)}: {', '.join(self._names)}")
+        if mode not in _MODES:
+            raise ValueError(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
+        if mode != "emulate" and machine is not None:
+            raise ValueError(f"machine= has no meaning with mode={mode!r}")
+        outputs = self._outputs(out)
+        if mode != "direct":
+            return self._run(inputs, outputs, dims, mode, cores, machine)
+
+        kind = "numpy"
+        if outputs is None:
+            kind = next((family(x) for x in inputs if hasattr(x, "shape")), "numpy")
+            shapes = self._output_shapes(inputs, dims)
+            outputs = [
+                empty(kind, shape, output.dtype)
+                for shape, output in zip(shapes, self.signature.outputs, strict=True)
+            ]
+        self._call(inputs, outputs, cores or 0)
+        results = [finished(kind, array) for array in outputs] if kind == "jax" else outputs
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _call(self, inputs: Sequence[Any], outputs: Sequence[Any], cores: int) -> None:
+        given, written = iter(inputs), iter(outputs)
+        passed, alive = [], []
+        name = self.__name__
+        for argument in self.signature.arguments:
+            if argument.passed_as is not None:
+                passed.append(scalar(name, argument.name, next(given), argument.passed_as))
+                continue
+            is_output = argument.role == "output"
+            address, capsule = tensor(name, argument.name, next(written if is_output else given), is_output)
+            passed.append(address)
+            alive.append(capsule)
+        self.library.call(passed, cores)
+
+    def _place(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, int]]:
+        """Inputs by name take their places; what else is named is a dimension."""
+        dims = {name: value for name, value in named.items() if name not in self._names}
+        known = {size for a in self.signature.arguments for s in a.shape for size in s.names}
+        for name, value in dims.items():
+            if name not in known:
+                raise self._wrong(f"no input and no dimension is called {name}")
+            if not isinstance(value, (int, np.integer)):
+                raise self._wrong(f"the dimension {name} is {value!r}, expected an integer")
+        placed = list(inputs)
+        for name in self._names[len(inputs) :]:
+            if name not in named:
+                raise self._wrong(f"{name} is missing")
+            placed.append(named[name])
+        for name in self._names[: len(inputs)]:
+            if name in named:
+                raise self._wrong(f"{name} is given twice")
+        return tuple(placed), {name: int(value) for name, value in dims.items()}
+
+    def _outputs(self, out: Any) -> list[Any] | None:
+        if out is None:
+            return None
+        outputs = list(out) if isinstance(out, (tuple, list)) else [out]
+        if len(outputs) != len(self.signature.outputs):
+            raise self._wrong(f"out has {len(outputs)} arrays, expected {len(self.signature.outputs)}")
+        return outputs
+
+    def _output_shapes(self, inputs: tuple[Any, ...], dims: dict[str, int]) -> list[tuple[int, ...]]:
+        """Those of the shapes before are kept: evaluating takes longer than a small kernel."""
+        if dims:
+            return self.signature.output_shapes(*inputs, **dims)
+        key = tuple([x.shape if hasattr(x, "shape") else x for x in inputs])
+        try:
+            return self._shapes[key]
+        except (KeyError, TypeError):
+            shapes = self.signature.output_shapes(*inputs)
+        if len(self._shapes) < 1000:
+            try:
+                self._shapes[key] = shapes
+            except TypeError:
+                pass
+        return shapes
+
+    def _wrong(self, message: str) -> errors.Error:
+        return errors.from_call("call", f"{self.__name__}: {message}")
+
+    # The other engines are the program's, which places what they find in the spec.
+
+    def _words(self, inputs: Sequence[Any], dims: dict[str, int], folder: str) -> list[str]:
+        words = [f"{name}={value}" for name, value in dims.items()]
+        for argument, given in zip(self.signature.inputs, inputs, strict=True):
+            if argument.role == "scalar":
+                value = scalar(self.__name__, argument.name, given, argument.passed_as or "i32")
+                words.append(f"{argument.name}={value}")
+                continue
+            if not hasattr(given, "shape"):
+                raise self._wrong(f"{argument.name} is a {type(given).__name__}, expected an array")
+            array = as_numpy(given)
+            expected = numpy_dtype(argument.dtype)
+            if array.dtype != expected:
+                raise self._wrong(f"{argument.name} is {array.dtype}, expected {expected}")
+            bits = array.view(np.uint16) if array.dtype.itemsize == 2 and array.dtype.kind in "fV" else array
+            path = os.path.join(folder, argument.name + ".npy")
+            np.save(path, np.ascontiguousarray(bits).reshape(array.shape))
+            words.append(f"{argument.name}=@{path}")
+        return words
+
+    def _run(
+        self, inputs: Sequence[Any], outputs: list[Any] | None, dims: dict[str, int],
+        mode: str, cores: int | None, machine: str | None,
+    ) -> Any:  # fmt: skip
+        if not self.spec:
+            raise ValueError(f"mode={mode!r} needs the spec of the kernel")
+        kind = next((family(x) for x in inputs if hasattr(x, "shape")), "numpy")
+        with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
+            words = [*self._words(inputs, dims, folder), f"--mode={mode}", "--format=json", "-o", folder + "/out"]
+            if cores is not None:
+                words.append(f"--cores={cores}")
+            if machine is not None:
+                words.append(f"--machine={machine}")
+            _tool.run("run", self.spec, *words, *self._options)
+            results = []
+            for i, output in enumerate(self.signature.outputs):
+                array = np.load(f"{folder}/out/{output.name}.npy")
+                dtype = numpy_dtype(output.dtype)
+                array = array.view(dtype) if array.dtype != dtype else array
+                if outputs is None:
+                    results.append(from_numpy(kind, array))
+                else:
+                    np.copyto(as_numpy(outputs[i]), array, casting="no")
+                    results.append(outputs[i])
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def plan(self) -> str:
+        """Every decision about the generated text."""
+        return _tool.run("show", "--stage=plan", self.spec, *self._options)
+
+    def source(self) -> str:
+        """The generated C++: header and source."""
+        return _tool.run("generate", self.spec, "--stdout", *self._options)
+
+    def predict(self, *inputs: Any, machine: str = "v5e", **dims: int) -> Prediction:
+        """How long a TPU would take, by dimensions or by inputs."""
+        with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
+            words = self._call_words(inputs, dims, folder)
+            told = _tool.run("predict", self.spec, *words, f"--machine={machine}", "--json", *self._options)
+            text = _tool.run("predict", self.spec, *words, f"--machine={machine}", *self._options)
+        return Prediction(json.loads(told), text)
+
+    def report(self, *inputs: Any, machine: str = "v5e", **dims: int) -> Report:
+        """The page of what a call does on a TPU; notebooks show it."""
+        with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
+            words = self._call_words(inputs, dims, folder)
+            page = os.path.join(folder, "report.html")
+            _tool.run("report", self.spec, *words, f"--machine={machine}", "-o", page, *self._options)
+            return Report(Path(page).read_text(encoding="utf-8"))
+
+    def _call_words(self, inputs: Sequence[Any], dims: dict[str, int], folder: str) -> list[str]:
+        if inputs:
+            placed, rest = self._place(tuple(inputs), dict(dims))
+            return self._words(placed, rest, folder)
+        return [f"{name}={value}" for name, value in dims.items()]
+
+
+def _set_words(params: dict[str, Any]) -> tuple[str, ...]:
+    def text(value: Any) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    # An option a param: what follows `--set` would be taken for another one.
+    return tuple(f"--set={name}={text(value)}" for name, value in params.items())
+
+
+_copies = itertools.count()
+_folder: str | None = None
+
+
+def _own_folder() -> str:
+    """For texts and libraries that are kept nowhere else, as long as this process runs."""
+    global _folder
+    if _folder is None or not os.path.isdir(_folder):
+        _folder = tempfile.mkdtemp(prefix="kiln-")
+        owner, folder = os.getpid(), _folder
+        atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == owner else None)
+    return _folder
+
+
+def load(spec: str | os.PathLike[str], *, lock: str | None = None, **params: Any) -> Kernel:
+    """The kernel of a spec: "specs/matmul.yaml:matmul_bf16", with params set: `load(spec, bm=256)`. It is
+    compiled unless the cache of `kiln` has it; that shows a line of progress on standard error."""
+    words = _set_words(params) + (() if lock is None else (f"--lock={lock}",))
+    spec = os.fspath(spec)
+    told = json.loads(_tool.run("compile", spec, "--format=json", *words, progress=True))
+    if told["library"] is None:  # there is no cache that can be trusted
+        path = os.path.join(_own_folder(), f"{told['name']}-{next(_copies)}.so")
+        told = json.loads(_tool.run("compile", spec, "--format=json", "-o", path, *words, progress=True))
+    return _kernel(spec, words, told, told["library"])
+
+
+def load_library(path: str | os.PathLike[str], spec: str | os.PathLike[str], **params: Any) -> Kernel:
+    """The kernel of a shared library made elsewhere, by `kiln_add_kernel` or by hand, of this very spec."""
+    spec, words = os.fspath(spec), _set_words(params)
+    told = json.loads(_tool.run("compile", spec, "--signature", "--format=json", *words))
+    return _kernel(spec, words, told, os.path.abspath(path))
+
+
+def compile(text: str, instance: str = "", **params: Any) -> Kernel:
+    """The kernel of a spec that is a string. Its errors name the file that it is written to meanwhile."""
+    # A spec's file is called as its kernel is; where the text names none, that is what the error is about.
+    name = re.search(r"^kernel:[ \t]*([A-Za-z_]\w*)", text, re.MULTILINE)
+    folder = os.path.join(_own_folder(), str(next(_copies)))
+    os.mkdir(folder)
+    path = os.path.join(folder, f"{name[1] if name else 'spec'}.yaml")
+    Path(path).write_text(text, encoding="utf-8")
+    return load(path + (f":{instance}" if instance else ""), **params)
+
+
+def _kernel(spec: str, words: tuple[str, ...], told: dict[str, Any], path: str) -> Kernel:
+    library = Library(path, told["function"], [a.get("passed_as") for a in told["arguments"]])
+    return Kernel(spec, words, told, library)
