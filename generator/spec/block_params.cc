@@ -1,5 +1,7 @@
 #include "generator/spec/block_params.h"
 
+#include <algorithm>
+
 namespace kiln {
 namespace {
 
@@ -20,7 +22,7 @@ void AddSources(const Spec& spec, std::set<std::string>& names) {
 /// The names whose values may reach a result.
 class Values {
  public:
-  explicit Values(const Spec& spec) {
+  explicit Values(const Spec& spec) : spec_(spec) {
     for (const DimSpec& dim : spec.dims) Add(dim.fixed);
     for (const LetSpec& let : spec.lets) Add(let.value);
     for (const auto* entries : {&spec.inputs, &spec.outputs}) {
@@ -61,12 +63,23 @@ class Values {
       const bool shape = arg && arg->kind == Expr::Kind::kList && e->name != "concat";
       if (!arg || shape) continue;
       if (e->kind == Expr::Kind::kSubscript && a > 0) continue;  // where, not what
-      if (product && arg->kind == Expr::Kind::kName) continue;   // i * bm
+      if (product && IsOfAxes(*e->args[1 - a])) continue;        // i * bm
       Add(arg);
     }
     for (const Keyword& keyword : e->keywords) Add(keyword.value);
   }
 
+  /// A number of blocks, such as `i` or `i + 1`: it names axes of the grid and nothing else.
+  bool IsOfAxes(const Expr& e) const {
+    std::set<std::string> names;
+    AddNames(e, names);
+    return !names.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return std::any_of(spec_.grid.begin(), spec_.grid.end(),
+                         [&](const AxisSpec& axis) { return axis.name.name == name; });
+    });
+  }
+
+  const Spec& spec_;
   std::set<std::string> names_;
 };
 

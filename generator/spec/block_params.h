@@ -12,7 +12,8 @@ std::set<std::string> NamesIn(const Spec& spec, const Expr& expr);
 
 /// The params that say how the problem is cut and not what is computed, which are what `tune`,
 /// `predict` and `report` may change: a block's size mentions them, and the body at most as an
-/// extent, a bound of a loop or a slice, or a factor of a coordinate, as in `i * bm`.
+/// extent, a bound of a loop or a slice, or as what a step of the grid is multiplied by, as in `i *
+/// bm`.
 std::set<std::string> BlockParams(const Spec& spec);
 
 }  // namespace kiln

@@ -33,6 +33,8 @@ TEST_CASE("a param whose value may reach a result is nobody's to change") {
   CHECK(ParamsThatCut("bm: 8, window: 128", "  o = where(at(x, 0) < window, x, 0.0)\n") == "bm ");
   CHECK(ParamsThatCut("bm: 8", "  o = where(iota([bm, 64], 0) < bm, x, 0.0)\n").empty());
   CHECK(ParamsThatCut("bm: 8", "  o = x / bm\n").empty());
+  CHECK(ParamsThatCut("bm: 8", "  o = f32(at(x, 0) * bm)\n").empty());
+  CHECK(ParamsThatCut("bm: 8", "  o = f32(bm * 3 + i)\n").empty());
   CHECK(ParamsThatCut("bm: 8", "  when bm > 4:\n    o = x\n  else:\n    o = 0\n").empty());
   CHECK(ParamsThatCut("bm: 8", "  o = x\n", ", pad: bm").empty());
   CHECK(ParamsThatCut("bm: 8, all_of: 2 * bm", "  o = x + all_of\n").empty());
