@@ -1,0 +1,430 @@
+"""Reading: the equations of a jaxpr become operations of the IR, one for one but for what only JAX needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _jax_internals as jaxi
+from . import cannot, source
+from .cannot import CannotSay
+from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
+
+Environment = dict[Any, "Value | Ref"]
+
+#: Primitives that compute each element by itself, and the IR's word for them where it is another one.
+ELEMENTWISE = {
+    name: name
+    for name in """add sub mul max min neg not and or xor eq ne lt le gt ge exp exp2 log log1p tanh erf sqrt rsqrt sin
+    cos atan2 floor ceil abs sign pow is_finite rem shift_left shift_right_logical shift_right_arithmetic""".split()
+} | {"add_any": "add", "logistic": "sigmoid", "div": "divide", "nextafter": "nextafter"}
+
+#: Primitives that change no value.
+IDENTITIES = {"multiple_of", "stop_gradient", "copy", "copy_p", "optimization_barrier", "pvary", "pcast", "reduce_precision_none",
+              "with_memory_space_constraint", "layout_constraint", "trace_value"}  # fmt: skip
+#: Primitives that do nothing here, each with what is said of it.
+IGNORED = {"touch": "", "add_dependency": "", "delay": "", "debug_callback": "a debug callback is left out",
+           "debug_print": "a debug print is left out", "check": "a check is left out",
+           "trace_start": "", "trace_stop": "", "assume": ""}  # fmt: skip
+CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "remat": "jaxpr",
+         "checkpoint": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
+         "custom_vjp_call_jaxpr": "fun_jaxpr", "custom_lin": "jaxpr"}  # fmt: skip
+REDUCTIONS = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "min", "reduce_prod": "prod", "reduce_and": "all",
+              "reduce_or": "any", "argmax": "argmax", "argmin": "argmin"}  # fmt: skip
+
+
+class Reader:
+    """Reads the jaxprs of one call. `axes` are the grid's axes that the body knows: vmapped ones are hidden."""
+
+    def __init__(self, axes: list[int], allocate: Callable[[str, Any], Ref], notes: list[str]) -> None:
+        self.axes, self.allocate, self.notes = axes, allocate, notes
+
+    def block(self, jaxpr: Any, environment: Environment, parameters: list[Value] | None = None) -> Block:
+        """The equations of a jaxpr, whose variables from outside the environment knows."""
+        body = Block(list(parameters or ()))
+        environment = dict(environment)
+        hints = _hints(jaxpr)
+        for eqn in jaxpr.eqns:
+            try:
+                Equation(self, body, environment, eqn, hints).read()
+            except CannotSay as error:
+                raise error.at(jaxi.place_of(eqn)) from None
+        body.results = [_value(environment, v) for v in jaxpr.outvars if not isinstance(_known(environment, v), Ref)]
+        return body
+
+    def parameters(self, variables: list[Any], names: list[str | None]) -> list[Value]:
+        found = []
+        for variable, name in zip(variables, names, strict=False):
+            hint = name if name and name.isidentifier() else None
+            found.append(Value(jaxi.dtype_name(variable.aval), tuple(variable.aval.shape), hint=hint))
+        return found
+
+
+def _hints(jaxpr: Any) -> dict[Any, str]:
+    """The Python variable of each statement's last equation."""
+    found: dict[Any, str] = {}
+    last: dict[tuple[str, int], Any] = {}
+    names: dict[tuple[str, int], str] = {}
+    for eqn in jaxpr.eqns:
+        place = jaxi.place_of(eqn)
+        statement = source.assigned(place)
+        if place and statement and len(eqn.outvars) == 1 and not isinstance(eqn.outvars[0], jaxi.DropVar):
+            key = (place[0], statement[0])
+            last[key], names[key] = eqn.outvars[0], statement[1]
+    for key, variable in last.items():
+        found[variable] = names[key]
+    return found
+
+
+def _known(environment: Environment, atom: Any) -> Any:
+    return None if isinstance(atom, jaxi.Literal) else environment.get(atom)
+
+
+def _value(environment: Environment, atom: Any) -> Value:
+    if isinstance(atom, jaxi.Literal):
+        return constant(atom.val, atom.aval)
+    found = environment[atom]
+    if isinstance(found, Ref):
+        raise CannotSay("a ref where a value belongs")
+    return found
+
+
+def constant(value: Any, aval: Any) -> Value:
+    array = np.asarray(value)
+    if array.size != 1 and not (array == array.flat[0]).all():
+        raise CannotSay("an array constant")
+    return Value(jaxi.dtype_name(aval), tuple(aval.shape), constant=array.flat[0].item())
+
+
+class Equation:
+    """One equation on its way into a block."""
+
+    def __init__(self, reader: Reader, body: Block, environment: Environment, eqn: Any, hints: dict[Any, str]) -> None:
+        self.reader, self.body, self.environment, self.eqn, self.hints = reader, body, environment, eqn, hints
+        self.params = eqn.params
+        self.place = jaxi.place_of(eqn)
+
+    def read(self) -> None:
+        name = self.eqn.primitive.name
+        own = getattr(self, "read_" + name, None)
+        if own is not None:
+            own()
+        elif name in ELEMENTWISE:
+            self.emit(ELEMENTWISE[name])
+        elif name in REDUCTIONS:
+            self.emit("reduce", function=REDUCTIONS[name], axes=tuple(self.params["axes"]))
+        elif name in CALLS:
+            self.read_call(self.params.get(CALLS[name]) or self.params["call_jaxpr"])
+        elif name in IDENTITIES:
+            for atom, out in zip(self.eqn.invars, self.eqn.outvars, strict=True):
+                self.environment[out] = _known(self.environment, atom) or self.value(atom)
+        elif name in IGNORED:
+            if IGNORED[name]:
+                self.reader.notes.append(IGNORED[name])
+        else:
+            raise CannotSay(cannot.primitive(name))
+
+    # ---- pieces
+
+    def value(self, atom: Any) -> Value:
+        return _value(self.environment, atom)
+
+    def ref(self, atom: Any) -> Ref:
+        found = _known(self.environment, atom)
+        if not isinstance(found, Ref):
+            raise CannotSay("a ref that is not an argument of the kernel")
+        return found
+
+    def window(self, ref: Any, transforms: list[jaxi.Transform]) -> Window:
+        steps: list[Any] = []
+        for kind, what in transforms:
+            if kind == "index":
+                steps.append(Index(tuple(map(self.entry, what))))
+            else:
+                steps.append({"reshape": Reshape, "transpose": Transpose, "bitcast": Bitcast}[kind](what))
+        return Window(self.ref(ref), tuple(steps))
+
+    def entry(self, entry: Any) -> Value | Range:
+        if not isinstance(entry, jaxi.Slice):
+            return self.number(entry)
+        if not isinstance(entry.size, (int, np.integer)):
+            raise CannotSay("a slice of a size known at run time")
+        return Range(self.number(entry.start), int(entry.size), int(entry.stride))
+
+    def number(self, what: Any) -> Value:
+        if hasattr(what, "aval") and not hasattr(what, "addressable_shards"):
+            found = self.value(what)
+        elif np.shape(what) == ():
+            found = Value("i32", constant=int(what))
+        else:
+            raise CannotSay("a subscript that is an array of indices")
+        if found.shape != ():
+            raise CannotSay("a subscript that is an array of indices")
+        return found
+
+    def emit(self, name: str, inputs: list[Value] | None = None, **attributes: Any) -> Operation:
+        """An operation with this equation's outputs."""
+        if inputs is None:
+            inputs = [self.value(atom) for atom in self.eqn.invars]
+        operation = Operation(name, inputs, [], attributes, place=self.place)
+        operation.outputs = [self.out(variable) for variable in self.eqn.outvars]
+        self.body.operations.append(operation)
+        return operation
+
+    def out(self, variable: Any) -> Value:
+        made = Value(jaxi.dtype_name(variable.aval), tuple(variable.aval.shape), hint=self.hints.get(variable))
+        if not isinstance(variable, jaxi.DropVar):
+            self.environment[variable] = made
+        return made
+
+    def effect(self, name: str, windows: list[Window], inputs: list[Value] | None = None, **attributes: Any) -> None:
+        self.body.operations.append(Operation(name, inputs or [], [], attributes, windows, place=self.place))
+
+    # ---- refs
+
+    def load(self, window: Window) -> Value:
+        if window.ref.memory == "any":
+            raise CannotSay("a load from HBM")
+        operation = self.emit("load", [])
+        operation.windows = [window]
+        return operation.output
+
+    def read_get(self) -> None:
+        transforms = jaxi.flat(self.eqn.invars[1:], self.params["tree"])
+        self.load(self.window(self.eqn.invars[0], jaxi.transforms_of(transforms)))
+
+    def read_swap(self) -> None:
+        ref, value, *rest = self.eqn.invars
+        window = self.window(ref, jaxi.transforms_of(jaxi.flat(rest, self.params["tree"])))
+        stored = self.value(value)
+        if not isinstance(self.eqn.outvars[0], jaxi.DropVar):
+            self.load(window)
+        self.effect("store", [window], [stored])
+
+    def read_addupdate(self) -> None:
+        ref, value, *rest = self.eqn.invars
+        window = self.window(ref, jaxi.transforms_of(jaxi.flat(rest, self.params["tree"])))
+        self.effect("accumulate", [window], [self.value(value)])
+
+    def read_masked_load(self) -> None:
+        ref, transforms, mask, other = jaxi.flat(self.eqn.invars, self.params["args_tree"])
+        window = self.window(ref, jaxi.transforms_of(transforms))
+        loaded = self.load(window)
+        if mask is not None:
+            rest = self.value(other) if other is not None else Value(loaded.dtype, loaded.shape, constant=0)
+            self.emit("select", [self.value(mask), loaded, rest])
+
+    def read_masked_swap(self) -> None:
+        ref, transforms, value, mask = jaxi.flat(self.eqn.invars, self.params["args_tree"])
+        window = self.window(ref, jaxi.transforms_of(transforms))
+        stored = [self.value(value)] + ([self.value(mask)] if mask is not None else [])
+        if not isinstance(self.eqn.outvars[0], jaxi.DropVar):
+            self.load(window)
+        self.effect("store", [window], stored)
+
+    def read_dma_start(self) -> None:
+        source_, target, semaphore, remote = jaxi.copy_parts(self.eqn)
+        if remote:
+            raise CannotSay("a copy to another device")
+        if self.params.get("add"):
+            raise CannotSay("a copy that adds")
+        self.effect("copy", [self.window(*jaxi.part(side)) for side in (source_, target, semaphore)])
+
+    def read_dma_wait(self) -> None:
+        source_, target, semaphore, remote = jaxi.copy_parts(self.eqn)
+        if remote:
+            raise CannotSay("a copy to another device")
+        self.effect("wait", [self.window(*jaxi.part(side)) for side in (source_, target, semaphore)])
+
+    # ---- operations with parameters
+
+    def read_program_id(self) -> None:
+        self.emit("program_id", axis=self.reader.axes[self.params["axis"]])
+
+    def read_num_programs(self) -> None:
+        self.emit("num_programs", axis=self.reader.axes[self.params["axis"]])
+
+    def read_square(self) -> None:
+        self.emit("integer_pow", exponent=2)
+
+    def read_integer_pow(self) -> None:
+        self.emit("integer_pow", exponent=int(self.params["y"]))
+
+    def read_round(self) -> None:
+        self.emit("round", to_even=int(self.params["rounding_method"]) == 1)
+
+    def read_clamp(self) -> None:
+        low, x, high = map(self.value, self.eqn.invars)
+        self.emit("clamp", [x, low, high])
+
+    def read_select_n(self) -> None:
+        which, *cases = map(self.value, self.eqn.invars)
+        if len(cases) != 2:
+            raise CannotSay("select_n of more than two")
+        self.emit("select", [which, cases[1], cases[0]])
+
+    def read_convert_element_type(self) -> None:
+        self.emit("convert")
+
+    def read_bitcast_convert_type(self) -> None:
+        if self.eqn.invars[0].aval.shape != self.eqn.outvars[0].aval.shape:
+            raise CannotSay("a bitcast between widths")
+        self.emit("bitcast")
+
+    read_bitcast = read_bitcast_convert_type
+
+    def read_reciprocal(self) -> None:
+        if self.params.get("approx"):
+            self.reader.notes.append("an approximate reciprocal is exact here")
+        (x,) = map(self.value, self.eqn.invars)
+        self.emit("divide", [Value(x.dtype, x.shape, constant=1.0), x])
+
+    def read_broadcast_in_dim(self) -> None:
+        self.emit("broadcast", dimensions=tuple(self.params["broadcast_dimensions"]))
+
+    def read_broadcast_to(self) -> None:
+        rank, old = len(self.params["shape"]), len(self.eqn.invars[0].aval.shape)
+        self.emit("broadcast", dimensions=tuple(range(rank - old, rank)))
+
+    def read_reshape(self) -> None:
+        self.emit("reshape")
+
+    read_squeeze = read_expand_dims = read_reshape
+
+    def read_transpose(self) -> None:
+        self.emit("transpose", axes=tuple(self.params["permutation"]))
+
+    def read_iota(self) -> None:
+        self.emit("iota", [], axis=self.params["dimension"])
+
+    def read_concatenate(self) -> None:
+        self.emit("concat", axis=self.params["dimension"])
+
+    def read_tile(self) -> None:
+        self.emit("tile", repeats=tuple(self.params["reps"]))
+
+    def read_repeat(self) -> None:
+        rank = len(self.eqn.outvars[0].aval.shape)
+        self.emit("tile", repeats=tuple(self.params["repeats"] if k == self.params["axis"] else 1 for k in range(rank)))
+
+    def read_slice(self) -> None:
+        starts, limits = tuple(self.params["start_indices"]), tuple(self.params["limit_indices"])
+        strides = tuple(self.params["strides"] or (1,) * len(starts))
+        self.emit("slice", starts=starts, limits=limits, strides=strides)
+
+    def read_split(self) -> None:
+        (x,) = map(self.value, self.eqn.invars)
+        axis, at = self.params["axis"], 0
+        for out, size in zip(self.eqn.outvars, self.params["sizes"], strict=True):
+            starts = tuple(at if k == axis else 0 for k in range(len(x.shape)))
+            limits = tuple(at + size if k == axis else n for k, n in enumerate(x.shape))
+            attributes = {"starts": starts, "limits": limits, "strides": (1,) * len(x.shape)}
+            self.body.operations.append(Operation("slice", [x], [self.out(out)], attributes, place=self.place))
+            at += size
+
+    def read_dynamic_slice(self) -> None:
+        self.emit("dynamic_slice", sizes=tuple(self.params["slice_sizes"]))
+
+    def read_pad(self) -> None:
+        if any(inner or low < 0 or high < 0 for low, high, inner in self.params["padding_config"]):
+            raise CannotSay("a pad that is negative or between elements")
+        self.emit("pad", widths=tuple((low, high) for low, high, _ in self.params["padding_config"]))
+
+    def read_cumsum(self) -> None:
+        if self.params["reverse"]:
+            raise CannotSay("cumsum backwards")
+        self.emit("cumsum", axis=self.params["axis"])
+
+    def read_roll(self) -> None:
+        if self.params.get("stride") is not None:
+            raise CannotSay("a roll with a stride")
+        self.emit("roll", axis=self.params["axis"])
+
+    def read_dot_general(self) -> None:
+        (left, right), (left_batch, right_batch) = self.params["dimension_numbers"]
+        precision = str(self.params.get("precision"))
+        if precision not in ("None", "DEFAULT") and "HIGHEST" not in precision and "DEFAULT" not in precision:
+            self.reader.notes.append(f"dot precision {precision} is taken as exact f32")
+        self.emit("dot", contracted=(tuple(left), tuple(right)), batch=(tuple(left_batch), tuple(right_batch)))
+
+    # ---- calls, branches and loops
+
+    def inner(self, closed: Any) -> tuple[Any, Environment]:
+        """A jaxpr of this equation, and an environment with its constants."""
+        jaxpr, consts = (closed.jaxpr, closed.consts) if hasattr(closed, "jaxpr") else (closed, ())
+        environment = dict(self.environment)
+        for variable, value in zip(jaxpr.constvars, consts, strict=False):
+            environment[variable] = constant(value, variable.aval)
+        return jaxpr, environment
+
+    def bind(self, variables: list[Any], atoms: list[Any], environment: Environment) -> None:
+        """Variables of an inner jaxpr that stand for what this equation is given."""
+        for variable, atom in zip(variables, atoms, strict=True):
+            environment[variable] = _known(self.environment, atom) or self.value(atom)
+
+    def structured(self, name: str, blocks: list[Block], inputs: list[Value], **attributes: Any) -> None:
+        operation = self.emit(name, inputs, **attributes)
+        operation.blocks = blocks
+
+    def read_call(self, closed: Any) -> None:
+        jaxpr, environment = self.inner(closed)
+        self.bind(jaxpr.invars, self.eqn.invars, environment)
+        name = self.params.get("name") or ""
+        if not name and len(jaxpr.eqns) == 1:  # a custom_jvp_call of one jitted function
+            name = jaxpr.eqns[0].params.get("name", "") if jaxpr.eqns[0].primitive.name in CALLS else ""
+        inputs = [self.value(a) for a in self.eqn.invars if not isinstance(_known(self.environment, a), Ref)]
+        self.structured("call", [self.reader.block(jaxpr, environment)], inputs, function=name)
+
+    def read_threefry2x32(self) -> None:
+        self.read_call(jaxi.threefry_jaxpr([atom.aval for atom in self.eqn.invars]))
+
+    def read_cond(self) -> None:
+        which, *operands = self.eqn.invars
+        blocks = []
+        for branch in self.params["branches"]:
+            jaxpr, environment = self.inner(branch)
+            self.bind(jaxpr.invars, operands, environment)
+            blocks.append(self.reader.block(jaxpr, environment))
+        self.structured("branch", blocks, [self.value(which)])
+
+    def read_scan(self) -> None:
+        consts, carried = self.params["num_consts"], self.params["num_carry"]
+        if len(self.eqn.invars) != consts + carried or len(self.eqn.outvars) != carried:
+            raise CannotSay("a scan over arrays")
+        if self.params["reverse"]:
+            raise CannotSay("a scan backwards")
+        jaxpr, environment = self.inner(self.params["jaxpr"])
+        self.bind(jaxpr.invars[:consts], self.eqn.invars[:consts], environment)
+        body = self.loop_body(jaxpr, environment, consts)
+        inputs = [self.value(atom) for atom in self.eqn.invars[consts:]]
+        self.structured("scan", [body], inputs, length=self.params["length"])
+
+    def read_while(self) -> None:
+        in_condition, in_body = self.params["cond_nconsts"], self.params["body_nconsts"]
+        atoms = self.eqn.invars
+        jaxpr, environment = self.inner(self.params["cond_jaxpr"])
+        self.bind(jaxpr.invars[:in_condition], atoms[:in_condition], environment)
+        condition = self.loop_body(jaxpr, environment, in_condition)
+        jaxpr, environment = self.inner(self.params["body_jaxpr"])
+        self.bind(jaxpr.invars[:in_body], atoms[in_condition : in_condition + in_body], environment)
+        body = self.loop_body(jaxpr, environment, in_body)
+        self.structured("while", [condition, body], [self.value(a) for a in atoms[in_condition + in_body :]])
+
+    def loop_body(self, jaxpr: Any, environment: Environment, consts: int) -> Block:
+        variables = list(jaxpr.invars[consts:])
+        names: list[str | None] = list(jaxi.argument_names(jaxpr)[consts:])
+        parameters = self.reader.parameters(variables, names)
+        environment.update(zip(variables, parameters, strict=True))
+        return self.reader.block(jaxpr, environment, parameters)
+
+    def read_run_scoped(self) -> None:
+        jaxpr = self.params["jaxpr"]
+        environment = dict(self.environment)
+        self.bind(jaxpr.constvars, self.eqn.invars, environment)
+        names = jaxi.argument_names(jaxpr)
+        for k, variable in enumerate(jaxpr.invars):
+            name = names[k] if "[" not in names[k] else f"scoped{k}"
+            environment[variable] = self.reader.allocate(name, variable.aval)
+        self.structured("call", [self.reader.block(jaxpr, environment)], [], function="run_scoped")

@@ -1,0 +1,38 @@
+"""The passes between what JAX traced and the statements of a spec, in their order. Each is a function of the kernel
+and of one block: the body, or an operand's index map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ir import Block, Kernel
+from ..source import Names
+from . import calls, constants, dead, divisions, loops, outputs, prefetch, reductions, steps, stores
+
+Pass = Callable[[Kernel, Block], None]
+
+#: What everything goes through; index maps up to `divisions`.
+BLOCK_PASSES: list[tuple[str, Pass]] = [
+    ("calls", calls.run),
+    ("steps", steps.run),
+    ("constants", constants.run),
+    ("loops", loops.run),
+    ("constants", constants.run),
+    ("dead", dead.run),
+    ("divisions", divisions.run),
+    ("ends", steps.ends),
+    ("reductions", reductions.run),
+    ("stores", stores.run),
+    ("dead", dead.run),
+]
+_BODY_ONLY = {"loops", "ends", "reductions", "stores"}
+
+
+def run(kernel: Kernel, names: Names, live: tuple[bool, ...]) -> None:
+    outputs.run(kernel, live)
+    prefetch.run(kernel, names)
+    for name, function in BLOCK_PASSES:
+        function(kernel, kernel.body)
+        for operand in (*kernel.inputs, *kernel.outputs):
+            if operand.index is not None and name not in _BODY_ONLY:
+                function(kernel, operand.index)

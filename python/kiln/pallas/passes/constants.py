@@ -1,0 +1,177 @@
+"""Constants: operations on known numbers are done here, and those that change nothing go."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..ir import Block, Kernel, Operation, Value, definitions, replace
+
+DTYPES: dict[str, Any] = {
+    "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i8": np.int8, "u8": np.uint8,
+    "i16": np.int16, "u16": np.uint16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "bool": np.bool_,
+    "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2,
+}  # fmt: skip
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum, "neg": np.negative,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert, "eq": operator.eq,
+    "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "abs": np.abs,
+    "sign": np.sign, "floor": np.floor, "ceil": np.ceil, "floor_divide": np.floor_divide, "remainder": np.remainder,
+    "select": lambda c, a, b: a if c else b, "clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+}  # fmt: skip
+_DIVISIONS = ("floor_divide", "remainder", "rem", "divide")
+
+
+def run(kernel: Kernel, block: Block) -> None:
+    while _once(block):
+        pass
+
+
+def _once(block: Block) -> bool:
+    """Whether anything was simpler than before."""
+    new: dict[Value, Value] = {}
+    made = definitions(block)
+
+    def visit(inner: Block) -> None:
+        operations = []
+        for operation in inner.operations:
+            for each in operation.blocks:
+                visit(each)
+            _bare_condition(operation, made)
+            taken = _taken_branch(operation)
+            if taken is not None:
+                operations.extend(taken.operations)
+                new.update(zip(operation.outputs, taken.results, strict=True))
+                continue
+            simpler = _simpler(operation, made) if len(operation.outputs) == 1 and not operation.blocks else None
+            if simpler is None:
+                operations.append(operation)
+            elif isinstance(simpler, Operation):
+                operations.append(simpler)
+                new[operation.output] = simpler.output
+            else:
+                if simpler.hint is None and simpler.constant is None:
+                    simpler.hint = operation.output.hint
+                new[operation.output] = simpler
+        inner.operations = operations
+
+    visit(block)
+    replace(block, new)
+    return bool(new)
+
+
+def _bare_condition(operation: Operation, made: dict[Value, Operation]) -> None:
+    """A branch takes the bool itself, and not a number made of it."""
+    if operation.name == "branch" and len(operation.blocks) == 2:
+        origin = made.get(operation.inputs[0])
+        if origin and origin.name == "convert" and origin.inputs[0].dtype == "bool":
+            operation.inputs = [origin.inputs[0]]
+
+
+def _taken_branch(operation: Operation) -> Block | None:
+    if operation.name != "branch" or operation.inputs[0].constant is None:
+        return None
+    return operation.blocks[min(max(int(operation.inputs[0].constant), 0), len(operation.blocks) - 1)]
+
+
+def _simpler(operation: Operation, made: dict[Value, Operation]) -> Value | Operation | None:
+    folded = _folded(operation)
+    if folded is not None:
+        return Value(operation.output.dtype, operation.output.shape, constant=folded)
+    same = _unchanged(operation, made)
+    if same is None or same.shape == operation.output.shape:
+        return same
+    return Operation("broadcast", [same], [_copy(operation.output)], {"dimensions": _trailing(operation, same)}, place=operation.place)
+
+
+def _trailing(operation: Operation, value: Value) -> tuple[int, ...]:
+    rank = len(operation.output.shape)
+    return tuple(range(rank - len(value.shape), rank))
+
+
+def _copy(value: Value) -> Value:
+    return Value(value.dtype, value.shape, hint=value.hint)
+
+
+def _folded(operation: Operation) -> Any:
+    """The number that it gives, if that is known."""
+    inputs, out = operation.inputs, operation.output
+    if not inputs or any(v.constant is None for v in inputs):
+        return None
+    if operation.name in ("broadcast", "reshape", "transpose", "slice", "tile", "dynamic_slice"):
+        return inputs[0].constant
+    kinds = [DTYPES[v.dtype] for v in inputs]
+    with np.errstate(all="ignore"):
+        numbers = [kind(v.constant) if kind is not np.bool_ else bool(v.constant) for kind, v in zip(kinds, inputs, strict=True)] \
+            if operation.name != "convert" else []  # fmt: skip
+        if operation.name == "convert":
+            return _converted(inputs[0], out)
+        if operation.name in _DIVISIONS and not inputs[0].is_float:
+            if int(inputs[1].constant) == 0:
+                return None
+            if operation.name in ("divide", "rem"):
+                a, b = int(inputs[0].constant), int(inputs[1].constant)
+                quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+                return DTYPES[out.dtype](quotient if operation.name == "divide" else a - quotient * b).item()
+        if operation.name == "divide":
+            return DTYPES[out.dtype](numbers[0] / numbers[1]).item()
+        function = _FUNCTIONS.get(operation.name)
+        if function is None:
+            return None
+        result = function(*numbers) if operation.name != "not" or out.dtype != "bool" else not numbers[0]
+        return np.asarray(result).astype(DTYPES[out.dtype]).item()
+
+
+def _converted(value: Value, out: Value) -> Any:
+    if value.is_float and not out.is_float and out.dtype != "bool":
+        return None if value.constant != value.constant or abs(value.constant) > 2**30 else int(value.constant)
+    return np.asarray(value.constant).astype(DTYPES[value.dtype]).astype(DTYPES[out.dtype]).item()
+
+
+def _unchanged(operation: Operation, made: dict[Value, Operation]) -> Value | None:
+    """The input that it gives back, if it does."""
+    name, inputs, out = operation.name, operation.inputs, operation.output
+    if name in ("convert", "bitcast") and inputs[0].dtype == out.dtype:
+        return inputs[0]
+    if name in ("broadcast", "reshape", "tile") and inputs[0].shape == out.shape:
+        return inputs[0]
+    if name == "transpose" and operation["axes"] == tuple(range(len(out.shape))):
+        return inputs[0]
+    if name == "slice" and inputs[0].shape == out.shape:
+        return inputs[0]
+    if name == "select":
+        if inputs[0].constant is not None:
+            return inputs[1] if inputs[0].constant else inputs[2]
+        if inputs[1] is inputs[2]:
+            return inputs[1]
+    if name == "ne" and inputs[1].constant == 0:  # a bool that went through a number
+        origin = made.get(inputs[0])
+        if origin and origin.name == "convert" and origin.inputs[0].dtype == "bool":
+            return origin.inputs[0]
+    return _neutral(name, inputs, out.dtype) if len(inputs) == 2 else None
+
+
+def _neutral(name: str, inputs: list[Value], dtype: str) -> Value | None:
+    a, b = inputs
+    whole = not a.is_float
+    for x, other, right in ((a, b, True), (b, a, False)):
+        number = other.constant
+        if number is None:
+            continue
+        commutes = right or name in ("add", "mul", "and", "or", "xor")
+        if not commutes:
+            continue
+        if name in ("add", "sub", "or", "xor") and whole and number == 0:
+            return x
+        if name in ("shift_left", "shift_right_logical", "shift_right_arithmetic") and number == 0:
+            return x
+        if name in ("mul", "divide", "floor_divide") and number == 1 and number is not True:
+            return x
+        if name == "and" and dtype == "bool" and number is True:
+            return x
+    return None

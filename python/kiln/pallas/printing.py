@@ -1,0 +1,113 @@
+"""The text of a spec, and which line of it is from which line of Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .cannot import Place
+from .expressions import shape_text
+from .ir import Kernel, Operand, Ref
+from .source import Names
+from .statements import Body, IndexMap, Line
+
+
+def print_spec(kernel: Kernel, names: Names, init_undefined: bool) -> tuple[str, dict[int, Place]]:
+    printer = _Printer(kernel, names)
+    printer.header()
+    for operand in kernel.inputs:
+        printer.operand("inputs", operand, False)
+    for operand in kernel.outputs:
+        printer.operand("outputs", operand, init_undefined)
+    body = Body(kernel, names).write()  # before the scratch that it may ask for
+    for ref in kernel.scratch:
+        printer.scratch(ref)
+    return printer.body(body)
+
+
+class _Printer:
+    def __init__(self, kernel: Kernel, names: Names) -> None:
+        self.kernel, self.names = kernel, names
+        self.lines: list[str] = []
+        self._section = ""
+
+    def _begin(self, section: str) -> None:
+        if self._section != section:
+            self.lines += ["", f"{section}:"]
+            self._section = section
+
+    def header(self) -> None:
+        kernel = self.kernel
+        self.lines += [f"kernel: {kernel.name}", f"doc: Imported from {kernel.source}."]
+        for ref in kernel.prefetch:
+            self._begin("prefetch")
+            self.lines.append(f"  {ref.name}: {ref.dtype}{shape_text(ref.shape)}")
+        for name in kernel.scalars:
+            self._begin("scalars")
+            self.lines.append(f"  {name}: i32")
+        for axis, steps in zip(kernel.axes, kernel.grid, strict=True):
+            self._begin("grid")
+            self.lines.append(f"  {axis}: {steps}")
+        if "parallel" in kernel.semantics:
+            self.lines.append(f"dimension_semantics: {', '.join(kernel.semantics)}")
+
+    def operand(self, section: str, operand: Operand, init_undefined: bool) -> None:
+        self._begin(section)
+        ref = operand.ref
+        array = f"{ref.dtype}{shape_text(operand.array)}"
+        keys: list[tuple[str, str]] = []
+        if operand.index is not None and operand.block is not None:
+            keys += self._block(operand)
+        if ref.memory != "vmem":
+            keys.append(("memory", ref.memory))
+        if operand.buffers != 2:
+            keys.append(("buffers", str(operand.buffers)))
+        if operand.alias:
+            keys.append(("alias", operand.alias))
+        if init_undefined and ref.memory != "any":
+            keys.append(("init", "undefined"))
+        if not keys:
+            self.lines.append(f"  {ref.name}: {array}")
+            return
+        self.lines += [f"  {ref.name}:", f"    array: {array}", *(f"    {key}: {value}" for key, value in keys)]
+
+    def _block(self, operand: Operand) -> list[tuple[str, str]]:
+        assert operand.block is not None and operand.index is not None
+        index = IndexMap(self.kernel, self.names).results(operand.index)
+        block = [
+            "all" if entry == size and at.constant == 0 else str(entry)
+            for entry, size, at in zip(operand.block, operand.array, index, strict=True)
+        ]
+        if all(entry == "all" for entry in block):
+            return []
+        text = ", ".join(block)
+        return [("block", f"[{text}]" if text == "null" else text), ("index", ", ".join(i.text for i in index))]
+
+    def scratch(self, ref: Ref) -> None:
+        self._begin("scratch")
+        if ref.memory == "semaphore":
+            count = 1
+            for n in ref.shape:
+                count *= n
+            self.lines += [f"  {ref.name}:", "    semaphore: dma"] + ([f"    count: {count}"] if ref.shape else [])
+        elif ref.memory == "smem":
+            self.lines += [f"  {ref.name}:", f"    array: {ref.dtype}{shape_text(ref.shape)}", "    memory: smem"]
+        else:
+            self.lines.append(f"  {ref.name}: {ref.dtype}{shape_text(ref.shape)}")
+
+    def body(self, body: list[Line]) -> tuple[str, dict[int, Place]]:
+        """Comments name the Python lines where blocks begin; the table has them all."""
+        places: dict[int, Place] = {}
+        self.lines += ["", "body: |"]
+        commented: Place | None = None
+        for k, line in enumerate(body):
+            text = "  " * (line.indent + 1) + line.text
+            begins = k == 0 or line.text.endswith(":")
+            if begins and line.place is not None and line.place != commented:
+                text += f"  # {Path(line.place[0]).name}:{line.place[1]}"
+                commented = line.place
+            self.lines.append(text)
+            if line.place is not None:
+                places[len(self.lines)] = line.place
+        return "\n".join(self.lines) + "\n", places
+
+

@@ -1,0 +1,76 @@
+"""The import itself: functions to specs, and one `pallas_call` to one spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _jax_internals as jaxi
+from . import passes
+from .cannot import Place
+from .ir import Kernel
+from .printing import print_spec
+from .read import read
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An imported call. `operands` and `results` say what the kernel's arguments are, in the kernel's order: operand
+    number k of the `pallas_call` (with the steps of a dynamic grid in front, as JAX has them), then results."""
+
+    name: str
+    text: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]  # those that are missing were dead and have become scratch
+    scalars: tuple[int, ...]  # which of the operands are passed by value, as i32
+    aliases: dict[int, int]  # operand -> the result that takes over its memory
+    places: dict[int, Place] = field(default_factory=dict, repr=False)  # line of the text -> line of Python
+    notes: tuple[str, ...] = ()  # what is not said as Pallas has it
+    place: Place | None = None  # of the call
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def to_specs(f: Callable[..., Any], *args: Any, init_undefined: bool = False) -> list[Spec]:
+    """One spec for each `pallas_call` that f makes on args: arrays, or what has a shape and a dtype.
+
+    Pallas lets a kernel leave parts of its outputs unwritten. A spec has to say so: `init_undefined` does."""
+    return [
+        from_call(call.params, live=call.live, place=call.place, init_undefined=init_undefined)
+        for call in jaxi.calls(f, args)
+    ]
+
+
+def from_call(
+    params: dict[str, Any],
+    *,
+    name: str | None = None,
+    live: tuple[bool, ...] | None = None,
+    place: Place | None = None,
+    init_undefined: bool = False,
+) -> Spec:
+    """The spec of a `pallas_call` equation with these params. `live` tells which results somebody reads: others may
+    become scratch. `CannotSay` if the language lacks something."""
+    kernel, names = read(params, name)
+    passes.run(kernel, names, live or (True,) * len(kernel.outputs))
+    text, places = print_spec(kernel, names, init_undefined)
+    steps, indices = len(kernel.scalars), len(kernel.prefetch)
+    inputs = range(steps + indices, steps + indices + len(kernel.inputs))
+    return Spec(
+        name=kernel.name,
+        text=text,
+        operands=(*range(steps, steps + indices), *range(steps), *inputs),
+        results=tuple(kernel.result_of[o.ref.name] for o in kernel.outputs),
+        scalars=tuple(range(steps)),
+        aliases=_aliases(kernel, steps),
+        places=places,
+        notes=tuple(dict.fromkeys(kernel.notes)),
+        place=place,
+    )
+
+
+def _aliases(kernel: Kernel, steps: int) -> dict[int, int]:
+    number = {o.ref.name: k for k, o in enumerate(kernel.inputs, steps + len(kernel.prefetch))}
+    return {number[o.alias]: kernel.result_of[o.ref.name] for o in kernel.outputs if o.alias}

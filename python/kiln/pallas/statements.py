@@ -1,0 +1,406 @@
+"""Statements: blocks of the IR become the lines of a body, each with the place in Python that it is from.
+
+A value is written where it is used, unless that would compute it twice, would read memory that has changed since, or
+hides a variable that the Python source gave a name: then it is a `let`.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from . import expressions as ex
+from .cannot import CannotSay, Place
+from .expressions import BIT_OR, COMPARISON, NOT, Expr, as_type, join, literal, renamed, shape_text, whole
+from .ir import Block, Kernel, Operation, Value, Window, has_effects, uses, walk, written
+from .operations import choose, fits_default, spell
+from .source import Names
+from .windows import loaded, region, semaphore, subscript
+
+#: An expression that is longer than this becomes a let.
+LONGEST = 88
+#: What a Python variable has to cost to stay a name.
+WORTH_A_NAME = 3
+#: Operations of a branch that is written `a if c else b`.
+SHORT = 6
+
+
+@dataclass
+class Line:
+    indent: int
+    text: str
+    place: Place | None = None
+
+
+class Body:
+    """Writes the body of a kernel; its `lines` are the text."""
+
+    in_index_map = False
+
+    def __init__(self, kernel: Kernel, names: Names) -> None:
+        self.kernel, self.names = kernel, names
+        self.lines: list[Line] = []
+        self._indent = 0
+        self._expressions: dict[Value, Expr] = {}
+        self._uses: dict[Value, int] = {}
+        self._pending: list[dict[Value, int]] = []  # by block: what may become a let, and where it is used last
+        self._inline = False
+        self._place: Place | None = None
+
+    def write(self) -> list[Line]:
+        self._uses = uses(self.kernel.body)
+        for inner, operation in walk(self.kernel.body):
+            if operation.name in ("for", "while"):  # used inside is used often
+                for value in _taken_inside(operation):
+                    self._uses[value] = self._uses.get(value, 0) + 1
+        self._prologue()
+        self._block(self.kernel.body)
+        if not self.lines:
+            self._line("let nothing = 0")
+        return self.lines
+
+    # ---- context of operations
+
+    def axis(self, number: int) -> str:
+        return self.kernel.axes[number]
+
+    def atom(self, expr: Expr, operation: Operation) -> Expr:
+        if re.fullmatch(r"\w+", expr.text):
+            return expr
+        return self._let(expr, operation.inputs[0].hint)
+
+    def expr(self, value: Value) -> Expr:
+        if value.constant is not None:
+            return literal(value.constant, value.dtype)
+        return self._expressions[value]
+
+    # ---- lines
+
+    def _line(self, text: str) -> None:
+        self.lines.append(Line(self._indent, text, self._place))
+
+    @contextmanager
+    def _indented(self) -> Iterator[None]:
+        self._indent += 1
+        self.names.enter()
+        count = len(self.lines)
+        yield
+        if len(self.lines) == count:
+            self._line(f"let {self.names.fresh('nothing')} = 0")
+        self.names.leave()
+        self._indent -= 1
+
+    def _let(self, expr: Expr, hint: str | None, value: Value | None = None) -> Expr:
+        if self.in_index_map:
+            raise CannotSay("an index map that computes something twice")
+        if value is not None and expr.dtype in ex.WEAK and not fits_default(expr, value.dtype):
+            expr = ex.cast(expr, value.dtype)
+        elif expr.dtype == "int" and expr.constant is None and re.fullmatch(r"\w+", expr.text):
+            expr = ex.cast(expr, "i32")
+        name = self.names.fresh(hint or "t")
+        self._line(f"let {name} = {expr}")
+        if expr.dtype in ex.WEAK:
+            expr = replace(expr, dtype={"int": "i32", "float": "f32"}[expr.dtype])
+        return renamed(expr, name)
+
+    def _name(self, value: Value) -> None:
+        self._expressions[value] = self._let(self._expressions[value], value.hint, value)
+        for pending in self._pending:
+            pending.pop(value, None)
+
+    def _flush(self, refs: set[str], after: int, inside: set[Value] = frozenset()) -> None:  # type: ignore[assignment]
+        """Before `refs` are written: what was read of them and is still wanted becomes a let."""
+        for value, last in list(self._pending[-1].items()):
+            expr = self._expressions[value]
+            if expr.reads & refs and (last > after or value in inside):
+                self._name(value)
+
+    # ---- blocks
+
+    def _block(self, block: Block) -> None:
+        lasts: dict[Value, int] = {}
+        for k, operation in enumerate(block.operations):
+            for value in (*operation.used(), *_taken_inside(operation)):
+                lasts[value] = k
+        for value in block.results:
+            lasts[value] = len(block.operations)
+        self._pending.append({})
+        for k, operation in enumerate(block.operations):
+            place, self._place = self._place, operation.place or self._place
+            try:
+                self._operation(operation, k, lasts)
+            except CannotSay as error:
+                raise error.at(self._place) from None
+            self._place = place
+        self._pending.pop()
+
+    def _operation(self, operation: Operation, k: int, lasts: dict[Value, int]) -> None:
+        if operation.name in ("for", "while", "branch"):
+            inside = set(_taken_inside(operation))
+            self._flush({ref.name for ref in written(operation)}, k, inside)
+            getattr(self, "_" + operation.name)(operation)
+            for value in operation.outputs:
+                self._pending[-1][value] = lasts.get(value, -1)
+        elif operation.name in ("store", "accumulate", "copy", "wait"):
+            getattr(self, "_" + operation.name)(operation, k)
+        else:
+            self._put(operation, lasts.get(operation.output, -1))
+
+    def _put(self, operation: Operation, last: int) -> None:
+        """A value: an expression, or a let."""
+        value = operation.output
+        if operation.name == "load":
+            expr = self._load(operation.windows[0])
+        else:
+            expr = spell(self, operation, [self.expr(v) for v in operation.inputs])
+        self._expressions[value] = expr
+        if last < 0 or self._inline:
+            return
+        cheap = expr.cost == 0 or not value.shape and expr.cost <= 1 and not expr.reads
+        often = self._uses.get(value, 0) > 1 and not cheap
+        if often or value.hint and expr.cost >= WORTH_A_NAME or len(expr.text) > LONGEST:
+            self._name(value)
+        else:
+            self._pending[-1][value] = last
+
+    # ---- memory
+
+    def _load(self, window: Window) -> Expr:
+        ref = window.ref
+        reads = frozenset() if ref.memory == "prefetch" else frozenset([ref.name])
+        return loaded(ex.name(ref.name, ref.dtype, ref.shape, reads), subscript(window, self.expr), self.expr)
+
+    def _store(self, store: Operation, k: int) -> None:
+        window, value = store.windows[0], store.inputs[0]
+        ref, found = window.ref, subscript(window, self.expr)
+        if ref.memory in ("any", "prefetch"):
+            raise CannotSay("a store to HBM" if ref.memory == "any" else "a store to a prefetch array")
+        if found.strided:
+            raise CannotSay("a store into every n-th row")
+        expr = self._stored(value, ref.dtype)
+        if len(store.inputs) == 2:
+            self._masked(store, expr, k)
+            return
+        if found.rest:
+            expr = self._reshaped(whole(expr, value.shape), window)
+        self._flush({ref.name}, k)
+        self._line(f"{ref.name}{found.text()} = {expr}")
+
+    def _stored(self, value: Value, dtype: str) -> Expr:
+        expr = as_type(self.expr(value), dtype)
+        if expr.dtype in ex.WEAK and expr.constant is None and not fits_default(expr, dtype):
+            expr = ex.cast(expr, dtype)
+        return expr
+
+    def _reshaped(self, expr: Expr, window: Window) -> Expr:
+        found = subscript(window, self.expr)
+        if any(type(step).__name__ != "Reshape" for step in found.rest):
+            raise CannotSay("a store into a part of a reshaped ref")
+        shape = found.shape
+        return join([expr], f"reshape({expr}, {shape_text(shape)})", ex.POSTFIX, expr.dtype, shape)
+
+    def _masked(self, store: Operation, expr: Expr, k: int) -> None:
+        window, mask = store.windows[0], self.expr(store.inputs[1])
+        ref, found = window.ref, subscript(window, self.expr)
+        if found.text() or found.rest:
+            old = self._load(window)
+            masked = choose(self, mask, expr, old)
+            self._flush({ref.name}, k)
+            self._line(f"{ref.name}{found.text()} = {masked}")
+            return
+        mask = self.atom(whole(mask, ref.shape), replace(store, inputs=[store.inputs[1]]))
+        self._flush({ref.name}, k)
+        self._line(f"{ref.name}[{mask}] = {expr}")
+
+    def _accumulate(self, store: Operation, k: int) -> None:
+        window = store.windows[0]
+        found = subscript(window, self.expr)
+        if found.rest or found.strided:
+            raise CannotSay("a sum into a part of a reshaped ref")
+        expr = self._stored(store.inputs[0], window.ref.dtype)
+        self._flush({window.ref.name}, k)
+        self._line(f"{window.ref.name}{found.text()} {store['operator']}= {expr}")
+
+    def _copy(self, copy: Operation, k: int) -> None:
+        source, target, arrived = copy.windows
+        self._flush({target.ref.name}, k)
+        where = f"{region(source, self.expr)} -> {region(target, self.expr)}"
+        self._line(f"copy {where}, {semaphore(arrived, self.expr)}")
+
+    def _wait(self, wait: Operation, k: int) -> None:
+        self._flush({wait.windows[1].ref.name}, k)
+        self._line(f"wait {semaphore(wait.windows[2], self.expr)}")
+
+    def _prologue(self) -> None:
+        """Prefetch arrays that become scratch."""
+        kernel = self.kernel
+        if not kernel.prologue:
+            return
+        firsts = [f"first({a})" for a, steps in zip(kernel.axes, kernel.grid, strict=True) if steps != 1]
+        if firsts:
+            self._line(f"when {' and '.join(firsts)}:")
+        self._indent += bool(firsts)
+        for target, source in kernel.prologue:
+            for at in _places(target.shape):
+                self._line(f"{target.name}{at} = {source.name}{at}")
+        self._indent -= bool(firsts)
+
+    # ---- branches
+
+    def _branch(self, branch: Operation) -> None:
+        condition = self.expr(branch.inputs[0])
+        if self._as_choice(branch, condition):
+            return
+        targets = [self._result(value) for value in branch.outputs]
+        blocks = branch.blocks
+        if len(blocks) != 2:
+            self._switch(branch, condition, targets)
+        else:
+            otherwise, then = blocks
+            if condition.dtype != "bool":
+                condition = join([condition], f"{condition.inside(BIT_OR)} != 0", COMPARISON, "bool")
+            if not _says_something(then) and not any(targets):
+                self._when(f"when {_opposite(condition)}:", otherwise, targets)
+            else:
+                self._when(f"when {condition}:", then, targets)
+                if _says_something(otherwise) or any(targets):
+                    self._when("else:", otherwise, targets)
+        for value, target in zip(branch.outputs, targets, strict=True):
+            if target is not None:
+                self._expressions[value] = ex.name(target, value.dtype, value.shape, frozenset([target]))
+
+    def _as_choice(self, branch: Operation, condition: Expr) -> bool:
+        """`a if c else b`, for one scalar or two values that are there already."""
+        if len(branch.blocks) != 2 or len(branch.outputs) != 1 or has_effects(branch):
+            return False
+        scalar = not branch.output.shape
+        if any(len(b.operations) > (SHORT if scalar else 0) or any(o.blocks for o in b.operations) for b in branch.blocks):
+            return False
+        no, yes = (self._inlined(block) for block in branch.blocks)
+        yes, no = ex.spelt([yes, no], branch.output.dtype)
+        if len(yes.text) + len(no.text) > LONGEST:
+            return False
+        if condition.dtype != "bool":
+            condition = join([condition], f"{condition.inside(BIT_OR)} != 0", COMPARISON, "bool")
+        self._expressions[branch.output] = ex.of_value(choose(self, condition, yes, no), branch.output)
+        return True
+
+    def _inlined(self, block: Block) -> Expr:
+        """The block's one result as an expression, without a statement."""
+        kept, self._inline = self._inline, True
+        self._block(block)
+        self._inline = kept
+        return self.expr(block.results[0])
+
+    def _result(self, value: Value) -> str | None:
+        """A variable for a result that somebody takes."""
+        if not self._uses.get(value):
+            return None
+        name = self.names.fresh(value.hint or "result")
+        zero = "false" if value.dtype == "bool" else "0.0" if value.is_float else "0"
+        self._line(f"var {name}: {value.dtype}{shape_text(value.shape) if value.shape else ''} = {zero}")
+        return name
+
+    def _when(self, head: str, block: Block, targets: list[str | None]) -> None:
+        self._line(head)
+        with self._indented():
+            self._block(block)
+            self._assign(targets, block.results)
+
+    def _switch(self, branch: Operation, which: Expr, targets: list[str | None]) -> None:
+        last = len(branch.blocks) - 1
+        for k, block in enumerate(branch.blocks):
+            compare = f"{which.inside(BIT_OR)} {'<=' if k == 0 else '=='} {k}"
+            self._when(f"when {compare}:" if k == 0 else "else:" if k == last else f"else when {compare}:", block, targets)
+
+    def _assign(self, targets: list[str | None], values: list[Value]) -> None:
+        """All at once: what is assigned later and reads what is assigned before is a let first."""
+        todo = [(t, self._stored(v, v.dtype)) for t, v in zip(targets, values, strict=True) if t is not None]
+        todo = [(t, e) for t, e in todo if e.text != t]
+        for k, (target, expr) in enumerate(todo):
+            for j in range(k + 1, len(todo)):
+                if target in todo[j][1].reads:
+                    todo[j] = (todo[j][0], self._let(todo[j][1], f"{todo[j][0]}_next"))
+            self._line(f"{target} = {expr}")
+
+    # ---- loops
+
+    def _for(self, loop: Operation) -> None:
+        (body,) = loop.blocks
+        start, stop, *carried = loop.inputs
+        for value in (start, stop):
+            if value.constant is None and self._expressions[value].reads:
+                self._name(value)
+        counter, *variables = body.parameters
+        targets = [self._variable(v, initial, r) for v, initial, r in zip(variables, carried, body.results, strict=True)]
+        name = self.names.fresh(counter.hint or "k")
+        self._expressions[counter] = ex.name(name, "int")
+        first, last = self.expr(start), self.expr(stop)
+        self._line(f"for {name} in range({last if first.constant == 0 else f'{first}, {last}'}):")
+        with self._indented():
+            self._block(body)
+            self._assign(list(targets), body.results)
+        for value, target in zip(loop.outputs, targets, strict=True):
+            self._expressions[value] = ex.name(target, value.dtype, value.shape, frozenset([target]))
+
+    def _variable(self, value: Value, initial: Value, result: Value) -> str:
+        name = self.names.fresh(result.hint or value.hint or "carried")
+        expr = self._stored(initial, value.dtype)
+        if expr.shape != value.shape or expr.dtype in ex.WEAK:
+            kind = f"{value.dtype}{shape_text(value.shape) if value.shape else ''}"
+            self._line(f"var {name}: {kind} = {expr}")
+        else:
+            self._line(f"var {name} = {expr}")
+        self._expressions[value] = ex.name(name, value.dtype, value.shape, frozenset([name]))
+        return name
+
+    def _while(self, loop: Operation) -> None:
+        raise CannotSay("a while loop")
+
+
+class IndexMap(Body):
+    """Writes an index map: expressions of axes and prefetch arrays, without statements."""
+
+    in_index_map = True
+
+    def results(self, block: Block) -> list[Expr]:
+        for k, value in enumerate(block.parameters):
+            self._expressions[value] = ex.name(self.axis(k), "int")
+        self._inline = True
+        self._block(block)
+        return [self.expr(value) for value in block.results]
+
+    def _branch(self, branch: Operation) -> None:
+        if not self._as_choice(branch, self.expr(branch.inputs[0])):
+            raise CannotSay("an index map with branches")
+
+    def _line(self, text: str) -> None:
+        raise CannotSay("an index map with statements")
+
+
+def _taken_inside(operation: Operation) -> Iterator[Value]:
+    for block in operation.blocks:
+        for _, inner in walk(block):
+            yield from inner.used()
+            for each in inner.blocks:
+                yield from each.results
+        yield from block.results
+
+
+def _says_something(block: Block) -> bool:
+    return any(has_effects(operation) for operation in block.operations)
+
+
+def _opposite(condition: Expr) -> str:
+    if condition.negated is not None:
+        return condition.negated
+    return f"not {condition.inside(NOT)}"
+
+
+def _places(shape: tuple[int, ...]) -> Iterator[str]:
+    import itertools
+
+    for at in itertools.product(*map(range, shape)):
+        yield f"[{', '.join(map(str, at))}]"

@@ -1,0 +1,179 @@
+"""Windows as text: chains of subscripts become one, strides and reshaped refs are reshapes of what is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .cannot import CannotSay
+from .expressions import POSTFIX, Expr, join, literal, plus, shape_text, times
+from .ir import Bitcast, Index, Range, Reshape, Transpose, Value, Window
+
+ToExpr = Callable[[Value], Expr]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What is taken of one dimension of `extent`: everything, one place, or `size` from `start` on."""
+
+    extent: int
+    start: Expr | None = None
+    size: int | None = None  # None with a start: one place
+    stride: int = 1
+
+    @property
+    def is_place(self) -> bool:
+        return self.start is not None and self.size is None
+
+    @property
+    def length(self) -> int:
+        return self.extent if self.size is None else self.size
+
+
+@dataclass
+class Subscript:
+    """A window's part that is one subscript of the ref, and the steps behind it that are not."""
+
+    dimensions: list[Dimension]
+    rest: list[Index | Reshape | Transpose | Bitcast] = field(default_factory=list)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(d.length for d in self.dimensions if not d.is_place)
+
+    @property
+    def strided(self) -> bool:
+        return any(d.stride != 1 for d in self.dimensions)
+
+    @property
+    def starts(self) -> list[Expr]:
+        return [d.start for d in self.dimensions if d.start is not None]
+
+    def text(self) -> str:
+        """`[i, 0:8]`; strided dimensions are whole; nothing where everything is taken."""
+        parts = [_entry(d) for d in self.dimensions]
+        while parts and parts[-1] == ":":
+            parts.pop()
+        return f"[{', '.join(parts)}]" if parts else ""
+
+    def loaded_shape(self) -> tuple[int, ...]:
+        """Of what the text gives, before strides."""
+        return tuple(d.extent if d.stride != 1 else d.length for d in self.dimensions if not d.is_place)
+
+
+def _entry(d: Dimension) -> str:
+    if d.start is None or d.stride != 1:
+        return ":"
+    if d.size is None:
+        return d.start.text
+    if d.start.constant is not None:
+        return f"{d.start.constant}:{d.start.constant + d.size}"
+    return f"ds({d.start.text}, {d.size})"
+
+
+def subscript(window: Window, expr: ToExpr) -> Subscript:
+    found = Subscript([Dimension(n) for n in window.ref.shape])
+    for step in window.steps:
+        if isinstance(step, Index) and not found.rest:
+            found.dimensions = _indexed(found.dimensions, step, expr)
+        else:
+            found.rest.append(step)
+    return found
+
+
+def _indexed(dimensions: list[Dimension], index: Index, expr: ToExpr) -> list[Dimension]:
+    entries = iter(index.entries)
+    return [d if d.is_place else _taken(d, next(entries), expr) for d in dimensions]
+
+
+def _taken(d: Dimension, entry: Value | Range, expr: ToExpr) -> Dimension:
+    start = expr(entry.start if isinstance(entry, Range) else entry)
+    if d.stride != 1:
+        raise CannotSay("a subscript of a strided slice")
+    if d.start is not None:
+        start = plus(d.start, start)
+    if not isinstance(entry, Range):
+        return Dimension(d.extent, start)
+    if entry.stride != 1:
+        if d.start is not None:
+            raise CannotSay("a strided slice of a slice")
+        return Dimension(d.extent, start, entry.size, entry.stride)
+    if start.constant == 0 and entry.size == d.extent:
+        return Dimension(d.extent)
+    return Dimension(d.extent, start, entry.size)
+
+
+def loaded(base: Expr, found: Subscript, expr: ToExpr) -> Expr:
+    """What a window of the base (a name, or any tile) holds."""
+    text = found.text()
+    value = base
+    if text or any(d.is_place for d in found.dimensions):
+        value = join([base, *found.starts], base.inside(POSTFIX) + text, POSTFIX, base.dtype, found.loaded_shape(), 0)
+    value = _without_strides(value, found)
+    for step in found.rest:
+        if isinstance(step, Reshape):
+            value = join([value], f"reshape({value}, {shape_text(step.shape)})", POSTFIX, value.dtype, step.shape)
+        elif isinstance(step, Transpose):
+            shape = tuple(value.shape[k] for k in step.axes)
+            value = join([value], f"transpose({value}, {list(step.axes)})", POSTFIX, value.dtype, shape)
+        elif isinstance(step, Bitcast):
+            if _width(step.dtype) != _width(value.dtype):
+                raise CannotSay("a bitcast between widths")
+            value = join([value], f"bitcast({step.dtype}, {value})", POSTFIX, step.dtype)
+        else:
+            inner = Subscript(_indexed([Dimension(n) for n in value.shape], step, expr))
+            value = loaded(value, inner, expr)
+    return value
+
+
+def _width(dtype: str) -> int:
+    return 8 if dtype == "bool" or dtype.startswith("f8") else int(dtype.lstrip("biuf"))
+
+
+def _without_strides(value: Expr, found: Subscript) -> Expr:
+    """x[s::k] is reshape(x, [n / k, k])[:, s]."""
+    taken = [d for d in found.dimensions if not d.is_place]
+    for axis in reversed(range(len(taken))):
+        if taken[axis].stride != 1:
+            value = strided(value, axis, taken[axis])
+    return value
+
+
+def strided(value: Expr, axis: int, d: Dimension) -> Expr:
+    assert d.start is not None and d.size is not None
+    if d.start.constant is None or d.extent % d.stride:
+        raise CannotSay("a strided slice of an extent that is no multiple of the stride, or from a start known at run time")
+    rows = d.extent // d.stride
+    first, column = divmod(d.start.constant, d.stride)
+    split = (*value.shape[:axis], rows, d.stride, *value.shape[axis + 1 :])
+    cut = ":" if (first, d.size) == (0, rows) else f"{first}:{first + d.size}"
+    at = ", ".join([":"] * axis + [cut, str(column)])
+    shape = (*value.shape[:axis], d.size, *value.shape[axis + 1 :])
+    return join([value], f"reshape({value}, {shape_text(split)})[{at}]", POSTFIX, value.dtype, shape)
+
+
+def semaphore(window: Window, expr: ToExpr) -> str:
+    """`arrived[slot]`; arrays of semaphores are flat in specs."""
+    found = subscript(window, expr)
+    if not window.ref.shape:
+        return window.ref.name
+    flat = literal(0, "i32")
+    size = 1
+    for d in reversed(found.dimensions):
+        if d.start is None and d.extent != 1 or d.size is not None:
+            raise CannotSay("a copy with an array of semaphores")
+        flat = plus(times(d.start, size), flat) if d.start is not None else flat
+        size *= d.extent
+    return f"{window.ref.name}[{flat}]" if size != 1 else window.ref.name
+
+
+def region(window: Window, expr: ToExpr) -> str:
+    """A side of a copy."""
+    found = subscript(window, expr)
+    if found.rest:
+        raise CannotSay("a copy of a reshaped ref")
+    if found.strided:
+        raise CannotSay("a strided copy")
+    return window.ref.name + found.text()
+
+
