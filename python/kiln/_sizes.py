@@ -34,11 +34,12 @@ class Size:
         self._code = compile(tree, "<size>", "eval")
 
     def value(self, known: Mapping[str, int]) -> int:
-        """KeyError: a name is not known."""
+        """KeyError: a name is not known. Of sizes that are symbols of a tracer it is a symbol, too."""
         for name in self.names:
             if name not in known:
                 raise KeyError(name)
-        return int(eval(self._code, {"__builtins__": {}, **_FUNCTIONS}, dict(known)))  # noqa: S307
+        value: int = eval(self._code, {"__builtins__": {}, **_FUNCTIONS}, dict(known))  # noqa: S307
+        return +value  # of a comparison: 1 or 0
 
     def __repr__(self) -> str:
         return self.text

@@ -6,9 +6,11 @@ it behind 32 bytes. The capsule is never consumed: it goes with the call, and wi
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from . import errors
@@ -22,36 +24,32 @@ _TENSOR_IN_VERSIONED = 32  # version, manager_ctx, deleter, flags
 _FLAGS_IN_VERSIONED = 24
 _READ_ONLY = 1
 _DTYPE_IN_TENSOR = 20
-_BFLOAT16 = 4  # kDLBfloat
 
-#: Types that numpy lacks, as the integers of their bits, and their codes in DLPack.
-_FOREIGN = {"bfloat16": (np.uint16, _BFLOAT16)}
-#: Kiln's names of numpy's types.
+#: Types that numpy itself lacks, as the integers of their bits, and their codes in DLPack.
+_FOREIGN = {"bfloat16": (np.uint16, 4), "float8_e4m3fn": (np.uint8, 10), "float8_e5m2": (np.uint8, 12)}
+#: The names that numpy with ml_dtypes, PyTorch and JAX have for Kiln's types.
 DTYPES = {
     "bool": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
-    "u32": "uint32", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
+    "u32": "uint32", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f16": "float16", "bf16": "bfloat16",
+    "f32": "float32", "f64": "float64",
 }  # fmt: skip
 
 
+@functools.cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Of one of Kiln's types; bf16 is that of ml_dtypes."""
-    if name == "bf16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    if name not in DTYPES:
-        raise errors.of_rule("type")(f"numpy has no {name}")
-    return np.dtype(DTYPES[name])
+    """Of one of Kiln's types; those that numpy lacks are of ml_dtypes."""
+    of_numpy = DTYPES[name]
+    return np.dtype(getattr(ml_dtypes, of_numpy) if of_numpy in _FOREIGN else of_numpy)
 
 
 def family(array: Any) -> str:
     """ "numpy", "torch" or "jax": whose array it is. Others that speak DLPack count as numpy's."""
     if isinstance(array, np.ndarray):
         return "numpy"
-    module = type(array).__module__.partition(".")[0]
-    if module == "torch":
+    torch = sys.modules.get("torch")  # where it is not imported, nothing is a tensor of its
+    if torch is not None and isinstance(array, torch.Tensor):
         return "torch"
-    return "jax" if module in ("jax", "jaxlib") else "numpy"
+    return "jax" if type(array).__module__.partition(".")[0] in ("jax", "jaxlib") else "numpy"
 
 
 def tensor(kernel: str, name: str, array: Any, written: bool) -> tuple[int, Any]:
@@ -61,8 +59,8 @@ def tensor(kernel: str, name: str, array: Any, written: bool) -> tuple[int, Any]
         if written and not array.flags.writeable:
             raise errors.from_call("call", f"{kernel}: {name} is read-only, and the kernel writes it")
         if array.dtype.num > 23 and array.dtype.name in _FOREIGN:  # a type that is not numpy's own
-            bits, code = _FOREIGN[array.dtype.name]
-            array = array.view(bits)
+            code = _FOREIGN[array.dtype.name][1]
+            array = bits_of(array)
     elif not hasattr(array, "__dlpack__"):
         kind = type(array).__name__
         raise errors.from_call("call", f"{kernel}: {name} is a {kind}, expected an array of numpy, torch or JAX")
@@ -104,20 +102,31 @@ def finished(kind: str, array: Any) -> Any:
     return sys.modules["jax"].numpy.asarray(array) if kind == "jax" else array
 
 
+def bits_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The integers that floats which numpy lacks are made of; other arrays as they are."""
+    foreign = _FOREIGN.get(array.dtype.name)
+    return array if foreign is None else array.view(foreign[0])
+
+
 def as_numpy(array: Any) -> np.ndarray[Any, Any]:
-    """For files: any family's array, copied if it must be."""
-    if family(array) == "torch":
-        if array.dtype == sys.modules["torch"].bfloat16:
-            array = array.detach().view(sys.modules["torch"].int16)
-            return np.asarray(array).view(numpy_dtype("bf16"))
-        return np.asarray(array.detach())
+    """Any family's array: the same memory where numpy can have it."""
+    if family(array) != "torch":
+        return np.asarray(array)
+    torch = sys.modules["torch"]
+    name = str(array.dtype).removeprefix("torch.")
+    array = array.detach()
+    if name in _FOREIGN:
+        bits = getattr(torch, np.dtype(_FOREIGN[name][0]).name)
+        return np.asarray(array.view(bits)).view(getattr(ml_dtypes, name))
     return np.asarray(array)
 
 
 def from_numpy(kind: str, array: np.ndarray[Any, Any]) -> Any:
+    """An array of numpy as one of the family `kind`."""
     if kind != "torch":
         return finished(kind, array)
     torch = sys.modules["torch"]
-    if array.dtype.name == "bfloat16":
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    name = array.dtype.name
+    if name in _FOREIGN:
+        return torch.from_numpy(bits_of(array)).view(getattr(torch, name))
     return torch.from_numpy(array)

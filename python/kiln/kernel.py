@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import itertools
 import json
 import os
@@ -19,7 +20,7 @@ import numpy as np
 from . import _tool, errors
 from ._library import Library, scalar
 from ._sizes import Size
-from ._tensors import as_numpy, empty, family, finished, from_numpy, numpy_dtype, tensor
+from ._tensors import as_numpy, bits_of, empty, family, finished, from_numpy, numpy_dtype, tensor
 from .report import Prediction, Report
 
 _MODES = ("direct", "emulate", "interpret")
@@ -57,6 +58,12 @@ class Signature:
         return f"{self.name}({', '.join(map(str, self.inputs))}) -> {', '.join(map(str, self.outputs))}"
 
     __repr__ = __str__
+
+    @functools.cached_property
+    def open_dims(self) -> tuple[str, ...]:
+        """Dimensions of outputs that the inputs do not tell: a call names them, or passes `out`."""
+        told = {size.dim for a in self.inputs for size in a.shape} | {a.name for a in self.inputs if a.role == "scalar"}
+        return tuple(dict.fromkeys(n for a in self.outputs for size in a.shape for n in sorted(size.names - told)))
 
     def output_shapes(self, *inputs: Any, **dims: int) -> list[tuple[int, ...]]:
         """From arrays (or whatever has a `shape`) and numbers; [call] where they do not decide it."""
@@ -229,9 +236,8 @@ class Kernel:
             expected = numpy_dtype(argument.dtype)
             if array.dtype != expected:
                 raise self._wrong(f"{argument.name} is {array.dtype}, expected {expected}")
-            bits = array.view(np.uint16) if array.dtype.itemsize == 2 and array.dtype.kind in "fV" else array
             path = os.path.join(folder, argument.name + ".npy")
-            np.save(path, np.ascontiguousarray(bits).reshape(array.shape))
+            np.save(path, np.ascontiguousarray(bits_of(array)).reshape(array.shape))
             words.append(f"{argument.name}=@{path}")
         return words
 
