@@ -28,12 +28,17 @@ constexpr size_t kLogColumns = 400;
 /// Large kernels take minutes, and sanitizers on a busy machine ten times as long.
 constexpr double kCompileSeconds = 3600;
 
-std::string Key(const Unit& unit, const Toolchain& tools) {
-  Sha256 hash;
-  hash.AddField(tools.fingerprint).AddField(unit.name).AddField(unit.main);
+void AddTexts(const Unit& unit, Sha256& hash) {
+  hash.AddField(unit.name).AddField(unit.main);
   for (const auto* files : {&unit.files, &unit.included}) {
     for (const auto& [file, text] : *files) hash.AddField(file).AddField(text);
   }
+}
+
+std::string Key(const Unit& unit, const Toolchain& tools) {
+  Sha256 hash;
+  hash.AddField(tools.fingerprint);
+  AddTexts(unit, hash);
   return hash.Hex().substr(0, 32);
 }
 
@@ -85,7 +90,7 @@ std::vector<std::string> CommandOf(const Unit& unit, const Toolchain& tools, con
   command.push_back((folder / unit.main).string());
   command.push_back("-o");
   command.push_back((folder / (unit.name + ".so")).string());
-  command.insert(command.end(), tools.link.begin(), tools.link.end());
+  if (unit.links_runtime) command.insert(command.end(), tools.link.begin(), tools.link.end());
   return command;
 }
 
@@ -239,6 +244,12 @@ Compiled CompileApart(const Unit& unit, const Toolchain& tools, double limit,
 }
 
 }  // namespace
+
+std::string Unit::TextHash() const {
+  Sha256 hash;
+  AddTexts(*this, hash);
+  return hash.Hex();
+}
 
 Compiled CompileCached(const Unit& unit, const Toolchain& tools, const CompileOptions& options) {
   const auto limit = CompileLimit();

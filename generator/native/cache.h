@@ -19,6 +19,10 @@ struct Unit {
   std::string include_folder;
   std::map<std::string, std::string> included;
   bool is_kernel = false;  // begins with what all kernels include, which may be precompiled
+  bool links_runtime = true;
+
+  /// Of its texts: the same in any process and on any machine.
+  std::string TextHash() const;
 };
 
 struct CompileOptions {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,15 @@ class LoadedKernel {
   std::string isa_;
   std::unique_ptr<KernelInterface> functions_;
 };
+
+/// What is compiled of a kernel: its text, the function that calls it with an array of tensors, and
+/// headers of its own host code.
+Unit KernelUnit(const Kernel& kernel, const Generated& text);
+
+/// The same of a kernel that the cache holds, for whoever knows no more of it than its name and the
+/// hash of its text. Not of kernels with headers of their own, which the cache does not hold.
+std::optional<Unit> FindKernelUnit(const std::string& folder, const std::string& name,
+                                   const std::string& hash);
 
 /// Compiles the text unless the cache has it, and loads it. If that fails the result is false, and
 /// *compiled tells why.

@@ -6,6 +6,7 @@
 
 #include "generator/data/descriptor.h"
 #include "generator/data/read_file.h"
+#include "generator/native/cache_entry.h"
 #include "generator/native/call.h"
 #include "generator/native/interface.h"
 #include "generator/render/template/template.h"
@@ -67,14 +68,23 @@ std::string HeaderFolder(const Kernel& kernel) {
   return at.lexically_normal().parent_path().string();
 }
 
-constexpr size_t kMostHeader = size_t{16} << 20;
+constexpr size_t kMostText = size_t{16} << 20;
+
+Unit UnitOf(const std::string& name, const Generated& text, const std::string& call) {
+  Unit unit;
+  unit.is_kernel = true;
+  unit.name = name;
+  unit.main = name + "_call.cc";
+  unit.files = {{name + ".h", text.header}, {name + ".cc", text.source}, {unit.main, call}};
+  return unit;
+}
 
 /// The header in the folder, and the headers there that it includes.
 void AddHeader(const std::string& folder, const std::string& header,
                std::map<std::string, std::string>& texts) {
   if (texts.count(header) > 0) return;
   std::string ignored;
-  const auto text = ReadFile(folder + "/" + header, kMostHeader, &ignored);
+  const auto text = ReadFile(folder + "/" + header, kMostText, &ignored);
   if (!text) return;  // elsewhere; the compiler knows, or says so
   std::istringstream lines(texts[header] = *text);
   for (std::string line; std::getline(lines, line);) {
@@ -86,26 +96,40 @@ void AddHeader(const std::string& folder, const std::string& header,
 
 }  // namespace
 
-LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolchain& tools,
-                        const CompileOptions& options, Compiled* compiled) {
-  const std::string& name = GeneratedName(kernel);
-  Unit unit;
-  unit.is_kernel = true;
-  unit.name = name;
-  unit.main = name + "_call.cc";
-  unit.files = {{name + ".h", text.header}, {name + ".cc", text.source}};
-  unit.files[unit.main] = CallText(kernel);
+Unit KernelUnit(const Kernel& kernel, const Generated& text) {
+  Unit unit = UnitOf(GeneratedName(kernel), text, CallText(kernel));
   for (const HostCall& call : kernel.prepare) {
     if (call.header.empty()) continue;
     unit.include_folder = HeaderFolder(kernel);
     AddHeader(unit.include_folder, call.header, unit.included);
   }
+  return unit;
+}
 
+std::optional<Unit> FindKernelUnit(const std::string& folder, const std::string& name,
+                                   const std::string& hash) {
+  for (const CachedEntry& entry : CachedEntries(folder)) {
+    if (entry.name != name) continue;
+    const std::string stem = folder + "/" + entry.key + "/" + name;
+    std::string ignored;
+    const auto header = ReadFile(stem + ".h", kMostText, &ignored);
+    const auto source = ReadFile(stem + ".cc", kMostText, &ignored);
+    const auto call = ReadFile(stem + "_call.cc", kMostText, &ignored);
+    if (!header || !source || !call) continue;
+    Unit unit = UnitOf(name, {*header, *source}, *call);
+    if (unit.TextHash() == hash) return unit;
+  }
+  return std::nullopt;
+}
+
+LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolchain& tools,
+                        const CompileOptions& options, Compiled* compiled) {
+  const Unit unit = KernelUnit(kernel, text);
   LoadedKernel loaded;
   for (const bool again : {false, true}) {
     *compiled = CompileCached(unit, tools, options);
     if (compiled->library.empty()) return loaded;
-    compiled->error = loaded.Open(compiled->library, name);
+    compiled->error = loaded.Open(compiled->library, unit.name);
     if (compiled->error.empty()) return loaded;
     if (!again) RemoveCached(compiled->library);
   }

@@ -39,7 +39,7 @@ class Size:
             if name not in known:
                 raise KeyError(name)
         value: int = eval(self._code, {"__builtins__": {}, **_FUNCTIONS}, dict(known))  # noqa: S307
-        return +value  # of a comparison: 1 or 0
+        return int(value) if isinstance(value, bool) else value
 
     def __repr__(self) -> str:
         return self.text

@@ -52,6 +52,11 @@ def family(array: Any) -> str:
     return "jax" if type(array).__module__.partition(".")[0] in ("jax", "jaxlib") else "numpy"
 
 
+def is_traced(array: Any) -> bool:
+    """Whether it has no value yet, as JAX is tracing."""
+    return family(array) == "jax" and isinstance(array, sys.modules["jax"].core.Tracer)
+
+
 def tensor(kernel: str, name: str, array: Any, written: bool) -> tuple[int, Any]:
     """The address of the array's DLTensor, and what keeps it alive."""
     code = -1

@@ -20,10 +20,10 @@ import numpy as np
 from . import _tool, errors
 from ._library import Library, scalar
 from ._sizes import Size
-from ._tensors import as_numpy, bits_of, empty, family, finished, from_numpy, numpy_dtype, tensor
+from ._tensors import as_numpy, bits_of, empty, family, finished, from_numpy, is_traced, numpy_dtype, tensor
 from .report import Prediction, Report
 
-_MODES = ("direct", "emulate", "interpret")
+MODES = ("direct", "emulate", "interpret")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class Signature:
     arguments: tuple[Argument, ...]  # both, as the C function has them
     params: dict[str, str]
     doc: str
-    hash: str  # of the generated text
+    hash: str  # of the text that is compiled
+    vmap: str | None = None  # the dimension of the spec's `vmap`
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.inputs))}) -> {', '.join(map(str, self.outputs))}"
@@ -101,7 +102,8 @@ def _signature(told: dict[str, Any]) -> Signature:
     )
     inputs = tuple(a for a in arguments if a.role != "output")
     outputs = tuple(a for a in arguments if a.role == "output")
-    return Signature(told["name"], inputs, outputs, arguments, told["params"], told["doc"], told["hash"])
+    vmap = told.get("vmap", {}).get("dim")
+    return Signature(told["name"], inputs, outputs, arguments, told["params"], told["doc"], told["hash"], vmap)
 
 
 class Kernel:
@@ -135,17 +137,16 @@ class Kernel:
         `out` (an array, or a sequence of them) is written instead of new arrays. `mode` is the engine:
         "direct", "emulate" on a TPU of the kind `machine`, or "interpret". `named` holds inputs by name, and
         dimensions that the inputs do not decide."""
-        if named:
-            inputs, dims = self._place(inputs, named)
-        else:
-            dims = {}
-        if len(inputs) != len(self._names):
-            raise self._wrong(f"{len(inputs)} inputs, expected {len(self._names)}: {', '.join(self._names)}")
-        if mode not in _MODES:
-            raise ValueError(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
+        inputs, dims = self.arrange(inputs, named)
+        if mode not in MODES:
+            raise ValueError(f"mode is {mode!r}, expected one of {', '.join(MODES)}")
         if mode != "emulate" and machine is not None:
             raise ValueError(f"machine= has no meaning with mode={mode!r}")
         outputs = self._outputs(out)
+        if outputs is None and machine is None and any(is_traced(x) for x in inputs):
+            from .jax import call
+
+            return call(self, *inputs, mode=mode, cores=cores, **dims)
         if mode != "direct":
             return self._run(inputs, outputs, dims, mode, cores, machine)
 
@@ -174,6 +175,15 @@ class Kernel:
             passed.append(address)
             alive.append(capsule)
         self.library.call(passed, cores)
+
+    def arrange(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, int]]:
+        """All inputs, in their order, and the dimensions that are given by name."""
+        dims: dict[str, int] = {}
+        if named:
+            inputs, dims = self._place(inputs, named)
+        if len(inputs) != len(self._names):
+            raise self._wrong(f"{len(inputs)} inputs, expected {len(self._names)}: {', '.join(self._names)}")
+        return inputs, dims
 
     def _place(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, int]]:
         """Inputs by name take their places; what else is named is a dimension."""
@@ -320,6 +330,11 @@ def _own_folder() -> str:
     return _folder
 
 
+def own_file(name: str) -> str:
+    """Where a library is that the cache does not keep."""
+    return os.path.join(_own_folder(), name)
+
+
 def load(spec: str | os.PathLike[str], *, lock: str | None = None, **params: Any) -> Kernel:
     """The kernel of a spec: "specs/matmul.yaml:matmul_bf16", with params set: `load(spec, bm=256)`. It is
     compiled unless the cache of `kiln` has it; that shows a line of progress on standard error."""
@@ -327,7 +342,7 @@ def load(spec: str | os.PathLike[str], *, lock: str | None = None, **params: Any
     spec = os.fspath(spec)
     told = json.loads(_tool.run("compile", spec, "--format=json", *words, progress=True))
     if told["library"] is None:  # there is no cache that can be trusted
-        path = os.path.join(_own_folder(), f"{told['name']}-{next(_copies)}.so")
+        path = own_file(f"{told['name']}-{next(_copies)}.so")
         told = json.loads(_tool.run("compile", spec, "--format=json", "-o", path, *words, progress=True))
     return _kernel(spec, words, told, told["library"])
 

@@ -7,6 +7,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 os.environ.setdefault("KILN_TOOL", str(ROOT / "build" / "kiln"))
+# Before JAX looks at them: two devices, for shard_map, and messages without an advice of its own.
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_TRACEBACK_FILTERING", "off")
 os.chdir(ROOT)
 
 pytest_plugins = ["kiln.testing"]

@@ -26,8 +26,9 @@ def runnable(page: str) -> list[tuple[str, str]]:
     return pairs
 
 
-@pytest.mark.parametrize("page, least", [("docs/python.md", 6)])
-def test_the_blocks_of_a_page(page, least):
+@pytest.mark.parametrize("page, needs, least", [("docs/python.md", "numpy", 6), ("docs/jax.md", "jax", 3)])
+def test_the_blocks_of_a_page(page, needs, least):
+    pytest.importorskip(needs)
     blocks = runnable(page)
     assert len(blocks) >= least
     names: dict = {}

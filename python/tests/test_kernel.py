@@ -203,7 +203,7 @@ def test_eight_threads(shifted):
     assert not wrong
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 def test_a_fork(shifted):
     shifted(3, X, cores=2)
     child = os.fork()

@@ -18,9 +18,13 @@ constexpr const char* kTripled =
     "body: |\n  o = x * 3 + i32(by)\n";
 
 /// With a cache that lasts, beside the tool.
-Shown Compile(const std::string& arguments, const Folder& folder) {
+Shown WithCache(const std::string& arguments, const Folder& folder) {
   const std::string cache = fs::path(KILN_TOOL).parent_path() / "test-cache";
-  return Shell("XDG_CACHE_HOME='" + cache + "' kiln compile " + arguments, folder.path());
+  return Shell("XDG_CACHE_HOME='" + cache + "' kiln " + arguments, folder.path());
+}
+
+Shown Compile(const std::string& arguments, const Folder& folder) {
+  return WithCache("compile " + arguments, folder);
 }
 
 TEST_CASE("compile tells the library and its arguments in order") {
@@ -59,6 +63,77 @@ TEST_CASE("a signature needs no compiler, and its hash is of the text") {
   CHECK(!told("").contains("library"));
   CHECK(told("")["hash"] == told("--set b=64")["hash"]);
   CHECK(told("")["hash"] != told("--set b=128")["hash"]);
+}
+
+TEST_CASE("compile tells the operands of a vmap") {
+  const Folder folder;
+  WriteText(folder / "tripled.yaml",
+            std::string(kTripled) + "vmap: {axis: b_axis, dim: batch, over: {x: 0, o: -1}}\n");
+  const auto told = nlohmann::json::parse(Compile("tripled.yaml --signature", folder).out);
+  CHECK(told["vmap"] == nlohmann::json({{"dim", "batch"}, {"over", {"x", "o"}}}));
+  CHECK(told["arguments"][1]["shape"] == nlohmann::json({"batch", "n", "3"}));
+  CHECK(told["arguments"][2]["shape"] == nlohmann::json({"n", "3", "batch"}));
+}
+
+TEST_CASE("the cache finds a kernel by the hash of its text") {
+  const Folder folder;
+  WriteText(folder / "tripled.yaml", kTripled);
+  const auto told = nlohmann::json::parse(Compile("tripled.yaml", folder).out);
+  const std::string hash = told["hash"];
+  const Shown shown = WithCache("cache find tripled:" + hash, folder);
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  const auto found = nlohmann::json::parse(shown.out);
+  CHECK(found["library"] == told["library"]);
+  CHECK(found["packed"] == "kiln_packed_tripled");
+  CHECK(found["cached"] == true);
+  REQUIRE(WithCache("cache find tripled:" + hash + " -o here.so", folder).status == 0);
+  CHECK(ReadText(folder / "here.so") == ReadText(told["library"].get<std::string>()));
+
+  // A text that was changed afterwards is not what it was.
+  const std::string source =
+      fs::path(told["library"].get<std::string>()).parent_path() / "tripled.cc";
+  const std::string text = ReadText(source);
+  WriteText(source, text + "\n");
+  CHECK(WithCache("cache find tripled:" + hash, folder).status == 2);
+  WriteText(source, text);
+
+  for (const char* other : {"tripled:00ff", "doubled"}) {
+    const Shown none = WithCache(std::string("cache find ") + other, folder);
+    CHECK(none.status == 2);
+    CHECK(none.out.empty());
+  }
+  CHECK(Contains(WithCache("cache find tripled:00ff", folder).err,
+                 "kiln: the cache has no kernel tripled with a text of the hash 00ff\n"
+                 "  hint: load its spec first: `kiln compile SPEC`, or kiln.load in Python\n"));
+  CHECK(Contains(WithCache("cache find doubled", folder).err,
+                 "kiln: a kernel is NAME:HASH, not `doubled`\n"
+                 "  hint: `kiln compile` tells the hash of its text\n"));
+}
+
+TEST_CASE("the cache keeps a library of other C++, by its text and headers") {
+  const Folder folder;
+  fs::create_directory(folder / "headers");
+  WriteText(folder / "headers/answer.h", "#define ANSWER 42\n");
+  WriteText(folder / "bridge.cc",
+            "#include \"answer.h\"\nextern \"C\" int a() { return ANSWER; }\n");
+  const std::string words = "cache build bridge.cc --include headers";
+  const Shown shown = WithCache(words, folder);
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  const auto told = nlohmann::json::parse(shown.out);
+  CHECK(told["name"] == "bridge");
+  CHECK(!told.contains("packed"));
+  CHECK(fs::exists(told["library"].get<std::string>()));
+  CHECK(nlohmann::json::parse(WithCache(words, folder).out)["cached"] == true);
+
+  WriteText(folder / "headers/answer.h", "#define ANSWER 43\n");
+  CHECK(nlohmann::json::parse(WithCache(words, folder).out)["library"] != told["library"]);
+  WriteText(folder / "bridge.cc", "#error no\n");
+  CHECK(WithCache(words, folder).status == 3);
+  CHECK(WithCache("cache build none.cc --include headers", folder).status == 2);
+  CHECK(Contains(WithCache("cache build bridge.cc --include none", folder).err,
+                 "kiln: cannot read the folder `none`: No such file or directory\n"));
 }
 
 TEST_CASE("what compile refuses") {

@@ -1,9 +1,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "generator/cli/command/command.h"
 #include "generator/cli/run/run.h"
+#include "generator/data/read_file.h"
+#include "generator/data/write_file.h"
 #include "generator/native/cache_entry.h"
 #include "generator/native/cache_folder.h"
 #include "generator/text/utf8.h"
@@ -13,11 +16,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kMostFile = size_t{1} << 30;
+
 struct CacheCommand {
   bool all = false;
+  std::string kernel;           // NAME:HASH
+  std::string source, include;  // a C++ file, and a folder of headers
+  std::string out;
 
   int List() const;
   int Clear() const;
+  int Find() const;
+  int Build() const;
+  int Tell(const Unit& unit) const;
 };
 
 /// Kernels are used, and removed, only where nobody else can have put them.
@@ -80,6 +91,66 @@ int CacheCommand::Clear() const {
   return kFine;
 }
 
+/// Compiles it unless it is there, and tells where.
+int CacheCommand::Tell(const Unit& unit) const {
+  int status = kFine;
+  const auto compiled = CompileUnit(unit, &status);
+  if (!compiled) return status;
+  std::string library = compiled->apart ? "" : compiled->library;
+  if (!out.empty()) {
+    std::string why;
+    const auto bytes = ReadFile(compiled->library, kMostFile, &why);
+    if (!bytes || WriteIfChanged(out, *bytes, &why) == Written::kFailed) return UsageError(why);
+    library = out;
+  }
+  nlohmann::ordered_json told = {
+      {"name", unit.name}, {"library", library}, {"cached", compiled->cached}};
+  if (library.empty()) told["library"] = nullptr;
+  if (unit.is_kernel) told["packed"] = "kiln_packed_" + unit.name;
+  std::cout << told.dump(2) << "\n";
+  return kFine;
+}
+
+int CacheCommand::Find() const {
+  const size_t colon = kernel.find(':');
+  if (colon == std::string::npos) {
+    return UsageError("a kernel is NAME:HASH, not `" + kernel + "`",
+                      "`kiln compile` tells the hash of its text");
+  }
+  const std::string name = kernel.substr(0, colon), hash = kernel.substr(colon + 1);
+  const std::string folder = TrustedCacheFolder();
+  auto unit = folder.empty() ? std::nullopt : FindKernelUnit(folder, name, hash);
+  if (!unit) {
+    return UsageError("the cache has no kernel " + name + " with a text of the hash " + hash,
+                      "load its spec first: `kiln compile SPEC`, or kiln.load in Python");
+  }
+  return Tell(*unit);
+}
+
+/// Every header of the folder goes into the key, so that a new version of them is another library.
+int CacheCommand::Build() const {
+  Unit unit;
+  std::string why;
+  const fs::path path = fs::absolute(source);
+  unit.links_runtime = false;
+  unit.name = path.stem();
+  unit.main = path.filename();
+  unit.include_folder = fs::absolute(include).string();
+  auto text = ReadFile(path.string(), kMostFile, &why);
+  if (!text) return UsageError("cannot read `" + source + "`: " + why);
+  unit.files[unit.main] = *std::move(text);
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(include, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() != ".h") continue;
+    text = ReadFile(at->path().string(), kMostFile, &why);
+    if (!text) return UsageError("cannot read `" + at->path().string() + "`: " + why);
+    unit.included[at->path().lexically_relative(include)] = *std::move(text);
+  }
+  if (error) return UsageError("cannot read the folder `" + include + "`: " + error.message());
+  return Tell(unit);
+}
+
 }  // namespace
 
 void AddCache(CLI::App& app, std::function<int()>& run) {
@@ -88,6 +159,14 @@ void AddCache(CLI::App& app, std::function<int()>& run) {
   app.add_subcommand("list", "what is kept: size, last use, kernel and key; the last used first");
   CLI::App* clear = app.add_subcommand("clear", "removes every compiled kernel");
   clear->add_flag("--all", command->all, "and what `kiln tune` and `kiln bench` have measured");
+  CLI::App* find = app.add_subcommand("find", "the library of a kernel by the hash of its text");
+  find->add_option("NAME:HASH", command->kernel, "as `kiln compile` told them")->required();
+  CLI::App* build = app.add_subcommand("build", "compiles a C++ file as kernels are, and keeps it");
+  build->add_option("FILE", command->source, "what calls kernels from another program")->required();
+  build->add_option("--include", command->include, "a folder of headers, which decide as well")
+      ->required();
+  for (CLI::App* const sub : {find, build})
+    sub->add_option("-o,--out", command->out, "copies the library there")->type_name("FILE");
   app.footer(
       "Examples:\n"
       "  kiln cache list\n"
@@ -98,7 +177,11 @@ void AddCache(CLI::App& app, std::function<int()>& run) {
       "those that were used longest ago go first. The folder is its owner's alone: one that "
       "others\n"
       "could write into is not used. What the cache promises: docs/files.md.");
-  run = [command, clear] { return clear->parsed() ? command->Clear() : command->List(); };
+  run = [command, clear, find, build] {
+    if (find->parsed()) return command->Find();
+    if (build->parsed()) return command->Build();
+    return clear->parsed() ? command->Clear() : command->List();
+  };
 }
 
 }  // namespace kiln::cli

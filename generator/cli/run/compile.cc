@@ -4,7 +4,6 @@
 
 #include "generator/cli/run/run.h"
 #include "generator/data/read_file.h"
-#include "generator/data/sha256.h"
 #include "generator/data/write_file.h"
 #include "generator/native/interface.h"
 
@@ -55,17 +54,25 @@ Json DimJson(const Dim& dim) {
   return out;
 }
 
+/// Operands that have a dimension more than the spec's own shapes show.
+Json VmapJson(const VmapSpec& vmap) {
+  Json over = Json::array();
+  for (const VmapSpec::Over& entry : vmap.over) over.push_back(entry.operand.name);
+  return {{"dim", vmap.dim.name}, {"over", over}};
+}
+
 /// What a caller has to know, in the order of the C function's parameters.
-Json SignatureJson(const Kernel& kernel, const Generated& text) {
+Json SignatureJson(const Spec& spec, const Kernel& kernel, const Generated& text) {
   const std::string& name = GeneratedName(kernel);
   Json out = {{"name", name}, {"doc", kernel.doc}, {"function", "kiln_" + name}};
   out["packed"] = "kiln_packed_" + name;
   // The same text is the same kernel in any process, which addresses are not.
-  out["hash"] = Sha256().AddField(text.header).AddField(text.source).Hex();
+  out["hash"] = KernelUnit(kernel, text).TextHash();
   out["params"] = Json::object();
   for (const Param& param : kernel.params) out["params"][param.name] = param.value;
   out["dims"] = Json::array();
   for (const Dim& dim : kernel.dims) out["dims"].push_back(DimJson(dim));
+  if (spec.vmap) out["vmap"] = VmapJson(*spec.vmap);
   out["arguments"] = Json::array();
   for (const int ref : CallArguments(kernel)) {
     out["arguments"].push_back(ArgumentJson(kernel, kernel.refs[static_cast<size_t>(ref)]));
@@ -82,7 +89,7 @@ int CompileCommand::Run() {
   if (!text || loaded->diagnostics.HasErrors()) return Report(*loaded, spec.format);
   Report(*loaded, "text");  // warnings; standard output is for the signature
 
-  Json told = SignatureJson(*loaded->kernel, *text);
+  Json told = SignatureJson(*loaded->spec, *loaded->kernel, *text);
   if (!signature_only) {
     int status = kFine;
     Compiled compiled;

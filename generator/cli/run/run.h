@@ -66,6 +66,8 @@ std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagn
 /// exit status. *told is where the library is.
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status,
                                           Compiled* told = nullptr);
+/// The same of texts that are no kernel at hand, without loading what becomes of them.
+std::optional<Compiled> CompileUnit(const Unit& unit, int* status);
 /// Says once, on stderr, that there is no cache that can be trusted.
 void WarnOfCache();
 

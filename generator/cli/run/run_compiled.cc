@@ -134,27 +134,52 @@ void WarnOfCache() {
     std::cerr << "kiln: warning: compiled kernels are not kept: " << OneLine(why) << "\n";
 }
 
-std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status,
-                                          Compiled* told) {
+namespace {
+
+/// Calls `compile(tools, options)`, which fills `compiled`, with a line of progress. False after an
+/// error, which is printed; then *status is the exit status.
+template <class Compile>
+bool WithCompiler(const std::string& name, int* status, const Compile& compile,
+                  Compiled& compiled) {
   std::string why;
   const auto tools = FindToolchain(&why);
   if (!tools) {
     *status = UsageError(why);
-    return std::nullopt;
+    return false;
   }
   WarnOfCache();
-  CompileLine line(GeneratedName(kernel));
+  CompileLine line(name);
   CompileOptions options;
   options.progress = [&](double seconds, bool done) { line.Update(seconds, done); };
+  if (compile(*tools, options)) return true;
+  std::cerr << "kiln: " << compiled.error << "\n" << compiled.log;
+  *status = kInternal;
+  return false;
+}
+
+}  // namespace
+
+std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status,
+                                          Compiled* told) {
   Compiled compiled;
-  LoadedKernel loaded = LoadKernel(kernel, text, *tools, options, &compiled);
-  if (!loaded) {
-    std::cerr << "kiln: " << compiled.error << "\n" << compiled.log;
-    *status = kInternal;
-    return std::nullopt;
-  }
+  LoadedKernel loaded;
+  const auto load = [&](const Toolchain& tools, const CompileOptions& options) {
+    loaded = LoadKernel(kernel, text, tools, options, &compiled);
+    return static_cast<bool>(loaded);
+  };
+  if (!WithCompiler(GeneratedName(kernel), status, load, compiled)) return std::nullopt;
   if (told) *told = std::move(compiled);
   return loaded;
+}
+
+std::optional<Compiled> CompileUnit(const Unit& unit, int* status) {
+  Compiled compiled;
+  const auto compile = [&](const Toolchain& tools, const CompileOptions& options) {
+    compiled = CompileCached(unit, tools, options);
+    return !compiled.library.empty();
+  };
+  if (!WithCompiler(unit.name, status, compile, compiled)) return std::nullopt;
+  return compiled;
 }
 
 std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path) {

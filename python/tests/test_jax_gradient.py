@@ -1,0 +1,165 @@
+"""A kernel with kernels that compute its gradients, under `jax.grad`."""
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+from jax.test_util import check_grads  # noqa: E402
+
+import kiln  # noqa: E402
+import kiln.jax  # noqa: E402
+from kiln import errors  # noqa: E402
+
+# z[m, n] = tanh(x[m, k] @ y[k, n]) * s, and what it takes to go back.
+FORWARD = """\
+kernel: tanh_product
+params: {b: 16}
+grid: {i: "cdiv(m, b)"}
+scalars: {s: f32}
+inputs:
+  x: {array: "f32[m, k]", block: "b, k", index: "i, 0"}
+  y: {array: "f32[k, n]"}
+outputs:
+  z: {array: "f32[m, n]", block: "b, n", index: "i, 0"}
+  t: {array: "f32[m, n]", block: "b, n", index: "i, 0"}
+body: |
+  let a = tanh(dot(x, y))
+  t = a
+  z = a * s
+"""
+BACK_X = """\
+kernel: tanh_product_dx
+params: {b: 16}
+grid: {i: "cdiv(m, b)"}
+scalars: {s: f32}
+inputs:
+  dz: {array: "f32[m, n]", block: "b, n", index: "i, 0"}
+  t: {array: "f32[m, n]", block: "b, n", index: "i, 0"}
+  y: {array: "f32[k, n]"}
+outputs:
+  dx: {array: "f32[m, k]", block: "b, k", index: "i, 0"}
+body: |
+  dx = dot(dz * s * (1 - t * t), y.T)
+"""
+BACK_Y = """\
+kernel: tanh_product_dy
+scalars: {s: f32}
+inputs: {x: "f32[m, k]", dz: "f32[m, n]", t: "f32[m, n]"}
+outputs: {d_y: "f32[k, n]"}
+body: |
+  d_y = dot(x.T, dz * s * (1 - t * t))
+"""
+# Integers have no gradient; how many columns x has, only x itself tells.
+TAKEN = """\
+kernel: taken
+prefetch: {ids: "i32[m]"}
+grid: {i: m}
+inputs: {x: {array: "f32[n, k]", block: "1, k", index: "ids[i], 0"}}
+outputs: {o: {array: "f32[m, k]", block: "1, k", index: "i, 0"}}
+body: |
+  o = x
+"""
+TAKEN_BACK = """\
+kernel: taken_dx
+inputs: {ids: "i32[m]", d_o: "f32[m, k]"}
+outputs: {dx: "f32[n, k]"}
+body: |
+  dx = dot(f32(expand(ids, 0) == iota([n, m], 0)), d_o)
+"""
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    return kiln.compile(FORWARD), kiln.compile(BACK_X), kiln.compile(BACK_Y)
+
+
+@pytest.fixture(scope="module")
+def function(kernels):
+    return kiln.jax.differentiable(kernels[0], kernels[1:])
+
+
+def plain(s, x, y):
+    return jnp.tanh(x @ y) * s
+
+
+def operands():
+    random = np.random.default_rng(1)
+    return random.standard_normal((37, 11), np.float32), random.standard_normal((11, 5), np.float32)
+
+
+def assert_close(got, want):
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        assert a.dtype == b.dtype and np.max(np.abs(a - b)) < 64 * np.finfo(np.float32).eps * np.max(np.abs(b))
+
+
+X, Y = operands()
+
+
+def test_gradients_are_those_of_differences(function):
+    check_grads(lambda x, y: function(0.5, x, y)[0], (X, Y), order=1, modes=["rev"], atol=2e-2, rtol=2e-2)
+
+
+def test_gradients_are_those_of_jax_and_of_the_kernels(function, kernels):
+    def loss(f):
+        return jax.jit(jax.value_and_grad(lambda x, y: (f(x, y) ** 2).sum(), argnums=(0, 1)))
+
+    before = [max(kiln.jax.calls(kernel), 0) for kernel in kernels]
+    got = loss(lambda x, y: function(0.5, x, y)[0])(X, Y)
+    assert_close(got, loss(lambda x, y: plain(0.5, x, y))(X, Y))
+    assert [kiln.jax.calls(kernel) for kernel in kernels] == [count + 1 for count in before]
+    assert function.__name__ == "tanh_product"
+
+
+def test_a_gradient_that_nobody_wants_is_not_computed(function, kernels):
+    before = kiln.jax.calls(kernels[2])
+    gradient = jax.jit(jax.grad(lambda x: function(0.5, x, Y)[0].sum()))(X)
+    assert_close(gradient, jax.grad(lambda x: plain(0.5, x, Y).sum())(X))
+    assert kiln.jax.calls(kernels[2]) == before
+    got, rest = jax.jit(lambda x: function(s=0.5, x=x, y=Y))(X)
+    assert_close(got, plain(0.5, X, Y))
+
+
+def test_batches_loops_and_recomputation(function):
+    def scanned(f):
+        def step(c, _):
+            return c + f(c, Y) @ Y.T * 0.1, None
+
+        return lambda x: jax.lax.scan(step, x, None, length=3)[0].sum()
+
+    def ours(x, y):
+        return function(0.5, x, y)[0]
+
+    def theirs(x, y):
+        return plain(0.5, x, y)
+
+    assert_close(jax.jit(jax.grad(scanned(ours)))(X), jax.grad(scanned(theirs))(X))
+    batch = np.stack([X, X * 2])
+    for x, y, axes in ((batch, Y, (0, None)), (X, np.stack([Y, -Y, Y * 3]), (None, 0))):
+        of_one = [jax.grad(lambda x, y, f=f: f(x, y).sum(), argnums=(0, 1)) for f in (ours, theirs)]
+        got, want = (jax.vmap(f, axes)(x, y) for f in of_one)
+        assert_close(got, want)
+    again = jax.grad(lambda x: jax.checkpoint(ours)(x, Y).sum())(X)
+    assert_close(again, jax.grad(lambda x: theirs(x, Y).sum())(X))
+
+
+def test_integers_and_dimensions_that_only_an_input_tells():
+    function = kiln.jax.differentiable(kiln.compile(TAKEN), kiln.compile(TAKEN_BACK))
+    ids = np.array([3, 0, 3, 2], np.int32)
+
+    def ours(x):
+        return (function(ids, x) ** 2).sum()
+
+    assert_close(jax.grad(ours)(X), jax.grad(lambda x: (x[ids] ** 2).sum())(X))
+
+
+def test_a_gradient_that_is_not_there_is_an_exception(function):
+    with pytest.raises(errors.CallError, match="^tanh_product: no backward kernel gives the gradient of s; "):
+        jax.grad(lambda s: function(s, X, Y)[0].sum())(0.5)
+    with pytest.raises(errors.CallError, match="^tanh_product: no backward kernel reads the gradient of t$"):
+        jax.grad(lambda x: function(0.5, x, Y)[1].sum())(X)
+    with pytest.raises(errors.CallError, match="has no gradient: pair it with kernels that compute it"):
+        jax.grad(lambda x: jax.grad(lambda x: function(0.5, x, Y)[0].sum())(x).sum())(X)
+    kept = jax.grad(lambda s: function(jax.lax.stop_gradient(s), X, Y)[0].sum() + s)(0.5)
+    assert kept == 1
