@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import json
-import os
 from pathlib import Path
 
 import jax
@@ -78,7 +77,7 @@ def _find_kept(name: str) -> None:
 def _find(name: bytes, message: ctypes._Pointer[ctypes.c_char], capacity: int) -> int:
     try:
         _find_kept(name.decode())
-    except Exception as error:  # noqa: BLE001: it may not pass through XLA
+    except Exception as error:  # noqa: BLE001  (it may not pass through XLA)
         text = f"the kernel {name.decode().partition(':')[0]} is not loaded: {error}".encode()[: capacity - 1]
         ctypes.memmove(message, text + b"\0", len(text) + 1)
         return 1
