@@ -45,12 +45,14 @@ def _bar(x, y, goal):
 
 
 def _reached(goal, value):
-    return goal["most"] / value if "most" in goal else value / goal["least"]
+    if "most" not in goal:
+        return value / goal["least"]
+    return goal["most"] / value if value > 0 else 2 * _MOST  # what is more than another may be less
 
 
 def _pair(goal):
     if "most" in goal:
-        return goal["of"]
+        return goal["of"] + (f" beyond {goal['beyond']}" if "beyond" in goal else "")
     return f"{goal['of']} over {goal['over']}" + (", beside " + goal["beside"][0].split(",")[0] if "beside" in goal else "")
 
 

@@ -44,9 +44,10 @@ class Ratio:
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """A goal: the figure of `of` is to stay below `most`."""
+    """A goal: the figure of `of` is to stay below `most`. With `beyond`, another one: what it is more than that of it."""
     of: str
     most: float
+    beyond: str = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,6 +153,9 @@ def _outcome(case, goal, times, peak):
     else:
         by_round = [case.unit.figure(case.amount, t) for t in times[goal.of]]
         told = {"most": goal.most} if isinstance(goal, Limit) else {"over": "the peak", "least": goal.least}
+        if isinstance(goal, Limit) and goal.beyond:
+            by_round = [f - case.unit.figure(case.amount, t) for f, t in zip(by_round, times[goal.beyond])]
+            told["beyond"] = goal.beyond
         if isinstance(goal, Share):
             by_round = [figure / peak for figure in by_round]
     median = statistics.median(by_round)

@@ -39,7 +39,8 @@ def summary_text(results):
     for name, result, goal in missed:
         ratio, over, _, _, most, _ = _goal_cells(goal)
         if "most" in goal:
-            ratio, over = _digits(goal["median"]), result["unit"]
+            more = f" more than {goal['beyond']}" if "beyond" in goal else ""
+            ratio, over = _digits(goal["median"]), result["unit"] + more
         lines.append(f"  {name:4} {result['case']}: {goal['of']}, {ratio} {over}; goal {most}")
     return "\n".join(lines)
 
@@ -47,7 +48,9 @@ def summary_text(results):
 def _goal_cells(goal):
     verdict = "ok" if goal["met"] else "MISS"
     if "most" in goal:
-        return "", "less than", _digits(goal["min"]), _digits(goal["max"]), _digits(goal["most"]), verdict
+        more = f"{_digits(goal['median'])} more" if "beyond" in goal else ""
+        than = goal.get("beyond", "less than")
+        return more, than, _digits(goal["min"]), _digits(goal["max"]), _digits(goal["most"]), verdict
     over = goal["over"] + (", beside " + goal["beside"][0].split(",")[0] if "beside" in goal else "")
     return (f"{goal['median']:.3f}", over, f"{goal['min']:.3f}", f"{goal['max']:.3f}", f"{goal['least']:.2f}", verdict)
 

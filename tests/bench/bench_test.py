@@ -69,6 +69,19 @@ class Race(unittest.TestCase):
             self.assertAlmostEqual(result["figures"]["Kiln"], 55)
             self.assertEqual(result["goals"][0]["met"], met)
 
+    def test_limits_of_what_one_takes_more_than_another(self):
+        times = {"Kiln": [50e-6, 70e-6, 55e-6], "empty": [45e-6, 60e-6, 52e-6]}
+        for most, met in ((6, True), (5, False)):
+            made = race.Case("a call", times, [race.Limit("Kiln", most, beyond="empty")], 1000, race.NANOSECONDS)
+            goal = race.result(made, times, {})["goals"][0]
+            self.assertAlmostEqual(goal["median"], 5)
+            self.assertEqual((round(goal["min"]), round(goal["max"]), goal["met"]), (3, 10, met))
+        result = race.result(made, times, {})
+        row = table.result_text(result).split("\n")[1]
+        self.assertEqual(row.split(), ["Kiln", "55", "ns", "5", "more", "empty", "3", "10", "5", "MISS"])
+        self.assertIn("a call: Kiln, 5 ns more than empty; goal 5", table.summary_text({"P14": [result]}))
+        self.assertIn("Kiln beyond empty", charts.ratios("P14", [result]))
+
     def test_everyone_takes_as_many_turns_and_the_check_comes_first(self):
         order = []
         contestants = {"a": lambda: order.append("a"), "b": lambda: order.append("b")}
