@@ -13,6 +13,11 @@
 #             AVX2 AVX3 AVX3_DL. Without it the kernel runs on any machine, and on each as well as
 #             that can. With one, the kernel runs on machines that have it and on no others.
 #
+#   kiln_add_module(NAME kernel...)
+#
+# makes the shared library NAME.so of kernels made above, for programs that load them, such as Python's
+# `kiln.load_library`. It holds the runtime once and exports its C interface (kiln/c.h).
+#
 #   kiln_add_golden_test(NAME SPEC file [INSTANCE instance] [FOLDER folder] [MODES mode...])
 #
 # adds a test that holds every engine against what `kiln golden record` recorded in the folder
@@ -156,6 +161,24 @@ function(kiln_add_kernel name)
   target_compile_options(${name} PRIVATE -fno-fast-math -ffp-contract=off -fwrapv -w ${options}
                                          ${optimize})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY "")
+endfunction()
+
+function(kiln_add_module name)
+  if(NOT ARGN)
+    message(FATAL_ERROR "kiln_add_module(NAME kernel...) needs the name of a kernel")
+  endif()
+  foreach(kernel IN LISTS ARGN)
+    if(NOT TARGET ${kernel}_text)
+      message(FATAL_ERROR "kiln_add_module(${name} ...): there is no kernel ${kernel}; "
+                          "kiln_add_kernel has to come first")
+    endif()
+  endforeach()
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+  add_library(${name} MODULE ${objects})
+  # All of the runtime, as whoever loads it may need any of it; its own, whatever else is loaded.
+  target_link_libraries(${name} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,kiln::runtime>)
+  target_link_options(${name} PRIVATE -Wl,-Bsymbolic)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX PREFIX "" SUFFIX ".so")
 endfunction()
 
 function(kiln_add_golden_test name)

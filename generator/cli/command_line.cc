@@ -12,6 +12,7 @@ void DescribeTool(CLI::App& app) {
   app.failure_message([](const CLI::App* at, const CLI::Error& error) {
     return Printable(CLI::FailureMessage::simple(at, error));
   });
+  app.set_version_flag("--version", "kiln " KILN_VERSION, "print the version of Kiln and exit");
   app.set_help_all_flag("--help-all", "help of every command");
   app.footer(
       "Start here:\n"

@@ -41,5 +41,11 @@ class Size:
         value: int = eval(self._code, {"__builtins__": {}, **_FUNCTIONS}, dict(known))  # noqa: S307
         return int(value) if isinstance(value, bool) else value
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
     def __repr__(self) -> str:
         return self.text

@@ -79,7 +79,11 @@ def tensor(kernel: str, name: str, array: Any, written: bool) -> tuple[int, Any]
             raise errors.from_call("call", f"{kernel}: {name} is read-only, and the kernel writes it")
         address = managed + _TENSOR_IN_VERSIONED
     except ValueError:  # of another name: a producer of the older interface
-        address = _pointer(capsule, b"dltensor")
+        try:
+            address = _pointer(capsule, b"dltensor")
+        except ValueError:
+            what = f"{name}.__dlpack__() gives no tensor"
+            raise errors.from_call("call", f"{kernel}: {what}, but a {type(capsule).__name__}") from None
         if written and family(array) == "jax":
             raise errors.from_call("call", f"{kernel}: {name} is an array of JAX, which is never written") from None
     if code >= 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,32 @@ RULES = (
 
 
 @dataclass(frozen=True)
+class Note:
+    """What else there is to say of a diagnostic, and the place that it is about."""
+
+    message: str
+    path: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
 class Diagnostic:
-    """One thing that is wrong, and where."""
+    """One thing that is wrong, and where: from `line` and `column` to `end_line` and `end_column`, which is behind it."""
 
     rule: str
     message: str
     path: str = ""
     line: int = 0
     column: int = 0
+    end_line: int = 0
     end_column: int = 0
     hint: str = ""
     severity: str = "error"
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = ()
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}:{self.column}: " if self.path else ""
@@ -43,7 +57,8 @@ class Diagnostic:
             text = Path(self.path).read_text(encoding="utf-8").splitlines()[self.line - 1]
         except (OSError, IndexError, UnicodeDecodeError):
             return []
-        width = max(self.end_column - self.column, 1)
+        end = self.end_column if self.end_line == self.line else len(text) + 1
+        width = max(end - self.column, 1)
         return [f"{self.line:4} | {text}", "     | " + " " * (self.column - 1) + "^" + "~" * (width - 1)]
 
 
@@ -99,9 +114,11 @@ def from_json(text: str) -> Error | None:
     found = tuple(
         Diagnostic(
             rule=entry["rule"], message=entry["message"], path=entry["path"], line=entry["line"],
-            column=entry["column"], hint=entry["hint"], severity=entry["severity"],
-            end_column=entry["end_column"] if entry["end_line"] == entry["line"] else 0,
-            notes=tuple(note["message"] for note in entry["notes"]),
+            column=entry["column"], end_line=entry["end_line"], end_column=entry["end_column"],
+            hint=entry["hint"], severity=entry["severity"],
+            notes=tuple(
+                Note(note["message"], note["path"], note["line"], note["column"]) for note in entry["notes"]
+            ),
         )
         for entry in entries
         if entry["severity"] == "error"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import html
 import itertools
 import json
 import os
@@ -123,6 +124,11 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kiln.Kernel {self.signature}>"
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self.signature))}</pre>" + (
+            f"<p>{html.escape(self.signature.doc)}</p>" if self.signature.doc else ""
+        )
+
     def __call__(
         self,
         *inputs: Any,
@@ -155,7 +161,7 @@ class Kernel:
             kind = next((family(x) for x in inputs if hasattr(x, "shape")), "numpy")
             shapes = self._output_shapes(inputs, dims)
             outputs = [
-                empty(kind, shape, output.dtype)
+                self._new_output(kind, shape, output)
                 for shape, output in zip(shapes, self.signature.outputs, strict=True)
             ]
         self._call(inputs, outputs, cores or 0)
@@ -184,6 +190,16 @@ class Kernel:
         if len(inputs) != len(self._names):
             raise self._wrong(f"{len(inputs)} inputs, expected {len(self._names)}: {', '.join(self._names)}")
         return inputs, dims
+
+    def _new_output(self, kind: str, shape: tuple[int, ...], output: Argument) -> Any:
+        try:
+            return empty(kind, shape, output.dtype)
+        except (MemoryError, OverflowError, RuntimeError, TypeError, ValueError) as error:
+            wrong = f"{output.name} would have shape {list(shape)}"
+            if min(shape, default=0) < 0:
+                raise self._wrong(wrong) from None
+            rule = errors.of_rule("memory")
+            raise rule(f"{self.__name__}: there is no memory for {output.name}: {wrong}") from error
 
     def _place(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, int]]:
         """Inputs by name take their places; what else is named is a dimension."""

@@ -186,6 +186,8 @@ TEST_CASE("mistakes in CMake say what to write") {
       {"kiln_add_kernel(a SPCE dense.yaml)", "kiln_add_kernel(NAME SPEC file"},
       {"kiln_add_kernel(a SPEC dense.yaml TARGETS AVX9)", "TARGETS are NATIVE, or some of"},
       {"kiln_add_kernel(a SPEC dense.yaml TARGETS NATIVE AVX2)", "TARGETS are NATIVE, or some of"},
+      {"kiln_add_module(a)", "kiln_add_module(NAME kernel...) needs the name of a kernel"},
+      {"kiln_add_module(a dense)", "kiln_add_module(a ...): there is no kernel dense; kiln_add_kernel has"},
       {"kiln_add_golden_test(a dense.yaml)", "kiln_add_golden_test(NAME SPEC file"},
   };
   for (const auto& [call, message] : cases) {

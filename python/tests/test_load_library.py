@@ -1,0 +1,57 @@
+"""A shared library that a CMake project made with kiln_add_kernel and kiln_add_module."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+import kiln
+
+PROJECT = f"""\
+cmake_minimum_required(VERSION 3.25)
+project(mine LANGUAGES CXX)
+find_package(Kiln REQUIRED)
+kiln_add_kernel(sum_rows SPEC {ROOT}/specs/sum_rows.yaml TARGETS NATIVE)
+kiln_add_kernel(add_2d SPEC {ROOT}/specs/add_2d.yaml TARGETS NATIVE)
+kiln_add_module(mine sum_rows add_2d)
+"""
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("module")
+    (folder / "CMakeLists.txt").write_text(PROJECT)
+    build = Path(os.environ["KILN_TOOL"]).parent
+    for command in (
+        ["cmake", "--install", build, "--prefix", folder / "prefix"],
+        ["cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}"],
+        ["cmake", "--build", folder / "build"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "build" / "mine.so"
+
+
+def test_its_kernels_are_called(module):
+    x = np.random.default_rng(1).standard_normal((100, 700)).astype(np.float32)
+    sums = kiln.load_library(module, "specs/sum_rows.yaml")
+    assert np.allclose(sums(x), x.sum(axis=1), rtol=1e-5, atol=1e-4)
+    assert np.array_equal(sums(x, cores=2), sums(x))
+    add = kiln.load_library(module, "specs/add_2d.yaml")
+    assert np.array_equal(add(x, x), x + x)
+    with pytest.raises(kiln.Error, match="sum_rows: x is f64, expected f32"):
+        sums(x.astype(np.float64))
+
+
+def test_a_kernel_that_is_not_in_it(module):
+    with pytest.raises(kiln.Error, match="mine.so is no library with the kernel kiln_conv1d"):
+        kiln.load_library(module, "specs/conv1d.yaml")
+
+
+def test_a_file_that_is_no_library(tmp_path):
+    (tmp_path / "mine.so").write_text("not a library")
+    with pytest.raises(kiln.Error, match="mine.so is no library with the kernel kiln_add_2d: "):
+        kiln.load_library(tmp_path / "mine.so", "specs/add_2d.yaml")
