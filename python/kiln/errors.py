@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+__all__ = ["RULES", "Diagnostic", "Error", "Note", "of_rule"]
+
 #: The rules of `kiln explain`, and `memory`, which is of calls alone.
 RULES = (
     "undefined", "tail", "revisit", "race", "coverage", "alias", "index-range", "tier", "sync", "call",

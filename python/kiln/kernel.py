@@ -269,7 +269,7 @@ class Kernel:
 
     def _run(
         self, inputs: Sequence[Any], outputs: list[Any] | None, dims: dict[str, int],
-        mode: str, cores: int | None, machine: str | None,
+        mode: str, cores: int | None, machine: str | None, *more: str,
     ) -> Any:  # fmt: skip
         if not self.spec:
             raise ValueError(f"mode={mode!r} needs the spec of the kernel")
@@ -280,7 +280,7 @@ class Kernel:
                 words.append(f"--cores={cores}")
             if machine is not None:
                 words.append(f"--machine={machine}")
-            _tool.run("run", self.spec, *words, *self._options)
+            _tool.run("run", self.spec, *words, *more, *self._options)
             results = []
             for i, output in enumerate(self.signature.outputs):
                 array = np.load(f"{folder}/out/{output.name}.npy")

@@ -30,6 +30,7 @@ class Report:
     html: str
 
     def save(self, path: str) -> None:
+        """Writes the page into a file."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.html)
 

@@ -41,6 +41,7 @@ class Operator:
         self.__name__ = name
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """Gives a tensor for one output and a tuple for several. Dimensions that the inputs do not tell come last."""
         return self.op(*inputs, **named)
 
     def __repr__(self) -> str:
