@@ -372,13 +372,18 @@ def load_library(path: str | os.PathLike[str], spec: str | os.PathLike[str], **p
 
 def compile(text: str, instance: str = "", **params: Any) -> Kernel:
     """The kernel of a spec that is a string. Its errors name the file that it is written to meanwhile."""
-    # A spec's file is called as its kernel is; where the text names none, that is what the error is about.
+    return load(write_spec(text) + (f":{instance}" if instance else ""), **params)
+
+
+def write_spec(text: str) -> str:
+    """The file of a spec that is a string."""
+    # It is called as its kernel is; where the text names none, that is what the error is about.
     name = re.search(r"^kernel:[ \t]*([A-Za-z_]\w*)", text, re.MULTILINE)
     folder = os.path.join(_own_folder(), str(next(_copies)))
     os.mkdir(folder)
     path = os.path.join(folder, f"{name[1] if name else 'spec'}.yaml")
     Path(path).write_text(text, encoding="utf-8")
-    return load(path + (f":{instance}" if instance else ""), **params)
+    return path
 
 
 def _kernel(spec: str, words: tuple[str, ...], told: dict[str, Any], path: str) -> Kernel:

@@ -5,10 +5,23 @@
 A kernel becomes one custom call of XLA, which `grad`, `vmap`, `scan`, `shard_map` and donation treat as any other
 operation. Importing this module makes XLA know it, also where an executable comes from a file or a cache."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._bridge import calls, load_bridge
 from ._call import call
 from ._gradient import differentiable
 
-__all__ = ["call", "calls", "differentiable"]
+if TYPE_CHECKING:
+    from ._native import Finding, NotNative, install, native, uninstall
+
+__all__ = ["Finding", "NotNative", "call", "calls", "differentiable", "install", "native", "uninstall"]
 
 load_bridge()
+
+
+def __getattr__(name: str) -> Any:
+    """What takes over Pallas knows private parts of JAX, which is nothing that `call` has to fail of."""
+    if name in __all__:
+        return getattr(importlib.import_module("._native", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -96,7 +96,10 @@ _OURS = os.path.dirname(__file__)
 
 def place_of(eqn: Any) -> Place | None:
     """The innermost line of an equation's traceback that is neither JAX's own nor ours."""
-    traceback = eqn.source_info.traceback
+    return _place_in(eqn.source_info.traceback)
+
+
+def _place_in(traceback: Any) -> Place | None:
     for frame in traceback.frames if traceback is not None else ():
         name = frame.file_name
         if name.startswith((_OURS, "<")) or name.startswith(_JAX) and "/pallas/ops/" not in name:
@@ -341,3 +344,56 @@ def inner_arguments(eqn: Any) -> list[tuple[Jaxpr, list[Any], list[Any]]]:
     if name == "run_scoped":
         return [(params["jaxpr"], atoms, list(params["jaxpr"].constvars))]
     return [(j, atoms, list(j.invars)) for j in _jaxprs_of(params.values()) if len(j.invars) == len(atoms)]
+
+
+# ---- lowering for a CPU
+
+
+#: What `decide` says of a `pallas_call` that is to be interpreted after all.
+INTERPRET = object()
+_LIVE = "kiln_live"
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A `pallas_call` that is being lowered: its params, `interpret` apart, and who reads its results."""
+
+    params: dict[str, Any]
+    interpret: Any
+    live: tuple[bool, ...]
+    place: Place | None
+
+
+def take_over(decide: Callable[[Lowered], Any], is_on: Callable[[], bool]) -> None:
+    """From now on `decide` is asked of each `pallas_call` that is lowered for a CPU while `is_on`: a function of its
+    operands is lowered instead, and so is JAX's interpreter for INTERPRET; None leaves it to JAX."""
+    from jax._src.frozen_dict import FrozenDict
+    from jax._src.interpreters import mlir
+    from jax._src.pallas import pallas_call
+
+    primitive = pallas_call.pallas_call_p
+    original, original_dce = pallas_call._pallas_call_lowering, _partial_eval.dce_rules[primitive]
+
+    def lower(ctx: Any, *nodes: Any, interpret: Any, **params: Any) -> Any:
+        if not is_on():
+            return original(ctx, *nodes, interpret=interpret, **params)
+        told = dict(params.get("metadata") or {})
+        live = tuple(c == "1" for c in told.pop(_LIVE, "1" * len(params["out_avals"])))
+        params["metadata"] = FrozenDict(told) if told else None
+        # Which is none where JAX lowers a function once for several calls.
+        place = _place_in(ctx.traceback) or function_place(params["jaxpr"])[1]
+        function = decide(Lowered(params, interpret, live, place))
+        if function is None or function is INTERPRET:
+            return original(ctx, *nodes, interpret=interpret if function is None else True, **params)
+        return mlir.lower_fun(function, multiple_results=True)(ctx, *nodes)
+
+    def dce(used: list[bool], eqn: Any) -> Any:
+        """A lowering rule does not see who reads a result, so its equation tells it."""
+        if is_on() and not all(used):
+            live = "".join("1" if u else "0" for u in used)
+            metadata = FrozenDict({**(eqn.params.get("metadata") or {}), _LIVE: live})
+            eqn = eqn.replace(params={**eqn.params, "metadata": metadata})
+        return original_dce(used, eqn)
+
+    mlir.register_lowering(primitive, lower, platform="cpu")
+    _partial_eval.dce_rules[primitive] = dce

@@ -1,0 +1,145 @@
+"""Pallas kernels on a CPU, compiled: what `pallas_call` is lowered to while `native` is on."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .. import _tool, errors
+from ..kernel import MODES, Kernel, compile, write_spec
+from ..pallas import CannotSay, Spec, from_call
+from ..pallas import _jax_internals as jaxi
+from ..pallas.cannot import Place
+from ._call import invoke
+
+
+class NotNative(UserWarning):
+    """A Pallas kernel is interpreted, as it cannot be compiled."""
+
+
+class Finding(UserWarning):
+    """What `kiln check` says of a Pallas kernel, at its line of Python."""
+
+
+@dataclass(frozen=True)
+class _Settings:
+    strict: bool = False
+    check: bool = False
+    mode: str = "direct"
+    cores: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"mode is {self.mode!r}, expected one of {', '.join(MODES)}")
+
+
+#: None: Pallas is JAX's own. What `jax.jit` remembers, it remembers by this too.
+_settings = jax.make_user_context(None)
+
+
+@contextlib.contextmanager
+def native(
+    *, strict: bool = False, check: bool = False, mode: str = "direct", cores: int | None = None
+) -> Iterator[None]:
+    """Inside, each `pl.pallas_call` that runs on a CPU is read into a spec, compiled, and called as one custom call;
+    everything around it stays JAX's own. Those with `interpret=True` are taken over as well, others that ask for an
+    interpreter (`InterpretParams`) are not.
+
+    What Kiln cannot say is interpreted by JAX, with one warning (`NotNative`) that names the construct; with `strict`
+    it is an exception. `check` runs `kiln check` first, and its findings are warnings (`Finding`) at the kernel's
+    line. `mode="emulate"` runs the kernels on the emulated TPU, `mode="interpret"` in Kiln's interpreter."""
+    _take_over()
+    with _settings(_Settings(strict, check, mode, cores)):
+        yield
+
+
+def install(*, strict: bool = False, check: bool = False, mode: str = "direct", cores: int | None = None) -> None:
+    """`native` for the rest of this process, or until `uninstall`."""
+    _take_over()
+    _settings.set_global(_Settings(strict, check, mode, cores))
+
+
+def uninstall() -> None:
+    _settings.set_global(None)
+
+
+@functools.cache
+def _take_over() -> None:
+    jaxi.take_over(_decide, lambda: _settings.value is not None)
+
+
+def _decide(call: jaxi.Lowered) -> Any:
+    if call.interpret and call.interpret is not True:
+        return None
+    settings = _settings.value
+    try:
+        spec = from_call(call.params, live=call.live, place=call.place, init_undefined=True)
+        if settings.check:
+            _check(call)
+        kernel = _compiled(spec.text)
+    except CannotSay as error:
+        return _fall_back(settings, error, str(error), error.place or call.place)
+    except errors.Error as error:
+        place = spec.places.get(error.line) or call.place
+        return _fall_back(settings, error, f"Kiln refuses it: {error.message}", place)
+    return functools.partial(_run, kernel, spec, settings, call.params["out_avals"])
+
+
+def _run(
+    kernel: Kernel, spec: Spec, settings: _Settings, results: Sequence[Any], *operands: jax.Array
+) -> list[jax.Array]:
+    made = invoke(kernel, [operands[i] for i in spec.operands], mode=settings.mode, cores=settings.cores)
+    written = dict(zip(spec.results, made, strict=True))
+    # What is not written is read by nobody.
+    return [written[i] if i in written else jnp.zeros(of.shape, of.dtype) for i, of in enumerate(results)]
+
+
+@functools.lru_cache(4096)
+def _compiled(text: str) -> Kernel:
+    return compile(text)
+
+
+# ---- what there is to say
+
+
+_warned: set[tuple[str, Place | None]] = set()
+_lock = threading.Lock()
+
+
+def _fall_back(settings: _Settings, error: Exception, message: str, place: Place | None) -> Any:
+    if settings.strict:
+        raise error
+    _warn(NotNative, f"this Pallas kernel is interpreted: {message}", place)
+    return jaxi.INTERPRET
+
+
+def _warn(category: type[Warning], message: str, place: Place | None) -> None:
+    """Once, at a line of Python."""
+    with _lock:
+        if (message, place) in _warned:
+            return
+        _warned.add((message, place))
+    if place is None:
+        warnings.warn(message, category, stacklevel=2)
+    else:
+        warnings.warn_explicit(message, category, *place)
+
+
+def _check(call: jaxi.Lowered) -> None:
+    """By the rules for specs, which want each element of an output written."""
+    spec = from_call(call.params, live=call.live, place=call.place)
+    for found in _findings(spec.text):
+        _warn(Finding, f"{found.severity}[{found.rule}]: {found.message}", spec.places.get(found.line) or call.place)
+
+
+@functools.lru_cache(4096)
+def _findings(text: str) -> tuple[errors.Diagnostic, ...]:
+    return _tool.check(write_spec(text))

@@ -1,0 +1,288 @@
+"""Pallas kernels that run compiled on a CPU: `kiln.jax.native`."""
+
+import functools
+import inspect
+import warnings
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+pl = pytest.importorskip("jax.experimental.pallas")
+
+import jax.numpy as jnp  # noqa: E402
+from jax.experimental.pallas import tpu as pltpu  # noqa: E402
+from jax.sharding import PartitionSpec  # noqa: E402
+
+import kiln  # noqa: E402
+import kiln.jax  # noqa: E402
+from kiln import errors  # noqa: E402
+
+BLOCK = pl.BlockSpec((8, 128), lambda i: (i, 0))
+X = np.random.default_rng(1).standard_normal((32, 128), np.float32)
+
+
+def like(x):
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+def rows(kernel, *arrays, **options):
+    """By blocks of 8 rows."""
+    grid, blocks = (arrays[0].shape[0] // 8,), [BLOCK] * len(arrays)
+    call = pl.pallas_call(kernel, grid=grid, in_specs=blocks, out_specs=BLOCK, out_shape=like(arrays[0]), **options)
+    return call(*arrays)
+
+
+def add_kernel(x_ref, y_ref, o_ref):
+    o_ref[...] = x_ref[...] + y_ref[...]
+
+
+def root_kernel(x_ref, o_ref):
+    o_ref[...] = jnp.cbrt(x_ref[...])
+
+
+add = functools.partial(rows, add_kernel)
+root = functools.partial(rows, root_kernel)
+
+
+def calls_in(function, *arguments):
+    return jax.jit(function).lower(*arguments).as_text().count("custom_call @kiln_call")
+
+
+# who lowers a call -------------------------------------------------------------------------------
+
+
+def test_only_inside_is_a_call_native():
+    function = jax.jit(add)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="Only interpret mode is supported on CPU backend"):
+            function(X, X)
+        with kiln.jax.native(strict=True):
+            assert np.array_equal(function(X, X), X + X)
+            assert np.array_equal(add(X, X), X + X)
+            assert calls_in(add, X, X) == 1
+
+
+def test_installed_it_is_everywhere():
+    kiln.jax.install(strict=True)
+    try:
+        assert np.array_equal(jax.jit(add)(X, X), X + X)
+    finally:
+        kiln.jax.uninstall()
+    with pytest.raises(ValueError, match="Only interpret mode is supported on CPU backend"):
+        jax.jit(add)(X, X)
+
+
+def test_interpret_is_taken_over_and_other_interpreters_are_not():
+    with kiln.jax.native():
+        assert calls_in(functools.partial(add, interpret=True), X, X) == 1
+        assert calls_in(functools.partial(add, interpret=pltpu.InterpretParams()), X, X) == 0
+    assert calls_in(functools.partial(add, interpret=True), X, X) == 0
+
+
+@pytest.mark.parametrize("mode", ["emulate", "interpret"])
+def test_the_other_engines(mode):
+    with kiln.jax.native(strict=True, mode=mode):
+        assert np.array_equal(jax.jit(add)(X, X), X + X)
+        assert calls_in(add, X, X) == 0
+
+
+def test_a_mode_that_is_none():
+    with pytest.raises(ValueError, match="mode is 'fast', expected one of direct, emulate, interpret"):
+        with kiln.jax.native(mode="fast"):
+            pass
+
+
+# what is around it stays JAX's own ---------------------------------------------------------------
+
+
+def test_batches_shards_and_loops():
+    with kiln.jax.native(strict=True):
+        batch = np.stack([X, -X, X * 2])
+        assert np.array_equal(jax.jit(jax.vmap(add, (0, None)))(batch, X), batch + X)
+        scanned = jax.jit(lambda x: jax.lax.scan(lambda c, _: (add(c, X), ()), x, None, length=3)[0])
+        assert np.array_equal(scanned(np.zeros_like(X)), X + X + X)
+        mesh = jax.sharding.Mesh(np.array(jax.devices()), ("d",))
+        both, part = np.concatenate([X, -X]), PartitionSpec("d")
+        shards = jax.shard_map(add, mesh=mesh, in_specs=part, out_specs=part, check_vma=False)
+        assert np.array_equal(jax.jit(shards)(both, both), both + both)
+
+
+def test_an_alias_is_written_in_place_where_its_array_is_donated():
+    in_place = functools.partial(add, input_output_aliases={0: 0})
+    with kiln.jax.native(strict=True):
+        kept = jnp.asarray(X)
+        assert np.array_equal(jax.jit(in_place)(kept, X), X + X) and np.array_equal(kept, X)
+        given = jnp.asarray(X) + 0
+        place = given.unsafe_buffer_pointer()
+        o = jax.jit(in_place, donate_argnums=0)(given, X)
+        assert o.unsafe_buffer_pointer() == place and np.array_equal(o, X + X)
+
+
+def test_the_steps_of_a_grid_may_be_known_at_the_call_only():
+    def double_kernel(x_ref, _, o_ref):
+        o_ref[...] = x_ref[...] * 2
+
+    def double(n, x):
+        call = pl.pallas_call(
+            double_kernel, grid=(n,), in_specs=[BLOCK, BLOCK], out_specs=BLOCK, out_shape=like(x),
+            input_output_aliases={1: 0},
+        )  # fmt: skip
+        return call(x, x)
+
+    with kiln.jax.native(strict=True):
+        for n in (2, 4):
+            assert np.array_equal(jax.jit(double)(n, X), np.concatenate([X[: n * 8] * 2, X[n * 8 :]]))
+
+
+def test_an_output_that_nobody_reads_is_scratch():
+    def sums_kernel(x_ref, o_ref, sum_ref):
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            sum_ref[...] = jnp.zeros_like(sum_ref)
+
+        sum_ref[...] += x_ref[...]
+        o_ref[...] = sum_ref[...]
+
+    def sums(x):
+        whole = pl.BlockSpec((8, 128), lambda i: (0, 0))
+        shapes = (like(x), jax.ShapeDtypeStruct((8, 128), x.dtype))
+        return pl.pallas_call(sums_kernel, grid=(4,), in_specs=[BLOCK], out_specs=(BLOCK, whole), out_shape=shapes)(x)
+
+    want = np.cumsum(X.reshape(4, 8, 128), axis=0)
+    with kiln.jax.native(strict=True):
+        o, last = jax.jit(sums)(X)
+        assert np.array_equal(o, want.reshape(32, 128)) and np.array_equal(last, want[-1])
+        alone = jax.jit(lambda x: sums(x)[0])
+        assert np.array_equal(alone(X), o)
+        assert "-> tensor<32x128xf32>" in alone.lower(X).as_text().split("kiln_call")[1].splitlines()[0]
+        assert np.array_equal(jax.jit(jax.vmap(lambda x: sums(x)[1]))(np.stack([X, -X])), [want[-1], -want[-1]])
+
+
+# what Kiln cannot say, or refuses ----------------------------------------------------------------
+
+
+def line_of(function, text):
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def test_what_cannot_be_said_is_interpreted_with_one_warning_at_its_line():
+    with kiln.jax.native(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            assert np.allclose(jax.jit(lambda x: root(x))(X), np.cbrt(X), rtol=1e-5)
+        assert calls_in(root, X) == 0
+    (warning,) = [w for w in caught if issubclass(w.category, kiln.jax.NotNative)]
+    line = line_of(root_kernel, "cbrt")
+    assert (warning.filename, warning.lineno) == (__file__, line)
+    text = f"this Pallas kernel is interpreted: test_jax_native.py:{line}: Kiln's language cannot say cbrt"
+    assert str(warning.message) == text
+
+
+def test_strictly_it_is_an_exception():
+    with kiln.jax.native(strict=True), pytest.raises(kiln.pallas.CannotSay, match="cannot say cbrt$") as caught:
+        jax.jit(root)(X)
+    assert caught.value.place == (__file__, line_of(root_kernel, "cbrt"))
+
+
+def race_kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...]
+
+
+def race(x):
+    everywhere = pl.BlockSpec((8, 128), lambda i: (0, 0))
+    return pl.pallas_call(
+        race_kernel, grid=(4,), in_specs=[BLOCK], out_specs=everywhere, out_shape=jax.ShapeDtypeStruct((8, 128), x.dtype),
+        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",)),
+    )(x)  # fmt: skip
+
+
+def test_a_kernel_that_the_checker_refuses_is_interpreted_too():
+    with kiln.jax.native(), pytest.warns(kiln.jax.NotNative, match="is interpreted: Kiln refuses it: .*race|parallel"):
+        assert np.array_equal(jax.jit(race)(X), X[-8:])
+    with kiln.jax.native(strict=True), pytest.raises(errors.RaceError):
+        jax.jit(race)(X)
+
+
+def test_findings_are_warnings_at_the_line():
+    def short(x):
+        return pl.pallas_call(race_kernel, grid=(3,), in_specs=[BLOCK], out_specs=BLOCK, out_shape=like(x))(x)
+
+    with kiln.jax.native(check=True, strict=True), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert np.array_equal(jax.jit(short)(X)[:24], X[:24])
+        assert np.array_equal(jax.jit(add)(X, X), X + X)
+    (finding,) = [w for w in caught if issubclass(w.category, kiln.jax.Finding)]
+    assert str(finding.message) == "error[coverage]: no step visits block (3, 0) of `o` (rows 24..31, columns 0..127)"
+    assert (finding.filename, finding.lineno) == (__file__, line_of(race_kernel, "def"))
+
+
+# kernels that ship in JAX ------------------------------------------------------------------------
+
+
+def normal(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape, np.float32)
+
+
+def assert_close(got, want):
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        assert np.max(np.abs(a - b)) < 256 * np.finfo(np.float32).eps * np.max(np.abs(b))
+
+
+def test_matmul_of_jax():
+    from jax.experimental.pallas.ops.tpu.matmul import matmul
+
+    x, y = normal(1, 256, 256), normal(2, 256, 128)
+    with kiln.jax.native(strict=True):
+        z = jax.jit(functools.partial(matmul, block_shape=(128, 128), block_k=128))(x, y)
+    assert_close(z, x @ y)
+
+
+def test_flash_attention_of_jax_and_its_gradients():
+    from jax.experimental.pallas.ops.tpu.flash_attention import flash_attention
+
+    q, k, v, do = (normal(i, 1, 2, 256, 128) for i in range(4))
+
+    def plain(q, k, v):
+        s = jnp.einsum("bhqd,bhkd->bhqk", q, k, precision="highest") * 0.09
+        s = jnp.where(jnp.tril(jnp.ones(s.shape[-2:], bool)), s, -1e30)
+        return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(s), v, precision="highest")
+
+    def both_ways(f):
+        def step(q, k, v, do):
+            o, back = jax.vjp(f, q, k, v)
+            return o, back(do)
+
+        return jax.jit(step)
+
+    flash = both_ways(functools.partial(flash_attention, causal=True, sm_scale=0.09))
+    with kiln.jax.native(strict=True):
+        got = flash(q, k, v, do)
+        assert flash.lower(q, k, v, do).as_text().count("custom_call @kiln_call") == 3
+    assert_close(got, both_ways(plain)(q, k, v, do))
+
+
+def test_grouped_matmul_of_jax():
+    from jax.experimental.pallas.ops.tpu.megablox.gmm import gmm
+
+    x, w, sizes = normal(1, 256, 128), normal(2, 4, 128, 128), np.array([60, 0, 100, 96], np.int32)
+    ends = np.cumsum(sizes)
+    want = np.concatenate([x[e - n : e] @ w[i] for i, (e, n) in enumerate(zip(ends, sizes, strict=True))])
+    with kiln.jax.native(strict=True):
+        assert_close(jax.jit(functools.partial(gmm, tiling=(128, 128, 128)))(x, w, sizes), want)
+
+
+def test_paged_attention_of_jax():
+    from jax.experimental.pallas.ops.tpu.paged_attention.paged_attention_kernel import paged_attention
+
+    lengths, pages = np.array([5, 40], np.int32), np.arange(8, dtype=np.int32).reshape(2, 4)[:, ::-1]
+    q, k, v = normal(1, 2, 8, 128), normal(2, 1, 8, 16, 128), normal(3, 1, 8, 16, 128)
+    with kiln.jax.native(strict=True):
+        function = functools.partial(paged_attention, pages_per_compute_block=2)
+        got = jax.jit(function)(q, k, v, lengths, pages)
+    k, v = (a.astype(ml_dtypes.bfloat16).astype(np.float32) for a in (k, v))  # as the kernel has them
+    for b, length in enumerate(lengths):
+        keys, values = (a[0, pages[b]].reshape(-1, 128)[:length] for a in (k, v))
+        assert_close(got[b], jax.nn.softmax(q[b] @ keys.T, axis=-1) @ values)
