@@ -30,7 +30,8 @@ class Module:
 
     def find(self, name: str) -> tuple[ast.AST, list[str]]:
         """The definition and the text that it stands in, of this module or of one that it comes from."""
-        for node in self.tree.body:
+        # What is imported when it is used stands below `if TYPE_CHECKING`.
+        for node in [n for top in self.tree.body for n in (top.body if isinstance(top, ast.If) else [top])]:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
                 return node, self.lines
             if isinstance(node, ast.ImportFrom) and node.level and any(alias.name == name for alias in node.names):

@@ -68,6 +68,7 @@ def install(*, strict: bool = False, check: bool = False, mode: str = "direct", 
 
 
 def uninstall() -> None:
+    """Pallas is JAX's own again."""
     _settings.set_global(None)
 
 
