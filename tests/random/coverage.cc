@@ -12,10 +12,6 @@
 namespace kiln::soak {
 namespace {
 
-constexpr DType kArrayTypes[] = {DType::kBool, DType::kI8,  DType::kU8,  DType::kI16,
-                                 DType::kU16,  DType::kI32, DType::kU32, DType::kI64,
-                                 DType::kBF16, DType::kF16, DType::kF32, DType::kF64};
-
 constexpr const char* kRoles[] = {"argument", "prefetch", "scalar",   "input",
                                   "output",   "scratch",  "semaphore"};
 
@@ -287,7 +283,7 @@ std::vector<std::string> AllEntries() {
   for (const std::string& name : HostFunctionNames()) all.push_back(Entry("host", name));
   // Steps, axes and dimensions are no operations of values; they are counted all the same.
   for (const Operation& row : AllOperations()) all.push_back(Entry("op", row.name));
-  for (const DType dtype : kArrayTypes) {
+  for (const DType dtype : ArrayTypes()) {
     for (const char* role : {"prefetch", "scalar", "input", "output", "scratch"})
       all.push_back(Entry(role, kiln::Name(dtype)));
   }

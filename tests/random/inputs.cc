@@ -5,6 +5,7 @@
 #include "generator/native/call.h"
 #include "tests/random/dice.h"
 #include "tests/random/draft.h"
+#include "tests/random/floats.h"
 
 namespace kiln::soak {
 namespace {
@@ -15,17 +16,11 @@ uint64_t SeedOf(uint64_t seed, const std::string& name) {
   return hash;
 }
 
-double Largest(DType dtype) {
-  if (dtype == DType::kF16) return 65504;
-  if (dtype == DType::kF64) return 0x1.fffffffffffffp1023;
-  return dtype == DType::kBF16 ? 0x1.fep127 : 0x1.fffffep127;
-}
-
 double Special(DType dtype, Dice& dice) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const double tiny = dtype == DType::kF16 ? 0x1p-24 : dtype == DType::kF64 ? 0x1p-1074 : 0x1p-133;
-  return dice.Pick({infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), -0.0, tiny,
-                    Largest(dtype), -Largest(dtype), 0.5, 2.5, -2.5, 1e-3, 1e9});
+  return dice.Pick({infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), -0.0,
+                    SmallestPositive(dtype), LargestFinite(dtype), -LargestFinite(dtype), 0.5, 2.5,
+                    -2.5, 1e-3, 1e9});
 }
 
 int64_t SpecialInteger(DType dtype, Dice& dice) {

@@ -3,31 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/random/floats.h"
+
 namespace kiln::soak {
-namespace {
-
-/// Bits of a float's significand.
-int Precision(DType dtype) {
-  switch (dtype) {
-    case DType::kBF16:
-      return 8;
-    case DType::kF16:
-      return 11;
-    case DType::kF64:
-      return 53;
-    default:
-      return 24;
-  }
-}
-
-double LargestOf(DType dtype) {
-  if (dtype == DType::kF16) return 65504;
-  if (dtype == DType::kF64) return 1e300;
-  return dtype == DType::kBF16 ? 3e38 : 3.4e38;
-}
-
-}  // namespace
-
 Facts FactsOf(DType dtype, size_t rank) {
   Facts facts;
   facts.edges.resize(rank);
@@ -45,7 +23,7 @@ constexpr double kSlack = 3;
 bool SumsExactly(const Facts& facts, double count, DType dtype) {
   if (!IsFloat(dtype)) return true;
   return facts.grain > 0 && facts.bound * std::max(count, 1.0) * kSlack / facts.grain <=
-                                std::ldexp(1, Precision(dtype));
+                                std::ldexp(1, PrecisionOf(dtype));
 }
 
 void Fit(Facts& facts, DType dtype) {
@@ -55,7 +33,7 @@ void Fit(Facts& facts, DType dtype) {
     facts.grain = 1;
     return;
   }
-  if (facts.bound > LargestOf(dtype)) facts.bound = kUnbounded;
+  if (facts.bound > LargestFinite(dtype)) facts.bound = kUnbounded;
   // A multiple of a power of two stays one when it is rounded to fewer bits, unless it is so fine
   // that it becomes subnormal.
   if (facts.grain < 0x1p-14) facts.grain = 0;

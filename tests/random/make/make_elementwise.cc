@@ -11,7 +11,8 @@ namespace {
 std::vector<DType> Promoted(DType dtype) {
   switch (dtype) {
     case DType::kF32:
-      return {DType::kF32, DType::kF32, DType::kBF16, DType::kF16};
+      return {DType::kF32,  DType::kF32, DType::kF32,      DType::kBF16,
+              DType::kBF16, DType::kF16, DType::kF8E4M3FN, DType::kF8E5M2};
     case DType::kI32:
       return {DType::kI32, DType::kI32, DType::kI8,  DType::kU8,
               DType::kI16, DType::kU16, DType::kBool};
@@ -240,9 +241,9 @@ std::optional<Value> Maker::MakePower(DType dtype, const Extents& shape, int dep
 
 std::optional<Value> Maker::MakeBitcast(DType dtype, const Extents& shape, int depth) {
   std::vector<DType> same;
-  for (const DType from :
-       {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kBF16, DType::kF16, DType::kI32,
-        DType::kU32, DType::kF32, DType::kI64, DType::kF64}) {
+  for (const DType from : {DType::kI8, DType::kU8, DType::kF8E4M3FN, DType::kF8E5M2, DType::kI16,
+                           DType::kU16, DType::kBF16, DType::kF16, DType::kI32, DType::kU32,
+                           DType::kF32, DType::kI64, DType::kF64}) {
     if (from != dtype && SizeOf(from) == SizeOf(dtype)) same.push_back(from);
   }
   if (same.empty()) return std::nullopt;
@@ -251,7 +252,8 @@ std::optional<Value> Maker::MakeBitcast(DType dtype, const Extents& shape, int d
   if (IsFloat(from) && (std::isinf(x.facts.bound) || IsFloat(dtype)))
     return std::nullopt;  // the bits of a NaN
   // Bits that are no NaN: whose NaN it is, is told by its bits.
-  const std::string bits = SizeOf(dtype) == 2   ? "0x3bff"
+  const std::string bits = SizeOf(dtype) == 1   ? "0x3b"
+                           : SizeOf(dtype) == 2 ? "0x3bff"
                            : SizeOf(dtype) == 4 ? "0x3fffffff"
                                                 : "0x3fffffffffffffff";
   const bool masked = IsFloat(dtype) && !IsFloat(from);

@@ -8,8 +8,11 @@ namespace kiln::soak {
 namespace {
 
 const std::vector<std::string>& Types() {
-  static const std::vector<std::string> types = {"i32", "f32", "bool", "i8",   "u8",  "i16",
-                                                 "u16", "u32", "i64",  "bf16", "f16", "f64"};
+  static const std::vector<std::string> types = [] {
+    std::vector<std::string> names;
+    for (const DType dtype : ArrayTypes()) names.emplace_back(kiln::Name(dtype));
+    return names;
+  }();
   return types;
 }
 

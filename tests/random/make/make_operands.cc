@@ -263,7 +263,8 @@ void Maker::AddFactors() {
   if (!inner.view) return;
   const std::vector<DType> types =
       dice_.Chance(0.75)
-          ? std::vector<DType>{DType::kF32, DType::kBF16, DType::kF16, DType::kF32, DType::kBF16}
+          ? std::vector<DType>{DType::kF32,  DType::kBF16,     DType::kF16,   DType::kF32,
+                               DType::kBF16, DType::kF8E4M3FN, DType::kF8E5M2}
           : std::vector<DType>{DType::kI8, DType::kU8, DType::kI32, DType::kF64};
   DType dtype = PickDType(types);
   for (const bool left : {true, false}) {

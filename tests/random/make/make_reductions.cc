@@ -21,8 +21,9 @@ std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int
   size_t axis = 0;
   Extents from = Grown(shape, &axis);
   if (Count(from) > kMostOfTemporary) return std::nullopt;
+  static const std::vector<DType> narrow = {DType::kBF16, DType::kF8E4M3FN, DType::kF8E5M2};
   const DType of = extreme || !dice_.Chance(0.3) ? dtype
-                   : dtype == DType::kF32        ? DType::kBF16
+                   : dtype == DType::kF32        ? dice_.Pick(narrow)
                    : dtype == DType::kI32        ? AnyDType()
                                                  : dtype;
   if (!extreme && ComputeType(of) != dtype) return std::nullopt;
@@ -134,7 +135,9 @@ Extent Maker::InnerExtent(const Extents& shape) {
 std::optional<Value> Maker::MakeDot(DType dtype, const Extents& shape, int depth) {
   if (shape.size() < 2) return std::nullopt;
   const size_t rank = shape.size();
-  static const std::vector<DType> floats = {DType::kF32, DType::kBF16, DType::kF16};
+  static const std::vector<DType> floats = {DType::kF32,   DType::kBF16, DType::kF32,
+                                            DType::kBF16,  DType::kF16,  DType::kF8E4M3FN,
+                                            DType::kF8E5M2};
   static const std::vector<DType> integers = {DType::kI8, DType::kU8, DType::kI32};
   const std::vector<DType> types = dtype == DType::kF64 ? std::vector<DType>{DType::kF64}
                                    : IsFloat(dtype)     ? floats

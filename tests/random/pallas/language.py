@@ -7,6 +7,7 @@ from jax.experimental.pallas import tpu as pltpu
 
 bool_, i8, u8, i16, u16, i32, u32, i64, u64 = (
     jnp.bool_, jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.int32, jnp.uint32, jnp.int64, jnp.uint64)
+f8e4m3fn, f8e5m2 = jnp.float8_e4m3fn, jnp.float8_e5m2
 bf16, f16, f32, f64 = jnp.bfloat16, jnp.float16, jnp.float32, jnp.float64
 inf, nan = float("inf"), float("nan")
 
@@ -27,7 +28,7 @@ def bitcast(x, to):
     if subnormal is None or not jnp.issubdtype(to, jnp.floating):
         return y
     info = jnp.finfo(to)
-    bits = jax.lax.bitcast_convert_type(x, {8: u64, 4: u32, 2: u16}[y.dtype.itemsize])
+    bits = jax.lax.bitcast_convert_type(x, {8: u64, 4: u32, 2: u16, 1: u8}[y.dtype.itemsize])
     magnitude = bits & bits.dtype.type(2 ** (info.bits - 1) - 1)
     return jnp.where((magnitude != 0) & (magnitude < 2**info.nmant), jnp.asarray(subnormal, to), y)
 
