@@ -36,8 +36,9 @@ NodePtr Elaborator::ElaborateCall(const Expr& expr, const Setting& setting) {
       NodePtr value = Decide(Called(expr, *f, kBodySetting));
       return value;
     }
-    return Error("type", expr.span, std::string(setting.name) + " cannot use `" + expr.name + "`",
-                 "there are arithmetic, cdiv rem min max clamp abs sign where first last steps");
+    return Error(
+        "type", expr.span, std::string(setting.name) + " cannot use `" + expr.name + "`",
+        "there are arithmetic, cdiv quot rem min max clamp abs sign where first last steps");
   }
   return Called(expr, *f, setting);
 }
@@ -256,8 +257,9 @@ NodePtr Elaborator::CallIntegers(const Expr& expr, const Operation& f, const Set
   NodePtr a = Elaborate(*expr.args[0], setting);
   NodePtr b = Elaborate(*expr.args[1], setting);
   if (!a || !b) return nullptr;
-  if (f.op == Op::kCeilDiv && (IsFloat(a->dtype) || IsFloat(b->dtype))) {
-    return Error("type", expr.span, "`cdiv` needs integers", "ceil(a / b) divides floats");
+  if (f.op != Op::kRem && (IsFloat(a->dtype) || IsFloat(b->dtype))) {
+    return Error("type", expr.span, "`" + std::string(f.name) + "` needs integers",
+                 f.op == Op::kCeilDiv ? "ceil(a / b) divides floats" : "a / b divides floats");
   }
   return Binary(f.op, a, b, setting, expr.span);
 }

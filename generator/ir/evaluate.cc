@@ -21,6 +21,8 @@ int64_t Divide(Op op, int64_t a, int64_t b) {
   const int64_t remainder = a % b;
   const bool negative = (a < 0) != (b < 0);
   switch (op) {
+    case Op::kQuot:
+      return quotient;
     case Op::kFloorDiv:
       return quotient - (remainder != 0 && negative);
     case Op::kCeilDiv:
@@ -290,6 +292,7 @@ struct Walk {
       case Op::kFloorDiv:
       case Op::kCeilDiv:
       case Op::kMod:
+      case Op::kQuot:
       case Op::kRem:
         if (b == 0) return Fail(EvalFault::kDivideByZero, node);
         if (b != -1) {
@@ -297,7 +300,7 @@ struct Walk {
           return true;
         }
         out = 0;  // a remainder by -1
-        if (node.op == Op::kFloorDiv || node.op == Op::kCeilDiv) {
+        if (IsQuotient(node.op)) {
           overflow = __builtin_sub_overflow(int64_t{0}, a, &out);
         }
         return true;

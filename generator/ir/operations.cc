@@ -92,9 +92,8 @@ bool IsElementwise(Op op) {
   __builtin_unreachable();
 }
 
-bool IsDivision(Op op) {
-  return op == Op::kFloorDiv || op == Op::kCeilDiv || op == Op::kMod || op == Op::kRem;
-}
+bool IsQuotient(Op op) { return op == Op::kFloorDiv || op == Op::kCeilDiv || op == Op::kQuot; }
+bool IsDivision(Op op) { return IsQuotient(op) || op == Op::kMod || op == Op::kRem; }
 bool IsBitwise(Op op) { return op == Op::kBitAnd || op == Op::kBitOr || op == Op::kBitXor; }
 bool IsShift(Op op) { return op == Op::kShl || op == Op::kShr; }
 

@@ -197,6 +197,7 @@ constexpr bool IsFold(Op op) { return ClassOf(op) == OpClass::kFold; }
 constexpr bool IsReduction(Op op) { return IsFold(op) || ClassOf(op) == OpClass::kLocation; }
 /// `//`, `%` and the like, which have no value for integers if the divisor is 0.
 bool IsDivision(Op op);
+bool IsQuotient(Op op);
 bool IsBitwise(Op op);
 bool IsShift(Op op);
 

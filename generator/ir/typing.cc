@@ -21,6 +21,7 @@ std::optional<int64_t> FoldInt(Op op, int64_t a, int64_t b) {
     case Op::kFloorDiv:
     case Op::kMod:
     case Op::kCeilDiv:
+    case Op::kQuot:
     case Op::kRem: {
       if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
       const int64_t quotient = a / b;
@@ -28,6 +29,7 @@ std::optional<int64_t> FoldInt(Op op, int64_t a, int64_t b) {
       const bool inexact = remainder != 0;
       const bool negative = (remainder < 0) != (b < 0);
       if (op == Op::kRem) return remainder;
+      if (op == Op::kQuot) return quotient;
       if (op == Op::kMod) return inexact && negative ? remainder + b : remainder;
       if (op == Op::kCeilDiv) return inexact && !negative ? quotient + 1 : quotient;
       return inexact && negative ? quotient - 1 : quotient;

@@ -47,7 +47,7 @@ TEST_CASE("integers wrap to their dtype") {
   CHECK(I(Op::kMul, INT64_MIN, -1, 0, DType::kI64) == INT64_MIN);
 }
 
-TEST_CASE("// floors, % has the divisor's sign, rem truncates, cdiv rounds up") {
+TEST_CASE("// floors, % has the divisor's sign, rem and quot truncate, cdiv rounds up") {
   CHECK(I(Op::kFloorDiv, 7, 2) == 3);
   CHECK(I(Op::kFloorDiv, -7, 2) == -4);
   CHECK(I(Op::kFloorDiv, 7, -2) == -4);
@@ -58,6 +58,10 @@ TEST_CASE("// floors, % has the divisor's sign, rem truncates, cdiv rounds up") 
   CHECK(I(Op::kMod, -7, -3) == -1);
   CHECK(I(Op::kRem, -7, 3) == -1);
   CHECK(I(Op::kRem, 7, -3) == 1);
+  CHECK(I(Op::kQuot, -7, 2) == -3);
+  CHECK(I(Op::kQuot, 7, -2) == -3);
+  CHECK(I(Op::kQuot, -7, -2) == 3);
+  CHECK(I(Op::kQuot, INT32_MIN, -1) == INT32_MIN);
   CHECK(I(Op::kCeilDiv, 7, 2) == 4);
   CHECK(I(Op::kCeilDiv, -7, 2) == -3);
   CHECK(I(Op::kCeilDiv, 8, 2) == 4);
@@ -67,7 +71,7 @@ TEST_CASE("// floors, % has the divisor's sign, rem truncates, cdiv rounds up") 
 }
 
 TEST_CASE("x // 0 and negative powers have no value") {
-  for (const Op op : {Op::kFloorDiv, Op::kMod, Op::kRem, Op::kCeilDiv}) {
+  for (const Op op : {Op::kFloorDiv, Op::kMod, Op::kRem, Op::kQuot, Op::kCeilDiv}) {
     CHECK(HasNoValue(op, 5, 0));
     CHECK(HasNoValue(op, 0, 0));
     CHECK(!HasNoValue(op, 0, 5));

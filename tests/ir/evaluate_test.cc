@@ -27,7 +27,7 @@ int64_t Body(Op op, DType dtype, int64_t a, int64_t b) {
   return Value(Do(op, dtype, {Int(a, dtype), Int(b, dtype)}));
 }
 
-TEST_CASE("Division floors, rem truncates, cdiv rounds up") {
+TEST_CASE("Division floors, rem and quot truncate, cdiv rounds up") {
   struct Row {
     int64_t a, b, floor, ceil, mod, rem;
   };
@@ -40,8 +40,9 @@ TEST_CASE("Division floors, rem truncates, cdiv rounds up") {
     CHECK(Index(Op::kCeilDiv, r.a, r.b) == r.ceil);
     CHECK(Index(Op::kMod, r.a, r.b) == r.mod);
     CHECK(Index(Op::kRem, r.a, r.b) == r.rem);
+    CHECK(Index(Op::kQuot, r.a, r.b) * r.b + r.rem == r.a);
   }
-  for (const Op op : {Op::kFloorDiv, Op::kCeilDiv, Op::kMod, Op::kRem}) {
+  for (const Op op : {Op::kFloorDiv, Op::kCeilDiv, Op::kMod, Op::kRem, Op::kQuot}) {
     CHECK(Fault(op, 1, 0) == EvalFault::kDivideByZero);
   }
 }
@@ -52,6 +53,7 @@ TEST_CASE("Index arithmetic is checked for overflow") {
   CHECK(Fault(Op::kMul, kMax, 2) == EvalFault::kOverflow);
   CHECK(Fault(Op::kFloorDiv, kMin, -1) == EvalFault::kOverflow);
   CHECK(Fault(Op::kCeilDiv, kMin, -1) == EvalFault::kOverflow);
+  CHECK(Fault(Op::kQuot, kMin, -1) == EvalFault::kOverflow);
   CHECK(Index(Op::kMod, kMin, -1) == 0);
   CHECK(Index(Op::kRem, kMin, -1) == 0);
   CHECK(Run(Do(Op::kNeg, {Int(kMin)})).fault == EvalFault::kOverflow);

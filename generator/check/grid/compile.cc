@@ -24,6 +24,7 @@ bool IsPlain(Op op) {
     case Op::kFloorDiv:
     case Op::kCeilDiv:
     case Op::kMod:
+    case Op::kQuot:
     case Op::kRem:
     case Op::kShl:
     case Op::kShr:
@@ -54,6 +55,7 @@ bool CanLeaveRange(Op op) {
     case ArithmeticOp::kShl:
     case ArithmeticOp::kFloorDiv:
     case ArithmeticOp::kCeilDiv:
+    case ArithmeticOp::kQuot:
     case ArithmeticOp::kBitNot:
       return true;
     case ArithmeticOp::kNot:

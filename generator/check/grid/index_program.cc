@@ -28,6 +28,7 @@ int64_t IndexProgram::Cost() const {
       case Op::kFloorDiv:
       case Op::kCeilDiv:
       case Op::kMod:
+      case Op::kQuot:
       case Op::kRem:
       case Op::kRead:
         cost += kDivisionCost;

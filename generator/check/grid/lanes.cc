@@ -124,7 +124,7 @@ EvalFault Apply(const Instruction& op, int64_t a, int64_t b, int64_t& to) {
       to = 0;
       if (b == 0) return op.checked ? EvalFault::kDivideByZero : EvalFault::kUnknown;
       if (b == -1) {  // the one quotient that overflows: it traps on common machines
-        const bool quotient = op.op == Op::kFloorDiv || op.op == Op::kCeilDiv;
+        const bool quotient = IsQuotient(op.op);
         overflow = quotient && a == kMin64;
         to = quotient ? WrapSub(0, a) : 0;
         break;
@@ -132,6 +132,7 @@ EvalFault Apply(const Instruction& op, int64_t a, int64_t b, int64_t& to) {
       to = op.op == Op::kFloorDiv  ? FloorDivide(a, b)
            : op.op == Op::kCeilDiv ? CeilDivide(a, b)
            : op.op == Op::kMod     ? FloorModulo(a, b)
+           : op.op == Op::kQuot    ? a / b
                                    : a % b;
   }
   return overflow && op.checked ? EvalFault::kOverflow : EvalFault::kNone;
@@ -172,7 +173,8 @@ void DivideSmall(Op op, const int64_t* a, int64_t divisor, int64_t* __restrict t
 bool DivideLanes(const Instruction& op, const int64_t* a, const int64_t* b, bool constant,
                  int64_t* to) {
   const int64_t divisor = b[0];
-  if (!constant || divisor <= 0 || op.op == Op::kRem) return ApplyLanes(op, a, b, to);
+  const bool truncates = op.op == Op::kRem || op.op == Op::kQuot;
+  if (!constant || divisor <= 0 || truncates) return ApplyLanes(op, a, b, to);
   if (std::has_single_bit(uint64_t(divisor))) {
     DivideByPower(op.op, a, divisor, to);
     return false;
@@ -272,6 +274,7 @@ bool ComputeLanes(const Instruction& op, const int64_t* a, const int64_t* b, con
     case Op::kFloorDiv:
     case Op::kCeilDiv:
     case Op::kMod:
+    case Op::kQuot:
     case Op::kRem:
       return DivideLanes(op, a, b, op.value != 0, to);
     case Op::kPow:

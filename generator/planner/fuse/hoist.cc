@@ -14,7 +14,7 @@ using Kind = Element::Kind;
 
 bool IsLazy(const Element& e) { return e.kind == Kind::kOp && ClassOf(e.op) == OpClass::kLazy; }
 
-bool Divides(Op op) { return op == Op::kDiv || op == Op::kFloorDiv || op == Op::kCeilDiv; }
+bool Divides(Op op) { return op == Op::kDiv || IsQuotient(op); }
 
 /// Whether computing the element again for every vector costs more than a register.
 bool IsCostly(const Element& e) {

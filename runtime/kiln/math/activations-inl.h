@@ -52,14 +52,6 @@ HWY_INLINE V Silu(V x) {
   return TimesSigmoid(x, x);
 }
 
-/// f of an f64 for each lane, rounded once. For targets without fused multiply-add, of which only
-/// the slowest is compiled: their products lose what the functions below need.
-template <FloatVector V, class F>
-HWY_INLINE V InF64(V x, F f) {
-  using X = LaneOf<V>;
-  return LaneByLane([f](X lane) { return static_cast<X>(f(double{lane})); }, x);
-}
-
 /// x (1 + tanh(u)) / 2 = x sigmoid(2 u), of u = sqrt(2 / pi) (x + 0.044715 x^3)
 template <FloatVector V>
 HWY_INLINE V GeluTanh(V x) {

@@ -40,8 +40,15 @@ struct MathConstants<float> {
   static constexpr float kTinyScale = 0x1p-63f;  // 2^(1 - kTinyStep)
   static constexpr Bits kSqrtHalf = 0x3F3504F3;  // the bits of sqrt(0.5)
   static constexpr float kLeastNormal = 0x1p-126f;
-  static constexpr float kNormalize = 0x1p23f;  // makes subnormals normal
-  static constexpr float kTanhHigh = 9.5f;      // above, tanh is 1
+  static constexpr float kNormalize = 0x1p23f;         // makes subnormals normal
+  static constexpr float kTanhHigh = 9.5f;             // above, tanh is 1
+  static constexpr float kExpm1Low = -30.0f;           // below, expm1 is -1
+  static constexpr float kSinhHigh = 89.5f;            // above, sinh is inf
+  static constexpr float kLn2Rest = -0x1.05c610p-29f;  // ln(2) - kLn2
+  static constexpr float kSquareIsLarge = 0x1p30f;     // 1 + x^2 is x^2, which is finite
+  // Cbrt takes numbers below 1 times the first and others times the second, and the root back.
+  static constexpr float kCubeUp = 0x1p48f, kCubeDown = 0x1p-24f;
+  static constexpr float kRootDown = 0x1p-16f, kRootUp = 0x1p8f;
   // pi / 2 in three parts, and how large an argument they are good for.
   static constexpr float kHalfPi[3] = {0x1.921fb6p+0f, -0x1.777a5cp-25f, -0x1.ee59dap-50f};
   static constexpr float kTrigHigh = 1e5f;
@@ -70,6 +77,12 @@ struct MathConstants<double> {
   static constexpr double kLeastNormal = 0x1p-1022;
   static constexpr double kNormalize = 0x1p52;
   static constexpr double kTanhHigh = 20.0;
+  static constexpr double kExpm1Low = -60.0;
+  static constexpr double kSinhHigh = 710.6;
+  static constexpr double kLn2Rest = 0x1.abc9e3b39803fp-56;
+  static constexpr double kSquareIsLarge = 0x1p60;
+  static constexpr double kCubeUp = 0x1p150, kCubeDown = 0x1p-150;
+  static constexpr double kRootDown = 0x1p-50, kRootUp = 0x1p50;
   static constexpr double kHalfPi[3] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54,
                                         -0x1.f1976b7ed8fbcp-110};
   static constexpr double kTrigHigh = 1e6;

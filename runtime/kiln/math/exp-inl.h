@@ -45,6 +45,14 @@ HWY_INLINE V ClampKeepingNaN(V x, LaneOf<V> low, LaneOf<V> high) {
   return AtMost(high, AtLeast(low, x));
 }
 
+/// f of an f64 for each lane, rounded once. For targets without fused multiply-add, of which only
+/// the slowest is compiled: their products lose what some functions need.
+template <FloatVector V, class F>
+HWY_INLINE V InF64(V x, F f) {
+  using X = LaneOf<V>;
+  return LaneByLane([f](X lane) { return static_cast<X>(f(double{lane})); }, x);
+}
+
 // ---- 2^n exp(r), with n an integer and |r| <= ln(2) / 2.
 
 /// 2^(n + more - bias) of n + kMagic.

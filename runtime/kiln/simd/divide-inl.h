@@ -118,6 +118,10 @@ HWY_INLINE V Rem(V a, V b, int64_t no_value) {
   return Without(hn::Eq(b, hn::Zero(hn::DFromV<V>())), no_value, Rem(a, b));
 }
 template <IntegerVector V>
+HWY_INLINE V TruncDiv(V a, V b, int64_t no_value) {
+  return Without(hn::Eq(b, hn::Zero(hn::DFromV<V>())), no_value, TruncDiv(a, b));
+}
+template <IntegerVector V>
 HWY_INLINE V FloorDiv(V a, V b, int64_t no_value) {
   return Without(hn::Eq(b, hn::Zero(hn::DFromV<V>())), no_value, FloorDiv(a, b));
 }

@@ -224,6 +224,10 @@ constexpr X Rem(X a, X b, int64_t no_value) {
   return b == X{0} ? static_cast<X>(no_value) : Rem(a, b);
 }
 template <IntegerScalar X>
+constexpr X TruncDiv(X a, X b, int64_t no_value) {
+  return b == X{0} ? static_cast<X>(no_value) : TruncDiv(a, b);
+}
+template <IntegerScalar X>
 constexpr X FloorDiv(X a, X b, int64_t no_value) {
   return b == X{0} ? static_cast<X>(no_value) : FloorDiv(a, b);
 }

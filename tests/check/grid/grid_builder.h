@@ -88,9 +88,9 @@ class RandomNodes {
   NodePtr Integer(int depth, DType dtype = DType::kIndex) {
     if (depth == 0) return Leaf(dtype);
     const auto some = [&] { return Integer(depth - 1, dtype); };
-    static constexpr Op kBinary[] = {Op::kAdd, Op::kSub,     Op::kMul, Op::kFloorDiv,
-                                     Op::kMod, Op::kCeilDiv, Op::kMin, Op::kMax,
-                                     Op::kRem, Op::kBitAnd,  Op::kShl, Op::kShr};
+    static constexpr Op kBinary[] = {Op::kAdd,     Op::kSub, Op::kMul, Op::kFloorDiv, Op::kMod,
+                                     Op::kCeilDiv, Op::kMin, Op::kMax, Op::kRem,      Op::kQuot,
+                                     Op::kBitAnd,  Op::kShl, Op::kShr};
     switch (Below(10)) {
       case 0:
         return Node_(Op::kWhere, dtype, {Condition(depth - 1), some(), some()});

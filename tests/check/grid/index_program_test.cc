@@ -59,7 +59,8 @@ bool Contains(const Node& node, bool (*is)(Op)) {
 /// program goes on and finds what else is wrong.
 bool MayFindMore(const Node& node) {
   return Contains(node, [](Op op) { return op == Op::kWhere; }) && Contains(node, [](Op op) {
-           return op == Op::kFloorDiv || op == Op::kCeilDiv || op == Op::kMod || op == Op::kRem;
+           return op == Op::kFloorDiv || op == Op::kCeilDiv || op == Op::kMod || op == Op::kRem ||
+                  op == Op::kQuot;
          });
 }
 
@@ -112,7 +113,7 @@ TEST_CASE("division by a constant is exact for large and negative values") {
   GridBuilder grid = SmallGrid();
   for (const int64_t base : {int64_t{0}, int64_t{-70}, (int64_t{1} << 51) - 40, INT64_MAX - 2000}) {
     for (const int64_t divisor : {1, 2, 3, 7, 8, 64, 1000}) {
-      for (const Op op : {Op::kFloorDiv, Op::kMod, Op::kCeilDiv, Op::kRem}) {
+      for (const Op op : {Op::kFloorDiv, Op::kMod, Op::kCeilDiv, Op::kRem, Op::kQuot}) {
         const NodePtr node = Do(op, {Do(Op::kAdd, {Int(base), Axis_(2)}), Int(divisor)});
         const std::vector<Lane> got = RunProgram(grid.binding, *node);
         for (const int64_t l : {0, 1, 6, 12}) {

@@ -214,7 +214,7 @@ std::optional<Value> Maker::MakeBits(DType dtype, const Extents& shape, int dept
 /// Divisions whose divisor is never 0.
 std::optional<Value> Maker::MakeDivision(DType dtype, const Extents& shape, int depth) {
   std::vector<std::string> names = {"//", "%", "rem"};
-  if (!IsFloat(dtype)) names.push_back("cdiv");
+  if (!IsFloat(dtype)) names.insert(names.end(), {"cdiv", "quot"});
   const std::string name = PickEntry("function", names);
   Value a = Same(dtype, shape, depth);
   Value b = dice_.Chance(0.6) ? WeakLiteral(dtype) : Same(dtype, shape, depth);
@@ -222,8 +222,8 @@ std::optional<Value> Maker::MakeDivision(DType dtype, const Extents& shape, int 
                               : IsUnsigned(dtype) ? "max($1, 1)"
                               : dice_.Chance(0.5) ? "max($1, 1)"
                                                   : "($1 | 1)";
-  const std::string text = name == "rem" || name == "cdiv" ? name + "($0, " + divisor + ")"
-                                                           : "($0 " + name + " " + divisor + ")";
+  const std::string text =
+      name.size() > 2 ? name + "($0, " + divisor + ")" : "($0 " + name + " " + divisor + ")";
   Value value = Build(text, dtype, {a, b});
   Fit(value.facts, dtype);
   return value;

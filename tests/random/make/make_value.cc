@@ -295,7 +295,7 @@ const std::vector<Maker::Rule>& Maker::Rules() {
        1.5,
        IsComputeInt,
        &Maker::MakeBits},
-      {{"operator //", "operator %", "function rem", "function cdiv"},
+      {{"operator //", "operator %", "function rem", "function quot", "function cdiv"},
        1,
        IsCompute,
        &Maker::MakeDivision},

@@ -14,8 +14,11 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
-    {Op::kRem, "rem($0, $1)"},    {Op::kCeilDiv, "ceil_divide($0, $1)"},
-    {Op::kCast, "cast($0, T)"},   {Op::kBitcast, "bitcast($0, T)"},
+    {Op::kRem, "rem($0, $1)"},
+    {Op::kQuot, "quot($0, $1)"},
+    {Op::kCeilDiv, "ceil_divide($0, $1)"},
+    {Op::kCast, "cast($0, T)"},
+    {Op::kBitcast, "bitcast($0, T)"},
     {Op::kDot, "dot($0, $1, T)"},
 };
 

@@ -33,6 +33,10 @@ def bitcast(x, to):
     return jnp.where((magnitude != 0) & (magnitude < 2**info.nmant), jnp.asarray(subnormal, to), y)
 
 
+def quot(a, b):
+    return jax.lax.div(*jnp.broadcast_arrays(a, b))
+
+
 def rem(a, b):
     return jax.lax.rem(*jnp.broadcast_arrays(a, b))
 

@@ -146,6 +146,7 @@ void CheckInteger() {
   const Arguments<T> in;
   CheckCommon(in);
   KILN_CHECK(kCeilDiv, T, CeilDiv(a, b));
+  KILN_CHECK(kQuot, T, TruncDiv(a, b));
   KILN_CHECK(kPow, T, Pow(a, b));
   KILN_CHECK(kShl, T, Shl(a, b));
   KILN_CHECK(kShr, T, Shr(a, b));
