@@ -3,8 +3,10 @@
 import ctypes as c
 from concurrent import futures
 import functools
+import os
 import pathlib
 import subprocess
+import sys
 
 import numpy as np
 
@@ -22,6 +24,16 @@ def build(names):
     if not (BUILD / "build.ninja").exists():
         subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", "--preset", "release", "--target", *targets], cwd=ROOT, check=True)
+
+
+def package():
+    """The Python package of this checkout, with a program that compiles kernels as fast as those here are."""
+    subprocess.run(["cmake", "--build", "--preset", "release", "--target", "kiln"], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+    os.environ["KILN_TOOL"] = str(BUILD / "kiln")
+    sys.path.insert(0, str(ROOT / "python"))
+    import kiln
+    return kiln
 
 
 def aligned(shape, dtype):

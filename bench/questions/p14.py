@@ -5,7 +5,6 @@ import ctypes
 import json
 import os
 import subprocess
-import sys
 
 from kilnbench import native
 from kilnbench.race import NANOSECONDS, Case, Limit
@@ -23,7 +22,7 @@ def cases(cores, peers, quick):
     kernel = probe.calls(native.Kernel("add_vectors_f32", 1), arrays, _CALLS)
     yield Case("a call from C", {"Kiln": kernel}, [Limit("Kiln", 3000)], _CALLS, NANOSECONDS)
 
-    kernel = _package().load(str(native.ROOT / "specs" / "add_vectors.yaml:add_vectors_f32"))
+    kernel = native.package().load(str(native.ROOT / "specs" / "add_vectors.yaml:add_vectors_f32"))
     x, y, z = (array for array, _ in arrays)
     contestants = {"Kiln": _many(lambda: kernel(x, y)), "Kiln, out=": _many(lambda: kernel(x, y, out=z))}
     yield Case("a call from Python, with numpy", contestants, [Limit(name, 15000) for name in contestants], _CALLS, NANOSECONDS,
@@ -49,16 +48,6 @@ def _jit(jax, kernel, x, y):
                    "a custom call that is empty": _many(lambda: nothing(a, b).block_until_ready())}
     return Case("a call in jax.jit", contestants, [Limit("Kiln", 5000, beyond="a custom call that is empty")], _CALLS,
                 NANOSECONDS, check=lambda: _expect_equal(added(a, b), x + y))
-
-
-def _package():
-    """The Python package of this checkout, with a program as fast as what is measured."""
-    subprocess.run(["cmake", "--build", "--preset", "release", "--target", "kiln"], cwd=native.ROOT, check=True,
-                   stdout=subprocess.DEVNULL)
-    os.environ["KILN_TOOL"] = str(native.BUILD / "kiln")
-    sys.path.insert(0, str(native.ROOT / "python"))
-    import kiln
-    return kiln
 
 
 def _many(call):
