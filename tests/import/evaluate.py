@@ -5,59 +5,42 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import core
+from jax._src.pallas.pallas_call import pallas_call_p
 
-from kiln.pallas import _jax_internals as jaxi
-from kiln.pallas.equations import CALLS
+from kiln.pallas import _jax_tracing
 
 
 @dataclass
 class Ran:
-    params: dict[str, Any]
-    live: tuple[bool, ...]
-    place: Any
     operands: list[Any]
     results: list[Any]
 
 
 def evaluate(f, args, interpret=True) -> list[Ran]:
     """In the order of `kiln.pallas.to_specs`. `interpret` is JAX's: True, or `pltpu.InterpretParams()`."""
-    jaxpr, consts = jaxi.traced(f, args)
-    found = jaxi.calls(f, args)
 
-    @jax.jit  # as a whole: what prepares the operands may depend on how it is fused
-    def everything(values):
+    @jax.jit  # as a whole, as it will run
+    def everything(*args):
         ran = []
-        _evaluate(jaxpr, consts, values, ran, interpret)
+
+        def at_call(k, params, operands):
+            results = pallas_call_p.bind(*operands, **{**params, "interpret": interpret})
+            ran.append((operands, list(results)))
+            return results
+
+        _jax_tracing.evaluate(f, args, at_call)
         return ran
 
-    ran = jax.tree.map(np.asarray, everything(jax.tree.leaves(args)))
-    assert len(ran) == len(found), (len(ran), len(found))
-    return [Ran(call.params, call.live, call.place, *values) for call, values in zip(found, ran)]
+    return [Ran(*values) for values in jax.tree.map(np.asarray, everything(*args))]
 
 
-def _evaluate(jaxpr, consts, values, ran, interpret):
-    environment = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *values]))
-
-    def value(atom):
-        return atom.val if isinstance(atom, core.Literal) else environment[atom]
-
-    for eqn in jaxpr.eqns:
-        given = [value(atom) for atom in eqn.invars]
-        inner = eqn.params.get(CALLS.get(eqn.primitive.name))
-        if eqn.primitive.name == "pallas_call":
-            results = eqn.primitive.bind(*given, **{**eqn.params, "interpret": interpret})
-            ran.append((given, list(results)))
-        elif isinstance(inner, core.ClosedJaxpr):
-            results = _evaluate(inner.jaxpr, inner.consts, given, ran, interpret)
-        else:
-            variables = list(dict.fromkeys(a for a in eqn.invars if not isinstance(a, core.Literal)))
-            one = jaxpr.replace(
-                constvars=[], invars=variables, outvars=[v for v in eqn.outvars if not isinstance(v, core.DropVar)],
-                eqns=[eqn], debug_info=jaxpr.debug_info._replace(arg_names=None, result_paths=None), effects=eqn.effects,
-            )
-            results = core.eval_jaxpr(one, [], *map(value, variables))
-            environment.update(zip(one.outvars, results))
-            continue
-        environment.update(zip(eqn.outvars, results))
-    return [value(atom) for atom in jaxpr.outvars]
+def operand_names(text):
+    """The arguments of an imported spec, outputs last: the names below `prefetch`, `scalars`, `inputs`, `outputs`."""
+    found = {"prefetch": [], "scalars": [], "inputs": [], "outputs": []}
+    section = None
+    for line in text.splitlines():
+        if line and not line.startswith(" "):
+            section = found.get(line.split(":")[0])
+        elif section is not None and line.startswith("  ") and not line.startswith("   "):
+            section.append(line.split(":")[0].strip())
+    return [name for names in found.values() for name in names]

@@ -21,6 +21,17 @@ void Replay(const RecordCase& of, const Options& options) {
   }
 }
 
+TEST_CASE("the interpreter computes what imported Pallas kernels computed") {
+  static const std::vector<RecordCase> cases = ImportedCases();
+  for (const RecordCase& of : cases) {
+    DYNAMIC_SECTION(of.name) {
+      Options options;
+      options.check_grid = true;
+      Replay(of, options);
+    }
+  }
+}
+
 TEST_CASE("the interpreter computes what Pallas computed") {
   static const std::vector<RecordCase> cases = RecordCases();
   for (const RecordCase& of : cases) {

@@ -107,12 +107,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   kiln::testing::Writer writer(argv[1], static_cast<size_t>(batches));
-  for (const kiln::testing::RecordCase& of : kiln::testing::RecordCases()) {
-    try {
-      writer.Add(of);
-    } catch (const std::exception& error) {
-      std::cerr << of.name << ": " << error.what() << "\n";
-      return 1;
+  for (const auto& cases : {kiln::testing::RecordCases(), kiln::testing::ImportedCases()}) {
+    for (const kiln::testing::RecordCase& of : cases) {
+      try {
+        writer.Add(of);
+      } catch (const std::exception& error) {
+        std::cerr << of.name << ": " << error.what() << "\n";
+        return 1;
+      }
     }
   }
   writer.Finish();

@@ -79,23 +79,14 @@ bool SameNonFinite(double got, double want) {
   return (std::isnan(got) && std::isnan(want)) || got == want;
 }
 
-}  // namespace
-
-std::string RecordCase::Key() const {
-  std::string key = spec + ":" + check.instance;
-  for (const auto& [param, value] : check.set) key += " " + param + "=" + value;
-  return key;
-}
-
-std::vector<RecordCase> RecordCases() {
+std::vector<RecordCase> CasesIn(const char* records, const char* prefix) {
   std::vector<RecordCase> cases;
-  for (const auto& entry :
-       fs::directory_iterator(fs::path(KILN_SOURCE_DIR) / "tests/pallas/records")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(KILN_SOURCE_DIR) / records)) {
     if (!fs::exists(entry.path() / "case.json")) continue;
     const Json meta = ReadCase(entry.path());
     RecordCase& found = cases.emplace_back();
     found.folder = entry.path();
-    found.name = entry.path().filename().string();
+    found.name = prefix + entry.path().filename().string();
     found.spec = meta["spec"];
     found.depth = meta["depth"];
     found.check.instance = meta["instance"];
@@ -106,6 +97,18 @@ std::vector<RecordCase> RecordCases() {
             [](const RecordCase& a, const RecordCase& b) { return a.name < b.name; });
   return cases;
 }
+
+}  // namespace
+
+std::string RecordCase::Key() const {
+  std::string key = spec + ":" + check.instance;
+  for (const auto& [param, value] : check.set) key += " " + param + "=" + value;
+  return key;
+}
+
+std::vector<RecordCase> RecordCases() { return CasesIn("tests/pallas/records", ""); }
+
+std::vector<RecordCase> ImportedCases() { return CasesIn("tests/import/records", "imported_"); }
 
 std::unique_ptr<Kernel> CheckRecord(const RecordCase& of, std::shared_ptr<const Source>* source) {
   *source = std::make_shared<const Source>(of.spec, ReadText(fs::path(KILN_SOURCE_DIR) / of.spec));

@@ -32,8 +32,11 @@ struct Record {
   std::map<std::string, Array> outputs;  // without those that a kernel leaves undefined
 };
 
-/// By name.
+/// By name: those of tests/pallas, whose specs are written by hand.
 std::vector<RecordCase> RecordCases();
+
+/// By name, `imported_` in front: those of tests/import, whose specs are read from Pallas kernels.
+std::vector<RecordCase> ImportedCases();
 
 /// Throws what the checker finds.
 std::unique_ptr<Kernel> CheckRecord(const RecordCase& of, std::shared_ptr<const Source>* source);

@@ -57,6 +57,14 @@ TEST_CASE("generated kernels compute what Pallas computed") {
   }
 }
 
+TEST_CASE("kernels imported from Pallas compute what Pallas computed") {
+  static const std::vector<RecordCase> cases = ImportedCases();
+  for (const RecordCase& of : cases) {
+    if (!KernelOf(of.name)) continue;
+    DYNAMIC_SECTION(of.name) { CheckRecord(of); }
+  }
+}
+
 std::set<std::string> Lines(const std::string& path) {
   std::ifstream in(path);
   REQUIRE(in.good());

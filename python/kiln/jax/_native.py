@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from .. import _tool, errors
 from ..kernel import MODES, Kernel, compile, write_spec
 from ..pallas import CannotSay, Spec, from_call
-from ..pallas import _jax_internals as jaxi
+from ..pallas import _jax_lowering as jaxl
 from ..pallas.cannot import Place
 from ._call import invoke
 
@@ -74,10 +74,10 @@ def uninstall() -> None:
 
 @functools.cache
 def _take_over() -> None:
-    jaxi.take_over(_decide, lambda: _settings.value is not None)
+    jaxl.take_over(_decide, lambda: _settings.value is not None)
 
 
-def _decide(call: jaxi.Lowered) -> Any:
+def _decide(call: jaxl.Lowered) -> Any:
     if call.interpret and call.interpret is not True:
         return None
     settings = _settings.value
@@ -119,7 +119,7 @@ def _fall_back(settings: _Settings, error: Exception, message: str, place: Place
     if settings.strict:
         raise error
     _warn(NotNative, f"this Pallas kernel is interpreted: {message}", place)
-    return jaxi.INTERPRET
+    return jaxl.INTERPRET
 
 
 def _warn(category: type[Warning], message: str, place: Place | None) -> None:
@@ -134,7 +134,7 @@ def _warn(category: type[Warning], message: str, place: Place | None) -> None:
         warnings.warn_explicit(message, category, *place)
 
 
-def _check(call: jaxi.Lowered) -> None:
+def _check(call: jaxl.Lowered) -> None:
     """By the rules for specs, which want each element of an output written."""
     spec = from_call(call.params, live=call.live, place=call.place)
     for found in _findings(spec.text):

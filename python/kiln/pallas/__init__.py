@@ -6,7 +6,13 @@
 docs/design/pallas-import.md tells how. JAX is needed here and nowhere else in this package.
 """
 
+try:
+    import jax as _jax  # noqa: F401
+except ImportError as error:
+    raise ImportError("kiln.pallas reads kernels with JAX, which is not installed: pip install jax") from error
+
 from .cannot import CannotSay
+from .checking import Finding, KilnWarning, check, predict, report
 from .spec import Spec, from_call, to_specs
 
-__all__ = ["CannotSay", "Spec", "from_call", "to_specs"]
+__all__ = ["CannotSay", "Finding", "KilnWarning", "Spec", "check", "from_call", "predict", "report", "to_specs"]

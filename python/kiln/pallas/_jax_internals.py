@@ -1,22 +1,17 @@
-"""What is private in JAX: grid and block mappings, effects, indexers, source places. Nothing else imports `jax._src`.
-
-Everything that a release of JAX may move is here, so that a new release is one file's work.
-"""
+"""What is private in JAX: grid and block mappings, effects, indexers, source places. But for `_jax_tracing.py` nothing
+else imports `jax._src`: what a release of JAX may move is in these two files."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
-from jax._src import config as _config
 from jax._src import core as _core
-from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.state import indexing as _indexing
 from jax._src.state import types as _state
 
@@ -31,81 +26,30 @@ _DTYPES = {
 }  # fmt: skip
 
 
-# ---- tracing
-
-
-@dataclass(frozen=True)
-class Call:
-    """A `pallas_call` equation: its params, whether each result is wanted, and where it is called."""
-
-    params: dict[str, Any]
-    live: tuple[bool, ...]
-    place: Place | None
-
-
-def calls(f: Callable[..., Any], args: tuple[Any, ...]) -> list[Call]:
-    """The `pallas_call`s that f makes on args (arrays, or whatever has a shape and a dtype), in their order."""
-    jaxpr, _ = traced(f, args)
-    return list(_calls_in(jaxpr))
-
-
-def traced(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Jaxpr, list[Any]]:
-    """What f does to args, without what nobody reads, and its constants."""
-    with pipelines_kept():
-        closed = jax.make_jaxpr(f)(*args)
-    wanted = [True] * len(closed.jaxpr.outvars)
-    jaxpr, _ = _partial_eval.dce_jaxpr(closed.jaxpr, wanted, instantiate=True)
-    return jaxpr, closed.consts
-
-
-@contextlib.contextmanager
-def pipelines_kept() -> Iterator[None]:
-    """Inside, `emit_pipeline` stays one equation, where JAX can keep it (0.10 and later)."""
-    kept = getattr(_config, "use_emit_pipeline_primitive", None)
-    with kept(True) if kept is not None else contextlib.nullcontext():
-        yield
-
-
-def _calls_in(jaxpr: Jaxpr) -> Iterator[Call]:
-    used = {v for e in jaxpr.eqns for v in e.invars if not isinstance(v, Literal)}
-    used.update(v for v in jaxpr.outvars if not isinstance(v, Literal))
-    for eqn in jaxpr.eqns:
-        if eqn.primitive.name == "pallas_call":
-            live = tuple(not isinstance(v, DropVar) and v in used for v in eqn.outvars)
-            yield Call(eqn.params, live, place_of(eqn))
-            continue
-        for inner in _jaxprs_of(eqn.params.values()):
-            yield from _calls_in(inner)
-
-
-def _jaxprs_of(params: Any) -> Iterator[Jaxpr]:
-    for param in params:
-        if isinstance(param, ClosedJaxpr):
-            yield param.jaxpr
-        elif isinstance(param, Jaxpr):
-            yield param
-        elif isinstance(param, (tuple, list)):
-            yield from _jaxprs_of(param)
-
-
 # ---- places
 
 _JAX = os.path.dirname(jax.__file__)
 _OURS = os.path.dirname(__file__)
+_LIBRARY = os.path.dirname(os.__file__)
 
 
 def place_of(eqn: Any) -> Place | None:
     """The innermost line of an equation's traceback that is neither JAX's own nor ours."""
-    return _place_in(eqn.source_info.traceback)
+    return place_in(eqn.source_info.traceback)
 
 
-def _place_in(traceback: Any) -> Place | None:
+def place_in(traceback: Any) -> Place | None:
     for frame in traceback.frames if traceback is not None else ():
-        name = frame.file_name
-        if name.startswith((_OURS, "<")) or name.startswith(_JAX) and "/pallas/ops/" not in name:
-            continue
-        return name, frame.line_num
+        if is_source(frame.file_name):
+            return frame.file_name, frame.line_num
     return None
+
+
+def is_source(file: str) -> bool:
+    """Whether a kernel may be in a file: JAX's own are, in one folder."""
+    if file.startswith(_JAX):
+        return "/pallas/ops/" in file
+    return not file.startswith((_OURS, "<")) and os.path.dirname(file) != _LIBRARY
 
 
 def function_place(jaxpr: Jaxpr) -> tuple[str, Place | None]:
@@ -114,7 +58,7 @@ def function_place(jaxpr: Jaxpr) -> tuple[str, Place | None]:
     found = re.fullmatch(r"(\S+).* at (.*):(\d+)", told)
     if found is None:
         return (told.split() or ["kernel"])[0], None
-    return found[1], (found[2], int(found[3]))
+    return found[1], (found[2], int(found[3])) if is_source(found[2]) else None
 
 
 def argument_names(jaxpr: Jaxpr) -> list[str]:
@@ -123,6 +67,16 @@ def argument_names(jaxpr: Jaxpr) -> list[str]:
     if len(names) != len(jaxpr.invars):  # differentiation and batching add operands
         return [f"args[{k}]" for k in range(len(jaxpr.invars))]
     return [name or f"args[{k}]" for k, name in enumerate(names)]
+
+
+def jaxprs_of(params: Any) -> Iterator[Jaxpr]:
+    for param in params:
+        if isinstance(param, ClosedJaxpr):
+            yield param.jaxpr
+        elif isinstance(param, Jaxpr):
+            yield param
+        elif isinstance(param, (tuple, list)):
+            yield from jaxprs_of(param)
 
 
 # ---- types
@@ -179,6 +133,17 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Pipeline:
+    """An `emit_pipeline`: the atoms that its index maps and its body take from outside, and the refs that it is over."""
+
+    grid: Grid
+    body: Jaxpr
+    of_index_maps: list[list[Any]]
+    of_body: list[Any]
+    refs: list[tuple[Any, list[Transform]]]
+
+
+@dataclass(frozen=True)
 class Grid:
     steps: tuple[int | None, ...]  # None: known at the call only
     vmapped: tuple[int, ...]
@@ -202,10 +167,31 @@ def grid_of(params: dict[str, Any]) -> Grid:
     )
 
 
+def pipeline_of(eqn: Any) -> Pipeline:
+    params = eqn.params
+    mapping = params["grid_mapping"]
+    if mapping.num_dynamic_grid_bounds or params["_num_extra_dynamic"] or any(params["_static_grid_offsets"]):
+        raise CannotSay("a pipeline with steps known at run time, or with a part of its steps")
+    atoms = list(eqn.invars)
+    of_index_maps = []
+    for block in mapping.block_mappings:
+        count = len(block.index_map_jaxpr.consts)
+        of_index_maps.append(atoms[:count])
+        atoms = atoms[count:]
+    of_body, atoms = atoms[: params["body_consts_len"]], atoms[params["body_consts_len"] :]
+    refs = [ref_and_transforms(ref) for ref in _refs_in(params["args_tree"].unflatten(atoms))]
+    grid = grid_of({"grid_mapping": mapping, "compiler_params": {"dimension_semantics": params["dimension_semantics"]}})
+    return Pipeline(grid, params["body_jaxpr"], of_index_maps, of_body, refs)
+
+
+def _refs_in(tree: Any) -> list[Any]:
+    return jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, _state.TransformedRef))
+
+
 def _semantics(params: dict[str, Any], mapping: Any) -> tuple[str, ...]:
     told = params.get("compiler_params") or {}
     if isinstance(told, dict):  # before 0.7, by platform
-        told = told.get("mosaic_tpu", told.get("mosaic", {}))
+        told = told.get("mosaic_tpu", told.get("mosaic", told))
     found = told.get("dimension_semantics") if isinstance(told, dict) else getattr(told, "dimension_semantics", None)
     words = [str(getattr(word, "name", word)).lower() for word in found or ()]
     if words and len(words) < len(mapping.grid):
@@ -343,57 +329,4 @@ def inner_arguments(eqn: Any) -> list[tuple[Jaxpr, list[Any], list[Any]]]:
         return [(body, atoms[first:], list(body.invars))] if second or atoms else []
     if name == "run_scoped":
         return [(params["jaxpr"], atoms, list(params["jaxpr"].constvars))]
-    return [(j, atoms, list(j.invars)) for j in _jaxprs_of(params.values()) if len(j.invars) == len(atoms)]
-
-
-# ---- lowering for a CPU
-
-
-#: What `decide` says of a `pallas_call` that is to be interpreted after all.
-INTERPRET = object()
-_LIVE = "kiln_live"
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A `pallas_call` that is being lowered: its params, `interpret` apart, and who reads its results."""
-
-    params: dict[str, Any]
-    interpret: Any
-    live: tuple[bool, ...]
-    place: Place | None
-
-
-def take_over(decide: Callable[[Lowered], Any], is_on: Callable[[], bool]) -> None:
-    """From now on `decide` is asked of each `pallas_call` that is lowered for a CPU while `is_on`: a function of its
-    operands is lowered instead, and so is JAX's interpreter for INTERPRET; None leaves it to JAX."""
-    from jax._src.frozen_dict import FrozenDict
-    from jax._src.interpreters import mlir
-    from jax._src.pallas import pallas_call
-
-    primitive = pallas_call.pallas_call_p
-    original, original_dce = pallas_call._pallas_call_lowering, _partial_eval.dce_rules[primitive]
-
-    def lower(ctx: Any, *nodes: Any, interpret: Any, **params: Any) -> Any:
-        if not is_on():
-            return original(ctx, *nodes, interpret=interpret, **params)
-        told = dict(params.get("metadata") or {})
-        live = tuple(c == "1" for c in told.pop(_LIVE, "1" * len(params["out_avals"])))
-        params["metadata"] = FrozenDict(told) if told else None
-        # Which is none where JAX lowers a function once for several calls.
-        place = _place_in(ctx.traceback) or function_place(params["jaxpr"])[1]
-        function = decide(Lowered(params, interpret, live, place))
-        if function is None or function is INTERPRET:
-            return original(ctx, *nodes, interpret=interpret if function is None else True, **params)
-        return mlir.lower_fun(function, multiple_results=True)(ctx, *nodes)
-
-    def dce(used: list[bool], eqn: Any) -> Any:
-        """A lowering rule does not see who reads a result, so its equation tells it."""
-        if is_on() and not all(used):
-            live = "".join("1" if u else "0" for u in used)
-            metadata = FrozenDict({**(eqn.params.get("metadata") or {}), _LIVE: live})
-            eqn = eqn.replace(params={**eqn.params, "metadata": metadata})
-        return original_dce(used, eqn)
-
-    mlir.register_lowering(primitive, lower, platform="cpu")
-    _partial_eval.dce_rules[primitive] = dce
+    return [(j, atoms, list(j.invars)) for j in jaxprs_of(params.values()) if len(j.invars) == len(atoms)]

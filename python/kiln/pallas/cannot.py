@@ -10,7 +10,7 @@ Place = tuple[str, int]
 #: Primitives of JAX that have no word in the language, each with what a person calls it.
 CONSTRUCTS: dict[str, str] = {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
-    "cbrt": "cbrt", "cosh": "cosh", "digamma": "digamma", "erf_inv": "erf_inv", "erfc": "erfc", "expm1": "expm1",
+    "cbrt": "cbrt", "cosh": "cosh", "digamma": "digamma", "erf_inv": "erf_inv", "expm1": "expm1",
     "igamma": "igamma", "lgamma": "lgamma", "sinh": "sinh", "tan": "tan", "nextafter": "nextafter",
     "population_count": "population_count", "clz": "clz", "reduce_precision": "reduce_precision",
     "gather": "a gather by an array of indices", "scatter": "a scatter by an array of indices",

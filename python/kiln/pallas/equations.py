@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _jax_internals as jaxi
 from . import cannot, source
+from ._jax_tracing import CALLS
 from .cannot import CannotSay
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
 
@@ -28,9 +29,6 @@ IDENTITIES = {"multiple_of", "stop_gradient", "copy", "copy_p", "optimization_ba
 IGNORED = {"touch": "", "add_dependency": "", "delay": "", "debug_callback": "a debug callback is left out",
            "debug_print": "a debug print is left out", "check": "a check is left out",
            "trace_start": "", "trace_stop": "", "assume": ""}  # fmt: skip
-CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "remat": "jaxpr",
-         "checkpoint": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
-         "custom_vjp_call_jaxpr": "fun_jaxpr", "custom_lin": "jaxpr"}  # fmt: skip
 REDUCTIONS = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "min", "reduce_prod": "prod", "reduce_and": "all",
               "reduce_or": "any", "argmax": "argmax", "argmin": "argmin"}  # fmt: skip
 
@@ -45,14 +43,18 @@ class Reader:
         """The equations of a jaxpr, whose variables from outside the environment knows."""
         body = Block(list(parameters or ()))
         environment = dict(environment)
-        hints = _hints(jaxpr)
-        for eqn in jaxpr.eqns:
+        self.equations(jaxpr.eqns, body, environment)
+        body.results = [value_of(environment, v) for v in jaxpr.outvars if not isinstance(known(environment, v), Ref)]
+        return body
+
+    def equations(self, eqns: list[Any], body: Block, environment: Environment) -> None:
+        """Equations at the end of a block; the environment learns their variables."""
+        hints = _hints(eqns)
+        for eqn in eqns:
             try:
                 Equation(self, body, environment, eqn, hints).read()
             except CannotSay as error:
                 raise error.at(jaxi.place_of(eqn)) from None
-        body.results = [_value(environment, v) for v in jaxpr.outvars if not isinstance(_known(environment, v), Ref)]
-        return body
 
     def parameters(self, variables: list[Any], names: list[str | None]) -> list[Value]:
         found = []
@@ -62,27 +64,28 @@ class Reader:
         return found
 
 
-def _hints(jaxpr: Any) -> dict[Any, str]:
-    """The Python variable of each statement's last equation."""
-    found: dict[Any, str] = {}
+def _hints(eqns: list[Any]) -> dict[Any, str]:
+    """The Python variables of each statement's last equation."""
     last: dict[tuple[str, int], Any] = {}
-    names: dict[tuple[str, int], str] = {}
-    for eqn in jaxpr.eqns:
+    names: dict[tuple[str, int], tuple[str, ...]] = {}
+    for eqn in eqns:
         place = jaxi.place_of(eqn)
         statement = source.assigned(place)
-        if place and statement and len(eqn.outvars) == 1 and not isinstance(eqn.outvars[0], jaxi.DropVar):
+        if place and statement and eqn.outvars:
             key = (place[0], statement[0])
-            last[key], names[key] = eqn.outvars[0], statement[1]
-    for key, variable in last.items():
-        found[variable] = names[key]
-    return found
+            last[key], names[key] = eqn.outvars, statement[1]
+    found: dict[Any, str] = {}
+    for key, variables in last.items():
+        if len(variables) == len(names[key]):
+            found.update(zip(variables, names[key], strict=True))
+    return {variable: name for variable, name in found.items() if not isinstance(variable, jaxi.DropVar)}
 
 
-def _known(environment: Environment, atom: Any) -> Any:
+def known(environment: Environment, atom: Any) -> Any:
     return None if isinstance(atom, jaxi.Literal) else environment.get(atom)
 
 
-def _value(environment: Environment, atom: Any) -> Value:
+def value_of(environment: Environment, atom: Any) -> Value:
     if isinstance(atom, jaxi.Literal):
         return constant(atom.val, atom.aval)
     found = environment[atom]
@@ -96,6 +99,10 @@ def constant(value: Any, aval: Any) -> Value:
     if array.size != 1 and not (array == array.flat[0]).all():
         raise CannotSay("an array constant")
     return Value(jaxi.dtype_name(aval), tuple(aval.shape), constant=array.flat[0].item())
+
+
+class PipelineInside(CannotSay):
+    """An `emit_pipeline` that is not the grid: it can be read as what it expands to."""
 
 
 class Equation:
@@ -119,7 +126,7 @@ class Equation:
             self.read_call(self.params.get(CALLS[name]) or self.params["call_jaxpr"])
         elif name in IDENTITIES:
             for atom, out in zip(self.eqn.invars, self.eqn.outvars, strict=True):
-                self.environment[out] = _known(self.environment, atom) or self.value(atom)
+                self.environment[out] = known(self.environment, atom) or self.value(atom)
         elif name in IGNORED:
             if IGNORED[name]:
                 self.reader.notes.append(IGNORED[name])
@@ -129,10 +136,10 @@ class Equation:
     # ---- pieces
 
     def value(self, atom: Any) -> Value:
-        return _value(self.environment, atom)
+        return value_of(self.environment, atom)
 
     def ref(self, atom: Any) -> Ref:
-        found = _known(self.environment, atom)
+        found = known(self.environment, atom)
         if not isinstance(found, Ref):
             raise CannotSay("a ref that is not an argument of the kernel")
         return found
@@ -255,6 +262,16 @@ class Equation:
     def read_round(self) -> None:
         self.emit("round", to_even=int(self.params["rounding_method"]) == 1)
 
+    def read_erfc(self) -> None:
+        self.reader.notes.append("erfc(x) is written 1 - erf(x)")
+        (x,) = map(self.value, self.eqn.invars)
+        erf = Value(x.dtype, x.shape)
+        self.body.operations.append(Operation("erf", [x], [erf], place=self.place))
+        self.emit("sub", [Value(x.dtype, x.shape, constant=1.0), erf])
+
+    def read_emit_pipeline(self) -> None:
+        raise PipelineInside("a pipeline that is not all that the kernel does")
+
     def read_clamp(self) -> None:
         low, x, high = map(self.value, self.eqn.invars)
         self.emit("clamp", [x, low, high])
@@ -362,7 +379,7 @@ class Equation:
     def bind(self, variables: list[Any], atoms: list[Any], environment: Environment) -> None:
         """Variables of an inner jaxpr that stand for what this equation is given."""
         for variable, atom in zip(variables, atoms, strict=True):
-            environment[variable] = _known(self.environment, atom) or self.value(atom)
+            environment[variable] = known(self.environment, atom) or self.value(atom)
 
     def structured(self, name: str, blocks: list[Block], inputs: list[Value], **attributes: Any) -> None:
         operation = self.emit(name, inputs, **attributes)
@@ -374,7 +391,7 @@ class Equation:
         name = self.params.get("name") or ""
         if not name and len(jaxpr.eqns) == 1:  # a custom_jvp_call of one jitted function
             name = jaxpr.eqns[0].params.get("name", "") if jaxpr.eqns[0].primitive.name in CALLS else ""
-        inputs = [self.value(a) for a in self.eqn.invars if not isinstance(_known(self.environment, a), Ref)]
+        inputs = [self.value(a) for a in self.eqn.invars if not isinstance(known(self.environment, a), Ref)]
         self.structured("call", [self.reader.block(jaxpr, environment)], inputs, function=name)
 
     def read_threefry2x32(self) -> None:

@@ -142,6 +142,7 @@ class Operand:
     index: Block | None
     buffers: int = 2
     alias: str | None = None
+    place: Place | None = None  # of the index map
 
 
 @dataclass
@@ -150,6 +151,7 @@ class Kernel:
 
     name: str
     source: str
+    place: Place | None  # of the function
     axes: list[str]
     grid: list[int | str]  # steps; a name is a scalar argument
     semantics: list[str]

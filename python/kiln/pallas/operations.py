@@ -177,7 +177,7 @@ def choose(context: Context, condition: Expr, yes: Expr, no: Expr) -> Expr:
     """`where` evaluates both; what subscripts in a scalar is only evaluated where it is wanted."""
     dtype = common_type([yes, no])
     scalar = not (condition.shape or yes.shape or no.shape)
-    if scalar and not context.in_index_map and ("[" in yes.text + no.text or not condition.reads):
+    if scalar and not context.in_index_map and "[" in yes.text + no.text:
         text = f"{yes.inside(OR)} if {condition.inside(OR)} else {no.inside(CONDITIONAL)}"
         return join([condition, yes, no], text, CONDITIONAL, dtype)
     return join([condition, yes, no], f"where({condition}, {yes}, {no})", POSTFIX, dtype)

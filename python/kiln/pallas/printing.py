@@ -28,7 +28,13 @@ class _Printer:
     def __init__(self, kernel: Kernel, names: Names) -> None:
         self.kernel, self.names = kernel, names
         self.lines: list[str] = []
+        self.places: dict[int, Place] = {}
         self._section = ""
+
+    def _from(self, first: int, place: Place | None) -> None:
+        """The lines from number `first` on are from a place."""
+        if place is not None:
+            self.places |= {k: place for k in range(first, len(self.lines) + 1)}
 
     def _begin(self, section: str) -> None:
         if self._section != section:
@@ -37,7 +43,8 @@ class _Printer:
 
     def header(self) -> None:
         kernel = self.kernel
-        self.lines += [f"kernel: {kernel.name}", f"doc: Imported from {kernel.source}."]
+        where = f" of {Path(kernel.place[0]).name}" if kernel.place else ""
+        self.lines += [f"kernel: {kernel.name}", f"doc: The Pallas kernel {kernel.source}{where}."]
         for ref in kernel.prefetch:
             self._begin("prefetch")
             self.lines.append(f"  {ref.name}: {ref.dtype}{shape_text(ref.shape)}")
@@ -49,10 +56,11 @@ class _Printer:
             self.lines.append(f"  {axis}: {steps}")
         if "parallel" in kernel.semantics:
             self.lines.append(f"dimension_semantics: {', '.join(kernel.semantics)}")
+        self._from(1, kernel.place)
 
     def operand(self, section: str, operand: Operand, init_undefined: bool) -> None:
         self._begin(section)
-        ref = operand.ref
+        ref, first = operand.ref, len(self.lines) + 1
         array = f"{ref.dtype}{shape_text(operand.array)}"
         keys: list[tuple[str, str]] = []
         if operand.index is not None and operand.block is not None:
@@ -65,10 +73,11 @@ class _Printer:
             keys.append(("alias", operand.alias))
         if init_undefined and ref.memory != "any":
             keys.append(("init", "undefined"))
-        if not keys:
+        if keys:
+            self.lines += [f"  {ref.name}:", f"    array: {array}", *(f"    {key}: {value}" for key, value in keys)]
+        else:
             self.lines.append(f"  {ref.name}: {array}")
-            return
-        self.lines += [f"  {ref.name}:", f"    array: {array}", *(f"    {key}: {value}" for key, value in keys)]
+        self._from(first, operand.place or self.kernel.place)
 
     def _block(self, operand: Operand) -> list[tuple[str, str]]:
         assert operand.block is not None and operand.index is not None
@@ -96,7 +105,6 @@ class _Printer:
 
     def body(self, body: list[Line]) -> tuple[str, dict[int, Place]]:
         """Comments name the Python lines where blocks begin; the table has them all."""
-        places: dict[int, Place] = {}
         self.lines += ["", "body: |"]
         commented: Place | None = None
         for k, line in enumerate(body):
@@ -106,8 +114,7 @@ class _Printer:
                 text += f"  # {Path(line.place[0]).name}:{line.place[1]}"
                 commented = line.place
             self.lines.append(text)
-            if line.place is not None:
-                places[len(self.lines)] = line.place
-        return "\n".join(self.lines) + "\n", places
+            self._from(len(self.lines), line.place)
+        return "\n".join(self.lines) + "\n", self.places
 
 

@@ -11,6 +11,7 @@ from . import _jax_internals as jaxi
 from . import source
 from .cannot import CannotSay
 from .equations import Environment, Reader, constant
+from .pipelines import unfold, whole_pipeline
 from .ir import Block, Kernel, Operand, Ref, Value
 
 
@@ -36,7 +37,7 @@ class _CallReader:
         blocks = grid.indices + grid.inputs + grid.outputs
         wanted = self._argument_names()
         names = [self.names.fresh(n) for n in wanted]
-        axes = [self.names.fresh(a) for a in self._axis_names()]
+        axes = [self.names.fresh(a) for a in axis_names(grid)]
         scalars = {k: self.names.fresh(f"steps_{axes[k]}") for k, steps in enumerate(grid.steps) if steps is None}
 
         prefetch = [self._ref(n, v.aval, "prefetch") for n, v in zip(names, variables[: grid.indices], strict=False)]
@@ -55,14 +56,18 @@ class _CallReader:
         for variable, ref in zip(variables, [*prefetch, *(o.ref for o in operands), *given], strict=True):
             environment[variable] = ref
         visible = [k for k in range(len(grid.steps)) if k not in grid.vmapped]
-        body = Reader(visible, self.allocate_named, self.notes).block(self.jaxpr, environment)
+        reader = Reader(visible, self.allocate_named, self.notes)
+        pipeline = whole_pipeline(self.jaxpr)
+        body = Block() if pipeline else reader.block(self.jaxpr, environment)
         kernel = Kernel(
-            name=self.name, source=self.function, axes=axes,
+            name=self.name, source=self.function, place=self.place, axes=axes,
             grid=[scalars[k] if steps is None else steps for k, steps in enumerate(grid.steps)],
             semantics=self._semantics(axes), prefetch=prefetch, scalars=list(scalars.values()), inputs=inputs,
             outputs=outputs, scratch=self.scratch, body=body, vmapped=grid.vmapped, notes=self.notes,
             result_of={o.ref.name: k for k, o in enumerate(outputs)},
         )  # fmt: skip
+        if pipeline:
+            unfold(kernel, self.names, self.jaxpr, reader, environment)
         return kernel, self.names
 
     def _kernel_name(self, told: str | None, function: str) -> str:
@@ -84,7 +89,8 @@ class _CallReader:
         if memory == "any":
             return Operand(ref, array, None, None)
         index = self._index(block, prefetch)
-        return Operand(ref, array, block.entries, index, block.buffers)
+        _, place = jaxi.function_place(block.index.jaxpr)
+        return Operand(ref, array, block.entries, index, block.buffers, place=place)
 
     def _index(self, block: jaxi.Block, prefetch: list[Ref]) -> Block:
         if block.bounded:
@@ -124,18 +130,6 @@ class _CallReader:
                 words[k] = "arbitrary"
                 self.notes.append(f"axis {axes[k]} is parallel behind an arbitrary one: taken as arbitrary")
         return words
-
-    def _axis_names(self) -> list[str]:
-        """Those of the index map that has the longest ones."""
-        count = len(self.grid.steps)
-        best: list[str] = []
-        for block in self.grid.blocks:
-            names = jaxi.argument_names(block.index.jaxpr)[:count]
-            if len(names) == count and all(n.isidentifier() for n in names):
-                words = [n.strip("_") or "_" for n in names]
-                if len(set(words)) == count and "_" not in words and sum(map(len, words)) > sum(map(len, best)):
-                    best = words
-        return best or (list("ijlt"[:count]) if count <= 4 else [f"i{k}" for k in range(count)])
 
     # ---- names of arguments
 
@@ -180,6 +174,19 @@ def _call_name(params: dict[str, Any]) -> str | None:
     """What `name=` said, unless it says nothing."""
     name = params.get("name") or getattr(params.get("name_and_src_info"), "name", None)
     return name if name and name not in ("wrapped", "kernel", "_kernel", "body", "wrapped_fun") else None
+
+
+def axis_names(grid: jaxi.Grid) -> list[str]:
+    """Those of the index map that has the longest ones."""
+    count = len(grid.steps)
+    best: list[str] = []
+    for block in grid.blocks:
+        names = jaxi.argument_names(block.index.jaxpr)[:count]
+        if len(names) == count and all(n.isidentifier() for n in names):
+            words = [n.strip("_") or "_" for n in names]
+            if len(set(words)) == count and "_" not in words and sum(map(len, words)) > sum(map(len, best)):
+                best = words
+    return best or (list("ijlt"[:count]) if count <= 4 else [f"i{k}" for k in range(count)])
 
 
 def _role(k: int, grid: jaxi.Grid) -> str:

@@ -36,9 +36,9 @@ def _tree(file: str) -> ast.Module | None:
 
 
 @functools.lru_cache(None)
-def _assignments(file: str) -> dict[int, tuple[int, str]]:
-    """Line -> where its statement begins, and the variable that it assigns."""
-    found: dict[int, tuple[int, str]] = {}
+def _assignments(file: str) -> dict[int, tuple[int, tuple[str, ...]]]:
+    """Line -> where its statement begins, and the variables that it assigns."""
+    found: dict[int, tuple[int, tuple[str, ...]]] = {}
     tree = _tree(file)
     for node in ast.walk(tree) if tree else ():
         target: ast.expr | None = None
@@ -46,15 +46,17 @@ def _assignments(file: str) -> dict[int, tuple[int, str]]:
             target = node.targets[0]
         elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
             target = node.target
-        if isinstance(target, ast.Name):
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        names = tuple(t.id for t in targets if isinstance(t, ast.Name))
+        if names and len(names) == len(targets):
             assert isinstance(node, ast.stmt)
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                found.setdefault(line, (node.lineno, target.id))
+                found.setdefault(line, (node.lineno, names))
     return found
 
 
-def assigned(place: Place | None) -> tuple[int, str] | None:
-    """The statement at a place, if it assigns one variable: its first line, and the variable."""
+def assigned(place: Place | None) -> tuple[int, tuple[str, ...]] | None:
+    """The statement at a place, if it assigns variables: its first line, and the variables."""
     return _assignments(place[0]).get(place[1]) if place else None
 
 
@@ -94,7 +96,7 @@ def cleaned(name: str) -> str:
     name = re.sub(r"\W+", "_", name).strip("_")
     name = re.sub(r"(?:_tile)?(?:_hbm|_vmem|_smem|_any)?_ref$", "", name).strip("_")
     if not name or name[0].isdigit():
-        name = "v" + name
+        name = "v" + name if name else "unused"
     return name[:50]
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _jax_internals as jaxi
+from . import _jax_tracing as jaxt
 from . import passes
 from .cannot import Place
+from .equations import PipelineInside
 from .ir import Kernel
 from .printing import print_spec
 from .read import read
@@ -25,6 +26,9 @@ class Spec:
     results: tuple[int, ...]  # those that are missing were dead and have become scratch
     scalars: tuple[int, ...]  # which of the operands are passed by value, as i32
     aliases: dict[int, int]  # operand -> the result that takes over its memory
+    arguments: tuple[str, ...]  # names: of the operands, then of the results
+    prefetch: tuple[str, ...]
+    result_types: tuple[tuple[tuple[int, ...], Any], ...]  # of all results of the call
     places: dict[int, Place] = field(default_factory=dict, repr=False)  # line of the text -> line of Python
     notes: tuple[str, ...] = ()  # what is not said as Pallas has it
     place: Place | None = None  # of the call
@@ -32,15 +36,27 @@ class Spec:
     def __str__(self) -> str:
         return self.text
 
+    def place_of(self, line: int) -> Place | None:
+        """The line of Python that a line of the text is from, or the one before it that has one."""
+        while line > 0 and line not in self.places:
+            line -= 1
+        return self.places.get(line, self.place)
+
 
 def to_specs(f: Callable[..., Any], *args: Any, init_undefined: bool = False) -> list[Spec]:
     """One spec for each `pallas_call` that f makes on args: arrays, or what has a shape and a dtype.
 
     Pallas lets a kernel leave parts of its outputs unwritten. A spec has to say so: `init_undefined` does."""
-    return [
-        from_call(call.params, live=call.live, place=call.place, init_undefined=init_undefined)
-        for call in jaxi.calls(f, args)
-    ]
+    expanded: list[jaxt.Call] | None = None
+    specs = []
+    for k, call in enumerate(jaxt.calls(f, args)):
+        try:
+            specs.append(from_call(call.params, live=call.live, place=call.place, init_undefined=init_undefined))
+        except PipelineInside:
+            expanded = expanded or jaxt.calls(f, args, pipelines=False)
+            call = expanded[k]
+            specs.append(from_call(call.params, live=call.live, place=call.place, init_undefined=init_undefined))
+    return specs
 
 
 def from_call(
@@ -65,6 +81,9 @@ def from_call(
         results=tuple(kernel.result_of[o.ref.name] for o in kernel.outputs),
         scalars=tuple(range(steps)),
         aliases=_aliases(kernel, steps),
+        arguments=_names(kernel),
+        prefetch=tuple(ref.name for ref in kernel.prefetch),
+        result_types=tuple((tuple(aval.shape), aval.dtype) for aval in params["out_avals"]),
         places=places,
         notes=tuple(dict.fromkeys(kernel.notes)),
         place=place,
@@ -74,3 +93,8 @@ def from_call(
 def _aliases(kernel: Kernel, steps: int) -> dict[int, int]:
     number = {o.ref.name: k for k, o in enumerate(kernel.inputs, steps + len(kernel.prefetch))}
     return {number[o.alias]: kernel.result_of[o.ref.name] for o in kernel.outputs if o.alias}
+
+
+def _names(kernel: Kernel) -> tuple[str, ...]:
+    prefetch = (ref.name for ref in kernel.prefetch)
+    return (*prefetch, *kernel.scalars, *(o.ref.name for o in (*kernel.inputs, *kernel.outputs)))

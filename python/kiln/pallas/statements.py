@@ -53,7 +53,7 @@ class Body:
         self._uses = uses(self.kernel.body)
         for inner, operation in walk(self.kernel.body):
             if operation.name in ("for", "while"):  # used inside is used often
-                for value in _taken_inside(operation):
+                for value in set(_taken_inside(operation)) - set(_made_inside(operation)):
                     self._uses[value] = self._uses.get(value, 0) + 1
         self._prologue()
         self._block(self.kernel.body)
@@ -99,7 +99,7 @@ class Body:
             expr = ex.cast(expr, value.dtype)
         elif expr.dtype == "int" and expr.constant is None and re.fullmatch(r"\w+", expr.text):
             expr = ex.cast(expr, "i32")
-        name = self.names.fresh(hint or "t")
+        name = self.names.fresh(hint or ("t" if expr.dtype != "bool" else "mask" if expr.shape else "holds"))
         self._line(f"let {name} = {expr}")
         if expr.dtype in ex.WEAK:
             expr = replace(expr, dtype={"int": "i32", "float": "f32"}[expr.dtype])
@@ -387,6 +387,15 @@ def _taken_inside(operation: Operation) -> Iterator[Value]:
             for each in inner.blocks:
                 yield from each.results
         yield from block.results
+
+
+def _made_inside(operation: Operation) -> Iterator[Value]:
+    for block in operation.blocks:
+        yield from block.parameters
+        for _, inner in walk(block):
+            yield from inner.outputs
+            for each in inner.blocks:
+                yield from each.parameters
 
 
 def _says_something(block: Block) -> bool:

@@ -140,16 +140,31 @@ def _without_strides(value: Expr, found: Subscript) -> Expr:
 
 
 def strided(value: Expr, axis: int, d: Dimension) -> Expr:
+    """Every `stride`-th place of an axis: rows of `stride` places, of which one column is taken."""
     assert d.start is not None and d.size is not None
-    if d.start.constant is None or d.extent % d.stride:
-        raise CannotSay("a strided slice of an extent that is no multiple of the stride, or from a start known at run time")
-    rows = d.extent // d.stride
+    if d.start.constant is None:
+        raise CannotSay("a strided slice from a start known at run time")
     first, column = divmod(d.start.constant, d.stride)
-    split = (*value.shape[:axis], rows, d.stride, *value.shape[axis + 1 :])
-    cut = ":" if (first, d.size) == (0, rows) else f"{first}:{first + d.size}"
-    at = ", ".join([":"] * axis + [cut, str(column)])
+    low, high = first * d.stride, (first + d.size) * d.stride
+    if high > d.extent:  # the last row is short: rows that end where the last place is
+        high = d.start.constant + (d.size - 1) * d.stride + 1
+        low, column = high - d.size * d.stride, d.stride - 1
+    if low < 0:
+        raise CannotSay("a strided slice that is not a column of rows")
+    before = [":"] * axis
+    value = cut(value, axis, low, high)
+    split = (*value.shape[:axis], d.size, d.stride, *value.shape[axis + 1 :])
     shape = (*value.shape[:axis], d.size, *value.shape[axis + 1 :])
+    at = ", ".join([*before, ":", str(column)])
     return join([value], f"reshape({value}, {shape_text(split)})[{at}]", POSTFIX, value.dtype, shape)
+
+
+def cut(value: Expr, axis: int, low: int, high: int) -> Expr:
+    if (low, high) == (0, value.shape[axis]):
+        return value
+    text = f"{value.inside(POSTFIX)}[{', '.join([*[':'] * axis, f'{low}:{high}'])}]"
+    shape = (*value.shape[:axis], high - low, *value.shape[axis + 1 :])
+    return join([value], text, POSTFIX, value.dtype, shape)
 
 
 def semaphore(window: Window, expr: ToExpr) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ..ir import Block, Kernel
 from ..source import Names
-from . import calls, constants, dead, divisions, loops, outputs, prefetch, reductions, steps, stores
+from . import calls, common, constants, dead, divisions, loops, outputs, prefetch, reductions, steps, stores
 
 Pass = Callable[[Kernel, Block], None]
 
@@ -18,6 +18,7 @@ BLOCK_PASSES: list[tuple[str, Pass]] = [
     ("constants", constants.run),
     ("loops", loops.run),
     ("constants", constants.run),
+    ("common", common.run),
     ("dead", dead.run),
     ("divisions", divisions.run),
     ("ends", steps.ends),

@@ -22,8 +22,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert, "eq": operator.eq,
     "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "abs": np.abs,
     "sign": np.sign, "floor": np.floor, "ceil": np.ceil, "floor_divide": np.floor_divide, "remainder": np.remainder,
+    "shift_left": lambda x, n: np.left_shift(x, n) if n < 8 * x.itemsize else x * 0,
+    "shift_right_arithmetic": np.right_shift,
     "select": lambda c, a, b: a if c else b, "clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
 }  # fmt: skip
+_UNSIGNED = {"shift_right_logical": lambda x, n: np.right_shift(x, n) if n < 8 * x.itemsize else x * 0}
 _DIVISIONS = ("floor_divide", "remainder", "rem", "divide")
 
 
@@ -83,10 +86,27 @@ def _simpler(operation: Operation, made: dict[Value, Operation]) -> Value | Oper
     folded = _folded(operation)
     if folded is not None:
         return Value(operation.output.dtype, operation.output.shape, constant=folded)
+    if operation.name in ("add", "sub") and not operation.output.is_float:
+        _gathered(operation, made)
     same = _unchanged(operation, made)
     if same is None or same.shape == operation.output.shape:
         return same
     return Operation("broadcast", [same], [_copy(operation.output)], {"dimensions": _trailing(operation, same)}, place=operation.place)
+
+
+def _gathered(operation: Operation, made: dict[Value, Operation]) -> None:
+    """x + a + b and x + a - b, of integers, are x and one number."""
+    x, b = operation.inputs
+    inner = made.get(x)
+    if inner is None or inner.name not in ("add", "sub") or b.constant is None or x.shape != operation.output.shape:
+        return
+    y, a = inner.inputs
+    if a.constant is None or y.constant is not None or y.shape != x.shape:
+        return
+    total = (a.constant if inner.name == "add" else -a.constant) + (b.constant if operation.name == "add" else -b.constant)
+    if abs(total) < 2**15:
+        operation.name = "add" if total >= 0 else "sub"
+        operation.inputs = [y, Value(b.dtype, b.shape, constant=abs(total))]
 
 
 def _trailing(operation: Operation, value: Value) -> tuple[int, ...]:
@@ -120,7 +140,7 @@ def _folded(operation: Operation) -> Any:
                 return DTYPES[out.dtype](quotient if operation.name == "divide" else a - quotient * b).item()
         if operation.name == "divide":
             return DTYPES[out.dtype](numbers[0] / numbers[1]).item()
-        function = _FUNCTIONS.get(operation.name)
+        function = _FUNCTIONS.get(operation.name) or (_UNSIGNED.get(operation.name) if out.dtype[0] == "u" else None)
         if function is None:
             return None
         result = function(*numbers) if operation.name != "not" or out.dtype != "bool" else not numbers[0]
@@ -174,4 +194,6 @@ def _neutral(name: str, inputs: list[Value], dtype: str) -> Value | None:
             return x
         if name == "and" and dtype == "bool" and number is True:
             return x
+        if name in ("mul", "and") and whole and number == 0 and number is not False:
+            return other
     return None

@@ -14,16 +14,18 @@ def run(kernel: Kernel, block: Block) -> None:
 
 def _visit(block: Block, whole: Block) -> None:
     operations: list[Operation] = []
+    new: dict[Value, Value] = {}  # results of loops that turn once
     for operation in block.operations:
         for inner in operation.blocks:
             _visit(inner, whole)
         if operation.name == "scan":
-            operations.extend(_scan(operation))
+            operations.extend(_scan(operation, new))
         elif operation.name == "while":
             operations.extend(_while(operation))
         else:
             operations.append(operation)
     block.operations = operations
+    replace(whole, new)
     for operation in list(block.operations):
         if operation.name in ("for", "while"):
             _drop_unchanged(operation, whole)
@@ -47,8 +49,12 @@ def _counter_of(body: Block) -> int | None:
     return None
 
 
-def _scan(scan: Operation) -> list[Operation]:
+def _scan(scan: Operation, new: dict[Value, Value]) -> list[Operation]:
     (body,), length = scan.blocks, scan["length"]
+    if length == 1:
+        replace(body, dict(zip(body.parameters, scan.inputs, strict=True)))
+        new.update(zip(scan.outputs, body.results, strict=True))
+        return body.operations
     k = _counter_of(body)
     if k is not None:
         start = scan.inputs[k]

@@ -1,0 +1,58 @@
+"""The corpus of tests/import: specs as they are recorded, what cannot be said, and planted mistakes."""
+
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jax")
+HERE = Path(__file__).resolve().parents[2] / "tests" / "import"
+sys.path.insert(0, str(HERE))
+
+import corpus  # noqa: E402
+import lies  # noqa: E402
+import record  # noqa: E402
+
+import kiln.pallas  # noqa: E402
+
+CASES = corpus.load()
+
+
+@pytest.mark.parametrize("name", [n for n, c in CASES.items() if not c.cannot and not c.refused])
+def test_an_imported_spec_is_the_one_on_record(name):
+    """`./dev record` writes them."""
+    f, args = CASES[name].make()
+    specs = kiln.pallas.to_specs(f, *args)
+    for folder, spec in zip(record.record_names(name, len(specs)), specs, strict=True):
+        assert spec.text == (record.RECORDS / folder / f"{spec.name}.yaml").read_text()
+
+
+@pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.cannot])
+def test_what_the_language_lacks_is_named(name):
+    f, args = CASES[name].make()
+    with pytest.raises(kiln.pallas.CannotSay) as error:
+        kiln.pallas.to_specs(f, *args)
+    assert error.value.construct == CASES[name].cannot
+    assert error.value.place is not None
+
+
+@pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.refused])
+def test_a_wrong_kernel_of_the_documentation_is_refused(name):
+    f, args = CASES[name].make()
+    with pytest.warns(kiln.pallas.KilnWarning):
+        assert CASES[name].refused in {found.rule for found in kiln.pallas.check(f, *args)}
+
+
+@pytest.mark.parametrize("name", lies.LIES)
+def test_a_planted_mistake_is_found_at_its_line(name):
+    rule, make = lies.LIES[name]
+    f, args = make()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = kiln.pallas.check(f, *args, run=True)
+    lines = Path(lies.__file__).read_text().splitlines()
+    assert rule in {each.rule for each in found}
+    places = {each.place for each in found if each.rule == rule}
+    assert any(file == lies.__file__ and "# lie" in lines[line - 1] for file, line in places), places
+    assert (said[0].filename, said[0].lineno) == found[0].place

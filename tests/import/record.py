@@ -1,0 +1,95 @@
+"""Reads the kernels of the corpus into specs, runs them in JAX, and writes both where the C++ tests find them.
+
+    python3 tests/import/record.py            # every call
+    python3 tests/import/record.py flash_ gm  # those whose names begin with one of these
+"""
+
+import json
+import pathlib
+import shutil
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
+
+import corpus
+import ml_dtypes
+import numpy as np
+from evaluate import evaluate, operand_names
+
+import kiln.pallas
+
+RECORDS = HERE / "records"
+LIMIT = 700_000  # bytes a record; all of them are committed
+DEPTH = 64  # 256 eps of the largest value
+
+
+def main(prefixes):
+    chosen = {n: c for n, c in corpus.load().items() if n.startswith(tuple(prefixes) or "")}
+    kept, total = set(), 0
+    for name, case in chosen.items():
+        if case.cannot or case.refused:
+            continue
+        for record, size in write(name, case):
+            kept.add(record)
+            total += size
+            print(f"{record}: {size} bytes", flush=True)
+    if not prefixes:
+        for folder in RECORDS.iterdir():
+            if folder.name not in kept:
+                shutil.rmtree(folder)
+                print(f"removed {folder.name}")
+    print(f"{len(kept)} recorded, {total} bytes")
+
+
+def record_names(name, count):
+    return [name] if count == 1 else [f"{name}_{k + 1}" for k in range(count)]
+
+
+def write(name, case):
+    f, args = case.make()
+    specs = kiln.pallas.to_specs(f, *args)
+    if case.reference:
+        assert len(specs) == 1
+        operands = [np.asarray(a) for a in args]
+        results = [np.asarray(case.reference(*args))]
+        ran = [(operands, results)]
+    else:
+        ran = [(r.operands, r.results) for r in evaluate(f, args)]
+    for record, spec, (operands, results) in zip(record_names(name, len(specs)), specs, ran, strict=True):
+        yield record, write_record(record, spec, operands, results)
+
+
+def write_record(record, spec, operands, results):
+    folder = RECORDS / record
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / f"{spec.name}.yaml").write_text(spec.text)
+    names = operand_names(spec.text)
+    given = {n: operands[k] if k not in spec.scalars else int(operands[k]) for n, k in zip(names, spec.operands)}
+    wanted = dict(zip(names[len(spec.operands) :], (results[k] for k in spec.results), strict=True))
+    meta = {
+        "spec": f"tests/import/records/{record}/{spec.name}.yaml", "instance": "", "set": {},
+        "arguments": {n: value if isinstance(value, int) else f"{n}.npy" for n, value in given.items()},
+        "outputs": {n: f"out_{n}.npy" for n in wanted}, "depth": DEPTH,
+    }  # fmt: skip
+    for n, value in given.items():
+        if not isinstance(value, int):
+            np.save(folder / f"{n}.npy", bits(value))
+    for n, value in wanted.items():
+        np.save(folder / f"out_{n}.npy", bits(value))
+    (folder / "case.json").write_text(json.dumps(meta, indent=1, allow_nan=False) + "\n")
+    size = sum(f.stat().st_size for f in folder.iterdir())
+    if size > LIMIT:
+        raise ValueError(f"{record}: the record is {size} bytes, more than {LIMIT}")
+    return size
+
+
+def bits(array):
+    """Floats of 16 bits as their bit patterns."""
+    array = np.array(array, order="C")
+    return array.view(np.uint16) if array.dtype in (ml_dtypes.bfloat16, np.float16) else array
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
