@@ -13,6 +13,10 @@ except ImportError as error:
 
 from .cannot import CannotSay
 from .checking import Finding, KilnWarning, check, predict, report
+from .dimensions import CannotGeneralise, to_symbolic_specs
 from .spec import Spec, from_call, to_specs
 
-__all__ = ["CannotSay", "Finding", "KilnWarning", "Spec", "check", "from_call", "predict", "report", "to_specs"]
+__all__ = [
+    "CannotGeneralise", "CannotSay", "Finding", "KilnWarning", "Spec", "check", "from_call", "predict", "report",
+    "to_specs", "to_symbolic_specs",
+]  # fmt: skip

@@ -67,6 +67,7 @@ class _Generalised:
         self.constants = self._constants(rows)
         taken = set(RESERVED) | {text for row in rows for token in row for text in token}
         self.names = iter(n for n in (*_LETTERS, *(f"d{k}" for k in range(100))) if n not in taken)
+        self.blocks = _blocks(rows)
         self._find_dims(rows)
         lines = [_bare("".join(self._token(token, k) for token in row)) for k, row in enumerate(rows)]
         extra = self._constraints()
@@ -131,8 +132,15 @@ class _Generalised:
 
     def _follows(self, numbers: tuple[int, ...], line: int) -> str | None:
         """The expression of dimensions that has these values; an error if several have that differ elsewhere."""
+        for candidates in (self._usual(), self._others()):
+            found = self._chosen(candidates, numbers, line)
+            if found is not None:
+                return found
+        return None
+
+    def _chosen(self, candidates: Iterator[_Candidate], numbers: tuple[int, ...], line: int) -> str | None:
         sizes = [{name: values[k] for name, values in self.dims.items()} for k in range(len(self.specs))]
-        fitting = [c for c in self._candidates() if all(c.value(s) == n for s, n in zip(sizes, numbers, strict=True))]
+        fitting = [c for c in candidates if all(c.value(s) == n for s, n in zip(sizes, numbers, strict=True))]
         if not fitting:
             return None
         first = fitting[0]
@@ -154,28 +162,33 @@ class _Generalised:
         random = Random(1)
         return [{name: math.gcd(*values) * random.randint(3, 60) for name, values in self.dims.items()} for _ in range(8)]
 
-    def _candidates(self) -> Iterator[_Candidate]:
-        """The simplest first."""
-        for d in self.dims:
+    def _usual(self) -> Iterator[_Candidate]:
+        """What grids and bounds are: dimensions, and their numbers of blocks."""
+        for d, numbers in self.dims.items():
             yield _Candidate(d, lambda s, d=d: s[d])
+            for c in self.blocks.get(numbers, ()):
+                yield _Candidate(f"cdiv({d}, {c})", lambda s, d=d, c=c: -(-s[d] // c), (d, c))
+                yield _Candidate(f"(cdiv({d}, {c}) - 1)", lambda s, d=d, c=c: -(-s[d] // c) - 1, (d, c))
+
+    def _others(self) -> Iterator[_Candidate]:
+        """The simplest first."""
         for d, c in itertools.product(self.dims, self.constants):
             yield _Candidate(f"cdiv({d}, {c})", lambda s, d=d, c=c: -(-s[d] // c), (d, c))
             yield _Candidate(f"({d} // {c})", lambda s, d=d, c=c: s[d] // c, (d, c))
             yield _Candidate(f"({d} * {c})", lambda s, d=d, c=c: s[d] * c)
-            for b in self.constants:
-                yield _Candidate(f"(cdiv({d}, {b}) * {c})", lambda s, d=d, b=b, c=c: -(-s[d] // b) * c, (d, b))
         for d, c in itertools.product(self.dims, (1, *self.constants)):
             yield _Candidate(f"({d} - {c})", lambda s, d=d, c=c: s[d] - c)
             yield _Candidate(f"({d} + {c})", lambda s, d=d, c=c: s[d] + c)
-            for b in self.constants:
-                yield _Candidate(f"(cdiv({d}, {b}) - {c})", lambda s, d=d, b=b, c=c: -(-s[d] // b) - c, (d, b))
+        for d, numbers in self.dims.items():
+            for b, c in itertools.product(self.blocks.get(numbers, ()), (1, *self.constants)):
+                yield _Candidate(f"(cdiv({d}, {b}) * {c})", lambda s, d=d, b=b, c=c: -(-s[d] // b) * c, (d, b))
                 yield _Candidate(f"(cdiv({d}, {b}) + {c})", lambda s, d=d, b=b, c=c: -(-s[d] // b) + c, (d, b))
         for a, b in itertools.combinations(self.dims, 2):
             yield _Candidate(f"({a} * {b})", lambda s, a=a, b=b: s[a] * s[b])
             yield _Candidate(f"({a} + {b})", lambda s, a=a, b=b: s[a] + s[b])
         for a, b in itertools.permutations(self.dims, 2):
             yield _Candidate(f"({a} // {b})", lambda s, a=a, b=b: s[a] // s[b] if s[b] and s[a] % s[b] == 0 else None)
-            for c in self.constants:
+            for c in self.blocks.get(self.dims[b], ()):
                 yield _Candidate(f"({a} * cdiv({b}, {c}))", lambda s, a=a, b=b, c=c: s[a] * -(-s[b] // c), (b, c))
 
     def _constraints(self) -> list[str]:
@@ -183,6 +196,36 @@ class _Generalised:
         if not self.multiples:
             return []
         return ["", "dims:", *(f"  {name}: {{multiple_of: {by}}}" for name, by in self.multiples.items())]
+
+
+def _blocks(rows: list[list[tuple[str, ...]]]) -> dict[tuple[int, ...], list[int]]:
+    """By the extents of a dimension at the sizes: its blocks, as `block:` below `array:` has them."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    array: list[tuple[str, ...]] = []
+    for row in rows:
+        words = [token for token in row if not token[0].isspace()]
+        key = words[0][0] if words else ""
+        if key == "array":
+            array = [token for token in words[words.index(("[",) * len(words[0])) + 1 :] if token[0] not in (",", "]")]
+        elif key == "block":
+            entries = _entries([token[0] for token in words[2:]])
+            for entry, token in zip(entries, array, strict=False):
+                numbers = _numbers(token)
+                if numbers and entry.isdigit() and int(entry) > 1 and len(set(numbers)) > 1:
+                    found.setdefault(numbers, []).append(int(entry))
+    return {numbers: sorted(set(blocks)) for numbers, blocks in found.items()}
+
+
+def _entries(words: list[str]) -> list[str]:
+    """What is between the commas that are in no parentheses."""
+    entries, depth = [""], 0
+    for word in words:
+        depth += (word in "([") - (word in ")]")
+        if word == "," and depth == 0:
+            entries.append("")
+        else:
+            entries[-1] += word
+    return entries
 
 
 def _bare(line: str) -> str:

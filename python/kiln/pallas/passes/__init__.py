@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ..ir import Block, Kernel
 from ..source import Names
-from . import calls, common, constants, dead, divisions, loops, outputs, prefetch, reductions, steps, stores
+from . import calls, common, constants, dead, divisions, functions, loops, outputs, prefetch, reductions, steps, stores
 
 Pass = Callable[[Kernel, Block], None]
 
@@ -19,14 +19,16 @@ BLOCK_PASSES: list[tuple[str, Pass]] = [
     ("loops", loops.run),
     ("constants", constants.run),
     ("common", common.run),
+    ("functions", functions.run),
     ("dead", dead.run),
     ("divisions", divisions.run),
     ("ends", steps.ends),
     ("reductions", reductions.run),
+    ("functions", functions.run),
     ("stores", stores.run),
     ("dead", dead.run),
 ]
-_BODY_ONLY = {"loops", "ends", "reductions", "stores"}
+_BODY_ONLY = {"functions", "loops", "ends", "reductions", "stores"}
 
 
 def run(kernel: Kernel, names: Names, live: tuple[bool, ...]) -> None:

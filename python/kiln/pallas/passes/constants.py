@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -183,10 +184,12 @@ def _neutral(name: str, inputs: list[Value], dtype: str) -> Value | None:
         number = other.constant
         if number is None:
             continue
-        commutes = right or name in ("add", "mul", "and", "or", "xor")
+        commutes = right or name in ("add", "mul", "and", "or", "xor", "max", "min")
         if not commutes:
             continue
         if name in ("add", "sub", "or", "xor") and whole and number == 0:
+            return x
+        if name in ("max", "min") and number == (-math.inf if name == "max" else math.inf):
             return x
         if name in ("shift_left", "shift_right_logical", "shift_right_arithmetic") and number == 0:
             return x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ir import Block, Kernel, Operation, Value, replace, uses, walk
 
-_KEEPING = ("sum", "max", "min", "prod", "all", "any", "argmax", "argmin")
+_KEEPING = ("sum", "max", "min", "prod", "all", "any", "argmax", "argmin", "mean")
 
 
 def run(kernel: Kernel, block: Block) -> None:
