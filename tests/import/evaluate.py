@@ -33,14 +33,3 @@ def evaluate(f, args, interpret=True) -> list[Ran]:
 
     return [Ran(*values) for values in jax.tree.map(np.asarray, everything(*args))]
 
-
-def operand_names(text):
-    """The arguments of an imported spec, outputs last: the names below `prefetch`, `scalars`, `inputs`, `outputs`."""
-    found = {"prefetch": [], "scalars": [], "inputs": [], "outputs": []}
-    section = None
-    for line in text.splitlines():
-        if line and not line.startswith(" "):
-            section = found.get(line.split(":")[0])
-        elif section is not None and line.startswith("  ") and not line.startswith("   "):
-            section.append(line.split(":")[0].strip())
-    return [name for names in found.values() for name in names]

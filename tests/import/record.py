@@ -2,6 +2,7 @@
 
     python3 tests/import/record.py            # every call
     python3 tests/import/record.py flash_ gm  # those whose names begin with one of these
+    python3 tests/import/record.py --specs    # the texts of the specs alone, which takes less time
 """
 
 import json
@@ -15,7 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 import corpus
 import ml_dtypes
 import numpy as np
-from evaluate import evaluate, operand_names
+from evaluate import evaluate
 
 import kiln.pallas
 
@@ -24,11 +25,15 @@ LIMIT = 700_000  # bytes a record; all of them are committed
 DEPTH = 64  # 256 eps of the largest value
 
 
-def main(prefixes):
+def main(words):
+    prefixes = [word for word in words if word != "--specs"]
     chosen = {n: c for n, c in corpus.load().items() if n.startswith(tuple(prefixes) or "")}
     kept, total = set(), 0
     for name, case in chosen.items():
         if case.cannot or case.refused:
+            continue
+        if "--specs" in words:
+            kept.update(write_specs(name, case))
             continue
         for record, size in write(name, case):
             kept.add(record)
@@ -44,6 +49,20 @@ def main(prefixes):
 
 def record_names(name, count):
     return [name] if count == 1 else [f"{name}_{k + 1}" for k in range(count)]
+
+
+def write_specs(name, case):
+    f, args = case.make()
+    specs = kiln.pallas.to_specs(f, *args)
+    for record, spec in zip(record_names(name, len(specs)), specs, strict=True):
+        for old in (RECORDS / record).glob("*.yaml"):
+            old.unlink()
+        write_text(record, spec)
+        yield record
+
+
+def write_text(record, spec):
+    (RECORDS / record / f"{spec.name}.yaml").write_text(spec.text)
 
 
 def write(name, case):
@@ -64,8 +83,8 @@ def write_record(record, spec, operands, results):
     folder = RECORDS / record
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / f"{spec.name}.yaml").write_text(spec.text)
-    names = operand_names(spec.text)
+    write_text(record, spec)
+    names = spec.arguments
     given = {n: operands[k] if k not in spec.scalars else int(operands[k]) for n, k in zip(names, spec.operands)}
     wanted = dict(zip(names[len(spec.operands) :], (results[k] for k in spec.results), strict=True))
     meta = {

@@ -1,5 +1,5 @@
-"""What is private in JAX: grid and block mappings, effects, indexers, source places. But for `_jax_tracing.py` nothing
-else imports `jax._src`: what a release of JAX may move is in these two files."""
+"""What is private in JAX: grid and block mappings, effects, indexers, source places. Nothing else but `_jax_tracing.py`
+and `_jax_lowering.py` imports `jax._src`: what a release of JAX may move is in these three files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DTYPES = {
 # ---- places
 
 _JAX = os.path.dirname(jax.__file__)
-_OURS = os.path.dirname(__file__)
+_OURS = os.path.dirname(os.path.dirname(__file__))
 _LIBRARY = os.path.dirname(os.__file__)
 
 

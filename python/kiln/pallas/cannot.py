@@ -9,9 +9,7 @@ Place = tuple[str, int]
 
 #: Primitives of JAX that have no word in the language, each with what a person calls it.
 CONSTRUCTS: dict[str, str] = {
-    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
-    "cbrt": "cbrt", "cosh": "cosh", "digamma": "digamma", "erf_inv": "erf_inv", "expm1": "expm1",
-    "igamma": "igamma", "lgamma": "lgamma", "sinh": "sinh", "tan": "tan", "nextafter": "nextafter",
+    "digamma": "digamma", "erf_inv": "erf_inv", "igamma": "igamma", "lgamma": "lgamma", "nextafter": "nextafter",
     "population_count": "population_count", "clz": "clz", "reduce_precision": "reduce_precision",
     "gather": "a gather by an array of indices", "scatter": "a scatter by an array of indices",
     "dynamic_update_slice": "dynamic_update_slice of a value", "rev": "an array turned round", "sort": "sort",

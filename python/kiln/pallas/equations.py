@@ -19,7 +19,7 @@ Environment = dict[Any, "Value | Ref"]
 ELEMENTWISE = {
     name: name
     for name in """add sub mul max min neg not and or xor eq ne lt le gt ge exp exp2 log log1p tanh erf sqrt rsqrt sin
-    cos atan2 floor ceil abs sign pow is_finite rem shift_left shift_right_logical shift_right_arithmetic""".split()
+    cos tan asin acos atan sinh cosh asinh acosh atanh erfc expm1 cbrt atan2 floor ceil abs sign pow is_finite rem shift_left shift_right_logical shift_right_arithmetic""".split()
 } | {"add_any": "add", "logistic": "sigmoid", "div": "divide", "nextafter": "nextafter"}
 
 #: Primitives that change no value.
@@ -261,13 +261,6 @@ class Equation:
 
     def read_round(self) -> None:
         self.emit("round", to_even=int(self.params["rounding_method"]) == 1)
-
-    def read_erfc(self) -> None:
-        self.reader.notes.append("erfc(x) is written 1 - erf(x)")
-        (x,) = map(self.value, self.eqn.invars)
-        erf = Value(x.dtype, x.shape)
-        self.body.operations.append(Operation("erf", [x], [erf], place=self.place))
-        self.emit("sub", [Value(x.dtype, x.shape, constant=1.0), erf])
 
     def read_emit_pipeline(self) -> None:
         raise PipelineInside("a pipeline that is not all that the kernel does")

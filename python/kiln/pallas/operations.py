@@ -30,8 +30,10 @@ class Context(Protocol):
 Spelling = Callable[[Context, Operation, list[Expr]], Expr]
 
 FUNCTIONS = {
-    name: name for name in "exp exp2 log log1p tanh erf sigmoid sqrt rsqrt sin cos floor ceil relu silu gelu gelu_tanh softplus".split()
-}  # fmt: skip
+    name: name
+    for name in """exp exp2 expm1 log log1p tanh erf erfc sigmoid sqrt rsqrt cbrt sin cos tan asin acos atan sinh cosh
+    asinh acosh atanh floor ceil relu silu gelu gelu_tanh softplus""".split()
+}
 KEEPING = {"abs": "abs", "sign": "sign"}
 INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "floor_divide": ("//", PRODUCT),
          "remainder": ("%", PRODUCT), "shift_left": ("<<", SHIFT), "shift_right_arithmetic": (">>", SHIFT),
@@ -93,6 +95,8 @@ def _compare(operation: Operation, inputs: list[Expr]) -> Expr:
 
 
 def _divide(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
+    if operation.output.dtype not in FLOATS:
+        return _function("quot")(context, operation, inputs)
     a, b = spelt(inputs, operation.output.dtype)
     return join([a, b], f"{a.inside(PRODUCT)} / {b.inside(UNARY)}", PRODUCT, arithmetic_type([a, b]))
 

@@ -1,4 +1,5 @@
-"""Divisions: JAX's truncate, Kiln's floor; where both agree it is `//`, and rounding up is `cdiv`."""
+"""Divisions: JAX's truncate, as `quot` and `rem` do; where nothing is negative they are `//` and `%`, and rounding up is
+`cdiv`."""
 
 from __future__ import annotations
 
@@ -9,28 +10,18 @@ from .ranges import Ranges
 def run(kernel: Kernel, block: Block) -> None:
     ranges = Ranges(block)
     made = definitions(block)
-    for inner, operation in list(walk(block)):
+    for _, operation in walk(block):
         if operation.name in ("divide", "rem") and not operation.inputs[0].is_float:
-            _division(inner, operation, ranges)
+            _division(operation, ranges)
         if operation.name == "floor_divide" and not operation.inputs[0].is_float:
             _rounding_up(operation, made)
         elif operation.name == "neg":
             _negated(operation, made)
 
 
-def _division(block: Block, operation: Operation, ranges: Ranges) -> None:
-    a, b = operation.inputs
-    if ranges.not_negative(a) and ranges.not_negative(b):
+def _division(operation: Operation, ranges: Ranges) -> None:
+    if all(map(ranges.not_negative, operation.inputs)):
         operation.name = "floor_divide" if operation.name == "divide" else "remainder"
-    elif operation.name == "divide":
-        # the dividend less its remainder divides without a rest
-        remainder, multiple = Value(a.dtype, a.shape), Value(a.dtype, operation.output.shape)
-        at = block.operations.index(operation)
-        block.operations[at:at] = [
-            Operation("rem", [a, b], [remainder], place=operation.place),
-            Operation("sub", [a, remainder], [multiple], place=operation.place),
-        ]
-        operation.name, operation.inputs = "floor_divide", [multiple, b]
 
 
 def _rounding_up(operation: Operation, made: dict[Value, Operation]) -> None:
