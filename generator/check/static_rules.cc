@@ -354,7 +354,7 @@ class TailCheck {
   bool IsRagged(const Node& read, size_t axis, std::string& dimension) const {
     const Ref& ref = kernel_.refs[static_cast<size_t>(read.index)];
     if (ref.role != Role::kInput || ref.pad || !IsPipelined(ref)) return false;
-    const size_t d = static_cast<size_t>(ref.view_dims[axis]);
+    const size_t d = ref.view_dims[axis];
     const BlockDim& dim = ref.block[d];
     if (dim.kind != BlockDim::Kind::kBlocked || !ReachesEdge(kernel_, dim, ref.array[d]) ||
         KnownMultiple(kernel_, binding_, ref.array[d], dim.size)) {

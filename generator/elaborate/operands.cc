@@ -293,7 +293,7 @@ void Elaborator::FinishView(Ref& ref) {
   for (size_t d = 0; d < ref.block.size(); ++d) {
     if (ref.block[d].kind == BlockDim::Kind::kSqueezed) continue;
     ref.view.push_back(ref.block[d].size);
-    ref.view_dims.push_back(static_cast<int>(d));
+    ref.view_dims.push_back(d);
   }
 }
 

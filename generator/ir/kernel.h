@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "generator/ir/action.h"
+#include "generator/ir/index.h"
 #include "generator/ir/node.h"
 #include "generator/spec/spec.h"
 #include "generator/text/diagnostic.h"
@@ -44,18 +45,21 @@ struct Ref {
   Role role = Role::kInput;
   Memory memory = Memory::kVmem;
   DType dtype = DType::kF32;
-  Shape array;                  // of the whole array; scalars: []
-  std::vector<BlockDim> block;  // inputs and outputs: one a dimension of the array
-  Shape view;                   // what the body sees (scratch, prefetch: the whole)
-  std::vector<int> view_dims;   // the array dimension of each view axis
-  NodePtr pad;                  // a kConst of the dtype, or null: undefined
-  NodePtr init;                 // outputs; a kConst, or null
+  Shape array;                    // of the whole array; scalars: []
+  std::vector<BlockDim> block;    // inputs and outputs: one a dimension of the array
+  Shape view;                     // what the body sees (scratch, prefetch: the whole)
+  std::vector<size_t> view_dims;  // the array dimension of each view axis
+  NodePtr pad;                    // a kConst of the dtype, or null: undefined
+  NodePtr init;                   // outputs; a kConst, or null
   bool init_undefined = false;
   int buffers = 2;
   int alias = -1;         // outputs: the input whose memory it takes over
   int view_of = -1;       // the ref whose array this is another window on
   int64_t count = 1;      // semaphores
   bool prepared = false;  // made by `prepare`, not an argument
+
+  /// Of an axis of the view.
+  const BlockDim& DimOf(size_t view_axis) const { return block[view_dims[view_axis]]; }
 };
 
 /// The place of an operand's index map, or of the operand.
@@ -130,6 +134,11 @@ struct Reference {
   std::string file;  // beside the spec, without its folder; empty: Kernel::reference computes it
 };
 
+using RefId = Id<Ref>;
+using AxisId = Id<Axis>;
+using DimId = Id<Dim>;
+using LocalId = Id<Local>;
+
 struct Param {
   std::string name;
   std::string value;  // canonical text: "512", "bf16", "true", "0.5"
@@ -157,6 +166,11 @@ struct Kernel {
   /// One step without blocks that computes `references` from the same arguments, floats as f64;
   /// null: no expression does.
   std::shared_ptr<const Kernel> reference;
+
+  const Ref& operator[](RefId ref) const { return refs[ref.position()]; }
+  const Axis& operator[](AxisId axis) const { return axes[axis.position()]; }
+  const Dim& operator[](DimId dim) const { return dims[dim.position()]; }
+  const Local& operator[](LocalId local) const { return locals[local.position()]; }
 
   int FindRef(std::string_view name) const;
   int FindDim(std::string_view name) const;

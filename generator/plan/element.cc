@@ -1,63 +1,84 @@
-#include "generator/plan/plan.h"
+#include "generator/plan/element.h"
+
+#include <algorithm>
 
 namespace kiln {
 
-Stage StageOf(Stage::Kind kind, Span span) {
-  Stage stage;
-  stage.kind = kind;
-  stage.span = span;
-  return stage;
+ElementPtr MakeElement(DType dtype, Element::Kind what) {
+  return std::make_shared<const Element>(Element{dtype, std::move(what)});
 }
 
-ElementPtr IndexConstant(int64_t value) {
-  auto e = std::make_shared<Element>();
-  e->dtype = DType::kIndex;
-  e->int_value = value;
-  return e;
+ElementPtr ConstantOf(DType dtype, int64_t int_value, double float_value) {
+  return MakeElement(dtype, element::Constant{int_value, float_value});
 }
+
+ElementPtr ConstantOf(const Node& node) {
+  return ConstantOf(node.dtype, node.int_value, node.float_value);
+}
+
+ElementPtr IndexConstant(int64_t value) { return ConstantOf(DType::kIndex, value, 0); }
 
 ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args) {
-  auto e = std::make_shared<Element>();
-  e->kind = Element::Kind::kOp;
-  e->op = op;
-  e->dtype = dtype;
-  e->args = std::move(args);
-  return e;
+  return MakeElement(dtype, element::Operation{op, std::move(args)});
 }
 
-std::shared_ptr<Element> Leaf(Element::Kind kind, DType dtype, int index, int axis) {
-  auto e = std::make_shared<Element>();
-  e->kind = kind;
-  e->dtype = dtype;
-  e->index = index;
-  e->axis = axis;
-  return e;
+ElementPtr LoadOf(Place place, DType dtype) {
+  return MakeElement(dtype, element::Load{std::move(place)});
 }
 
-ElementPtr Constant(const Node& node) {
-  auto e = std::make_shared<Element>();
-  e->dtype = node.dtype;
-  e->int_value = node.int_value;
-  e->float_value = node.float_value;
-  return e;
+ElementPtr CastTo(ElementPtr value, DType dtype) {
+  if (value->dtype == dtype) return value;
+  return MakeOp(Op::kCast, dtype, {std::move(value)});
 }
+
+ElementPtr AddOffsets(const ElementPtr& a, const ElementPtr& b) {
+  if (!a || !b) return a ? a : b;
+  return MakeOp(Op::kAdd, DType::kIndex, {a, b});
+}
+
+bool IsZero(const Element& e) {
+  const auto* constant = As<element::Constant>(e);
+  return constant && constant->int_value == 0 && constant->float_value == 0;
+}
+
+namespace {
+
+using namespace element;
+
+bool Same(const Constant& a, const Constant& b) {
+  // NaN constants are equal to themselves here.
+  const bool both_nan = a.float_value != a.float_value && b.float_value != b.float_value;
+  return a.int_value == b.int_value && (a.float_value == b.float_value || both_nan);
+}
+bool Same(const element::Operation& a, const element::Operation& b) {
+  return a.op == b.op &&
+         std::equal(a.args.begin(), a.args.end(), b.args.begin(), b.args.end(), SameElement);
+}
+bool Same(const Load& a, const Load& b) { return SamePlace(a.place, b.place); }
+bool Same(const Named& a, const Named& b) { return a.variable == b.variable; }
+bool Same(const Scalar& a, const Scalar& b) { return a.ref == b.ref; }
+bool Same(const Step& a, const Step& b) { return a.axis == b.axis; }
+bool Same(const Steps& a, const Steps& b) { return a.axis == b.axis; }
+bool Same(const Extent& a, const Extent& b) { return a.dim == b.dim; }
+bool Same(const IsStep& a, const IsStep& b) { return a.end == b.end && a.axis == b.axis; }
+bool Same(const IsVisit& a, const IsVisit& b) { return a.end == b.end && a.ref == b.ref; }
+bool Same(const Iteration& a, const Iteration& b) { return a.loop == b.loop; }
+bool Same(const Edge& a, const Edge& b) {
+  return a.which == b.which && a.ref == b.ref && a.axis == b.axis;
+}
+bool Same(const NoValue&, const NoValue&) { return true; }
+
+}  // namespace
 
 bool SameElement(const ElementPtr& a, const ElementPtr& b) {
   if (a == b) return true;
-  if (!a || !b) return false;
-  if (a->kind != b->kind || a->op != b->op || a->dtype != b->dtype || a->index != b->index ||
-      a->axis != b->axis || a->int_value != b->int_value || a->args.size() != b->args.size()) {
-    return false;
-  }
-  // NaN constants are equal to themselves here.
-  if (!(a->float_value == b->float_value ||
-        (a->float_value != a->float_value && b->float_value != b->float_value))) {
-    return false;
-  }
-  for (size_t k = 0; k < a->args.size(); ++k) {
-    if (!SameElement(a->args[k], b->args[k])) return false;
-  }
-  return a->kind != Element::Kind::kLoad || SamePlace(a->place, b->place);
+  if (!a || !b || a->dtype != b->dtype) return false;
+  return std::visit(
+      [&](const auto& kind) {
+        const auto* other = As<std::decay_t<decltype(kind)>>(*b);
+        return other && Same(kind, *other);
+      },
+      a->what);
 }
 
 bool SameCoordinate(const Coordinate& a, const Coordinate& b) {
@@ -67,42 +88,33 @@ bool SameCoordinate(const Coordinate& a, const Coordinate& b) {
 }
 
 bool SamePlace(const Place& a, const Place& b) {
-  if (a.buffer != b.buffer || a.at.size() != b.at.size()) return false;
-  for (size_t d = 0; d < a.at.size(); ++d) {
-    if (!SameCoordinate(a.at[d], b.at[d])) return false;
-  }
-  return true;
+  return a.buffer == b.buffer &&
+         std::equal(a.at.begin(), a.at.end(), b.at.begin(), b.at.end(), SameCoordinate);
 }
 
 /// Steps, shapes, index maps and host conditions: nothing in them has elements but host arrays.
 ElementPtr IndexElement(const Kernel& kernel, const Node& node) {
+  const auto leaf = [&](Element::Kind what) { return MakeElement(node.dtype, std::move(what)); };
   switch (node.op) {
     case Op::kConst:
-      return Constant(node);
+      return ConstantOf(node);
     case Op::kAxis:
-      return Leaf(Element::Kind::kAxis, node.dtype, node.index);
+      return leaf(Step{AxisId(node.index)});
     case Op::kSteps:
-      return Leaf(Element::Kind::kSteps, node.dtype, node.index);
+      return leaf(Steps{AxisId(node.index)});
     case Op::kDim:
-      return Leaf(Element::Kind::kDim, node.dtype, node.index);
+      return leaf(Extent{DimId(node.index)});
     case Op::kFirstStep:
-      return Leaf(Element::Kind::kFirstStep, DType::kBool, node.index);
+      return MakeElement(DType::kBool, IsStep{End::kFirst, AxisId(node.index)});
     case Op::kLastStep:
-      return Leaf(Element::Kind::kLastStep, DType::kBool, node.index);
+      return MakeElement(DType::kBool, IsStep{End::kLast, AxisId(node.index)});
     case Op::kRead: {
-      if (kernel.refs[static_cast<size_t>(node.index)].role == Role::kScalar) {
-        return Leaf(Element::Kind::kScalar, node.dtype, node.index);
-      }
-      auto load = std::make_shared<Element>();
-      load->kind = Element::Kind::kLoad;
-      load->dtype = node.dtype;
-      load->place.buffer = node.index;
-      for (const Subscript& s : node.subscripts) {
-        Coordinate c;
-        c.offset = IndexElement(kernel, *s.start);
-        load->place.at.push_back(c);
-      }
-      return load;
+      const RefId ref(node.index);
+      if (kernel[ref].role == Role::kScalar) return leaf(Scalar{ref});
+      Place place{BufferId(ref.number()), {}};
+      for (const Subscript& s : node.subscripts)
+        place.at.push_back({{}, IndexElement(kernel, *s.start), {}});
+      return LoadOf(std::move(place), node.dtype);
     }
     default:
       break;

@@ -58,21 +58,21 @@ class PlanPrinter {
   }
 
   void Spaces() {
-    for (size_t s = 0; s < plan_.spaces.size(); ++s) {
-      const Space& space = plan_.spaces[s];
-      std::string text = "space s" + std::to_string(s) + ": " + space.extent.ToString();
+    for (const SpaceId s : plan_.spaces.ids()) {
+      const Space& space = plan_[s];
+      std::string text = "space " + SpaceName(s) + ": " + space.extent.ToString();
       if (space.clipped) {
-        text += ", stops at the edge of " + kernel_.refs[static_cast<size_t>(space.ref)].name +
-                " along " + std::to_string(space.view_axis);
+        text += ", stops at the edge of " + NameOf(space.ref) + " along " +
+                std::to_string(space.view_axis);
       }
       Line(text);
     }
   }
 
   void Operands() {
-    for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-      const Ref& ref = kernel_.refs[r];
-      if (static_cast<int>(r) == plan_.accumulator) {
+    for (const RefId r : IdsOf(kernel_.refs)) {
+      const Ref& ref = kernel_[r];
+      if (r == plan_.accumulator) {
         Line("scratch " + ref.name + ": register tiles, since only dots touch it");
       }
       if (ref.block.empty()) continue;
@@ -81,9 +81,9 @@ class PlanPrinter {
       if (!operand.reason.empty()) text += " (" + operand.reason + ")";
       for (const Reuse& reuse : operand.reuse) {
         text += ", each";
-        for (int axis : reuse.axes) text += " " + AxisName(axis);
+        for (AxisId axis : reuse.axes) text += " " + AxisName(axis);
         text += " walks again over";
-        for (int axis : reuse.window) text += " " + AxisName(axis);
+        for (AxisId axis : reuse.window) text += " " + AxisName(axis);
       }
       Line(text);
       Clipped(operand);
@@ -91,26 +91,24 @@ class PlanPrinter {
       Slots(ref);
       Lookups(ref);
     }
-    const std::set<int> used = UsedBuffers();
-    for (size_t b = kernel_.refs.size(); b < plan_.buffers.size(); ++b) {
-      const Buffer& buffer = plan_.buffers[b];
+    const std::set<BufferId> used = UsedBuffers();
+    for (const BufferId b : plan_.buffers.ids()) {
+      const Buffer& buffer = plan_[b];
       std::string kept;
       for (size_t d = 0; d < buffer.extents.size(); ++d) {
         if (!buffer.dropped[d]) kept += (kept.empty() ? "" : ", ") + buffer.extents[d].ToString();
       }
-      if (buffer.in_register || !used.count(static_cast<int>(b))) continue;
-      Line("value " + BufferName(static_cast<int>(b)) + ": " + std::string(Name(buffer.dtype)) +
-           "[" + kept + "]");
+      if (buffer.ref || buffer.in_register || !used.count(b)) continue;
+      Line("value " + BufferName(b) + ": " + std::string(Name(buffer.dtype)) + "[" + kept + "]");
     }
   }
 
   /// Those that stages read or write, and those of which they see another shape.
-  std::set<int> UsedBuffers() const {
-    std::set<int> used;
+  std::set<BufferId> UsedBuffers() const {
+    std::set<BufferId> used;
     for (const BodyPlan& body : plan_.bodies) {
       ForEachPlace(body.stages, [&](const Place& place, bool) {
-        for (int b = place.buffer; b >= 0; b = plan_.buffers[static_cast<size_t>(b)].same_as)
-          used.insert(b);
+        for (BufferId b = place.buffer; b; b = plan_[b].same_as) used.insert(b);
       });
     }
     return used;
@@ -130,8 +128,8 @@ class PlanPrinter {
     if (operand.unpacked) Line("where its rows are long or close: read unpacked", 1);
     if (!operand.reuse.empty())
       Line("blocks that come back: packed once for all cores, while there is room", 1);
-    if (operand.rows_per_b >= 0) {
-      Line("if few rows of s" + std::to_string(operand.rows_per_b) +
+    if (operand.rows_per_b) {
+      Line("if few rows of " + SpaceName(operand.rows_per_b) +
                " use it, or it stays in the L2: read unpacked",
            1);
     }
@@ -169,16 +167,14 @@ class PlanPrinter {
 
   void Cores() {
     std::string text;
-    for (int axis : plan_.cut_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
+    for (AxisId axis : plan_.cut_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
     Line(text.empty() ? "cores: one, no axis is parallel"
                       : "cores cut first: " + text + "; done, they take over each other's turns");
     text.clear();
-    for (int axis : plan_.reduction_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
+    for (AxisId axis : plan_.reduction_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
     if (!text.empty()) Line("peeled: first and last step of " + text);
-    if (plan_.reduction_stay >= 0) {
-      Line("peeled: first and last visit of " +
-           kernel_.refs[static_cast<size_t>(plan_.reduction_stay)].name);
-    }
+    if (plan_.reduction_stay)
+      Line("peeled: first and last visit of " + NameOf(plan_.reduction_stay));
     for (const FreeBlock& block : plan_.free_blocks) {
       static constexpr const char* kReasons[] = {
           "long in Direct: memory likes long rows", "a strip of columns side by side in Direct",
@@ -208,29 +204,30 @@ class PlanPrinter {
   }
 
   /// That of the plan or, in a canonical text, of the order in which they appear.
-  int NumberOf(int number, std::map<int, int>* seen) const {
-    return canonical_ ? seen->emplace(number, static_cast<int>(seen->size())).first->second
-                      : number;
+  template <typename Key>
+  std::string NumberOf(Key key, std::map<Key, int>* seen) const {
+    const int next = static_cast<int>(seen->size());
+    return std::to_string(canonical_ ? seen->emplace(key, next).first->second : key.number());
   }
-  const std::string& AxisName(int axis) const {
-    return kernel_.axes[static_cast<size_t>(axis)].name;
+  const std::string& NameOf(RefId ref) const { return kernel_[ref].name; }
+  const std::string& AxisName(AxisId axis) const { return kernel_[axis].name; }
+  static std::string SpaceName(SpaceId space) { return "s" + std::to_string(space.number()); }
+  std::string LoopName(LoopId loop) const { return "i" + NumberOf(loop, &loops_); }
+  std::string BufferName(BufferId buffer) const {
+    const Buffer& b = plan_[buffer];
+    if (b.ref) return b.name;
+    return (b.name.empty() ? "value" : b.name) + "#" + std::to_string(buffer.number());
   }
-  std::string LoopName(int loop) const { return "i" + std::to_string(NumberOf(loop, &loops_)); }
-  std::string BufferName(int buffer) const {
-    const Buffer& b = plan_.buffers[static_cast<size_t>(buffer)];
-    if (b.ref >= 0) return b.name;
-    return (b.name.empty() ? "value" : b.name) + "#" + std::to_string(buffer);
-  }
-  std::string VariableName(int variable) const {
-    const Variable& v = plan_.variables[static_cast<size_t>(variable)];
-    const std::string number = "#" + std::to_string(NumberOf(variable, &variables_));
+  std::string VariableName(VariableId variable) const {
+    const Variable& v = plan_[variable];
+    const std::string number = "#" + NumberOf(variable, &variables_);
     return canonical_ || v.name.empty() ? "v" + number : v.name + number;
   }
 
   std::string PlaceText(const Place& place) const {
     std::string text;
     for (const Coordinate& c : place.at) {
-      std::string at = c.loop >= 0 ? LoopName(c.loop) : "";
+      std::string at = c.loop ? LoopName(c.loop) : "";
       if (c.offset) at += (at.empty() ? "" : " + ") + Text(*c.offset);
       if (at.empty()) at = "0";
       if (c.around) at = "(" + at + ") % " + c.around->ToString();
@@ -240,73 +237,62 @@ class PlanPrinter {
   }
 
   std::string Text(const Element& e) const {
-    const size_t index = static_cast<size_t>(e.index);
-    switch (e.kind) {
-      case Element::Kind::kConst: {
-        Node node;
-        node.dtype = e.dtype;
-        node.int_value = e.int_value;
-        node.float_value = e.float_value;
-        return ToString(node, kernel_);
-      }
-      case Element::Kind::kLoad:
-        return PlaceText(e.place);
-      case Element::Kind::kVariable:
-        return VariableName(e.index);
-      case Element::Kind::kScalar:
-        return kernel_.refs[index].name;
-      case Element::Kind::kAxis:
-        return AxisName(e.index);
-      case Element::Kind::kSteps:
-        return "steps(" + AxisName(e.index) + ")";
-      case Element::Kind::kDim:
-        return kernel_.dims[index].name;
-      case Element::Kind::kFirstStep:
-        return "first(" + AxisName(e.index) + ")";
-      case Element::Kind::kLastStep:
-        return "last(" + AxisName(e.index) + ")";
-      case Element::Kind::kFirstVisit:
-        return "first(" + kernel_.refs[index].name + ")";
-      case Element::Kind::kLastVisit:
-        return "last(" + kernel_.refs[index].name + ")";
-      case Element::Kind::kLoop:
-        return LoopName(e.index);
-      case Element::Kind::kLow:
-        return "low(" + kernel_.refs[index].name + ", " + std::to_string(e.axis) + ")";
-      case Element::Kind::kHigh:
-        return "high(" + kernel_.refs[index].name + ", " + std::to_string(e.axis) + ")";
-      case Element::Kind::kOrigin:
-        return "origin(" + kernel_.refs[index].name + ", " + std::to_string(e.axis) + ")";
-      case Element::Kind::kNoValue:  // no argument of the text
-        return "";
-      case Element::Kind::kOp:
-        break;
-    }
+    using namespace element;
+    return Match(
+        e,
+        [&](const Constant& constant) {
+          Node node;
+          node.dtype = e.dtype;
+          node.int_value = constant.int_value;
+          node.float_value = constant.float_value;
+          return ToString(node, kernel_);
+        },
+        [&](const element::Operation& operation) { return OperationText(operation, e.dtype); },
+        [&](const Load& load) { return PlaceText(load.place); },
+        [&](const Named& named) { return VariableName(named.variable); },
+        [&](const Scalar& scalar) { return NameOf(scalar.ref); },
+        [&](const Step& step) { return AxisName(step.axis); },
+        [&](const Steps& steps) { return "steps(" + AxisName(steps.axis) + ")"; },
+        [&](const Extent& extent) { return kernel_[extent.dim].name; },
+        [&](const IsStep& is) { return EndText(is.end) + "(" + AxisName(is.axis) + ")"; },
+        [&](const IsVisit& is) { return EndText(is.end) + "(" + NameOf(is.ref) + ")"; },
+        [&](const Iteration& iteration) { return LoopName(iteration.loop); },
+        [&](const Edge& edge) {
+          static constexpr const char* kNames[] = {"low", "high", "origin"};
+          return std::string(kNames[static_cast<int>(edge.which)]) + "(" + NameOf(edge.ref) + ", " +
+                 std::to_string(edge.axis) + ")";
+        },
+        [](const NoValue&) { return std::string(); });  // no argument of the text
+  }
+
+  static std::string EndText(End end) { return end == End::kFirst ? "first" : "last"; }
+
+  std::string OperationText(const element::Operation& operation, DType dtype) const {
     std::string args;
-    for (const ElementPtr& arg : e.args) {
-      if (arg->kind != Element::Kind::kNoValue) args += (args.empty() ? "" : ", ") + Text(*arg);
+    for (const ElementPtr& arg : operation.args) {
+      if (!Is<element::NoValue>(*arg)) args += (args.empty() ? "" : ", ") + Text(*arg);
     }
-    const std::string name(e.op == Op::kCast ? Name(e.dtype) : Name(e.op));
-    return name + "(" + args + ")";
+    const Op op = operation.op;
+    return std::string(op == Op::kCast ? Name(dtype) : Name(op)) + "(" + args + ")";
   }
 
   std::string SourceText(const PanelSource& source) const {
-    if (source.ref >= 0) return kernel_.refs[static_cast<size_t>(source.ref)].name;
-    return "panels#" + std::to_string(source.panels);
+    return source.ref ? NameOf(source.ref) : PanelsName(source.panels);
   }
-  std::string SemaphoreText(const Stage& stage) const {
-    return kernel_.refs[static_cast<size_t>(stage.semaphore)].name + "[" + Text(*stage.value) + "]";
+  static std::string PanelsName(PanelsId panels) {
+    return "panels#" + std::to_string(panels.number());
   }
-  std::string SpaceText(int loop) const {
-    return "s" + std::to_string(plan_.loops[static_cast<size_t>(loop)]);
+  std::string SlotText(const SemaphoreSlot& on) const {
+    return NameOf(on.ref) + "[" + Text(*on.slot) + "]";
   }
+  std::string SpaceText(LoopId loop) const { return SpaceName(plan_[loop].space); }
 
-  void List(const std::vector<Stage>& stages, int indent) {
+  void List(const Stages& stages, int indent) {
     for (const Stage& stage : stages) One(stage, indent);
   }
 
-  void Prefetches(const Stage& s, int indent) {
-    for (const Prefetch& a : s.prefetches) {
+  void Prefetches(const std::vector<Prefetch>& prefetches, int indent) {
+    for (const Prefetch& a : prefetches) {
       std::string what;
       if (a.kind == Prefetch::Kind::kStream) what = "later lanes of ";
       if (a.kind == Prefetch::Kind::kNextRow) {
@@ -319,91 +305,97 @@ class PlanPrinter {
     }
   }
 
-  void One(const Stage& s, int indent) {
-    switch (s.kind) {
-      case Stage::Kind::kLoop:
-      case Stage::Kind::kLanes:
-        Line((s.kind == Stage::Kind::kLoop ? "loop " : "lanes ") + LoopName(s.loop) + " over " +
-                 SpaceText(s.loop),
-             indent);
-        Prefetches(s, indent + 1);
-        return List(s.body, indent + 1);
-      case Stage::Kind::kRows:
-        Line("some rows at a time over " + SpaceText(s.loop), indent);
-        return List(s.body, indent + 1);
-      case Stage::Kind::kEachRow:
-        Line("each of them, " + LoopName(s.loop), indent);
-        return List(s.body, indent + 1);
-      case Stage::Kind::kDefine:
-      case Stage::Kind::kAssign:
-        return Line((s.kind == Stage::Kind::kDefine ? "let " : "") + VariableName(s.variable) +
-                        " = " + Text(*s.value),
-                    indent);
-      case Stage::Kind::kStore:
-        return Line(
-            PlaceText(s.place) + " = " + Text(*s.value) + (s.mask ? " where " + Text(*s.mask) : ""),
-            indent);
-      case Stage::Kind::kReduce:
-        Line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) + " of lanes " +
-                 LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " + Text(*s.value) +
-                 (s.body.empty() ? "" : ", after"),
-             indent);
-        Prefetches(s, indent + 1);
-        return List(s.body, indent + 1);
-      case Stage::Kind::kDot:
-        Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
-                 LoopName(s.col) + " over " + SpaceText(s.row) + ", " + SpaceText(s.col) + ": " +
-                 VariableName(s.variable) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
-                 SourceText(s.a) + " @ " + SourceText(s.b),
-             indent);
-        if (s.low) Line("rows from " + Text(*s.low), indent + 1);
-        if (s.high) Line("rows before " + Text(*s.high), indent + 1);
-        if (s.across_steps) {
-          Line("the first step starts from 0, and the last one alone does this:", indent + 1);
-        }
-        Prefetches(s, indent + 1);
-        return List(s.body, indent + 1);
-      case Stage::Kind::kPack:
-        return Line("pack panels#" + std::to_string(s.panels) + " from " + PlaceText(s.place) +
-                        ", rows " + LoopName(s.pack_row) + " over " + SpaceText(s.pack_row) +
-                        ", columns " + LoopName(s.pack_col) + " over " + SpaceText(s.pack_col) +
-                        (s.low ? ", depth from " + Text(*s.low) : "") +
-                        (s.high ? ", depth before " + Text(*s.high) : ""),
-                    indent);
-      case Stage::Kind::kIf:
-        Line("when " + Text(*s.value) + ":", indent);
-        List(s.body, indent + 1);
-        if (s.orelse.empty()) return;
-        Line("else:", indent);
-        return List(s.orelse, indent + 1);
-      case Stage::Kind::kFor:
-        Line("for " + VariableName(s.variable) + " from " + Text(*s.low) + " to " + Text(*s.high) +
-                 ":",
-             indent);
-        return List(s.body, indent + 1);
-      case Stage::Kind::kAssert:
-        return Line("assert " + Text(*s.value), indent);
-      case Stage::Kind::kRange:
-        return Line("check 0 <= " + Text(*s.value) + " <= " + Text(*s.high) + " - " + Text(*s.low) +
-                        " of " + s.text,
-                    indent);
-      case Stage::Kind::kTouch:
-        return Line(
-            "check that " + PlaceText(s.place) + " may be " + (s.writes ? "written" : "read"),
-            indent);
-      case Stage::Kind::kCopy:
-        return Line(
-            "copy " + PlaceText(s.from) + " to " + PlaceText(s.place) + " on " + SemaphoreText(s),
-            indent);
-      case Stage::Kind::kWait:
-        return Line("wait for " + SemaphoreText(s), indent);
-    }
+  void One(const Stage& of, int indent) {
+    using namespace stage;
+    const auto line = [&](const std::string& text) { Line(text, indent); };
+    const auto over = [&](LoopId loop) { return LoopName(loop) + " over " + SpaceText(loop); };
+    const auto within = [&](const Stages& body) { List(body, indent + 1); };
+    Match(
+        of,
+        [&](const stage::Loop& s) {
+          line("loop " + over(s.loop));
+          within(s.body);
+        },
+        [&](const Lanes& s) {
+          line("lanes " + over(s.loop));
+          Prefetches(s.prefetches, indent + 1);
+          within(s.body);
+        },
+        [&](const Rows& s) {
+          line("some rows at a time over " + SpaceText(s.loop));
+          within(s.body);
+        },
+        [&](const EachRow& s) {
+          line("each of them, " + LoopName(s.loop));
+          within(s.body);
+        },
+        [&](const Define& s) { line("let " + VariableName(s.variable) + " = " + Text(*s.value)); },
+        [&](const Assign& s) { line(VariableName(s.variable) + " = " + Text(*s.value)); },
+        [&](const Store& s) {
+          line(PlaceText(s.place) + " = " + Text(*s.value) +
+               (s.mask ? " where " + Text(*s.mask) : ""));
+        },
+        [&](const Reduce& s) {
+          line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) + " of lanes " +
+               over(s.loop) + ": " + Text(*s.value) + (s.body.empty() ? "" : ", after"));
+          Prefetches(s.prefetches, indent + 1);
+          within(s.body);
+        },
+        [&](const Dot& s) { DotLines(s, indent); },
+        [&](const Pack& s) {
+          line("pack " + PanelsName(s.panels) + " from " + PlaceText(s.place) + ", rows " +
+               over(s.row) + ", columns " + over(s.col) +
+               (s.low ? ", depth from " + Text(*s.low) : "") +
+               (s.high ? ", depth before " + Text(*s.high) : ""));
+        },
+        [&](const If& s) {
+          line("when " + Text(*s.condition) + ":");
+          within(s.body);
+          if (s.orelse.empty()) return;
+          line("else:");
+          within(s.orelse);
+        },
+        [&](const For& s) {
+          line("for " + VariableName(s.variable) + " from " + Text(*s.low) + " to " +
+               Text(*s.high) + ":");
+          within(s.body);
+        },
+        [&](const Assert& s) { line("assert " + Text(*s.condition)); },
+        [&](const Range& s) {
+          line("check 0 <= " + Text(*s.start) + " <= " + Text(*s.extent) + " - " + Text(*s.size) +
+               " of " + s.of);
+        },
+        [&](const Touch& s) {
+          line("check that " + PlaceText(s.window.begin) + " may be " +
+               (s.writes ? "written" : "read"));
+        },
+        [&](const Copy& s) {
+          line("copy " + PlaceText(s.from.begin) + " to " + PlaceText(s.to.begin) + " on " +
+               SlotText(s.on));
+        },
+        [&](const Wait& s) { line("wait for " + SlotText(s.on)); });
+  }
+
+  void DotLines(const stage::Dot& s, int indent) {
+    Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
+             LoopName(s.col) + " over " + SpaceText(s.row) + ", " + SpaceText(s.col) + ": " +
+             VariableName(s.sum) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
+             SourceText(s.a) + " @ " + SourceText(s.b),
+         indent);
+    if (s.low) Line("rows from " + Text(*s.low), indent + 1);
+    if (s.high) Line("rows before " + Text(*s.high), indent + 1);
+    if (s.across_steps)
+      Line("the first step starts from 0, and the last one alone does this:", indent + 1);
+    Prefetches(s.prefetches, indent + 1);
+    List(s.body, indent + 1);
   }
 
   const Plan& plan_;
   const Kernel& kernel_;
   const bool canonical_;
-  mutable std::map<int, int> loops_, variables_;  // canonical numbers
+  // Canonical numbers.
+  mutable std::map<LoopId, int> loops_;
+  mutable std::map<VariableId, int> variables_;
   std::string out_;
 };
 

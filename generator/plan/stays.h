@@ -1,14 +1,18 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "generator/ir/kernel.h"
 
 namespace kiln {
 
-/// The fastest axes over which an operand's block stays the same.
-std::vector<int> StayAxes(const Kernel& kernel, int ref);
+using Axes = std::vector<AxisId>;
+
+/// The fastest axes over which an operand's block stays the same. Nullopt where the text does not
+/// tell, as with an index that is looked up.
+std::optional<Axes> StayAxes(const Kernel& kernel, RefId ref);
 /// Whether a stay of `ref` is exactly one walk over `axes`, the fastest ones.
-bool StayIs(const Kernel& kernel, int ref, const std::vector<int>& axes);
+bool StayIs(const Kernel& kernel, RefId ref, const Axes& axes);
 
 }  // namespace kiln

@@ -5,124 +5,140 @@
 namespace kiln {
 namespace {
 
-Place ChangedPlace(const Place& place, const Change& change) {
-  Place result = place;
-  for (Coordinate& c : result.at) {
-    if (c.offset) c.offset = Changed(c.offset, change);
-  }
-  return result;
+void ChangeOffsets(Place& place, const Change& change) {
+  for (Coordinate& c : place.at) c.offset = Changed(c.offset, change);
 }
 
-void RenameInPlace(Place& place, int from, int to);
-
-ElementPtr Renamed(const ElementPtr& e, int from, int to) {
-  if (!e) return e;
-  auto copy = std::make_shared<Element>(*e);
-  for (ElementPtr& arg : copy->args) arg = Renamed(arg, from, to);
-  RenameInPlace(copy->place, from, to);
-  if (copy->kind == Element::Kind::kLoop && copy->index == from) copy->index = to;
-  return copy;
-}
-
-void RenameInPlace(Place& place, int from, int to) {
-  for (Coordinate& c : place.at) {
-    if (c.loop == from) c.loop = to;
-    c.offset = Renamed(c.offset, from, to);
-  }
+/// Calls `use` with each place of the stages: those that are loaded and those of prefetches, too.
+void ChangePlaces(Stages& stages, const std::function<void(Place&)>& use) {
+  ChangeElements(stages, [&](const ElementPtr& e) -> ElementPtr {
+    const Place* loaded = LoadedBy(*e);
+    if (!loaded) return nullptr;
+    Place place = *loaded;
+    use(place);
+    return LoadOf(std::move(place), e->dtype);
+  });
+  ChangeStages(stages, [&](Stage& stage) {
+    ForEachPart(stage, Overloaded{[&](Place& place, Access) { use(place); },
+                                  [&](Prefetch& prefetch) { use(prefetch.place); }, Ignore()});
+  });
 }
 
 }  // namespace
 
+BufferId RootOf(const Plan& plan, BufferId buffer) {
+  while (plan[buffer].same_as) buffer = plan[buffer].same_as;
+  return buffer;
+}
+
+LoopId LoopOf(const Stage& stage) {
+  using namespace stage;
+  return Match(
+      stage, [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce> auto& s) { return s.loop; },
+      [](const OneOf<Define, Assign, Store, Dot, Pack, If, For, Assert, Range, Touch, Copy,
+                     Wait> auto&) { return LoopId(); });
+}
+
+const Stages* BodyOf(const Stage& stage) {
+  using namespace stage;
+  return Match(
+      stage,
+      [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, If, For> auto& s) {
+        return &s.body;
+      },
+      [](const OneOf<Define, Assign, Store, Pack, Assert, Range, Touch, Copy, Wait> auto&) {
+        return static_cast<const Stages*>(nullptr);
+      });
+}
+
+Stages* BodyOf(Stage& stage) {
+  return const_cast<Stages*>(BodyOf(static_cast<const Stage&>(stage)));
+}
+
 void ForEachStage(const Stages& stages, const std::function<void(const Stage&)>& visit) {
   for (const Stage& stage : stages) {
     visit(stage);
-    ForEachStage(stage.body, visit);
-    ForEachStage(stage.orelse, visit);
+    ForEachList(stage, [&](const Stages& list) { ForEachStage(list, visit); });
   }
 }
 
 void ChangeStages(Stages& stages, const std::function<void(Stage&)>& change) {
   for (Stage& stage : stages) {
     change(stage);
-    ChangeStages(stage.body, change);
-    ChangeStages(stage.orelse, change);
+    ForEachList(stage, [&](Stages& list) { ChangeStages(list, change); });
   }
 }
 
-void ForEachElement(const ElementPtr& e, const std::function<void(const Element&)>& visit) {
+bool AnyStage(const Stages& stages, const std::function<bool(const Stage&)>& is) {
+  bool any = false;
+  ForEachStage(stages, [&](const Stage& stage) { any = any || is(stage); });
+  return any;
+}
+
+void ForEachElement(const ElementPtr& e, const VisitElement& visit) {
   if (!e) return;
   visit(*e);
-  for (const ElementPtr& arg : e->args) ForEachElement(arg, visit);
-  for (const Coordinate& c : e->place.at) ForEachElement(c.offset, visit);
+  ForEachPart(*e, [&](const ElementPtr& part) { ForEachElement(part, visit); });
 }
 
-void ForEachElement(const Stage& stage, const std::function<void(const Element&)>& visit) {
-  for (const ElementPtr& e : {stage.value, stage.mask, stage.low, stage.high, stage.start}) {
-    ForEachElement(e, visit);
-  }
-  for (const Coordinate& c : stage.place.at) ForEachElement(c.offset, visit);
-  for (const Coordinate& c : stage.from.at) ForEachElement(c.offset, visit);
-  for (const Stage& inner : stage.body) ForEachElement(inner, visit);
-  for (const Stage& inner : stage.orelse) ForEachElement(inner, visit);
+void ForEachElement(const Stage& stage, const VisitElement& visit) {
+  ForEachPart(stage, Overloaded{[&](const ElementPtr& e) { ForEachElement(e, visit); },
+                                [&](const Place& place, Access) {
+                                  for (const Coordinate& c : place.at)
+                                    ForEachElement(c.offset, visit);
+                                },
+                                [&](const Stages& list) {
+                                  for (const Stage& inner : list) ForEachElement(inner, visit);
+                                },
+                                Ignore()});
 }
 
 void ForEachLoad(const ElementPtr& e, const std::function<void(const Place&)>& visit) {
   ForEachElement(e, [&](const Element& x) {
-    if (x.kind == Element::Kind::kLoad) visit(x.place);
+    if (const Place* place = LoadedBy(x)) visit(*place);
   });
 }
 
-void ForEachPlace(const Stage& stage, const std::function<void(const Place&, bool)>& visit) {
-  const auto read = [&](const Place& place) { visit(place, false); };
-  for (const ElementPtr& e : {stage.value, stage.mask, stage.low, stage.high, stage.start}) {
-    ForEachLoad(e, read);
-  }
-  for (const Coordinate& c : stage.place.at) ForEachLoad(c.offset, read);
-  for (const Coordinate& c : stage.from.at) ForEachLoad(c.offset, read);
-  if (stage.kind == Stage::Kind::kStore) visit(stage.place, true);
-  if (stage.kind == Stage::Kind::kPack) visit(stage.place, false);
-  if (stage.kind == Stage::Kind::kCopy) {
-    visit(stage.from, false);
-    visit(stage.place, true);
-  }
-  // What a wait changes is a window that is not known here.
-  for (int buffer : stage.touched) visit({buffer, {}}, true);
-  ForEachPlace(stage.body, visit);
-  ForEachPlace(stage.orelse, visit);
+void ForEachPlace(const Stage& stage, const VisitPlace& visit) {
+  const auto load = [&](const ElementPtr& e) {
+    ForEachLoad(e, [&](const Place& place) { visit(place, false); });
+  };
+  ForEachPart(stage, Overloaded{load,
+                                [&](const Place& place, Access access) {
+                                  for (const Coordinate& c : place.at) load(c.offset);
+                                  if (access != Access::kNames)
+                                    visit(place, access == Access::kWrites);
+                                },
+                                // What a wait changes is a window that is not known here.
+                                [&](const BufferId& touched) {
+                                  visit({touched, {}}, true);
+                                },
+                                [&](const Stages& list) { ForEachPlace(list, visit); }, Ignore()});
 }
 
-void ForEachPlace(const Stages& stages, const std::function<void(const Place&, bool)>& visit) {
+void ForEachPlace(const Stages& stages, const VisitPlace& visit) {
   for (const Stage& stage : stages) ForEachPlace(stage, visit);
 }
 
 ElementPtr Changed(const ElementPtr& e, const Change& change) {
   if (!e) return e;
-  auto copy = std::make_shared<Element>(*e);
+  Element copy = *e;
   bool same = true;
-  for (ElementPtr& arg : copy->args) {
-    ElementPtr next = Changed(arg, change);
-    same = same && next == arg;
-    arg = std::move(next);
-  }
-  for (Coordinate& c : copy->place.at) {
-    if (!c.offset) continue;
-    ElementPtr next = Changed(c.offset, change);
-    same = same && next == c.offset;
-    c.offset = std::move(next);
-  }
-  const ElementPtr now = same ? e : ElementPtr(copy);
+  ForEachPart(copy, [&](ElementPtr& part) {
+    ElementPtr next = Changed(part, change);
+    same = same && next == part;
+    part = std::move(next);
+  });
+  const ElementPtr now = same ? e : std::make_shared<const Element>(std::move(copy));
   if (const ElementPtr other = change(now)) return other;
   return now;
 }
 
 void ChangeElements(Stage& stage, const Change& change) {
-  for (ElementPtr* e : {&stage.value, &stage.mask, &stage.low, &stage.high, &stage.start}) {
-    *e = Changed(*e, change);
-  }
-  stage.place = ChangedPlace(stage.place, change);
-  stage.from = ChangedPlace(stage.from, change);
-  ChangeElements(stage.body, change);
-  ChangeElements(stage.orelse, change);
+  ForEachPart(stage, Overloaded{[&](ElementPtr& e) { e = Changed(e, change); },
+                                [&](Place& place, Access) { ChangeOffsets(place, change); },
+                                [&](Prefetch& prefetch) { ChangeOffsets(prefetch.place, change); },
+                                [&](Stages& list) { ChangeElements(list, change); }, Ignore()});
 }
 
 void ChangeElements(Stages& stages, const Change& change) {
@@ -133,58 +149,59 @@ void Append(Stages& to, Stages from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
-void ChangeBuffers(Stages& stages, const Renumber& change) {
-  for (Stage& stage : stages) {
-    ChangeElements(stage, [&](const ElementPtr& e) -> ElementPtr {
-      if (e->kind != Element::Kind::kLoad) return nullptr;
-      auto copy = std::make_shared<Element>(*e);
-      copy->place.buffer = change(copy->place.buffer);
-      return copy;
-    });
-  }
+void ChangeBuffers(Stages& stages, const std::function<BufferId(BufferId)>& change) {
+  ChangePlaces(stages, [&](Place& place) { place.buffer = change(place.buffer); });
   ChangeStages(stages, [&](Stage& stage) {
-    for (Place* place : {&stage.place, &stage.from}) {
-      if (place->buffer >= 0) place->buffer = change(place->buffer);
-    }
-    for (int& buffer : stage.touched) buffer = change(buffer);
-    for (Prefetch& prefetch : stage.prefetches)
-      prefetch.place.buffer = change(prefetch.place.buffer);
+    ForEachPart(stage, Overloaded{[&](BufferId& touched) { touched = change(touched); }, Ignore()});
   });
 }
 
-void ChangePanels(Stages& stages, const Renumber& change) {
+void ChangePanels(Stages& stages, const std::function<PanelsId(PanelsId)>& change) {
   ChangeStages(stages, [&](Stage& stage) {
-    for (int* panels : {&stage.panels, &stage.live, &stage.a.panels, &stage.b.panels}) {
-      if (*panels >= 0) *panels = change(*panels);
-    }
+    ForEachPart(stage, Overloaded{[&](PanelsId& panels) {
+                                    if (panels) panels = change(panels);
+                                  },
+                                  Ignore()});
   });
 }
 
-void RenameLoop(Stage& stage, int from, int to) {
-  for (ElementPtr* e : {&stage.value, &stage.mask, &stage.low, &stage.high, &stage.start}) {
-    *e = Renamed(*e, from, to);
+void RenameLoop(Place& place, LoopId from, LoopId to) {
+  for (Coordinate& c : place.at) {
+    if (c.loop == from) c.loop = to;
+    c.offset = WithLoop(c.offset, from, to);
   }
-  RenameInPlace(stage.place, from, to);
-  RenameInPlace(stage.from, from, to);
-  for (int* loop : {&stage.loop, &stage.row, &stage.col, &stage.pack_row, &stage.pack_col}) {
-    if (*loop == from) *loop = to;
-  }
-  for (Stage& inner : stage.body) RenameLoop(inner, from, to);
-  for (Stage& inner : stage.orelse) RenameLoop(inner, from, to);
 }
 
-int RootOf(const Plan& plan, int buffer) {
-  while (plan.buffers[static_cast<size_t>(buffer)].same_as >= 0) {
-    buffer = plan.buffers[static_cast<size_t>(buffer)].same_as;
-  }
-  return buffer;
+ElementPtr WithLoop(const ElementPtr& e, LoopId from, LoopId to) {
+  return Changed(e, [&](const ElementPtr& x) -> ElementPtr {
+    if (const auto* iteration = As<element::Iteration>(x); iteration && iteration->loop == from)
+      return MakeElement(x->dtype, element::Iteration{to});
+    const Place* loaded = LoadedBy(*x);
+    if (!loaded) return nullptr;
+    Place place = *loaded;
+    for (Coordinate& c : place.at) {
+      if (c.loop == from) c.loop = to;
+    }
+    return LoadOf(std::move(place), x->dtype);
+  });
 }
 
-bool Uses(const ElementPtr& e, int variable) {
+void RenameLoop(Stage& stage, LoopId from, LoopId to) {
+  ForEachPart(stage, Overloaded{[&](LoopId& loop) {
+                                  if (loop == from) loop = to;
+                                },
+                                [&](ElementPtr& e) { e = WithLoop(e, from, to); },
+                                [&](Place& place, Access) { RenameLoop(place, from, to); },
+                                [&](Prefetch& prefetch) { RenameLoop(prefetch.place, from, to); },
+                                [&](Stages& list) {
+                                  for (Stage& inner : list) RenameLoop(inner, from, to);
+                                },
+                                Ignore()});
+}
+
+bool Uses(const ElementPtr& e, VariableId variable) {
   bool uses = false;
-  ForEachElement(e, [&](const Element& x) {
-    uses = uses || (x.kind == Element::Kind::kVariable && x.index == variable);
-  });
+  ForEachElement(e, [&](const Element& x) { uses = uses || IsNamed(x, variable); });
   return uses;
 }
 

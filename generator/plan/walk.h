@@ -5,36 +5,52 @@
 
 #include "generator/plan/plan.h"
 
-/// Looking through stages and changing what they hold.
+/// Looking through stages and changing what they hold. A prefetch reads nothing: walks over what is
+/// read and written leave it out, those that change things change it too.
 namespace kiln {
 
 /// The buffer of which this is another shape, or the buffer itself.
-int RootOf(const Plan& plan, int buffer);
+BufferId RootOf(const Plan& plan, BufferId buffer);
 /// Whether it is no operand and no scratch of the spec.
-inline bool IsTemp(const Plan& plan, int buffer) {
-  return plan.buffers[static_cast<size_t>(buffer)].ref < 0;
-}
+inline bool IsTemp(const Plan& plan, BufferId buffer) { return !plan[buffer].ref; }
 
+/// The loop that the stage is, one coordinate after the other or by vectors; none: it is no loop.
+/// The tiles of a dot and the loops of a pack are theirs alone.
+LoopId LoopOf(const Stage& stage);
+/// The statements within a stage, but those of the other branch; null: it has none.
+const Stages* BodyOf(const Stage& stage);
+Stages* BodyOf(Stage& stage);
+
+/// A loop, by vectors or not, and nothing else.
+inline bool IsNest(const Stage& stage) { return Is<stage::Loop, stage::Lanes>(stage); }
 /// One pass over a row, by vectors.
-inline bool IsPass(const Stage& stage) {
-  return stage.kind == Stage::Kind::kLanes || stage.kind == Stage::Kind::kReduce;
-}
+inline bool IsPass(const Stage& stage) { return Is<stage::Lanes, stage::Reduce>(stage); }
 
 /// Whether two loops have the same iterations.
-inline bool SameSpace(const Plan& plan, int a, int b) {
-  return plan.loops[static_cast<size_t>(a)] == plan.loops[static_cast<size_t>(b)];
+inline bool SameSpace(const Plan& plan, LoopId a, LoopId b) {
+  return plan[a].space == plan[b].space;
+}
+
+/// Calls `use` with each list of statements within the stage.
+template <typename Of, typename Use>
+void ForEachList(Of& of, const Use& use) {
+  ForEachPart(of, Overloaded{[&](ConstLike<Of, Stages>& list) { use(list); }, Ignore()});
 }
 
 void ForEachStage(const Stages& stages, const std::function<void(const Stage&)>& visit);
 void ChangeStages(Stages& stages, const std::function<void(Stage&)>& change);
+/// Whether `is` holds for one of the stages or of those within them.
+bool AnyStage(const Stages& stages, const std::function<bool(const Stage&)>& is);
 /// Calls `visit(place, writes)` for every place that a stage and those within it read or write.
-void ForEachPlace(const Stage& stage, const std::function<void(const Place&, bool)>& visit);
-void ForEachPlace(const Stages& stages, const std::function<void(const Place&, bool)>& visit);
+using VisitPlace = std::function<void(const Place&, bool)>;
+void ForEachPlace(const Stage& stage, const VisitPlace& visit);
+void ForEachPlace(const Stages& stages, const VisitPlace& visit);
 /// Those that an expression reads.
 void ForEachLoad(const ElementPtr& e, const std::function<void(const Place&)>& visit);
 /// Every element of an expression, offsets of places included.
-void ForEachElement(const ElementPtr& e, const std::function<void(const Element&)>& visit);
-void ForEachElement(const Stage& stage, const std::function<void(const Element&)>& visit);
+using VisitElement = std::function<void(const Element&)>;
+void ForEachElement(const ElementPtr& e, const VisitElement& visit);
+void ForEachElement(const Stage& stage, const VisitElement& visit);
 
 /// Replaces elements bottom up: `change` gives the new element, or null to keep it.
 using Change = std::function<ElementPtr(const ElementPtr&)>;
@@ -43,12 +59,13 @@ void ChangeElements(Stage& stage, const Change& change);
 void ChangeElements(Stages& stages, const Change& change);
 void Append(Stages& to, Stages from);
 /// Puts other buffers, or other panels, in place of those that stages name.
-using Renumber = std::function<int(int)>;
-void ChangeBuffers(Stages& stages, const Renumber& change);
-void ChangePanels(Stages& stages, const Renumber& change);
+void ChangeBuffers(Stages& stages, const std::function<BufferId(BufferId)>& change);
+void ChangePanels(Stages& stages, const std::function<PanelsId(PanelsId)>& change);
 /// Puts loop `to` in place of `from`.
-void RenameLoop(Stage& stage, int from, int to);
+void RenameLoop(Stage& stage, LoopId from, LoopId to);
+void RenameLoop(Place& place, LoopId from, LoopId to);
+ElementPtr WithLoop(const ElementPtr& e, LoopId from, LoopId to);
 
-bool Uses(const ElementPtr& e, int variable);
+bool Uses(const ElementPtr& e, VariableId variable);
 
 }  // namespace kiln

@@ -12,7 +12,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics,
   auto plan = std::make_unique<Plan>();
   plan->kernel = &kernel;
   const Reduction reduction = FindReduction(kernel);
-  const int carried = reduction.stay < 0 ? reduction.accumulator : -1;
+  const RefId carried = reduction.stay ? RefId() : reduction.accumulator;
   Planning planning{*plan, kernel, reduction, SpaceAnalysis(kernel, carried), diagnostics};
   for (const Pass& pass : Passes()) {
     pass.run(planning);

@@ -23,14 +23,16 @@
 namespace kiln {
 namespace {
 
-void UsedAxes(const Node& node, std::vector<bool>& used) {
-  if (AxisOf(node) >= 0) used[static_cast<size_t>(node.index)] = true;
+using AxisFlags = Table<bool, Axis>;
+
+void UsedAxes(const Node& node, AxisFlags& used) {
+  if (AxisOf(node) >= 0) used[AxisId(node.index)] = true;
   for (const NodePtr& arg : node.args) UsedAxes(*arg, used);
   for (const Subscript& s : node.subscripts) UsedAxes(*s.start, used);
 }
 
-std::vector<bool> AxesOfIndex(const Kernel& kernel, const Ref& ref) {
-  std::vector<bool> used(kernel.axes.size());
+AxisFlags AxesOfIndex(const Kernel& kernel, const Ref& ref) {
+  AxisFlags used(kernel.axes.size());
   for (const BlockDim& dim : ref.block) {
     if (dim.index) UsedAxes(*dim.index, used);
     if (dim.extent) UsedAxes(*dim.extent, used);
@@ -39,8 +41,8 @@ std::vector<bool> AxesOfIndex(const Kernel& kernel, const Ref& ref) {
 }
 
 /// Whether an axis is in an index map itself, outside of the subscripts of prefetch arrays.
-bool UsesItself(const Node& node, int axis) {
-  if (AxisOf(node) == axis) return true;
+bool UsesItself(const Node& node, AxisId axis) {
+  if (AxisId(AxisOf(node)) == axis) return true;
   return std::any_of(node.args.begin(), node.args.end(),
                      [&](const NodePtr& arg) { return UsesItself(*arg, axis); });
 }
@@ -48,16 +50,15 @@ bool UsesItself(const Node& node, int axis) {
 /// An axis outside of all index maps brings every block back. One that only looks an index up, such
 /// as the visits of a group's tiles, may find the same block many times.
 std::vector<Reuse> FindReuse(const Kernel& kernel, const Ref& ref) {
-  const std::vector<bool> used = AxesOfIndex(kernel, ref);
+  const AxisFlags used = AxesOfIndex(kernel, ref);
   std::vector<Reuse> all;
-  for (size_t a = 0; a < used.size(); ++a) {
-    const int axis = static_cast<int>(a);
+  for (const AxisId axis : used.ids()) {
     const bool itself = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
       return dim.index && UsesItself(*dim.index, axis);
     });
     Reuse reuse{{axis}, {}};
-    for (size_t inner = a + 1; inner < used.size(); ++inner) {
-      if (used[inner]) reuse.window.push_back(static_cast<int>(inner));
+    for (const AxisId inner : used.ids()) {
+      if (inner > axis && used[inner]) reuse.window.push_back(inner);
     }
     if (itself || reuse.window.empty()) continue;
     if (!all.empty() && all.back().window == reuse.window)
@@ -69,33 +70,24 @@ std::vector<Reuse> FindReuse(const Kernel& kernel, const Ref& ref) {
 }
 
 /// Scratch that lives in register tiles: dots alone start from it and store to it.
-bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, int ref) {
+bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, BufferId scratch) {
+  bool others = false;
   for (const BodyPlan& body : bodies) {
     for (const Stage& stage : body.stages) {
-      if (stage.kind == Stage::Kind::kDot) {
-        for (const Stage& s : stage.body) {
-          bool loads = false;
-          ForEachLoad(s.value, [&](const Place& p) { loads = loads || p.buffer == ref; });
-          if (loads) return false;
-        }
-        continue;
-      }
-      bool touched = false;
-      ForEachPlace(stage, [&](const Place& p, bool) { touched = touched || p.buffer == ref; });
-      if (touched) return false;
+      const auto* dot = As<stage::Dot>(stage);
+      ForEachPlace(dot ? dot->body : Stages{stage}, [&](const Place& p, bool writes) {
+        others = others || (p.buffer == scratch && !(dot && writes));
+      });
     }
   }
-  return true;
+  return !others;
 }
 
 void MarkAssigned(Plan& plan, const Stages& stages) {
-  for (const Stage& stage : stages) {
-    if (stage.kind == Stage::Kind::kAssign) {
-      plan.variables[static_cast<size_t>(stage.variable)].changes = true;
-    }
-    MarkAssigned(plan, stage.body);
-    MarkAssigned(plan, stage.orelse);
-  }
+  ForEachStage(stages, [&](const Stage& stage) {
+    if (const auto* assign = As<stage::Assign>(stage))
+      plan.variables[assign->variable].changes = true;
+  });
 }
 
 /// Whether some statement is for the last step alone.
@@ -112,9 +104,10 @@ Dots FindDots(const Plan& plan) {
   Dots dots;
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
-      if (stage.kind != Stage::Kind::kDot) return;
-      const bool bytes = stage.element == DType::kI8 || stage.element == DType::kU8;
-      dots |= Dots{true, stage.element == DType::kBF16, bytes};
+      const auto* dot = As<stage::Dot>(stage);
+      if (!dot) return;
+      const bool bytes = dot->element == DType::kI8 || dot->element == DType::kU8;
+      dots |= Dots{true, dot->element == DType::kBF16, bytes};
     });
   }
   return dots;
@@ -123,18 +116,19 @@ Dots FindDots(const Plan& plan) {
 /// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy looks
 /// at the shape that the spec gave, and register tiles have rows and columns, be it one.
 void DropOnes(Plan& plan) {
-  std::vector<bool> copied(plan.buffers.size());
+  Table<bool, Buffer> copied(plan.buffers.size());
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
-      if (stage.kind != Stage::Kind::kCopy) return;
-      copied[static_cast<size_t>(stage.from.buffer)] = true;
-      copied[static_cast<size_t>(stage.place.buffer)] = true;
+      const auto* copy = As<stage::Copy>(stage);
+      if (!copy) return;
+      copied[copy->from.begin.buffer] = true;
+      copied[copy->to.begin.buffer] = true;
     });
   }
-  for (size_t r = 0; r < plan.kernel->refs.size(); ++r) {
-    if (plan.kernel->refs[r].role != Role::kScratch || copied[r]) continue;
-    Buffer& buffer = plan.buffers[r];
-    const size_t kept = static_cast<int>(r) == plan.accumulator ? 2 : 0;
+  for (const RefId r : IdsOf(plan.kernel->refs)) {
+    if ((*plan.kernel)[r].role != Role::kScratch || copied[BufferOf(r)]) continue;
+    Buffer& buffer = plan.buffers[BufferOf(r)];
+    const size_t kept = r == plan.accumulator ? 2 : 0;
     for (size_t d = 0; d + kept < buffer.extents.size(); ++d)
       buffer.dropped[d] = buffer.extents[d].IsOne();
   }
@@ -147,7 +141,7 @@ struct StepKind {
 };
 
 std::vector<StepKind> StepKinds(const Planning& p) {
-  if (p.reduction.accumulator < 0) return {{"", std::nullopt, std::nullopt}};
+  if (!p.reduction.accumulator) return {{"", std::nullopt, std::nullopt}};
   const bool finishes = AsksForLast(p.kernel.body) || !p.kernel.epilogue.empty();
   if (!finishes) return {{"First", true, std::nullopt}, {"Middle", false, std::nullopt}};
   return {{"SingleStep", true, true},
@@ -159,27 +153,27 @@ std::vector<StepKind> StepKinds(const Planning& p) {
 /// Whether the body is of a step after which nobody reads the scratch that a reduction adds up in:
 /// an output's sums are wanted, scratch's are not.
 bool EndsScratch(const Planning& p, const BodyPlan& body) {
-  const int accumulator = p.reduction.accumulator;
-  if (accumulator < 0 || (body.name != "SingleStep" && body.name != "Last")) return false;
-  return p.kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch;
+  const RefId accumulator = p.reduction.accumulator;
+  if (!accumulator || (body.name != "SingleStep" && body.name != "Last")) return false;
+  return p.kernel[accumulator].role == Role::kScratch;
 }
 
 void DescribeOperands(Planning& p) {
   Plan& plan = p.plan;
   plan.reduction_axes = p.reduction.axes;
   plan.reduction_stay = p.reduction.stay;
-  plan.carried = p.reduction.stay < 0 ? p.reduction.accumulator : -1;
+  plan.carried = p.reduction.stay ? RefId() : p.reduction.accumulator;
   plan.operands = PlanOperands(p.kernel);
   plan.spaces = p.spaces.spaces();
-  const std::vector<bool> reduced = ReducedRefs(p.kernel);
-  for (size_t r = 0; r < p.kernel.refs.size(); ++r) {
-    const Ref& ref = p.kernel.refs[r];
+  const Table<bool, Ref> reduced = ReducedRefs(p.kernel);
+  for (const RefId r : IdsOf(p.kernel.refs)) {
+    const Ref& ref = p.kernel[r];
     Buffer buffer;
     buffer.name = ref.name;
-    buffer.ref = static_cast<int>(r);
+    buffer.ref = r;
     buffer.dtype = ref.dtype;
     buffer.extents = ref.view;
-    buffer.spaces = p.spaces.SpacesOfRef(static_cast<int>(r));
+    buffer.spaces = p.spaces.SpacesOfRef(r);
     buffer.dropped.assign(ref.view.size(), false);
     plan.buffers.push_back(std::move(buffer));
     OperandPlan& operand = plan.operands[r];
@@ -229,9 +223,9 @@ void Share(Planning& p) {
 }
 
 void LayOutScratch(Planning& p) {
-  const int accumulator = p.reduction.accumulator;
-  if (accumulator >= 0 && p.kernel.refs[static_cast<size_t>(accumulator)].role == Role::kScratch &&
-      OnlyDotsTouch(p.plan.bodies, accumulator)) {
+  const RefId accumulator = p.reduction.accumulator;
+  if (accumulator && p.kernel[accumulator].role == Role::kScratch &&
+      OnlyDotsTouch(p.plan.bodies, BufferOf(accumulator))) {
     p.plan.accumulator = accumulator;
   }
   DropOnes(p.plan);
@@ -239,12 +233,11 @@ void LayOutScratch(Planning& p) {
 
 void ClipBlocks(Planning& p) {
   Plan& plan = p.plan;
-  for (size_t r = 0; r < p.kernel.refs.size(); ++r) {
-    const std::vector<int>& of_view = p.spaces.SpacesOfRef(static_cast<int>(r));
-    for (size_t a = 0; a < of_view.size() && !p.kernel.refs[r].block.empty(); ++a) {
-      const bool clipped = of_view[a] >= 0 && plan.spaces[static_cast<size_t>(of_view[a])].clipped;
-      plan.operands[r].clipped[static_cast<size_t>(p.kernel.refs[r].view_dims[a])] = clipped;
-    }
+  for (const RefId r : IdsOf(p.kernel.refs)) {
+    const Ref& ref = p.kernel[r];
+    const std::vector<SpaceId>& spaces = plan[BufferOf(r)].spaces;
+    for (size_t a = 0; a < spaces.size() && !ref.block.empty(); ++a)
+      plan.operands[r].clipped[ref.view_dims[a]] = spaces[a] && plan[spaces[a]].clipped;
   }
   CopyAliasedInputs(plan);
 }
@@ -288,19 +281,19 @@ constexpr Pass kPasses[] = {
 
 }  // namespace
 
-std::vector<int> CutOrder(const Kernel& kernel, const std::vector<OperandPlan>& operands) {
-  std::vector<bool> first(kernel.axes.size());
-  for (size_t r = 0; r < kernel.refs.size(); ++r) {
+Axes CutOrder(const Kernel& kernel, const Table<OperandPlan, Ref>& operands) {
+  AxisFlags first(kernel.axes.size());
+  for (const RefId r : operands.ids()) {
     const bool is_b = operands[r].layout == OperandPlan::Layout::kPackedB ||
                       operands[r].layout == OperandPlan::Layout::kPackedBT;
     if (!is_b) continue;
-    const std::vector<bool> used = AxesOfIndex(kernel, kernel.refs[r]);
-    for (size_t a = 0; a < used.size(); ++a) first[a] = first[a] || used[a];
+    const AxisFlags used = AxesOfIndex(kernel, kernel[r]);
+    for (const AxisId a : used.ids()) first[a] = first[a] || used[a];
   }
-  std::vector<int> order;
+  Axes order;
   for (const bool wanted : {true, false}) {
-    for (size_t a = 0; a < kernel.axes.size(); ++a) {
-      if (kernel.axes[a].parallel && first[a] == wanted) order.push_back(static_cast<int>(a));
+    for (const AxisId a : first.ids()) {
+      if (kernel[a].parallel && first[a] == wanted) order.push_back(a);
     }
   }
   return order;

@@ -16,20 +16,17 @@ using test::fs::path;
 std::optional<Size> Reach(const Plan& plan, const Coordinate& at) {
   if (at.around) return std::nullopt;
   Size reach = 1;
-  if (at.loop >= 0) {
-    const int space = plan.loops.at(static_cast<size_t>(at.loop));
-    reach = plan.spaces.at(static_cast<size_t>(space)).extent;
-  }
+  if (at.loop) reach = plan.spaces.at(plan.loops.at(at.loop).space).extent;
   if (!at.offset) return reach;
-  if (at.offset->kind != Element::Kind::kConst) return std::nullopt;
-  return reach + Size(at.offset->int_value);
+  const auto* constant = As<element::Constant>(at.offset);
+  return constant ? std::optional(reach + Size(constant->int_value)) : std::nullopt;
 }
 
 /// "up#4: 6 elements of 1" for every dimension that a loop leaves; counts those that are known.
 std::vector<std::string> Left(const Plan& plan, int& known) {
   std::vector<std::string> left;
   const auto look = [&](const Place& place, bool) {
-    const Buffer& buffer = plan.buffers.at(static_cast<size_t>(place.buffer));
+    const Buffer& buffer = plan.buffers.at(place.buffer);
     for (size_t d = 0; d < place.at.size(); ++d) {
       const std::optional<Size> reach = Reach(plan, place.at[d]);
       if (!reach) continue;
@@ -37,8 +34,8 @@ std::vector<std::string> Left(const Plan& plan, int& known) {
       if (!room) continue;
       ++known;
       if (*room < 0)
-        left.push_back(buffer.name + "#" + std::to_string(place.buffer) + ": " + reach->ToString() +
-                       " elements of " + buffer.extents[d].ToString());
+        left.push_back(buffer.name + "#" + std::to_string(place.buffer.number()) + ": " +
+                       reach->ToString() + " elements of " + buffer.extents[d].ToString());
     }
   };
   for (const BodyPlan& body : plan.bodies) ForEachPlace(body.stages, look);

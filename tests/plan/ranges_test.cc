@@ -16,7 +16,7 @@ int ChecksOf(const std::string& body) {
   const Planned planned = PlanOf(text);
   int checks = 0;
   ForEachStage(planned.plan->bodies[0].stages,
-               [&](const Stage& stage) { checks += stage.kind == Stage::Kind::kRange; });
+               [&](const Stage& stage) { checks += Is<stage::Range>(stage); });
   return checks;
 }
 

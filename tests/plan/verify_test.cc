@@ -49,64 +49,58 @@ struct Planned : kiln::Planned {
     REQUIRE(FlawOf(*plan).empty());
   }
 
-  Planned& Change(const std::function<void(Stage&)>& change) {
-    ChangeStages(plan->bodies[0].stages, change);
-    return *this;
+  /// Changes all stages of a kind.
+  template <typename Kind>
+  void Change(const std::function<void(Kind&)>& change) {
+    ChangeStages(plan->bodies[0].stages, [&](Stage& stage) {
+      if (auto* of = As<Kind>(stage)) change(*of);
+    });
   }
   std::string Flaw() const { return FlawOf(*plan); }
 };
 
 /// A loop over the whole block in place of the one that stops at the edge.
 void WidenLoops(Plan& plan) {
-  for (int& space : plan.loops) {
-    plan.spaces.push_back({plan.spaces[static_cast<size_t>(space)].extent, false, -1, -1});
-    space = static_cast<int>(plan.spaces.size()) - 1;
-  }
+  for (Loop& loop : plan.loops)
+    loop.space = plan.spaces.Add({plan[loop.space].extent, false, {}, 0});
 }
 
 TEST_CASE("a store by a loop over the whole block of a ragged output is unsound") {
   Planned planned(kAdd);
   WidenLoops(*planned.plan);
   CHECK(planned.Flaw() == "reads `x` past its edge along 0");
-  planned.Change([](Stage& stage) {
-    if (stage.kind == Stage::Kind::kStore) stage.value = IndexConstant(0);
-  });
+  planned.Change<stage::Store>([](stage::Store& store) { store.value = IndexConstant(0); });
   CHECK(planned.Flaw() == "stores to `o` past its edge along 0");
 }
 
 TEST_CASE("a store that stops at another's edge leaves elements out") {
   Planned planned(kAdd);
-  const int own = planned.plan->buffers[1].spaces[0];
-  planned.plan->spaces.push_back(planned.plan->spaces[static_cast<size_t>(own)]);
-  const int copy = static_cast<int>(planned.plan->spaces.size()) - 1;
-  planned.plan->spaces.push_back(
-      {planned.plan->spaces[static_cast<size_t>(own)].extent, false, -1, -1});
-  for (Buffer& buffer : planned.plan->buffers) buffer.spaces[0] = copy + 1;
-  for (int& space : planned.plan->loops) space = copy;
+  Plan& plan = *planned.plan;
+  const SpaceId own = plan[BufferId(1)].spaces[0];
+  const SpaceId copy = plan.spaces.Add(Space(plan[own]));
+  const SpaceId whole = plan.spaces.Add({plan[own].extent, false, {}, 0});
+  for (Buffer& buffer : plan.buffers) buffer.spaces[0] = whole;
+  for (Loop& loop : plan.loops) loop.space = copy;
   CHECK(planned.Flaw() == "stores to `o` only up to another's edge along 0");
 }
 
 TEST_CASE("a clipped dimension takes no offset, be it 0") {
   Planned planned(kAdd);
-  planned.Change([](Stage& stage) {
-    if (stage.kind == Stage::Kind::kStore) stage.place.at[0].offset = IndexConstant(0);
-  });
+  planned.Change<stage::Store>(
+      [](stage::Store& store) { store.place.at[0].offset = IndexConstant(0); });
   CHECK(planned.Flaw() == "stores to `o` past its edge along 0");
 }
 
 TEST_CASE("a place is inside the loops that it names") {
   Planned planned(kAdd);
-  planned.Change([](Stage& stage) {
-    if (stage.kind == Stage::Kind::kLoop) stage.loop = -1;
-  });
+  planned.Change<stage::Loop>([](stage::Loop& loop) { loop.loop = {}; });
   CHECK(planned.Flaw() == "loop i0 is used outside of it");
 }
 
 TEST_CASE("a loop is no longer than what it walks") {
   Planned planned(kSum);
   bool widened = false;
-  for (size_t s = 0; s < planned.plan->spaces.size(); ++s) {
-    Space& space = planned.plan->spaces[s];
+  for (Space& space : planned.plan->spaces) {
     if (space.clipped) continue;
     space.extent = 17;
     widened = true;
@@ -117,22 +111,16 @@ TEST_CASE("a loop is no longer than what it walks") {
 
 TEST_CASE("a variable is defined before it is used, and in the same list or around it") {
   Planned planned(kSum);
-  planned.plan->variables.push_back({"stray", DType::kF32, false});
-  auto stray = std::make_shared<Element>();
-  stray->kind = Element::Kind::kVariable;
-  stray->dtype = DType::kF32;
-  stray->index = static_cast<int>(planned.plan->variables.size()) - 1;
-  planned.Change([&](Stage& stage) {
-    if (stage.kind == Stage::Kind::kStore) stage.value = stray;
-  });
+  const VariableId stray = planned.plan->variables.Add({"stray", DType::kF32, false});
+  planned.Change<stage::Store>(
+      [&](stage::Store& store) { store.value = NamedElement(*planned.plan, stray); });
   CHECK(planned.Flaw() == "`stray` is used where it is not defined");
 }
 
 TEST_CASE("a dot's tiles walk the rows that its panels have") {
   Planned planned(kDot);
-  planned.Change([&](Stage& stage) {
-    if (stage.kind == Stage::Kind::kDot) stage.depth = planned.plan->loops[0];
-  });
+  planned.Change<stage::Dot>(
+      [&](stage::Dot& dot) { dot.depth = planned.plan->loops[LoopId(0)].space; });
   CHECK(planned.Flaw() == "multiplies panels of `x` over other extents than theirs");
 }
 

@@ -100,7 +100,7 @@ std::optional<MemoryUser> UserOf(const Binding& binding, int index) {
   for (size_t axis = 0; axis < user.shape.size(); ++axis) {
     bool chosen = !host && axis < ref.view.size() && ref.view[axis].Constant().has_value();
     if (operand && axis < ref.view_dims.size()) {
-      chosen = chosen && ref.block[size_t(ref.view_dims[axis])].kind != BlockDim::Kind::kAll;
+      chosen = chosen && ref.DimOf(axis).kind != BlockDim::Kind::kAll;
     }
     user.adjustable.push_back(chosen);
   }

@@ -8,8 +8,7 @@ std::vector<std::string> AxesOfOwnBlocks(const Kernel& kernel) {
   std::vector<std::string> axes;
   const auto plan = MakePlan(kernel, ignored);
   if (!plan) return axes;
-  for (const FreeBlock& block : plan->free_blocks)
-    axes.push_back(kernel.axes[static_cast<size_t>(block.axis)].name);
+  for (const FreeBlock& block : plan->free_blocks) axes.push_back(kernel[block.axis].name);
   return axes;
 }
 

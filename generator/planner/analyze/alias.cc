@@ -17,7 +17,7 @@ bool SameBlocks(const Kernel& kernel, const Ref& a, const Ref& b) {
   return std::equal(a.block.begin(), a.block.end(), b.block.begin(), b.block.end(), same);
 }
 
-bool Touches(const Stage& stage, int input, int output) {
+bool Touches(const Stage& stage, BufferId input, BufferId output) {
   bool touches = false;
   ForEachPlace(stage, [&](const Place& place, bool) {
     touches = touches || place.buffer == input || place.buffer == output;
@@ -27,12 +27,12 @@ bool Touches(const Stage& stage, int input, int output) {
 
 /// Whether every element of `input` is read before the same element of `output` is stored, and
 /// never again: in one innermost loop, all at the same place, and each element once.
-bool ReadBeforeWritten(const Stages& loop, int input, int output, const std::vector<int>& around) {
+bool ReadBeforeWritten(const Stages& loop, BufferId input, BufferId output,
+                       const std::vector<LoopId>& around) {
   const Place* first = nullptr;  // of `output`, or of `input` with its coordinates
   bool stored = false, fine = true;
   for (const Stage& stage : loop) {
-    const bool simple = stage.kind == Stage::Kind::kStore || stage.kind == Stage::Kind::kDefine ||
-                        stage.kind == Stage::Kind::kAssign;
+    const bool simple = Is<stage::Store, stage::Define, stage::Assign>(stage);
     if (!simple && Touches(stage, input, output)) return false;
     ForEachPlace(stage, [&](const Place& place, bool writes) {
       if (place.buffer != input && place.buffer != output) return;
@@ -44,14 +44,15 @@ bool ReadBeforeWritten(const Stages& loop, int input, int output, const std::vec
     });
   }
   if (!fine || !first) return fine;
-  return std::all_of(around.begin(), around.end(), [&](int l) {
+  return std::all_of(around.begin(), around.end(), [&](LoopId l) {
     return std::any_of(first->at.begin(), first->at.end(),
-                       [&](const Coordinate& c) { return c.loop == l && !c.offset && !c.around; });
+                       [&](const Coordinate& c) { return c.loop == l && c.IsPlain(); });
   });
 }
 
 /// Whether one innermost loop, or one list of scalar statements, has all that touches the two.
-bool IsElementwise(const Stages& stages, int input, int output, std::vector<int>& around) {
+bool IsElementwise(const Stages& stages, BufferId input, BufferId output,
+                   std::vector<LoopId>& around) {
   const auto touched = std::count_if(stages.begin(), stages.end(), [&](const Stage& stage) {
     return Touches(stage, input, output);
   });
@@ -59,26 +60,23 @@ bool IsElementwise(const Stages& stages, int input, int output, std::vector<int>
   if (touched > 1) return ReadBeforeWritten(stages, input, output, around);
   for (const Stage& stage : stages) {
     if (!Touches(stage, input, output)) continue;
-    if (stage.kind != Stage::Kind::kLoop && stage.kind != Stage::Kind::kLanes) {
-      return ReadBeforeWritten(stages, input, output, around);
-    }
-    around.push_back(stage.loop);
-    const bool fine = IsElementwise(stage.body, input, output, around);
+    if (!IsNest(stage)) return ReadBeforeWritten(stages, input, output, around);
+    around.push_back(LoopOf(stage));
+    const bool fine = IsElementwise(*BodyOf(stage), input, output, around);
     around.pop_back();
     return fine;
   }
   return true;
 }
 
-bool NeedsCopy(const Plan& plan, int input, int output) {
+bool NeedsCopy(const Plan& plan, RefId input, RefId output) {
   const Kernel& kernel = *plan.kernel;
-  const Ref& from = kernel.refs[static_cast<size_t>(input)];
-  const Ref& to = kernel.refs[static_cast<size_t>(output)];
   // A stay of one step: no later step reads what this one wrote.
-  if (!SameBlocks(kernel, from, to) || !StayAxes(kernel, output).empty()) return true;
+  if (!SameBlocks(kernel, kernel[input], kernel[output]) || !StayIs(kernel, output, {}))
+    return true;
   return !std::all_of(plan.bodies.begin(), plan.bodies.end(), [&](const BodyPlan& body) {
-    std::vector<int> around;
-    return IsElementwise(body.stages, input, output, around);
+    std::vector<LoopId> around;
+    return IsElementwise(body.stages, BufferOf(input), BufferOf(output), around);
   });
 }
 
@@ -86,15 +84,13 @@ bool NeedsCopy(const Plan& plan, int input, int output) {
 
 void CopyAliasedInputs(Plan& plan) {
   const Kernel& kernel = *plan.kernel;
-  for (size_t o = 0; o < kernel.refs.size(); ++o) {
-    const int alias = kernel.refs[o].alias;
+  for (const RefId output : IdsOf(kernel.refs)) {
+    const int alias = kernel[output].alias;
     if (alias < 0) continue;
-    for (size_t r = 0; r < kernel.refs.size(); ++r) {
-      const Ref& ref = kernel.refs[r];
-      const bool reads = ref.role == Role::kInput && ref.memory != Memory::kAny &&
-                         kernel.ArrayOf(static_cast<int>(r)) == alias;
-      if (reads && NeedsCopy(plan, static_cast<int>(r), static_cast<int>(o)))
-        plan.operands[r].copied = true;
+    for (const RefId r : IdsOf(kernel.refs)) {
+      const bool reads = kernel[r].role == Role::kInput && kernel[r].memory != Memory::kAny &&
+                         kernel.ArrayOf(r.number()) == alias;
+      if (reads && NeedsCopy(plan, r, output)) plan.operands[r].copied = true;
     }
   }
 }

@@ -23,12 +23,12 @@ bool IsZero(const NodePtr& e) {
 
 DotOperand OperandOfDot(const Node& node) {
   DotOperand operand{&node, false};
-  const int rank = static_cast<int>(node.shape.size());
+  const size_t rank = node.shape.size();
   if (node.op != Op::kTranspose) return operand;
-  for (int d = 0; d + 2 < rank; ++d) {
-    if (node.axes[static_cast<size_t>(d)] != d) return operand;
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    if (node.axes[d] != d) return operand;
   }
-  if (node.axes[static_cast<size_t>(rank - 1)] != rank - 2) return operand;
+  if (node.axes[rank - 1] != rank - 2) return operand;
   return {node.args[0].get(), true};
 }
 

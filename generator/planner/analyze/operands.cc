@@ -27,12 +27,12 @@ void ForEachNode(const Action& action, const std::function<void(const Node&)>& v
 }
 
 /// Manual copies see rows, not panels.
-void CountCopies(const Actions& actions, std::vector<int>& reads) {
+void CountCopies(const Actions& actions, Table<int, Ref>& reads) {
   ForEachAction(actions, [&](const Action& action) {
     const auto* copy = As<action::Copy>(action);
     if (!copy) return;
-    ++reads[static_cast<size_t>(copy->source.ref)];
-    ++reads[static_cast<size_t>(copy->target.ref)];
+    ++reads[RefId(copy->source.ref)];
+    ++reads[RefId(copy->target.ref)];
   });
 }
 
@@ -43,21 +43,21 @@ Layout LayoutOf(Side side, bool transposed) {
 
 }  // namespace
 
-std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
-  std::vector<OperandPlan> operands(kernel.refs.size());
-  std::vector<int> reads(kernel.refs.size()), dots(kernel.refs.size());
-  std::vector<std::vector<Use>> uses(kernel.refs.size());
+Table<OperandPlan, Ref> PlanOperands(const Kernel& kernel) {
+  Table<OperandPlan, Ref> operands(kernel.refs.size());
+  Table<int, Ref> reads(kernel.refs.size()), dots(kernel.refs.size());
+  Table<std::vector<Use>, Ref> uses(kernel.refs.size());
   const auto visit = [&](const Node& node) {
-    if (node.op == Op::kRead) ++reads[static_cast<size_t>(node.index)];
+    if (node.op == Op::kRead) ++reads[RefId(node.index)];
     // The mask of a block's edge needs its coordinates, which panels do not keep.
-    if (node.op == Op::kInside || node.op == Op::kAt) reads[static_cast<size_t>(node.index)] += 2;
+    if (node.op == Op::kInside || node.op == Op::kAt) reads[RefId(node.index)] += 2;
     if (node.op != Op::kDot) return;
     for (size_t k = 0; k < 2; ++k) {
       const DotOperand operand = OperandOfDot(*node.args[k]);
       const Node& value = *operand.value;
       if (value.op != Op::kRead || !value.subscripts.empty()) continue;
-      ++dots[static_cast<size_t>(value.index)];
-      uses[static_cast<size_t>(value.index)].push_back(
+      ++dots[RefId(value.index)];
+      uses[RefId(value.index)].push_back(
           {LayoutOf(k == 0 ? Side::kA : Side::kB, operand.transposed),
            OperandOfDot(*node.args[1 - k]).value->dtype});
     }
@@ -67,8 +67,8 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
   CountCopies(kernel.body, reads);
   CountCopies(kernel.epilogue, reads);
 
-  for (size_t r = 0; r < kernel.refs.size(); ++r) {
-    const Ref& ref = kernel.refs[r];
+  for (const RefId r : IdsOf(kernel.refs)) {
+    const Ref& ref = kernel[r];
     OperandPlan& plan = operands[r];
     plan.clipped.assign(ref.block.size(), false);
     if (ref.role != Role::kInput) continue;
@@ -101,11 +101,11 @@ std::vector<OperandPlan> PlanOperands(const Kernel& kernel) {
 
 namespace {
 
-bool IsTrailing(const Kernel& kernel, const std::vector<int>& axes) {
+bool IsTrailing(const Kernel& kernel, const Axes& axes) {
   if (axes.empty()) return false;
   for (size_t k = 0; k < axes.size(); ++k) {
-    const size_t axis = kernel.axes.size() - axes.size() + k;
-    if (axes[k] != static_cast<int>(axis) || kernel.axes[axis].parallel) return false;
+    const AxisId axis(kernel.axes.size() - axes.size() + k);
+    if (axes[k] != axis || kernel[axis].parallel) return false;
   }
   return true;
 }
@@ -117,60 +117,59 @@ Reduction BegunBy(const Kernel& kernel, const Action& action) {
   Reduction reduction;
   const Node& c = *when->condition;
   if (c.op == Op::kFirstStep) {
-    reduction.axes = {c.index};
+    reduction.axes = {AxisId(c.index)};
   } else if (c.op == Op::kFirstVisit) {
-    reduction.axes = StayAxes(kernel, c.index);
-    const bool looked_up = !reduction.axes.empty() && reduction.axes[0] < 0;
-    if (looked_up) reduction.axes.clear(), reduction.stay = c.index;
+    const std::optional<Axes> axes = StayAxes(kernel, RefId(c.index));
+    if (axes)
+      reduction.axes = *axes;
+    else  // looked up
+      reduction.stay = RefId(c.index);
   }
-  if (reduction.stay < 0 && !IsTrailing(kernel, reduction.axes)) return {};
+  if (!reduction.stay && !IsTrailing(kernel, reduction.axes)) return {};
   for (const Action& inner : when->body) {
     const auto* store = As<action::Store>(inner);
     if (!store || store->ref < 0 || !store->IsWhole() || !IsZero(store->value)) continue;
-    const int ref = store->ref;
-    const Role role = kernel.refs[static_cast<size_t>(ref)].role;
+    const RefId ref(store->ref);
+    const Role role = kernel[ref].role;
     const bool stays =
         role == Role::kOutput &&
-        (reduction.stay >= 0 ? ref == reduction.stay : StayAxes(kernel, ref) == reduction.axes);
+        (reduction.stay ? ref == reduction.stay : StayIs(kernel, ref, reduction.axes));
     if (role == Role::kScratch || stays) reduction.accumulator = ref;
   }
   return reduction;
 }
 
-bool AddsDot(const Action& action, int ref) {
+bool AddsDot(const Action& action, RefId ref) {
   if (const auto* when = As<action::When>(action)) {
     return std::any_of(when->body.begin(), when->body.end(),
                        [&](const Action& inner) { return AddsDot(inner, ref); });
   }
   const auto* store = As<action::Store>(action);
-  if (!store || store->ref != ref || !store->IsWhole()) return false;
+  if (!store || RefId(store->ref) != ref || !store->IsWhole()) return false;
   const Node& v = *store->value;
   const auto is_acc = [&](const NodePtr& e) {
-    return e->op == Op::kRead && e->index == ref && e->subscripts.empty();
+    return e->op == Op::kRead && RefId(e->index) == ref && e->subscripts.empty();
   };
   return v.op == Op::kAdd && ((is_acc(v.args[0]) && v.args[1]->op == Op::kDot) ||
                               (is_acc(v.args[1]) && v.args[0]->op == Op::kDot));
 }
 
-}  // namespace
-
-namespace {
-
-bool Touches(const Action& action, int ref) {
+bool Touches(const Action& action, RefId ref) {
   return AnyAction({action}, [&](const Action& a) {
     const auto* store = As<action::Store>(a);
     const auto* copy = As<action::Copy>(a);
-    bool touches = (store && store->ref == ref) ||
-                   (copy && (copy->source.ref == ref || copy->target.ref == ref));
+    const auto is = [&](int index) { return RefId(index) == ref; };
+    bool touches =
+        (store && is(store->ref)) || (copy && (is(copy->source.ref) || is(copy->target.ref)));
     ForEachNode(a, [&](const Node& node) {
-      touches = touches || (node.op == Op::kRead && node.index == ref);
+      touches = touches || (node.op == Op::kRead && is(node.index));
     });
     return touches;
   });
 }
 
 /// The first of the statements that has to do with it.
-const Action* FirstTouch(const Actions& actions, int ref) {
+const Action* FirstTouch(const Actions& actions, RefId ref) {
   const auto first = std::find_if(actions.begin(), actions.end(),
                                   [&](const Action& a) { return Touches(a, ref); });
   return first == actions.end() ? nullptr : &*first;
@@ -178,33 +177,33 @@ const Action* FirstTouch(const Actions& actions, int ref) {
 
 }  // namespace
 
-int BegunWith(const Kernel& kernel, int scratch) {
+RefId BegunWith(const Kernel& kernel, RefId scratch) {
   const Action* first = FirstTouch(kernel.body, scratch);
   const auto* when = first ? As<action::When>(*first) : nullptr;
-  if (!when || when->condition->op != Op::kFirstVisit) return -1;
+  if (!when || when->condition->op != Op::kFirstVisit) return {};
   const Action* inner = FirstTouch(when->body, scratch);
   const auto* store = inner ? As<action::Store>(*inner) : nullptr;
-  if (!store || store->ref != scratch || !store->IsWhole()) return -1;
+  if (!store || RefId(store->ref) != scratch || !store->IsWhole()) return {};
   bool reads = false;
   ForEachNode(*inner, [&](const Node& node) {
-    reads = reads || (node.op == Op::kRead && node.index == scratch);
+    reads = reads || (node.op == Op::kRead && RefId(node.index) == scratch);
   });
-  return reads ? -1 : when->condition->index;
+  return reads ? RefId() : RefId(when->condition->index);
 }
 
-bool BeginsAnew(const Kernel& kernel, int scratch, int axis) {
-  const int output = BegunWith(kernel, scratch);
-  if (output < 0) return false;
-  const std::vector<BlockDim>& block = kernel.refs[static_cast<size_t>(output)].block;
+bool BeginsAnew(const Kernel& kernel, RefId scratch, AxisId axis) {
+  const RefId output = BegunWith(kernel, scratch);
+  if (!output) return false;
+  const std::vector<BlockDim>& block = kernel[output].block;
   return std::any_of(block.begin(), block.end(), [&](const BlockDim& dim) {
-    return dim.index && dim.index->op == Op::kAxis && dim.index->index == axis;
+    return dim.index && dim.index->op == Op::kAxis && AxisId(dim.index->index) == axis;
   });
 }
 
 Reduction FindReduction(const Kernel& kernel) {
   for (const Action& when : kernel.body) {
     Reduction reduction = BegunBy(kernel, when);
-    if (reduction.accumulator < 0) continue;
+    if (!reduction.accumulator) continue;
     const bool adds = std::any_of(kernel.body.begin(), kernel.body.end(), [&](const Action& a) {
       return AddsDot(a, reduction.accumulator);
     });

@@ -5,16 +5,15 @@
 #include "generator/planner/analyze/operands.h"
 
 namespace kiln {
-SpaceAnalysis::SpaceAnalysis(const Kernel& kernel, int zeroed) : kernel_(kernel) {
-  for (const Ref& ref : kernel.refs) {
-    Classes classes = Fresh(ref.view);
-    const int r = static_cast<int>(refs_.size());
+SpaceAnalysis::SpaceAnalysis(const Kernel& kernel, RefId zeroed) : kernel_(kernel) {
+  for (const RefId r : IdsOf(kernel.refs)) {
+    const Ref& ref = kernel[r];
+    const Classes classes = Fresh(ref.view);
     const bool blocked = !ref.block.empty();
     for (size_t a = 0; a < classes.size(); ++a) {
-      if (classes[a] < 0) continue;
-      if (blocked) members_[classes[a]].push_back({r, static_cast<int>(a)});
-      if (ref.role == Role::kScratch && r != zeroed)
-        carried_[static_cast<size_t>(classes[a])].push_back(r);
+      if (!classes[a]) continue;
+      if (blocked) members_[classes[a]].push_back({r, a});
+      if (ref.role == Role::kScratch && r != zeroed) classes_[classes[a]].carried.push_back(r);
     }
     refs_.push_back(classes);
   }
@@ -24,28 +23,26 @@ SpaceAnalysis::SpaceAnalysis(const Kernel& kernel, int zeroed) : kernel_(kernel)
   NumberAll();
 }
 
-int SpaceAnalysis::NewClass(const Size& extent) {
-  parent_.push_back(static_cast<int>(parent_.size()));
-  extents_.push_back(extent);
-  pinned_.push_back(false);
-  carried_.emplace_back();
-  return parent_.back();
+SpaceAnalysis::ClassId SpaceAnalysis::NewClass(const Size& extent) {
+  const ClassId added = classes_.Add({{}, extent, false, {}});
+  classes_[added].parent = added;
+  return added;
 }
 
-int SpaceAnalysis::Find(int c) {
-  while (parent_[static_cast<size_t>(c)] != c) c = parent_[static_cast<size_t>(c)];
+SpaceAnalysis::ClassId SpaceAnalysis::Find(ClassId c) const {
+  while (classes_[c].parent != c) c = classes_[c].parent;
   return c;
 }
 
-void SpaceAnalysis::Join(int a, int b) {
-  if (a < 0 || b < 0) return;
+void SpaceAnalysis::Join(ClassId a, ClassId b) {
+  if (!a || !b) return;
   a = Find(a), b = Find(b);
   if (a == b) return;
   if (b < a) std::swap(a, b);
-  const size_t to = static_cast<size_t>(a), from = static_cast<size_t>(b);
-  parent_[from] = a;
-  pinned_[to] = pinned_[to] || pinned_[from];
-  carried_[to].insert(carried_[to].end(), carried_[from].begin(), carried_[from].end());
+  Class &to = classes_[a], &from = classes_[b];
+  from.parent = a;
+  to.pinned = to.pinned || from.pinned;
+  to.carried.insert(to.carried.end(), from.carried.begin(), from.carried.end());
   for (const Member& m : members_[b]) members_[a].push_back(m);
   members_.erase(b);
 }
@@ -55,13 +52,13 @@ void SpaceAnalysis::JoinAll(const Classes& a, const Classes& b) {
   for (size_t k = 1; k <= std::min(a.size(), b.size()); ++k) Join(a[a.size() - k], b[b.size() - k]);
 }
 
-void SpaceAnalysis::Pin(int c) {
-  if (c >= 0) pinned_[static_cast<size_t>(Find(c))] = true;
+void SpaceAnalysis::Pin(ClassId c) {
+  if (c) classes_[Find(c)].pinned = true;
 }
 
 SpaceAnalysis::Classes SpaceAnalysis::Fresh(const Shape& shape) {
   Classes classes;
-  for (const Size& extent : shape) classes.push_back(extent.IsOne() ? -1 : NewClass(extent));
+  for (const Size& extent : shape) classes.push_back(extent.IsOne() ? ClassId() : NewClass(extent));
   return classes;
 }
 
@@ -84,7 +81,7 @@ SpaceAnalysis::Classes SpaceAnalysis::Window(const Classes& whole, const Shape& 
       continue;
     }
     Pin(whole[d]);
-    if (s.range) left.push_back(s.size.IsOne() ? -1 : NewClass(s.size));
+    if (s.range) left.push_back(s.size.IsOne() ? ClassId() : NewClass(s.size));
   }
   return left;
 }
@@ -110,7 +107,7 @@ SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
     case OpClass::kLocation:
       return Reduced(node, args);
     case OpClass::kScan:
-      for (int axis : node.axes) Pin(args[0][static_cast<size_t>(axis)]);
+      for (const size_t axis : node.axes) Pin(args[0][axis]);
       return args[0];
     case OpClass::kProduct:
       return Multiplied(node, args);
@@ -130,13 +127,12 @@ SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
 SpaceAnalysis::Classes SpaceAnalysis::Given(const Node& node) {
   switch (AsLeaf(node.op)) {
     case LeafOp::kRead:
-      return Window(refs_[static_cast<size_t>(node.index)],
-                    kernel_.refs[static_cast<size_t>(node.index)].view, node.subscripts);
+      return Window(refs_[RefId(node.index)], kernel_[RefId(node.index)].view, node.subscripts);
     case LeafOp::kLocal:
-      return locals_[static_cast<size_t>(node.index)];
+      return locals_[LocalId(node.index)];
     case LeafOp::kInside:
     case LeafOp::kAt:
-      return refs_[static_cast<size_t>(node.index)];
+      return refs_[RefId(node.index)];
     case LeafOp::kConst:
     case LeafOp::kAxis:
     case LeafOp::kDim:
@@ -152,7 +148,7 @@ SpaceAnalysis::Classes SpaceAnalysis::Given(const Node& node) {
 
 SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<Classes>& args) {
   const auto pin_axes = [&](const Classes& classes) {
-    for (int axis : node.axes) Pin(classes[static_cast<size_t>(axis)]);
+    for (const size_t axis : node.axes) Pin(classes[axis]);
   };
   switch (AsShape(node.op)) {
     case ShapeOp::kIota:
@@ -161,7 +157,7 @@ SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<
       return Window(args[0], node.args[0]->shape, node.subscripts);
     case ShapeOp::kTranspose: {
       Classes turned;
-      for (int axis : node.axes) turned.push_back(args[0][static_cast<size_t>(axis)]);
+      for (const size_t axis : node.axes) turned.push_back(args[0][axis]);
       return turned;
     }
     case ShapeOp::kBroadcast: {
@@ -178,22 +174,22 @@ SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<
       for (const Size& s : node.shape)
         if (!s.IsOne()) to.push_back(s);
       if (from == to) {
-        for (int c : args[0])
-          if (c >= 0) kept.push_back(c);
+        for (const ClassId c : args[0])
+          if (c) kept.push_back(c);
         size_t next = 0;
-        for (int& c : classes)
-          if (c >= 0) c = kept[next++];
+        for (ClassId& c : classes)
+          if (c) c = kept[next++];
         return classes;
       }
-      for (int c : args[0]) Pin(c);
-      for (int c : classes) Pin(c);
+      for (const ClassId c : args[0]) Pin(c);
+      for (const ClassId c : classes) Pin(c);
       return classes;
     }
     case ShapeOp::kConcat: {
       Classes classes = Fresh(node.shape);
       for (const Classes& arg : args) {
         for (size_t d = 0; d < arg.size(); ++d) {
-          if (static_cast<int>(d) == node.axes[0])
+          if (d == node.axes[0])
             Pin(arg[d]);
           else
             Join(classes[d], arg[d]);
@@ -212,12 +208,11 @@ SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<
 SpaceAnalysis::Classes SpaceAnalysis::Reduced(const Node& node, const std::vector<Classes>& args) {
   Classes left;
   for (size_t d = 0; d < args[0].size(); ++d) {
-    const bool gone =
-        std::find(node.axes.begin(), node.axes.end(), static_cast<int>(d)) != node.axes.end();
+    const bool gone = std::count(node.axes.begin(), node.axes.end(), d) > 0;
     if (!gone)
       left.push_back(args[0][d]);
     else if (node.keep)
-      left.push_back(-1);
+      left.push_back({});
     if (gone) Pin(args[0][d]);
   }
   return left;
@@ -228,11 +223,10 @@ SpaceAnalysis::Classes SpaceAnalysis::Multiplied(const Node& node,
   const size_t rank = node.shape.size();
   Classes left = args[0];
   for (size_t d = 0; d + 2 < rank; ++d) Join(left[d], args[1][d]);
-  const int k_left = args[0][rank - 1], k_right = args[1][rank - 2];
+  const ClassId k_left = args[0][rank - 1], k_right = args[1][rank - 2];
   Join(k_left, k_right);
   // Zeros on both sides may be left out of the sum; anything else has to be in it.
-  if (!PaddedWithZero(*node.args[0], static_cast<int>(rank) - 1) ||
-      !PaddedWithZero(*node.args[1], static_cast<int>(rank) - 2)) {
+  if (!PaddedWithZero(*node.args[0], rank - 1) || !PaddedWithZero(*node.args[1], rank - 2)) {
     Pin(k_left);
     Pin(k_right);
   }
@@ -241,16 +235,16 @@ SpaceAnalysis::Classes SpaceAnalysis::Multiplied(const Node& node,
 }
 
 /// Whether `operand` is an array's own block whose elements past the edge of `axis` are zeros.
-bool SpaceAnalysis::PaddedWithZero(const Node& operand, int axis) const {
+bool SpaceAnalysis::PaddedWithZero(const Node& operand, size_t axis) const {
   const DotOperand dot = OperandOfDot(operand);
   const Node* value = dot.value;
   while (value->op == Op::kCast && IsFloat(value->dtype)) value = value->args[0].get();
   if (value->op != Op::kRead || !value->subscripts.empty()) return false;
-  const Ref& ref = kernel_.refs[static_cast<size_t>(value->index)];
-  const int rank = static_cast<int>(operand.shape.size());
+  const Ref& ref = kernel_[RefId(value->index)];
+  const size_t rank = operand.shape.size();
   if (dot.transposed) axis = axis == rank - 1 ? rank - 2 : rank - 1;
   return ref.role == Role::kInput && !ref.block.empty() && IsZero(ref.pad) &&
-         axis < static_cast<int>(ref.view_dims.size());
+         axis < ref.view_dims.size();
 }
 
 void SpaceAnalysis::Visit(const Actions& actions) {
@@ -259,7 +253,7 @@ void SpaceAnalysis::Visit(const Actions& actions) {
         action,
         [&](const action::Define& define) {
           const Classes value = Of(*define.value);
-          JoinAll(locals_[static_cast<size_t>(define.local)], value);
+          JoinAll(locals_[LocalId(define.local)], value);
         },
         [&](const action::Store& store) { VisitStore(store); },
         [&](const action::When& when) { VisitScalar(*when.condition); },
@@ -270,8 +264,8 @@ void SpaceAnalysis::Visit(const Actions& actions) {
           for (const kiln::Window* window : {&copy.source, &copy.target}) {
             for (const Subscript& subscript : window->subscripts) VisitScalar(*subscript.start);
           }
-          for (int c : refs_[static_cast<size_t>(copy.source.ref)]) Pin(c);
-          for (int c : refs_[static_cast<size_t>(copy.target.ref)]) Pin(c);
+          for (const ClassId c : refs_[RefId(copy.source.ref)]) Pin(c);
+          for (const ClassId c : refs_[RefId(copy.target.ref)]) Pin(c);
         },
         [&](const action::Wait& wait) { VisitScalar(*wait.slot); });
     ForEachBlock(action, [&](const Actions& block) { Visit(block); });
@@ -279,12 +273,11 @@ void SpaceAnalysis::Visit(const Actions& actions) {
 }
 
 void SpaceAnalysis::VisitStore(const action::Store& store) {
-  const bool local = store.ref < 0;
+  const RefId ref(store.ref);
+  const LocalId local(store.local);
   const Classes value = Of(*store.value);
-  const Classes& whole =
-      local ? locals_[static_cast<size_t>(store.local)] : refs_[static_cast<size_t>(store.ref)];
-  const Shape& extents = local ? kernel_.locals[static_cast<size_t>(store.local)].shape
-                               : kernel_.refs[static_cast<size_t>(store.ref)].view;
+  const Classes& whole = ref ? refs_[ref] : locals_[local];
+  const Shape& extents = ref ? kernel_[ref].view : kernel_[local].shape;
   const Classes target = Window(whole, extents, store.subscripts);
   // All of a window is stored, what is past an edge of the value too: a pad is as good as any.
   size_t axis = 0;
@@ -299,16 +292,16 @@ void SpaceAnalysis::VisitStore(const action::Store& store) {
 
 /// All operands of the class are cut at the same edge by the same index, and nothing outlives a
 /// change of that index.
-bool SpaceAnalysis::MayClip(int root) const {
-  if (pinned_[static_cast<size_t>(root)]) return false;
+bool SpaceAnalysis::MayClip(ClassId root) const {
+  if (classes_[root].pinned) return false;
   const auto found = members_.find(root);
   if (found == members_.end()) return false;
   const BlockDim* first = nullptr;
   Size array;
   for (const Member& m : found->second) {
-    const Ref& ref = kernel_.refs[static_cast<size_t>(m.ref)];
+    const Ref& ref = kernel_[m.ref];
     if (ref.memory == Memory::kAny) return false;
-    const size_t dim = static_cast<size_t>(ref.view_dims[static_cast<size_t>(m.view_axis)]);
+    const size_t dim = ref.view_dims[m.view_axis];
     const BlockDim& block = ref.block[dim];
     if (block.kind != BlockDim::Kind::kBlocked) return false;
     if (!first) {
@@ -321,55 +314,52 @@ bool SpaceAnalysis::MayClip(int root) const {
       return false;
     }
   }
-  const std::vector<int>& carried = carried_[static_cast<size_t>(root)];
+  const std::vector<RefId>& carried = classes_[root].carried;
   if (carried.empty()) return true;
   if (first->index->op != Op::kAxis) return false;
-  const int axis = first->index->index;
-  return kernel_.axes[static_cast<size_t>(axis)].parallel ||
-         std::all_of(carried.begin(), carried.end(),
-                     [&](int scratch) { return BeginsAnew(kernel_, scratch, axis); });
+  const AxisId axis(first->index->index);
+  return kernel_[axis].parallel || std::all_of(carried.begin(), carried.end(), [&](RefId scratch) {
+           return BeginsAnew(kernel_, scratch, axis);
+         });
 }
 
 /// Decides what is clipped and numbers the spaces.
 void SpaceAnalysis::NumberAll() {
-  for (size_t c = 0; c < parent_.size(); ++c) {
-    const int root = Find(static_cast<int>(c));
+  for (const ClassId c : classes_.ids()) {
+    const ClassId root = Find(c);
     if (numbers_.count(root)) continue;
     if (!MayClip(root)) {
-      numbers_[root] = SpaceOf(extents_[static_cast<size_t>(root)]);
+      numbers_[root] = SpaceOf(classes_[root].extent);
       continue;
     }
     // Outputs first: their part inside the array is what counts.
     const std::vector<Member>& members = members_[root];
     const Member* best = &members[0];
     for (const Member& m : members) {
-      if (kernel_.refs[static_cast<size_t>(m.ref)].role == Role::kOutput) best = &m;
+      if (kernel_[m.ref].role == Role::kOutput) best = &m;
     }
-    numbers_[root] = static_cast<int>(spaces_.size());
-    spaces_.push_back({extents_[static_cast<size_t>(root)], true, best->ref, best->view_axis});
+    numbers_[root] = spaces_.Add({classes_[root].extent, true, best->ref, best->view_axis});
   }
-  for (Classes& classes : refs_) classes = Number(classes);
-  for (Classes& classes : locals_) classes = Number(classes);
 }
 
-int SpaceAnalysis::SpaceOf(const Size& extent) {
-  const auto [it, added] =
-      by_extent_.try_emplace(extent.ToString(), static_cast<int>(spaces_.size()));
-  if (added) spaces_.push_back({extent, false, -1, -1});
+SpaceId SpaceAnalysis::SpaceOf(const Size& extent) {
+  const auto [it, added] = by_extent_.try_emplace(extent.ToString());
+  if (added) it->second = spaces_.Add({extent, false, {}, 0});
   return it->second;
 }
 
-std::vector<int> SpaceAnalysis::Number(const Classes& classes) {
-  std::vector<int> numbers;
-  for (int c : classes) numbers.push_back(c < 0 ? -1 : numbers_.at(Find(c)));
+SpaceAnalysis::Spaces SpaceAnalysis::Number(const Classes& classes) const {
+  Spaces numbers;
+  for (const ClassId c : classes) numbers.push_back(c ? numbers_.at(Find(c)) : SpaceId());
   return numbers;
 }
 
-std::vector<int> SpaceAnalysis::SpacesOf(const Node& node) {
+SpaceAnalysis::Spaces SpaceAnalysis::SpacesOf(const Node& node) {
   const auto known = nodes_.find(&node);
   if (known != nodes_.end()) return Number(known->second);
-  std::vector<int> spaces;
-  for (const Size& extent : node.shape) spaces.push_back(extent.IsOne() ? -1 : SpaceOf(extent));
+  Spaces spaces;
+  for (const Size& extent : node.shape)
+    spaces.push_back(extent.IsOne() ? SpaceId() : SpaceOf(extent));
   return spaces;
 }
 

@@ -15,27 +15,34 @@ namespace kiln {
 class SpaceAnalysis {
  public:
   /// `zeroed`: scratch that every reduction starts anew, so that nothing outlives its steps.
-  SpaceAnalysis(const Kernel& kernel, int zeroed);
+  SpaceAnalysis(const Kernel& kernel, RefId zeroed);
 
-  /// The space of each axis of a tile's shape; -1 where the extent is 1.
-  std::vector<int> SpacesOf(const Node& node);
-  const std::vector<int>& SpacesOfRef(int ref) const { return refs_[static_cast<size_t>(ref)]; }
-  const std::vector<int>& SpacesOfLocal(int local) const {
-    return locals_[static_cast<size_t>(local)];
-  }
+  using Spaces = std::vector<SpaceId>;
+  /// The space of each axis of a tile's shape; none where the extent is 1.
+  Spaces SpacesOf(const Node& node);
+  Spaces SpacesOfRef(RefId ref) const { return Number(refs_[ref]); }
+  Spaces SpacesOfLocal(LocalId local) const { return Number(locals_[local]); }
   /// A space of its own for an extent; equal extents that are never clipped share one.
-  int SpaceOf(const Size& extent);
+  SpaceId SpaceOf(const Size& extent);
 
-  const std::vector<Space>& spaces() const { return spaces_; }
+  const Table<Space>& spaces() const { return spaces_; }
 
  private:
-  using Classes = std::vector<int>;
+  /// Dimensions that are joined so far.
+  struct Class {
+    Id<Class> parent;  // itself: the class is a root
+    Size extent;
+    bool pinned = false;
+    std::vector<RefId> carried;  // scratch of more than one step that lives in it
+  };
+  using ClassId = Id<Class>;
+  using Classes = std::vector<ClassId>;  // of the axes of a tile; none: the extent is 1
 
-  int NewClass(const Size& extent);
-  int Find(int c);
-  void Join(int a, int b);
+  ClassId NewClass(const Size& extent);
+  ClassId Find(ClassId c) const;
+  void Join(ClassId a, ClassId b);
   void JoinAll(const Classes& a, const Classes& b);
-  void Pin(int c);
+  void Pin(ClassId c);
   Classes Fresh(const Shape& shape);
   Classes Of(const Node& node);
   Classes Compute(const Node& node);
@@ -43,32 +50,29 @@ class SpaceAnalysis {
   Classes Moved(const Node& node, const std::vector<Classes>& args);
   Classes Reduced(const Node& node, const std::vector<Classes>& args);
   Classes Multiplied(const Node& node, const std::vector<Classes>& args);
-  Classes Read(const Classes& whole, const Shape& extents,
-               const std::vector<Subscript>& subscripts);
   Classes Window(const Classes& whole, const Shape& extents,
                  const std::vector<Subscript>& subscripts);
   void Visit(const Actions& actions);
   void VisitStore(const action::Store& store);
   void VisitScalar(const Node& node);
-  bool MayClip(int root) const;
-  bool PaddedWithZero(const Node& operand, int axis) const;
-  std::vector<int> Number(const Classes& classes);
+  bool MayClip(ClassId root) const;
+  bool PaddedWithZero(const Node& operand, size_t axis) const;
+  Spaces Number(const Classes& classes) const;
   void NumberAll();
 
   struct Member {
-    int ref, view_axis;
+    RefId ref;
+    size_t view_axis;
   };
   const Kernel& kernel_;
-  std::vector<int> parent_;
-  std::vector<Size> extents_;
-  std::vector<bool> pinned_;
-  std::vector<std::vector<int>> carried_;  // scratch of more than one step that lives in it
-  std::vector<Classes> refs_, locals_;
+  Table<Class> classes_;
+  Table<Classes, Ref> refs_;
+  Table<Classes, Local> locals_;
   std::map<const Node*, Classes> nodes_;
-  std::map<int, std::vector<Member>> members_;
-  std::map<int, int> numbers_;            // root -> space
-  std::map<std::string, int> by_extent_;  // unclipped spaces
-  std::vector<Space> spaces_;
+  std::map<ClassId, std::vector<Member>> members_;
+  std::map<ClassId, SpaceId> numbers_;        // of roots
+  std::map<std::string, SpaceId> by_extent_;  // unclipped spaces
+  Table<Space> spaces_;
 };
 
 }  // namespace kiln

@@ -8,28 +8,35 @@
 namespace kiln {
 namespace {
 
-bool MentionsAxis(const Node& node, int axis) {
-  if (AxisOf(node) == axis) return true;
+bool MentionsAxis(const Node& node, AxisId axis) {
+  if (AxisId(AxisOf(node)) == axis) return true;
   return std::any_of(node.args.begin(), node.args.end(),
                      [&](const NodePtr& arg) { return MentionsAxis(*arg, axis); }) ||
          std::any_of(node.subscripts.begin(), node.subscripts.end(),
                      [&](const Subscript& s) { return MentionsAxis(*s.start, axis); });
 }
 
-/// The only clipped space that the axis walks, or -1 where it does anything else in an index map.
-int SpaceWalkedBy(const Plan& plan, int axis) {
+bool Walks(const Kernel& kernel, RefId ref, AxisId axis) {
+  const std::vector<BlockDim>& block = kernel[ref].block;
+  return std::any_of(block.begin(), block.end(), [&](const BlockDim& dim) {
+    return dim.index && MentionsAxis(*dim.index, axis);
+  });
+}
+
+/// The only clipped space that the axis walks, or none where it does anything else in an index map.
+SpaceId SpaceWalkedBy(const Plan& plan, AxisId axis) {
   const Kernel& kernel = *plan.kernel;
-  int space = -1;
-  for (size_t r = 0; r < kernel.refs.size(); ++r) {
-    const Ref& ref = kernel.refs[r];
+  SpaceId space;
+  for (const RefId r : IdsOf(kernel.refs)) {
+    const Ref& ref = kernel[r];
     for (size_t d = 0; d < ref.block.size(); ++d) {
       const BlockDim& dim = ref.block[d];
       if (!dim.index || !MentionsAxis(*dim.index, axis)) continue;
-      const auto view = std::find(ref.view_dims.begin(), ref.view_dims.end(), static_cast<int>(d));
-      if (dim.index->op != Op::kAxis || view == ref.view_dims.end()) return -1;
-      const int own = plan.buffers[r].spaces[static_cast<size_t>(view - ref.view_dims.begin())];
-      if (own < 0 || !plan.spaces[static_cast<size_t>(own)].clipped) return -1;
-      if (space >= 0 && own != space) return -1;
+      const auto view = std::find(ref.view_dims.begin(), ref.view_dims.end(), d);
+      if (dim.index->op != Op::kAxis || view == ref.view_dims.end()) return {};
+      const auto view_axis = view - ref.view_dims.begin();
+      const SpaceId own = plan[BufferOf(r)].spaces.begin()[view_axis];
+      if (!own || !plan[own].clipped || (space && own != space)) return {};
       space = own;
     }
   }
@@ -39,33 +46,27 @@ int SpaceWalkedBy(const Plan& plan, int axis) {
 /// Whether the first and the last step of an operand's stay are others if the axis has other steps:
 /// those of one that the axis does not walk, and those that go on from one step of an outer axis to
 /// the next once this one has a single step.
-bool StayDependsOn(const Kernel& kernel, int ref, int axis) {
-  const auto walks = [&](size_t a) {
-    const std::vector<BlockDim>& block = kernel.refs[static_cast<size_t>(ref)].block;
-    return std::any_of(block.begin(), block.end(), [&](const BlockDim& dim) {
-      return dim.index && MentionsAxis(*dim.index, static_cast<int>(a));
-    });
-  };
-  const auto ends_stays = [&](size_t a) { return kernel.axes[a].parallel || walks(a); };
-  for (size_t a = 0; a <= static_cast<size_t>(axis); ++a) {
-    if (!ends_stays(a)) return true;
+bool StayDependsOn(const Kernel& kernel, RefId ref, AxisId axis) {
+  for (const AxisId a : IdsOf(kernel.axes)) {
+    if (a <= axis && !kernel[a].parallel && !Walks(kernel, ref, a)) return true;
   }
   return false;
 }
 
 /// Whether the body reads which step it is: with other blocks there are others. The first and the
 /// last step of a reduction are bodies of their own by now, and do not.
-bool BodyAsksFor(const Plan& plan, int axis) {
-  using Kind = Element::Kind;
+bool BodyAsksFor(const Plan& plan, AxisId axis) {
+  using namespace element;
   bool reads = false;
   for (const BodyPlan& body : plan.bodies) {
     for (const Stage& stage : body.stages) {
       ForEachElement(stage, [&](const Element& e) {
-        const bool of_axis = e.kind == Kind::kAxis || e.kind == Kind::kSteps ||
-                             e.kind == Kind::kFirstStep || e.kind == Kind::kLastStep;
-        const bool of_stay = e.kind == Kind::kFirstVisit || e.kind == Kind::kLastVisit;
-        reads = reads || (of_axis && e.index == axis) ||
-                (of_stay && StayDependsOn(*plan.kernel, e.index, axis));
+        reads = reads ||
+                Match(
+                    e, [&](const OneOf<Step, Steps, IsStep> auto& of) { return of.axis == axis; },
+                    [&](const IsVisit& of) { return StayDependsOn(*plan.kernel, of.ref, axis); },
+                    [](const OneOf<Constant, element::Operation, Load, Named, Scalar, Extent,
+                                   Iteration, Edge, NoValue> auto&) { return false; });
       });
     }
   }
@@ -74,24 +75,26 @@ bool BodyAsksFor(const Plan& plan, int axis) {
 
 /// Through casts.
 const Element& Bare(const Element& e) {
-  return e.kind == Element::Kind::kOp && e.op == Op::kCast ? Bare(*e.args[0]) : e;
+  const auto* cast = AsOp(e, Op::kCast);
+  return cast ? Bare(*cast->args[0]) : e;
 }
 
 /// Whether the body counts elements from where the block begins: `iota`. Coordinates of the array
 /// (`at`) and comparisons with its edges (`inside`) are the same in any block.
-bool CountsFromBlock(const Plan& plan, int space) {
-  using Kind = Element::Kind;
+bool CountsFromBlock(const Plan& plan, SpaceId space) {
   int counts = 0;
   const auto is_loop = [&](const Element& e) {
-    return e.kind == Kind::kLoop && plan.loops[static_cast<size_t>(e.index)] == space;
+    const auto* iteration = As<element::Iteration>(e);
+    return iteration && plan[iteration->loop].space == space;
   };
   for (const BodyPlan& body : plan.bodies) {
     for (const Stage& stage : body.stages) {
       ForEachElement(stage, [&](const Element& e) {
         counts += is_loop(e);
-        if (e.kind != Kind::kOp || e.args.size() != 2 || !is_loop(Bare(*e.args[0]))) return;
-        const Kind other = Bare(*e.args[1]).kind;
-        counts -= other == Kind::kOrigin || other == Kind::kLow || other == Kind::kHigh;
+        const auto* operation = As<element::Operation>(e);
+        if (!operation || operation->args.size() != 2) return;
+        if (!is_loop(Bare(*operation->args[0]))) return;
+        counts -= Is<element::Edge>(Bare(*operation->args[1]));
       });
     }
   }
@@ -99,83 +102,50 @@ bool CountsFromBlock(const Plan& plan, int space) {
 }
 
 /// Whether one step of an arbitrary axis leaves something for the next one.
-bool Carries(const Plan& plan, int axis) {
+bool Carries(const Plan& plan, AxisId axis) {
   const Kernel& kernel = *plan.kernel;
-  if (kernel.axes[static_cast<size_t>(axis)].parallel) return false;
-  for (size_t r = 0; r < kernel.refs.size(); ++r) {
-    const Ref& ref = kernel.refs[r];
-    const int own = static_cast<int>(r);
-    if (ref.role == Role::kScratch && (own == plan.carried || BeginsAnew(kernel, own, axis)))
-      continue;
-    if (ref.role == Role::kScratch || ref.role == Role::kSemaphore) return true;
-    if (ref.role != Role::kOutput) continue;
-    const bool walked = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
-      return dim.index && MentionsAxis(*dim.index, axis);
-    });
-    if (!walked) return true;
+  if (kernel[axis].parallel) return false;
+  for (const RefId r : IdsOf(kernel.refs)) {
+    const Role role = kernel[r].role;
+    if (role == Role::kScratch && (r == plan.carried || BeginsAnew(kernel, r, axis))) continue;
+    if (role == Role::kScratch || role == Role::kSemaphore) return true;
+    if (role == Role::kOutput && !Walks(kernel, r, axis)) return true;
   }
   return false;
 }
 
-bool OnlyKinds(const Stages& stages, std::initializer_list<Stage::Kind> kinds) {
-  return std::all_of(stages.begin(), stages.end(), [&](const Stage& s) {
-    return std::find(kinds.begin(), kinds.end(), s.kind) != kinds.end() &&
-           (s.kind == Stage::Kind::kDot || OnlyKinds(s.body, kinds)) && s.orelse.empty();
-  });
+/// Whether all stages are of these kinds, and those within them.
+template <typename... Kinds>
+bool Only(const Stages& stages) {
+  return !AnyStage(stages, [](const Stage& s) { return !Is<Kinds...>(s); });
 }
 
 bool IsElementwise(const Plan& plan) {
-  using Kind = Stage::Kind;
   return std::all_of(plan.bodies.begin(), plan.bodies.end(), [](const BodyPlan& body) {
-    return OnlyKinds(body.stages, {Kind::kLoop, Kind::kLanes, Kind::kDefine, Kind::kStore});
+    return Only<stage::Loop, stage::Lanes, stage::Define, stage::Store>(body.stages);
   });
 }
 
 bool IsMatmul(const Plan& plan) {
-  return plan.carried >= 0 &&
+  return plan.carried &&
          std::all_of(plan.bodies.begin(), plan.bodies.end(), [](const BodyPlan& body) {
-           return OnlyKinds(body.stages, {Stage::Kind::kDot});
+           return std::all_of(body.stages.begin(), body.stages.end(),
+                              [](const Stage& s) { return Is<stage::Dot>(s); });
          });
 }
 
 /// Whether the place has the space's own coordinate wherever it has one of that space.
-bool IsContiguousAlong(const Plan& plan, const Place& place, int space) {
-  const Buffer& buffer = plan.buffers[static_cast<size_t>(place.buffer)];
+bool IsContiguousAlong(const Plan& plan, const Place& place, SpaceId space) {
+  const Buffer& buffer = plan[place.buffer];
   for (size_t d = 0; d < place.at.size(); ++d) {
     const Coordinate& c = place.at[d];
-    const bool walked = c.loop >= 0 && plan.loops[static_cast<size_t>(c.loop)] == space;
-    const bool moved = c.offset || c.around;
-    if ((buffer.spaces[d] == space) != walked || (walked && moved)) return false;
+    const bool walked = c.loop && plan[c.loop].space == space;
+    if ((buffer.spaces[d] == space) != walked || (walked && !c.IsPlain())) return false;
   }
   return true;
 }
 
-/// Whether all that walks the space is rows or columns of dots, and what is done to their elements
-/// one by one.
-bool IsAroundDots(const Plan& plan, const Stages& stages, int space) {
-  using Kind = Stage::Kind;
-  return std::all_of(stages.begin(), stages.end(), [&](const Stage& s) {
-    const auto walks = [&](int loop) { return plan.loops[static_cast<size_t>(loop)] == space; };
-    switch (s.kind) {
-      case Kind::kPack: {
-        const bool is_a = plan.panels[static_cast<size_t>(s.panels)].side == Side::kA;
-        return !walks(is_a ? s.pack_col : s.pack_row);
-      }
-      case Kind::kDot:
-        return s.depth != space && OnlyKinds(s.body, {Kind::kDefine, Kind::kStore});
-      case Kind::kLoop:
-      case Kind::kLanes:
-      case Kind::kDefine:
-      case Kind::kStore:
-      case Kind::kIf:
-        return IsAroundDots(plan, s.body, space) && IsAroundDots(plan, s.orelse, space);
-      default:
-        return false;
-    }
-  });
-}
-
-bool AreContiguousAlong(const Plan& plan, int space) {
+bool AreContiguousAlong(const Plan& plan, SpaceId space) {
   bool along = true;
   for (const BodyPlan& body : plan.bodies) {
     ForEachPlace(body.stages,
@@ -184,39 +154,54 @@ bool AreContiguousAlong(const Plan& plan, int space) {
   return along;
 }
 
-bool IsAroundDots(const Plan& plan, int space) {
+/// Whether all that walks the space is rows or columns of dots, and what is done to their elements
+/// one by one.
+bool IsAroundDots(const Plan& plan, const Stages& stages, SpaceId space) {
+  using namespace stage;
+  const auto within = [&](const Stages& list) { return IsAroundDots(plan, list, space); };
+  return std::all_of(stages.begin(), stages.end(), [&](const Stage& of) {
+    return Match(
+        of,
+        [&](const Pack& s) {
+          const LoopId depth = plan[s.panels].side == Side::kA ? s.col : s.row;
+          return plan[depth].space != space;
+        },
+        [&](const Dot& s) { return s.depth != space && Only<Define, Store>(s.body); },
+        [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
+        [&](const If& s) { return within(s.body) && within(s.orelse); },
+        [](const OneOf<Define, Store> auto&) { return true; },
+        [](const OneOf<Rows, EachRow, Assign, Reduce, For, Assert, Range, Touch, Copy,
+                       Wait> auto&) { return false; });
+  });
+}
+
+bool IsAroundDots(const Plan& plan, SpaceId space) {
   bool dots = false;
   for (const BodyPlan& body : plan.bodies) {
     if (!IsAroundDots(plan, body.stages, space)) return false;
-    ForEachStage(body.stages, [&](const Stage& s) { dots = dots || s.kind == Stage::Kind::kDot; });
+    dots = dots || AnyStage(body.stages, [](const Stage& s) { return Is<stage::Dot>(s); });
   }
   return dots && AreContiguousAlong(plan, space);
 }
 
 /// Whether elements along the space have nothing to do with each other: whatever the statements do,
 /// they do it side by side.
-bool IsSideBySide(const Plan& plan, const Stages& stages, int space) {
-  using Kind = Stage::Kind;
-  return std::all_of(stages.begin(), stages.end(), [&](const Stage& s) {
-    switch (s.kind) {
-      case Kind::kReduce:
-        if (plan.loops[static_cast<size_t>(s.loop)] == space) return false;
-        break;
-      case Kind::kLoop:
-      case Kind::kLanes:
-      case Kind::kDefine:
-      case Kind::kAssign:
-      case Kind::kStore:
-      case Kind::kIf:
-        break;
-      default:
-        return false;
-    }
-    return IsSideBySide(plan, s.body, space) && IsSideBySide(plan, s.orelse, space);
+bool IsSideBySide(const Plan& plan, const Stages& stages, SpaceId space) {
+  using namespace stage;
+  const auto within = [&](const Stages& list) { return IsSideBySide(plan, list, space); };
+  return std::all_of(stages.begin(), stages.end(), [&](const Stage& of) {
+    return Match(
+        of, [&](const Reduce& s) { return plan[s.loop].space != space && within(s.body); },
+        [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
+        [&](const If& s) { return within(s.body) && within(s.orelse); },
+        [](const OneOf<Define, Assign, Store> auto&) { return true; },
+        [](const OneOf<Rows, EachRow, Dot, Pack, For, Assert, Range, Touch, Copy, Wait> auto&) {
+          return false;
+        });
   });
 }
 
-bool IsSideBySide(const Plan& plan, int space) {
+bool IsSideBySide(const Plan& plan, SpaceId space) {
   for (const BodyPlan& body : plan.bodies) {
     if (!IsSideBySide(plan, body.stages, space)) return false;
   }
@@ -224,20 +209,22 @@ bool IsSideBySide(const Plan& plan, int space) {
 }
 
 /// What a dot does with the space.
-FreeBlock::Use UseOf(const Plan& plan, int space) {
-  FreeBlock::Use use = FreeBlock::Use::kPass;
+FreeBlock::Use UseOf(const Plan& plan, SpaceId space) {
+  using Use = FreeBlock::Use;
+  Use use = Use::kPass;
   ForEachStage(plan.bodies.front().stages, [&](const Stage& s) {
-    if (s.kind != Stage::Kind::kDot || use != FreeBlock::Use::kPass) return;
-    if (s.depth == space) use = FreeBlock::Use::kDepth;
-    if (plan.loops[static_cast<size_t>(s.row)] == space) use = FreeBlock::Use::kRows;
-    if (plan.loops[static_cast<size_t>(s.col)] == space) use = FreeBlock::Use::kColumns;
+    const auto* dot = As<stage::Dot>(s);
+    if (!dot || use != Use::kPass) return;
+    if (dot->depth == space) use = Use::kDepth;
+    if (plan[dot->row].space == space) use = Use::kRows;
+    if (plan[dot->col].space == space) use = Use::kColumns;
   });
   return use;
 }
 
 /// Whether every operand that the axis walks has it in its last dimension: blocks are then pieces
 /// of rows.
-bool WalksRows(const Kernel& kernel, int axis) {
+bool WalksRows(const Kernel& kernel, AxisId axis) {
   return std::all_of(kernel.refs.begin(), kernel.refs.end(), [&](const Ref& ref) {
     for (size_t d = 0; d + 1 < ref.block.size(); ++d) {
       if (ref.block[d].index && MentionsAxis(*ref.block[d].index, axis)) return false;
@@ -252,21 +239,19 @@ void FindFreeBlocks(Plan& plan) {
   const Kernel& kernel = *plan.kernel;
   if (kernel.fixed_blocks) return;  // measured, and better
   const bool elementwise = IsElementwise(plan), matmul = IsMatmul(plan);
-  for (size_t a = 0; a < kernel.axes.size(); ++a) {
-    const int axis = static_cast<int>(a);
-    const int space = SpaceWalkedBy(plan, axis);
-    if (space < 0 || BodyAsksFor(plan, axis) || CountsFromBlock(plan, space)) continue;
+  for (const AxisId axis : IdsOf(kernel.axes)) {
+    const SpaceId space = SpaceWalkedBy(plan, axis);
+    if (!space || BodyAsksFor(plan, axis) || CountsFromBlock(plan, space)) continue;
     const bool reduces = std::find(plan.reduction_axes.begin(), plan.reduction_axes.end(), axis) !=
                          plan.reduction_axes.end();
     if (reduces ? !matmul : Carries(plan, axis)) continue;
     const bool strip = !elementwise && !matmul && !IsAroundDots(plan, space);
     if (strip && !(WalksRows(kernel, axis) && IsSideBySide(plan, space))) continue;
-    const Space& s = plan.spaces[static_cast<size_t>(space)];
-    const Ref& ref = kernel.refs[static_cast<size_t>(s.ref)];
-    const Size& array =
-        ref.array[static_cast<size_t>(ref.view_dims[static_cast<size_t>(s.view_axis)])];
+    const Space& s = plan[space];
+    const Ref& ref = kernel[s.ref];
+    const Size& array = ref.array[ref.view_dims[s.view_axis]];
     const std::optional<int64_t> size = s.extent.Constant();
-    const Node& steps = *kernel.axes[a].steps;
+    const Node& steps = *kernel[axis].steps;
     if (!size || steps.op != Op::kCeilDiv || steps.args[1]->op != Op::kConst ||
         steps.args[1]->int_value != *size || ToString(*steps.args[0], kernel) != array.ToString()) {
       continue;

@@ -35,12 +35,12 @@ bool IsMultipliedUnpacked(DType type) {
   __builtin_unreachable();
 }
 
-std::set<int> SpacesOfRowsPerB(const Plan& plan, int b) {
-  std::set<int> spaces;
+std::set<SpaceId> SpacesOfRowsPerB(const Plan& plan, RefId b) {
+  std::set<SpaceId> spaces;
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
-      if (stage.kind == Stage::Kind::kDot && stage.b.ref == b)
-        spaces.insert(plan.loops[static_cast<size_t>(stage.row)]);
+      const auto* dot = As<stage::Dot>(stage);
+      if (dot && dot->b.ref == b) spaces.insert(plan[dot->row].space);
     });
   }
   return spaces;
@@ -62,18 +62,18 @@ void FindReuseOfB(Plan& plan) {
   FreeBlock* const depth = FreeBlockOf(plan, Use::kDepth);
   if (!rows) return;
   bool packs = false;
-  int unpacked = -1;
-  for (size_t r = 0; r < plan.operands.size(); ++r) {
+  RefId unpacked;
+  for (const RefId r : plan.operands.ids()) {
     const OperandPlan& operand = plan.operands[r];
-    if (operand.rows_per_b >= 0) {
-      unpacked = static_cast<int>(r);
+    if (operand.rows_per_b) {
+      unpacked = r;
     } else if (operand.layout == Layout::kPackedB || operand.layout == Layout::kPackedBT) {
       packs = true;
     }
   }
-  if (depth && (packs || unpacked >= 0)) depth->reuse = rows->extent;
+  if (depth && (packs || unpacked)) depth->reuse = rows->extent;
   if (depth && !packs) depth->unpacked = unpacked;
-  if (columns && unpacked >= 0 && !packs) columns->reuse = rows->extent;
+  if (columns && unpacked && !packs) columns->reuse = rows->extent;
   if (columns && depth) {
     rows->reuse = columns->extent;
     rows->depth = depth->extent;
@@ -85,15 +85,14 @@ void FindReuseOfB(Plan& plan) {
 void FindInPlace(Plan& plan) {
   using Layout = OperandPlan::Layout;
   const Kernel& kernel = *plan.kernel;
-  for (size_t r = 0; r < kernel.refs.size(); ++r) {
-    OperandPlan& operand = plan.operands[r];
-    const int ref = static_cast<int>(r);
-    const DType type = kernel.refs[r].dtype;
-    if (kernel.BorrowerOf(ref) >= 0) continue;  // an output writes there while it is needed
-    if (!IsMultipliedUnpacked(type)) continue;
+  for (const RefId ref : IdsOf(kernel.refs)) {
+    OperandPlan& operand = plan.operands[ref];
+    if (kernel.BorrowerOf(ref.number()) >= 0)
+      continue;  // an output writes there while it is needed
+    if (!IsMultipliedUnpacked(kernel[ref].dtype)) continue;
     operand.unpacked = operand.layout == Layout::kPackedA;
     if (operand.layout != Layout::kPackedB) continue;
-    const std::set<int> spaces = SpacesOfRowsPerB(plan, ref);
+    const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
     if (spaces.size() == 1) operand.rows_per_b = *spaces.begin();
   }
   FindReuseOfB(plan);

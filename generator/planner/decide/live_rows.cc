@@ -9,26 +9,25 @@
 namespace kiln {
 namespace {
 
-using Kind = Element::Kind;
-
 class LiveRows {
  public:
   explicit LiveRows(const Plan& plan) : plan_(plan) {}
 
   /// Of a body's only dot; empty where there is another, or where nothing bounds its rows.
   MaskBounds Of(const BodyPlan& body) const {
-    const Stage* dot = nullptr;
+    const stage::Dot* dot = nullptr;
     for (const Stage& s : body.stages) {
-      if (s.kind != Stage::Kind::kDot) continue;
-      if (dot != nullptr) return {};
-      dot = &s;
+      const auto* own = As<stage::Dot>(s);
+      if (own && dot) return {};
+      if (own) dot = own;
     }
     if (dot == nullptr || dot->body.empty()) return {};
     std::optional<MaskBounds> rows;
     for (const Stage& s : dot->body) {
-      if (s.kind == Stage::Kind::kDefine) continue;
-      if (s.kind != Stage::Kind::kStore || !s.mask) return {};
-      const MaskBounds own = BoundsOf(plan_, Resolved(s.mask, dot->body), dot->row);
+      if (Is<stage::Define>(s)) continue;
+      const auto* store = As<stage::Store>(s);
+      if (!store || !store->mask) return {};
+      const MaskBounds own = BoundsOf(plan_, Resolved(store->mask, dot->body), dot->row);
       const bool same =
           !rows || (SameElement(rows->low, own.low) && SameElement(rows->high, own.high));
       if (!same) return {};
@@ -40,9 +39,9 @@ class LiveRows {
  private:
   /// The value of a variable that the dot's own statements define.
   static ElementPtr Resolved(const ElementPtr& e, const Stages& stages) {
-    if (e->kind != Kind::kVariable) return e;
     for (const Stage& s : stages) {
-      if (s.kind == Stage::Kind::kDefine && s.variable == e->index) return s.value;
+      const auto* define = As<stage::Define>(s);
+      if (define && IsNamed(*e, define->variable)) return define->value;
     }
     return e;
   }
@@ -54,7 +53,7 @@ class LiveRows {
 
 void FindLiveRows(Plan& plan) {
   // Of the steps of a stay nothing says that they have the same rows.
-  if (plan.accumulator < 0 || plan.reduction_stay >= 0) return;
+  if (!plan.accumulator || plan.reduction_stay) return;
   const LiveRows live(plan);
   // Sums that no mask guards are wanted for all rows: the others' rows go by those that finish.
   std::optional<MaskBounds> rows;
@@ -67,9 +66,10 @@ void FindLiveRows(Plan& plan) {
   if (!rows || (!rows->low && !rows->high)) return;
   for (BodyPlan& body : plan.bodies) {
     for (Stage& s : body.stages) {
-      if (s.kind != Stage::Kind::kDot) continue;
-      s.low = rows->low;
-      s.high = rows->high;
+      auto* dot = As<stage::Dot>(s);
+      if (!dot) continue;
+      dot->low = rows->low;
+      dot->high = rows->high;
     }
   }
 }

@@ -12,6 +12,6 @@ struct MaskBounds {
 };
 
 /// What a mask demands of the loop at least, in values that stay the same through a reduction.
-MaskBounds BoundsOf(const Plan& plan, const ElementPtr& mask, int loop);
+MaskBounds BoundsOf(const Plan& plan, const ElementPtr& mask, LoopId loop);
 
 }  // namespace kiln

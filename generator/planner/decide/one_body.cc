@@ -1,41 +1,40 @@
 #include "generator/planner/decide/one_body.h"
 
+#include <utility>
+
 #include "generator/plan/walk.h"
 
 namespace kiln {
 namespace {
 
-/// Whether a dot is the last thing that a body does. What comes before it must have a text that
-/// tells everything, which that of manual copies does not.
-bool EndsWithDot(const Stages& stages) {
-  bool told = true;
-  ForEachStage(stages, [&](const Stage& stage) {
-    told = told && stage.kind != Stage::Kind::kCopy && stage.kind != Stage::Kind::kWait &&
-           stage.kind != Stage::Kind::kTouch;
-  });
-  return told && !stages.empty() && stages.back().kind == Stage::Kind::kDot;
+/// The dot that is the last thing which a body does, or null. What comes before it must have a text
+/// that tells everything, which that of manual copies does not.
+stage::Dot* DotAtEnd(Stages& stages) {
+  const bool told = !AnyStage(
+      stages, [](const Stage& stage) { return Is<stage::Copy, stage::Wait, stage::Touch>(stage); });
+  return told && !stages.empty() ? As<stage::Dot>(stages.back()) : nullptr;
 }
 
 /// Whether the dot does nothing with its sums but leave them in the accumulators.
-bool Keeps(const Plan& plan, const Stage& dot) {
+bool Keeps(const Plan& plan, const stage::Dot& dot) {
   if (dot.body.size() != 1 || !dot.prefetches.empty()) return false;
-  const Stage& store = dot.body.front();
-  return store.kind == Stage::Kind::kStore && !store.mask &&
-         store.place.buffer == plan.accumulator && store.value->kind == Element::Kind::kVariable &&
-         store.value->index == dot.variable;
+  const auto* store = As<stage::Store>(dot.body.front());
+  return store && !store->mask && plan.IsAccumulator(store->place.buffer) &&
+         IsNamed(*store->value, dot.sum);
 }
 
-bool StartsFromSums(const Plan& plan, const Stage& dot) {
-  return dot.start && dot.start->kind == Element::Kind::kLoad &&
-         dot.start->place.buffer == plan.accumulator;
+bool StartsFromSums(const Plan& plan, const stage::Dot& dot) {
+  const Place* start = dot.start ? LoadedBy(*dot.start) : nullptr;
+  return start && plan.IsAccumulator(start->buffer);
 }
 
 /// The body without what it does with its sums: where they start, and, if `all`, what comes after.
 std::string Rest(const Plan& plan, Stages stages, bool all) {
-  stages.back().start = nullptr;
+  auto& dot = *As<stage::Dot>(stages.back());
+  dot.start = nullptr;
   if (all) {
-    stages.back().body.clear();
-    stages.back().prefetches.clear();
+    dot.body.clear();
+    dot.prefetches.clear();
   }
   return CanonicalText(plan, stages);
 }
@@ -43,22 +42,21 @@ std::string Rest(const Plan& plan, Stages stages, bool all) {
 }  // namespace
 
 void MakeOneBody(Plan& plan) {
-  if (plan.accumulator < 0 || plan.bodies.size() != 4) return;
+  if (!plan.accumulator || plan.bodies.size() != 4) return;
   Stages &single = plan.bodies[0].stages, &first = plan.bodies[1].stages,
          &middle = plan.bodies[2].stages, &last = plan.bodies[3].stages;
-  for (const Stages* stages : {&single, &first, &middle, &last}) {
-    if (!EndsWithDot(*stages)) return;
-  }
-  const bool starts = !single.back().start && !first.back().start &&
-                      StartsFromSums(plan, middle.back()) && StartsFromSums(plan, last.back());
-  if (!starts || !Keeps(plan, first.back()) || !Keeps(plan, middle.back())) return;
+  const stage::Dot *of_single = DotAtEnd(single), *of_first = DotAtEnd(first),
+                   *of_middle = DotAtEnd(middle);
+  stage::Dot* const of_last = DotAtEnd(last);
+  if (!of_single || !of_first || !of_middle || !of_last) return;
+  const bool starts = !of_single->start && !of_first->start && StartsFromSums(plan, *of_middle) &&
+                      StartsFromSums(plan, *of_last);
+  if (!starts || !Keeps(plan, *of_first) || !Keeps(plan, *of_middle)) return;
   const std::string finish = Rest(plan, last, /*all=*/false), rest = Rest(plan, last, /*all=*/true);
   if (Rest(plan, single, /*all=*/false) != finish) return;
   if (Rest(plan, first, /*all=*/true) != rest || Rest(plan, middle, /*all=*/true) != rest) return;
-  BodyPlan body{"", std::move(last)};
-  body.stages.back().across_steps = true;
-  plan.bodies.clear();
-  plan.bodies.push_back(std::move(body));
+  of_last->across_steps = true;
+  plan.bodies = {{"", Stages(std::move(last))}};
 }
 
 }  // namespace kiln

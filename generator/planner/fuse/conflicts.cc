@@ -5,19 +5,19 @@
 namespace kiln {
 namespace {
 
-struct Access {
+struct Touched {
   Place place;
   bool writes;
 };
 
-std::vector<Access> AccessesOf(const Stages& stages) {
-  std::vector<Access> all;
+std::vector<Touched> TouchedBy(const Stages& stages) {
+  std::vector<Touched> all;
   ForEachPlace(stages, [&](const Place& place, bool writes) { all.push_back({place, writes}); });
   return all;
 }
 
 /// Whether two places are never the same element in different iterations of `loop`.
-bool ApartBy(int loop, const Place& a, const Place& b) {
+bool ApartBy(LoopId loop, const Place& a, const Place& b) {
   if (a.at.size() != b.at.size() || a.buffer != b.buffer) return false;
   for (size_t d = 0; d < a.at.size(); ++d) {
     if (a.at[d].loop == loop && b.at[d].loop == loop && !a.at[d].around && !b.at[d].around &&
@@ -31,15 +31,15 @@ bool ApartBy(int loop, const Place& a, const Place& b) {
 }  // namespace
 
 Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& second,
-                      const std::vector<int>& loops) {
+                      const std::vector<LoopId>& loops) {
   Conflicts found;
-  const std::vector<Access> a = AccessesOf(first), b = AccessesOf(second);
-  for (const Access& x : a) {
-    for (const Access& y : b) {
+  const std::vector<Touched> a = TouchedBy(first), b = TouchedBy(second);
+  for (const Touched& x : a) {
+    for (const Touched& y : b) {
       if (!x.writes && !y.writes) continue;
       if (RootOf(plan, x.place.buffer) != RootOf(plan, y.place.buffer)) continue;
       found.any = true;
-      for (int loop : loops) found.legal = found.legal && ApartBy(loop, x.place, y.place);
+      for (const LoopId loop : loops) found.legal = found.legal && ApartBy(loop, x.place, y.place);
     }
   }
   return found;

@@ -14,6 +14,6 @@ struct Conflicts {
 
 /// `loops` are those that both are in, or that are to become the same.
 Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& second,
-                      const std::vector<int>& loops = {});
+                      const std::vector<LoopId>& loops = {});
 
 }  // namespace kiln

@@ -16,6 +16,6 @@ void Contract(Plan& plan, Stages& stages);
 /// Accumulators: `sum + buffer` at a dot's end becomes a start from the buffer, and a start from a
 /// buffer that was just zeroed becomes a start from 0. `dead`: scratch that nobody reads after
 /// these stages, whose last stores are dropped.
-void CarryAccumulators(Plan& plan, Stages& stages, int accumulator, bool dead);
+void CarryAccumulators(Plan& plan, Stages& stages, RefId accumulator, bool dead);
 
 }  // namespace kiln

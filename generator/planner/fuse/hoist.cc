@@ -10,17 +10,20 @@
 namespace kiln {
 namespace {
 
-using Kind = Element::Kind;
-
-bool IsLazy(const Element& e) { return e.kind == Kind::kOp && ClassOf(e.op) == OpClass::kLazy; }
+bool IsLazy(const Element& e) {
+  const auto* operation = As<element::Operation>(e);
+  return operation && ClassOf(operation->op) == OpClass::kLazy;
+}
 
 bool Divides(Op op) { return op == Op::kDiv || IsQuotient(op); }
 
 /// Whether computing the element again for every vector costs more than a register.
 bool IsCostly(const Element& e) {
-  if (e.kind != Kind::kOp) return false;
-  const bool joins = e.dtype == DType::kBool && (e.op == Op::kBitAnd || e.op == Op::kBitOr);
-  return RowOf(e.op).cpu != CpuCost::kFast || joins;
+  const auto* operation = As<element::Operation>(e);
+  if (!operation) return false;
+  const Op op = operation->op;
+  const bool joins = e.dtype == DType::kBool && (op == Op::kBitAnd || op == Op::kBitOr);
+  return RowOf(op).cpu != CpuCost::kFast || joins;
 }
 
 bool HasCostly(const ElementPtr& e) {
@@ -31,8 +34,8 @@ bool HasCostly(const ElementPtr& e) {
 
 std::string NameOf(const Element& value) {
   if (value.dtype == DType::kBool) return "holds";
-  if (value.kind == Kind::kOp && Divides(value.op)) return "quotient";
-  return "fixed";
+  const auto* operation = As<element::Operation>(value);
+  return operation && Divides(operation->op) ? "quotient" : "fixed";
 }
 
 /// One element of `offsets` is an offset.
@@ -42,13 +45,14 @@ std::string Singular(const std::string& array) {
   return plural ? array.substr(0, n - 1) : array;
 }
 
-void CollectAssigned(const Stage& stage, std::set<int>& variables) {
-  if (stage.kind == Stage::Kind::kAssign) variables.insert(stage.variable);
-  for (const Stage& s : stage.body) CollectAssigned(s, variables);
-  for (const Stage& s : stage.orelse) CollectAssigned(s, variables);
+/// Variables that change within the stage.
+std::set<VariableId> AssignedIn(const Stage& stage) {
+  std::set<VariableId> variables;
+  ForEachStage({stage}, [&](const Stage& s) {
+    if (const auto* assign = As<stage::Assign>(s)) variables.insert(assign->variable);
+  });
+  return variables;
 }
-
-bool IsOfLanes(const Stage& stage) { return stage.kind == Stage::Kind::kReduce; }
 
 class Hoisting {
  public:
@@ -57,10 +61,9 @@ class Hoisting {
   /// A list of stages that follow each other, within the loops and after the definitions so far.
   void Run(Stages& stages) {
     const std::vector<Named> named_outside = named_;
-    const std::set<int> visible_outside = visible_;
+    const std::set<VariableId> visible_outside = visible_;
     for (size_t i = 0; i < stages.size(); ++i) {
-      assigned_.clear();
-      CollectAssigned(stages[i], assigned_);
+      assigned_ = AssignedIn(stages[i]);
       std::erase_if(named_, [&](const Named& n) { return !IsFixed(n.value); });
       span_ = stages[i].span;
       defines_.clear();
@@ -78,7 +81,7 @@ class Hoisting {
  private:
   struct Named {
     ElementPtr value;
-    int variable;
+    VariableId variable;
   };
 
   /// When an expression is evaluated, as seen from in front of a stage of the list.
@@ -91,85 +94,82 @@ class Hoisting {
 
   /// What stands in the stage, and what it leaves to those after it.
   void Enter(Stage& stage) {
-    switch (stage.kind) {
-      case Stage::Kind::kLoop:
-        loops_.insert(stage.loop);
-        Run(stage.body);
-        loops_.erase(stage.loop);
-        return;
-      case Stage::Kind::kIf:
-        Run(stage.body);
-        return Run(stage.orelse);
-      case Stage::Kind::kFor:
-        visible_.insert(stage.variable);
-        Run(stage.body);
-        visible_.erase(stage.variable);
-        return;
-      case Stage::Kind::kDefine:
-        visible_.insert(stage.variable);
-        if (IsHostRead(*stage.value) && !VariableOf(stage.variable).changes)
-          named_.push_back({stage.value, stage.variable});
-        return;
-      case Stage::Kind::kReduce:
-        visible_.insert(stage.variable);
-        return;
-      case Stage::Kind::kLanes:
-      case Stage::Kind::kRows:
-      case Stage::Kind::kEachRow:
-      case Stage::Kind::kAssign:
-      case Stage::Kind::kStore:
-      case Stage::Kind::kDot:
-      case Stage::Kind::kPack:
-      case Stage::Kind::kAssert:
-      case Stage::Kind::kRange:
-      case Stage::Kind::kTouch:
-      case Stage::Kind::kCopy:
-      case Stage::Kind::kWait:
-        return;
-    }
+    using namespace stage;
+    Match(
+        stage,
+        [&](stage::Loop& s) {
+          loops_.insert(s.loop);
+          Run(s.body);
+          loops_.erase(s.loop);
+        },
+        [&](If& s) {
+          Run(s.body);
+          Run(s.orelse);
+        },
+        [&](For& s) {
+          visible_.insert(s.variable);
+          Run(s.body);
+          visible_.erase(s.variable);
+        },
+        [&](Define& s) {
+          visible_.insert(s.variable);
+          if (IsHostRead(*s.value) && !plan_[s.variable].changes)
+            named_.push_back({s.value, s.variable});
+        },
+        [&](Reduce& s) { visible_.insert(s.variable); },
+        [](OneOf<Lanes, Rows, EachRow, Assign, Store, Dot, Pack, Assert, Range, Touch, Copy,
+                 Wait> auto&) {});
   }
 
   void Rewrite(Stage& stage, When when) {
     span_ = stage.span;
-    When own = when, inside = when;
-    inside.often = true;
-    own.often = own.often || IsOfLanes(stage);
-    const auto rewrite_lists = [&] {
-      for (Stages* list : {&stage.body, &stage.orelse}) {
-        for (Stage& s : *list) Rewrite(s, inside);
-        std::erase_if(*list, [&](const Stage& s) {
-          return s.kind == Stage::Kind::kDefine && moved_.count(s.variable);
-        });
-      }
-    };
-    const bool guards = stage.kind == Stage::Kind::kIf || stage.kind == Stage::Kind::kFor;
-    inside.surely = inside.surely && !guards;
-    const bool comes_after = stage.kind == Stage::Kind::kReduce;
-    if (comes_after) rewrite_lists();
-    if (stage.kind == Stage::Kind::kDefine)
-      RewriteDefinition(stage, own);
-    else
-      stage.value = Whole(stage.value, own);
-    for (ElementPtr* e : {&stage.mask, &stage.low, &stage.high}) *e = Whole(*e, own);
-    stage.start = Whole(stage.start, inside);
-    RewriteOffsets(stage.place, own);
-    RewriteOffsets(stage.from, own);
-    for (Prefetch& prefetch : stage.prefetches)
-      RewriteOffsets(prefetch.place, {.surely = false, .often = true});
-    if (!comes_after) rewrite_lists();
+    // The statements of a reduction are those of its lanes, as its value is.
+    const bool of_lanes = Is<stage::Reduce>(stage);
+    const bool guards = Is<stage::If, stage::For>(stage);
+    const When own{when.surely, when.often || of_lanes};
+    const When inside{when.surely && !guards, true};
+    if (of_lanes) RewriteLists(stage, inside);
+    if (auto* define = As<stage::Define>(stage)) return RewriteDefinition(*define, own);
+    if (auto* dot = As<stage::Dot>(stage)) {
+      // A tile begins once an iteration.
+      dot->low = Whole(dot->low, own);
+      dot->high = Whole(dot->high, own);
+      dot->start = Whole(dot->start, inside);
+    } else {
+      ForEachPart(stage,
+                  Overloaded{[&](ElementPtr& e) { e = Whole(e, own); },
+                             [&](Place& place, Access) { RewriteOffsets(place, own); }, Ignore()});
+    }
+    ForEachPart(stage, Overloaded{[&](Prefetch& prefetch) {
+                                    RewriteOffsets(prefetch.place,
+                                                   {.surely = false, .often = true});
+                                  },
+                                  Ignore()});
+    if (!of_lanes) RewriteLists(stage, inside);
+  }
+
+  void RewriteLists(Stage& stage, When inside) {
+    ForEachList(stage, [&](Stages& list) {
+      for (Stage& s : list) Rewrite(s, inside);
+      std::erase_if(list, [&](const Stage& s) {
+        const auto* define = As<stage::Define>(s);
+        return define && moved_.count(define->variable);
+      });
+    });
   }
 
   /// A definition names its value by itself; if all of it moves, it moves under its name.
-  void RewriteDefinition(Stage& stage, When when) {
-    const Variable variable = VariableOf(stage.variable);
+  void RewriteDefinition(stage::Define& define, When when) {
+    const Variable variable = plan_[define.variable];
     if (!when.often) {
-      stage.value = Parts(stage.value, when);
+      define.value = Parts(define.value, when);
       return;
     }
-    stage.value = Whole(stage.value, when, variable.name);
-    const bool moves = stage.value->kind == Kind::kVariable && IsFixed(stage.value) &&
-                       !VariableOf(stage.value->index).changes && !variable.changes;
-    if (moves) moved_[stage.variable] = stage.value;
+    define.value = Whole(define.value, when, variable.name);
+    const auto* named = As<element::Named>(define.value);
+    const bool moves =
+        named && IsFixed(define.value) && !plan_[named->variable].changes && !variable.changes;
+    if (moves) moved_[define.variable] = define.value;
   }
 
   void RewriteOffsets(Place& place, When when) {
@@ -183,7 +183,8 @@ class Hoisting {
   }
 
   ElementPtr Rewritten(const ElementPtr& e, When when) {
-    if (e->kind == Kind::kVariable && moved_.count(e->index)) return moved_.at(e->index);
+    const auto* named = As<element::Named>(e);
+    if (named && moved_.count(named->variable)) return moved_.at(named->variable);
     ElementPtr now = Parts(e, when);
     if (const ElementPtr known = Known(now)) return known;
     if (when.surely && IsHostRead(*now) && IsFixed(now)) return Name(now, Singular(ArrayOf(*now)));
@@ -192,15 +193,20 @@ class Hoisting {
 
   /// The same with names for what it is made of.
   ElementPtr Parts(const ElementPtr& e, When when) {
-    auto copy = std::make_shared<Element>(*e);
+    Element copy = *e;
+    auto* load = std::get_if<element::Load>(&copy.what);
+    if (load) RewriteOffsets(load->place, when);
+    auto* operation = std::get_if<element::Operation>(&copy.what);
+    if (!operation) return std::make_shared<const Element>(copy);
+    std::vector<ElementPtr>& args = operation->args;
     const auto part = [&](size_t k) {
       return When{when.surely && (k == 0 || !IsLazy(*e)), when.often};
     };
-    for (size_t k = 0; k < e->args.size(); ++k) copy->args[k] = Rewritten(e->args[k], part(k));
-    RewriteOffsets(copy->place, when);
-    if (IsFixed(copy)) return copy;  // as a whole, if at all
-    for (size_t k = 0; k < e->args.size(); ++k) copy->args[k] = WorthNaming(copy->args[k], part(k));
-    return copy;
+    for (size_t k = 0; k < args.size(); ++k) args[k] = Rewritten(args[k], part(k));
+    if (IsFixed(std::make_shared<const Element>(copy)))  // as a whole, if at all
+      return std::make_shared<const Element>(copy);
+    for (size_t k = 0; k < args.size(); ++k) args[k] = WorthNaming(args[k], part(k));
+    return std::make_shared<const Element>(copy);
   }
 
   ElementPtr WorthNaming(const ElementPtr& e, When when, const std::string& name = "") {
@@ -212,115 +218,124 @@ class Hoisting {
 
   ElementPtr Known(const ElementPtr& e) const {
     for (const Named& n : named_) {
-      if (SameElement(n.value, e)) return VariableElement(n.variable);
+      if (SameElement(n.value, e)) return NamedElement(plan_, n.variable);
     }
     return nullptr;
   }
 
   ElementPtr Name(const ElementPtr& value, const std::string& name) {
-    plan_.variables.push_back({name, value->dtype, false});
-    Stage define = StageOf(Stage::Kind::kDefine, span_);
-    define.variable = static_cast<int>(plan_.variables.size()) - 1;
-    define.value = value;
-    visible_.insert(define.variable);
-    named_.push_back({value, define.variable});
-    defines_.push_back(define);
-    return VariableElement(define.variable);
+    const VariableId variable = plan_.variables.Add({name, value->dtype, false});
+    visible_.insert(variable);
+    named_.push_back({value, variable});
+    defines_.push_back({span_, stage::Define{variable, value}});
+    return NamedElement(plan_, variable);
   }
 
   /// Whether the value is the same through the whole of the stage at hand.
   bool IsFixed(const ElementPtr& root) const {
     bool fixed = true;
     ForEachElement(root, [&](const Element& e) {
-      if (e.kind == Kind::kLoop) fixed = fixed && loops_.count(e.index);
-      if (e.kind == Kind::kVariable)
-        fixed = fixed && visible_.count(e.index) && !assigned_.count(e.index);
-      if (e.kind == Kind::kLoad) {
-        fixed = fixed && IsHostRead(e) &&
-                std::all_of(e.place.at.begin(), e.place.at.end(), [&](const Coordinate& c) {
-                  return c.loop < 0 || loops_.count(c.loop);
-                });
-      }
+      if (const auto* iteration = As<element::Iteration>(e))
+        fixed = fixed && loops_.count(iteration->loop);
+      if (const auto* named = As<element::Named>(e)) fixed = fixed && StaysAsItIs(named->variable);
+      const Place* place = LoadedBy(e);
+      if (!place) return;
+      fixed = fixed && IsHostRead(e) &&
+              std::all_of(place->at.begin(), place->at.end(),
+                          [&](const Coordinate& c) { return !c.loop || loops_.count(c.loop); });
     });
     return fixed;
   }
-
-  const Ref* RefOf(const Element& load) const {
-    const int ref = plan_.buffers[static_cast<size_t>(load.place.buffer)].ref;
-    return ref < 0 ? nullptr : &plan_.kernel->refs[static_cast<size_t>(ref)];
+  bool StaysAsItIs(VariableId variable) const {
+    return visible_.count(variable) && !assigned_.count(variable);
   }
-  const std::string& ArrayOf(const Element& load) const { return RefOf(load)->name; }
+
+  const std::string& ArrayOf(const Element& load) const {
+    return plan_.RefOf(LoadedBy(load)->buffer)->name;
+  }
   bool IsHostRead(const Element& e) const {
-    if (e.kind != Kind::kLoad) return false;
-    const Ref* ref = RefOf(e);
+    const Place* place = LoadedBy(e);
+    const Ref* ref = place ? plan_.RefOf(place->buffer) : nullptr;
     return ref && ref->role == Role::kPrefetch;
   }
 
-  const Variable& VariableOf(int variable) const {
-    return plan_.variables[static_cast<size_t>(variable)];
-  }
-  ElementPtr VariableElement(int variable) const {
-    auto e = std::make_shared<Element>();
-    e->kind = Kind::kVariable;
-    e->dtype = VariableOf(variable).dtype;
-    e->index = variable;
-    return e;
-  }
-
   Plan& plan_;
-  std::set<int> loops_;    // around the list
-  std::set<int> visible_;  // variables that the list may use
+  std::set<LoopId> loops_;        // around the list
+  std::set<VariableId> visible_;  // variables that the list may use
   std::vector<Named> named_;
-  std::map<int, ElementPtr> moved_;  // variables whose definition has moved, and what they are now
+  // Variables whose definition has moved, and what they are now.
+  std::map<VariableId, ElementPtr> moved_;
   // Of the stage at hand.
-  std::set<int> assigned_;  // variables that change within it
-  Stages defines_;          // to go in front of it
+  std::set<VariableId> assigned_;  // variables that change within it
+  Stages defines_;                 // to go in front of it
   Span span_;
 };
 
-bool Tests(const Element& e) { return e.kind == Kind::kOp && IsComparison(e.op); }
+bool Tests(const Element& e) {
+  const auto* operation = As<element::Operation>(e);
+  return operation && IsComparison(operation->op);
+}
+
+const std::vector<ElementPtr>& ArgsOf(const Element& e) { return As<element::Operation>(e)->args; }
 
 /// The middle of a chain of comparisons within `e`, if it is more than a name.
 ElementPtr MiddleIn(const ElementPtr& e) {
-  if (!e || e->kind != Kind::kOp) return nullptr;
-  if (e->op == Op::kBitAnd && e->dtype == DType::kBool) {
-    const ElementPtr& left = e->args[0]->op == Op::kBitAnd ? e->args[0]->args[1] : e->args[0];
-    const ElementPtr& right = e->args[1];
-    const bool chain = Tests(*left) && Tests(*right) && left->args[1]->kind == Kind::kOp &&
-                       SameElement(left->args[1], right->args[0]);
-    if (chain) return left->args[1];
+  const auto* operation = As<element::Operation>(e);
+  if (!operation) return nullptr;
+  const std::vector<ElementPtr>& args = operation->args;
+  if (operation->op == Op::kBitAnd && e->dtype == DType::kBool) {
+    const auto* both = AsOp(*args[0], Op::kBitAnd);
+    const Element &left = both ? *both->args[1] : *args[0], &right = *args[1];
+    if (Tests(left) && Tests(right)) {
+      const ElementPtr& middle = ArgsOf(left)[1];
+      if (Is<element::Operation>(*middle) && SameElement(middle, ArgsOf(right)[0])) return middle;
+    }
   }
-  for (size_t k = 0; k < e->args.size(); ++k) {
+  for (size_t k = 0; k < args.size(); ++k) {
     if (k > 0 && IsLazy(*e)) break;
-    if (const ElementPtr middle = MiddleIn(e->args[k])) return middle;
+    if (const ElementPtr middle = MiddleIn(args[k])) return middle;
   }
   return nullptr;
 }
 
+/// What a statement of its own computes; a middle within it gets a name in front.
+ElementPtr* ValueOf(Stage& stage) {
+  using namespace stage;
+  return Match(
+      stage, [](OneOf<Define, Assign, Store> auto& s) { return &s.value; },
+      [](OneOf<If, Assert> auto& s) { return &s.condition; }, [](Range& s) { return &s.start; },
+      [](OneOf<Copy, Wait> auto& s) { return &s.on.slot; },
+      // The lanes of a reduction are its alone.
+      [](OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, Pack, For, Touch> auto&) {
+        return static_cast<ElementPtr*>(nullptr);
+      });
+}
+
 void NameMiddles(Plan& plan, Stages& stages) {
   for (size_t i = 0; i < stages.size(); ++i) {
-    NameMiddles(plan, stages[i].body);
-    NameMiddles(plan, stages[i].orelse);
-    if (IsOfLanes(stages[i])) continue;  // their lanes are theirs alone
-    ElementPtr middle;
-    while ((middle = MiddleIn(stages[i].value)) || (middle = MiddleIn(stages[i].mask))) {
+    ForEachList(stages[i], [&](Stages& list) { NameMiddles(plan, list); });
+    const auto middle_of = [&]() -> ElementPtr {
+      const ElementPtr* value = ValueOf(stages[i]);
+      const auto* store = As<stage::Store>(stages[i]);
+      const ElementPtr middle = value ? MiddleIn(*value) : nullptr;
+      return middle || !store ? middle : MiddleIn(store->mask);
+    };
+    while (const ElementPtr middle = middle_of()) {
       bool in_array = false;
-      ForEachElement(middle,
-                     [&](const Element& e) { in_array = in_array || e.kind == Kind::kOrigin; });
-      plan.variables.push_back({in_array ? "coordinate" : "middle", middle->dtype, false});
-      auto variable = std::make_shared<Element>();
-      variable->kind = Kind::kVariable;
-      variable->dtype = middle->dtype;
-      variable->index = static_cast<int>(plan.variables.size()) - 1;
+      ForEachElement(middle, [&](const Element& e) {
+        const auto* edge = As<element::Edge>(e);
+        in_array = in_array || (edge && edge->which == element::Edge::Which::kOrigin);
+      });
+      const VariableId variable =
+          plan.variables.Add({in_array ? "coordinate" : "middle", middle->dtype, false});
       const Change name = [&](const ElementPtr& e) -> ElementPtr {
-        return SameElement(e, middle) ? variable : nullptr;
+        return SameElement(e, middle) ? NamedElement(plan, variable) : nullptr;
       };
-      Stage define = StageOf(Stage::Kind::kDefine, stages[i].span);
-      define.variable = variable->index;
-      define.value = middle;
-      stages[i].value = Changed(stages[i].value, name);
-      stages[i].mask = Changed(stages[i].mask, name);
-      stages.insert(stages.begin() + static_cast<std::ptrdiff_t>(i), define);
+      ElementPtr& value = *ValueOf(stages[i]);
+      value = Changed(value, name);
+      if (auto* store = As<stage::Store>(stages[i])) store->mask = Changed(store->mask, name);
+      stages.insert(stages.begin() + static_cast<std::ptrdiff_t>(i),
+                    {stages[i].span, stage::Define{variable, middle}});
       ++i;
     }
   }

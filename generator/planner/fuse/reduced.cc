@@ -12,7 +12,7 @@ class Search {
   explicit Search(const Kernel& kernel)
       : kernel_(kernel), refs_(kernel.refs.size()), locals_(kernel.locals.size()) {}
 
-  std::vector<bool> Run() {
+  Table<bool, Ref> Run() {
     do {
       changed_ = false;
       Look(kernel_.body);
@@ -25,35 +25,34 @@ class Search {
   void Look(const Actions& actions) {
     ForEachAction(actions, [&](const Action& action) {
       if (const auto* define = As<action::Define>(action))
-        Look(*define->value, IsMarked(locals_, define->local));
+        Look(*define->value, locals_[LocalId(define->local)]);
       if (const auto* store = As<action::Store>(action)) {
-        Look(*store->value,
-             store->ref >= 0 ? IsMarked(refs_, store->ref) : IsMarked(locals_, store->local));
+        const RefId ref(store->ref);
+        Look(*store->value, ref ? refs_[ref] : locals_[LocalId(store->local)]);
       }
     });
   }
 
   void Look(const Node& node, bool reduced) {
-    if (reduced && node.op == Op::kRead) Mark(refs_, node.index);
-    if (reduced && node.op == Op::kLocal) Mark(locals_, node.index);
+    if (reduced && node.op == Op::kRead) Mark(refs_, RefId(node.index));
+    if (reduced && node.op == Op::kLocal) Mark(locals_, LocalId(node.index));
     for (const NodePtr& arg : node.args) Look(*arg, reduced || Reduces(node.op));
   }
 
-  static bool IsMarked(const std::vector<bool>& of, int index) {
-    return of[static_cast<size_t>(index)];
-  }
-  void Mark(std::vector<bool>& of, int index) {
-    changed_ = changed_ || !IsMarked(of, index);
-    of[static_cast<size_t>(index)] = true;
+  template <typename Of>
+  void Mark(Table<bool, Of>& of, Id<Of> which) {
+    changed_ = changed_ || !of[which];
+    of[which] = true;
   }
 
   const Kernel& kernel_;
-  std::vector<bool> refs_, locals_;
+  Table<bool, Ref> refs_;
+  Table<bool, Local> locals_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-std::vector<bool> ReducedRefs(const Kernel& kernel) { return Search(kernel).Run(); }
+Table<bool, Ref> ReducedRefs(const Kernel& kernel) { return Search(kernel).Run(); }
 
 }  // namespace kiln

@@ -24,63 +24,57 @@ bool Alike(const Panels& a, const Panels& b) {
 template <class T>
 class Pool {
  public:
-  explicit Pool(const std::vector<T>& all) : all_(all) {}
+  explicit Pool(const Table<T>& all) : all_(all) {}
 
   void BeginBody() { now_.clear(), taken_.clear(); }
-  int Of(int own) {
+  Id<T> Of(Id<T> own) {
     if (const auto known = now_.find(own); known != now_.end()) return known->second;
-    const auto free = std::find_if(pool_.begin(), pool_.end(), [&](int other) {
-      return !taken_.count(other) && Alike(Get(own), Get(other));
+    const auto free = std::find_if(pool_.begin(), pool_.end(), [&](Id<T> other) {
+      return !taken_.count(other) && Alike(all_[own], all_[other]);
     });
-    const int shared = free == pool_.end() ? own : *free;
+    const Id<T> shared = free == pool_.end() ? own : *free;
     if (free == pool_.end()) pool_.push_back(own);
     taken_.insert(shared);
     return now_[own] = shared;
   }
 
  private:
-  const T& Get(int index) const { return all_[static_cast<size_t>(index)]; }
-
-  const std::vector<T>& all_;
-  std::vector<int> pool_;
-  std::set<int> taken_;
-  std::map<int, int> now_;
+  const Table<T>& all_;
+  std::vector<Id<T>> pool_;
+  std::set<Id<T>> taken_;
+  std::map<Id<T>, Id<T>> now_;
 };
 
 }  // namespace
 
 void ShareMemory(Plan& plan) {
-  std::vector<bool> reshaped(plan.buffers.size());
+  Table<bool, Buffer> reshaped(plan.buffers.size());
   for (const Buffer& buffer : plan.buffers) {
-    if (buffer.same_as >= 0) reshaped[static_cast<size_t>(buffer.same_as)] = true;
+    if (buffer.same_as) reshaped[buffer.same_as] = true;
   }
   Pool<Buffer> buffers(plan.buffers);
   Pool<Panels> panels(plan.panels);
   for (BodyPlan& body : plan.bodies) {
     buffers.BeginBody();
     panels.BeginBody();
-    ChangeBuffers(body.stages, [&](int buffer) {
-      const Buffer& b = plan.buffers[static_cast<size_t>(buffer)];
-      const bool own = b.ref < 0 && b.same_as < 0 && !reshaped[static_cast<size_t>(buffer)];
+    ChangeBuffers(body.stages, [&](BufferId buffer) {
+      const bool own = IsTemp(plan, buffer) && !plan[buffer].same_as && !reshaped[buffer];
       return own ? buffers.Of(buffer) : buffer;
     });
-    ChangePanels(body.stages, [&](int index) { return panels.Of(index); });
+    ChangePanels(body.stages, [&](PanelsId of) { return panels.Of(of); });
   }
   // Panels that no body uses any more.
-  std::map<int, int> left;
+  std::map<PanelsId, PanelsId> left;
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& s) {
-      if (s.kind == Stage::Kind::kPack) left[s.panels] = -1;
+      if (const auto* pack = As<stage::Pack>(s)) left[pack->panels] = {};
     });
   }
-  std::vector<Panels> kept;
-  for (auto& [index, number] : left) {
-    number = static_cast<int>(kept.size());
-    kept.push_back(plan.panels[static_cast<size_t>(index)]);
-  }
+  Table<Panels> kept;
+  for (auto& [of, now] : left) now = kept.Add(plan[of]);
   plan.panels = std::move(kept);
   for (BodyPlan& body : plan.bodies) {
-    ChangePanels(body.stages, [&](int index) { return left.at(index); });
+    ChangePanels(body.stages, [&](PanelsId of) { return left.at(of); });
   }
 }
 

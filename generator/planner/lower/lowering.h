@@ -1,8 +1,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,10 +15,10 @@ namespace kiln {
 /// of the tile with an offset or a fixed coordinate.
 struct Target {
   struct Dimension {
-    int axis = -1;
+    std::optional<size_t> axis;
     ElementPtr offset;  // null: the axis is all of the dimension
   };
-  int buffer = -1;
+  BufferId buffer;
   std::vector<Dimension> dimensions;
   ElementPtr mask;  // set by the statement, over its point
 };
@@ -34,6 +34,8 @@ class Lowering {
 
  private:
   using Point = std::vector<Coordinate>;
+  using Loops = std::vector<LoopId>;
+  using Spaces = std::vector<SpaceId>;
 
   // Statements (statements.cc).
   void Block(const Actions& actions);
@@ -48,11 +50,11 @@ class Lowering {
   // copies.cc
   void Copy(const action::Copy& copy);
   void Wait(const action::Wait& wait);
-  Place WindowOf(const Window& window, std::vector<WindowDim>* dims);
+  CopyWindow WindowOf(const Window& window);
   // touches.cc
   void TouchesOf(const Action& action);
   void TouchReads(const Node& node);
-  void Touch(int ref, const std::vector<Subscript>& subscripts, bool writes);
+  void Touch(RefId ref, const std::vector<Subscript>& subscripts, bool writes);
   // ranges.cc
   struct Bounds {
     std::optional<int64_t> low;
@@ -73,18 +75,22 @@ class Lowering {
   void EmitIf(const Target& target, const Node& node, const NodePtr& mask);
   ElementPtr Materialised(const Node& node, const Point& point);
   ElementPtr SumOf(const Node& mean, const Point& point);
-  ElementPtr Filled(int buffer, const Node& node, const Point& point) const;
-  bool ReadsBuffer(const Node& node, int buffer) const;
-  int BufferOf(const Node& leaf) const;
-  int NewTemp(const std::string& name, DType dtype, const Shape& shape,
-              const std::vector<int>& spaces);
-  static Target WholeOf(int buffer, size_t rank);
+  ElementPtr Filled(BufferId buffer, const Node& node, const Point& point) const;
+  bool ReadsBuffer(const Node& node, BufferId buffer) const;
+  BufferId BufferOfLeaf(const Node& leaf) const;
+  BufferId NewTemp(const std::string& name, DType dtype, const Shape& shape, const Spaces& spaces);
+  static Target WholeOf(BufferId buffer, size_t rank);
   Place PlaceAt(const Target& target, const Point& point) const;
-  Point LoopsOver(const std::vector<int>& spaces, std::vector<int>* loops);
-  int NewLoop(int space);
+  Point LoopsOver(const Spaces& spaces, Loops* loops);
+  LoopId NewLoop(SpaceId space);
   /// `inner` inside loops, the last of them by lanes when `lanes` and where vectors can follow.
-  Stage Nest(const std::vector<int>& loops, Stages inner, bool lanes) const;
+  Stage Nest(const Loops& loops, Stages inner, bool lanes) const;
+  /// A stage of the statement at hand.
+  Stage Of(Stage::Kind what) const { return {span_, std::move(what)}; }
   void Emit(Stage stage) { out_->push_back(std::move(stage)); }
+  void Emit(Stage::Kind what) { Emit(Of(std::move(what))); }
+  /// All of `inner`, within loops if there are any.
+  void EmitWithin(const Loops& loops, Stages inner);
 
   // Values at a point (values.cc).
   ElementPtr Value(const Node& node, const Point& point);
@@ -106,19 +112,21 @@ class Lowering {
 
   // Reductions (reduce.cc).
   void EmitReduce(const Target& target, const Node& node);
-  void EmitLaneReduce(const Target& target, const Node& node, const std::vector<int>& kept,
-                      const std::vector<int>& reduced, const Point& point, const Point& left);
-  void EmitRowReduce(const Target& target, const Node& node, const std::vector<int>& kept,
-                     const std::vector<int>& reduced, const Point& point, const Point& left);
+  void EmitLaneReduce(const Target& target, const Node& node, const Loops& kept,
+                      const Loops& reduced, const Point& point, const Point& left);
+  void EmitRowReduce(const Target& target, const Node& node, const Loops& kept,
+                     const Loops& reduced, const Point& point, const Point& left);
   void EmitArg(const Target& target, const Node& node);
   void EmitCumsum(const Target& target, const Node& node);
-  int NewVariable(const std::string& name, DType dtype, bool changes);
-  ElementPtr Variable(int variable) const;
+  VariableId NewVariable(const std::string& name, DType dtype, bool changes);
+  ElementPtr Variable(VariableId variable) const { return NamedElement(plan_, variable); }
 
   // Dots (dot.cc).
   void EmitDot(const Target& target, const Node& node);
-  PanelSource Source(const Node& operand, Side side, DType element, const Point& batch, int row,
-                     int col, Stages* packs);
+  PanelSource Source(const Node& operand, Side side, DType element, const Point& batch,
+                     LoopId outer, SpaceId depth, Stages* packs);
+  ElementPtr ReadForPack(const Node& of, DType element, const Point& point,
+                         const stage::Pack& pack);
 
   Plan& plan_;
   const Kernel& kernel_;
@@ -126,20 +134,26 @@ class Lowering {
   const Known known_;
   Diagnostics& diagnostics_;
   Stages* out_ = nullptr;
-  Span span_;                                                        // of the statement
-  const std::vector<bool> copied_;                                   // by ref: EndsOfCopies
-  std::vector<int> local_buffer_;                                    // by local; -1: a scalar
-  std::vector<int> local_variable_;                                  // by local; -1: a tile
-  std::map<const Node*, int> temporary_;                             // of this statement
-  std::map<const Node*, int> sums_;                                  // the same, of means
-  std::map<int, Bounds> local_bounds_;                               // of loop variables and lets
-  std::vector<std::tuple<const Stages*, ElementPtr, int>> hoisted_;  // of this statement
-  std::vector<ElementPtr> guards_;  // under which the value at hand is evaluated
+  Span span_;                                // of the statement
+  const Table<bool, Ref> copied_;            // EndsOfCopies
+  Table<BufferId, Local> local_buffer_;      // none: a scalar
+  Table<VariableId, Local> local_variable_;  // none: a tile
+  using Temporaries = std::map<const Node*, BufferId>;
+  Temporaries temporary_;                   // of this statement
+  Temporaries sums_;                        // the same, of means
+  std::map<LocalId, Bounds> local_bounds_;  // of loop variables and lets
+  struct HoistedRead {
+    const Stages* list;
+    ElementPtr value;
+    VariableId variable;
+  };
+  std::vector<HoistedRead> hoisted_;  // of this statement
+  std::vector<ElementPtr> guards_;    // under which the value at hand is evaluated
 };
 
-/// By ref: whether manual copies read or write it in VMEM or SMEM.
-std::vector<bool> EndsOfCopies(const Kernel& kernel);
+/// Whether manual copies read or write a ref in VMEM or SMEM.
+Table<bool, Ref> EndsOfCopies(const Kernel& kernel);
 /// Whether what a value reads is one vector along the loop.
-bool LanesFit(const Element& e, int loop);
+bool LanesFit(const Element& e, LoopId loop);
 
 }  // namespace kiln

@@ -33,14 +33,14 @@ Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
       if (IsFloat(node.dtype)) return {};
       return {node.int_value, Size(node.int_value)};
     case Op::kAxis: {
-      const Size steps = SizeOf(kernel_.axes[static_cast<size_t>(node.index)].steps, kernel_);
+      const Size steps = SizeOf(kernel_[AxisId(node.index)].steps, kernel_);
       if (!IsFixed(steps)) return {0, std::nullopt};
       return {0, steps - Size(1)};
     }
     case Op::kDim:
       return {0, SizeOf(std::make_shared<const Node>(node), kernel_)};
     case Op::kLocal: {
-      const auto known = local_bounds_.find(node.index);
+      const auto known = local_bounds_.find(LocalId(node.index));
       return known == local_bounds_.end() ? Bounds() : known->second;
     }
     case Op::kCast:
@@ -118,37 +118,30 @@ ElementPtr Lowering::Hoisted(const ElementPtr& start) {
   for (const auto& [list, value, variable] : hoisted_) {
     if (list == out_ && SameElement(value, start)) return Variable(variable);
   }
-  Stage define = StageOf(Stage::Kind::kDefine, span_);
-  define.variable = NewVariable("from", DType::kIndex, false);
-  define.value = start;
-  hoisted_.emplace_back(out_, start, define.variable);
-  Emit(define);
-  return Variable(define.variable);
+  const VariableId variable = NewVariable("from", DType::kIndex, false);
+  hoisted_.push_back({out_, start, variable});
+  Emit(stage::Define{variable, start});
+  return Variable(variable);
 }
 
 /// `name`: what is subscripted, for the diagnostic.
 ElementPtr Lowering::CheckedStart(const std::string& name, const Subscript& s, const Size& extent) {
   const ElementPtr start = Hoisted(Scalar(*s.start));
   if (IsInRange(s, extent)) return start;
-  Stage stage = StageOf(Stage::Kind::kRange, span_);
-  stage.text = name;
-  stage.value = start;
-  stage.low = Scalar(*(s.range ? s.size : Size(1)).ToNode());
-  stage.high = Scalar(*extent.ToNode());
-  for (size_t k = out_->size(); k-- > 0 && (*out_)[k].kind == Stage::Kind::kRange;) {
-    const Stage& former = (*out_)[k];
-    const bool same = former.text == name && SameElement(former.value, start) &&
-                      SameElement(former.low, stage.low) && SameElement(former.high, stage.high);
+  const stage::Range range{name, start, Scalar(*(s.range ? s.size : Size(1)).ToNode()),
+                           Scalar(*extent.ToNode())};
+  for (size_t k = out_->size(); k-- > 0;) {
+    const auto* former = As<stage::Range>((*out_)[k]);
+    if (!former) break;
+    const bool same = former->of == name && SameElement(former->start, start) &&
+                      SameElement(former->size, range.size) &&
+                      SameElement(former->extent, range.extent);
     if (same) return start;
   }
   // What is not evaluated is not checked.
-  for (size_t k = guards_.size(); k-- > 0;) {
-    Stage guarded = StageOf(Stage::Kind::kIf, span_);
-    guarded.value = guards_[k];
-    guarded.body.push_back(std::move(stage));
-    stage = std::move(guarded);
-  }
-  Emit(std::move(stage));
+  Stage guarded = Of(range);
+  for (size_t k = guards_.size(); k-- > 0;) guarded = Of(stage::If{guards_[k], {guarded}, {}});
+  Emit(std::move(guarded));
   return start;
 }
 

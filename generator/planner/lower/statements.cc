@@ -11,10 +11,9 @@ Lowering::Lowering(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagno
       spaces_(spaces),
       known_(known),
       diagnostics_(diagnostics),
-      copied_(EndsOfCopies(kernel_)) {
-  local_buffer_.assign(kernel_.locals.size(), -1);
-  local_variable_.assign(kernel_.locals.size(), -1);
-}
+      copied_(EndsOfCopies(kernel_)),
+      local_buffer_(kernel_.locals.size()),
+      local_variable_(kernel_.locals.size()) {}
 
 Stages Lowering::Body() {
   Stages stages;
@@ -60,58 +59,47 @@ void Lowering::Statement(const Action& action) {
 }
 
 void Lowering::Assert(const action::Assert& check) {
-  Stage stage = StageOf(Stage::Kind::kAssert, span_);
-  stage.value = Scalar(*check.condition);
-  stage.text = check.message;
-  Emit(std::move(stage));
+  Emit(stage::Assert{Scalar(*check.condition), check.message});
 }
 
 void Lowering::DefineLocal(const action::Define& define) {
-  const size_t index = static_cast<size_t>(define.local);
-  const Local& local = kernel_.locals[index];
+  const LocalId id(define.local);
+  const Local& local = kernel_[id];
   if (local.shape.empty()) {
     const ElementPtr value = Scalar(*define.value);
-    if (local.kind == Local::Kind::kLet) local_bounds_[define.local] = BoundsOf(*define.value);
-    const int variable = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
-    local_variable_[index] = variable;
-    Stage stage = StageOf(Stage::Kind::kDefine, span_);
-    stage.variable = variable;
-    stage.value = value;
-    return Emit(std::move(stage));
+    if (local.kind == Local::Kind::kLet) local_bounds_[id] = BoundsOf(*define.value);
+    local_variable_[id] = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
+    return Emit(stage::Define{local_variable_[id], value});
   }
-  const int buffer =
-      NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(define.local));
+  const BufferId buffer = NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(id));
   EmitBroadcast(WholeOf(buffer, local.shape.size()), define.value, local.shape, nullptr);
-  local_buffer_[index] = buffer;
+  local_buffer_[id] = buffer;
 }
 
 void Lowering::StoreTile(const action::Store& store) {
-  const bool local = store.ref < 0;
-  if (local && local_variable_[static_cast<size_t>(store.local)] >= 0) {
-    const int variable = local_variable_[static_cast<size_t>(store.local)];
-    Stage stage = StageOf(Stage::Kind::kAssign, span_);
-    stage.variable = variable;
-    stage.value = Scalar(*store.value);
-    return Emit(std::move(stage));
-  }
+  const RefId ref(store.ref);
+  const LocalId local(store.local);
+  if (!ref && local_variable_[local])
+    return Emit(stage::Assign{local_variable_[local], Scalar(*store.value)});
   Target target;
-  target.buffer = local ? local_buffer_[static_cast<size_t>(store.local)] : store.ref;
-  const size_t rank = plan_.buffers[static_cast<size_t>(target.buffer)].extents.size();
+  target.buffer = ref ? BufferOf(ref) : local_buffer_[local];
+  const Shape extents = plan_[target.buffer].extents;
   if (store.subscripts.empty()) {
-    target = WholeOf(target.buffer, rank);
+    target = WholeOf(target.buffer, extents.size());
   } else {
-    int axis = 0;
-    const Shape extents = plan_.buffers[static_cast<size_t>(target.buffer)].extents;
+    const std::string& name = ref ? kernel_[ref].name : kernel_[local].name;
+    size_t axis = 0;
+    const auto next_axis = [&](bool range) {
+      return range ? std::optional<size_t>(axis++) : std::nullopt;
+    };
     for (size_t d = 0; d < store.subscripts.size(); ++d) {
       const Subscript& s = store.subscripts[d];
       if (IsWholeRange(s, extents[d])) {
         // Without an offset the store's loop is the target's own, which stops at the array's edge.
-        target.dimensions.push_back({axis++, nullptr});
+        target.dimensions.push_back({next_axis(true), nullptr});
         continue;
       }
-      const std::string& name = local ? kernel_.locals[static_cast<size_t>(store.local)].name
-                                      : kernel_.refs[static_cast<size_t>(store.ref)].name;
-      target.dimensions.push_back({s.range ? axis++ : -1, CheckedStart(name, s, extents[d])});
+      target.dimensions.push_back({next_axis(s.range), CheckedStart(name, s, extents[d])});
     }
   }
   EmitBroadcast(target, store.value, store.shape, store.mask);
@@ -135,24 +123,26 @@ void Lowering::When(const action::When& when) {
   if (const std::optional<bool> known = KnownValue(*when.condition)) {
     return Block(*known ? when.body : when.orelse);
   }
-  Stage stage = StageOf(Stage::Kind::kIf, span_);
-  stage.value = Scalar(*when.condition);
+  const Span span = span_;
+  stage::If stage;
+  stage.condition = Scalar(*when.condition);
   stage.body = Nested(when.body);
   stage.orelse = Nested(when.orelse);
-  Emit(std::move(stage));
+  Emit(Stage{span, std::move(stage)});
 }
 
 void Lowering::For(const action::For& loop) {
-  Stage stage = StageOf(Stage::Kind::kFor, span_);
+  const Span span = span_;
+  stage::For stage;
   stage.low = Scalar(*loop.low);
   stage.high = Scalar(*loop.high);
-  const size_t index = static_cast<size_t>(loop.local);
-  stage.variable = NewVariable(kernel_.locals[index].name, DType::kIndex, false);
-  local_variable_[index] = stage.variable;
-  local_bounds_[loop.local] = {BoundsOf(*loop.low).low, BoundsOf(*loop.high).high};
-  if (std::optional<Size>& high = local_bounds_[loop.local].high) high = *high - Size(1);
+  const LocalId local(loop.local);
+  stage.variable = NewVariable(kernel_[local].name, DType::kIndex, false);
+  local_variable_[local] = stage.variable;
+  local_bounds_[local] = {BoundsOf(*loop.low).low, BoundsOf(*loop.high).high};
+  if (std::optional<Size>& high = local_bounds_[local].high) high = *high - Size(1);
   stage.body = Nested(loop.body);
-  Emit(std::move(stage));
+  Emit(Stage{span, std::move(stage)});
 }
 
 std::optional<bool> Lowering::KnownValue(const Node& c) const {
@@ -160,9 +150,9 @@ std::optional<bool> Lowering::KnownValue(const Node& c) const {
   const auto of_reduction = [&] {
     const Reduction& reduction = known_.reduction;
     const bool of_visit = c.op == Op::kFirstVisit || c.op == Op::kLastVisit;
-    if (reduction.stay >= 0) return of_visit && c.index == reduction.stay;
-    if (of_visit) return StayIs(kernel_, c.index, reduction.axes);
-    return reduction.axes.size() == 1 && reduction.axes[0] == c.index;
+    if (reduction.stay) return of_visit && RefId(c.index) == reduction.stay;
+    if (of_visit) return StayIs(kernel_, RefId(c.index), reduction.axes);
+    return reduction.axes.size() == 1 && reduction.axes[0] == AxisId(c.index);
   };
   switch (c.op) {
     case Op::kFirstStep:
@@ -176,17 +166,8 @@ std::optional<bool> Lowering::KnownValue(const Node& c) const {
   }
 }
 
-int Lowering::NewVariable(const std::string& name, DType dtype, bool changes) {
-  plan_.variables.push_back({name, dtype, changes});
-  return static_cast<int>(plan_.variables.size()) - 1;
-}
-
-ElementPtr Lowering::Variable(int variable) const {
-  auto e = std::make_shared<Element>();
-  e->kind = Element::Kind::kVariable;
-  e->dtype = plan_.variables[static_cast<size_t>(variable)].dtype;
-  e->index = variable;
-  return e;
+VariableId Lowering::NewVariable(const std::string& name, DType dtype, bool changes) {
+  return plan_.variables.Add({name, dtype, changes});
 }
 
 Stages LowerBody(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagnostics& diagnostics) {

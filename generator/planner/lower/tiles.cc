@@ -4,10 +4,10 @@
 
 namespace kiln {
 
-Target Lowering::WholeOf(int buffer, size_t rank) {
+Target Lowering::WholeOf(BufferId buffer, size_t rank) {
   Target target;
   target.buffer = buffer;
-  for (size_t d = 0; d < rank; ++d) target.dimensions.push_back({static_cast<int>(d), nullptr});
+  for (size_t d = 0; d < rank; ++d) target.dimensions.push_back({d, nullptr});
   return target;
 }
 
@@ -15,33 +15,28 @@ Place Lowering::PlaceAt(const Target& target, const Point& point) const {
   Place place;
   place.buffer = target.buffer;
   for (const Target::Dimension& d : target.dimensions) {
-    Coordinate c = d.axis < 0 ? Coordinate{} : point[static_cast<size_t>(d.axis)];
-    if (d.offset) {
-      c.offset = c.offset ? MakeOp(Op::kAdd, DType::kIndex, {c.offset, d.offset}) : d.offset;
-    }
+    Coordinate c = d.axis ? point[*d.axis] : Coordinate{};
+    c.offset = AddOffsets(c.offset, d.offset);
     place.at.push_back(c);
   }
   return place;
 }
 
-int Lowering::NewLoop(int space) {
-  plan_.loops.push_back(space);
-  return static_cast<int>(plan_.loops.size()) - 1;
-}
+LoopId Lowering::NewLoop(SpaceId space) { return plan_.loops.Add({space}); }
 
 /// A point that walks all spaces; extents of 1 stay at 0.
-Lowering::Point Lowering::LoopsOver(const std::vector<int>& spaces, std::vector<int>* loops) {
+Lowering::Point Lowering::LoopsOver(const Spaces& spaces, Loops* loops) {
   Point point;
-  for (int space : spaces) {
+  for (const SpaceId space : spaces) {
     Coordinate c;
-    if (space >= 0) loops->push_back(c.loop = NewLoop(space));
+    if (space) loops->push_back(c.loop = NewLoop(space));
     point.push_back(c);
   }
   return point;
 }
 
 /// Whether a place's lanes are one vector: the loop is in one coordinate and never wraps around.
-static bool LanesFit(const Place& place, int loop) {
+static bool LanesFit(const Place& place, LoopId loop) {
   int times = 0;
   for (const Coordinate& c : place.at) {
     if (c.loop != loop) continue;
@@ -51,58 +46,61 @@ static bool LanesFit(const Place& place, int loop) {
   return times <= 1;
 }
 
-bool LanesFit(const Element& e, int loop) {
-  if (e.kind == Element::Kind::kLoad && !LanesFit(e.place, loop)) return false;
-  return std::all_of(e.args.begin(), e.args.end(),
-                     [&](const ElementPtr& arg) { return LanesFit(*arg, loop); });
+bool LanesFit(const Element& e, LoopId loop) {
+  if (const Place* place = LoadedBy(e)) return LanesFit(*place, loop);
+  const auto* operation = As<element::Operation>(e);
+  return !operation || std::all_of(operation->args.begin(), operation->args.end(),
+                                   [&](const ElementPtr& arg) { return LanesFit(*arg, loop); });
 }
 
 /// Whether a statement can be done by vectors along the loop.
-static bool LanesFit(const Stage& stage, int loop) {
-  if (stage.kind != Stage::Kind::kStore) return true;
-  if (!LanesFit(stage.place, loop) || !LanesFit(*stage.value, loop)) return false;
-  if (!stage.mask) return true;
+static bool LanesFit(const Stage& stage, LoopId loop) {
+  const auto* store = As<stage::Store>(stage);
+  if (!store) return true;
+  if (!LanesFit(store->place, loop) || !LanesFit(*store->value, loop)) return false;
+  if (!store->mask) return true;
   // Masked stores are made for neighbours.
-  return LanesFit(*stage.mask, loop) && stage.place.at.back().loop == loop;
+  return LanesFit(*store->mask, loop) && store->place.at.back().loop == loop;
 }
 
-Stage Lowering::Nest(const std::vector<int>& loops, Stages inner, bool lanes) const {
+Stage Lowering::Nest(const Loops& loops, Stages inner, bool lanes) const {
   const bool by_lanes =
       lanes && !loops.empty() && std::all_of(inner.begin(), inner.end(), [&](const Stage& stage) {
         return LanesFit(stage, loops.back());
       });
   for (size_t k = loops.size(); k-- > 0;) {
     const bool innermost = k + 1 == loops.size();
-    Stage loop = StageOf(innermost && by_lanes ? Stage::Kind::kLanes : Stage::Kind::kLoop, span_);
-    loop.loop = loops[k];
-    loop.body = std::move(inner);
-    inner.clear();
-    inner.push_back(std::move(loop));
+    Stage loop = innermost && by_lanes ? Of(stage::Lanes{loops[k], {}, std::move(inner)})
+                                       : Of(stage::Loop{loops[k], std::move(inner)});
+    inner = {std::move(loop)};
   }
   return std::move(inner.front());
 }
 
-int Lowering::NewTemp(const std::string& name, DType dtype, const Shape& shape,
-                      const std::vector<int>& spaces) {
+void Lowering::EmitWithin(const Loops& loops, Stages inner) {
+  if (!loops.empty()) return Emit(Nest(loops, std::move(inner), false));
+  for (Stage& stage : inner) Emit(std::move(stage));
+}
+
+BufferId Lowering::NewTemp(const std::string& name, DType dtype, const Shape& shape,
+                           const Spaces& spaces) {
   Buffer buffer;
   buffer.name = name;
   buffer.dtype = dtype;
   buffer.extents = shape;
   buffer.spaces = spaces;
   buffer.dropped.assign(shape.size(), false);
-  plan_.buffers.push_back(std::move(buffer));
-  return static_cast<int>(plan_.buffers.size()) - 1;
+  return plan_.buffers.Add(std::move(buffer));
 }
 
-int Lowering::BufferOf(const Node& leaf) const {
-  if (leaf.op == Op::kRead) return leaf.index;
-  if (leaf.op == Op::kLocal) return local_buffer_[static_cast<size_t>(leaf.index)];
-  return -1;
+BufferId Lowering::BufferOfLeaf(const Node& leaf) const {
+  if (leaf.op == Op::kRead) return BufferOf(RefId(leaf.index));
+  return leaf.op == Op::kLocal ? local_buffer_[LocalId(leaf.index)] : BufferId();
 }
 
 /// Whether the value reads the buffer, be it to look something up.
-bool Lowering::ReadsBuffer(const Node& node, int buffer) const {
-  if (BufferOf(node) == buffer) return true;
+bool Lowering::ReadsBuffer(const Node& node, BufferId buffer) const {
+  if (BufferOfLeaf(node) == buffer) return true;
   return std::any_of(node.args.begin(), node.args.end(),
                      [&](const NodePtr& arg) { return ReadsBuffer(*arg, buffer); }) ||
          std::any_of(node.subscripts.begin(), node.subscripts.end(),
@@ -112,9 +110,9 @@ bool Lowering::ReadsBuffer(const Node& node, int buffer) const {
 /// A value that has no expression at a point, as an element of a buffer that is filled first.
 ElementPtr Lowering::Materialised(const Node& node, const Point& point) {
   if (node.op == Op::kReshape && RegroupsDimensions(node)) return SeenAnew(node, point);
-  const auto [it, added] = temporary_.try_emplace(&node, -1);
+  const auto [it, added] = temporary_.try_emplace(&node);
   if (added) {
-    const int buffer = NewTemp("", node.dtype, node.shape, spaces_.SpacesOf(node));
+    const BufferId buffer = NewTemp("", node.dtype, node.shape, spaces_.SpacesOf(node));
     temporary_[&node] = buffer;
     EmitInto(WholeOf(buffer, node.shape.size()), node, nullptr);
   }
@@ -123,9 +121,9 @@ ElementPtr Lowering::Materialised(const Node& node, const Point& point) {
 
 /// A mean is a quotient, which is computed where it is used, of a sum in a buffer.
 ElementPtr Lowering::SumOf(const Node& mean, const Point& point) {
-  const auto [it, added] = sums_.try_emplace(&mean, -1);
+  const auto [it, added] = sums_.try_emplace(&mean);
   if (added) {
-    const int buffer = NewTemp("", mean.dtype, mean.shape, spaces_.SpacesOf(mean));
+    const BufferId buffer = NewTemp("", mean.dtype, mean.shape, spaces_.SpacesOf(mean));
     sums_[&mean] = buffer;
     EmitReduce(WholeOf(buffer, mean.shape.size()), mean);
   }
@@ -133,12 +131,8 @@ ElementPtr Lowering::SumOf(const Node& mean, const Point& point) {
 }
 
 /// An element of a buffer of that node's shape.
-ElementPtr Lowering::Filled(int buffer, const Node& node, const Point& point) const {
-  auto load = std::make_shared<Element>();
-  load->kind = Element::Kind::kLoad;
-  load->dtype = node.dtype;
-  load->place = PlaceAt(WholeOf(buffer, node.shape.size()), point);
-  return load;
+ElementPtr Lowering::Filled(BufferId buffer, const Node& node, const Point& point) const {
+  return LoadOf(PlaceAt(WholeOf(buffer, node.shape.size()), point), node.dtype);
 }
 
 namespace {
@@ -170,7 +164,7 @@ bool HasStatements(Op op) {
 void Lowering::EmitInto(const Target& target, const Node& node, const NodePtr& mask) {
   if (node.op == Op::kIf && !node.shape.empty()) return EmitIf(target, node, mask);
   if (mask || !HasStatements(node.op)) return EmitPointwise(target, node, mask);
-  const Buffer& to = plan_.buffers[static_cast<size_t>(target.buffer)];
+  const Buffer& to = plan_[target.buffer];
   if (ReadsBuffer(node, target.buffer) || to.dtype != node.dtype) {
     return EmitPointwise(target, node, mask);  // by way of a buffer
   }
@@ -185,31 +179,27 @@ namespace {
 
 /// Whether a value reads the target anywhere but at the point that is about to be stored.
 bool ReadsElsewhere(const Element& value, const Place& place) {
-  if (value.kind == Element::Kind::kLoad && value.place.buffer == place.buffer &&
-      !SamePlace(value.place, place)) {
-    return true;
-  }
-  for (const Coordinate& c : value.place.at) {
-    if (c.offset && ReadsElsewhere(*c.offset, place)) return true;
-  }
-  return std::any_of(value.args.begin(), value.args.end(),
-                     [&](const ElementPtr& arg) { return ReadsElsewhere(*arg, place); });
+  const Place* loaded = LoadedBy(value);
+  if (loaded && loaded->buffer == place.buffer && !SamePlace(*loaded, place)) return true;
+  bool reads = false;
+  ForEachPart(value,
+              [&](const ElementPtr& part) { reads = reads || ReadsElsewhere(*part, place); });
+  return reads;
 }
 
 }  // namespace
 
 void Lowering::EmitPointwise(const Target& target, const Node& node, const NodePtr& mask) {
-  std::vector<int> loops;
-  std::vector<int> spaces = spaces_.SpacesOf(node);
+  Loops loops;
+  Spaces spaces = spaces_.SpacesOf(node);
   // The target knows better where its edge is than a value that is broadcast into it.
-  const Buffer& buffer = plan_.buffers[static_cast<size_t>(target.buffer)];
+  const Buffer& buffer = plan_[target.buffer];
   for (size_t d = 0; d < target.dimensions.size(); ++d) {
-    const int axis = target.dimensions[d].axis;
-    if (axis >= 0 && !target.dimensions[d].offset)
-      spaces[static_cast<size_t>(axis)] = buffer.spaces[d];
+    const Target::Dimension& dimension = target.dimensions[d];
+    if (dimension.axis && !dimension.offset) spaces[*dimension.axis] = buffer.spaces[d];
   }
   const Point point = LoopsOver(spaces, &loops);
-  Stage store = StageOf(Stage::Kind::kStore, span_);
+  stage::Store store;
   store.place = PlaceAt(target, point);
   store.value = Value(node, point);
   if (mask) store.mask = Value(*mask, point);
@@ -217,41 +207,31 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
                       (store.mask && ReadsElsewhere(*store.mask, store.place));
   if (hazard) {
     // Everything is read before anything is written.
-    const int temp = NewTemp("", node.dtype, node.shape, spaces);
-    const Place there = PlaceAt(WholeOf(temp, node.shape.size()), point);
-    Stage save = store;
-    save.place = there;
-    save.mask = nullptr;
-    Emit(Nest(loops, {save}, true));
+    const auto whole = [&](BufferId temp, const Point& at) {
+      return PlaceAt(WholeOf(temp, node.shape.size()), at);
+    };
+    const BufferId temp = NewTemp("", node.dtype, node.shape, spaces);
+    Emit(Nest(loops, {Of(stage::Store{whole(temp, point), store.value, nullptr})}, true));
 
-    std::vector<int> again;
+    Loops again;
     const Point second = LoopsOver(spaces, &again);
-    auto load = std::make_shared<Element>();
-    load->kind = Element::Kind::kLoad;
-    load->dtype = node.dtype;
-    load->place = PlaceAt(WholeOf(temp, node.shape.size()), second);
     store.place = PlaceAt(target, second);
-    store.value = load;
+    store.value = LoadOf(whole(temp, second), node.dtype);
     if (mask) {
-      const int mask_temp = NewTemp("", DType::kBool, node.shape, spaces);
-      Stage save_mask = StageOf(Stage::Kind::kStore, span_);
-      std::vector<int> third;
-      const Point mask_point = LoopsOver(spaces, &third);
-      save_mask.place = PlaceAt(WholeOf(mask_temp, node.shape.size()), mask_point);
-      save_mask.value = Value(*mask, mask_point);
-      Emit(Nest(third, {save_mask}, true));
-      auto load_mask = std::make_shared<Element>(*load);
-      load_mask->dtype = DType::kBool;
-      load_mask->place = PlaceAt(WholeOf(mask_temp, node.shape.size()), second);
-      store.mask = load_mask;
+      const BufferId mask_temp = NewTemp("", DType::kBool, node.shape, spaces);
+      Loops third;
+      const Point at = LoopsOver(spaces, &third);
+      const stage::Store save{whole(mask_temp, at), Value(*mask, at), nullptr};
+      Emit(Nest(third, {Of(save)}, true));
+      store.mask = LoadOf(whole(mask_temp, second), DType::kBool);
     }
-    return Emit(Nest(again, {store}, true));
+    loops = again;
   }
-  Emit(Nest(loops, {store}, true));
+  Emit(Nest(loops, {Of(store)}, true));
 }
 
 void Lowering::EmitConcat(const Target& target, const Node& node) {
-  const int axis = node.axes[0];
+  const size_t axis = node.axes[0];
   Size begin = 0;
   for (const NodePtr& part : node.args) {
     Target window = target;
@@ -259,25 +239,20 @@ void Lowering::EmitConcat(const Target& target, const Node& node) {
       if (d.axis != axis) continue;
       // With an offset, be it 0, the window is in the part's own space and not in the target's.
       const ElementPtr shift = Scalar(*begin.ToNode());
-      if (!d.offset) {
-        d.offset = shift;
-      } else if (!(begin == Size(0))) {
-        d.offset = MakeOp(Op::kAdd, DType::kIndex, {d.offset, shift});
-      }
+      if (!d.offset || !(begin == Size(0))) d.offset = AddOffsets(d.offset, shift);
     }
     EmitInto(window, *part, nullptr);
-    begin = begin + part->shape[static_cast<size_t>(axis)];
+    begin = begin + part->shape[axis];
   }
 }
 
 void Lowering::EmitIf(const Target& target, const Node& node, const NodePtr& mask) {
-  Stage stage = StageOf(Stage::Kind::kIf, span_);
-  stage.value = Scalar(*node.args[0]);
-  Stages* const outer = out_;
+  stage::If stage;
+  stage.condition = Scalar(*node.args[0]);
   const auto branch = [&](const NodePtr& value, Stages* into) {
-    out_ = into;
+    Stages* const outer = std::exchange(out_, into);
     // What one branch filled the other one cannot use.
-    const std::map<const Node*, int> temporaries = temporary_, sums = sums_;
+    const Temporaries temporaries = temporary_, sums = sums_;
     EmitBroadcast(target, value, node.shape, mask);
     temporary_ = temporaries;
     sums_ = sums;

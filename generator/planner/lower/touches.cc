@@ -6,19 +6,19 @@
 namespace kiln {
 namespace {
 
-void FindEnds(const Kernel& kernel, const Actions& actions, std::vector<bool>& ends) {
+void FindEnds(const Kernel& kernel, const Actions& actions, Table<bool, Ref>& ends) {
   ForEachAction(actions, [&](const Action& action) {
     const auto* copy = As<action::Copy>(action);
     if (!copy) return;
-    for (const int ref : {copy->source.ref, copy->target.ref})
-      ends[static_cast<size_t>(ref)] = kernel.refs[static_cast<size_t>(ref)].memory != Memory::kAny;
+    for (const RefId ref : {RefId(copy->source.ref), RefId(copy->target.ref)})
+      ends[ref] = kernel[ref].memory != Memory::kAny;
   });
 }
 
 }  // namespace
 
-std::vector<bool> EndsOfCopies(const Kernel& kernel) {
-  std::vector<bool> ends(kernel.refs.size());
+Table<bool, Ref> EndsOfCopies(const Kernel& kernel) {
+  Table<bool, Ref> ends(kernel.refs.size());
   FindEnds(kernel, kernel.body, ends);
   FindEnds(kernel, kernel.epilogue, ends);
   return ends;
@@ -30,7 +30,7 @@ void Lowering::TouchesOf(const Action& action) {
   Match(
       action, [&](const action::Define& define) { TouchReads(*define.value); },
       [&](const action::Store& store) {
-        if (store.ref >= 0) Touch(store.ref, store.subscripts, /*writes=*/true);
+        if (store.ref >= 0) Touch(RefId(store.ref), store.subscripts, /*writes=*/true);
         TouchReads(*store.value);
         if (store.mask) TouchReads(*store.mask);
       },
@@ -43,27 +43,24 @@ void Lowering::TouchesOf(const Action& action) {
 
 /// What may not be evaluated is not checked.
 void Lowering::TouchReads(const Node& node) {
-  if (node.op == Op::kRead) Touch(node.index, node.subscripts, /*writes=*/false);
+  if (node.op == Op::kRead) Touch(RefId(node.index), node.subscripts, /*writes=*/false);
   const bool lazy = node.op == Op::kIf || node.op == Op::kAnd || node.op == Op::kOr;
   for (size_t k = 0; k < (lazy ? std::min<size_t>(1, node.args.size()) : node.args.size()); ++k)
     TouchReads(*node.args[k]);
 }
 
-void Lowering::Touch(int ref, const std::vector<Subscript>& subscripts, bool writes) {
-  if (!copied_[static_cast<size_t>(ref)]) return;
-  Stage stage = StageOf(Stage::Kind::kTouch, span_);
-  stage.writes = writes;
-  stage.place = WindowOf({ref, subscripts, {}, span_}, &stage.place_window);
-  for (size_t k = out_->size(); k-- > 0 && (*out_)[k].kind == Stage::Kind::kTouch;) {
-    const Stage& former = (*out_)[k];
-    const bool same_sizes = std::equal(former.place_window.begin(), former.place_window.end(),
-                                       stage.place_window.begin(), stage.place_window.end(),
-                                       [](const WindowDim& a, const WindowDim& b) {
-                                         return a.size == b.size && a.point == b.point;
-                                       });
-    if (former.writes == writes && SamePlace(former.place, stage.place) && same_sizes) return;
+void Lowering::Touch(RefId ref, const std::vector<Subscript>& subscripts, bool writes) {
+  if (!copied_[ref]) return;
+  const stage::Touch touch{WindowOf({ref.number(), subscripts, {}, span_}), writes};
+  for (size_t k = out_->size(); k-- > 0;) {
+    const auto* former = As<stage::Touch>((*out_)[k]);
+    if (!former) break;
+    if (former->writes == writes && SamePlace(former->window.begin, touch.window.begin) &&
+        former->window.dimensions == touch.window.dimensions) {
+      return;
+    }
   }
-  Emit(std::move(stage));
+  Emit(touch);
 }
 
 }  // namespace kiln

@@ -7,18 +7,18 @@
 namespace kiln {
 namespace {
 
-/// The axis that cores share out, or -1.
-int CutAxis(const Binding& binding, int64_t cores) {
+/// The axis that cores share out, or none.
+AxisId CutAxis(const Binding& binding, int64_t cores) {
   const Kernel& kernel = *binding.kernel;
-  if (cores == 1) return -1;
-  const std::vector<int> order = CutOrder(kernel, PlanOperands(kernel));
-  if (order.empty()) return -1;
-  const auto steps = [&](int axis) { return binding.steps[static_cast<size_t>(axis)]; };
-  for (const int axis : order) {
+  if (cores == 1) return {};
+  const Axes order = CutOrder(kernel, PlanOperands(kernel));
+  if (order.empty()) return {};
+  const auto steps = [&](AxisId axis) { return binding.steps[axis.position()]; };
+  for (const AxisId axis : order) {
     if (steps(axis) >= cores) return axis;
   }
   return *std::max_element(order.begin(), order.end(),
-                           [&](int a, int b) { return steps(a) < steps(b); });
+                           [&](AxisId a, AxisId b) { return steps(a) < steps(b); });
 }
 
 }  // namespace
@@ -59,12 +59,12 @@ bool CoreGrid::Previous(std::vector<int64_t>& at) const {
 }
 
 std::vector<CoreGrid> CutGrid(const Binding& binding, int64_t cores) {
-  const int axis = CutAxis(binding, cores);
+  const AxisId axis = CutAxis(binding, cores);
   std::vector<CoreGrid> grids;
   for (int64_t core = 0; core < cores; ++core) {
     CoreGrid grid{std::vector<int64_t>(binding.steps.size()), binding.steps};
-    if (axis >= 0) {
-      const auto a = static_cast<size_t>(axis);
+    if (axis) {
+      const size_t a = axis.position();
       const int64_t each = binding.steps[a] / cores;
       const int64_t rest = binding.steps[a] % cores;
       grid.begin[a] = each * core + std::min(rest, core);

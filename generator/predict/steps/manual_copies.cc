@@ -11,7 +11,9 @@ namespace {
 /// Of the loops of one step together. A step in which a core starts so many copies is no step.
 constexpr int64_t kMostRounds = int64_t{1} << 20;
 
-bool HasCopies(const Actions& actions) { return AnyAction(actions, Is<action::Copy>); }
+bool HasCopies(const Actions& actions) {
+  return AnyAction(actions, [](const Action& action) { return Is<action::Copy>(action); });
+}
 
 void AddLoops(const Actions& actions, Locals& locals) {
   ForEachAction(actions, [&](const Action& action) {

@@ -12,14 +12,14 @@ namespace kiln::render {
 class ScalarPrinter {
  public:
   struct Names {
-    std::function<std::string(int axis)> axis, steps;
-    std::function<std::string(int ref)> first_visit, last_visit;
-    std::function<std::string(int loop)> loop;
-    std::function<std::string(int variable)> variable;
+    std::function<std::string(AxisId)> axis, steps;
+    std::function<std::string(const element::IsVisit&)> visit;
+    std::function<std::string(LoopId)> loop;
+    std::function<std::string(VariableId)> variable;
     std::function<std::string(const Place&)> pointer;  // to an element of a buffer
-    std::function<std::string(const Element&)> edge;   // kLow, kHigh, kOrigin
-    std::function<std::string(int ref)> scalar;
-    std::function<std::string(int dim)> dim;
+    std::function<std::string(const element::Edge&)> edge;
+    std::function<std::string(RefId)> scalar;  // the argument: a scalar or a prefetch array
+    std::function<std::string(DimId)> dim;
     std::string core;
   };
 
@@ -35,8 +35,9 @@ class ScalarPrinter {
  private:
   std::string Leaf(const Element& e, int* precedence) const;
   std::string Operation(const Element& e, int* precedence) const;
-  std::string Cast(const Element& e, int* precedence) const;
-  std::string HostRead(const Element& e) const;
+  std::string Cast(const Element& from, DType to, int* precedence) const;
+  std::string Read(const Place& place, DType dtype) const;
+  std::string HostRead(const Place& place, DType dtype) const;
 
   const Plan& plan_;
   Names names_;

@@ -19,7 +19,7 @@ std::string LayoutText(const OperandPlan& operand) {
     case Layout::kPackedAT:
       return "packed as A, transposed";
     case Layout::kPackedB:
-      return operand.rows_per_b >= 0 ? "unpacked, or packed as B" : "packed as B";
+      return operand.rows_per_b ? "unpacked, or packed as B" : "packed as B";
     case Layout::kPackedBT:
       return "packed as B, transposed";
     default:
@@ -36,9 +36,9 @@ std::string GridText(const Kernel& kernel) {
   return axes.empty() ? "one step" : Joined(axes);
 }
 
-Row RowOf(const Plan& plan, size_t r) {
+Row RowOf(const Plan& plan, RefId r) {
   const Kernel& kernel = *plan.kernel;
-  const Ref& ref = kernel.refs[r];
+  const Ref& ref = kernel[r];
   Row row{ref.name, std::string(Name(ref.dtype)) + (ref.array.empty() ? "" : ToString(ref.array))};
   if (ref.role == Role::kSemaphore) {
     row[1] = "semaphore";
@@ -49,7 +49,7 @@ Row RowOf(const Plan& plan, size_t r) {
     return row;
   }
   if (ref.block.empty()) {
-    if (static_cast<int>(r) == plan.accumulator)
+    if (r == plan.accumulator)
       row[5] = "accumulators, tile by tile";
     else if (ref.role == Role::kScratch)
       row[5] = "scratch";
@@ -77,7 +77,7 @@ Row RowOf(const Plan& plan, size_t r) {
 
 std::vector<std::string> BannerLines(const Plan& plan) {
   std::vector<Row> rows;
-  for (size_t r = 0; r < plan.kernel->refs.size(); ++r) rows.push_back(RowOf(plan, r));
+  for (const RefId r : IdsOf(plan.kernel->refs)) rows.push_back(RowOf(plan, r));
   std::array<size_t, kColumns> width{4};  // "grid"
   for (const Row& row : rows) {
     for (size_t c = 0; c < kColumns; ++c) width[c] = std::max(width[c], row[c].size());

@@ -31,63 +31,62 @@ BodyView::BodyView(const Plan& plan, const KernelNames& names, std::string spec_
 
 ScalarPrinter::Names BodyView::MakeNames() {
   ScalarPrinter::Names names;
-  names.axis = [](int axis) { return "point[" + std::to_string(axis) + "]"; };
-  names.steps = [](int axis) { return "steps[" + std::to_string(axis) + "]"; };
-  names.first_visit = [this](int ref) { return Visit(ref, true); };
-  names.last_visit = [this](int ref) { return Visit(ref, false); };
-  names.loop = [this](int loop) { return LoopName(loop); };
-  names.variable = [this](int variable) { return VariableName(variable); };
+  names.axis = [](AxisId axis) { return "point[" + std::to_string(axis.number()) + "]"; };
+  names.steps = [](AxisId axis) { return "steps[" + std::to_string(axis.number()) + "]"; };
+  names.visit = [this](const element::IsVisit& is) { return Visit(is); };
+  names.loop = [this](LoopId loop) { return LoopName(loop); };
+  names.variable = [this](VariableId variable) { return VariableName(variable); };
   names.pointer = [this](const Place& place) { return Pointer(place); };
-  names.edge = [this](const Element& e) {
-    const char* member = e.kind == Element::Kind::kLow    ? ".low["
-                         : e.kind == Element::Kind::kHigh ? ".high["
-                                                          : ".origin[";
-    return names_.buffers[static_cast<size_t>(e.index)] + member + std::to_string(e.axis) + "]";
+  names.edge = [this](const element::Edge& edge) {
+    static constexpr const char* kMembers[] = {".low[", ".high[", ".origin["};
+    return names_[edge.ref] + kMembers[static_cast<int>(edge.which)] + std::to_string(edge.axis) +
+           "]";
   };
-  names.scalar = [this](int ref) { return "call." + names_.buffers[static_cast<size_t>(ref)]; };
-  names.dim = [this](int dim) { return "call." + names_.dims[static_cast<size_t>(dim)]; };
+  names.scalar = [this](RefId ref) { return "call." + names_[ref]; };
+  names.dim = [this](DimId dim) { return "call." + names_[dim]; };
   names.core = "core";
   return names;
 }
 
 /// The first or last step of a stay: by the axes it walks over where they tell it.
-std::string BodyView::Visit(int ref, bool first) {
-  const std::vector<int> axes = StayAxes(kernel_, ref);
-  if (!axes.empty() && axes[0] < 0) {
-    return (first ? "first_" : "last_") + names_.buffers[static_cast<size_t>(ref)];
-  }
+std::string BodyView::Visit(const element::IsVisit& is) {
+  const bool first = is.end == End::kFirst;
+  const std::optional<Axes> axes = StayAxes(kernel_, is.ref);
+  if (!axes) return (first ? "first_" : "last_") + names_[is.ref];
   std::string all;
-  for (int axis : axes) {
-    const std::string a = "point[" + std::to_string(axis) + "]";
+  for (const AxisId axis : *axes) {
+    const std::string a = "point[" + std::to_string(axis.number()) + "]";
     all += (all.empty() ? "" : " && ") +
-           (first ? a + " == 0" : a + " + 1 == steps[" + std::to_string(axis) + "]");
+           (first ? a + " == 0" : a + " + 1 == steps[" + std::to_string(axis.number()) + "]");
   }
-  return axes.empty() ? "true" : all;
+  return axes->empty() ? "true" : all;
 }
 
 // ---- names -------------------------------------------------------------------------------------
 
 /// The dimension that a space walks, as the spec calls it.
-std::string BodyView::SpaceName(int space) const {
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const Ref& ref = kernel_.refs[r];
-    const Buffer& buffer = plan_.buffers[r];
+std::string BodyView::SpaceName(SpaceId space) const {
+  const auto dim_of = [&](const Size& extent) {
+    const Node* atom = extent.AsAtom();
+    return atom && atom->op == Op::kDim ? DimId(atom->index) : DimId();
+  };
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Ref& ref = kernel_[r];
+    const Buffer& buffer = plan_[BufferOf(r)];
     for (size_t a = 0; a < ref.view_dims.size() && a < buffer.spaces.size(); ++a) {
       if (buffer.spaces[a] != space) continue;
-      const Node* atom = ref.array[static_cast<size_t>(ref.view_dims[a])].AsAtom();
-      if (atom && atom->op == Op::kDim) return kernel_.dims[static_cast<size_t>(atom->index)].name;
+      if (const DimId dim = dim_of(ref.array[ref.view_dims[a]])) return kernel_[dim].name;
     }
   }
-  const Node* atom = plan_.spaces[static_cast<size_t>(space)].extent.AsAtom();
-  if (atom && atom->op == Op::kDim) return kernel_.dims[static_cast<size_t>(atom->index)].name;
-  return "tile";
+  const DimId dim = dim_of(plan_[space].extent);
+  return dim ? kernel_[dim].name : "tile";
 }
 
-std::string BodyView::LoopName(int loop) {
+std::string BodyView::LoopName(LoopId loop) {
   std::string& name = loops_[loop];
   if (!name.empty()) return name;
   // A name of a loop that is over may be used again.
-  const std::string base = SpaceName(plan_.loops[static_cast<size_t>(loop)]) + "_";
+  const std::string base = SpaceName(plan_[loop].space) + "_";
   const auto taken = [&](const std::string& candidate) {
     return std::any_of(loops_.begin(), loops_.end(),
                        [&](const auto& entry) { return entry.second == candidate; });
@@ -104,17 +103,17 @@ std::string BodyView::LoopName(int loop) {
   return name = scope_.Numbered(base + "i");
 }
 
-void BodyView::LeaveLoop(int loop) { loops_.erase(loop); }
+void BodyView::LeaveLoop(LoopId loop) { loops_.erase(loop); }
 
-std::string BodyView::VariableName(int variable) {
+std::string BodyView::VariableName(VariableId variable) {
   std::string& name = variables_[variable];
-  if (name.empty()) name = scope_.New(plan_.variables[static_cast<size_t>(variable)].name);
+  if (name.empty()) name = scope_.New(plan_[variable].name);
   return name;
 }
 
 /// How many elements a loop over the space visits.
-std::string BodyView::Count(int space) {
-  const Space& s = plan_.spaces[static_cast<size_t>(space)];
+std::string BodyView::Count(SpaceId space) {
+  const Space& s = plan_[space];
   if (!s.clipped && s.extent.Constant()) return std::to_string(*s.extent.Constant());
   std::string& name = counts_[space];
   if (name.empty()) {
@@ -125,24 +124,23 @@ std::string BodyView::Count(int space) {
 }
 
 /// A clipped space ends where an operand's block does; panels know only some of their extents.
-std::string BodyView::ExtentOf(int space) {
-  const Space& s = plan_.spaces[static_cast<size_t>(space)];
+std::string BodyView::ExtentOf(SpaceId space) {
+  const Space& s = plan_[space];
   if (!s.clipped) return "Unsigned(" + scalars_.Print(s.extent) + ")";
   std::string panel_extent;
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const Buffer& buffer = plan_.buffers[r];
-    if (kernel_.refs[r].block.empty()) continue;
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Buffer& buffer = plan_[BufferOf(r)];
+    if (kernel_[r].block.empty()) continue;
     for (size_t a = 0; a < buffer.spaces.size(); ++a) {
       if (buffer.spaces[a] != space) continue;
       const Layout layout = plan_.operands[r].layout;
       if (layout == Layout::kRows) {
-        return names_.buffers[r] + ".high[" + std::to_string(a) + "]";
+        return names_[r] + ".high[" + std::to_string(a) + "]";
       }
       const bool is_a = layout == Layout::kPackedA || layout == Layout::kPackedAT;
       const bool transposed = layout == Layout::kPackedAT || layout == Layout::kPackedBT;
       const size_t outer = is_a == transposed ? 1 : 0;
-      if (a == outer && panel_extent.empty())
-        panel_extent = names_.buffers[r] + (is_a ? ".rows" : ".cols");
+      if (a == outer && panel_extent.empty()) panel_extent = names_[r] + (is_a ? ".rows" : ".cols");
     }
   }
   return panel_extent;
@@ -151,13 +149,13 @@ std::string BodyView::ExtentOf(int space) {
 /// The rows of a block of accumulators; a dimension of extent 1 has no loop.
 std::string BodyView::AccumulatorRows(const Place& place) {
   const Coordinate& row = place.at[place.at.size() - 2];
-  return row.loop < 0 ? "1" : Count(plan_.loops[static_cast<size_t>(row.loop)]);
+  return row.loop ? Count(plan_[row.loop].space) : "1";
 }
 
 std::string BodyView::Pointer(const Place& place) {
-  const Buffer& buffer = plan_.buffers[static_cast<size_t>(place.buffer)];
-  const std::string& name = names_.buffers[static_cast<size_t>(place.buffer)];
-  if (place.buffer == plan_.accumulator) {
+  const Buffer& buffer = plan_[place.buffer];
+  const std::string& name = names_[place.buffer];
+  if (plan_.IsAccumulator(place.buffer)) {
     return "AccumulatorAt(" + name + ", " + AccumulatorRows(place) + ", " +
            scalars_.Print(place.at[place.at.size() - 2]) + ", " + scalars_.Print(place.at.back()) +
            ")";
@@ -173,14 +171,13 @@ std::string BodyView::Pointer(const Place& place) {
 }
 
 /// The distance between elements of a place along a loop.
-std::string BodyView::Stride(const Place& place, int loop) {
-  const Buffer& buffer = plan_.buffers[static_cast<size_t>(place.buffer)];
+std::string BodyView::Stride(const Place& place, LoopId loop) {
+  const Buffer& buffer = plan_[place.buffer];
   int kept = 0;
   for (size_t d = 0; d < place.at.size(); ++d) {
     if (!Keeps(buffer, d)) continue;
     if (place.at[d].loop == loop) {
-      return names_.buffers[static_cast<size_t>(place.buffer)] + ".stride[" + std::to_string(kept) +
-             "]";
+      return names_[place.buffer] + ".stride[" + std::to_string(kept) + "]";
     }
     ++kept;
   }
@@ -191,11 +188,10 @@ std::string BodyView::Stride(const Place& place, int loop) {
 
 /// The spec's line of a stage and everything in it; 0 if there are several.
 int BodyView::LineOf(const Stage& stage) const {
-  const bool nests = stage.kind == Stage::Kind::kLoop || stage.kind == Stage::Kind::kLanes ||
-                     stage.kind == Stage::Kind::kRows || stage.kind == Stage::Kind::kEachRow;
-  if (!nests) return kernel_.source->Locate(stage.span.begin).line;
+  if (!Is<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow>(stage))
+    return kernel_.source->Locate(stage.span.begin).line;
   int line = -1;
-  for (const Stage& inner : stage.body) {
+  for (const Stage& inner : *BodyOf(stage)) {
     const int own = LineOf(inner);
     if (line >= 0 && own != line) return 0;
     line = own;
@@ -224,8 +220,8 @@ Fields BodyView::Make(const Stages& stages) {
 
 std::vector<Fields> BodyView::List(const Stages& stages) {
   std::vector<Fields> list;
-  const auto dots = std::count_if(stages.begin(), stages.end(),
-                                  [](const Stage& s) { return s.kind == Stage::Kind::kDot; });
+  const auto dots =
+      std::count_if(stages.begin(), stages.end(), [](const Stage& s) { return Is<stage::Dot>(s); });
   for (const Stage& stage : stages) {
     const int line = last_line_;
     Fields fields = One(stage);
@@ -237,101 +233,95 @@ std::vector<Fields> BodyView::List(const Stages& stages) {
   return list;
 }
 
-Fields BodyView::One(const Stage& stage) {
+Fields BodyView::One(const Stage& of) {
+  using namespace stage;
   Fields fields;
-  fields.Set("comment", Comment(stage));
-  using Kind = Stage::Kind;
-  const std::pair<const char*, Kind> flags[] = {
-      {"is_loop", Kind::kLoop}, {"is_lanes", Kind::kLanes},     {"is_reduce", Kind::kReduce},
-      {"is_dot", Kind::kDot},   {"is_if", Kind::kIf},           {"is_for", Kind::kFor},
-      {"is_rows", Kind::kRows}, {"is_each_row", Kind::kEachRow}};
-  bool structure = false;
-  for (const auto& [name, kind] : flags) {
-    fields.SetFlag(name, stage.kind == kind);
-    structure = structure || stage.kind == kind;
-  }
-  fields.SetFlag("is_text", !structure);
-  switch (stage.kind) {
-    case Kind::kLoop:
-      Loop(stage, &fields);
-      break;
-    case Kind::kRows:
-      fields.Set("count", Count(plan_.loops[static_cast<size_t>(stage.loop)]));
-      fields.SetList("body", List(stage.body));
-      break;
-    case Kind::kEachRow:
-      fields.Set("index", LoopName(stage.loop));
-      fields.SetList("body", List(stage.body));
-      LeaveLoop(stage.loop);
-      break;
-    case Kind::kLanes:
-      Lanes(stage, &fields);
-      break;
-    case Kind::kReduce:
-      Reduce(stage, &fields);
-      break;
-    case Kind::kDot:
-      Dot(stage, &fields);
-      break;
-    case Kind::kIf:
-      If(stage, &fields);
-      break;
-    case Kind::kFor:
-      For(stage, &fields);
-      break;
-    default: {
-      std::vector<std::string> lines;
-      Lines(stage, &lines);
-      fields.Set("text", LinesOf(lines));
-    }
-  }
+  fields.Set("comment", Comment(of));
+  std::string_view kind;
+  const auto is = [&](std::string_view flag) {
+    kind = flag;
+    return &fields;
+  };
+  const auto text = [&](auto write) {
+    std::vector<std::string> lines;
+    write(&lines);
+    is("is_text")->Set("text", LinesOf(lines));
+  };
+  Match(
+      of, [&](const stage::Loop& s) { Loop(s, is("is_loop")); },
+      [&](const Lanes& s) { LaneLoop(s, is("is_lanes")); },
+      [&](const Rows& s) {
+        is("is_rows")->Set("count", Count(plan_[s.loop].space));
+        fields.SetList("body", List(s.body));
+      },
+      [&](const EachRow& s) {
+        is("is_each_row")->Set("index", LoopName(s.loop));
+        fields.SetList("body", List(s.body));
+        LeaveLoop(s.loop);
+      },
+      [&](const Reduce& s) { Reduction(of, s, is("is_reduce")); },
+      [&](const Dot& s) { Product(s, is("is_dot")); },
+      [&](const If& s) { Condition(s, is("is_if")); },
+      [&](const For& s) { CountedLoop(s, is("is_for")); },
+      [&](const Define& s) { text([&](auto* lines) { Definition(s, lines); }); },
+      [&](const Assign& s) { text([&](auto* lines) { Assignment(s, lines); }); },
+      [&](const Store& s) { text([&](auto* lines) { StoreLines(s, lines); }); },
+      [&](const Pack& s) { text([&](auto* lines) { PackLines(s, lines); }); },
+      [&](const Assert& s) { text([&](auto* lines) { AssertLines(s, SpecLine(of), lines); }); },
+      [&](const Range& s) { text([&](auto* lines) { RangeLines(s, SpecLine(of), lines); }); },
+      [&](const Touch& s) { text([&](auto* lines) { TouchLines(s, SpecLine(of), lines); }); },
+      [&](const Copy& s) { text([&](auto* lines) { CopyLines(s, SpecLine(of), lines); }); },
+      [&](const Wait& s) { text([&](auto* lines) { WaitLines(s, SpecLine(of), lines); }); });
+  for (const char* flag : {"is_loop", "is_lanes", "is_reduce", "is_dot", "is_if", "is_for",
+                           "is_rows", "is_each_row", "is_text"})
+    fields.SetFlag(flag, kind == flag);
   return fields;
 }
 
-void BodyView::Loop(const Stage& stage, Fields* fields) {
-  const int space = plan_.loops[static_cast<size_t>(stage.loop)];
-  fields->Set("index", LoopName(stage.loop));
-  fields->Set("count", Count(space));
-  fields->SetList("body", List(stage.body));
-  LeaveLoop(stage.loop);
+void BodyView::Loop(const stage::Loop& loop, Fields* fields) {
+  fields->Set("index", LoopName(loop.loop));
+  fields->Set("count", Count(plan_[loop.loop].space));
+  fields->SetList("body", List(loop.body));
+  LeaveLoop(loop.loop);
 }
 
-void BodyView::Lanes(const Stage& stage, Fields* fields) {
-  const int space = plan_.loops[static_cast<size_t>(stage.loop)];
-  fields->Set("index", LoopName(stage.loop));
+void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
+  const SpaceId space = plan_[lanes.loop].space;
+  fields->Set("index", LoopName(lanes.loop));
   fields->Set("count", Count(space));
-  const std::string tag = HasWide(stage.body) ? "kDoubles" : "kFloats";
-  lanes_ = stage.loop;
-  fields->Set("prefetches", LinesOf(PrefetchLines(stage)));
+  const std::string tag = HasWide(lanes.body) ? "kDoubles" : "kFloats";
+  lanes_ = lanes.loop;
+  fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
-  if (const Stage* store = StreamedStore(stage.body, stage.loop)) {
+  if (const stage::Store* store = StreamedStore(lanes.body, lanes.loop)) {
     // Where the lanes begin.
     Place first = store->place;
     for (Coordinate& c : first.at) {
-      if (c.loop == stage.loop) c.loop = -1;
+      if (c.loop == lanes.loop) c.loop = {};
     }
-    call = "StreamLanes(" + tag + ", " + Count(space) + ", " +
-           names_.buffers[static_cast<size_t>(first.buffer)] + ".stream, " + Pointer(first) + ", ";
+    call = "StreamLanes(" + tag + ", " + Count(space) + ", " + names_[first.buffer] + ".stream, " +
+           Pointer(first) + ", ";
   }
   fields->Set("lanes_call", call);
   loaded_.clear();
-  fields->SetList("body", List(stage.body));
-  lanes_ = -1;
-  LeaveLoop(stage.loop);
+  fields->SetList("body", List(lanes.body));
+  lanes_ = {};
+  LeaveLoop(lanes.loop);
 }
 
 /// The store of statements that do nothing but write, along `loop`, an output that no statement
 /// reads: it may go past the caches.
-const Stage* BodyView::StreamedStore(const std::vector<Stage>& stages, int loop) const {
-  const Stage* store = nullptr;
+const stage::Store* BodyView::StreamedStore(const Stages& stages, LoopId loop) const {
+  const stage::Store* store = nullptr;
   for (const Stage& s : stages) {
-    if (s.kind == Stage::Kind::kDefine) continue;
-    if (store || s.kind != Stage::Kind::kStore || s.mask) return nullptr;
-    store = &s;
+    if (Is<stage::Define>(s)) continue;
+    const auto* own = As<stage::Store>(s);
+    if (store || !own || own->mask) return nullptr;
+    store = own;
   }
   if (!store || store->place.at.empty() || store->place.at.back().loop != loop) return nullptr;
-  const int ref = plan_.buffers[static_cast<size_t>(store->place.buffer)].ref;
-  if (ref < 0 || kernel_.refs[static_cast<size_t>(ref)].role != Role::kOutput) return nullptr;
+  const Ref* ref = plan_.RefOf(store->place.buffer);
+  if (!ref || ref->role != Role::kOutput) return nullptr;
   bool read = false;
   for (const BodyPlan& body : plan_.bodies) {
     ForEachPlace(body.stages, [&](const Place& p, bool writes) {
@@ -341,110 +331,114 @@ const Stage* BodyView::StreamedStore(const std::vector<Stage>& stages, int loop)
   return read ? nullptr : store;
 }
 
-/// What the stage prefetches, long before it is read.
-std::vector<std::string> BodyView::PrefetchLines(const Stage& stage, const Stage* streamed) {
+/// What is requested in a pass over `lanes`, or as the tiles of a dot begin, long before it is
+/// read.
+std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& prefetches,
+                                                 LoopId lanes, const stage::Store* streamed) {
   std::vector<std::string> lines;
-  for (const Prefetch& prefetch : stage.prefetches) {
+  for (const Prefetch& prefetch : prefetches) {
     Place place = prefetch.place, next = place;
     if (prefetch.kind == Prefetch::Kind::kElement) {
       const bool streams = streamed && SamePlace(place, streamed->place);
       lines.push_back((streams ? "at.Prefetch(" : "hwy::Prefetch(") + Pointer(place) + ");");
       continue;
     }
-    if (prefetch.kind == Prefetch::Kind::kStream && prefetch.row < 0) {
+    if (prefetch.kind == Prefetch::Kind::kStream && !prefetch.row) {
       lines.push_back("at.PrefetchStream(" + Pointer(place) + ");");
       continue;
     }
     for (Coordinate& c : next.at) {
       if (c.loop == prefetch.row) c.offset = IndexConstant(1);
     }
-    place.at.back().loop = next.at.back().loop = -1;
+    place.at.back().loop = next.at.back().loop = {};
     const std::string share = std::to_string(prefetch.from) + ", " + std::to_string(prefetch.to) +
                               ", " + std::to_string(prefetch.parts);
     lines.push_back((prefetch.kind == Prefetch::Kind::kStream ? "at.PrefetchStream("
                                                               : "PrefetchNextRow<" + share + ">(") +
-                    Pointer(place) + ", " + Pointer(next) + ", " + LoopName(stage.loop) + ", " +
-                    Count(plan_.loops[static_cast<size_t>(stage.loop)]) + ");");
+                    Pointer(place) + ", " + Pointer(next) + ", " + LoopName(lanes) + ", " +
+                    Count(plan_[lanes].space) + ");");
   }
   return lines;
 }
 
-void BodyView::Reduce(const Stage& stage, Fields* fields) {
-  const int space = plan_.loops[static_cast<size_t>(stage.loop)];
-  const DType dtype = plan_.variables[static_cast<size_t>(stage.variable)].dtype;
-  const bool of_masks = stage.op == Op::kAny || stage.op == Op::kAll;
-  fields->Set("index", LoopName(stage.loop));
-  fields->Set("count", Count(space));
+void BodyView::Reduction(const Stage& stage, const stage::Reduce& reduce, Fields* fields) {
+  const DType dtype = plan_[reduce.variable].dtype;
+  const bool of_masks = reduce.op == Op::kAny || reduce.op == Op::kAll;
+  fields->Set("index", LoopName(reduce.loop));
+  fields->Set("count", Count(plan_[reduce.loop].space));
   fields->Set("type", ValueType(dtype));
-  fields->Set("function", std::string(LaneReduction(stage.op)) +
+  fields->Set("function", std::string(LaneReduction(reduce.op)) +
                               (of_masks ? "" : "<" + ValueType(dtype) + ">"));
   fields->Set("tag", HasWide({stage}) || IsWide(dtype) ? "kDoubles" : "kFloats");
-  lanes_ = stage.loop;
-  fields->Set("prefetches", LinesOf(PrefetchLines(stage)));
+  lanes_ = reduce.loop;
+  fields->Set("prefetches", LinesOf(PrefetchLines(reduce.prefetches, reduce.loop)));
   loaded_.clear();
   const int line = last_line_;
-  fields->SetList("body", List(stage.body));
+  fields->SetList("body", List(reduce.body));
   last_line_ = line;
   std::vector<std::string> lines;
-  fields->Set("value", Vector(stage.value, &lines));
+  fields->Set("value", Vector(reduce.value, &lines));
   fields->Set("lines", LinesOf(lines));
-  lanes_ = -1;
-  LeaveLoop(stage.loop);
-  fields->Set("name", VariableName(stage.variable));
+  lanes_ = {};
+  LeaveLoop(reduce.loop);
+  fields->Set("name", VariableName(reduce.variable));
 }
 
-void BodyView::If(const Stage& stage, Fields* fields) {
-  fields->Set("condition", scalars_.Print(*stage.value));
-  fields->SetList("body", List(stage.body));
+void BodyView::Condition(const stage::If& when, Fields* fields) {
+  fields->Set("condition", scalars_.Print(*when.condition));
+  fields->SetList("body", List(when.body));
   last_line_ = 0;
-  fields->SetFlag("has_else", !stage.orelse.empty());
-  fields->SetList("orelse", List(stage.orelse));
-  last_line_ = 0;
-}
-
-void BodyView::For(const Stage& stage, Fields* fields) {
-  fields->Set("index", VariableName(stage.variable));
-  fields->Set("low", scalars_.Print(*stage.low));
-  fields->Set("high", scalars_.Print(*stage.high));
-  fields->SetList("body", List(stage.body));
+  fields->SetFlag("has_else", !when.orelse.empty());
+  fields->SetList("orelse", List(when.orelse));
   last_line_ = 0;
 }
 
-void BodyView::Lines(const Stage& stage, std::vector<std::string>* lines) {
-  using Kind = Stage::Kind;
-  if (stage.kind == Kind::kPack) return Pack(stage, lines);
-  if (stage.kind == Kind::kCopy) return Copy(stage, lines);
-  if (stage.kind == Kind::kWait) return Wait(stage, lines);
-  if (stage.kind == Kind::kRange) return Range(stage, lines);
-  if (stage.kind == Kind::kTouch) return Touch(stage, lines);
-  if (stage.kind == Kind::kAssert) {
-    lines->push_back("if (!(" + scalars_.Print(*stage.value) + ")) {");
-    lines->push_back(
-        "  return core.Fail(" + std::string(stage.op == Op::kRead ? "kIndexRange" : "kAssert") +
-        ", \"%s (line " + std::to_string(SpecLine(stage)) + ") on core %d\", " +
-        Quoted(stage.text.empty() ? "the assertion fails" : stage.text) + ", core.index());");
-    lines->push_back("}");
-    return;
-  }
-  const bool vector = lanes_ >= 0;
-  if (stage.kind == Kind::kStore && vector) return VectorStore(stage, lines);
-  if (stage.kind == Kind::kStore) {
-    const std::string store =
-        "StoreOne(" + scalars_.Print(*stage.value) + ", " + Pointer(stage.place) + ");";
-    lines->push_back(stage.mask ? "if (" + scalars_.Print(*stage.mask) + ") " + store : store);
-    return;
-  }
-  const Variable& variable = plan_.variables[static_cast<size_t>(stage.variable)];
-  const bool differs = vector && (variable.changes || Varies(*stage.value));
-  const std::string value =
-      differs ? Vector(stage.value, lines, true) : scalars_.Print(*stage.value);
-  if (differs) vectors_.insert(stage.variable);
-  const std::string name = VariableName(stage.variable);
-  if (stage.kind == Kind::kAssign) {
-    lines->push_back(name + " = " + value + ";");
-    return;
-  }
-  const std::string type = differs ? "auto" : ValueType(variable.dtype);
+void BodyView::CountedLoop(const stage::For& loop, Fields* fields) {
+  fields->Set("index", VariableName(loop.variable));
+  fields->Set("low", scalars_.Print(*loop.low));
+  fields->Set("high", scalars_.Print(*loop.high));
+  fields->SetList("body", List(loop.body));
+  last_line_ = 0;
+}
+
+int BodyView::SpecLine(const Stage& stage) const {
+  return kernel_.source->Locate(stage.span.begin).line;
+}
+
+void BodyView::AssertLines(const stage::Assert& check, int line, std::vector<std::string>* lines) {
+  lines->push_back("if (!(" + scalars_.Print(*check.condition) + ")) {");
+  lines->push_back(
+      "  return core.Fail(kAssert, \"%s (line " + std::to_string(line) + ") on core %d\", " +
+      Quoted(check.message.empty() ? "the assertion fails" : check.message) + ", core.index());");
+  lines->push_back("}");
+}
+
+void BodyView::StoreLines(const stage::Store& store, std::vector<std::string>* lines) {
+  if (lanes_) return VectorStore(store, lines);
+  const std::string text =
+      "StoreOne(" + scalars_.Print(*store.value) + ", " + Pointer(store.place) + ");";
+  lines->push_back(store.mask ? "if (" + scalars_.Print(*store.mask) + ") " + text : text);
+}
+
+/// What a variable is given: a vector where it differs between lanes.
+std::string BodyView::ValueOf(VariableId variable, const ElementPtr& value,
+                              std::vector<std::string>* lines) {
+  if (!lanes_ || !(plan_[variable].changes || Varies(*value))) return scalars_.Print(*value);
+  const std::string text = Vector(value, lines, true);
+  vectors_.insert(variable);
+  return text;
+}
+
+void BodyView::Assignment(const stage::Assign& assign, std::vector<std::string>* lines) {
+  const std::string value = ValueOf(assign.variable, assign.value, lines);
+  lines->push_back(VariableName(assign.variable) + " = " + value + ";");
+}
+
+void BodyView::Definition(const stage::Define& define, std::vector<std::string>* lines) {
+  const Variable& variable = plan_[define.variable];
+  const std::string value = ValueOf(define.variable, define.value, lines);
+  const std::string name = VariableName(define.variable);
+  const std::string type = vectors_.count(define.variable) ? "auto" : ValueType(variable.dtype);
   lines->push_back((variable.changes ? "" : "const ") + type + " " + name + " = " + value + ";");
 }
 

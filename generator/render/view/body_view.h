@@ -25,54 +25,62 @@ class BodyView {
 
  private:
   std::vector<Fields> List(const Stages& stages);
-  Fields One(const Stage& stage);
-  void Lines(const Stage& stage, std::vector<std::string>* lines);
-  void Loop(const Stage& stage, Fields* fields);
-  void Lanes(const Stage& stage, Fields* fields);
-  const Stage* StreamedStore(const std::vector<Stage>& stages, int loop) const;
-  static Place CornerOf(const Stage& pack);
-  std::vector<std::string> PrefetchLines(const Stage& stage, const Stage* streamed = nullptr);
-  void Reduce(const Stage& stage, Fields* fields);
-  void Dot(const Stage& stage, Fields* fields);  // dot_view.cc
-  std::string SumsOf(const Place& place, bool from_zero);
-  void Pack(const Stage& stage, std::vector<std::string>* lines);
-  // copies_text.cc
-  void Copy(const Stage& stage, std::vector<std::string>* lines);
-  void Wait(const Stage& stage, std::vector<std::string>* lines);
-  void Range(const Stage& stage, std::vector<std::string>* lines);
+  Fields One(const Stage& of);
+  void Loop(const stage::Loop& loop, Fields* fields);
+  void LaneLoop(const stage::Lanes& lanes, Fields* fields);
+  const stage::Store* StreamedStore(const Stages& stages, LoopId loop) const;
+  std::vector<std::string> PrefetchLines(const std::vector<Prefetch>& prefetches, LoopId lanes,
+                                         const stage::Store* streamed = nullptr);
+  void Reduction(const Stage& stage, const stage::Reduce& reduce, Fields* fields);
+  void Condition(const stage::If& when, Fields* fields);
+  void CountedLoop(const stage::For& loop, Fields* fields);
   int SpecLine(const Stage& stage) const;
-  void Touch(const Stage& stage, std::vector<std::string>* lines);
-  std::string PartOf(const Place& place, const std::vector<WindowDim>& window);
-  std::string Semaphore(const Stage& stage) const;
-  void If(const Stage& stage, Fields* fields);
-  void For(const Stage& stage, Fields* fields);
+  void AssertLines(const stage::Assert& check, int line, std::vector<std::string>* lines);
+  void StoreLines(const stage::Store& store, std::vector<std::string>* lines);
+  void Assignment(const stage::Assign& assign, std::vector<std::string>* lines);
+  void Definition(const stage::Define& define, std::vector<std::string>* lines);
+  std::string ValueOf(VariableId variable, const ElementPtr& value,
+                      std::vector<std::string>* lines);
+  // dot_view.cc
+  void Product(const stage::Dot& dot, Fields* fields);
+  std::string SumsOf(const Place& place, bool from_zero);
+  static Place CornerOf(const stage::Pack& pack);
+  void PackLines(const stage::Pack& pack, std::vector<std::string>* lines);
+  // copies_text.cc
+  void CopyLines(const stage::Copy& copy, int line, std::vector<std::string>* lines);
+  void WaitLines(const stage::Wait& wait, int line, std::vector<std::string>* lines);
+  void RangeLines(const stage::Range& range, int line, std::vector<std::string>* lines);
+  void TouchLines(const stage::Touch& touch, int line, std::vector<std::string>* lines);
+  std::string PartOf(const CopyWindow& window);
+  std::string Semaphore(const SemaphoreSlot& on, int line) const;
 
   // Vectors (vectors.cc).
   /// `whole`: the value is a statement of its own and needs no name, however long.
   std::string Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole = false);
-  std::string VectorLoad(const Element& e, std::vector<std::string>* lines);
+  std::string VectorLoad(const Place& from, std::vector<std::string>* lines);
+  bool AreNeighbours(const Place& place) const;
   std::string VectorOperation(const Element& e, std::vector<std::string>* lines);
-  std::string VectorCast(const Element& e, std::vector<std::string>* lines);
+  std::string VectorCast(const ElementPtr& from, DType to, std::vector<std::string>* lines);
   std::string VectorToRound(const ElementPtr& e, DType to, std::vector<std::string>* lines,
                             bool whole = false);
-  void VectorStore(const Stage& stage, std::vector<std::string>* lines);
+  void VectorStore(const stage::Store& store, std::vector<std::string>* lines);
   bool Varies(const Element& e) const;
   bool Varies(const Place& place) const;
   bool HasWide(const Stages& stages) const;
 
   ScalarPrinter::Names MakeNames();
-  std::string Visit(int ref, bool first);
-  std::string Count(int space);
-  std::string LoopName(int loop);
-  void LeaveLoop(int loop);
-  std::string VariableName(int variable);
+  std::string Visit(const element::IsVisit& is);
+  std::string Count(SpaceId space);
+  std::string LoopName(LoopId loop);
+  void LeaveLoop(LoopId loop);
+  std::string VariableName(VariableId variable);
   std::string Pointer(const Place& place);
   std::string AccumulatorRows(const Place& place);
-  std::string Stride(const Place& place, int loop);
-  std::string SpaceName(int space) const;
+  std::string Stride(const Place& place, LoopId loop);
+  std::string SpaceName(SpaceId space) const;
   std::string Comment(const Stage& stage);
   int LineOf(const Stage& stage) const;
-  std::string ExtentOf(int space);
+  std::string ExtentOf(SpaceId space);
 
   const Plan& plan_;
   const Kernel& kernel_;
@@ -80,13 +88,13 @@ class BodyView {
   const std::string spec_file_;
   Scope scope_;
   ScalarPrinter scalars_;
-  std::map<int, std::string> loops_;  // those around
-  std::set<std::string> loop_names_;  // of all loops so far
-  std::map<int, std::string> variables_;
-  std::map<int, std::string> counts_;  // by space: names of extents
+  std::map<LoopId, std::string> loops_;  // those around
+  std::set<std::string> loop_names_;     // of all loops so far
+  std::map<VariableId, std::string> variables_;
+  std::map<SpaceId, std::string> counts_;  // names of extents
   std::vector<std::string> count_lines_;
-  int lanes_ = -1;                                     // the lane loop around
-  std::set<int> vectors_;                              // variables that are vectors
+  LoopId lanes_;                                       // the lane loop around
+  std::set<VariableId> vectors_;                       // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body
   int last_line_ = 0;
 };

@@ -26,23 +26,23 @@ void CallView::Prepare() {
 }
 
 std::string CallView::Argument(const HostArgument& argument, bool flag) const {
-  if (argument.ref >= 0) return "call." + NameOf(static_cast<size_t>(argument.ref));
+  if (argument.ref >= 0) return "call." + names_[RefId(argument.ref)];
   const std::string value = Print(*argument.value);
   return flag && argument.value->dtype != DType::kBool ? "(" + value + ") != 0" : value;
 }
 
 /// Sizes that nothing else tells, then the array as the spec declares it.
-void CallView::Take(const Ref& ref, size_t index, const std::string& from, const std::string& end,
+void CallView::Take(RefId ref, const std::string& from, const std::string& end,
                     const std::string& used) {
-  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
+  for (const DimId d : IdsOf(kernel_.dims)) {
     size_t dimension = 0;
-    if (MakerOf(kernel_, d, &dimension) != static_cast<int>(index)) continue;
-    rest_.push_back("call." + names_.dims[d] + " = " + from + ".shape[" +
-                    std::to_string(dimension) + "];");
+    if (MakerOf(kernel_, d, &dimension) != ref) continue;
+    rest_.push_back("call." + names_[d] + " = " + from + ".shape[" + std::to_string(dimension) +
+                    "];");
   }
-  rest_.push_back("call." + NameOf(index) + " = Made(check, " + Quoted(ref.name) + ", " + from +
-                  ", " + Shape(ref) + ", PastEnd::" + end + (used.empty() ? "" : ", " + used) +
-                  ");");
+  rest_.push_back("call." + names_[ref] + " = Made(check, " + Quoted(kernel_[ref].name) + ", " +
+                  from + ", " + Shape(kernel_[ref]) + ", PastEnd::" + end +
+                  (used.empty() ? "" : ", " + used) + ");");
 }
 
 void CallView::Registered(const HostCall& call, const std::string& made) {
@@ -72,19 +72,18 @@ void CallView::Registered(const HostCall& call, const std::string& made) {
   rest_.push_back("check.Take(" + std::string(function.cpp_function) + "(" + arguments + "&" +
                   made + "));");
   for (size_t r = 0; r < call.results.size(); ++r) {
-    const size_t index = static_cast<size_t>(call.results[r]);
-    const Ref& ref = kernel_.refs[index];
+    const RefId ref(call.results[r]);
     const HostReturn& result = function.results[r];
     const std::string from = made + "." + std::string(result.name);
-    if (ref.role == Role::kScalar) {
-      rest_.push_back("call." + NameOf(index) + " = " + from + ";");
+    if (kernel_[ref].role == Role::kScalar) {
+      rest_.push_back("call." + names_[ref] + " = " + from + ";");
       continue;
     }
     const std::string used =
         result.used < 0
             ? ""
             : made + "." + std::string(function.results[static_cast<size_t>(result.used)].name);
-    Take(ref, index, from, result.end == HostReturn::End::kZero ? "kZero" : "kRepeat", used);
+    Take(ref, from, result.end == HostReturn::End::kZero ? "kZero" : "kRepeat", used);
   }
 }
 
@@ -96,22 +95,20 @@ void CallView::Own(const HostCall& call, const std::string& made) {
   }
   std::vector<std::string> arrays(call.results.size());
   for (size_t r = 0; r < call.results.size(); ++r) {
-    const size_t index = static_cast<size_t>(call.results[r]);
-    const Ref& ref = kernel_.refs[index];
+    const RefId ref(call.results[r]);
     arguments += arguments.empty() ? "&" : ", &";
-    if (ref.role == Role::kScalar) {
-      arguments += "call." + NameOf(index);
+    if (kernel_[ref].role == Role::kScalar) {
+      arguments += "call." + names_[ref];
       continue;
     }
     arrays[r] = made + "_" + std::to_string(r);
-    memory_.push_back("HostArray<" + StorageType(ref.dtype) + "> " + arrays[r] + ";");
+    memory_.push_back("HostArray<" + StorageType(kernel_[ref].dtype) + "> " + arrays[r] + ";");
     arguments += arrays[r];
   }
   rest_.push_back("check.Take(Guarded(" + Quoted(call.function) +
                   ", [&] { return ::" + call.function + "(" + arguments + "); }));");
   for (size_t r = 0; r < call.results.size(); ++r) {
-    const size_t index = static_cast<size_t>(call.results[r]);
-    if (!arrays[r].empty()) Take(kernel_.refs[index], index, arrays[r], "kRepeat", "");
+    if (!arrays[r].empty()) Take(RefId(call.results[r]), arrays[r], "kRepeat", "");
   }
 }
 

@@ -31,9 +31,9 @@ std::string CallView::Print(const Node& condition) const {
 }
 
 void CallView::Dims() {
-  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
-    const Dim& dim = kernel_.dims[d];
-    const std::string value = "(" + Quoted(dim.name) + ", call." + names_.dims[d] + ", ";
+  for (const DimId d : IdsOf(kernel_.dims)) {
+    const Dim& dim = kernel_[d];
+    const std::string value = "(" + Quoted(dim.name) + ", call." + names_[d] + ", ";
     const auto add = [&](const std::string& name, int64_t limit) {
       checks_.push_back("check." + name + value + std::to_string(limit) + ");");
     };
@@ -50,47 +50,46 @@ std::string CallView::Shape(const Ref& ref) const {
 }
 
 void CallView::Arrays() {
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const Ref& ref = kernel_.refs[r];
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Ref& ref = kernel_[r];
     if (!IsArgument(ref) || ref.role == Role::kScalar) continue;
-    const std::string alias =
-        ref.alias >= 0 ? ", " + Quoted(kernel_.refs[static_cast<size_t>(ref.alias)].name) : "";
-    checks_.push_back((ref.role == Role::kOutput ? "check.Output(" : "check.Input(") + NameOf(r) +
+    const std::string alias = ref.alias >= 0 ? ", " + Quoted(kernel_[RefId(ref.alias)].name) : "";
+    checks_.push_back((ref.role == Role::kOutput ? "check.Output(" : "check.Input(") + names_[r] +
                       ", " + Quoted(ref.name) + ", " + Shape(ref) + alias + ");");
   }
 }
 
-bool IsShown(const Kernel& kernel, size_t dim) {
+bool IsShown(const Kernel& kernel, DimId dim) {
   const auto shows = [&](const Size& s) {
-    return s.AsAtom() && s.AsAtom()->op == Op::kDim && s.AsAtom()->index == static_cast<int>(dim);
+    return s.AsAtom() && s.AsAtom()->op == Op::kDim && DimId(s.AsAtom()->index) == dim;
   };
   return std::any_of(kernel.refs.begin(), kernel.refs.end(), [&](const Ref& ref) {
     return IsArgument(ref) && std::any_of(ref.array.begin(), ref.array.end(), shows);
   });
 }
 
-int MakerOf(const Kernel& kernel, size_t dim, size_t* dimension) {
-  if (kernel.dims[dim].fixed || IsShown(kernel, dim)) return -1;
+RefId MakerOf(const Kernel& kernel, DimId dim, size_t* dimension) {
+  if (kernel[dim].fixed || IsShown(kernel, dim)) return {};
   for (const HostCall& call : kernel.prepare) {
     for (const int result : call.results) {
-      const Shape& array = kernel.refs[static_cast<size_t>(result)].array;
+      const Shape& array = kernel[RefId(result)].array;
       for (size_t d = 0; d < array.size(); ++d) {
         const Node* atom = array[d].AsAtom();
-        if (!atom || atom->op != Op::kDim || atom->index != static_cast<int>(dim)) continue;
+        if (!atom || atom->op != Op::kDim || DimId(atom->index) != dim) continue;
         *dimension = d;
-        return result;
+        return RefId(result);
       }
     }
   }
-  return -1;
+  return {};
 }
 
 /// Checks that mention a size which only host code knows wait for it.
 void CallView::Defer() {
-  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
+  for (const DimId d : IdsOf(kernel_.dims)) {
     size_t dimension = 0;
-    if (MakerOf(kernel_, d, &dimension) < 0) continue;
-    const std::string name = "call." + names_.dims[d];
+    if (!MakerOf(kernel_, d, &dimension)) continue;
+    const std::string name = "call." + names_[d];
     const auto mentions = [&](const std::string& line) {
       const size_t at = line.find(name);
       if (at == std::string::npos) return false;
@@ -155,15 +154,15 @@ void CallView::Conditions() {
 
 /// What outputs hold where no step writes.
 void CallView::FirstValues() {
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const Ref& ref = kernel_.refs[r];
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Ref& ref = kernel_[r];
     if (ref.alias >= 0) {  // not the same array: then it begins as a copy
-      const std::string& from = NameOf(static_cast<size_t>(ref.alias));
-      rest_.push_back("if (" + NameOf(r) + ".data != " + from + ".data) CopyTensor(" + from + ", " +
-                      NameOf(r) + ");");
+      const std::string& from = names_[RefId(ref.alias)];
+      rest_.push_back("if (" + names_[r] + ".data != " + from + ".data) CopyTensor(" + from + ", " +
+                      names_[r] + ");");
     }
     if (ref.role != Role::kOutput || !ref.init) continue;
-    rest_.push_back("Fill(" + NameOf(r) + ", " + ConstantText(ref.init, ref.dtype) + ");");
+    rest_.push_back("Fill(" + names_[r] + ", " + ConstantText(ref.init, ref.dtype) + ");");
   }
 }
 

@@ -31,8 +31,7 @@ class CallView {
   void Prepare();  // call_prepare.cc
   void Registered(const HostCall& call, const std::string& made);
   void Own(const HostCall& call, const std::string& made);
-  void Take(const Ref& ref, size_t index, const std::string& from, const std::string& end,
-            const std::string& used);
+  void Take(RefId ref, const std::string& from, const std::string& end, const std::string& used);
   std::string Argument(const HostArgument& argument, bool flag) const;
   void Steps();
   void Defer();
@@ -40,7 +39,6 @@ class CallView {
   void Conditions();
   std::string Required(const Require& require) const;
   void FirstValues();
-  const std::string& NameOf(size_t ref) const { return names_.buffers[ref]; }
   std::string Shape(const Ref& ref) const;
 
   const Kernel& kernel_;
@@ -53,9 +51,9 @@ class CallView {
 };
 
 /// Whether a caller's array shows the dimension as one of its own.
-bool IsShown(const Kernel& kernel, size_t dim);
-/// The prepared array that gives the dimension its size, and where; -1: none.
-int MakerOf(const Kernel& kernel, size_t dim, size_t* dimension);
+bool IsShown(const Kernel& kernel, DimId dim);
+/// The prepared array that gives the dimension its size, and where; or none.
+RefId MakerOf(const Kernel& kernel, DimId dim, size_t* dimension);
 
 /// Ends the call if a check before it failed.
 extern const char* const kReturnFailure;

@@ -4,54 +4,50 @@
 
 namespace kiln::render {
 
-void BodyView::Dot(const Stage& stage, Fields* fields) {
+void BodyView::Product(const stage::Dot& dot, Fields* fields) {
   const auto source = [&](const PanelSource& s) {
-    if (s.ref >= 0) return names_.buffers[static_cast<size_t>(s.ref)];
-    return names_.panels[static_cast<size_t>(s.panels)];
+    return s.ref ? names_[s.ref] : names_[s.panels];
   };
-  const std::string a = source(stage.a), b = source(stage.b);
+  const std::string a = source(dot.a), b = source(dot.b);
   fields->Set("a", a);
-  const bool ranged = stage.low || stage.high;
+  const bool ranged = dot.low || dot.high;
   fields->SetFlag("ranged", ranged);
-  fields->Set("low", stage.low ? scalars_.Print(*stage.low) : "0");
-  fields->Set("high", stage.high ? scalars_.Print(*stage.high) : "Signed(" + a + ".rows)");
+  fields->Set("low", dot.low ? scalars_.Print(*dot.low) : "0");
+  fields->Set("high", dot.high ? scalars_.Print(*dot.high) : "Signed(" + a + ".rows)");
   fields->Set("rows", ranged ? "live" : a + ".rows");
   fields->Set("b", b);
-  fields->Set("element", StorageType(stage.element));
+  fields->Set("element", StorageType(dot.element));
   // Sums that are the accumulators stay where they are: nothing loads or stores them here.
-  const auto is_sum = [&](const Place& place) {
-    return place.buffer == plan_.accumulator && place.buffer >= 0;
-  };
-  const bool goes_on =
-      stage.start && stage.start->kind == Element::Kind::kLoad && is_sum(stage.start->place);
-  Stages finish = stage.body;
+  const Place* start_at = dot.start ? LoadedBy(*dot.start) : nullptr;
+  const bool goes_on = start_at && plan_.IsAccumulator(start_at->buffer);
+  Stages finish = dot.body;
   std::optional<Place> sums;
-  if (goes_on) sums = stage.start->place;
+  if (goes_on) sums = *start_at;
   for (size_t i = 0; i < finish.size(); ++i) {
-    const Stage& s = finish[i];
-    if (s.kind != Stage::Kind::kStore || s.mask || !is_sum(s.place) ||
-        s.value->kind != Element::Kind::kVariable || s.value->index != stage.variable)
+    const auto* store = As<stage::Store>(finish[i]);
+    if (!store || store->mask || !plan_.IsAccumulator(store->place.buffer) ||
+        !IsNamed(*store->value, dot.sum))
       continue;
-    sums = s.place;
+    sums = store->place;
     finish.erase(finish.begin() + static_cast<ptrdiff_t>(i));
     break;
   }
-  fields->Set("sums", stage.across_steps
-                          ? "SumsOf<When>(" + names_.buffers[static_cast<size_t>(sums->buffer)] +
-                                ", " + AccumulatorRows(*sums) + ")"
+  fields->Set("sums", dot.across_steps ? "SumsOf<When>(" + names_[sums->buffer] + ", " +
+                                             AccumulatorRows(*sums) + ")"
                       : sums ? SumsOf(*sums, !goes_on)
                              : "TileSums()");
   const auto function = [&](const std::string& name) {
-    return stage.across_steps ? ", AtEnd<When>(" + name + ")" : ", " + name;
+    return dot.across_steps ? ", AtEnd<When>(" + name + ")" : ", " + name;
   };
 
   std::vector<std::string> lines;
-  lanes_ = stage.col;
+  lanes_ = dot.col;
   loaded_.clear();
   std::string start;
-  if (stage.start && !goes_on) start = Vector(stage.start, &lines);
-  const Stage* const streamed = StreamedStore(finish, stage.col);
-  for (std::string& line : PrefetchLines(stage, streamed)) lines.push_back(std::move(line));
+  if (dot.start && !goes_on) start = Vector(dot.start, &lines);
+  const stage::Store* const streamed = StreamedStore(finish, dot.col);
+  for (std::string& line : PrefetchLines(dot.prefetches, dot.col, streamed))
+    lines.push_back(std::move(line));
   if (!start.empty()) lines.push_back("return " + start + ";");
   const bool has_start = !lines.empty(), has_finish = !finish.empty();
   fields->SetFlag("has_start", has_start);
@@ -59,72 +55,71 @@ void BodyView::Dot(const Stage& stage, Fields* fields) {
   std::string functions;
   if (has_start || has_finish) functions += has_start ? function("start") : ", Nothing()";
   if (has_finish) functions += function("finish");
-  if (streamed) functions += ", " + names_.buffers[static_cast<size_t>(streamed->place.buffer)];
+  if (streamed) functions += ", " + names_[streamed->place.buffer];
   fields->Set("functions", functions);
   // Parameters that the text does not mention have no names.
-  const auto parameter = [&](int loop) {
+  const auto parameter = [&](LoopId loop) {
     return loops_.count(loop) ? "size_t " + LoopName(loop) : std::string("size_t");
   };
   fields->Set("start_at", start.empty() && !streamed ? "auto" : "auto at");
-  fields->Set("start_row", parameter(stage.row));
-  fields->Set("start_col", parameter(stage.col));
+  fields->Set("start_row", parameter(dot.row));
+  fields->Set("start_col", parameter(dot.col));
   loaded_.clear();
-  vectors_.insert(stage.variable);
+  vectors_.insert(dot.sum);
   fields->SetFlag("has_finish", has_finish);
-  fields->Set("sum", VariableName(stage.variable));
+  fields->Set("sum", VariableName(dot.sum));
   fields->SetList("body", List(finish));
   fields->Set("at", "auto at");
-  fields->Set("row", parameter(stage.row));
-  fields->Set("col", parameter(stage.col));
-  lanes_ = -1;
-  LeaveLoop(stage.row);
-  LeaveLoop(stage.col);
+  fields->Set("row", parameter(dot.row));
+  fields->Set("col", parameter(dot.col));
+  lanes_ = {};
+  LeaveLoop(dot.row);
+  LeaveLoop(dot.col);
 }
 
 /// The accumulators of the block that a place is in.
 std::string BodyView::SumsOf(const Place& place, bool from_zero) {
-  return "Accumulators(" + names_.buffers[static_cast<size_t>(place.buffer)] + ", " +
-         AccumulatorRows(place) + ", /*from_zero=*/" + (from_zero ? "true" : "false") + ")";
+  return "Accumulators(" + names_[place.buffer] + ", " + AccumulatorRows(place) +
+         ", /*from_zero=*/" + (from_zero ? "true" : "false") + ")";
 }
 
 /// A packed matrix begins where both of its loops are at 0.
-Place BodyView::CornerOf(const Stage& pack) {
+Place BodyView::CornerOf(const stage::Pack& pack) {
   Place corner = pack.place;
   for (Coordinate& c : corner.at) {
-    if (c.loop == pack.pack_row || c.loop == pack.pack_col) c.loop = -1;
+    if (c.loop == pack.row || c.loop == pack.col) c.loop = {};
   }
   return corner;
 }
 
-void BodyView::Pack(const Stage& stage, std::vector<std::string>* lines) {
-  const Panels& panels = plan_.panels[static_cast<size_t>(stage.panels)];
-  const std::string& name = names_.panels[static_cast<size_t>(stage.panels)];
-  const Buffer& buffer = plan_.buffers[static_cast<size_t>(stage.place.buffer)];
+void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* lines) {
+  const Panels& panels = plan_[pack.panels];
+  const std::string& name = names_[pack.panels];
   const bool is_a = panels.side == Side::kA;
-  std::string rows = Count(plan_.loops[static_cast<size_t>(stage.pack_row)]);
-  std::string cols = Count(plan_.loops[static_cast<size_t>(stage.pack_col)]);
-  std::string corner = Pointer(CornerOf(stage));
-  if (stage.live >= 0) {
-    const std::string& live = names_.lives[static_cast<size_t>(stage.live)];
-    const int depth = is_a ? stage.pack_col : stage.pack_row;
+  std::string rows = Count(plan_[pack.row].space);
+  std::string cols = Count(plan_[pack.col].space);
+  std::string corner = Pointer(CornerOf(pack));
+  if (pack.live) {
+    const std::string& live = names_.lives[pack.live];
+    const LoopId depth = is_a ? pack.col : pack.row;
     std::string& count = is_a ? cols : rows;
-    if (stage.live == stage.panels) {
+    if (pack.live == pack.panels) {
       const auto bound = [&](const ElementPtr& e, const std::string& none) {
         return e ? scalars_.Print(*e) : none;
       };
       lines->push_back("const RowRange " + live + " = Within(  // elsewhere both operands are 0");
-      lines->push_back("    " + bound(stage.low, "0") + ",");
-      lines->push_back("    " + bound(stage.high, count) + ",");
+      lines->push_back("    " + bound(pack.low, "0") + ",");
+      lines->push_back("    " + bound(pack.high, count) + ",");
       lines->push_back("    " + count + ");");
     }
-    corner += " + Signed(" + live + ".begin) * " + Stride(stage.place, depth);
+    corner += " + Signed(" + live + ".begin) * " + Stride(pack.place, depth);
     count = live + ".end - " + live + ".begin";
   }
   lines->push_back("const auto " + name + " = " + (is_a ? "PackA<" : "PackB<") +
                    StorageType(panels.element) + ">(");
-  lines->push_back("    Tile<const " + StorageType(buffer.dtype) + ", 2>{" + corner + ", {" +
-                   Stride(stage.place, stage.pack_row) + ", " +
-                   Stride(stage.place, stage.pack_col) + "}},");
+  lines->push_back("    Tile<const " + StorageType(plan_[pack.place.buffer].dtype) + ", 2>{" +
+                   corner + ", {" + Stride(pack.place, pack.row) + ", " +
+                   Stride(pack.place, pack.col) + "}},");
   lines->push_back("    " + rows + ", " + cols + ", " + name + "_memory);");
 }
 

@@ -10,16 +10,17 @@ KernelNames NamesOf(const Plan& plan) {
   for (const Ref& ref : kernel.refs) names.buffers.push_back(names.scope.New(ref.name));
   for (const Dim& dim : kernel.dims) names.dims.push_back(names.scope.New(dim.name));
   for (const Axis& axis : kernel.axes) names.axes.push_back(names.scope.New(axis.name));
-  for (size_t b = kernel.refs.size(); b < plan.buffers.size(); ++b) {
-    names.buffers.push_back(names.scope.New(plan.buffers[b].name));
+  for (const Buffer& buffer : plan.buffers) {
+    if (!buffer.ref) names.buffers.push_back(names.scope.New(buffer.name));
   }
   for (size_t p = 0; p < plan.panels.size(); ++p)
     names.panels.push_back(names.scope.Numbered("panels"));
   names.lives.resize(plan.panels.size());
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
-      if (stage.live < 0 || stage.live != stage.panels) return;
-      std::string& live = names.lives[static_cast<size_t>(stage.live)];
+      const auto* pack = As<stage::Pack>(stage);
+      if (!pack || !pack->live || pack->live != pack->panels) return;
+      std::string& live = names.lives[pack->live];
       if (live.empty()) live = names.scope.Numbered("live");
     });
   }

@@ -11,11 +11,17 @@ namespace kiln::render {
 /// What a kernel's things are called in its text: as in the spec where that is free.
 struct KernelNames {
   Scope scope;
-  std::vector<std::string> buffers;  // by buffer; operands first, as refs
-  std::vector<std::string> panels;
-  std::vector<std::string> lives;  // the depth that is packed, by the panels of A
-  std::vector<std::string> axes;
-  std::vector<std::string> dims;
+  Table<std::string, Buffer> buffers;
+  Table<std::string, Panels> panels;
+  Table<std::string, Panels> lives;  // the depth that is packed, by the panels of A
+  Table<std::string, Axis> axes;
+  Table<std::string, Dim> dims;
+
+  const std::string& operator[](BufferId buffer) const { return buffers[buffer]; }
+  const std::string& operator[](RefId ref) const { return buffers[BufferOf(ref)]; }
+  const std::string& operator[](PanelsId of) const { return panels[of]; }
+  const std::string& operator[](AxisId axis) const { return axes[axis]; }
+  const std::string& operator[](DimId dim) const { return dims[dim]; }
 };
 
 KernelNames NamesOf(const Plan& plan);

@@ -25,8 +25,6 @@ class KernelView {
   Fields Make();
 
  private:
-  const std::string& NameOf(size_t ref) const { return names_.buffers[ref]; }
-
   void Heading();
   void Arguments();
   void Sizes();
@@ -65,11 +63,11 @@ std::string TypeOf(const Ref& ref) {
 void KernelView::Arguments() {
   std::vector<Fields> arguments;
   std::vector<std::string> values;  // of Call's members
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const Ref& ref = kernel_.refs[r];
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Ref& ref = kernel_[r];
     if (!IsArgument(ref)) continue;
     Fields& a = arguments.emplace_back();
-    a.Set("argument", NameOf(r));
+    a.Set("argument", names_[r]);
     a.Set("quoted", Quoted(ref.name));
     a.SetFlag("is_scalar", ref.role == Role::kScalar);
     a.SetFlag("is_tensor", ref.role != Role::kScalar);
@@ -78,18 +76,18 @@ void KernelView::Arguments() {
                         (RowOf(ref.dtype).of_kiln ? "kiln::" : "") + StorageType(ref.dtype));
     a.Set("spec",
           std::string(kiln::Name(ref.dtype)) + (ref.array.empty() ? "" : ToString(ref.array)));
-    a.Set("passed", ref.role == Role::kScalar ? NameOf(r) : NameOf(r) + "_tensor");
-    values.push_back(NameOf(r));
+    a.Set("passed", ref.role == Role::kScalar ? names_[r] : names_[r] + "_tensor");
+    values.push_back(names_[r]);
   }
   fields_.SetList("arguments", std::move(arguments));
   std::vector<Fields> made;
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const Ref& ref = kernel_.refs[r];
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Ref& ref = kernel_[r];
     if (!ref.prepared) continue;
     const bool scalar = ref.role == Role::kScalar;
     made.emplace_back()
         .Set("type", scalar ? ValueType(ref.dtype) : "Tensor<const " + StorageType(ref.dtype) + ">")
-        .Set("member", NameOf(r));
+        .Set("member", names_[r]);
     values.push_back(scalar ? "0" : "{}");
   }
   fields_.SetList("made", std::move(made));
@@ -104,27 +102,27 @@ void KernelView::Arguments() {
 /// Dimensions as members of Call, and where the call finds them.
 void KernelView::Sizes() {
   std::vector<Fields> dims;
-  for (size_t d = 0; d < kernel_.dims.size(); ++d) {
-    const Dim& dim = kernel_.dims[d];
+  for (const DimId d : IdsOf(kernel_.dims)) {
+    const Dim& dim = kernel_[d];
     Fields& f = dims.emplace_back();
-    f.Set("dim", names_.dims[d]);
-    f.Set("separator", d + 1 < kernel_.dims.size() ? "," : ";");
+    f.Set("dim", names_[d]);
+    f.Set("separator", d.position() + 1 < kernel_.dims.size() ? "," : ";");
     f.Set("quoted_dim", Quoted(dim.name));
     std::string source;
-    for (size_t r = 0; r < kernel_.refs.size() && source.empty(); ++r) {
-      const Ref& ref = kernel_.refs[r];
-      if (!IsArgument(ref) || ref.role == Role::kScalar) continue;
+    for (const RefId r : IdsOf(kernel_.refs)) {
+      const Ref& ref = kernel_[r];
+      if (!source.empty() || !IsArgument(ref) || ref.role == Role::kScalar) continue;
       for (size_t k = 0; k < ref.array.size() && source.empty(); ++k) {
         const Node* atom = ref.array[k].AsAtom();
-        if (!atom || atom->op != Op::kDim || atom->index != static_cast<int>(d)) continue;
+        if (!atom || atom->op != Op::kDim || DimId(atom->index) != d) continue;
         source =
-            "check.Dim(" + NameOf(r) + ", " + Quoted(ref.name) + ", " + std::to_string(k) + ")";
+            "check.Dim(" + names_[r] + ", " + Quoted(ref.name) + ", " + std::to_string(k) + ")";
       }
     }
     if (dim.fixed) source = std::to_string(*dim.fixed);
     size_t dimension = 0;
-    if (MakerOf(kernel_, d, &dimension) >= 0) source = "0";  // until host code has run
-    f.Set("source", source);  // any other dimension is one of an argument
+    if (MakerOf(kernel_, d, &dimension)) source = "0";  // until host code has run
+    f.Set("source", source);                            // any other dimension is one of an argument
   }
   fields_.SetFlag("has_dims", !dims.empty());
   fields_.SetList("dims", std::move(dims));

@@ -8,19 +8,20 @@
 /// What a diagnostic about a block says besides: the elements of prefetch arrays that chose it.
 namespace kiln::render {
 /// The prefetch elements that an operand's index map reads, each once.
-std::vector<std::string> SpecializationView::ElementsBehind(size_t r) const {
+std::vector<std::string> SpecializationView::ElementsBehind(RefId r) const {
   std::vector<std::string> lines;
   const auto add = [&](const Element& e) {
-    if (e.kind != Element::Kind::kLoad) return;
-    const Ref& array = kernel_.refs[static_cast<size_t>(e.place.buffer)];
+    const Place* place = LoadedBy(e);
+    if (!place) return;
+    const Ref& array = *plan_.RefOf(place->buffer);
     std::string subscripts;
-    for (const Coordinate& c : e.place.at)
+    for (const Coordinate& c : place->at)
       subscripts += (subscripts.empty() ? "" : ", ") + walk_.Print(c);
     const std::string line = "core.AddElement(" + Quoted(array.name) + ", {" + subscripts + "}, " +
                              walk_.Print(e) + ");";
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   };
-  for (const BlockDim& dim : kernel_.refs[r].block) {
+  for (const BlockDim& dim : kernel_[r].block) {
     ForEachElement(IndexElement(kernel_, *dim.index), add);
     if (dim.extent) ForEachElement(IndexElement(kernel_, *dim.extent), add);
   }
@@ -29,12 +30,12 @@ std::vector<std::string> SpecializationView::ElementsBehind(size_t r) const {
 
 void SpecializationView::Locate() {
   std::vector<Fields> about;
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    if (!IsPipelined(kernel_.refs[r])) continue;
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    if (!IsPipelined(kernel_[r])) continue;
     const std::vector<std::string> elements = ElementsBehind(r);
     if (elements.empty()) continue;
     Fields& operand = about.emplace_back();
-    operand.Set("ordinal", std::to_string(r)).Set("about_name", kernel_.refs[r].name);
+    operand.Set("ordinal", std::to_string(r.number())).Set("about_name", kernel_[r].name);
     std::vector<Fields> lines;
     for (const std::string& element : elements) lines.emplace_back().Set("text", element);
     operand.SetList("elements", std::move(lines));

@@ -22,8 +22,8 @@ std::string SpecializationView::Type(const Ref& ref) const {
   return (ref.role == Role::kOutput ? "" : "const ") + StorageType(ref.dtype);
 }
 
-std::string SpecializationView::Format(size_t r) const {
-  const Ref& ref = kernel_.refs[r];
+std::string SpecializationView::Format(RefId r) const {
+  const Ref& ref = kernel_[r];
   const std::string type = StorageType(ref.dtype);
   switch (plan_.operands[r].layout) {
     case Layout::kPackedA:
@@ -40,23 +40,23 @@ std::string SpecializationView::Format(size_t r) const {
   }
 }
 
-std::string SpecializationView::StepType(size_t r) const {
-  const Ref& ref = kernel_.refs[r];
+std::string SpecializationView::StepType(RefId r) const {
+  const Ref& ref = kernel_[r];
   if (plan_.operands[r].layout != OperandPlan::Layout::kRows) return Format(r) + "::View";
   return "Tile<" + Type(ref) + ", " + std::to_string(ref.view.size()) + ">";
 }
 
-/// The space of an array's dimension; -1 where the body does not see it.
-int SpecializationView::SpaceOf(size_t r, size_t dimension) const {
-  const std::vector<int>& dims = kernel_.refs[r].view_dims;
+/// The space of an array's dimension; none where the body does not see it.
+SpaceId SpecializationView::SpaceOf(RefId r, size_t dimension) const {
+  const std::vector<size_t>& dims = kernel_[r].view_dims;
   for (size_t a = 0; a < dims.size(); ++a) {
-    if (dims[a] == static_cast<int>(dimension)) return plan_.buffers[r].spaces[a];
+    if (dims[a] == dimension) return plan_[BufferOf(r)].spaces[a];
   }
-  return -1;
+  return {};
 }
 
-std::string SpecializationView::Blocks(size_t r) const {
-  const Ref& ref = kernel_.refs[r];
+std::string SpecializationView::Blocks(RefId r) const {
+  const Ref& ref = kernel_[r];
   std::vector<std::string> dims;
   for (size_t d = 0; d < ref.block.size(); ++d) {
     const BlockDim& dim = ref.block[d];
@@ -83,10 +83,10 @@ std::string SpecializationView::Blocks(size_t r) const {
 }
 
 /// Whether an index map looks elements of prefetch arrays up, and may fail.
-bool SpecializationView::ReadsData(size_t r) const {
+bool SpecializationView::ReadsData(RefId r) const {
   bool reads = false;
-  const auto look = [&](const Element& e) { reads = reads || e.kind == Element::Kind::kLoad; };
-  for (const BlockDim& dim : kernel_.refs[r].block) {
+  const auto look = [&](const Element& e) { reads = reads || Is<element::Load>(e); };
+  for (const BlockDim& dim : kernel_[r].block) {
     ForEachElement(IndexElement(kernel_, *dim.index), look);
     if (dim.extent) ForEachElement(IndexElement(kernel_, *dim.extent), look);
   }
@@ -94,16 +94,16 @@ bool SpecializationView::ReadsData(size_t r) const {
 }
 
 /// Whether all steps have the same block, whose index is a few constants.
-bool SpecializationView::MapsNothing(size_t r) const {
-  const auto& block = kernel_.refs[r].block;
+bool SpecializationView::MapsNothing(RefId r) const {
+  const auto& block = kernel_[r].block;
   return std::all_of(block.begin(), block.end(), [&](const BlockDim& dim) {
     return !dim.extent && dim.index->op == Op::kConst;
   });
 }
 
-std::string SpecializationView::IndexList(size_t r) const {
+std::string SpecializationView::IndexList(RefId r) const {
   std::vector<std::string> index;
-  for (const BlockDim& dim : kernel_.refs[r].block) {
+  for (const BlockDim& dim : kernel_[r].block) {
     const std::string start = map_.Print(*IndexElement(kernel_, *dim.index));
     index.push_back(dim.extent ? "Ds(" + start + ", " +
                                      map_.Print(*IndexElement(kernel_, *dim.extent)) + ")"
@@ -113,16 +113,16 @@ std::string SpecializationView::IndexList(size_t r) const {
 }
 
 /// The index of an operand's block at a step; what goes wrong is told to `from`.
-std::string SpecializationView::IndexAt(size_t r, const std::string& from,
+std::string SpecializationView::IndexAt(RefId r, const std::string& from,
                                         const std::string& point) const {
   if (MapsNothing(r)) return IndexList(r);
-  return NameOf(r) + "_index(" + (ReadsData(r) ? from + ", " : "") + point + ")";
+  return names_[r] + "_index(" + (ReadsData(r) ? from + ", " : "") + point + ")";
 }
 
-std::string SpecializationView::Window(size_t r) const {
-  const auto product = [&](const std::vector<int>& axes) {
+std::string SpecializationView::Window(RefId r) const {
+  const auto product = [&](const Axes& axes) {
     std::string text;
-    for (int axis : axes) text += (text.empty() ? "" : " * ") + walk_.names().steps(axis);
+    for (const AxisId axis : axes) text += (text.empty() ? "" : " * ") + walk_.names().steps(axis);
     return text;
   };
   std::string text;
@@ -133,11 +133,11 @@ std::string SpecializationView::Window(size_t r) const {
 }
 
 /// How many rows each element of the operand is multiplied with, where it matters to Direct.
-std::string SpecializationView::RowsPerB(size_t r) const {
+std::string SpecializationView::RowsPerB(RefId r) const {
   const OperandPlan& operand = plan_.operands[r];
-  if (operand.rows_per_b < 0) return "";
-  int axis_of_rows = -1;
-  const Size* extent = &plan_.spaces[static_cast<size_t>(operand.rows_per_b)].extent;
+  if (!operand.rows_per_b) return "";
+  AxisId axis_of_rows;
+  const Size* extent = &plan_[operand.rows_per_b].extent;
   for (const FreeBlock& block : plan_.free_blocks) {
     if (block.space != operand.rows_per_b) continue;
     axis_of_rows = block.axis;
@@ -146,7 +146,7 @@ std::string SpecializationView::RowsPerB(size_t r) const {
   constexpr int kProduct = 13;
   std::string rows = walk_.Print(*extent, kProduct);
   for (const Reuse& reuse : operand.reuse) {
-    for (int axis : reuse.axes) {
+    for (const AxisId axis : reuse.axes) {
       if (axis != axis_of_rows) rows += " * " + walk_.names().steps(axis);
     }
   }
@@ -154,41 +154,43 @@ std::string SpecializationView::RowsPerB(size_t r) const {
 }
 
 /// Elements from one row of the matrix to the next.
-std::string SpecializationView::RowStride(size_t r) const {
-  return "call." + NameOf(ArrayOf(r)) + ".stride[" +
-         std::to_string(kernel_.refs[r].view_dims.front()) + "]";
+std::string SpecializationView::RowStride(RefId r) const {
+  return "call." + names_[ArrayOf(r)] + ".stride[" + std::to_string(kernel_[r].view_dims.front()) +
+         "]";
 }
 
-std::string SpecializationView::Operand(size_t r) const {
-  const Ref& ref = kernel_.refs[r];
-  return "{" + Quoted(ref.name) + ", " + std::to_string(r) + ", " + std::to_string(Line(ref)) +
+std::string SpecializationView::Operand(RefId r) const {
+  const Ref& ref = kernel_[r];
+  return "{" + Quoted(ref.name) + ", " + std::to_string(r.number()) + ", " +
+         std::to_string(Line(ref)) +
          (ref.memory == kiln::Memory::kSmem || ref.role == Role::kPrefetch ? ", Memory::kSmem"
                                                                            : "") +
          "}";
 }
 
 /// Whether a body needs a stay whose ends the axes alone do not tell.
-bool SpecializationView::NeedsVisits(int ref, Element::Kind kind) const {
-  const std::vector<int> axes = StayAxes(kernel_, ref);
-  if (axes.empty() || axes[0] >= 0) return false;
+bool SpecializationView::NeedsVisits(RefId ref, End end) const {
+  if (StayAxes(kernel_, ref)) return false;
   const bool peeled = ref == plan_.reduction_stay && plan_.IsPeeled();
-  bool needs = peeled && (kind == Element::Kind::kFirstVisit || plan_.Finishes());
+  bool needs = peeled && (end == End::kFirst || plan_.Finishes());
   for (const BodyPlan& body : plan_.bodies) {
     for (const Stage& stage : body.stages) {
-      ForEachElement(
-          stage, [&](const Element& e) { needs = needs || (e.kind == kind && e.index == ref); });
+      ForEachElement(stage, [&](const Element& e) {
+        const auto* is = As<element::IsVisit>(e);
+        needs = needs || (is && is->end == end && is->ref == ref);
+      });
     }
   }
   return needs;
 }
 
 /// Scalars and prefetch arrays are in SMEM before the grid starts.
-void SpecializationView::InSmem(size_t r, std::vector<Fields>* holds) const {
-  const Ref& ref = kernel_.refs[r];
+void SpecializationView::InSmem(RefId r, std::vector<Fields>* holds) const {
+  const Ref& ref = kernel_[r];
   if (ref.role != Role::kPrefetch && ref.role != Role::kScalar) return;
   Fields& h = holds->emplace_back();
   h.Set("type", StorageType(ref.dtype));
-  h.Set("operand", "{" + Quoted(ref.name) + ", " + std::to_string(r) + ", " +
+  h.Set("operand", "{" + Quoted(ref.name) + ", " + std::to_string(r.number()) + ", " +
                        std::to_string(Line(ref)) + ", Memory::kSmem}");
   std::vector<std::string> extents;
   for (const Size& s : ref.array) extents.push_back(walk_.Print(s));
@@ -201,15 +203,15 @@ bool SpecializationView::HasCopies() const {
 }
 
 /// Whether others than the output's own blocks touch its memory, or its blocks overlap.
-bool SpecializationView::IsWatched(size_t output) const {
-  const auto& block = kernel_.refs[output].block;
+bool SpecializationView::IsWatched(RefId output) const {
+  const auto& block = kernel_[output].block;
   const bool overlaps = std::any_of(block.begin(), block.end(), [](const BlockDim& dim) {
     return dim.kind == BlockDim::Kind::kElement || dim.kind == BlockDim::Kind::kBounded;
   });
   if (overlaps) return true;
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const bool touches = IsPipelined(kernel_.refs[r]) || HasCopies();
-    if (touches && Borrower(r) == static_cast<int>(output)) return true;
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const bool touches = IsPipelined(kernel_[r]) || HasCopies();
+    if (touches && Borrower(r) == output) return true;
   }
   return false;
 }
@@ -217,31 +219,30 @@ bool SpecializationView::IsWatched(size_t output) const {
 /// Arrays that stay in HBM, for manual copies.
 void SpecializationView::Copied() {
   std::vector<Fields> copied;
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const Ref& ref = kernel_.refs[r];
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Ref& ref = kernel_[r];
     if (ref.memory != kiln::Memory::kAny || ref.view_of >= 0) continue;
     const bool output = ref.role == Role::kOutput;
-    const int borrower = Borrower(r);
+    const RefId borrower = Borrower(r);
     Fields& f = copied.emplace_back();
     f.Set("verb", output ? "Writes" : "Reads");
     f.Set("arguments",
-          Operand(r) + (borrower >= 0 ? ", /*lent to=*/" + std::to_string(borrower) : ""));
+          Operand(r) + (borrower ? ", /*lent to=*/" + std::to_string(borrower.number()) : ""));
   }
   fields_.SetList("copied", std::move(copied));
 }
 
 /// Bools of the step that say where stays begin and end.
-void SpecializationView::Visits(size_t r, std::vector<Fields>* visits) const {
+void SpecializationView::Visits(RefId r, std::vector<Fields>* visits) const {
   for (const bool first : {true, false}) {
-    const auto kind = first ? Element::Kind::kFirstVisit : Element::Kind::kLastVisit;
-    if (!NeedsVisits(static_cast<int>(r), kind)) continue;
+    if (!NeedsVisits(r, first ? End::kFirst : End::kLast)) continue;
     Fields& v = visits->emplace_back();
     const std::string prefix = first ? "first_" : "last_";
-    v.Set("visit", prefix + NameOf(r));
+    v.Set("visit", prefix + names_[r]);
     v.SetFlag("is_first", first);
-    const std::string block_type = "Index<" + std::to_string(kernel_.refs[r].array.size()) + ">";
+    const std::string block_type = "Index<" + std::to_string(kernel_[r].array.size()) + ">";
     v.Set("block", block_type);
-    v.Set("block_name", prefix + NameOf(r) + "_at");
+    v.Set("block_name", prefix + names_[r] + "_at");
     const std::string type = MapsNothing(r) ? block_type : "";
     v.Set("at_index", type + IndexAt(r, "core", "at"));
     v.Set("next_index", type + IndexAt(r, "next_step", "next"));
@@ -256,20 +257,20 @@ void SpecializationView::Operands() {
   };
   bool any_reads_data = false, any_maps = false;
   std::vector<std::string> step;
-  for (size_t r = 0; r < kernel_.refs.size(); ++r) {
-    const Ref& ref = kernel_.refs[r];
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Ref& ref = kernel_[r];
     InSmem(r, &holds);
     if (!IsPipelined(ref)) continue;
     const bool output = ref.role == Role::kOutput;
     Fields& m = members.emplace_back();
-    m.Set("member", NameOf(r));
+    m.Set("member", names_[r]);
     m.Set("type", StepType(r));
     Fields& f = (output ? outs : ins).emplace_back();
-    f.Set("operand_name", NameOf(r));
+    f.Set("operand_name", names_[r]);
     f.Set("format", Format(r));
     f.Set("array_rank", std::to_string(ref.array.size()));
     f.Set("operand", Operand(r));
-    f.Set("tensor", "call." + NameOf(ArrayOf(r)));
+    f.Set("tensor", "call." + names_[ArrayOf(r)]);
     f.Set("blocks", Blocks(r));
     f.Set("buffers", std::to_string(ref.buffers));
     f.Set("index_of_from", IndexAt(r, "from", "at"));
@@ -278,7 +279,7 @@ void SpecializationView::Operands() {
     any_maps = any_maps || (!output && !MapsNothing(r));
     if (!MapsNothing(r)) {
       Fields& map = maps.emplace_back();
-      map.Set("index_map", NameOf(r) + "_index");
+      map.Set("index_map", names_[r] + "_index");
       const std::string index = IndexList(r);
       map.Set("parameters", (ReadsData(r) ? "auto& from, " : "") + point(Mentions(index, "at[")));
       map.Set("array_rank", std::to_string(ref.array.size()));
@@ -291,15 +292,15 @@ void SpecializationView::Operands() {
                     : ref.alias >= 0     ? "NoInit{.is_alias = true}"
                                          : "NoInit()");
       f.SetFlag("watched", IsWatched(r));
-      step.push_back(NameOf(r) + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
+      step.push_back(names_[r] + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
     } else {
       f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
                    : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
                                                : "NoPad()");
       f.Set("last", "/*window=*/" + Window(r) + RowsPerB(r));
-      f.Set("borrower", std::to_string(Borrower(r)));
-      f.SetFlag("lends", Borrower(r) >= 0);
-      step.push_back(NameOf(r) + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
+      f.Set("borrower", std::to_string(Borrower(r).number()));
+      f.SetFlag("lends", bool(Borrower(r)));
+      step.push_back(names_[r] + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
     }
     Visits(r, &visits);
   }
@@ -331,25 +332,23 @@ std::string SpecializationView::ExtentList(const Buffer& buffer, bool all) const
   return Joined(extents);
 }
 
-bool SpecializationView::Touched(int buffer) const {
+bool SpecializationView::Touched(BufferId buffer) const {
   bool touched = false;
   for (const BodyPlan& body : plan_.bodies) {
     ForEachPlace(body.stages, [&](const Place& p, bool) {
-      for (int b = p.buffer; b >= 0; b = plan_.buffers[static_cast<size_t>(b)].same_as) {
-        touched = touched || b == buffer;
-      }
+      for (BufferId b = p.buffer; b; b = plan_[b].same_as) touched = touched || b == buffer;
     });
   }
   return touched;
 }
 
 /// An extent of panels, in blocks whose size Direct may choose.
-std::string SpecializationView::PanelExtent(size_t panels, const Size& extent, bool rows) const {
-  int space = -1;
+std::string SpecializationView::PanelExtent(PanelsId panels, const Size& extent, bool rows) const {
+  SpaceId space;
   for (const BodyPlan& body : plan_.bodies) {
     ForEachStage(body.stages, [&](const Stage& s) {
-      if (s.kind == Stage::Kind::kPack && s.panels == static_cast<int>(panels))
-        space = plan_.loops[static_cast<size_t>(rows ? s.pack_row : s.pack_col)];
+      const auto* pack = As<stage::Pack>(s);
+      if (pack && pack->panels == panels) space = plan_[rows ? pack->row : pack->col].space;
     });
   }
   return BlockSize(extent, space);
@@ -359,32 +358,30 @@ std::string SpecializationView::PanelExtent(size_t panels, const Size& extent, b
 void SpecializationView::Memory() {
   std::vector<Fields> scratch, panels;
   bool forgets_any = false;
-  for (size_t b = 0; b < plan_.buffers.size(); ++b) {
-    const Buffer& buffer = plan_.buffers[b];
-    const bool of_spec = buffer.ref >= 0;
-    if (of_spec && kernel_.refs[b].role != Role::kScratch) continue;
-    if (!of_spec && (buffer.in_register || !Touched(static_cast<int>(b)))) continue;
+  for (const BufferId b : plan_.buffers.ids()) {
+    const Buffer& buffer = plan_[b];
+    const bool of_spec = bool(buffer.ref);
+    if (of_spec && kernel_[buffer.ref].role != Role::kScratch) continue;
+    if (!of_spec && (buffer.in_register || !Touched(b))) continue;
     Fields& f = scratch.emplace_back();
     const std::string type = StorageType(buffer.dtype);
     const std::string extents = ExtentList(buffer, /*all=*/false);
     int rank = 0;
     for (size_t d = 0; d < buffer.extents.size(); ++d) rank += Keeps(buffer, d);
-    const bool accumulator = static_cast<int>(b) == plan_.accumulator;
-    f.Set("buffer", names_.buffers[b]);
+    const bool accumulator = plan_.IsAccumulator(b);
+    f.Set("buffer", names_[b]);
     f.Set("type", type);
     f.Set("member_type",
           accumulator ? type + "*" : "Tile<" + type + ", " + std::to_string(rank) + ">");
-    f.Set("operand",
-          of_spec ? Operand(b) : "{" + Quoted(names_.buffers[b]) + ", " + std::to_string(b) + "}");
+    f.Set("operand", of_spec ? Operand(buffer.ref)
+                             : "{" + Quoted(names_[b]) + ", " + std::to_string(b.number()) + "}");
     f.Set("count", accumulator    ? "AccumulatorSize(" + extents + ")"
                    : buffer.dense ? "DenseSize<" + type + ">(" + extents + ")"
                                   : "TileSize<" + type + ">(" + extents + ")");
     // What budgets count is the spec's shape.
     f.Set("extents", "{" + ExtentList(buffer, /*all=*/of_spec) + "}");
-    const std::string memory = buffer.same_as >= 0
-                                   ? names_.buffers[static_cast<size_t>(buffer.same_as)] + "_memory"
-                                   : names_.buffers[b] + "_memory";
-    f.SetFlag("owns", buffer.same_as < 0);
+    const std::string memory = names_[buffer.same_as ? buffer.same_as : b] + "_memory";
+    f.SetFlag("owns", !buffer.same_as);
     const bool forgets = of_spec && !accumulator;  // the first step stores all of that
     f.SetFlag("forgets", forgets);
     forgets_any = forgets_any || forgets;
@@ -393,16 +390,16 @@ void SpecializationView::Memory() {
                       ? "MakeDenseTile(" + memory + (extents.empty() ? "" : ", " + extents) + ")"
                       : "MakeTile(" + memory + (extents.empty() ? "" : ", " + extents) + ")");
   }
-  for (size_t p = 0; p < plan_.panels.size(); ++p) {
-    const Panels& source = plan_.panels[p];
+  for (const PanelsId p : plan_.panels.ids()) {
+    const Panels& source = plan_[p];
     Fields& f = panels.emplace_back();
-    f.Set("panel", names_.panels[p]);
+    f.Set("panel", names_[p]);
     f.Set("bytes", std::string(source.side == Side::kA ? "PackedA<" : "PackedB<") +
                        StorageType(source.element) + ">::Bytes(" +
                        PanelExtent(p, source.rows, /*rows=*/true) + ", " +
                        PanelExtent(p, source.cols, /*rows=*/false) + ")");
-    f.Set("operand",
-          "{" + Quoted(names_.panels[p]) + ", " + std::to_string(plan_.buffers.size() + p) + "}");
+    f.Set("operand", "{" + Quoted(names_[p]) + ", " +
+                         std::to_string(plan_.buffers.size() + p.position()) + "}");
   }
   fields_.SetFlag("forgets_any", forgets_any);
   fields_.SetList("scratch", std::move(scratch));

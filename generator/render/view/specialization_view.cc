@@ -33,10 +33,10 @@ bool IsPipelined(const Ref& ref) {
 ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& point,
                                const std::string& reporter) {
   ScalarPrinter::Names of;
-  of.axis = [point](int axis) { return point + "[" + std::to_string(axis) + "]"; };
-  of.steps = [](int axis) { return "steps[" + std::to_string(axis) + "]"; };
-  of.scalar = [&names](int ref) { return "call." + names.buffers[static_cast<size_t>(ref)]; };
-  of.dim = [&names](int dim) { return "call." + names.dims[static_cast<size_t>(dim)]; };
+  of.axis = [point](AxisId axis) { return point + "[" + std::to_string(axis.number()) + "]"; };
+  of.steps = [](AxisId axis) { return "steps[" + std::to_string(axis.number()) + "]"; };
+  of.scalar = [&names](RefId ref) { return "call." + names[ref]; };
+  of.dim = [&names](DimId dim) { return "call." + names[dim]; };
   of.core = reporter;
   return of;
 }
@@ -83,10 +83,10 @@ void SpecializationView::Grid() {
     parallel += axis.parallel;
   }
   for (const FreeBlock& block : plan_.free_blocks) {
-    steps[static_cast<size_t>(block.axis)] =
+    steps[block.axis.position()] =
         "DivUp(" + walk_.Print(block.extent) + ", " + BlockSize(block.size, block.space) + ")";
   }
-  for (int axis : plan_.cut_axes) cut.push_back(std::to_string(axis));
+  for (const AxisId axis : plan_.cut_axes) cut.push_back(std::to_string(axis.number()));
   fields_.Set("rank", std::to_string(kernel_.axes.size()));
   std::vector<Fields> counts;
   for (const std::string& count : steps) {
@@ -103,9 +103,9 @@ void SpecializationView::Grid() {
   fields_.Set("axis_names", axes.empty() ? "" : "  // of axes " + axes);
 }
 
-std::string SpecializationView::BlockSize(const Size& size, int space) const {
+std::string SpecializationView::BlockSize(const Size& size, SpaceId space) const {
   for (const FreeBlock& block : plan_.free_blocks) {
-    if (block.space == space) return "blocks." + names_.axes[static_cast<size_t>(block.axis)];
+    if (block.space == space) return "blocks." + names_[block.axis];
   }
   return walk_.Print(size);
 }
@@ -113,7 +113,7 @@ std::string SpecializationView::BlockSize(const Size& size, int space) const {
 /// What the dot of a matmul multiplies.
 std::string SpecializationView::DotType() const {
   for (const Stage& s : plan_.bodies.front().stages) {
-    if (s.kind == Stage::Kind::kDot) return StorageType(s.element);
+    if (const auto* dot = As<stage::Dot>(s)) return StorageType(dot->element);
   }
   return "float";
 }
@@ -124,7 +124,7 @@ void SpecializationView::FreeBlocks() {
   std::string inner;  // elements of a row so far
   for (size_t b = plan_.free_blocks.size(); b-- > 0;) {
     const FreeBlock& block = plan_.free_blocks[b];
-    const std::string name = names_.axes[static_cast<size_t>(block.axis)];
+    const std::string name = names_[block.axis];
     const std::string extent = walk_.Print(block.extent);
     Fields f;
     f.Set("block_axis", name);
@@ -150,12 +150,9 @@ void SpecializationView::FreeBlocks() {
                             (block.reuse ? ", " + walk_.Print(*block.reuse) : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
-        f.Set(
-            "chosen",
-            "DepthFor<" + DotType() + ">(core.cpu(), " + extent +
-                (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
-                (block.unpacked >= 0 ? ", " + RowStride(static_cast<size_t>(block.unpacked)) : "") +
-                ")");
+        f.Set("chosen", "DepthFor<" + DotType() + ">(core.cpu(), " + extent +
+                            (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
+                            (block.unpacked ? ", " + RowStride(block.unpacked) : "") + ")");
         break;
     }
     blocks.push_back(std::move(f));
@@ -179,13 +176,13 @@ void SpecializationView::Bodies() {
   fields_.SetFlag("peeled", plan_.IsPeeled());
   fields_.SetFlag("finishes", plan_.Finishes());
   std::string first, last;
-  for (int axis : plan_.reduction_axes) {
-    const std::string a = std::to_string(axis);
+  for (const AxisId axis : plan_.reduction_axes) {
+    const std::string a = std::to_string(axis.number());
     first += (first.empty() ? "" : " && ") + ("step.point[" + a + "] == 0");
     last += (last.empty() ? "" : " && ") + ("step.point[" + a + "] + 1 == step.steps[" + a + "]");
   }
-  if (plan_.reduction_stay >= 0) {
-    const std::string& output = NameOf(static_cast<size_t>(plan_.reduction_stay));
+  if (plan_.reduction_stay) {
+    const std::string& output = names_[plan_.reduction_stay];
     first = "step.first_" + output;
     last = "step.last_" + output;
   }

@@ -34,7 +34,6 @@ class SpecializationView {
   Fields Make();
 
  private:
-  const std::string& NameOf(size_t ref) const { return names_.buffers[ref]; }
   int Line(const Ref& ref) const { return kernel_.source->Locate(ref.span.begin).line; }
 
   void Banner();
@@ -45,39 +44,37 @@ class SpecializationView {
 
   // specialization_locate.cc
   void Locate();
-  std::vector<std::string> ElementsBehind(size_t ref) const;
+  std::vector<std::string> ElementsBehind(RefId ref) const;
 
   // specialization_operands.cc
   void Operands();
   void Memory();
-  void InSmem(size_t ref, std::vector<Fields>* holds) const;
-  void Visits(size_t ref, std::vector<Fields>* visits) const;
+  void InSmem(RefId ref, std::vector<Fields>* holds) const;
+  void Visits(RefId ref, std::vector<Fields>* visits) const;
   std::string Type(const Ref& ref) const;
-  std::string Format(size_t ref) const;
-  std::string StepType(size_t ref) const;
-  std::string Blocks(size_t ref) const;
+  std::string Format(RefId ref) const;
+  std::string StepType(RefId ref) const;
+  std::string Blocks(RefId ref) const;
   /// The extent of a dimension of the space: a member of Blocks where that is free.
-  std::string BlockSize(const Size& size, int space) const;
-  std::string PanelExtent(size_t panels, const Size& extent, bool rows) const;
-  int SpaceOf(size_t ref, size_t dimension) const;
-  bool ReadsData(size_t ref) const;
-  bool MapsNothing(size_t ref) const;
-  std::string IndexList(size_t ref) const;
-  std::string IndexAt(size_t ref, const std::string& from, const std::string& point) const;
-  std::string Window(size_t ref) const;
-  std::string RowsPerB(size_t ref) const;
-  std::string RowStride(size_t ref) const;
-  std::string Operand(size_t ref) const;
+  std::string BlockSize(const Size& size, SpaceId space) const;
+  std::string PanelExtent(PanelsId panels, const Size& extent, bool rows) const;
+  SpaceId SpaceOf(RefId ref, size_t dimension) const;
+  bool ReadsData(RefId ref) const;
+  bool MapsNothing(RefId ref) const;
+  std::string IndexList(RefId ref) const;
+  std::string IndexAt(RefId ref, const std::string& from, const std::string& point) const;
+  std::string Window(RefId ref) const;
+  std::string RowsPerB(RefId ref) const;
+  std::string RowStride(RefId ref) const;
+  std::string Operand(RefId ref) const;
   bool HasCopies() const;
-  int Borrower(size_t ref) const { return kernel_.BorrowerOf(static_cast<int>(ref)); }
-  bool IsWatched(size_t output) const;
+  RefId Borrower(RefId ref) const { return RefId(kernel_.BorrowerOf(ref.number())); }
+  bool IsWatched(RefId output) const;
   void Copied();
   std::string ExtentList(const Buffer& buffer, bool all) const;
-  size_t ArrayOf(size_t ref) const {
-    return static_cast<size_t>(kernel_.ArrayOf(static_cast<int>(ref)));
-  }
-  bool Touched(int buffer) const;
-  bool NeedsVisits(int ref, Element::Kind kind) const;
+  RefId ArrayOf(RefId ref) const { return RefId(kernel_.ArrayOf(ref.number())); }
+  bool Touched(BufferId buffer) const;
+  bool NeedsVisits(RefId ref, End end) const;
 
   const Plan& plan_;
   const Kernel& kernel_;

@@ -48,7 +48,7 @@ struct GridBuilder : KernelBuilder {
       dim.size = index[d] ? sizes[d] : extents[d];
       dim.index = index[d] ? index[d] : Int(0);
       ref.block.push_back(dim);
-      ref.view_dims.push_back(static_cast<int>(d));
+      ref.view_dims.push_back(d);
       ref.view[d] = dim.size;
       binding.views.back()[d] = index[d] ? sizes[d] : extents[d];
     }

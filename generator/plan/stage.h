@@ -1,0 +1,257 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "generator/plan/element.h"
+
+/// Statements of a plan: a struct for each kind, what all kinds have in common, and the one list of
+/// what each is made of (`ForEachPart`), from which walks and rewriters are made. `Match` wants a
+/// case for every kind, so that a new one is a list of compile errors.
+namespace kiln {
+
+struct Stage;
+using Stages = std::vector<Stage>;
+
+enum class Side { kA, kB };
+
+/// What a dot reads: panels of an operand as its copy made them, or panels packed from a buffer.
+struct PanelSource {
+  RefId ref;        // an operand held as panels
+  PanelsId panels;  // else
+  bool transposed = false;
+};
+
+/// What a manual copy moves: so many elements of a buffer, or of an array in HBM, from `begin` on.
+struct CopyWindow {
+  struct Dimension {
+    Size size;
+    bool point = false;
+
+    friend bool operator==(const Dimension&, const Dimension&) = default;
+  };
+  Place begin;
+  std::vector<Dimension> dimensions;
+};
+
+struct SemaphoreSlot {
+  RefId ref;
+  ElementPtr slot;
+};
+
+/// What is requested from memory long before it is read.
+struct Prefetch {
+  enum class Kind {
+    kElement,  // the place, as a tile begins
+    kStream,   // lanes further along those that a pass reads, if its result bypasses the caches
+    kNextRow,  // of the next row of a loop, in a pass over this one: its share
+  };
+  Kind kind = Kind::kElement;
+  Place place;
+  LoopId row;                       // the loop over rows; kStream: or none
+  int from = 0, to = 1, parts = 1;  // kNextRow: the share
+};
+
+namespace stage {
+
+struct Loop {
+  LoopId loop;
+  Stages body;
+};
+
+/// A loop by vectors.
+struct Lanes {
+  LoopId loop;
+  std::vector<Prefetch> prefetches;
+  Stages body;
+};
+
+/// A loop over rows, some at a time: in its body, `EachRow` is the loop over those.
+struct Rows {
+  LoopId loop;
+  Stages body;
+};
+struct EachRow {
+  LoopId loop;
+  Stages body;
+};
+
+struct Define {
+  VariableId variable;
+  ElementPtr value;
+};
+
+/// variable = value again.
+struct Assign {
+  VariableId variable;
+  ElementPtr value;
+};
+
+/// place = value, where mask.
+struct Store {
+  Place place;
+  ElementPtr value;
+  ElementPtr mask;  // null: everywhere
+};
+
+/// variable = op over the lane loop of value, which comes after `body`.
+struct Reduce {
+  LoopId loop;
+  VariableId variable;
+  Op op = Op::kSum;
+  ElementPtr value;
+  std::vector<Prefetch> prefetches;
+  Stages body;
+};
+
+/// For each tile of (row, col) loops: sum = start + dot(a, b); then `body`, a lane loop's
+/// statements.
+struct Dot {
+  PanelSource a, b;
+  LoopId row, col;
+  SpaceId depth;
+  DType element = DType::kF32;
+  VariableId sum;
+  ElementPtr low, high;  // bound the rows, if given
+  ElementPtr start;      // null: 0
+  std::vector<Prefetch> prefetches;
+  Stages body;
+  /// The sums add up in the accumulators, from 0 in the first step of the reduction; `prefetches`
+  /// and `body` are for its last step alone.
+  bool across_steps = false;
+};
+
+/// panels = the matrix at `place`, whose coordinates run over rows and columns of the matrix as
+/// multiplied.
+struct Pack {
+  PanelsId panels;
+  Place place;
+  LoopId row, col;
+  ElementPtr low, high;  // bound the depth that is packed, if given
+  PanelsId live;         // then: the panels of A that name it
+};
+
+struct If {
+  ElementPtr condition;
+  Stages body, orelse;
+};
+
+/// variable from low to high.
+struct For {
+  VariableId variable;
+  ElementPtr low, high;
+  Stages body;
+};
+
+struct Assert {
+  ElementPtr condition;
+  std::string message;
+};
+
+/// Fails unless 0 <= start <= extent - size.
+struct Range {
+  std::string of;  // what is subscripted, for the message
+  ElementPtr start, size, extent;
+};
+
+/// Fails where a copy in flight has to do with the window.
+struct Touch {
+  CopyWindow window;
+  bool writes = false;
+};
+
+struct Copy {
+  CopyWindow from, to;
+  SemaphoreSlot on;
+};
+
+struct Wait {
+  SemaphoreSlot on;
+  std::vector<BufferId> touched;  // by copies on its semaphore
+};
+
+}  // namespace stage
+
+struct Stage {
+  using Kind =
+      std::variant<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::Define,
+                   stage::Assign, stage::Store, stage::Reduce, stage::Dot, stage::Pack, stage::If,
+                   stage::For, stage::Assert, stage::Range, stage::Touch, stage::Copy, stage::Wait>;
+  Span span;
+  Kind what;
+};
+
+/// The stage as one of a kind; null: it is of another.
+template <typename Kind>
+const Kind* As(const Stage& stage) {
+  return std::get_if<Kind>(&stage.what);
+}
+template <typename Kind>
+Kind* As(Stage& stage) {
+  return std::get_if<Kind>(&stage.what);
+}
+
+/// Whether the stage is of one of the kinds.
+template <typename... Kinds>
+bool Is(const Stage& stage) {
+  return (std::holds_alternative<Kinds>(stage.what) || ...);
+}
+
+template <typename... Cases>
+decltype(auto) Match(const Stage& stage, Cases&&... cases) {
+  return MatchKind(stage.what, std::forward<Cases>(cases)...);
+}
+template <typename... Cases>
+decltype(auto) Match(Stage& stage, Cases&&... cases) {
+  return MatchKind(stage.what, std::forward<Cases>(cases)...);
+}
+
+/// What a stage does with a place of its own.
+enum class Access {
+  kReads,
+  kWrites,
+  kNames,  // only to see whether it may
+};
+
+/// Calls `use` with each part of the stage, in the order in which they are evaluated: an
+/// `ElementPtr` (perhaps null), a `Place` with its `Access`, a `Prefetch`, the `LoopId` of a loop
+/// that it is, `PanelsId`s that it packs or reads, a `BufferId` of which it writes nobody knows
+/// what, and lists of `Stages`. Variables are not among them: few walks ask for those, and each of
+/// them for another reason.
+template <typename Of, typename Use>
+void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const_t<Of>, Stage> {
+  using namespace stage;
+  const auto all = [&](auto& list) {
+    for (auto& part : list) use(part);
+  };
+  MatchKind(
+      of.what, [&](ConstLike<Of, stage::Loop>& s) { use(s.loop), use(s.body); },
+      [&](ConstLike<Of, Lanes>& s) { use(s.loop), all(s.prefetches), use(s.body); },
+      [&](ConstLike<Of, Rows>& s) { use(s.loop), use(s.body); },
+      [&](ConstLike<Of, EachRow>& s) { use(s.loop), use(s.body); },
+      [&](ConstLike<Of, Define>& s) { use(s.value); },
+      [&](ConstLike<Of, Assign>& s) { use(s.value); },
+      [&](ConstLike<Of, Store>& s) { use(s.value), use(s.mask), use(s.place, Access::kWrites); },
+      [&](ConstLike<Of, Reduce>& s) { use(s.loop), use(s.value), all(s.prefetches), use(s.body); },
+      [&](ConstLike<Of, Dot>& s) {
+        use(s.low), use(s.high), use(s.row), use(s.col), use(s.a.panels), use(s.b.panels);
+        use(s.start), all(s.prefetches), use(s.body);
+      },
+      [&](ConstLike<Of, Pack>& s) {
+        use(s.low), use(s.high), use(s.row), use(s.col), use(s.place, Access::kReads);
+        use(s.panels), use(s.live);
+      },
+      [&](ConstLike<Of, If>& s) { use(s.condition), use(s.body), use(s.orelse); },
+      [&](ConstLike<Of, For>& s) { use(s.low), use(s.high), use(s.body); },
+      [&](ConstLike<Of, Assert>& s) { use(s.condition); },
+      [&](ConstLike<Of, Range>& s) { use(s.start), use(s.size), use(s.extent); },
+      [&](ConstLike<Of, Touch>& s) { use(s.window.begin, Access::kNames); },
+      [&](ConstLike<Of, Copy>& s) {
+        use(s.on.slot), use(s.from.begin, Access::kReads), use(s.to.begin, Access::kWrites);
+      },
+      [&](ConstLike<Of, Wait>& s) { use(s.on.slot), all(s.touched); });
+}
+
+}  // namespace kiln
