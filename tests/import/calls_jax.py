@@ -102,7 +102,9 @@ def _():
 # ---- flash attention
 
 
-def flash_call(causal=False, bias=False, segments=False, seq=256, major=128, block=128, dtype=f32, batch=1, d=8, heads=1):
+def flash_call(
+    causal=False, bias=False, segments=False, seq=256, major=128, block=128, dtype=f32, batch=1, d=8, heads=1
+):
     from jax.experimental.pallas.ops.tpu.flash_attention import BlockSizes, SegmentIds, flash_attention
 
     q, k, v = (normal(i, (batch, heads, seq, d), dtype) for i in range(3))
@@ -141,7 +143,9 @@ call("flash_backward_causal_segments")(lambda: flash_backward(causal=True, segme
 # ---- splash attention
 
 
-def splash_call(kind="causal", mqa=False, seq=256, bwd=False, fused=False, dtype=f32, soft_cap=None, segments=False, d=16):
+def splash_call(
+    kind="causal", mqa=False, seq=256, bwd=False, fused=False, dtype=f32, soft_cap=None, segments=False, d=16
+):
     from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as kernel
     from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks
 
@@ -152,7 +156,11 @@ def splash_call(kind="causal", mqa=False, seq=256, bwd=False, fused=False, dtype
         array[:, 0] = True
         one = masks.NumpyMask(array)
     else:
-        one = {"causal": masks.CausalMask(shape), "local": masks.LocalMask(shape, (64, 32), 0), "full": masks.FullMask(shape)}[kind]
+        one = {
+            "causal": masks.CausalMask(shape),
+            "local": masks.LocalMask(shape, (64, 32), 0),
+            "full": masks.FullMask(shape),
+        }[kind]
     sizes = kernel.BlockSizes(
         block_q=128, block_kv=256, block_kv_compute=128, block_q_dkv=128, block_kv_dkv=256, block_kv_dkv_compute=128,
         block_q_dq=None if fused else 128, block_kv_dq=None if fused else 256, use_fused_bwd_kernel=fused,
@@ -215,11 +223,11 @@ def ragged_call(dtype, **how):
     q, kv = normal(0, (tokens, heads, d), dtype), normal(1, (pages, page, 2 * kv_heads, d), dtype)
     lengths, starts = jnp.array([20, 10, 32, 0], jnp.int32), jnp.array([0, 12, 13, 30, 30], jnp.int32)
     table = integers(3, 0, pages, (sequences, each))
-    f = functools.partial(ragged_paged_attention, num_kv_pages_per_block=2, num_queries_per_block=16, sm_scale=0.09, **how)
+    f = functools.partial(
+        ragged_paged_attention, num_kv_pages_per_block=2, num_queries_per_block=16, sm_scale=0.09, **how
+    )
     return f, (q, kv, lengths, table, starts, jnp.array([3], jnp.int32))
 
 
 call("ragged_paged_attention_f32", cannot="a while loop")(lambda: ragged_call(f32))
-call("ragged_paged_attention_bf16", cannot="a while loop")(
-    lambda: ragged_call(bf16, sliding_window=20, soft_cap=30.0)
-)
+call("ragged_paged_attention_bf16", cannot="a while loop")(lambda: ragged_call(bf16, sliding_window=20, soft_cap=30.0))

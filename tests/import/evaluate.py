@@ -1,4 +1,4 @@
-"""Runs a function as JAX would, with every `pallas_call` in it interpreted, and keeps what each call was given and gave."""
+"""Runs a function as JAX would, with every `pallas_call` interpreted, and keeps what each was given and gave."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src.pallas.pallas_call import pallas_call_p
-
 from kiln.pallas import _jax_tracing
 
 

@@ -14,11 +14,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 
 import corpus
+import kiln.pallas
 import ml_dtypes
 import numpy as np
 from evaluate import evaluate
-
-import kiln.pallas
 
 RECORDS = HERE / "records"
 LIMIT = 700_000  # bytes a record; all of them are committed

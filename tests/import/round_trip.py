@@ -17,13 +17,12 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "pallas"), str(HERE.parents[1] / "p
 
 import harness  # noqa: E402
 import jax  # noqa: E402
+import kiln.pallas  # noqa: E402
 import numpy as np  # noqa: E402
 from compare import difference  # noqa: E402
 from jax._src.pallas.pallas_call import pallas_call_p  # noqa: E402
-from record import bits  # noqa: E402
-
-import kiln.pallas  # noqa: E402
 from kiln import _tool  # noqa: E402
+from record import bits  # noqa: E402
 
 os.environ.setdefault("KILN_TOOL", str(HERE.parents[1] / "build" / "kiln"))
 

@@ -12,12 +12,11 @@ import json  # noqa: E402
 
 import corpus  # noqa: E402
 import jax  # noqa: E402
+import kiln.pallas  # noqa: E402
 import numpy as np  # noqa: E402
 from compare import difference  # noqa: E402
-from record import RECORDS, record_names  # noqa: E402
-
-import kiln.pallas  # noqa: E402
 from kiln import _tool  # noqa: E402
+from record import RECORDS, record_names  # noqa: E402
 
 
 def main():

@@ -134,7 +134,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """An `emit_pipeline`: the atoms that its index maps and its body take from outside, and the refs that it is over."""
+    """An `emit_pipeline`: the atoms that its index maps and its body take from outside, and the refs it is over."""
 
     grid: Grid
     body: Jaxpr

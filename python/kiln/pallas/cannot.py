@@ -25,7 +25,7 @@ CONSTRUCTS: dict[str, str] = {
 
 
 class CannotSay(Exception):
-    """A kernel that the language cannot describe: `construct` names what it lacks, `place` is where the kernel has it."""
+    """A kernel that the language cannot describe: `construct` names what it lacks, `place` is its line of Python."""
 
     def __init__(self, construct: str, place: Place | None = None) -> None:
         self.construct, self.place = construct, place

@@ -73,16 +73,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("function", metavar="MODULE:FUNCTION", help="what is traced; MODULE may be a file, ./model.py")
     parser.add_argument(
         "--shapes", nargs="*", action="append", metavar="TYPE",
-        help='one an argument, as specs have them: "bf16[512, 512]", "i32[]". Given again with other sizes, the spec has'
-        " dimensions in place of numbers",
+        help='one an argument, as specs have them: "bf16[512, 512]", "i32[]". Given again with other sizes, the'
+        " spec has dimensions in place of numbers",
     )  # fmt: skip
     parser.add_argument(
         "--with", dest="values", type=_keyword, action="append", default=[], metavar="NAME=VALUE",
         help="an argument by name, as a Python literal: --with causal=True",
     )  # fmt: skip
-    parser.add_argument("-o", dest="output", metavar="FOLDER", help="where NAME.yaml goes; unless given they are printed")
     parser.add_argument(
-        "--init-undefined", action="store_true", help="the kernels leave parts of their outputs unwritten, as Pallas allows"
+        "-o", dest="output", metavar="FOLDER", help="where NAME.yaml goes; unless given they are printed"
+    )
+    parser.add_argument(
+        "--init-undefined",
+        action="store_true",
+        help="the kernels leave parts of their outputs unwritten, as Pallas allows",
     )
     return parser
 

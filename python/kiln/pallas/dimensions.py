@@ -33,7 +33,9 @@ class CannotGeneralise(Exception):
         super().__init__(where + why)
 
 
-def to_symbolic_specs(f: Callable[..., Any], *argument_lists: Sequence[Any], init_undefined: bool = False) -> list[Spec]:
+def to_symbolic_specs(
+    f: Callable[..., Any], *argument_lists: Sequence[Any], init_undefined: bool = False
+) -> list[Spec]:
     """Specs for any sizes, from two or more lists of arguments of different sizes; three tell more surely."""
     if len(argument_lists) < 2:
         raise ValueError("one list of arguments tells nothing of other sizes: pass two or three")
@@ -160,7 +162,9 @@ class _Generalised:
     def _probes(self) -> list[Sizes]:
         """Other sizes, which have the divisors that all of those traced have."""
         random = Random(1)
-        return [{name: math.gcd(*values) * random.randint(3, 60) for name, values in self.dims.items()} for _ in range(8)]
+        return [
+            {name: math.gcd(*values) * random.randint(3, 60) for name, values in self.dims.items()} for _ in range(8)
+        ]
 
     def _usual(self) -> Iterator[_Candidate]:
         """What grids and bounds are: dimensions, and their numbers of blocks."""

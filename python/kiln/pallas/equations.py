@@ -12,6 +12,7 @@ from . import cannot, source
 from ._jax_tracing import CALLS
 from .cannot import CannotSay
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
+from .primitives import Parameters
 
 Environment = dict[Any, "Value | Ref"]
 
@@ -19,11 +20,12 @@ Environment = dict[Any, "Value | Ref"]
 ELEMENTWISE = {
     name: name
     for name in """add sub mul max min neg not and or xor eq ne lt le gt ge exp exp2 log log1p tanh erf sqrt rsqrt sin
-    cos tan asin acos atan sinh cosh asinh acosh atanh erfc expm1 cbrt atan2 floor ceil abs sign pow is_finite rem shift_left shift_right_logical shift_right_arithmetic""".split()
+    cos tan asin acos atan sinh cosh asinh acosh atanh erfc expm1 cbrt atan2 floor ceil abs sign pow is_finite rem
+    shift_left shift_right_logical shift_right_arithmetic""".split()
 } | {"add_any": "add", "logistic": "sigmoid", "div": "divide", "nextafter": "nextafter"}
 
 #: Primitives that change no value.
-IDENTITIES = {"multiple_of", "stop_gradient", "copy", "copy_p", "optimization_barrier", "pvary", "pcast", "reduce_precision_none",
+IDENTITIES = {"multiple_of", "stop_gradient", "copy", "copy_p", "optimization_barrier", "pvary", "pcast",
               "with_memory_space_constraint", "layout_constraint", "trace_value"}  # fmt: skip
 #: Primitives that do nothing here, each with what is said of it.
 IGNORED = {"touch": "", "add_dependency": "", "delay": "", "debug_callback": "a debug callback is left out",
@@ -105,7 +107,7 @@ class PipelineInside(CannotSay):
     """An `emit_pipeline` that is not the grid: it can be read as what it expands to."""
 
 
-class Equation:
+class Equation(Parameters):
     """One equation on its way into a block."""
 
     def __init__(self, reader: Reader, body: Block, environment: Environment, eqn: Any, hints: dict[Any, str]) -> None:
@@ -245,121 +247,10 @@ class Equation:
             raise CannotSay("a copy to another device")
         self.effect("wait", [self.window(*jaxi.part(side)) for side in (source_, target, semaphore)])
 
-    # ---- operations with parameters
-
-    def read_program_id(self) -> None:
-        self.emit("program_id", axis=self.reader.axes[self.params["axis"]])
-
-    def read_num_programs(self) -> None:
-        self.emit("num_programs", axis=self.reader.axes[self.params["axis"]])
-
-    def read_square(self) -> None:
-        self.emit("integer_pow", exponent=2)
-
-    def read_integer_pow(self) -> None:
-        self.emit("integer_pow", exponent=int(self.params["y"]))
-
-    def read_round(self) -> None:
-        self.emit("round", to_even=int(self.params["rounding_method"]) == 1)
+    # ---- the grid, calls, branches and loops
 
     def read_emit_pipeline(self) -> None:
         raise PipelineInside("a pipeline that is not all that the kernel does")
-
-    def read_clamp(self) -> None:
-        low, x, high = map(self.value, self.eqn.invars)
-        self.emit("clamp", [x, low, high])
-
-    def read_select_n(self) -> None:
-        which, *cases = map(self.value, self.eqn.invars)
-        if len(cases) != 2:
-            raise CannotSay("select_n of more than two")
-        self.emit("select", [which, cases[1], cases[0]])
-
-    def read_convert_element_type(self) -> None:
-        self.emit("convert")
-
-    def read_bitcast_convert_type(self) -> None:
-        if self.eqn.invars[0].aval.shape != self.eqn.outvars[0].aval.shape:
-            raise CannotSay("a bitcast between widths")
-        self.emit("bitcast")
-
-    read_bitcast = read_bitcast_convert_type
-
-    def read_reciprocal(self) -> None:
-        if self.params.get("approx"):
-            self.reader.notes.append("an approximate reciprocal is exact here")
-        (x,) = map(self.value, self.eqn.invars)
-        self.emit("divide", [Value(x.dtype, x.shape, constant=1.0), x])
-
-    def read_broadcast_in_dim(self) -> None:
-        self.emit("broadcast", dimensions=tuple(self.params["broadcast_dimensions"]))
-
-    def read_broadcast_to(self) -> None:
-        rank, old = len(self.params["shape"]), len(self.eqn.invars[0].aval.shape)
-        self.emit("broadcast", dimensions=tuple(range(rank - old, rank)))
-
-    def read_reshape(self) -> None:
-        self.emit("reshape")
-
-    read_squeeze = read_expand_dims = read_reshape
-
-    def read_transpose(self) -> None:
-        self.emit("transpose", axes=tuple(self.params["permutation"]))
-
-    def read_iota(self) -> None:
-        self.emit("iota", [], axis=self.params["dimension"])
-
-    def read_concatenate(self) -> None:
-        self.emit("concat", axis=self.params["dimension"])
-
-    def read_tile(self) -> None:
-        self.emit("tile", repeats=tuple(self.params["reps"]))
-
-    def read_repeat(self) -> None:
-        rank = len(self.eqn.outvars[0].aval.shape)
-        self.emit("tile", repeats=tuple(self.params["repeats"] if k == self.params["axis"] else 1 for k in range(rank)))
-
-    def read_slice(self) -> None:
-        starts, limits = tuple(self.params["start_indices"]), tuple(self.params["limit_indices"])
-        strides = tuple(self.params["strides"] or (1,) * len(starts))
-        self.emit("slice", starts=starts, limits=limits, strides=strides)
-
-    def read_split(self) -> None:
-        (x,) = map(self.value, self.eqn.invars)
-        axis, at = self.params["axis"], 0
-        for out, size in zip(self.eqn.outvars, self.params["sizes"], strict=True):
-            starts = tuple(at if k == axis else 0 for k in range(len(x.shape)))
-            limits = tuple(at + size if k == axis else n for k, n in enumerate(x.shape))
-            attributes = {"starts": starts, "limits": limits, "strides": (1,) * len(x.shape)}
-            self.body.operations.append(Operation("slice", [x], [self.out(out)], attributes, place=self.place))
-            at += size
-
-    def read_dynamic_slice(self) -> None:
-        self.emit("dynamic_slice", sizes=tuple(self.params["slice_sizes"]))
-
-    def read_pad(self) -> None:
-        if any(inner or low < 0 or high < 0 for low, high, inner in self.params["padding_config"]):
-            raise CannotSay("a pad that is negative or between elements")
-        self.emit("pad", widths=tuple((low, high) for low, high, _ in self.params["padding_config"]))
-
-    def read_cumsum(self) -> None:
-        if self.params["reverse"]:
-            raise CannotSay("cumsum backwards")
-        self.emit("cumsum", axis=self.params["axis"])
-
-    def read_roll(self) -> None:
-        if self.params.get("stride") is not None:
-            raise CannotSay("a roll with a stride")
-        self.emit("roll", axis=self.params["axis"])
-
-    def read_dot_general(self) -> None:
-        (left, right), (left_batch, right_batch) = self.params["dimension_numbers"]
-        precision = str(self.params.get("precision"))
-        if precision not in ("None", "DEFAULT") and "HIGHEST" not in precision and "DEFAULT" not in precision:
-            self.reader.notes.append(f"dot precision {precision} is taken as exact f32")
-        self.emit("dot", contracted=(tuple(left), tuple(right)), batch=(tuple(left_batch), tuple(right_batch)))
-
-    # ---- calls, branches and loops
 
     def inner(self, closed: Any) -> tuple[Any, Environment]:
         """A jaxpr of this equation, and an environment with its constants."""

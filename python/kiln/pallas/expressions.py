@@ -13,8 +13,8 @@ import numpy as np
 from .ir import Value
 
 # Precedences, the tightest first.
-ATOM, POSTFIX, POWER, UNARY, PRODUCT, SUM, SHIFT, BIT_AND, BIT_XOR, BIT_OR, COMPARISON, NOT, AND, OR, CONDITIONAL = range(
-    100, 85, -1
+ATOM, POSTFIX, POWER, UNARY, PRODUCT, SUM, SHIFT, BIT_AND, BIT_XOR, BIT_OR, COMPARISON, NOT, AND, OR, CONDITIONAL = (
+    range(100, 85, -1)
 )
 
 FLOATS = ("f32", "bf16", "f16", "f64", "f8e4m3fn", "f8e5m2", "float")
@@ -119,6 +119,11 @@ def fits(expr: Expr, dtype: str) -> bool:
     return expr.constant is not None and expr.dtype in WEAK
 
 
+def fits_default(expr: Expr, dtype: str) -> bool:
+    """Whether a weak expression that nothing decides has this type."""
+    return {"int": "i32", "float": "f32"}.get(expr.dtype) == dtype
+
+
 def as_type(expr: Expr, dtype: str) -> Expr:
     """The expression with this type; a literal takes it from the other side, or is spelt for it."""
     if expr.constant is not None and dtype in FLOATS and expr.dtype == "int":
@@ -132,7 +137,10 @@ def of_value(expr: Expr, value: Value) -> Expr:
 
 def spelt(parts: Sequence[Expr], dtype: str) -> list[Expr]:
     """Integer literals in arithmetic of floats get a point."""
-    return [literal(p.constant, dtype) if p.constant is not None and p.dtype == "int" and dtype in FLOATS else p for p in parts]
+    return [
+        literal(p.constant, dtype) if p.constant is not None and p.dtype == "int" and dtype in FLOATS else p
+        for p in parts
+    ]
 
 
 def whole(expr: Expr, shape: tuple[int, ...]) -> Expr:

@@ -9,7 +9,18 @@ from . import source
 from .equations import Environment, PipelineInside, Reader, constant, known, value_of
 from .ir import Block, Kernel, Operand, Ref, Value
 
-_EFFECTS = ("swap", "addupdate", "masked_swap", "dma_start", "dma_wait", "cond", "while", "scan", "run_scoped", "emit_pipeline")
+_EFFECTS = (
+    "swap",
+    "addupdate",
+    "masked_swap",
+    "dma_start",
+    "dma_wait",
+    "cond",
+    "while",
+    "scan",
+    "run_scoped",
+    "emit_pipeline",
+)
 
 
 def whole_pipeline(jaxpr: Any) -> Any | None:
@@ -33,7 +44,9 @@ class _Unfolding:
         self.place = jaxi.place_of(eqn)
         self.before = jaxpr.eqns[: jaxpr.eqns.index(eqn)]
         self.depth = len(kernel.grid)  # axes in front of the pipeline's
-        self.inner = Reader([*range(self.depth, self.depth + len(self.pipeline.grid.steps))], reader.allocate, reader.notes)
+        self.inner = Reader(
+            [*range(self.depth, self.depth + len(self.pipeline.grid.steps))], reader.allocate, reader.notes
+        )
 
     def run(self) -> None:
         grid, kernel = self.pipeline.grid, self.kernel

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from .cannot import Place
 from .expressions import shape_text
+from .index_maps import IndexMap
 from .ir import Kernel, Operand, Ref
 from .source import Names
-from .statements import Body, IndexMap, Line
+from .statements import Body, Line
 
 
 def print_spec(kernel: Kernel, names: Names, init_undefined: bool) -> tuple[str, dict[int, Place]]:
@@ -43,8 +45,8 @@ class _Printer:
 
     def header(self) -> None:
         kernel = self.kernel
-        where = f" of {Path(kernel.place[0]).name}" if kernel.place else ""
-        self.lines += [f"kernel: {kernel.name}", f"doc: The Pallas kernel {kernel.source}{where}."]
+        where = f" of {_plain(Path(kernel.place[0]).name)}" if kernel.place else ""
+        self.lines += [f"kernel: {kernel.name}", f"doc: The Pallas kernel {_plain(kernel.source)}{where}."]
         for ref in kernel.prefetch:
             self._begin("prefetch")
             self.lines.append(f"  {ref.name}: {ref.dtype}{shape_text(ref.shape)}")
@@ -111,10 +113,15 @@ class _Printer:
             text = "  " * (line.indent + 1) + line.text
             begins = k == 0 or line.text.endswith(":")
             if begins and line.place is not None and line.place != commented:
-                text += f"  # {Path(line.place[0]).name}:{line.place[1]}"
+                text += f"  # {_plain(Path(line.place[0]).name)}:{line.place[1]}"
                 commented = line.place
             self.lines.append(text)
             self._from(len(self.lines), line.place)
         return "\n".join(self.lines) + "\n", self.places
 
 
+
+
+def _plain(name: str) -> str:
+    """The name of a function or a file with nothing in it that YAML minds."""
+    return re.sub(r"[^\w.<>-]+", "_", name, flags=re.ASCII)

@@ -11,8 +11,8 @@ from . import _jax_internals as jaxi
 from . import source
 from .cannot import CannotSay
 from .equations import Environment, Reader, constant
-from .pipelines import unfold, whole_pipeline
 from .ir import Block, Kernel, Operand, Ref, Value
+from .pipelines import unfold, whole_pipeline
 
 
 def read(params: dict[str, Any], name: str | None = None) -> tuple[Kernel, source.Names]:

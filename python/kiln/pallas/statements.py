@@ -6,16 +6,17 @@ hides a variable that the Python source gave a name: then it is a `let`.
 
 from __future__ import annotations
 
+import itertools
 import re
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from . import expressions as ex
 from .cannot import CannotSay, Place
 from .expressions import BIT_OR, COMPARISON, NOT, Expr, as_type, join, literal, renamed, shape_text, whole
 from .ir import Block, Kernel, Operation, Value, Window, has_effects, uses, walk, written
-from .operations import choose, fits_default, spell
+from .operations import choose, spell
 from .source import Names
 from .windows import loaded, region, semaphore, subscript
 
@@ -95,7 +96,7 @@ class Body:
     def _let(self, expr: Expr, hint: str | None, value: Value | None = None) -> Expr:
         if self.in_index_map:
             raise CannotSay("an index map that computes something twice")
-        if value is not None and expr.dtype in ex.WEAK and not fits_default(expr, value.dtype):
+        if value is not None and expr.dtype in ex.WEAK and not ex.fits_default(expr, value.dtype):
             expr = ex.cast(expr, value.dtype)
         elif expr.dtype == "int" and expr.constant is None and re.fullmatch(r"\w+", expr.text):
             expr = ex.cast(expr, "i32")
@@ -190,7 +191,7 @@ class Body:
 
     def _stored(self, value: Value, dtype: str) -> Expr:
         expr = as_type(self.expr(value), dtype)
-        if expr.dtype in ex.WEAK and expr.constant is None and not fits_default(expr, dtype):
+        if expr.dtype in ex.WEAK and expr.constant is None and not ex.fits_default(expr, dtype):
             expr = ex.cast(expr, dtype)
         return expr
 
@@ -276,7 +277,9 @@ class Body:
         if len(branch.blocks) != 2 or len(branch.outputs) != 1 or has_effects(branch):
             return False
         scalar = not branch.output.shape
-        if any(len(b.operations) > (SHORT if scalar else 0) or any(o.blocks for o in b.operations) for b in branch.blocks):
+        if any(
+            len(b.operations) > (SHORT if scalar else 0) or any(o.blocks for o in b.operations) for b in branch.blocks
+        ):
             return False
         no, yes = (self._inlined(block) for block in branch.blocks)
         yes, no = ex.spelt([yes, no], branch.output.dtype)
@@ -313,7 +316,9 @@ class Body:
         last = len(branch.blocks) - 1
         for k, block in enumerate(branch.blocks):
             compare = f"{which.inside(BIT_OR)} {'<=' if k == 0 else '=='} {k}"
-            self._when(f"when {compare}:" if k == 0 else "else:" if k == last else f"else when {compare}:", block, targets)
+            self._when(
+                f"when {compare}:" if k == 0 else "else:" if k == last else f"else when {compare}:", block, targets
+            )
 
     def _assign(self, targets: list[str | None], values: list[Value]) -> None:
         """All at once: what is assigned later and reads what is assigned before is a let first."""
@@ -334,7 +339,9 @@ class Body:
             if value.constant is None and self._expressions[value].reads:
                 self._name(value)
         counter, *variables = body.parameters
-        targets = [self._variable(v, initial, r) for v, initial, r in zip(variables, carried, body.results, strict=True)]
+        targets = [
+            self._variable(v, initial, r) for v, initial, r in zip(variables, carried, body.results, strict=True)
+        ]
         name = self.names.fresh(counter.hint or "k")
         self._expressions[counter] = ex.name(name, "int")
         first, last = self.expr(start), self.expr(stop)
@@ -358,26 +365,6 @@ class Body:
 
     def _while(self, loop: Operation) -> None:
         raise CannotSay("a while loop")
-
-
-class IndexMap(Body):
-    """Writes an index map: expressions of axes and prefetch arrays, without statements."""
-
-    in_index_map = True
-
-    def results(self, block: Block) -> list[Expr]:
-        for k, value in enumerate(block.parameters):
-            self._expressions[value] = ex.name(self.axis(k), "int")
-        self._inline = True
-        self._block(block)
-        return [self.expr(value) for value in block.results]
-
-    def _branch(self, branch: Operation) -> None:
-        if not self._as_choice(branch, self.expr(branch.inputs[0])):
-            raise CannotSay("an index map with branches")
-
-    def _line(self, text: str) -> None:
-        raise CannotSay("an index map with statements")
 
 
 def _taken_inside(operation: Operation) -> Iterator[Value]:
@@ -409,7 +396,5 @@ def _opposite(condition: Expr) -> str:
 
 
 def _places(shape: tuple[int, ...]) -> Iterator[str]:
-    import itertools
-
     for at in itertools.product(*map(range, shape)):
         yield f"[{', '.join(map(str, at))}]"

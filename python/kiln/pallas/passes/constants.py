@@ -92,7 +92,13 @@ def _simpler(operation: Operation, made: dict[Value, Operation]) -> Value | Oper
     same = _unchanged(operation, made)
     if same is None or same.shape == operation.output.shape:
         return same
-    return Operation("broadcast", [same], [_copy(operation.output)], {"dimensions": _trailing(operation, same)}, place=operation.place)
+    return Operation(
+        "broadcast",
+        [same],
+        [_copy(operation.output)],
+        {"dimensions": _trailing(operation, same)},
+        place=operation.place,
+    )
 
 
 def _gathered(operation: Operation, made: dict[Value, Operation]) -> None:
@@ -104,7 +110,9 @@ def _gathered(operation: Operation, made: dict[Value, Operation]) -> None:
     y, a = inner.inputs
     if a.constant is None or y.constant is not None or y.shape != x.shape:
         return
-    total = (a.constant if inner.name == "add" else -a.constant) + (b.constant if operation.name == "add" else -b.constant)
+    total = (a.constant if inner.name == "add" else -a.constant) + (
+        b.constant if operation.name == "add" else -b.constant
+    )
     if abs(total) < 2**15:
         operation.name = "add" if total >= 0 else "sub"
         operation.inputs = [y, Value(b.dtype, b.shape, constant=abs(total))]
@@ -126,12 +134,10 @@ def _folded(operation: Operation) -> Any:
         return None
     if operation.name in ("broadcast", "reshape", "transpose", "slice", "tile", "dynamic_slice"):
         return inputs[0].constant
-    kinds = [DTYPES[v.dtype] for v in inputs]
     with np.errstate(all="ignore"):
-        numbers = [kind(v.constant) if kind is not np.bool_ else bool(v.constant) for kind, v in zip(kinds, inputs, strict=True)] \
-            if operation.name != "convert" else []  # fmt: skip
         if operation.name == "convert":
             return _converted(inputs[0], out)
+        numbers = [bool(v.constant) if v.dtype == "bool" else DTYPES[v.dtype](v.constant) for v in inputs]
         if operation.name in _DIVISIONS and not inputs[0].is_float:
             if int(inputs[1].constant) == 0:
                 return None

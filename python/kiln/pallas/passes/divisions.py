@@ -1,5 +1,5 @@
-"""Divisions: JAX's truncate, as `quot` and `rem` do; where nothing is negative they are `//` and `%`, and rounding up is
-`cdiv`."""
+"""Divisions: JAX's truncate, as `quot` and `rem` do; where nothing is negative they are `//` and `%`, and rounding up
+is `cdiv`."""
 
 from __future__ import annotations
 

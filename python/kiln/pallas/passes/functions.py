@@ -12,12 +12,12 @@ from .constants import DTYPES
 
 # A pattern is a number, "x" (the same value wherever it stands), or an operation's name and its inputs.
 Pattern = Any
-_CUBE = ("integer_pow", "x")
+_TANH = ("tanh", ("mul", 0.7978845608, ("add", "x", ("mul", 0.044715, ("integer_pow", "x")))))
 
 PATTERNS: dict[str, list[Pattern]] = {
     "gelu_tanh": [
-        ("mul", "x", ("mul", 0.5, ("add", 1.0, ("tanh", ("mul", 0.7978845608, ("add", "x", ("mul", 0.044715, _CUBE))))))),
-        ("mul", ("mul", 0.5, "x"), ("add", 1.0, ("tanh", ("mul", 0.7978845608, ("add", "x", ("mul", 0.044715, _CUBE)))))),
+        ("mul", "x", ("mul", 0.5, ("add", 1.0, _TANH))),
+        ("mul", ("mul", 0.5, "x"), ("add", 1.0, _TANH)),
     ],
     "gelu": [
         ("mul", ("mul", 0.5, "x"), ("erfc", ("mul", ("neg", "x"), 0.7071067812))),
@@ -74,12 +74,16 @@ def _matches(value: Value, pattern: Pattern, made: dict[Value, Operation], bound
     if pattern == "x":
         return bound.setdefault("x", value) is value
     if isinstance(pattern, float):
-        return value.constant is not None and DTYPES[value.dtype](value.constant) == DTYPES[value.dtype](np.float32(pattern))
+        return value.constant is not None and DTYPES[value.dtype](value.constant) == DTYPES[value.dtype](
+            np.float32(pattern)
+        )
     operation = made.get(value)
     return operation is not None and _matches_operation(operation, pattern, made, bound)
 
 
-def _matches_operation(operation: Operation, pattern: Pattern, made: dict[Value, Operation], bound: dict[str, Value]) -> bool:
+def _matches_operation(
+    operation: Operation, pattern: Pattern, made: dict[Value, Operation], bound: dict[str, Value]
+) -> bool:
     word, *parts = pattern
     if operation.name != word or len(operation.inputs) != len(parts):
         return False

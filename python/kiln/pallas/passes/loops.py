@@ -1,4 +1,4 @@
-"""Loops: a `scan` or `while` that counts becomes a `for` over its counter; what it carries unchanged is no longer carried.
+"""Loops: a `scan` or `while` that counts becomes a `for` over its counter; what it carries unchanged is not carried.
 
 A `for` has inputs (from, to, carried values …), and a block with the parameters (counter, carried values …).
 """

@@ -24,6 +24,4 @@ def run(kernel: Kernel, names: Names) -> None:
         ref.memory = "smem"
         kernel.scratch.append(ref)
         kernel.prologue.append((ref, start))
-        kernel.notes.append(
-            f"{ref.name} is a prefetch array that the kernel writes: scratch that the first step fills"
-        )
+        kernel.notes.append(f"{ref.name} is a prefetch array that the kernel writes: scratch that the first step fills")

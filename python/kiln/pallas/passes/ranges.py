@@ -41,7 +41,16 @@ class Ranges:
             return all(map(self.not_negative, inputs))
         if name in ("max", "and"):
             return any(map(self.not_negative, inputs))
-        if name in ("rem", "shift_right_arithmetic", "shift_right_logical", "broadcast", "reshape", "convert", "transpose", "slice"):
+        if name in (
+            "rem",
+            "shift_right_arithmetic",
+            "shift_right_logical",
+            "broadcast",
+            "reshape",
+            "convert",
+            "transpose",
+            "slice",
+        ):
             return not inputs[0].is_float and self.not_negative(inputs[0])
         if name == "remainder":
             return self.not_negative(inputs[1])
