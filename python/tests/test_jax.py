@@ -137,7 +137,7 @@ def test_64_bits_need_the_flag_of_jax():
     kernel = kiln.compile(DOUBLED)
     with pytest.raises(errors.CallError, match="^doubled: x is f64, which JAX has with jax_enable_x64 only$"):
         kiln.jax.call(kernel, X.astype(np.float64))
-    with jax.enable_x64(True):
+    with jax.experimental.enable_x64():
         o = jax.jit(kernel)(jnp.asarray(X, np.float64))
         assert o.dtype == np.float64 and np.array_equal(o, X * 2)
 
@@ -155,10 +155,11 @@ def test_dimensions_that_no_input_tells():
 
 
 def test_sizes_may_be_symbols(shifted):
-    (n,) = jax.export.symbolic_shape("n")
-    unchecked = [jax.export.DisabledSafetyCheck.custom_call("kiln_call")]
+    export = pytest.importorskip("jax.export")
+    (n,) = export.symbolic_shape("n")
+    unchecked = [export.DisabledSafetyCheck.custom_call("kiln_call")]
     shapes = jax.ShapeDtypeStruct((), np.int32), jax.ShapeDtypeStruct((n,), np.float32)
-    exported = jax.export.export(jax.jit(shifted), disabled_checks=unchecked)(*shapes)
+    exported = export.export(jax.jit(shifted), disabled_checks=unchecked)(*shapes)
     for size in (5, 64, 100):
         assert np.array_equal(exported.call(np.int32(3), X[:size]), X[:size] * 2 + 3)
 
