@@ -50,16 +50,6 @@ def run(*words: str, progress: bool = False) -> str:
     raise errors.Error(said)
 
 
-def check(spec: str, *words: str) -> tuple[errors.Diagnostic, ...]:
-    """All that `kiln check` finds, warnings too."""
-    command = [find(), "check", spec, "--format=json", *words]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-    found = errors.diagnostics_from_json(done.stdout)
-    if done.returncode > 1 or (done.returncode == 1 and not found):
-        raise errors.Error(done.stderr.strip() or f"`kiln check` ended with {done.returncode}")
-    return found
-
-
 def _run_with_progress(command: list[str]) -> subprocess.CompletedProcess[str]:
     """Errors have lines of their own; all else on standard error is progress or a warning."""
     with subprocess.Popen(

@@ -105,15 +105,15 @@ def from_call(rule: str, message: str) -> Error:
     return of_rule(rule)(message, (Diagnostic(rule, message),))
 
 
-def diagnostics_from_json(text: str) -> tuple[Diagnostic, ...]:
-    """Errors and warnings that the program prints with `--format=json`; none if that is something else."""
+def from_json(text: str) -> Error | None:
+    """Of what the program prints with `--format=json`; None: that is no list with an error."""
     try:
         entries: Any = json.loads(text)
     except ValueError:
-        return ()
+        return None
     if not isinstance(entries, list):
-        return ()
-    return tuple(
+        return None
+    found = tuple(
         Diagnostic(
             rule=entry["rule"], message=entry["message"], path=entry["path"], line=entry["line"],
             column=entry["column"], end_line=entry["end_line"], end_column=entry["end_column"],
@@ -123,12 +123,8 @@ def diagnostics_from_json(text: str) -> tuple[Diagnostic, ...]:
             ),
         )
         for entry in entries
+        if entry["severity"] == "error"
     )  # fmt: skip
-
-
-def from_json(text: str) -> Error | None:
-    """None: there is no error among them."""
-    found = tuple(d for d in diagnostics_from_json(text) if d.severity == "error")
     if not found:
         return None
     return of_rule(found[0].rule)("\n".join(map(str, found)), found)

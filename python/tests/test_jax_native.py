@@ -18,6 +18,7 @@ from jax.sharding import PartitionSpec  # noqa: E402
 
 import kiln  # noqa: E402
 import kiln.jax  # noqa: E402
+import kiln.pallas  # noqa: E402
 from kiln import errors  # noqa: E402
 
 BLOCK = pl.BlockSpec((8, 128), lambda i: (i, 0))
@@ -215,8 +216,11 @@ def test_findings_are_warnings_at_the_line():
         warnings.simplefilter("always")
         assert np.array_equal(jax.jit(short)(X)[:24], X[:24])
         assert np.array_equal(jax.jit(add)(X, X), X + X)
-    (finding,) = [w for w in caught if issubclass(w.category, kiln.jax.Finding)]
-    assert str(finding.message) == "error[coverage]: no step visits block (3, 0) of `o` (rows 24..31, columns 0..127)"
+    (finding,) = [w for w in caught if issubclass(w.category, kiln.pallas.KilnWarning)]
+    assert str(finding.message) == (
+        "error[coverage]: no step visits block (3, 0) of `o` (rows 24..31, columns 0..127)"
+        " (hint: axis `i` has 3 steps, 4 are needed)"
+    )
     assert finding.filename == __file__
     assert open(__file__).read().splitlines()[finding.lineno - 1].startswith("BLOCK = ")  # whose index map is short
 

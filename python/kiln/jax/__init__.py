@@ -13,9 +13,9 @@ from ._call import call
 from ._gradient import differentiable
 
 if TYPE_CHECKING:
-    from ._native import Finding, NotNative, install, native, uninstall
+    from ._native import NotNative, install, native, uninstall
 
-__all__ = ["Finding", "NotNative", "call", "calls", "differentiable", "install", "native", "uninstall"]
+__all__ = ["NotNative", "call", "calls", "differentiable", "install", "native", "uninstall"]
 
 load_bridge()
 

@@ -13,20 +13,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .. import _tool, errors
+from .. import errors
 from ..kernel import MODES, Kernel, compile, write_spec
-from ..pallas import CannotSay, Spec, from_call
+from ..pallas import CannotSay, KilnWarning, Spec, from_call
 from ..pallas import _jax_lowering as jaxl
 from ..pallas.cannot import Place
+from ..pallas.checking import findings
 from ._call import invoke
 
 
-class NotNative(UserWarning):
+class NotNative(KilnWarning):
     """A Pallas kernel is interpreted, as it cannot be compiled."""
-
-
-class Finding(UserWarning):
-    """What `kiln check` says of a Pallas kernel, at its line of Python."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class _Settings:
 
 
 #: None: Pallas is JAX's own. What `jax.jit` remembers, it remembers by this too.
-_settings = jax.make_user_context(None)
+_settings = jaxl.user_context()
 
 
 @contextlib.contextmanager
@@ -54,8 +51,8 @@ def native(
     interpreter (`InterpretParams`) are not.
 
     What Kiln cannot say is interpreted by JAX, with one warning (`NotNative`) that names the construct; with `strict`
-    it is an exception. `check` runs `kiln check` first, and its findings are warnings (`Finding`) at the kernel's
-    line. `mode="emulate"` runs the kernels on the emulated TPU, `mode="interpret"` in Kiln's interpreter."""
+    it is an exception. `check` runs `kiln check` first, and its findings are warnings (`kiln.pallas.KilnWarning`) at the
+    kernel's line. `mode="emulate"` runs the kernels on the emulated TPU, `mode="interpret"` in Kiln's interpreter."""
     _take_over()
     with _settings(_Settings(strict, check, mode, cores)):
         yield
@@ -81,6 +78,7 @@ def _decide(call: jaxl.Lowered) -> Any:
     if call.interpret and call.interpret is not True:
         return None
     settings = _settings.value
+    spec: Spec | None = None
     try:
         spec = from_call(call.params, live=call.live, place=call.place, init_undefined=True)
         if settings.check:
@@ -89,8 +87,11 @@ def _decide(call: jaxl.Lowered) -> Any:
     except CannotSay as error:
         return _fall_back(settings, error, str(error), error.place or call.place)
     except errors.Error as error:
-        place = spec.places.get(error.line) or call.place
-        return _fall_back(settings, error, f"Kiln refuses it: {error.message}", place)
+        place = spec.place_of(error.line) if spec else None
+        return _fall_back(settings, error, f"Kiln refuses it: {error.message}", place or call.place)
+    except Exception as error:  # noqa: BLE001  (the program goes on, and the kernel is interpreted)
+        what = f"{type(error).__name__}: {error}"
+        return _fall_back(settings, error, f"Kiln fails to read it, a mistake of Kiln's: {what}", call.place)
     return functools.partial(_run, kernel, spec, settings, call.params["out_avals"])
 
 
@@ -111,36 +112,29 @@ def _compiled(text: str) -> Kernel:
 # ---- what there is to say
 
 
-_warned: set[tuple[str, Place | None]] = set()
+_told: set[Any] = set()
 _lock = threading.Lock()
+
+
+def _is_new(what: Any) -> bool:
+    with _lock:
+        before = len(_told)
+        _told.add(what)
+        return len(_told) > before
 
 
 def _fall_back(settings: _Settings, error: Exception, message: str, place: Place | None) -> Any:
     if settings.strict:
         raise error
-    _warn(NotNative, f"this Pallas kernel is interpreted: {message}", place)
+    if _is_new((message, place)):
+        file, line = place or ("<kernel>", 1)
+        warnings.warn_explicit(f"this Pallas kernel is interpreted: {message}", NotNative, file, line)
     return jaxl.INTERPRET
-
-
-def _warn(category: type[Warning], message: str, place: Place | None) -> None:
-    """Once, at a line of Python."""
-    with _lock:
-        if (message, place) in _warned:
-            return
-        _warned.add((message, place))
-    if place is None:
-        warnings.warn(message, category, stacklevel=2)
-    else:
-        warnings.warn_explicit(message, category, *place)
 
 
 def _check(call: jaxl.Lowered) -> None:
     """By the rules for specs, which want each element of an output written."""
     spec = from_call(call.params, live=call.live, place=call.place)
-    for found in _findings(spec.text):
-        _warn(Finding, f"{found.severity}[{found.rule}]: {found.message}", spec.places.get(found.line) or call.place)
-
-
-@functools.lru_cache(4096)
-def _findings(text: str) -> tuple[errors.Diagnostic, ...]:
-    return _tool.check(write_spec(text))
+    if _is_new(spec.text):
+        for finding in findings(spec, "check", write_spec(spec.text)):
+            finding.warn()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -190,9 +190,10 @@ def _refs_in(tree: Any) -> list[Any]:
 
 def _semantics(params: dict[str, Any], mapping: Any) -> tuple[str, ...]:
     told = params.get("compiler_params") or {}
-    if isinstance(told, dict):  # before 0.7, by platform
+    if isinstance(told, Mapping):  # before 0.9, by platform
         told = told.get("mosaic_tpu", told.get("mosaic", told))
-    found = told.get("dimension_semantics") if isinstance(told, dict) else getattr(told, "dimension_semantics", None)
+    is_mapping = isinstance(told, Mapping)
+    found = told.get("dimension_semantics") if is_mapping else getattr(told, "dimension_semantics", None)
     words = [str(getattr(word, "name", word)).lower() for word in found or ()]
     if words and len(words) < len(mapping.grid):
         for axis in sorted(mapping.vmapped_dims):

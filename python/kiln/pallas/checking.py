@@ -43,6 +43,12 @@ class Finding:
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{where}{self.severity}[{self.rule}]: {self.kernel}: {self.message}{hint}"
 
+    def warn(self) -> None:
+        """As a warning at its line of Python."""
+        file, line = self.place or ("<kernel>", 1)
+        hint = f" (hint: {self.hint})" if self.hint else ""
+        warnings.warn_explicit(f"{self.severity}[{self.rule}]: {self.message}{hint}", KilnWarning, file, line)
+
 
 def check(f: Callable[..., Any], *args: Any, run: bool = False, init_undefined: bool = False) -> list[Finding]:
     """What is wrong with the Pallas kernels that f calls on args, each also as a warning at its line of Python.
@@ -58,13 +64,10 @@ def check(f: Callable[..., Any], *args: Any, run: bool = False, init_undefined: 
         specs = []
     with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
         for spec, words in _calls(f, args, specs, folder, found, run):
-            found += _findings(spec, "check", spec_path(spec, folder), *words)
+            found += findings(spec, "check", spec_path(spec, folder), *words)
     found = list(dict.fromkeys(found))
     for finding in found:
-        file, line = finding.place or ("<kernel>", 1)
-        hint = f" (hint: {finding.hint})" if finding.hint else ""
-        message = f"{finding.severity}[{finding.rule}]: {finding.message}{hint}"
-        warnings.warn_explicit(message, KilnWarning, file, line)
+        finding.warn()
     return found
 
 
@@ -145,7 +148,7 @@ def _interpreted(spec: Spec, operands: list[Any], folder: str, found: list[Findi
     """The call's results by the interpreter; None, and what it found, if it refuses."""
     path = spec_path(spec, folder) if os.path.isdir(folder) else ""
     words = _words(spec, operands, folder, everything=True)
-    wrong = _findings(spec, "run", path, *words, "-o", f"{folder}/out")
+    wrong = findings(spec, "run", path, *words, "-o", f"{folder}/out")
     if wrong:
         found += wrong
         return None
@@ -156,7 +159,7 @@ def _interpreted(spec: Spec, operands: list[Any], folder: str, found: list[Findi
     return results
 
 
-def _findings(spec: Spec, command: str, path: str, *words: str) -> list[Finding]:
+def findings(spec: Spec, command: str, path: str, *words: str) -> list[Finding]:
     """What a command of the program says of a spec."""
     done = subprocess.run(
         [_tool.find(), command, path, *words, "--format=json"], stdin=subprocess.DEVNULL, capture_output=True,
