@@ -137,7 +137,8 @@ def test_64_bits_need_the_flag_of_jax():
     kernel = kiln.compile(DOUBLED)
     with pytest.raises(errors.CallError, match="^doubled: x is f64, which JAX has with jax_enable_x64 only$"):
         kiln.jax.call(kernel, X.astype(np.float64))
-    with jax.experimental.enable_x64():
+    enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64  # before 0.8
+    with enable_x64(True):
         o = jax.jit(kernel)(jnp.asarray(X, np.float64))
         assert o.dtype == np.float64 and np.array_equal(o, X * 2)
 
