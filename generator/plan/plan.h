@@ -54,6 +54,7 @@ struct Panels {
   Side side = Side::kA;
   DType element = DType::kF32;  // as multiplied
   Size rows, cols;              // of the matrix, as multiplied
+  SpaceId row_space, col_space;
   std::string name;
 };
 
@@ -69,17 +70,39 @@ struct Reuse {
   Axes axes, window;
 };
 
-/// How an operand is held.
+/// Whether the grid moves a ref's blocks.
+inline bool IsPipelined(const Ref& ref) {
+  return (ref.role == Role::kInput || ref.role == Role::kOutput) && ref.memory != Memory::kAny;
+}
+
+/// Where an operand's block is at a step: its index along each dimension of the array.
+struct IndexMap {
+  struct Dimension {
+    ElementPtr start;
+    ElementPtr extent;  // of a block that says how many of its elements are inside; else null
+  };
+  std::vector<Dimension> dimensions;
+
+  /// Whether it looks elements of prefetch arrays up, and may fail.
+  bool LooksUp() const;
+  /// Whether all steps have the same block.
+  bool IsConstant() const;
+};
+
+/// How an operand is held, and what the walk over the grid does with it.
 struct OperandPlan {
   enum class Layout { kRows, kPackedA, kPackedAT, kPackedB, kPackedBT };
   Layout layout = Layout::kRows;
   std::string reason;
+  IndexMap index;
   bool copied = false;        // also by Direct: an output takes over its memory
   bool reduced = false;       // ReducedRefs
   std::vector<bool> clipped;  // by array dimension
   std::vector<Reuse> reuse;   // outermost first
   bool unpacked = false;  // FindInPlace: an A that is read in place unless its rows are far apart
   SpaceId rows_per_b;     // FindInPlace: a B, for few rows of this space
+  bool watched = false;   // FindWatched
+  bool tells_first = false, tells_last = false;  // FindVisits
 };
 
 /// Blocks of which Direct may choose the size.
@@ -93,7 +116,28 @@ struct FreeBlock {
   // How often each element of a block is used, if that may be few times. kDepth, kColumns: the rows
   // that B is multiplied with; kRows: the columns that A is multiplied with, and its depth.
   std::optional<Size> reuse = std::nullopt, depth = std::nullopt;
-  RefId unpacked = RefId();  // kDepth: an operand B that may be multiplied unpacked
+  DType element = DType::kF32;  // kDepth: what the dot multiplies
+  RefId unpacked = RefId();     // kDepth: an operand B that may be multiplied unpacked
+};
+
+/// A call of host code, before the grid starts, with what its function has for it.
+struct HostCallPlan {
+  struct Argument {
+    const HostArgument* given;  // null: the function's default
+    std::string option;         // a member of the function's options; empty: an argument
+    bool flag = false;
+  };
+  struct Result {
+    RefId ref;
+    std::string member;  // of what the function makes; empty: it fills the array or scalar itself
+    bool ends_with_zero = false;  // past the end of what is made; else the last entry is repeated
+    std::string used;             // the member that counts the entries to be read; empty: all are
+  };
+  std::string function, results_type;  // in C++
+  bool of_user = false;                // declared in a header of the user's
+  std::vector<Argument> arguments;
+  bool has_options = false;
+  std::vector<Result> results;
 };
 
 /// What the dots of all bodies multiply.
@@ -121,6 +165,8 @@ struct Plan {
   Table<Variable> variables;
   Table<Panels> panels;
   Table<OperandPlan, Ref> operands;
+  Table<ElementPtr, Axis> steps;  // how many each axis has
+  std::vector<HostCallPlan> host_calls;
   std::vector<BodyPlan> bodies;
   Axes reduction_axes;   // peeled: First is their first step, Last their last
   RefId reduction_stay;  // else an output: First is its block's first visit, Last its last

@@ -1,9 +1,8 @@
-
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "generator/plan/plan.h"
+#include "generator/plan/stage_text.h"
 #include "generator/plan/walk.h"
 
 /// The stable text form of a Plan.
@@ -30,24 +29,19 @@ const char* LayoutName(Layout layout) {
 
 class PlanPrinter {
  public:
-  explicit PlanPrinter(const Plan& plan, bool canonical = false)
-      : plan_(plan), kernel_(*plan.kernel), canonical_(canonical) {}
-
-  std::string Run(const Stages& stages) {
-    List(stages, 0);
-    return std::move(out_);
-  }
+  explicit PlanPrinter(const Plan& plan) : plan_(plan), kernel_(*plan.kernel), stages_(plan) {}
 
   std::string Run() {
     Line("plan " + kernel_.name + (kernel_.instance.empty() ? "" : ":" + kernel_.instance));
     Spaces();
     Operands();
+    HostCalls();
     Cores();
     Variants();
     if (plan_.dots.MayBeF32()) Line("dots of bf16: as f32 on CPUs that are faster at those");
     for (const BodyPlan& body : plan_.bodies) {
       Line(body.name.empty() ? "body:" : "body " + body.name + ":");
-      List(body.stages, 1);
+      out_ += stages_.Lines(body.stages, 1);
     }
     return std::move(out_);
   }
@@ -60,7 +54,7 @@ class PlanPrinter {
   void Spaces() {
     for (const SpaceId s : plan_.spaces.ids()) {
       const Space& space = plan_[s];
-      std::string text = "space " + SpaceName(s) + ": " + space.extent.ToString();
+      std::string text = "space " + StageText::SpaceName(s) + ": " + space.extent.ToString();
       if (space.clipped) {
         text += ", stops at the edge of " + NameOf(space.ref) + " along " +
                 std::to_string(space.view_axis);
@@ -86,12 +80,14 @@ class PlanPrinter {
         for (AxisId axis : reuse.window) text += " " + AxisName(axis);
       }
       Line(text);
+      Index(operand.index);
       Clipped(operand);
       InDirect(operand);
       Slots(ref);
       Lookups(ref);
+      InSteps(operand);
     }
-    const std::set<BufferId> used = UsedBuffers();
+    const std::set<BufferId> used = UsedBuffers(plan_);
     for (const BufferId b : plan_.buffers.ids()) {
       const Buffer& buffer = plan_[b];
       std::string kept;
@@ -99,19 +95,25 @@ class PlanPrinter {
         if (!buffer.dropped[d]) kept += (kept.empty() ? "" : ", ") + buffer.extents[d].ToString();
       }
       if (buffer.ref || buffer.in_register || !used.count(b)) continue;
-      Line("value " + BufferName(b) + ": " + std::string(Name(buffer.dtype)) + "[" + kept + "]");
+      Line("value " + stages_.BufferName(b) + ": " + std::string(Name(buffer.dtype)) + "[" + kept +
+           "]");
     }
   }
 
-  /// Those that stages read or write, and those of which they see another shape.
-  std::set<BufferId> UsedBuffers() const {
-    std::set<BufferId> used;
-    for (const BodyPlan& body : plan_.bodies) {
-      ForEachPlace(body.stages, [&](const Place& place, bool) {
-        for (BufferId b = place.buffer; b; b = plan_[b].same_as) used.insert(b);
-      });
+  void Index(const IndexMap& index) {
+    std::string text;
+    for (const auto& [start, extent] : index.dimensions) {
+      const std::string at = stages_.Text(*start);
+      text += (text.empty() ? "" : ", ") +
+              (extent ? "ds(" + at + ", " + stages_.Text(*extent) + ")" : at);
     }
-    return used;
+    if (!text.empty()) Line("index: " + text, 1);
+  }
+
+  void InSteps(const OperandPlan& operand) {
+    if (operand.watched) Line("others touch its memory, or blocks overlap: watched", 1);
+    if (operand.tells_first) Line("each step knows whether its block is a new one", 1);
+    if (operand.tells_last) Line("each step knows whether the next one has another block", 1);
   }
 
   void Clipped(const OperandPlan& operand) {
@@ -129,7 +131,7 @@ class PlanPrinter {
     if (!operand.reuse.empty())
       Line("blocks that come back: packed once for all cores, while there is room", 1);
     if (operand.rows_per_b) {
-      Line("if few rows of " + SpaceName(operand.rows_per_b) +
+      Line("if few rows of " + StageText::SpaceName(operand.rows_per_b) +
                " use it, or it stays in the L2: read unpacked",
            1);
     }
@@ -165,7 +167,18 @@ class PlanPrinter {
                                    [&](const NodePtr& arg) { return ReadsData(*arg); });
   }
 
+  void HostCalls() {
+    for (const HostCallPlan& call : plan_.host_calls) {
+      std::string made;
+      for (const HostCallPlan::Result& result : call.results)
+        made += (made.empty() ? "" : ", ") + NameOf(result.ref);
+      Line("before the grid: " + made + " by " + call.function);
+    }
+  }
+
   void Cores() {
+    for (const AxisId axis : plan_.steps.ids())
+      Line("steps of " + AxisName(axis) + ": " + stages_.Text(*plan_.steps[axis]));
     std::string text;
     for (AxisId axis : plan_.cut_axes) text += (text.empty() ? "" : ", ") + AxisName(axis);
     Line(text.empty() ? "cores: one, no axis is parallel"
@@ -203,199 +216,12 @@ class PlanPrinter {
     }
   }
 
-  /// That of the plan or, in a canonical text, of the order in which they appear.
-  template <typename Key>
-  std::string NumberOf(Key key, std::map<Key, int>* seen) const {
-    const int next = static_cast<int>(seen->size());
-    return std::to_string(canonical_ ? seen->emplace(key, next).first->second : key.number());
-  }
   const std::string& NameOf(RefId ref) const { return kernel_[ref].name; }
   const std::string& AxisName(AxisId axis) const { return kernel_[axis].name; }
-  static std::string SpaceName(SpaceId space) { return "s" + std::to_string(space.number()); }
-  std::string LoopName(LoopId loop) const { return "i" + NumberOf(loop, &loops_); }
-  std::string BufferName(BufferId buffer) const {
-    const Buffer& b = plan_[buffer];
-    if (b.ref) return b.name;
-    return (b.name.empty() ? "value" : b.name) + "#" + std::to_string(buffer.number());
-  }
-  std::string VariableName(VariableId variable) const {
-    const Variable& v = plan_[variable];
-    const std::string number = "#" + NumberOf(variable, &variables_);
-    return canonical_ || v.name.empty() ? "v" + number : v.name + number;
-  }
-
-  std::string PlaceText(const Place& place) const {
-    std::string text;
-    for (const Coordinate& c : place.at) {
-      std::string at = c.loop ? LoopName(c.loop) : "";
-      if (c.offset) at += (at.empty() ? "" : " + ") + Text(*c.offset);
-      if (at.empty()) at = "0";
-      if (c.around) at = "(" + at + ") % " + c.around->ToString();
-      text += (text.empty() ? "" : ", ") + at;
-    }
-    return BufferName(place.buffer) + "[" + text + "]";
-  }
-
-  std::string Text(const Element& e) const {
-    using namespace element;
-    return Match(
-        e,
-        [&](const Constant& constant) {
-          Node node;
-          node.dtype = e.dtype;
-          node.int_value = constant.int_value;
-          node.float_value = constant.float_value;
-          return ToString(node, kernel_);
-        },
-        [&](const element::Operation& operation) { return OperationText(operation, e.dtype); },
-        [&](const Load& load) { return PlaceText(load.place); },
-        [&](const Named& named) { return VariableName(named.variable); },
-        [&](const Scalar& scalar) { return NameOf(scalar.ref); },
-        [&](const Step& step) { return AxisName(step.axis); },
-        [&](const Steps& steps) { return "steps(" + AxisName(steps.axis) + ")"; },
-        [&](const Extent& extent) { return kernel_[extent.dim].name; },
-        [&](const IsStep& is) { return EndText(is.end) + "(" + AxisName(is.axis) + ")"; },
-        [&](const IsVisit& is) { return EndText(is.end) + "(" + NameOf(is.ref) + ")"; },
-        [&](const Iteration& iteration) { return LoopName(iteration.loop); },
-        [&](const Edge& edge) {
-          static constexpr const char* kNames[] = {"low", "high", "origin"};
-          return std::string(kNames[static_cast<int>(edge.which)]) + "(" + NameOf(edge.ref) + ", " +
-                 std::to_string(edge.axis) + ")";
-        },
-        [](const NoValue&) { return std::string(); });  // no argument of the text
-  }
-
-  static std::string EndText(End end) { return end == End::kFirst ? "first" : "last"; }
-
-  std::string OperationText(const element::Operation& operation, DType dtype) const {
-    std::string args;
-    for (const ElementPtr& arg : operation.args) {
-      if (!Is<element::NoValue>(*arg)) args += (args.empty() ? "" : ", ") + Text(*arg);
-    }
-    const Op op = operation.op;
-    return std::string(op == Op::kCast ? Name(dtype) : Name(op)) + "(" + args + ")";
-  }
-
-  std::string SourceText(const PanelSource& source) const {
-    return source.ref ? NameOf(source.ref) : PanelsName(source.panels);
-  }
-  static std::string PanelsName(PanelsId panels) {
-    return "panels#" + std::to_string(panels.number());
-  }
-  std::string SlotText(const SemaphoreSlot& on) const {
-    return NameOf(on.ref) + "[" + Text(*on.slot) + "]";
-  }
-  std::string SpaceText(LoopId loop) const { return SpaceName(plan_[loop].space); }
-
-  void List(const Stages& stages, int indent) {
-    for (const Stage& stage : stages) One(stage, indent);
-  }
-
-  void Prefetches(const std::vector<Prefetch>& prefetches, int indent) {
-    for (const Prefetch& a : prefetches) {
-      std::string what;
-      if (a.kind == Prefetch::Kind::kStream) what = "later lanes of ";
-      if (a.kind == Prefetch::Kind::kNextRow) {
-        what = "the row after ";
-        if (a.to - a.from < a.parts)
-          what = "parts " + std::to_string(a.from) + " to " + std::to_string(a.to) + " of " +
-                 std::to_string(a.parts) + " of " + what;
-      }
-      Line("prefetches " + what + PlaceText(a.place), indent);
-    }
-  }
-
-  void One(const Stage& of, int indent) {
-    using namespace stage;
-    const auto line = [&](const std::string& text) { Line(text, indent); };
-    const auto over = [&](LoopId loop) { return LoopName(loop) + " over " + SpaceText(loop); };
-    const auto within = [&](const Stages& body) { List(body, indent + 1); };
-    Match(
-        of,
-        [&](const stage::Loop& s) {
-          line("loop " + over(s.loop));
-          within(s.body);
-        },
-        [&](const Lanes& s) {
-          line("lanes " + over(s.loop));
-          Prefetches(s.prefetches, indent + 1);
-          within(s.body);
-        },
-        [&](const Rows& s) {
-          line("some rows at a time over " + SpaceText(s.loop));
-          within(s.body);
-        },
-        [&](const EachRow& s) {
-          line("each of them, " + LoopName(s.loop));
-          within(s.body);
-        },
-        [&](const Define& s) { line("let " + VariableName(s.variable) + " = " + Text(*s.value)); },
-        [&](const Assign& s) { line(VariableName(s.variable) + " = " + Text(*s.value)); },
-        [&](const Store& s) {
-          line(PlaceText(s.place) + " = " + Text(*s.value) +
-               (s.mask ? " where " + Text(*s.mask) : ""));
-        },
-        [&](const Reduce& s) {
-          line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) + " of lanes " +
-               over(s.loop) + ": " + Text(*s.value) + (s.body.empty() ? "" : ", after"));
-          Prefetches(s.prefetches, indent + 1);
-          within(s.body);
-        },
-        [&](const Dot& s) { DotLines(s, indent); },
-        [&](const Pack& s) {
-          line("pack " + PanelsName(s.panels) + " from " + PlaceText(s.place) + ", rows " +
-               over(s.row) + ", columns " + over(s.col) +
-               (s.low ? ", depth from " + Text(*s.low) : "") +
-               (s.high ? ", depth before " + Text(*s.high) : ""));
-        },
-        [&](const If& s) {
-          line("when " + Text(*s.condition) + ":");
-          within(s.body);
-          if (s.orelse.empty()) return;
-          line("else:");
-          within(s.orelse);
-        },
-        [&](const For& s) {
-          line("for " + VariableName(s.variable) + " from " + Text(*s.low) + " to " +
-               Text(*s.high) + ":");
-          within(s.body);
-        },
-        [&](const Assert& s) { line("assert " + Text(*s.condition)); },
-        [&](const Range& s) {
-          line("check 0 <= " + Text(*s.start) + " <= " + Text(*s.extent) + " - " + Text(*s.size) +
-               " of " + s.of);
-        },
-        [&](const Touch& s) {
-          line("check that " + PlaceText(s.window.begin) + " may be " +
-               (s.writes ? "written" : "read"));
-        },
-        [&](const Copy& s) {
-          line("copy " + PlaceText(s.from.begin) + " to " + PlaceText(s.to.begin) + " on " +
-               SlotText(s.on));
-        },
-        [&](const Wait& s) { line("wait for " + SlotText(s.on)); });
-  }
-
-  void DotLines(const stage::Dot& s, int indent) {
-    Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
-             LoopName(s.col) + " over " + SpaceText(s.row) + ", " + SpaceText(s.col) + ": " +
-             VariableName(s.sum) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
-             SourceText(s.a) + " @ " + SourceText(s.b),
-         indent);
-    if (s.low) Line("rows from " + Text(*s.low), indent + 1);
-    if (s.high) Line("rows before " + Text(*s.high), indent + 1);
-    if (s.across_steps)
-      Line("the first step starts from 0, and the last one alone does this:", indent + 1);
-    Prefetches(s.prefetches, indent + 1);
-    List(s.body, indent + 1);
-  }
 
   const Plan& plan_;
   const Kernel& kernel_;
-  const bool canonical_;
-  // Canonical numbers.
-  mutable std::map<LoopId, int> loops_;
-  mutable std::map<VariableId, int> variables_;
+  StageText stages_;
   std::string out_;
 };
 
@@ -404,7 +230,7 @@ class PlanPrinter {
 std::string ToString(const Plan& plan) { return PlanPrinter(plan).Run(); }
 
 std::string CanonicalText(const Plan& plan, const Stages& stages) {
-  return PlanPrinter(plan, /*canonical=*/true).Run(stages);
+  return StageText(plan, /*canonical=*/true).Lines(stages, 0);
 }
 
 }  // namespace kiln

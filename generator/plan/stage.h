@@ -66,6 +66,8 @@ struct Lanes {
   LoopId loop;
   std::vector<Prefetch> prefetches;
   Stages body;
+  bool wide = false;               // of 64 bits, of which a vector holds half as many
+  BufferId streamed = BufferId();  // the output that it only writes, past the caches; or none
 };
 
 /// A loop over rows, some at a time: in its body, `EachRow` is the loop over those.
@@ -104,6 +106,7 @@ struct Reduce {
   ElementPtr value;
   std::vector<Prefetch> prefetches;
   Stages body;
+  bool wide = false;  // as for Lanes
 };
 
 /// For each tile of (row, col) loops: sum = start + dot(a, b); then `body`, a lane loop's
@@ -121,6 +124,7 @@ struct Dot {
   /// The sums add up in the accumulators, from 0 in the first step of the reduction; `prefetches`
   /// and `body` are for its last step alone.
   bool across_steps = false;
+  BufferId streamed;  // as for Lanes
 };
 
 /// panels = the matrix at `place`, whose coordinates run over rows and columns of the matrix as

@@ -205,4 +205,25 @@ bool Uses(const ElementPtr& e, VariableId variable) {
   return uses;
 }
 
+bool HasWide(const Plan& plan, const Stage& stage) {
+  bool wide = false;
+  ForEachElement(stage, [&](const Element& e) { wide = wide || IsWide(e.dtype); });
+  ForEachPlace(stage, [&](const Place& p, bool) { wide = wide || IsWide(plan[p.buffer].dtype); });
+  return wide;
+}
+
+bool KeepsSums(const Plan& plan, const stage::Dot& dot, const stage::Store& store) {
+  return !store.mask && plan.IsAccumulator(store.place.buffer) && IsNamed(*store.value, dot.sum);
+}
+
+std::set<BufferId> UsedBuffers(const Plan& plan) {
+  std::set<BufferId> used;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachPlace(body.stages, [&](const Place& place, bool) {
+      for (BufferId b = place.buffer; b; b = plan[b].same_as) used.insert(b);
+    });
+  }
+  return used;
+}
+
 }  // namespace kiln

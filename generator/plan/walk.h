@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "generator/plan/plan.h"
@@ -67,5 +68,13 @@ void RenameLoop(Place& place, LoopId from, LoopId to);
 ElementPtr WithLoop(const ElementPtr& e, LoopId from, LoopId to);
 
 bool Uses(const ElementPtr& e, VariableId variable);
+
+/// The buffers that stages read or write, and those of which they see another shape.
+std::set<BufferId> UsedBuffers(const Plan& plan);
+
+/// Whether a statement works on lanes of 64 bits, of which a vector holds half as many.
+bool HasWide(const Plan& plan, const Stage& stage);
+/// Whether a store leaves the sums of a dot in its accumulators.
+bool KeepsSums(const Plan& plan, const stage::Dot& dot, const stage::Store& store);
 
 }  // namespace kiln

@@ -5,12 +5,15 @@
 
 #include "generator/plan/walk.h"
 #include "generator/planner/analyze/alias.h"
+#include "generator/planner/analyze/host_calls.h"
 #include "generator/planner/decide/free_blocks.h"
 #include "generator/planner/decide/in_place.h"
 #include "generator/planner/decide/live_depth.h"
 #include "generator/planner/decide/live_rows.h"
 #include "generator/planner/decide/one_body.h"
 #include "generator/planner/decide/prefetch.h"
+#include "generator/planner/decide/streams.h"
+#include "generator/planner/decide/watch.h"
 #include "generator/planner/fuse/branches.h"
 #include "generator/planner/fuse/fuse.h"
 #include "generator/planner/fuse/hoist.h"
@@ -183,6 +186,20 @@ void DescribeOperands(Planning& p) {
   plan.cut_axes = CutOrder(p.kernel, plan.operands);
 }
 
+void MapBlocks(Planning& p) {
+  for (const Axis& axis : p.kernel.axes)
+    p.plan.steps.push_back(IndexElement(p.kernel, *axis.steps));
+  for (const RefId r : IdsOf(p.kernel.refs)) {
+    for (const BlockDim& dim : p.kernel[r].block) {
+      p.plan.operands[r].index.dimensions.push_back(
+          {IndexElement(p.kernel, *dim.index),
+           dim.extent ? IndexElement(p.kernel, *dim.extent) : nullptr});
+    }
+  }
+}
+
+void PlanHost(Planning& p) { p.plan.host_calls = PlanHostCalls(p.kernel); }
+
 void Lower(Planning& p) {
   for (const StepKind& kind : StepKinds(p)) {
     Stages stages =
@@ -247,19 +264,26 @@ void SkipRowsAndDepths(Planning& p) {
   FindLiveDepths(p.plan);
 }
 
+void Watch(Planning& p) { FindWatched(p.plan); }
 void FreeBlocks(Planning& p) { FindFreeBlocks(p.plan); }
 void ReadUnpacked(Planning& p) { FindInPlace(p.plan); }
 void AddPrefetches(Planning& p) { FindPrefetches(p.plan); }
 void ShareBody(Planning& p) { MakeOneBody(p.plan); }
+void TellVisits(Planning& p) { FindVisits(p.plan); }
 void Hoist(Planning& p) {
   HoistConstants(p.plan);
   NameMiddles(p.plan);
 }
 void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
+void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
+void Stream(Planning& p) { FindStreams(p.plan); }
 
 constexpr Pass kPasses[] = {
     {"operands", DescribeOperands,
      "an operand that only dots read is packed by its copy; blocks that come back are found"},
+    {"host", PlanHost, "host code gets its arguments, and the grid what it makes"},
+    {"index", MapBlocks, "each step finds its blocks where the spec's index maps say"},
+    {"watch", Watch, "outputs that share memory, or whose blocks overlap, are watched"},
     {"lower", Lower, "each statement becomes loops over spaces, for each kind of step"},
     {"fuse", FuseNests, "neighbouring nests over the same spaces become one"},
     {"carry", Carry,
@@ -275,8 +299,11 @@ constexpr Pass kPasses[] = {
     {"unpacked", ReadUnpacked, "Direct may multiply operands where they are"},
     {"prefetch", AddPrefetches, "what a loop will read or store later is requested early"},
     {"one-body", ShareBody, "bodies that differ in their sums alone become one"},
+    {"visits", TellVisits, "steps compare blocks where axes alone do not tell whether one is new"},
     {"hoist", Hoist, "what stays the same through a nest gets a name in front of it"},
     {"rows", JoinRows, "rows that are added up are taken some at a time"},
+    {"wide", WidenLanes, "lanes of 64 bits are half as many"},
+    {"stream", Stream, "an output that a pass does nothing but write may go past the caches"},
 };
 
 }  // namespace

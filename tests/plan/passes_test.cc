@@ -98,16 +98,49 @@ body: |
     z = acc
 )yaml";
 
+constexpr const char* kVisited = R"yaml(kernel: k
+arguments:
+  sizes: i32[groups]
+prepare:
+  - offsets, ids, tiles, visits = group_metadata(sizes, m, 8)
+prefetch:
+  offsets: i32[groups + 1]
+  ids: i32[cdiv(m, 8) + groups]
+  tiles: i32[cdiv(m, 8) + groups]
+scalars:
+  visits: i32
+grid: {t: visits}
+inputs:
+  x: {array: "f32[m, 128]", block: "8, 128", index: "tiles[t], 0"}
+outputs:
+  o: {array: "f32[m, 128]", block: "8, 128", index: "tiles[t], 0", init: 0}
+body: |
+  when first(o):
+    o = 0
+  o += x
+)yaml";
+
+constexpr const char* kTaken = R"yaml(kernel: k
+inputs:
+  x: f64[8, 512]
+outputs:
+  o: {array: "f64[8, 512]", alias: x}
+body: |
+  o = x * 2
+)yaml";
+
 struct PassExample {
   const char* pass;
   const char* spec;
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul}, {"lower", kMatmul},    {"fuse", kMatmul},    {"carry", kMatmul},
-    {"contract", kRows},   {"recompute", kCheap}, {"share", kTwice},    {"scratch", kMatmul},
-    {"clip", kMatmul},     {"live", kSelected},   {"free", kMatmul},    {"unpacked", kMatmul},
-    {"prefetch", kRows},   {"one-body", kMatmul}, {"hoist", kSelected}, {"rows", kColumns},
+    {"operands", kMatmul}, {"host", kVisited},   {"index", kMatmul},    {"watch", kTaken},
+    {"lower", kMatmul},    {"fuse", kMatmul},    {"carry", kMatmul},    {"contract", kRows},
+    {"recompute", kCheap}, {"share", kTwice},    {"scratch", kMatmul},  {"clip", kMatmul},
+    {"live", kSelected},   {"free", kMatmul},    {"unpacked", kMatmul}, {"prefetch", kRows},
+    {"one-body", kMatmul}, {"visits", kVisited}, {"hoist", kSelected},  {"rows", kColumns},
+    {"wide", kTaken},      {"stream", kRows},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

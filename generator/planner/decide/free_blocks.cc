@@ -222,6 +222,14 @@ FreeBlock::Use UseOf(const Plan& plan, SpaceId space) {
   return use;
 }
 
+/// What the first dot of a matmul multiplies.
+DType MultipliedBy(const Plan& plan) {
+  for (const Stage& s : plan.bodies.front().stages) {
+    if (const auto* dot = As<stage::Dot>(s)) return dot->element;
+  }
+  return DType::kF32;
+}
+
 /// Whether every operand that the axis walks has it in its last dimension: blocks are then pieces
 /// of rows.
 bool WalksRows(const Kernel& kernel, AxisId axis) {
@@ -257,7 +265,9 @@ void FindFreeBlocks(Plan& plan) {
       continue;
     }
     const FreeBlock::Use use = strip ? FreeBlock::Use::kStrip : UseOf(plan, space);
-    plan.free_blocks.push_back({axis, space, *size, array, use});
+    FreeBlock block{axis, space, *size, array, use};
+    if (use == FreeBlock::Use::kDepth) block.element = MultipliedBy(plan);
+    plan.free_blocks.push_back(block);
   }
   if (elementwise) {
     // Long passes along rows, or none: a block of a transpose is a compromise of the spec's author.

@@ -19,8 +19,7 @@ stage::Dot* DotAtEnd(Stages& stages) {
 bool Keeps(const Plan& plan, const stage::Dot& dot) {
   if (dot.body.size() != 1 || !dot.prefetches.empty()) return false;
   const auto* store = As<stage::Store>(dot.body.front());
-  return store && !store->mask && plan.IsAccumulator(store->place.buffer) &&
-         IsNamed(*store->value, dot.sum);
+  return store && KeepsSums(plan, dot, *store);
 }
 
 bool StartsFromSums(const Plan& plan, const stage::Dot& dot) {

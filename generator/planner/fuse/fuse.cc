@@ -12,14 +12,6 @@ namespace {
 
 void FuseList(Plan& plan, Stages& stages);
 
-/// Whether a statement works on lanes of 64 bits, of which a vector holds half as many.
-bool HasWide(const Plan& plan, const Stage& stage) {
-  bool wide = false;
-  ForEachElement(stage, [&](const Element& e) { wide = wide || IsWide(e.dtype); });
-  ForEachPlace(stage, [&](const Place& p, bool) { wide = wide || IsWide(plan[p.buffer].dtype); });
-  return wide;
-}
-
 /// The statements of a nest over exactly a dot's rows and columns, in the dot's loops; empty where
 /// it is something else.
 Stages InLoopsOfDot(const Plan& plan, const stage::Dot& dot, Stage nest,

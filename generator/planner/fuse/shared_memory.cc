@@ -17,7 +17,7 @@ bool Alike(const Buffer& a, const Buffer& b) {
 }
 bool Alike(const Panels& a, const Panels& b) {
   return a.side == b.side && a.element == b.element && a.rows == b.rows && a.cols == b.cols &&
-         a.name == b.name;
+         a.row_space == b.row_space && a.col_space == b.col_space && a.name == b.name;
 }
 
 /// Which of those that earlier bodies use each of a body's becomes.

@@ -82,6 +82,8 @@ PanelSource Lowering::Source(const Node& operand, Side side, DType element, cons
   const size_t rank = value->shape.size();
   panels.rows = operand.shape[rank - 2];
   panels.cols = operand.shape[rank - 1];
+  panels.row_space = plan_[pack.row].space;
+  panels.col_space = plan_[pack.col].space;
   pack.panels = source.panels = plan_.panels.Add(panels);
   packs->push_back(Of(std::move(pack)));
   return source;

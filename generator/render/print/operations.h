@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "generator/ir/kernel.h"
+#include "generator/plan/element.h"
 
 /// How each operation of the body is spelt, by its row in ir/operations.def.
 namespace kiln::render {

@@ -259,7 +259,7 @@ Fields BodyView::One(const Stage& of) {
         fields.SetList("body", List(s.body));
         LeaveLoop(s.loop);
       },
-      [&](const Reduce& s) { Reduction(of, s, is("is_reduce")); },
+      [&](const Reduce& s) { Reduction(s, is("is_reduce")); },
       [&](const Dot& s) { Product(s, is("is_dot")); },
       [&](const If& s) { Condition(s, is("is_if")); },
       [&](const For& s) { CountedLoop(s, is("is_for")); },
@@ -289,11 +289,11 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   const SpaceId space = plan_[lanes.loop].space;
   fields->Set("index", LoopName(lanes.loop));
   fields->Set("count", Count(space));
-  const std::string tag = HasWide(lanes.body) ? "kDoubles" : "kFloats";
+  const std::string tag = lanes.wide ? "kDoubles" : "kFloats";
   lanes_ = lanes.loop;
   fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
-  if (const stage::Store* store = StreamedStore(lanes.body, lanes.loop)) {
+  if (const stage::Store* store = StreamedStore(lanes.body, lanes.streamed)) {
     // Where the lanes begin.
     Place first = store->place;
     for (Coordinate& c : first.at) {
@@ -309,26 +309,13 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   LeaveLoop(lanes.loop);
 }
 
-/// The store of statements that do nothing but write, along `loop`, an output that no statement
-/// reads: it may go past the caches.
-const stage::Store* BodyView::StreamedStore(const Stages& stages, LoopId loop) const {
-  const stage::Store* store = nullptr;
+/// The store to the output that statements do nothing but write.
+const stage::Store* BodyView::StreamedStore(const Stages& stages, BufferId streamed) {
   for (const Stage& s : stages) {
-    if (Is<stage::Define>(s)) continue;
-    const auto* own = As<stage::Store>(s);
-    if (store || !own || own->mask) return nullptr;
-    store = own;
+    const auto* store = As<stage::Store>(s);
+    if (streamed && store && store->place.buffer == streamed) return store;
   }
-  if (!store || store->place.at.empty() || store->place.at.back().loop != loop) return nullptr;
-  const Ref* ref = plan_.RefOf(store->place.buffer);
-  if (!ref || ref->role != Role::kOutput) return nullptr;
-  bool read = false;
-  for (const BodyPlan& body : plan_.bodies) {
-    ForEachPlace(body.stages, [&](const Place& p, bool writes) {
-      read = read || (!writes && p.buffer == store->place.buffer);
-    });
-  }
-  return read ? nullptr : store;
+  return nullptr;
 }
 
 /// What is requested in a pass over `lanes`, or as the tiles of a dot begin, long before it is
@@ -361,7 +348,7 @@ std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& pr
   return lines;
 }
 
-void BodyView::Reduction(const Stage& stage, const stage::Reduce& reduce, Fields* fields) {
+void BodyView::Reduction(const stage::Reduce& reduce, Fields* fields) {
   const DType dtype = plan_[reduce.variable].dtype;
   const bool of_masks = reduce.op == Op::kAny || reduce.op == Op::kAll;
   fields->Set("index", LoopName(reduce.loop));
@@ -369,7 +356,7 @@ void BodyView::Reduction(const Stage& stage, const stage::Reduce& reduce, Fields
   fields->Set("type", ValueType(dtype));
   fields->Set("function", std::string(LaneReduction(reduce.op)) +
                               (of_masks ? "" : "<" + ValueType(dtype) + ">"));
-  fields->Set("tag", HasWide({stage}) || IsWide(dtype) ? "kDoubles" : "kFloats");
+  fields->Set("tag", reduce.wide ? "kDoubles" : "kFloats");
   lanes_ = reduce.loop;
   fields->Set("prefetches", LinesOf(PrefetchLines(reduce.prefetches, reduce.loop)));
   loaded_.clear();

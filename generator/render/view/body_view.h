@@ -28,10 +28,10 @@ class BodyView {
   Fields One(const Stage& of);
   void Loop(const stage::Loop& loop, Fields* fields);
   void LaneLoop(const stage::Lanes& lanes, Fields* fields);
-  const stage::Store* StreamedStore(const Stages& stages, LoopId loop) const;
+  static const stage::Store* StreamedStore(const Stages& stages, BufferId streamed);
   std::vector<std::string> PrefetchLines(const std::vector<Prefetch>& prefetches, LoopId lanes,
                                          const stage::Store* streamed = nullptr);
-  void Reduction(const Stage& stage, const stage::Reduce& reduce, Fields* fields);
+  void Reduction(const stage::Reduce& reduce, Fields* fields);
   void Condition(const stage::If& when, Fields* fields);
   void CountedLoop(const stage::For& loop, Fields* fields);
   int SpecLine(const Stage& stage) const;
@@ -66,7 +66,6 @@ class BodyView {
   void VectorStore(const stage::Store& store, std::vector<std::string>* lines);
   bool Varies(const Element& e) const;
   bool Varies(const Place& place) const;
-  bool HasWide(const Stages& stages) const;
 
   ScalarPrinter::Names MakeNames();
   std::string Visit(const element::IsVisit& is);

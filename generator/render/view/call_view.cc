@@ -4,7 +4,7 @@
 #include <cctype>
 #include <functional>
 
-#include "generator/plan/stays.h"
+#include "generator/plan/walk.h"
 #include "generator/render/print/cpp.h"
 #include "generator/render/view/specialization_view.h"
 
@@ -13,7 +13,8 @@ namespace kiln::render {
 const char* const kReturnFailure = "if (!check.ok()) return check.status();";
 
 CallView::CallView(const Plan& plan, const KernelNames& names, int specialization)
-    : kernel_(*plan.kernel),
+    : plan_(plan),
+      kernel_(*plan.kernel),
       names_(names),
       printer_(plan, WalkNames(names, "at", "check")),
       specialization_(specialization),
@@ -105,15 +106,14 @@ void CallView::Defer() {
 
 /// The grid of some calls has as many steps as an argument or host code says.
 void CallView::Steps() {
-  for (const Axis& axis : kernel_.axes) {
+  for (const AxisId axis : plan_.steps.ids()) {
     bool host = false;
-    const std::function<void(const Node&)> look = [&](const Node& node) {
-      host = host || node.op == Op::kRead;
-      for (const NodePtr& arg : node.args) look(*arg);
-    };
-    look(*axis.steps);
+    ForEachElement(plan_.steps[axis], [&](const Element& e) {
+      host = host || Is<element::Scalar>(e) || Is<element::Load>(e);
+    });
     if (host)
-      rest_.push_back("check.Steps(" + Quoted(axis.name) + ", " + Print(*axis.steps) + ");");
+      rest_.push_back("check.Steps(" + Quoted(kernel_[axis].name) + ", " +
+                      printer_.Print(*plan_.steps[axis]) + ");");
   }
 }
 

@@ -29,8 +29,8 @@ class CallView {
  private:
   void Dims();
   void Prepare();  // call_prepare.cc
-  void Registered(const HostCall& call, const std::string& made);
-  void Own(const HostCall& call, const std::string& made);
+  void Registered(const HostCallPlan& call, const std::string& made);
+  void Own(const HostCallPlan& call, const std::string& made);
   void Take(RefId ref, const std::string& from, const std::string& end, const std::string& used);
   std::string Argument(const HostArgument& argument, bool flag) const;
   void Steps();
@@ -41,6 +41,7 @@ class CallView {
   void FirstValues();
   std::string Shape(const Ref& ref) const;
 
+  const Plan& plan_;
   const Kernel& kernel_;
   const KernelNames& names_;
   const ScalarPrinter printer_;

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "generator/plan/walk.h"
 #include "generator/render/view/body_view.h"
 
 namespace kiln::render {
@@ -25,9 +26,7 @@ void BodyView::Product(const stage::Dot& dot, Fields* fields) {
   if (goes_on) sums = *start_at;
   for (size_t i = 0; i < finish.size(); ++i) {
     const auto* store = As<stage::Store>(finish[i]);
-    if (!store || store->mask || !plan_.IsAccumulator(store->place.buffer) ||
-        !IsNamed(*store->value, dot.sum))
-      continue;
+    if (!store || !KeepsSums(plan_, dot, *store)) continue;
     sums = store->place;
     finish.erase(finish.begin() + static_cast<ptrdiff_t>(i));
     break;
@@ -45,7 +44,7 @@ void BodyView::Product(const stage::Dot& dot, Fields* fields) {
   loaded_.clear();
   std::string start;
   if (dot.start && !goes_on) start = Vector(dot.start, &lines);
-  const stage::Store* const streamed = StreamedStore(finish, dot.col);
+  const stage::Store* const streamed = StreamedStore(finish, dot.streamed);
   for (std::string& line : PrefetchLines(dot.prefetches, dot.col, streamed))
     lines.push_back(std::move(line));
   if (!start.empty()) lines.push_back("return " + start + ";");

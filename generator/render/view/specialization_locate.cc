@@ -21,9 +21,9 @@ std::vector<std::string> SpecializationView::ElementsBehind(RefId r) const {
                              walk_.Print(e) + ");";
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   };
-  for (const BlockDim& dim : kernel_[r].block) {
-    ForEachElement(IndexElement(kernel_, *dim.index), add);
-    if (dim.extent) ForEachElement(IndexElement(kernel_, *dim.extent), add);
+  for (const auto& [start, extent] : plan_.operands[r].index.dimensions) {
+    ForEachElement(start, add);
+    ForEachElement(extent, add);
   }
   return lines;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "generator/plan/stays.h"
 #include "generator/plan/walk.h"
@@ -82,32 +83,11 @@ std::string SpecializationView::Blocks(RefId r) const {
   return "{" + Joined(dims) + "}";
 }
 
-/// Whether an index map looks elements of prefetch arrays up, and may fail.
-bool SpecializationView::ReadsData(RefId r) const {
-  bool reads = false;
-  const auto look = [&](const Element& e) { reads = reads || Is<element::Load>(e); };
-  for (const BlockDim& dim : kernel_[r].block) {
-    ForEachElement(IndexElement(kernel_, *dim.index), look);
-    if (dim.extent) ForEachElement(IndexElement(kernel_, *dim.extent), look);
-  }
-  return reads;
-}
-
-/// Whether all steps have the same block, whose index is a few constants.
-bool SpecializationView::MapsNothing(RefId r) const {
-  const auto& block = kernel_[r].block;
-  return std::all_of(block.begin(), block.end(), [&](const BlockDim& dim) {
-    return !dim.extent && dim.index->op == Op::kConst;
-  });
-}
-
 std::string SpecializationView::IndexList(RefId r) const {
   std::vector<std::string> index;
-  for (const BlockDim& dim : kernel_[r].block) {
-    const std::string start = map_.Print(*IndexElement(kernel_, *dim.index));
-    index.push_back(dim.extent ? "Ds(" + start + ", " +
-                                     map_.Print(*IndexElement(kernel_, *dim.extent)) + ")"
-                               : start);
+  for (const auto& [start, extent] : plan_.operands[r].index.dimensions) {
+    const std::string at = map_.Print(*start);
+    index.push_back(extent ? "Ds(" + at + ", " + map_.Print(*extent) + ")" : at);
   }
   return "{" + Joined(index) + "}";
 }
@@ -115,8 +95,9 @@ std::string SpecializationView::IndexList(RefId r) const {
 /// The index of an operand's block at a step; what goes wrong is told to `from`.
 std::string SpecializationView::IndexAt(RefId r, const std::string& from,
                                         const std::string& point) const {
-  if (MapsNothing(r)) return IndexList(r);
-  return names_[r] + "_index(" + (ReadsData(r) ? from + ", " : "") + point + ")";
+  const IndexMap& index = plan_.operands[r].index;
+  if (index.IsConstant()) return IndexList(r);
+  return names_[r] + "_index(" + (index.LooksUp() ? from + ", " : "") + point + ")";
 }
 
 std::string SpecializationView::Window(RefId r) const {
@@ -168,22 +149,6 @@ std::string SpecializationView::Operand(RefId r) const {
          "}";
 }
 
-/// Whether a body needs a stay whose ends the axes alone do not tell.
-bool SpecializationView::NeedsVisits(RefId ref, End end) const {
-  if (StayAxes(kernel_, ref)) return false;
-  const bool peeled = ref == plan_.reduction_stay && plan_.IsPeeled();
-  bool needs = peeled && (end == End::kFirst || plan_.Finishes());
-  for (const BodyPlan& body : plan_.bodies) {
-    for (const Stage& stage : body.stages) {
-      ForEachElement(stage, [&](const Element& e) {
-        const auto* is = As<element::IsVisit>(e);
-        needs = needs || (is && is->end == end && is->ref == ref);
-      });
-    }
-  }
-  return needs;
-}
-
 /// Scalars and prefetch arrays are in SMEM before the grid starts.
 void SpecializationView::InSmem(RefId r, std::vector<Fields>* holds) const {
   const Ref& ref = kernel_[r];
@@ -200,20 +165,6 @@ void SpecializationView::InSmem(RefId r, std::vector<Fields>* holds) const {
 bool SpecializationView::HasCopies() const {
   return std::any_of(kernel_.refs.begin(), kernel_.refs.end(),
                      [](const Ref& ref) { return ref.role == Role::kSemaphore; });
-}
-
-/// Whether others than the output's own blocks touch its memory, or its blocks overlap.
-bool SpecializationView::IsWatched(RefId output) const {
-  const auto& block = kernel_[output].block;
-  const bool overlaps = std::any_of(block.begin(), block.end(), [](const BlockDim& dim) {
-    return dim.kind == BlockDim::Kind::kElement || dim.kind == BlockDim::Kind::kBounded;
-  });
-  if (overlaps) return true;
-  for (const RefId r : IdsOf(kernel_.refs)) {
-    const bool touches = IsPipelined(kernel_[r]) || HasCopies();
-    if (touches && Borrower(r) == output) return true;
-  }
-  return false;
 }
 
 /// Arrays that stay in HBM, for manual copies.
@@ -235,7 +186,8 @@ void SpecializationView::Copied() {
 /// Bools of the step that say where stays begin and end.
 void SpecializationView::Visits(RefId r, std::vector<Fields>* visits) const {
   for (const bool first : {true, false}) {
-    if (!NeedsVisits(r, first ? End::kFirst : End::kLast)) continue;
+    const OperandPlan& operand = plan_.operands[r];
+    if (!(first ? operand.tells_first : operand.tells_last)) continue;
     Fields& v = visits->emplace_back();
     const std::string prefix = first ? "first_" : "last_";
     v.Set("visit", prefix + names_[r]);
@@ -243,7 +195,7 @@ void SpecializationView::Visits(RefId r, std::vector<Fields>* visits) const {
     const std::string block_type = "Index<" + std::to_string(kernel_[r].array.size()) + ">";
     v.Set("block", block_type);
     v.Set("block_name", prefix + names_[r] + "_at");
-    const std::string type = MapsNothing(r) ? block_type : "";
+    const std::string type = operand.index.IsConstant() ? block_type : "";
     v.Set("at_index", type + IndexAt(r, "core", "at"));
     v.Set("next_index", type + IndexAt(r, "next_step", "next"));
   }
@@ -275,13 +227,15 @@ void SpecializationView::Operands() {
     f.Set("buffers", std::to_string(ref.buffers));
     f.Set("index_of_from", IndexAt(r, "from", "at"));
     f.Set("next_index", IndexAt(r, "next_step", "next"));
-    any_reads_data = any_reads_data || ReadsData(r);
-    any_maps = any_maps || (!output && !MapsNothing(r));
-    if (!MapsNothing(r)) {
+    const IndexMap& index_map = plan_.operands[r].index;
+    any_reads_data = any_reads_data || index_map.LooksUp();
+    any_maps = any_maps || (!output && !index_map.IsConstant());
+    if (!index_map.IsConstant()) {
       Fields& map = maps.emplace_back();
       map.Set("index_map", names_[r] + "_index");
       const std::string index = IndexList(r);
-      map.Set("parameters", (ReadsData(r) ? "auto& from, " : "") + point(Mentions(index, "at[")));
+      map.Set("parameters",
+              (index_map.LooksUp() ? "auto& from, " : "") + point(Mentions(index, "at[")));
       map.Set("array_rank", std::to_string(ref.array.size()));
       map.Set("index", index);
     }
@@ -291,7 +245,7 @@ void SpecializationView::Operands() {
                     : ref.init_undefined ? "UndefinedInit()"
                     : ref.alias >= 0     ? "NoInit{.is_alias = true}"
                                          : "NoInit()");
-      f.SetFlag("watched", IsWatched(r));
+      f.SetFlag("watched", plan_.operands[r].watched);
       step.push_back(names_[r] + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
     } else {
       f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
@@ -332,37 +286,16 @@ std::string SpecializationView::ExtentList(const Buffer& buffer, bool all) const
   return Joined(extents);
 }
 
-bool SpecializationView::Touched(BufferId buffer) const {
-  bool touched = false;
-  for (const BodyPlan& body : plan_.bodies) {
-    ForEachPlace(body.stages, [&](const Place& p, bool) {
-      for (BufferId b = p.buffer; b; b = plan_[b].same_as) touched = touched || b == buffer;
-    });
-  }
-  return touched;
-}
-
-/// An extent of panels, in blocks whose size Direct may choose.
-std::string SpecializationView::PanelExtent(PanelsId panels, const Size& extent, bool rows) const {
-  SpaceId space;
-  for (const BodyPlan& body : plan_.bodies) {
-    ForEachStage(body.stages, [&](const Stage& s) {
-      const auto* pack = As<stage::Pack>(s);
-      if (pack && pack->panels == panels) space = plan_[rows ? pack->row : pack->col].space;
-    });
-  }
-  return BlockSize(extent, space);
-}
-
 /// Scratch, values that need a place, and panels packed where they are used.
 void SpecializationView::Memory() {
   std::vector<Fields> scratch, panels;
   bool forgets_any = false;
+  const std::set<BufferId> used = UsedBuffers(plan_);
   for (const BufferId b : plan_.buffers.ids()) {
     const Buffer& buffer = plan_[b];
     const bool of_spec = bool(buffer.ref);
     if (of_spec && kernel_[buffer.ref].role != Role::kScratch) continue;
-    if (!of_spec && (buffer.in_register || !Touched(b))) continue;
+    if (!of_spec && (buffer.in_register || !used.count(b))) continue;
     Fields& f = scratch.emplace_back();
     const std::string type = StorageType(buffer.dtype);
     const std::string extents = ExtentList(buffer, /*all=*/false);
@@ -396,8 +329,8 @@ void SpecializationView::Memory() {
     f.Set("panel", names_[p]);
     f.Set("bytes", std::string(source.side == Side::kA ? "PackedA<" : "PackedB<") +
                        StorageType(source.element) + ">::Bytes(" +
-                       PanelExtent(p, source.rows, /*rows=*/true) + ", " +
-                       PanelExtent(p, source.cols, /*rows=*/false) + ")");
+                       BlockSize(source.rows, source.row_space) + ", " +
+                       BlockSize(source.cols, source.col_space) + ")");
     f.Set("operand", "{" + Quoted(names_[p]) + ", " +
                          std::to_string(plan_.buffers.size() + p.position()) + "}");
   }

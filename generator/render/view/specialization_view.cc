@@ -26,10 +26,6 @@ bool IsArgument(const Ref& ref) {
   return !inside && ref.view_of < 0 && !ref.prepared;
 }
 
-bool IsPipelined(const Ref& ref) {
-  return (ref.role == Role::kInput || ref.role == Role::kOutput) && ref.memory != Memory::kAny;
-}
-
 ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& point,
                                const std::string& reporter) {
   ScalarPrinter::Names of;
@@ -78,10 +74,8 @@ void SpecializationView::Banner() {
 void SpecializationView::Grid() {
   std::vector<std::string> steps, cut;
   int parallel = 0;
-  for (const Axis& axis : kernel_.axes) {
-    steps.push_back(walk_.Print(*IndexElement(kernel_, *axis.steps)));
-    parallel += axis.parallel;
-  }
+  for (const ElementPtr& count : plan_.steps) steps.push_back(walk_.Print(*count));
+  for (const Axis& axis : kernel_.axes) parallel += axis.parallel;
   for (const FreeBlock& block : plan_.free_blocks) {
     steps[block.axis.position()] =
         "DivUp(" + walk_.Print(block.extent) + ", " + BlockSize(block.size, block.space) + ")";
@@ -108,14 +102,6 @@ std::string SpecializationView::BlockSize(const Size& size, SpaceId space) const
     if (block.space == space) return "blocks." + names_[block.axis];
   }
   return walk_.Print(size);
-}
-
-/// What the dot of a matmul multiplies.
-std::string SpecializationView::DotType() const {
-  for (const Stage& s : plan_.bodies.front().stages) {
-    if (const auto* dot = As<stage::Dot>(s)) return StorageType(dot->element);
-  }
-  return "float";
 }
 
 /// Block sizes that Direct may choose, and how it does.
@@ -150,7 +136,7 @@ void SpecializationView::FreeBlocks() {
                             (block.reuse ? ", " + walk_.Print(*block.reuse) : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
-        f.Set("chosen", "DepthFor<" + DotType() + ">(core.cpu(), " + extent +
+        f.Set("chosen", "DepthFor<" + StorageType(block.element) + ">(core.cpu(), " + extent +
                             (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
                             (block.unpacked ? ", " + RowStride(block.unpacked) : "") + ")");
         break;

@@ -21,8 +21,6 @@ std::string ConstantText(const NodePtr& value, DType dtype);
 
 /// Whether a caller passes the array or scalar.
 bool IsArgument(const Ref& ref);
-/// Whether the grid moves its blocks.
-bool IsPipelined(const Ref& ref);
 
 std::string Joined(const std::vector<std::string>& parts);
 
@@ -39,7 +37,6 @@ class SpecializationView {
   void Banner();
   void Grid();
   void FreeBlocks();
-  std::string DotType() const;
   void Bodies();
 
   // specialization_locate.cc
@@ -57,10 +54,7 @@ class SpecializationView {
   std::string Blocks(RefId ref) const;
   /// The extent of a dimension of the space: a member of Blocks where that is free.
   std::string BlockSize(const Size& size, SpaceId space) const;
-  std::string PanelExtent(PanelsId panels, const Size& extent, bool rows) const;
   SpaceId SpaceOf(RefId ref, size_t dimension) const;
-  bool ReadsData(RefId ref) const;
-  bool MapsNothing(RefId ref) const;
   std::string IndexList(RefId ref) const;
   std::string IndexAt(RefId ref, const std::string& from, const std::string& point) const;
   std::string Window(RefId ref) const;
@@ -69,12 +63,9 @@ class SpecializationView {
   std::string Operand(RefId ref) const;
   bool HasCopies() const;
   RefId Borrower(RefId ref) const { return RefId(kernel_.BorrowerOf(ref.number())); }
-  bool IsWatched(RefId output) const;
   void Copied();
   std::string ExtentList(const Buffer& buffer, bool all) const;
   RefId ArrayOf(RefId ref) const { return RefId(kernel_.ArrayOf(ref.number())); }
-  bool Touched(BufferId buffer) const;
-  bool NeedsVisits(RefId ref, End end) const;
 
   const Plan& plan_;
   const Kernel& kernel_;

@@ -29,16 +29,6 @@ bool BodyView::Varies(const Element& e) const {
   return varies;
 }
 
-bool BodyView::HasWide(const Stages& stages) const {
-  bool wide = false;
-  for (const Stage& stage : stages) {
-    ForEachElement(stage, [&](const Element& e) { wide = wide || IsWide(e.dtype); });
-    ForEachPlace(stage,
-                 [&](const Place& p, bool) { wide = wide || IsWide(plan_[p.buffer].dtype); });
-  }
-  return wide;
-}
-
 std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole) {
   if (!Varies(*e)) {
     const std::string scalar = scalars_.Print(*e);

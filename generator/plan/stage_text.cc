@@ -1,0 +1,212 @@
+#include "generator/plan/stage_text.h"
+
+namespace kiln {
+namespace {
+
+std::string EndText(End end) { return end == End::kFirst ? "first" : "last"; }
+
+std::string PanelsName(PanelsId panels) { return "panels#" + std::to_string(panels.number()); }
+
+}  // namespace
+
+std::string StageText::Lines(const Stages& stages, int indent) {
+  out_.clear();
+  List(stages, indent);
+  return std::move(out_);
+}
+
+void StageText::Line(const std::string& text, int indent) {
+  out_ += std::string(static_cast<size_t>(indent) * 2, ' ') + text + "\n";
+}
+
+std::string StageText::BufferName(BufferId buffer) const {
+  const Buffer& b = plan_[buffer];
+  if (b.ref) return b.name;
+  return (b.name.empty() ? "value" : b.name) + "#" + std::to_string(buffer.number());
+}
+
+std::string StageText::VariableName(VariableId variable) const {
+  const Variable& v = plan_[variable];
+  const std::string number = "#" + NumberOf(variable, &variables_);
+  return canonical_ || v.name.empty() ? "v" + number : v.name + number;
+}
+
+std::string StageText::PlaceText(const Place& place) const {
+  std::string text;
+  for (const Coordinate& c : place.at) {
+    std::string at = c.loop ? LoopName(c.loop) : "";
+    if (c.offset) at += (at.empty() ? "" : " + ") + Text(*c.offset);
+    if (at.empty()) at = "0";
+    if (c.around) at = "(" + at + ") % " + c.around->ToString();
+    text += (text.empty() ? "" : ", ") + at;
+  }
+  return BufferName(place.buffer) + "[" + text + "]";
+}
+
+std::string StageText::Text(const Element& e) const {
+  using namespace element;
+  return Match(
+      e,
+      [&](const Constant& constant) {
+        Node node;
+        node.dtype = e.dtype;
+        node.int_value = constant.int_value;
+        node.float_value = constant.float_value;
+        return ToString(node, kernel_);
+      },
+      [&](const element::Operation& operation) { return OperationText(operation, e.dtype); },
+      [&](const Load& load) { return PlaceText(load.place); },
+      [&](const Named& named) { return VariableName(named.variable); },
+      [&](const Scalar& scalar) { return NameOf(scalar.ref); },
+      [&](const Step& step) { return NameOf(step.axis); },
+      [&](const Steps& steps) { return "steps(" + NameOf(steps.axis) + ")"; },
+      [&](const Extent& extent) { return kernel_[extent.dim].name; },
+      [&](const IsStep& is) { return EndText(is.end) + "(" + NameOf(is.axis) + ")"; },
+      [&](const IsVisit& is) { return EndText(is.end) + "(" + NameOf(is.ref) + ")"; },
+      [&](const Iteration& iteration) { return LoopName(iteration.loop); },
+      [&](const Edge& edge) {
+        static constexpr const char* kNames[] = {"low", "high", "origin"};
+        return std::string(kNames[static_cast<int>(edge.which)]) + "(" + NameOf(edge.ref) + ", " +
+               std::to_string(edge.axis) + ")";
+      },
+      [](const NoValue&) { return std::string(); });  // no argument of the text
+}
+
+std::string StageText::OperationText(const element::Operation& operation, DType dtype) const {
+  std::string args;
+  for (const ElementPtr& arg : operation.args) {
+    if (!Is<element::NoValue>(*arg)) args += (args.empty() ? "" : ", ") + Text(*arg);
+  }
+  const Op op = operation.op;
+  return std::string(op == Op::kCast ? Name(dtype) : Name(op)) + "(" + args + ")";
+}
+
+std::string StageText::SourceText(const PanelSource& source) const {
+  return source.ref ? NameOf(source.ref) : PanelsName(source.panels);
+}
+
+std::string StageText::SlotText(const SemaphoreSlot& on) const {
+  return NameOf(on.ref) + "[" + Text(*on.slot) + "]";
+}
+
+void StageText::List(const Stages& stages, int indent) {
+  for (const Stage& stage : stages) One(stage, indent);
+}
+
+void StageText::Prefetches(const std::vector<Prefetch>& prefetches, int indent) {
+  for (const Prefetch& a : prefetches) {
+    std::string what;
+    if (a.kind == Prefetch::Kind::kStream) what = "later lanes of ";
+    if (a.kind == Prefetch::Kind::kNextRow) {
+      what = "the row after ";
+      if (a.to - a.from < a.parts)
+        what = "parts " + std::to_string(a.from) + " to " + std::to_string(a.to) + " of " +
+               std::to_string(a.parts) + " of " + what;
+    }
+    Line("prefetches " + what + PlaceText(a.place), indent);
+  }
+}
+
+void StageText::One(const Stage& of, int indent) {
+  using namespace stage;
+  const auto line = [&](const std::string& text) { Line(text, indent); };
+  const auto over = [&](LoopId loop) { return LoopName(loop) + " over " + SpaceText(loop); };
+  const auto within = [&](const Stages& body) { List(body, indent + 1); };
+  Match(
+      of,
+      [&](const stage::Loop& s) {
+        line("loop " + over(s.loop));
+        within(s.body);
+      },
+      [&](const Lanes& s) { LaneLines(s, indent); },
+      [&](const Rows& s) {
+        line("some rows at a time over " + SpaceText(s.loop));
+        within(s.body);
+      },
+      [&](const EachRow& s) {
+        line("each of them, " + LoopName(s.loop));
+        within(s.body);
+      },
+      [&](const Define& s) { line("let " + VariableName(s.variable) + " = " + Text(*s.value)); },
+      [&](const Assign& s) { line(VariableName(s.variable) + " = " + Text(*s.value)); },
+      [&](const Store& s) {
+        line(PlaceText(s.place) + " = " + Text(*s.value) +
+             (s.mask ? " where " + Text(*s.mask) : ""));
+      },
+      [&](const Reduce& s) { ReduceLines(s, indent); }, [&](const Dot& s) { DotLines(s, indent); },
+      [&](const Pack& s) {
+        line("pack " + PanelsName(s.panels) + " from " + PlaceText(s.place) + ", rows " +
+             over(s.row) + ", columns " + over(s.col) +
+             (s.low ? ", depth from " + Text(*s.low) : "") +
+             (s.high ? ", depth before " + Text(*s.high) : ""));
+      },
+      [&](const If& s) {
+        line("when " + Text(*s.condition) + ":");
+        within(s.body);
+        if (s.orelse.empty()) return;
+        line("else:");
+        within(s.orelse);
+      },
+      [&](const For& s) {
+        line("for " + VariableName(s.variable) + " from " + Text(*s.low) + " to " + Text(*s.high) +
+             ":");
+        within(s.body);
+      },
+      [&](const Assert& s) { line("assert " + Text(*s.condition)); },
+      [&](const Range& s) {
+        line("check 0 <= " + Text(*s.start) + " <= " + Text(*s.extent) + " - " + Text(*s.size) +
+             " of " + s.of);
+      },
+      [&](const Touch& s) {
+        line("check that " + PlaceText(s.window.begin) + " may be " +
+             (s.writes ? "written" : "read"));
+      },
+      [&](const Copy& s) {
+        line("copy " + PlaceText(s.from.begin) + " to " + PlaceText(s.to.begin) + " on " +
+             SlotText(s.on));
+      },
+      [&](const Wait& s) { line("wait for " + SlotText(s.on)); });
+}
+
+void StageText::Wide(bool wide, int indent) {
+  if (wide) Line("lanes of 64 bits", indent);
+}
+
+void StageText::Streamed(BufferId buffer, int indent) {
+  if (buffer) Line("stores to " + BufferName(buffer) + " go past the caches", indent);
+}
+
+void StageText::LaneLines(const stage::Lanes& s, int indent) {
+  Line("lanes " + LoopName(s.loop) + " over " + SpaceText(s.loop), indent);
+  Wide(s.wide, indent + 1);
+  Streamed(s.streamed, indent + 1);
+  Prefetches(s.prefetches, indent + 1);
+  List(s.body, indent + 1);
+}
+
+void StageText::ReduceLines(const stage::Reduce& s, int indent) {
+  Line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) + " of lanes " +
+           LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " + Text(*s.value) +
+           (s.body.empty() ? "" : ", after"),
+       indent);
+  Wide(s.wide, indent + 1);
+  Prefetches(s.prefetches, indent + 1);
+  List(s.body, indent + 1);
+}
+
+void StageText::DotLines(const stage::Dot& s, int indent) {
+  Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
+           LoopName(s.col) + " over " + SpaceText(s.row) + ", " + SpaceText(s.col) + ": " +
+           VariableName(s.sum) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
+           SourceText(s.a) + " @ " + SourceText(s.b),
+       indent);
+  if (s.low) Line("rows from " + Text(*s.low), indent + 1);
+  if (s.high) Line("rows before " + Text(*s.high), indent + 1);
+  if (s.across_steps)
+    Line("the first step starts from 0, and the last one alone does this:", indent + 1);
+  Streamed(s.streamed, indent + 1);
+  Prefetches(s.prefetches, indent + 1);
+  List(s.body, indent + 1);
+}
+
+}  // namespace kiln

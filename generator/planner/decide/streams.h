@@ -1,0 +1,14 @@
+#pragma once
+
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+/// What passes and the tiles of dots may write past the caches: an output that no statement reads,
+/// if they do nothing but write it.
+void FindStreams(Plan& plan);
+
+/// Passes whose lanes have 64 bits: one element of that width makes all of a pass's lanes as wide.
+void FindWideLanes(Plan& plan);
+
+}  // namespace kiln
