@@ -190,10 +190,10 @@ def _refs_in(tree: Any) -> list[Any]:
 
 def _semantics(params: dict[str, Any], mapping: Any) -> tuple[str, ...]:
     told = params.get("compiler_params") or {}
-    if isinstance(told, Mapping):  # before 0.9, by platform
-        told = told.get("mosaic_tpu", told.get("mosaic", told))
+    if isinstance(told, Mapping):  # by platform, before 0.9
+        told = dict(told).get("mosaic_tpu", dict(told).get("mosaic", told))
     is_mapping = isinstance(told, Mapping)
-    found = told.get("dimension_semantics") if is_mapping else getattr(told, "dimension_semantics", None)
+    found = dict(told).get("dimension_semantics") if is_mapping else getattr(told, "dimension_semantics", None)
     words = [str(getattr(word, "name", word)).lower() for word in found or ()]
     if words and len(words) < len(mapping.grid):
         for axis in sorted(mapping.vmapped_dims):

@@ -87,6 +87,15 @@ class Parameters:
     def read_concatenate(self) -> None:
         self.emit("concat", axis=self.params["dimension"])
 
+    def read_stack(self) -> None:
+        axis = self.params["axis"]
+        parts = []
+        for x in map(self.value, self.eqn.invars):
+            part = Value(x.dtype, (*x.shape[:axis], 1, *x.shape[axis:]))
+            self.body.operations.append(Operation("reshape", [x], [part], place=self.place))
+            parts.append(part)
+        self.emit("concat", parts, axis=axis)
+
     def read_tile(self) -> None:
         self.emit("tile", repeats=tuple(self.params["reps"]))
 
