@@ -59,7 +59,8 @@ def hold(path: Path, text: str) -> None:
 
 @pytest.mark.parametrize(
     "page, needs",
-    [("README.md", "numpy"), ("docs/python.md", "numpy"), ("docs/jax.md", "jax"), ("docs/tutorial-python.md", "numpy")],
+    [("README.md", "numpy"), ("docs/python.md", "numpy"), ("docs/jax.md", "jax"), ("docs/tutorial-python.md", "numpy"),
+     ("docs/scale.md", "numpy")],
 )
 def test_the_blocks_of_a_page(page, needs, tmp_path, monkeypatch):
     pytest.importorskip(needs)
