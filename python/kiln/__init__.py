@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from . import jax as jax
     from . import pallas as pallas
     from . import torch as torch
+else:
+
+    def __getattr__(name: str) -> Any:
+        """What needs JAX or PyTorch is imported when it is used."""
+        if name in ("jax", "pallas", "torch"):
+            return importlib.import_module(f".{name}", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Argument", "Diagnostic", "Error", "Kernel", "Prediction", "Report", "Signature", "compile", "load", "load_library",
 ]  # fmt: skip
 __version__ = "0.1.0"
-
-
-def __getattr__(name: str) -> Any:
-    """What needs JAX or PyTorch is imported when it is used."""
-    if name in ("jax", "pallas", "torch"):
-        return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -72,7 +72,7 @@ class Library:
             except AttributeError as error:
                 raise errors.Error(f"{self.path} does not export Kiln's runtime, which cores= needs") from error
             options.cores = cores
-            context = self.handle.kiln_context_new(ctypes.byref(options))
+            context: int | None = self.handle.kiln_context_new(ctypes.byref(options))
             if not context:
                 raise MemoryError("no memory for a context")
             self._contexts[cores] = context
@@ -84,7 +84,8 @@ class Library:
         except AttributeError:
             return "call"
         name.restype = ctypes.c_char_p
-        return name(code).decode()
+        rule: bytes = name(code)
+        return rule.decode()
 
 
 def scalar(kernel: str, name: str, value: Any, passed_as: str) -> Any:

@@ -9,12 +9,6 @@ from typing import Any
 
 __all__ = ["RULES", "Diagnostic", "Error", "Note", "of_rule"]
 
-#: The rules of `kiln explain`, and `memory`, which is of calls alone.
-RULES = (
-    "undefined", "tail", "revisit", "race", "coverage", "alias", "index-range", "tier", "sync", "call",
-    "syntax", "yaml-split", "key", "name", "type", "shape", "assert", "reference", "tpu", "memory",
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Note:
@@ -78,26 +72,138 @@ class Error(Exception):
         self.path, self.line, self.column = first.path, first.line, first.column
 
 
-def _class_name(rule: str) -> str:
-    return "".join(part.capitalize() for part in rule.split("-")) + "Error"
+# A class a rule of `kiln explain`. Some have names of Python's own exceptions: import the module, not these.
 
 
-_classes: dict[str, type[Error]] = {
-    rule: type(_class_name(rule), (Error,), {"rule": rule, "__module__": __name__, "__doc__": f"error[{rule}]"})
-    for rule in RULES
-}
+class UndefinedError(Error):
+    """error[undefined]"""
+
+    rule = "undefined"
+
+
+class TailError(Error):
+    """error[tail]"""
+
+    rule = "tail"
+
+
+class RevisitError(Error):
+    """error[revisit]"""
+
+    rule = "revisit"
+
+
+class RaceError(Error):
+    """error[race]"""
+
+    rule = "race"
+
+
+class CoverageError(Error):
+    """error[coverage]"""
+
+    rule = "coverage"
+
+
+class AliasError(Error):
+    """error[alias]"""
+
+    rule = "alias"
+
+
+class IndexRangeError(Error):
+    """error[index-range]"""
+
+    rule = "index-range"
+
+
+class TierError(Error):
+    """error[tier]"""
+
+    rule = "tier"
+
+
+class SyncError(Error):
+    """error[sync]"""
+
+    rule = "sync"
+
+
+class CallError(Error):
+    """error[call]"""
+
+    rule = "call"
+
+
+class SyntaxError(Error):
+    """error[syntax]"""
+
+    rule = "syntax"
+
+
+class YamlSplitError(Error):
+    """error[yaml-split]"""
+
+    rule = "yaml-split"
+
+
+class KeyError(Error):
+    """error[key]"""
+
+    rule = "key"
+
+
+class NameError(Error):
+    """error[name]"""
+
+    rule = "name"
+
+
+class TypeError(Error):
+    """error[type]"""
+
+    rule = "type"
+
+
+class ShapeError(Error):
+    """error[shape]"""
+
+    rule = "shape"
+
+
+class AssertError(Error):
+    """error[assert]"""
+
+    rule = "assert"
+
+
+class ReferenceError(Error):
+    """error[reference]"""
+
+    rule = "reference"
+
+
+class TpuError(Error):
+    """error[tpu]"""
+
+    rule = "tpu"
+
+
+class MemoryError(Error):
+    """error[memory], of calls alone"""
+
+    rule = "memory"
+
+
+_classes: dict[str, type[Error]] = {cls.rule: cls for cls in Error.__subclasses__()}
+
+#: The rules of `kiln explain`, and `memory`, which is of calls alone.
+RULES: tuple[str, ...] = tuple(_classes)
 
 
 def of_rule(rule: str) -> type[Error]:
     """The class of a rule's errors: `of_rule("index-range")` is `kiln.errors.IndexRangeError`."""
     return _classes.get(rule, Error)
-
-
-def __getattr__(name: str) -> type[Error]:
-    for cls in _classes.values():
-        if cls.__name__ == name:
-            return cls
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def from_call(rule: str, message: str) -> Error:

@@ -11,7 +11,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,16 +111,29 @@ def _signature(told: dict[str, Any]) -> Signature:
 class Kernel:
     """A compiled kernel. Call it with its inputs, by place or by name; it gives its outputs."""
 
-    def __init__(self, spec: str, options: tuple[str, ...], told: dict[str, Any], library: Library) -> None:
+    def __init__(
+        self, spec: str, options: tuple[str, ...], told: dict[str, Any], make_library: Callable[[], Library]
+    ) -> None:
         self.spec = spec
         self.signature = _signature(told)
-        self.library = library
+        self._make_library = make_library
+        self._library: Library | None = None
+        self._lock = threading.Lock()
         self.packed: str = told["packed"]
         self.__doc__ = told["doc"] or Kernel.__doc__
         self.__name__ = self.signature.name
         self._options = options
         self._names = tuple(a.name for a in self.signature.inputs)
         self._shapes: dict[Any, list[tuple[int, ...]]] = {}
+
+    @property
+    def library(self) -> Library:
+        """What was compiled; asking for it compiles it, as the first call does."""
+        if self._library is None:
+            with self._lock:  # once, whoever else asks
+                if self._library is None:
+                    self._library = self._make_library()
+        return self._library
 
     def __repr__(self) -> str:
         return f"<kiln.Kernel {self.signature}>"
@@ -301,15 +315,15 @@ class Kernel:
         """The generated C++: header and source."""
         return _tool.run("generate", self.spec, "--stdout", *self._options)
 
-    def predict(self, *inputs: Any, machine: str = "v5e", **dims: int) -> Prediction:
-        """How long a TPU would take, by dimensions or by inputs."""
+    def predict(self, *inputs: Any, machine: str = "v5e", **dims: Any) -> Prediction:
+        """How long a TPU would take, by dimensions (and short arrays, on which the steps depend), or by inputs."""
         with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
             words = self._call_words(inputs, dims, folder)
             told = _tool.run("predict", self.spec, *words, f"--machine={machine}", "--json", *self._options)
             text = _tool.run("predict", self.spec, *words, f"--machine={machine}", *self._options)
         return Prediction(json.loads(told), text)
 
-    def report(self, *inputs: Any, machine: str = "v5e", **dims: int) -> Report:
+    def report(self, *inputs: Any, machine: str = "v5e", **dims: Any) -> Report:
         """The page of what a call does on a TPU; notebooks show it."""
         with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
             words = self._call_words(inputs, dims, folder)
@@ -317,11 +331,11 @@ class Kernel:
             _tool.run("report", self.spec, *words, f"--machine={machine}", "-o", page, *self._options)
             return Report(Path(page).read_text(encoding="utf-8"))
 
-    def _call_words(self, inputs: Sequence[Any], dims: dict[str, int], folder: str) -> list[str]:
+    def _call_words(self, inputs: Sequence[Any], dims: dict[str, Any], folder: str) -> list[str]:
         if inputs:
             placed, rest = self._place(tuple(inputs), dict(dims))
             return self._words(placed, rest, folder)
-        return [f"{name}={value}" for name, value in dims.items()]
+        return [f"{name}={','.join(map(str, np.ravel(value)))}" for name, value in dims.items()]
 
 
 def _set_words(params: dict[str, Any]) -> tuple[str, ...]:
@@ -352,22 +366,32 @@ def own_file(name: str) -> str:
 
 
 def load(spec: str | os.PathLike[str], *, lock: str | None = None, **params: Any) -> Kernel:
-    """The kernel of a spec: "specs/matmul.yaml:matmul_bf16", with params set: `load(spec, bm=256)`. It is
-    compiled unless the cache of `kiln` has it; that shows a line of progress on standard error."""
+    """The kernel of a spec: "specs/matmul.yaml:matmul_bf16", with params set: `load(spec, bm=256)`.
+
+    It is checked now, and compiled by the first call, unless the cache of `kiln` has it; that shows a line of
+    progress on standard error."""
     words = _set_words(params) + (() if lock is None else (f"--lock={lock}",))
     spec = os.fspath(spec)
-    told = json.loads(_tool.run("compile", spec, "--format=json", *words, progress=True))
-    if told["library"] is None:  # there is no cache that can be trusted
+    told = json.loads(_tool.run("compile", spec, "--signature", "--format=json", *words))
+    return Kernel(spec, words, told, lambda: _compiled(spec, words, told))
+
+
+def _compiled(spec: str, words: tuple[str, ...], told: dict[str, Any]) -> Library:
+    made = json.loads(_tool.run("compile", spec, "--format=json", *words, progress=True))
+    if made["library"] is None:  # there is no cache that can be trusted
         path = own_file(f"{told['name']}-{next(_copies)}.so")
-        told = json.loads(_tool.run("compile", spec, "--format=json", "-o", path, *words, progress=True))
-    return _kernel(spec, words, told, told["library"])
+        made = json.loads(_tool.run("compile", spec, "--format=json", "-o", path, *words, progress=True))
+    if made["hash"] != told["hash"]:
+        raise errors.from_call("call", f"{told['name']}: {spec} has changed since it was loaded: load it again")
+    return _library(made["library"], told)
 
 
 def load_library(path: str | os.PathLike[str], spec: str | os.PathLike[str], **params: Any) -> Kernel:
     """The kernel of a shared library made elsewhere, by `kiln_add_kernel` or by hand, of this very spec."""
     spec, words = os.fspath(spec), _set_words(params)
     told = json.loads(_tool.run("compile", spec, "--signature", "--format=json", *words))
-    return _kernel(spec, words, told, os.path.abspath(path))
+    library = _library(os.path.abspath(path), told)
+    return Kernel(spec, words, told, lambda: library)
 
 
 def compile(text: str, instance: str = "", **params: Any) -> Kernel:
@@ -386,6 +410,5 @@ def write_spec(text: str) -> str:
     return path
 
 
-def _kernel(spec: str, words: tuple[str, ...], told: dict[str, Any], path: str) -> Kernel:
-    library = Library(path, told["function"], [a.get("passed_as") for a in told["arguments"]])
-    return Kernel(spec, words, told, library)
+def _library(path: str, told: dict[str, Any]) -> Library:
+    return Library(path, told["function"], [a.get("passed_as") for a in told["arguments"]])

@@ -53,7 +53,8 @@ def engines_agree(
         named = random_inputs(kernel, seed=seed, **dict(zip(names, inputs, strict=False)), **named)
         inputs = ()
     placed, dims = kernel.arrange(inputs, named)
-    direct = kernel(*placed, **dims)
+    more: dict[str, Any] = {**dims}
+    direct = kernel(*placed, **more)
     try:
         emulated = kernel._run(placed, None, dims, "emulate", None, machine, "--compare")
     except errors.Error as error:

@@ -3,6 +3,7 @@
 import html
 import pickle
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -67,9 +68,38 @@ def test_errors_cross_processes():
 def test_the_first_compile_shows_a_line(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     k = kiln.compile(SHIFTED)
+    assert k.predict(n=100, by=1).data and capsys.readouterr().err == ""
+    x = np.arange(9, dtype=np.float32)
+    assert np.array_equal(k(1, x), x * 2 + 1)
     assert re.fullmatch(r"compiling shifted … [0-9.]+ s\n", capsys.readouterr().err)
-    assert kiln.compile(SHIFTED).signature == k.signature
+    again = kiln.compile(SHIFTED)
+    assert again.signature == k.signature and np.array_equal(again(1, x), k(1, x))
     assert capsys.readouterr().err == ""
+
+
+def test_a_spec_that_changes_before_the_first_call_is_refused(tmp_path):
+    spec = tmp_path / "shifted.yaml"
+    spec.write_text(SHIFTED)
+    k = kiln.load(spec)
+    spec.write_text(SHIFTED.replace("x * 2", "x * 3"))
+    with pytest.raises(errors.CallError, match="shifted: .*shifted.yaml has changed since it was loaded: load it again"):
+        k(1, np.ones(9, np.float32))
+
+
+def test_the_first_call_of_many_threads_compiles_once(tmp_path, monkeypatch):
+    runs = []
+    run = _tool.run
+    monkeypatch.setattr(_tool, "run", lambda *words, **how: (runs.append(words), run(*words, **how))[1])
+    k = kiln.compile(SHIFTED)
+    x = np.arange(9, dtype=np.float32)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(k(1, x))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 8 and all(np.array_equal(o, x * 2 + 1) for o in results)
+    assert len(runs) == 2  # the signature, the library
 
 
 def test_what_notebooks_show(shifted):

@@ -59,6 +59,7 @@ def test_engines_that_differ_are_found(shifted, monkeypatch):
 
 def test_a_wrong_interpreter_or_kernel_is_found(shifted, monkeypatch, tmp_path):
     """By a program that finds a difference in every comparison."""
+    shifted(3, X)  # compiled
     tool = tmp_path / "kiln"
     tool.write_text('#!/bin/sh\ncase "$*" in *--compare*) echo "error[compare]: o: off" >&2; exit 1;; esac\n')
     tool.chmod(0o755)
