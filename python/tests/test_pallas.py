@@ -194,3 +194,33 @@ def test_the_command_writes_specs(tmp_path):
     ):
         done = run(*words)
         assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
+
+
+def interpreted(kernel, out, *args):
+    """What a kernel without a grid gives, by Kiln's interpreter, and its spec's body."""
+
+    def f(*args):
+        return pl.pallas_call(kernel, out_shape=out)(*args)
+
+    (spec,) = kiln.pallas.to_specs(f, *args)
+    return kiln.compile(spec.text)(*args, mode="interpret"), spec.text.split("body: |")[1]
+
+
+def test_a_mask_keeps_only_what_comes_back_the_same():
+    # what the mask leaves is not what was there, but that cut to 8 bits
+    def cut_kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+        o_ref[...] = jnp.where(x_ref[...] > 0, 1, o_ref[...].astype(jnp.int8).astype(jnp.int32))
+
+    x = np.array([[300, -300, 5, -5] * 32] * 8, np.int32)
+    o, body = interpreted(cut_kernel, of(8, 128, dtype=jnp.int32), x)
+    assert np.array_equal(o, np.where(x > 0, 1, x.astype(np.int8).astype(np.int32))) and "o[" not in body
+
+
+def test_a_quotient_floors_only_where_nothing_is_negative():
+    def halves_kernel(x_ref, o_ref):
+        o_ref[...] = jax.lax.div(x_ref[...].astype(jnp.int32), 2)  # of large u32, negative
+
+    x = np.array([[1, 3, 2**32 - 3, 2**31 + 1] * 32] * 8, np.uint32)
+    o, body = interpreted(halves_kernel, of(8, 128, dtype=jnp.int32), x)
+    assert np.array_equal(o, np.trunc(x.astype(np.int32) / 2)) and "quot(" in body

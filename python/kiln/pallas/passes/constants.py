@@ -105,6 +105,8 @@ def _gathered(operation: Operation, made: dict[Value, Operation]) -> None:
     """x + a + b and x + a - b, of integers, are x and one number."""
     x, b = operation.inputs
     inner = made.get(x)
+    if operation.output.dtype not in ("i32", "u32", "i64"):
+        return
     if inner is None or inner.name not in ("add", "sub") or b.constant is None or x.shape != operation.output.shape:
         return
     y, a = inner.inputs

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ..ir import Block, Operation, Value, definitions, walk
 
+_SAME_SIGN = {"rem", "shift_right_arithmetic", "shift_right_logical", "broadcast", "reshape", "transpose", "slice"}
+
 
 class Ranges:
     """Of the values of a block; `axes` are values that count steps."""
@@ -41,16 +43,10 @@ class Ranges:
             return all(map(self.not_negative, inputs))
         if name in ("max", "and"):
             return any(map(self.not_negative, inputs))
-        if name in (
-            "rem",
-            "shift_right_arithmetic",
-            "shift_right_logical",
-            "broadcast",
-            "reshape",
-            "convert",
-            "transpose",
-            "slice",
-        ):
+        if name == "convert":  # a large u32 is a negative i32
+            wide = inputs[0].dtype == "u32" and operation.output.dtype == "i32"
+            return not inputs[0].is_float and not wide and self.not_negative(inputs[0])
+        if name in _SAME_SIGN:
             return not inputs[0].is_float and self.not_negative(inputs[0])
         if name == "remainder":
             return self.not_negative(inputs[1])

@@ -22,7 +22,7 @@ def run(kernel: Kernel, block: Block) -> None:
 def _is_there(value: Value, window: Window, block: Block, store: Operation, made: dict[Value, Operation]) -> bool:
     """Whether the value is what the window holds just before the store, perhaps by way of wider types."""
     origin = made.get(value)
-    while origin is not None and origin.name == "convert":
+    while origin is not None and origin.name == "convert" and _widens(origin.inputs[0].dtype, origin.output.dtype):
         origin = made.get(origin.inputs[0])
     if origin is None or origin.name != "load" or not same_window(origin.windows[0], window):
         return False
@@ -30,6 +30,19 @@ def _is_there(value: Value, window: Window, block: Block, store: Operation, made
         return False
     between = block.operations[block.operations.index(origin) : block.operations.index(store)]
     return not any(window.ref in written(operation) for operation in between)
+
+
+_WIDER = {
+    "f32": ("bf16", "f16", "f8e4m3fn", "f8e5m2"),
+    "f64": ("f32", "bf16", "f16"),
+    "i32": ("i8", "u8", "i16", "u16"),
+    "i64": ("i32", "u32", "i8", "u8", "i16", "u16"),
+}
+
+
+def _widens(narrow: str, wide: str) -> bool:
+    """Whether each value of a type is one of another, so that it comes back the same."""
+    return narrow == wide or narrow in _WIDER.get(wide, ())
 
 
 def same_window(a: Window, b: Window) -> bool:
