@@ -158,7 +158,8 @@ def test_an_output_that_nobody_reads_is_scratch():
         assert np.array_equal(o, want.reshape(32, 128)) and np.array_equal(last, want[-1])
         alone = jax.jit(lambda x: sums(x)[0])
         assert np.array_equal(alone(X), o)
-        assert "-> tensor<32x128xf32>" in alone.lower(X).as_text().split("kiln_call")[1].splitlines()[0]
+        if jax.__version_info__ >= (0, 7):  # an equation of 0.6 has no place to tell who reads
+            assert "-> tensor<32x128xf32>" in alone.lower(X).as_text().split("kiln_call")[1].splitlines()[0]
         assert np.array_equal(jax.jit(jax.vmap(lambda x: sums(x)[1]))(np.stack([X, -X])), [want[-1], -want[-1]])
 
 

@@ -78,9 +78,10 @@ def take_over(decide: Callable[[Lowered], Any], is_on: Callable[[], bool]) -> No
             return original(ctx, *nodes, interpret=interpret, **params)
         told = dict(params.get("metadata") or {})
         live = tuple(c == "1" for c in told.pop(_LIVE, "1" * len(params["out_avals"])))
-        params["metadata"] = FrozenDict(told) if told else None
+        if "metadata" in params:
+            params["metadata"] = FrozenDict(told) if told else None
         # Which is none where JAX lowers a function once for several calls.
-        place = place_in(ctx.traceback) or function_place(params["jaxpr"])[1]
+        place = place_in(getattr(ctx, "traceback", None)) or function_place(params["jaxpr"])[1]
         function = decide(Lowered(params, interpret, live, place))
         if function is None or function is INTERPRET:
             return original(ctx, *nodes, interpret=interpret if function is None else True, **params)
@@ -88,7 +89,7 @@ def take_over(decide: Callable[[Lowered], Any], is_on: Callable[[], bool]) -> No
 
     def dce(used: list[bool], eqn: Any) -> Any:
         """A lowering rule does not see who reads a result, so its equation tells it."""
-        if is_on() and not all(used):
+        if is_on() and not all(used) and "metadata" in eqn.params:  # 0.6 has none
             live = "".join("1" if u else "0" for u in used)
             metadata = FrozenDict({**(eqn.params.get("metadata") or {}), _LIVE: live})
             eqn = eqn.replace(params={**eqn.params, "metadata": metadata})
