@@ -83,7 +83,9 @@ def _decide(call: jaxl.Lowered) -> Any:
         spec = from_call(call.params, live=call.live, place=call.place, init_undefined=True)
         if settings.check:
             _check(call)
-        kernel = _compiled(spec.text)
+        kernel = _checked(spec.text)
+        if settings.mode == "direct":
+            kernel.library  # noqa: B018  (now, while there is something to fall back to)
     except CannotSay as error:
         return _fall_back(settings, error, str(error), error.place or call.place)
     except errors.Error as error:
@@ -105,7 +107,7 @@ def _run(
 
 
 @functools.lru_cache(4096)
-def _compiled(text: str) -> Kernel:
+def _checked(text: str) -> Kernel:
     return compile(text)
 
 
