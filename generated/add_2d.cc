@@ -18,8 +18,7 @@ namespace kiln::add_2d_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> y;
+  Tensor<const float> x, y;
   Tensor<float> z;
   int64_t m, n;
 };
@@ -33,12 +32,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: i, 1: j
-  Tile<const float, 2> x;
-  Tile<const float, 2> y;
+  Tile<const float, 2> x, y;
   Tile<float, 2> z;
 
   void Body() const;
@@ -63,39 +58,27 @@ HWY_INLINE void Step::Body() const {
 struct Blocks {
   int64_t i = 256;
   int64_t j = 256;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = PassSize(core.cpu(), call.n);
+    i = PassSize(core.cpu(), call.m, j);
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.j = PassSize(core.cpu(), call.n);
-  blocks.i = PassSize(core.cpu(), call.m, blocks.j);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 2> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j)};
   const Grid<2> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
   In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x,
-                                 {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                 NoPad(), /*buffers=*/2, /*window=*/0);
+                                 {Clipped(blocks.i), Clipped(blocks.j)});
   In<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 15}, call.y,
-                                 {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                 NoPad(), /*buffers=*/2, /*window=*/0);
+                                 {Clipped(blocks.i), Clipped(blocks.j)});
   Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 17}, call.z,
-                                  {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                  NoInit(), /*buffers=*/2);
+                                  {Clipped(blocks.i), Clipped(blocks.j)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
@@ -105,22 +88,12 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-    });
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)), z.Open(z_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -141,9 +114,7 @@ Status add_2d(const Tensor<const float>& x, const Tensor<const float>& y, const 
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_2d");
-  add_2d_text::Call call{x, y, z, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  add_2d_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -156,11 +127,7 @@ Status add_2d(const Tensor<const float>& x, const Tensor<const float>& y, const 
 
 extern "C" int32_t kiln_add_2d(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("add_2d", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<const float>(y, "y");
-  const auto z_tensor = arguments.Get<float>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::add_2d(x_tensor, y_tensor, z_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("add_2d", kiln::add_2d, status, {"x", "y", "z", "context"},
+                         x, y, z, context);
 }
 #endif

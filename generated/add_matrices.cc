@@ -18,8 +18,7 @@ namespace kiln::add_matrices_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> y;
+  Tensor<const float> x, y;
   Tensor<float> z;
   int64_t m, n;
 };
@@ -33,12 +32,9 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<0> point;
-  const std::array<int64_t, 0>& steps;
-  Tile<const float, 2> x;
-  Tile<const float, 2> y;
+  const Call& call;
+  Tile<const float, 2> x, y;
   Tile<float, 2> z;
 
   void Body() const;
@@ -59,47 +55,27 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 0> steps{};
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 9}, call.x, {All(call.m), All(call.n)}, NoPad(),
-                                 /*buffers=*/2, /*window=*/0);
-  In<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 10}, call.y, {All(call.m), All(call.n)}, NoPad(),
-                                 /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 12}, call.z, {All(call.m), All(call.n)}, NoInit(),
-                                  /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 9}, call.x, {All(call.m), All(call.n)});
+  In<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 10}, call.y, {All(call.m), All(call.n)});
+  Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 12}, call.z, {All(call.m), All(call.n)});
   if (!core.ok()) return;
 
   const auto copy_in = [&](const Point<0>&) {
     x.CopyIn({0, 0});
     y.CopyIn({0, 0});
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({0, 0}),
-        y.WaitIn({0, 0}),
-        z.Open({0, 0}, at.run),
-    });
+  const auto run_step = [&](const Point<0>& at, const Point<0>& next) {
+    RunStep(Step{core, call, x.WaitIn({0, 0}), y.WaitIn({0, 0}), z.Open({0, 0}, at.run)});
     if (!core.ok()) return;
     if (!next.more || z.Leaves({0, 0}, next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -120,9 +96,7 @@ Status add_matrices(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_matrices");
-  add_matrices_text::Call call{x, y, z, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  add_matrices_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -135,12 +109,7 @@ Status add_matrices(const Tensor<const float>& x, const Tensor<const float>& y,
 
 extern "C" int32_t kiln_add_matrices(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                      kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("add_matrices", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<const float>(y, "y");
-  const auto z_tensor = arguments.Get<float>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::add_matrices(x_tensor, y_tensor, z_tensor,
-                                             kiln::ContextOf(context)));
+  return kiln::CallFromC("add_matrices", kiln::add_matrices, status, {"x", "y", "z", "context"},
+                         x, y, z, context);
 }
 #endif

@@ -18,8 +18,7 @@ namespace kiln::add_megacore_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> y;
+  Tensor<const float> x, y;
   Tensor<float> z;
   int64_t m, n;
 };
@@ -33,12 +32,9 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // of axes 0: i
-  Tile<const float, 2> x;
-  Tile<const float, 2> y;
+  const Call& call;
+  Tile<const float, 2> x, y;
   Tile<float, 2> z;
 
   void Body() const;
@@ -59,27 +55,15 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{256})};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x,
-                                 {Blocked(256, Clip::kYes), All(call.n)}, NoPad(), /*buffers=*/2,
-                                 /*window=*/0);
-  In<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 15}, call.y,
-                                 {Blocked(256, Clip::kYes), All(call.n)}, NoPad(), /*buffers=*/2,
-                                 /*window=*/0);
-  Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 17}, call.z,
-                                  {Blocked(256, Clip::kYes), All(call.n)}, NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(256), All(call.n)});
+  In<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 15}, call.y, {Clipped(256), All(call.n)});
+  Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 17}, call.z, {Clipped(256), All(call.n)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
@@ -89,22 +73,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-    });
+  const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
+    RunStep(Step{core, call, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                 z.Open(z_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -125,9 +100,7 @@ Status add_megacore(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_megacore");
-  add_megacore_text::Call call{x, y, z, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  add_megacore_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -140,12 +113,7 @@ Status add_megacore(const Tensor<const float>& x, const Tensor<const float>& y,
 
 extern "C" int32_t kiln_add_megacore(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                      kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("add_megacore", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<const float>(y, "y");
-  const auto z_tensor = arguments.Get<float>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::add_megacore(x_tensor, y_tensor, z_tensor,
-                                             kiln::ContextOf(context)));
+  return kiln::CallFromC("add_megacore", kiln::add_megacore, status, {"x", "y", "z", "context"},
+                         x, y, z, context);
 }
 #endif

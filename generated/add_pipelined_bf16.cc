@@ -18,8 +18,7 @@ namespace kiln::add_pipelined_bf16_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const bf16> x;
-  Tensor<const bf16> y;
+  Tensor<const bf16> x, y;
   Tensor<bf16> z;
   int64_t m, n;
 };
@@ -33,12 +32,9 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // of axes 0: i
-  Tile<const bf16, 2> x;
-  Tile<const bf16, 2> y;
+  const Call& call;
+  Tile<const bf16, 2> x, y;
   Tile<bf16, 2> z;
 
   void Body() const;
@@ -59,25 +55,15 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{256})};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 10}, call.x, {Blocked(256, Clip::kYes), All(call.n)},
-                                NoPad(), /*buffers=*/2, /*window=*/0);
-  In<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 1, 14}, call.y, {Blocked(256, Clip::kYes), All(call.n)},
-                                NoPad(), /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 2, 16}, call.z,
-                                 {Blocked(256, Clip::kYes), All(call.n)}, NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 10}, call.x, {Clipped(256), All(call.n)});
+  In<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 1, 14}, call.y, {Clipped(256), All(call.n)});
+  Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 2, 16}, call.z, {Clipped(256), All(call.n)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
@@ -87,22 +73,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-    });
+  const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
+    RunStep(Step{core, call, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                 z.Open(z_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -123,9 +100,8 @@ Status add_pipelined_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>&
                           const Tensor<bf16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_pipelined_bf16");
-  add_pipelined_bf16_text::Call call{x, y, z, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  add_pipelined_bf16_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0),
+                                     /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -138,12 +114,7 @@ Status add_pipelined_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>&
 
 extern "C" int32_t kiln_add_pipelined_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                            kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("add_pipelined_bf16", status);
-  const auto x_tensor = arguments.Get<const kiln::bf16>(x, "x");
-  const auto y_tensor = arguments.Get<const kiln::bf16>(y, "y");
-  const auto z_tensor = arguments.Get<kiln::bf16>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::add_pipelined_bf16(x_tensor, y_tensor, z_tensor,
-                                                   kiln::ContextOf(context)));
+  return kiln::CallFromC("add_pipelined_bf16", kiln::add_pipelined_bf16, status,
+                         {"x", "y", "z", "context"}, x, y, z, context);
 }
 #endif

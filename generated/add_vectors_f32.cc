@@ -18,8 +18,7 @@ namespace kiln::add_vectors_f32_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> y;
+  Tensor<const float> x, y;
   Tensor<float> o;
   int64_t n;
 };
@@ -33,12 +32,9 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<0> point;
-  const std::array<int64_t, 0>& steps;
-  Tile<const float, 1> x;
-  Tile<const float, 1> y;
+  const Call& call;
+  Tile<const float, 1> x, y;
   Tile<float, 1> o;
 
   void Body() const;
@@ -56,47 +52,27 @@ HWY_INLINE void Step::Body() const {
   });
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 0> steps{};
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  In<Tiers, Rows<float, 1>, 1> x(core, {"x", 0, 9}, call.x, {All(call.n)}, NoPad(), /*buffers=*/2,
-                                 /*window=*/0);
-  In<Tiers, Rows<float, 1>, 1> y(core, {"y", 1, 10}, call.y, {All(call.n)}, NoPad(), /*buffers=*/2,
-                                 /*window=*/0);
-  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 2, 12}, call.o, {All(call.n)}, NoInit(),
-                                  /*buffers=*/2);
+  In<Tiers, Rows<float, 1>, 1> x(core, {"x", 0, 9}, call.x, {All(call.n)});
+  In<Tiers, Rows<float, 1>, 1> y(core, {"y", 1, 10}, call.y, {All(call.n)});
+  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 2, 12}, call.o, {All(call.n)});
   if (!core.ok()) return;
 
   const auto copy_in = [&](const Point<0>&) {
     x.CopyIn({0});
     y.CopyIn({0});
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn({0}),
-        y.WaitIn({0}),
-        o.Open({0}, at.run),
-    });
+  const auto run_step = [&](const Point<0>& at, const Point<0>& next) {
+    RunStep(Step{core, call, x.WaitIn({0}), y.WaitIn({0}), o.Open({0}, at.run)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves({0}, next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
 
@@ -117,8 +93,7 @@ Status add_vectors_f32(const Tensor<const float>& x, const Tensor<const float>& 
                        const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_vectors_f32");
-  add_vectors_f32_text::Call call{x, y, o, 0};
-  call.n = check.Dim(x, "x", 0);
+  add_vectors_f32_text::Call call{x, y, o, /*n=*/check.Dim(x, "x", 0)};
   check.Input(x, "x", {call.n});
   check.Input(y, "y", {call.n});
   check.Output(o, "o", {call.n});
@@ -131,12 +106,7 @@ Status add_vectors_f32(const Tensor<const float>& x, const Tensor<const float>& 
 
 extern "C" int32_t kiln_add_vectors_f32(const DLTensor* x, const DLTensor* y, const DLTensor* o,
                                         kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("add_vectors_f32", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<const float>(y, "y");
-  const auto o_tensor = arguments.Get<float>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::add_vectors_f32(x_tensor, y_tensor, o_tensor,
-                                                kiln::ContextOf(context)));
+  return kiln::CallFromC("add_vectors_f32", kiln::add_vectors_f32, status,
+                         {"x", "y", "o", "context"}, x, y, o, context);
 }
 #endif

@@ -18,8 +18,7 @@ namespace kiln::conv1d_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> w;
+  Tensor<const float> x, w;
   Tensor<float> y;
   int64_t m, n;
 };
@@ -33,10 +32,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: i, 1: j
   Tile<const float, 2> x;
   Tile<const float, 1> w;
   Tile<float, 2> y;
@@ -76,13 +72,6 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
@@ -90,14 +79,9 @@ void RunGrid(const Call& call, Core& core) {
                                      CeilDiv(call.n - 4 + 1, int64_t{512})};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x,
-                                 {Blocked(8, Clip::kYes), Element(515, 0, 0)}, NoPad(),
-                                 /*buffers=*/2, /*window=*/0);
-  In<Tiers, Rows<float, 1>, 1> w(core, {"w", 1, 16}, call.w, {All(4)}, NoPad(), /*buffers=*/2,
-                                 /*window=*/0);
-  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 2, 18}, call.y,
-                                  {Blocked(8, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
-                                  /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Clipped(8), Element(515, 0, 0)});
+  In<Tiers, Rows<float, 1>, 1> w(core, {"w", 1, 16}, call.w, {All(4)});
+  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 2, 18}, call.y, {Clipped(8), Clipped(512)});
   const size_t total_count = TileSize<float>(8, 512);
   float* const total_memory = Tiers::template Scratch<float>(core, {"total", 3}, total_count,
                                                              {8, 512});
@@ -109,23 +93,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     w.CopyIn({0});
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        w.WaitIn({0}),
-        y.Open(y_index(at), at.run),
-        MakeTile(total_memory, 8, 512),
-    });
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, x.WaitIn(x_index(at)), w.WaitIn({0}), y.Open(y_index(at), at.run),
+                 MakeTile(total_memory, 8, 512)});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
 
@@ -146,9 +120,7 @@ Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const 
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("conv1d");
-  conv1d_text::Call call{x, w, y, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  conv1d_text::Call call{x, w, y, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(w, "w", {4});
   check.Output(y, "y", {call.m, -3 + call.n});
@@ -161,11 +133,7 @@ Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const 
 
 extern "C" int32_t kiln_conv1d(const DLTensor* x, const DLTensor* w, const DLTensor* y,
                                kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("conv1d", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto w_tensor = arguments.Get<const float>(w, "w");
-  const auto y_tensor = arguments.Get<float>(y, "y");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::conv1d(x_tensor, w_tensor, y_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("conv1d", kiln::conv1d, status, {"x", "w", "y", "context"},
+                         x, w, y, context);
 }
 #endif

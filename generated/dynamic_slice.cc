@@ -18,8 +18,7 @@ namespace kiln::dynamic_slice_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const int32_t> starts;
-  Tensor<const int32_t> x;
+  Tensor<const int32_t> starts, x;
   Tensor<int32_t> o;
   int64_t m, n;
 };
@@ -33,10 +32,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<0> point;
-  const std::array<int64_t, 0>& steps;
   Tile<const int32_t, 2> x;
   Tile<int32_t, 2> o;
 
@@ -54,23 +50,6 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Adds to a diagnostic what the prefetch arrays say of its block.
-void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 0>& steps,
-            [[maybe_unused]] const Point<0> at) {
-  if (core.is_about(1)) {  // x
-    core.AddElement("starts", {0}, IndexAt(core, call.starts, "starts", 0));
-    core.AddElement("starts", {1}, IndexAt(core, call.starts, "starts", 1));
-  }
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
@@ -78,39 +57,27 @@ void RunGrid(const Call& call, Core& core) {
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
   Tiers::template Hold<int32_t>(core, {"starts", 0, 9, Memory::kSmem}, {2});
-  In<Tiers, Rows<int32_t, 2>, 2> x(core, {"x", 1, 18}, call.x, {Blocked(128), Blocked(128)},
-                                   NoPad(), /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<int32_t, 2>, 2> o(core, {"o", 2, 23}, call.o, {All(128), All(128)}, NoInit(),
-                                    /*buffers=*/2);
+  In<Tiers, Rows<int32_t, 2>, 2> x(core, {"x", 1, 18}, call.x, {Blocked(128), Blocked(128)});
+  Out<Tiers, Rows<int32_t, 2>, 2> o(core, {"o", 2, 23}, call.o, {All(128), All(128)});
   if (!core.ok()) return;
 
-  const auto x_index =
-      [&](auto& from,
-          const Point<0>&) {
-                            return Index<2>{
-      FloorDiv(IndexAt(from, call.starts, "starts", 0), int64_t{128}),
-      FloorDiv(IndexAt(from, call.starts, "starts", 1), int64_t{128})}; };
+  const auto x_index = [&](auto& from, const Point<0>&) {
+    return Index<2>{FloorDiv(IndexAt(from, call.starts, "starts", 0), int64_t{128}),
+                    FloorDiv(IndexAt(from, call.starts, "starts", 1), int64_t{128})};
+  };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<0>& at) {
     x.CopyIn(x_index(from, at));
   };
-  const Core::NextStep next_step{core};  // what is found there is about the next step
-  auto at = grid.First();
-  if (at.more) copy_in(core, at);
-  if (!core.ok()) return Locate(call, core, steps, at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next_step, next);  // while this step computes
-    if (!core.ok()) return Locate(call, core, steps, next);
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(core, at)),
-        o.Open({0, 0}, at.run),
-    });
-    if (!core.ok()) return Locate(call, core, steps, at);
+  const auto locate = [&]([[maybe_unused]] const Point<0>& at) {
+    if (core.is_about(1)) AddElement(core, call.starts, "starts", 0);  // x
+    if (core.is_about(1)) AddElement(core, call.starts, "starts", 1);  // x
+  };
+  const auto run_step = [&](const Point<0>& at, const Point<0>& next) {
+    RunStep(Step{core, x.WaitIn(x_index(core, at)), o.Open({0, 0}, at.run)});
+    if (!core.ok()) return;
     if (!next.more || o.Leaves({0, 0}, next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
 
@@ -131,9 +98,8 @@ Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int
                      const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("dynamic_slice");
-  dynamic_slice_text::Call call{starts, x, o, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  dynamic_slice_text::Call call{starts, x, o, /*m=*/check.Dim(x, "x", 0),
+                                /*n=*/check.Dim(x, "x", 1)};
   check.Input(starts, "starts", {2});
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {128, 128});
@@ -153,12 +119,7 @@ Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int
 
 extern "C" int32_t kiln_dynamic_slice(const DLTensor* starts, const DLTensor* x, const DLTensor* o,
                                       kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("dynamic_slice", status);
-  const auto starts_tensor = arguments.Get<const int32_t>(starts, "starts");
-  const auto x_tensor = arguments.Get<const int32_t>(x, "x");
-  const auto o_tensor = arguments.Get<int32_t>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::dynamic_slice(starts_tensor, x_tensor, o_tensor,
-                                              kiln::ContextOf(context)));
+  return kiln::CallFromC("dynamic_slice", kiln::dynamic_slice, status,
+                         {"starts", "x", "o", "context"}, starts, x, o, context);
 }
 #endif

@@ -21,8 +21,7 @@ namespace kiln::embedding_gather_f32_text {
 /// A checked call.
 struct Call {
   Tensor<const int32_t> ids;
-  Tensor<const float> table;
-  Tensor<const float> position;
+  Tensor<const float> table, position;
   Tensor<float> o;
   int64_t tokens, vocab, d;
 };
@@ -36,12 +35,10 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: t, 1: j
-  Tile<const float, 2> table;
-  Tile<const float, 2> position;
+  const Call& call;
+  const Point<2> point;  // of axes 0: t, 1: j
+  Tile<const float, 2> table, position;
   Tile<float, 2> o;
 
   void Body() const;
@@ -69,80 +66,48 @@ HWY_INLINE void Step::Body() const {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = 1024;
-};
 
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.j = StripSize(core.cpu(), call.d);
-  return blocks;
-}
-
-/// Adds to a diagnostic what the prefetch arrays say of its block.
-void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 2>& steps,
-            [[maybe_unused]] const Point<2> at) {
-  if (core.is_about(1)) {  // table
-    core.AddElement("ids", {at[0]}, IndexAt(core, call.ids, "ids", at[0]));
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = StripSize(core.cpu(), call.d);
   }
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
+};
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 2> steps{call.tokens, DivUp(call.d, blocks.j)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.tokens});
   In<Tiers, Rows<float, 2>, 2> table(core, {"table", 1, 15}, call.table,
-                                     {Blocked(1), Blocked(blocks.j, Clip::kYes)}, NoPad(),
-                                     /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
+                                     {Blocked(1), Clipped(blocks.j)}, NoPad(), /*buffers=*/2,
+                                     /*window=*/steps[0] > 1 ? steps[1] : 0);
   In<Tiers, Rows<float, 2>, 2> position(core, {"position", 2, 19}, call.position,
-                                        {Blocked(1), Blocked(blocks.j, Clip::kYes)}, NoPad(),
-                                        /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 3, 24}, call.o,
-                                  {Blocked(1), Blocked(blocks.j, Clip::kYes)}, NoInit(),
-                                  /*buffers=*/2);
+                                        {Blocked(1), Clipped(blocks.j)});
+  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 3, 24}, call.o, {Blocked(1), Clipped(blocks.j)});
   if (!core.ok()) return;
 
-  const auto table_index =
-      [&](auto& from,
-          const Point<2>& at) {
-                               return Index<2>{
-      Maximum(IndexAt(from, call.ids, "ids", at[0]), int64_t{0}), at[1]}; };
+  const auto table_index = [&](auto& from, const Point<2>& at) {
+    return Index<2>{Maximum(IndexAt(from, call.ids, "ids", at[0]), int64_t{0}), at[1]};
+  };
   const auto position_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto o_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<2>& at) {
     table.CopyIn(table_index(from, at));
     position.CopyIn(position_index(at));
   };
-  const Core::NextStep next_step{core};  // what is found there is about the next step
-  auto at = grid.First();
-  if (at.more) copy_in(core, at);
-  if (!core.ok()) return Locate(call, core, steps, at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next_step, next);  // while this step computes
-    if (!core.ok()) return Locate(call, core, steps, next);
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        table.WaitIn(table_index(core, at)),
-        position.WaitIn(position_index(at)),
-        o.Open(o_index(at), at.run),
-    });
-    if (!core.ok()) return Locate(call, core, steps, at);
+  const auto locate = [&]([[maybe_unused]] const Point<2>& at) {
+    if (core.is_about(1)) AddElement(core, call.ids, "ids", at[0]);  // table
+  };
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, call, at, table.WaitIn(table_index(core, at)),
+                 position.WaitIn(position_index(at)), o.Open(o_index(at), at.run)});
+    if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
 
@@ -164,10 +129,9 @@ Status embedding_gather_f32(const Tensor<const int32_t>& ids, const Tensor<const
                             Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("embedding_gather_f32");
-  embedding_gather_f32_text::Call call{ids, table, position, o, 0, 0, 0};
-  call.tokens = check.Dim(ids, "ids", 0);
-  call.vocab = check.Dim(table, "table", 0);
-  call.d = check.Dim(table, "table", 1);
+  embedding_gather_f32_text::Call call{ids, table, position, o, /*tokens=*/check.Dim(ids, "ids", 0),
+                                       /*vocab=*/check.Dim(table, "table", 0),
+                                       /*d=*/check.Dim(table, "table", 1)};
   check.Input(ids, "ids", {call.tokens});
   check.Input(table, "table", {call.vocab, call.d});
   check.Input(position, "position", {call.tokens, call.d});
@@ -182,13 +146,8 @@ Status embedding_gather_f32(const Tensor<const int32_t>& ids, const Tensor<const
 extern "C" int32_t kiln_embedding_gather_f32(const DLTensor* ids, const DLTensor* table,
                                              const DLTensor* position, const DLTensor* o,
                                              kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("embedding_gather_f32", status);
-  const auto ids_tensor = arguments.Get<const int32_t>(ids, "ids");
-  const auto table_tensor = arguments.Get<const float>(table, "table");
-  const auto position_tensor = arguments.Get<const float>(position, "position");
-  const auto o_tensor = arguments.Get<float>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::embedding_gather_f32(ids_tensor, table_tensor, position_tensor,
-                                                     o_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("embedding_gather_f32", kiln::embedding_gather_f32, status,
+                         {"ids", "table", "position", "o", "context"},
+                         ids, table, position, o, context);
 }
 #endif

@@ -39,13 +39,10 @@ namespace kiln::gmm_bf16_existing_text {
 struct Call {
   Tensor<const int32_t> sizes;
   int32_t group_offset;
-  Tensor<const bf16> lhs;
-  Tensor<const bf16> rhs;
+  Tensor<const bf16> lhs, rhs;
   Tensor<const float> existing;
   Tensor<float> out;
-  Tensor<const int32_t> offsets;
-  Tensor<const int32_t> ids;
-  Tensor<const int32_t> tiles;
+  Tensor<const int32_t> offsets, ids, tiles;
   int32_t visits;
   int64_t groups, m, k, shard, n;
 };
@@ -59,10 +56,10 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: j, 1: t, 2: l
+  const Call& call;
+  const Point<3> point;  // of axes 0: j, 1: t, 2: l
+  const std::array<int64_t, 3>& steps;
   UnpackedA<bf16>::View lhs;
   PackedB<bf16>::View rhs;
   Tile<const float, 2> existing;
@@ -70,12 +67,11 @@ struct Step {
   float* acc;
   bool first_out;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t m_size = existing.high[0];
   const size_t n_size = existing.high[1];
   // gmm.yaml:88  when first(out):                 # once a tile, not once a visit
@@ -105,56 +101,27 @@ HWY_INLINE void Step::Body(When) const {
     // gmm.yaml:94  out[mine] = O(acc)
     at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
   };
-  const RowRange live = LiveRows(  // nothing comes of the others
+  const RowRange live = LiveRows(  // the mask discards the other rows
       offset - out.origin[0],
       offset_0 - out.origin[0],
       lhs.rows);
-  MultiplyTiles<Dot<bf16>>(live, lhs, rhs, SumsOf<When>(acc, m_size), AtEnd<When>(start),
-                           AtEnd<When>(finish));
+  MultiplyTiles<Dot<bf16>>(live, lhs, rhs, SumsOf(when, acc, m_size), start, finish);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = ChooseNC(call.n, core.count());
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.j = ChooseNC(call.n, core.count());
-  return blocks;
-}
-
-/// Adds to a diagnostic what the prefetch arrays say of its block.
-void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 3>& steps,
-            [[maybe_unused]] const Point<3> at) {
-  if (core.is_about(6)) {  // lhs
-    core.AddElement("tiles", {at[1]}, IndexAt(core, call.tiles, "tiles", at[1]));
-  }
-  if (core.is_about(7)) {  // rhs
-    core.AddElement("ids", {at[1]}, IndexAt(core, call.ids, "ids", at[1]));
-  }
-  if (core.is_about(8)) {  // existing
-    core.AddElement("tiles", {at[1]}, IndexAt(core, call.tiles, "tiles", at[1]));
-  }
-  if (core.is_about(9)) {  // out
-    core.AddElement("tiles", {at[1]}, IndexAt(core, call.tiles, "tiles", at[1]));
-  }
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
                                      CeilDiv(call.k, int64_t{128})};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
@@ -167,78 +134,63 @@ void RunGrid(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
   In<Tiers, UnpackedA<bf16>, 2> lhs(
-      core, {"lhs", 6, 48}, call.lhs, {Blocked(128, Clip::kYes), Blocked(128, Clip::kYes)},
+      core, {"lhs", 6, 48}, call.lhs, {Clipped(128), Clipped(128)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 3> rhs(
-      core, {"rhs", 7, 53}, call.rhs,
-      {Squeezed(), Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/128 * steps[1]);
-  In<Tiers, CopiedRows<float, 2>, 2> existing(
-      core, {"existing", 8, 64}, call.existing,
-      {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, NoPad(), /*buffers=*/2,
-      /*window=*/0);
+  In<Tiers, PackedB<bf16>, 3> rhs(core, {"rhs", 7, 53}, call.rhs,
+                                  {Squeezed(), Clipped(128), Clipped(blocks.j)},
+                                  Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                  /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/128 * steps[1]);
+  In<Tiers, CopiedRows<float, 2>, 2> existing(core, {"existing", 8, 64}, call.existing,
+                                              {Clipped(128), Clipped(blocks.j)});
   existing.LendTo(9);
   Out<Tiers, Rows<float, 2>, 2> out(core, {"out", 9, 70}, call.out,
-                                    {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                    NoInit{.is_alias = true}, /*buffers=*/2);
+                                    {Clipped(128), Clipped(blocks.j)}, NoInit{.is_alias = true});
   out.Watch();
   const size_t acc_count = AccumulatorSize(128, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 82}, acc_count,
                                                            {128, blocks.j});
   if (!core.ok()) return;
 
-  const auto lhs_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[2]}; };
-  const auto rhs_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<3>{IndexAt(from, call.ids, "ids", at[1]) -
-                                               int64_t{call.group_offset}, at[2], at[0]}; };
-  const auto existing_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[0]}; };
-  const auto out_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[0]}; };
+  const auto lhs_index = [&](auto& from, const Point<3>& at) {
+    return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[2]};
+  };
+  const auto rhs_index = [&](auto& from, const Point<3>& at) {
+    return Index<3>{IndexAt(from, call.ids, "ids", at[1]) - int64_t{call.group_offset}, at[2],
+                    at[0]};
+  };
+  const auto existing_index = [&](auto& from, const Point<3>& at) {
+    return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[0]};
+  };
+  const auto out_index = [&](auto& from, const Point<3>& at) {
+    return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[0]};
+  };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<3>& at) {
     lhs.CopyIn(lhs_index(from, at));
     rhs.CopyIn(rhs_index(from, at));
     existing.CopyIn(existing_index(from, at));
   };
-  const Core::NextStep next_step{core};  // what is found there is about the next step
-  auto at = grid.First();
-  if (at.more) copy_in(core, at);
-  if (!core.ok()) return Locate(call, core, steps, at);
   int64_t first_out_run = -1;
   Index<2> first_out_block{};
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next_step, next);  // while this step computes
-    if (!core.ok()) return Locate(call, core, steps, next);
-    core.BeginStep(at.run);
+  const Core::NextStep next_step{core};  // what is found there is about the next step
+  const auto locate = [&]([[maybe_unused]] const Point<3>& at) {
+    if (core.is_about(6)) AddElement(core, call.tiles, "tiles", at[1]);  // lhs
+    if (core.is_about(7)) AddElement(core, call.ids, "ids", at[1]);  // rhs
+    if (core.is_about(8)) AddElement(core, call.tiles, "tiles", at[1]);  // existing
+    if (core.is_about(9)) AddElement(core, call.tiles, "tiles", at[1]);  // out
+  };
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
     const Index<2> first_out_at = out_index(core, at);
     const bool first_out = at.run != first_out_run || first_out_at != first_out_block;
     first_out_run = at.run;
     first_out_block = first_out_at;
-    RunStep(Step{
-        call, core, at, steps,
-        lhs.WaitIn(lhs_index(core, at)),
-        rhs.WaitIn(rhs_index(core, at)),
-        existing.WaitIn(existing_index(core, at)),
-        out.Open(out_index(core, at), at.run),
-        acc_memory,
-        first_out,
-    });
-    if (!core.ok()) return Locate(call, core, steps, at);
+    RunStep(Step{core, call, at, steps, lhs.WaitIn(lhs_index(core, at)),
+                 rhs.WaitIn(rhs_index(core, at)), existing.WaitIn(existing_index(core, at)),
+                 out.Open(out_index(core, at), at.run), acc_memory, first_out});
+    if (!core.ok()) return;
     if (!next.more || out.Leaves(out_index(next_step, next), next.run)) out.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step, locate);
   out.WaitOut();
 }
 
@@ -261,13 +213,11 @@ Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offse
                          Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("gmm_bf16_existing");
-  gmm_bf16_existing_text::Call call{sizes, group_offset, lhs, rhs, existing, out, {}, {}, {}, 0, 0,
-                                    0, 0, 0, 0};
-  call.groups = check.Dim(sizes, "sizes", 0);
-  call.m = check.Dim(lhs, "lhs", 0);
-  call.k = check.Dim(lhs, "lhs", 1);
-  call.shard = check.Dim(rhs, "rhs", 0);
-  call.n = check.Dim(rhs, "rhs", 2);
+  gmm_bf16_existing_text::Call call{sizes, group_offset, lhs, rhs, existing, out, {}, {}, {}, 0,
+                                    /*groups=*/check.Dim(sizes, "sizes", 0),
+                                    /*m=*/check.Dim(lhs, "lhs", 0), /*k=*/check.Dim(lhs, "lhs", 1),
+                                    /*shard=*/check.Dim(rhs, "rhs", 0),
+                                    /*n=*/check.Dim(rhs, "rhs", 2)};
   GroupSteps made_0;
   check.Input(sizes, "sizes", {call.groups});
   check.Input(lhs, "lhs", {call.m, call.k});
@@ -311,15 +261,8 @@ Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offse
 extern "C" int32_t kiln_gmm_bf16_existing(
     const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs, const DLTensor* rhs,
     const DLTensor* existing, const DLTensor* out, kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("gmm_bf16_existing", status);
-  const auto sizes_tensor = arguments.Get<const int32_t>(sizes, "sizes");
-  const auto lhs_tensor = arguments.Get<const kiln::bf16>(lhs, "lhs");
-  const auto rhs_tensor = arguments.Get<const kiln::bf16>(rhs, "rhs");
-  const auto existing_tensor = arguments.Get<const float>(existing, "existing");
-  const auto out_tensor = arguments.Get<float>(out, "out");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::gmm_bf16_existing(sizes_tensor, group_offset, lhs_tensor,
-                                                  rhs_tensor, existing_tensor, out_tensor,
-                                                  kiln::ContextOf(context)));
+  return kiln::CallFromC("gmm_bf16_existing", kiln::gmm_bf16_existing, status,
+                         {"sizes", "group_offset", "lhs", "rhs", "existing", "out", "context"},
+                         sizes, group_offset, lhs, rhs, existing, out, context);
 }
 #endif

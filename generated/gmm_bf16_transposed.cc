@@ -37,12 +37,9 @@ namespace kiln::gmm_bf16_transposed_text {
 struct Call {
   Tensor<const int32_t> sizes;
   int32_t group_offset;
-  Tensor<const bf16> lhs;
-  Tensor<const bf16> rhs;
+  Tensor<const bf16> lhs, rhs;
   Tensor<bf16> out;
-  Tensor<const int32_t> offsets;
-  Tensor<const int32_t> ids;
-  Tensor<const int32_t> tiles;
+  Tensor<const int32_t> offsets, ids, tiles;
   int32_t visits;
   int64_t groups, m, k, shard, n;
 };
@@ -56,21 +53,20 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: j, 1: t, 2: l
+  const Call& call;
+  const Point<3> point;  // of axes 0: j, 1: t, 2: l
+  const std::array<int64_t, 3>& steps;
   UnpackedA<bf16>::View lhs;
   PackedBT<bf16>::View rhs;
   Tile<bf16, 2> out;
   float* acc;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t m_size = out.high[0];
   // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
   const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
@@ -87,55 +83,29 @@ HWY_INLINE void Step::Body(When) const {
     // gmm.yaml:94  out[mine] = O(acc)
     at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
   };
-  const RowRange live = LiveRows(  // nothing comes of the others
+  const RowRange live = LiveRows(  // the mask discards the other rows
       offset - out.origin[0],
       offset_0 - out.origin[0],
       lhs.rows);
-  MultiplyTiles<Dot<bf16>>(live, lhs, rhs, SumsOf<When>(acc, m_size), AtEnd<When>(start),
-                           AtEnd<When>(finish));
+  MultiplyTiles<Dot<bf16>>(live, lhs, rhs, SumsOf(when, acc, m_size), start, finish);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = 128;
   int64_t l = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    l = DepthFor<bf16>(core.cpu(), call.k);
+    j = ChooseNC(call.n, core.count());
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.l = DepthFor<bf16>(core.cpu(), call.k);
-  blocks.j = ChooseNC(call.n, core.count());
-  return blocks;
-}
-
-/// Adds to a diagnostic what the prefetch arrays say of its block.
-void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 3>& steps,
-            [[maybe_unused]] const Point<3> at) {
-  if (core.is_about(6)) {  // lhs
-    core.AddElement("tiles", {at[1]}, IndexAt(core, call.tiles, "tiles", at[1]));
-  }
-  if (core.is_about(7)) {  // rhs
-    core.AddElement("ids", {at[1]}, IndexAt(core, call.ids, "ids", at[1]));
-  }
-  if (core.is_about(8)) {  // out
-    core.AddElement("tiles", {at[1]}, IndexAt(core, call.tiles, "tiles", at[1]));
-  }
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
@@ -148,58 +118,48 @@ void RunGrid(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
   In<Tiers, UnpackedA<bf16>, 2> lhs(
-      core, {"lhs", 6, 48}, call.lhs, {Blocked(128, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
+      core, {"lhs", 6, 48}, call.lhs, {Clipped(128), Clipped(blocks.l)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedBT<bf16>, 3> rhs(
-      core, {"rhs", 7, 53}, call.rhs,
-      {Squeezed(), Blocked(blocks.j, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
+      core, {"rhs", 7, 53}, call.rhs, {Squeezed(), Clipped(blocks.j), Clipped(blocks.l)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   Out<Tiers, Rows<bf16, 2>, 2> out(core, {"out", 8, 70}, call.out,
-                                   {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                   Init<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2);
+                                   {Clipped(128), Clipped(blocks.j)},
+                                   Init<bf16>(FromBits<bf16>(0x0000)));
   const size_t acc_count = AccumulatorSize(128, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 82}, acc_count,
                                                            {128, blocks.j});
   if (!core.ok()) return;
 
-  const auto lhs_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[2]}; };
-  const auto rhs_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<3>{IndexAt(from, call.ids, "ids", at[1]) -
-                                               int64_t{call.group_offset}, at[0], at[2]}; };
-  const auto out_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[0]}; };
+  const auto lhs_index = [&](auto& from, const Point<3>& at) {
+    return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[2]};
+  };
+  const auto rhs_index = [&](auto& from, const Point<3>& at) {
+    return Index<3>{IndexAt(from, call.ids, "ids", at[1]) - int64_t{call.group_offset}, at[0],
+                    at[2]};
+  };
+  const auto out_index = [&](auto& from, const Point<3>& at) {
+    return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[0]};
+  };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<3>& at) {
     lhs.CopyIn(lhs_index(from, at));
     rhs.CopyIn(rhs_index(from, at));
   };
   const Core::NextStep next_step{core};  // what is found there is about the next step
-  auto at = grid.First();
-  if (at.more) copy_in(core, at);
-  if (!core.ok()) return Locate(call, core, steps, at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next_step, next);  // while this step computes
-    if (!core.ok()) return Locate(call, core, steps, next);
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        lhs.WaitIn(lhs_index(core, at)),
-        rhs.WaitIn(rhs_index(core, at)),
-        out.Open(out_index(core, at), at.run),
-        acc_memory,
-    });
-    if (!core.ok()) return Locate(call, core, steps, at);
+  const auto locate = [&]([[maybe_unused]] const Point<3>& at) {
+    if (core.is_about(6)) AddElement(core, call.tiles, "tiles", at[1]);  // lhs
+    if (core.is_about(7)) AddElement(core, call.ids, "ids", at[1]);  // rhs
+    if (core.is_about(8)) AddElement(core, call.tiles, "tiles", at[1]);  // out
+  };
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, call, at, steps, lhs.WaitIn(lhs_index(core, at)),
+                 rhs.WaitIn(rhs_index(core, at)), out.Open(out_index(core, at), at.run),
+                 acc_memory});
+    if (!core.ok()) return;
     if (!next.more || out.Leaves(out_index(next_step, next), next.run)) out.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step, locate);
   out.WaitOut();
 }
 
@@ -221,13 +181,10 @@ Status gmm_bf16_transposed(const Tensor<const int32_t>& sizes, int32_t group_off
                            const Tensor<bf16>& out, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("gmm_bf16_transposed");
-  gmm_bf16_transposed_text::Call call{sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0, 0, 0, 0, 0,
-                                      0};
-  call.groups = check.Dim(sizes, "sizes", 0);
-  call.m = check.Dim(lhs, "lhs", 0);
-  call.k = check.Dim(lhs, "lhs", 1);
-  call.shard = check.Dim(rhs, "rhs", 0);
-  call.n = check.Dim(rhs, "rhs", 1);
+  gmm_bf16_transposed_text::Call call{
+      sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0, /*groups=*/check.Dim(sizes, "sizes", 0),
+      /*m=*/check.Dim(lhs, "lhs", 0), /*k=*/check.Dim(lhs, "lhs", 1),
+      /*shard=*/check.Dim(rhs, "rhs", 0), /*n=*/check.Dim(rhs, "rhs", 1)};
   GroupSteps made_0;
   check.Input(sizes, "sizes", {call.groups});
   check.Input(lhs, "lhs", {call.m, call.k});
@@ -270,13 +227,8 @@ Status gmm_bf16_transposed(const Tensor<const int32_t>& sizes, int32_t group_off
 extern "C" int32_t kiln_gmm_bf16_transposed(
     const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs, const DLTensor* rhs,
     const DLTensor* out, kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("gmm_bf16_transposed", status);
-  const auto sizes_tensor = arguments.Get<const int32_t>(sizes, "sizes");
-  const auto lhs_tensor = arguments.Get<const kiln::bf16>(lhs, "lhs");
-  const auto rhs_tensor = arguments.Get<const kiln::bf16>(rhs, "rhs");
-  const auto out_tensor = arguments.Get<kiln::bf16>(out, "out");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::gmm_bf16_transposed(
-      sizes_tensor, group_offset, lhs_tensor, rhs_tensor, out_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("gmm_bf16_transposed", kiln::gmm_bf16_transposed, status,
+                         {"sizes", "group_offset", "lhs", "rhs", "out", "context"},
+                         sizes, group_offset, lhs, rhs, out, context);
 }
 #endif

@@ -29,10 +29,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // of axes 0: i
+  const Point<1> point;  // of axes 0: i
   Tile<int32_t, 1> o;
 
   void Body() const;
@@ -43,35 +41,23 @@ HWY_INLINE void Step::Body() const {
   StoreOne(static_cast<int32_t>(point[0]), o.At(point[0]));
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.n};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  Out<Tiers, Rows<int32_t, 1>, 1> o(core, {"o", 0, 8}, call.o, {All(call.n)}, NoInit(),
-                                    /*buffers=*/2);
+  Out<Tiers, Rows<int32_t, 1>, 1> o(core, {"o", 0, 8}, call.o, {All(call.n)});
   if (!core.ok()) return;
 
-  auto at = grid.First();
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        o.Open({0}, at.run),
-    });
+  const auto copy_in = [&](const Point<1>&) {
+  };
+  const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
+    RunStep(Step{core, at, o.Open({0}, at.run)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves({0}, next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
 
@@ -91,8 +77,7 @@ HWY_EXPORT(Run);
 Status iota(const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("iota");
-  iota_text::Call call{o, 0};
-  call.n = check.Dim(o, "o", 0);
+  iota_text::Call call{o, /*n=*/check.Dim(o, "o", 0)};
   check.Output(o, "o", {call.n});
   if (!check.ok()) return check.status();
   return context.Run(KILN_DISPATCH(iota_text::Run), call,
@@ -102,9 +87,6 @@ Status iota(const Tensor<int32_t>& o, Context& context) {
 }  // namespace kiln
 
 extern "C" int32_t kiln_iota(const DLTensor* o, kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("iota", status);
-  const auto o_tensor = arguments.Get<int32_t>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::iota(o_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("iota", kiln::iota, status, {"o", "context"}, o, context);
 }
 #endif

@@ -33,12 +33,8 @@ namespace kiln::masked_matmul_f32_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const int32_t> block_mask;
-  Tensor<const int32_t> next_kind;
-  Tensor<const int32_t> next_i;
-  Tensor<const int32_t> next_j;
-  Tensor<const float> x;
-  Tensor<const float> y;
+  Tensor<const int32_t> block_mask, next_kind, next_i, next_j;
+  Tensor<const float> x, y;
   Tensor<const int32_t> mask;
   Tensor<float> o;
   int64_t tiles_m, tiles_n, m, k, n, kinds;
@@ -53,16 +49,17 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: j, 2: l
+  const Call& call;
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
+  const std::array<int64_t, 3>& steps;
   UnpackedA<float>::View x;
   PackedB<float>::View y;
   Tile<const int32_t, 2> mask;
   Tile<float, 2> o;
   Tile<float, 2> acc;
 
+  void Body() const;
   void Body(SingleStep) const;
   void Body(First) const;
   void Body(Middle) const;
@@ -156,32 +153,9 @@ HWY_INLINE void Step::Body(Last) const {
   }
 }
 
-/// Adds to a diagnostic what the prefetch arrays say of its block.
-void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 3>& steps,
-            [[maybe_unused]] const Point<3> at) {
-  if (core.is_about(4)) {  // x
-    core.AddElement("next_i", {at[0], at[1]}, IndexAt(core, call.next_i, "next_i", at[0], at[1]));
-    core.AddElement("block_mask", {at[0], at[1]},
-                    IndexAt(core, call.block_mask, "block_mask", at[0], at[1]));
-  }
-  if (core.is_about(5)) {  // y
-    core.AddElement("block_mask", {at[0], at[1]},
-                    IndexAt(core, call.block_mask, "block_mask", at[0], at[1]));
-    core.AddElement("next_j", {at[0], at[1]}, IndexAt(core, call.next_j, "next_j", at[0], at[1]));
-  }
-  if (core.is_about(6)) {  // mask
-    core.AddElement("next_kind", {at[0], at[1]},
-                    IndexAt(core, call.next_kind, "next_kind", at[0], at[1]));
-  }
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
+HWY_INLINE void Step::Body() const {
+  const ReductionStep step{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  ForReductionStep(step, [this](auto when) HWY_ATTR { Body(when); });
 }
 
 /// The grid of one core.
@@ -200,72 +174,58 @@ void RunGrid(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"next_j", 3, 15, Memory::kSmem},
                                 {call.tiles_m, call.tiles_n});
   In<Tiers, UnpackedA<float>, 2> x(
-      core, {"x", 4, 32}, call.x, {Blocked(128), Blocked(128, Clip::kYes)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+      core, {"x", 4, 32}, call.x, {Blocked(128), Clipped(128)}, Pad<float>(0.0f), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<float>, 2> y(
-      core, {"y", 5, 37}, call.y, {Blocked(128, Clip::kYes), Blocked(128)}, Pad<float>(0.0f),
-      /*buffers=*/2,
+      core, {"y", 5, 37}, call.y, {Clipped(128), Blocked(128)}, Pad<float>(0.0f), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0,
-          /*rows=*/128 * steps[0] * steps[1]);
+      /*rows=*/128 * steps[0] * steps[1]);
   In<Tiers, Rows<int32_t, 2>, 3> mask(core, {"mask", 6, 42}, call.mask,
                                       {Squeezed(), All(128), All(128)}, NoPad(), /*buffers=*/2,
                                       /*window=*/steps[0] > 1 ? steps[1] : 0);
-  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 7, 47}, call.o, {Blocked(128), Blocked(128)},
-                                  NoInit(), /*buffers=*/2);
+  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 7, 47}, call.o, {Blocked(128), Blocked(128)});
   const size_t acc_count = TileSize<float>(128, 128);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 8, 52}, acc_count,
                                                            {128, 128});
   if (!core.ok()) return;
 
-  const auto x_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<2>{IndexAt(from, call.next_i, "next_i", at[0], at[1]),
-                                               IndexAt(from, call.block_mask, "block_mask", at[0],
-      at[1]) != 0 ? at[2] : 0}; };
-  const auto y_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<2>{
-      IndexAt(from, call.block_mask, "block_mask", at[0], at[1]) != 0 ? at[2] : 0,
-      IndexAt(from, call.next_j, "next_j", at[0], at[1])}; };
-  const auto mask_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<3>{
-      IndexAt(from, call.next_kind, "next_kind", at[0], at[1]), 0, 0}; };
+  const auto x_index = [&](auto& from, const Point<3>& at) {
+    return Index<2>{IndexAt(from, call.next_i, "next_i", at[0], at[1]),
+                    IndexAt(from, call.block_mask, "block_mask", at[0], at[1]) != 0 ? at[2] : 0};
+  };
+  const auto y_index = [&](auto& from, const Point<3>& at) {
+    return Index<2>{IndexAt(from, call.block_mask, "block_mask", at[0], at[1]) != 0 ? at[2] : 0,
+                    IndexAt(from, call.next_j, "next_j", at[0], at[1])};
+  };
+  const auto mask_index = [&](auto& from, const Point<3>& at) {
+    return Index<3>{IndexAt(from, call.next_kind, "next_kind", at[0], at[1]), 0, 0};
+  };
   const auto o_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<3>& at) {
     x.CopyIn(x_index(from, at));
     y.CopyIn(y_index(from, at));
     mask.CopyIn(mask_index(from, at));
   };
-  const Core::NextStep next_step{core};  // what is found there is about the next step
-  auto at = grid.First();
-  if (at.more) copy_in(core, at);
-  if (!core.ok()) return Locate(call, core, steps, at);
   int64_t run = -1;
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next_step, next);  // while this step computes
-    if (!core.ok()) return Locate(call, core, steps, next);
-    core.BeginStep(at.run);
+  const auto locate = [&]([[maybe_unused]] const Point<3>& at) {
+    if (core.is_about(4)) AddElement(core, call.next_i, "next_i", at[0], at[1]);  // x
+    if (core.is_about(4)) AddElement(core, call.block_mask, "block_mask", at[0], at[1]);  // x
+    if (core.is_about(5)) AddElement(core, call.block_mask, "block_mask", at[0], at[1]);  // y
+    if (core.is_about(5)) AddElement(core, call.next_j, "next_j", at[0], at[1]);  // y
+    if (core.is_about(6)) AddElement(core, call.next_kind, "next_kind", at[0], at[1]);  // mask
+  };
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(core, at)),
-        y.WaitIn(y_index(core, at)),
-        mask.WaitIn(mask_index(core, at)),
-        o.Open(o_index(at), at.run),
-        MakeTile(acc_memory, 128, 128),
-    });
-    if (!core.ok()) return Locate(call, core, steps, at);
+    RunStep(Step{core, call, at, steps, x.WaitIn(x_index(core, at)), y.WaitIn(y_index(core, at)),
+                 mask.WaitIn(mask_index(core, at)), o.Open(o_index(at), at.run),
+                 MakeTile(acc_memory, 128, 128)});
+    if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
 
@@ -289,14 +249,11 @@ Status masked_matmul_f32(
     const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("masked_matmul_f32");
-  masked_matmul_f32_text::Call call{block_mask, next_kind, next_i, next_j, x, y, mask, o, 0, 0, 0,
-                                    0, 0, 0};
-  call.tiles_m = check.Dim(block_mask, "block_mask", 0);
-  call.tiles_n = check.Dim(block_mask, "block_mask", 1);
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(y, "y", 1);
-  call.kinds = check.Dim(mask, "mask", 0);
+  masked_matmul_f32_text::Call call{
+      block_mask, next_kind, next_i, next_j, x, y, mask, o,
+      /*tiles_m=*/check.Dim(block_mask, "block_mask", 0),
+      /*tiles_n=*/check.Dim(block_mask, "block_mask", 1), /*m=*/check.Dim(x, "x", 0),
+      /*k=*/check.Dim(x, "x", 1), /*n=*/check.Dim(y, "y", 1), /*kinds=*/check.Dim(mask, "mask", 0)};
   check.Input(block_mask, "block_mask", {call.tiles_m, call.tiles_n});
   check.Input(next_kind, "next_kind", {call.tiles_m, call.tiles_n});
   check.Input(next_i, "next_i", {call.tiles_m, call.tiles_n});
@@ -321,18 +278,9 @@ extern "C" int32_t kiln_masked_matmul_f32(
     const DLTensor* block_mask, const DLTensor* next_kind, const DLTensor* next_i,
     const DLTensor* next_j, const DLTensor* x, const DLTensor* y, const DLTensor* mask,
     const DLTensor* o, kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("masked_matmul_f32", status);
-  const auto block_mask_tensor = arguments.Get<const int32_t>(block_mask, "block_mask");
-  const auto next_kind_tensor = arguments.Get<const int32_t>(next_kind, "next_kind");
-  const auto next_i_tensor = arguments.Get<const int32_t>(next_i, "next_i");
-  const auto next_j_tensor = arguments.Get<const int32_t>(next_j, "next_j");
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<const float>(y, "y");
-  const auto mask_tensor = arguments.Get<const int32_t>(mask, "mask");
-  const auto o_tensor = arguments.Get<float>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::masked_matmul_f32(block_mask_tensor, next_kind_tensor,
-                                                  next_i_tensor, next_j_tensor, x_tensor, y_tensor,
-                                                  mask_tensor, o_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC(
+      "masked_matmul_f32", kiln::masked_matmul_f32, status,
+      {"block_mask", "next_kind", "next_i", "next_j", "x", "y", "mask", "o", "context"},
+      block_mask, next_kind, next_i, next_j, x, y, mask, o, context);
 }
 #endif

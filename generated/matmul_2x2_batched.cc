@@ -21,8 +21,7 @@ namespace kiln::matmul_2x2_batched_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> y;
+  Tensor<const float> x, y;
   Tensor<float> z;
   int64_t batch, m, k, n;
 };
@@ -36,10 +35,7 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: b, 1: i, 2: j
   UnpackedA<float>::View x;
   PackedB<float>::View y;
   Tile<float, 2> z;
@@ -58,33 +54,22 @@ HWY_INLINE void Step::Body() const {
   MultiplyTiles<Dot<float>>(x.rows, x, y, TileSums(), start, finish, z);
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 3> steps{call.batch, 2, 2};
   const Grid<3> grid(steps, /*parallel=*/3, /*cut first=*/{0, 2, 1}, core);
 
-  In<Tiers, UnpackedA<float>, 3> x(
-      core, {"x", 0, 14}, call.x,
-      {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes), All(call.k)},
-      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0);
+  In<Tiers, UnpackedA<float>, 3> x(core, {"x", 0, 14}, call.x,
+                                   {Squeezed(), Clipped(CeilDiv(call.m, int64_t{2})), All(call.k)},
+                                   NoPad{.reduced = true});
   In<Tiers, PackedB<float>, 3> y(
-      core, {"y", 1, 18}, call.y,
-      {Squeezed(), All(call.k), Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
-      NoPad{.reduced = true}, /*buffers=*/2,
-      /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/CeilDiv(call.m, int64_t{2}) * steps[1]);
+      core, {"y", 1, 18}, call.y, {Squeezed(), All(call.k), Clipped(CeilDiv(call.n, int64_t{2}))},
+      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0,
+      /*rows=*/CeilDiv(call.m, int64_t{2}) * steps[1]);
   Out<Tiers, Rows<float, 2>, 3> z(
       core, {"z", 2, 23}, call.z,
-      {Squeezed(), Blocked(CeilDiv(call.m, int64_t{2}), Clip::kYes),
-       Blocked(CeilDiv(call.n, int64_t{2}), Clip::kYes)},
-      NoInit(), /*buffers=*/2);
+      {Squeezed(), Clipped(CeilDiv(call.m, int64_t{2})), Clipped(CeilDiv(call.n, int64_t{2}))});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
@@ -94,22 +79,12 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)), z.Open(z_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -130,11 +105,9 @@ Status matmul_2x2_batched(const Tensor<const float>& x, const Tensor<const float
                           const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_2x2_batched");
-  matmul_2x2_batched_text::Call call{x, y, z, 0, 0, 0, 0};
-  call.batch = check.Dim(x, "x", 0);
-  call.m = check.Dim(x, "x", 1);
-  call.k = check.Dim(x, "x", 2);
-  call.n = check.Dim(y, "y", 2);
+  matmul_2x2_batched_text::Call call{x, y, z, /*batch=*/check.Dim(x, "x", 0),
+                                     /*m=*/check.Dim(x, "x", 1), /*k=*/check.Dim(x, "x", 2),
+                                     /*n=*/check.Dim(y, "y", 2)};
   check.Input(x, "x", {call.batch, call.m, call.k});
   check.Input(y, "y", {call.batch, call.k, call.n});
   check.Output(z, "z", {call.batch, call.m, call.n});
@@ -160,12 +133,7 @@ Status matmul_2x2_batched(const Tensor<const float>& x, const Tensor<const float
 
 extern "C" int32_t kiln_matmul_2x2_batched(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                            kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_2x2_batched", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<const float>(y, "y");
-  const auto z_tensor = arguments.Get<float>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_2x2_batched(x_tensor, y_tensor, z_tensor,
-                                                   kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_2x2_batched", kiln::matmul_2x2_batched, status,
+                         {"x", "y", "z", "context"}, x, y, z, context);
 }
 #endif

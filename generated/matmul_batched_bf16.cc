@@ -23,8 +23,7 @@ namespace kiln::matmul_batched_bf16_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const bf16> x;
-  Tensor<const bf16> y;
+  Tensor<const bf16> x, y;
   Tensor<bf16> z;
   int64_t batch, m, k, n;
 };
@@ -38,21 +37,19 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<4> point;
-  const std::array<int64_t, 4>& steps;  // of axes 0: b, 1: i, 2: j, 3: l
+  const Point<4> point;  // of axes 0: b, 1: i, 2: j, 3: l
+  const std::array<int64_t, 4>& steps;
   UnpackedA<bf16>::View x;
   PackedB<bf16>::View y;
   Tile<bf16, 2> z;
   float* acc;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[3] == 0, .last = point[3] + 1 == steps[3]};
   const size_t m_size = z.high[0];
   // matmul_batched.yaml:39  acc += dot(x, y)
   const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
@@ -62,8 +59,7 @@ HWY_INLINE void Step::Body(When) const {
     // matmul_batched.yaml:42  z = T(acc)
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf<When>(acc, m_size), AtEnd<When>(start),
-                           AtEnd<When>(finish), z);
+  MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf(when, acc, m_size), start, finish, z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -71,46 +67,32 @@ struct Blocks {
   int64_t i = 128;
   int64_t j = 128;
   int64_t l = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    l = DepthFor<bf16>(core.cpu(), call.k, call.m, call.y.stride[1]);
+    j = ChooseNC(call.n, core.count(), call.m);
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.l = DepthFor<bf16>(core.cpu(), call.k, call.m, call.y.stride[1]);
-  blocks.j = ChooseNC(call.n, core.count(), call.m);
-  blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[3] == 0;
-  const bool last = step.point[3] + 1 == step.steps[3];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 4> steps{call.batch, DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<4> grid(steps, /*parallel=*/3, /*cut first=*/{0, 2, 1}, core);
 
   In<Tiers, UnpackedA<bf16>, 3> x(
-      core, {"x", 0, 13}, call.x,
-      {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
+      core, {"x", 0, 13}, call.x, {Squeezed(), Clipped(blocks.i), Clipped(blocks.l)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[2] > 1 ? steps[3] : 0);
-  In<Tiers, PackedB<bf16>, 3> y(
-      core, {"y", 1, 18}, call.y,
-      {Squeezed(), Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0, /*rows=*/call.m);
-  Out<Tiers, Rows<bf16, 2>, 3> z(
-      core, {"z", 2, 24}, call.z,
-      {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, NoInit(),
-      /*buffers=*/2);
+  In<Tiers, PackedB<bf16>, 3> y(core, {"y", 1, 18}, call.y,
+                                {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
+                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0, /*rows=*/call.m);
+  Out<Tiers, Rows<bf16, 2>, 3> z(core, {"z", 2, 24}, call.z,
+                                 {Squeezed(), Clipped(blocks.i), Clipped(blocks.j)});
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.i, blocks.j});
@@ -123,23 +105,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-        acc_memory,
-    });
+  const auto run_step = [&](const Point<4>& at, const Point<4>& next) {
+    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                 z.Open(z_index(at), at.run), acc_memory});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -160,11 +132,9 @@ Status matmul_batched_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>
                            const Tensor<bf16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_batched_bf16");
-  matmul_batched_bf16_text::Call call{x, y, z, 0, 0, 0, 0};
-  call.batch = check.Dim(x, "x", 0);
-  call.m = check.Dim(x, "x", 1);
-  call.k = check.Dim(x, "x", 2);
-  call.n = check.Dim(y, "y", 2);
+  matmul_batched_bf16_text::Call call{x, y, z, /*batch=*/check.Dim(x, "x", 0),
+                                      /*m=*/check.Dim(x, "x", 1), /*k=*/check.Dim(x, "x", 2),
+                                      /*n=*/check.Dim(y, "y", 2)};
   check.Input(x, "x", {call.batch, call.m, call.k});
   check.Input(y, "y", {call.batch, call.k, call.n});
   check.Output(z, "z", {call.batch, call.m, call.n});
@@ -178,12 +148,7 @@ Status matmul_batched_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>
 
 extern "C" int32_t kiln_matmul_batched_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                             kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_batched_bf16", status);
-  const auto x_tensor = arguments.Get<const kiln::bf16>(x, "x");
-  const auto y_tensor = arguments.Get<const kiln::bf16>(y, "y");
-  const auto z_tensor = arguments.Get<kiln::bf16>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_batched_bf16(x_tensor, y_tensor, z_tensor,
-                                                    kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_batched_bf16", kiln::matmul_batched_bf16, status,
+                         {"x", "y", "z", "context"}, x, y, z, context);
 }
 #endif

@@ -18,8 +18,7 @@ namespace kiln::matmul_first_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> y;
+  Tensor<const float> x, y;
   Tensor<float> z;
   int64_t m, k, n;
 };
@@ -33,14 +32,13 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: j, 2: l
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
   UnpackedA<float>::View x;
   PackedB<float>::View y;
   Tile<float, 2> z;
 
+  void Body() const;
   void Body(First) const;
   void Body(Middle) const;
 };
@@ -68,51 +66,40 @@ HWY_INLINE void Step::Body(Middle) const {
   MultiplyTiles<Dot<float>>(x.rows, x, y, TileSums(), start, finish);
 }
 
+HWY_INLINE void Step::Body() const {
+  point[2] == 0 ? Body(First()) : Body(Middle());
+}
+
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = 128;
   int64_t j = 128;
   int64_t l = 128;
-};
 
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.l = DepthFor<float>(core.cpu(), call.k, call.m, call.y.stride[0]);
-  blocks.j = ChooseNC(call.n, core.count(), call.m);
-  blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  if (first) {
-    step.Body(First());
-  } else {
-    step.Body(Middle());
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    l = DepthFor<float>(core.cpu(), call.k, call.m, call.y.stride[0]);
+    j = ChooseNC(call.n, core.count(), call.m);
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
   }
-}
+};
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, UnpackedA<float>, 2> x(
-      core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  In<Tiers, UnpackedA<float>, 2> x(core, {"x", 0, 13}, call.x,
+                                   {Clipped(blocks.i), Clipped(blocks.l)}, Pad<float>(0.0f),
+                                   /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<float>, 2> y(
-      core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
+      core, {"y", 1, 18}, call.y, {Clipped(blocks.l), Clipped(blocks.j)}, Pad<float>(0.0f),
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 24}, call.z,
-                                  {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                  NoInit(), /*buffers=*/2);
+                                  {Clipped(blocks.i), Clipped(blocks.j)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
@@ -122,22 +109,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                 z.Open(z_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -158,10 +136,8 @@ Status matmul_first(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_first");
-  matmul_first_text::Call call{x, y, z, 0, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(y, "y", 1);
+  matmul_first_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0), /*k=*/check.Dim(x, "x", 1),
+                               /*n=*/check.Dim(y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -174,12 +150,7 @@ Status matmul_first(const Tensor<const float>& x, const Tensor<const float>& y,
 
 extern "C" int32_t kiln_matmul_first(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                      kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_first", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<const float>(y, "y");
-  const auto z_tensor = arguments.Get<float>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_first(x_tensor, y_tensor, z_tensor,
-                                             kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_first", kiln::matmul_first, status, {"x", "y", "z", "context"},
+                         x, y, z, context);
 }
 #endif

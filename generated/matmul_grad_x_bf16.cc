@@ -20,8 +20,7 @@ namespace kiln::matmul_grad_x_bf16_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const bf16> dz;
-  Tensor<const bf16> y;
+  Tensor<const bf16> dz, y;
   Tensor<bf16> dx;
   int64_t m, n, k;
 };
@@ -35,21 +34,19 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: l, 2: j
+  const Point<3> point;  // of axes 0: i, 1: l, 2: j
+  const std::array<int64_t, 3>& steps;
   UnpackedA<bf16>::View dz;
   PackedBT<bf16>::View y;
   Tile<bf16, 2> dx;
   float* acc;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t m_size = dx.high[0];
   // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
   const auto start = [=, *this](auto at, size_t m_i, size_t k_i) HWY_ATTR {
@@ -59,8 +56,7 @@ HWY_INLINE void Step::Body(When) const {
     // matmul_grad_x.yaml:37  dx = T(acc)
     at.Store(sum, dx.At(m_i, k_i));
   };
-  MultiplyTiles<Dot<bf16>>(dz.rows, dz, y, SumsOf<When>(acc, m_size), AtEnd<When>(start),
-                           AtEnd<When>(finish), dx);
+  MultiplyTiles<Dot<bf16>>(dz.rows, dz, y, SumsOf(when, acc, m_size), start, finish, dx);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -68,43 +64,31 @@ struct Blocks {
   int64_t i = 128;
   int64_t l = 128;
   int64_t j = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = DepthFor<bf16>(core.cpu(), call.n, call.m);
+    l = ChooseNC(call.k, core.count());
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.k, call.n);
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.j = DepthFor<bf16>(core.cpu(), call.n, call.m);
-  blocks.l = ChooseNC(call.k, core.count());
-  blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.k, call.n);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.k, blocks.l),
                                      DivUp(call.n, blocks.j)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
   In<Tiers, UnpackedA<bf16>, 2> dz(
-      core, {"dz", 0, 13}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+      core, {"dz", 0, 13}, call.dz, {Clipped(blocks.i), Clipped(blocks.j)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedBT<bf16>, 2> y(core, {"y", 1, 18}, call.y,
-                                 {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+  In<Tiers, PackedBT<bf16>, 2> y(core, {"y", 1, 18}, call.y, {Clipped(blocks.l), Clipped(blocks.j)},
                                  Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                  /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   Out<Tiers, Rows<bf16, 2>, 2> dx(core, {"dx", 2, 24}, call.dx,
-                                  {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-                                  NoInit(), /*buffers=*/2);
+                                  {Clipped(blocks.i), Clipped(blocks.l)});
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.l);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.i, blocks.l});
@@ -117,23 +101,13 @@ void RunGrid(const Call& call, Core& core) {
     dz.CopyIn(dz_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        dz.WaitIn(dz_index(at)),
-        y.WaitIn(y_index(at)),
-        dx.Open(dx_index(at), at.run),
-        acc_memory,
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, steps, dz.WaitIn(dz_index(at)), y.WaitIn(y_index(at)),
+                 dx.Open(dx_index(at), at.run), acc_memory});
     if (!core.ok()) return;
     if (!next.more || dx.Leaves(dx_index(next), next.run)) dx.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   dx.WaitOut();
 }
 
@@ -154,10 +128,8 @@ Status matmul_grad_x_bf16(const Tensor<const bf16>& dz, const Tensor<const bf16>
                           const Tensor<bf16>& dx, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_grad_x_bf16");
-  matmul_grad_x_bf16_text::Call call{dz, y, dx, 0, 0, 0};
-  call.m = check.Dim(dz, "dz", 0);
-  call.n = check.Dim(dz, "dz", 1);
-  call.k = check.Dim(y, "y", 0);
+  matmul_grad_x_bf16_text::Call call{dz, y, dx, /*m=*/check.Dim(dz, "dz", 0),
+                                     /*n=*/check.Dim(dz, "dz", 1), /*k=*/check.Dim(y, "y", 0)};
   check.Input(dz, "dz", {call.m, call.n});
   check.Input(y, "y", {call.k, call.n});
   check.Output(dx, "dx", {call.m, call.k});
@@ -171,12 +143,7 @@ Status matmul_grad_x_bf16(const Tensor<const bf16>& dz, const Tensor<const bf16>
 extern "C" int32_t kiln_matmul_grad_x_bf16(const DLTensor* dz, const DLTensor* y,
                                            const DLTensor* dx, kiln_context* context,
                                            kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_grad_x_bf16", status);
-  const auto dz_tensor = arguments.Get<const kiln::bf16>(dz, "dz");
-  const auto y_tensor = arguments.Get<const kiln::bf16>(y, "y");
-  const auto dx_tensor = arguments.Get<kiln::bf16>(dx, "dx");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_grad_x_bf16(dz_tensor, y_tensor, dx_tensor,
-                                                   kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_grad_x_bf16", kiln::matmul_grad_x_bf16, status,
+                         {"dz", "y", "dx", "context"}, dz, y, dx, context);
 }
 #endif

@@ -20,8 +20,7 @@ namespace kiln::matmul_grad_y_bf16_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const bf16> x;
-  Tensor<const bf16> dz;
+  Tensor<const bf16> x, dz;
   Tensor<bf16> dy;
   int64_t m, k, n;
 };
@@ -35,21 +34,19 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: l, 1: j, 2: i
+  const Point<3> point;  // of axes 0: l, 1: j, 2: i
+  const std::array<int64_t, 3>& steps;
   PackedAT<bf16>::View x;
   PackedB<bf16>::View dz;
   Tile<bf16, 2> dy;
   float* acc;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t k_size = dy.high[0];
   // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
   const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
@@ -59,8 +56,7 @@ HWY_INLINE void Step::Body(When) const {
     // matmul_grad_y.yaml:37  dy = T(acc)
     at.Store(sum, dy.At(k_i, n_i));
   };
-  MultiplyTiles<Dot<bf16>>(x.rows, x, dz, SumsOf<When>(acc, k_size), AtEnd<When>(start),
-                           AtEnd<When>(finish), dy);
+  MultiplyTiles<Dot<bf16>>(x.rows, x, dz, SumsOf(when, acc, k_size), start, finish, dy);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -68,43 +64,32 @@ struct Blocks {
   int64_t l = 128;
   int64_t j = 128;
   int64_t i = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    i = DepthFor<bf16>(core.cpu(), call.m, call.k, call.dz.stride[0]);
+    j = ChooseNC(call.n, core.count(), call.k);
+    l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.i = DepthFor<bf16>(core.cpu(), call.m, call.k, call.dz.stride[0]);
-  blocks.j = ChooseNC(call.n, core.count(), call.k);
-  blocks.l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.k, blocks.l), DivUp(call.n, blocks.j),
                                      DivUp(call.m, blocks.i)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, PackedAT<bf16>, 2> x(
-      core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  In<Tiers, PackedAT<bf16>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Clipped(blocks.l)},
+                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                 /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<bf16>, 2> dz(
-      core, {"dz", 1, 18}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+      core, {"dz", 1, 18}, call.dz, {Clipped(blocks.i), Clipped(blocks.j)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.k);
   Out<Tiers, Rows<bf16, 2>, 2> dy(core, {"dy", 2, 24}, call.dy,
-                                  {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                  NoInit(), /*buffers=*/2);
+                                  {Clipped(blocks.l), Clipped(blocks.j)});
   const size_t acc_count = AccumulatorSize(blocks.l, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.l, blocks.j});
@@ -117,23 +102,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     dz.CopyIn(dz_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        dz.WaitIn(dz_index(at)),
-        dy.Open(dy_index(at), at.run),
-        acc_memory,
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), dz.WaitIn(dz_index(at)),
+                 dy.Open(dy_index(at), at.run), acc_memory});
     if (!core.ok()) return;
     if (!next.more || dy.Leaves(dy_index(next), next.run)) dy.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   dy.WaitOut();
 }
 
@@ -154,10 +129,8 @@ Status matmul_grad_y_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>&
                           const Tensor<bf16>& dy, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_grad_y_bf16");
-  matmul_grad_y_bf16_text::Call call{x, dz, dy, 0, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(dz, "dz", 1);
+  matmul_grad_y_bf16_text::Call call{x, dz, dy, /*m=*/check.Dim(x, "x", 0),
+                                     /*k=*/check.Dim(x, "x", 1), /*n=*/check.Dim(dz, "dz", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(dz, "dz", {call.m, call.n});
   check.Output(dy, "dy", {call.k, call.n});
@@ -171,12 +144,7 @@ Status matmul_grad_y_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>&
 extern "C" int32_t kiln_matmul_grad_y_bf16(const DLTensor* x, const DLTensor* dz,
                                            const DLTensor* dy, kiln_context* context,
                                            kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_grad_y_bf16", status);
-  const auto x_tensor = arguments.Get<const kiln::bf16>(x, "x");
-  const auto dz_tensor = arguments.Get<const kiln::bf16>(dz, "dz");
-  const auto dy_tensor = arguments.Get<kiln::bf16>(dy, "dy");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_grad_y_bf16(x_tensor, dz_tensor, dy_tensor,
-                                                   kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_grad_y_bf16", kiln::matmul_grad_y_bf16, status,
+                         {"x", "dz", "dy", "context"}, x, dz, dy, context);
 }
 #endif

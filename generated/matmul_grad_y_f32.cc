@@ -19,8 +19,7 @@ namespace kiln::matmul_grad_y_f32_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> dz;
+  Tensor<const float> x, dz;
   Tensor<float> dy;
   int64_t m, k, n;
 };
@@ -34,21 +33,19 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: l, 1: j, 2: i
+  const Point<3> point;  // of axes 0: l, 1: j, 2: i
+  const std::array<int64_t, 3>& steps;
   PackedAT<float>::View x;
   PackedB<float>::View dz;
   Tile<float, 2> dy;
   float* acc;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t k_size = dy.high[0];
   // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
   const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
@@ -58,8 +55,7 @@ HWY_INLINE void Step::Body(When) const {
     // matmul_grad_y.yaml:37  dy = T(acc)
     at.Store(sum, dy.At(k_i, n_i));
   };
-  MultiplyTiles<Dot<float>>(x.rows, x, dz, SumsOf<When>(acc, k_size), AtEnd<When>(start),
-                            AtEnd<When>(finish), dy);
+  MultiplyTiles<Dot<float>>(x.rows, x, dz, SumsOf(when, acc, k_size), start, finish, dy);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -67,43 +63,31 @@ struct Blocks {
   int64_t l = 128;
   int64_t j = 128;
   int64_t i = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    i = DepthFor<float>(core.cpu(), call.m, call.k, call.dz.stride[0]);
+    j = ChooseNC(call.n, core.count(), call.k);
+    l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.i = DepthFor<float>(core.cpu(), call.m, call.k, call.dz.stride[0]);
-  blocks.j = ChooseNC(call.n, core.count(), call.k);
-  blocks.l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.k, blocks.l), DivUp(call.n, blocks.j),
                                      DivUp(call.m, blocks.i)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, PackedAT<float>, 2> x(
-      core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  In<Tiers, PackedAT<float>, 2> x(core, {"x", 0, 13}, call.x,
+                                  {Clipped(blocks.i), Clipped(blocks.l)}, Pad<float>(0.0f),
+                                  /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<float>, 2> dz(
-      core, {"dz", 1, 18}, call.dz, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.k);
+      core, {"dz", 1, 18}, call.dz, {Clipped(blocks.i), Clipped(blocks.j)}, Pad<float>(0.0f),
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.k);
   Out<Tiers, Rows<float, 2>, 2> dy(core, {"dy", 2, 24}, call.dy,
-                                   {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                   NoInit(), /*buffers=*/2);
+                                   {Clipped(blocks.l), Clipped(blocks.j)});
   const size_t acc_count = AccumulatorSize(blocks.l, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.l, blocks.j});
@@ -116,23 +100,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     dz.CopyIn(dz_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        dz.WaitIn(dz_index(at)),
-        dy.Open(dy_index(at), at.run),
-        acc_memory,
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), dz.WaitIn(dz_index(at)),
+                 dy.Open(dy_index(at), at.run), acc_memory});
     if (!core.ok()) return;
     if (!next.more || dy.Leaves(dy_index(next), next.run)) dy.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   dy.WaitOut();
 }
 
@@ -153,10 +127,8 @@ Status matmul_grad_y_f32(const Tensor<const float>& x, const Tensor<const float>
                          const Tensor<float>& dy, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_grad_y_f32");
-  matmul_grad_y_f32_text::Call call{x, dz, dy, 0, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(dz, "dz", 1);
+  matmul_grad_y_f32_text::Call call{x, dz, dy, /*m=*/check.Dim(x, "x", 0),
+                                    /*k=*/check.Dim(x, "x", 1), /*n=*/check.Dim(dz, "dz", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(dz, "dz", {call.m, call.n});
   check.Output(dy, "dy", {call.k, call.n});
@@ -169,12 +141,7 @@ Status matmul_grad_y_f32(const Tensor<const float>& x, const Tensor<const float>
 
 extern "C" int32_t kiln_matmul_grad_y_f32(const DLTensor* x, const DLTensor* dz, const DLTensor* dy,
                                           kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_grad_y_f32", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto dz_tensor = arguments.Get<const float>(dz, "dz");
-  const auto dy_tensor = arguments.Get<float>(dy, "dy");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_grad_y_f32(x_tensor, dz_tensor, dy_tensor,
-                                                  kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_grad_y_f32", kiln::matmul_grad_y_f32, status,
+                         {"x", "dz", "dy", "context"}, x, dz, dy, context);
 }
 #endif

@@ -22,9 +22,7 @@ namespace kiln::matmul_input_fusion_bf16_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const bf16> x;
-  Tensor<const bf16> gate;
-  Tensor<const bf16> y;
+  Tensor<const bf16> x, gate, y;
   Tensor<bf16> z;
   int64_t m, k, n;
 };
@@ -38,24 +36,21 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: j, 2: l
-  Tile<const bf16, 2> x;
-  Tile<const bf16, 2> gate;
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
+  const std::array<int64_t, 3>& steps;
+  Tile<const bf16, 2> x, gate;
   PackedB<bf16>::View y;
   Tile<bf16, 2> z;
   float* acc;
   Tile<bf16, 2> left;
   void* panels_0_memory;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t m_size = x.high[0];
   // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
@@ -77,53 +72,40 @@ HWY_INLINE void Step::Body(When) const {
     // matmul_input_fusion.yaml:41  z = T(acc)
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, y, SumsOf<When>(acc, m_size),
-                           AtEnd<When>(start), AtEnd<When>(finish), z);
+  MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, y, SumsOf(when, acc, m_size), start, finish, z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = 128;
   int64_t j = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = ChooseNC(call.n, core.count(), call.m);
+    i = ChooseMC(core.cpu(), call.m, core.count());
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.j = ChooseNC(call.n, core.count(), call.m);
-  blocks.i = ChooseMC(core.cpu(), call.m, core.count());
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      CeilDiv(call.k, int64_t{128})};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, Rows<bf16, 2>, 2> x(
-      core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(128)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Blocked(128)},
+                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<bf16, 2>, 2> gate(
-      core, {"gate", 1, 18}, call.gate, {Blocked(blocks.i, Clip::kYes), Blocked(128)},
+      core, {"gate", 1, 18}, call.gate, {Clipped(blocks.i), Blocked(128)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 2> y(core, {"y", 2, 19}, call.y,
-                                {Blocked(128), Blocked(blocks.j, Clip::kYes)},
+  In<Tiers, PackedB<bf16>, 2> y(core, {"y", 2, 19}, call.y, {Blocked(128), Clipped(blocks.j)},
                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                 /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 3, 25}, call.z,
-                                 {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                 NoInit(), /*buffers=*/2);
+                                 {Clipped(blocks.i), Clipped(blocks.j)});
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, acc_count,
                                                            {blocks.i, blocks.j});
@@ -143,26 +125,14 @@ void RunGrid(const Call& call, Core& core) {
     gate.CopyIn(gate_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        gate.WaitIn(gate_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-        acc_memory,
-        MakeTile(left_memory, blocks.i, 128),
-        panels_0_memory,
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), gate.WaitIn(gate_index(at)),
+                 y.WaitIn(y_index(at)), z.Open(z_index(at), at.run), acc_memory,
+                 MakeTile(left_memory, blocks.i, 128), panels_0_memory});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -184,10 +154,8 @@ Status matmul_input_fusion_bf16(const Tensor<const bf16>& x, const Tensor<const 
                                 Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_input_fusion_bf16");
-  matmul_input_fusion_bf16_text::Call call{x, gate, y, z, 0, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(y, "y", 1);
+  matmul_input_fusion_bf16_text::Call call{x, gate, y, z, /*m=*/check.Dim(x, "x", 0),
+                                           /*k=*/check.Dim(x, "x", 1), /*n=*/check.Dim(y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(gate, "gate", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
@@ -203,13 +171,7 @@ Status matmul_input_fusion_bf16(const Tensor<const bf16>& x, const Tensor<const 
 extern "C" int32_t kiln_matmul_input_fusion_bf16(const DLTensor* x, const DLTensor* gate,
                                                  const DLTensor* y, const DLTensor* z,
                                                  kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_input_fusion_bf16", status);
-  const auto x_tensor = arguments.Get<const kiln::bf16>(x, "x");
-  const auto gate_tensor = arguments.Get<const kiln::bf16>(gate, "gate");
-  const auto y_tensor = arguments.Get<const kiln::bf16>(y, "y");
-  const auto z_tensor = arguments.Get<kiln::bf16>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_input_fusion_bf16(x_tensor, gate_tensor, y_tensor, z_tensor,
-                                                         kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_input_fusion_bf16", kiln::matmul_input_fusion_bf16, status,
+                         {"x", "gate", "y", "z", "context"}, x, gate, y, z, context);
 }
 #endif

@@ -18,8 +18,7 @@ namespace kiln::matmul_int8_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const int8_t> x;
-  Tensor<const int8_t> y;
+  Tensor<const int8_t> x, y;
   Tensor<int32_t> z;
   int64_t m, k, n;
 };
@@ -33,14 +32,13 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: j, 2: l
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
   PackedA<int8_t>::View x;
   PackedB<int8_t>::View y;
   Tile<int32_t, 2> z;
 
+  void Body() const;
   void Body(First) const;
   void Body(Middle) const;
 };
@@ -70,50 +68,40 @@ HWY_INLINE void Step::Body(Middle) const {
   MultiplyTiles<Dot<int8_t>>(x.rows, x, y, TileSums(), start, finish);
 }
 
+HWY_INLINE void Step::Body() const {
+  point[2] == 0 ? Body(First()) : Body(Middle());
+}
+
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = 128;
   int64_t j = 128;
   int64_t l = 128;
-};
 
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.l = DepthFor<int8_t>(core.cpu(), call.k, call.m);
-  blocks.j = ChooseNC(call.n, core.count());
-  blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  if (first) {
-    step.Body(First());
-  } else {
-    step.Body(Middle());
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    l = DepthFor<int8_t>(core.cpu(), call.k, call.m);
+    j = ChooseNC(call.n, core.count());
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
   }
-}
+};
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, PackedA<int8_t>, 2> x(
-      core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<int8_t>, 2> y(
-      core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+  In<Tiers, PackedA<int8_t>, 2> x(core, {"x", 0, 13}, call.x,
+                                  {Clipped(blocks.i), Clipped(blocks.l)}, Pad<int8_t>(0),
+                                  /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  In<Tiers, PackedB<int8_t>, 2> y(core, {"y", 1, 18}, call.y,
+                                  {Clipped(blocks.l), Clipped(blocks.j)}, Pad<int8_t>(0),
+                                  /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   Out<Tiers, Rows<int32_t, 2>, 2> z(core, {"z", 2, 24}, call.z,
-                                    {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                    NoInit(), /*buffers=*/2);
+                                    {Clipped(blocks.i), Clipped(blocks.j)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
@@ -123,22 +111,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                 z.Open(z_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -159,10 +138,8 @@ Status matmul_int8(const Tensor<const int8_t>& x, const Tensor<const int8_t>& y,
                    const Tensor<int32_t>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_int8");
-  matmul_int8_text::Call call{x, y, z, 0, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(y, "y", 1);
+  matmul_int8_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0), /*k=*/check.Dim(x, "x", 1),
+                              /*n=*/check.Dim(y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -175,12 +152,7 @@ Status matmul_int8(const Tensor<const int8_t>& x, const Tensor<const int8_t>& y,
 
 extern "C" int32_t kiln_matmul_int8(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                     kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_int8", status);
-  const auto x_tensor = arguments.Get<const int8_t>(x, "x");
-  const auto y_tensor = arguments.Get<const int8_t>(y, "y");
-  const auto z_tensor = arguments.Get<int32_t>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_int8(x_tensor, y_tensor, z_tensor,
-                                            kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_int8", kiln::matmul_int8, status, {"x", "y", "z", "context"},
+                         x, y, z, context);
 }
 #endif

@@ -20,8 +20,7 @@ namespace kiln::matmul_relu_bf16_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const bf16> x;
-  Tensor<const bf16> y;
+  Tensor<const bf16> x, y;
   Tensor<bf16> z;
   int64_t m, k, n;
 };
@@ -35,21 +34,19 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: j, 2: l
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
+  const std::array<int64_t, 3>& steps;
   UnpackedA<bf16>::View x;
   PackedB<bf16>::View y;
   Tile<bf16, 2> z;
   float* acc;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t m_size = z.high[0];
   // matmul_activation.yaml:41  acc += dot(x, y.T) if transpose_rhs else dot(x, y)
   const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
@@ -59,8 +56,7 @@ HWY_INLINE void Step::Body(When) const {
     // matmul_activation.yaml:45  z = T(relu(acc))
     at.Store(Relu(sum), z.At(m_i, n_i));
   };
-  MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf<When>(acc, m_size), AtEnd<When>(start),
-                           AtEnd<When>(finish), z);
+  MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf(when, acc, m_size), start, finish, z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -68,43 +64,31 @@ struct Blocks {
   int64_t i = 128;
   int64_t j = 128;
   int64_t l = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    l = DepthFor<bf16>(core.cpu(), call.k, call.m, call.y.stride[0]);
+    j = ChooseNC(call.n, core.count(), call.m);
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.l = DepthFor<bf16>(core.cpu(), call.k, call.m, call.y.stride[0]);
-  blocks.j = ChooseNC(call.n, core.count(), call.m);
-  blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
   In<Tiers, UnpackedA<bf16>, 2> x(
-      core, {"x", 0, 14}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
+      core, {"x", 0, 14}, call.x, {Clipped(blocks.i), Clipped(blocks.l)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 2> y(core, {"y", 1, 19}, call.y,
-                                {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+  In<Tiers, PackedB<bf16>, 2> y(core, {"y", 1, 19}, call.y, {Clipped(blocks.l), Clipped(blocks.j)},
                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                 /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 2, 31}, call.z,
-                                 {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                 NoInit(), /*buffers=*/2);
+                                 {Clipped(blocks.i), Clipped(blocks.j)});
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 36}, acc_count,
                                                            {blocks.i, blocks.j});
@@ -117,23 +101,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-        acc_memory,
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                 z.Open(z_index(at), at.run), acc_memory});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -154,10 +128,8 @@ Status matmul_relu_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y
                         const Tensor<bf16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_relu_bf16");
-  matmul_relu_bf16_text::Call call{x, y, z, 0, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(y, "y", 1);
+  matmul_relu_bf16_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0), /*k=*/check.Dim(x, "x", 1),
+                                   /*n=*/check.Dim(y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -170,12 +142,7 @@ Status matmul_relu_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y
 
 extern "C" int32_t kiln_matmul_relu_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                          kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_relu_bf16", status);
-  const auto x_tensor = arguments.Get<const kiln::bf16>(x, "x");
-  const auto y_tensor = arguments.Get<const kiln::bf16>(y, "y");
-  const auto z_tensor = arguments.Get<kiln::bf16>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_relu_bf16(x_tensor, y_tensor, z_tensor,
-                                                 kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_relu_bf16", kiln::matmul_relu_bf16, status,
+                         {"x", "y", "z", "context"}, x, y, z, context);
 }
 #endif

@@ -19,8 +19,7 @@ namespace kiln::matmul_scratch_f16_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const f16> x;
-  Tensor<const f16> y;
+  Tensor<const f16> x, y;
   Tensor<f16> z;
   int64_t m, k, n;
 };
@@ -34,23 +33,20 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: j, 2: l
-  Tile<const f16, 2> x;
-  Tile<const f16, 2> y;
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
+  const std::array<int64_t, 3>& steps;
+  Tile<const f16, 2> x, y;
   Tile<f16, 2> z;
   float* acc;
   void* panels_0_memory;
   void* panels_1_memory;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t m_size = x.high[0];
   const size_t k_size = x.high[1];
   const size_t n_size = y.high[1];
@@ -68,50 +64,37 @@ HWY_INLINE void Step::Body(When) const {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1, SumsOf<When>(acc, m_size),
-                            AtEnd<When>(start), AtEnd<When>(finish), z);
+  MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1, SumsOf(when, acc, m_size), start,
+                            finish, z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = 128;
   int64_t j = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = ChooseNC(call.n, core.count());
+    i = ChooseMC(core.cpu(), call.m, core.count());
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.j = ChooseNC(call.n, core.count());
-  blocks.i = ChooseMC(core.cpu(), call.m, core.count());
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      CeilDiv(call.k, int64_t{128})};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  In<Tiers, Rows<f16, 2>, 2> x(
-      core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(128, Clip::kYes)},
-      Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, Rows<f16, 2>, 2> y(core, {"y", 1, 18}, call.y,
-                               {Blocked(128, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
+  In<Tiers, Rows<f16, 2>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Clipped(128)},
+                               Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2,
+                               /*window=*/steps[1] > 1 ? steps[2] : 0);
+  In<Tiers, Rows<f16, 2>, 2> y(core, {"y", 1, 18}, call.y, {Clipped(128), Clipped(blocks.j)},
                                Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2,
                                /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
-  Out<Tiers, Rows<f16, 2>, 2> z(core, {"z", 2, 24}, call.z,
-                                {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                NoInit(), /*buffers=*/2);
+  Out<Tiers, Rows<f16, 2>, 2> z(core, {"z", 2, 24}, call.z, {Clipped(blocks.i), Clipped(blocks.j)});
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.i, blocks.j});
@@ -128,25 +111,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-        acc_memory,
-        panels_0_memory,
-        panels_1_memory,
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                 z.Open(z_index(at), at.run), acc_memory, panels_0_memory, panels_1_memory});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -167,10 +138,8 @@ Status matmul_scratch_f16(const Tensor<const f16>& x, const Tensor<const f16>& y
                           const Tensor<f16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_scratch_f16");
-  matmul_scratch_f16_text::Call call{x, y, z, 0, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(y, "y", 1);
+  matmul_scratch_f16_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0),
+                                     /*k=*/check.Dim(x, "x", 1), /*n=*/check.Dim(y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -183,12 +152,7 @@ Status matmul_scratch_f16(const Tensor<const f16>& x, const Tensor<const f16>& y
 
 extern "C" int32_t kiln_matmul_scratch_f16(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                            kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_scratch_f16", status);
-  const auto x_tensor = arguments.Get<const kiln::f16>(x, "x");
-  const auto y_tensor = arguments.Get<const kiln::f16>(y, "y");
-  const auto z_tensor = arguments.Get<kiln::f16>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_scratch_f16(x_tensor, y_tensor, z_tensor,
-                                                   kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_scratch_f16", kiln::matmul_scratch_f16, status,
+                         {"x", "y", "z", "context"}, x, y, z, context);
 }
 #endif

@@ -19,8 +19,7 @@ namespace kiln::matmul_scratch_f32_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> y;
+  Tensor<const float> x, y;
   Tensor<float> z;
   int64_t m, k, n;
 };
@@ -34,21 +33,19 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: j, 2: l
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
+  const std::array<int64_t, 3>& steps;
   UnpackedA<float>::View x;
   PackedB<float>::View y;
   Tile<float, 2> z;
   float* acc;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t m_size = z.high[0];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
   const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
@@ -58,8 +55,7 @@ HWY_INLINE void Step::Body(When) const {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
     at.Store(sum, z.At(m_i, n_i));
   };
-  MultiplyTiles<Dot<float>>(x.rows, x, y, SumsOf<When>(acc, m_size), AtEnd<When>(start),
-                            AtEnd<When>(finish), z);
+  MultiplyTiles<Dot<float>>(x.rows, x, y, SumsOf(when, acc, m_size), start, finish, z);
 }
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -67,43 +63,31 @@ struct Blocks {
   int64_t i = 128;
   int64_t j = 128;
   int64_t l = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    l = DepthFor<float>(core.cpu(), call.k, call.m, call.y.stride[0]);
+    j = ChooseNC(call.n, core.count(), call.m);
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.l = DepthFor<float>(core.cpu(), call.k, call.m, call.y.stride[0]);
-  blocks.j = ChooseNC(call.n, core.count(), call.m);
-  blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.point[2] == 0;
-  const bool last = step.point[2] + 1 == step.steps[2];
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, UnpackedA<float>, 2> x(
-      core, {"x", 0, 13}, call.x, {Blocked(blocks.i, Clip::kYes), Blocked(blocks.l, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  In<Tiers, UnpackedA<float>, 2> x(core, {"x", 0, 13}, call.x,
+                                   {Clipped(blocks.i), Clipped(blocks.l)}, Pad<float>(0.0f),
+                                   /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<float>, 2> y(
-      core, {"y", 1, 18}, call.y, {Blocked(blocks.l, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
+      core, {"y", 1, 18}, call.y, {Clipped(blocks.l), Clipped(blocks.j)}, Pad<float>(0.0f),
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 24}, call.z,
-                                  {Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)},
-                                  NoInit(), /*buffers=*/2);
+                                  {Clipped(blocks.i), Clipped(blocks.j)});
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.i, blocks.j});
@@ -116,23 +100,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(at)),
-        z.Open(z_index(at), at.run),
-        acc_memory,
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                 z.Open(z_index(at), at.run), acc_memory});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
 
@@ -153,10 +127,8 @@ Status matmul_scratch_f32(const Tensor<const float>& x, const Tensor<const float
                           const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_scratch_f32");
-  matmul_scratch_f32_text::Call call{x, y, z, 0, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(y, "y", 1);
+  matmul_scratch_f32_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0),
+                                     /*k=*/check.Dim(x, "x", 1), /*n=*/check.Dim(y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -169,12 +141,7 @@ Status matmul_scratch_f32(const Tensor<const float>& x, const Tensor<const float
 
 extern "C" int32_t kiln_matmul_scratch_f32(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                            kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("matmul_scratch_f32", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<const float>(y, "y");
-  const auto z_tensor = arguments.Get<float>(z, "z");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::matmul_scratch_f32(x_tensor, y_tensor, z_tensor,
-                                                   kiln::ContextOf(context)));
+  return kiln::CallFromC("matmul_scratch_f32", kiln::matmul_scratch_f32, status,
+                         {"x", "y", "z", "context"}, x, y, z, context);
 }
 #endif

@@ -23,8 +23,7 @@ namespace kiln::paged_gather_f32_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const int32_t> table;
-  Tensor<const int32_t> lengths;
+  Tensor<const int32_t> table, lengths;
   Tensor<const float> pool;
   Tensor<float> o;
   int64_t batch, pages, slots, page, d;
@@ -39,10 +38,9 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: b, 1: p
+  const Call& call;
+  const Point<2> point;  // of axes 0: b, 1: p
   Tile<const float, 2> pool;
   Tile<float, 2> o;
 
@@ -69,31 +67,6 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Adds to a diagnostic what the prefetch arrays say of its block.
-void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 2>& steps,
-            [[maybe_unused]] const Point<2> at) {
-  if (core.is_about(2)) {  // pool
-    core.AddElement("table",
-                    {at[0],
-                     Minimum(at[1],
-                             Maximum(
-        CeilDiv(IndexAt(core, call.lengths, "lengths", at[0]), call.page) - 1, int64_t{0}))},
-        IndexAt(core, call.table, "table", at[0],
-                Minimum(at[1],
-                        Maximum(CeilDiv(IndexAt(core, call.lengths, "lengths", at[0]), call.page) -
-                                1, int64_t{0}))));
-    core.AddElement("lengths", {at[0]}, IndexAt(core, call.lengths, "lengths", at[0]));
-  }
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
@@ -106,40 +79,34 @@ void RunGrid(const Call& call, Core& core) {
                                     {Squeezed(), All(call.page), All(call.d)}, NoPad(),
                                     /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0);
   Out<Tiers, Rows<float, 2>, 3> o(core, {"o", 3, 28}, call.o,
-                                  {Squeezed(), Blocked(call.page), All(call.d)}, NoInit(),
-                                  /*buffers=*/2);
+                                  {Squeezed(), Blocked(call.page), All(call.d)});
   if (!core.ok()) return;
 
-  const auto pool_index =
-      [&](auto& from,
-          const Point<2>& at) {
-                               return Index<3>{
-      IndexAt(from, call.table, "table", at[0],
-              Minimum(at[1],
-                      Maximum(CeilDiv(IndexAt(from, call.lengths, "lengths", at[0]), call.page) - 1,
-                              int64_t{0}))), 0, 0}; };
+  const auto pool_index = [&](auto& from, const Point<2>& at) {
+    return Index<3>{
+        IndexAt(from, call.table, "table", at[0],
+                Minimum(at[1],
+                        Maximum(CeilDiv(IndexAt(from, call.lengths, "lengths", at[0]), call.page) -
+                                1, int64_t{0}))), 0, 0};
+  };
   const auto o_index = [&](const Point<2>& at) { return Index<3>{at[0], at[1], 0}; };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<2>& at) {
     pool.CopyIn(pool_index(from, at));
   };
-  const Core::NextStep next_step{core};  // what is found there is about the next step
-  auto at = grid.First();
-  if (at.more) copy_in(core, at);
-  if (!core.ok()) return Locate(call, core, steps, at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next_step, next);  // while this step computes
-    if (!core.ok()) return Locate(call, core, steps, next);
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        pool.WaitIn(pool_index(core, at)),
-        o.Open(o_index(at), at.run),
-    });
-    if (!core.ok()) return Locate(call, core, steps, at);
+  const auto locate = [&]([[maybe_unused]] const Point<2>& at) {
+    // pool
+    if (core.is_about(2)) AddElement(core, call.table, "table", at[0],
+                                     Minimum(at[1],
+                                             Maximum(
+        CeilDiv(IndexAt(core, call.lengths, "lengths", at[0]), call.page) - 1, int64_t{0})));
+    if (core.is_about(2)) AddElement(core, call.lengths, "lengths", at[0]);  // pool
+  };
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, call, at, pool.WaitIn(pool_index(core, at)), o.Open(o_index(at), at.run)});
+    if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
 
@@ -160,12 +127,10 @@ Status paged_gather_f32(const Tensor<const int32_t>& table, const Tensor<const i
                         const Tensor<const float>& pool, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("paged_gather_f32");
-  paged_gather_f32_text::Call call{table, lengths, pool, o, 0, 0, 0, 0, 0};
-  call.batch = check.Dim(table, "table", 0);
-  call.pages = check.Dim(table, "table", 1);
-  call.slots = check.Dim(pool, "pool", 0);
-  call.page = check.Dim(pool, "pool", 1);
-  call.d = check.Dim(pool, "pool", 2);
+  paged_gather_f32_text::Call call{
+      table, lengths, pool, o, /*batch=*/check.Dim(table, "table", 0),
+      /*pages=*/check.Dim(table, "table", 1), /*slots=*/check.Dim(pool, "pool", 0),
+      /*page=*/check.Dim(pool, "pool", 1), /*d=*/check.Dim(pool, "pool", 2)};
   check.Input(table, "table", {call.batch, call.pages});
   check.Input(lengths, "lengths", {call.batch});
   check.Input(pool, "pool", {call.slots, call.page, call.d});
@@ -184,13 +149,8 @@ Status paged_gather_f32(const Tensor<const int32_t>& table, const Tensor<const i
 extern "C" int32_t kiln_paged_gather_f32(const DLTensor* table, const DLTensor* lengths,
                                          const DLTensor* pool, const DLTensor* o,
                                          kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("paged_gather_f32", status);
-  const auto table_tensor = arguments.Get<const int32_t>(table, "table");
-  const auto lengths_tensor = arguments.Get<const int32_t>(lengths, "lengths");
-  const auto pool_tensor = arguments.Get<const float>(pool, "pool");
-  const auto o_tensor = arguments.Get<float>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::paged_gather_f32(table_tensor, lengths_tensor, pool_tensor,
-                                                 o_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("paged_gather_f32", kiln::paged_gather_f32, status,
+                         {"table", "lengths", "pool", "o", "context"},
+                         table, lengths, pool, o, context);
 }
 #endif

@@ -33,10 +33,9 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: j, 1: t
+  const Call& call;
+  const Point<2> point;  // of axes 0: j, 1: t
   Tile<const bf16, 1> x;
   Tile<float, 1> sums;
 
@@ -61,22 +60,6 @@ HWY_INLINE void Step::Body() const {
   });
 }
 
-/// Adds to a diagnostic what the prefetch arrays say of its block.
-void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 2>& steps,
-            [[maybe_unused]] const Point<2> at) {
-  if (core.is_about(2)) {  // sums
-    core.AddElement("ids", {at[1]}, IndexAt(core, call.ids, "ids", at[1]));
-  }
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
@@ -84,38 +67,28 @@ void RunGrid(const Call& call, Core& core) {
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.n});
-  In<Tiers, Rows<bf16, 1>, 2> x(core, {"x", 1, 15}, call.x, {Squeezed(), Blocked(1024, Clip::kYes)},
-                                NoPad(), /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 1>, 2> sums(core, {"sums", 2, 20}, call.sums,
-                                     {Squeezed(), Blocked(1024, Clip::kYes)}, Init<float>(0.0f),
-                                     /*buffers=*/2);
+  In<Tiers, Rows<bf16, 1>, 2> x(core, {"x", 1, 15}, call.x, {Squeezed(), Clipped(1024)});
+  Out<Tiers, Rows<float, 1>, 2> sums(core, {"sums", 2, 20}, call.sums, {Squeezed(), Clipped(1024)},
+                                     Init<float>(0.0f));
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[1], at[0]}; };
-  const auto sums_index =
-      [&](auto& from,
-          const Point<2>& at) { return Index<2>{IndexAt(from, call.ids, "ids", at[1]), at[0]}; };
+  const auto sums_index = [&](auto& from, const Point<2>& at) {
+    return Index<2>{IndexAt(from, call.ids, "ids", at[1]), at[0]};
+  };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<2>& at) {
     x.CopyIn(x_index(at));
   };
   const Core::NextStep next_step{core};  // what is found there is about the next step
-  auto at = grid.First();
-  if (at.more) copy_in(core, at);
-  if (!core.ok()) return Locate(call, core, steps, at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next_step, next);  // while this step computes
-    if (!core.ok()) return Locate(call, core, steps, next);
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        sums.Open(sums_index(core, at), at.run),
-    });
-    if (!core.ok()) return Locate(call, core, steps, at);
+  const auto locate = [&]([[maybe_unused]] const Point<2>& at) {
+    if (core.is_about(2)) AddElement(core, call.ids, "ids", at[1]);  // sums
+  };
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, call, at, x.WaitIn(x_index(at)), sums.Open(sums_index(core, at), at.run)});
+    if (!core.ok()) return;
     if (!next.more || sums.Leaves(sums_index(next_step, next), next.run)) sums.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step, locate);
   sums.WaitOut();
 }
 
@@ -136,10 +109,9 @@ Status segment_sum_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf1
                         const Tensor<float>& sums, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("segment_sum_bf16");
-  segment_sum_bf16_text::Call call{ids, x, sums, 0, 0, 0};
-  call.n = check.Dim(ids, "ids", 0);
-  call.d = check.Dim(x, "x", 1);
-  call.segments = check.Dim(sums, "sums", 0);
+  segment_sum_bf16_text::Call call{ids, x, sums, /*n=*/check.Dim(ids, "ids", 0),
+                                   /*d=*/check.Dim(x, "x", 1),
+                                   /*segments=*/check.Dim(sums, "sums", 0)};
   check.Input(ids, "ids", {call.n});
   check.Input(x, "x", {call.n, call.d});
   check.Output(sums, "sums", {call.segments, call.d});
@@ -154,12 +126,7 @@ Status segment_sum_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf1
 extern "C" int32_t kiln_segment_sum_bf16(const DLTensor* ids, const DLTensor* x,
                                          const DLTensor* sums, kiln_context* context,
                                          kiln_status* status) {
-  kiln::TensorArguments arguments("segment_sum_bf16", status);
-  const auto ids_tensor = arguments.Get<const int32_t>(ids, "ids");
-  const auto x_tensor = arguments.Get<const kiln::bf16>(x, "x");
-  const auto sums_tensor = arguments.Get<float>(sums, "sums");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::segment_sum_bf16(ids_tensor, x_tensor, sums_tensor,
-                                                 kiln::ContextOf(context)));
+  return kiln::CallFromC("segment_sum_bf16", kiln::segment_sum_bf16, status,
+                         {"ids", "x", "sums", "context"}, ids, x, sums, context);
 }
 #endif

@@ -31,12 +31,9 @@ namespace kiln::sparse_dense_bf16_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const int32_t> idxs_i;
-  Tensor<const int32_t> idxs_k;
+  Tensor<const int32_t> idxs_i, idxs_k;
   int32_t blocks_0;
-  Tensor<const bf16> x;
-  Tensor<const bf16> y;
-  Tensor<const bf16> zeros;
+  Tensor<const bf16> x, y, zeros;
   Tensor<bf16> o;
   int64_t capacity, k, n, m;
 };
@@ -50,10 +47,9 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: j, 1: t
+  const Call& call;
+  const Point<2> point;  // of axes 0: j, 1: t
   UnpackedA<bf16>::View x;
   PackedB<bf16>::View y;
   Tile<bf16, 2> o;
@@ -61,12 +57,11 @@ struct Step {
   bool first_o;
   bool last_o;
 
-  template <class When>
-  void Body(When) const;
+  void Body() const;
 };
 
-template <class When>
-HWY_INLINE void Step::Body(When) const {
+HWY_INLINE void Step::Body() const {
+  const ReductionStep when{.first = first_o, .last = last_o};
   // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not
   //     decrease"
   const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
@@ -84,28 +79,7 @@ HWY_INLINE void Step::Body(When) const {
     // sparse_dense.yaml:52  o = T(acc)
     at.Store(sum, o.At(k_i, n_i));
   };
-  MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf<When>(acc, 128), AtEnd<When>(start),
-                           AtEnd<When>(finish), o);
-}
-
-/// Adds to a diagnostic what the prefetch arrays say of its block.
-void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 2>& steps,
-            [[maybe_unused]] const Point<2> at) {
-  if (core.is_about(4)) {  // y
-    core.AddElement("idxs_k", {at[1]}, IndexAt(core, call.idxs_k, "idxs_k", at[1]));
-  }
-  if (core.is_about(6)) {  // o
-    core.AddElement("idxs_i", {at[1]}, IndexAt(core, call.idxs_i, "idxs_i", at[1]));
-  }
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.first_o;
-  const bool last = step.last_o;
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
+  MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf(when, acc, 128), start, finish, o);
 }
 
 /// The grid of one core.
@@ -120,62 +94,47 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, UnpackedA<bf16>, 3> x(core, {"x", 3, 25}, call.x, {Squeezed(), All(128), All(128)},
                                   NoPad{.reduced = true}, /*buffers=*/2,
                                   /*window=*/steps[0] > 1 ? steps[1] : 0);
-  In<Tiers, PackedB<bf16>, 2> y(
-      core, {"y", 4, 29}, call.y, {Blocked(128), Blocked(128, Clip::kYes)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0, /*rows=*/128);
-  Out<Tiers, Rows<bf16, 2>, 2> o(core, {"o", 6, 36}, call.o,
-                                 {Blocked(128), Blocked(128, Clip::kYes)}, NoInit{.is_alias = true},
-                                 /*buffers=*/2);
+  In<Tiers, PackedB<bf16>, 2> y(core, {"y", 4, 29}, call.y, {Blocked(128), Clipped(128)},
+                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0,
+                                /*rows=*/128);
+  Out<Tiers, Rows<bf16, 2>, 2> o(core, {"o", 6, 36}, call.o, {Blocked(128), Clipped(128)},
+                                 NoInit{.is_alias = true});
   const size_t acc_count = AccumulatorSize(128, 128);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 42}, acc_count,
                                                            {128, 128});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<2>& at) { return Index<3>{at[1], 0, 0}; };
-  const auto y_index =
-      [&](auto& from,
-          const Point<2>& at) {
-                               return Index<2>{IndexAt(from, call.idxs_k, "idxs_k", at[1]),
-                                               at[0]}; };
-  const auto o_index =
-      [&](auto& from,
-          const Point<2>& at) {
-                               return Index<2>{IndexAt(from, call.idxs_i, "idxs_i", at[1]),
-                                               at[0]}; };
+  const auto y_index = [&](auto& from, const Point<2>& at) {
+    return Index<2>{IndexAt(from, call.idxs_k, "idxs_k", at[1]), at[0]};
+  };
+  const auto o_index = [&](auto& from, const Point<2>& at) {
+    return Index<2>{IndexAt(from, call.idxs_i, "idxs_i", at[1]), at[0]};
+  };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<2>& at) {
     x.CopyIn(x_index(at));
     y.CopyIn(y_index(from, at));
   };
-  const Core::NextStep next_step{core};  // what is found there is about the next step
-  auto at = grid.First();
-  if (at.more) copy_in(core, at);
-  if (!core.ok()) return Locate(call, core, steps, at);
   int64_t first_o_run = -1;
   Index<2> first_o_block{};
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next_step, next);  // while this step computes
-    if (!core.ok()) return Locate(call, core, steps, next);
-    core.BeginStep(at.run);
+  const Core::NextStep next_step{core};  // what is found there is about the next step
+  const auto locate = [&]([[maybe_unused]] const Point<2>& at) {
+    if (core.is_about(4)) AddElement(core, call.idxs_k, "idxs_k", at[1]);  // y
+    if (core.is_about(6)) AddElement(core, call.idxs_i, "idxs_i", at[1]);  // o
+  };
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
     const Index<2> first_o_at = o_index(core, at);
     const bool first_o = at.run != first_o_run || first_o_at != first_o_block;
     first_o_run = at.run;
     first_o_block = first_o_at;
     const Index<2> last_o_at = o_index(core, at);
     const bool last_o = !next.more || next.run != at.run || last_o_at != o_index(next_step, next);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.WaitIn(y_index(core, at)),
-        o.Open(o_index(core, at), at.run),
-        acc_memory,
-        first_o,
-        last_o,
-    });
-    if (!core.ok()) return Locate(call, core, steps, at);
+    RunStep(Step{core, call, at, x.WaitIn(x_index(at)), y.WaitIn(y_index(core, at)),
+                 o.Open(o_index(core, at), at.run), acc_memory, first_o, last_o});
+    if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next_step, next), next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
 
@@ -197,11 +156,9 @@ Status sparse_dense_bf16(const Tensor<const int32_t>& idxs_i, const Tensor<const
                          const Tensor<const bf16>& zeros, const Tensor<bf16>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sparse_dense_bf16");
-  sparse_dense_bf16_text::Call call{idxs_i, idxs_k, blocks_0, x, y, zeros, o, 0, 0, 0, 0};
-  call.capacity = check.Dim(idxs_i, "idxs_i", 0);
-  call.k = check.Dim(y, "y", 0);
-  call.n = check.Dim(y, "y", 1);
-  call.m = check.Dim(zeros, "zeros", 0);
+  sparse_dense_bf16_text::Call call{
+      idxs_i, idxs_k, blocks_0, x, y, zeros, o, /*capacity=*/check.Dim(idxs_i, "idxs_i", 0),
+      /*k=*/check.Dim(y, "y", 0), /*n=*/check.Dim(y, "y", 1), /*m=*/check.Dim(zeros, "zeros", 0)};
   check.Input(idxs_i, "idxs_i", {call.capacity});
   check.Input(idxs_k, "idxs_k", {call.capacity});
   check.Input(x, "x", {call.capacity, 128, 128});
@@ -224,16 +181,8 @@ extern "C" int32_t kiln_sparse_dense_bf16(const DLTensor* idxs_i, const DLTensor
                                           int32_t blocks_0, const DLTensor* x, const DLTensor* y,
                                           const DLTensor* zeros, const DLTensor* o,
                                           kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("sparse_dense_bf16", status);
-  const auto idxs_i_tensor = arguments.Get<const int32_t>(idxs_i, "idxs_i");
-  const auto idxs_k_tensor = arguments.Get<const int32_t>(idxs_k, "idxs_k");
-  const auto x_tensor = arguments.Get<const kiln::bf16>(x, "x");
-  const auto y_tensor = arguments.Get<const kiln::bf16>(y, "y");
-  const auto zeros_tensor = arguments.Get<const kiln::bf16>(zeros, "zeros");
-  const auto o_tensor = arguments.Get<kiln::bf16>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::sparse_dense_bf16(idxs_i_tensor, idxs_k_tensor, blocks_0, x_tensor,
-                                                  y_tensor, zeros_tensor, o_tensor,
-                                                  kiln::ContextOf(context)));
+  return kiln::CallFromC("sparse_dense_bf16", kiln::sparse_dense_bf16, status,
+                         {"idxs_i", "idxs_k", "blocks", "x", "y", "zeros", "o", "context"},
+                         idxs_i, idxs_k, blocks_0, x, y, zeros, o, context);
 }
 #endif

@@ -19,8 +19,7 @@ namespace kiln::stencil2d_text {
 
 /// A checked call.
 struct Call {
-  float centre;
-  float side;
+  float centre, side;
   Tensor<const float> u;
   Tensor<float> v;
   int64_t m, n;
@@ -35,10 +34,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: i, 1: j
+  const Call& call;
   Tile<const float, 2> u;
   Tile<float, 2> v;
   Tile<float, 1> rows_0;
@@ -77,13 +74,6 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
@@ -93,11 +83,8 @@ void RunGrid(const Call& call, Core& core) {
   Tiers::template Hold<float>(core, {"centre", 0, 6, Memory::kSmem}, {});
   Tiers::template Hold<float>(core, {"side", 1, 6, Memory::kSmem}, {});
   In<Tiers, Rows<float, 2>, 2> u(core, {"u", 2, 14}, call.u,
-                                 {Element(66, 1, 1), Element(514, 1, 1)}, Pad<float>(1.5f),
-                                 /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 2>, 2> v(core, {"v", 3, 20}, call.v,
-                                  {Blocked(64, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
-                                  /*buffers=*/2);
+                                 {Element(66, 1, 1), Element(514, 1, 1)}, Pad<float>(1.5f));
+  Out<Tiers, Rows<float, 2>, 2> v(core, {"v", 3, 20}, call.v, {Clipped(64), Clipped(512)});
   const size_t rows_0_count = TileSize<float>(514);
   float* const rows_0_memory = Tiers::template Scratch<float>(core, {"rows_0", 4}, rows_0_count,
                                                               {514});
@@ -108,22 +95,13 @@ void RunGrid(const Call& call, Core& core) {
   const auto copy_in = [&](const Point<2>& at) {
     u.CopyIn(u_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        u.WaitIn(u_index(at)),
-        v.Open(v_index(at), at.run),
-        MakeTile(rows_0_memory, 514),
-    });
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, call, u.WaitIn(u_index(at)), v.Open(v_index(at), at.run),
+                 MakeTile(rows_0_memory, 514)});
     if (!core.ok()) return;
     if (!next.more || v.Leaves(v_index(next), next.run)) v.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   v.WaitOut();
 }
 
@@ -144,9 +122,8 @@ Status stencil2d(float centre, float side, const Tensor<const float>& u, const T
                  Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("stencil2d");
-  stencil2d_text::Call call{centre, side, u, v, 0, 0};
-  call.m = check.Dim(u, "u", 0);
-  call.n = check.Dim(u, "u", 1);
+  stencil2d_text::Call call{centre, side, u, v, /*m=*/check.Dim(u, "u", 0),
+                            /*n=*/check.Dim(u, "u", 1)};
   check.Input(u, "u", {call.m, call.n});
   check.Output(v, "v", {call.m, call.n});
   if (!check.ok()) return check.status();
@@ -158,11 +135,7 @@ Status stencil2d(float centre, float side, const Tensor<const float>& u, const T
 
 extern "C" int32_t kiln_stencil2d(float centre, float side, const DLTensor* u, const DLTensor* v,
                                   kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("stencil2d", status);
-  const auto u_tensor = arguments.Get<const float>(u, "u");
-  const auto v_tensor = arguments.Get<float>(v, "v");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::stencil2d(centre, side, u_tensor, v_tensor,
-                                          kiln::ContextOf(context)));
+  return kiln::CallFromC("stencil2d", kiln::stencil2d, status,
+                         {"centre", "side", "u", "v", "context"}, centre, side, u, v, context);
 }
 #endif

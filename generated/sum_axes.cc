@@ -31,10 +31,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: i, 1: b, 2: j
+  const Point<3> point;  // of axes 0: i, 1: b, 2: j
   Tile<const float, 2> x;
   Tile<float, 1> o;
 
@@ -62,13 +60,6 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
@@ -77,10 +68,8 @@ void RunGrid(const Call& call, Core& core) {
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   In<Tiers, Rows<float, 2>, 3> x(core, {"x", 0, 13}, call.x,
-                                 {Squeezed(), Blocked(256, Clip::kYes), Blocked(512)},
-                                 Pad<float>(0.0f), /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 19}, call.o, {Blocked(256, Clip::kYes)}, NoInit(),
-                                  /*buffers=*/2);
+                                 {Squeezed(), Clipped(256), Blocked(512)}, Pad<float>(0.0f));
+  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 19}, call.o, {Clipped(256)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<3>& at) { return Index<3>{at[1], at[0], at[2]}; };
@@ -88,21 +77,12 @@ void RunGrid(const Call& call, Core& core) {
   const auto copy_in = [&](const Point<3>& at) {
     x.CopyIn(x_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        o.Open(o_index(at), at.run),
-    });
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    RunStep(Step{core, at, x.WaitIn(x_index(at)), o.Open(o_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
 
@@ -122,10 +102,8 @@ HWY_EXPORT(Run);
 Status sum_axes(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_axes");
-  sum_axes_text::Call call{x, o, 0, 0, 0};
-  call.batch = check.Dim(x, "x", 0);
-  call.m = check.Dim(x, "x", 1);
-  call.n = check.Dim(x, "x", 2);
+  sum_axes_text::Call call{x, o, /*batch=*/check.Dim(x, "x", 0), /*m=*/check.Dim(x, "x", 1),
+                           /*n=*/check.Dim(x, "x", 2)};
   check.Input(x, "x", {call.batch, call.m, call.n});
   check.Output(o, "o", {call.m});
   if (!check.ok()) return check.status();
@@ -137,10 +115,6 @@ Status sum_axes(const Tensor<const float>& x, const Tensor<float>& o, Context& c
 
 extern "C" int32_t kiln_sum_axes(const DLTensor* x, const DLTensor* o, kiln_context* context,
                                  kiln_status* status) {
-  kiln::TensorArguments arguments("sum_axes", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto o_tensor = arguments.Get<float>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::sum_axes(x_tensor, o_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("sum_axes", kiln::sum_axes, status, {"x", "o", "context"}, x, o, context);
 }
 #endif

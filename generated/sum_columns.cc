@@ -31,10 +31,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: j, 1: i
+  const Point<2> point;  // of axes 0: j, 1: i
   Tile<const float, 2> x;
   Tile<float, 1> o;
   Tile<float, 1> value_0;
@@ -77,34 +75,23 @@ HWY_INLINE void Step::Body() const {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = 256;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = StripSize(core.cpu(), call.n);
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.j = StripSize(core.cpu(), call.n);
-  return blocks;
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 2> steps{DivUp(call.n, blocks.j), CeilDiv(call.m, int64_t{512})};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x,
-                                 {Blocked(512), Blocked(blocks.j, Clip::kYes)}, Pad<float>(0.0f),
-                                 /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 18}, call.o, {Blocked(blocks.j, Clip::kYes)},
-                                  NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Blocked(512), Clipped(blocks.j)},
+                                 Pad<float>(0.0f));
+  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 18}, call.o, {Clipped(blocks.j)});
   const size_t value_0_count = TileSize<float>(blocks.j);
   float* const value_0_memory = Tiers::template Scratch<float>(core, {"value_0", 2}, value_0_count,
                                                                {blocks.j});
@@ -115,22 +102,13 @@ void RunGrid(const Call& call, Core& core) {
   const auto copy_in = [&](const Point<2>& at) {
     x.CopyIn(x_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        o.Open(o_index(at), at.run),
-        MakeTile(value_0_memory, blocks.j),
-    });
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, at, x.WaitIn(x_index(at)), o.Open(o_index(at), at.run),
+                 MakeTile(value_0_memory, blocks.j)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
 
@@ -150,9 +128,7 @@ HWY_EXPORT(Run);
 Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_columns");
-  sum_columns_text::Call call{x, o, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  sum_columns_text::Call call{x, o, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.n});
   if (!check.ok()) return check.status();
@@ -164,10 +140,7 @@ Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context
 
 extern "C" int32_t kiln_sum_columns(const DLTensor* x, const DLTensor* o, kiln_context* context,
                                     kiln_status* status) {
-  kiln::TensorArguments arguments("sum_columns", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto o_tensor = arguments.Get<float>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::sum_columns(x_tensor, o_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("sum_columns", kiln::sum_columns, status, {"x", "o", "context"},
+                         x, o, context);
 }
 #endif

@@ -31,10 +31,9 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // of axes 0: i
+  const Call& call;
+  const Point<1> point;  // of axes 0: i
   Tile<const float, 2> x;
   Tile<float, 2> o;
 
@@ -66,44 +65,26 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.count};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  In<Tiers, Rows<float, 2>, 3> x(core, {"x", 0, 8}, call.x, {Squeezed(), All(call.m), All(call.n)},
-                                 NoPad(), /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 1, 13}, call.o, {All(call.m), All(call.n)}, NoInit(),
-                                  /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 3> x(core, {"x", 0, 8}, call.x, {Squeezed(), All(call.m), All(call.n)});
+  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 1, 13}, call.o, {All(call.m), All(call.n)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<1>& at) { return Index<3>{at[0], 0, 0}; };
   const auto copy_in = [&](const Point<1>& at) {
     x.CopyIn(x_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        o.Open({0, 0}, at.run),
-    });
+  const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
+    RunStep(Step{core, call, at, x.WaitIn(x_index(at)), o.Open({0, 0}, at.run)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves({0, 0}, next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
 
@@ -123,10 +104,8 @@ HWY_EXPORT(Run);
 Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_leading");
-  sum_leading_text::Call call{x, o, 0, 0, 0};
-  call.count = check.Dim(x, "x", 0);
-  call.m = check.Dim(x, "x", 1);
-  call.n = check.Dim(x, "x", 2);
+  sum_leading_text::Call call{x, o, /*count=*/check.Dim(x, "x", 0), /*m=*/check.Dim(x, "x", 1),
+                              /*n=*/check.Dim(x, "x", 2)};
   check.Input(x, "x", {call.count, call.m, call.n});
   check.Output(o, "o", {call.m, call.n});
   if (!check.ok()) return check.status();
@@ -138,10 +117,7 @@ Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context
 
 extern "C" int32_t kiln_sum_leading(const DLTensor* x, const DLTensor* o, kiln_context* context,
                                     kiln_status* status) {
-  kiln::TensorArguments arguments("sum_leading", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto o_tensor = arguments.Get<float>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::sum_leading(x_tensor, o_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("sum_leading", kiln::sum_leading, status, {"x", "o", "context"},
+                         x, o, context);
 }
 #endif

@@ -31,10 +31,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: i, 1: j
+  const Point<2> point;  // of axes 0: i, 1: j
   Tile<const float, 2> x;
   Tile<float, 1> o;
 
@@ -61,24 +59,15 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{CeilDiv(call.m, int64_t{256}), CeilDiv(call.n, int64_t{512})};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x,
-                                 {Blocked(256, Clip::kYes), Blocked(512)}, Pad<float>(0.0f),
-                                 /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 18}, call.o, {Blocked(256, Clip::kYes)}, NoInit(),
-                                  /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Clipped(256), Blocked(512)},
+                                 Pad<float>(0.0f));
+  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 18}, call.o, {Clipped(256)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
@@ -86,21 +75,12 @@ void RunGrid(const Call& call, Core& core) {
   const auto copy_in = [&](const Point<2>& at) {
     x.CopyIn(x_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        o.Open(o_index(at), at.run),
-    });
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, at, x.WaitIn(x_index(at)), o.Open(o_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
 
@@ -120,9 +100,7 @@ HWY_EXPORT(Run);
 Status sum_rows(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_rows");
-  sum_rows_text::Call call{x, o, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  sum_rows_text::Call call{x, o, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.m});
   if (!check.ok()) return check.status();
@@ -134,10 +112,6 @@ Status sum_rows(const Tensor<const float>& x, const Tensor<float>& o, Context& c
 
 extern "C" int32_t kiln_sum_rows(const DLTensor* x, const DLTensor* o, kiln_context* context,
                                  kiln_status* status) {
-  kiln::TensorArguments arguments("sum_rows", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto o_tensor = arguments.Get<float>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::sum_rows(x_tensor, o_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("sum_rows", kiln::sum_rows, status, {"x", "o", "context"}, x, o, context);
 }
 #endif

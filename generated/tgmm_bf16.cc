@@ -37,12 +37,9 @@ namespace kiln::tgmm_bf16_text {
 struct Call {
   Tensor<const int32_t> sizes;
   int32_t group_offset;
-  Tensor<const bf16> lhs;
-  Tensor<const bf16> rhs;
+  Tensor<const bf16> lhs, rhs;
   Tensor<float> out;
-  Tensor<const int32_t> offsets;
-  Tensor<const int32_t> ids;
-  Tensor<const int32_t> tiles;
+  Tensor<const int32_t> offsets, ids, tiles;
   int32_t visits;
   int64_t groups, m, k, n, shard;
 };
@@ -56,12 +53,10 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: j, 1: i, 2: t
-  Tile<const bf16, 2> lhs;
-  Tile<const bf16, 2> rhs;
+  const Call& call;
+  const Point<3> point;  // of axes 0: j, 1: i, 2: t
+  Tile<const bf16, 2> lhs, rhs;
   Tile<float, 2> out;
   Tile<float, 2> acc;
   void* panels_0_memory;
@@ -69,6 +64,7 @@ struct Step {
   bool first_out;
   bool last_out;
 
+  void Body() const;
   void Body(SingleStep) const;
   void Body(First) const;
   void Body(Middle) const;
@@ -223,47 +219,27 @@ HWY_INLINE void Step::Body(Last) const {
   }
 }
 
+HWY_INLINE void Step::Body() const {
+  const ReductionStep step{.first = first_out, .last = last_out};
+  ForReductionStep(step, [this](auto when) HWY_ATTR { Body(when); });
+}
+
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = 128;
   int64_t i = 128;
+
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    i = ChooseMC(core.cpu(), call.k, core.count());
+    j = ChooseNC(call.n, core.count());
+  }
 };
-
-Blocks BlocksFor([[maybe_unused]] const Call& call, const Core& core) {
-  Blocks blocks;
-  if (core.emulated()) return blocks;
-  blocks.i = ChooseMC(core.cpu(), call.k, core.count());
-  blocks.j = ChooseNC(call.n, core.count());
-  return blocks;
-}
-
-/// Adds to a diagnostic what the prefetch arrays say of its block.
-void Locate([[maybe_unused]] const Call& call, Core& core,
-            [[maybe_unused]] const std::array<int64_t, 3>& steps,
-            [[maybe_unused]] const Point<3> at) {
-  if (core.is_about(6)) {  // lhs
-    core.AddElement("tiles", {at[2]}, IndexAt(core, call.tiles, "tiles", at[2]));
-  }
-  if (core.is_about(7)) {  // rhs
-    core.AddElement("tiles", {at[2]}, IndexAt(core, call.tiles, "tiles", at[2]));
-  }
-  if (core.is_about(8)) {  // out
-    core.AddElement("ids", {at[2]}, IndexAt(core, call.ids, "ids", at[2]));
-  }
-}
-
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const bool first = step.first_out;
-  const bool last = step.last_out;
-  ForReductionStep(first, last, [&](auto when) HWY_ATTR { step.Body(when); });
-}
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks = BlocksFor(call, core);
+  const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), DivUp(call.k, blocks.i),
                                      int64_t{call.visits}};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
@@ -275,16 +251,14 @@ void RunGrid(const Call& call, Core& core) {
                                 {CeilDiv(call.m, int64_t{128}) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 28, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 29, Memory::kSmem}, {});
-  In<Tiers, Rows<bf16, 2>, 2> lhs(
-      core, {"lhs", 6, 48}, call.lhs, {Blocked(128), Blocked(blocks.i, Clip::kYes)},
-      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
-  In<Tiers, Rows<bf16, 2>, 2> rhs(
-      core, {"rhs", 7, 52}, call.rhs, {Blocked(128), Blocked(blocks.j, Clip::kYes)},
-      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  Out<Tiers, Rows<float, 2>, 3> out(
-      core, {"out", 8, 62}, call.out,
-      {Squeezed(), Blocked(blocks.i, Clip::kYes), Blocked(blocks.j, Clip::kYes)}, NoInit(),
-      /*buffers=*/2);
+  In<Tiers, Rows<bf16, 2>, 2> lhs(core, {"lhs", 6, 48}, call.lhs, {Blocked(128), Clipped(blocks.i)},
+                                  NoPad{.reduced = true}, /*buffers=*/2,
+                                  /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+  In<Tiers, Rows<bf16, 2>, 2> rhs(core, {"rhs", 7, 52}, call.rhs, {Blocked(128), Clipped(blocks.j)},
+                                  NoPad{.reduced = true}, /*buffers=*/2,
+                                  /*window=*/steps[1] > 1 ? steps[2] : 0);
+  Out<Tiers, Rows<float, 2>, 3> out(core, {"out", 8, 62}, call.out,
+                                    {Squeezed(), Clipped(blocks.i), Clipped(blocks.j)});
   const size_t acc_count = TileSize<float>(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 73}, acc_count,
                                                            {blocks.i, blocks.j});
@@ -294,35 +268,30 @@ void RunGrid(const Call& call, Core& core) {
                                                               PackedB<bf16>::Bytes(128, blocks.j));
   if (!core.ok()) return;
 
-  const auto lhs_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<2>{IndexAt(from, call.tiles, "tiles", at[2]), at[1]}; };
-  const auto rhs_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<2>{IndexAt(from, call.tiles, "tiles", at[2]), at[0]}; };
-  const auto out_index =
-      [&](auto& from,
-          const Point<3>& at) {
-                               return Index<3>{IndexAt(from, call.ids, "ids", at[2]) -
-                                               int64_t{call.group_offset}, at[1], at[0]}; };
+  const auto lhs_index = [&](auto& from, const Point<3>& at) {
+    return Index<2>{IndexAt(from, call.tiles, "tiles", at[2]), at[1]};
+  };
+  const auto rhs_index = [&](auto& from, const Point<3>& at) {
+    return Index<2>{IndexAt(from, call.tiles, "tiles", at[2]), at[0]};
+  };
+  const auto out_index = [&](auto& from, const Point<3>& at) {
+    return Index<3>{IndexAt(from, call.ids, "ids", at[2]) - int64_t{call.group_offset}, at[1],
+                    at[0]};
+  };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<3>& at) {
     lhs.CopyIn(lhs_index(from, at));
     rhs.CopyIn(rhs_index(from, at));
   };
-  const Core::NextStep next_step{core};  // what is found there is about the next step
-  auto at = grid.First();
-  if (at.more) copy_in(core, at);
-  if (!core.ok()) return Locate(call, core, steps, at);
   int64_t run = -1;
   int64_t first_out_run = -1;
   Index<3> first_out_block{};
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next_step, next);  // while this step computes
-    if (!core.ok()) return Locate(call, core, steps, next);
-    core.BeginStep(at.run);
+  const Core::NextStep next_step{core};  // what is found there is about the next step
+  const auto locate = [&]([[maybe_unused]] const Point<3>& at) {
+    if (core.is_about(6)) AddElement(core, call.tiles, "tiles", at[2]);  // lhs
+    if (core.is_about(7)) AddElement(core, call.tiles, "tiles", at[2]);  // rhs
+    if (core.is_about(8)) AddElement(core, call.ids, "ids", at[2]);  // out
+  };
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
@@ -334,21 +303,13 @@ void RunGrid(const Call& call, Core& core) {
     const Index<3> last_out_at = out_index(core, at);
     const bool last_out = !next.more || next.run != at.run ||
         last_out_at != out_index(next_step, next);
-    RunStep(Step{
-        call, core, at, steps,
-        lhs.WaitIn(lhs_index(core, at)),
-        rhs.WaitIn(rhs_index(core, at)),
-        out.Open(out_index(core, at), at.run),
-        MakeTile(acc_memory, blocks.i, blocks.j),
-        panels_0_memory,
-        panels_1_memory,
-        first_out,
-        last_out,
-    });
-    if (!core.ok()) return Locate(call, core, steps, at);
+    RunStep(Step{core, call, at, lhs.WaitIn(lhs_index(core, at)), rhs.WaitIn(rhs_index(core, at)),
+                 out.Open(out_index(core, at), at.run), MakeTile(acc_memory, blocks.i, blocks.j),
+                 panels_0_memory, panels_1_memory, first_out, last_out});
+    if (!core.ok()) return;
     if (!next.more || out.Leaves(out_index(next_step, next), next.run)) out.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step, locate);
   out.WaitOut();
 }
 
@@ -370,12 +331,10 @@ Status tgmm_bf16(const Tensor<const int32_t>& sizes, int32_t group_offset,
                  const Tensor<float>& out, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("tgmm_bf16");
-  tgmm_bf16_text::Call call{sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0, 0, 0, 0, 0, 0};
-  call.groups = check.Dim(sizes, "sizes", 0);
-  call.m = check.Dim(lhs, "lhs", 0);
-  call.k = check.Dim(lhs, "lhs", 1);
-  call.n = check.Dim(rhs, "rhs", 1);
-  call.shard = check.Dim(out, "out", 0);
+  tgmm_bf16_text::Call call{sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0,
+                            /*groups=*/check.Dim(sizes, "sizes", 0), /*m=*/check.Dim(lhs, "lhs", 0),
+                            /*k=*/check.Dim(lhs, "lhs", 1), /*n=*/check.Dim(rhs, "rhs", 1),
+                            /*shard=*/check.Dim(out, "out", 0)};
   GroupSteps made_0;
   check.Input(sizes, "sizes", {call.groups});
   check.Input(lhs, "lhs", {call.m, call.k});
@@ -418,13 +377,8 @@ Status tgmm_bf16(const Tensor<const int32_t>& sizes, int32_t group_offset,
 extern "C" int32_t kiln_tgmm_bf16(const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs,
                                   const DLTensor* rhs, const DLTensor* out, kiln_context* context,
                                   kiln_status* status) {
-  kiln::TensorArguments arguments("tgmm_bf16", status);
-  const auto sizes_tensor = arguments.Get<const int32_t>(sizes, "sizes");
-  const auto lhs_tensor = arguments.Get<const kiln::bf16>(lhs, "lhs");
-  const auto rhs_tensor = arguments.Get<const kiln::bf16>(rhs, "rhs");
-  const auto out_tensor = arguments.Get<float>(out, "out");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::tgmm_bf16(sizes_tensor, group_offset, lhs_tensor, rhs_tensor,
-                                          out_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("tgmm_bf16", kiln::tgmm_bf16, status,
+                         {"sizes", "group_offset", "lhs", "rhs", "out", "context"},
+                         sizes, group_offset, lhs, rhs, out, context);
 }
 #endif

@@ -1,109 +1,12 @@
 #include "generator/data/array.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <type_traits>
 #include <utility>
+
+#include "generator/data/codec.h"
 
 namespace kiln {
 namespace {
-
-// How one element is stored. `Wide` is the type the family is read and written through.
-template <typename Storage>
-struct IntegerCodec {
-  using Stored = Storage;
-  using Wide = int64_t;
-  static int64_t Load(Storage x) { return x; }
-  static Storage Store(int64_t x) { return static_cast<Storage>(x); }
-};
-
-struct BoolCodec {
-  using Stored = uint8_t;
-  using Wide = int64_t;
-  static int64_t Load(uint8_t x) { return x != 0; }
-  static uint8_t Store(int64_t x) { return x != 0; }
-};
-
-template <typename Storage>
-struct FloatCodec {
-  using Stored = Storage;
-  using Wide = double;
-  static double Load(Storage x) { return x; }
-  static Storage Store(double x) { return static_cast<Storage>(x); }
-};
-
-/// Of floats that C++ has no type of.
-template <DType kDType>
-struct BitsCodec {
-  using Stored = std::conditional_t<RowOf(kDType).bits == 8, uint8_t, uint16_t>;
-  using Wide = double;
-  static double Load(Stored x) { return FloatFromBits(x, kDType); }
-  static Stored Store(double x) { return static_cast<Stored>(BitsOfFloat(x, kDType)); }
-};
-
-// Calls `use` with the codec of an integer type or bool. A float type here is a bug of the
-// caller; stopping is better than an array of zeros.
-template <typename Use>
-void WithIntegerCodec(DType dtype, const Use& use) {
-  switch (dtype) {
-    case DType::kBool:
-      return use(BoolCodec());
-    case DType::kI8:
-      return use(IntegerCodec<int8_t>());
-    case DType::kU8:
-      return use(IntegerCodec<uint8_t>());
-    case DType::kI16:
-      return use(IntegerCodec<int16_t>());
-    case DType::kU16:
-      return use(IntegerCodec<uint16_t>());
-    case DType::kI32:
-      return use(IntegerCodec<int32_t>());
-    case DType::kU32:
-      return use(IntegerCodec<uint32_t>());
-    case DType::kI64:
-      return use(IntegerCodec<int64_t>());
-    case DType::kF8E4M3FN:
-    case DType::kF8E5M2:
-    case DType::kBF16:
-    case DType::kF16:
-    case DType::kF32:
-    case DType::kF64:
-    case DType::kIndex:
-    case DType::kWeakInt:
-    case DType::kWeakFloat:
-      std::abort();
-  }
-}
-
-template <typename Use>
-void WithFloatCodec(DType dtype, const Use& use) {
-  switch (dtype) {
-    case DType::kF8E4M3FN:
-      return use(BitsCodec<DType::kF8E4M3FN>());
-    case DType::kF8E5M2:
-      return use(BitsCodec<DType::kF8E5M2>());
-    case DType::kBF16:
-      return use(BitsCodec<DType::kBF16>());
-    case DType::kF16:
-      return use(BitsCodec<DType::kF16>());
-    case DType::kF32:
-      return use(FloatCodec<float>());
-    case DType::kF64:
-      return use(FloatCodec<double>());
-    case DType::kBool:
-    case DType::kI8:
-    case DType::kU8:
-    case DType::kI16:
-    case DType::kU16:
-    case DType::kI32:
-    case DType::kU32:
-    case DType::kI64:
-    case DType::kIndex:
-    case DType::kWeakInt:
-    case DType::kWeakFloat:
-      std::abort();
-  }
-}
 
 // `bytes` is only byte-aligned as far as the language is concerned, hence memcpy, which compiles
 // to a plain load and vectorises.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
+#include <type_traits>
+
+#include "generator/data/codec.h"
 
 namespace kiln {
 namespace {
@@ -88,6 +90,13 @@ class SmallFloat {
   const DTypeRow& row_;
   const int least_;  // the exponent of the smallest normal value
 };
+
+/// An unsigned integer of the same size.
+template <typename Stored>
+using BitsLike = std::conditional_t<
+    sizeof(Stored) == 8, uint64_t,
+    std::conditional_t<sizeof(Stored) == 4, uint32_t,
+                       std::conditional_t<sizeof(Stored) == 2, uint16_t, uint8_t>>>;
 
 }  // namespace
 
@@ -205,62 +214,28 @@ uint16_t FloatToF16(double value) {
   return static_cast<uint16_t>(sign | subnormal);
 }
 
+double F8ToFloat(uint8_t bits, DType dtype) { return SmallFloat(RowOf(dtype)).Decode(bits); }
+
+uint8_t FloatToF8(double value, DType dtype) {
+  return static_cast<uint8_t>(SmallFloat(RowOf(dtype)).Encode(value));
+}
+
 double FloatFromBits(uint64_t bits, DType dtype) {
-  switch (dtype) {
-    case DType::kBF16:
-      return BF16ToFloat(static_cast<uint16_t>(bits));
-    case DType::kF16:
-      return F16ToFloat(static_cast<uint16_t>(bits));
-    case DType::kF32:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    case DType::kF64:
-    case DType::kWeakFloat:
-      return std::bit_cast<double>(bits);
-    case DType::kF8E4M3FN:
-    case DType::kF8E5M2:
-      return SmallFloat(RowOf(dtype)).Decode(static_cast<uint32_t>(bits));
-    case DType::kBool:
-    case DType::kI8:
-    case DType::kU8:
-    case DType::kI16:
-    case DType::kU16:
-    case DType::kI32:
-    case DType::kU32:
-    case DType::kI64:
-    case DType::kIndex:
-    case DType::kWeakInt:
-      std::abort();
-  }
-  __builtin_unreachable();
+  double value = 0;
+  WithFloatCodec(dtype, [&](auto codec) {
+    using Stored = typename decltype(codec)::Stored;
+    value = codec.Load(std::bit_cast<Stored>(static_cast<BitsLike<Stored>>(bits)));
+  });
+  return value;
 }
 
 uint64_t BitsOfFloat(double value, DType dtype) {
-  switch (dtype) {
-    case DType::kBF16:
-      return FloatToBF16(value);
-    case DType::kF16:
-      return FloatToF16(value);
-    case DType::kF32:
-      return std::bit_cast<uint32_t>(static_cast<float>(value));
-    case DType::kF64:
-    case DType::kWeakFloat:
-      return std::bit_cast<uint64_t>(value);
-    case DType::kF8E4M3FN:
-    case DType::kF8E5M2:
-      return SmallFloat(RowOf(dtype)).Encode(value);
-    case DType::kBool:
-    case DType::kI8:
-    case DType::kU8:
-    case DType::kI16:
-    case DType::kU16:
-    case DType::kI32:
-    case DType::kU32:
-    case DType::kI64:
-    case DType::kIndex:
-    case DType::kWeakInt:
-      std::abort();
-  }
-  __builtin_unreachable();
+  uint64_t bits = 0;
+  WithFloatCodec(dtype, [&](auto codec) {
+    const auto stored = codec.Store(value);
+    bits = std::bit_cast<BitsLike<decltype(stored)>>(stored);
+  });
+  return bits;
 }
 
 }  // namespace kiln

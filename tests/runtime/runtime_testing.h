@@ -8,10 +8,10 @@
 #include "kiln/core/block.h"
 #include "kiln/core/core.h"
 #include "kiln/core/options.h"
-#include "kiln/core/rows.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/touches.h"
 #include "kiln/core/visits.h"
+#include "kiln/format/rows.h"
 #include "tests/catch.h"
 
 namespace kiln {

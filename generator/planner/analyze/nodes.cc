@@ -26,9 +26,9 @@ DotOperand OperandOfDot(const Node& node) {
   const size_t rank = node.shape.size();
   if (node.op != Op::kTranspose) return operand;
   for (size_t d = 0; d + 2 < rank; ++d) {
-    if (node.axes[d] != d) return operand;
+    if (node.axes[d] != static_cast<int>(d)) return operand;
   }
-  if (node.axes[rank - 1] != rank - 2) return operand;
+  if (node.axes[rank - 1] != static_cast<int>(rank) - 2) return operand;
   return {node.args[0].get(), true};
 }
 

@@ -189,7 +189,7 @@ SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<
       Classes classes = Fresh(node.shape);
       for (const Classes& arg : args) {
         for (size_t d = 0; d < arg.size(); ++d) {
-          if (d == node.axes[0])
+          if (static_cast<int>(d) == node.axes[0])
             Pin(arg[d]);
           else
             Join(classes[d], arg[d]);

@@ -31,8 +31,8 @@ BodyView::BodyView(const Plan& plan, const KernelNames& names, std::string spec_
 
 ScalarPrinter::Names BodyView::MakeNames() {
   ScalarPrinter::Names names;
-  names.axis = [](AxisId axis) { return "point[" + std::to_string(axis.number()) + "]"; };
-  names.steps = [](AxisId axis) { return "steps[" + std::to_string(axis.number()) + "]"; };
+  names.axis = [this](AxisId axis) { return OfPoint(axis); };
+  names.steps = [this](AxisId axis) { return OfSteps(axis); };
   names.visit = [this](const element::IsVisit& is) { return Visit(is); };
   names.loop = [this](LoopId loop) { return LoopName(loop); };
   names.variable = [this](VariableId variable) { return VariableName(variable); };
@@ -42,10 +42,25 @@ ScalarPrinter::Names BodyView::MakeNames() {
     return names_[edge.ref] + kMembers[static_cast<int>(edge.which)] + std::to_string(edge.axis) +
            "]";
   };
-  names.scalar = [this](RefId ref) { return "call." + names_[ref]; };
-  names.dim = [this](DimId dim) { return "call." + names_[dim]; };
+  names.scalar = [this](RefId ref) { return OfCall(names_[ref]); };
+  names.dim = [this](DimId dim) { return OfCall(names_[dim]); };
   names.core = "core";
   return names;
+}
+
+std::string BodyView::OfCall(const std::string& member) {
+  uses_.call = true;
+  return "call." + member;
+}
+
+std::string BodyView::OfPoint(AxisId axis) {
+  uses_.point = true;
+  return "point[" + std::to_string(axis.number()) + "]";
+}
+
+std::string BodyView::OfSteps(AxisId axis) {
+  uses_.steps = true;
+  return "steps[" + std::to_string(axis.number()) + "]";
 }
 
 /// The first or last step of a stay: by the axes it walks over where they tell it.
@@ -55,9 +70,8 @@ std::string BodyView::Visit(const element::IsVisit& is) {
   if (!axes) return (first ? "first_" : "last_") + names_[is.ref];
   std::string all;
   for (const AxisId axis : *axes) {
-    const std::string a = "point[" + std::to_string(axis.number()) + "]";
-    all += (all.empty() ? "" : " && ") +
-           (first ? a + " == 0" : a + " + 1 == steps[" + std::to_string(axis.number()) + "]");
+    const std::string a = OfPoint(axis);
+    all += (all.empty() ? "" : " && ") + (first ? a + " == 0" : a + " + 1 == " + OfSteps(axis));
   }
   return axes->empty() ? "true" : all;
 }

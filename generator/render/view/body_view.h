@@ -23,6 +23,18 @@ class BodyView {
   /// `stages`, and `prelude`, extents that they mention.
   Fields Make(const Stages& stages);
 
+  /// What the text mentions of a step besides its operands.
+  struct Uses {
+    bool call = false, point = false, steps = false;
+
+    void Add(const Uses& other) {
+      call |= other.call;
+      point |= other.point;
+      steps |= other.steps;
+    }
+  };
+  const Uses& uses() const { return uses_; }
+
  private:
   std::vector<Fields> List(const Stages& stages);
   Fields One(const Stage& of);
@@ -68,6 +80,9 @@ class BodyView {
   bool Varies(const Place& place) const;
 
   ScalarPrinter::Names MakeNames();
+  std::string OfCall(const std::string& member);
+  std::string OfPoint(AxisId axis);
+  std::string OfSteps(AxisId axis);
   std::string Visit(const element::IsVisit& is);
   std::string Count(SpaceId space);
   std::string LoopName(LoopId loop);
@@ -96,6 +111,7 @@ class BodyView {
   std::set<VariableId> vectors_;                       // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body
   int last_line_ = 0;
+  Uses uses_;
 };
 
 /// Joins lines of text.

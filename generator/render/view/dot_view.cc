@@ -31,13 +31,10 @@ void BodyView::Product(const stage::Dot& dot, Fields* fields) {
     finish.erase(finish.begin() + static_cast<ptrdiff_t>(i));
     break;
   }
-  fields->Set("sums", dot.across_steps ? "SumsOf<When>(" + names_[sums->buffer] + ", " +
+  fields->Set("sums", dot.across_steps ? "SumsOf(when, " + names_[sums->buffer] + ", " +
                                              AccumulatorRows(*sums) + ")"
                       : sums ? SumsOf(*sums, !goes_on)
                              : "TileSums()");
-  const auto function = [&](const std::string& name) {
-    return dot.across_steps ? ", AtEnd<When>(" + name + ")" : ", " + name;
-  };
 
   std::vector<std::string> lines;
   lanes_ = dot.col;
@@ -52,8 +49,8 @@ void BodyView::Product(const stage::Dot& dot, Fields* fields) {
   fields->SetFlag("has_start", has_start);
   fields->Set("start_lines", LinesOf(lines));
   std::string functions;
-  if (has_start || has_finish) functions += has_start ? function("start") : ", Nothing()";
-  if (has_finish) functions += function("finish");
+  if (has_start || has_finish) functions += has_start ? ", start" : ", Nothing()";
+  if (has_finish) functions += ", finish";
   if (streamed) functions += ", " + names_[streamed->place.buffer];
   fields->Set("functions", functions);
   // Parameters that the text does not mention have no names.

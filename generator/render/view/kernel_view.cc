@@ -37,6 +37,7 @@ class KernelView {
   KernelNames names_;
   std::vector<CallView> calls_;  // by specialization
   Fields fields_;
+  std::vector<std::string> call_values_;  // in the order of Call's members
 };
 
 Fields KernelView::Make() {
@@ -62,37 +63,38 @@ std::string TypeOf(const Ref& ref) {
 
 void KernelView::Arguments() {
   std::vector<Fields> arguments;
-  std::vector<std::string> values;  // of Call's members
+  std::vector<std::pair<std::string, std::string>> members;  // of Call, by type and name
+  std::vector<std::string> c_names, c_values;
   for (const RefId r : IdsOf(kernel_.refs)) {
     const Ref& ref = kernel_[r];
     if (!IsArgument(ref)) continue;
     Fields& a = arguments.emplace_back();
     a.Set("argument", names_[r]);
-    a.Set("quoted", Quoted(ref.name));
-    a.SetFlag("is_scalar", ref.role == Role::kScalar);
     a.SetFlag("is_tensor", ref.role != Role::kScalar);
     a.Set("type", ref.role == Role::kScalar ? ValueType(ref.dtype) : TypeOf(ref));
-    a.Set("c_type", std::string(ref.role == Role::kOutput ? "" : "const ") +
-                        (RowOf(ref.dtype).of_kiln ? "kiln::" : "") + StorageType(ref.dtype));
     a.Set("spec",
           std::string(kiln::Name(ref.dtype)) + (ref.array.empty() ? "" : ToString(ref.array)));
-    a.Set("passed", ref.role == Role::kScalar ? names_[r] : names_[r] + "_tensor");
-    values.push_back(names_[r]);
+    c_names.push_back(Quoted(ref.name));
+    c_values.push_back(names_[r]);
+    call_values_.push_back(names_[r]);
+    members.emplace_back(
+        ref.role == Role::kScalar ? ValueType(ref.dtype) : "Tensor<" + TypeOf(ref) + ">",
+        names_[r]);
   }
   fields_.SetList("arguments", std::move(arguments));
-  std::vector<Fields> made;
+  c_names.push_back(Quoted("context"));
+  c_values.push_back("context");
+  fields_.Set("c_names", Joined(c_names));
+  fields_.Set("c_values", Joined(c_values));
   for (const RefId r : IdsOf(kernel_.refs)) {
     const Ref& ref = kernel_[r];
     if (!ref.prepared) continue;
     const bool scalar = ref.role == Role::kScalar;
-    made.emplace_back()
-        .Set("type", scalar ? ValueType(ref.dtype) : "Tensor<const " + StorageType(ref.dtype) + ">")
-        .Set("member", names_[r]);
-    values.push_back(scalar ? "0" : "{}");
+    members.emplace_back(
+        scalar ? ValueType(ref.dtype) : "Tensor<const " + StorageType(ref.dtype) + ">", names_[r]);
+    call_values_.push_back(scalar ? "0" : "{}");
   }
-  fields_.SetList("made", std::move(made));
-  values.resize(values.size() + kernel_.dims.size() + (plans_.size() > 1 ? 1 : 0), "0");
-  fields_.Set("call_values", Joined(values));
+  fields_.SetList("call_members", Declarations(members));
   fields_.Set("quoted_name", Quoted(GeneratedName(kernel_)));
   std::string axes;
   for (const Axis& axis : kernel_.axes) axes += (axes.empty() ? "" : ", ") + axis.name;
@@ -107,7 +109,6 @@ void KernelView::Sizes() {
     Fields& f = dims.emplace_back();
     f.Set("dim", names_[d]);
     f.Set("separator", d.position() + 1 < kernel_.dims.size() ? "," : ";");
-    f.Set("quoted_dim", Quoted(dim.name));
     std::string source;
     for (const RefId r : IdsOf(kernel_.refs)) {
       const Ref& ref = kernel_[r];
@@ -122,8 +123,16 @@ void KernelView::Sizes() {
     if (dim.fixed) source = std::to_string(*dim.fixed);
     size_t dimension = 0;
     if (MakerOf(kernel_, d, &dimension)) source = "0";  // until host code has run
-    f.Set("source", source);                            // any other dimension is one of an argument
+    // Any other dimension is one of an argument.
+    call_values_.push_back("/*" + names_[d] + "=*/" + source);
   }
+  if (plans_.size() > 1) call_values_.push_back("/*specialization=*/0");
+  std::vector<Fields> values;
+  for (const std::string& value : call_values_) {
+    const bool last = values.size() + 1 == call_values_.size();
+    values.emplace_back().Set("value", value).Set("comma", last ? "};" : ",");
+  }
+  fields_.SetList("call_values", std::move(values));
   fields_.SetFlag("has_dims", !dims.empty());
   fields_.SetList("dims", std::move(dims));
 }

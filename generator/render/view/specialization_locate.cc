@@ -13,12 +13,10 @@ std::vector<std::string> SpecializationView::ElementsBehind(RefId r) const {
   const auto add = [&](const Element& e) {
     const Place* place = LoadedBy(e);
     if (!place) return;
-    const Ref& array = *plan_.RefOf(place->buffer);
-    std::string subscripts;
-    for (const Coordinate& c : place->at)
-      subscripts += (subscripts.empty() ? "" : ", ") + walk_.Print(c);
-    const std::string line = "core.AddElement(" + Quoted(array.name) + ", {" + subscripts + "}, " +
-                             walk_.Print(e) + ");";
+    std::string line = "AddElement(core, call." + names_[place->buffer] + ", " +
+                       Quoted(plan_.RefOf(place->buffer)->name);
+    for (const Coordinate& c : place->at) line += ", " + walk_.Print(c);
+    line += ");";
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   };
   for (const auto& [start, extent] : plan_.operands[r].index.dimensions) {
@@ -32,13 +30,12 @@ void SpecializationView::Locate() {
   std::vector<Fields> about;
   for (const RefId r : IdsOf(kernel_.refs)) {
     if (!IsPipelined(kernel_[r])) continue;
-    const std::vector<std::string> elements = ElementsBehind(r);
-    if (elements.empty()) continue;
-    Fields& operand = about.emplace_back();
-    operand.Set("ordinal", std::to_string(r.number())).Set("about_name", kernel_[r].name);
-    std::vector<Fields> lines;
-    for (const std::string& element : elements) lines.emplace_back().Set("text", element);
-    operand.SetList("elements", std::move(lines));
+    for (const std::string& element : ElementsBehind(r)) {
+      about.emplace_back()
+          .Set("ordinal", std::to_string(r.number()))
+          .Set("about_name", kernel_[r].name)
+          .Set("text", element);
+    }
   }
   fields_.SetFlag("locates", !about.empty());
   fields_.SetList("about", std::move(about));

@@ -77,7 +77,8 @@ std::string SpecializationView::Blocks(RefId r) const {
         dims.push_back("Bounded(" + walk_.Print(dim.size) + ")");
         break;
       default:
-        dims.push_back("Blocked(" + BlockSize(dim.size, SpaceOf(r, d)) + clip + ")");
+        dims.push_back((plan_.operands[r].clipped[d] ? "Clipped(" : "Blocked(") +
+                       BlockSize(dim.size, SpaceOf(r, d)) + ")");
     }
   }
   return "{" + Joined(dims) + "}";
@@ -98,6 +99,11 @@ std::string SpecializationView::IndexAt(RefId r, const std::string& from,
   const IndexMap& index = plan_.operands[r].index;
   if (index.IsConstant()) return IndexList(r);
   return names_[r] + "_index(" + (index.LooksUp() ? from + ", " : "") + point + ")";
+}
+
+/// As an argument, and what it is by default.
+std::pair<std::string, std::string> SpecializationView::BuffersOf(const Ref& ref) {
+  return {"/*buffers=*/" + std::to_string(ref.buffers), "/*buffers=*/2"};
 }
 
 std::string SpecializationView::Window(RefId r) const {
@@ -131,7 +137,7 @@ std::string SpecializationView::RowsPerB(RefId r) const {
       if (axis != axis_of_rows) rows += " * " + walk_.names().steps(axis);
     }
   }
-  return ", /*rows=*/" + rows;
+  return "/*rows=*/" + rows;
 }
 
 /// Elements from one row of the matrix to the next.
@@ -184,13 +190,14 @@ void SpecializationView::Copied() {
 }
 
 /// Bools of the step that say where stays begin and end.
-void SpecializationView::Visits(RefId r, std::vector<Fields>* visits) const {
+void SpecializationView::Visits(RefId r, std::vector<Fields>* visits) {
   for (const bool first : {true, false}) {
     const OperandPlan& operand = plan_.operands[r];
     if (!(first ? operand.tells_first : operand.tells_last)) continue;
     Fields& v = visits->emplace_back();
     const std::string prefix = first ? "first_" : "last_";
     v.Set("visit", prefix + names_[r]);
+    visit_names_.push_back(prefix + names_[r]);
     v.SetFlag("is_first", first);
     const std::string block_type = "Index<" + std::to_string(kernel_[r].array.size()) + ">";
     v.Set("block", block_type);
@@ -201,22 +208,35 @@ void SpecializationView::Visits(RefId r, std::vector<Fields>* visits) const {
   }
 }
 
+/// Arguments behind the blocks of an operand, each with its default; the last ones are left out
+/// where they are that.
+void SpecializationView::AddRest(std::vector<std::pair<std::string, std::string>> arguments,
+                                 Fields* operand) {
+  while (!arguments.empty() && arguments.back().first == arguments.back().second)
+    arguments.pop_back();
+  operand->Set("after_blocks", arguments.empty() ? ");" : ",");
+  std::vector<Fields> rest;
+  for (const auto& [argument, standard] : arguments) {
+    const bool last = rest.size() + 1 == arguments.size();
+    rest.emplace_back().Set("argument", argument).Set("comma", last ? ");" : ",");
+  }
+  operand->SetList("rest", std::move(rest));
+}
+
 void SpecializationView::Operands() {
-  std::vector<Fields> members, ins, outs, holds, visits, maps;
+  std::vector<std::pair<std::string, std::string>> members;
+  std::vector<Fields> ins, outs, holds, visits, maps;
   // Parameters that the text does not mention have no names.
   const auto point = [&](bool named) {
     return "const Point<" + std::to_string(kernel_.axes.size()) + ">&" + (named ? " at" : "");
   };
-  bool any_reads_data = false, any_maps = false;
-  std::vector<std::string> step;
+  bool any_reads_data = false, any_maps = false, looks_ahead = false;
   for (const RefId r : IdsOf(kernel_.refs)) {
     const Ref& ref = kernel_[r];
     InSmem(r, &holds);
     if (!IsPipelined(ref)) continue;
     const bool output = ref.role == Role::kOutput;
-    Fields& m = members.emplace_back();
-    m.Set("member", names_[r]);
-    m.Set("type", StepType(r));
+    members.emplace_back(StepType(r), names_[r]);
     Fields& f = (output ? outs : ins).emplace_back();
     f.Set("operand_name", names_[r]);
     f.Set("format", Format(r));
@@ -224,58 +244,65 @@ void SpecializationView::Operands() {
     f.Set("operand", Operand(r));
     f.Set("tensor", "call." + names_[ArrayOf(r)]);
     f.Set("blocks", Blocks(r));
-    f.Set("buffers", std::to_string(ref.buffers));
     f.Set("index_of_from", IndexAt(r, "from", "at"));
     f.Set("next_index", IndexAt(r, "next_step", "next"));
     const IndexMap& index_map = plan_.operands[r].index;
-    any_reads_data = any_reads_data || index_map.LooksUp();
+    const bool looks_up = index_map.LooksUp();
+    any_reads_data = any_reads_data || looks_up;
+    looks_ahead = looks_ahead || (looks_up && (output || plan_.operands[r].tells_last));
     any_maps = any_maps || (!output && !index_map.IsConstant());
     if (!index_map.IsConstant()) {
       Fields& map = maps.emplace_back();
       map.Set("index_map", names_[r] + "_index");
       const std::string index = IndexList(r);
-      map.Set("parameters",
-              (index_map.LooksUp() ? "auto& from, " : "") + point(Mentions(index, "at[")));
+      const std::string parameters =
+          (looks_up ? "auto& from, " : "") + point(Mentions(index, "at["));
+      map.Set("parameters", parameters);
       map.Set("array_rank", std::to_string(ref.array.size()));
       map.Set("index", index);
+      constexpr size_t kAround = 54;  // columns of a line that are neither of these
+      map.SetFlag("fits", kAround + names_[r].size() + parameters.size() + index.size() <= 100);
     }
     const std::string type = StorageType(ref.dtype);
     if (output) {
-      f.Set("init", ref.init ? "Init<" + type + ">(" + ConstantText(ref.init, ref.dtype) + ")"
-                    : ref.init_undefined ? "UndefinedInit()"
-                    : ref.alias >= 0     ? "NoInit{.is_alias = true}"
-                                         : "NoInit()");
+      const std::string init = ref.init
+                                   ? "Init<" + type + ">(" + ConstantText(ref.init, ref.dtype) + ")"
+                               : ref.init_undefined ? "UndefinedInit()"
+                               : ref.alias >= 0     ? "NoInit{.is_alias = true}"
+                                                    : "NoInit()";
+      AddRest({{init, "NoInit()"}, BuffersOf(ref)}, &f);
       f.SetFlag("watched", plan_.operands[r].watched);
-      step.push_back(names_[r] + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
+      step_values_.push_back(names_[r] + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
     } else {
-      f.Set("pad", ref.pad ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
-                   : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
-                                               : "NoPad()");
-      f.Set("last", "/*window=*/" + Window(r) + RowsPerB(r));
+      const std::string pad = ref.pad
+                                  ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
+                              : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
+                                                          : "NoPad()";
+      AddRest({{pad, "NoPad()"},
+               BuffersOf(ref),
+               {"/*window=*/" + Window(r), "/*window=*/0"},
+               {RowsPerB(r), ""}},
+              &f);
       f.Set("borrower", std::to_string(Borrower(r).number()));
       f.SetFlag("lends", bool(Borrower(r)));
-      step.push_back(names_[r] + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
+      step_values_.push_back(names_[r] + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
     }
     Visits(r, &visits);
   }
-  fields_.SetList("members", std::move(members));
+  fields_.SetList("members", Declarations(members));
   fields_.SetList("index_maps", std::move(maps));
   const auto copy = [&](const char* name, const std::string& from, const std::string& at) {
     fields_.Set(name, (any_reads_data ? from + ", " : "") + at);
   };
   copy("copy_parameters", "[[maybe_unused]] auto& from", point(any_maps));
-  copy("copy_first", "core", "at");
-  copy("copy_next", "next_step", "next");
-  fields_.SetFlag("has_inputs", !ins.empty());
+  fields_.Set("locate", any_reads_data ? ", locate" : "");
+  fields_.SetFlag("looks_ahead", looks_ahead);
   fields_.SetFlag("has_copies", HasCopies());
   Copied();
   fields_.SetList("ins", std::move(ins));
   fields_.SetList("outs", std::move(outs));
   fields_.SetList("holds", std::move(holds));
   fields_.SetList("visits", std::move(visits));
-  std::vector<Fields> step_values;
-  for (const std::string& value : step) step_values.emplace_back().Set("value", value);
-  fields_.SetList("step_values", std::move(step_values));
 }
 
 std::string SpecializationView::ExtentList(const Buffer& buffer, bool all) const {
@@ -318,15 +345,16 @@ void SpecializationView::Memory() {
     const bool forgets = of_spec && !accumulator;  // the first step stores all of that
     f.SetFlag("forgets", forgets);
     forgets_any = forgets_any || forgets;
-    f.Set("tile", accumulator ? memory
-                  : buffer.dense
-                      ? "MakeDenseTile(" + memory + (extents.empty() ? "" : ", " + extents) + ")"
-                      : "MakeTile(" + memory + (extents.empty() ? "" : ", " + extents) + ")");
+    const std::string arguments = "(" + memory + (extents.empty() ? "" : ", " + extents) + ")";
+    step_values_.push_back(accumulator    ? memory
+                           : buffer.dense ? "MakeDenseTile" + arguments
+                                          : "MakeTile" + arguments);
   }
   for (const PanelsId p : plan_.panels.ids()) {
     const Panels& source = plan_[p];
     Fields& f = panels.emplace_back();
     f.Set("panel", names_[p]);
+    step_values_.push_back(names_[p] + "_memory");
     f.Set("bytes", std::string(source.side == Side::kA ? "PackedA<" : "PackedB<") +
                        StorageType(source.element) + ">::Bytes(" +
                        BlockSize(source.rows, source.row_space) + ", " +

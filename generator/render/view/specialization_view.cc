@@ -46,6 +46,17 @@ std::string ConstantText(const NodePtr& value, DType dtype) {
   return "FromBits<" + StorageType(dtype) + ">(" + bits + ")";
 }
 
+std::vector<Fields> Declarations(const std::vector<std::pair<std::string, std::string>>& members) {
+  std::vector<Fields> lines;
+  for (size_t m = 0; m < members.size();) {
+    const std::string& type = members[m].first;
+    std::string names = members[m++].second;
+    while (m < members.size() && members[m].first == type) names += ", " + members[m++].second;
+    lines.emplace_back().Set("type", type).Set("names", names);
+  }
+  return lines;
+}
+
 SpecializationView::SpecializationView(const Plan& plan, std::string_view spec_file)
     : plan_(plan),
       kernel_(*plan.kernel),
@@ -94,7 +105,7 @@ void SpecializationView::Grid() {
   for (size_t a = 0; a < kernel_.axes.size(); ++a) {
     axes += (a == 0 ? "" : ", ") + std::to_string(a) + ": " + kernel_.axes[a].name;
   }
-  fields_.Set("axis_names", axes.empty() ? "" : "  // of axes " + axes);
+  fields_.Set("axes_of_point", axes.empty() ? "" : "  // of axes " + axes);
 }
 
 std::string SpecializationView::BlockSize(const Size& size, SpaceId space) const {
@@ -119,7 +130,7 @@ void SpecializationView::FreeBlocks() {
       case FreeBlock::Use::kPass:
         f.Set("chosen",
               "PassSize(core.cpu(), " + extent + (inner.empty() ? "" : ", " + inner) + ")");
-        inner += (inner.empty() ? "" : " * ") + ("blocks." + name);
+        inner += (inner.empty() ? "" : " * ") + name;
         break;
       case FreeBlock::Use::kStrip:
         f.Set("chosen", "StripSize(core.cpu(), " + extent + ")");
@@ -151,29 +162,54 @@ void SpecializationView::FreeBlocks() {
 
 void SpecializationView::Bodies() {
   std::vector<Fields> bodies;
+  BodyView::Uses uses;
   for (const BodyPlan& body : plan_.bodies) {
     BodyView view(plan_, names_, spec_file_);
     Fields f = view.Make(body.stages);
-    f.Set("tag", plan_.HasOneBody() ? "When" : body.name);
+    f.Set("tag", plan_.bodies.size() > 1 ? body.name : "");
     f.SetFlag("of_any_step", plan_.HasOneBody());
     bodies.push_back(std::move(f));
+    uses.Add(view.uses());
   }
+  fields_.SetFlag("has_bodies", bodies.size() > 1);
   fields_.SetList("bodies", std::move(bodies));
-  fields_.SetFlag("peeled", plan_.IsPeeled());
   fields_.SetFlag("finishes", plan_.Finishes());
   std::string first, last;
   for (const AxisId axis : plan_.reduction_axes) {
     const std::string a = std::to_string(axis.number());
-    first += (first.empty() ? "" : " && ") + ("step.point[" + a + "] == 0");
-    last += (last.empty() ? "" : " && ") + ("step.point[" + a + "] + 1 == step.steps[" + a + "]");
+    first += (first.empty() ? "" : " && ") + ("point[" + a + "] == 0");
+    last += (last.empty() ? "" : " && ") + ("point[" + a + "] + 1 == steps[" + a + "]");
   }
   if (plan_.reduction_stay) {
     const std::string& output = names_[plan_.reduction_stay];
-    first = "step.first_" + output;
-    last = "step.last_" + output;
+    first = "first_" + output;
+    last = "last_" + output;
+  } else if (plan_.IsPeeled()) {
+    uses.Add({.point = true, .steps = plan_.Finishes()});
   }
   fields_.Set("first", first);
   fields_.Set("last", last);
+  Given(uses);
+}
+
+/// What a step knows besides its operands, where a body asks for it.
+void SpecializationView::Given(const BodyView::Uses& uses) {
+  fields_.SetFlag("uses_call", uses.call);
+  fields_.SetFlag("uses_point", uses.point);
+  fields_.SetFlag("uses_steps", uses.steps);
+  std::vector<std::string> given{"core"};
+  if (uses.call) given.push_back("call");
+  if (uses.point) given.push_back("at");
+  if (uses.steps) given.push_back("steps");
+  if (HasCopies()) given.push_back("copies");
+  step_values_.insert(step_values_.begin(), given.begin(), given.end());
+  step_values_.insert(step_values_.end(), visit_names_.begin(), visit_names_.end());
+  std::vector<Fields> values;
+  for (const std::string& value : step_values_) {
+    const bool last = values.size() + 1 == step_values_.size();
+    values.emplace_back().Set("value", value).Set("comma", last ? "});" : ",");
+  }
+  fields_.SetList("step_values", std::move(values));
 }
 
 }  // namespace kiln::render

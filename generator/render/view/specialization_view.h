@@ -2,11 +2,13 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "generator/plan/plan.h"
 #include "generator/render/print/scalars.h"
 #include "generator/render/template/template.h"
+#include "generator/render/view/body_view.h"
 #include "generator/render/view/kernel_names.h"
 
 namespace kiln::render {
@@ -24,6 +26,9 @@ bool IsArgument(const Ref& ref);
 
 std::string Joined(const std::vector<std::string>& parts);
 
+/// Members by type and name; neighbours of one type share a line.
+std::vector<Fields> Declarations(const std::vector<std::pair<std::string, std::string>>& members);
+
 /// One specialization of a kernel, the base or a variant, as fields: its step, bodies and walk.
 class SpecializationView {
  public:
@@ -38,6 +43,7 @@ class SpecializationView {
   void Grid();
   void FreeBlocks();
   void Bodies();
+  void Given(const BodyView::Uses& uses);
 
   // specialization_locate.cc
   void Locate();
@@ -47,7 +53,7 @@ class SpecializationView {
   void Operands();
   void Memory();
   void InSmem(RefId ref, std::vector<Fields>* holds) const;
-  void Visits(RefId ref, std::vector<Fields>* visits) const;
+  void Visits(RefId ref, std::vector<Fields>* visits);
   std::string Type(const Ref& ref) const;
   std::string Format(RefId ref) const;
   std::string StepType(RefId ref) const;
@@ -57,6 +63,8 @@ class SpecializationView {
   SpaceId SpaceOf(RefId ref, size_t dimension) const;
   std::string IndexList(RefId ref) const;
   std::string IndexAt(RefId ref, const std::string& from, const std::string& point) const;
+  static std::pair<std::string, std::string> BuffersOf(const Ref& ref);
+  static void AddRest(std::vector<std::pair<std::string, std::string>> arguments, Fields* operand);
   std::string Window(RefId ref) const;
   std::string RowsPerB(RefId ref) const;
   std::string RowStride(RefId ref) const;
@@ -73,6 +81,7 @@ class SpecializationView {
   KernelNames names_;
   ScalarPrinter walk_, map_;  // of a step, and of an index map
   Fields fields_;
+  std::vector<std::string> step_values_, visit_names_;  // in the order of Step's members
 };
 
 }  // namespace kiln::render

@@ -44,6 +44,56 @@ class TensorArguments {
   Status status_;
 };
 
+namespace internal {
+
+/// What the C function of a kernel does, in the order of its arguments.
+class CallByC {
+ public:
+  CallByC(const char* kernel, kiln_status* status, const char* const* names)
+      : arguments_(kernel, status), name_(names) {}
+
+  /// An argument of the kernel.
+  template <typename P, typename V>
+  decltype(auto) Make(V value) {
+    const char* const name = *name_++;
+    return Made(static_cast<std::type_identity<P>*>(nullptr), value, name);
+  }
+  /// The function is called in braces, so that the first argument is made first.
+  struct Result {
+    template <class F, class... A>
+    Result(CallByC& call, F function, A&&... made)
+        : code(call.arguments_.ok() ? call.arguments_.Return(function(made...))
+                                    : call.arguments_.code()) {}
+    int32_t code;
+  };
+
+ private:
+  template <typename P>
+  P Made(std::type_identity<P>*, P value, const char*) {
+    return value;
+  }
+  template <typename T>
+  Tensor<T> Made(std::type_identity<const Tensor<T>&>*, const DLTensor* tensor, const char* name) {
+    return arguments_.Get<T>(tensor, name);
+  }
+  Context& Made(std::type_identity<Context&>*, kiln_context* context, const char*) {
+    return ContextOf(context);
+  }
+
+  TensorArguments arguments_;
+  const char* const* name_;
+};
+
+}  // namespace internal
+
+/// What the C function of a kernel does: calls it with arguments of these names, the context last.
+template <class... P, class... V>
+int32_t CallFromC(const char* kernel, Status (*function)(P...), kiln_status* status,
+                  const char* const (&names)[sizeof...(P)], V... values) {
+  internal::CallByC call(kernel, status, names);
+  return internal::CallByC::Result{call, function, call.Make<P>(values)...}.code;
+}
+
 /// A tensor of other people's, with the same checks; `status` says what is wrong.
 template <typename T>
 Tensor<T> FromDLTensor(const DLTensor* tensor, const char* name, Status* status) {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "kiln/call/threads.h"
-#include "kiln/core/float_mode.h"
 #include "kiln/core/list.h"
 #include "kiln/core/shared.h"
 #include "kiln/core/touches.h"
 #include "kiln/core/visits.h"
 #include "kiln/grid/turns.h"
+#include "kiln/simd/float_mode.h"
 
 namespace kiln {
 

@@ -33,6 +33,8 @@ struct BlockDim {
 constexpr BlockDim Blocked(int64_t size, Clip clip = Clip::kNo) {
   return {BlockDim::Kind::kBlocked, clip, size, 0, 0};
 }
+/// The same where every loop over the dimension stops at the array's edge.
+constexpr BlockDim Clipped(int64_t size) { return Blocked(size, Clip::kYes); }
 /// The whole dimension; its index is 0, also of an array that has no elements.
 constexpr BlockDim All(int64_t extent) { return {BlockDim::Kind::kAll, Clip::kYes, extent, 0, 0}; }
 /// One element; the body does not see the dimension.
@@ -84,6 +86,16 @@ struct Shape {
     return dims;
   }
 };
+
+template <int R>
+constexpr Shape<R> ShapeOf(const std::array<BlockDim, R>& dims) {
+  Shape<R> shape;
+  for (int d = 0; d < R; ++d) {
+    shape.size[d] = dims[d].size;
+    shape.squeezed[d] = dims[d].kind == BlockDim::Kind::kSqueezed;
+  }
+  return shape;
+}
 
 /// One block: its place in the array, and the part of it that is inside.
 template <int R>
@@ -209,14 +221,7 @@ struct Blocks {
     return static_cast<int64_t>(number);
   }
 
-  Shape<R> shape() const {
-    Shape<R> shape;
-    for (int d = 0; d < R; ++d) {
-      shape.size[d] = dims[d].size;
-      shape.squeezed[d] = dims[d].kind == BlockDim::Kind::kSqueezed;
-    }
-    return shape;
-  }
+  Shape<R> shape() const { return ShapeOf<R>(dims); }
 
   /// The block of an index that FirstOutside accepts.
   Box<R> BoxAt(const Index<R>& index) const {

@@ -150,12 +150,8 @@ class Core {
   Copies* copies() const { return copies_; }
   void SetCopies(Copies* copies) { copies_ = copies; }
 
-  /// Null: events are not recorded. A benchmark compares with a kernel that cannot record them.
-#ifdef KILN_WITHOUT_RECORDER
-  Recorder* recorder() const { return nullptr; }
-#else
+  /// Null: events are not recorded.
   Recorder* recorder() const { return recorder_.get(); }
-#endif
 
  private:
   int index_ = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kiln/core/machine.h"
 #include "kiln/core/types.h"
 
 namespace kiln {
@@ -42,10 +43,13 @@ struct Tile {
 
 /// Elements from one row of a tile in VMEM to the next: whole cache lines, and at least 16
 /// elements, so that a full vector at an even column never straddles two lines.
+constexpr int64_t RowStride(int64_t columns, size_t width) {
+  const int64_t line = kLineBytes / static_cast<int64_t>(width);
+  return RoundUp(columns, line > 16 ? line : 16);
+}
 template <typename T>
 constexpr int64_t RowStride(int64_t columns) {
-  constexpr int64_t kLine = kLineBytes / int64_t{sizeof(T)};
-  return RoundUp(columns, kLine > 16 ? kLine : 16);
+  return RowStride(columns, sizeof(T));
 }
 
 /// How many elements a tile in VMEM takes.

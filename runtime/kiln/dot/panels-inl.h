@@ -26,13 +26,13 @@
 
 #include "kiln/core/block.h"
 #include "kiln/core/poison.h"
-#include "kiln/core/rows.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/tile.h"
 #include "kiln/dot/dot-inl.h"
 #include "kiln/dot/pack-inl.h"
 #include "kiln/dot/tiles-inl.h"
 #include "kiln/dot/views-inl.h"
+#include "kiln/format/rows.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
@@ -180,6 +180,23 @@ KILN_STREAM(Dot<float>, AnySteps);
 KILN_STREAM(Dot<bf16>, PanelSteps);
 #if HWY_TARGET == HWY_AVX3_DL
 KILN_STREAM(Dot<bf16>, AnySteps);
+#endif
+
+#undef KILN_ADD_TILES
+#define KILN_ADD_TILES(D, Steps, T)                                                    \
+  KILN_PACKING void                                                                    \
+  AddTiles<D, ViewOfA<D::KGroup, Steps>, ViewOfB<D::KGroup, kCanReadUnpackedB<D, T>>>( \
+      RowRange, const ViewOfA<D::KGroup, Steps>&,                                      \
+      const ViewOfB<D::KGroup, kCanReadUnpackedB<D, T>>&, const Accumulators<D::Acc>&)
+KILN_ADD_TILES(Dot<float>, PanelSteps, float);
+KILN_ADD_TILES(Dot<float>, AnySteps, float);
+KILN_ADD_TILES(Dot<bf16>, PanelSteps, bf16);
+KILN_ADD_TILES(BytesSS, PanelSteps, int8_t);
+KILN_ADD_TILES(BytesSU, PanelSteps, uint8_t);
+KILN_ADD_TILES(BytesUS, PanelSteps, int8_t);
+KILN_ADD_TILES(BytesUU, PanelSteps, uint8_t);
+#if HWY_TARGET == HWY_AVX3_DL
+KILN_ADD_TILES(Dot<bf16>, AnySteps, bf16);
 #endif
 
 /// A block as a source, its dimensions in the order of the array or the other way around.

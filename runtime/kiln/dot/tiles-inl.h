@@ -126,21 +126,59 @@ struct Nothing {
   HWY_INLINE void operator()(const Any&...) const {}
 };
 
-/// Sums of tiles that are gone after `finish`. They begin at zero, or with what `start` returns.
-struct TileSums {};
+// Where the sums of a dot are, as MultiplyTiles knows them: whether they stay in the accumulators
+// of a block of `rows`, where there, and whether they begin at zero or go on from what those hold.
 
-/// Sums that stay: the accumulators of a block of `rows`. They begin at zero, or go on from where
-/// they are.
+/// Sums of tiles that are gone after `finish`. They begin at zero, or with what `start` returns.
+struct TileSums {
+  static constexpr size_t rows = 0;
+  static constexpr bool IsKept() { return false; }
+  static constexpr bool FromZero() { return true; }
+};
+
+/// Sums that stay.
 template <typename Acc>
 struct Accumulators {
   Accumulators(Acc* accumulators, size_t block_rows, bool zero)
       : sums(accumulators), rows(block_rows), from_zero(zero) {}
+  static constexpr bool IsKept() { return true; }
+  bool FromZero() const { return from_zero; }
+
   Acc* sums;
   size_t rows;
   bool from_zero;
 };
 
-// The steps of a reduction, by what they do with the accumulators.
+/// What a step is in its reduction. A single step is both.
+struct ReductionStep {
+  bool first, last;
+};
+
+/// Sums that add up over the steps of a reduction, and are only wanted after the last one.
+template <typename Acc>
+struct StepSums {
+  bool IsKept() const { return !(step.first && step.last); }
+  bool FromZero() const { return step.first; }
+
+  Acc* sums;
+  size_t rows;
+  ReductionStep step;
+};
+template <typename Acc>
+HWY_INLINE StepSums<Acc> SumsOf(ReductionStep step, Acc* accumulators, size_t rows) {
+  return {accumulators, rows, step};
+}
+
+template <typename Acc>
+HWY_INLINE Acc* SumsAt(TileSums, size_t, size_t) {
+  return nullptr;
+}
+template <typename Acc, class Sums>
+HWY_INLINE Acc* SumsAt(const Sums& sums, size_t r, size_t c) {
+  return AccumulatorAt(sums.sums, sums.rows, r, c);
+}
+
+// The steps of a reduction as types, for bodies that differ in more than their sums.
 struct First {};       // start anew
 struct Middle {};      // add
 struct Last {};        // add and finish
@@ -148,35 +186,15 @@ struct SingleStep {};  // the first and the last
 
 /// Calls fn with what a step is.
 template <class Fn>
-HWY_INLINE void ForReductionStep(bool first, bool last, const Fn& fn) {
-  if (first && last) {
+HWY_INLINE void ForReductionStep(ReductionStep step, const Fn& fn) {
+  if (step.first && step.last) {
     fn(SingleStep());
-  } else if (first) {
+  } else if (step.first) {
     fn(First());
-  } else if (last) {
+  } else if (step.last) {
     fn(Last());
   } else {
     fn(Middle());
-  }
-}
-
-/// The sums of a dot whose result is only wanted after the last step.
-template <class When, typename Acc>
-HWY_INLINE auto SumsOf(Acc* accumulators, size_t rows) {
-  if constexpr (std::is_same_v<When, SingleStep>) {
-    return TileSums();
-  } else {
-    return Accumulators<Acc>(accumulators, rows, std::is_same_v<When, First>);
-  }
-}
-
-/// A start or a finish of the last step; the others have none.
-template <class When, class Fn>
-HWY_INLINE auto AtEnd(const Fn& fn) {
-  if constexpr (std::is_same_v<When, SingleStep> || std::is_same_v<When, Last>) {
-    return fn;
-  } else {
-    return Nothing();
   }
 }
 
@@ -191,98 +209,119 @@ HWY_INLINE void ForWholeVectors(Whole at, Acc* sums, ptrdiff_t to_vector, size_t
   }
 }
 
+/// Whether `start` returns what sums begin with.
+template <class D, class Start>
+constexpr bool kStartGives =
+    !std::is_void_v<std::invoke_result_t<const Start&, Whole<D>, size_t, size_t>>;
+
+/// A vector of int32 has the columns of one of floats.
+template <class Dot>
+using ColumnTag =
+    hn::ScalableTag<std::conditional_t<sizeof(typename Dot::Acc) == 8, double, float>>;
+
+/// MultiplyTiles for few rows of A, with a B that is streamed row by row.
+template <class Dot, class A, class B, class Sums, class Start, class Finish>
+HWY_INLINE void MultiplyFewRows(RowRange rows, const A& a, const B& b, const Sums& sums,
+                                const Start& start, const Finish& finish) {
+  using Acc = typename Dot::Acc;
+  using D = ColumnTag<Dot>;
+  constexpr hn::ScalableTag<Acc> da;
+  const auto start_row = [&](auto at, size_t r, size_t c) HWY_ATTR {
+    if constexpr (kStartGives<D, Start>) {
+      return start(at, r, c);
+    } else {
+      start(at, r, c);
+      return sums.FromZero() ? hn::Zero(da) : hn::Load(da, SumsAt<Acc>(sums, r, c));
+    }
+  };
+  const auto finish_row = [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
+    if (sums.IsKept()) hn::Store(sum, da, SumsAt<Acc>(sums, r, c));
+    finish(at, sum, r, c);
+  };
+  MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start_row, finish_row);
+}
+
+/// Adds A @ B to accumulators. The library compiles it, for the dots that it packs for.
+template <class Dot, class A, class B>
+HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
+                           const Accumulators<typename Dot::Acc>& sums);
+
 /// The rows of A @ B in register tiles. For each vector of a tile `start(at, r, c)` is called
 /// before it is computed, and returns what its sums begin with or nothing; `finish(at, sum, r, c)`
-/// gets them. `to`: the tile of an output, if `finish` does nothing but store to (r, c) of that: a
-/// large one is written by streaming stores.
+/// gets them. Steps that are not the last of a reduction have neither. `to`: the tile of an output,
+/// if `finish` does nothing but store to (r, c) of that: a large one is written by streaming
+/// stores.
 template <class Dot, class A, class B, class Sums, class Start = Nothing, class Finish = Nothing,
           class To = NoTile>
 HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums& sums,
                               const Start& start = Start(), const Finish& finish = Finish(),
                               const To& to = To()) {
   using Acc = typename Dot::Acc;
-  // A vector of int32 has the columns of one of floats.
-  using Column = std::conditional_t<sizeof(Acc) == 8, double, float>;
-  using D = hn::ScalableTag<Column>;
+  using D = ColumnTag<Dot>;
   constexpr hn::ScalableTag<Acc> da;
-  constexpr bool kStays = !std::is_same_v<Sums, TileSums>;
-  constexpr bool kStartGives = !std::is_void_v<decltype(start(Whole<D>(), rows.begin, rows.end))>;
+  constexpr bool kGives = kStartGives<D, Start>;
   const size_t n = hn::Lanes(da);
 
-  if constexpr (kCanStreamRows<Dot>) {
-    if (b.streamed != nullptr) {
-      const auto at_sum = [&](size_t r, size_t c) HWY_ATTR {
-        if constexpr (kStays) return AccumulatorAt(sums.sums, sums.rows, r, c);
-      };
-      const auto start_row = [&](auto at, size_t r, size_t c) HWY_ATTR {
-        if constexpr (kStartGives) {
-          return start(at, r, c);
-        } else {
-          start(at, r, c);
-          if constexpr (kStays) {
-            if (!sums.from_zero) return hn::Load(da, at_sum(r, c));
-          }
-          return hn::Zero(da);
-        }
-      };
-      const auto finish_row = [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
-        if constexpr (kStays) hn::Store(sum, da, at_sum(r, c));
-        finish(at, sum, r, c);
-      };
-      return MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start_row, finish_row);
+  if constexpr (std::is_same_v<Sums, StepSums<Acc>>) {
+    static_assert(!kGives);
+    if (!sums.step.last) {
+      return AddTiles<Dot>(rows, a, b, Accumulators<Acc>(sums.sums, sums.rows, sums.step.first));
     }
   }
-
-  HWY_ALIGN Acc own[kStays ? 1 : kTileRows * kTileVectors * hn::MaxLanes(da)];
-  auto tile = a.template OperandsOf<typename Dot::Arithmetic>();
-  if constexpr (kStays) {
-    tile.to_vector = static_cast<ptrdiff_t>(RoundUp(sums.rows, kTileRows) * n);
-    tile.from_zero = sums.from_zero && !kStartGives;
-  } else {
-    tile.sums = own;
-    tile.to_vector = static_cast<ptrdiff_t>(kTileRows * n);
-    tile.from_zero = !kStartGives;
+  if constexpr (kCanStreamRows<Dot>) {
+    if (b.streamed != nullptr) return MultiplyFewRows<Dot>(rows, a, b, sums, start, finish);
   }
+
+  HWY_ALIGN Acc own[kTileRows * kTileVectors * hn::MaxLanes(da)];
+  auto tile = a.template OperandsOf<typename Dot::Arithmetic>();
+  tile.to_vector =
+      static_cast<ptrdiff_t>((sums.IsKept() ? RoundUp(sums.rows, kTileRows) : kTileRows) * n);
+  tile.from_zero = sums.FromZero() && !kGives;
   [[maybe_unused]] const bool streams = StreamsPieces(kTileVectors * n, to);
-  ForTiles(n, rows, b.cols, a.depth * sizeof(*a.groups), a.l2_bytes / 2,
-           [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
-             const bool whole = c + vectors * n <= b.cols;
-             const auto for_vectors = [&](const auto& fn) HWY_ATTR {
-               if (!whole) {
-                 for (size_t i = 0; i < tile_rows; ++i) {
-                   for (size_t v = 0; v < vectors && c + v * n < b.cols; ++v) {
-                     fn(Part<D>(HWY_MIN(b.cols - c - v * n, n)),
-                        tile.sums + static_cast<ptrdiff_t>(v) * tile.to_vector + i * n, r + i,
-                        c + v * n);
-                   }
-                 }
-                 return;
-               }
-               if constexpr (kMayStream<To>) {
-                 if (streams && vectors == kTileVectors)
-                   return ForWholeVectors(Streamed<D>(), tile.sums, tile.to_vector, tile_rows,
-                                          vectors, r, c, fn);
-               }
-               ForWholeVectors(Whole<D>(), tile.sums, tile.to_vector, tile_rows, vectors, r, c, fn);
-             };
-             if constexpr (kStays) tile.sums = AccumulatorAt(sums.sums, sums.rows, r, c);
-             if constexpr (!std::is_same_v<Start, Nothing>) {
-               for_vectors([&](auto at, [[maybe_unused]] Acc* sum, size_t i, size_t j) HWY_ATTR {
-                 if constexpr (kStartGives) {
-                   hn::Store(start(at, i, j), da, sum);
-                 } else {
-                   start(at, i, j);
-                 }
-               });
-             }
-             tile.a = a.At(r);
-             b.SetColumns(r, c, vectors, whole && vectors == kTileVectors, &tile);
-             MultiplyTile(tile, tile_rows, vectors);
-             if constexpr (!std::is_same_v<Finish, Nothing>) {
-               for_vectors([&](auto at, const Acc* sum, size_t i, size_t j)
-                               HWY_ATTR { finish(at, hn::Load(da, sum), i, j); });
-             }
-           });
+  const auto do_tile = [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
+    const bool whole = c + vectors * n <= b.cols;
+    const auto for_vectors = [&](const auto& fn) HWY_ATTR {
+      if (!whole) {
+        for (size_t i = 0; i < tile_rows; ++i) {
+          for (size_t v = 0; v < vectors && c + v * n < b.cols; ++v) {
+            fn(Part<D>(HWY_MIN(b.cols - c - v * n, n)),
+               tile.sums + static_cast<ptrdiff_t>(v) * tile.to_vector + i * n, r + i, c + v * n);
+          }
+        }
+        return;
+      }
+      if constexpr (kMayStream<To>) {
+        if (streams && vectors == kTileVectors)
+          return ForWholeVectors(Streamed<D>(), tile.sums, tile.to_vector, tile_rows, vectors, r, c,
+                                 fn);
+      }
+      ForWholeVectors(Whole<D>(), tile.sums, tile.to_vector, tile_rows, vectors, r, c, fn);
+    };
+    tile.sums = sums.IsKept() ? SumsAt<Acc>(sums, r, c) : own;
+    if constexpr (!std::is_same_v<Start, Nothing>) {
+      for_vectors([&](auto at, [[maybe_unused]] Acc* sum, size_t i, size_t j) HWY_ATTR {
+        if constexpr (kGives) {
+          hn::Store(start(at, i, j), da, sum);
+        } else {
+          start(at, i, j);
+        }
+      });
+    }
+    tile.a = a.At(r);
+    b.SetColumns(r, c, vectors, whole && vectors == kTileVectors, &tile);
+    MultiplyTile(tile, tile_rows, vectors);
+    if constexpr (!std::is_same_v<Finish, Nothing>) {
+      for_vectors([&](auto at, const Acc* sum, size_t i, size_t j)
+                      HWY_ATTR { finish(at, hn::Load(da, sum), i, j); });
+    }
+  };
+  ForTiles(n, rows, b.cols, a.depth * sizeof(*a.groups), a.l2_bytes / 2, do_tile);
+}
+
+template <class Dot, class A, class B>
+HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
+                           const Accumulators<typename Dot::Acc>& sums) {
+  MultiplyTiles<Dot>(rows, a, b, sums);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -61,16 +61,15 @@ bool Overlap(const Window& a, const Window& b) {
 
 namespace internal {
 
-CopyEnd EndOf(const char* name, const void* data, size_t width_in_bytes,
-              const CopiedElement* element, const int64_t* stride, const Cut* cuts, int rank,
-              int32_t array) {
+CopyEnd EndOf(const char* name, const void* data, const ElementType& element, const int64_t* stride,
+              const Cut* cuts, int rank, int32_t array) {
   CopyEnd end;
   end.name = name;
   end.array = array;
   end.memory = data;
-  end.element = element;
+  end.element = &element;
   end.window.rank = rank;
-  const auto width = static_cast<int64_t>(width_in_bytes);
+  const auto width = static_cast<int64_t>(element.width);
   int64_t offset = 0;
   for (int d = 0; d < rank; ++d) {
     const Cut& cut = cuts[d];
@@ -266,8 +265,8 @@ bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, con
     Move(copy);
   } else if (!IsEmpty(to)) {
     ForEachRun(to, to, element, [&](int64_t at, int64_t, size_t bytes) {
-      internal::FillPoison(core_.options(), internal::Hole::kUnset, to.element->poison,
-                           to.data + at, bytes);
+      internal::FillPoison(core_.options(), internal::Hole::kUnset,
+                           to.element->poison_of(internal::Hole::kUnset), to.data + at, bytes);
     });
   }
   try {

@@ -6,10 +6,10 @@
 
 #include "kiln/core/core.h"
 #include "kiln/core/list.h"
-#include "kiln/core/poison.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/tile.h"
 #include "kiln/core/touches.h"
+#include "kiln/format/elements.h"
 
 namespace kiln {
 
@@ -24,33 +24,6 @@ constexpr Cut CutRange(int64_t start, int64_t size, int64_t extent) {
 }
 constexpr Cut CutPoint(int64_t at, int64_t extent) { return {at, 1, extent, true}; }
 
-namespace internal {
-
-/// What the emulator has to know of the elements of a copy.
-struct CopiedElement {
-  Poison64 poison;
-  /// The first of `count` elements side by side that is undefined, as long as floats tell; or null.
-  const void* (*find_poison)(const void* data, int64_t count);
-  Hole (*hole_of)(const void* element);
-};
-
-template <typename T>
-const CopiedElement* CopiedElementOf() {
-  static constexpr CopiedElement kElement{
-      PoisonOf<T>(Hole::kUnset),
-      [](const void* data, int64_t count) -> const void* {
-        const T* const begin = static_cast<const T*>(data);
-        for (const T* at = begin; at != begin + count; ++at) {
-          if (IsPoison(*at)) return at;
-        }
-        return nullptr;
-      },
-      [](const void* element) { return HoleOf(*static_cast<const T*>(element)); }};
-  return &kElement;
-}
-
-}  // namespace internal
-
 /// One end of a copy: a window of an array, or of a tile in VMEM. Points have extent 1 and come
 /// last, so that both ends of a copy have their other dimensions in the same places.
 struct CopyEnd {
@@ -62,31 +35,29 @@ struct CopyEnd {
   const void* memory = nullptr;   // the whole array or tile, …
   int32_t array = -1;             // its ordinal if it is in HBM, …
   Window window;                  // and the part of it, points included
-  const internal::CopiedElement* element = nullptr;
+  const internal::ElementType* element = nullptr;
   Cut outside{};  // the first dimension that is out of range, if `data` is null
   int outside_dimension = 0;
 };
 
 namespace internal {
 
-CopyEnd EndOf(const char* name, const void* data, size_t width, const CopiedElement* element,
-              const int64_t* stride, const Cut* cuts, int rank, int32_t array = -1);
+CopyEnd EndOf(const char* name, const void* data, const ElementType& element, const int64_t* stride,
+              const Cut* cuts, int rank, int32_t array = -1);
 
 }  // namespace internal
 
 /// The part of an array that stays in HBM. Out of range it has no data.
 template <typename T, size_t R>
 CopyEnd PartOf(const Operand& operand, const Tensor<T>& array, const std::array<Cut, R>& cuts) {
-  return internal::EndOf(operand.name, array.data, sizeof(T),
-                         internal::CopiedElementOf<std::remove_const_t<T>>(), array.stride.data(),
-                         cuts.data(), static_cast<int>(R), operand.ordinal);
+  return internal::EndOf(operand.name, array.data, internal::ElementTypeOf<T>(),
+                         array.stride.data(), cuts.data(), static_cast<int>(R), operand.ordinal);
 }
 /// The part of a block or of scratch.
 template <typename T, int V, size_t R>
 CopyEnd PartOf(const char* name, const Tile<T, V>& tile, const std::array<Cut, R>& cuts) {
   static_assert(static_cast<size_t>(V) == R);
-  return internal::EndOf(name, tile.data, sizeof(T),
-                         internal::CopiedElementOf<std::remove_const_t<T>>(), tile.stride.data(),
+  return internal::EndOf(name, tile.data, internal::ElementTypeOf<T>(), tile.stride.data(),
                          cuts.data(), V);
 }
 

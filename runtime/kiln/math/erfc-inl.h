@@ -38,10 +38,10 @@ HWY_INLINE V ErfcFactor(V q) {
 /// counts many times, so it comes with what it is rounded by.
 template <FloatVector V>
 HWY_INLINE V Erfc(V x) {
-  using X = LaneOf<V>;
 #if !HWY_NATIVE_FMA
   return InF64(x, [](double y) { return std::erfc(y); });
 #else
+  using X = LaneOf<V>;
   constexpr bool kFloat = std::is_same_v<X, float>;
   const hn::DFromV<V> d;
   const V centre = hn::Set(d, kFloat ? 3 : 4);

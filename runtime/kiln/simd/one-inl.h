@@ -93,6 +93,12 @@ int64_t IndexAt(Reporter&& reporter, const Tensor<T>& array, const char* name, I
   return static_cast<int64_t>(HostAt(reporter, array, name, index...));
 }
 
+/// Adds to a diagnostic of a block what the element is that chose it.
+template <typename T, typename... I>
+void AddElement(Core& core, const Tensor<T>& array, const char* name, I... index) {
+  core.AddElement(name, {static_cast<int64_t>(index)...}, IndexAt(core, array, name, index...));
+}
+
 }  // namespace kiln
 #endif  // KILN_ONE_ONCE_
 

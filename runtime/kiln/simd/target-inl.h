@@ -6,8 +6,8 @@
 #define KILN_TARGET_INL_H_
 #endif
 
-#include "kiln/core/float_mode.h"
 #include "kiln/core/targets.h"
+#include "kiln/simd/float_mode.h"
 // Highway after its targets.
 #include "hwy/highway.h"
 

@@ -1,5 +1,6 @@
 #include "kiln/direct/direct.h"
 
+#include "kiln/core/shared.h"
 #include "tests/runtime/runtime_testing.h"
 
 namespace kiln {
@@ -109,7 +110,7 @@ TEST_CASE("A cache of huge blocks stays small") {
   LoneCore lone;
   DirectIn<CopiedRows<float, 2>> in(lone.core, {"x", 0, 0}, huge, {Blocked(n / 2), Blocked(n / 2)},
                                     NoPad(), 2, 4);
-  CHECK(lone.core.records()[0]->memory_bytes <= Direct::kMostCached);
+  CHECK(lone.core.records()[0]->memory_bytes <= internal::kMostCached);
   CHECK(lone.core.ok());
 }
 

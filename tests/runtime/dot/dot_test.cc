@@ -188,7 +188,7 @@ std::vector<typename D::Acc> MultiplyStreamed(const ViewA& a, const Tile<const t
   return z;
 }
 
-/// The same with register tiles that read B where it lies: with what is no element of it between
+/// The same with register tiles that read B unpacked: with what is no element of it between
 /// its rows, and with nothing there, nor behind the last one.
 template <class D, typename A, typename B, class ViewA>
 std::string CheckUnpacked(const Matrix<A>& a, const ViewA& a_view, const Matrix<B>& b, size_t m,
@@ -200,8 +200,8 @@ std::string CheckUnpacked(const Matrix<A>& a, const ViewA& a_view, const Matrix<
   if (!error.empty()) return "apart: " + error;
   std::vector<B> close(b.values.size());  // exactly as long as needed
   std::transform(b.values.begin(), b.values.end(), close.begin(), MakeElement<B>);
-  const auto lying = View::OfRows(close.data(), k, n, n, /*apart=*/false);
-  return FirstError(a, b, Multiply<D>(a_view, lying), m, k, n);
+  const auto dense = View::OfRows(close.data(), k, n, n, /*apart=*/false);
+  return FirstError(a, b, Multiply<D>(a_view, dense), m, k, n);
 }
 
 template <typename A, typename B>

@@ -223,9 +223,9 @@ std::string CheckConversions() {
   return same ? "" : "bf16";
 }
 
-/// A block of A[:, first..] in an array of 6 rows, where it lies if it may, against its panels.
+/// A block of A[:, first..] in an array of 6 rows, unpacked if it may be, against its panels.
 template <typename T>
-std::string CheckRows(size_t first, size_t depth, size_t stride, size_t shift, bool lies) {
+std::string CheckRows(size_t first, size_t depth, size_t stride, size_t shift, bool unpacked) {
   using Format = UnpackedA<T>;
   using D = typename Format::D;
   std::vector<T> elements(6 * stride + shift + 8);
@@ -237,9 +237,10 @@ std::string CheckRows(size_t first, size_t depth, size_t stride, size_t shift, b
   const Box<2> box = blocks.BoxAt({0, static_cast<int64_t>(first)});
   const std::string name = std::to_string(first) + " " + std::to_string(depth) + " " +
                            std::to_string(stride) + " " + std::to_string(shift);
-  lies = lies && kIsPlain<D, T> && D::kFlip == 0;
-  if (Format::IsInPlace(array, box) != lies) return name + (lies ? ": packed" : ": in place");
-  if (!lies) return "";
+  unpacked = unpacked && kIsPlain<D, T> && D::kFlip == 0;
+  if (Format::IsInPlace(array, box) != unpacked)
+    return name + (unpacked ? ": packed" : ": in place");
+  if (!unpacked) return "";
   const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
   Format::Copy(array, box, Pad<T>(NoPad()), buffer.get());
   const auto packed = Format::ViewOf(buffer.get(), box), rows = Format::InPlace(array, box);
@@ -296,7 +297,7 @@ std::string CheckAccumulators() {
   return "";
 }
 
-/// Ranges of rows and of depth, of which low and high may lie anywhere.
+/// Ranges of rows and of depth, of which low and high may be anywhere.
 std::string CheckRanges() {
   const size_t panel = kPanelRows;
   const auto is = [](RowRange range, size_t begin, size_t end) {

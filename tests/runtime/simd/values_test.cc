@@ -250,7 +250,7 @@ void TestMasks() {
   const Arguments<bool> in;
   KILN_CHECK(kBitAnd, bool, BothOf(a, b));
   KILN_CHECK(kBitOr, bool, EitherOf(a, b));
-  KILN_CHECK(kBitXor, bool, OneOf(a, b));
+  KILN_CHECK(kBitXor, bool, HWY_NAMESPACE::OneOf(a, b));
   KILN_CHECK(kBitNot, bool, NotOf(a));
   KILN_CHECK(kBitAnd, bool, BitAnd(a, b));
   KILN_CHECK(kBitOr, bool, BitOr(a, b));

@@ -2,15 +2,63 @@
 // often be used in place.
 #pragma once
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "kiln/core/block.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/tile.h"
+#include "kiln/format/elements.h"
 
 namespace kiln {
+namespace internal {
+
+// Copies of blocks of any type and rank, compiled once.
+
+/// A Box of any rank.
+struct AnyBox {
+  template <int R>
+  AnyBox(const Box<R>& box)  // NOLINT: the same box
+      : rank(R),
+        size(box.size.data()),
+        squeezed(box.squeezed.data()),
+        start(box.start.data()),
+        low(box.low.data()),
+        high(box.high.data()) {}
+
+  int rank;
+  const int64_t* size;
+  const bool* squeezed;
+  const int64_t *start, *low, *high;
+};
+
+/// An array of elements of `width` bytes.
+struct AnyArray {
+  template <typename T>
+  AnyArray(const Tensor<T>& tensor)  // NOLINT: the same array
+      : data(const_cast<char*>(reinterpret_cast<const char*>(tensor.data))),
+        stride(tensor.stride),
+        width(sizeof(T)) {}
+
+  char* data;
+  std::array<int64_t, kMaxRank> stride;
+  size_t width;
+};
+
+/// From an array into rows of a block, as far as the block is inside of it, and back.
+void CopyRows(const AnyArray& from, const AnyBox& box, void* to);
+void CopyRowsBack(const AnyArray& to, const AnyBox& box, const void* from);
+/// Sets `count` elements of `width` bytes.
+void FillElements(void* to, int64_t count, const void* value, size_t width);
+/// Sets every element of a block of rows.
+void FillRows(const AnyBox& box, const void* value, size_t width, void* to);
+/// The first undefined element of a block of rows that is inside the array, or null; `at` are its
+/// coordinates in the array.
+const void* FindPoisonInRows(const AnyBox& box, const void* data, const ElementType& element,
+                             int64_t* at);
+
+}  // namespace internal
 
 /// A format says what a copy into VMEM makes of a block. All of them have these members; R is the
 /// rank of the array and V that of the body's view, which lacks the squeezed dimensions.
@@ -73,49 +121,8 @@ struct Rows {
 
   template <int R>
   static void Copy(const Tensor<const T>& tensor, const Box<R>& box, const Pad<T>& pad, void* to) {
-    if (pad.given && !box.IsWhole()) FillBlock(box, pad.value, to);
-    T* const block = static_cast<T*>(to);
-    ForEachRowInside(tensor, box, [&](const Row& row) {
-      CopyRow(tensor.data + row.array, row.array_step, block + row.block, 1, row.count);
-    });
-  }
-
-  /// From VMEM into the array, as far as the block is inside of it.
-  template <int R>
-  static void CopyBack(const Tensor<T>& tensor, const Box<R>& box, const void* from) {
-    const T* const block = static_cast<const T*>(from);
-    ForEachRowInside(tensor, box, [&](const Row& row) {
-      CopyRow(block + row.block, 1, tensor.data + row.array, row.array_step, row.count);
-    });
-  }
-
-  /// Sets every element of a block in VMEM.
-  template <int R>
-  static void FillBlock(const Box<R>& box, T value, void* to) {
-    std::fill_n(static_cast<T*>(to), LayoutOf(static_cast<const Shape<R>&>(box)).elements, value);
-  }
-
-  /// The first element of a block in VMEM that is inside the array and whose mask(element) is not
-  /// 0, or null; `at` are its coordinates in the array.
-  template <int R, class MaskOf>
-  static const T* FindInside(const Box<R>& box, const void* data, const MaskOf& mask,
-                             Index<R>* at) {
-    int64_t found = -1;
-    const T* const block = static_cast<const T*>(data);
-    ForEachRowInside(Tensor<const T>(), box, [&](const Row& row) {
-      if (found >= 0 || !Any(block + row.block, row.count, mask)) return;
-      for (found = row.block; mask(block[found]) == 0;) ++found;
-    });
-    if (found < 0) return nullptr;
-    const T* const element = block + found;
-    *at = box.start;
-    const auto dims = box.template ViewDims<V>();
-    const Layout layout = LayoutOf(static_cast<const Shape<R>&>(box));
-    for (int v = 0; v < V; ++v) {
-      (*at)[dims[v]] += found / layout.stride[v];
-      found %= layout.stride[v];
-    }
-    return element;
+    if (pad.given && !box.IsWhole()) internal::FillRows(box, &pad.value, sizeof(T), to);
+    internal::CopyRows(tensor, box, to);
   }
 
   /// Sets the elements of a view that are inside the array.
@@ -128,18 +135,15 @@ struct Rows {
       at += static_cast<int64_t>(tile.low[v]) * stride[v];
     }
     const int64_t columns = V > 0 ? extent[V - 1] : 1;
-    internal::ForEachRow(V, extent.data(), stride.data(), stride.data(),
-                         [&](int64_t row, int64_t) { std::fill_n(at + row, columns, value); });
+    internal::ForEachRow(V, extent.data(), stride.data(), stride.data(), [&](int64_t row, int64_t) {
+      internal::FillElements(at + row, columns, &value, sizeof(T));
+    });
   }
 
  private:
   struct Layout {
     std::array<int64_t, V> stride;  // by dimension of the view
     int64_t elements;
-  };
-  /// Some elements side by side in a block, as offsets.
-  struct Row {
-    int64_t array, array_step, block, count;
   };
 
   template <int R>
@@ -168,50 +172,6 @@ struct Rows {
     }
     if (V > 0) tile.stride[V - 1] = 1;
     return tile;
-  }
-
-  template <typename U, int R, class Fn>
-  static void ForEachRowInside(const Tensor<U>& tensor, const Box<R>& box, const Fn& fn) {
-    const Layout layout = LayoutOf(static_cast<const Shape<R>&>(box));
-    const auto dims = box.template ViewDims<V>();
-    std::array<int64_t, V> extent{}, array_stride{};
-    int64_t array = 0, block = 0;
-    for (int d = 0; d < R; ++d) {
-      array += (box.start[d] + box.low[d]) * tensor.stride[d];
-      if (box.high[d] <= box.low[d]) return;
-    }
-    for (int v = 0; v < V; ++v) {
-      extent[v] = box.high[dims[v]] - box.low[dims[v]];
-      array_stride[v] = tensor.stride[dims[v]];
-      block += box.low[dims[v]] * layout.stride[v];
-    }
-    const int64_t count = V > 0 ? extent[V - 1] : 1;
-    const int64_t step = V > 0 ? array_stride[V - 1] : 1;
-    internal::ForEachRow(V, extent.data(), array_stride.data(), layout.stride.data(),
-                         [&](int64_t array_row, int64_t block_row) {
-                           fn(Row{array + array_row, step, block + block_row, count});
-                         });
-  }
-
-  /// Almost always none does: pieces of a fixed size are what compilers turn into vectors.
-  template <class MaskOf>
-  static bool Any(const T* row, int64_t count, const MaskOf& mask) {
-    constexpr int64_t kPiece = 256;
-    decltype(mask(*row)) any = 0;
-    int64_t c = 0;
-    for (; c + kPiece <= count && any == 0; c += kPiece) {
-      for (int64_t i = 0; i < kPiece; ++i) any |= mask(row[c + i]);
-    }
-    for (; c < count; ++c) any |= mask(row[c]);
-    return any != 0;
-  }
-
-  static void CopyRow(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t count) {
-    if ((from_step == 1 && to_step == 1) || count == 1) {
-      std::memcpy(static_cast<void*>(to), from, static_cast<size_t>(count) * sizeof(T));
-      return;
-    }
-    for (int64_t c = 0; c < count; ++c) to[c * to_step] = from[c * from_step];
   }
 };
 

@@ -1,0 +1,169 @@
+#include "kiln/direct/operands.h"
+
+#include <algorithm>
+
+#include "hwy/cache_control.h"
+#include "kiln/core/shared.h"
+
+namespace kiln::internal {
+
+template <int R>
+Box<R> MostRagged(const Blocks<R>& blocks) {
+  Box<R> box{blocks.shape(), {}, {}, {}, {}};
+  for (int d = 0; d < R; ++d) {
+    const BlockDim& dim = blocks.dims[d];
+    const bool fits =
+        dim.kind == BlockDim::Kind::kSqueezed ||
+        (dim.kind == BlockDim::Kind::kBlocked && dim.size > 0 && blocks.extent[d] % dim.size == 0);
+    const bool begins_anywhere =
+        dim.kind == BlockDim::Kind::kElement || dim.kind == BlockDim::Kind::kBounded;
+    box.start[d] = begins_anywhere ? 1 : 0;
+    box.high[d] = fits ? dim.size : std::max<int64_t>(dim.size - 1, 0);
+    box.clipped[d] = dim.clip == Clip::kYes;
+  }
+  return box;
+}
+
+template <int R>
+Box<R> Unragged(const Blocks<R>& blocks) {
+  Box<R> box{blocks.shape(), {}, {}, {}, {}};
+  for (int d = 0; d < R; ++d) box.high[d] = box.size[d];
+  return box;
+}
+
+template <int R>
+void BlockCopies<R>::Reserve(int64_t bytes, int64_t window) {
+  bytes_ = bytes;
+  record_ = &core_.RecordOf(operand_);
+  if (MayShare(window)) {
+    shared_ = core_.Share(blocks_.Count(), bytes_);
+    record_->buffers = blocks_.Count();
+    record_->memory_bytes = blocks_.Count() * bytes_;
+    return;
+  }
+  const int64_t most =
+      std::min({window, blocks_.Count(), kMostCached / std::max(bytes_, int64_t{1})});
+  slots_ = std::max<int64_t>(most, 1);
+  data_ = static_cast<char*>(core_.Allocate(static_cast<size_t>(slots_ * bytes_)));
+  tags_ = static_cast<Tag*>(core_.Allocate(static_cast<size_t>(slots_) * sizeof(Tag)));
+  if (tags_ != nullptr) std::fill_n(tags_, slots_, Tag{});
+  record_->buffers = slots_;
+  record_->memory_bytes = slots_ * bytes_;
+}
+
+template <int R>
+char* BlockCopies<R>::Bring(const Index<R>& index, const Box<R>& box) {
+  return shared_ != nullptr ? BringShared(index, box) : BringOwn(index, box);
+}
+
+template <int R>
+char* BlockCopies<R>::BringOwn(const Index<R>& index, const Box<R>& box) {
+  const int64_t slot = SlotOf(index);
+  char* const data = data_ + slot * bytes_;
+  Tag& tag = tags_[slot];
+  if (!tag.full || tag.index != index) {
+    CopyNow(box, data);
+    tag = {true, index};
+  }
+  return data;
+}
+
+template <int R>
+char* BlockCopies<R>::BringShared(const Index<R>& index, const Box<R>& box) {
+  const int64_t block = blocks_.Linear(index);
+  if (shared_->Claim(block)) {
+    CopyNow(box, shared_->At(block));
+    shared_->SayPacked(block);
+  }
+  return shared_->At(block);
+}
+
+template <int R>
+void BlockCopies<R>::CopyNow(const Box<R>& box, char* to) {
+  Copy(box, to);
+  ++record_->copies;
+  record_->bytes += box.inside() * width_;
+}
+
+/// Blocks that come back do so on several cores. All cores have to agree. Copies that one core
+/// would drop again are shared as long as they stay in half of the last cache.
+template <int R>
+bool BlockCopies<R>::MayShare(int64_t window) const {
+  const int64_t count = blocks_.Count();
+  const int64_t most = window >= count ? kMostCached : core_.cpu().last_cache_bytes / 2;
+  return core_.shares() && window > 0 && blocks_.IsNumbered() &&
+         count <= most / std::max(bytes_, int64_t{1});
+}
+
+/// The slot that has the block, or the one to take for it. Few slots are searched, so that no two
+/// blocks of a window ever compete for one; of many, the block's number picks one.
+template <int R>
+int64_t BlockCopies<R>::SlotOf(const Index<R>& index) {
+  constexpr int64_t kMostSearched = 64;
+  if (slots_ > kMostSearched) return blocks_.Linear(index) % slots_;
+  for (int64_t slot = 0; slot < slots_; ++slot) {
+    if (tags_[slot].full && tags_[slot].index == index) return slot;
+  }
+  oldest_ = (oldest_ + 1) % slots_;
+  return oldest_;
+}
+
+template <int R>
+StagedBlocks<R>::StagedBlocks(Core& core, const Operand& operand, const AnyArray& array,
+                              const Blocks<R>& blocks, bool is_in_place, size_t bytes)
+    : core_(core),
+      operand_(operand),
+      blocks_(blocks),
+      always_in_place_(is_in_place),
+      in_place_(is_in_place),
+      array_(array) {
+  int64_t size = Signed(array.width);
+  for (int d = 0; d < R; ++d) size *= blocks.extent[d];
+  // Written past a last cache that cannot hold them, outputs need not be read first: a third less
+  // traffic for a sum of two arrays.
+  streams_ = size >= core.cpu().last_cache_bytes;
+  if (is_in_place) return;
+  staged_ = core.Allocate(bytes);
+  record_ = &core.RecordOf(operand);
+  record_->is_output = true;
+  record_->buffers = 1;
+  record_->memory_bytes = Signed(bytes);
+}
+
+template <int R>
+void StagedBlocks<R>::CopyBack() {
+  CopyRowsBack(array_, box_, staged_);
+  ++record_->copies;
+  record_->bytes += box_.inside() * Signed(array_.width);
+}
+
+template <int R>
+void StagedBlocks<R>::WaitOut() {
+  if (streams_) hwy::FlushStream();
+}
+
+template <int R>
+bool StagedBlocks<R>::MayOverlap() const {
+  return std::any_of(blocks_.dims.begin(), blocks_.dims.end(), [](const BlockDim& dim) {
+    return dim.kind == BlockDim::Kind::kElement || dim.kind == BlockDim::Kind::kBounded;
+  });
+}
+
+#define KILN_RANK(R)                                      \
+  template Box<R> MostRagged<R>(const Blocks<R>& blocks); \
+  template Box<R> Unragged<R>(const Blocks<R>& blocks);   \
+  template class BlockCopies<R>;                          \
+  template class StagedBlocks<R>
+KILN_RANK(0);
+KILN_RANK(1);
+KILN_RANK(2);
+KILN_RANK(3);
+KILN_RANK(4);
+KILN_RANK(5);
+KILN_RANK(6);
+KILN_RANK(7);
+KILN_RANK(8);
+#undef KILN_RANK
+static_assert(kMaxRank == 8, "an operand of each rank");
+
+}  // namespace kiln::internal

@@ -1,0 +1,151 @@
+#include "kiln/format/rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln::internal {
+namespace {
+
+/// Some elements side by side in a block, as offsets.
+struct Row {
+  int64_t array, array_step, block, count;
+};
+
+/// A block in VMEM, by the dimensions of the body's view.
+struct Layout {
+  Layout(const AnyBox& box, size_t width) {
+    for (int d = 0; d < box.rank; ++d) {
+      if (!box.squeezed[d]) dims[rank++] = d;
+    }
+    for (int v = rank; v-- > 0;) {
+      stride[v] = elements;
+      const int64_t extent = box.size[dims[v]];
+      elements *= v + 1 == rank ? RowStride(extent, width) : extent;
+    }
+    if (rank == 0) elements = RowStride(1, width);
+  }
+
+  int rank = 0;
+  std::array<int, kMaxRank> dims{};
+  std::array<int64_t, kMaxRank> stride{};
+  int64_t elements = 1;
+};
+
+/// Calls fn(row) for the rows of a block that are inside the array.
+template <class Fn>
+void ForEachRowInside(const AnyBox& box, const Layout& layout, const int64_t* stride,
+                      const Fn& fn) {
+  std::array<int64_t, kMaxRank> extent{}, array_stride{};
+  int64_t array = 0, block = 0;
+  for (int d = 0; d < box.rank; ++d) {
+    array += (box.start[d] + box.low[d]) * stride[d];
+    if (box.high[d] <= box.low[d]) return;
+  }
+  for (int v = 0; v < layout.rank; ++v) {
+    const int d = layout.dims[v];
+    extent[v] = box.high[d] - box.low[d];
+    array_stride[v] = stride[d];
+    block += box.low[d] * layout.stride[v];
+  }
+  const int last = layout.rank - 1;
+  const int64_t count = last >= 0 ? extent[last] : 1;
+  const int64_t step = last >= 0 ? array_stride[last] : 1;
+  ForEachRow(layout.rank, extent.data(), array_stride.data(), layout.stride.data(),
+             [&](int64_t array_row, int64_t block_row) {
+               fn(Row{array + array_row, step, block + block_row, count});
+             });
+}
+
+template <typename Bits>
+void CopyApart(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t count) {
+  for (int64_t c = 0; c < count; ++c) {
+    std::memcpy(to + c * to_step * Signed(sizeof(Bits)),
+                from + c * from_step * Signed(sizeof(Bits)), sizeof(Bits));
+  }
+}
+
+void CopyRow(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t count,
+             size_t width) {
+  if ((from_step == 1 && to_step == 1) || count == 1) {
+    std::memcpy(to, from, Unsigned(count) * width);
+    return;
+  }
+  switch (width) {
+    case 1:
+      return CopyApart<uint8_t>(from, from_step, to, to_step, count);
+    case 2:
+      return CopyApart<uint16_t>(from, from_step, to, to_step, count);
+    case 4:
+      return CopyApart<uint32_t>(from, from_step, to, to_step, count);
+    default:
+      return CopyApart<uint64_t>(from, from_step, to, to_step, count);
+  }
+}
+
+template <typename Bits>
+void FillWith(void* to, int64_t count, const void* value) {
+  Bits bits;
+  std::memcpy(&bits, value, sizeof(bits));
+  char* const at = static_cast<char*>(to);
+  for (int64_t c = 0; c < count; ++c)
+    std::memcpy(at + c * Signed(sizeof(bits)), &bits, sizeof(bits));
+}
+
+}  // namespace
+
+void CopyRows(const AnyArray& from, const AnyBox& box, void* to) {
+  char* const block = static_cast<char*>(to);
+  const auto width = Signed(from.width);
+  ForEachRowInside(box, Layout(box, from.width), from.stride.data(), [&](const Row& row) {
+    CopyRow(from.data + row.array * width, row.array_step, block + row.block * width, 1, row.count,
+            from.width);
+  });
+}
+
+void CopyRowsBack(const AnyArray& to, const AnyBox& box, const void* from) {
+  const char* const block = static_cast<const char*>(from);
+  const auto width = Signed(to.width);
+  ForEachRowInside(box, Layout(box, to.width), to.stride.data(), [&](const Row& row) {
+    CopyRow(block + row.block * width, 1, to.data + row.array * width, row.array_step, row.count,
+            to.width);
+  });
+}
+
+void FillElements(void* to, int64_t count, const void* value, size_t width) {
+  switch (width) {
+    case 1:
+      return FillWith<uint8_t>(to, count, value);
+    case 2:
+      return FillWith<uint16_t>(to, count, value);
+    case 4:
+      return FillWith<uint32_t>(to, count, value);
+    default:
+      return FillWith<uint64_t>(to, count, value);
+  }
+}
+
+void FillRows(const AnyBox& box, const void* value, size_t width, void* to) {
+  FillElements(to, Layout(box, width).elements, value, width);
+}
+
+const void* FindPoisonInRows(const AnyBox& box, const void* data, const ElementType& element,
+                             int64_t* at) {
+  const char* const block = static_cast<const char*>(data);
+  const auto width = Signed(element.width);
+  const Layout layout(box, element.width);
+  constexpr std::array<int64_t, kMaxRank> kNoArray{};
+  const void* found = nullptr;
+  ForEachRowInside(box, layout, kNoArray.data(), [&](const Row& row) {
+    if (found == nullptr) found = element.find_poison(block + row.block * width, row.count);
+  });
+  if (found == nullptr) return nullptr;
+  int64_t offset = (static_cast<const char*>(found) - block) / width;
+  std::copy_n(box.start, box.rank, at);
+  for (int v = 0; v < layout.rank; ++v) {
+    at[layout.dims[v]] += offset / layout.stride[v];
+    offset %= layout.stride[v];
+  }
+  return found;
+}
+
+}  // namespace kiln::internal

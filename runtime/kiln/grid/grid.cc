@@ -1,0 +1,10 @@
+#include "kiln/grid/grid.h"
+
+namespace kiln {
+
+template class Grid<1>;
+template class Grid<2>;
+template class Grid<3>;
+template class Grid<4>;
+
+}  // namespace kiln
