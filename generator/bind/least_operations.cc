@@ -19,6 +19,7 @@ class OperationCounter {
           [&](const action::Store& store) { sum += Of(*store.value) + Elements(store.shape); },
           [&](const action::When& when) { Of(when.body), Of(when.orelse); },  // the largest value
           [&](const action::For& loop) { sum += Rounds(loop) * std::max(1.0, Of(loop.body)); },
+          [&](const action::While& loop) { Of(loop.body); },  // perhaps no turn
           [](const action::Assert&) {}, [](const action::Copy&) {}, [](const action::Wait&) {});
     }
     return sum;

@@ -134,6 +134,7 @@ class Definedness {
         [&](const action::Store& store) { Store(action, store); },
         [&](const action::When& when) { Branch(when.body, when.orelse); },
         [&](const action::For& loop) { Branch(loop.body, {}); },
+        [&](const action::While& loop) { Branch(loop.body, {}); },
         [&](const action::Copy& copy) {
           const size_t target = static_cast<size_t>(copy.target.ref);
           undefined_[target] = false;

@@ -32,6 +32,8 @@ void Elaborator::ElaborateStmt(const Stmt& stmt, Actions& out) {
       return When(stmt, out);
     case Stmt::Kind::kFor:
       return For(stmt, out);
+    case Stmt::Kind::kWhile:
+      return While(stmt, out);
     case Stmt::Kind::kAssert:
       return Assert(stmt, out);
     case Stmt::Kind::kCopy:
@@ -291,6 +293,20 @@ void Elaborator::For(const Stmt& stmt, Actions& out) {
   loop.body = ElaborateBlock(stmt.body);
   PopScope();
   if (loop.low && loop.high) out.push_back({stmt.span, std::move(loop)});
+}
+
+void Elaborator::While(const Stmt& stmt, Actions& out) {
+  action::While loop;
+  loop.condition = ElaborateCondition(*stmt.condition, kBodySetting);
+  if (stmt.high) loop.most = ElaborateSize(*stmt.high);
+  if (const auto known = loop.condition ? ConstBool(loop.condition) : std::nullopt) {
+    if (!*known) return;  // dropped unread, as a branch is
+    Error("assert", stmt.condition->span, "this loop never ends, as its condition always holds",
+          "let it depend on a `var` that the loop changes");
+    return;
+  }
+  loop.body = ElaborateBlock(stmt.body);
+  if (loop.condition && (loop.most || !stmt.high)) out.push_back({stmt.span, std::move(loop)});
 }
 
 void Elaborator::Assert(const Stmt& stmt, Actions& out) {

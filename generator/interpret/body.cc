@@ -99,6 +99,21 @@ void Loop(Run& run, const action::For& loop) {
   }
 }
 
+/// Without a bound of its own, a loop of so many turns is taken for one that never ends.
+constexpr int64_t kMostTurns = int64_t{1} << 24;
+
+void RepeatWhile(Run& run, const action::While& loop, Span span) {
+  const int64_t most = loop.most ? Evaluate(*loop.most, run.binding).value_or(0) : kMostTurns;
+  for (int64_t turn = 0; EvaluateCondition(run, *loop.condition, "the condition of `while`");
+       ++turn) {
+    if (turn >= most) {
+      Fail(run, "assert", span,
+           "the loop does not end after " + std::to_string(most) + " turns" + AtPoint(run));
+    }
+    Execute(run, loop.body);
+  }
+}
+
 /// "; `x[i]` is 2" for the sides of a comparison of scalars.
 std::string SidesText(Run& run, const Node& condition) {
   if (!IsComparison(condition.op)) return "";
@@ -133,6 +148,7 @@ void ExecuteOne(Run& run, const Action& action) {
         Execute(run, holds ? when.body : when.orelse);
       },
       [&](const action::For& loop) { Loop(run, loop); },
+      [&](const action::While& loop) { RepeatWhile(run, loop, span); },
       [&](const action::Assert& check) { Check(run, check, span); },
       [&](const action::Copy& copy) { StartCopy(run, copy, span); },
       [&](const action::Wait& wait) { WaitForCopy(run, wait, span); });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -55,6 +56,13 @@ struct For {
   Actions body;
 };
 
+/// As long as the condition, which is asked before each turn, holds. More than `most` turns fail.
+struct While {
+  NodePtr condition;  // bool scalar
+  std::optional<Size> most;
+  Actions body;
+};
+
 struct Assert {
   NodePtr condition;  // bool scalar
   std::string message;
@@ -76,7 +84,7 @@ struct Wait {
 }  // namespace action
 
 struct Action {
-  using Kind = std::variant<action::Store, action::Define, action::When, action::For,
+  using Kind = std::variant<action::Store, action::Define, action::When, action::For, action::While,
                             action::Assert, action::Copy, action::Wait>;
   Span span;
   Kind what;
@@ -103,7 +111,8 @@ template <typename Use>
 void ForEachBlock(const Action& of, const Use& use) {
   Match(
       of, [&](const action::When& when) { use(when.body), use(when.orelse); },
-      [&](const action::For& loop) { use(loop.body); }, [](const action::Define&) {},
+      [&](const action::For& loop) { use(loop.body); },
+      [&](const action::While& loop) { use(loop.body); }, [](const action::Define&) {},
       [](const action::Store&) {}, [](const action::Assert&) {}, [](const action::Copy&) {},
       [](const action::Wait&) {});
 }
@@ -123,6 +132,7 @@ void ForEachExpression(const Action& of, const Use& use) {
       },
       [&](const action::When& when) { use(*when.condition); },
       [&](const action::For& loop) { use(*loop.low), use(*loop.high); },
+      [&](const action::While& loop) { use(*loop.condition); },
       [&](const action::Assert& check) { use(*check.condition); },
       [&](const action::Copy& copy) {
         use(*copy.slot);

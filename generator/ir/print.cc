@@ -305,6 +305,12 @@ class KernelPrinter {
                indent);
           Block(a.body, indent + 1);
         },
+        [&](const action::While& a) {
+          Line("while " + print_.Print(*a.condition) +
+                   (a.most ? ", most=" + a.most->ToString() : "") + ":",
+               indent);
+          Block(a.body, indent + 1);
+        },
         [&](const action::Assert& a) { Line("assert " + print_.Print(*a.condition), indent); },
         [&](const action::Copy& a) {
           Line("copy " + WindowText(a.source) + " -> " + WindowText(a.target) + ", " +

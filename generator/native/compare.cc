@@ -104,6 +104,7 @@ class Chain {
           },
           [&](const action::When& when) { sum += std::max(Count(when.body), Count(when.orelse)); },
           [&](const action::For& loop) { sum += std::max(Count(loop.body) * Rounds(loop), 0.0); },
+          [&](const action::While& loop) { sum += Count(loop.body) * Turns(loop); },
           [](const action::Assert&) {}, [](const action::Copy&) {}, [](const action::Wait&) {});
     }
     return sum;
@@ -115,6 +116,11 @@ class Chain {
     const bool known = low.fault == EvalFault::kNone && high.fault == EvalFault::kNone;
     return known ? std::max(1.0, static_cast<double>(high.value) - static_cast<double>(low.value))
                  : kUnknown;
+  }
+
+  double Turns(const action::While& loop) const {
+    const auto most = loop.most ? Evaluate(*loop.most, binding_) : std::nullopt;
+    return most ? static_cast<double>(std::max<int64_t>(*most, 0)) : kUnknown;
   }
 
   static constexpr double kUnknown = 64;  // rounds of a loop over values

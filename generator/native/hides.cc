@@ -77,6 +77,7 @@ class Body {
           [this](const action::For& loop) {
             return IsOfMemory(*loop.low) || IsOfMemory(*loop.high);
           },
+          [this](const action::While& loop) { return IsOfMemory(*loop.condition); },
           [this](const action::Assert& check) { return IsOfMemory(*check.condition); },
           [](const action::Copy&) { return false; }, [](const action::Wait&) { return false; });
     });

@@ -149,6 +149,16 @@ struct For {
   Stages body;
 };
 
+/// Before each turn: `before`, and out of the loop unless the condition holds; with the number of
+/// the turn in `turn`, fails in one that is more than `most`.
+struct While {
+  VariableId turn;
+  Stages before;  // what the condition is made of
+  ElementPtr condition;
+  ElementPtr most;  // null: as many as the engine allows
+  Stages body;
+};
+
 struct Assert {
   ElementPtr condition;
   std::string message;
@@ -179,10 +189,10 @@ struct Wait {
 }  // namespace stage
 
 struct Stage {
-  using Kind =
-      std::variant<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::Define,
-                   stage::Assign, stage::Store, stage::Reduce, stage::Dot, stage::Pack, stage::If,
-                   stage::For, stage::Assert, stage::Range, stage::Touch, stage::Copy, stage::Wait>;
+  using Kind = std::variant<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::Define,
+                            stage::Assign, stage::Store, stage::Reduce, stage::Dot, stage::Pack,
+                            stage::If, stage::For, stage::While, stage::Assert, stage::Range,
+                            stage::Touch, stage::Copy, stage::Wait>;
   Span span;
   Kind what;
 };
@@ -249,6 +259,7 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
       },
       [&](ConstLike<Of, If>& s) { use(s.condition), use(s.body), use(s.orelse); },
       [&](ConstLike<Of, For>& s) { use(s.low), use(s.high), use(s.body); },
+      [&](ConstLike<Of, While>& s) { use(s.most), use(s.before), use(s.condition), use(s.body); },
       [&](ConstLike<Of, Assert>& s) { use(s.condition); },
       [&](ConstLike<Of, Range>& s) { use(s.start), use(s.size), use(s.extent); },
       [&](ConstLike<Of, Touch>& s) { use(s.window.begin, Access::kNames); },

@@ -152,6 +152,12 @@ void StageText::One(const Stage& of, int indent) {
              ":");
         within(s.body);
       },
+      [&](const While& s) {
+        line("while" + (s.most ? ", at most " + Text(*s.most) + " turns" : "") + ":");
+        within(s.before);
+        Line("leave unless " + Text(*s.condition), indent + 1);
+        within(s.body);
+      },
       [&](const Assert& s) { line("assert " + Text(*s.condition)); },
       [&](const Range& s) {
         line("check 0 <= " + Text(*s.start) + " <= " + Text(*s.extent) + " - " + Text(*s.size) +

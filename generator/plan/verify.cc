@@ -78,6 +78,14 @@ class Verifier {
           Look(s.high);
           With(s.variable, [&] { Visit(s.body); });
         },
+        [&](const While& s) {
+          Look(s.most);
+          With(s.turn, [&] {
+            for (const Stage& inner : s.before) Visit(inner);
+            Look(s.condition);
+            Visit(s.body);
+          });
+        },
         [&](const Assert& s) { Look(s.condition); },
         [&](const Range& s) {
           for (const ElementPtr& e : {s.start, s.size, s.extent}) Look(e);

@@ -35,7 +35,7 @@ LoopId LoopOf(const Stage& stage) {
   using namespace stage;
   return Match(
       stage, [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce> auto& s) { return s.loop; },
-      [](const OneOf<Define, Assign, Store, Dot, Pack, If, For, Assert, Range, Touch, Copy,
+      [](const OneOf<Define, Assign, Store, Dot, Pack, If, For, While, Assert, Range, Touch, Copy,
                      Wait> auto&) { return LoopId(); });
 }
 
@@ -43,7 +43,7 @@ const Stages* BodyOf(const Stage& stage) {
   using namespace stage;
   return Match(
       stage,
-      [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, If, For> auto& s) {
+      [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, If, For, While> auto& s) {
         return &s.body;
       },
       [](const OneOf<Define, Assign, Store, Pack, Assert, Range, Touch, Copy, Wait> auto&) {

@@ -17,7 +17,7 @@ constexpr struct {
 } kTaken[] = {
     {"is a word of the spec language",
      "all and assert copy else false for if in inf let nan not null or range true var wait "
-     "when"},
+     "when while"},
     {"is a dtype", kDTypeNames},
     {"is a word of C++, which names become part of",
      "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
@@ -27,7 +27,7 @@ constexpr struct {
      "namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
      "register reinterpret_cast requires return short signed sizeof static static_assert "
      "static_cast struct switch template this thread_local throw true try typedef typeid "
-     "typename union unsigned using virtual void volatile wchar_t while xor xor_eq"},
+     "typename union unsigned using virtual void volatile wchar_t xor xor_eq"},
     {"is a name that the generated C++ has its own use for", "hwy kiln main std"},
     // Of <cassert>, <cerrno>, <cfloat>, <climits>, <cmath>, <cstddef>, <cstdint>, <cstdio>,
     // <cstdlib>, <cstring> as gcc and glibc have them; Highway's and our own.

@@ -30,7 +30,7 @@ class BodyParser {
     bool (BodyParser::*parse)(Stmt&);
     bool compound;
   };
-  static const std::array<Form, 7> kForms;
+  static const std::array<Form, 8> kForms;
 
   std::vector<Stmt> ParseStatements();
   std::vector<Stmt> ParseIndented();
@@ -48,6 +48,7 @@ class BodyParser {
   bool ParseElse(Stmt& stmt);
   bool ParseFor(Stmt& stmt);
   bool ParseRange(Stmt& stmt);
+  bool ParseWhile(Stmt& stmt);
   bool ParseAssert(Stmt& stmt);
   bool ParseCopy(Stmt& stmt);
   bool ParseWait(Stmt& stmt);
@@ -83,11 +84,12 @@ class BodyParser {
   bool too_deep_ = false;
 };
 
-const std::array<BodyParser::Form, 7> BodyParser::kForms = {{
+const std::array<BodyParser::Form, 8> BodyParser::kForms = {{
     {"let", &BodyParser::ParseLet, false},
     {"var", &BodyParser::ParseVar, false},
     {"when", &BodyParser::ParseWhen, true},
     {"for", &BodyParser::ParseFor, true},
+    {"while", &BodyParser::ParseWhile, true},
     {"assert", &BodyParser::ParseAssert, false},
     {"copy", &BodyParser::ParseCopy, false},
     {"wait", &BodyParser::ParseWait, false},
@@ -314,6 +316,17 @@ bool BodyParser::ParseRange(Stmt& stmt) {
   zero.span = zero.name_span = range;
   stmt.low = std::make_shared<const Expr>(std::move(zero));
   return true;
+}
+
+bool BodyParser::ParseWhile(Stmt& stmt) {
+  stmt.kind = Stmt::Kind::kWhile;
+  if (!Take(stmt.condition)) return false;
+  if (tokens_.Accept(",")) {
+    if (!tokens_.IsWord("most")) return Unexpected("`most=`");
+    tokens_.Take();
+    if (!tokens_.Expect("=") || !Take(stmt.high)) return false;
+  }
+  return ParseBlock(stmt, stmt.body);
 }
 
 bool BodyParser::ParseAssert(Stmt& stmt) {

@@ -218,6 +218,11 @@ std::string ForText(const Stmt& stmt) {
          ToString(*stmt.high) + "):";
 }
 
+std::string WhileText(const Stmt& stmt) {
+  return "while " + ToString(*stmt.condition) +
+         (stmt.high ? ", most=" + ToString(*stmt.high) : "") + ":";
+}
+
 /// The statement's own line, without its blocks.
 std::string HeadText(const Stmt& stmt) {
   switch (stmt.kind) {
@@ -231,6 +236,8 @@ std::string HeadText(const Stmt& stmt) {
       return "when " + ToString(*stmt.condition) + ":";
     case Stmt::Kind::kFor:
       return ForText(stmt);
+    case Stmt::Kind::kWhile:
+      return WhileText(stmt);
     case Stmt::Kind::kAssert:
       return "assert " + ToString(*stmt.condition) + ", " + QuotedMessage(stmt.message);
     case Stmt::Kind::kCopy:

@@ -45,7 +45,6 @@ constexpr std::array kHabits = std::to_array<Habit>({
 constexpr std::array kStatementHabits = std::to_array<Habit>({
     {"if", "write `when c:`"},
     {"elif", "write `else when c:`"},
-    {"while", "loops have bounds: `for r in range(a, b):`"},
     {"pass", "leave an empty block out"},
     {"return", "put what follows under a `when`"},
     {"break", "put the rest of the loop under a `when`"},

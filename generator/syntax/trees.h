@@ -59,6 +59,7 @@ struct Stmt {
     kAssign,  // target op value, op in "=" "+=" "-=" "*="
     kWhen,    // when condition: body, else: orelse (else when nests one kWhen in orelse)
     kFor,     // for name in range(low, high): body
+    kWhile,   // while condition: body   |   while condition, most=high: body
     kAssert,  // assert condition, "message"
     kCopy,    // copy target -> value, semaphore      (target is the source reference)
     kWait,    // wait semaphore

@@ -59,6 +59,10 @@ Inputs SmallInputs(const Kernel& kernel, size_t turn) {
 bool LoopsAreShort(const Actions& actions, const Binding& binding) {
   return !AnyAction(actions, [&](const Action& action) {
     const auto* loop = As<action::For>(action);
+    if (const auto* turns = As<action::While>(action)) {
+      const auto most = turns->most ? Evaluate(*turns->most, binding) : std::nullopt;
+      return !most || *most > kLongestLoop;
+    }
     if (!loop) return false;
     const EvalResult low = Evaluate(*loop->low, binding, nullptr);
     const EvalResult high = Evaluate(*loop->high, binding, nullptr);

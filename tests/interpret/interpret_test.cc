@@ -38,6 +38,28 @@ body: |
             {{{"x", Ints({4}, {1, 2, 3, 4})}}, {}}) == Doubles{106, 2006, 3006, 24});
 }
 
+TEST_CASE("`while` asks its condition before each turn") {
+  CHECK(Run(R"spec(
+kernel: k
+inputs:
+  x: i32[4]
+outputs:
+  o: i32[4]
+body: |
+  o = x
+  for r in range(0, 4):
+    var n = x[r]
+    var turns = 0
+    while n > 1, most=20:
+      n = n // 2 if n % 2 == 0 else 3 * n + 1
+      turns += 1
+    o[r] = turns
+  while any(o > 9):
+    o[o > 9] = o - 9
+)spec",
+            {{{"x", Ints({4}, {1, 2, 3, 7})}}, {}}) == Doubles{0, 1, 7, 7});
+}
+
 TEST_CASE("stores to windows, with overlap and masks") {
   CHECK(Run(R"spec(
 kernel: k

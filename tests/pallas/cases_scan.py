@@ -483,3 +483,44 @@ def _():
     close(whole, ((b * 4).astype(np.int32) @ (b * 2).astype(np.int32).transpose(0, 2, 1)).reshape(m, bm))
     close(corner, (b[:, 0, 0] * 2 * b[:, 1, 0])[:, None, None])
     return dict(x=x), dict(running=running, turned=turned, total=total, columns=columns, whole=whole, corner=corner)
+
+
+@case("while_turns", SPECS + "while_turns.yaml")
+def _():
+    m, k, bm = 21, 37, 8
+    x = jnp.asarray(rng(1).integers(1, 200, m), i32)
+    keys = jnp.asarray(np.sort(rng(2).integers(0, 220, k)), i32)
+
+    def kernel(x, keys, turns, place):
+        def turn(state):
+            n, count = state
+            busy = n > 1
+            return jnp.where(busy, jnp.where(n % 2 == 0, n // 2, 3 * n + 1), n), count + busy
+
+        turns[...] = jax.lax.while_loop(lambda state: (state[0] > 1).any(), turn, (x[...], jnp.zeros(bm, i32)))[1]
+
+        def search(r, _):
+            def halve(state):
+                low, high = state
+                middle = (low + high) // 2
+                below = keys[middle] < x[r]
+                return jnp.where(below, middle + 1, low), jnp.where(below, high, middle)
+
+            place[r] = jax.lax.while_loop(lambda state: state[0] < state[1], halve, (jnp.int32(0), jnp.int32(k)))[0]
+
+        jax.lax.fori_loop(0, bm, search, None)
+
+    rows = pl.BlockSpec((bm,), lambda i: (i,))
+    # Past the edge it reads what the spec pads with.
+    padded = jnp.pad(x, (0, -m % bm), constant_values=1)
+    shape = jax.ShapeDtypeStruct(padded.shape, i32)
+    turns, place = (out[:m] for out in pl.pallas_call(
+        kernel, grid=(cdiv(m, bm),), in_specs=[rows, pl.BlockSpec(keys.shape, lambda i: (0,))], out_specs=[rows, rows],
+        out_shape=[shape, shape], interpret=True)(padded, keys))
+
+    def collatz(n):
+        return 0 if n <= 1 else 1 + collatz(n // 2 if n % 2 == 0 else 3 * n + 1)
+
+    close(turns, [collatz(int(n)) for n in x])
+    close(place, np.searchsorted(np.array(keys), np.array(x)))
+    return dict(x=x, keys=keys), dict(turns=turns, place=place)

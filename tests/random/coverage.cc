@@ -23,7 +23,8 @@ std::string Entry(const std::string& prefix, std::string_view name) {
 const std::vector<std::string>& GrammarEntries() {
   static const std::vector<std::string> entries = [] {
     std::vector<std::string> all;
-    for (const char* kind : {"let", "var", "assign", "when", "for", "assert", "copy", "wait"})
+    for (const char* kind :
+         {"let", "var", "assign", "when", "for", "while", "assert", "copy", "wait"})
       all.push_back(Entry("statement", kind));
     for (const char* more : {"typed var", "else", "else when"})
       all.push_back(Entry("statement", more));
@@ -140,8 +141,8 @@ class Uses {
   }
 
   void Walk(const std::vector<Stmt>& statements) {
-    constexpr const char* kKinds[] = {"let", "var",    "assign", "when",
-                                      "for", "assert", "copy",   "wait"};
+    constexpr const char* kKinds[] = {"let",   "var",    "assign", "when", "for",
+                                      "while", "assert", "copy",   "wait"};
     for (const Stmt& stmt : statements) {
       Add(Entry("statement", kKinds[static_cast<size_t>(stmt.kind)]));
       if (stmt.typed) Add("statement typed var");
@@ -196,7 +197,8 @@ class Uses {
           },
           [this](const action::When& when) { Walk(*when.condition); },
           [this](const action::Assert& check) { Walk(*check.condition); },
-          [](const action::For&) {}, [](const action::Copy&) {}, [](const action::Wait&) {});
+          [this](const action::While& loop) { Walk(*loop.condition); }, [](const action::For&) {},
+          [](const action::Copy&) {}, [](const action::Wait&) {});
     });
   }
 

@@ -78,7 +78,7 @@ bool VaryBlock(Draft& draft, Dice& dice) {
   VisitBlocks(draft.body, [&](std::vector<Statement>& block) {
     for (const Statement& statement : block)
       elementwise = elementwise && statement.text.find_first_of("[") == std::string::npos &&
-                    statement.text.rfind("for", 0) != 0;
+                    statement.text.rfind("for", 0) != 0 && statement.text.rfind("while", 0) != 0;
   });
   for (size_t p = 0; p < draft.params.size() && elementwise && draft.epilogue.empty(); ++p) {
     const std::string& param = draft.params[p].name;

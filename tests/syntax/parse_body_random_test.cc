@@ -27,24 +27,12 @@ constexpr std::string_view kSeed =
     "assert a < b, \"a \\\"b\\\" c\"\n";
 
 std::string Mutate(std::string text, std::mt19937& random) {
-  static constexpr std::string_view kParts[] = {"\n",    " ",
-                                                "  ",    "(",
-                                                ")",     "[",
-                                                "]",     ":",
-                                                ",",     "=",
-                                                "==",    "+=",
-                                                "-",     "**",
-                                                "&",     "<",
-                                                "not ",  "if ",
-                                                "else ", "when ",
-                                                "for ",  "let ",
-                                                "#",     "\"",
-                                                "\\",    "\t",
-                                                "\r",    ".",
-                                                "...",   "->",
-                                                "0",     "1e",
-                                                "x",     "\xE2\x89\xA4",
-                                                "\xFF",  "@"};
+  static constexpr std::string_view kParts[] = {
+      "\n",    " ",     "  ",   "(",      ")",    "[", "]",  ":",       ",",
+      "=",     "==",    "+=",   "-",      "**",   "&", "<",  "not ",    "if ",
+      "else ", "when ", "for ", "while ", "let ", "#", "\"", ", most=", "\\",
+      "\t",    "\r",    ".",    "...",    "->",   "0", "1e", "x",       "\xE2\x89\xA4",
+      "\xFF",  "@"};
   for (auto changes = 1 + random() % 4; changes-- > 0 && !text.empty();) {
     const size_t at = random() % text.size();
     switch (random() % 4) {

@@ -59,6 +59,10 @@ TEST_CASE("every statement prints as it is written") {
       "  z[r] = r\n"
       "for r in range(1, n):\n"
       "  assert r < 8, \"a \\\"message\\\" of \\\\ and\\n\"\n"
+      "while n > 0 and n < 9:\n"
+      "  n -= 1\n"
+      "while a < b, most=2 * n:\n"
+      "  a += 1\n"
       "copy src[i] -> dst, sem[i]\n"
       "wait sem\n";
   CHECK(Print(body) == body);
@@ -167,8 +171,6 @@ TEST_CASE("a broken head still has its block read, and its `else` accepted") {
 }
 
 TEST_CASE("statements of other languages") {
-  CHECK(ErrorsOf("while a:\n  x = 1\n") ==
-        Errors{"1:1 there is no `while` statement | loops have bounds: `for r in range(a, b):`"});
   CHECK(ErrorsOf("when a:\n  pass\n") ==
         Errors{"2:3 there is no `pass` statement | leave an empty block out"});
   CHECK(ErrorsOf("print(x)\n") ==
@@ -242,6 +244,9 @@ TEST_CASE("loops") {
   CHECK(ErrorsOf("for i in range():\n  x = 1") == Errors{"1:10 `range` without a bound"});
   CHECK(ErrorsOf("for i in range(0, 8, 2):\n  x = 1") ==
         Errors{"1:22 `range` has no stride | multiply the loop's variable"});
+  CHECK(ErrorsOf("while a, 3:\n  x = 1") == Errors{"1:10 expected `most=`, found `3`"});
+  CHECK(ErrorsOf("while a, most 3:\n  x = 1") == Errors{"1:15 expected `=`, found `3`"});
+  CHECK(ErrorsOf("while:\n  x = 1") == Errors{"1:6 expected an expression, found `:`"});
   CHECK(ErrorsOf("for i in range(3) + 1:\n  x = 1") == Errors{"1:19 expected `:`, found `+`"});
 }
 

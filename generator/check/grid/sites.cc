@@ -156,6 +156,7 @@ void Collector::Statement(const Action& action) {
       [&](const action::Store& store) { Store(store); },
       [&](const action::When& when) { Expression(when.condition); },
       [&](const action::For& loop) { Expression(loop.low), Expression(loop.high); },
+      [&](const action::While& loop) { Expression(loop.condition); },
       [&](const action::Assert& check) { Assert(check, action.span); },
       [&](const action::Copy& copy) {
         CopyWindow(copy.source);

@@ -29,6 +29,10 @@ void Walk(const Actions& actions, std::vector<Enclosing>& enclosing, Locals& loc
         [&](const action::For& loop) {
           inside({nullptr, false, loop.local, loop.low, loop.high}, loop.body);
         },
+        [&](const action::While& loop) {
+          inside({loop.condition, false, -1, nullptr, loop.most ? loop.most->ToNode() : nullptr},
+                 loop.body);
+        },
         [](const action::Store&) {}, [](const action::Assert&) {}, [](const action::Copy&) {},
         [](const action::Wait&) {});
   }

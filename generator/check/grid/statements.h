@@ -10,10 +10,10 @@ namespace kiln {
 
 /// A condition or a loop around a statement (or around a part of an expression).
 struct Enclosing {
-  NodePtr condition;  // or null: a loop
+  NodePtr condition;  // or null: a loop, or turns of `while`
   bool negated = false;
-  int local = -1;  // the loop's variable
-  NodePtr low, high;
+  int local = -1;     // the loop's variable
+  NodePtr low, high;  // `while`: null, and how many turns at most, if that is said
 };
 
 /// Calls `use` with each statement before those it contains. `locals` gathers the values of

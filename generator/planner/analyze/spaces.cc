@@ -258,6 +258,7 @@ void SpaceAnalysis::Visit(const Actions& actions) {
         [&](const action::Store& store) { VisitStore(store); },
         [&](const action::When& when) { VisitScalar(*when.condition); },
         [&](const action::For& loop) { VisitScalar(*loop.low), VisitScalar(*loop.high); },
+        [&](const action::While& loop) { VisitScalar(*loop.condition); },
         [&](const action::Assert& check) { VisitScalar(*check.condition); },
         [&](const action::Copy& copy) {
           VisitScalar(*copy.slot);

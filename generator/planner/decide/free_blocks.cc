@@ -170,7 +170,7 @@ bool IsAroundDots(const Plan& plan, const Stages& stages, SpaceId space) {
         [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
         [&](const If& s) { return within(s.body) && within(s.orelse); },
         [](const OneOf<Define, Store> auto&) { return true; },
-        [](const OneOf<Rows, EachRow, Assign, Reduce, For, Assert, Range, Touch, Copy,
+        [](const OneOf<Rows, EachRow, Assign, Reduce, For, While, Assert, Range, Touch, Copy,
                        Wait> auto&) { return false; });
   });
 }
@@ -195,9 +195,8 @@ bool IsSideBySide(const Plan& plan, const Stages& stages, SpaceId space) {
         [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
         [&](const If& s) { return within(s.body) && within(s.orelse); },
         [](const OneOf<Define, Assign, Store> auto&) { return true; },
-        [](const OneOf<Rows, EachRow, Dot, Pack, For, Assert, Range, Touch, Copy, Wait> auto&) {
-          return false;
-        });
+        [](const OneOf<Rows, EachRow, Dot, Pack, For, While, Assert, Range, Touch, Copy,
+                       Wait> auto&) { return false; });
   });
 }
 

@@ -111,6 +111,12 @@ class Hoisting {
           Run(s.body);
           visible_.erase(s.variable);
         },
+        [&](While& s) {
+          visible_.insert(s.turn);
+          Run(s.before);
+          Run(s.body);
+          visible_.erase(s.turn);
+        },
         [&](Define& s) {
           visible_.insert(s.variable);
           if (IsHostRead(*s.value) && !plan_[s.variable].changes)
@@ -123,12 +129,13 @@ class Hoisting {
 
   void Rewrite(Stage& stage, When when) {
     span_ = stage.span;
-    // The statements of a reduction are those of its lanes, as its value is.
-    const bool of_lanes = Is<stage::Reduce>(stage);
-    const bool guards = Is<stage::If, stage::For>(stage);
-    const When own{when.surely, when.often || of_lanes};
+    // The statements of a reduction are those of its lanes, as its value is; what is computed
+    // before the condition of a `while` belongs to it.
+    const bool lists_first = Is<stage::Reduce, stage::While>(stage);
+    const bool guards = Is<stage::If, stage::For, stage::While>(stage);
+    const When own{when.surely, when.often || lists_first};
     const When inside{when.surely && !guards, true};
-    if (of_lanes) RewriteLists(stage, inside);
+    if (lists_first) RewriteLists(stage, inside);
     if (auto* define = As<stage::Define>(stage)) return RewriteDefinition(*define, own);
     if (auto* dot = As<stage::Dot>(stage)) {
       // A tile begins once an iteration.
@@ -145,7 +152,7 @@ class Hoisting {
                                                    {.surely = false, .often = true});
                                   },
                                   Ignore()});
-    if (!of_lanes) RewriteLists(stage, inside);
+    if (!lists_first) RewriteLists(stage, inside);
   }
 
   void RewriteLists(Stage& stage, When inside) {
@@ -305,8 +312,8 @@ ElementPtr* ValueOf(Stage& stage) {
       stage, [](OneOf<Define, Assign, Store> auto& s) { return &s.value; },
       [](OneOf<If, Assert> auto& s) { return &s.condition; }, [](Range& s) { return &s.start; },
       [](OneOf<Copy, Wait> auto& s) { return &s.on.slot; },
-      // The lanes of a reduction are its alone.
-      [](OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, Pack, For, Touch> auto&) {
+      // The lanes of a reduction are its alone, and a condition of turns is theirs.
+      [](OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, Pack, For, While, Touch> auto&) {
         return static_cast<ElementPtr*>(nullptr);
       });
 }

@@ -46,6 +46,7 @@ class Lowering {
                      const NodePtr& mask);
   void When(const action::When& when);
   void For(const action::For& loop);
+  void While(const action::While& loop);
   void Assert(const action::Assert& check);
   // copies.cc
   void Copy(const action::Copy& copy);

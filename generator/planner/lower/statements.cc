@@ -53,6 +53,7 @@ void Lowering::Statement(const Action& action) {
       [this](const action::Store& store) { StoreTile(store); },
       [this](const action::When& when) { When(when); },
       [this](const action::For& loop) { For(loop); },
+      [this](const action::While& loop) { While(loop); },
       [this](const action::Assert& check) { Assert(check); },
       [this](const action::Copy& copy) { Copy(copy); },
       [this](const action::Wait& wait) { Wait(wait); });
@@ -141,6 +142,19 @@ void Lowering::For(const action::For& loop) {
   local_variable_[local] = stage.variable;
   local_bounds_[local] = {BoundsOf(*loop.low).low, BoundsOf(*loop.high).high};
   if (std::optional<Size>& high = local_bounds_[local].high) high = *high - Size(1);
+  stage.body = Nested(loop.body);
+  Emit(Stage{span, std::move(stage)});
+}
+
+void Lowering::While(const action::While& loop) {
+  const Span span = span_;
+  stage::While stage;
+  stage.turn = NewVariable("turn", DType::kIndex, false);
+  if (loop.most) stage.most = Scalar(*loop.most->ToNode());
+  Stages* const outer = std::exchange(out_, &stage.before);
+  TouchReads(*loop.condition);
+  stage.condition = Scalar(*loop.condition);
+  out_ = outer;
   stage.body = Nested(loop.body);
   Emit(Stage{span, std::move(stage)});
 }

@@ -36,6 +36,7 @@ void Lowering::TouchesOf(const Action& action) {
       },
       [&](const action::When& when) { TouchReads(*when.condition); },
       [&](const action::For& loop) { TouchReads(*loop.low), TouchReads(*loop.high); },
+      [](const action::While&) {},  // before each turn
       [&](const action::Assert& check) { TouchReads(*check.condition); },
       // A copy checks its windows itself; what it reads to find them is not looked at.
       [](const action::Copy&) {}, [](const action::Wait&) {});

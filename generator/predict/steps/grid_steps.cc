@@ -48,7 +48,8 @@ GridSteps::GridSteps(const Binding& binding, const Machine& machine,
 }
 
 /// One program that says how often each guarded part of the body runs: 0 or 1 times the steps of
-/// the loops around it. What data decides counts as true, and as one step.
+/// the loops around it. What data decides counts as true, and as one step; as all the turns that
+/// `while` may take, if it says so.
 void GridSteps::AddConditions() {
   ProgramBuilder builder(binding_, &workload_.locals, /*visits=*/true);
   const int zero = builder.AddConstant(0);
@@ -58,6 +59,7 @@ void GridSteps::AddConditions() {
       if (around.condition) {
         const int holds = builder.AddCondition(*around.condition, /*assume=*/!around.negated);
         runs = builder.AddSelect(around.negated ? builder.AddNot(holds) : holds, runs, zero);
+        if (around.high) runs = builder.AddBinary(Op::kMul, runs, builder.Add(*around.high));
       } else if (builder.Known(*around.low) && builder.Known(*around.high)) {
         const int low = builder.Add(*around.low);
         const int steps = builder.AddBinary(Op::kSub, builder.Add(*around.high), low);

@@ -31,6 +31,9 @@ void ForEachDecisionOf(const Actions& actions, const std::function<void(const No
         [&](const action::For& loop) {
           if (HasCopies(loop.body)) use(*loop.low), use(*loop.high);
         },
+        [&](const action::While& loop) {
+          if (HasCopies(loop.body)) use(*loop.condition);
+        },
         [&](const action::Copy& copy) { use(*copy.slot); },
         [&](const action::Wait& wait) { use(*wait.slot); }, [](const action::Define&) {},
         [](const action::Store&) {}, [](const action::Assert&) {});
@@ -77,6 +80,9 @@ void ManualCopies::Run(const Actions& actions, std::vector<ManualEvent>& events)
         [&](const action::For& loop) {
           if (HasCopies(loop.body)) RunLoop(loop, events);
         },
+        [&](const action::While& loop) {
+          if (HasCopies(loop.body)) RunTurns(loop, events);
+        },
         [&](const action::Copy& copy) { events.push_back(Started(copy)); },
         [&](const action::Wait& wait) {
           events.push_back({true, Semaphore(wait.semaphore, wait.slot)});
@@ -94,6 +100,15 @@ void ManualCopies::RunLoop(const action::For& loop, std::vector<ManualEvent>& ev
     Run(loop.body, events);
   }
   loops_.erase(loop.local);
+}
+
+/// As many as there may be, or one.
+void ManualCopies::RunTurns(const action::While& loop, std::vector<ManualEvent>& events) {
+  const int64_t most = loop.most ? kiln::Evaluate(*loop.most, binding_).value_or(1) : 1;
+  for (int64_t turn = 0; turn < most && !cut_off_; ++turn) {
+    cut_off_ = ++rounds_ > kMostRounds;
+    Run(loop.body, events);
+  }
 }
 
 int64_t ManualCopies::Semaphore(int semaphore, const NodePtr& slot) {

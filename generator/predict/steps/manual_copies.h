@@ -43,6 +43,7 @@ class ManualCopies {
                const Locals& locals);
   void Run(const Actions& actions, std::vector<ManualEvent>& events);
   void RunLoop(const action::For& loop, std::vector<ManualEvent>& events);
+  void RunTurns(const action::While& loop, std::vector<ManualEvent>& events);
   ManualEvent Started(const action::Copy& copy);
   int64_t Semaphore(int semaphore, const NodePtr& slot);
   int64_t PlaceOf(const Window& window, const TimelineOperand& operand);

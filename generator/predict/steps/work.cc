@@ -24,8 +24,8 @@ class Counter {
         action, [&](const action::Define& define) { Count(*define.value); },
         [&](const action::Store& store) { Count(store); },
         // The scalar unit's: conditions, loops and what starts copies.
-        [](const action::When&) {}, [](const action::For&) {}, [](const action::Assert&) {},
-        [](const action::Copy&) {}, [](const action::Wait&) {});
+        [](const action::When&) {}, [](const action::For&) {}, [](const action::While&) {},
+        [](const action::Assert&) {}, [](const action::Copy&) {}, [](const action::Wait&) {});
     const double cycles =
         std::max({instructions_ / machine_.vector_ops, loads_ / machine_.vector_loads,
                   stores_ / machine_.vector_stores});

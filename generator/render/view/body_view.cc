@@ -277,6 +277,7 @@ Fields BodyView::One(const Stage& of) {
       [&](const Dot& s) { Product(s, is("is_dot")); },
       [&](const If& s) { Condition(s, is("is_if")); },
       [&](const For& s) { CountedLoop(s, is("is_for")); },
+      [&](const While& s) { LoopOfTurns(s, SpecLine(of), is("is_while")); },
       [&](const Define& s) { text([&](auto* lines) { Definition(s, lines); }); },
       [&](const Assign& s) { text([&](auto* lines) { Assignment(s, lines); }); },
       [&](const Store& s) { text([&](auto* lines) { StoreLines(s, lines); }); },
@@ -287,7 +288,7 @@ Fields BodyView::One(const Stage& of) {
       [&](const Copy& s) { text([&](auto* lines) { CopyLines(s, SpecLine(of), lines); }); },
       [&](const Wait& s) { text([&](auto* lines) { WaitLines(s, SpecLine(of), lines); }); });
   for (const char* flag : {"is_loop", "is_lanes", "is_reduce", "is_dot", "is_if", "is_for",
-                           "is_rows", "is_each_row", "is_text"})
+                           "is_while", "is_rows", "is_each_row", "is_text"})
     fields.SetFlag(flag, kind == flag);
   return fields;
 }
@@ -398,6 +399,16 @@ void BodyView::CountedLoop(const stage::For& loop, Fields* fields) {
   fields->Set("index", VariableName(loop.variable));
   fields->Set("low", scalars_.Print(*loop.low));
   fields->Set("high", scalars_.Print(*loop.high));
+  fields->SetList("body", List(loop.body));
+  last_line_ = 0;
+}
+
+void BodyView::LoopOfTurns(const stage::While& loop, int line, Fields* fields) {
+  fields->Set("index", VariableName(loop.turn));
+  fields->SetList("before", List(loop.before));
+  fields->Set("condition", scalars_.Print(*loop.condition));
+  fields->Set("most", loop.most ? scalars_.Print(*loop.most) : "core.most_turns()");
+  fields->Set("line", std::to_string(line));
   fields->SetList("body", List(loop.body));
   last_line_ = 0;
 }

@@ -46,6 +46,7 @@ class BodyView {
   void Reduction(const stage::Reduce& reduce, Fields* fields);
   void Condition(const stage::If& when, Fields* fields);
   void CountedLoop(const stage::For& loop, Fields* fields);
+  void LoopOfTurns(const stage::While& loop, int line, Fields* fields);
   int SpecLine(const Stage& stage) const;
   void AssertLines(const stage::Assert& check, int line, std::vector<std::string>* lines);
   void StoreLines(const stage::Store& store, std::vector<std::string>* lines);

@@ -62,6 +62,11 @@ void Core::Fail(Code code, const char* format, ...) {
   AddPoint();
 }
 
+void Core::FailEndless(int line, int64_t turns) {
+  Fail(kAssert, "the loop does not end after %lld turns (line %d) on core %d",
+       static_cast<long long>(turns), line, index_);
+}
+
 void Core::Add(const char* format, ...) {
   if (ok()) return;
   const size_t used = std::strlen(status_.message);

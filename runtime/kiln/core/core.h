@@ -109,6 +109,8 @@ class Core {
   bool emulated() const { return options_.mode == Mode::kEmulated; }
   /// What integer operations give that have no value, such as x // 0.
   int64_t no_value() const { return emulated() ? internal::NoValueIn(options_) : 0; }
+  /// Of a loop without a bound of its own: in more it is taken for one that never ends.
+  int64_t most_turns() const { return emulated() ? int64_t{1} << 24 : INT64_MAX; }
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
 
@@ -127,6 +129,9 @@ class Core {
   /// Ends the call with a diagnostic; the first one is kept. The kernel's name and `[rule] ` go
   /// before it, the grid point behind it.
   void Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
+
+  /// The loop at that line of the spec has taken all the turns that it may.
+  void FailEndless(int line, int64_t turns);
 
   /// A diagnostic is about a block of this operand.
   void About(int32_t ordinal) { about_ = ordinal; }

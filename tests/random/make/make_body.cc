@@ -247,8 +247,8 @@ void Maker::StoreOnInit(RefInfo& ref, size_t axes, Block& to) {
 
 /// A change of part of a ref, perhaps under a condition or in a loop.
 void Maker::AnyChange(RefInfo& ref, Block& to) {
-  const size_t kind =
-      dice_.Weighted({4, Weight("statement when", 1.2), Weight("statement for", 1)});
+  const size_t kind = dice_.Weighted({4, Weight("statement when", 1.2), Weight("statement for", 1),
+                                      Weight("statement while", 0.5)});
   if (kind == 0) {
     StorePart(ref, to);
     return;
@@ -262,6 +262,8 @@ void Maker::AnyChange(RefInfo& ref, Block& to) {
     Leave();
     Enter();
     if (dice_.Chance(0.4)) StorePart(ref, statement.orelse);
+  } else if (kind == 3) {
+    statement = RepeatChange(ref, to);
   } else {
     const Extent extent =
         ref.view.empty() || dice_.Chance(0.4) ? Extent{"3", 3} : dice_.Pick(ref.view);
@@ -278,6 +280,23 @@ void Maker::AnyChange(RefInfo& ref, Block& to) {
   }
   Leave();
   to.push_back(statement);
+}
+
+/// A loop that counts its turns, and may end before the last of them.
+Statement Maker::RepeatChange(RefInfo& ref, Block& before) {
+  const std::string turn = Name("w"), most = std::to_string(dice_.Between(1, 4));
+  before.push_back({"var " + turn + " = 0", {}, {}, {}});
+  Forget(ref);  // each turn reads what the one before has left
+  Statement loop{"while " + turn + " < " + most, {}, {}, {}};
+  if (dice_.Chance(0.5)) {
+    loop.text += " and $0";
+    loop.args = {Condition(2).term};
+  }
+  loop.text += dice_.Chance(0.6) ? ", most=" + most + ":" : ":";
+  StorePart(ref, loop.body);
+  loop.body.push_back({turn + " += 1", {}, {}, {}});
+  Forget(ref);
+  return loop;
 }
 
 /// A value under a name.

@@ -236,6 +236,7 @@ class Maker {
   void Accumulate(RefInfo& ref, size_t axes, const std::string& set, Block& to);
   void AccumulateInScratch(RefInfo& ref, size_t axes, Block& to);
   void AnyChange(RefInfo& ref, Block& to);
+  Statement RepeatChange(RefInfo& ref, Block& before);
   void Update(RefInfo& ref, const std::string& target, const Extents& shape,
               const std::vector<std::string>& edges, Block& to);
   void AddScratch(const RefInfo& buffer, const std::string& memory);

@@ -60,6 +60,16 @@ void Body::For(const action::For& loop, int depth) {
   Statements(loop.body, depth + 1);
 }
 
+/// What refs hold is asked outside of the loop and at the end of each turn.
+void Body::While(const action::While& loop, int depth) {
+  const std::string turn = "turn_" + std::to_string(conditions_++);
+  const std::string condition = "jnp.asarray(" + expressions_.Text(*loop.condition) + ", bool_)";
+  Line(depth, "def " + turn + "(_):");
+  Statements(loop.body, depth + 1);
+  Line(depth + 1, "return " + condition);
+  Line(depth, "jax.lax.while_loop(lambda holds: holds, " + turn + ", " + condition + ")");
+}
+
 /// `begin`: the same window at the beginning of the array.
 std::string Body::WindowText(const Window& window, bool begin) const {
   const Ref& ref = expressions_.RefAt(window.ref);
@@ -102,6 +112,7 @@ void Body::Statement(const Action& action, int depth) {
       [&](const action::Store& store) { Store(store, depth); },
       [&](const action::When& when) { When(when, depth); },
       [&](const action::For& loop) { For(loop, depth); },
+      [&](const action::While& loop) { While(loop, depth); },
       [](const action::Assert&) {},  // the interpreter has found that it holds
       [&](const action::Copy& copy) {
         Line(depth, CopyText(copy, *copy.slot, false) + ".start()");

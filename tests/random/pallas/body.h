@@ -23,6 +23,7 @@ class Body {
   void Store(const action::Store& store, int depth);
   void When(const action::When& when, int depth);
   void For(const action::For& loop, int depth);
+  void While(const action::While& loop, int depth);
   std::string WindowText(const Window& window, bool begin) const;
   std::string CopyText(const action::Copy& copy, const Node& slot, bool begin) const;
   const action::Copy& CopyOf(const action::Wait& wait) const;
