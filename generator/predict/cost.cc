@@ -4,6 +4,20 @@
 
 namespace kiln {
 
+namespace {
+
+/// The HBM, if copies take longer than all that runs beside them, however little steps wait for
+/// them; else what most of the time goes into. The two units of a core take turns.
+std::string BoundOf(const TimelineTotals& of, double floors, double dispatch) {
+  const double compute = of.mxu + of.vpu;
+  if (dispatch > of.seconds) return "dispatch";
+  if (of.dma > std::max(compute, floors) || of.wait > std::max(compute, of.overhead)) return "HBM";
+  if (of.overhead > compute) return "steps";
+  return of.mxu >= of.vpu ? "MXU" : "VPU";
+}
+
+}  // namespace
+
 CostSummary SummaryOf(const Timeline& timeline, const Machine& machine) {
   CostSummary summary;
   summary.seconds = timeline.seconds;
@@ -26,17 +40,7 @@ CostSummary SummaryOf(const Timeline& timeline, const Machine& machine) {
                    {"HBM", of.dma},
                    {"steps", floors},
                    {"dispatch", timeline.dispatch}};
-  // The two units of a core take turns; all else runs side by side, but for the dispatch.
-  const double compute = of.mxu + of.vpu;
-  if (timeline.dispatch > of.seconds) {
-    summary.bound = "dispatch";
-  } else if (floors > std::max(compute, of.dma)) {
-    summary.bound = "steps";
-  } else if (of.dma > compute) {
-    summary.bound = "HBM";
-  } else {
-    summary.bound = of.mxu >= of.vpu ? "MXU" : "VPU";
-  }
+  summary.bound = BoundOf(of, floors, timeline.dispatch);
 
   const auto cores = static_cast<double>(timeline.cores.size());
   summary.peak_flops = timeline.dot_flops_per_second * cores;

@@ -56,7 +56,8 @@ void AddCombinations(const std::vector<ProductDim>& dims, std::vector<Picture>& 
   const std::vector<Picture> operands = pictures;
   for (size_t a = 0; a < dims.size(); ++a) {
     for (size_t b = a + 1; b < dims.size(); ++b) {
-      if (InOneOperand(operands, dims[a], dims[b])) continue;
+      const bool drawn = dims[a].axis < 0 && dims[b].axis < 0;
+      if (!drawn || InOneOperand(operands, dims[a], dims[b])) continue;
       Picture picture;
       picture.title = dims[a].name + " × " + dims[b].name;
       picture.sides = {SideOf(dims[a]), SideOf(dims[b])};
@@ -120,10 +121,12 @@ class Combinations {
   int64_t count() const { return count_; }
   int64_t computed() const { return computed_; }
 
-  void Add(const Places& places) {
+  /// `point`: the coordinates of the step.
+  void Add(const Places& places, const std::vector<int64_t>& point) {
     int64_t at = 0;
     for (const ProductDim& dim : dims_) {
-      const int64_t along = places.Along(dim.operand, dim.dim);
+      const int64_t along =
+          dim.axis >= 0 ? point[static_cast<size_t>(dim.axis)] : places.Along(dim.operand, dim.dim);
       if (along < 0) return;
       at = at * dim.positions + along;
     }
@@ -205,7 +208,7 @@ Pictures MakePictures(const Kernel& kernel, const Timeline& timeline) {
       blocks.Advance();
       CountCopies(core, step, places, made.pictures);
       if (!Computes(timeline.works[static_cast<size_t>(step.work)], made.product)) continue;
-      if (combinations.counted()) combinations.Add(places);
+      if (combinations.counted()) combinations.Add(places, timeline.PointOf(step.point));
       for (Picture& picture : made.pictures) {
         const int64_t cell = places.CellOf(picture);
         if (cell < 0) continue;

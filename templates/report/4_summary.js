@@ -64,7 +64,8 @@ function boundWords(parts) {
   const bound = parts.find((part) => part.name === partOf[data.bound]) ?? parts[0];
   const most = parts.reduce((a, b) => (b.seconds > a.seconds ? b : a));
   const more = most === bound ? "" : `, ${shareOf(most)} ${goes[most.name]}`;
-  const busy = data.bound === "HBM" && most !== bound ? ", which is busy for longer than the units compute" : "";
+  const {dma, mxu, vpu} = slowestCore().totals;
+  const busy = data.bound === "HBM" && most !== bound && dma > mxu + vpu ? ", which is busy for longer than the units compute" : "";
   return ["Bound by ", strong(nameOf[data.bound] ?? data.bound), busy, ": ", strong(shareOf(bound)),
           ` of the time ${goes[bound.name]}${more}. `];
 }

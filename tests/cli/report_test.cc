@@ -38,6 +38,55 @@ TEST_CASE("a report tells which part of a sparse product is computed") {
   CHECK(picture["computed"] == "8 0 -8 0x6 8 -8 0 8 -8 0x2");  // (0,0) (0,1) (2,1) (3,0)
 }
 
+/// The share of a kernel's products of blocks that a report counts.
+Json CoverageOf(const std::string& spec, const std::string& arguments) {
+  const Folder folder;
+  const Shown shown =
+      Shell("kiln report " + spec + " --no-advice --dims " + arguments, folder.path());
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  return DataOf(folder / "report.html")["timeline"]["coverage"];
+}
+
+TEST_CASE("heads of keys are no part of the product: none would meet other heads of queries") {
+  const Folder folder;
+  WriteText(folder / "grouped.yaml", R"yaml(kernel: grouped
+params: {b: 8, group: 4}
+grid: {h: hq, i: "cdiv(m, b)", j: "cdiv(n, b)"}
+inputs:
+  q: {array: "f32[hq, m, d]", block: "null, b, all", index: "h, i, 0"}
+  k: {array: "f32[hk, n, d]", block: "null, b, all", index: "h // group, j, 0"}
+outputs:
+  o: {array: "f32[hq, m, d]", block: "null, b, all", index: "h, i, 0"}
+body: |
+  when first(j):
+    o = 0
+  when j <= i:
+    o += dot(dot(q, k.T), k)
+)yaml");
+  const Json coverage =
+      CoverageOf("'" + (folder / "grouped.yaml") + "'", "hq=8,hk=2,m=32,n=32,d=8");
+  CHECK(coverage["dims"] == Json({"hq", "m", "n"}));
+  CHECK(coverage["computed"] == 8 * (1 + 2 + 3 + 4));
+  CHECK(coverage["of"] == 8 * 4 * 4);
+}
+
+TEST_CASE("windows that overlap are no blocks of a product") {
+  const Json coverage = CoverageOf(Shipped("conv2d.yaml"), "images=2,h=64,w=64,c=4,o=8");
+  CHECK(coverage["dims"] == Json({"images", "cdiv(h, 2)"}));
+  CHECK(coverage["computed"] == 2 * 4);
+  CHECK(coverage["of"] == 2 * 4);
+}
+
+TEST_CASE("pages that a list names are those of their sequence, and the list has its length") {
+  const Json coverage = CoverageOf(
+      "'" + (fs::path(KILN_SOURCE_DIR) / "tests/pallas/specs/paged_attention.yaml").string() + "'",
+      "batch=4,pages=8,slots=40,page=16,d=128,heads=8 lengths=16,128,60,3 table=zeros");
+  CHECK(coverage["dims"] == Json({"batch", "p"}));
+  CHECK(coverage["computed"] == 1 + 8 + 4 + 1);
+  CHECK(coverage["of"] == 4 * 8);
+}
+
 TEST_CASE("a report's sums are those of the prediction") {
   const Folder folder;
   const std::string call = Shipped("matmul.yaml") + " --machine=v4 --dims m=1000,n=2048,k=4096 ";

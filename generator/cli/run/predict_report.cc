@@ -112,6 +112,9 @@ std::string BoundText(const PredictResult& result) {
   if (cost.bound == "steps")
     return share(of->overhead) + " of the time is step overhead, of " + Counted(of->steps, "step") +
            " that take " + SimulatedTime(result.machine.step_seconds()) + " whatever they do";
+  if (cost.bound == "HBM" && of->dma <= of->mxu + of->vpu)
+    return "steps wait for copies " + share(of->wait) + " of the time, and the units compute " +
+           share(of->mxu + of->vpu);
   if (cost.bound == "HBM")
     return "copies are under way " + share(of->dma) +
            " of the time, longer than the units compute (" + share(of->mxu + of->vpu) +
