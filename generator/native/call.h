@@ -23,7 +23,8 @@ struct CallOptions {
   // Calls that are not timed have arrays at the end of a guarded page, where the first byte behind
   // is caught; or at its start, where the first byte in front is.
   bool at_start = false;
-  // An output that takes over an input gets the very array, and not a copy of it.
+  // An output that takes over an input gets the very array, and not a copy of it. Before each call
+  // but the first it is made to hold the input again, which is not timed.
   bool in_place = false;
   bool emulate = false;
   // Of the emulated machine.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "generator/data/sha256.h"
 #include "generator/data/write_file.h"
 #include "generator/native/cache_folder.h"
+#include "generator/native/others.h"
 
 namespace kiln {
 namespace {
@@ -113,10 +115,13 @@ std::optional<Peaks> Measure(const std::string& library, int cores, std::string*
   Peaks peaks;
   peaks.cpu = CpuModel();
   peaks.cores = cores;
+  const Others others;
   peaks.f32 = DotRate(probe.f32, cores);
   peaks.bf16 = DotRate(probe.bf16, cores);
   peaks.i8 = DotRate(probe.i8, cores);
   peaks.bytes_per_second = MemoryRate(probe, cores);
+  peaks.others = others.Cores();
+  peaks.measured = std::time(nullptr);
   dlclose(loaded);
   return peaks;
 }
@@ -134,10 +139,12 @@ std::optional<Peaks> Read(const std::string& path) {
     peaks.bf16 = json.value("bf16", 0.0);
     peaks.i8 = json.value("i8", 0.0);
     peaks.bytes_per_second = json.value("bytes_per_second", 0.0);
+    peaks.measured = json.value("measured", int64_t{0});
+    peaks.others = json.value("others", -1.0);
   } catch (const Json::exception&) {  // whatever it is, it is measured again
     return std::nullopt;
   }
-  if (peaks.f32 <= 0 || peaks.bytes_per_second <= 0) return std::nullopt;
+  if (peaks.f32 <= 0 || peaks.bytes_per_second <= 0 || peaks.measured <= 0) return std::nullopt;
   return peaks;
 }
 
@@ -147,9 +154,26 @@ std::string TextOf(const Peaks& peaks) {
                {"f32", peaks.f32},
                {"bf16", peaks.bf16},
                {"i8", peaks.i8},
-               {"bytes_per_second", peaks.bytes_per_second}})
+               {"bytes_per_second", peaks.bytes_per_second},
+               {"measured", peaks.measured},
+               {"others", peaks.others}})
              .dump(2) +
          "\n";
+}
+
+bool WillDo(const Peaks& kept, PeakAge age) {
+  constexpr int64_t kJustNow = 60;  // seconds: what beats these would beat the next ones, too
+  if (age == PeakAge::kNew || IsBusy(kept.others)) return false;
+  return age == PeakAge::kKept || std::time(nullptr) - kept.measured <= kJustNow;
+}
+
+Peaks BestOf(const Peaks& now, const Peaks& kept) {
+  Peaks best = now;
+  best.f32 = std::max(now.f32, kept.f32);
+  best.bf16 = std::max(now.bf16, kept.bf16);
+  best.i8 = std::max(now.i8, kept.i8);
+  best.bytes_per_second = std::max(now.bytes_per_second, kept.bytes_per_second);
+  return best;
 }
 
 }  // namespace
@@ -172,7 +196,7 @@ std::string CpuModel() {
   return "this CPU";
 }
 
-std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
+std::optional<Peaks> FindPeaks(int cores, PeakAge age, const Toolchain& tools,
                                const CompileOptions& options, std::string* why) {
   const Unit unit = ProbeUnit("loops.cc");
   const std::string folder = options.folder.empty() ? TrustedCacheFolder() : options.folder;
@@ -180,9 +204,8 @@ std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
   hash.AddField(tools.fingerprint).AddField(std::to_string(cores));
   for (const auto& [name, text] : unit.files) hash.AddField(text);
   const std::string path = folder + "/peaks/" + hash.Hex().substr(0, 32) + ".json";
-  if (!again && !folder.empty()) {
-    if (auto known = Read(path)) return known;
-  }
+  const auto kept = folder.empty() ? std::nullopt : Read(path);
+  if (kept && WillDo(*kept, age)) return kept;
   Toolchain optimizing = tools;  // however kernels are compiled
   optimizing.compile.push_back("-O3");
   const Compiled compiled = CompileCached(unit, optimizing, options);
@@ -192,6 +215,7 @@ std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
   }
   auto peaks = Measure(compiled.library, cores, why);
   if (!peaks) return std::nullopt;
+  if (kept && age != PeakAge::kNew) peaks = BestOf(*peaks, *kept);
   if (folder.empty()) return peaks;
   // A cache that cannot be written only costs the time to measure again.
   std::string ignored;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,14 +17,25 @@ struct Peaks {
   // the instruction.
   double f32 = 0, bf16 = 0, i8 = 0;
   double bytes_per_second = 0;  // of loops past the caches
+  // How far they can be believed.
+  int64_t measured = 0;  // seconds since 1970
+  double others = -1;    // cores that other programs used meanwhile; negative: not known
 };
 
 /// "AMD EPYC 9004"
 std::string CpuModel();
 
-/// Measured by a library that is compiled as kernels are; kept for this CPU, and measured once
-/// unless `again`. It takes about two seconds. Nullopt: *why tells.
-std::optional<Peaks> FindPeaks(int cores, bool again, const Toolchain& tools,
+/// Which peaks will do.
+enum class PeakAge {
+  kKept,    // those that were measured once, …
+  kBeaten,  // … unless not just now, as something was faster: the best of then and now
+  kNew,     // as measured now
+};
+
+/// Measured by a library that is compiled as kernels are, and kept for this CPU. It takes about two
+/// seconds. What was measured on a busy machine is measured again, whatever will do, and the best
+/// of both counts: others only ever make it slower. Nullopt: *why tells.
+std::optional<Peaks> FindPeaks(int cores, PeakAge age, const Toolchain& tools,
                                const CompileOptions& options, std::string* why);
 
 /// A probe as a library to compile: `file` is one of the texts.

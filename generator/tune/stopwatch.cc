@@ -84,6 +84,7 @@ bool Stopwatch::CallIt(const Built& built, int calls, double seconds, CallResult
                        std::string* error) {
   CallOptions how;
   how.cores = options_.cores;
+  how.in_place = true;
   how.repeat = calls;
   how.seconds = seconds;
   *told = built.loaded.Call(*built.binding, request_.inputs->arrays, how);
@@ -93,7 +94,8 @@ bool Stopwatch::CallIt(const Built& built, int calls, double seconds, CallResult
 
 /// Everything that a time depends on: the machine and the compiler, the text, sizes and data.
 std::string Stopwatch::KeyOf(const std::string& what, const std::vector<const Built*>& of) const {
-  std::vector<std::string> parts = {what, tools_->fingerprint, std::to_string(options_.cores)};
+  std::vector<std::string> parts = {what, tools_->fingerprint, std::to_string(options_.cores),
+                                    "in place"};
   for (const Built* built : of) parts.push_back(built->text.source);
   for (const auto& extents : of.front()->binding->arrays) {
     for (const int64_t extent : extents) parts.push_back(std::to_string(extent));

@@ -66,7 +66,8 @@ TEST_CASE("the table has a line for each of them, and the emulator has one, too"
     CHECK(Contains(shown.out, "dots, " + engine + " on "));
     for (const char* line :
          {"\n  time      ", ", 2 calls\n", "\n  rate      ", ": f32 out of registers",
-          "\n  memory    ", "\n  a step    ", "2 grid steps (i=2)"}) {
+          "\n  memory    ", "\n  a step    ", "2 grid steps (i=2)", "\n  peaks     ", " ago ",
+          "other programs used "}) {
       INFO(line);
       CHECK(Contains(shown.out, line));
     }
@@ -84,6 +85,46 @@ TEST_CASE("what is missing for a bench is told before anything is compiled") {
   const Shown machine = Bench("m=64 n=16 k=16 by=0 --machine=v5e");
   CHECK(machine.status == 2);
   CHECK(Contains(machine.err, "--machine has no meaning with --mode=direct"));
+}
+
+TEST_CASE("peaks that were measured on a busy machine, or are beaten, are measured again") {
+  const Folder cache;
+  const std::string before = "XDG_CACHE_HOME='" + cache.path().string() + "' kiln ";
+  const auto machine = [&] {
+    const Shown shown = Shell(before + "machine --json --cores=1");
+    INFO(shown.err);
+    REQUIRE(shown.status == 0);
+    return Json::parse(shown.out)["peaks"];
+  };
+  machine();
+  const auto path = fs::directory_iterator(cache.path() / "kiln/peaks")->path();
+  const auto keep = [&](double others, int64_t measured) {
+    Json kept = Json::parse(ReadText(path));
+    kept["f32"] = 1.0;
+    kept["others"] = others;
+    kept["measured"] = measured;
+    WriteText(path, kept.dump());
+  };
+  keep(0, 1000);
+  Json peaks = machine();
+  CHECK(peaks["f32"] == 1.0);  // for ever, as far as anybody knows
+  CHECK(peaks["measured"] == 1000);
+  keep(1000, 1000);
+  peaks = machine();
+  CHECK(peaks["f32"].get<double>() > 1e9);
+  CHECK(peaks["measured"] > 1000);
+  CHECK(peaks["others"].get<double>() < 1000);
+
+  keep(0, 1000);
+  const Shown shown =
+      Shell(before + "bench dots.yaml --dims m=100,n=48,k=16 by=1 --cores=1 --rounds=5 --json",
+            DotSpecs().path());
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  const Json json = Json::parse(shown.out);
+  CHECK(json["peak"]["flops_per_second"].get<double>() > 1e9);
+  CHECK(json["peak"]["measured"] > 1000);
+  CHECK(json.contains("others"));
 }
 
 TEST_CASE("the machine tells what kernels take of it") {

@@ -24,6 +24,31 @@ body: |
   count = i8(1)
 )";
 
+/// Adds one to each element in place, if it is in place.
+constexpr const char* kRaised = R"(
+kernel: raised
+inputs: {x: "f32[n]"}
+outputs: {o: {array: "f32[n]", alias: x}}
+body: o = x + 1
+)";
+
+constexpr const char* kRaisedText = R"(
+#include "raised.h"
+#include <cstring>
+#include "kiln/c.h"
+
+extern "C" int32_t kiln_raised(const DLTensor* x, const DLTensor* o, kiln_context*,
+                               kiln_status* status) {
+  if (x->data != o->data) {
+    status->code = 1;
+    std::strcpy(status->message, "out of place");
+    return 1;
+  }
+  for (int64_t i = 0; i < x->shape[0]; ++i) static_cast<float*>(o->data)[i] += 1;
+  return 0;
+}
+)";
+
 constexpr const char* kText = R"(
 #include "scaled.h"
 #include <cstring>
@@ -51,14 +76,22 @@ struct Call {
   std::optional<Binding> binding;
 
   explicit Call(int64_t by) {
+    inputs.arrays["x"] = RandomArray(DType::kF32, {3, 2}, 1);
+    inputs.dims["by"] = by;
+    Prepare("scaled.yaml", kSpec);
+  }
+  Call(const std::string& file, const char* text, Array x) {
+    inputs.arrays["x"] = std::move(x);
+    Prepare(file, text);
+  }
+
+  void Prepare(const std::string& file, const char* text) {
     Diagnostics found;
-    const auto source = std::make_shared<const Source>("scaled.yaml", kSpec);
+    const auto source = std::make_shared<const Source>(file, text);
     const auto spec = ParseSpec(source, found);
     if (spec) kernel = CheckSpec(*spec, {}, found);
     INFO(Render(found, *source));
     REQUIRE(kernel);
-    inputs.arrays["x"] = RandomArray(DType::kF32, {3, 2}, 1);
-    inputs.dims["by"] = by;
     binding = Bind(*kernel, inputs, /*partial=*/false, found);
     INFO(Render(found, *source));
     REQUIRE(binding);
@@ -113,6 +146,30 @@ TEST_CASE("a kernel is compiled, loaded, called, and found again") {
   CHECK(load().Call(*call.binding, call.inputs.arrays, {}).code == 0);
   CHECK(compiled.library == damaged);
   CHECK(!compiled.cached);
+}
+
+TEST_CASE("calls in place have the same input each time, however many there are") {
+  const test::Folder cache;
+  CompileOptions options;
+  options.folder = cache.path().string();
+  std::string why;
+  const auto tools = FindToolchain(&why);
+  REQUIRE(tools);
+  const Call call("raised.yaml", kRaised, RandomArray(DType::kF32, {5}, 1));
+  Compiled compiled;
+  const LoadedKernel loaded =
+      LoadKernel(*call.kernel, {"", kRaisedText}, *tools, options, &compiled);
+  INFO(compiled.error << "\n" << compiled.log);
+  REQUIRE(loaded);
+  CallOptions how;
+  CHECK(loaded.Call(*call.binding, call.inputs.arrays, how).message == "out of place");
+  how.in_place = true;
+  how.repeat = 3;
+  const CallResult result = loaded.Call(*call.binding, call.inputs.arrays, how);
+  CHECK(result.code == 0);
+  const Array& x = call.inputs.arrays.at("x");
+  for (int64_t i = 0; i < 5; ++i)
+    CHECK(result.outputs.at("o").GetFloat(i) == RoundTo(x.GetFloat(i) + 1, DType::kF32));
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ struct BenchResult {
   std::vector<double> seconds;  // of calls, sorted; the first call is none of them
   int cores = 0;
   CallWork work;
-  Peaks peaks;  // of so many cores
+  double others = -1;  // cores that other programs used meanwhile
+  Peaks peaks;         // of so many cores
   const Binding* binding = nullptr;
   std::string variant;                  // the condition of the one that ran
   std::vector<std::string> own_blocks;  // axes of which Direct chooses the blocks
@@ -35,6 +36,10 @@ struct BenchResult {
   double bytes_per_second() const { return work.bytes / median(); }
   /// Of operations on the dot's type; 0: not known.
   double peak_flops() const;
+  /// Whether caches may have held the arrays, from call to call.
+  bool fits_caches() const;
+  /// Whether it was faster than what should be the most.
+  bool beats_peaks() const;
 };
 
 /// Nullopt, and a diagnostic, when something that decides the steps is not known.

@@ -5,6 +5,7 @@
 
 #include "generator/cli/run/bench.h"
 #include "generator/cli/run/run.h"
+#include "generator/native/others.h"
 
 namespace kiln::cli {
 namespace {
@@ -64,8 +65,9 @@ std::string RateText(const BenchResult& result) {
 std::string MemoryText(const BenchResult& result) {
   const double rate = result.bytes_per_second(), peak = result.peaks.bytes_per_second;
   const std::string most =
-      rate <= peak ? Share(rate, peak) + " of " + Digits(peak / 1e9) + " GB/s, past the caches"
-                   : "out of caches: past them it is " + Digits(peak / 1e9) + " GB/s";
+      rate <= peak || !result.fits_caches()
+          ? Share(rate, peak) + " of " + Digits(peak / 1e9) + " GB/s, past the caches"
+          : "out of caches: past them it is " + Digits(peak / 1e9) + " GB/s";
   return Line("memory", Digits(rate / 1e9) + " GB/s",
               most + "; " + Bytes(static_cast<int64_t>(result.work.bytes)) + ", each byte once");
 }
@@ -88,6 +90,10 @@ std::string BenchText(const BenchResult& result) {
     out << Line("blocks", "Direct's own",
                 "of " + Joined(result.own_blocks) + ", as no result depends on them");
   if (!result.variant.empty()) out << Line("variant", result.variant, "");
+  out << Line("peaks", AgeText(result.peaks.measured), OthersText(result.peaks.others));
+  if (IsBusy(result.others))
+    out << Line("busy", Digits(result.others) + " cores",
+                "used by other programs meanwhile: these times are too long");
   return out.str();
 }
 
@@ -108,8 +114,11 @@ std::string BenchJson(const BenchResult& result) {
   json["bytes"] = result.work.bytes;
   json["flops_per_second"] = result.flops_per_second();
   json["bytes_per_second"] = result.bytes_per_second();
+  json["others"] = result.others;
   json["peak"] = {{"flops_per_second", result.peak_flops()},
-                  {"bytes_per_second", result.peaks.bytes_per_second}};
+                  {"bytes_per_second", result.peaks.bytes_per_second},
+                  {"measured", result.peaks.measured},
+                  {"others", result.peaks.others}};
   json["own_blocks"] = result.own_blocks;
   json["variant"] = result.variant;
   return json.dump(2) + "\n";

@@ -103,6 +103,10 @@ bool WriteRunPictures(const Loaded& loaded, const Binding& binding, const RunOpt
 // run_report.cc
 
 std::string Number(double value);
+/// "12 s", "3 h"
+std::string Age(double seconds);
+/// Of a time in seconds since 1970: "3 h ago".
+std::string AgeText(int64_t then);
 std::string Duration(double seconds);
 /// Of a machine that is simulated, in three digits: "0.356 us", "11.8 ms".
 std::string SimulatedTime(double seconds);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -38,6 +39,18 @@ std::string Number(double value) {
   std::ostringstream out;
   out << std::setprecision(6) << value;
   return out.str();
+}
+
+std::string Age(double seconds) {
+  const std::pair<double, const char*> units[] = {{86400, " days"}, {3600, " h"}, {60, " min"}};
+  for (const auto& [unit, name] : units) {
+    if (seconds >= 2 * unit) return std::to_string(static_cast<int64_t>(seconds / unit)) + name;
+  }
+  return std::to_string(static_cast<int64_t>(std::max(seconds, 0.0))) + " s";
+}
+
+std::string AgeText(int64_t then) {
+  return Age(static_cast<double>(std::time(nullptr) - then)) + " ago";
 }
 
 std::string Duration(double seconds) {
