@@ -24,6 +24,7 @@ const std::vector<Command>& Commands() {
       {"explain", "tells what a rule means, with a failing and a mended example", &AddExplain},
       {"new", "writes a spec that works, to start from", &AddNew},
       {"schema", "prints the JSON Schema of specs, for editors", &AddSchema},
+      {"help", "prints the help of a command, or tells of environment variables", &AddHelp},
   };
   return commands;
 }

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "generator/data/environment.h"
 #include "generator/data/sha256.h"
 #include "generator/data/write_file.h"
 #include "generator/native/cache_entry.h"
@@ -70,10 +71,10 @@ Compiled Failure(const std::string& error, const std::string& log = "") {
 
 /// Nullopt: $KILN_COMPILE_LIMIT is no number of seconds.
 std::optional<double> CompileLimit() {
-  const char* const text = std::getenv("KILN_COMPILE_LIMIT");
-  if (!text || !*text) return kCompileSeconds;
+  const std::string text = FromEnvironment(EnvVariable::kCompileLimit);
+  if (text.empty()) return kCompileSeconds;
   char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
+  const double seconds = std::strtod(text.c_str(), &end);
   if (*end != '\0' || !(seconds > 0 && seconds < 1e9)) return std::nullopt;
   return seconds;
 }
@@ -198,7 +199,7 @@ Compiled CompileInto(const fs::path& folder, const Unit& unit, const Toolchain& 
   if (found) return *found;
   const auto bytes = CacheLimit();
   if (!bytes)
-    return Failure("KILN_CACHE_LIMIT is `" + std::string(std::getenv("KILN_CACHE_LIMIT")) +
+    return Failure("KILN_CACHE_LIMIT is `" + FromEnvironment(EnvVariable::kCacheLimit) +
                    "`, not a number of bytes such as 500M or 2G");
 
   RemoveStaleParts(folder, lock ? key : "");
@@ -254,7 +255,7 @@ std::string Unit::TextHash() const {
 Compiled CompileCached(const Unit& unit, const Toolchain& tools, const CompileOptions& options) {
   const auto limit = CompileLimit();
   if (!limit) {
-    return Failure("KILN_COMPILE_LIMIT is `" + std::string(std::getenv("KILN_COMPILE_LIMIT")) +
+    return Failure("KILN_COMPILE_LIMIT is `" + FromEnvironment(EnvVariable::kCompileLimit) +
                    "`, not a number of seconds");
   }
   const std::string folder = options.folder.empty() ? CacheFolder() : options.folder;

@@ -12,6 +12,8 @@
 #include <deque>
 #include <filesystem>
 
+#include "generator/data/environment.h"
+
 namespace kiln {
 namespace {
 
@@ -19,11 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;
 constexpr int64_t kLimit = int64_t{2} << 30;
-
-std::string FromEnvironment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 std::string Octal(mode_t mode) {
   char text[8];
@@ -102,9 +99,10 @@ std::string Walk(const fs::path& path, bool make, fs::path* end) {
 }  // namespace
 
 std::string CacheFolder() {
-  if (const std::string cache = FromEnvironment("XDG_CACHE_HOME"); !cache.empty())
+  if (const std::string cache = FromEnvironment(EnvVariable::kCacheHome); !cache.empty())
     return cache + "/kiln";
-  if (const std::string home = FromEnvironment("HOME"); !home.empty()) return home + "/.cache/kiln";
+  if (const std::string home = FromEnvironment(EnvVariable::kHome); !home.empty())
+    return home + "/.cache/kiln";
   return "";
 }
 
@@ -134,7 +132,7 @@ std::string TrustedCacheFolder() {
 }
 
 std::string TemporaryFolder(std::string* why) {
-  const std::string given = FromEnvironment("TMPDIR");
+  const std::string given = FromEnvironment(EnvVariable::kTemporary);
   std::error_code error;
   const fs::path folder = fs::absolute(given.empty() ? "/tmp" : given, error);
   fs::path end;
@@ -145,7 +143,7 @@ std::string TemporaryFolder(std::string* why) {
 }
 
 std::optional<int64_t> CacheLimit() {
-  const std::string text = FromEnvironment("KILN_CACHE_LIMIT");
+  const std::string text = FromEnvironment(EnvVariable::kCacheLimit);
   if (text.empty()) return kLimit;
   const size_t digits = text.find_first_not_of("0123456789");
   const std::string unit = digits == std::string::npos ? "" : text.substr(digits);

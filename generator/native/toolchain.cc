@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "generator/data/descriptor.h"
+#include "generator/data/environment.h"
 #include "generator/data/sha256.h"
 #include "generator/native/process.h"
 
@@ -36,10 +37,10 @@ Runtime InPrefix(const fs::path& prefix) {
 }
 
 std::optional<Runtime> FindRuntime(std::string* why) {
-  if (const char* home = std::getenv("KILN_HOME"); home && *home) {
+  if (const std::string home = FromEnvironment(EnvVariable::kPrefix); !home.empty()) {
     const Runtime runtime = InPrefix(home);
     if (runtime.exists()) return runtime;
-    *why = "KILN_HOME is `" + std::string(home) + "`, and there is no " + runtime.library.string() +
+    *why = "KILN_HOME is `" + home + "`, and there is no " + runtime.library.string() +
            " with its headers";
     return std::nullopt;
   }
@@ -130,8 +131,7 @@ std::string Identity(const fs::path& path) {
 /// The program that a shell would run.
 fs::path FindProgram(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
-  const char* const path = std::getenv("PATH");
-  for (const std::string& folder : Split(path ? path : "", ':')) {
+  for (const std::string& folder : Split(FromEnvironment(EnvVariable::kPath), ':')) {
     const fs::path program = fs::path(folder) / name;
     if (access(program.c_str(), X_OK) == 0) return program;
   }
@@ -140,11 +140,10 @@ fs::path FindProgram(const std::string& name) {
 
 /// What compilers read besides their command line.
 void AddEnvironment(Sha256& hash) {
-  for (const char* name : {"CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH",
-                           "GCC_EXEC_PREFIX", "LD_RUN_PATH"}) {
-    const char* const value = std::getenv(name);
-    hash.AddField(value ? value : "");
-  }
+  for (const EnvVariable variable :
+       {EnvVariable::kIncludePath, EnvVariable::kCxxIncludePath, EnvVariable::kLibraryPath,
+        EnvVariable::kCompilerPath, EnvVariable::kGccPrefix, EnvVariable::kRunPath})
+    hash.AddField(FromEnvironment(variable));
 }
 
 /// The headers of a folder and those in it, by name and text.
@@ -165,9 +164,9 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
   const auto runtime = FindRuntime(why);
   if (!runtime) return std::nullopt;
 
-  const char* chosen = std::getenv("CXX");
+  const std::string chosen = FromEnvironment(EnvVariable::kCompiler);
   Toolchain tools;
-  tools.compile = Split(chosen && *chosen ? chosen : "c++", ' ');
+  tools.compile = Split(chosen.empty() ? "c++" : chosen, ' ');
   const auto version = Version(tools.compile);
   if (!version) {
     *why = "cannot run the compiler `" + tools.compile[0] + "`; set CXX to a C++20 compiler";

@@ -39,6 +39,7 @@ std::string GeneratedPart(const std::string& what, bool& known) {
   if (what == "functions") return FunctionReference();
   if (what == "host") return Demoted(HostReference());
   if (what == "rules") return RuleReference();
+  if (what == "environment") return EnvironmentReference();
   known = false;
   return "";
 }

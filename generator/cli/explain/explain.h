@@ -17,9 +17,10 @@ struct Answer {
 /// Runs an example's command in this process, so that what is shown is what the tool says.
 Answer RunExample(const RuleExample& example);
 
-/// Tables of what bodies and `prepare` may call, in Markdown.
+/// Tables in Markdown: what bodies and `prepare` may call, rules, environment variables.
 std::string FunctionReference();
 std::string RuleReference();
+std::string EnvironmentReference();
 
 /// Rewrites the generated parts of the manual in `folder`: the text between
 /// `<!-- generated: WHAT -->` and `<!-- end -->` in its pages, and `rules/<label>.md`.

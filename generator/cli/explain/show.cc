@@ -15,7 +15,7 @@ struct ShowCommand {
     const bool check = stage != "spec";
     auto loaded = Load(spec, check ? Depth::kCheck : Depth::kParse);
     if (!loaded) return kUsage;
-    const int status = Report(*loaded, "text");
+    const int status = ReportErrors(*loaded, spec.format);
     if (status != kFine) return status;
     if (stage == "plan" || !after.empty()) return ShowPlan(*loaded);
     std::cout << (check ? ToString(*loaded->kernel) : ToString(*loaded->spec));
@@ -26,7 +26,7 @@ struct ShowCommand {
     Diagnostics diagnostics;
     const auto plan = MakePlan(*loaded.kernel, diagnostics, after);
     if (!plan) {
-      std::cerr << Render(diagnostics, *loaded.kernel->source);
+      Complain(diagnostics, *loaded.kernel->source);
       return kDiagnosed;
     }
     std::cout << ToString(*plan);

@@ -5,6 +5,7 @@
 
 #include "generator/cli/command/command.h"
 #include "generator/cli/run/run.h"
+#include "generator/data/environment.h"
 #include "generator/data/read_file.h"
 #include "generator/data/write_file.h"
 #include "generator/native/cache_entry.h"
@@ -43,13 +44,7 @@ bool IsTrusted(const std::string& folder) {
 }
 
 std::string Ago(fs::file_time_type when) {
-  const auto seconds =
-      std::chrono::duration<double>(fs::file_time_type::clock::now() - when).count();
-  const std::pair<double, const char*> units[] = {{86400, " days"}, {3600, " h"}, {60, " min"}};
-  for (const auto& [unit, name] : units) {
-    if (seconds >= 2 * unit) return std::to_string(static_cast<int64_t>(seconds / unit)) + name;
-  }
-  return std::to_string(static_cast<int64_t>(std::max(seconds, 0.0))) + " s";
+  return Age(std::chrono::duration<double>(fs::file_time_type::clock::now() - when).count());
 }
 
 int CacheCommand::List() const {
@@ -57,7 +52,7 @@ int CacheCommand::List() const {
   if (!IsTrusted(folder)) return kUsage;
   const auto limit = CacheLimit();
   if (!limit) {
-    return UsageError("KILN_CACHE_LIMIT is `" + std::string(std::getenv("KILN_CACHE_LIMIT")) +
+    return UsageError("KILN_CACHE_LIMIT is `" + FromEnvironment(EnvVariable::kCacheLimit) +
                           "`, not a number of bytes",
                       "for example: KILN_CACHE_LIMIT=500M");
   }
