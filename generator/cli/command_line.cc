@@ -1,5 +1,7 @@
 #include "generator/cli/command_line.h"
 
+#include <string_view>
+
 #include "generator/cli/command/command.h"
 #include "generator/text/utf8.h"
 
@@ -24,7 +26,19 @@ void DescribeTool(CLI::App& app) {
 
 }  // namespace
 
+/// Whether errors are for a program: also that of an option which comes before this one.
+bool AsksForJson(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--format=json") return true;
+    if (word == "--format" && i + 1 < argc && argv[i + 1] == std::string_view("json")) return true;
+  }
+  return false;
+}
+
 CommandLine ParseCommandLine(int argc, const char* const* argv) {
+  const bool json = AsksForJson(argc, argv);
+  ComplainInJson(json);
   // A command may ask its own part of it what was parsed, so it lives as long as `run`.
   const auto app = std::make_shared<CLI::App>(
       "Kiln: TPU-style kernels as data, checked, interpreted and turned into C++.");
@@ -39,8 +53,9 @@ CommandLine ParseCommandLine(int argc, const char* const* argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int status = app->exit(error) == 0 ? kFine : kUsage;
-    return {"", [status] { return status; }};
+    const bool wrong = error.get_exit_code() != 0;  // or it is --help
+    const int status = wrong && json ? UsageError(error.what()) : app->exit(error);
+    return {"", [wrong, status] { return wrong ? kUsage : status; }};
   }
   return {line.command, [app, run = line.run] { return run(); }};
 }

@@ -12,6 +12,7 @@ namespace {
 
 /// What was printed may not have arrived: standard output may be a file on a full disk.
 int Delivered(int status) {
+  kiln::cli::EndComplaints();
   std::cout.flush();
   if (std::cout.good()) return status;
   return std::max(status, kiln::cli::UsageError("cannot write all of standard output",
@@ -27,9 +28,8 @@ int main(int argc, char** argv) {
   try {
     return Delivered(kiln::cli::ParseCommandLine(argc, argv).run());
   } catch (const std::bad_alloc&) {
-    std::cerr << "kiln: out of memory\n";
+    return Delivered(kiln::cli::InternalError("out of memory"));
   } catch (const std::exception& error) {
-    std::cerr << "kiln: internal error: " << error.what() << "\n";
+    return Delivered(kiln::cli::InternalError(std::string("internal error: ") + error.what()));
   }
-  return kiln::cli::kInternal;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "generator/cli/command/command.h"
+#include "generator/data/environment.h"
 #include "generator/data/npy.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
@@ -84,6 +85,44 @@ TEST_CASE("status 2: the command line is at fault, with a hint") {
   }
 }
 
+TEST_CASE("with --format=json every error is in one list, whatever is wrong") {
+  const std::tuple<const char*, int, const char*> cases[] = {
+      {"check nowhere.yaml", 2, "usage"},
+      {"check good.yaml m=3", 2, "usage"},
+      {"run good.yaml x=random:1", 2, "usage"},
+      {"run good.yaml x=@nowhere.npy", 2, "usage"},
+      {"run good.yaml --mode=emulate --machine=v3 x=1", 2, "usage"},
+      {"run good.yaml --mode=fast", 2, "usage"},
+      {"run good.yaml --bogus", 2, "usage"},
+      {"check", 2, "usage"},
+      {"run bad.yaml x=random:1 n=4", 1, "type"},
+      {"run good.yaml", 1, "call"},
+      {"show bad.yaml", 1, "type"},
+      {"compile bad.yaml", 1, "type"},
+      {"bench good.yaml", 2, "usage"},
+      {"predict good.yaml --json n=x", 2, "usage"},
+      {"report bad.yaml", 1, "type"},
+      {"tune good.yaml --dry-run n=100", 2, "usage"},
+      {"generate nowhere.yaml", 2, "usage"},
+      {"golden check good.yaml", 2, "usage"},
+  };
+  for (const auto& [command, status, rule] : cases) {
+    for (const char* asked : {" --format=json", " --format json"}) {
+      const Shown shown = Kiln(command + std::string(asked), Specs().path());
+      INFO("kiln " << command << asked << "\n" << shown.out << "\n" << shown.err);
+      CHECK(shown.status == status);
+      CHECK(shown.err == "");
+      const auto found = nlohmann::json::parse(shown.out, nullptr, false);
+      REQUIRE(found.is_array());
+      REQUIRE_FALSE(found.empty());
+      CHECK(found[0]["rule"] == rule);
+      CHECK(found[0]["severity"] == "error");
+      CHECK_FALSE(found[0]["message"].get<std::string>().empty());
+      CHECK(found[0].contains("hint"));
+    }
+  }
+}
+
 // Help --------------------------------------------------------------------------------------------
 
 TEST_CASE("help lists the commands and says where to start") {
@@ -117,6 +156,32 @@ std::vector<std::string> Examples(const std::string& help) {
       examples.back() += " " + words;
   }
   return examples;
+}
+
+TEST_CASE("help tells of commands and of every environment variable") {
+  CHECK(Kiln("help").out == Kiln("--help").out);
+  CHECK(Contains(Kiln("help run").out, "x=@x.npy"));
+  const Shown shown = Kiln("help environment");
+  CHECK(shown.status == 0);
+  for (const VariableRow& row : EnvironmentVariables()) CHECK(Contains(shown.out, row.name));
+  const Shown wrong = Kiln("help enviroment");
+  CHECK(wrong.status == 2);
+  CHECK(wrong.err ==
+        "kiln: there is no help on `enviroment`\n  hint: did you mean `environment`?\n");
+}
+
+TEST_CASE("a cache that cannot be, and a HOME that is not, cost a warning") {
+  const Folder folder;
+  WriteText(folder / "file", "");
+  const std::string run = " kiln run good.yaml x=1,2 --mode=direct";
+  for (const std::string& before :
+       {"XDG_CACHE_HOME='" + (folder / "file/under") + "'",
+        std::string("env -u HOME XDG_CACHE_HOME="), "XDG_CACHE_HOME=/proc HOME=/proc"}) {
+    const Shown shown = Shell(before + run, Specs().path());
+    INFO(before << "\n" << shown.err);
+    CHECK(shown.status == 0);
+    CHECK(Contains(shown.err, "kiln: warning: compiled kernels are not kept: "));
+  }
 }
 
 TEST_CASE("what help says under Start here works as it stands") {

@@ -46,8 +46,8 @@ Verdict VerdictOf(const Diagnostics& found, const Source& source) {
 
 const Machine& TheMachine() {
   static const Machine machine = [] {
-    std::string why;
-    return LoadMachine("v4", &why).value();
+    MachineFault fault;
+    return LoadMachine("v4", &fault).value();
   }();
   return machine;
 }

@@ -86,9 +86,9 @@ void InterpretCall(const Kernel& kernel, const Inputs& inputs, size_t turn, Diag
 /// As `kiln predict SPEC m=5 …` and `kiln report` do; of a call at fault, too.
 void PredictKernel(const Kernel& kernel, const Inputs& inputs, Diagnostics& found) {
   static const Machine machine = [] {
-    std::string why;
-    const auto shipped = LoadMachine("v4", &why);  // its two cores share parallel axes
-    Expect(shipped.has_value(), why);
+    MachineFault fault;
+    const auto shipped = LoadMachine("v4", &fault);  // its two cores share parallel axes
+    Expect(shipped.has_value(), fault.message);
     return *shipped;
   }();
   const auto binding = Bind(kernel, inputs, /*partial=*/true, found);

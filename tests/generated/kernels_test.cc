@@ -32,8 +32,8 @@ CallOptions OptionsOf(const Engine& engine) {
   CallOptions options;
   options.emulate = engine.emulate;
   options.cores = engine.cores;
-  std::string why;
-  static const Machine machine = LoadMachine("v4", &why).value();
+  MachineFault fault;
+  static const Machine machine = LoadMachine("v4", &fault).value();
   options.vmem_bytes = machine.vmem;
   options.smem_bytes = machine.smem;
   return options;

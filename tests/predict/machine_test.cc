@@ -111,12 +111,12 @@ TEST_CASE("what is wrong with a machine is said where it is") {
 }
 
 TEST_CASE("a machine that is not there") {
-  std::string why;
-  CHECK_FALSE(LoadMachine("v3", &why));
-  CHECK(Contains(why, "there is no machine `v3`"));
-  CHECK(Contains(why, "host, v4, v5e, v5p, v6e, v7x"));
-  CHECK_FALSE(LoadMachine("no/such.yaml", &why));
-  CHECK(Contains(why, "cannot read the machine `no/such.yaml`"));
+  MachineFault fault;
+  CHECK_FALSE(LoadMachine("v3", &fault));
+  CHECK(fault.message == "there is no machine `v3`");
+  CHECK(Contains(fault.hint, "host, v4, v5e, v5p, v6e, v7x"));
+  CHECK_FALSE(LoadMachine("no/such.yaml", &fault));
+  CHECK(Contains(fault.message, "cannot read the machine `no/such.yaml`"));
 }
 
 }  // namespace

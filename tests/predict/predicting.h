@@ -18,9 +18,9 @@ namespace kiln::test {
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 inline Machine MachineOf(const std::string& name) {
-  std::string why;
-  auto machine = LoadMachine(name, &why);
-  if (!machine) throw std::runtime_error(why);
+  MachineFault fault;
+  auto machine = LoadMachine(name, &fault);
+  if (!machine) throw std::runtime_error(fault.message);
   return *machine;
 }
 

@@ -18,8 +18,8 @@ namespace {
 
 const Machine& TheMachine() {
   static const Machine machine = [] {
-    std::string why;
-    return LoadMachine("v4", &why).value();
+    MachineFault fault;
+    return LoadMachine("v4", &fault).value();
   }();
   return machine;
 }

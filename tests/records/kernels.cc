@@ -15,8 +15,8 @@ CallOptions OptionsOf(bool emulate, int cores) {
   CallOptions options;
   options.emulate = emulate;
   options.cores = cores;
-  std::string why;
-  static const Machine machine = LoadMachine("v4", &why).value();
+  MachineFault fault;
+  static const Machine machine = LoadMachine("v4", &fault).value();
   options.vmem_bytes = machine.vmem;
   options.smem_bytes = machine.smem;
   return options;

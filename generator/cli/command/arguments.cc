@@ -224,7 +224,7 @@ int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::strin
   Diagnostics found;
   const auto binding = Bind(kernel, inputs, /*partial=*/true, found);
   if (!binding || found.HasErrors()) {  // the shapes would follow from nonsense
-    std::cerr << Render(found, *kernel.source);
+    Complain(found, *kernel.source);
     return kDiagnosed;
   }
   for (const auto& [index, value] : shaped) {

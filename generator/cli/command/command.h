@@ -9,6 +9,7 @@
 
 #include "generator/bind/bind.h"
 #include "generator/check/grid/check_grid.h"
+#include "generator/cli/command/complain.h"
 #include "generator/cli/command/progress.h"
 #include "generator/data/limits.h"
 #include "generator/ir/kernel.h"
@@ -43,9 +44,7 @@ void AddNew(CLI::App& app, std::function<int()>& run);
 void AddMachine(CLI::App& app, std::function<int()>& run);
 void AddCompile(CLI::App& app, std::function<int()>& run);
 void AddCache(CLI::App& app, std::function<int()>& run);
-
-/// A usage error: prints `kiln: message` and a hint; returns kUsage.
-int UsageError(const std::string& message, const std::string& hint = "");
+void AddHelp(CLI::App& app, std::function<int()>& run);
 
 // load.cc ---------------------------------------------------------------------------------------
 
@@ -114,6 +113,8 @@ void WarnOfOtherSizes(Loaded& loaded);
 
 /// Prints the diagnostics to stderr (text) or stdout (json) and returns kFine or kDiagnosed.
 int Report(const Loaded& loaded, const std::string& format);
+/// The same, where standard output is for what the command has to tell: warnings alone are text.
+int ReportErrors(const Loaded& loaded, const std::string& format);
 
 // outputs.cc ------------------------------------------------------------------------------------
 

@@ -67,13 +67,6 @@ bool IsPiped(const std::string& spec) {
          (stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode));
 }
 
-int UsageError(const std::string& message, const std::string& hint) {
-  // A message may quote what was typed, control characters and all.
-  std::cerr << "kiln: " << OneLine(message) << "\n";
-  if (!hint.empty()) std::cerr << "  hint: " << Printable(hint) << "\n";
-  return kUsage;
-}
-
 /// `--set` takes every word up to the next option. A word that is no assignment is then the SPEC
 /// it swallowed, and those after it are arguments.
 void SpecOptions::Untangle(std::vector<std::string>& words) {
@@ -91,7 +84,8 @@ void SpecOptions::Add(CLI::App& app) {
       ->required();
   app.add_option("--set", set, "parameter values that win over the spec's own: --set bm=256 T=f32")
       ->type_name("K=V");
-  app.add_option("--format", format, "diagnostics as text or json")
+  app.add_option("--format", format,
+                 "what is wrong as text, or all of it as one list of JSON on standard output")
       ->check(CLI::IsMember({"text", "json"}));
   lock.Add(app);
 }
@@ -177,11 +171,16 @@ void WarnOfOtherSizes(Loaded& loaded) {
 
 int Report(const Loaded& loaded, const std::string& format) {
   if (format == "json") {
-    std::cout << RenderJson(loaded.diagnostics, *loaded.source) << "\n";
+    Complain(loaded.diagnostics, *loaded.source);
+    ComplainOfNothing();
   } else {
     std::cerr << Render(loaded.diagnostics, *loaded.source);
   }
   return loaded.diagnostics.HasErrors() ? kDiagnosed : kFine;
+}
+
+int ReportErrors(const Loaded& loaded, const std::string& format) {
+  return Report(loaded, loaded.diagnostics.HasErrors() ? format : "text");
 }
 
 }  // namespace kiln::cli

@@ -62,12 +62,12 @@ std::vector<std::vector<GoldenEntry*>> GoldenCommand::ByKernel(const Entries& en
 // Record ------------------------------------------------------------------------------------------
 
 /// What the interpreter computes; nullopt when it finds something: then *status is the exit status.
-std::optional<std::map<std::string, Array>> Oracle(GoldenEntry& entry, const LimitOptions& limit,
+std::optional<std::map<std::string, Array>> Oracle(GoldenEntry& entry, const SpecOptions& spec,
                                                    int* status) {
   RunOptions options;
-  options.spec.limit = limit;
+  options.spec.limit = spec.limit;
   auto result = RunInterpreter(entry.loaded, entry.inputs, *entry.binding, options);
-  *status = result ? Report(entry.loaded, "text") : static_cast<int>(kUsage);
+  *status = result ? ReportErrors(entry.loaded, spec.format) : static_cast<int>(kUsage);
   if (*status != kFine) return std::nullopt;
   return std::move(result->outputs);
 }
@@ -108,11 +108,11 @@ int GoldenCommand::Record() {
   for (const auto& kernel : ByKernel(*entries)) {
     std::vector<GoldenRecord> records;
     for (GoldenEntry* entry : kernel) {
-      auto outputs = Oracle(*entry, spec.limit, &status);
+      auto outputs = Oracle(*entry, spec, &status);
       if (!outputs) return status;
       if ((status = Hold(*entry, *outputs)) != kFine) return status;
       records.push_back(RecordOf(*entry, std::move(*outputs), hashes));
-      std::cout << "recorded " << Title(*entry) << "\n";
+      if (spec.format == "text") std::cout << "recorded " << Title(*entry) << "\n";
     }
     if (!WriteGolden(Folder(), kernel.front()->name, records)) return kUsage;
   }
@@ -121,14 +121,23 @@ int GoldenCommand::Record() {
 
 // Check -------------------------------------------------------------------------------------------
 
-/// One line a fact, and whether all of them are good.
+/// One line a fact, and whether all of them are good. Programs are told of those that are not.
 struct Verdict {
+  bool text = true;
   bool good = true;
+  std::string title;
 
+  void Begin(const std::string& of) {
+    title = of;
+    if (text) std::cout << title << "\n";
+  }
   void Say(bool fine, const std::string& engine, const std::string& what) {
     good &= fine;
-    (fine ? std::cout : std::cerr)
-        << "  " << engine << (fine ? ": " : ": error[golden]: ") << what << "\n";
+    if (text)
+      (fine ? std::cout : std::cerr)
+          << "  " << engine << (fine ? ": " : ": error[golden]: ") << what << "\n";
+    else if (!fine)
+      RuleError("golden", title + ": " + engine + ": " + what);
   }
 };
 
@@ -255,6 +264,7 @@ int GoldenCommand::Check() {
   }
 
   Verdict verdict;
+  verdict.text = spec.format == "text";
   for (const auto& kernel : ByKernel(*entries)) {
     const std::string& name = kernel.front()->name;
     const auto records = ReadGolden(Folder(), name);
@@ -276,11 +286,11 @@ int GoldenCommand::Check() {
     for (size_t i = 0; i < kernel.size(); ++i) {
       GoldenEntry& entry = *kernel[i];
       const GoldenRecord& record = (*records)[i];
-      std::cout << Title(entry) << "\n";
+      verdict.Begin(Title(entry));
       CheckInputs(entry, record, verdict);
       std::map<std::string, Array> oracle;
       if (Has("interpret") || NeedsOracle(entry, record)) {
-        auto outputs = Oracle(entry, spec.limit, &status);
+        auto outputs = Oracle(entry, spec, &status);
         if (!outputs) return status;
         oracle = std::move(*outputs);
         CheckOracle(oracle, record, verdict);

@@ -86,8 +86,7 @@ int CompileCommand::Run() {
   std::optional<Generated> text;
   if (loaded->kernel && !loaded->diagnostics.HasErrors())
     text = GenerateForRun(*loaded->kernel, loaded->diagnostics);
-  if (!text || loaded->diagnostics.HasErrors()) return Report(*loaded, spec.format);
-  Report(*loaded, "text");  // warnings; standard output is for the signature
+  if (ReportErrors(*loaded, spec.format) != kFine || !text) return kDiagnosed;
 
   Json told = SignatureJson(*loaded->spec, *loaded->kernel, *text);
   if (!signature_only) {

@@ -6,6 +6,7 @@
 #include "generator/cli/command/command.h"
 #include "generator/cli/run/run.h"
 #include "generator/native/cpu.h"
+#include "generator/native/others.h"
 #include "generator/native/peaks.h"
 
 namespace kiln::cli {
@@ -52,7 +53,7 @@ std::string TextOf(const CpuFacts& cpu, const std::optional<Peaks>& peaks) {
   Line(out, "streaming stores", "for outputs of " + Bytes(cpu.last_cache_bytes) + " and more");
   if (!peaks) return out.str();
   out << "The most that " << peaks->cores << (peaks->cores == 1 ? " core does" : " cores do")
-      << ", as measured:\n";
+      << ", as measured " << AgeText(peaks->measured) << "; " << OthersText(peaks->others) << ":\n";
   Line(out, "f32", Rate(peaks->f32, "GFLOP/s"));
   Line(out, "bf16", Rate(peaks->bf16, "GFLOP/s"));
   Line(out, "int8", Rate(peaks->i8, "GOP/s"));
@@ -79,7 +80,9 @@ std::string JsonOf(const CpuFacts& cpu, const std::optional<Peaks>& peaks) {
                      {"f32", peaks->f32},
                      {"bf16", peaks->bf16},
                      {"int8", peaks->i8},
-                     {"bytes_per_second", peaks->bytes_per_second}};
+                     {"bytes_per_second", peaks->bytes_per_second},
+                     {"measured", peaks->measured},
+                     {"others", peaks->others}};
   }
   return json.dump(2) + "\n";
 }
@@ -93,12 +96,9 @@ int MachineCommand::Run() const {
   {
     Progress progress("asking the machine");
     if (tools) cpu = FindCpuFacts(*tools, {}, &why);
-    if (cpu && !no_peaks) peaks = FindPeaks(cores, /*again=*/false, *tools, {}, &why);
+    if (cpu && !no_peaks) peaks = FindPeaks(cores, PeakAge::kKept, *tools, {}, &why);
   }
-  if (!cpu || (!peaks && !no_peaks)) {
-    std::cerr << "kiln: cannot measure the machine: " << why << "\n";
-    return kInternal;
-  }
+  if (!cpu || (!peaks && !no_peaks)) return InternalError("cannot measure the machine: " + why);
   std::cout << (json ? JsonOf(*cpu, peaks) : TextOf(*cpu, peaks));
   return kFine;
 }
@@ -118,7 +118,8 @@ void AddMachine(CLI::App& app, std::function<int()>& run) {
       "the\n"
       "sizes of caches that the operating system tells. No result depends on them. An application\n"
       "can set others in the options of its context: `cpu` in C++, `l1_bytes`, `l2_bytes` and\n"
-      "`last_cache_bytes` in C. Peaks are measured once and kept, as those of `kiln bench`.\n"
+      "`last_cache_bytes` in C. Peaks are measured once and kept, as those of\n"
+      "`kiln bench`, unless others were using the machine.\n"
       "TPUs are described by machine files: kiln predict --help.");
   run = [command] { return command->Run(); };
 }

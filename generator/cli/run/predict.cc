@@ -21,11 +21,11 @@ int PredictCommand::Run() const {
   const auto simulation = PrepareSimulation(what, &status);
   if (!simulation) return status;
   Loaded& loaded = simulation->loaded;
-  const std::string format = json ? "text" : what.spec.format;
+  const std::string& format = what.spec.format;
   if (!simulation->binding || loaded.diagnostics.HasErrors()) return Report(loaded, format);
   if (!AllowPrediction(*simulation, /*detail=*/false)) return kUsage;
   const auto timeline = PredictSimulation(*simulation, /*detail=*/false, loaded.diagnostics);
-  if ((status = Report(loaded, format)) != kFine || !timeline) return status;
+  if ((status = ReportErrors(loaded, format)) != kFine || !timeline) return status;
   const PredictResult result = ResultOf(*simulation, *timeline, !no_advice);
   std::cout << (json ? PredictJson(result) : PredictText(result));
   return kFine;

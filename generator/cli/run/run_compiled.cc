@@ -107,7 +107,7 @@ bool HasDiagnostic(const LoadedKernel& loaded, const Kernel& kernel, const Bindi
     diagnostics.Add(std::move(*diagnostic));
     return true;
   }
-  if (call.code != 0) std::cerr << "error[" << call.rule << "]: " << call.message << "\n";
+  if (call.code != 0) RuleError(call.rule, call.message);
   return call.code != 0;
 }
 
@@ -152,8 +152,7 @@ bool WithCompiler(const std::string& name, int* status, const Compile& compile,
   CompileOptions options;
   options.progress = [&](double seconds, bool done) { line.Update(seconds, done); };
   if (compile(*tools, options)) return true;
-  std::cerr << "kiln: " << compiled.error << "\n" << compiled.log;
-  *status = kInternal;
+  *status = InternalError(compiled.error, compiled.log);
   return false;
 }
 
@@ -183,10 +182,14 @@ std::optional<Compiled> CompileUnit(const Unit& unit, int* status) {
 }
 
 std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path) {
-  std::string why;
-  auto machine = LoadMachine(name_or_path, &why);
-  if (!machine) std::cerr << why;
-  return machine;
+  MachineFault fault;
+  auto machine = LoadMachine(name_or_path, &fault);
+  if (machine) return machine;
+  if (fault.source)
+    Complain(fault.diagnostics, *fault.source);
+  else
+    UsageError(fault.message, fault.hint);
+  return std::nullopt;
 }
 
 bool AllowCall(const Binding& binding, const CallOptions& how, const LimitOptions& limit) {
@@ -197,6 +200,7 @@ CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine) {
   CallOptions call;
   call.cores = options.cores;
   call.repeat = options.repeat;
+  call.in_place = options.repeat > 1;  // as a program that cares for time calls it
   if (options.mode != "emulate") return call;
   call.emulate = true;
   if (call.cores == 0) call.cores = static_cast<int>(machine.cores);
@@ -256,7 +260,7 @@ bool CompareOutputs(const Binding& binding, const std::map<std::string, Array>& 
         Compare(result.outputs.at(ref.name), expected->second, ToleranceOf(binding, ref));
     same &= difference.elements == 0;
     if (difference.elements > 0) {
-      std::cerr << "error[compare]: `" << ref.name << "`: " << difference.description << "\n";
+      RuleError("compare", "`" + ref.name + "`: " + difference.description);
       continue;
     }
     result.lines.push_back(

@@ -169,7 +169,7 @@ int TuneCommand::Run() {
   const auto call = PrepareSimulation(what, &status);
   if (!call) return status;
   Loaded& loaded = call->loaded;
-  if ((status = Report(loaded, what.spec.format)) != kFine || !call->binding) return status;
+  if ((status = ReportErrors(loaded, what.spec.format)) != kFine || !call->binding) return status;
 
   std::vector<std::string> fixed;
   for (const auto& [name, value] : loaded.options.set) fixed.push_back(name);
@@ -203,10 +203,7 @@ int TuneCommand::Run() {
     how.predicting = progress.Callback();
     result = Tune(request, params, how);
   }
-  if (!result.error.empty()) {
-    std::cerr << "kiln: " << result.error << "\n";
-    return kInternal;
-  }
+  if (!result.error.empty()) return InternalError(result.error);
   return Finish(*call, result);
 }
 

@@ -36,7 +36,7 @@ bool ReadOld(const Spec& spec, const std::string& path, LockSpec* lock) {
     *lock = *with.lock;
     return true;
   }
-  std::cerr << Render(found, *source);
+  Complain(found, *source);
   UsageError("the lock `" + path + "` is not in order, and stays as it is",
              "mend or remove it: what was measured is kept, and the next `kiln tune` is quick");
   return false;
@@ -52,7 +52,7 @@ bool Holds(const Simulation& call, const std::string& text, const LockChange& ch
   options.sizes_follow = true;
   if (AttachLock(with, source, found)) kernel = CheckSpec(with, options, found);
   if (!kernel) {
-    std::cerr << Render(found, *call.loaded.source);
+    Complain(found, *call.loaded.source);
     return false;
   }
   if (!change.configuration || ChooseVariant(*kernel, call.inputs) == 0) return true;

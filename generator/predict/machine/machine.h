@@ -57,8 +57,14 @@ std::vector<std::string> MachineNames();
 /// Reads a machine's file. Nullopt when anything in it is wrong.
 std::optional<Machine> ParseMachine(const Source& source, Diagnostics& diagnostics);
 
-/// The machine of that name, or in the file of that path. Nullopt, and what is wrong in *why, that
-/// ends with a line's end: diagnostics, or one sentence with a hint.
-std::optional<Machine> LoadMachine(const std::string& name_or_path, std::string* why);
+/// Why there is no machine: one sentence with a hint, or what is wrong in its file.
+struct MachineFault {
+  std::string message, hint;
+  std::shared_ptr<const Source> source;  // null: it could not be read
+  Diagnostics diagnostics;
+};
+
+/// The machine of that name, or in the file of that path.
+std::optional<Machine> LoadMachine(const std::string& name_or_path, MachineFault* fault);
 
 }  // namespace kiln

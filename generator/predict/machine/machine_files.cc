@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "generator/data/environment.h"
 #include "generator/data/read_file.h"
 #include "generator/predict/machine/machine.h"
 #include "generator/spec/yaml.h"
@@ -18,7 +19,7 @@ constexpr const char* kExtension = ".yaml";
 /// Of the installed tool, else of the tree that this was built from.
 fs::path Shipped() {
   std::error_code ignored;
-  if (const char* home = std::getenv("KILN_HOME"); home && *home) {
+  if (const std::string home = FromEnvironment(EnvVariable::kPrefix); !home.empty()) {
     const fs::path folder = fs::path(home) / KILN_DATADIR / "kiln/machines";
     if (fs::is_directory(folder, ignored)) return folder;
   }
@@ -44,7 +45,7 @@ std::vector<std::string> MachineNames() {
   return names;
 }
 
-std::optional<Machine> LoadMachine(const std::string& name_or_path, std::string* why) {
+std::optional<Machine> LoadMachine(const std::string& name_or_path, MachineFault* fault) {
   const bool is_path = IsPath(name_or_path);
   const fs::path path = is_path ? fs::path(name_or_path) : Shipped() / (name_or_path + kExtension);
   std::string reason;
@@ -52,18 +53,14 @@ std::optional<Machine> LoadMachine(const std::string& name_or_path, std::string*
   if (!text) {
     std::string known;
     for (const std::string& name : MachineNames()) known += (known.empty() ? "" : ", ") + name;
-    *why = is_path
-               ? "kiln: cannot read the machine `" + OneLine(name_or_path) + "`: " + reason + "\n"
-               : "kiln: there is no machine `" + OneLine(name_or_path) + "`\n";
-    *why += "  hint: one of " + known + ", or the path of a file such as " +
-            (Shipped() / "v5e.yaml").string() + "\n";
+    fault->message = is_path ? "cannot read the machine `" + name_or_path + "`: " + reason
+                             : "there is no machine `" + name_or_path + "`";
+    fault->hint =
+        "one of " + known + ", or the path of a file such as " + (Shipped() / "v5e.yaml").string();
     return std::nullopt;
   }
-  const Source source(path.string(), *text);
-  Diagnostics diagnostics;
-  auto machine = ParseMachine(source, diagnostics);
-  if (!machine) *why = Render(diagnostics, source);
-  return machine;
+  fault->source = std::make_shared<const Source>(path.string(), *text);
+  return ParseMachine(*fault->source, fault->diagnostics);
 }
 
 }  // namespace kiln
