@@ -4,6 +4,7 @@
 #include <set>
 
 #include "generator/check/sample_sizes.h"
+#include "generator/check/shape_rules.h"
 
 namespace kiln {
 namespace {
@@ -303,6 +304,34 @@ bool ReachesEdge(const Kernel& kernel, const BlockDim& dim, const Size& extent) 
          SizeOf(steps.args[1], kernel) == dim.size;
 }
 
+/// What counts for nothing in a reduction of floats.
+const char* NeutralOf(Op op) {
+  switch (op) {
+    case Op::kReduceMax:
+    case Op::kArgmax:
+      return "-inf";
+    case Op::kReduceMin:
+    case Op::kArgmin:
+      return "inf";
+    case Op::kProd:
+      return "1";
+    default:
+      return "0";
+  }
+}
+
+std::string TailHint(Op op, const Ref& ref) {
+  const std::string neutral = NeutralOf(op);
+  const std::string masked = "where(inside(" + ref.name + "), " + ref.name + ", " + neutral + ")";
+  if (op == Op::kMean) {
+    return "`mean` counts what is past the edge, too: divide sum(" + masked +
+           ") by how many there "
+           "are, or require divisibility";
+  }
+  return "give `" + ref.name + "` a `pad`" + (neutral == "0" ? "" : " of " + neutral) +
+         ", mask it with " + masked + ", or require divisibility";
+}
+
 class TailCheck {
  public:
   TailCheck(const Kernel& kernel, const Binding* binding, Diagnostics& diagnostics)
@@ -372,9 +401,7 @@ class TailCheck {
                        "`" + std::string(Name(consumer.op)) + "` runs over the ragged edge of `" +
                            ref.name + "`: " + dimension +
                            ", and elements past the edge are undefined",
-                       "give `" + ref.name + "` a `pad`, mask it with where(inside(" + ref.name +
-                           "), " + ref.name + ", 0), or require divisibility",
-                       {{ref.span, "`" + ref.name + "` has no `pad`"}});
+                       TailHint(consumer.op, ref), {{ref.span, "`" + ref.name + "` has no `pad`"}});
   }
 
   void Check(const Node& node) {
@@ -408,6 +435,7 @@ class TailCheck {
 void CheckStaticRules(const Kernel& kernel, const Binding* binding, Diagnostics& diagnostics) {
   CheckUndefined(kernel, diagnostics);
   TailCheck(kernel, binding, diagnostics).Run();
+  if (!binding) CheckShapes(kernel, diagnostics);
   // Trying sizes out names blocks and grid points; where the grid itself depends on values that
   // only a call has, the maps alone must do.
   if (!binding && !CheckSampleSizes(kernel, diagnostics)) CheckVisits(kernel, diagnostics);

@@ -91,7 +91,8 @@ std::string Remedy(const Run& run, const Origin& origin) {
       return "set it in the first step that uses it: when first(…): " + name + " = 0";
     case Origin::Kind::kEdge:
     case Origin::Kind::kHalo:
-      return "give `" + name + "` a pad, or discard them: where(inside(" + name + "), …, 0)";
+      return "give `" + name + "` a pad that counts for nothing, or discard them: where(inside(" +
+             name + "), …, 0)";
     case Origin::Kind::kUncopied:
       return "copy something into it before it is read";
     case Origin::Kind::kDivision:

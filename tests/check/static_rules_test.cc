@@ -36,6 +36,36 @@ inputs: {x: "f32[count]"}
                              "body: o = sum(x)\n") == Found{});
 }
 
+TEST_CASE("shape: what fits at some sizes only, unless the spec says that it is these") {
+  const std::string transposed = "inputs: {x: \"f32[n, 8]\"}\noutputs: {o: \"f32[n, 8]\"}\n";
+  const std::string body = "body: o = x.T\n";
+  CHECK(DiagnosticsOf(transposed + body) ==
+        Found{"shape: a value of shape [8, n] into `o` of shape [n, 8]: that fits only "
+              "where n == 8 | if that is meant, say so: require: [\"n == 8\"]"});
+  CHECK(DiagnosticsOf(transposed + "require: [n == 8]\n" + body) == Found{});
+  CHECK(DiagnosticsOf(transposed + "require: [\"m > 1 and 8 == n\"]\nscalars: {m: i32}\n" + body) ==
+        Found{});
+  CHECK(DiagnosticsOf("inputs: {x: \"f32[n, 8]\"}\noutputs: {o: \"f32[8, n]\"}\n" + body) ==
+        Found{});
+  const std::string halved =
+      "inputs: {x: \"f32[n]\"}\noutputs: {o: \"f32[n // 2, 2]\"}\n"
+      "body: o = reshape(x, [n // 2, 2])\n";
+  CHECK(DiagnosticsOf(halved) ==
+        Found{"shape: `reshape` of [n] to [n // 2, 2] changes the number of elements: that "
+              "fits only where n == 2*(n // 2) | if that is meant, say so: require: [\"n == 2*(n "
+              "// 2)\"]"});
+  CHECK(DiagnosticsOf("dims: {n: {multiple_of: 4}}\n" + halved) == Found{});
+  CHECK(DiagnosticsOf("require: [n % 2 == 0]\n" + halved) == Found{});
+  // The innermost expression says it.
+  CHECK(
+      DiagnosticsOf("inputs: {x: \"f32[8, n]\"}\noutputs: {o: \"f32[8, n]\"}\n"
+                    "body: o = where(x == max(x, axis=1), 0.0, x)\n") ==
+      Found{
+          "shape: `==` of shapes [8, n] and [8], which differ in dimension 1 (the last "
+          "ones are aligned; expand(x, 1) adds one behind): that fits only where n == 8 | if that "
+          "is meant, say so: require: [\"n == 8\"]"});
+}
+
 const std::string kScratch = R"yaml(
 inputs: {x: "f32[8]"}
 outputs: {o: "f32[8]"}

@@ -72,7 +72,7 @@ body: |
       R"out(k.yaml:9:3: error[undefined]: `o` ends with 2 of its 4 elements undefined; the first is `o[2]`, stored here at grid point (i=1); it comes from elements of `x` past the array's edge in dimension 0
    9 |   o += x
      |   ^~~~~~
-  hint: give `x` a pad, or discard them: where(inside(x), …, 0)
+  hint: give `x` a pad that counts for nothing, or discard them: where(inside(x), …, 0)
 k.yaml:5:3: note: `x` is declared here
    5 |   x: {array: "f32[n]", block: "4", index: i}
      |   ^
@@ -94,7 +94,7 @@ body: |
       R"out(k.yaml:8:3: error[undefined]: `o` ends with 1 of its 4 elements undefined; the first is `o[0]`, stored here; it comes from elements of `x` before the array's first one in dimension 0
    8 |   o = x
      |   ^~~~~
-  hint: give `x` a pad, or discard them: where(inside(x), …, 0)
+  hint: give `x` a pad that counts for nothing, or discard them: where(inside(x), …, 0)
 k.yaml:4:3: note: `x` is declared here
    4 |   x: {array: "f32[n]", block: "element(4, halo=(1, 0))", index: "0"}
      |   ^
@@ -121,7 +121,7 @@ body: |
       R"out(k.yaml:13:5: error[tail]: `o` ends with 4 of its 4 elements undefined; the first is `o[0, 0]`, stored here at grid point (l=1); it comes from elements of `x` past the array's edge in dimension 1
   13 |     o += dot(x, y)
      |     ^~~~~~~~~~~~~~
-  hint: give `x` a pad, or discard them: where(inside(x), …, 0)
+  hint: give `x` a pad that counts for nothing, or discard them: where(inside(x), …, 0)
 k.yaml:5:3: note: `x` is declared here
    5 |   x: {array: "f32[m, n]", block: "all, 4", index: "0, l"}
      |   ^
