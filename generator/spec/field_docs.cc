@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -8,19 +9,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kNamePattern = "^[A-Za-z_][A-Za-z0-9_]*$";
-
 /// Kiln's grammar is text, but `512`, `0.5` and `true` reach a schema as what YAML makes of them.
 Json ScalarTypes() { return Json::array({"string", "number", "boolean"}); }
+
+Json Alternatives(const ValueForm& form);
 
 Json SchemaOf(const ValueForm& form) {
   switch (form.kind) {
     case ValueForm::Kind::kScalar:
+      if (!form.pattern.empty()) return {{"type", "string"}, {"pattern", form.pattern}};
       return {{"type", ScalarTypes()}};
     case ValueForm::Kind::kName:
       return {{"type", "string"}, {"pattern", kNamePattern}};
     case ValueForm::Kind::kWord:
-      return {{"enum", form.words}};
+      return {{"type", "string"}, {"enum", form.words}};
     case ValueForm::Kind::kNull:
       return {{"type", "null"}};
     case ValueForm::Kind::kList:
@@ -34,9 +36,25 @@ Json SchemaOf(const ValueForm& form) {
     case ValueForm::Kind::kOneOf:
       break;
   }
-  Json any = Json::array();
-  for (const ValueForm& one : form.of) any.push_back(SchemaOf(one));
-  return {{"anyOf", std::move(any)}};
+  return Alternatives(form);
+}
+
+/// Told apart by type, so that what is wrong inside of one is told as that: of `anyOf` an editor
+/// says only that none fits.
+Json Alternatives(const ValueForm& form) {
+  Json types = Json::array(), all = Json::array();
+  for (const ValueForm& one : form.of) {
+    Json then = SchemaOf(one);
+    const Json type = one.kind == ValueForm::Kind::kKeys ? Json("object") : then["type"];
+    for (const Json& name : type.is_array() ? type : Json::array({type})) {
+      if (std::find(types.begin(), types.end(), name) == types.end()) types.push_back(name);
+    }
+    then.erase("type");
+    if (!then.empty()) all.push_back({{"if", {{"type", type}}}, {"then", std::move(then)}});
+  }
+  Json schema = {{"type", std::move(types)}};
+  if (!all.empty()) schema["allOf"] = std::move(all);  // the draft wants one at least
+  return schema;
 }
 
 /// Markdown's code quotes mean nothing in an editor's tooltip, but do no harm.

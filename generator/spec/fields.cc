@@ -7,10 +7,18 @@
 namespace kiln {
 namespace {
 
-ValueForm Scalar(std::string label) { return {ValueForm::Kind::kScalar, std::move(label), {}, {}}; }
+ValueForm Scalar(std::string label, std::string pattern = "") {
+  return {ValueForm::Kind::kScalar, std::move(label), {}, {}, std::move(pattern)};
+}
+/// `each` is a regular expression.
+ValueForm WithCommas(std::string label, const std::string& each) {
+  return Scalar(std::move(label), "^\\s*(" + each + ")(\\s*,\\s*(" + each + "))*\\s*$");
+}
 ValueForm Expression() { return Scalar("an expression"); }
 ValueForm Condition() { return Scalar("a condition"); }
-ValueForm ArrayText() { return Scalar("an array type"); }
+ValueForm ArrayText() {
+  return Scalar("an array type", "^\\s*[A-Za-z_][A-Za-z0-9_]*\\s*(\\[[^{}]*\\])?\\s*$");
+}
 ValueForm Statements() { return Scalar("statements"); }
 ValueForm Name() { return {ValueForm::Kind::kName, "", {}, {}}; }
 ValueForm Null() { return {ValueForm::Kind::kNull, "", {}, {}}; }
@@ -57,7 +65,7 @@ std::vector<Field<Spec>> NameFields() {
         "{T: bf16, bm: 512}"},
        [](Reader& r, YamlEntry& e, Spec& s) { s.params = ReadNamedExprs(r, e.value, true); }},
       {{"dims",
-        OneOf({Scalar("names with commas"), ListOf(Name()),
+        OneOf({WithCommas("names with commas", "[A-Za-z_][A-Za-z0-9_]*"), ListOf(Name()),
                FreeKeys("dimension", OneOf({Null(), Expression(), Keys("dim")}))}),
         kOptional,
         "Run-time dimensions. Optional: a bare name in an operand's shape declares one. A list "
@@ -117,7 +125,9 @@ std::vector<Field<Spec>> ArgumentFields() {
          }
        }},
       {{"dimension_semantics",
-        OneOf({Scalar("words with commas"), ListOf(Words({"parallel", "arbitrary"}))}), kOptional,
+        OneOf({WithCommas("words with commas", "parallel|arbitrary"),
+               ListOf(Words({"parallel", "arbitrary"}))}),
+        kOptional,
         "`parallel` or `arbitrary` (the default) for each axis; the parallel axes come first.",
         "parallel, arbitrary"},
        [](Reader& r, YamlEntry& e, Spec& s) {

@@ -27,7 +27,11 @@ struct ValueForm {
   std::string label;
   std::vector<std::string> words;
   std::vector<ValueForm> of;
+  std::string pattern = "";  // kScalar: what the schema knows of the text
 };
+
+/// What the schema says of a name.
+inline constexpr const char* kNamePattern = "^[A-Za-z_][A-Za-z0-9_]*$";
 
 /// "a mapping of axes to expressions", for messages and the reference.
 std::string Describe(const ValueForm& form);
