@@ -101,8 +101,9 @@ bool Elaborator::CheckArguments(const Expr& expr, const Operation& f) {
   for (const Keyword& keyword : expr.keywords) {
     const std::string padded = " " + std::string(f.keywords) + " ";
     if (padded.find(" " + keyword.name.name + " ") == std::string::npos) {
+      const std::string hint = HintForForeignArgument(expr.name, keyword.name.name);
       Error("name", keyword.name.span, "`" + expr.name + "` takes no `" + keyword.name.name + "=`",
-            usage);
+            hint.empty() ? usage : hint);
       return false;
     }
   }

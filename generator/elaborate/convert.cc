@@ -79,9 +79,10 @@ std::optional<Shape> Elaborator::Broadcast(const Shape& a, const Shape& b, const
     const Size& right = b[d + b.size() - rank];
     bool differ = false, unproved = false;
     out[d] = BroadcastSize(left, right, differ, unproved);
-    const std::string message = what + " of shapes " + kiln::ToString(a) + " and " +
-                                kiln::ToString(b) + ", which differ in dimension " +
-                                std::to_string(d);
+    std::string message = what + " of shapes " + kiln::ToString(a) + " and " + kiln::ToString(b) +
+                          ", which differ in dimension " + std::to_string(d);
+    if (a.size() != b.size())
+      message += " (the last ones are aligned; expand(x, 1) adds one behind)";
     if (differ) {
       Error("shape", span, message, "numpy broadcasting: equal extents, or one of them 1");
       return std::nullopt;

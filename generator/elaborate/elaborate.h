@@ -163,7 +163,8 @@ class Elaborator {
   Diagnostics& diagnostics() { return diagnostics_; }
   Kernel& kernel() { return kernel_; }
   std::nullptr_t Error(const char* rule, Span span, std::string message, std::string hint = "") {
-    diagnostics_.Error(rule, span, std::move(message), std::move(hint));
+    const bool follows = !shapes_known_ && std::string_view(rule) == "shape";
+    if (!follows) diagnostics_.Error(rule, span, std::move(message), std::move(hint));
     return nullptr;
   }
 
@@ -266,9 +267,10 @@ class Elaborator {
   Kernel& kernel_;
   Diagnostics& diagnostics_;
   std::vector<std::map<std::string, Symbol, std::less<>>> scopes_;
-  int visible_lets_ = 0;       // a let sees only the earlier ones
-  int let_depth_ = 0;          // > 0 while the text of a let is read: body locals are hidden
-  int elaborated_ = 0;         // nodes so far, a bound on the work
+  int visible_lets_ = 0;      // a let sees only the earlier ones
+  int let_depth_ = 0;         // > 0 while the text of a let is read: body locals are hidden
+  int elaborated_ = 0;        // nodes so far, a bound on the work
+  bool shapes_known_ = true;  // false: an array's shape was at fault, and others may follow from it
   std::vector<int> assigned_;  // refs stored to since the last reset (the epilogue's outputs)
 };
 

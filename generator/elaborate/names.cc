@@ -119,15 +119,23 @@ NodePtr Elaborator::ElaborateName(const Expr& expr, const Setting& setting) {
     return Error("type", expr.span, "`" + expr.name + "` is a dtype, not a value",
                  "write " + expr.name + "(x) to convert x");
   }
+  // Where dimensions have one letter or two, a letter in common is no likeness.
+  constexpr size_t kShort = 2;
   std::string hint = HintForForeign(expr.name);
-  if (hint.empty()) hint = DidYouMean(expr.name, VisibleNames());
+  if (hint.empty() && (setting.body || expr.name.size() > kShort))
+    hint = DidYouMean(expr.name, VisibleNames());
   if (FindFunction(expr.name))
     hint = "`" + expr.name + "` is a function; call it: " + expr.name + "(…)";
   if (scopes_.front().count(expr.name)) {  // though Find does not see it
     return Error("name", expr.span, "`" + expr.name + "` is a later entry of `let`",
                  "an entry sees those before it");
   }
-  return Error("name", expr.span, "`" + expr.name + "` is not defined", hint);
+  if (hint.empty() && !setting.body) {
+    hint = "a dimension stands by itself in the shape of an argument, f32[" + expr.name +
+           ", …]; other names are params, axes, scalars and lets";
+  }
+  diagnostics_.ErrorOnce("name", expr.span, "`" + expr.name + "` is not defined", hint);
+  return nullptr;
 }
 
 NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Setting& setting) {

@@ -84,6 +84,7 @@ void Elaborator::ArrayShape(const std::vector<ExprPtr>& shape, Ref& ref) {
     if (size && size->Constant().value_or(0) < 0) {
       Error("shape", e->span, "a negative extent, " + size->ToString());
     }
+    if (!size) shapes_known_ = false;
     ref.array.push_back(size.value_or(1));
   }
 }

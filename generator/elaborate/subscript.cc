@@ -143,7 +143,7 @@ bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std
     if (const auto value = bound ? ConstInt(bound) : std::nullopt; value && *value < 0) {
       Error("index-range", entry.span,
             "negative slice bound " + std::to_string(*value) + " of " + where,
-            "count from the start: an extent minus something");
+            "count from the start: " + (extent + *value).ToString());
       return false;
     }
   }
@@ -179,7 +179,10 @@ bool Elaborator::CheckWindow(const Subscript& window, const Size& extent,
           (window.range ? "the slice [" + SizeOf(window.start, kernel_).ToString() + ":" +
                               end.ToString() + "] of "
                         : "the subscript " + SizeOf(window.start, kernel_).ToString() + " of ") +
-              where + " is out of range: its extent is " + extent.ToString());
+              where + " is out of range: its extent is " + extent.ToString(),
+          start && *start < 0 && !window.range
+              ? "count from the start: " + (extent + *start).ToString()
+              : "");
     return false;
   }
   if (const auto size = window.size.Constant(); size && *size < 0) {

@@ -1,6 +1,7 @@
 #include "generator/syntax/foreign.h"
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 namespace kiln {
@@ -85,12 +86,48 @@ const std::vector<ForeignWord>& ForeignWords() {
   return words;
 }
 
+const std::vector<ForeignArgument>& ForeignArguments() {
+  static const std::vector<ForeignArgument> arguments = {
+      {"cumsum", "reverse",
+       "sums from the end are those of all less those before: "
+       "sum(x, axis=0, keep=true) - cumsum(x, axis=0) + x"},
+      {"cumsum", "exclusive", "write cumsum(x, axis=0) - x"},
+      {"dot", "preferred_element_type out_dtype acc_dtype accumulate",
+       "dot gives f32 of floats and i32 of integers; a cast rounds it: bf16(dot(a, b))"},
+      {"dot", "precision input_precision allow_tf32", "dot sums up in f32, or in i32, as it is"},
+      {"dot", "trans_a trans_b transpose_a transpose_b dimension_numbers",
+       "write dot(a, b.T), or dot(a, b.mT) where leading dimensions are a batch"},
+      {"gelu", "approximate", "gelu_tanh(x) is the approximation by tanh, gelu(x) is exact"},
+      {"", "keepdims keepdim keep_dims", "write keep=true"},
+      {"", "dim dims dimension", "write axis=…"},
+      {"", "dtype", "a dtype is called like a function: f32(x)"},
+      {"", "where mask other initial", "choose the elements first: sum(where(c, x, 0.0), axis=1)"},
+      {"", "out", "a value is stored by a statement: `o = value`"},
+  };
+  return arguments;
+}
+
+namespace {
+
+bool HasWord(std::string_view words, std::string_view word) {
+  std::istringstream in{std::string(words)};
+  return std::find(std::istream_iterator<std::string>(in), std::istream_iterator<std::string>(),
+                   word) != std::istream_iterator<std::string>();
+}
+
+}  // namespace
+
 std::string HintForForeign(std::string_view word) {
   for (const ForeignWord& row : ForeignWords()) {
-    std::istringstream in{std::string(row.words)};
-    for (std::string one; in >> one;) {
-      if (one == word) return std::string(row.hint);
-    }
+    if (HasWord(row.words, word)) return std::string(row.hint);
+  }
+  return "";
+}
+
+std::string HintForForeignArgument(std::string_view function, std::string_view argument) {
+  for (const ForeignArgument& row : ForeignArguments()) {
+    const bool of = row.functions.empty() || HasWord(row.functions, function);
+    if (of && HasWord(row.arguments, argument)) return std::string(row.hint);
   }
   return "";
 }

@@ -10,6 +10,16 @@ namespace kiln {
 /// Empty: none is known, or Kiln has the word itself.
 std::string HintForForeign(std::string_view word);
 
+/// The same for an argument by name that a function here does not take. Empty: none is known.
+std::string HintForForeignArgument(std::string_view function, std::string_view argument);
+
+/// An argument by name, of functions apart by spaces; of any function where there are none.
+struct ForeignArgument {
+  std::string_view functions, arguments;
+  std::string_view hint;
+};
+const std::vector<ForeignArgument>& ForeignArguments();
+
 /// The words, and their hints.
 struct ForeignWord {
   std::string_view words;  // apart by spaces

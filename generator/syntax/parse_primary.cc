@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <limits>
 #include <utility>
 
@@ -10,17 +11,55 @@
 namespace kiln {
 namespace {
 
-constexpr std::array<std::string_view, 8> kModules = {"jax", "jnp",   "lax", "np",
-                                                      "pl",  "pltpu", "nn",  "math"};
+constexpr std::array<std::string_view, 14> kModules = {"jax",   "jnp",   "lax",   "np",    "numpy",
+                                                       "pl",    "pltpu", "plgpu", "nn",    "math",
+                                                       "torch", "F",     "tl",    "triton"};
 
-/// `x.sum(...)` is written sum(x, ...), `np.sum(...)` is written sum(...).
-std::string MethodHint(const Expr& base, const std::string& method) {
+constexpr std::array<std::string_view, 10> kAlongAxes = {
+    "sum", "prod", "mean", "max", "min", "any", "all", "argmax", "argmin", "cumsum"};
+
+template <class Words>
+bool Has(const Words& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// Arguments of numpy and PyTorch as Kiln has them: "1, keepdims=True" is "axis=1, keep=true".
+std::string Translated(std::string arguments, bool along_axes) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {{"keepdims=", "keep="},
+                                                                      {"keepdim=", "keep="},
+                                                                      {"dim=", "axis="},
+                                                                      {"True", "true"},
+                                                                      {"False", "false"}};
+  for (const auto& [from, to] : kWords) {
+    const size_t at = arguments.find(from);
+    const bool word = at != std::string::npos &&
+                      (at == 0 || !std::isalnum(static_cast<unsigned char>(arguments[at - 1])));
+    if (word) arguments.replace(at, from.size(), to);
+  }
+  const bool number =
+      !arguments.empty() &&
+      (arguments[0] == '-' || std::isdigit(static_cast<unsigned char>(arguments[0])));
+  return number && along_axes ? "axis=" + arguments : arguments;
+}
+
+/// "8, 128" and "(8, 128)" as "[8, 128]"
+std::string AsList(const std::string& arguments) {
+  if (arguments.empty() || arguments.front() == '[') return arguments;
+  const bool tuple = arguments.front() == '(' && arguments.back() == ')';
+  return "[" + (tuple ? arguments.substr(1, arguments.size() - 2) : arguments) + "]";
+}
+
+/// `x.sum(1)` is written sum(x, axis=1), `np.sum(x)` is written sum(x).
+std::string MethodHint(const Expr& base, const std::string& method, const std::string& inside) {
+  constexpr size_t kMost = 40;
   if (const std::string hint = HintForForeign(method); !hint.empty()) return hint;
   const std::string& module = base.name;  // of a name, or jax.nn
-  const bool is_module = std::find(kModules.begin(), kModules.end(), module) != kModules.end();
-  const bool value = base.kind == Expr::Kind::kName && !is_module;
-  return "write " + method.substr(0, 40) +
-         (value ? "(" + module.substr(0, 40) + ", ...)" : "(...)");
+  const bool value = base.kind == Expr::Kind::kName && !Has(kModules, module);
+  std::string arguments = Translated(inside, value && Has(kAlongAxes, method));
+  if (value && (method == "reshape" || method == "transpose")) arguments = AsList(arguments);
+  if (arguments.size() > kMost || arguments.find('\n') != std::string::npos) arguments = "...";
+  if (value) arguments = module.substr(0, kMost) + (arguments.empty() ? "" : ", " + arguments);
+  return "write " + method.substr(0, kMost) + "(" + arguments + ")";
 }
 
 }  // namespace
@@ -218,7 +257,8 @@ ParsedPtr ExprParser::ParseSlice(ParsedPtr low) {
   }
   if (tokens_.IsOp(":")) {
     return tokens_.Error(tokens_.SpanOf(tokens_.Peek()), "a slice has no stride",
-                         "`a:b` takes every element; move the stride into the index map");
+                         "every second row of 8 is reshape(x, [4, 2, 128])[:, 0]; every second "
+                         "block is the index map's, `index: 2 * i`");
   }
   if (low) slice->span = Cover(low->span, slice->span);
   if (high) slice->span = Cover(slice->span, high->span);
@@ -232,7 +272,7 @@ ParsedPtr ExprParser::ParseAttribute(ParsedPtr base) {
   if (name.kind != Token::Kind::kName) return tokens_.Unexpected("`T` or `mT` after the dot");
   if (tokens_.IsOp("(", 1)) {
     return tokens_.Error(tokens_.SpanOf(name), "there are no methods and no modules",
-                         MethodHint(*base, name.text));
+                         MethodHint(*base, name.text, tokens_.Inside(1)));
   }
   ParsedPtr expr = Start(Expr::Kind::kAttribute, tokens_.Take());
   expr->name = name.text;

@@ -39,6 +39,9 @@ class TokenStream {
   /// True if the rest of the statement holds something already reported.
   bool LineHasError() const;
 
+  /// What stands between the bracket so far ahead and the one that closes it.
+  std::string Inside(size_t ahead) const;
+
   Span SpanOf(const Token& token) const { return SpanAt(text_, token.begin, token.end); }
   Span LastSpan() const;
   std::nullptr_t Error(Span span, std::string message, std::string hint = "",

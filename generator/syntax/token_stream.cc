@@ -32,7 +32,7 @@ constexpr std::array kHabits = std::to_array<Habit>({
     {"+=", "only a statement of its own can update a value"},
     {"-=", "only a statement of its own can update a value"},
     {"*=", "only a statement of its own can update a value"},
-    {"None", "there is no None; `expand(x, axis)` adds a dimension"},
+    {"None", "there is no None; x[:, None] is `expand(x, 1)`, x[None, :] is `expand(x, 0)`"},
     {"True", "write `true`"},
     {"False", "write `false`"},
     {"lambda", "there are no functions to define; name a value with `let`"},
@@ -182,6 +182,18 @@ bool TokenStream::LineHasError() const {
     if (tokens_[i].kind == Token::Kind::kNewline) return false;
   }
   return false;
+}
+
+std::string TokenStream::Inside(size_t ahead) const {
+  const size_t begin = Peek(ahead).end;
+  size_t end = begin;
+  for (int open = 0; Peek(ahead).kind != Token::Kind::kEnd; ++ahead) {
+    const std::string& text = Peek(ahead).kind == Token::Kind::kOp ? Peek(ahead).text : "";
+    open += text == "(" || text == "[" ? 1 : text == ")" || text == "]" ? -1 : 0;
+    if (open == 0) break;
+    end = Peek(ahead).end;
+  }
+  return text_.value.substr(begin, end - begin);
 }
 
 Span TokenStream::LastSpan() const { return SpanOf(tokens_[next_ == 0 ? 0 : next_ - 1]); }

@@ -210,8 +210,8 @@ TEST_CASE("habits of other languages") {
   CHECK(ErrorOf("a is b") == "expected an operator or the end, found `is` | write `==`");
   CHECK(ErrorOf("True") == "expected an expression, found `True` | write `true`");
   CHECK(ErrorOf("x[None]") ==
-        "expected an expression, found `None` | there is no None; "
-        "`expand(x, axis)` adds a dimension");
+        "expected an expression, found `None` | there is no None; x[:, None] is `expand(x, 1)`, "
+        "x[None, :] is `expand(x, 0)`");
   CHECK(ErrorOf("lambda x: x") ==
         "expected an expression, found `lambda` | there are no functions "
         "to define; name a value with `let`");
@@ -222,16 +222,26 @@ TEST_CASE("habits of other languages") {
         "a tuple in parentheses | index maps and subscripts take a, b; "
         "functions take lists: [a, b]");
   CHECK(ErrorOf("x[0:8:2]") ==
-        "a slice has no stride | `a:b` takes every element; move the stride "
-        "into the index map");
-  CHECK(ErrorOf("x.sum(1)") == "there are no methods and no modules | write sum(x, ...)");
+        "a slice has no stride | every second row of 8 is reshape(x, [4, 2, 128])[:, 0]; every "
+        "second block is the index map's, `index: 2 * i`");
+  CHECK(ErrorOf("x.sum(1)") == "there are no methods and no modules | write sum(x, axis=1)");
+  CHECK(ErrorOf("s.max(axis=-1, keepdims=True)") ==
+        "there are no methods and no modules | write max(s, axis=-1, keep=true)");
+  CHECK(ErrorOf("x.reshape(8, n // 2)") ==
+        "there are no methods and no modules | write reshape(x, [8, n // 2])");
+  CHECK(ErrorOf("x.transpose((1, 0))") ==
+        "there are no methods and no modules | write transpose(x, [1, 0])");
+  CHECK(ErrorOf("tl.where(c, x, 0)") ==
+        "there are no methods and no modules | write where(c, x, 0)");
+  CHECK(ErrorOf("x.mean()") == "there are no methods and no modules | write mean(x)");
+  CHECK(ErrorOf("x.roll(1, (2))") == "there are no methods and no modules | write roll(x, 1, (2))");
   CHECK(ErrorOf("x.astype(bf16)") ==
         "there are no methods and no modules | a dtype is called like a function: bf16(x)");
   CHECK(ErrorOf("pl.program_id(0)") ==
         "there are no methods and no modules | the name of an axis is its step: i, of `grid: {i: "
         "…}`");
-  CHECK(ErrorOf("jnp.exp(x)") == "there are no methods and no modules | write exp(...)");
-  CHECK(ErrorOf("jax.nn.silu(x)") == "there are no methods and no modules | write silu(...)");
+  CHECK(ErrorOf("jnp.exp(x)") == "there are no methods and no modules | write exp(x)");
+  CHECK(ErrorOf("jax.nn.silu(x)") == "there are no methods and no modules | write silu(x)");
   CHECK(ErrorOf("'text'") ==
         "expected an expression, found a string | a string can only be the "
         "message of an `assert`");
