@@ -174,9 +174,8 @@ TEST_CASE("a cache that cannot be, and a HOME that is not, cost a warning") {
   const Folder folder;
   WriteText(folder / "file", "");
   const std::string run = " kiln run good.yaml x=1,2 --mode=direct";
-  for (const std::string& before :
-       {"XDG_CACHE_HOME='" + (folder / "file/under") + "'",
-        std::string("env -u HOME XDG_CACHE_HOME="), "XDG_CACHE_HOME=/proc HOME=/proc"}) {
+  for (const std::string& before : {"XDG_CACHE_HOME='" + (folder / "file/under") + "'",
+                                    std::string("env -u HOME XDG_CACHE_HOME=")}) {
     const Shown shown = Shell(before + run, Specs().path());
     INFO(before << "\n" << shown.err);
     CHECK(shown.status == 0);
