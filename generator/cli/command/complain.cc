@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "generator/cli/command/command.h"
+#include "generator/text/diagnostic_json.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {
