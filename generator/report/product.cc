@@ -68,9 +68,9 @@ bool LooksUp(const Node& map) {
 /// with one place of the other operand.
 bool IsBatch(const Ref& ref, size_t dim) {
   constexpr size_t kMatrix = 2;
-  const std::vector<int>& seen = ref.view_dims;
+  const std::vector<size_t>& seen = ref.view_dims;
   const auto last = seen.end() - static_cast<std::ptrdiff_t>(std::min(seen.size(), kMatrix));
-  return std::find(last, seen.end(), static_cast<int>(dim)) == seen.end();
+  return std::find(last, seen.end(), dim) == seen.end();
 }
 
 class Dims {
