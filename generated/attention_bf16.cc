@@ -32,9 +32,7 @@ namespace kiln::attention_bf16_text {
 /// A checked call.
 struct Call {
   float scale;
-  Tensor<const bf16> q;
-  Tensor<const bf16> k;
-  Tensor<const bf16> v;
+  Tensor<const bf16> q, k, v;
   Tensor<bf16> o;
   int64_t hq, m, d, hk, n;
 };
@@ -48,10 +46,10 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<3> point;
-  const std::array<int64_t, 3>& steps;  // of axes 0: h, 1: i, 2: j
+  const Call& call;
+  const Point<3> point;  // of axes 0: h, 1: i, 2: j
+  const std::array<int64_t, 3>& steps;
   UnpackedA<bf16>::View q;
   PackedBT<bf16>::View k;
   PackedB<bf16>::View v;
@@ -180,13 +178,6 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
@@ -196,17 +187,14 @@ void RunGrid(const Call& call, Core& core) {
 
   Tiers::template Hold<float>(core, {"scale", 0, 9, Memory::kSmem}, {});
   In<Tiers, UnpackedA<bf16>, 3> q(core, {"q", 1, 21}, call.q,
-                                  {Squeezed(), Blocked(128, Clip::kYes), All(call.d)},
-                                  NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0);
+                                  {Squeezed(), Clipped(128), All(call.d)}, NoPad{.reduced = true});
   In<Tiers, PackedBT<bf16>, 3> k(core, {"k", 2, 25}, call.k,
-                                 {Squeezed(), Blocked(128), All(call.d)}, NoPad{.reduced = true},
-                                 /*buffers=*/2, /*window=*/0);
+                                 {Squeezed(), Blocked(128), All(call.d)}, NoPad{.reduced = true});
   In<Tiers, PackedB<bf16>, 3> v(core, {"v", 3, 29}, call.v, {Squeezed(), Blocked(128), All(call.d)},
-                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                /*window=*/0, /*rows=*/128);
+                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0,
+                                /*rows=*/128);
   Out<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 31}, call.o,
-                                 {Squeezed(), Blocked(128, Clip::kYes), All(call.d)}, NoInit(),
-                                 /*buffers=*/2);
+                                 {Squeezed(), Clipped(128), All(call.d)});
   const size_t top_count = TileSize<float>(128);
   float* const top_memory = Tiers::template Scratch<float>(core, {"top", 5, 33}, top_count,
                                                            {128, 1});
@@ -230,54 +218,41 @@ void RunGrid(const Call& call, Core& core) {
   if (!core.ok()) return;
 
   const auto q_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
-  const auto k_index =
-      [&](const Point<3>& at) {
-                               return Index<3>{FloorDiv(at[0], int64_t{4}),
-                                               Minimum(at[2],
-      FloorDiv(Minimum((at[1] + 1) * 128 + call.n - call.m, call.n) - 1, int64_t{128})), 0}; };
-  const auto v_index =
-      [&](const Point<3>& at) {
-                               return Index<3>{FloorDiv(at[0], int64_t{4}),
-                                               Minimum(at[2],
-      FloorDiv(Minimum((at[1] + 1) * 128 + call.n - call.m, call.n) - 1, int64_t{128})), 0}; };
+  const auto k_index = [&](const Point<3>& at) {
+    return Index<3>{FloorDiv(at[0], int64_t{4}),
+                    Minimum(at[2],
+                            FloorDiv(Minimum((at[1] + 1) * 128 + call.n - call.m, call.n) - 1,
+                                     int64_t{128})), 0};
+  };
+  const auto v_index = [&](const Point<3>& at) {
+    return Index<3>{FloorDiv(at[0], int64_t{4}),
+                    Minimum(at[2],
+                            FloorDiv(Minimum((at[1] + 1) * 128 + call.n - call.m, call.n) - 1,
+                                     int64_t{128})), 0};
+  };
   const auto o_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
   const auto copy_in = [&](const Point<3>& at) {
     q.CopyIn(q_index(at));
     k.CopyIn(k_index(at));
     v.CopyIn(v_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
   int64_t run = -1;
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
     if (at.run != run) {  // scratch does not outlive a parallel coordinate
       Tiers::Forget(core, top_memory, top_count);
       Tiers::Forget(core, total_memory, total_count);
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{
-        call, core, at, steps,
-        q.WaitIn(q_index(at)),
-        k.WaitIn(k_index(at)),
-        v.WaitIn(v_index(at)),
-        o.Open(o_index(at), at.run),
-        MakeTile(top_memory, 128),
-        MakeTile(total_memory, 128),
-        MakeTile(acc_memory, 128, call.d),
-        MakeTile(s_memory, 128, 128),
-        MakeTile(new_top_memory, 128),
-        MakeTile(p_memory, 128, 128),
-        MakeTile(fade_memory, 128),
-        panels_0_memory,
-    });
+    RunStep(Step{core, call, at, steps, q.WaitIn(q_index(at)), k.WaitIn(k_index(at)),
+                 v.WaitIn(v_index(at)), o.Open(o_index(at), at.run), MakeTile(top_memory, 128),
+                 MakeTile(total_memory, 128), MakeTile(acc_memory, 128, call.d),
+                 MakeTile(s_memory, 128, 128), MakeTile(new_top_memory, 128),
+                 MakeTile(p_memory, 128, 128), MakeTile(fade_memory, 128), panels_0_memory});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
 
@@ -298,12 +273,9 @@ Status attention_bf16(float scale, const Tensor<const bf16>& q, const Tensor<con
                       const Tensor<const bf16>& v, const Tensor<bf16>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("attention_bf16");
-  attention_bf16_text::Call call{scale, q, k, v, o, 0, 0, 0, 0, 0};
-  call.hq = check.Dim(q, "q", 0);
-  call.m = check.Dim(q, "q", 1);
-  call.d = check.Dim(q, "q", 2);
-  call.hk = check.Dim(k, "k", 0);
-  call.n = check.Dim(k, "k", 1);
+  attention_bf16_text::Call call{scale, q, k, v, o, /*hq=*/check.Dim(q, "q", 0),
+                                 /*m=*/check.Dim(q, "q", 1), /*d=*/check.Dim(q, "q", 2),
+                                 /*hk=*/check.Dim(k, "k", 0), /*n=*/check.Dim(k, "k", 1)};
   check.Input(q, "q", {call.hq, call.m, call.d});
   check.Input(k, "k", {call.hk, call.n, call.d});
   check.Input(v, "v", {call.hk, call.n, call.d});
@@ -323,13 +295,7 @@ Status attention_bf16(float scale, const Tensor<const bf16>& q, const Tensor<con
 extern "C" int32_t kiln_attention_bf16(float scale, const DLTensor* q, const DLTensor* k,
                                        const DLTensor* v, const DLTensor* o, kiln_context* context,
                                        kiln_status* status) {
-  kiln::TensorArguments arguments("attention_bf16", status);
-  const auto q_tensor = arguments.Get<const kiln::bf16>(q, "q");
-  const auto k_tensor = arguments.Get<const kiln::bf16>(k, "k");
-  const auto v_tensor = arguments.Get<const kiln::bf16>(v, "v");
-  const auto o_tensor = arguments.Get<kiln::bf16>(o, "o");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::attention_bf16(scale, q_tensor, k_tensor, v_tensor, o_tensor,
-                                               kiln::ContextOf(context)));
+  return kiln::CallFromC("attention_bf16", kiln::attention_bf16, status,
+                         {"scale", "q", "k", "v", "o", "context"}, scale, q, k, v, o, context);
 }
 #endif

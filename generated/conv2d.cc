@@ -21,8 +21,7 @@ namespace kiln::conv2d_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> taps;
+  Tensor<const float> x, taps;
   Tensor<float> y;
   int64_t images, h, w, c, o;
 };
@@ -36,10 +35,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: b, 1: i
+  const Call& call;
   Tile<const float, 3> x;
   Tile<const float, 4> taps;
   Tile<float, 3> y;
@@ -138,13 +135,6 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
@@ -155,14 +145,13 @@ void RunGrid(const Call& call, Core& core) {
       core, {"x", 0, 15}, call.x,
       {Squeezed(), Element(18, 1, 1), Element(2 + 2 * CeilDiv(call.w, int64_t{2}), 1, 1),
        All(call.c)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/0);
+      Pad<float>(0.0f));
   In<Tiers, Rows<float, 4>, 4> taps(core, {"taps", 1, 20}, call.taps,
                                     {All(3), All(3), All(call.c), All(call.o)},
-                                    NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0);
+                                    NoPad{.reduced = true});
   Out<Tiers, Rows<float, 3>, 4> y(
       core, {"y", 2, 22}, call.y,
-      {Squeezed(), Blocked(8), All(CeilDiv(call.w, int64_t{2})), All(call.o)}, NoInit(),
-      /*buffers=*/2);
+      {Squeezed(), Blocked(8), All(CeilDiv(call.w, int64_t{2})), All(call.o)});
   const size_t acc_count = TileSize<float>(8 * CeilDiv(call.w, int64_t{2}), call.o);
   float* const acc_memory = Tiers::template Scratch<float>(
       core, {"acc", 3}, acc_count, {8 * CeilDiv(call.w, int64_t{2}), call.o});
@@ -190,32 +179,22 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     taps.CopyIn({0, 0, 0, 0});
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        taps.WaitIn({0, 0, 0, 0}),
-        y.Open(y_index(at), at.run),
-        MakeTile(acc_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o),
-        MakeTile(two_memory, 2, CeilDiv(call.w, int64_t{2}), 2, call.c),
-        MakeDenseTile(value_0_memory, 16, 2 * CeilDiv(call.w, int64_t{2}), call.c),
-        MakeDenseTile(value_0_memory, 8, 2, CeilDiv(call.w, int64_t{2}), 2, call.c),
-        MakeDenseTile(value_3_memory, 8, CeilDiv(call.w, int64_t{2}), call.c),
-        MakeDenseTile(value_3_memory, 8 * CeilDiv(call.w, int64_t{2}), call.c),
-        MakeDenseTile(value_5_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o),
-        MakeDenseTile(value_5_memory, 8, CeilDiv(call.w, int64_t{2}), call.o),
-        panels_0_memory,
-        panels_1_memory,
-    });
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, call, x.WaitIn(x_index(at)), taps.WaitIn({0, 0, 0, 0}),
+                 y.Open(y_index(at), at.run),
+                 MakeTile(acc_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o),
+                 MakeTile(two_memory, 2, CeilDiv(call.w, int64_t{2}), 2, call.c),
+                 MakeDenseTile(value_0_memory, 16, 2 * CeilDiv(call.w, int64_t{2}), call.c),
+                 MakeDenseTile(value_0_memory, 8, 2, CeilDiv(call.w, int64_t{2}), 2, call.c),
+                 MakeDenseTile(value_3_memory, 8, CeilDiv(call.w, int64_t{2}), call.c),
+                 MakeDenseTile(value_3_memory, 8 * CeilDiv(call.w, int64_t{2}), call.c),
+                 MakeDenseTile(value_5_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o),
+                 MakeDenseTile(value_5_memory, 8, CeilDiv(call.w, int64_t{2}), call.o),
+                 panels_0_memory, panels_1_memory});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
 
@@ -236,12 +215,9 @@ Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, con
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("conv2d");
-  conv2d_text::Call call{x, taps, y, 0, 0, 0, 0, 0};
-  call.images = check.Dim(x, "x", 0);
-  call.h = check.Dim(x, "x", 1);
-  call.w = check.Dim(x, "x", 2);
-  call.c = check.Dim(x, "x", 3);
-  call.o = check.Dim(taps, "taps", 3);
+  conv2d_text::Call call{x, taps, y, /*images=*/check.Dim(x, "x", 0), /*h=*/check.Dim(x, "x", 1),
+                         /*w=*/check.Dim(x, "x", 2), /*c=*/check.Dim(x, "x", 3),
+                         /*o=*/check.Dim(taps, "taps", 3)};
   check.Input(x, "x", {call.images, call.h, call.w, call.c});
   check.Input(taps, "taps", {3, 3, call.c, call.o});
   check.Output(y, "y",
@@ -258,11 +234,7 @@ Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, con
 
 extern "C" int32_t kiln_conv2d(const DLTensor* x, const DLTensor* taps, const DLTensor* y,
                                kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("conv2d", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto taps_tensor = arguments.Get<const float>(taps, "taps");
-  const auto y_tensor = arguments.Get<float>(y, "y");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::conv2d(x_tensor, taps_tensor, y_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("conv2d", kiln::conv2d, status, {"x", "taps", "y", "context"},
+                         x, taps, y, context);
 }
 #endif

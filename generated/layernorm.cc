@@ -19,9 +19,7 @@ namespace kiln::layernorm_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> gamma;
-  Tensor<const float> beta;
+  Tensor<const float> x, gamma, beta;
   Tensor<float> y;
   int64_t m, n;
 };
@@ -35,13 +33,10 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // of axes 0: i
+  const Call& call;
   Tile<const float, 2> x;
-  Tile<const float, 1> gamma;
-  Tile<const float, 1> beta;
+  Tile<const float, 1> gamma, beta;
   Tile<float, 2> y;
 
   void Body() const;
@@ -82,27 +77,17 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{8})};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x, {Blocked(8, Clip::kYes), All(call.n)},
-                                 NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0);
-  In<Tiers, Rows<float, 1>, 1> gamma(core, {"gamma", 1, 15}, call.gamma, {All(call.n)}, NoPad(),
-                                     /*buffers=*/2, /*window=*/0);
-  In<Tiers, Rows<float, 1>, 1> beta(core, {"beta", 2, 16}, call.beta, {All(call.n)}, NoPad(),
-                                    /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 3, 18}, call.y, {Blocked(8, Clip::kYes), All(call.n)},
-                                  NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(8), All(call.n)},
+                                 NoPad{.reduced = true});
+  In<Tiers, Rows<float, 1>, 1> gamma(core, {"gamma", 1, 15}, call.gamma, {All(call.n)});
+  In<Tiers, Rows<float, 1>, 1> beta(core, {"beta", 2, 16}, call.beta, {All(call.n)});
+  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 3, 18}, call.y, {Clipped(8), All(call.n)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
@@ -112,23 +97,13 @@ void RunGrid(const Call& call, Core& core) {
     gamma.CopyIn({0});
     beta.CopyIn({0});
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        gamma.WaitIn({0}),
-        beta.WaitIn({0}),
-        y.Open(y_index(at), at.run),
-    });
+  const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
+    RunStep(Step{core, call, x.WaitIn(x_index(at)), gamma.WaitIn({0}), beta.WaitIn({0}),
+                 y.Open(y_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
 
@@ -149,9 +124,8 @@ Status layernorm(const Tensor<const float>& x, const Tensor<const float>& gamma,
                  const Tensor<const float>& beta, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("layernorm");
-  layernorm_text::Call call{x, gamma, beta, y, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  layernorm_text::Call call{x, gamma, beta, y, /*m=*/check.Dim(x, "x", 0),
+                            /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(gamma, "gamma", {call.n});
   check.Input(beta, "beta", {call.n});
@@ -165,13 +139,7 @@ Status layernorm(const Tensor<const float>& x, const Tensor<const float>& gamma,
 
 extern "C" int32_t kiln_layernorm(const DLTensor* x, const DLTensor* gamma, const DLTensor* beta,
                                   const DLTensor* y, kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("layernorm", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto gamma_tensor = arguments.Get<const float>(gamma, "gamma");
-  const auto beta_tensor = arguments.Get<const float>(beta, "beta");
-  const auto y_tensor = arguments.Get<float>(y, "y");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::layernorm(x_tensor, gamma_tensor, beta_tensor, y_tensor,
-                                          kiln::ContextOf(context)));
+  return kiln::CallFromC("layernorm", kiln::layernorm, status,
+                         {"x", "gamma", "beta", "y", "context"}, x, gamma, beta, y, context);
 }
 #endif

@@ -31,10 +31,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<2> point;
-  const std::array<int64_t, 2>& steps;  // of axes 0: b, 1: i
+  const Call& call;
   Tile<const float, 3> x;
   Tile<float, 3> y;
   Tile<float, 3> value_0;
@@ -79,13 +77,6 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
@@ -95,11 +86,10 @@ void RunGrid(const Call& call, Core& core) {
 
   In<Tiers, Rows<float, 3>, 4> x(core, {"x", 0, 18}, call.x,
                                  {Squeezed(), Blocked(16), All(call.w), All(call.c)},
-                                 NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0);
+                                 NoPad{.reduced = true});
   Out<Tiers, Rows<float, 3>, 4> y(
       core, {"y", 1, 23}, call.y,
-      {Squeezed(), Blocked(8), All(FloorDiv(call.w, int64_t{2})), All(call.c)}, NoInit(),
-      /*buffers=*/2);
+      {Squeezed(), Blocked(8), All(FloorDiv(call.w, int64_t{2})), All(call.c)});
   const size_t value_0_count = DenseSize<float>(16, call.w, call.c);
   float* const value_0_memory = Tiers::template Scratch<float>(core, {"value_0", 2}, value_0_count,
                                                                {16, call.w, call.c});
@@ -110,23 +100,14 @@ void RunGrid(const Call& call, Core& core) {
   const auto copy_in = [&](const Point<2>& at) {
     x.CopyIn(x_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.Open(y_index(at), at.run),
-        MakeDenseTile(value_0_memory, 16, call.w, call.c),
-        MakeDenseTile(value_0_memory, 8, 2, FloorDiv(call.w, int64_t{2}), 2, call.c),
-    });
+  const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
+    RunStep(Step{core, call, x.WaitIn(x_index(at)), y.Open(y_index(at), at.run),
+                 MakeDenseTile(value_0_memory, 16, call.w, call.c),
+                 MakeDenseTile(value_0_memory, 8, 2, FloorDiv(call.w, int64_t{2}), 2, call.c)});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
 
@@ -146,11 +127,8 @@ HWY_EXPORT(Run);
 Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("max_pool");
-  max_pool_text::Call call{x, y, 0, 0, 0, 0};
-  call.images = check.Dim(x, "x", 0);
-  call.h = check.Dim(x, "x", 1);
-  call.w = check.Dim(x, "x", 2);
-  call.c = check.Dim(x, "x", 3);
+  max_pool_text::Call call{x, y, /*images=*/check.Dim(x, "x", 0), /*h=*/check.Dim(x, "x", 1),
+                           /*w=*/check.Dim(x, "x", 2), /*c=*/check.Dim(x, "x", 3)};
   check.MultipleOf("h", call.h, 2);
   check.MultipleOf("w", call.w, 2);
   check.Input(x, "x", {call.images, call.h, call.w, call.c});
@@ -168,10 +146,6 @@ Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& c
 
 extern "C" int32_t kiln_max_pool(const DLTensor* x, const DLTensor* y, kiln_context* context,
                                  kiln_status* status) {
-  kiln::TensorArguments arguments("max_pool", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<float>(y, "y");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::max_pool(x_tensor, y_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("max_pool", kiln::max_pool, status, {"x", "y", "context"}, x, y, context);
 }
 #endif

@@ -18,8 +18,7 @@ namespace kiln::rmsnorm_text {
 
 /// A checked call.
 struct Call {
-  Tensor<const bf16> x;
-  Tensor<const bf16> weight;
+  Tensor<const bf16> x, weight;
   Tensor<bf16> y;
   int64_t m, n;
 };
@@ -33,10 +32,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // of axes 0: i
+  const Call& call;
   Tile<const bf16, 2> x;
   Tile<const bf16, 1> weight;
   Tile<bf16, 2> y;
@@ -67,25 +64,16 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{8})};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 11}, call.x, {Blocked(8, Clip::kYes), All(call.n)},
-                                NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0);
-  In<Tiers, Rows<bf16, 1>, 1> weight(core, {"weight", 1, 15}, call.weight, {All(call.n)}, NoPad(),
-                                     /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 2, 17}, call.y, {Blocked(8, Clip::kYes), All(call.n)},
-                                 NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(8), All(call.n)},
+                                NoPad{.reduced = true});
+  In<Tiers, Rows<bf16, 1>, 1> weight(core, {"weight", 1, 15}, call.weight, {All(call.n)});
+  Out<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 2, 17}, call.y, {Clipped(8), All(call.n)});
   const size_t wide_count = TileSize<float>(call.n);
   float* const wide_memory = Tiers::template Scratch<float>(core, {"wide", 3}, wide_count,
                                                             {call.n});
@@ -97,23 +85,13 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(x_index(at));
     weight.CopyIn({0});
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        weight.WaitIn({0}),
-        y.Open(y_index(at), at.run),
-        MakeTile(wide_memory, call.n),
-    });
+  const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
+    RunStep(Step{core, call, x.WaitIn(x_index(at)), weight.WaitIn({0}), y.Open(y_index(at), at.run),
+                 MakeTile(wide_memory, call.n)});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
 
@@ -134,9 +112,7 @@ Status rmsnorm(const Tensor<const bf16>& x, const Tensor<const bf16>& weight, co
                Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("rmsnorm");
-  rmsnorm_text::Call call{x, weight, y, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  rmsnorm_text::Call call{x, weight, y, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(weight, "weight", {call.n});
   check.Output(y, "y", {call.m, call.n});
@@ -149,12 +125,7 @@ Status rmsnorm(const Tensor<const bf16>& x, const Tensor<const bf16>& weight, co
 
 extern "C" int32_t kiln_rmsnorm(const DLTensor* x, const DLTensor* weight, const DLTensor* y,
                                 kiln_context* context, kiln_status* status) {
-  kiln::TensorArguments arguments("rmsnorm", status);
-  const auto x_tensor = arguments.Get<const kiln::bf16>(x, "x");
-  const auto weight_tensor = arguments.Get<const kiln::bf16>(weight, "weight");
-  const auto y_tensor = arguments.Get<kiln::bf16>(y, "y");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::rmsnorm(x_tensor, weight_tensor, y_tensor,
-                                        kiln::ContextOf(context)));
+  return kiln::CallFromC("rmsnorm", kiln::rmsnorm, status, {"x", "weight", "y", "context"},
+                         x, weight, y, context);
 }
 #endif

@@ -31,10 +31,8 @@ using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step sees, and what it does.
 struct Step {
-  const Call& call;
   Core& core;
-  const Point<1> point;
-  const std::array<int64_t, 1>& steps;  // of axes 0: i
+  const Call& call;
   Tile<const float, 2> x;
   Tile<float, 2> y;
   Tile<float, 1> e;
@@ -71,23 +69,15 @@ HWY_INLINE void Step::Body() const {
   }
 }
 
-/// Takes a step, which no store of its own reaches, so that it stays in registers.
-HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
-  if (!step.core.ok()) return;
-  const Step mine = step;  // nor what is stored past the caches
-  mine.Body();
-}
-
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{8})};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x, {Blocked(8, Clip::kYes), All(call.n)},
-                                 NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0);
-  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 16}, call.y, {Blocked(8, Clip::kYes), All(call.n)},
-                                  NoInit(), /*buffers=*/2);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(8), All(call.n)},
+                                 NoPad{.reduced = true});
+  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 16}, call.y, {Clipped(8), All(call.n)});
   const size_t e_count = TileSize<float>(call.n);
   float* const e_memory = Tiers::template Scratch<float>(core, {"e", 2}, e_count, {call.n});
   if (!core.ok()) return;
@@ -97,22 +87,13 @@ void RunGrid(const Call& call, Core& core) {
   const auto copy_in = [&](const Point<1>& at) {
     x.CopyIn(x_index(at));
   };
-  auto at = grid.First();
-  if (at.more) copy_in(at);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) copy_in(next);  // while this step computes
-    core.BeginStep(at.run);
-    RunStep(Step{
-        call, core, at, steps,
-        x.WaitIn(x_index(at)),
-        y.Open(y_index(at), at.run),
-        MakeTile(e_memory, call.n),
-    });
+  const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
+    RunStep(Step{core, call, x.WaitIn(x_index(at)), y.Open(y_index(at), at.run),
+                 MakeTile(e_memory, call.n)});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
 
@@ -132,9 +113,7 @@ HWY_EXPORT(Run);
 Status softmax(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("softmax");
-  softmax_text::Call call{x, y, 0, 0};
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  softmax_text::Call call{x, y, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(y, "y", {call.m, call.n});
   if (!check.ok()) return check.status();
@@ -146,10 +125,6 @@ Status softmax(const Tensor<const float>& x, const Tensor<float>& y, Context& co
 
 extern "C" int32_t kiln_softmax(const DLTensor* x, const DLTensor* y, kiln_context* context,
                                 kiln_status* status) {
-  kiln::TensorArguments arguments("softmax", status);
-  const auto x_tensor = arguments.Get<const float>(x, "x");
-  const auto y_tensor = arguments.Get<float>(y, "y");
-  if (!arguments.ok()) return arguments.code();
-  return arguments.Return(kiln::softmax(x_tensor, y_tensor, kiln::ContextOf(context)));
+  return kiln::CallFromC("softmax", kiln::softmax, status, {"x", "y", "context"}, x, y, context);
 }
 #endif
