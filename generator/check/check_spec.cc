@@ -39,7 +39,6 @@ void ElaborateAll(Elaborator& elaborate, const CheckOptions& options) {
   elaborate.Variants();
   elaborate.CountDimUses();
   elaborate.Golden();
-  elaborate.NamesNotDefined();
 }
 
 void ElaborateReference(const Spec& spec, const CheckOptions& options, Kernel& kernel,

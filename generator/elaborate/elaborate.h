@@ -159,8 +159,6 @@ class Elaborator {
   void Variants();
   void CountDimUses();
   void Golden();
-  /// [name] Once for each name, when everything has been read.
-  void NamesNotDefined();
 
   Diagnostics& diagnostics() { return diagnostics_; }
   Kernel& kernel() { return kernel_; }
@@ -269,15 +267,9 @@ class Elaborator {
   Kernel& kernel_;
   Diagnostics& diagnostics_;
   std::vector<std::map<std::string, Symbol, std::less<>>> scopes_;
-  int visible_lets_ = 0;  // a let sees only the earlier ones
-  int let_depth_ = 0;     // > 0 while the text of a let is read: body locals are hidden
-  int elaborated_ = 0;    // nodes so far, a bound on the work
-  struct Missing {
-    int places = 0;
-    Span span;  // of the first that was met
-    std::string hint;
-  };
-  std::map<std::string, Missing> missing_;  // names that nothing defines
+  int visible_lets_ = 0;      // a let sees only the earlier ones
+  int let_depth_ = 0;         // > 0 while the text of a let is read: body locals are hidden
+  int elaborated_ = 0;        // nodes so far, a bound on the work
   bool shapes_known_ = true;  // false: an array's shape was at fault, and others may follow from it
   std::vector<int> assigned_;  // refs stored to since the last reset (the epilogue's outputs)
 };

@@ -112,18 +112,6 @@ const Symbol* Elaborator::RefNamed(const Expr& expr) const {
   return symbol && symbol->kind == Symbol::Kind::kRef ? symbol : nullptr;
 }
 
-void Elaborator::NamesNotDefined() {
-  for (const auto& [name, missing] : missing_) {
-    const int more = missing.places - 1;
-    Error("name", missing.span,
-          "`" + name + "` is not defined" +
-              (more == 0   ? ""
-               : more == 1 ? " (and at 1 more place)"
-                           : " (and at " + std::to_string(more) + " more places)"),
-          missing.hint);
-  }
-}
-
 NodePtr Elaborator::ElaborateName(const Expr& expr, const Setting& setting) {
   const Symbol* symbol = Find(expr.name);
   if (symbol) return ReadSymbol(expr, *symbol, setting);
@@ -146,8 +134,7 @@ NodePtr Elaborator::ElaborateName(const Expr& expr, const Setting& setting) {
     hint = "a dimension stands by itself in the shape of an argument, f32[" + expr.name +
            ", …]; other names are params, axes, scalars and lets";
   }
-  Missing& missing = missing_[expr.name];
-  if (missing.places++ == 0) missing = {1, expr.span, hint};
+  diagnostics_.ErrorOnce("name", expr.span, "`" + expr.name + "` is not defined", hint);
   return nullptr;
 }
 

@@ -165,7 +165,7 @@ void Elaborator::Body() {
     if (output && std::find(list.begin(), list.end(), ref) == list.end()) list.push_back(ref);
   }
   std::sort(kernel_.epilogue_outputs.begin(), kernel_.epilogue_outputs.end());
-  if (kernel_.epilogue_outputs.empty() && !diagnostics_.HasErrors() && missing_.empty()) {
+  if (kernel_.epilogue_outputs.empty() && !diagnostics_.HasErrors()) {
     Error("key", spec_.epilogue.front().span, "the epilogue assigns no output",
           "it runs when an output it assigns is written back; move this to the body");
   }

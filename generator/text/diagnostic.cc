@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "generator/text/diagnostic_json.h"
 #include "generator/text/utf8.h"
 
 namespace kiln {
@@ -138,6 +137,14 @@ std::string Indent(const std::string& text, int columns) {
   return out;
 }
 
+std::string MessageOf(const Diagnostic& diagnostic) {
+  const int more = diagnostic.elsewhere;
+  return Printable(diagnostic.message) +
+         (more == 0   ? ""
+          : more == 1 ? " (and at 1 more place)"
+                      : " (and at " + std::to_string(more) + " more places)");
+}
+
 nlohmann::ordered_json PlaceJson(Span span, const Source* in) {
   if (!in) return {{"path", ""}, {"line", 0}, {"column", 0}, {"end_line", 0}, {"end_column", 0}};
   const Source& source = *in;
@@ -191,6 +198,16 @@ void Diagnostics::Warning(std::string rule, Span span, std::string message, std:
        nullptr});
 }
 
+void Diagnostics::ErrorOnce(std::string rule, Span span, std::string message, std::string hint) {
+  const auto known = std::find_if(found_.begin(), found_.end(), [&](const Diagnostic& d) {
+    return d.rule == rule && d.message == message && d.severity == Severity::kError;
+  });
+  if (known == found_.end())
+    Error(std::move(rule), span, std::move(message), std::move(hint));
+  else
+    ++known->elsewhere;
+}
+
 void Diagnostics::Add(Diagnostic diagnostic) {
   if (diagnostic.severity == Severity::kError) ++errors_;
   found_.push_back(std::move(diagnostic));
@@ -214,7 +231,7 @@ std::string Render(const Diagnostic& diagnostic, const Source& run) {
   const Source& source = diagnostic.source ? *diagnostic.source : run;
   std::string out = PlaceOf(diagnostic.span, source);
   out += std::string(SeverityName(diagnostic.severity)) + "[" + Printable(diagnostic.rule) + "]: ";
-  out += Printable(diagnostic.message) + "\n" + Snippet(diagnostic.span, source);
+  out += MessageOf(diagnostic) + "\n" + Snippet(diagnostic.span, source);
   if (!diagnostic.hint.empty()) out += "  hint: " + Indent(Printable(diagnostic.hint), 8) + "\n";
   for (const Note& note : diagnostic.notes) {
     out += PlaceOf(note.span, source) + "note: " + Printable(note.message) + "\n";
@@ -241,7 +258,7 @@ nlohmann::ordered_json DiagnosticsJson(const Diagnostics& diagnostics, const Sou
     nlohmann::ordered_json entry = PlaceJson(d.span, source);
     entry["severity"] = std::string(SeverityName(d.severity));
     entry["rule"] = Printable(d.rule);
-    entry["message"] = Printable(d.message);
+    entry["message"] = MessageOf(d);
     entry["hint"] = Printable(d.hint);
     entry["notes"] = nlohmann::ordered_json::array();
     for (const Note& note : d.notes) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ struct Diagnostic {
   std::string hint;  // empty: none
   std::vector<Note> notes = {};
   std::shared_ptr<const Source> source = nullptr;  // null: the file that the run is about
+  int elsewhere = 0;                               // more places of which the same is to be said
 };
 
 /// The diagnostics of one run over one file, in the order found.
@@ -34,6 +36,9 @@ class Diagnostics {
              std::vector<Note> notes = {});
   void Warning(std::string rule, Span span, std::string message, std::string hint = "");
   void Add(Diagnostic diagnostic);
+  /// An error that may come up again, since all places of it have one cause: it is told of the first,
+  /// which says how many more there are.
+  void ErrorOnce(std::string rule, Span span, std::string message, std::string hint = "");
 
   bool HasErrors() const { return errors_ > 0; }
   bool empty() const { return found_.empty(); }
@@ -51,6 +56,8 @@ std::string Render(const Diagnostics& diagnostics, const Source& source);
 /// An array of {path, line, column, end_line, end_column, severity, rule, message, hint, notes};
 /// always valid UTF-8.
 std::string RenderJson(const Diagnostics& diagnostics, const Source& source);
+/// The same, not spelt yet. Without a source, what has none of its own has no path and no place.
+nlohmann::ordered_json DiagnosticsJson(const Diagnostics& diagnostics, const Source* source);
 
 /// The nearest of `candidates` to a misspelt `word`, or empty when none is near.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);

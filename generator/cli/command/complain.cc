@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "generator/cli/command/command.h"
-#include "generator/text/diagnostic_json.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {

@@ -52,7 +52,10 @@ int Help(const CLI::App& self, const std::string& topic) {
   if (!topic.empty() && std::find(topics.begin(), topics.end(), topic) == topics.end())
     return UsageError("there is no help on `" + topic + "`", DidYouMean(topic, topics));
   const CLI::App* const all = self.get_parent();
-  std::cout << (topic.empty() ? all : all->get_subcommand(topic))->help();
+  // Asked itself, the tool would print the help of the command that runs: this one.
+  std::cout << (topic.empty() ? all->get_formatter()->make_help(all, all->get_name(),
+                                                                CLI::AppFormatMode::Normal)
+                              : all->get_subcommand(topic)->help(all->get_name()));
   return kFine;
 }
 
