@@ -256,7 +256,7 @@ def _():
     return f, (normal(0, (8, 128)),)
 
 
-@call("while_loop", cannot="a while loop")
+@call("while_loop")
 def _():
     def halvings_kernel(x_ref, o_ref):
         def body(state):

@@ -219,9 +219,9 @@ call("paged_attention_int8")(lambda: paged_call(quantized=True))
 def ragged_call(dtype, **how):
     from jax.experimental.pallas.ops.tpu.ragged_paged_attention import ragged_paged_attention
 
-    tokens, heads, kv_heads, d, pages, page, sequences, each = 32, 4, 2, 128, 16, 16, 4, 4
+    tokens, heads, kv_heads, d, pages, page, sequences, each = 32, 4, 2, 128, 8, 16, 4, 4
     q, kv = normal(0, (tokens, heads, d), dtype), normal(1, (pages, page, 2 * kv_heads, d), dtype)
-    lengths, starts = jnp.array([20, 10, 32, 0], jnp.int32), jnp.array([0, 12, 13, 30, 30], jnp.int32)
+    lengths, starts = jnp.array([20, 10, 61, 0], jnp.int32), jnp.array([0, 12, 13, 32, 32], jnp.int32)
     table = integers(3, 0, pages, (sequences, each))
     f = functools.partial(
         ragged_paged_attention, num_kv_pages_per_block=2, num_queries_per_block=16, sm_scale=0.09, **how
@@ -229,5 +229,16 @@ def ragged_call(dtype, **how):
     return f, (q, kv, lengths, table, starts, jnp.array([3], jnp.int32))
 
 
-call("ragged_paged_attention_f32", cannot="a while loop")(lambda: ragged_call(f32))
-call("ragged_paged_attention_bf16", cannot="a while loop")(lambda: ragged_call(bf16, sliding_window=20, soft_cap=30.0))
+def ragged_reference(**how):
+    def reference(*args):
+        from jax.experimental.pallas.ops.tpu.ragged_paged_attention import ref_ragged_paged_attention
+
+        return ref_ragged_paged_attention(*args, sm_scale=0.09, **how)
+
+    return reference
+
+
+window = dict(sliding_window=20, soft_cap=30.0)
+call("ragged_paged_attention", reference=ragged_reference())(lambda: ragged_call(f32))
+call("ragged_paged_attention_window", reference=ragged_reference(**window))(lambda: ragged_call(f32, **window))
+call("ragged_paged_attention_bf16", cannot="a bitcast between widths")(lambda: ragged_call(bf16))

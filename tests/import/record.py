@@ -17,7 +17,7 @@ import corpus
 import kiln.pallas
 import ml_dtypes
 import numpy as np
-from evaluate import evaluate
+from evaluate import evaluate, refer
 
 RECORDS = HERE / "records"
 LIMIT = 700_000  # bytes a record; all of them are committed
@@ -67,15 +67,9 @@ def write_text(record, spec):
 def write(name, case):
     f, args = case.make()
     specs = kiln.pallas.to_specs(f, *args)
-    if case.reference:
-        assert len(specs) == 1
-        operands = [np.asarray(a) for a in args]
-        results = [np.asarray(case.reference(*args))]
-        ran = [(operands, results)]
-    else:
-        ran = [(r.operands, r.results) for r in evaluate(f, args)]
-    for record, spec, (operands, results) in zip(record_names(name, len(specs)), specs, ran, strict=True):
-        yield record, write_record(record, spec, operands, results)
+    ran = refer(f, args, case.reference) if case.reference else evaluate(f, args)
+    for record, spec, one in zip(record_names(name, len(specs)), specs, ran, strict=True):
+        yield record, write_record(record, spec, one.operands, one.results)
 
 
 def write_record(record, spec, operands, results):

@@ -326,8 +326,9 @@ def inner_arguments(eqn: Any) -> list[tuple[Jaxpr, list[Any], list[Any]]]:
         return [(b.jaxpr, atoms[1:], list(b.jaxpr.invars)) for b in params["branches"]]
     if name == "while":
         first, second = params["cond_nconsts"], params["body_nconsts"]
-        body = params["body_jaxpr"].jaxpr
-        return [(body, atoms[first:], list(body.invars))] if second or atoms else []
+        condition, body = params["cond_jaxpr"].jaxpr, params["body_jaxpr"].jaxpr
+        asked = [*atoms[:first], *atoms[first + second :]]
+        return [(condition, asked, list(condition.invars)), (body, atoms[first:], list(body.invars))]
     if name == "run_scoped":
         return [(params["jaxpr"], atoms, list(params["jaxpr"].constvars))]
     return [(j, atoms, list(j.invars)) for j in jaxprs_of(params.values()) if len(j.invars) == len(atoms)]

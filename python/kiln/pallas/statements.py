@@ -159,8 +159,7 @@ class Body:
         self._expressions[value] = expr
         if last < 0 or self._inline:
             return
-        cheap = expr.cost == 0 or not value.shape and expr.cost <= 1 and not expr.reads
-        often = self._uses.get(value, 0) > 1 and not cheap
+        often = self._uses.get(value, 0) > 1 and not _is_cheap(value, expr)
         if often or value.hint and expr.cost >= WORTH_A_NAME or len(expr.text) > LONGEST:
             self._name(value)
         else:
@@ -339,9 +338,7 @@ class Body:
             if value.constant is None and self._expressions[value].reads:
                 self._name(value)
         counter, *variables = body.parameters
-        targets = [
-            self._variable(v, initial, r) for v, initial, r in zip(variables, carried, body.results, strict=True)
-        ]
+        targets = self._variables(variables, carried, body)
         name = self.names.fresh(counter.hint or "k")
         self._expressions[counter] = ex.name(name, "int")
         first, last = self.expr(start), self.expr(stop)
@@ -349,8 +346,49 @@ class Body:
         with self._indented():
             self._block(body)
             self._assign(list(targets), body.results)
+        self._carried_out(loop, targets)
+
+    def _while(self, loop: Operation) -> None:
+        """The condition stands in its head if it is one expression; else a variable holds it, which each turn renews."""
+        condition, body = loop.blocks
+        targets = self._variables(body.parameters, loop.inputs, body)
+        for asked, carried in zip(condition.parameters, body.parameters, strict=True):
+            self._expressions[asked] = self._expressions[carried]
+        again, head = None, self._one_expression(condition)
+        if head is None:
+            self._block(condition)
+            again = self.names.fresh(condition.results[0].hint or "again")
+            self._line(f"var {again} = {self.expr(condition.results[0])}")
+        self._line(f"while {head or again}:")
+        with self._indented():
+            self._block(body)
+            self._assign(list(targets), body.results)
+            if again is not None:
+                self._block(condition)
+                self._line(f"{again} = {self.expr(condition.results[0])}")
+        self._carried_out(loop, targets)
+
+    def _one_expression(self, block: Block) -> Expr | None:
+        """The block's one result, if that takes no statement and computes nothing twice."""
+        if any(has_effects(inner) or inner.name in ("for", "while") for _, inner in walk(block)):
+            return None
+        lines = len(self.lines)
+        self.names.enter()
+        expr = self._inlined(block)
+        self.names.leave()
+        made = {v: self._expressions[v] for operation in block.operations for v in operation.outputs}
+        twice = any(self._uses.get(v, 0) > 1 and not _is_cheap(v, e) for v, e in made.items())
+        if twice or len(self.lines) > lines or len(expr.text) > LONGEST:
+            del self.lines[lines:]
+            return None
+        return expr
+
+    def _carried_out(self, loop: Operation, targets: list[str]) -> None:
         for value, target in zip(loop.outputs, targets, strict=True):
             self._expressions[value] = ex.name(target, value.dtype, value.shape, frozenset([target]))
+
+    def _variables(self, carried: list[Value], initial: list[Value], body: Block) -> list[str]:
+        return [self._variable(v, i, r) for v, i, r in zip(carried, initial, body.results, strict=True)]
 
     def _variable(self, value: Value, initial: Value, result: Value) -> str:
         name = self.names.fresh(result.hint or value.hint or "carried")
@@ -363,8 +401,10 @@ class Body:
         self._expressions[value] = ex.name(name, value.dtype, value.shape, frozenset([name]))
         return name
 
-    def _while(self, loop: Operation) -> None:
-        raise CannotSay("a while loop")
+
+def _is_cheap(value: Value, expr: Expr) -> bool:
+    """Whether it may be computed twice."""
+    return expr.cost == 0 or not value.shape and expr.cost <= 1 and not expr.reads
 
 
 def _taken_inside(operation: Operation) -> Iterator[Value]:

@@ -130,13 +130,12 @@ def _drop_unchanged(loop: Operation, whole: Block) -> None:
 
 def _drop_unused(loop: Operation, whole: Block) -> None:
     """Carried values that nobody takes but for their own next value."""
-    if loop.name != "for":
-        return
+    _, parameter = _carried(loop)
     taken = uses(whole)
-    body = loop.blocks[-1]
+    *condition, body = loop.blocks
     for k in reversed(range(len(body.results))):
-        variable = body.parameters[1 + k]
-        if taken.get(loop.outputs[k]):
+        variable = body.parameters[parameter + k]
+        if taken.get(loop.outputs[k]) or any(taken.get(b.parameters[k]) for b in condition):
             continue
         feeding = {variable}
         for _, operation in walk(body):
