@@ -23,6 +23,8 @@ COMPUTES_IN = {"bf16": "f32", "f16": "f32", "f8e4m3fn": "f32", "f8e5m2": "f32", 
                "u16": "i32", "bool": "i32"}  # fmt: skip
 #: Types of literals, axes and counters, which take the other side's type.
 WEAK = ("int", "float")
+#: An expression that is longer than this becomes a let.
+LONGEST = 88
 
 
 @dataclass(frozen=True)
@@ -171,3 +173,8 @@ def times(a: Expr, factor: int) -> Expr:
 def renamed(expr: Expr, text: str) -> Expr:
     """The same value by the name of a let."""
     return dataclasses.replace(expr, text=text, precedence=ATOM, reads=frozenset(), cost=0, negated=None)
+
+
+def is_cheap(expr: Expr, value: Value) -> bool:
+    """Whether a value may be computed twice."""
+    return expr.cost == 0 or not value.shape and expr.cost <= 1 and not expr.reads

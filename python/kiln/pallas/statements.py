@@ -16,12 +16,11 @@ from . import expressions as ex
 from .cannot import CannotSay, Place
 from .expressions import BIT_OR, COMPARISON, NOT, Expr, as_type, join, literal, renamed, shape_text, whole
 from .ir import Block, Kernel, Operation, Value, Window, has_effects, uses, walk, written
+from .loops import Loops
 from .operations import choose, spell
 from .source import Names
 from .windows import loaded, region, semaphore, subscript
 
-#: An expression that is longer than this becomes a let.
-LONGEST = 88
 #: What a Python variable has to cost to stay a name.
 WORTH_A_NAME = 3
 #: Operations of a branch that is written `a if c else b`.
@@ -35,7 +34,7 @@ class Line:
     place: Place | None = None
 
 
-class Body:
+class Body(Loops):
     """Writes the body of a kernel; its `lines` are the text."""
 
     in_index_map = False
@@ -159,8 +158,8 @@ class Body:
         self._expressions[value] = expr
         if last < 0 or self._inline:
             return
-        often = self._uses.get(value, 0) > 1 and not _is_cheap(value, expr)
-        if often or value.hint and expr.cost >= WORTH_A_NAME or len(expr.text) > LONGEST:
+        often = self._uses.get(value, 0) > 1 and not ex.is_cheap(expr, value)
+        if often or value.hint and expr.cost >= WORTH_A_NAME or len(expr.text) > ex.LONGEST:
             self._name(value)
         else:
             self._pending[-1][value] = last
@@ -282,7 +281,7 @@ class Body:
             return False
         no, yes = (self._inlined(block) for block in branch.blocks)
         yes, no = ex.spelt([yes, no], branch.output.dtype)
-        if len(yes.text) + len(no.text) > LONGEST:
+        if len(yes.text) + len(no.text) > ex.LONGEST:
             return False
         if condition.dtype != "bool":
             condition = join([condition], f"{condition.inside(BIT_OR)} != 0", COMPARISON, "bool")
@@ -328,83 +327,6 @@ class Body:
                 if target in todo[j][1].reads:
                     todo[j] = (todo[j][0], self._let(todo[j][1], f"{todo[j][0]}_next"))
             self._line(f"{target} = {expr}")
-
-    # ---- loops
-
-    def _for(self, loop: Operation) -> None:
-        (body,) = loop.blocks
-        start, stop, *carried = loop.inputs
-        for value in (start, stop):
-            if value.constant is None and self._expressions[value].reads:
-                self._name(value)
-        counter, *variables = body.parameters
-        targets = self._variables(variables, carried, body)
-        name = self.names.fresh(counter.hint or "k")
-        self._expressions[counter] = ex.name(name, "int")
-        first, last = self.expr(start), self.expr(stop)
-        self._line(f"for {name} in range({last if first.constant == 0 else f'{first}, {last}'}):")
-        with self._indented():
-            self._block(body)
-            self._assign(list(targets), body.results)
-        self._carried_out(loop, targets)
-
-    def _while(self, loop: Operation) -> None:
-        """The condition stands in its head if it is one expression; else a variable holds it, which each turn renews."""
-        condition, body = loop.blocks
-        targets = self._variables(body.parameters, loop.inputs, body)
-        for asked, carried in zip(condition.parameters, body.parameters, strict=True):
-            self._expressions[asked] = self._expressions[carried]
-        again, head = None, self._one_expression(condition)
-        if head is None:
-            self._block(condition)
-            again = self.names.fresh(condition.results[0].hint or "again")
-            self._line(f"var {again} = {self.expr(condition.results[0])}")
-        self._line(f"while {head or again}:")
-        with self._indented():
-            self._block(body)
-            self._assign(list(targets), body.results)
-            if again is not None:
-                self._block(condition)
-                self._line(f"{again} = {self.expr(condition.results[0])}")
-        self._carried_out(loop, targets)
-
-    def _one_expression(self, block: Block) -> Expr | None:
-        """The block's one result, if that takes no statement and computes nothing twice."""
-        if any(has_effects(inner) or inner.name in ("for", "while") for _, inner in walk(block)):
-            return None
-        lines = len(self.lines)
-        self.names.enter()
-        expr = self._inlined(block)
-        self.names.leave()
-        made = {v: self._expressions[v] for operation in block.operations for v in operation.outputs}
-        twice = any(self._uses.get(v, 0) > 1 and not _is_cheap(v, e) for v, e in made.items())
-        if twice or len(self.lines) > lines or len(expr.text) > LONGEST:
-            del self.lines[lines:]
-            return None
-        return expr
-
-    def _carried_out(self, loop: Operation, targets: list[str]) -> None:
-        for value, target in zip(loop.outputs, targets, strict=True):
-            self._expressions[value] = ex.name(target, value.dtype, value.shape, frozenset([target]))
-
-    def _variables(self, carried: list[Value], initial: list[Value], body: Block) -> list[str]:
-        return [self._variable(v, i, r) for v, i, r in zip(carried, initial, body.results, strict=True)]
-
-    def _variable(self, value: Value, initial: Value, result: Value) -> str:
-        name = self.names.fresh(result.hint or value.hint or "carried")
-        expr = self._stored(initial, value.dtype)
-        if expr.shape != value.shape or expr.dtype in ex.WEAK:
-            kind = f"{value.dtype}{shape_text(value.shape) if value.shape else ''}"
-            self._line(f"var {name}: {kind} = {expr}")
-        else:
-            self._line(f"var {name} = {expr}")
-        self._expressions[value] = ex.name(name, value.dtype, value.shape, frozenset([name]))
-        return name
-
-
-def _is_cheap(value: Value, expr: Expr) -> bool:
-    """Whether it may be computed twice."""
-    return expr.cost == 0 or not value.shape and expr.cost <= 1 and not expr.reads
 
 
 def _taken_inside(operation: Operation) -> Iterator[Value]:

@@ -1,0 +1,103 @@
+"""Statements: loops. What they carry are variables, assigned at the end of each turn."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from . import expressions as ex
+from .expressions import Expr, shape_text
+from .ir import Block, Operation, Value, has_effects, walk
+from .source import Names
+
+if TYPE_CHECKING:
+    from .statements import Line
+
+
+class Loops:
+    """What `Body` inherits: a method for each kind of loop."""
+
+    if TYPE_CHECKING:  # of Body
+        lines: list[Line]
+        names: Names
+        _expressions: dict[Value, Expr]
+        _uses: dict[Value, int]
+
+        def expr(self, value: Value) -> Expr: ...
+        def _assign(self, targets: list[str | None], values: list[Value]) -> None: ...
+        def _block(self, block: Block) -> None: ...
+        def _indented(self) -> AbstractContextManager[None]: ...
+        def _inlined(self, block: Block) -> Expr: ...
+        def _line(self, text: str) -> None: ...
+        def _name(self, value: Value) -> None: ...
+        def _stored(self, value: Value, dtype: str) -> Expr: ...
+
+    def _for(self, loop: Operation) -> None:
+        (body,) = loop.blocks
+        start, stop, *carried = loop.inputs
+        for value in (start, stop):
+            if value.constant is None and self._expressions[value].reads:
+                self._name(value)
+        counter, *variables = body.parameters
+        targets = self._variables(variables, carried, body)
+        name = self.names.fresh(counter.hint or "k")
+        self._expressions[counter] = ex.name(name, "int")
+        first, last = self.expr(start), self.expr(stop)
+        self._line(f"for {name} in range({last if first.constant == 0 else f'{first}, {last}'}):")
+        with self._indented():
+            self._block(body)
+            self._assign(list(targets), body.results)
+        self._carried_out(loop, targets)
+
+    def _while(self, loop: Operation) -> None:
+        """The condition stands in its head if it is one expression; else a variable holds it, which each turn renews."""
+        condition, body = loop.blocks
+        targets = self._variables(body.parameters, loop.inputs, body)
+        for asked, carried in zip(condition.parameters, body.parameters, strict=True):
+            self._expressions[asked] = self._expressions[carried]
+        again, head = None, self._one_expression(condition)
+        if head is None:
+            self._block(condition)
+            again = self.names.fresh(condition.results[0].hint or "again")
+            self._line(f"var {again} = {self.expr(condition.results[0])}")
+        self._line(f"while {head or again}:")
+        with self._indented():
+            self._block(body)
+            self._assign(list(targets), body.results)
+            if again is not None:
+                self._block(condition)
+                self._line(f"{again} = {self.expr(condition.results[0])}")
+        self._carried_out(loop, targets)
+
+    def _one_expression(self, block: Block) -> Expr | None:
+        """The block's one result, if that takes no statement and computes nothing twice."""
+        if any(has_effects(inner) or inner.name in ("for", "while") for _, inner in walk(block)):
+            return None
+        lines = len(self.lines)
+        self.names.enter()
+        expr = self._inlined(block)
+        self.names.leave()
+        made = {v: self._expressions[v] for operation in block.operations for v in operation.outputs}
+        twice = any(self._uses.get(v, 0) > 1 and not ex.is_cheap(e, v) for v, e in made.items())
+        if twice or len(self.lines) > lines or len(expr.text) > ex.LONGEST:
+            del self.lines[lines:]
+            return None
+        return expr
+
+    def _carried_out(self, loop: Operation, targets: list[str]) -> None:
+        for value, target in zip(loop.outputs, targets, strict=True):
+            self._expressions[value] = ex.name(target, value.dtype, value.shape, frozenset([target]))
+
+    def _variables(self, carried: list[Value], initial: list[Value], body: Block) -> list[str]:
+        return [self._variable(v, i, r) for v, i, r in zip(carried, initial, body.results, strict=True)]
+
+    def _variable(self, value: Value, initial: Value, result: Value) -> str:
+        name = self.names.fresh(result.hint or value.hint or "carried")
+        expr = self._stored(initial, value.dtype)
+        if expr.shape != value.shape or expr.dtype in ex.WEAK:
+            kind = f"{value.dtype}{shape_text(value.shape) if value.shape else ''}"
+            self._line(f"var {name}: {kind} = {expr}")
+        else:
+            self._line(f"var {name} = {expr}")
+        self._expressions[value] = ex.name(name, value.dtype, value.shape, frozenset([name]))
+        return name
