@@ -188,3 +188,28 @@ def _():
     whole = pl.BlockSpec((8, 128), lambda: (0, 0))
     f = pl.pallas_call(balance_kernel, in_specs=[SMEM, whole], out_specs=whole, out_shape=of(8, 128))
     return f, (jnp.array([2.0, 0.5], f32), normal(0, (8, 128)))
+
+
+@call("while_condition_loops")
+def _():
+    """A condition that holds a loop, and a turn that holds another; what they end by is what the outer one carries."""
+
+    def drift_kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...] * 2.0
+        before = o_ref[...]
+
+        def goes_on(carry):
+            tile, below, n = carry
+            total = lax.fori_loop(0, n, lambda i, s: s + jnp.sum(tile) * 0.001 + i.astype(f32), f32(0))
+            return below & (total < 30.0)
+
+        def turn(carry):
+            tile, _, n = carry
+            root = lax.while_loop(lambda j: j * j < n, lambda j: j + 2, n // 3)
+            o_ref[...] = o_ref[...] + root.astype(f32)
+            return tile.T + 1.0, n < 20, n + 1
+
+        tile, below, n = lax.while_loop(goes_on, turn, (x_ref[...], True, 0))
+        o_ref[...] = o_ref[...] + before + tile + jnp.where(below, 1.0, 0.0) + n.astype(f32)
+
+    return pl.pallas_call(drift_kernel, out_shape=of(8, 8)), (normal(0, (8, 8)),)

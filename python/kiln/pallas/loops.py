@@ -50,23 +50,29 @@ class Loops:
         self._carried_out(loop, targets)
 
     def _while(self, loop: Operation) -> None:
-        """The condition stands in its head if it is one expression; else a variable holds it, which each turn renews."""
+        """The condition stands in the head if it is one expression; else a variable holds it, renewed by each turn."""
         condition, body = loop.blocks
         targets = self._variables(body.parameters, loop.inputs, body)
-        for asked, carried in zip(condition.parameters, body.parameters, strict=True):
-            self._expressions[asked] = self._expressions[carried]
+        carried = [self._expressions[value] for value in body.parameters]
+
+        def asked() -> Expr:
+            """The condition of the variables as they are, whatever was a `let` of them before."""
+            self._expressions.update(zip(condition.parameters, carried, strict=True))
+            self._block(condition)
+            return self.expr(condition.results[0])
+
+        self._expressions.update(zip(condition.parameters, carried, strict=True))
         again, head = None, self._one_expression(condition)
         if head is None:
-            self._block(condition)
+            first = asked()
             again = self.names.fresh(condition.results[0].hint or "again")
-            self._line(f"var {again} = {self.expr(condition.results[0])}")
+            self._line(f"var {again} = {first}")
         self._line(f"while {head or again}:")
         with self._indented():
             self._block(body)
             self._assign(list(targets), body.results)
             if again is not None:
-                self._block(condition)
-                self._line(f"{again} = {self.expr(condition.results[0])}")
+                self._line(f"{again} = {asked()}")
         self._carried_out(loop, targets)
 
     def _one_expression(self, block: Block) -> Expr | None:
