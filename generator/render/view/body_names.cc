@@ -1,0 +1,182 @@
+// What a body's text calls things: axes, loops, variables, and places in memory.
+#include <algorithm>
+
+#include "generator/render/view/body_view.h"
+
+namespace kiln::render {
+namespace {
+
+using Layout = OperandPlan::Layout;
+
+}  // namespace
+
+ScalarPrinter::Names BodyView::MakeNames() {
+  ScalarPrinter::Names names;
+  names.axis = [this](AxisId axis) { return OfPoint(axis); };
+  names.steps = [this](AxisId axis) { return OfSteps(axis); };
+  names.visit = [this](const element::IsVisit& is) { return Visit(is); };
+  names.loop = [this](LoopId loop) { return LoopName(loop); };
+  names.variable = [this](VariableId variable) { return VariableName(variable); };
+  names.pointer = [this](const Place& place) { return Pointer(place); };
+  names.edge = [this](const element::Edge& edge) {
+    static constexpr const char* kMembers[] = {".low[", ".high[", ".origin["};
+    return names_[edge.ref] + kMembers[static_cast<int>(edge.which)] + std::to_string(edge.axis) +
+           "]";
+  };
+  names.scalar = [this](RefId ref) { return OfCall(names_[ref]); };
+  names.dim = [this](DimId dim) { return OfCall(names_[dim]); };
+  names.core = "core";
+  return names;
+}
+
+std::string BodyView::OfCall(const std::string& member) {
+  uses_.call = true;
+  return "call." + member;
+}
+
+std::string BodyView::OfPoint(AxisId axis) {
+  uses_.point = true;
+  return "point[" + std::to_string(axis.number()) + "]";
+}
+
+std::string BodyView::OfSteps(AxisId axis) {
+  uses_.steps = true;
+  return "steps[" + std::to_string(axis.number()) + "]";
+}
+
+/// The first or last step of a stay: by the axes it walks over where they tell it.
+std::string BodyView::Visit(const element::IsVisit& is) {
+  const bool first = is.end == End::kFirst;
+  const std::optional<Axes> axes = StayAxes(kernel_, is.ref);
+  if (!axes) return (first ? "first_" : "last_") + names_[is.ref];
+  std::string all;
+  for (const AxisId axis : *axes) {
+    const std::string a = OfPoint(axis);
+    all += (all.empty() ? "" : " && ") + (first ? a + " == 0" : a + " + 1 == " + OfSteps(axis));
+  }
+  return axes->empty() ? "true" : all;
+}
+
+// ---- names -------------------------------------------------------------------------------------
+
+/// The dimension that a space walks, as the spec calls it.
+std::string BodyView::SpaceName(SpaceId space) const {
+  const auto dim_of = [&](const Size& extent) {
+    const Node* atom = extent.AsAtom();
+    return atom && atom->op == Op::kDim ? DimId(atom->index) : DimId();
+  };
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Ref& ref = kernel_[r];
+    const Buffer& buffer = plan_[BufferOf(r)];
+    for (size_t a = 0; a < ref.view_dims.size() && a < buffer.spaces.size(); ++a) {
+      if (buffer.spaces[a] != space) continue;
+      if (const DimId dim = dim_of(ref.array[ref.view_dims[a]])) return kernel_[dim].name;
+    }
+  }
+  const DimId dim = dim_of(plan_[space].extent);
+  return dim ? kernel_[dim].name : "tile";
+}
+
+std::string BodyView::LoopName(LoopId loop) {
+  std::string& name = loops_[loop];
+  if (!name.empty()) return name;
+  // A name of a loop that is over may be used again.
+  const std::string base = SpaceName(plan_[loop].space) + "_";
+  const auto taken = [&](const std::string& candidate) {
+    return std::any_of(loops_.begin(), loops_.end(),
+                       [&](const auto& entry) { return entry.second == candidate; });
+  };
+  for (const char* letter : {"i", "j", "k", "l"}) {
+    const std::string candidate = base + letter;
+    if (taken(candidate)) continue;
+    if (!loop_names_.count(candidate)) {
+      if (scope_.New(candidate) != candidate) continue;
+      loop_names_.insert(candidate);
+    }
+    return name = candidate;
+  }
+  return name = scope_.Numbered(base + "i");
+}
+
+void BodyView::LeaveLoop(LoopId loop) { loops_.erase(loop); }
+
+std::string BodyView::VariableName(VariableId variable) {
+  std::string& name = variables_[variable];
+  if (name.empty()) name = scope_.New(plan_[variable].name);
+  return name;
+}
+
+/// How many elements a loop over the space visits.
+std::string BodyView::Count(SpaceId space) {
+  const Space& s = plan_[space];
+  if (!s.clipped && s.extent.Constant()) return std::to_string(*s.extent.Constant());
+  std::string& name = counts_[space];
+  if (name.empty()) {
+    name = scope_.New(SpaceName(space) + "_size");
+    count_lines_.push_back("const size_t " + name + " = " + ExtentOf(space) + ";");
+  }
+  return name;
+}
+
+/// A clipped space ends where an operand's block does; panels know only some of their extents.
+std::string BodyView::ExtentOf(SpaceId space) {
+  const Space& s = plan_[space];
+  if (!s.clipped) return "Unsigned(" + scalars_.Print(s.extent) + ")";
+  std::string panel_extent;
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const Buffer& buffer = plan_[BufferOf(r)];
+    if (kernel_[r].block.empty()) continue;
+    for (size_t a = 0; a < buffer.spaces.size(); ++a) {
+      if (buffer.spaces[a] != space) continue;
+      const Layout layout = plan_.operands[r].layout;
+      if (layout == Layout::kRows) {
+        return names_[r] + ".high[" + std::to_string(a) + "]";
+      }
+      const bool is_a = layout == Layout::kPackedA || layout == Layout::kPackedAT;
+      const bool transposed = layout == Layout::kPackedAT || layout == Layout::kPackedBT;
+      const size_t outer = is_a == transposed ? 1 : 0;
+      if (a == outer && panel_extent.empty()) panel_extent = names_[r] + (is_a ? ".rows" : ".cols");
+    }
+  }
+  return panel_extent;
+}
+
+/// The rows of a block of accumulators; a dimension of extent 1 has no loop.
+std::string BodyView::AccumulatorRows(const Place& place) {
+  const Coordinate& row = place.at[place.at.size() - 2];
+  return row.loop ? Count(plan_[row.loop].space) : "1";
+}
+
+std::string BodyView::Pointer(const Place& place) {
+  const Buffer& buffer = plan_[place.buffer];
+  const std::string& name = names_[place.buffer];
+  if (plan_.IsAccumulator(place.buffer)) {
+    return "AccumulatorAt(" + name + ", " + AccumulatorRows(place) + ", " +
+           scalars_.Print(place.at[place.at.size() - 2]) + ", " + scalars_.Print(place.at.back()) +
+           ")";
+  }
+  std::string text = name + ".At(";
+  bool first = true;
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    if (!Keeps(buffer, d)) continue;
+    text += (first ? "" : ", ") + scalars_.Print(place.at[d]);
+    first = false;
+  }
+  return text + ")";
+}
+
+/// The distance between elements of a place along a loop.
+std::string BodyView::Stride(const Place& place, LoopId loop) {
+  const Buffer& buffer = plan_[place.buffer];
+  int kept = 0;
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    if (!Keeps(buffer, d)) continue;
+    if (place.at[d].loop == loop) {
+      return names_[place.buffer] + ".stride[" + std::to_string(kept) + "]";
+    }
+    ++kept;
+  }
+  return "1";
+}
+
+}  // namespace kiln::render
