@@ -1,8 +1,13 @@
 #include "generator/cli/command_line.h"
 
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "generator/cli/command/command.h"
+#include "generator/cli/command/complain.h"
+#include "generator/text/diagnostic.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {
@@ -24,6 +29,29 @@ void DescribeTool(CLI::App& app) {
       "Exit status: 0 fine, 1 errors, 2 usage, 3 internal error.");
 }
 
+/// The first word, if it looks like a command and is none.
+std::optional<std::string> UnknownCommand(int argc, const char* const* argv) {
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word.empty() || word[0] == '-') return std::nullopt;
+  for (const Command& command : Commands()) {
+    if (word == command.name) return std::nullopt;
+  }
+  return word;
+}
+
+int UnknownCommandError(const std::string& word) {
+  if (word == "import") {
+    return UsageError("this program does not trace Python functions",
+                      "`kiln import` comes with the Python package: pip install . where Kiln's "
+                      "sources are, then kiln import --help, or python -m kiln import --help");
+  }
+  std::vector<std::string> names;
+  for (const Command& command : Commands()) names.emplace_back(command.name);
+  const std::string near = DidYouMean(word, names);
+  return UsageError("there is no command `" + word + "`",
+                    near.empty() ? "kiln --help lists the commands" : near);
+}
+
 }  // namespace
 
 /// Whether errors are for a program: also that of an option which comes before this one.
@@ -39,6 +67,9 @@ bool AsksForJson(int argc, const char* const* argv) {
 CommandLine ParseCommandLine(int argc, const char* const* argv) {
   const bool json = AsksForJson(argc, argv);
   ComplainInJson(json);
+  if (const auto word = UnknownCommand(argc, argv)) {
+    return {"", [word = *word] { return UnknownCommandError(word); }};
+  }
   // A command may ask its own part of it what was parsed, so it lives as long as `run`.
   const auto app = std::make_shared<CLI::App>(
       "Kiln: TPU-style kernels as data, checked, interpreted and turned into C++.");

@@ -1,5 +1,7 @@
 """Pallas kernels read into specs. The corpus is in tests/import; this holds the interface."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ import kiln
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 pl = pytest.importorskip("jax.experimental.pallas")
+
+from jax.experimental.pallas import tpu as pltpu  # noqa: E402
 
 import kiln.pallas  # noqa: E402
 
@@ -224,3 +228,58 @@ def test_a_quotient_floors_only_where_nothing_is_negative():
     x = np.array([[1, 3, 2**32 - 3, 2**31 + 1] * 32] * 8, np.uint32)
     o, body = interpreted(halves_kernel, of(8, 128, dtype=jnp.int32), x)
     assert np.array_equal(o, np.trunc(x.astype(np.int32) / 2)) and "quot(" in body
+
+
+def test_a_loop_of_one_turn_is_that_turn():
+    def sum_kernel(n, x_ref, o_ref):
+        def add(k, total):
+            return total + x_ref[pl.ds(k * 8, 8), :]
+
+        o_ref[...] = jax.lax.fori_loop(0, n, add, jnp.zeros((8, 128), jnp.float32))
+
+    x = np.random.default_rng(1).standard_normal((16, 128), np.float32)
+    once, body = interpreted(functools.partial(sum_kernel, 1), of(8, 128), x)
+    assert np.array_equal(once, x[:8]) and "for" not in body and "x[0:8]" in body
+    never, body = interpreted(functools.partial(sum_kernel, 0), of(8, 128), x)
+    assert np.array_equal(never, 0 * x[:8]) and "for" not in body
+    twice, body = interpreted(functools.partial(sum_kernel, 2), of(8, 128), x)
+    assert np.array_equal(twice, x[:8] + x[8:]) and "for k in range(2)" in body
+
+
+def test_a_loop_of_one_turn_in_another_loop_is_that_turn():
+    def sum_kernel(x_ref, o_ref):
+        o_ref[...] = jnp.zeros_like(o_ref)
+
+        @pl.loop(0, 1)
+        def _(i):
+            @pl.loop(i, i + 1)
+            def _(k):
+                o_ref[...] += x_ref[pl.ds(k * 8, 8), :]
+
+    x = np.random.default_rng(1).standard_normal((8, 128), np.float32)
+    o, body = interpreted(sum_kernel, of(8, 128), x)
+    assert np.array_equal(o, x) and "for" not in body and "ds(" not in body
+
+
+def test_the_bound_of_a_loop_under_a_condition_is_there_after_it():
+    def count_kernel(n_ref, x_ref, o_ref):
+        n = n_ref[0]
+        o_ref[...] = x_ref[...]
+
+        @pl.when(n_ref[1] > 0)
+        def _():
+            @pl.loop(0, n)
+            def _(k):
+                o_ref[...] += 1.0
+
+        o_ref[0, :] += n.astype(jnp.float32)
+
+    def f(n, x):
+        smem = pl.BlockSpec(memory_space=pltpu.SMEM)
+        return pl.pallas_call(count_kernel, in_specs=[smem, pl.BlockSpec()], out_shape=of(8, 128))(n, x)
+
+    n, x = np.array([5, 1], np.int32), np.zeros((8, 128), np.float32)
+    (spec,) = kiln.pallas.to_specs(f, n, x)
+    want = np.full((8, 128), 5, np.float32)
+    want[0] += 5
+    assert np.array_equal(kiln.compile(spec.text)(n, x, mode="interpret"), want)

@@ -56,6 +56,15 @@ TEST_CASE("status 1: diagnostics, on standard error") {
 
 TEST_CASE("status 2: the command line is at fault, with a hint") {
   const std::pair<const char*, const char*> cases[] = {
+      {"chekc good.yaml", "kiln: there is no command `chekc`\n  hint: did you mean `check`?\n"},
+      {"frobnicate",
+       "kiln: there is no command `frobnicate`\n  hint: kiln --help lists the commands\n"},
+      {"import module:f --shapes f32[8]",
+       "kiln: this program does not trace Python functions\n  hint: `kiln import` comes with the "
+       "Python "
+       "package: pip install . where Kiln's sources are, then kiln import --help, or python -m "
+       "kiln "
+       "import --help\n"},
       {"check nowhere.yaml", "kiln new NAME"},
       {"check .", "is a folder, not a spec"},
       {"check good.yaml m=3", "neither an argument nor a dimension"},
@@ -72,7 +81,6 @@ TEST_CASE("status 2: the command line is at fault, with a hint") {
       {"run good.yaml x=random:1", "give its dimensions: n="},
       {"check good.yaml --set bm", "for example: --set bm=256 T=f32"},
       {"check", "SPEC is required"},
-      {"chekc good.yaml", "--help"},
       {"", "--help"},
       {"run good.yaml --mode=fast", "interpret"},
   };

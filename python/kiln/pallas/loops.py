@@ -21,6 +21,7 @@ class Loops:
         lines: list[Line]
         names: Names
         _expressions: dict[Value, Expr]
+        _pending: list[dict[Value, int]]
         _uses: dict[Value, int]
 
         def expr(self, value: Value) -> Expr: ...
@@ -28,6 +29,7 @@ class Loops:
         def _block(self, block: Block) -> None: ...
         def _indented(self) -> AbstractContextManager[None]: ...
         def _inlined(self, block: Block) -> Expr: ...
+        def _let(self, expr: Expr, hint: str | None, value: Value | None = None) -> Expr: ...
         def _line(self, text: str) -> None: ...
         def _name(self, value: Value) -> None: ...
         def _stored(self, value: Value, dtype: str) -> Expr: ...
@@ -35,19 +37,26 @@ class Loops:
     def _for(self, loop: Operation) -> None:
         (body,) = loop.blocks
         start, stop, *carried = loop.inputs
-        for value in (start, stop):
-            if value.constant is None and self._expressions[value].reads:
-                self._name(value)
+        first, last = map(self._bound, (start, stop))
         counter, *variables = body.parameters
         targets = self._variables(variables, carried, body)
         name = self.names.fresh(counter.hint or "k")
         self._expressions[counter] = ex.name(name, "int")
-        first, last = self.expr(start), self.expr(stop)
         self._line(f"for {name} in range({last if first.constant == 0 else f'{first}, {last}'}):")
         with self._indented():
             self._block(body)
             self._assign(list(targets), body.results)
         self._carried_out(loop, targets)
+
+    def _bound(self, value: Value) -> Expr:
+        """A `let` where it reads memory; a value of a block further out has its own expression again after this block."""
+        expr = self.expr(value)
+        if not expr.reads:
+            return expr
+        if value not in self._pending[-1]:
+            return self._let(expr, value.hint, value)
+        self._name(value)
+        return self.expr(value)
 
     def _while(self, loop: Operation) -> None:
         """The condition stands in the head if it is one expression; else a variable holds it, renewed by each turn."""

@@ -18,6 +18,8 @@ BLOCK_PASSES: list[tuple[str, Pass]] = [
     ("constants", constants.run),
     ("loops", loops.run),
     ("constants", constants.run),
+    ("loops", loops.run),  # whose bounds are known only now
+    ("constants", constants.run),
     ("common", common.run),
     ("functions", functions.run),
     ("dead", dead.run),

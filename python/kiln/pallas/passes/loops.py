@@ -1,4 +1,5 @@
-"""Loops: a `scan` or `while` that counts becomes a `for` over its counter; what it carries unchanged is not carried.
+"""Loops: a `scan` or `while` that counts becomes a `for` over its counter; what it carries unchanged is not carried, and
+a loop of one turn is that turn.
 
 A `for` has inputs (from, to, carried values …), and a block with the parameters (counter, carried values …).
 """
@@ -14,16 +15,12 @@ def run(kernel: Kernel, block: Block) -> None:
 
 def _visit(block: Block, whole: Block) -> None:
     operations: list[Operation] = []
-    new: dict[Value, Value] = {}  # results of loops that turn once
+    new: dict[Value, Value] = {}  # results of loops that turn once or never
     for operation in block.operations:
         for inner in operation.blocks:
             _visit(inner, whole)
-        if operation.name == "scan":
-            operations.extend(_scan(operation, new))
-        elif operation.name == "while":
-            operations.extend(_while(operation))
-        else:
-            operations.append(operation)
+        for counted in _as_for(operation):
+            operations.extend(_turned(counted, new))
     block.operations = operations
     replace(whole, new)
     for operation in list(block.operations):
@@ -49,12 +46,30 @@ def _counter_of(body: Block) -> int | None:
     return None
 
 
-def _scan(scan: Operation, new: dict[Value, Value]) -> list[Operation]:
+def _as_for(operation: Operation) -> list[Operation]:
+    if operation.name == "scan":
+        return _scan(operation)
+    return _while(operation) if operation.name == "while" else [operation]
+
+
+def _turned(loop: Operation, new: dict[Value, Value]) -> list[Operation]:
+    """What a `for` does that is known to turn once or never; else the loop itself."""
+    if loop.name != "for" or any(v.constant is None for v in loop.inputs[:2]):
+        return [loop]
+    (body,), (start, stop, *carried) = loop.blocks, loop.inputs
+    turns = stop.constant - start.constant
+    if turns > 1:
+        return [loop]
+    if turns < 1:
+        new.update(zip(loop.outputs, carried, strict=True))
+        return []
+    replace(body, dict(zip(body.parameters, [start, *carried], strict=True)))
+    new.update(zip(loop.outputs, body.results, strict=True))
+    return body.operations
+
+
+def _scan(scan: Operation) -> list[Operation]:
     (body,), length = scan.blocks, scan["length"]
-    if length == 1:
-        replace(body, dict(zip(body.parameters, scan.inputs, strict=True)))
-        new.update(zip(scan.outputs, body.results, strict=True))
-        return body.operations
     k = _counter_of(body)
     if k is not None:
         start = scan.inputs[k]
