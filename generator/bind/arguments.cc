@@ -66,10 +66,10 @@ Binder::Binder(const Kernel& kernel, const Inputs& inputs, bool partial, Diagnos
   }
 }
 
-void Binder::Error(std::string rule, Span span, std::string message, std::string hint,
+void Binder::Error(RuleLabel rule, Span span, std::string message, std::string hint,
                    std::vector<Note> notes) {
   useless_ = true;
-  diagnostics_.Error(std::move(rule), span, std::move(message), std::move(hint), std::move(notes));
+  diagnostics_.Error(rule, span, std::move(message), std::move(hint), std::move(notes));
 }
 
 void Binder::BindArguments() {
@@ -96,7 +96,7 @@ void Binder::CheckName(const std::string& name, bool is_dim) {
   if (kernel_.FindDim(name) >= 0) return;
   const int found = kernel_.FindRef(name);
   if (found >= 0) {
-    const Ref& ref = kernel_.refs[static_cast<size_t>(found)];
+    const Ref& ref = kernel_[RefId(found)];
     if (ref.prepared && !ByHeader(static_cast<size_t>(found))) {
       const HostCall& call =
           kernel_.prepare[static_cast<size_t>(makers_[static_cast<size_t>(found)])];
@@ -108,10 +108,9 @@ void Binder::CheckName(const std::string& name, bool is_dim) {
       const char* what = ref.view_of >= 0             ? "a view"
                          : ref.role == Role::kScratch ? "scratch"
                                                       : "a semaphore";
-      return Error("call", ref.span, Quote(name) + " is " + what + ", not an argument",
-                   ref.view_of < 0
-                       ? "leave it out"
-                       : "give " + Quote(kernel_.refs[static_cast<size_t>(ref.view_of)].name));
+      return Error(
+          "call", ref.span, Quote(name) + " is " + what + ", not an argument",
+          ref.view_of < 0 ? "leave it out" : "give " + Quote(kernel_[RefId(ref.view_of)].name));
     }
     if (is_dim && ref.role != Role::kScalar) {
       Error("call", ref.span, Quote(name) + " is " + Declared(ref) + ", not a number");
@@ -259,10 +258,10 @@ void Binder::LearnDim(int index, int64_t value, Origin origin) {
   const bool at_array = origin.kind == Origin::Kind::kArray;
   std::vector<Note> notes;
   if (origins_[dim].kind == Origin::Kind::kArray) {
-    notes.push_back({kernel_.refs[static_cast<size_t>(origins_[dim].ref)].span,
+    notes.push_back({kernel_[RefId(origins_[dim].ref)].span,
                      declared.name + " is " + std::to_string(*known) + " here"});
   }
-  Error("call", at_array ? kernel_.refs[static_cast<size_t>(origin.ref)].span : declared.span,
+  Error("call", at_array ? kernel_[RefId(origin.ref)].span : declared.span,
         declared.name + " is " + std::to_string(*known) + " " + Where(origins_[dim]) + " but " +
             std::to_string(value) + " " + Where(origin),
         "", std::move(notes));
@@ -275,7 +274,7 @@ std::string Binder::Where(const Origin& origin) const {
     case Origin::Kind::kFixed:
       return "in the spec";
     case Origin::Kind::kArray:
-      return "in " + Quote(kernel_.refs[static_cast<size_t>(origin.ref)].name) + " (dimension " +
+      return "in " + Quote(kernel_[RefId(origin.ref)].name) + " (dimension " +
              std::to_string(origin.dimension) + ")";
     default:
       return "as given";

@@ -86,7 +86,7 @@ class Binder {
   /// Reports why an expression has no value, unless that is excused.
   void Explain(const EvalResult& result, const Node& node, const std::string& what);
 
-  void Error(std::string rule, Span span, std::string message, std::string hint = "",
+  void Error(RuleLabel rule, Span span, std::string message, std::string hint = "",
              std::vector<Note> notes = {});
 
   const Kernel& kernel_;

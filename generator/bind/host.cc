@@ -32,7 +32,7 @@ std::string ArgumentProblem(const HostParameter& parameter, const HostArgument& 
                             const Kernel& kernel) {
   const std::string wants = Quote(parameter.name) + " must be " + KindText(parameter);
   if (argument.ref < 0) return IsArray(parameter) ? wants : "";
-  const Ref& ref = kernel.refs[static_cast<size_t>(argument.ref)];
+  const Ref& ref = kernel[RefId(argument.ref)];
   const bool fits = IsArray(parameter) && ref.array.size() == static_cast<size_t>(parameter.rank) &&
                     (parameter.kind == Kind::kAnyArray || IsInteger(ref.dtype));
   if (fits) return "";
@@ -48,7 +48,7 @@ std::string ResultProblem(const HostFunction& function, const HostCall& call,
   }
   for (size_t i = 0; i < call.results.size(); ++i) {
     if (call.results[i] < 0) continue;  // the name is already an error
-    const Ref& ref = kernel.refs[static_cast<size_t>(call.results[i])];
+    const Ref& ref = kernel[RefId(call.results[i])];
     const HostReturn& result = function.results[i];
     if (ref.dtype == result.dtype && ref.array.size() == static_cast<size_t>(result.rank)) continue;
     const std::string shape =

@@ -60,7 +60,7 @@ std::string Binder::Values(const Node& node) const {
   };
   ForEachNode(node, [&](const Node& part) {
     if (part.op == Op::kDim && binding_.dims[static_cast<size_t>(part.index)]) {
-      add(kernel_.dims[static_cast<size_t>(part.index)].name + " is " +
+      add(kernel_[DimId(part.index)].name + " is " +
           Str(*binding_.dims[static_cast<size_t>(part.index)]));
     }
     if (part.op != Op::kRead || !part.shape.empty()) return;
@@ -103,7 +103,7 @@ void Binder::Explain(const EvalResult& result, const Node& node, const std::stri
       return Error("undefined", result.span,
                    what + " divides by zero: " + ToString(node, kernel_) + where);
     case EvalFault::kHostRange: {
-      const Ref& ref = kernel_.refs[static_cast<size_t>(result.ref)];
+      const Ref& ref = kernel_[RefId(result.ref)];
       return Error("index-range", result.span,
                    what + " reads element " + Str(result.at) + " of " + Quote(ref.name) +
                        " (dimension " + Str(result.dimension) + "), which has " +

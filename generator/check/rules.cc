@@ -11,7 +11,7 @@ std::vector<Rule> AllRules() {
   AddGridRules(rules);
   AddTextRules(rules);
   std::sort(rules.begin(), rules.end(),
-            [](const Rule& a, const Rule& b) { return a.place < b.place; });
+            [](const Rule& a, const Rule& b) { return a.label < b.label; });
   return rules;
 }
 
@@ -28,7 +28,7 @@ const std::vector<Rule>& Rules() {
 
 const Rule* FindRule(std::string_view label) {
   for (const Rule& rule : Rules()) {
-    if (rule.label == label) return &rule;
+    if (rule.label.text() == label) return &rule;
   }
   return nullptr;
 }

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/text/rule_label.h"
+
 namespace kiln {
 
 /// A whole spec file, and the command that shows what a rule says about it.
@@ -13,10 +15,8 @@ struct RuleExample {
 };
 
 /// One rule of the language, for people: `kiln explain` prints it, docs/rules/ is written from it.
-/// The check itself carries the label as a string.
 struct Rule {
-  int place;               // in the order of the language page; any number between its neighbours'
-  std::string_view label;  // "index-range"
+  RuleLabel label;         // "index-range"
   std::string_view title;  // one line
   std::string_view what;   // Markdown paragraphs
   std::string_view why;    // what a TPU does with it, and how it shows there

@@ -6,7 +6,6 @@ namespace {
 
 const Rule kGridRules[] = {
     {
-        30,
         "revisit",
         "an output block is left and visited again",
         R"(The steps that visit one block of an output must follow each other (a *stay*). What the block held
@@ -67,7 +66,6 @@ body: |
     },
 
     {
-        40,
         "race",
         "steps of a parallel axis share a block that is written",
         R"(Steps that differ in a coordinate of a `parallel` axis may run at the same time on different cores, in
@@ -120,7 +118,6 @@ body: |
     },
 
     {
-        60,
         "alias",
         "an aliased input is read after its memory was written",
         R"(An output with `alias: x` takes over the memory of the input x. A block of the input that is copied in
@@ -173,7 +170,6 @@ body: |
     },
 
     {
-        70,
         "index-range",
         "an index, a subscript or a slice is out of range",
         R"(A block index counts blocks: dimension d of an array of n elements in blocks of b has the indices 0 to
@@ -227,7 +223,6 @@ body: |
     },
 
     {
-        80,
         "tier",
         "something does not fit, or is not where it is used",
         R"(Blocks times their `buffers`, scratch, scalars and prefetch arrays must fit into VMEM and SMEM of the
@@ -280,7 +275,6 @@ body: |
     },
 
     {
-        90,
         "sync",
         "a copy and its semaphore do not match",
         R"(`copy a -> b, sem` starts a copy and returns; `wait sem` waits for the oldest unfinished copy on that

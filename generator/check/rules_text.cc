@@ -6,7 +6,6 @@ namespace {
 
 const Rule kTextRules[] = {
     {
-        110,
         "syntax",
         "a value does not follow Kiln's grammar",
         R"(Index maps, steps, array types, conditions and bodies are text in Kiln's own grammar, a small part of
@@ -42,7 +41,6 @@ body: |
     },
 
     {
-        120,
         "yaml-split",
         "YAML cut a value at a comma or a bracket",
         R"--(Inside `{ }` and `[ ]` YAML ends a value at the comma: `{i: cdiv(m, b)}` reaches Kiln as the entry
@@ -76,7 +74,6 @@ body: |
     },
 
     {
-        130,
         "key",
         "a key is unknown, missing, given twice or does not apply",
         R"(A spec has the keys of the reference and no others; each stands once, with a value of the right form.
@@ -114,7 +111,6 @@ body: |
     },
 
     {
-        140,
         "name",
         "a name is unknown, taken, or out of place",
         R"(Params, dimensions, axes, scalars, prefetch arrays, operands, scratch and lets share one namespace; a
@@ -156,7 +152,6 @@ body: |
     },
 
     {
-        100,
         "call",
         "the arguments of a call do not fit the spec",
         R"(Checked at every call: ranks, dtypes and extents of the arrays (a dimension has one value everywhere it
@@ -214,7 +209,6 @@ body: |
     },
 
     {
-        190,
         "tpu",
         "a real TPU refuses this",
         R"(With `--tpu`, what Pallas' TPU lowering refuses although the language allows it. It is off by default:

@@ -6,7 +6,6 @@ namespace {
 
 const Rule kValueRules[] = {
     {
-        10,
         "undefined",
         "a value that nothing has set reaches a result",
         R"(Some elements hold nothing that can be relied on: an output block at the start of each stay (also
@@ -55,7 +54,6 @@ body: |
     },
 
     {
-        20,
         "tail",
         "a sum runs over a ragged edge",
         R"(The last block of a dimension that is no multiple of the block reaches past the array's edge, and the
@@ -117,7 +115,6 @@ body: |
     },
 
     {
-        50,
         "coverage",
         "an element of an output is never stored",
         R"(Every element of every output must be stored by some step. Three kinds are found: blocks that no step
@@ -170,7 +167,6 @@ body: |
     },
 
     {
-        150,
         "type",
         "types do not fit",
         R"(Values have the dtype they are stored with. What moves or selects keeps it; arithmetic, comparisons
@@ -222,7 +218,6 @@ body: |
     },
 
     {
-        160,
         "shape",
         "shapes do not fit",
         R"(Operands of arithmetic broadcast as in numpy: extents are equal, or one of them is 1. `dot(a, b)` takes
@@ -273,7 +268,6 @@ body: |
     },
 
     {
-        170,
         "assert",
         "an assertion of the body does not hold",
         R"(`assert c, "message"` states what the author relies on. Over axes, sizes, scalars and prefetch arrays
@@ -328,7 +322,6 @@ body: |
     },
 
     {
-        180,
         "reference",
         "an output is not what its reference says",
         R"(`reference` says what outputs ought to be, in an expression over whole arrays that knows nothing of

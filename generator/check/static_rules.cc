@@ -9,10 +9,6 @@
 namespace kiln {
 namespace {
 
-bool IsPipelined(const Ref& ref) {
-  return (ref.role == Role::kInput || ref.role == Role::kOutput) && ref.memory != Memory::kAny;
-}
-
 // [undefined] and [coverage] of outputs and scratch -------------------------------------------
 
 /// Runs the body on what is known of each buffer before a step, until that does not change: what
@@ -82,7 +78,7 @@ class Definedness {
   /// The first buffer but `target` that a value reads and that is undefined; null: none.
   const Ref* UndefinedSource(const Node& node, const Ref& target) const {
     if (node.op == Op::kRead && undefined_[static_cast<size_t>(node.index)]) {
-      const Ref& source = kernel_.refs[static_cast<size_t>(node.index)];
+      const Ref& source = kernel_[RefId(node.index)];
       if (&source != &target) return &source;
     }
     for (const NodePtr& arg : node.args) {
@@ -272,7 +268,7 @@ bool KnownMultiple(const Kernel& kernel, const Binding* binding, const Size& ext
   bool known = false;
   extent.ForEachAtom([&](const Node& atom) {
     if (atom.op != Op::kDim || !size) return;
-    const Dim& dim = kernel.dims[static_cast<size_t>(atom.index)];
+    const Dim& dim = kernel[DimId(atom.index)];
     known = known || dim.multiple_of % *size == 0;
   });
   const std::string wanted = extent.ToString() + " % ";
@@ -299,7 +295,7 @@ bool KnownMultiple(const Kernel& kernel, const Binding* binding, const Size& ext
 /// The grid really reaches the ragged block: the index is an axis with cdiv(extent, block) steps.
 bool ReachesEdge(const Kernel& kernel, const BlockDim& dim, const Size& extent) {
   if (dim.index->op != Op::kAxis) return false;
-  const Node& steps = *kernel.axes[static_cast<size_t>(dim.index->index)].steps;
+  const Node& steps = *kernel[AxisId(dim.index->index)].steps;
   return steps.op == Op::kCeilDiv && SizeOf(steps.args[0], kernel) == extent &&
          SizeOf(steps.args[1], kernel) == dim.size;
 }
@@ -382,7 +378,7 @@ class TailCheck {
   }
 
   bool IsRagged(const Node& read, size_t axis, std::string& dimension) const {
-    const Ref& ref = kernel_.refs[static_cast<size_t>(read.index)];
+    const Ref& ref = kernel_[RefId(read.index)];
     if (ref.role != Role::kInput || ref.pad || !IsPipelined(ref)) return false;
     const size_t d = ref.view_dims[axis];
     const BlockDim& dim = ref.block[d];
@@ -396,7 +392,7 @@ class TailCheck {
   }
 
   void Report(const Node& read, const Node& consumer, const std::string& dimension) {
-    const Ref& ref = kernel_.refs[static_cast<size_t>(read.index)];
+    const Ref& ref = kernel_[RefId(read.index)];
     diagnostics_.Error("tail", consumer.span,
                        "`" + std::string(Name(consumer.op)) + "` runs over the ragged edge of `" +
                            ref.name + "`: " + dimension +

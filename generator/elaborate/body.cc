@@ -119,8 +119,8 @@ bool Elaborator::ResolveTarget(const Expr& base, StoreTarget& out) {
   }
   if (symbol->kind == Symbol::Kind::kRef) return ResolveRefTarget(symbol->index, base.span, out);
   const bool local = symbol->kind == Symbol::Kind::kLocal;
-  if (local && kernel_.locals[static_cast<size_t>(symbol->index)].kind == Local::Kind::kVar) {
-    const Local& var = kernel_.locals[static_cast<size_t>(symbol->index)];
+  if (local && kernel_[LocalId(symbol->index)].kind == Local::Kind::kVar) {
+    const Local& var = kernel_[LocalId(symbol->index)];
     out.local = symbol->index;
     out.dtype = var.dtype;
     out.shape = var.shape;
@@ -140,7 +140,7 @@ bool Elaborator::ResolveTarget(const Expr& base, StoreTarget& out) {
 }
 
 bool Elaborator::ResolveRefTarget(int index, Span span, StoreTarget& out) {
-  const Ref& ref = kernel_.refs[static_cast<size_t>(index)];
+  const Ref& ref = kernel_[RefId(index)];
   if (ref.role != Role::kOutput && ref.role != Role::kScratch) {
     Error("type", span,
           out.what + (ref.role == Role::kSemaphore ? " is a semaphore" : " is read-only"),
@@ -181,7 +181,7 @@ NodePtr Elaborator::ReadTarget(const StoreTarget& target, Span span) const {
   read.span = span;
   const bool slice_of_var = target.ref < 0 && !target.subscripts.empty();
   if (slice_of_var) {
-    read.shape = kernel_.locals[static_cast<size_t>(target.local)].shape;
+    read.shape = kernel_[LocalId(target.local)].shape;
     Node slice;
     slice.op = Op::kSlice;
     slice.dtype = target.dtype;

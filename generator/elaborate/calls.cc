@@ -300,9 +300,8 @@ NodePtr Elaborator::CallVisit(const Expr& expr, const Operation& f, const Settin
     node.index = symbol->index;
     return std::make_shared<const Node>(std::move(node));
   }
-  const Ref* ref = symbol && symbol->kind == Symbol::Kind::kRef
-                       ? &kernel_.refs[static_cast<size_t>(symbol->index)]
-                       : nullptr;
+  const Ref* ref =
+      symbol && symbol->kind == Symbol::Kind::kRef ? &kernel_[RefId(symbol->index)] : nullptr;
   const bool operand = ref && (ref->role == Role::kInput || ref->role == Role::kOutput);
   if (!operand || !setting.body) {
     if (symbol && symbol->kind == Symbol::Kind::kAbsent) return ElaborateName(of, setting);
@@ -321,7 +320,7 @@ NodePtr Elaborator::CallSteps(const Expr& expr, const Operation&, const Setting&
   if (!symbol || symbol->kind != Symbol::Kind::kAxis || !setting.axes) {
     return Error("name", of.span, "`steps` takes a grid axis");
   }
-  if (const NodePtr& steps = kernel_.axes[static_cast<size_t>(symbol->index)].steps) {
+  if (const NodePtr& steps = kernel_[AxisId(symbol->index)].steps) {
     if (const auto value = ConstInt(steps)) {
       return MakeInt(*value, setting.index ? DType::kIndex : DType::kWeakInt, expr.span);
     }

@@ -92,7 +92,7 @@ std::optional<Shape> Elaborator::Broadcast(const Shape& a, const Shape& b, const
   return out;
 }
 
-void Elaborator::Oblige(Size left, Size right, const char* rule, Span span, std::string message,
+void Elaborator::Oblige(Size left, Size right, RuleLabel rule, Span span, std::string message,
                         Obligation::Kind kind) {
   for (const Obligation& o : kernel_.obligations) {
     if (o.kind == kind && o.left == left && o.right == right && o.span.begin == span.begin) return;

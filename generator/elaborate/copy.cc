@@ -15,7 +15,7 @@ std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
             "`copy` moves between operands and scratch buffers, named with or without a subscript");
     return std::nullopt;
   }
-  const Ref& ref = kernel_.refs[static_cast<size_t>(symbol->index)];
+  const Ref& ref = kernel_[RefId(symbol->index)];
   const bool writable = ref.role == Role::kOutput || ref.role == Role::kScratch;
   const bool readable = writable || ref.role == Role::kInput;
   if (target ? !writable : !readable) {
@@ -43,7 +43,7 @@ std::optional<action::Wait> Elaborator::SemaphoreSlot(const Expr& expr) {
   const bool subscripted = expr.kind == Expr::Kind::kSubscript;
   const Expr& base = subscripted ? *expr.args[0] : expr;
   const Symbol* symbol = RefNamed(base);
-  if (!symbol || kernel_.refs[static_cast<size_t>(symbol->index)].role != Role::kSemaphore) {
+  if (!symbol || kernel_[RefId(symbol->index)].role != Role::kSemaphore) {
     if (!symbol && base.kind == Expr::Kind::kName && !Find(base.name))
       ElaborateName(base, kBodySetting);
     else
@@ -52,7 +52,7 @@ std::optional<action::Wait> Elaborator::SemaphoreSlot(const Expr& expr) {
     return std::nullopt;
   }
   const int semaphore = symbol->index;
-  const Ref& ref = kernel_.refs[static_cast<size_t>(semaphore)];
+  const Ref& ref = kernel_[RefId(semaphore)];
   if (!subscripted) {
     if (ref.count != 1) {
       Error("shape", expr.span,
@@ -76,8 +76,8 @@ void Elaborator::Copy(const Stmt& stmt, Actions& out) {
   const auto target = CopyWindow(*stmt.value, true);
   const auto on = SemaphoreSlot(*stmt.semaphore);
   if (!source || !target || !on) return;
-  const Ref& from = kernel_.refs[static_cast<size_t>(source->ref)];
-  const Ref& to = kernel_.refs[static_cast<size_t>(target->ref)];
+  const Ref& from = kernel_[RefId(source->ref)];
+  const Ref& to = kernel_[RefId(target->ref)];
   if (from.dtype != to.dtype) {
     Error("type", stmt.span,
           "a copy of " + std::string(Name(from.dtype)) + " into " + std::string(Name(to.dtype)),

@@ -162,8 +162,8 @@ class Elaborator {
 
   Diagnostics& diagnostics() { return diagnostics_; }
   Kernel& kernel() { return kernel_; }
-  std::nullptr_t Error(const char* rule, Span span, std::string message, std::string hint = "") {
-    const bool follows = !shapes_known_ && std::string_view(rule) == "shape";
+  std::nullptr_t Error(RuleLabel rule, Span span, std::string message, std::string hint = "") {
+    const bool follows = !shapes_known_ && rule == "shape";
     if (!follows) diagnostics_.Error(rule, span, std::move(message), std::move(hint));
     return nullptr;
   }
@@ -196,7 +196,7 @@ class Elaborator {
                       const Setting& setting, Subscript& out);
   bool CheckWindow(const Subscript& window, const Size& extent, const std::string& where);
   static bool IsSizeNode(const Node& node);
-  void Oblige(Size left, Size right, const char* rule, Span span, std::string message,
+  void Oblige(Size left, Size right, RuleLabel rule, Span span, std::string message,
               Obligation::Kind kind = Obligation::Kind::kEqual);
   /// [shape] when provably different, an obligation when unknown; false when different.
   bool RequireEqual(const Size& a, const Size& b, Span span, const std::string& message);

@@ -61,9 +61,8 @@ void Elaborator::Prepare() {
     for (const Ident& result : prepare.results) {
       const Symbol* symbol = Find(result.name);
       const int ref = symbol && symbol->kind == Symbol::Kind::kRef ? symbol->index : -1;
-      const bool fits =
-          ref >= 0 && (kernel_.refs[static_cast<size_t>(ref)].role == Role::kPrefetch ||
-                       kernel_.refs[static_cast<size_t>(ref)].role == Role::kScalar);
+      const bool fits = ref >= 0 && (kernel_[RefId(ref)].role == Role::kPrefetch ||
+                                     kernel_[RefId(ref)].role == Role::kScalar);
       if (!fits) {
         Error("name", result.span,
               "`" + result.name + "` is not declared in `prefetch` or `scalars`",
@@ -84,7 +83,7 @@ void Elaborator::HostArguments(const Expr& expr, HostCall& call) {
     HostArgument argument;
     argument.keyword = keyword;
     const Symbol* symbol = RefNamed(value);
-    if (symbol && kernel_.refs[static_cast<size_t>(symbol->index)].role != Role::kScalar) {
+    if (symbol && kernel_[RefId(symbol->index)].role != Role::kScalar) {
       argument.ref = symbol->index;
     } else {
       Setting setting = kConditionSetting;

@@ -158,7 +158,7 @@ NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Set
                    "write " + expr.name + "(x) to convert x");
     case Symbol::Kind::kDim: {
       if (!setting.dims) return forbidden("dimensions are known only when the kernel is called");
-      const Dim& dim = kernel_.dims[static_cast<size_t>(symbol.index)];
+      const Dim& dim = kernel_[DimId(symbol.index)];
       if (dim.fixed) return MakeInt(*dim.fixed, integer, expr.span);
       return Leaf(Op::kDim, integer, symbol.index, expr.span);
     }
@@ -179,7 +179,7 @@ NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Set
     }
     case Symbol::Kind::kLocal: {
       if (!setting.body) return forbidden("");
-      const Local& local = kernel_.locals[static_cast<size_t>(symbol.index)];
+      const Local& local = kernel_[LocalId(symbol.index)];
       const DType dtype = local.kind == Local::Kind::kLoop ? integer : local.dtype;
       auto node = std::make_shared<Node>(*Leaf(Op::kLocal, dtype, symbol.index, expr.span));
       node->shape = local.shape;
@@ -194,7 +194,7 @@ NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Set
 }
 
 NodePtr Elaborator::ReadRef(int index, Span span, const Setting& setting) {
-  const Ref& ref = kernel_.refs[static_cast<size_t>(index)];
+  const Ref& ref = kernel_[RefId(index)];
   const bool host = ref.role == Role::kPrefetch || ref.role == Role::kScalar;
   if (ref.role == Role::kArgument) {
     return Error("name", span, "`" + ref.name + "` is read by host code only",

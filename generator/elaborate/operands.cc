@@ -30,12 +30,12 @@ void Elaborator::Operands() {
     if (c.spec->like.name.empty() && c.spec->view.name.empty()) OperandBlocks(c);
   }
   for (const Chosen& c : chosen) {
-    Ref& ref = kernel_.refs[static_cast<size_t>(c.ref)];
+    Ref& ref = kernel_[RefId(c.ref)];
     if (!c.spec->view.name.empty()) OperandBlocks(c);
     if (!c.spec->like.name.empty()) ResolveLike(*c.spec, ref, chosen);
   }
   for (const Chosen& c : chosen) {
-    Ref& ref = kernel_.refs[static_cast<size_t>(c.ref)];
+    Ref& ref = kernel_[RefId(c.ref)];
     FinishView(ref);
     OperandOptions(*c.spec, ref);
     Alias(*c.spec, ref);
@@ -71,9 +71,8 @@ void Elaborator::OperandArrays(const std::vector<OperandEntry>& entries, Role ro
 bool Elaborator::OperandArray(const OperandEntry& entry, const OperandSpec& spec, Ref& ref) {
   if (!spec.view.name.empty()) {
     const Symbol* symbol = Find(spec.view.name);
-    const Ref* of = symbol && symbol->kind == Symbol::Kind::kRef
-                        ? &kernel_.refs[static_cast<size_t>(symbol->index)]
-                        : nullptr;
+    const Ref* of =
+        symbol && symbol->kind == Symbol::Kind::kRef ? &kernel_[RefId(symbol->index)] : nullptr;
     if (symbol && symbol->kind == Symbol::Kind::kConstant) return false;
     if (!of || of->role != Role::kInput || ref.role != Role::kInput) {
       std::string hint = symbol ? "" : DidYouMean(spec.view.name, VisibleNames());
@@ -107,9 +106,9 @@ bool Elaborator::OperandArray(const OperandEntry& entry, const OperandSpec& spec
 
 void Elaborator::OperandBlocks(const Chosen& chosen) {
   const OperandSpec& spec = *chosen.spec;
-  Ref& ref = kernel_.refs[static_cast<size_t>(chosen.ref)];
+  Ref& ref = kernel_[RefId(chosen.ref)];
   const Ref* of = nullptr;
-  if (!spec.view.name.empty()) of = &kernel_.refs[static_cast<size_t>(Find(spec.view.name)->index)];
+  if (!spec.view.name.empty()) of = &kernel_[RefId(Find(spec.view.name)->index)];
   if (spec.block) {
     if (!BlockShape(*spec.block, spec.block_span, ref)) return;
   } else if (of) {
@@ -246,8 +245,8 @@ bool Elaborator::BoundedIndex(const Expr& entry, BlockDim& dim) {
 void Elaborator::ResolveLike(const OperandSpec& spec, Ref& ref, const std::vector<Chosen>& all) {
   const Ref* other = nullptr;
   for (const Chosen& c : all) {
-    if (kernel_.refs[static_cast<size_t>(c.ref)].name == spec.like.name) {
-      other = &kernel_.refs[static_cast<size_t>(c.ref)];
+    if (kernel_[RefId(c.ref)].name == spec.like.name) {
+      other = &kernel_[RefId(c.ref)];
       if (!c.spec->like.name.empty()) {
         Error("name", spec.like.span, "`" + spec.like.name + "` is itself `like` another operand",
               "name the operand with its own block: like: " + c.spec->like.name);
@@ -257,7 +256,7 @@ void Elaborator::ResolveLike(const OperandSpec& spec, Ref& ref, const std::vecto
   }
   if (!other || other == &ref) {
     std::vector<std::string> names;
-    for (const Chosen& c : all) names.push_back(kernel_.refs[static_cast<size_t>(c.ref)].name);
+    for (const Chosen& c : all) names.push_back(kernel_[RefId(c.ref)].name);
     Error("name", spec.like.span,
           "`" + spec.like.name + "` is not " + (other ? "another" : "an") + " operand",
           DidYouMean(spec.like.name, names));
@@ -316,7 +315,7 @@ void Elaborator::OperandOptions(const OperandSpec& spec, Ref& ref) {
     else
       ref.pad = ElaborateConstant(*spec.pad, ref.dtype, "`pad`");
   } else if (ref.view_of >= 0) {
-    ref.pad = kernel_.refs[static_cast<size_t>(Find(spec.view.name)->index)].pad;
+    ref.pad = kernel_[RefId(Find(spec.view.name)->index)].pad;
   }
   if (spec.init || spec.init_undefined) {
     if (!output) {
@@ -340,9 +339,8 @@ void Elaborator::OperandOptions(const OperandSpec& spec, Ref& ref) {
 void Elaborator::Alias(const OperandSpec& spec, Ref& ref) {
   if (spec.alias.name.empty()) return;
   const Symbol* symbol = Find(spec.alias.name);
-  const Ref* input = symbol && symbol->kind == Symbol::Kind::kRef
-                         ? &kernel_.refs[static_cast<size_t>(symbol->index)]
-                         : nullptr;
+  const Ref* input =
+      symbol && symbol->kind == Symbol::Kind::kRef ? &kernel_[RefId(symbol->index)] : nullptr;
   if (ref.role != Role::kOutput) {
     Error("key", spec.alias.span, "`alias` is for outputs",
           "name the input on the output that takes over its memory");
@@ -362,7 +360,7 @@ void Elaborator::Alias(const OperandSpec& spec, Ref& ref) {
     }
   }
   if (input->dtype != ref.dtype || input->array.size() != ref.array.size()) {
-    Error(input->dtype != ref.dtype ? "type" : "shape", spec.alias.span,
+    Error(input->dtype != ref.dtype ? RuleLabel("type") : RuleLabel("shape"), spec.alias.span,
           "`" + ref.name + "` and `" + input->name + "` share memory but differ: " +
               std::string(Name(ref.dtype)) + kiln::ToString(ref.array) + " and " +
               std::string(Name(input->dtype)) + kiln::ToString(input->array));

@@ -164,7 +164,7 @@ NodePtr Elaborator::CallDot(const Expr& expr, const Operation& f, const Setting&
 
 NodePtr Elaborator::CallInside(const Expr& expr, const Operation& f, const Setting& setting) {
   const Symbol* symbol = RefNamed(*expr.args[0]);
-  const Ref* ref = symbol ? &kernel_.refs[static_cast<size_t>(symbol->index)] : nullptr;
+  const Ref* ref = symbol ? &kernel_[RefId(symbol->index)] : nullptr;
   if (!ref || (ref->role != Role::kInput && ref->role != Role::kOutput)) {
     if (!symbol && expr.args[0]->kind == Expr::Kind::kName && !Find(expr.args[0]->name)) {
       return ElaborateName(*expr.args[0], setting);

@@ -12,7 +12,7 @@ namespace {
 const Ref* OutputNamed(const Kernel& kernel, const std::string& name) {
   const int index = kernel.FindRef(name);
   if (index < 0) return nullptr;
-  const Ref& ref = kernel.refs[static_cast<size_t>(index)];
+  const Ref& ref = kernel[RefId(index)];
   return ref.role == Role::kOutput ? &ref : nullptr;
 }
 

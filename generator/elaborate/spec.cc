@@ -160,7 +160,7 @@ void Elaborator::Body() {
   assigned_.clear();
   kernel_.epilogue = ElaborateBlock(spec_.epilogue);
   for (int ref : assigned_) {
-    const bool output = kernel_.refs[static_cast<size_t>(ref)].role == Role::kOutput;
+    const bool output = kernel_[RefId(ref)].role == Role::kOutput;
     auto& list = kernel_.epilogue_outputs;
     if (output && std::find(list.begin(), list.end(), ref) == list.end()) list.push_back(ref);
   }

@@ -13,8 +13,6 @@ namespace kiln::interpret {
 namespace {
 
 bool IsOperand(const Ref& ref) { return ref.role == Role::kInput || ref.role == Role::kOutput; }
-bool IsPipelined(const Ref& ref) { return IsOperand(ref) && ref.memory != Memory::kAny; }
-
 Dims ToDims(const std::vector<int64_t>& values) {
   Dims dims;
   for (const int64_t value : values) dims.Append(value);

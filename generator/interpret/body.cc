@@ -17,7 +17,7 @@ Tile& TargetOf(Run& run, const action::Store& store) {
 
 void Define(Run& run, const action::Define& define, Span span) {
   LocalValue& local = run.locals[static_cast<size_t>(define.local)];
-  const Shape& shape = run.kernel.locals[static_cast<size_t>(define.local)].shape;
+  const Shape& shape = run.kernel[LocalId(define.local)].shape;
   if (shape.empty()) {
     local.scalar = EvaluateScalar(run, *define.value);
     return;
@@ -75,8 +75,7 @@ void StoreTile(Run& run, const action::Store& store, Span span, const Box& box) 
 }
 
 void StoreValue(Run& run, const action::Store& store, Span span) {
-  const bool scalar_local =
-      store.local >= 0 && run.kernel.locals[static_cast<size_t>(store.local)].shape.empty();
+  const bool scalar_local = store.local >= 0 && run.kernel[LocalId(store.local)].shape.empty();
   if (scalar_local) {
     run.locals[static_cast<size_t>(store.local)].scalar = EvaluateScalar(run, *store.value);
     return;

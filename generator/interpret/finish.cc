@@ -47,7 +47,7 @@ void ReportUndefined(Run& run, int index, const HbmArray& array, const FaultyEle
   std::vector<Note> notes = Trail(run, origin);
   // Of a sum over an edge the sum is at fault, not the statement that stores what came of it.
   const bool elsewhere =
-      RuleOf(origin) == std::string("tail") &&
+      RuleOf(origin) == "tail" &&
       (origin.reduced_at.begin < store.begin || origin.reduced_at.end > store.end);
   if (elsewhere) {
     at = origin.reduced_at;

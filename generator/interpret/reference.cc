@@ -38,7 +38,7 @@ std::map<std::string, Array> ReferenceRun::Run(Diagnostics& diagnostics) const {
     const Actions& body = binding_->kernel->body;
     return std::none_of(body.begin(), body.end(), [&](const Action& action) {
       const auto& store = std::get<action::Store>(action.what);
-      return binding_->kernel->refs[static_cast<size_t>(store.ref)].name == output.first;
+      return (*binding_->kernel)[RefId(store.ref)].name == output.first;
     });
   });
   return outputs;

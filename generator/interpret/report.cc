@@ -16,7 +16,7 @@ std::string InParentheses(const std::string& point) {
 
 }  // namespace
 
-void Fail(Run& run, const char* rule, Span span, std::string message, std::string hint,
+void Fail(Run& run, RuleLabel rule, Span span, std::string message, std::string hint,
           std::vector<Note> notes) {
   run.diagnostics.Error(rule, span, std::move(message), std::move(hint), std::move(notes));
   throw Halt();
@@ -29,7 +29,7 @@ void FailUndefined(Run& run, Span span, const std::string& what, OriginId id) {
        Remedy(run, origin), Trail(run, origin));
 }
 
-bool FirstReport(Run& run, const char* rule, int ref) {
+bool FirstReport(Run& run, RuleLabel rule, int ref) {
   return run.reported.emplace(rule, ref).second;
 }
 
@@ -43,9 +43,9 @@ std::string ElementText(const Run& run, int index, int64_t element) {
   return "`" + RefAt(run, index).name + "[" + text + "]`";
 }
 
-const char* RuleOf(const Origin& origin) {
+RuleLabel RuleOf(const Origin& origin) {
   const bool edge = origin.kind == Origin::Kind::kEdge || origin.kind == Origin::Kind::kHalo;
-  return edge && origin.reduced ? "tail" : "undefined";
+  return edge && origin.reduced ? RuleLabel("tail") : RuleLabel("undefined");
 }
 
 std::string Describe(const Run& run, const Origin& origin) {

@@ -120,9 +120,7 @@ struct Run {
   std::unordered_map<const Size*, int64_t> sizes;
 };
 
-inline const Ref& RefAt(const Run& run, int ref) {
-  return run.kernel.refs[static_cast<size_t>(ref)];
-}
+inline const Ref& RefAt(const Run& run, int ref) { return run.kernel[RefId(ref)]; }
 inline Block& BlockAt(Run& run, int ref) { return run.blocks[static_cast<size_t>(ref)]; }
 
 /// The entry of Run::arrays that holds a ref's array. Views and aliased outputs share theirs.
@@ -138,13 +136,13 @@ inline HbmArray& ArrayAt(Run& run, int ref) {
 inline int64_t ParallelOf(const Run& run, int64_t step) { return step / run.serial_steps; }
 
 /// Reports a diagnostic that ends the run.
-[[noreturn]] void Fail(Run& run, const char* rule, Span span, std::string message,
+[[noreturn]] void Fail(Run& run, RuleLabel rule, Span span, std::string message,
                        std::string hint = "", std::vector<Note> notes = {});
 /// Fails with [undefined] (or [tail]): `what` is undefined, and where that came from.
 [[noreturn]] void FailUndefined(Run& run, Span span, const std::string& what, OriginId origin);
 
 /// Whether this is the first diagnostic of a rule about a ref.
-bool FirstReport(Run& run, const char* rule, int ref);
+bool FirstReport(Run& run, RuleLabel rule, int ref);
 
 /// "`o[1, 0]`", by its linear index in the array of a ref.
 std::string ElementText(const Run& run, int ref, int64_t element);
@@ -155,6 +153,6 @@ std::string Remedy(const Run& run, const Origin& origin);
 /// Where an undefined value was made and reduced, as notes.
 std::vector<Note> Trail(const Run& run, const Origin& origin);
 /// `tail` for an edge that went through a contraction or reduction, else `undefined`.
-const char* RuleOf(const Origin& origin);
+RuleLabel RuleOf(const Origin& origin);
 
 }  // namespace kiln::interpret

@@ -8,7 +8,7 @@ namespace {
 std::string NameOf(const Run& run, Subject subject) {
   if (subject.ref >= 0) return "`" + RefAt(run, subject.ref).name + "`";
   if (subject.local < 0) return "the value";
-  return "`" + run.kernel.locals[static_cast<size_t>(subject.local)].name + "`";
+  return "`" + run.kernel[LocalId(subject.local)].name + "`";
 }
 
 int64_t StartOf(Run& run, const Subscript& subscript, int d, int64_t size, int64_t extent,

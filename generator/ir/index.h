@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -34,9 +35,16 @@ class Ids {
  public:
   class Iterator {
    public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Id<T>;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Id<T>*;
+    using reference = Id<T>;
+
     constexpr explicit Iterator(size_t at) : at_(at) {}
     constexpr Id<T> operator*() const { return Id<T>(at_); }
     constexpr Iterator& operator++() { return ++at_, *this; }
+    constexpr Iterator operator++(int) { return Iterator(at_++); }
     friend constexpr bool operator==(Iterator, Iterator) = default;
 
    private:

@@ -62,6 +62,11 @@ struct Ref {
   const BlockDim& DimOf(size_t view_axis) const { return block[view_dims[view_axis]]; }
 };
 
+/// Whether the grid moves its blocks.
+inline bool IsPipelined(const Ref& ref) {
+  return (ref.role == Role::kInput || ref.role == Role::kOutput) && ref.memory != Memory::kAny;
+}
+
 /// The place of an operand's index map, or of the operand.
 Span MapSpan(const Ref& ref);
 
@@ -94,7 +99,7 @@ struct Obligation {
   enum class Kind { kEqual, kAtLeast };  // left == right, left >= right
   Kind kind = Kind::kEqual;
   Size left, right;
-  std::string rule;
+  RuleLabel rule;
   Span span;
   std::string message;  // what it is about: "the operands of + differ in dimension 1"
 };
@@ -167,9 +172,11 @@ struct Kernel {
   /// null: no expression does.
   std::shared_ptr<const Kernel> reference;
 
+  Ref& operator[](RefId ref) { return refs[ref.position()]; }
   const Ref& operator[](RefId ref) const { return refs[ref.position()]; }
   const Axis& operator[](AxisId axis) const { return axes[axis.position()]; }
   const Dim& operator[](DimId dim) const { return dims[dim.position()]; }
+  Local& operator[](LocalId local) { return locals[local.position()]; }
   const Local& operator[](LocalId local) const { return locals[local.position()]; }
 
   int FindRef(std::string_view name) const;

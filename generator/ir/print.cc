@@ -223,8 +223,8 @@ class KernelPrinter {
   void Line(const std::string& text, int indent = 0) {
     out_ += std::string(static_cast<size_t>(indent) * 2, ' ') + text + "\n";
   }
-  const std::string& Named(int ref) const { return kernel_.refs[static_cast<size_t>(ref)].name; }
-  const Local& LocalAt(int local) const { return kernel_.locals[static_cast<size_t>(local)]; }
+  const std::string& Named(int ref) const { return kernel_[RefId(ref)].name; }
+  const Local& LocalAt(int local) const { return kernel_[LocalId(local)]; }
 
   static std::string DimText(const Dim& d) {
     std::string text = "dim " + d.name;

@@ -235,7 +235,7 @@ Size BroadcastSize(const Size& a, const Size& b, bool& differ, bool& unproved) {
 Size SizeOf(const NodePtr& node, const Kernel& kernel) {
   if (node->op == Op::kConst && IsInteger(node->dtype)) return Size(node->int_value);
   if (node->op == Op::kDim) {
-    const Dim& dim = kernel.dims[static_cast<size_t>(node->index)];
+    const Dim& dim = kernel[DimId(node->index)];
     if (dim.fixed) return Size(*dim.fixed);
   }
   if (node->dtype == DType::kIndex && node->shape.empty()) {
@@ -250,7 +250,7 @@ Size SizeOf(const NodePtr& node, const Kernel& kernel) {
       case Op::kMul:
         return arg(0) * arg(1);
       case Op::kSteps: {
-        const NodePtr& steps = kernel.axes[static_cast<size_t>(node->index)].steps;
+        const NodePtr& steps = kernel[AxisId(node->index)].steps;
         if (steps) return SizeOf(steps, kernel);
         break;
       }

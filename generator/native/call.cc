@@ -175,7 +175,7 @@ Demand CallDemand(const Binding& binding, const CallOptions& options) {
   demand.seconds =
       (operations.steps * step_seconds + operations.elements * kOperationSeconds) / cores;
   for (const int ref : CallArguments(*binding.kernel)) {
-    const Ref& of = binding.kernel->refs[static_cast<size_t>(ref)];
+    const Ref& of = (*binding.kernel)[RefId(ref)];
     const auto bytes = ByteSize(of.dtype, binding.arrays[static_cast<size_t>(ref)]);
     // The caller's array, and for an output the result.
     const double copies = of.role == Role::kOutput ? 2 : 1;
@@ -200,7 +200,7 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
     arguments.push_back(
         ArgumentFor(binding, static_cast<size_t>(ref), arrays, place, options.in_place));
   for (size_t i = 0; i < refs.size() && options.in_place; ++i) {
-    const int alias = binding.kernel->refs[static_cast<size_t>(refs[i])].alias;
+    const int alias = (*binding.kernel)[RefId(refs[i])].alias;
     const auto lent = std::find(refs.begin(), refs.end(), alias);
     if (alias >= 0 && lent != refs.end())
       arguments[i].tensor.data = arguments[static_cast<size_t>(lent - refs.begin())].tensor.data;
@@ -243,7 +243,7 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
   if (options.emulate) context.Read(result);
 
   for (size_t i = 0; i < refs.size(); ++i) {
-    const Ref& ref = binding.kernel->refs[static_cast<size_t>(refs[i])];
+    const Ref& ref = (*binding.kernel)[RefId(refs[i])];
     if (ref.role != Role::kOutput) continue;
     Array array = Array::Zeros(ref.dtype, arguments[i].shape);
     if (!array.bytes.empty())

@@ -53,12 +53,12 @@ Span SpanOfLine(const Source& source, int line) {
 }
 
 /// Those are about when an index map visits a block.
-bool IsAboutOrder(const std::string& rule) {
+bool IsAboutOrder(std::string_view rule) {
   return rule == "revisit" || rule == "race" || rule == "alias";
 }
 
 /// The operand of that name which the line declares, or its index map, else the line's statement.
-Span SpanAt(const Kernel& kernel, const std::string& rule, const std::string& name, int line) {
+Span SpanAt(const Kernel& kernel, std::string_view rule, const std::string& name, int line) {
   for (const Ref& ref : kernel.refs) {
     if (ref.name == name && kernel.source->Locate(ref.span.begin).line == line)
       return IsAboutOrder(rule) ? MapSpan(ref) : ref.span;
@@ -90,12 +90,12 @@ bool Reads(const Node& node, int ref) {
 
 /// The index that reads a prefetch array, if only one does, else where the array is declared.
 Span SpanOfReader(const Kernel& kernel, int array) {
-  Span span = kernel.refs[static_cast<size_t>(array)].span;
+  Span span = kernel[RefId(array)].span;
   int readers = 0;
   for (const Ref& ref : kernel.refs) {
     for (const BlockDim& dim : ref.block) {
       if (!dim.index || !Reads(*dim.index, array)) continue;
-      if (readers++ > 0) return kernel.refs[static_cast<size_t>(array)].span;
+      if (readers++ > 0) return kernel[RefId(array)].span;
       span = dim.index->span;
     }
   }
@@ -153,7 +153,7 @@ std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
     const bool unstored = differing.untouched && ref.memory != Memory::kAny;
     if (diagnostic && unstored) continue;
     diagnostic.emplace();
-    diagnostic->rule = unstored ? "coverage" : "undefined";
+    diagnostic->rule = unstored ? RuleLabel("coverage") : RuleLabel("undefined");
     diagnostic->span = ref.span;
     diagnostic->message = (unstored ? "no step stores " : "undefined values reach ") +
                           std::to_string(differing.count) + " of the " +
@@ -181,7 +181,7 @@ Diagnostic AsTail(Diagnostic diagnostic) {
 
 std::optional<Diagnostic> DiagnosticOf(const Kernel& kernel, const CallResult& call) {
   Diagnostic diagnostic;
-  diagnostic.rule = call.rule;
+  diagnostic.rule = RuleLabel::Find(call.rule);
   const size_t named = call.message.find("] ");
   diagnostic.message = named == std::string::npos ? call.message : call.message.substr(named + 2);
   const LineMark mark = MarkIn(diagnostic.message);
@@ -197,7 +197,7 @@ std::optional<Diagnostic> DiagnosticOf(const Kernel& kernel, const CallResult& c
   diagnostic.message.erase(mark.begin, mark.end - mark.begin);
   if (call.rule == "index-range")
     diagnostic.span = SpanOfIndex(kernel, diagnostic.message, diagnostic.span);
-  if (IsAboutUndefined(call.rule)) diagnostic.hint = kSeeInterpreter;
+  if (IsAboutUndefined(diagnostic.rule)) diagnostic.hint = kSeeInterpreter;
   return diagnostic;
 }
 
@@ -229,7 +229,7 @@ bool MayHaveOwnNan(const Kernel& kernel, const std::map<std::string, Array>& arr
 std::optional<CallResult> Acquit(const Binding& binding, const CallResult& failed,
                                  const std::map<std::string, Array>& arrays, const CallOptions& how,
                                  const CallAgain& again) {
-  if (!IsAboutUndefined(failed.rule) || !MayHaveOwnNan(*binding.kernel, arrays))
+  if (!IsAboutUndefined(RuleLabel::Find(failed.rule)) || !MayHaveOwnNan(*binding.kernel, arrays))
     return std::nullopt;
   CallResult zeros = again(With(how, Poison::kZero));
   if (zeros.code != 0) return std::nullopt;
@@ -268,7 +268,7 @@ std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& nan
 
 }  // namespace
 
-bool IsAboutUndefined(const std::string& rule) {
+bool IsAboutUndefined(RuleLabel rule) {
   return rule == "undefined" || rule == "tail" || rule == "coverage";
 }
 

@@ -8,7 +8,7 @@
 namespace kiln {
 
 /// Whether it is a rule that undefined values break.
-bool IsAboutUndefined(const std::string& rule);
+bool IsAboutUndefined(RuleLabel rule);
 
 /// What a failed call's status says, at the operand or the statement that it names. Nullopt where
 /// it names no line of the spec: a shape, no memory.

@@ -98,8 +98,7 @@ class Chain {
           action, [&](const action::Define& define) { sum += Count(*define.value, false); },
           [&](const action::Store& store) {
             const bool to_output =
-                store.ref >= 0 &&
-                &binding_.kernel->refs[static_cast<size_t>(store.ref)] == &output_;
+                store.ref >= 0 && &(*binding_.kernel)[RefId(store.ref)] == &output_;
             sum += Count(*store.value, to_output);
           },
           [&](const action::When& when) { sum += std::max(Count(when.body), Count(when.orelse)); },

@@ -40,8 +40,7 @@ class Body {
   }
 
   bool IsOfMemory(const Node& node) const {
-    if (node.op == Op::kRead && IsMemory(kernel_.refs[static_cast<size_t>(node.index)]))
-      return true;
+    if (node.op == Op::kRead && IsMemory(kernel_[RefId(node.index)])) return true;
     if (node.op == Op::kLocal && locals_[static_cast<size_t>(node.index)]) return true;
     return std::any_of(node.args.begin(), node.args.end(),
                        [&](const NodePtr& arg) { return IsOfMemory(*arg); });

@@ -24,7 +24,7 @@ std::string CallText(const Kernel& kernel) {
   fields.Set("name", GeneratedName(kernel)).SetList("arguments", {});
   int index = 0;
   for (const int ref : CallArguments(kernel)) {
-    const Ref& of = kernel.refs[static_cast<size_t>(ref)];
+    const Ref& of = kernel[RefId(ref)];
     std::string value = "arguments[" + std::to_string(index++) + "]";
     if (of.role == Role::kScalar)
       value = "*static_cast<const " + CTypeOf(of.dtype) + "*>(" + value + "->data)";

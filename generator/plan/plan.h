@@ -49,7 +49,7 @@ struct Variable {
   bool changes = false;  // assigned after its definition
 };
 
-/// A workspace that kPack fills.
+/// A workspace that `stage::Pack` fills.
 struct Panels {
   Side side = Side::kA;
   DType element = DType::kF32;  // as multiplied
@@ -69,11 +69,6 @@ struct BodyPlan {
 struct Reuse {
   Axes axes, window;
 };
-
-/// Whether the grid moves a ref's blocks.
-inline bool IsPipelined(const Ref& ref) {
-  return (ref.role == Role::kInput || ref.role == Role::kOutput) && ref.memory != Memory::kAny;
-}
 
 /// Where an operand's block is at a step: its index along each dimension of the array.
 struct IndexMap {

@@ -32,7 +32,7 @@ std::string Missing(const Binding& binding, const std::vector<NodePtr>& nodes) {
   std::string text;
   for (const int ref : refs) {
     if (binding.host[static_cast<size_t>(ref)] != nullptr) continue;
-    const Ref& of = binding.kernel->refs[static_cast<size_t>(ref)];
+    const Ref& of = (*binding.kernel)[RefId(ref)];
     const std::string value = of.role == Role::kScalar ? "=7" : "=@" + of.name + ".npy";
     text += (text.empty() ? "give it: " : " ") + of.name + value;
   }

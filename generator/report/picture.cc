@@ -29,10 +29,9 @@ Picture PictureOf(const Kernel& kernel, const Timeline& timeline, size_t operand
   picture.operand = static_cast<int>(operand);
   for (size_t d = 0; d < of.dims.size(); ++d) {
     if (of.dims[d].positions <= 1) continue;
-    const bool named = of.ref >= 0 && d < kernel.refs[static_cast<size_t>(of.ref)].array.size();
+    const bool named = of.ref >= 0 && d < kernel[RefId(of.ref)].array.size();
     picture.sides.push_back(
-        {named ? kernel.refs[static_cast<size_t>(of.ref)].array[d].ToString() : "", operand, d,
-         of.dims[d].positions});
+        {named ? kernel[RefId(of.ref)].array[d].ToString() : "", operand, d, of.dims[d].positions});
   }
   LimitCells(picture);
   return picture;

@@ -69,8 +69,7 @@ Json OperandData(const Kernel& kernel, const TimelineOperand& operand) {
       {"copies", operand.copies},
       {"bytes", operand.bytes},
       {"saved", operand.skipped},
-      {"map", operand.ref < 0 ? std::string()
-                              : MapText(kernel, kernel.refs[static_cast<size_t>(operand.ref)])},
+      {"map", operand.ref < 0 ? std::string() : MapText(kernel, kernel[RefId(operand.ref)])},
       {"dims", Json::array()}};
   for (const TimelineDim& dim : operand.dims) {
     data["dims"].push_back({{"extent", dim.extent},

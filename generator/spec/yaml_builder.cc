@@ -90,13 +90,13 @@ uint32_t YamlBuilder::Offset(const YAML::Mark& mark) const {
   return std::min(pos + shift_, static_cast<uint32_t>(text_.size()));
 }
 
-void YamlBuilder::Error(std::string rule, Span span, std::string message, std::string hint,
+void YamlBuilder::Error(RuleLabel rule, Span span, std::string message, std::string hint,
                         std::vector<Note> notes) {
-  diagnostics_.Error(std::move(rule), span, std::move(message), std::move(hint), std::move(notes));
+  diagnostics_.Error(rule, span, std::move(message), std::move(hint), std::move(notes));
 }
 
-void YamlBuilder::Stop(std::string rule, Span span, std::string message, std::string hint) {
-  Error(std::move(rule), span, std::move(message), std::move(hint));
+void YamlBuilder::Stop(RuleLabel rule, Span span, std::string message, std::string hint) {
+  Error(rule, span, std::move(message), std::move(hint));
   throw StopWalk{};
 }
 

@@ -62,9 +62,9 @@ class YamlBuilder : public YAML::EventHandler {
     std::unordered_map<std::string, Span> seen;
   };
 
-  void Error(std::string rule, Span span, std::string message, std::string hint = "",
+  void Error(RuleLabel rule, Span span, std::string message, std::string hint = "",
              std::vector<Note> notes = {});
-  [[noreturn]] void Stop(std::string rule, Span span, std::string message, std::string hint = "");
+  [[noreturn]] void Stop(RuleLabel rule, Span span, std::string message, std::string hint = "");
 
   uint32_t Start(const YAML::Mark& mark);
   uint32_t SkipProperties(uint32_t at) const;

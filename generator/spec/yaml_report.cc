@@ -11,7 +11,7 @@ namespace {
 /// yaml-cpp's words for what people get wrong most often, in ours.
 struct Wording {
   std::string_view theirs, ours, hint;
-  std::string_view rule = "syntax";
+  RuleLabel rule = "syntax";
 };
 constexpr Wording kWordings[] = {
     {"end of map not found", "this line does not continue the mapping it stands in",
@@ -82,7 +82,7 @@ void ReportYamlException(const std::string& what, uint32_t at, const std::string
   }
   for (const Wording& wording : kWordings) {
     if (what != wording.theirs) continue;
-    diagnostics.Error(std::string(wording.rule), Point(at), std::string(wording.ours),
+    diagnostics.Error(wording.rule, Point(at), std::string(wording.ours),
                       std::string(wording.hint));
     return;
   }

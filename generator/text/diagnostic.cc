@@ -182,28 +182,22 @@ bool SameButForCase(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-void Diagnostics::Error(std::string rule, Span span, std::string message, std::string hint,
+void Diagnostics::Error(RuleLabel rule, Span span, std::string message, std::string hint,
                         std::vector<Note> notes) {
-  Add({Severity::kError, std::move(rule), span, std::move(message), std::move(hint),
-       std::move(notes), nullptr});
-}
-
-void Diagnostics::Warning(std::string rule, Span span, std::string message, std::string hint) {
-  Add({Severity::kWarning,
-       std::move(rule),
-       span,
-       std::move(message),
-       std::move(hint),
-       {},
+  Add({Severity::kError, rule, span, std::move(message), std::move(hint), std::move(notes),
        nullptr});
 }
 
-void Diagnostics::ErrorOnce(std::string rule, Span span, std::string message, std::string hint) {
+void Diagnostics::Warning(RuleLabel rule, Span span, std::string message, std::string hint) {
+  Add({Severity::kWarning, rule, span, std::move(message), std::move(hint), {}, nullptr});
+}
+
+void Diagnostics::ErrorOnce(RuleLabel rule, Span span, std::string message, std::string hint) {
   const auto known = std::find_if(found_.begin(), found_.end(), [&](const Diagnostic& d) {
     return d.rule == rule && d.message == message && d.severity == Severity::kError;
   });
   if (known == found_.end())
-    Error(std::move(rule), span, std::move(message), std::move(hint));
+    Error(rule, span, std::move(message), std::move(hint));
   else
     ++known->elsewhere;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/text/rule_label.h"
 #include "generator/text/source.h"
 
 namespace kiln {
@@ -17,10 +18,10 @@ struct Note {
   std::string message;
 };
 
-/// One diagnostic. `rule` is a label of the language page ("index-range").
+/// One diagnostic.
 struct Diagnostic {
   Severity severity = Severity::kError;
-  std::string rule;
+  RuleLabel rule;
   Span span;
   std::string message;
   std::string hint;  // empty: none
@@ -32,13 +33,13 @@ struct Diagnostic {
 /// The diagnostics of one run over one file, in the order found.
 class Diagnostics {
  public:
-  void Error(std::string rule, Span span, std::string message, std::string hint = "",
+  void Error(RuleLabel rule, Span span, std::string message, std::string hint = "",
              std::vector<Note> notes = {});
-  void Warning(std::string rule, Span span, std::string message, std::string hint = "");
+  void Warning(RuleLabel rule, Span span, std::string message, std::string hint = "");
   void Add(Diagnostic diagnostic);
   /// An error that may come up again, since all places of it have one cause: it is told of the first,
   /// which says how many more there are.
-  void ErrorOnce(std::string rule, Span span, std::string message, std::string hint = "");
+  void ErrorOnce(RuleLabel rule, Span span, std::string message, std::string hint = "");
 
   bool HasErrors() const { return errors_ > 0; }
   bool empty() const { return found_.empty(); }

@@ -61,7 +61,7 @@ TEST_CASE("the table has every rule of the language once, in the order of the pa
                                            "alias", "index-range", "tier", "sync", "call", "syntax",
                                            "yaml-split", "key", "name", "type", "shape", "assert",
                                            "reference", "tpu"});
-  CHECK(FindRule("tail")->label == "tail");
+  CHECK(FindRule("tail")->label.text() == "tail");
   CHECK(FindRule("tails") == nullptr);
 }
 
@@ -113,12 +113,10 @@ TEST_CASE("a mended example has no diagnostics by itself") {
   }
 }
 
-TEST_CASE("each rule has a place and a label of its own") {
-  std::set<int> places;
+TEST_CASE("each rule has a label of its own") {
   std::set<std::string> labels;
   for (const Rule& rule : Rules()) {
     INFO(rule.label);
-    CHECK(places.insert(rule.place).second);
     CHECK(labels.emplace(rule.label).second);
   }
 }
@@ -130,17 +128,16 @@ TEST_CASE("the command line of an example names its file") {
 }
 
 TEST_CASE("a rule's page is Markdown with both specs and the diagnostics") {
-  const Rule rule = {0,
-                     "demo",
+  const Rule rule = {"tail",
                      "a title",
                      "What it says.",
                      "What a TPU does.",
                      {"kernel: a\nbody: 1\n", "check FILE m=1"},
                      {"kernel: a\nbody: 2\n", "check FILE"}};
-  CHECK(RulePage(rule, "a.yaml:1:1: error[demo]: no\n") ==
-        "# [demo] a title\n\nWhat it says.\n\n## On a TPU\n\nWhat a TPU does.\n\n## Wrong\n\n"
+  CHECK(RulePage(rule, "a.yaml:1:1: error[tail]: no\n") ==
+        "# [tail] a title\n\nWhat it says.\n\n## On a TPU\n\nWhat a TPU does.\n\n## Wrong\n\n"
         "```yaml\nkernel: a\nbody: 1\n```\n\n"
-        "```console\n$ kiln check a.yaml m=1\na.yaml:1:1: error[demo]: no\n```\n\n## Right\n\n"
+        "```console\n$ kiln check a.yaml m=1\na.yaml:1:1: error[tail]: no\n```\n\n## Right\n\n"
         "```yaml\nkernel: a\nbody: 2\n```\n\n```console\n$ kiln check a.yaml\n```\n");
 }
 

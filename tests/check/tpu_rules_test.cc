@@ -35,7 +35,7 @@ std::string Messages(const std::string& text, const std::map<std::string, int64_
   }
   std::string lines;
   for (const Diagnostic& one : found.Sorted()) {
-    CHECK(one.rule == "tpu");
+    CHECK(one.rule.text() == "tpu");
     lines += Severity(one) + one.message + " | " + one.hint + "\n";
   }
   return lines;

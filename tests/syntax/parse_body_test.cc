@@ -25,7 +25,7 @@ std::vector<std::string> ErrorsOf(const std::string& value) {
   CHECK(ParseBody(text, diagnostics).empty());
   std::vector<std::string> out;
   for (const Diagnostic& d : diagnostics.Sorted()) {
-    CHECK(d.rule == "syntax");
+    CHECK(d.rule.text() == "syntax");
     const LineColumn at = source.Locate(d.span.begin);
     out.push_back(std::to_string(at.line) + ":" + std::to_string(at.column) + " " + d.message +
                   (d.hint.empty() ? "" : " | " + d.hint));

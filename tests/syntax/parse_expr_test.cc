@@ -39,7 +39,7 @@ std::string ErrorOf(const std::string& value) {
   REQUIRE(ParseExpr(text, diagnostics) == nullptr);
   const std::vector<Diagnostic> found = diagnostics.Sorted();
   REQUIRE(found.size() == 1);
-  CHECK(found[0].rule == "syntax");
+  CHECK(found[0].rule.text() == "syntax");
   return found[0].message + (found[0].hint.empty() ? "" : " | " + found[0].hint);
 }
 

@@ -91,19 +91,19 @@ TEST_CASE("a span of several lines is marked on its first") {
 TEST_CASE("a place at the end of a line, of the file, and past it") {
   const Source source("a.yaml", "ab\n\ncd");
   const auto render = [&](Span span) {
-    return Render(Diagnostic{Severity::kError, "r", span, "m", "", {}}, source);
+    return Render(Diagnostic{Severity::kError, "key", span, "m", "", {}}, source);
   };
-  CHECK(render({2, 2}) == "a.yaml:1:3: error[r]: m\n   1 | ab\n     |   ^\n");
-  CHECK(render({3, 4}) == "a.yaml:2:1: error[r]: m\n   2 |\n     | ^\n");
-  CHECK(render({6, 6}) == "a.yaml:3:3: error[r]: m\n   3 | cd\n     |   ^\n");
-  CHECK(render({90, 99}) == "a.yaml:3:3: error[r]: m\n   3 | cd\n     |   ^\n");
-  CHECK(render({2, 0}) == "a.yaml:1:3: error[r]: m\n   1 | ab\n     |   ^\n");
+  CHECK(render({2, 2}) == "a.yaml:1:3: error[key]: m\n   1 | ab\n     |   ^\n");
+  CHECK(render({3, 4}) == "a.yaml:2:1: error[key]: m\n   2 |\n     | ^\n");
+  CHECK(render({6, 6}) == "a.yaml:3:3: error[key]: m\n   3 | cd\n     |   ^\n");
+  CHECK(render({90, 99}) == "a.yaml:3:3: error[key]: m\n   3 | cd\n     |   ^\n");
+  CHECK(render({2, 0}) == "a.yaml:1:3: error[key]: m\n   1 | ab\n     |   ^\n");
 }
 
 TEST_CASE("an empty source still renders") {
   const Source source("", "");
-  CHECK(Render(Diagnostic{Severity::kError, "r", {}, "m", "h", {}}, source) ==
-        "<spec>:1:1: error[r]: m\n  hint: h\n");
+  CHECK(Render(Diagnostic{Severity::kError, "key", {}, "m", "h", {}}, source) ==
+        "<spec>:1:1: error[key]: m\n  hint: h\n");
 }
 
 TEST_CASE("a long line is cut around the caret") {
@@ -144,11 +144,11 @@ TEST_CASE("diagnostics are sorted by place, each told once") {
   const Source source("a.yaml", "abc\n");
   Diagnostics diagnostics;
   CHECK(diagnostics.empty());
-  diagnostics.Warning("r", {2, 3}, "third");
+  diagnostics.Warning("key", {2, 3}, "third");
   CHECK_FALSE(diagnostics.HasErrors());
-  diagnostics.Error("r", {0, 1}, "first");
-  diagnostics.Error("r", {0, 1}, "second");
-  diagnostics.Error("r", {0, 1}, "first", "told again");
+  diagnostics.Error("key", {0, 1}, "first");
+  diagnostics.Error("key", {0, 1}, "second");
+  diagnostics.Error("key", {0, 1}, "first", "told again");
   CHECK(diagnostics.HasErrors());
   const auto sorted = diagnostics.Sorted();
   REQUIRE(sorted.size() == 3);
@@ -160,7 +160,7 @@ TEST_CASE("diagnostics are sorted by place, each told once") {
 TEST_CASE("a flood of diagnostics is cut") {
   const Source source("a.yaml", "abc\n");
   Diagnostics diagnostics;
-  for (int i = 0; i < 150; ++i) diagnostics.Error("r", {0, 1}, std::to_string(i));
+  for (int i = 0; i < 150; ++i) diagnostics.Error("key", {0, 1}, std::to_string(i));
   const std::string text = Render(diagnostics, source);
   CHECK(text.ends_with("a.yaml: 50 more not shown\n"));
 }

@@ -96,7 +96,8 @@ std::string RangeMessage(const GridContext& context, const Site& site, const Fai
 
 void Report(GridContext& context, const Site& site, const SiteProgram& compiled,
             const Failures& failures, Locals& locals) {
-  const std::string rule = site.kind == Site::Kind::kAssert ? "assert" : "index-range";
+  const RuleLabel rule =
+      site.kind == Site::Kind::kAssert ? RuleLabel("assert") : RuleLabel("index-range");
   for (size_t i = 0; i < failures.first.size(); ++i) {
     const Failure& failure = failures.first[i];
     const bool last = i + 1 == failures.first.size();
@@ -123,7 +124,7 @@ void Report(GridContext& context, const Site& site, const SiteProgram& compiled,
   }
 }
 
-void SkipSite(GridContext& context, const std::string& rule, const Site& site) {
+void SkipSite(GridContext& context, RuleLabel rule, const Site& site) {
   context.NotChecked(
       rule, site.subject, site.span,
       site.kind == Site::Kind::kAssert
@@ -140,7 +141,8 @@ void CheckBody(GridContext& context) {
   context.progress.Split(int64_t(sites.size()));
   for (const Site& site : sites) {
     context.progress.NextPart();
-    const std::string rule = site.kind == Site::Kind::kAssert ? "assert" : "index-range";
+    const RuleLabel rule =
+        site.kind == Site::Kind::kAssert ? RuleLabel("assert") : RuleLabel("index-range");
     const int limit = context.Left(rule, site.subject);
     if (limit <= 0) continue;
     auto compiled = CompileSite(context, site, locals);

@@ -28,12 +28,12 @@ int64_t StartOf(const DimSizes& dim, int64_t index) {
 
 }  // namespace
 
-int GridContext::Left(const std::string& rule, int ref) const {
+int GridContext::Left(RuleLabel rule, int ref) const {
   return options.diagnostics_per_rule - reported_[{rule, ref}];
 }
 
-void GridContext::Error(const std::string& rule, int ref, Span span, std::string message,
-                        std::string hint, std::vector<Note> notes) {
+void GridContext::Error(RuleLabel rule, int ref, Span span, std::string message, std::string hint,
+                        std::vector<Note> notes) {
   if (Left(rule, ref) <= 0) return;
   ++reported_[{rule, ref}];
   diagnostics.Error(rule, span, std::move(message), std::move(hint), std::move(notes));
@@ -53,7 +53,7 @@ bool GridContext::Spend(const std::optional<GridSpace>& space, const IndexProgra
          Spend(points, program.Cost());
 }
 
-void GridContext::NotChecked(const std::string& rule, int ref, Span span, const std::string& what,
+void GridContext::NotChecked(RuleLabel rule, int ref, Span span, const std::string& what,
                              const std::string& why) {
   if (!not_checked_.insert({rule, ref}).second) return;
   const int64_t points = binding.StepCount();

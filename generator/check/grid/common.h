@@ -28,14 +28,14 @@ struct GridContext {
   /// Operands whose index maps are too long to walk, so that nothing is known of their blocks.
   std::set<int> unchecked;
 
-  const Ref& ref(int index) const { return kernel.refs[static_cast<size_t>(index)]; }
+  const Ref& ref(int index) const { return kernel[RefId(index)]; }
   const std::vector<int64_t>& array(int ref) const {
     return binding.arrays[static_cast<size_t>(ref)];
   }
   /// How many diagnostics of `rule` about `ref` may still be reported.
-  int Left(const std::string& rule, int ref) const;
-  void Error(const std::string& rule, int ref, Span span, std::string message,
-             std::string hint = "", std::vector<Note> notes = {});
+  int Left(RuleLabel rule, int ref) const;
+  void Error(RuleLabel rule, int ref, Span span, std::string message, std::string hint = "",
+             std::vector<Note> notes = {});
 
   /// Takes a walk out of what the whole check may cost: `points` runs of a program of this Cost().
   /// False, and nothing taken, when that is too much.
@@ -43,15 +43,15 @@ struct GridContext {
   bool Spend(const std::optional<GridSpace>& space, const IndexProgram& program,
              int64_t sweeps = 1);
   /// Warns, once for a rule and an operand: "`what` is not checked: `why`".
-  void NotChecked(const std::string& rule, int ref, Span span, const std::string& what,
+  void NotChecked(RuleLabel rule, int ref, Span span, const std::string& what,
                   const std::string& why = "");
   /// Everything was checked.
   bool complete() const { return not_checked_.empty(); }
 
  private:
   int64_t work_ = options.work;
-  std::set<std::pair<std::string, int>> not_checked_;
-  mutable std::map<std::pair<std::string, int>, int> reported_;
+  std::set<std::pair<RuleLabel, int>> not_checked_;
+  mutable std::map<std::pair<RuleLabel, int>, int> reported_;
 };
 
 /// The extents of an operand's block by dimension, with the index map in numbers.

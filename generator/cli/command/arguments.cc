@@ -228,7 +228,7 @@ int MakeArrays(const Kernel& kernel, const std::vector<std::pair<int, std::strin
     return kDiagnosed;
   }
   for (const auto& [index, value] : shaped) {
-    const Ref& ref = kernel.refs[static_cast<size_t>(index)];
+    const Ref& ref = kernel[RefId(index)];
     std::vector<int64_t> shape;
     std::string missing;
     for (const Size& size : ref.array) {
@@ -263,11 +263,11 @@ int ParseArguments(const Kernel& kernel, const std::vector<std::string>& words,
   std::vector<std::pair<int, std::string>> shaped;
   for (const auto& [name, value] : given) {
     const int ref = kernel.FindRef(name);
-    if (ref >= 0 && IsArgument(kernel.refs[static_cast<size_t>(ref)])) {
+    if (ref >= 0 && IsArgument(kernel[RefId(ref)])) {
       if (value.empty()) return UsageError("`" + name + "=` has no value");
       if (MadeFromShape(value))
         shaped.emplace_back(ref, value);
-      else if (!ReadArray(kernel.refs[static_cast<size_t>(ref)], value, limit, inputs))
+      else if (!ReadArray(kernel[RefId(ref)], value, limit, inputs))
         return kUsage;
     } else if (kernel.FindDim(name) >= 0) {
       if (!ParseInt(value, inputs.dims[name])) {

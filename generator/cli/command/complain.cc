@@ -22,10 +22,13 @@ void Collect(const nlohmann::ordered_json& entries) {
   }
 }
 
+/// `rule` may be a rule of the language, or what a command judges by itself ("usage", "golden").
 void CollectError(const std::string& rule, const std::string& message, const std::string& hint) {
   Diagnostics one;
-  one.Error(rule, {}, message, hint);
-  Collect(DiagnosticsJson(one, nullptr));
+  one.Error({}, {}, message, hint);
+  nlohmann::ordered_json entries = DiagnosticsJson(one, nullptr);
+  entries[0]["rule"] = Printable(rule);
+  Collect(entries);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ void PrintRule(const Rule& rule) {
 void PrintRules() {
   std::cout << "Every diagnostic carries the label of a rule: error[index-range].\n\n";
   for (const Rule& rule : Rules()) {
-    std::cout << "  " << std::left << std::setw(13) << rule.label << rule.title << "\n";
+    std::cout << "  " << std::left << std::setw(13) << rule.label.text() << rule.title << "\n";
   }
   std::cout << "\n`kiln explain RULE` tells more, with a failing and a mended example;\n"
                "`kiln explain --functions` lists what a body can call.\n";

@@ -43,7 +43,7 @@ Json ArgumentJson(const Kernel& kernel, const Ref& ref) {
                    {"dtype", std::string(Name(ref.dtype))},
                    {"shape", shape}};
   if (ref.role == Role::kScalar) argument["passed_as"] = std::string(Name(PassedAs(ref.dtype)));
-  if (ref.alias >= 0) argument["alias"] = kernel.refs[static_cast<size_t>(ref.alias)].name;
+  if (ref.alias >= 0) argument["alias"] = kernel[RefId(ref.alias)].name;
   return argument;
 }
 
@@ -75,7 +75,7 @@ Json SignatureJson(const Spec& spec, const Kernel& kernel, const Generated& text
   if (spec.vmap) out["vmap"] = VmapJson(*spec.vmap);
   out["arguments"] = Json::array();
   for (const int ref : CallArguments(kernel)) {
-    out["arguments"].push_back(ArgumentJson(kernel, kernel.refs[static_cast<size_t>(ref)]));
+    out["arguments"].push_back(ArgumentJson(kernel, kernel[RefId(ref)]));
   }
   return out;
 }

@@ -16,7 +16,7 @@ bool ReadFiles(const Kernel& kernel, std::map<std::string, Array>& wanted,
   bool good = true;
   for (const Reference& reference : kernel.references) {
     if (reference.file.empty()) continue;
-    const Ref& output = kernel.refs[static_cast<size_t>(reference.ref)];
+    const Ref& output = kernel[RefId(reference.ref)];
     auto read = ReadNpy((folder / reference.file).string(), output.dtype);
     if (const auto* error = std::get_if<NpyError>(&read)) {
       diagnostics.Error("reference", reference.span,
@@ -46,7 +46,7 @@ std::optional<std::vector<ReferenceVerdict>> CompareWithReference(
   }
   std::vector<ReferenceVerdict> verdicts;
   for (const Reference& reference : kernel.references) {
-    const Ref& output = kernel.refs[static_cast<size_t>(reference.ref)];
+    const Ref& output = kernel[RefId(reference.ref)];
     verdicts.push_back(
         {&output, reference.span,
          Compare(outputs.at(output.name), wanted.at(output.name), ToleranceOf(binding, output))});

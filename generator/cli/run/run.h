@@ -54,7 +54,7 @@ std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
 /// What the interpreter, which keeps a shadow of every element, finds in the call, if that takes it
 /// no more than a few seconds: something undefined, or that `rule`.
 std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& binding,
-                                        const RunOptions& options, const std::string& rule);
+                                        const RunOptions& options, RuleLabel rule);
 
 // run_compiled.cc
 

@@ -99,7 +99,7 @@ bool HasDiagnostic(const LoadedKernel& loaded, const Kernel& kernel, const Bindi
   auto diagnostic = ExamineCall(binding, inputs.arrays, how, again, &call);
   const bool placed = diagnostic.has_value() || call.code == 0;
   if (how.emulate && placed && (diagnostic || HidesUndefined(kernel))) {
-    auto by_element = FindByElement(inputs, binding, options, diagnostic ? diagnostic->rule : "");
+    auto by_element = FindByElement(inputs, binding, options, diagnostic ? diagnostic->rule : RuleLabel());
     if (by_element)
       diagnostic = diagnostic ? AsFoundByElement(*diagnostic, *by_element) : by_element;
   }

@@ -37,7 +37,7 @@ std::optional<RunResult> RunInterpreter(Loaded& loaded, const Inputs& inputs,
 }
 
 std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& binding,
-                                        const RunOptions& options, const std::string& rule) {
+                                        const RunOptions& options, RuleLabel rule) {
   constexpr double kPatience = 5;
   InterpretOptions how;
   how.shuffle = options.shuffle;

@@ -11,7 +11,7 @@
 namespace kiln {
 namespace {
 
-constexpr const char* kRule = "key";
+constexpr RuleLabel kRule = "key";
 
 /// A number's limits. All but shares may be as large as they like.
 struct Range {

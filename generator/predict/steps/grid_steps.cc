@@ -310,7 +310,7 @@ void GridSteps::MergeUse(const Node& node, std::vector<AxisUse>& use) const {
 /// An affine index changes from a step to the next by what only depends on which axis moved on, so
 /// that coordinates do not matter; unless they decide how much of a block is inside of its array.
 void GridSteps::MergeMapUse(const Pipelined& operand, std::vector<AxisUse>& use) const {
-  const Ref& ref = kernel_.refs[static_cast<size_t>(operand.ref)];
+  const Ref& ref = kernel_[RefId(operand.ref)];
   for (size_t d = 0; d < ref.block.size(); ++d) {
     const BlockDim& dim = ref.block[d];
     if (dim.kind == BlockDim::Kind::kAll) continue;

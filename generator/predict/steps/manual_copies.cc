@@ -120,7 +120,7 @@ ManualEvent ManualCopies::Started(const action::Copy& copy) {
   ManualEvent event;
   event.semaphore = Semaphore(copy.semaphore, copy.slot);
   const auto in_hbm = [this](const Window& window) {
-    return binding_.kernel->refs[static_cast<size_t>(window.ref)].memory == Memory::kAny;
+    return (*binding_.kernel)[RefId(window.ref)].memory == Memory::kAny;
   };
   event.out = in_hbm(copy.target);
   const Window& window = event.out ? copy.target : copy.source;

@@ -30,7 +30,7 @@ Kind KindOf(const Ref& ref) {
 }
 
 TimelineOperand Named(const Kernel& kernel, int index) {
-  const Ref& ref = kernel.refs[static_cast<size_t>(index)];
+  const Ref& ref = kernel[RefId(index)];
   TimelineOperand operand;
   operand.name = ref.name;
   operand.kind = KindOf(ref);

@@ -43,8 +43,8 @@ class Counter {
     Value(*store.value);
     if (store.mask) Value(*store.mask);
     const bool to_ref = store.ref >= 0;
-    const DType dtype = to_ref ? binding_.kernel->refs[static_cast<size_t>(store.ref)].dtype
-                               : binding_.kernel->locals[static_cast<size_t>(store.local)].dtype;
+    const DType dtype = to_ref ? (*binding_.kernel)[RefId(store.ref)].dtype
+                               : (*binding_.kernel)[LocalId(store.local)].dtype;
     if (to_ref || IsLarge(store.shape)) stores_ += Packed(store.shape, dtype);
     if (store.mask) Compute(store.shape, dtype, 1);
   }
