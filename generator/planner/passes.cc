@@ -6,6 +6,7 @@
 #include "generator/plan/walk.h"
 #include "generator/planner/analyze/alias.h"
 #include "generator/planner/analyze/host_calls.h"
+#include "generator/planner/analyze/stored_again.h"
 #include "generator/planner/decide/free_blocks.h"
 #include "generator/planner/decide/in_place.h"
 #include "generator/planner/decide/live_depth.h"
@@ -93,7 +94,6 @@ void MarkAssigned(Plan& plan, const Stages& stages) {
   });
 }
 
-/// Whether some statement is for the last step alone.
 bool AsksForLast(const Actions& actions) {
   const auto asks = [](const Node& c) { return c.op == Op::kLastStep || c.op == Op::kLastVisit; };
   return AnyAction(actions, [&](const Action& action) {
@@ -101,6 +101,12 @@ bool AsksForLast(const Actions& actions) {
     const auto* check = As<action::Assert>(action);
     return (when && asks(*when->condition)) || (check && asks(*check->condition));
   });
+}
+
+/// Whether some statement is for the last step alone.
+bool FinishesInLast(const Kernel& kernel, const Table<bool, Ref>& stored_again) {
+  return AsksForLast(kernel.body) || !kernel.epilogue.empty() ||
+         std::any_of(stored_again.begin(), stored_again.end(), [](bool again) { return again; });
 }
 
 Dots FindDots(const Plan& plan) {
@@ -143,9 +149,9 @@ struct StepKind {
   std::optional<bool> first, last;
 };
 
-std::vector<StepKind> StepKinds(const Planning& p) {
+std::vector<StepKind> StepKinds(const Planning& p, const Table<bool, Ref>& again) {
   if (!p.reduction.accumulator) return {{"", std::nullopt, std::nullopt}};
-  const bool finishes = AsksForLast(p.kernel.body) || !p.kernel.epilogue.empty();
+  const bool finishes = FinishesInLast(p.kernel, again);
   if (!finishes) return {{"First", true, std::nullopt}, {"Middle", false, std::nullopt}};
   return {{"SingleStep", true, true},
           {"First", true, false},
@@ -201,9 +207,10 @@ void MapBlocks(Planning& p) {
 void PlanHost(Planning& p) { p.plan.host_calls = PlanHostCalls(p.kernel); }
 
 void Lower(Planning& p) {
-  for (const StepKind& kind : StepKinds(p)) {
+  const Table<bool, Ref> again = StoredAgain(p.kernel, p.reduction);
+  for (const StepKind& kind : StepKinds(p, again)) {
     Stages stages =
-        LowerBody(p.plan, p.spaces, {p.reduction, kind.first, kind.last}, p.diagnostics);
+        LowerBody(p.plan, p.spaces, {p.reduction, kind.first, kind.last, again}, p.diagnostics);
     p.plan.bodies.push_back({kind.name, std::move(stages)});
   }
   p.plan.spaces = p.spaces.spaces();  // lowering numbers those of its own
@@ -284,7 +291,10 @@ constexpr Pass kPasses[] = {
     {"host", PlanHost, "host code gets its arguments, and the grid what it makes"},
     {"index", MapBlocks, "each step finds its blocks where the spec's index maps say"},
     {"watch", Watch, "outputs that share memory, or whose blocks overlap, are watched"},
-    {"lower", Lower, "each statement becomes loops over spaces, for each kind of step"},
+    {"lower", Lower,
+     "each statement becomes loops over spaces, for each kind of step; an output that the next "
+     "step "
+     "stores again waits for the last"},
     {"fuse", FuseNests, "neighbouring nests over the same spaces become one"},
     {"carry", Carry,
      "a reduction's sums start from the accumulators instead of being added to them"},

@@ -17,6 +17,7 @@ namespace kiln {
 struct Known {
   const Reduction& reduction;
   std::optional<bool> first, last;
+  const Table<bool, Ref>& stored_again;  // outputs whose stores are for the last step alone
 };
 
 /// The stages of the body under what is known, each statement by itself: Fuse joins them.

@@ -79,6 +79,7 @@ void Lowering::DefineLocal(const action::Define& define) {
 
 void Lowering::StoreTile(const action::Store& store) {
   const RefId ref(store.ref);
+  if (ref && known_.last == false && known_.stored_again[ref]) return;
   const LocalId local(store.local);
   if (!ref && local_variable_[local])
     return Emit(stage::Assign{local_variable_[local], Scalar(*store.value)});
