@@ -288,11 +288,26 @@ void Elaborator::For(const Stmt& stmt, Actions& out) {
   bounds.name = "a loop bound";
   loop.low = stmt.low ? ElaborateIndex(*stmt.low, bounds) : MakeInt(0, DType::kIndex, stmt.span);
   loop.high = ElaborateIndex(*stmt.high, bounds);
+  const auto low = ConstInt(loop.low), high = ConstInt(loop.high);
+  if (low && high && *high - *low == 1) return OneTurn(stmt, *low, out);
   PushScope();
   loop.local = AddLocal(stmt.name, DType::kIndex, {}, Local::Kind::kLoop);
   loop.body = ElaborateBlock(stmt.body);
   PopScope();
   if (loop.low && loop.high) out.push_back({stmt.span, std::move(loop)});
+}
+
+/// A loop of one turn is that turn: slices that begin at its counter are of known places then.
+void Elaborator::OneTurn(const Stmt& loop, int64_t counter, Actions& out) {
+  PushScope();
+  Symbol symbol;
+  symbol.kind = Symbol::Kind::kConstant;
+  symbol.value = MakeInt(counter, DType::kWeakInt, loop.span);
+  CheckNewName(loop.name, diagnostics_);
+  Declare(loop.name, symbol);
+  Actions turn = ElaborateBlock(loop.body);
+  PopScope();
+  std::move(turn.begin(), turn.end(), std::back_inserter(out));
 }
 
 void Elaborator::While(const Stmt& stmt, Actions& out) {

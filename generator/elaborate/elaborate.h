@@ -255,6 +255,7 @@ class Elaborator {
   void Assign(const Stmt& stmt, Actions& out);
   void When(const Stmt& stmt, Actions& out);
   void For(const Stmt& stmt, Actions& out);
+  void OneTurn(const Stmt& loop, int64_t counter, Actions& out);
   void While(const Stmt& stmt, Actions& out);
   void Assert(const Stmt& stmt, Actions& out);
   void Copy(const Stmt& stmt, Actions& out);

@@ -293,3 +293,8 @@ def test_paged_attention_of_jax():
     for b, length in enumerate(lengths):
         keys, values = (a[0, pages[b]].reshape(-1, 128)[:length] for a in (k, v))
         assert_close(got[b], jax.nn.softmax(q[b] @ keys.T, axis=-1) @ values)
+
+
+def test_a_kernel_without_outputs_does_nothing():
+    with kiln.jax.native(strict=True):
+        assert pl.pallas_call(lambda x_ref: None, ())(X) == ()

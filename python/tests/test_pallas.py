@@ -283,3 +283,106 @@ def test_the_bound_of_a_loop_under_a_condition_is_there_after_it():
     want = np.full((8, 128), 5, np.float32)
     want[0] += 5
     assert np.array_equal(kiln.compile(spec.text)(n, x, mode="interpret"), want)
+
+
+X = np.arange(8 * 16, dtype=np.float32).reshape(8, 16)
+COUNTED = {
+    "all": (lambda x: x[jnp.arange(8)[:, None], jnp.arange(16)[None, :]], "x"),
+    "turned": (lambda x: x[jnp.arange(8)[None, :], jnp.arange(16)[:, None]], "x.T"),
+    "rows": (lambda x: x[2 + jnp.arange(4)], "x[2:6]"),
+    "columns": (lambda x: x[:, 2 + jnp.arange(4)], "x[:, 2:6]"),
+    "row and columns": (lambda x: x[3, 2 + jnp.arange(4)], "x[3, 2:6]"),
+    "from the end": (lambda x: x[jnp.arange(4) - 4], "x[4:8]"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_indices_that_count_are_a_slice(name):
+    taken, text = COUNTED[name]
+
+    def take_kernel(x_ref, o_ref):
+        o_ref[...] = taken(x_ref)
+
+    want = taken(X)
+    o, body = interpreted(take_kernel, of(*want.shape), X)
+    assert np.array_equal(o, want) and body.startswith(f"\n  o = {text}  #")
+
+
+def test_indices_that_count_may_be_stored_to():
+    def swap_kernel(x_ref, o_ref):
+        o_ref[jnp.arange(4)] = x_ref[4 + jnp.arange(4)]
+        o_ref[4 + jnp.arange(4)] = x_ref[jnp.arange(4)]
+
+    o, body = interpreted(swap_kernel, of(8, 16), X)
+    assert np.array_equal(o, np.roll(X, 4, axis=0)) and "o[0:4] = x[4:8]" in body
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        lambda x, a: x[:, a],
+        lambda x, a: x[a],
+        lambda x, a: x[a, 2],
+        lambda x, a: x[a, a],
+        lambda x, a: x[a[:, None], a],
+    ],
+)
+def test_other_indices_are_loaded_one_by_one(taken):
+    def take_kernel(x_ref, a_ref, o_ref):
+        o_ref[...] = taken(x_ref, a_ref[...])
+
+    a = np.array([3, 0, -1, 2], np.int32)
+    want = taken(X, a)
+    o, _ = interpreted(take_kernel, of(*want.shape), X, a)
+    assert np.array_equal(o, want)
+
+
+def test_what_a_store_or_many_places_by_indices_lack_is_named():
+    def store_kernel(x_ref, a_ref, o_ref):
+        o_ref[a_ref[...]] = x_ref[0:4]
+
+    def load_kernel(x_ref, a_ref, o_ref):
+        o_ref[...] = x_ref[a_ref[...], 0]
+
+    with pytest.raises(kiln.pallas.CannotSay, match="a store by an array of indices"):
+        interpreted(store_kernel, of(8, 16), X, np.array([3, 0, 1, 2], np.int32))
+    with pytest.raises(kiln.pallas.CannotSay, match="a subscript that is an array of indices"):
+        interpreted(load_kernel, of(65), X, np.zeros(65, np.int32))
+
+
+def test_rows_of_a_value_may_be_unstacked_and_constants_subscripted():
+    def rows_kernel(x_ref, o_ref, p_ref):
+        first, second = jnp.unstack(x_ref[0:2])
+        low = jnp.where(x_ref[...] > 20, 1.0, 0.0)[1:2, :]
+        o_ref[...] = first - second
+        p_ref[...] = low
+
+    def f(x):
+        return pl.pallas_call(rows_kernel, out_shape=(of(16), of(1, 16)))(x)
+
+    (spec,) = kiln.pallas.to_specs(f, X)
+    o, p = kiln.compile(spec.text)(X, mode="interpret")
+    assert np.array_equal(o, X[0] - X[1]) and np.array_equal(p, np.where(X[1:2] > 20, 1, 0))
+
+
+def test_a_semaphore_that_nobody_uses_is_not_there():
+    def copy_kernel(x_ref, o_ref, semaphore):
+        o_ref[...] = x_ref[...]
+
+    def wait_kernel(x_ref, o_ref, semaphore):
+        pltpu.semaphore_signal(semaphore)
+        o_ref[...] = x_ref[...]
+
+    def f(kernel, x):
+        semaphores = [pltpu.SemaphoreType.REGULAR]
+        return pl.pallas_call(kernel, out_shape=of(8, 16), scratch_shapes=semaphores)(x)
+
+    (spec,) = kiln.pallas.to_specs(functools.partial(f, copy_kernel), X)
+    assert "scratch:" not in spec.text
+    with pytest.raises(kiln.pallas.CannotSay, match="a regular semaphore"):
+        kiln.pallas.to_specs(functools.partial(f, wait_kernel), X)
+
+
+def test_a_kernel_without_outputs_is_named():
+    with pytest.raises(kiln.pallas.CannotSay, match="a kernel without outputs"):
+        kiln.pallas.to_specs(lambda x: pl.pallas_call(lambda x_ref: None, ())(x), X)

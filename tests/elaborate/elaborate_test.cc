@@ -101,6 +101,26 @@ TEST_CASE("generation-time choices fold away before their branches are read") {
   CHECK(Defined("x if flag and nonsense else h * 2") == "f32[8, 16] = f32(h) * 2.0");
 }
 
+TEST_CASE("a loop of one turn is that turn") {
+  const auto text = [](const std::string& body) {
+    std::string messages;
+    const auto kernel = CheckBody(body, messages);
+    INFO(messages);
+    REQUIRE(kernel);
+    const std::string all = ToString(*kernel);
+    return all.substr(all.find("o = "));
+  };
+  CHECK(text("  o = x\n  for k in range(16 // (2 * b)):\n    o[:, ds(k * 16, 2 * b)] = h * "
+             "f32(k)\n") == text("  o = x\n  o[:, 0:16] = h * f32(0)\n"));
+  CHECK(text("  o = x\n  for k in range(b, b + 1):\n    for r in range(k - 1, k):\n      o[r] = "
+             "f32(r)\n") == text("  o = x\n  o[7] = f32(7)\n"));
+  CHECK(text("  o = x\n  for k in range(2):\n    o[k] = f32(k)\n").find("for k") !=
+        std::string::npos);
+  CHECK(Refused("  o = x\n  for k in range(1):\n    let k = 2\n").find("error[name]") == 0);
+  CHECK(Refused("  o = x\n  for k in range(1):\n    o[k] = 1\n  o[k] = 2\n").find("error[name]") ==
+        0);
+}
+
 TEST_CASE("shapes follow numpy") {
   CHECK(Defined("x[0]") == "f32[16] = x[0, ds(0, 16)]");
   CHECK(Defined("x[:, 2:4]") == "f32[8, 2] = x[ds(0, 8), ds(2, 2)]");

@@ -17,7 +17,7 @@ from .. import errors
 from ..kernel import MODES, Kernel, compile, write_spec
 from ..pallas import CannotSay, KilnWarning, Spec, from_call
 from ..pallas import _jax_lowering as jaxl
-from ..pallas.cannot import Place
+from ..pallas.cannot import NoOutputs, Place
 from ..pallas.checking import findings
 from ._call import invoke
 
@@ -86,6 +86,8 @@ def _decide(call: jaxl.Lowered) -> Any:
         kernel = _checked(spec.text)
         if settings.mode == "direct":
             kernel.library  # noqa: B018  (now, while there is something to fall back to)
+    except NoOutputs:
+        return lambda *operands: []
     except CannotSay as error:
         return _fall_back(settings, error, str(error), error.place or call.place)
     except errors.Error as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -241,12 +241,20 @@ class Slice:
     stride: int
 
 
+class Entries(list[Any]):
+    """Of a subscript, with the extents that they are taken of."""
+
+    def __init__(self, entries: Iterable[Any], extents: tuple[int, ...]) -> None:
+        super().__init__(entries)
+        self.extents = extents
+
+
 def transforms_of(transforms: Any) -> list[Transform]:
     """A ref's transforms, in their order; entries of an index are atoms, numbers and `Slice`s."""
     found: list[Transform] = []
     for each in transforms:
         if isinstance(each, _indexing.NDIndexer):
-            found.append(("index", [_entry(i) for i in each.indices]))
+            found.append(("index", Entries(map(_entry, each.indices), tuple(each.shape))))
             continue
         kind = type(each).__name__
         if kind in ("RefReshaper", "ReshapeTransform"):
@@ -316,6 +324,15 @@ def written_arguments(jaxpr: Jaxpr) -> set[int]:
             where = getattr(effect, "input", getattr(effect, "input_index", None))
             found.add((where if isinstance(where, int) else places[where]) - len(jaxpr.constvars))
     return found
+
+
+def evaluated(eqn: Any, inputs: list[Any]) -> list[np.ndarray]:
+    """What an equation gives for these inputs."""
+    bound = eqn.primitive.get_bind_params(eqn.params)
+    functions, params = bound if isinstance(bound, tuple) else ((), bound)  # a pair before 0.10
+    with jax.ensure_compile_time_eval():
+        results = eqn.primitive.bind(*functions, *inputs, **params)
+    return [np.asarray(r) for r in (results if eqn.primitive.multiple_results else [results])]
 
 
 def inner_arguments(eqn: Any) -> list[tuple[Jaxpr, list[Any], list[Any]]]:

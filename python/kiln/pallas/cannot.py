@@ -42,6 +42,13 @@ class CannotSay(Exception):
         return self
 
 
+class NoOutputs(CannotSay):
+    """A kernel that gives nothing, so that nobody sees whether it runs."""
+
+    def __init__(self, place: Place | None = None) -> None:
+        super().__init__("a kernel without outputs", place)
+
+
 def primitive(name: str) -> str:
     """What a person calls a primitive that has no word in the language."""
     return CONSTRUCTS.get(name, f"the primitive {name}")

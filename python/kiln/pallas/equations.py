@@ -11,6 +11,7 @@ from . import _jax_internals as jaxi
 from . import cannot, source
 from ._jax_tracing import CALLS
 from .cannot import CannotSay
+from .indices import Indices
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
 from .primitives import Parameters
 
@@ -40,6 +41,8 @@ class Reader:
 
     def __init__(self, axes: list[int], allocate: Callable[[str, Any], Ref], notes: list[str]) -> None:
         self.axes, self.allocate, self.notes = axes, allocate, notes
+        self.made: dict[Any, Any] = {}  # variable -> its equation
+        self.given: dict[Any, Any] = {}  # variable of an inner jaxpr -> the atom that it stands for
 
     def block(self, jaxpr: Any, environment: Environment, parameters: list[Value] | None = None) -> Block:
         """The equations of a jaxpr, whose variables from outside the environment knows."""
@@ -53,6 +56,7 @@ class Reader:
         """Equations at the end of a block; the environment learns their variables."""
         hints = _hints(eqns)
         for eqn in eqns:
+            self.made.update(dict.fromkeys(eqn.outvars, eqn))
             try:
                 Equation(self, body, environment, eqn, hints).read()
             except CannotSay as error:
@@ -107,7 +111,7 @@ class PipelineInside(CannotSay):
     """An `emit_pipeline` that is not the grid: it can be read as what it expands to."""
 
 
-class Equation(Parameters):
+class Equation(Parameters, Indices):
     """One equation on its way into a block."""
 
     def __init__(self, reader: Reader, body: Block, environment: Environment, eqn: Any, hints: dict[Any, str]) -> None:
@@ -145,6 +149,22 @@ class Equation(Parameters):
         if not isinstance(found, Ref):
             raise CannotSay("a ref that is not an argument of the kernel")
         return found
+
+    def concrete(self, atom: Any) -> np.ndarray | None:
+        """The numbers of a value that depends on nothing."""
+        if isinstance(atom, jaxi.Literal):
+            return np.asarray(atom.val)
+        if not hasattr(atom, "aval"):
+            return np.asarray(atom)
+        if atom in self.reader.given:
+            return self.concrete(self.reader.given[atom])
+        eqn = self.reader.made.get(atom)
+        if eqn is None or eqn.effects:
+            return None
+        inputs = [self.concrete(a) for a in eqn.invars]
+        if any(v is None for v in inputs):
+            return None
+        return jaxi.evaluated(eqn, inputs)[eqn.outvars.index(atom)]
 
     def window(self, ref: Any, transforms: list[jaxi.Transform]) -> Window:
         steps: list[Any] = []
@@ -201,13 +221,25 @@ class Equation(Parameters):
         return operation.output
 
     def read_get(self) -> None:
-        transforms = jaxi.flat(self.eqn.invars[1:], self.params["tree"])
-        self.load(self.window(self.eqn.invars[0], jaxi.transforms_of(transforms)))
+        ref, *rest = self.eqn.invars
+        transforms = jaxi.transforms_of(jaxi.flat(rest, self.params["tree"]))
+        arrays = self.arrays_in(transforms)
+        if arrays:
+            self.load_arrays(ref, arrays)
+        else:
+            self.load(self.window(ref, transforms))
 
     def read_swap(self) -> None:
         ref, value, *rest = self.eqn.invars
-        window = self.window(ref, jaxi.transforms_of(jaxi.flat(rest, self.params["tree"])))
+        transforms = jaxi.transforms_of(jaxi.flat(rest, self.params["tree"]))
+        arrays = self.arrays_in(transforms)
         stored = self.value(value)
+        if arrays:
+            if not isinstance(self.eqn.outvars[0], jaxi.DropVar):
+                self.load_arrays(ref, arrays)
+            self.store_arrays(ref, arrays, stored)
+            return
+        window = self.window(ref, transforms)
         if not isinstance(self.eqn.outvars[0], jaxi.DropVar):
             self.load(window)
         self.effect("store", [window], [stored])
@@ -264,6 +296,7 @@ class Equation(Parameters):
         """Variables of an inner jaxpr that stand for what this equation is given."""
         for variable, atom in zip(variables, atoms, strict=True):
             environment[variable] = known(self.environment, atom) or self.value(atom)
+            self.reader.given[variable] = atom
 
     def structured(self, name: str, blocks: list[Block], inputs: list[Value], **attributes: Any) -> None:
         operation = self.emit(name, inputs, **attributes)

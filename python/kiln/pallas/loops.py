@@ -49,7 +49,7 @@ class Loops:
         self._carried_out(loop, targets)
 
     def _bound(self, value: Value) -> Expr:
-        """A `let` where it reads memory; a value of a block further out has its own expression again after this block."""
+        """A `let` where it reads memory; after this block, a value of one further out has its own expression again."""
         expr = self.expr(value)
         if not expr.reads:
             return expr

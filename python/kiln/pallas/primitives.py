@@ -118,6 +118,17 @@ class Parameters:
             self.body.operations.append(Operation("slice", [x], [self.out(out)], attributes, place=self.place))
             at += size
 
+    def read_unstack(self) -> None:
+        (x,) = map(self.value, self.eqn.invars)
+        axis = self.params["axis"]
+        for at, out in enumerate(self.eqn.outvars):
+            starts = tuple(at if k == axis else 0 for k in range(len(x.shape)))
+            limits = tuple(at + 1 if k == axis else n for k, n in enumerate(x.shape))
+            row = Value(x.dtype, tuple(1 if k == axis else n for k, n in enumerate(x.shape)))
+            attributes = {"starts": starts, "limits": limits, "strides": (1,) * len(x.shape)}
+            self.body.operations.append(Operation("slice", [x], [row], attributes, place=self.place))
+            self.body.operations.append(Operation("reshape", [row], [self.out(out)], place=self.place))
+
     def read_dynamic_slice(self) -> None:
         self.emit("dynamic_slice", sizes=tuple(self.params["slice_sizes"]))
 

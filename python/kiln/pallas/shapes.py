@@ -34,6 +34,12 @@ def _exact(operation: Operation, inputs: list[Expr], k: int = 0) -> Expr:
     return whole(expr, value.shape)
 
 
+def _picked_from(operation: Operation, inputs: list[Expr]) -> Expr:
+    """What is subscripted has a type of its own."""
+    a = _exact(operation, inputs)
+    return cast(a, operation.inputs[0].dtype) if a.dtype in WEAK else a
+
+
 def _broadcast(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
     (a,), out = inputs, operation.output
     if not a.shape:
@@ -55,6 +61,7 @@ def _reshape(context: Context, operation: Operation, inputs: list[Expr]) -> Expr
         return a
     a = _exact(operation, inputs)
     if not out:
+        a = _picked_from(operation, inputs)
         return join([a], f"{a.inside(POSTFIX)}[{', '.join('0' * len(old))}]", POSTFIX, a.dtype, ())
     dropped = _only_ones(old, out)
     if dropped:
@@ -126,7 +133,7 @@ def _tile(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
 
 
 def _slice(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
-    a, out = _exact(operation, inputs), operation.output
+    a, out = _picked_from(operation, inputs), operation.output
     strides = operation["strides"]
     parts = [
         ":" if (low, high) == (0, n) or stride != 1 else f"{low}:{high}"
@@ -145,10 +152,15 @@ def _slice(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
 
 
 def _dynamic_slice(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
-    a, starts = _exact(operation, inputs), inputs[1:]
+    a, starts = _picked_from(operation, inputs), inputs[1:]
     parts = [":" if n == m else f"ds({s}, {n})" for s, n, m in zip(starts, operation["sizes"], a.shape, strict=True)]
     text = f"{a.inside(POSTFIX)}[{', '.join(parts)}]"
     return join([a, *starts], text, POSTFIX, a.dtype, operation.output.shape)
+
+
+def _element(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
+    a = _picked_from(operation, inputs)
+    return join([a], f"{a.inside(POSTFIX)}[{', '.join(map(str, operation['at']))}]", POSTFIX, a.dtype, (), 0)
 
 
 def _pad(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
@@ -245,6 +257,6 @@ def _matrix(a: Expr, batch: tuple[int, ...], contracted: tuple[int, ...], last: 
 
 SHAPES: dict[str, Spelling] = {
     "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "iota": _iota, "concat": _concat,
-    "tile": _tile, "slice": _slice, "dynamic_slice": _dynamic_slice, "pad": _pad, "reduce": _reduce,
-    "cumsum": _cumsum, "roll": _roll, "dot": _dot,
+    "tile": _tile, "slice": _slice, "dynamic_slice": _dynamic_slice, "element": _element, "pad": _pad,
+    "reduce": _reduce, "cumsum": _cumsum, "roll": _roll, "dot": _dot,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _jax_tracing as jaxt
 from . import passes
-from .cannot import Place
+from .cannot import NoOutputs, Place
 from .equations import PipelineInside
 from .ir import Kernel
 from .printing import print_spec
@@ -70,6 +70,8 @@ def from_call(
     """The spec of a `pallas_call` equation with these params. `live` tells which results somebody reads: others may
     become scratch. `CannotSay` if the language lacks something."""
     kernel, names = read(params, name)
+    if not kernel.outputs:
+        raise NoOutputs(place or kernel.place)
     passes.run(kernel, names, live or (True,) * len(kernel.outputs))
     text, places = print_spec(kernel, names, init_undefined)
     steps, indices = len(kernel.scalars), len(kernel.prefetch)

@@ -1,0 +1,203 @@
+"""Reading: subscripts that are arrays of indices. What counts is a range, else each place is loaded by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _jax_internals as jaxi
+from .cannot import CannotSay
+from .ir import Block, Index, Operation, Range, Value, Window
+
+#: So many places are loaded one by one.
+MOST_PLACES = 64
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A subscript with arrays of indices, which broadcast to `shape`."""
+
+    before: list[jaxi.Transform]  # what is done to the ref first
+    entries: jaxi.Entries
+    shape: tuple[int, ...]
+
+    def slices(self) -> list[int]:
+        return [k for k, entry in enumerate(self.entries) if isinstance(entry, jaxi.Slice)]
+
+    def order(self) -> list[tuple[str, int]]:
+        """What the dimensions of the result are: of slices, and of all arrays together, which stand where they do in
+        the subscript if they are neighbours there, else in front."""
+        arrays = [k for k, entry in enumerate(self.entries) if not isinstance(entry, jaxi.Slice)]
+        together = arrays[-1] - arrays[0] == len(arrays) - 1
+        front = [("slice", k) for k in self.slices() if together and k < arrays[0]]
+        return [
+            *front,
+            *(("array", d) for d in range(len(self.shape))),
+            *(("slice", k) for k in self.slices() if ("slice", k) not in front),
+        ]
+
+    def extent(self, dimension: tuple[str, int]) -> int:
+        kind, k = dimension
+        return self.shape[k] if kind == "array" else int(self.entries[k].size)
+
+
+class Indices:
+    """What `Equation` inherits."""
+
+    if TYPE_CHECKING:  # of Equation
+        body: Block
+        eqn: Any
+        place: Any
+
+        def concrete(self, atom: Any) -> np.ndarray | None: ...
+        def value(self, atom: Any) -> Value: ...
+        def entry(self, entry: Any) -> Value | Range: ...
+        def window(self, ref: Any, transforms: list[jaxi.Transform]) -> Window: ...
+        def emit(self, name: str, inputs: list[Value] | None = None, **attributes: Any) -> Operation: ...
+        def effect(self, name: str, windows: list[Window], inputs: list[Value]) -> None: ...
+
+    def arrays_in(self, transforms: list[jaxi.Transform]) -> Arrays | None:
+        """The last subscript, if it has arrays of indices."""
+        if not transforms or transforms[-1][0] != "index":
+            return None
+        entries = transforms[-1][1]
+        shapes = [_shape(e) for e in entries if not isinstance(e, jaxi.Slice)]
+        if not any(shapes):
+            return None
+        return Arrays(transforms[:-1], entries, tuple(np.broadcast_shapes(*shapes)))
+
+    def load_arrays(self, ref: Any, arrays: Arrays) -> None:
+        ranges = self._ranges(arrays)
+        if ranges is None:
+            return self._load_places(ref, arrays)
+        window, present = self._window(ref, arrays, ranges)
+        extents = tuple(arrays.extent(d) for d in present)
+        loaded = self._made("load", [], extents, windows=[window])
+        wanted = [d for d in arrays.order() if d in present]
+        axes = tuple(present.index(d) for d in wanted)
+        moved = self._made("transpose", [loaded], tuple(extents[a] for a in axes), axes=axes)
+        self.emit("reshape", [moved])
+
+    def store_arrays(self, ref: Any, arrays: Arrays, stored: Value) -> None:
+        ranges = self._ranges(arrays)
+        if ranges is None:
+            raise CannotSay("a store by an array of indices")
+        window, present = self._window(ref, arrays, ranges)
+        wanted = [d for d in arrays.order() if d in present]
+        flat = self._made("reshape", [stored], tuple(arrays.extent(d) for d in wanted))
+        axes = tuple(wanted.index(d) for d in present)
+        moved = self._made("transpose", [flat], tuple(flat.shape[a] for a in axes), axes=axes)
+        self.effect("store", [window], [moved])
+
+    # ---- arrays that count
+
+    def _ranges(self, arrays: Arrays) -> dict[int, tuple[Value | Range, int | None]] | None:
+        """By entry that is no slice: what it is, and along which dimension of the arrays it counts; None if they do not
+        count along one dimension each."""
+        found: dict[int, tuple[Value | Range, int | None]] = {}
+        for k, entry in enumerate(arrays.entries):
+            if isinstance(entry, jaxi.Slice):
+                continue
+            if _shape(entry) == ():
+                found[k] = self.entry(entry), None
+                continue
+            indices = self.concrete(entry)
+            if indices is None:
+                return None
+            indices = np.where(indices < 0, indices + arrays.entries.extents[k], indices)
+            counted = _counted(np.broadcast_to(indices, arrays.shape))
+            if counted is None:
+                return None
+            found[k] = counted
+        along = [d for _, d in found.values() if d is not None]
+        left = [d for d, n in enumerate(arrays.shape) if n > 1 and d not in along]
+        return found if len(set(along)) == len(along) and not left else None
+
+    def _window(
+        self, ref: Any, arrays: Arrays, ranges: dict[int, tuple[Value | Range, int | None]]
+    ) -> tuple[Window, list[tuple[str, int]]]:
+        """The window, and what its dimensions are."""
+        entries, present = [], []
+        for k, entry in enumerate(arrays.entries):
+            if k not in ranges:
+                entries.append(self.entry(entry))
+                present.append(("slice", k))
+                continue
+            one, along = ranges[k]
+            entries.append(one)
+            if along is not None:
+                present.append(("array", along))
+        base = self.window(ref, arrays.before)
+        return Window(base.ref, (*base.steps, Index(tuple(entries)))), present
+
+    # ---- others
+
+    def _load_places(self, ref: Any, arrays: Arrays) -> None:
+        if int(np.prod(arrays.shape)) > MOST_PLACES:
+            raise CannotSay("a subscript that is an array of indices")
+        base = self.window(ref, arrays.before)
+        order = arrays.order()
+        first = next(k for k, (kind, _) in enumerate(order) if kind == "array")
+        kept = [arrays.extent(d) for d in order if d[0] == "slice"]
+        shape = (*kept[:first], 1, *kept[first:])
+        given = {k: self._whole(k, arrays) for k, e in enumerate(arrays.entries) if not isinstance(e, jaxi.Slice)}
+        slices = {k: self.entry(arrays.entries[k]) for k in arrays.slices()}
+        pieces = []
+        for at in np.ndindex(arrays.shape):
+            entries = tuple(
+                slices[k] if k in slices else self._element(given[k], at) for k in range(len(arrays.entries))
+            )
+            window = Window(base.ref, (*base.steps, Index(entries)))
+            loaded = self._made("load", [], tuple(kept), windows=[window])
+            pieces.append(self._made("reshape", [loaded], shape))
+        joined = self._made("concat", pieces, (*kept[:first], len(pieces), *kept[first:]), axis=first)
+        self.emit("reshape", [joined])
+
+    def _element(self, array: Value, at: tuple[int, ...]) -> Value:
+        """What an array that broadcasts has at a place."""
+        if not array.shape:
+            return array
+        own = at[len(at) - len(array.shape) :]
+        own = tuple(0 if n == 1 else k for k, n in zip(own, array.shape, strict=True))
+        return self._made("element", [array], (), at=own)
+
+    def _whole(self, k: int, arrays: Arrays) -> Value:
+        """A scalar, or an array of indices, those from the end counted from the start."""
+        entry = arrays.entries[k]
+        if _shape(entry) == ():
+            one = self.entry(entry)
+            assert isinstance(one, Value)
+            return one
+        value = self.value(entry)
+        extent = Value(value.dtype, value.shape, constant=arrays.entries.extents[k])
+        negative = self._made("lt", [value, Value(value.dtype, value.shape, constant=0)], value.shape, dtype="bool")
+        return self._made("select", [negative, self._made("add", [value, extent], value.shape), value], value.shape)
+
+    def _made(
+        self, name: str, inputs: list[Value], shape: tuple[int, ...], windows: list[Window] | None = None,
+        dtype: str | None = None, **attributes: Any,
+    ) -> Value:  # fmt: skip
+        """An operation with one new value: of this type, of that of the loaded memory, or of the last input's."""
+        made = Value(dtype or (windows[0].ref.dtype if windows else inputs[-1].dtype), shape)
+        self.body.operations.append(Operation(name, inputs, [made], attributes, windows or [], place=self.place))
+        return made
+
+
+def _shape(entry: Any) -> tuple[int, ...]:
+    return tuple(entry.aval.shape) if hasattr(entry, "aval") else tuple(np.shape(entry))
+
+
+def _counted(indices: np.ndarray) -> tuple[Value | Range, int | None] | None:
+    """Indices that are the same everywhere, or a range along one dimension."""
+    along = [d for d in range(indices.ndim) if not (indices == indices.take([0], axis=d)).all()]
+    if not along:
+        return Value("i32", constant=int(indices.flat[0])), None
+    if len(along) > 1:
+        return None
+    line = np.moveaxis(indices, along[0], 0).reshape(indices.shape[along[0]], -1)[:, 0]
+    steps = np.diff(line)
+    if steps[0] < 1 or (steps != steps[0]).any():
+        return None
+    return Range(Value("i32", constant=int(line[0])), len(line), int(steps[0])), along[0]
