@@ -16,6 +16,13 @@ const Ref* OutputNamed(const Kernel& kernel, const std::string& name) {
   return ref.role == Role::kOutput ? &ref : nullptr;
 }
 
+/// Declared, with a condition that does not hold.
+bool IsAbsent(const Spec& spec, const Kernel& kernel, const std::string& output) {
+  return !OutputNamed(kernel, output) &&
+         std::any_of(spec.outputs.begin(), spec.outputs.end(),
+                     [&](const OperandEntry& entry) { return entry.name.name == output; });
+}
+
 bool HasOneSize(const Ref& ref) {
   return std::all_of(ref.array.begin(), ref.array.end(),
                      [](const Size& size) { return size.Constant().has_value(); });
@@ -131,6 +138,7 @@ Spec ReferenceSpecOf(const Spec& spec, Kernel& kernel, Diagnostics& diagnostics)
     if (const Ref* output = OutputNamed(kernel, entry.name.name)) MakeOutput(entry, *output);
   }
   for (const ReferenceSpec& reference : spec.reference) {
+    if (IsAbsent(spec, kernel, reference.output.name)) continue;  // there is nothing to compare
     if (!CheckReference(reference, kernel, diagnostics)) continue;
     const Ref& output = *OutputNamed(kernel, reference.output.name);
     kernel.references.push_back({kernel.FindRef(output.name), reference.span, reference.file});
