@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   }
   const auto word = [&](int i, const char* otherwise) { return std::string(argc > i ? argv[i] : otherwise); };
   try {
-    Run(word(1, ""), word(2, "HAMLET.\n"), std::stoll(word(3, "200")),
+    Run(word(1, ""), word(2, "HAMLET.\n"), std::stoll(word(3, "100")),
         Draw(std::stod(word(4, "0.7")), static_cast<uint32_t>(std::stoul(word(5, "1")))));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "infer: %s\n", error.what());

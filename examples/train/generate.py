@@ -58,7 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weights", type=Path, help="weights.npz of train.py")
     parser.add_argument("prompt", nargs="?", default="HAMLET.\n", help="what the text begins with")
-    parser.add_argument("--count", type=int, default=200, help="how many characters, at most as the context has (200)")
+    parser.add_argument("--count", type=int, default=100, help="how many characters, at most as the context has (100)")
     parser.add_argument("--temperature", type=float, default=0.7, help="0: the likeliest (0.7)")
     parser.add_argument("--seed", type=int, default=1, help="of what is drawn (1)")
     parser.add_argument("--plain", action="store_true", help="in plain JAX")

@@ -12,29 +12,32 @@ class Shape:
     hidden: int = 384
     heads: int = 4
     layers: int = 4
-    context: int = 256  # the most characters that a text may have
+    context: int = 128  # the most characters that a text may have
 
 
 def init(shape: Shape, vocabulary: int, seed: int) -> dict[str, jax.Array]:
     """Weights by name. What ends a layer starts smaller, so that their sum does not grow with their number."""
     keys = iter(jax.random.split(jax.random.key(seed), 3 + 5 * shape.layers))
 
-    def normal(*size: int, scale: float = 0.02) -> jax.Array:
-        return scale * jax.random.normal(next(keys), size)
+    def table(rows: int) -> jax.Array:
+        return 0.5 * jax.random.normal(next(keys), (rows, shape.width))
 
-    width, hidden, last = shape.width, shape.hidden, 0.02 / (2 * shape.layers) ** 0.5
-    weights = {"embedding": normal(vocabulary, width), "position": normal(shape.context, width)}
+    def matrix(rows: int, columns: int, scale: float = 1.0) -> jax.Array:
+        return scale / rows**0.5 * jax.random.normal(next(keys), (rows, columns))
+
+    width, hidden, last = shape.width, shape.hidden, (2 * shape.layers) ** -0.5
+    weights = {"embedding": table(vocabulary), "position": table(shape.context)}
     for i in range(shape.layers):
         weights |= {
             f"{i}.attention_norm": jnp.ones(width),
-            f"{i}.qkv": normal(width, 3 * width),
-            f"{i}.out": normal(width, width, scale=last),
+            f"{i}.qkv": matrix(width, 3 * width),
+            f"{i}.out": matrix(width, width, last),
             f"{i}.mlp_norm": jnp.ones(width),
-            f"{i}.gate": normal(width, hidden),
-            f"{i}.up": normal(width, hidden),
-            f"{i}.down": normal(hidden, width, scale=last),
+            f"{i}.gate": matrix(width, hidden),
+            f"{i}.up": matrix(width, hidden),
+            f"{i}.down": matrix(hidden, width, last),
         }
-    return weights | {"norm": jnp.ones(width), "head": normal(width, vocabulary)}
+    return weights | {"norm": jnp.ones(width), "head": matrix(width, vocabulary)}
 
 
 def logits(ops, weights: dict[str, jax.Array], tokens: jax.Array, heads: int) -> jax.Array:

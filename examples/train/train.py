@@ -44,9 +44,9 @@ class Run:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=400, help="how many batches (400)")
-    parser.add_argument("--batch", type=int, default=8, help="texts a step (8)")
-    parser.add_argument("--rate", type=float, default=2e-3, help="the largest learning rate (0.002)")
+    parser.add_argument("--steps", type=int, default=1000, help="how many batches (1000)")
+    parser.add_argument("--batch", type=int, default=16, help="texts a step (16)")
+    parser.add_argument("--rate", type=float, default=4e-3, help="the largest learning rate (0.004)")
     parser.add_argument("--seed", type=int, default=1, help="of the weights and of the batches (1)")
     parser.add_argument("-o", "--out", type=Path, default=Path("."), help="the folder of what is written (.)")
     shape = model.Shape()
