@@ -16,7 +16,8 @@
 #   kiln_add_module(NAME kernel...)
 #
 # makes the shared library NAME.so of kernels made above, for programs that load them, such as Python's
-# `kiln.load_library`. It holds the runtime once and exports its C interface (kiln/c.h).
+# `kiln.load_library`. It holds the runtime once and exports its C interface (kiln/c.h), and of each
+# kernel kiln_NAME and kiln_packed_NAME, which takes any arguments as one array (for JAX).
 #
 #   kiln_add_golden_test(NAME SPEC file [INSTANCE instance] [FOLDER folder] [MODES mode...])
 #
@@ -140,8 +141,8 @@ function(kiln_add_kernel name)
   set(stamp "${folder}/${name}.stamp")
   add_custom_command(
     OUTPUT "${stamp}"
-    BYPRODUCTS "${folder}/${name}.h" "${folder}/${name}.cc"
-    COMMAND kiln::kiln generate "${word}" --name=${name} -o "${folder}" ${set}
+    BYPRODUCTS "${folder}/${name}.h" "${folder}/${name}.cc" "${folder}/${name}_module.cc"
+    COMMAND kiln::kiln generate "${word}" --name=${name} --module -o "${folder}" ${set}
             "${lock_option}"
     COMMAND ${CMAKE_COMMAND} -E touch "${stamp}"
     DEPENDS "${spec}" ${lock} kiln::kiln
@@ -167,14 +168,20 @@ function(kiln_add_module name)
   if(NOT ARGN)
     message(FATAL_ERROR "kiln_add_module(NAME kernel...) needs the name of a kernel")
   endif()
+  set(sources "")
   foreach(kernel IN LISTS ARGN)
     if(NOT TARGET ${kernel}_text)
       message(FATAL_ERROR "kiln_add_module(${name} ...): there is no kernel ${kernel}; "
                           "kiln_add_kernel has to come first")
     endif()
+    get_target_property(folder ${kernel} BINARY_DIR)
+    set(source "${folder}/${kernel}.kiln/${kernel}_module.cc")
+    set_source_files_properties("${source}" PROPERTIES GENERATED ON)
+    list(APPEND sources $<TARGET_OBJECTS:${kernel}> "${source}")
   endforeach()
-  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
-  add_library(${name} MODULE ${objects})
+  add_library(${name} MODULE ${sources})
+  list(TRANSFORM ARGN APPEND _text OUTPUT_VARIABLE texts)
+  add_dependencies(${name} ${texts})
   # All of the runtime, as whoever loads it may need any of it; its own, whatever else is loaded.
   target_link_libraries(${name} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,kiln::runtime>)
   target_link_options(${name} PRIVATE -Wl,-Bsymbolic)

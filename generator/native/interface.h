@@ -30,6 +30,9 @@ DType PassedAs(DType dtype);
 /// kiln_packed_NAME.
 std::string CallText(const Kernel& kernel);
 
+/// The source file NAME_module.cc: kiln_packed_NAME alone, of a kernel that is compiled by itself.
+std::string ModuleText(const Kernel& kernel);
+
 /// See LoadedKernel::Call.
 CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
                       const std::map<std::string, Array>& arrays, const CallOptions& options);

@@ -17,9 +17,8 @@ namespace {
 /// Of a parameter that is a scalar.
 std::string CTypeOf(DType dtype) { return std::string(RowOf(PassedAs(dtype)).cpp); }
 
-}  // namespace
-
-std::string CallText(const Kernel& kernel) {
+/// The text of a template that has the function kiln_packed_NAME.
+std::string PackedText(const Kernel& kernel, const std::string& in) {
   render::Fields fields;
   fields.Set("name", GeneratedName(kernel)).SetList("arguments", {});
   int index = 0;
@@ -30,8 +29,14 @@ std::string CallText(const Kernel& kernel) {
       value = "*static_cast<const " + CTypeOf(of.dtype) + "*>(" + value + "->data)";
     fields.Add("arguments").Set("value", value);
   }
-  return render::Templates().Render("call.cc", fields);
+  return render::Templates().Render(in, fields);
 }
+
+}  // namespace
+
+std::string CallText(const Kernel& kernel) { return PackedText(kernel, "call.cc"); }
+
+std::string ModuleText(const Kernel& kernel) { return PackedText(kernel, "module.cc"); }
 
 namespace {
 

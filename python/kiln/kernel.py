@@ -386,10 +386,15 @@ def _compiled(spec: str, words: tuple[str, ...], told: dict[str, Any]) -> Librar
     return _library(made["library"], told)
 
 
-def load_library(path: str | os.PathLike[str], spec: str | os.PathLike[str], **params: Any) -> Kernel:
-    """The kernel of a shared library made elsewhere, by `kiln_add_kernel` or by hand, of this very spec."""
+def load_library(
+    path: str | os.PathLike[str], spec: str | os.PathLike[str], *, name: str = "", **params: Any
+) -> Kernel:
+    """The kernel of a shared library made elsewhere, by `kiln_add_module` or by hand, of this very spec. `name` is
+    what `kiln_add_kernel` calls it, where that is another name than the spec has."""
     spec, words = os.fspath(spec), _set_words(params)
     told = json.loads(_tool.run("compile", spec, "--signature", "--format=json", *words))
+    if name:
+        told |= {"name": name, "function": f"kiln_{name}", "packed": f"kiln_packed_{name}"}
     library = _library(os.path.abspath(path), told)
     return Kernel(spec, words, told, lambda: library)
 

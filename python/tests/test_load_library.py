@@ -16,7 +16,17 @@ project(mine LANGUAGES CXX)
 find_package(Kiln REQUIRED)
 kiln_add_kernel(sum_rows SPEC {ROOT}/specs/sum_rows.yaml TARGETS NATIVE)
 kiln_add_kernel(add_2d SPEC {ROOT}/specs/add_2d.yaml TARGETS NATIVE)
-kiln_add_module(mine sum_rows add_2d)
+kiln_add_kernel(doubled SPEC multiplied.yaml SET by=2 TARGETS NATIVE)
+kiln_add_module(mine sum_rows add_2d doubled)
+"""
+
+MULTIPLIED = """\
+kernel: multiplied
+params: {by: 3}
+scalars: {more: f32}
+inputs: {x: "f32[n]"}
+outputs: {o: "f32[n]"}
+body: o = x * f32(by) + more
 """
 
 
@@ -24,6 +34,7 @@ kiln_add_module(mine sum_rows add_2d)
 def module(tmp_path_factory):
     folder = tmp_path_factory.mktemp("module")
     (folder / "CMakeLists.txt").write_text(PROJECT)
+    (folder / "multiplied.yaml").write_text(MULTIPLIED)
     build = Path(os.environ["KILN_TOOL"]).parent
     for command in (
         ["cmake", "--install", build, "--prefix", folder / "prefix"],
@@ -44,6 +55,25 @@ def test_its_kernels_are_called(module):
     assert np.array_equal(add(x, x), x + x)
     with pytest.raises(kiln.Error, match="sum_rows: x is f64, expected f32"):
         sums(x.astype(np.float64))
+
+
+def test_under_the_name_that_the_project_gave_it(module):
+    spec = module.parents[1] / "multiplied.yaml"
+    doubled = kiln.load_library(module, spec, name="doubled", by=2)
+    assert str(doubled.signature) == "doubled(more: f32, x: f32[n]) -> o: f32[n]"
+    assert np.array_equal(doubled(0.5, np.float32([1, 2])), np.float32([2.5, 4.5]))
+    with pytest.raises(kiln.Error, match="mine.so is no library with the kernel kiln_multiplied"):
+        kiln.load_library(module, spec, by=2)
+
+
+def test_inside_jit(module):
+    """JAX calls it by an array of arguments."""
+    jax = pytest.importorskip("jax")
+    x = np.random.default_rng(1).standard_normal((100, 700)).astype(np.float32)
+    sums = kiln.load_library(module, "specs/sum_rows.yaml")
+    assert np.array_equal(jax.jit(lambda a: sums(a * 2))(x), sums(x * 2))
+    doubled = kiln.load_library(module, module.parents[1] / "multiplied.yaml", name="doubled", by=2)
+    assert np.array_equal(jax.jit(doubled)(0.5, np.float32([1, 2])), np.float32([2.5, 4.5]))
 
 
 def test_a_kernel_that_is_not_in_it(module):

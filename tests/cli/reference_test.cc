@@ -59,6 +59,28 @@ TEST_CASE("a kernel that computes something else is told the worst element") {
   CHECK(Contains(json.out, "\"rule\": \"reference\""));
 }
 
+TEST_CASE("the reference of an output that is absent is left out, and one of no output is not") {
+  const Folder folder;
+  const std::string keep = "  kept: {if: keep, array: \"i32[m]\", block: 8, index: i}\n";
+  std::string spec = SumsSpec("sum(x, axis=1)", "sum(x, axis=1)\n  kept: sum(x, axis=1) + 1");
+  spec.insert(spec.find("grid:"), "params: {keep: true}\n");
+  spec.insert(spec.find("body:"), keep);
+  spec.insert(spec.find("golden:"), "  when keep:\n    kept = sum(x, axis=1)\n");
+  WriteText(folder / "sums.yaml", spec);
+  const std::string check = "check sums.yaml m=20 x=zeros --reference";
+  CHECK(Contains(Kiln(check, folder.path()).err, "error[reference]: `kept` is not this: 20 of 20"));
+  const Shown without = Kiln(check + " --set keep=false", folder.path());
+  CHECK(without.err == "");
+  CHECK(without.out ==
+        "sums: fine over the whole grid (i=3)\n"
+        "  `o` is what its reference says\n");
+
+  spec.erase(spec.find(keep), keep.size());
+  WriteText(folder / "sums.yaml", spec);
+  CHECK(Contains(Kiln(check + " --set keep=false", folder.path()).err,
+                 "error[name]: `kept` is not an output of this kernel"));
+}
+
 TEST_CASE("what is wrong is not recorded, and a record is held against the reference") {
   const Folder folder;
   WriteText(folder / "sums.yaml", kWrong);

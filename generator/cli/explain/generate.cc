@@ -7,6 +7,7 @@
 #include "generator/check/check_spec.h"
 #include "generator/cli/command/command.h"
 #include "generator/data/write_file.h"
+#include "generator/native/interface.h"
 #include "generator/syntax/names.h"
 #include "generator/text/utf8.h"
 
@@ -20,6 +21,7 @@ struct GenerateCommand {
   std::string out = ".";
   std::string name;
   bool to_stdout = false;
+  bool for_module = false;
   LockOptions lock;
 
   int Run();
@@ -100,7 +102,8 @@ bool GenerateCommand::GenerateInstance(Loaded& loaded, const std::string& instan
                    ":" + called);
     return false;
   }
-  return Deliver(called + ".h", text.header) && Deliver(called + ".cc", text.source);
+  return Deliver(called + ".h", text.header) && Deliver(called + ".cc", text.source) &&
+         (!for_module || Deliver(called + "_module.cc", ModuleText(*kernel)));
 }
 
 bool GenerateCommand::Deliver(const std::string& file, const std::string& text) const {
@@ -133,6 +136,9 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
          "--name", command->name,
          "what to call the kernel and its files: of SPEC's first instance, or FILE:instance")
       ->type_name("NAME");
+  app.add_flag("--module", command->for_module,
+               "also NAME_module.cc: one function for any arguments, by which programs call kernels that "
+               "they load");
   app.add_flag("--stdout", command->to_stdout, "print the text, write no file");
   app.add_option("--set", command->set,
                  "parameter values that win over the spec's own: --set bm=256 T=f32")
