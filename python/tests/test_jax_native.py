@@ -298,3 +298,35 @@ def test_paged_attention_of_jax():
 def test_a_kernel_without_outputs_does_nothing():
     with kiln.jax.native(strict=True):
         assert pl.pallas_call(lambda x_ref: None, ())(X) == ()
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "int2", "uint2"])
+def test_integers_of_a_few_bits_are_those_of_jax(dtype):
+    def narrow_kernel(x_ref, n_ref, y_ref, o_ref):
+        wide = n_ref[...].astype(dtype)
+        y_ref[...] = x_ref[...].astype(dtype)
+        o_ref[...] = jnp.where(n_ref[...] > 2, wide * wide + y_ref[...], wide)
+
+    def f(x, n):
+        shape = jax.ShapeDtypeStruct(x.shape, dtype)
+        return pl.pallas_call(narrow_kernel, out_shape=(shape, shape))(x, n)
+
+    numbers = np.array([0, 1, 3, 7, 8, 9, 15, 16, 100, 200, -1, -2, -8, -9, -16, -200], np.int32).reshape(2, 8)
+    x = numbers + np.float32(0.7)
+    with kiln.jax.native(strict=True):
+        y, o = jax.jit(f)(x, numbers)
+        assert calls_in(f, x, numbers) == 1
+    narrowed, wide = jnp.asarray(x).astype(dtype), jnp.asarray(numbers).astype(dtype)
+    assert y.dtype == o.dtype == narrowed.dtype
+    assert np.array_equal(y, narrowed)
+    assert np.array_equal(o, jnp.where(numbers > 2, wide * wide + narrowed, wide))
+
+
+def test_operands_may_be_integers_of_a_few_bits():
+    def wide_kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...].astype(jnp.float32)
+
+    x = jnp.arange(-8, 8).reshape(2, 8).astype(jnp.int4)
+    with kiln.jax.native(strict=True):
+        wide = pl.pallas_call(wide_kernel, out_shape=jax.ShapeDtypeStruct(x.shape, jnp.float32))(x)
+    assert np.array_equal(wide, x.astype(jnp.float32))

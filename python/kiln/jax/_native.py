@@ -17,6 +17,7 @@ from .. import errors
 from ..kernel import MODES, Kernel, compile, write_spec
 from ..pallas import CannotSay, KilnWarning, Spec, from_call
 from ..pallas import _jax_lowering as jaxl
+from ..pallas._jax_internals import as_held
 from ..pallas.cannot import NoOutputs, Place
 from ..pallas.checking import findings
 from ._call import invoke
@@ -102,8 +103,9 @@ def _decide(call: jaxl.Lowered) -> Any:
 def _run(
     kernel: Kernel, spec: Spec, settings: _Settings, results: Sequence[Any], *operands: jax.Array
 ) -> list[jax.Array]:
-    made = invoke(kernel, [operands[i] for i in spec.operands], mode=settings.mode, cores=settings.cores)
-    written = dict(zip(spec.results, made, strict=True))
+    given = [as_held(operands[i]) for i in spec.operands]
+    made = invoke(kernel, given, mode=settings.mode, cores=settings.cores)
+    written = {i: result.astype(results[i].dtype) for i, result in zip(spec.results, made, strict=True)}
     # What is not written is read by nobody.
     return [written[i] if i in written else jnp.zeros(of.shape, of.dtype) for i, of in enumerate(results)]
 

@@ -25,6 +25,9 @@ _DTYPES = {
     "uint32": "u32", "int64": "i64", "bool": "bool",
 }  # fmt: skip
 
+#: Types that are held one a byte, as ml_dtypes has them: the byte's, and their own bits.
+_NARROW = {"int4": ("i8", 4), "uint4": ("u8", 4), "int2": ("i8", 2), "uint2": ("u8", 2)}
+
 
 # ---- places
 
@@ -85,12 +88,26 @@ def jaxprs_of(params: Any) -> Iterator[Jaxpr]:
 def dtype_name(aval: Any) -> str:
     """As specs spell it."""
     name = str(aval.dtype)
+    if name in _NARROW:
+        return _NARROW[name][0]
     if name not in _DTYPES:
         raise CannotSay(f"the dtype {name}")
     return _DTYPES[name]
 
 
+def narrow_bits(aval: Any) -> int | None:
+    """Of a type that is held in a byte."""
+    return _NARROW[str(aval.dtype)][1] if str(aval.dtype) in _NARROW else None
+
+
+def as_held(array: Any) -> Any:
+    """An array of a narrow type as bytes, and others as they are."""
+    return array.astype("uint8" if str(array.dtype)[0] == "u" else "int8") if narrow_bits(array) else array
+
+
 def dtype_text(dtype: Any) -> str:
+    if np.dtype(dtype).name in _NARROW:
+        raise CannotSay("a bitcast between widths")
     return _DTYPES.get(np.dtype(dtype).name) or dtype_name(np.zeros(0, dtype))
 
 

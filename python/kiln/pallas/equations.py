@@ -13,6 +13,7 @@ from ._jax_tracing import CALLS
 from .cannot import CannotSay
 from .indices import Indices
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
+from .narrow import Narrow
 from .primitives import Parameters
 
 Environment = dict[Any, "Value | Ref"]
@@ -111,7 +112,7 @@ class PipelineInside(CannotSay):
     """An `emit_pipeline` that is not the grid: it can be read as what it expands to."""
 
 
-class Equation(Parameters, Indices):
+class Equation(Parameters, Indices, Narrow):
     """One equation on its way into a block."""
 
     def __init__(self, reader: Reader, body: Block, environment: Environment, eqn: Any, hints: dict[Any, str]) -> None:
@@ -138,6 +139,7 @@ class Equation(Parameters, Indices):
                 self.reader.notes.append(IGNORED[name])
         else:
             raise CannotSay(cannot.primitive(name))
+        self.narrow()
 
     # ---- pieces
 
@@ -172,6 +174,8 @@ class Equation(Parameters, Indices):
             if kind == "index":
                 steps.append(Index(tuple(map(self.entry, what))))
             else:
+                if kind == "bitcast" and jaxi.narrow_bits(ref.aval):
+                    raise CannotSay("a bitcast between widths")
                 steps.append({"reshape": Reshape, "transpose": Transpose, "bitcast": Bitcast}[kind](what))
         return Window(self.ref(ref), tuple(steps))
 
@@ -210,6 +214,15 @@ class Equation(Parameters, Indices):
 
     def effect(self, name: str, windows: list[Window], inputs: list[Value] | None = None, **attributes: Any) -> None:
         self.body.operations.append(Operation(name, inputs or [], [], attributes, windows, place=self.place))
+
+    def made(
+        self, name: str, inputs: list[Value], shape: tuple[int, ...], windows: list[Window] | None = None,
+        dtype: str | None = None, **attributes: Any,
+    ) -> Value:  # fmt: skip
+        """An operation with one new value: of this type, of that of the loaded memory, or of the last input's."""
+        value = Value(dtype or (windows[0].ref.dtype if windows else inputs[-1].dtype), shape)
+        self.body.operations.append(Operation(name, inputs, [value], attributes, windows or [], place=self.place))
+        return value
 
     # ---- refs
 

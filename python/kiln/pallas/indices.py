@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _jax_internals as jaxi
 from .cannot import CannotSay
-from .ir import Block, Index, Operation, Range, Value, Window
+from .ir import Index, Operation, Range, Value, Window
 
 #: So many places are loaded one by one.
 MOST_PLACES = 64
@@ -47,14 +47,11 @@ class Indices:
     """What `Equation` inherits."""
 
     if TYPE_CHECKING:  # of Equation
-        body: Block
-        eqn: Any
-        place: Any
-
         def concrete(self, atom: Any) -> np.ndarray | None: ...
         def value(self, atom: Any) -> Value: ...
         def entry(self, entry: Any) -> Value | Range: ...
         def window(self, ref: Any, transforms: list[jaxi.Transform]) -> Window: ...
+        def made(self, name: str, inputs: list[Value], shape: tuple[int, ...], **more: Any) -> Value: ...
         def emit(self, name: str, inputs: list[Value] | None = None, **attributes: Any) -> Operation: ...
         def effect(self, name: str, windows: list[Window], inputs: list[Value]) -> None: ...
 
@@ -74,10 +71,10 @@ class Indices:
             return self._load_places(ref, arrays)
         window, present = self._window(ref, arrays, ranges)
         extents = tuple(arrays.extent(d) for d in present)
-        loaded = self._made("load", [], extents, windows=[window])
+        loaded = self.made("load", [], extents, windows=[window])
         wanted = [d for d in arrays.order() if d in present]
         axes = tuple(present.index(d) for d in wanted)
-        moved = self._made("transpose", [loaded], tuple(extents[a] for a in axes), axes=axes)
+        moved = self.made("transpose", [loaded], tuple(extents[a] for a in axes), axes=axes)
         self.emit("reshape", [moved])
 
     def store_arrays(self, ref: Any, arrays: Arrays, stored: Value) -> None:
@@ -86,9 +83,9 @@ class Indices:
             raise CannotSay("a store by an array of indices")
         window, present = self._window(ref, arrays, ranges)
         wanted = [d for d in arrays.order() if d in present]
-        flat = self._made("reshape", [stored], tuple(arrays.extent(d) for d in wanted))
+        flat = self.made("reshape", [stored], tuple(arrays.extent(d) for d in wanted))
         axes = tuple(wanted.index(d) for d in present)
-        moved = self._made("transpose", [flat], tuple(flat.shape[a] for a in axes), axes=axes)
+        moved = self.made("transpose", [flat], tuple(flat.shape[a] for a in axes), axes=axes)
         self.effect("store", [window], [moved])
 
     # ---- arrays that count
@@ -150,9 +147,9 @@ class Indices:
                 slices[k] if k in slices else self._element(given[k], at) for k in range(len(arrays.entries))
             )
             window = Window(base.ref, (*base.steps, Index(entries)))
-            loaded = self._made("load", [], tuple(kept), windows=[window])
-            pieces.append(self._made("reshape", [loaded], shape))
-        joined = self._made("concat", pieces, (*kept[:first], len(pieces), *kept[first:]), axis=first)
+            loaded = self.made("load", [], tuple(kept), windows=[window])
+            pieces.append(self.made("reshape", [loaded], shape))
+        joined = self.made("concat", pieces, (*kept[:first], len(pieces), *kept[first:]), axis=first)
         self.emit("reshape", [joined])
 
     def _element(self, array: Value, at: tuple[int, ...]) -> Value:
@@ -161,7 +158,7 @@ class Indices:
             return array
         own = at[len(at) - len(array.shape) :]
         own = tuple(0 if n == 1 else k for k, n in zip(own, array.shape, strict=True))
-        return self._made("element", [array], (), at=own)
+        return self.made("element", [array], (), at=own)
 
     def _whole(self, k: int, arrays: Arrays) -> Value:
         """A scalar, or an array of indices, those from the end counted from the start."""
@@ -172,17 +169,8 @@ class Indices:
             return one
         value = self.value(entry)
         extent = Value(value.dtype, value.shape, constant=arrays.entries.extents[k])
-        negative = self._made("lt", [value, Value(value.dtype, value.shape, constant=0)], value.shape, dtype="bool")
-        return self._made("select", [negative, self._made("add", [value, extent], value.shape), value], value.shape)
-
-    def _made(
-        self, name: str, inputs: list[Value], shape: tuple[int, ...], windows: list[Window] | None = None,
-        dtype: str | None = None, **attributes: Any,
-    ) -> Value:  # fmt: skip
-        """An operation with one new value: of this type, of that of the loaded memory, or of the last input's."""
-        made = Value(dtype or (windows[0].ref.dtype if windows else inputs[-1].dtype), shape)
-        self.body.operations.append(Operation(name, inputs, [made], attributes, windows or [], place=self.place))
-        return made
+        negative = self.made("lt", [value, Value(value.dtype, value.shape, constant=0)], value.shape, dtype="bool")
+        return self.made("select", [negative, self.made("add", [value, extent], value.shape), value], value.shape)
 
 
 def _shape(entry: Any) -> tuple[int, ...]:
