@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+import re
 import warnings
 
 import ml_dtypes
@@ -330,3 +331,66 @@ def test_operands_may_be_integers_of_a_few_bits():
     with kiln.jax.native(strict=True):
         wide = pl.pallas_call(wide_kernel, out_shape=jax.ShapeDtypeStruct(x.shape, jnp.float32))(x)
     assert np.array_equal(wide, x.astype(jnp.float32))
+
+
+def kernels_in(function, *arguments):
+    """The names of compiled kernels in what is lowered."""
+    return re.findall(r'kernel = "([^"]+)"', jax.jit(function).lower(*arguments).as_text())
+
+
+def test_calls_of_other_sizes_share_one_kernel():
+    def two_kernel(x_ref, y_ref, o_ref):
+        o_ref[...] = x_ref[...] + y_ref[...] * 2
+
+    def f(x, y):
+        return rows(two_kernel, x, y)
+
+    def arrays(m, n):
+        x = np.random.default_rng(m).standard_normal((m, n), np.float32)
+        return x, x[::-1]
+
+    def rows(kernel, x, y):
+        m, n = x.shape
+        block = pl.BlockSpec((8, 128), lambda i, j: (i, j))
+        grid, blocks = (m // 8, n // 128), [block, block]
+        return pl.pallas_call(kernel, grid=grid, in_specs=blocks, out_specs=block, out_shape=like(x))(x, y)
+
+    made = []
+    with kiln.jax.native(strict=True):
+        for m, n in ((16, 256), (40, 384), (64, 640), (24, 512), (16, 256)):
+            x, y = arrays(m, n)
+            assert np.array_equal(jax.jit(f)(x, y), x + y * 2)
+            made += kernels_in(f, x, y)
+    assert len(made) == 5 and made[0] == made[4] and made[1] == made[2] == made[3] != made[0]
+
+
+def test_sizes_that_inputs_do_not_tell_are_passed():
+    def wide_kernel(x_ref, o_ref):
+        o_ref[...] = jnp.broadcast_to(x_ref[...], o_ref.shape)
+
+    def f(x, n):
+        block = pl.BlockSpec((8, 128), lambda i, j: (i, j))
+        return pl.pallas_call(
+            wide_kernel, grid=(x.shape[0] // 8, n // 128), in_specs=[pl.BlockSpec((8, 1), lambda i, j: (i, 0))],
+            out_specs=block, out_shape=jax.ShapeDtypeStruct((x.shape[0], n), x.dtype),
+        )(x)  # fmt: skip
+
+    made = []
+    with kiln.jax.native(strict=True):
+        for m, n in ((16, 256), (40, 384), (64, 640)):
+            x = np.arange(m, dtype=np.float32)[:, None]
+            assert np.array_equal(f(x, n), np.broadcast_to(x, (m, n)))
+            made += kernels_in(lambda x: f(x, n), x)  # noqa: B023
+    assert made[0] != made[1] == made[2]
+
+
+def test_kernels_that_differ_in_more_than_sizes_are_others():
+    def scaled_kernel(by, x_ref, o_ref):
+        o_ref[...] = x_ref[...] * by
+
+    made = []
+    with kiln.jax.native(strict=True):
+        for by in (2, 3, 5):
+            made += kernels_in(lambda x: rows(functools.partial(scaled_kernel, by), x), X)  # noqa: B023
+            assert np.array_equal(rows(functools.partial(scaled_kernel, by), X), X * by)
+    assert len(set(made)) == 3

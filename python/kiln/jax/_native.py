@@ -14,13 +14,14 @@ import jax
 import jax.numpy as jnp
 
 from .. import errors
-from ..kernel import MODES, Kernel, compile, write_spec
+from ..kernel import MODES, Kernel, write_spec
 from ..pallas import CannotSay, KilnWarning, Spec, from_call
 from ..pallas import _jax_lowering as jaxl
 from ..pallas._jax_internals import as_held
 from ..pallas.cannot import NoOutputs, Place
 from ..pallas.checking import findings
-from ._call import invoke
+from ._call import Dims, invoke
+from ._shapes import kernel_of
 
 
 class NotNative(KilnWarning):
@@ -84,7 +85,7 @@ def _decide(call: jaxl.Lowered) -> Any:
         spec = from_call(call.params, live=call.live, place=call.place, init_undefined=True)
         if settings.check:
             _check(call)
-        kernel = _checked(spec.text)
+        kernel, dims = kernel_of(spec)
         if settings.mode == "direct":
             kernel.library  # noqa: B018  (now, while there is something to fall back to)
     except NoOutputs:
@@ -97,22 +98,17 @@ def _decide(call: jaxl.Lowered) -> Any:
     except Exception as error:  # noqa: BLE001  (the program goes on, and the kernel is interpreted)
         what = f"{type(error).__name__}: {error}"
         return _fall_back(settings, error, f"Kiln fails to read it, a mistake of Kiln's: {what}", call.place)
-    return functools.partial(_run, kernel, spec, settings, call.params["out_avals"])
+    return functools.partial(_run, kernel, dims, spec, settings, call.params["out_avals"])
 
 
 def _run(
-    kernel: Kernel, spec: Spec, settings: _Settings, results: Sequence[Any], *operands: jax.Array
+    kernel: Kernel, dims: Dims, spec: Spec, settings: _Settings, results: Sequence[Any], *operands: jax.Array
 ) -> list[jax.Array]:
     given = [as_held(operands[i]) for i in spec.operands]
-    made = invoke(kernel, given, mode=settings.mode, cores=settings.cores)
+    made = invoke(kernel, given, dims, settings.mode, settings.cores)
     written = {i: result.astype(results[i].dtype) for i, result in zip(spec.results, made, strict=True)}
     # What is not written is read by nobody.
     return [written[i] if i in written else jnp.zeros(of.shape, of.dtype) for i, of in enumerate(results)]
-
-
-@functools.lru_cache(4096)
-def _checked(text: str) -> Kernel:
-    return compile(text)
 
 
 # ---- what there is to say

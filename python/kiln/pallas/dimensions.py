@@ -42,7 +42,13 @@ def to_symbolic_specs(
     traced = [to_specs(f, *args, init_undefined=init_undefined) for args in argument_lists]
     if len({len(specs) for specs in traced}) != 1:
         raise CannotGeneralise("the number of kernels depends on the sizes", None)
-    return [_Generalised(list(same)).spec() for same in zip(*traced, strict=True)]
+    return [generalise(same)[0] for same in zip(*traced, strict=True)]
+
+
+def generalise(specs: Sequence[Spec]) -> tuple[Spec, list[Sizes]]:
+    """The spec that each of these is at its sizes, and the sizes; `CannotGeneralise` if there is none."""
+    made = _Generalised(list(specs))
+    return made.spec(), [{name: values[k] for name, values in made.dims.items()} for k in range(len(specs))]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""Reading: integers of four and two bits. They are held one a byte, as ml_dtypes has them, and computed in bytes; what an
-operation gives comes back to their range."""
+"""Reading: integers of four and two bits. They are held one a byte, as ml_dtypes has them, and computed in bytes; what
+an operation gives comes back to their range."""
 
 from __future__ import annotations
 
