@@ -25,7 +25,7 @@ void Elaborator::ElaborateStmt(const Stmt& stmt, Actions& out) {
   switch (stmt.kind) {
     case Stmt::Kind::kLet:
     case Stmt::Kind::kVar:
-      return DefineLocal(stmt, out);
+      return DefineLocals(stmt, out);
     case Stmt::Kind::kAssign:
       return Assign(stmt, out);
     case Stmt::Kind::kWhen:
@@ -76,8 +76,22 @@ NodePtr Elaborator::TypedValue(const Stmt& stmt, NodePtr value, Shape& shape) {
   return value;
 }
 
-void Elaborator::DefineLocal(const Stmt& stmt, Actions& out) {
-  NodePtr value = Elaborate(*stmt.value, kBodySetting);
+/// All values come before any of the names.
+void Elaborator::DefineLocals(const Stmt& stmt, Actions& out) {
+  const NodePtr first = Elaborate(*stmt.value, kBodySetting);
+  std::vector<NodePtr> values;
+  for (const Naming& other : stmt.others)
+    values.push_back(Elaborate(*other.value, kBodySetting));
+  DefineLocal(stmt, first, out);
+  for (size_t k = 0; k < values.size(); ++k) {
+    Stmt one = stmt;
+    one.name = stmt.others[k].name;
+    one.value = stmt.others[k].value;
+    DefineLocal(one, values[k], out);
+  }
+}
+
+void Elaborator::DefineLocal(const Stmt& stmt, NodePtr value, Actions& out) {
   const bool is_let = stmt.kind == Stmt::Kind::kLet;
   const bool constant = IsConst(value) && (IsWeak(value->dtype) || value->dtype == DType::kBool);
   Shape shape;
@@ -159,9 +173,21 @@ bool Elaborator::ResolveRefTarget(int index, Span span, StoreTarget& out) {
   return true;
 }
 
-/// Narrows the target to its subscripts or mask.
+/// Narrows the target to its subscripts, its mask, or both.
 bool Elaborator::NarrowTarget(const Expr& subscripted, StoreTarget& out) {
   const Expr& only = *subscripted.args[1];
+  if (const Expr& window = *subscripted.args[0]; window.kind == Expr::Kind::kSubscript) {
+    if (!NarrowTarget(window, out)) return false;
+    if (out.shape.empty()) {
+      Error("shape", subscripted.span, "one element of " + out.what + " takes no mask",
+            "write `when c:` around the store");
+      return false;
+    }
+    if (!out.mask && StoreMask(only, out)) return out.mask != nullptr;
+    Error("type", only.span, "what follows a window of " + out.what + " must be a mask of it",
+          "write one subscript: ref[i, j], or ref[i, a:b][mask]");
+    return false;
+  }
   const bool may_be_mask = subscripted.args.size() == 2 && only.kind != Expr::Kind::kSlice &&
                            only.kind != Expr::Kind::kEllipsis && !out.shape.empty();
   if (may_be_mask && StoreMask(only, out)) return out.mask != nullptr;
@@ -229,7 +255,9 @@ NodePtr Elaborator::StoredValue(const Stmt& stmt, const StoreTarget& target) {
 void Elaborator::Assign(const Stmt& stmt, Actions& out) {
   const bool subscripted = stmt.target->kind == Expr::Kind::kSubscript;
   StoreTarget target;
-  const bool usable = ResolveTarget(subscripted ? *stmt.target->args[0] : *stmt.target, target) &&
+  const Expr* base = stmt.target.get();
+  while (base->kind == Expr::Kind::kSubscript) base = base->args[0].get();
+  const bool usable = ResolveTarget(*base, target) &&
                       (!subscripted || NarrowTarget(*stmt.target, target));
   if (!usable) {
     Elaborate(*stmt.value, kBodySetting);  // for its own errors

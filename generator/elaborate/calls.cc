@@ -75,6 +75,8 @@ NodePtr Elaborator::Called(const Expr& expr, const Operation& f, const Setting& 
       return CallConcat(expr, f, setting);
     case CallRule::kRoll:
       return CallRoll(expr, f, setting);
+    case CallRule::kTake:
+      return CallTake(expr, f, setting);
     case CallRule::kReduce:
       return CallReduce(expr, f, setting);
     case CallRule::kCumsum:
@@ -263,26 +265,6 @@ NodePtr Elaborator::CallIntegers(const Expr& expr, const Operation& f, const Set
                  f.op == Op::kCeilDiv ? "ceil(a / b) divides floats" : "a / b divides floats");
   }
   return Binary(f.op, a, b, setting, expr.span);
-}
-
-NodePtr Elaborator::CallBitcast(const Expr& expr, const Operation& f, const Setting& setting) {
-  const Expr& type = *expr.args[0];
-  const auto dtype = type.kind == Expr::Kind::kName ? DTypeNamed(type.name) : std::nullopt;
-  if (!dtype) {
-    return Error("type", type.span, "the first argument of `bitcast` is a dtype",
-                 "write " + std::string(f.signature));
-  }
-  NodePtr x = Decide(Elaborate(*expr.args[1], setting));
-  if (!x) return nullptr;
-  if (SizeOf(x->dtype) != SizeOf(*dtype) || x->dtype == DType::kBool || *dtype == DType::kBool) {
-    return Error("type", expr.span,
-                 "bitcast of " + std::string(Name(x->dtype)) + " to " + std::string(Name(*dtype)) +
-                     ": the widths differ");
-  }
-  NodePtr cast = Unary(f.op, x, setting, expr.span);
-  auto copy = std::make_shared<Node>(*cast);
-  copy->dtype = *dtype;
-  return copy;
 }
 
 NodePtr Elaborator::CallVisit(const Expr& expr, const Operation& f, const Setting& setting) {

@@ -31,6 +31,13 @@ std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
   if (subscripted) {
     auto entries = ElaborateSubscripts(expr, ref.view, "`" + ref.name + "`", kBodySetting);
     if (!entries) return std::nullopt;
+    for (const Subscript& subscript : entries->subscripts) {
+      if (subscript.stride == 1) continue;
+      Error("type", subscript.span, "a copy moves neighbours; this window of `" + ref.name +
+                                        "` has a stride of " + std::to_string(subscript.stride),
+            "copy all of it, and take the stride where it is read");
+      return std::nullopt;
+    }
     window.subscripts = std::move(entries->subscripts);
     window.shape = std::move(entries->shape);
   }

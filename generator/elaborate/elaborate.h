@@ -112,7 +112,7 @@ class Elaborator {
   std::optional<Subscripted> ElaborateSubscripts(const Expr& expr, const Shape& shape,
                                                  const std::string& what, const Setting& setting);
 
-  // calls.cc and tile_calls.cc: functions, one handler a kind.
+  // calls.cc, tile_calls.cc, reduce_calls.cc and bitcast.cc: functions, one handler a kind.
   NodePtr ElaborateCall(const Expr& expr, const Setting& setting);
   NodePtr Called(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallCast(const Expr& expr, DType dtype, const Setting& setting);
@@ -131,6 +131,7 @@ class Elaborator {
   NodePtr CallSqueeze(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallConcat(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallRoll(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallTake(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallReduce(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallCumsum(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallDot(const Expr& expr, const Operation& f, const Setting& setting);
@@ -183,6 +184,9 @@ class Elaborator {
   NodePtr ReadSymbol(const Expr& expr, const Symbol& symbol, const Setting& setting);
   NodePtr ReadRef(int ref, Span span, const Setting& setting);
 
+  NodePtr PackRows(const NodePtr& x, DType dtype, const std::string& what, Span span);
+  NodePtr UnpackRows(const NodePtr& x, DType dtype, Span span);
+
   // Argument helpers of calls.
   bool CheckArguments(const Expr& expr, const Operation& f);
   const Expr* KeywordValue(const Expr& expr, std::string_view keyword) const;
@@ -194,6 +198,8 @@ class Elaborator {
   std::vector<Subscript> FullSubscripts(const Shape& shape, Span span);
   bool ElaborateEntry(const Expr& entry, const Size& extent, const std::string& what, int dimension,
                       const Setting& setting, Subscript& out);
+  bool ElaborateStride(const Expr* expr, Subscript& out);
+  Size EveryOther(const Size& length, int64_t stride) const;
   bool CheckWindow(const Subscript& window, const Size& extent, const std::string& where);
   static bool IsSizeNode(const Node& node);
   void Oblige(Size left, Size right, RuleLabel rule, Span span, std::string message,
@@ -234,7 +240,7 @@ class Elaborator {
   void Alias(const OperandSpec& spec, Ref& ref);
 
   // Statements.
-  /// Where an assignment goes: a ref or a var, whole, subscripted, or under a mask.
+  /// Where an assignment goes: a ref or a var, whole, subscripted, under a mask, or both.
   struct StoreTarget {
     int ref = -1;
     int local = -1;
@@ -251,7 +257,8 @@ class Elaborator {
   NodePtr ReadTarget(const StoreTarget& target, Span span) const;
   NodePtr StoredValue(const Stmt& stmt, const StoreTarget& target);
   NodePtr TypedValue(const Stmt& stmt, NodePtr value, Shape& shape);
-  void DefineLocal(const Stmt& stmt, Actions& out);
+  void DefineLocals(const Stmt& stmt, Actions& out);
+  void DefineLocal(const Stmt& stmt, NodePtr value, Actions& out);
   void Assign(const Stmt& stmt, Actions& out);
   void When(const Stmt& stmt, Actions& out);
   void For(const Stmt& stmt, Actions& out);

@@ -1,4 +1,6 @@
 #include "generator/elaborate/elaborate.h"
+#include "generator/ir/tile_node.h"
+#include "generator/syntax/foreign.h"
 
 namespace kiln {
 namespace {
@@ -117,14 +119,17 @@ bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std
   out.span = entry.span;
   const std::string where = what + " (dimension " + std::to_string(dimension) + ")";
   if (IsDynamicSlice(entry)) {
-    if (entry.args.size() != 2 || !entry.keywords.empty()) {
-      Error("syntax", entry.span, "ds takes a start and a size: ds(start, size)");
+    const Expr* stride = KeywordValue(entry, "stride");
+    if (entry.args.size() != 2 || entry.keywords.size() > (stride ? 1 : 0)) {
+      Error("syntax", entry.span, "ds takes a start and a size: ds(start, size)",
+            "with a stride: ds(start, size, stride=2)");
       return false;
     }
     out.range = true;
     out.start = ElaborateIndex(*entry.args[0], setting);
     const auto size = ElaborateSize(*entry.args[1]);
-    if (!out.start || !size) return false;
+    const bool strides = ElaborateStride(stride, out);
+    if (!out.start || !size || !strides) return false;
     out.size = *size;
     return CheckWindow(out, extent, where);
   }
@@ -155,7 +160,34 @@ bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std
           "write ds(start, length) with a length of params and dims");
     return false;
   }
+  if (!ElaborateStride(entry.args[2].get(), out)) return false;
+  if (out.stride > 1) out.size = EveryOther(out.size, out.stride);
   return CheckWindow(out, extent, where);
+}
+
+/// `expr`: null where none is written.
+bool Elaborator::ElaborateStride(const Expr* expr, Subscript& out) {
+  if (!expr) return true;
+  const auto stride = ElaborateStaticInt(*expr, "a stride");
+  if (!stride) return false;
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (*stride < 1 || *stride > kMost) {
+    Error("shape", expr->span, "a stride of " + std::to_string(*stride) + "; strides begin at 1",
+          *stride < 0 ? HintForForeign("flip") : "");
+    return false;
+  }
+  out.stride = *stride;
+  return true;
+}
+
+/// How many of `length` elements a stride meets.
+Size Elaborator::EveryOther(const Size& length, int64_t stride) const {
+  if (const auto count = length.Constant())
+    return *count < 0 ? *count : (*count + stride - 1) / stride;
+  if (const auto exact = length.DividedBy(stride)) return *exact;
+  Node quotient = TileNode(Op::kCeilDiv, DType::kIndex, {}, {},
+                           {length.ToNode(), MakeInt(stride, DType::kIndex, {})});
+  return SizeOf(Share(std::move(quotient)), kernel_);
 }
 
 /// Whether a node is made of dims alone.
@@ -172,12 +204,13 @@ bool Elaborator::IsSizeNode(const Node& node) {
 bool Elaborator::CheckWindow(const Subscript& window, const Size& extent,
                              const std::string& where) {
   const auto start = ConstInt(window.start);
-  const Size end = SizeOf(window.start, kernel_) + window.size;
+  const Size end = SizeOf(window.start, kernel_) + ReachOf(window);
   const auto slack = (extent - end).Constant();
   if ((start && *start < 0) || (slack && *slack < 0)) {
+    const std::string strided = window.stride == 1 ? "" : ":" + std::to_string(window.stride);
     Error("index-range", window.span,
           (window.range ? "the slice [" + SizeOf(window.start, kernel_).ToString() + ":" +
-                              end.ToString() + "] of "
+                              end.ToString() + strided + "] of "
                         : "the subscript " + SizeOf(window.start, kernel_).ToString() + " of ") +
               where + " is out of range: its extent is " + extent.ToString(),
           start && *start < 0 && !window.range

@@ -249,4 +249,31 @@ NodePtr Elaborator::CallRoll(const Expr& expr, const Operation& f, const Setting
   return Share(std::move(node));
 }
 
+NodePtr Elaborator::CallTake(const Expr& expr, const Operation& f, const Setting& setting) {
+  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
+  NodePtr ids = Decide(Elaborate(*expr.args[1], setting));
+  if (!x || !ids) return nullptr;
+  if (!IsInteger(ids->dtype)) {
+    return Error("type", ids->span, "`take` chooses by integers, not by " + TypeName(ids));
+  }
+  if (ids->shape.empty()) {
+    return Error("shape", ids->span, "`take` chooses by a tile of integers, not by one",
+                 "write x[i], or x[:, i] along another axis");
+  }
+  const Expr* axis_expr = expr.args.size() > 2 ? expr.args[2].get() : KeywordValue(expr, "axis");
+  if (!axis_expr && x->shape.size() != 1) {
+    return Error("syntax", expr.span, "`take` needs an axis", "write " + std::string(f.signature));
+  }
+  const auto axis = axis_expr
+                        ? ElaborateAxis(*axis_expr, static_cast<int>(x->shape.size()), "the value")
+                        : std::optional<int>(0);
+  if (!axis) return nullptr;
+  Shape shape = x->shape;
+  const auto at = shape.erase(shape.begin() + *axis);
+  shape.insert(at, ids->shape.begin(), ids->shape.end());
+  Node node = TileNode(f.op, x->dtype, std::move(shape), expr.span, {x, ids});
+  node.axes = {*axis};
+  return Share(std::move(node));
+}
+
 }  // namespace kiln

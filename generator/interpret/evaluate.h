@@ -31,6 +31,8 @@ struct Subject {
 Subject SubjectOf(const Node& node);
 /// Checks the range.
 Box BoxOf(Run& run, const std::vector<Subscript>& subscripts, const Dims& extents, Subject subject);
+/// The range of all indices along an axis, which must be defined.
+void CheckTaken(Run& run, const Tile& ids, int64_t extent, int axis, Subject subject, Span span);
 Box WholeBox(const Dims& extents);
 Tile SliceTile(const Tile& tile, const std::vector<Subscript>& subscripts, const Box& box);
 

@@ -77,6 +77,18 @@ Tile Roll(const Tile& tile, int axis, int64_t shift) {
                      tile.extents, axis);
 }
 
+/// Each of `ids` is the number of a slab along an axis.
+Tile Take(const Tile& tile, const Tile& ids, int axis, const Dims& extents) {
+  Dims rows = tile.extents;
+  rows[axis] = ids.cells;
+  Tile result = MakeTile(tile.floating, rows);
+  for (int64_t k = 0; k < ids.cells; ++k)
+    Paste(result, Part(result, axis, k, 1), Part(tile, axis, ids.ints[k], 1), nullptr);
+  result.extents = extents;
+  result.strides = ContiguousStrides(extents);
+  return result;
+}
+
 void CheckParts(Run& run, const std::vector<Tile>& parts, const Dims& extents, int axis,
                 Span span) {
   int64_t sum = 0;
@@ -191,6 +203,12 @@ Tile Moved(Run& run, const Node& node) {
       return Reshape(run, argument(), extents(), node.span);
     case ShapeOp::kRoll:
       return Roll(argument(), node.axes[0], EvaluateIndex(run, *node.args[1], "the shift of roll"));
+    case ShapeOp::kTake: {
+      const Tile tile = argument(), ids = Compact(EvaluateTile(run, *node.args[1]));
+      const int axis = node.axes[0];
+      CheckTaken(run, ids, tile.extents[axis], axis, SubjectOf(*node.args[0]), node.args[1]->span);
+      return Take(tile, ids, axis, extents());
+    }
     case ShapeOp::kConcat: {
       std::vector<Tile> args;
       for (const NodePtr& arg : node.args) args.push_back(EvaluateTile(run, *arg));

@@ -71,7 +71,7 @@ struct Region {
 
 /// Elements that are cut out of something by subscripts.
 struct Box {
-  Dims start, size;  // by dimension
+  Dims start, size;  // by dimension; what strides pass over included
   Dims view;         // extents without the dimensions of points
 };
 

@@ -15,8 +15,10 @@ int64_t StartOf(Run& run, const Subscript& subscript, int d, int64_t size, int64
                 Subject subject) {
   const int64_t start = EvaluateIndex(run, *subscript.start, "a subscript");
   if (start >= 0 && start <= extent - size) return start;
+  const std::string strided =
+      subscript.stride == 1 ? "" : ":" + std::to_string(subscript.stride);
   const std::string what = subscript.range ? "the slice [" + std::to_string(start) + ":" +
-                                                 std::to_string(start + size) + "]"
+                                                 std::to_string(start + size) + strided + "]"
                                            : "the subscript " + std::to_string(start);
   Fail(run, "index-range", subscript.span,
        what + " of " + NameOf(run, subject) + " (dimension " + std::to_string(d) + ")" +
@@ -57,6 +59,18 @@ const Dims& ExtentsOf(Run& run, const Shape& shape, Span span) {
   return run.extents[&shape] = extents;
 }
 
+void CheckTaken(Run& run, const Tile& ids, int64_t extent, int axis, Subject subject, Span span) {
+  for (int64_t k = 0; k < ids.cells; ++k) {
+    if (ids.origins && ids.origins[k] != kDefined)
+      FailUndefined(run, span, "an index of `take`", ids.origins[k]);
+    if (ids.ints[k] >= 0 && ids.ints[k] < extent) continue;
+    Fail(run, "index-range", span,
+         "the subscript " + std::to_string(ids.ints[k]) + " of " + NameOf(run, subject) +
+             " (dimension " + std::to_string(axis) + ")" + AtPoint(run) +
+             " is out of range: its extent is " + std::to_string(extent));
+  }
+}
+
 Box WholeBox(const Dims& extents) { return {Dims(extents.rank()), extents, extents}; }
 
 Box BoxOf(Run& run, const std::vector<Subscript>& subscripts, const Dims& extents,
@@ -65,10 +79,11 @@ Box BoxOf(Run& run, const std::vector<Subscript>& subscripts, const Dims& extent
   Box box;
   for (int d = 0; d < extents.rank(); ++d) {
     const Subscript& subscript = subscripts[static_cast<size_t>(d)];
-    const int64_t size = subscript.range ? SizeValue(run, subscript.size, subscript.span) : 1;
-    box.start.Append(StartOf(run, subscript, d, size, extents[d], subject));
-    box.size.Append(size);
-    if (subscript.range) box.view.Append(size);
+    const int64_t count = subscript.range ? SizeValue(run, subscript.size, subscript.span) : 1;
+    const int64_t reach = count > 0 ? (count - 1) * subscript.stride + 1 : 0;
+    box.start.Append(StartOf(run, subscript, d, reach, extents[d], subject));
+    box.size.Append(reach);
+    if (subscript.range) box.view.Append(count);
   }
   return box;
 }
@@ -77,11 +92,13 @@ Tile SliceTile(const Tile& tile, const std::vector<Subscript>& subscripts, const
   Tile view = tile;
   view.extents = Dims();
   view.strides = Dims();
+  int axis = 0;
   for (int d = 0; d < tile.rank(); ++d) {
     view.offset += box.start[d] * tile.strides[d];
-    if (!subscripts.empty() && !subscripts[static_cast<size_t>(d)].range) continue;
-    view.extents.Append(box.size[d]);
-    view.strides.Append(tile.strides[d]);
+    const Subscript* own = subscripts.empty() ? nullptr : &subscripts[static_cast<size_t>(d)];
+    if (own && !own->range) continue;
+    view.extents.Append(box.view[axis++]);
+    view.strides.Append(tile.strides[d] * (own ? own->stride : 1));
   }
   return view;
 }

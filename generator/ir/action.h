@@ -38,7 +38,7 @@ struct Store {
   int local = -1;  // a var
   std::vector<Subscript> subscripts;
   Shape shape;   // of the stored window; value broadcasts to it
-  NodePtr mask;  // of the target's shape, or null
+  NodePtr mask;  // of the window's shape, or null
   NodePtr value;
 
   bool IsWhole() const { return subscripts.empty() && !mask; }

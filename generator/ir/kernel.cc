@@ -46,6 +46,12 @@ bool MayHaveNoValue(const Node& node) {
   return divides ? second->int_value == 0 : second->int_value < 0;
 }
 
+Size ReachOf(const Subscript& subscript) {
+  if (!subscript.range) return 1;
+  if (subscript.stride == 1) return subscript.size;
+  return (subscript.size - Size(1)) * Size(subscript.stride) + Size(1);
+}
+
 const std::string& GeneratedName(const Kernel& kernel) {
   return kernel.instance.empty() ? kernel.name : kernel.instance;
 }

@@ -17,7 +17,11 @@ struct Subscript {
   bool range = false;  // false: a point, the dimension disappears
   NodePtr start;       // kIndex scalar
   Size size;           // of a range
+  int64_t stride = 1;  // of a range: from one of its elements to the next
 };
+
+/// How many elements there are from the first to the last one.
+Size ReachOf(const Subscript& subscript);
 
 /// A typed expression. kIndex nodes use overflow-checked 64-bit arithmetic (steps, shapes, index
 /// maps, subscripts); all others the body's rules. Immutable once built; shared freely.

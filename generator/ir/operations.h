@@ -84,6 +84,7 @@ enum class CallRule : uint8_t {
   kTranspose,
   kConcat,
   kRoll,
+  kTake,
   kReduce,
   kCumsum,
   kDot,

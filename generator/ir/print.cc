@@ -40,7 +40,8 @@ class Printer {
     for (const Subscript& s : subscripts) {
       if (!out.empty()) out += ", ";
       const std::string start = Print(*s.start);
-      out += s.range ? "ds(" + start + ", " + s.size.ToString() + ")" : start;
+      const std::string stride = s.stride == 1 ? "" : ", stride=" + std::to_string(s.stride);
+      out += s.range ? "ds(" + start + ", " + s.size.ToString() + stride + ")" : start;
     }
     return "[" + out + "]";
   }

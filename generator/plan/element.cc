@@ -36,6 +36,28 @@ ElementPtr AddOffsets(const ElementPtr& a, const ElementPtr& b) {
   return MakeOp(Op::kAdd, DType::kIndex, {a, b});
 }
 
+std::optional<Chosen> ChosenBy(const ElementPtr& offset,
+                               const std::function<bool(const Element&)>& varies) {
+  const auto* operation = As<element::Operation>(*offset);
+  if (!operation || !varies(*offset)) return std::nullopt;
+  const auto& [op, args] = *operation;
+  if (op == Op::kCast) return Chosen{args[0], 1, nullptr};
+  if (op == Op::kAdd) {
+    const bool first = varies(*args[0]);
+    if (first && varies(*args[1])) return std::nullopt;
+    std::optional<Chosen> chosen = ChosenBy(args[first ? 0 : 1], varies);
+    if (chosen) chosen->rest = AddOffsets(chosen->rest, args[first ? 1 : 0]);
+    return chosen;
+  }
+  const auto* factor = op == Op::kMul ? As<element::Constant>(*args[1]) : nullptr;
+  if (!factor) return std::nullopt;
+  std::optional<Chosen> chosen = ChosenBy(args[0], varies);
+  if (!chosen) return std::nullopt;
+  chosen->stride *= factor->int_value;
+  if (chosen->rest) chosen->rest = MakeOp(Op::kMul, DType::kIndex, {chosen->rest, args[1]});
+  return chosen;
+}
+
 bool IsZero(const Element& e) {
   const auto* constant = As<element::Constant>(e);
   return constant && constant->int_value == 0 && constant->float_value == 0;
@@ -84,7 +106,16 @@ bool SameElement(const ElementPtr& a, const ElementPtr& b) {
 bool SameCoordinate(const Coordinate& a, const Coordinate& b) {
   const bool same_around =
       a.around.has_value() == b.around.has_value() && (!a.around || *a.around == *b.around);
-  return a.loop == b.loop && same_around && SameElement(a.offset, b.offset);
+  return a.loop == b.loop && a.stride == b.stride && same_around &&
+         SameElement(a.offset, b.offset);
+}
+
+Coordinate InWindow(Coordinate c, int64_t stride, const ElementPtr& start) {
+  c.stride *= stride;
+  if (c.offset && stride != 1)
+    c.offset = MakeOp(Op::kMul, DType::kIndex, {c.offset, IndexConstant(stride)});
+  c.offset = AddOffsets(c.offset, start);
+  return c;
 }
 
 bool SamePlace(const Place& a, const Place& b) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -28,14 +29,15 @@ using PanelsId = Id<Panels>;
 struct Element;
 using ElementPtr = std::shared_ptr<const Element>;
 
-/// One coordinate of a place in a buffer: `loop + offset`.
+/// One coordinate of a place in a buffer: `loop * stride + offset`.
 struct Coordinate {
   LoopId loop;                 // none: the offset alone
   ElementPtr offset;           // an index scalar; null: 0
   std::optional<Size> around;  // taken modulo this extent
+  int64_t stride = 1;
 
   /// Whether it is the loop, or 0, and nothing else.
-  bool IsPlain() const { return !offset && !around; }
+  bool IsPlain() const { return stride == 1 && !offset && !around; }
 };
 
 struct Place {
@@ -184,6 +186,18 @@ ElementPtr IndexElement(const Kernel& kernel, const Node& node);
 
 /// The sum of two indices, either of which may be null.
 ElementPtr AddOffsets(const ElementPtr& a, const ElementPtr& b);
+/// Where coordinate `c` of a window is in what it is a window of. `start`: null: 0.
+Coordinate InWindow(Coordinate c, int64_t stride, const ElementPtr& start);
+
+/// `index * stride + rest`, of an offset whose `index` differs between elements of a tile.
+struct Chosen {
+  ElementPtr index;  // in the arithmetic of the body
+  int64_t stride = 1;
+  ElementPtr rest;  // null: 0
+};
+/// The parts of an offset of which `varies` tells whether they differ; none: not of that form.
+std::optional<Chosen> ChosenBy(const ElementPtr& offset,
+                               const std::function<bool(const Element&)>& varies);
 
 bool SameElement(const ElementPtr& a, const ElementPtr& b);
 bool SameCoordinate(const Coordinate& a, const Coordinate& b);

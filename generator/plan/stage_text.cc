@@ -35,6 +35,7 @@ std::string StageText::PlaceText(const Place& place) const {
   std::string text;
   for (const Coordinate& c : place.at) {
     std::string at = c.loop ? LoopName(c.loop) : "";
+    if (c.loop && c.stride != 1) at += " * " + std::to_string(c.stride);
     if (c.offset) at += (at.empty() ? "" : " + ") + Text(*c.offset);
     if (at.empty()) at = "0";
     if (c.around) at = "(" + at + ") % " + c.around->ToString();

@@ -47,6 +47,7 @@ class Values {
       if (s.kind != Stmt::Kind::kCopy && s.kind != Stmt::Kind::kWait) {
         Add(s.value);
         Add(s.target);
+        for (const Naming& other : s.others) Add(other.value);
       }
       Add(s.condition);
       Add(s.body);

@@ -31,9 +31,9 @@ const std::vector<ForeignWord>& ForeignWords() {
       {"zeros zeros_like ones ones_like full full_like empty empty_like",
        "a number is broadcast where a tile is wanted: `o = 0.0`; a tile of its own is "
        "broadcast(0.0, [8, 128])"},
-      {"take take_along_axis gather index_select",
-       "let the index map pick blocks, `index: ids[i], 0`, or take rows one by one in a `for`: "
-       "x[ids[r], :]"},
+      {"take_along_axis gather index_select",
+       "write take(x, ids, axis=0) with ids in a tile; whole blocks are the index map's to pick: "
+       "`index: ids[i], 0`"},
       // Coordinates and masks.
       {"arange broadcasted_iota linspace",
        "iota([8, 128], axis) counts within a tile, at(x, axis) within the array of x's block"},

@@ -43,6 +43,8 @@ class BodyParser {
   bool EndStatement(Stmt& stmt);
 
   bool ParseLet(Stmt& stmt);
+  bool ParseNames(Stmt& stmt, std::string_view what);
+  bool ParseValues(Stmt& stmt);
   bool ParseVar(Stmt& stmt);
   bool ParseWhen(Stmt& stmt);
   bool ParseElse(Stmt& stmt);
@@ -53,6 +55,7 @@ class BodyParser {
   bool ParseCopy(Stmt& stmt);
   bool ParseWait(Stmt& stmt);
   bool ParseStore(Stmt& stmt);
+  static bool IsMaskedWindow(const Expr& target);
   bool ReportNoStore(const ParsedPtr& target);
 
   /// False, for the many places that report and give up.
@@ -232,20 +235,40 @@ bool BodyParser::ParseOneLine(std::vector<Stmt>& block) {
 
 bool BodyParser::ParseLet(Stmt& stmt) {
   stmt.kind = Stmt::Kind::kLet;
-  if (!tokens_.TakeName("the name of a value", stmt.name)) return false;
-  const Span next = tokens_.SpanOf(tokens_.Peek());
-  if (tokens_.IsOp(",")) return Error(next, "a `let` names one value");
+  if (!ParseNames(stmt, "the name of a value")) return false;
   if (tokens_.IsOp(":")) {
-    return Error(next, "a `let` takes no type", "cast its value: `let t = f32(x)`");
+    return Error(tokens_.SpanOf(tokens_.Peek()), "a `let` takes no type",
+                 "cast its value: `let t = f32(x)`");
   }
-  return tokens_.Expect("=") && Take(stmt.value) && EndStatement(stmt);
+  return ParseValues(stmt);
+}
+
+/// `a`, or several of them with commas.
+bool BodyParser::ParseNames(Stmt& stmt, std::string_view what) {
+  if (!tokens_.TakeName(what, stmt.name)) return false;
+  while (tokens_.Accept(",")) {
+    if (!tokens_.TakeName(what, stmt.others.emplace_back().name)) return false;
+  }
+  return true;
+}
+
+/// `= value`, or a value for each of the names, to the end of the line.
+bool BodyParser::ParseValues(Stmt& stmt) {
+  if (!tokens_.Expect("=")) return false;
+  if (stmt.others.empty()) return Take(stmt.value) && EndStatement(stmt);
+  std::vector<ExprPtr> values;
+  if (!exprs_.ParseValues(stmt.others.size() + 1, values)) return false;
+  stmt.value = values.front();
+  for (size_t k = 0; k < stmt.others.size(); ++k) stmt.others[k].value = values[k + 1];
+  return EndStatement(stmt);
 }
 
 bool BodyParser::ParseVar(Stmt& stmt) {
   stmt.kind = Stmt::Kind::kVar;
-  if (!tokens_.TakeName("the name of a variable", stmt.name)) return false;
-  if (tokens_.IsOp(",")) {
-    return Error(tokens_.SpanOf(tokens_.Peek()), "a `var` names one variable");
+  if (!ParseNames(stmt, "the name of a variable")) return false;
+  if (tokens_.IsOp(":") && !stmt.others.empty()) {
+    return Error(tokens_.SpanOf(tokens_.Peek()), "a `var` of several names takes no type",
+                 "write a line for each, or cast the values: `var a, b = f32(x), f32(y)`");
   }
   if (tokens_.Accept(":")) {
     stmt.typed = true;
@@ -258,7 +281,7 @@ bool BodyParser::ParseVar(Stmt& stmt) {
   if (tokens_.Is(Token::Kind::kNewline)) {
     return Error(stmt.name.span, "a `var` without its first value", "write `= 0` or another value");
   }
-  return tokens_.Expect("=") && Take(stmt.value) && EndStatement(stmt);
+  return ParseValues(stmt);
 }
 
 bool BodyParser::ParseWhen(Stmt& stmt) {
@@ -363,7 +386,7 @@ bool BodyParser::ParseStore(Stmt& stmt) {
   ParsedPtr target = exprs_.ParseExpr();
   if (!target) return false;
   if (!IsOneOf(kStores)) return ReportNoStore(target);
-  if (!exprs_.CheckReference(target, "the target of a store")) return false;
+  if (!IsMaskedWindow(*target) && !exprs_.CheckReference(target, "the target of a store")) return false;
   stmt.op = tokens_.Take().text;
   stmt.target = std::move(target);
   if (!Take(stmt.value)) return false;
@@ -372,6 +395,13 @@ bool BodyParser::ParseStore(Stmt& stmt) {
                  "write the second store on its own line");
   }
   return EndStatement(stmt);
+}
+
+/// Whether it is `ref[window][mask]`.
+bool BodyParser::IsMaskedWindow(const Expr& target) {
+  if (target.kind != Expr::Kind::kSubscript || target.args.size() != 2) return false;
+  const Expr& window = *target.args[0];
+  return window.kind == Expr::Kind::kSubscript && window.args[0]->kind == Expr::Kind::kName;
 }
 
 bool BodyParser::ReportNoStore(const ParsedPtr& target) {

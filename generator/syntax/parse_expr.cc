@@ -111,11 +111,53 @@ ParsedPtr ExprParser::ParseExpr() {
   if (!condition) return nullptr;
   if (!tokens_.IsWord("else")) return tokens_.Unexpected("`else` of `a if c else b`");
   tokens_.Take();
+  if (value->kind == Expr::Kind::kList) tuple_at_ = tokens_.position();
   ParsedPtr otherwise = ParseExpr();
   if (!otherwise) return nullptr;
   expr->span = Cover(value->span, otherwise->span);
   expr->args = {value, condition, otherwise};
   return Finish(expr);
+}
+
+namespace {
+
+/// The value of the name in place `k` out of `count`; null: it has none of its own.
+ExprPtr ValueOfName(const ExprPtr& values, size_t k, size_t count) {
+  if (values->kind == Expr::Kind::kList)
+    return values->args.size() == count ? values->args[k] : nullptr;
+  if (values->kind != Expr::Kind::kIf) return nullptr;
+  auto choice = std::make_shared<ParsedExpr>(Parsed(values));
+  for (const size_t side : {size_t{0}, size_t{2}}) {
+    choice->args[side] = ValueOfName(values->args[side], k, count);
+    if (!choice->args[side]) return nullptr;
+  }
+  return choice;
+}
+
+}  // namespace
+
+bool ExprParser::ParseValues(size_t count, std::vector<ExprPtr>& out) {
+  const Span begin = tokens_.SpanOf(tokens_.Peek());
+  values_ = true;
+  do {
+    tuple_at_ = tokens_.position();
+    out.push_back(ParseExpr());
+  } while (out.back() && tokens_.Accept(","));
+  values_ = false;
+  if (!out.back()) return false;
+  if (out.size() == count && count > 1) return true;
+  const ExprPtr together = out.front();
+  if (out.size() == 1) {
+    out.clear();
+    for (size_t k = 0; k < count; ++k) out.push_back(ValueOfName(together, k, count));
+    if (out.back()) return true;
+    out.resize(1);
+  }
+  tokens_.Error(Cover(begin, tokens_.LastSpan()),
+                std::to_string(count) + " names for " +
+                    (out.size() == 1 ? "one value" : std::to_string(out.size()) + " values"),
+                "write a value for each, `a, b`, or under a condition `(a, b) if c else (d, e)`");
+  return false;
 }
 
 ParsedPtr ExprParser::Binary(ParsedPtr left, const Token& op, ParsedPtr right) {

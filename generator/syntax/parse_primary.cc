@@ -155,7 +155,9 @@ ParsedPtr ExprParser::ParseTuple(const Token& open, ParsedPtr first) {
   list->args = {std::move(first)};
   tokens_.Take();  // the comma
   if (!ParseUntil(open, ")", list->args)) return nullptr;
-  if (!tokens_.IsOp(",") && !tokens_.IsOp(")")) return tokens_.Unexpected("`,` or `)`");
+  const bool chosen = values_ && (tokens_.IsWord("if") || tokens_.IsWord("else") ||
+                                  tokens_.Is(Token::Kind::kNewline));
+  if (!chosen && !tokens_.IsOp(",") && !tokens_.IsOp(")")) return tokens_.Unexpected("`,` or `)`");
   list->span = Cover(list->span, tokens_.LastSpan());
   return Finish(list);
 }
@@ -250,19 +252,18 @@ ParsedPtr ExprParser::ParseEntry() {
 
 ParsedPtr ExprParser::ParseSlice(ParsedPtr low) {
   ParsedPtr slice = Start(Expr::Kind::kSlice, tokens_.Take());
-  ParsedPtr high;
+  ParsedPtr high, stride;
   if (!tokens_.IsOp(",") && !tokens_.IsOp("]") && !tokens_.IsOp(":")) {
     high = ParseExpr();
     if (!high) return nullptr;
   }
-  if (tokens_.IsOp(":")) {
-    return tokens_.Error(tokens_.SpanOf(tokens_.Peek()), "a slice has no stride",
-                         "every second row of 8 is reshape(x, [4, 2, 128])[:, 0]; every second "
-                         "block is the index map's, `index: 2 * i`");
+  if (tokens_.Accept(":")) {
+    stride = ParseExpr();
+    if (!stride) return nullptr;
   }
   if (low) slice->span = Cover(low->span, slice->span);
-  if (high) slice->span = Cover(slice->span, high->span);
-  slice->args = {low, high};
+  slice->span = Cover(slice->span, tokens_.LastSpan());
+  slice->args = {low, high, stride};
   return Finish(slice);
 }
 

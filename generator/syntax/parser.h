@@ -87,6 +87,8 @@ class ExprParser {
   /// Expressions separated by commas, up to `close`, which is taken too; one more comma may
   /// stand before it.
   bool ParseUntil(const Token& open, std::string_view close, std::vector<ExprPtr>& out);
+  /// `a, b`, or under a condition `(a, b) if c else (d, e)`: a value for each of `count` names.
+  bool ParseValues(size_t count, std::vector<ExprPtr>& out);
 
  private:
   // parse_expr.cc: operators.
@@ -121,6 +123,7 @@ class ExprParser {
   TokenStream& tokens_;
   int depth_ = 0;
   size_t tuple_at_ = std::string::npos;  // the token where `(a, b)` may stand for `[a, b]`
+  bool values_ = false;                  // of several names: `if` may follow
 };
 
 }  // namespace kiln

@@ -130,6 +130,9 @@ void PrintSlice(const Expr& expr, std::string& out) {
   if (expr.args[0]) Print(*expr.args[0], kIf, out);
   out += ":";
   if (expr.args[1]) Print(*expr.args[1], kIf, out);
+  if (!expr.args[2]) return;
+  out += ":";
+  Print(*expr.args[2], kIf, out);
 }
 
 void PrintBare(const Expr& expr, std::string& out) {
@@ -205,11 +208,16 @@ std::string QuotedMessage(const std::string& message) {
   return out + "\"";
 }
 
-std::string VarText(const Stmt& stmt) {
-  std::string out = "var " + stmt.name.name;
-  if (stmt.typed) out += ": " + stmt.dtype.name;
-  if (stmt.typed && !stmt.shape.empty()) out += "[" + ToString(stmt.shape) + "]";
-  return out + " = " + ToString(*stmt.value);
+/// Of a let or a var.
+std::string NamingText(const char* word, const Stmt& stmt) {
+  std::string names = stmt.name.name, values = ToString(*stmt.value);
+  for (const Naming& other : stmt.others) {
+    names += ", " + other.name.name;
+    values += ", " + ToString(*other.value);
+  }
+  if (stmt.typed) names += ": " + stmt.dtype.name;
+  if (stmt.typed && !stmt.shape.empty()) names += "[" + ToString(stmt.shape) + "]";
+  return std::string(word) + " " + names + " = " + values;
 }
 
 std::string ForText(const Stmt& stmt) {
@@ -227,9 +235,9 @@ std::string WhileText(const Stmt& stmt) {
 std::string HeadText(const Stmt& stmt) {
   switch (stmt.kind) {
     case Stmt::Kind::kLet:
-      return "let " + stmt.name.name + " = " + ToString(*stmt.value);
+      return NamingText("let", stmt);
     case Stmt::Kind::kVar:
-      return VarText(stmt);
+      return NamingText("var", stmt);
     case Stmt::Kind::kAssign:
       return ToString(*stmt.target) + " " + stmt.op + " " + ToString(*stmt.value);
     case Stmt::Kind::kWhen:

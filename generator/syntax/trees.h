@@ -36,7 +36,7 @@ struct Expr {
     kIf,         // args[0] if args[1] else args[2]
     kCall,       // name(args, keywords)
     kSubscript,  // args[0][args[1], …]; entries may be kSlice and kEllipsis
-    kSlice,      // args[0]:args[1], either may be null; only inside a subscript
+    kSlice,      // args[0]:args[1]:args[2], each may be null; only inside a subscript
     kEllipsis,   // only inside a subscript
     kAttribute,  // args[0].name
     kList,       // [args…], only as an argument of a call
@@ -52,11 +52,17 @@ struct Expr {
   std::vector<Keyword> keywords;
 };
 
+/// A name and what it stands for.
+struct Naming {
+  Ident name;
+  ExprPtr value;
+};
+
 struct Stmt {
   enum class Kind {
-    kLet,     // let name = value
-    kVar,     // var name = value   |   var name: dtype[shape] = value
-    kAssign,  // target op value, op in "=" "+=" "-=" "*="
+    kLet,     // let name = value   |   let name, others… = value, others…
+    kVar,     // the same with var  |   var name: dtype[shape] = value
+    kAssign,  // target op value, op in "=" "+=" "-=" "*="; target may be ref[window][mask]
     kWhen,    // when condition: body, else: orelse (else when nests one kWhen in orelse)
     kFor,     // for name in range(low, high): body
     kWhile,   // while condition: body   |   while condition, most=high: body
@@ -73,6 +79,7 @@ struct Stmt {
   std::string op;
   ExprPtr target;
   ExprPtr value;
+  std::vector<Naming> others;  // kLet, kVar: after the first
   ExprPtr condition;
   ExprPtr low, high;
   ExprPtr semaphore;  // a name or a subscript

@@ -147,8 +147,12 @@ TEST_CASE("mixed types, bad casts and bad shapes are refused by rule") {
   CHECK(Refused("  o = dot(x, w.T)\n") == "error[type]: `dot` of f32 and f64");
   CHECK(Refused("  o = x[8, 0]\n").substr(0, 18) == "error[index-range]");
   CHECK(Refused("  o = x[0:-1]\n").substr(0, 18) == "error[index-range]");
-  CHECK(Refused("  o = bitcast(i16, x)\n") ==
+  CHECK(Refused("  o = bitcast(i16, x[0])\n") ==
         "error[type]: bitcast of f32 to i16: the widths differ");
+  CHECK(Refused("  o = bitcast(bool, x)\n") ==
+        "error[type]: bitcast of f32 to bool: bools have no bits of their own");
+  CHECK(Refused("  let t = bitcast(u32, h[0:3])\n") ==
+        "error[shape]: bitcast of bf16 to u32 needs a multiple of 2 rows");
 }
 
 TEST_CASE("a bool is no extent") {
@@ -165,6 +169,65 @@ TEST_CASE("a mask must have its target's shape; a subscript need not be one") {
   CHECK(CheckBody("  o = 0\n  o[mask] = x\n  o[mask & (x > 0)] = 1\n", messages));
   CHECK(CheckBody("  o = 0\n  o[l] = x[0]\n  o[ds(l, 2), 0:4] = 1\n", messages));
   CHECK(Refused("  o[x[0] > 0] = 1\n").substr(0, 12) == "error[shape]");
+}
+
+TEST_CASE("a window and a mask of it, one after the other") {
+  std::string messages;
+  CHECK(CheckBody("  o = 0\n  o[l][x[0] > 0] = x[0]\n  o[:, 0:4][mask[:, 0:4]] += 1\n", messages));
+  CHECK(Refused("  o[0:4][mask] = 1\n") ==
+        "error[shape]: the mask has shape [8, 16] and `o` [4, 16]");
+  CHECK(Refused("  o[0][1] = 1\n") ==
+        "error[type]: what follows a window of `o` must be a mask of it");
+  CHECK(Refused("  o[mask][mask] = 1\n") ==
+        "error[type]: what follows a window of `o` must be a mask of it");
+  CHECK(Refused("  o[0, 1][mask] = 1\n") == "error[shape]: one element of `o` takes no mask");
+}
+
+TEST_CASE("a bitcast between widths is slices and shifts") {
+  CHECK(Defined("bitcast(i32, h)") ==
+        "i32[4, 16] = bitcast(i32, u32(bitcast(u16, h[ds(0, 4, stride=2), ds(0, 16)])) | "
+        "u32(bitcast(u16, h[ds(1, 4, stride=2), ds(0, 16)])) << 16)");
+  CHECK(Defined("bitcast(u16, x)").substr(0, 12) == "u16[16, 16] ");
+}
+
+TEST_CASE("`take` puts the shape of its indices in place of an axis") {
+  CHECK(Defined("take(x, iota([3, 5], 1), axis=0)") ==
+        "f32[3, 5, 16] = take(x, iota([3, 5], axis=1), axis=0)");
+  CHECK(Defined("take(h, u % 4, 1)") == "bf16[8, 8] = take(h, u % 4, axis=1)");
+  CHECK(Refused("  o = x\n  let t = take(x, x[0], axis=1)\n") ==
+        "error[type]: `take` chooses by integers, not by f32");
+  CHECK(Refused("  o = x\n  let t = take(x, l, axis=1)\n") ==
+        "error[shape]: `take` chooses by a tile of integers, not by one");
+  CHECK(Refused("  o = x\n  let t = take(x, u)\n") == "error[syntax]: `take` needs an axis");
+  CHECK(Refused("  o = x\n  let t = take(x, u, axis=2)\n") ==
+        "error[shape]: axis 2 of the value, which has rank 2");
+}
+
+TEST_CASE("strides of slices") {
+  CHECK(Defined("x[::2, 1:16:4]") ==
+        "f32[4, 4] = x[ds(0, 4, stride=2), ds(1, 4, stride=4)]");
+  CHECK(Defined("x[0:7:3, ds(l, 4, stride=4)]") ==
+        "f32[3, 4] = x[ds(0, 3, stride=3), ds(l, 4, stride=4)]");
+  CHECK(Refused("  o = 0\n  o[ds(2, 4, stride=2)] = 1\n") ==
+        "error[index-range]: the slice [2:9:2] of `o` (dimension 0) is out of range: its extent is 8");
+  CHECK(Refused("  o = x[::0]\n") == "error[shape]: a stride of 0; strides begin at 1");
+  CHECK(Refused("  o = x[::-1]\n") == "error[shape]: a stride of -1; strides begin at 1");
+  CHECK(Refused("  o = x[::l]\n") ==
+        "error[name]: `l` is a grid axis; a stride cannot use it");
+  CHECK(Refused("  o = x[ds(0, 4, step=2)]\n") ==
+        "error[syntax]: ds takes a start and a size: ds(start, size)");
+}
+
+TEST_CASE("several names are given values that see none of them") {
+  std::string messages;
+  CHECK(CheckBody("  let s, t = x[0], 3\n  var u1, v1 = s, t\n  v1 += 1\n  o = u1 + f32(v1)\n",
+                  messages));
+  CHECK(messages == "");
+  CHECK(Refused("  o = x\n  let s, t = x, s\n") == "error[name]: `s` is not defined");
+  CHECK(Refused("  o = x\n  let s, s = x, h\n") == "error[name]: `s` is already a name defined earlier; all names of a spec share one "
+        "namespace");
+  CHECK(Refused("  o = x\n  let s, t = (x, h) if offset else (x, h)\n") ==
+        "error[type]: a condition must be a bool, not i32");
 }
 
 TEST_CASE("a chain of doubling lets is refused, not followed") {

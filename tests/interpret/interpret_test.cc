@@ -38,6 +38,30 @@ body: |
             {{{"x", Ints({4}, {1, 2, 3, 4})}}, {}}) == Doubles{106, 2006, 3006, 24});
 }
 
+TEST_CASE("several names of one statement") {
+  CHECK(Run(R"spec(
+kernel: k
+inputs:
+  x: i32[2]
+outputs:
+  o: i32[6]
+body: |
+  var a, b = x[0], x[1]
+  let low, high = (a, b) if a < b else (b, a)
+  let sums, k = x + 1, 2
+  while b > 0:
+    let next, rest = b, a % b
+    a = next
+    b = rest
+  o[0:2] = sums * k
+  o[2] = low
+  o[3] = high
+  o[4] = a
+  o[5] = b
+)spec",
+            {{{"x", Ints({2}, {12, 8})}}, {}}) == Doubles{26, 18, 8, 12, 4, 0});
+}
+
 TEST_CASE("`while` asks its condition before each turn") {
   CHECK(Run(R"spec(
 kernel: k
@@ -75,10 +99,55 @@ body: |
   s[1, ds(2, 2)] = 50
   s[0] = s[0] + 100
   s[s > 101] = -s
+  s[1, 0:2][s[1, 0:2] == 4] += 3
+  s[:, 0][s[:, 0] > 50] = s[1, 1]
   o[...] = s
 )spec",
             {{{"x", Counting(DType::kI32, {2, 4})}}, {}}) ==
-        Doubles{100, 100, 101, -102, 4, 4, 50, 50});
+        Doubles{7, 100, 101, -102, 7, 7, 50, 50});
+}
+
+TEST_CASE("strides, in what is read and in what is stored") {
+  CHECK(Run(R"spec(
+kernel: k
+inputs:
+  x: i32[2, 6]
+outputs:
+  o: i32[2, 6]
+body: |
+  o = 0
+  o[:, ::3] = x[:, 1::3]
+  o[1, ds(1, 2, stride=4)] = (x * 10)[0, 0:5:4]
+  o[0, 1::2][x[0, ::2] > 1] = 9
+)spec",
+            {{{"x", Counting(DType::kI32, {2, 6})}}, {}}) ==
+        Doubles{1, 0, 0, 9, 0, 9, 7, 0, 0, 10, 0, 40});
+}
+
+TEST_CASE("rows packed into wider ones, and back") {
+  const Inputs inputs{{{"x", Ints(DType::kU8, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}}, {}};
+  const auto run = [&](const std::string& type, const std::string& value) {
+    return Run("kernel: k\ninputs: {x: \"u8[4, 2]\"}\noutputs: {o: \"" + type + "\"}\nbody: o = " +
+                   value + "\n",
+               inputs);
+  };
+  CHECK(run("i16[2, 2]", "bitcast(i16, x)") == Doubles{0x301, 0x402, 0x705, 0x806});
+  CHECK(run("u32[1, 2]", "bitcast(u32, x)") == Doubles{0x07050301, 0x08060402});
+  CHECK(run("u8[4, 2]", "bitcast(u8, bitcast(f32, x))") == Doubles{1, 2, 3, 4, 5, 6, 7, 8});
+}
+
+TEST_CASE("`take` chooses along an axis") {
+  const Inputs inputs{{{"x", Counting(DType::kI32, {2, 3})}, {"ids", Ints({2}, {1, 0})}}, {}};
+  const auto run = [&](const std::string& type, const std::string& value) {
+    return Run("kernel: k\ninputs: {x: \"i32[2, 3]\", ids: \"i32[2]\"}\noutputs: {o: \"" + type +
+                   "\"}\nbody: |\n  o = " + value + "\n",
+               inputs);
+  };
+  CHECK(run("i32[2, 3]", "take(x, ids, axis=0)") == Doubles{3, 4, 5, 0, 1, 2});
+  CHECK(run("i32[2, 2]", "take(x, ids + 1, axis=1)") == Doubles{2, 1, 5, 4});
+  CHECK(run("i32[2]", "take(x[1], ids * 2)") == Doubles{5, 3});
+  CHECK(run("i32[2, 2, 3]", "take(x, reshape(concat([ids, 1 - ids]), [2, 2]), axis=0)") ==
+        Doubles{3, 4, 5, 0, 1, 2, 0, 1, 2, 3, 4, 5});
 }
 
 TEST_CASE("shape functions") {

@@ -57,6 +57,48 @@ gather_case("embedding_gather", f32, 19)
 gather_case("embedding_gather_bf16", bf16, 16, set={"T": "bf16"})
 
 
+def take_case(name, dtype, m, n, k, depth=0):
+    @case(name, SPECS + "take_rows.yaml", instance=name, depth=depth)
+    def _():
+        bm, rows = 4, 7
+        table, levels = normal(1, (rows, n), dtype), normal(2, (16,), dtype)
+        # The spec clamps what is stored to `o` alone, so these are in range.
+        ids = np.array(rng(3).integers(0, rows, m), np.int32)
+        codes = np.array(rng(4).integers(0, 256, (m, k)), np.uint8)
+
+        def kernel(table, ids, codes, levels, o, evens, z):
+            o[...] = jnp.take(table[...], jnp.clip(ids[...], 0, rows - 1), axis=0)
+            evens[...] = jnp.take(table[...][:, ::2], ids[...], axis=0)
+            z[...] = jnp.take(levels[...], codes[...].astype(i32) % 16, axis=0)
+            odd, high = pl.ds(1, bm // 2, 2), codes[0 : bm - 1 : 2].astype(i32) // 16
+            z[odd] = (z[odd].astype(f32) + jnp.take(levels[...], high, axis=0).astype(f32)).astype(dtype)
+
+        def rows_of(width):
+            return pl.BlockSpec((bm, width), lambda i: (i, 0))
+
+        def whole(x):
+            return pl.BlockSpec(x.shape, lambda i: (0,) * x.ndim)
+
+        # Past the edge it reads what the spec pads with.
+        padded = [jnp.pad(x, [(0, -m % bm)] + [(0, 0)] * (x.ndim - 1)) for x in (ids, codes)]
+        shapes = [jax.ShapeDtypeStruct((m + -m % bm, w), dtype) for w in (n, cdiv(n, 2), k)]
+        o, evens, z = (out[:m] for out in pl.pallas_call(
+            kernel, grid=(cdiv(m, bm),),
+            in_specs=[whole(table), pl.BlockSpec((bm,), lambda i: (i,)), rows_of(k), whole(levels)],
+            out_specs=[rows_of(n), rows_of(cdiv(n, 2)), rows_of(k)], out_shape=shapes, interpret=True,
+        )(table, *padded, levels))
+        close(o, np.asarray(table)[ids])
+        close(evens, np.asarray(table)[ids][:, ::2])
+        low = np.float64(levels)[codes % 16]
+        low[1::2] += np.float64(levels)[codes[0::2] // 16][: m // 2]
+        close(z, low, depth=1)
+        return dict(table=table, ids=ids, codes=codes, levels=levels), dict(o=o, evens=evens, z=z)
+
+
+take_case("take_rows", f32, 10, 21, 9, depth=1)
+take_case("take_rows_bf16", bf16, 7, 40, 16, depth=1)
+
+
 def scatter_case(name, rows, n, dtype=i16, set={}):
     @case(name, SPECS + "row_scatter.yaml", set=set)
     def _():

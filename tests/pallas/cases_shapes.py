@@ -312,3 +312,35 @@ def _():
     close(place, 100 * row + col)
     close(valid, (0 <= row) & (row < m) & (col < n))
     return dict(x=x), dict(place=place, valid=valid)
+
+
+@case("packed_rows", SPECS + "packed_rows.yaml")
+def _():
+    m, n, bm = 24, 21, 8
+    x, w = normal(1, (m, n), jnp.bfloat16), normal(2, (m, n))
+    q = integers(3, -128, 128, (m, n), jnp.int8)
+    u32, u8, bf16 = jnp.uint32, jnp.uint8, jnp.bfloat16
+
+    def kernel(x, q, w, pairs, quads, halves, even, swapped, bytes):
+        packed = pltpu.bitcast(x[...], u32)
+        pairs[...] = packed
+        quads[...] = pltpu.bitcast(q[...], jnp.int32)
+        halves[...] = pltpu.bitcast(q[...], bf16)
+        even[...] = jax.lax.bitcast_convert_type(packed << 16, f32)
+        swapped[...] = pltpu.bitcast((packed << 16) | (packed >> 16), bf16)
+        bytes[...] = pltpu.bitcast(w[...], u8)
+
+    def rows(count):
+        return pl.BlockSpec((count, n), lambda i: (i, 0))
+
+    shapes = [(m // 2, u32), (m // 4, jnp.int32), (m // 2, bf16), (m // 2, f32), (m, bf16), (4 * m, u8)]
+    names = ("pairs", "quads", "halves", "even", "swapped", "bytes")
+    outputs = dict(zip(names, pl.pallas_call(
+        kernel, grid=(m // bm,), in_specs=[rows(bm)] * 3, out_specs=[rows(count * bm // m) for count, _ in shapes],
+        out_shape=[jax.ShapeDtypeStruct((count, n), dtype) for count, dtype in shapes], interpret=True)(x, q, w)))
+    bits = np.asarray(x).view(np.uint16).astype(np.uint32)
+    close(outputs["pairs"], bits[0::2] | bits[1::2] << 16)
+    close(outputs["even"], np.asarray(x)[0::2].astype(np.float32))
+    close(outputs["swapped"], np.stack([x[1::2], x[0::2]], axis=1).reshape(m, n))
+    close(outputs["bytes"], np.asarray(w).view(np.uint8).reshape(m, n, 4).transpose(0, 2, 1).reshape(4 * m, n))
+    return dict(x=x, q=q, w=w), outputs

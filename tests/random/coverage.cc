@@ -26,12 +26,13 @@ const std::vector<std::string>& GrammarEntries() {
     for (const char* kind :
          {"let", "var", "assign", "when", "for", "while", "assert", "copy", "wait"})
       all.push_back(Entry("statement", kind));
-    for (const char* more : {"typed var", "else", "else when"})
+    for (const char* more : {"typed var", "several names", "else", "else when"})
       all.push_back(Entry("statement", more));
     for (const char* op : {"=", "+=", "-=", "*="}) all.push_back(Entry("assign", op));
-    for (const char* to : {"whole", "point", "slice", "ds", "...", "mask"})
+    for (const char* to :
+         {"whole", "point", "slice", "ds", "stride", "...", "mask", "masked window"})
       all.push_back(Entry("store", to));
-    for (const char* of : {"point", "slice", "ds", "..."}) all.push_back(Entry("subscript", of));
+    for (const char* of : {"point", "slice", "ds", "stride", "..."}) all.push_back(Entry("subscript", of));
     for (const char* op : {"+",  "-",   "*",  "/",   "//", "%",     "**",      "<<",     ">>",
                            "&",  "|",   "^",  "~",   "<",  ">",     "<=",      ">=",     "==",
                            "!=", "and", "or", "not", "if", "chain", "unary -", "unary +"})
@@ -146,10 +147,15 @@ class Uses {
     for (const Stmt& stmt : statements) {
       Add(Entry("statement", kKinds[static_cast<size_t>(stmt.kind)]));
       if (stmt.typed) Add("statement typed var");
+      if (!stmt.others.empty()) Add("statement several names");
+      for (const Naming& other : stmt.others) Walk(*other.value);
       if (stmt.kind == Stmt::Kind::kAssign) {
         Add(Entry("assign", stmt.op));
-        if (stmt.target->kind == Expr::Kind::kSubscript)
-          Subscripts(*stmt.target, "store");
+        const Expr& target = *stmt.target;
+        if (target.kind == Expr::Kind::kSubscript && target.args[0]->kind == target.kind)
+          Add("store masked window");
+        else if (target.kind == Expr::Kind::kSubscript)
+          Subscripts(target, "store");
         else
           Add("store whole");
       }
@@ -169,6 +175,10 @@ class Uses {
       const bool is_mask = prefix == "store" && expr.args.size() == 2 &&
                            (entry.kind == Expr::Kind::kCompare || entry.kind == Expr::Kind::kCall ||
                             entry.kind == Expr::Kind::kBinary || entry.kind == Expr::Kind::kUnary);
+      const bool by_stride = entry.kind == Expr::Kind::kSlice
+                                 ? entry.args[2] != nullptr
+                                 : entry.name == "ds" && !entry.keywords.empty();
+      if (by_stride) Add(prefix + " stride");
       if (entry.kind == Expr::Kind::kSlice)
         Add(prefix + " slice");
       else if (entry.kind == Expr::Kind::kEllipsis)

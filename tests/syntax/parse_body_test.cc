@@ -38,6 +38,8 @@ using Errors = std::vector<std::string>;
 TEST_CASE("every statement prints as it is written") {
   const std::string body =
       "let t = x + 1\n"
+      "let a, b = x + 1, y\n"
+      "var c, d = 0, x if a else y\n"
       "var v = 0\n"
       "var n: i32[bm, bn] = 0\n"
       "var s: f32 = 1.0\n"
@@ -47,6 +49,7 @@ TEST_CASE("every statement prints as it is written") {
       "acc *= 2\n"
       "ref[i, a:b, ds(s, n)] = e\n"
       "ref[...] = e\n"
+      "ref[i, a:b][mask] += e\n"
       "when a:\n"
       "  z = 1\n"
       "else when b:\n"
@@ -66,6 +69,14 @@ TEST_CASE("every statement prints as it is written") {
       "copy src[i] -> dst, sem[i]\n"
       "wait sem\n";
   CHECK(Print(body) == body);
+}
+
+TEST_CASE("several names get a value each, also under one condition") {
+  CHECK(Print("let a, b = (x, y)") == "let a, b = x, y\n");
+  CHECK(Print("let a, b = (x, y) if c else (u, v)") ==
+        "let a, b = x if c else u, y if c else v\n");
+  CHECK(Print("var a, b = (x, y) if c else (u, v) if d else (s, t)") ==
+        "var a, b = x if c else u if d else s, y if c else v if d else t\n");
 }
 
 TEST_CASE("layout is free within Python's rules") {
@@ -205,7 +216,7 @@ TEST_CASE("stores of other languages") {
         Errors{"1:1 the target of a store must be a name or a subscript of one"});
   CHECK(ErrorsOf("x.T = 1") ==
         Errors{"1:1 the target of a store must be a name or a subscript of one"});
-  CHECK(ErrorsOf("x[0][1] = 1") ==
+  CHECK(ErrorsOf("x[0][1, 2] = 1") ==
         Errors{"1:1 the target of a store must be a name or a subscript of one | write one "
                "subscript: ref[i, j]"});
   CHECK(ErrorsOf("x: f32 = 1") ==
@@ -222,7 +233,15 @@ TEST_CASE("values that nobody uses") {
 }
 
 TEST_CASE("let and var") {
-  CHECK(ErrorsOf("let a, b = f(x)") == Errors{"1:6 a `let` names one value"});
+  const std::string values =
+      " | write a value for each, `a, b`, or under a condition `(a, b) if c else (d, e)`";
+  CHECK(ErrorsOf("let a, b = f(x)") == Errors{"1:12 2 names for one value" + values});
+  CHECK(ErrorsOf("let a, b = x, y, z") == Errors{"1:12 2 names for 3 values" + values});
+  CHECK(ErrorsOf("let a, b = (x, y) if c else z") == Errors{"1:12 2 names for one value" + values});
+  CHECK(ErrorsOf("let a, 3 = x, y") == Errors{"1:8 expected the name of a value, found `3`"});
+  CHECK(ErrorsOf("var a, b: f32 = x, y") ==
+        Errors{"1:9 a `var` of several names takes no type | write a line for each, or cast the "
+               "values: `var a, b = f32(x), f32(y)`"});
   CHECK(ErrorsOf("let a: f32 = 1") ==
         Errors{"1:6 a `let` takes no type | cast its value: `let t = f32(x)`"});
   CHECK(ErrorsOf("let inf = 1") == Errors{"1:5 `inf` is a literal, not a name"});

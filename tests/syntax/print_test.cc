@@ -134,7 +134,8 @@ class TreeMaker {
         case 1:
           entry.kind = Expr::Kind::kSlice;
           entry.args = {random_() % 2 == 0 ? Make(depth - 1) : nullptr,
-                        random_() % 2 == 0 ? Make(depth - 1) : nullptr};
+                        random_() % 2 == 0 ? Make(depth - 1) : nullptr,
+                        random_() % 4 == 0 ? Make(depth - 1) : nullptr};
           break;
         default:
           expr.args.push_back(Make(depth - 1));

@@ -68,7 +68,7 @@ void Collector::Subscripts(const std::vector<Subscript>& subscripts,
   if (subscripts.size() != extents.size()) return;
   for (size_t d = 0; d < subscripts.size(); ++d) {
     const Subscript& subscript = subscripts[d];
-    const auto size = subscript.range ? Evaluate(subscript.size, context_.binding) : 1;
+    const auto size = Evaluate(ReachOf(subscript), context_.binding);
     if (extents[d] < 0 || !size || *size < 0) continue;
     Site site;
     site.kind = subscript.range ? Site::Kind::kSlice : Site::Kind::kSubscript;

@@ -201,6 +201,15 @@ SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<
     case ShapeOp::kRoll:
       pin_axes(args[0]);
       return args[0];
+    case ShapeOp::kTake: {
+      // All indices are looked at, be it to see whether they are in range.
+      pin_axes(args[0]);
+      for (const ClassId c : args[1]) Pin(c);
+      Classes classes = args[0];
+      const auto at = classes.erase(classes.begin() + node.axes[0]);
+      classes.insert(at, args[1].begin(), args[1].end());
+      return classes;
+    }
   }
   __builtin_unreachable();
 }

@@ -45,7 +45,7 @@ void FindOfDot(const Plan& plan, stage::Dot& dot) {
 bool IsInRow(const Plan& plan, Role role, const Place& place, LoopId row, LoopId lanes) {
   const Ref* ref = plan.RefOf(place.buffer);
   if (!ref || ref->role != role) return false;
-  if (place.at.empty() || place.at.back().loop != lanes || place.at.back().offset) return false;
+  if (place.at.empty() || place.at.back().loop != lanes || !place.at.back().IsPlain()) return false;
   if (!row) return place.at.size() == 1;
   int rows = 0;
   for (const Coordinate& c : place.at) {

@@ -30,7 +30,9 @@ BufferId StreamedBy(const Plan& plan, const Stages& stages, LoopId loop, const s
     if (store || !own || own->mask) return {};
     store = own;
   }
-  if (!store || store->place.at.empty() || store->place.at.back().loop != loop) return {};
+  if (!store || store->place.at.empty()) return {};
+  const Coordinate& last = store->place.at.back();
+  if (last.loop != loop || last.stride != 1) return {};
   const Ref* ref = plan.RefOf(store->place.buffer);
   const bool streams = ref && ref->role == Role::kOutput && !IsRead(plan, store->place.buffer);
   return streams ? store->place.buffer : BufferId();

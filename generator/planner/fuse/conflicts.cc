@@ -20,8 +20,9 @@ std::vector<Touched> TouchedBy(const Stages& stages) {
 bool ApartBy(LoopId loop, const Place& a, const Place& b) {
   if (a.at.size() != b.at.size() || a.buffer != b.buffer) return false;
   for (size_t d = 0; d < a.at.size(); ++d) {
-    if (a.at[d].loop == loop && b.at[d].loop == loop && !a.at[d].around && !b.at[d].around &&
-        SameElement(a.at[d].offset, b.at[d].offset)) {
+    const Coordinate &x = a.at[d], &y = b.at[d];
+    if (x.loop == loop && y.loop == loop && !x.around && !y.around && x.stride == y.stride &&
+        SameElement(x.offset, y.offset)) {
       return true;
     }
   }

@@ -64,7 +64,8 @@ class Hoisting {
     const std::set<VariableId> visible_outside = visible_;
     for (size_t i = 0; i < stages.size(); ++i) {
       assigned_ = AssignedIn(stages[i]);
-      std::erase_if(named_, [&](const Named& n) { return !IsFixed(n.value); });
+      written_ = WrittenIn(stages[i]);
+      std::erase_if(named_, [&](const Named& n) { return !IsFixed(n.value, true); });
       span_ = stages[i].span;
       defines_.clear();
       Rewrite(stages[i], {});
@@ -180,7 +181,20 @@ class Hoisting {
   }
 
   void RewriteOffsets(Place& place, When when) {
-    for (Coordinate& c : place.at) c.offset = Whole(c.offset, when);
+    for (Coordinate& c : place.at) {
+      c.offset = Whole(c.offset, when);
+      if (c.offset && when.surely && when.often) c.offset = NamedIndex(c.offset);
+    }
+  }
+
+  /// An index that is read from memory is read once, where the stage does not change it.
+  ElementPtr NamedIndex(const ElementPtr& offset) {
+    const Place* read = nullptr;
+    ForEachLoad(offset, [&](const Place& place) { read = &place; });
+    if (!read || !IsFixed(offset, /*read_too=*/true)) return offset;
+    if (const ElementPtr known = Known(offset)) return known;
+    const Ref* ref = plan_.RefOf(read->buffer);
+    return Name(offset, ref ? Singular(ref->name) : "chosen");
   }
 
   // ---- expressions ------------------------------------------------------------------------------
@@ -238,8 +252,24 @@ class Hoisting {
     return NamedElement(plan_, variable);
   }
 
-  /// Whether the value is the same through the whole of the stage at hand.
-  bool IsFixed(const ElementPtr& root) const {
+  std::set<BufferId> WrittenIn(const Stage& stage) const {
+    std::set<BufferId> written;
+    ForEachPlace(stage, [&](const Place& place, bool writes) {
+      if (writes) written.insert(RootOf(plan_, place.buffer));
+    });
+    return written;
+  }
+
+  /// Whether nothing in the stage at hand writes to the buffer, under whatever name.
+  bool IsUnchanged(BufferId buffer) const {
+    const Ref* ref = plan_.RefOf(buffer);
+    const bool shared = ref && plan_.kernel->BorrowerOf(plan_[buffer].ref.number()) >= 0;
+    return !shared && (!ref || ref->alias < 0) && written_.count(RootOf(plan_, buffer)) == 0;
+  }
+
+  /// Whether the value is the same through the whole of the stage at hand. `read_too`: though it
+  /// be read from memory that others could change.
+  bool IsFixed(const ElementPtr& root, bool read_too = false) const {
     bool fixed = true;
     ForEachElement(root, [&](const Element& e) {
       if (const auto* iteration = As<element::Iteration>(e))
@@ -247,7 +277,7 @@ class Hoisting {
       if (const auto* named = As<element::Named>(e)) fixed = fixed && StaysAsItIs(named->variable);
       const Place* place = LoadedBy(e);
       if (!place) return;
-      fixed = fixed && IsHostRead(e) &&
+      fixed = fixed && (IsHostRead(e) || (read_too && IsUnchanged(place->buffer))) &&
               std::all_of(place->at.begin(), place->at.end(),
                           [&](const Coordinate& c) { return !c.loop || loops_.count(c.loop); });
     });
@@ -274,6 +304,7 @@ class Hoisting {
   std::map<VariableId, ElementPtr> moved_;
   // Of the stage at hand.
   std::set<VariableId> assigned_;  // variables that change within it
+  std::set<BufferId> written_;     // roots of the buffers that change within it
   Stages defines_;                 // to go in front of it
   Span span_;
 };

@@ -30,7 +30,7 @@ CopyWindow Lowering::WindowOf(const Window& window) {
     } else {
       const Subscript& s = window.subscripts[d];
       c.offset = Scalar(*s.start);
-      of.dimensions.push_back({s.range ? s.size : Size(1), !s.range});
+      of.dimensions.push_back({ReachOf(s), !s.range});
     }
     of.begin.at.push_back(c);
   }

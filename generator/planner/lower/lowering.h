@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +13,12 @@
 namespace kiln {
 
 /// Where a tile's elements go: a window of a buffer, for each of whose dimensions either an axis
-/// of the tile with an offset or a fixed coordinate.
+/// of the tile with an offset and a stride or a fixed coordinate.
 struct Target {
   struct Dimension {
     std::optional<size_t> axis;
     ElementPtr offset;  // null: the axis is all of the dimension
+    int64_t stride = 1;
   };
   BufferId buffer;
   std::vector<Dimension> dimensions;
@@ -64,6 +66,7 @@ class Lowering {
   Bounds BoundsOf(const Node& node) const;
   bool IsInRange(const Subscript& subscript, const Size& extent) const;
   ElementPtr CheckedStart(const std::string& name, const Subscript& subscript, const Size& extent);
+  void CheckTaken(const Node& take);
   ElementPtr Hoisted(const ElementPtr& start);
   ElementPtr Guarded(const ElementPtr& condition, bool holds, const Node& node, const Point& point);
   Stages Nested(const Actions& actions);
@@ -102,6 +105,7 @@ class Lowering {
   ElementPtr Read(const Node& node, const Point& point);
   ElementPtr ReadLocal(const Node& node, const Point& point);
   ElementPtr Roll(const Node& node, const Point& point);
+  ElementPtr Take(const Node& node, const Point& point);
   ElementPtr Reshaped(const Node& node, const Point& point);
   ElementPtr SeenAnew(const Node& node, const Point& point);
   ElementPtr InsideMask(const Node& node, const Point& point);
@@ -109,7 +113,8 @@ class Lowering {
   Point Subscripted(const std::string& name, const std::vector<Subscript>& subscripts,
                     const Shape& extents, const Point& point);
   static Point Aligned(const Point& point, const Shape& shape);
-  ElementPtr CoordinateValue(const Coordinate& c, DType dtype) const;
+  ElementPtr CoordinateValue(const Coordinate& c, DType dtype,
+                             const ElementPtr& origin = nullptr) const;
 
   // Reductions (reduce.cc).
   void EmitReduce(const Target& target, const Node& node);
@@ -149,11 +154,15 @@ class Lowering {
     VariableId variable;
   };
   std::vector<HoistedRead> hoisted_;  // of this statement
+  std::set<std::pair<const Stages*, const Node*>> checked_;  // of this statement, by list
+  std::vector<NodePtr> made_;         // nodes of checks: temporaries are known by theirs
   std::vector<ElementPtr> guards_;    // under which the value at hand is evaluated
 };
 
 /// Whether manual copies read or write a ref in VMEM or SMEM.
 Table<bool, Ref> EndsOfCopies(const Kernel& kernel);
+/// Whether a value, or where it is read, changes from one iteration of the loop to the next.
+bool DependsOn(const Element& e, LoopId loop);
 /// Whether what a value reads is one vector along the loop.
 bool LanesFit(const Element& e, LoopId loop);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "generator/ir/tile_node.h"
 #include "generator/plan/walk.h"
 #include "generator/planner/lower/lowering.h"
 
@@ -24,7 +25,7 @@ bool IsFixed(const Size& size) {
 
 }  // namespace
 
-/// What is known of an integer scalar from the text alone. Arithmetic of the body wraps around, so
+/// What is known of an integer, or of all integers of a tile, from the text alone. Arithmetic of the body wraps around, so
 /// only that of subscripts is followed.
 Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
   const auto arg = [&](size_t k) { return BoundsOf(*node.args[k]); };
@@ -46,6 +47,19 @@ Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
     case Op::kCast:
       if (!IsInteger(node.args[0]->dtype) && node.args[0]->dtype != DType::kIndex) return {};
       return arg(0);
+    case Op::kIota:
+      return {0, node.shape[static_cast<size_t>(node.axes[0])] - Size(1)};
+    case Op::kBroadcast:
+    case Op::kReduceMin:
+    case Op::kReduceMax:
+      return arg(0);
+    case Op::kClamp: {
+      const Bounds low = arg(1), high = arg(2);
+      Bounds between;
+      if (low.low && high.low) between.low = std::min(*low.low, *high.low);
+      between.high = high.high;
+      return between;
+    }
     case Op::kMod: {
       const auto divisor = Constant(arg(1).high);
       const bool fixed = divisor && arg(1).low == divisor && *divisor > 0;
@@ -98,7 +112,7 @@ Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
 
 bool Lowering::IsInRange(const Subscript& s, const Size& extent) const {
   const Bounds bounds = BoundsOf(*s.start);
-  const Size size = s.range ? s.size : Size(1);
+  const Size size = ReachOf(s);
   const Size start = SizeOf(s.start, kernel_);
   const bool low = (bounds.low && *bounds.low >= 0) || (start.Constant() && *start.Constant() >= 0);
   if (!low) return false;
@@ -128,8 +142,7 @@ ElementPtr Lowering::Hoisted(const ElementPtr& start) {
 ElementPtr Lowering::CheckedStart(const std::string& name, const Subscript& s, const Size& extent) {
   const ElementPtr start = Hoisted(Scalar(*s.start));
   if (IsInRange(s, extent)) return start;
-  const stage::Range range{name, start, Scalar(*(s.range ? s.size : Size(1)).ToNode()),
-                           Scalar(*extent.ToNode())};
+  const stage::Range range{name, start, Scalar(*ReachOf(s).ToNode()), Scalar(*extent.ToNode())};
   for (size_t k = out_->size(); k-- > 0;) {
     const auto* former = As<stage::Range>((*out_)[k]);
     if (!former) break;
@@ -143,6 +156,35 @@ ElementPtr Lowering::CheckedStart(const std::string& name, const Subscript& s, c
   for (size_t k = guards_.size(); k-- > 0;) guarded = Of(stage::If{guards_[k], {guarded}, {}});
   Emit(std::move(guarded));
   return start;
+}
+
+/// The least and the greatest of the indices are in range, if there are any.
+void Lowering::CheckTaken(const Node& take) {
+  const Node& arg = *take.args[0];
+  const NodePtr& ids = take.args[1];
+  const Size& extent = arg.shape[static_cast<size_t>(take.axes[0])];
+  const Bounds bounds = BoundsOf(*ids);
+  const auto left =
+      Constant(bounds.high ? std::optional<Size>(extent - *bounds.high) : std::nullopt);
+  if (bounds.low && *bounds.low >= 0 && left && *left >= 1) return;
+  if (!checked_.insert({out_, &take}).second) return;
+  const Size count = Product(ids->shape);
+  const bool perhaps_none = count.Constant().value_or(0) < 1;
+  if (perhaps_none) {
+    guards_.push_back(
+        MakeOp(Op::kGt, DType::kBool, {Scalar(*count.ToNode()), IndexConstant(0)}));
+  }
+  const std::string name = arg.op == Op::kRead    ? kernel_[RefId(arg.index)].name
+                           : arg.op == Op::kLocal ? kernel_[LocalId(arg.index)].name
+                                                  : "a value";
+  for (const Op op : {Op::kReduceMin, Op::kReduceMax}) {
+    Node extreme = TileNode(op, ids->dtype, {}, ids->span, {ids});
+    for (size_t d = 0; d < ids->shape.size(); ++d) extreme.axes.push_back(static_cast<int>(d));
+    made_.push_back(Share(std::move(extreme)));
+    made_.push_back(Share(TileNode(Op::kCast, DType::kIndex, {}, ids->span, {made_.back()})));
+    CheckedStart(name, {ids->span, false, made_.back(), 1}, extent);
+  }
+  if (perhaps_none) guards_.pop_back();
 }
 
 /// An argument that is only evaluated where `condition` holds.

@@ -47,6 +47,7 @@ void Lowering::Statement(const Action& action) {
   temporary_.clear();
   sums_.clear();
   hoisted_.clear();
+  checked_.clear();
   TouchesOf(action);
   Match(
       action, [this](const action::Define& define) { DefineLocal(define); },
@@ -101,7 +102,8 @@ void Lowering::StoreTile(const action::Store& store) {
         target.dimensions.push_back({next_axis(true), nullptr});
         continue;
       }
-      target.dimensions.push_back({next_axis(s.range), CheckedStart(name, s, extents[d])});
+      target.dimensions.push_back(
+          {next_axis(s.range), CheckedStart(name, s, extents[d]), s.stride});
     }
   }
   EmitBroadcast(target, store.value, store.shape, store.mask);

@@ -15,9 +15,7 @@ Place Lowering::PlaceAt(const Target& target, const Point& point) const {
   Place place;
   place.buffer = target.buffer;
   for (const Target::Dimension& d : target.dimensions) {
-    Coordinate c = d.axis ? point[*d.axis] : Coordinate{};
-    c.offset = AddOffsets(c.offset, d.offset);
-    place.at.push_back(c);
+    place.at.push_back(InWindow(d.axis ? point[*d.axis] : Coordinate{}, d.stride, d.offset));
   }
   return place;
 }
@@ -35,12 +33,29 @@ Lowering::Point Lowering::LoopsOver(const Spaces& spaces, Loops* loops) {
   return point;
 }
 
-/// Whether a place's lanes are one vector: the loop is in one coordinate and never wraps around.
+bool DependsOn(const Element& e, LoopId loop) {
+  const auto* iteration = As<element::Iteration>(e);
+  if (iteration && iteration->loop == loop) return true;
+  const Place* place = LoadedBy(e);
+  bool depends = place && std::any_of(place->at.begin(), place->at.end(),
+                                      [&](const Coordinate& c) { return c.loop == loop; });
+  ForEachPart(e, [&](const ElementPtr& part) { depends = depends || DependsOn(*part, loop); });
+  return depends;
+}
+
+/// Whether a place's lanes are one vector: the loop, or an index that depends on it, is in one
+/// coordinate and never wraps around.
 static bool LanesFit(const Place& place, LoopId loop) {
+  const auto varies = [&](const Element& e) { return DependsOn(e, loop); };
   int times = 0;
   for (const Coordinate& c : place.at) {
-    if (c.loop != loop) continue;
-    if (c.around) return false;
+    const bool chosen = c.offset && varies(*c.offset);
+    if (!chosen && c.loop != loop) continue;
+    if (c.around || (chosen && c.loop)) return false;
+    if (chosen) {
+      const std::optional<Chosen> by = ChosenBy(c.offset, varies);
+      if (!by || !LanesFit(*by->index, loop)) return false;
+    }
     ++times;
   }
   return times <= 1;
@@ -60,7 +75,8 @@ static bool LanesFit(const Stage& stage, LoopId loop) {
   if (!LanesFit(store->place, loop) || !LanesFit(*store->value, loop)) return false;
   if (!store->mask) return true;
   // Masked stores are made for neighbours.
-  return LanesFit(*store->mask, loop) && store->place.at.back().loop == loop;
+  const Coordinate& last = store->place.at.back();
+  return LanesFit(*store->mask, loop) && last.loop == loop && last.stride == 1;
 }
 
 Stage Lowering::Nest(const Loops& loops, Stages inner, bool lanes) const {
@@ -238,7 +254,7 @@ void Lowering::EmitConcat(const Target& target, const Node& node) {
     for (Target::Dimension& d : window.dimensions) {
       if (d.axis != axis) continue;
       // With an offset, be it 0, the window is in the part's own space and not in the target's.
-      const ElementPtr shift = Scalar(*begin.ToNode());
+      const ElementPtr shift = Scalar(*(begin * Size(d.stride)).ToNode());
       if (!d.offset || !(begin == Size(0))) d.offset = AddOffsets(d.offset, shift);
     }
     EmitInto(window, *part, nullptr);

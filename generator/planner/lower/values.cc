@@ -13,10 +13,19 @@ Lowering::Point Lowering::Aligned(const Point& point, const Shape& shape) {
   return aligned;
 }
 
-ElementPtr Lowering::CoordinateValue(const Coordinate& c, DType dtype) const {
-  ElementPtr value;
+/// `origin`: of the array, is added; null: 0. Lanes count up by one as indices; by strides they do
+/// in the arithmetic of the body.
+ElementPtr Lowering::CoordinateValue(const Coordinate& c, DType dtype,
+                                     const ElementPtr& origin) const {
+  ElementPtr value, rest = c.offset;
   if (c.loop) value = MakeElement(DType::kIndex, element::Iteration{c.loop});
-  value = AddOffsets(value, c.offset);
+  if (c.loop && c.stride != 1) {
+    rest = CastTo(AddOffsets(rest ? rest : IndexConstant(0), origin), DType::kI32);
+    value = MakeOp(Op::kMul, DType::kI32,
+                   {CastTo(value, DType::kI32), ConstantOf(DType::kI32, c.stride, 0)});
+    return CastTo(MakeOp(Op::kAdd, DType::kI32, {value, rest}), dtype);
+  }
+  value = AddOffsets(AddOffsets(value, rest), origin);
   return CastTo(value ? value : IndexConstant(0), dtype);
 }
 
@@ -78,7 +87,7 @@ ElementPtr Lowering::Given(const Node& node, const Point& point) {
       const size_t axis = node.axes[0];
       const ElementPtr origin = MakeElement(
           DType::kIndex, element::Edge{element::Edge::Which::kOrigin, RefId(node.index), axis});
-      return CastTo(AddOffsets(CoordinateValue(point[axis], DType::kIndex), origin), node.dtype);
+      return CoordinateValue(point[axis], node.dtype, origin);
     }
   }
   __builtin_unreachable();
@@ -102,6 +111,8 @@ ElementPtr Lowering::Moved(const Node& node, const Point& point) {
                    Subscripted("a value", node.subscripts, node.args[0]->shape, point));
     case ShapeOp::kRoll:
       return Roll(node, point);
+    case ShapeOp::kTake:
+      return Take(node, point);
     case ShapeOp::kConcat:
       return Materialised(node, point);
   }
@@ -147,10 +158,10 @@ Lowering::Point Lowering::Subscripted(const std::string& name,
   size_t axis = 0;
   for (size_t d = 0; d < subscripts.size(); ++d) {
     const Subscript& s = subscripts[d];
-    Coordinate c = s.range ? point[axis++] : Coordinate{};
+    const Coordinate c = s.range ? point[axis++] : Coordinate{};
     const ElementPtr start = name.empty() ? Scalar(*s.start) : CheckedStart(name, s, extents[d]);
-    if (!IsZero(*start) || !s.range) c.offset = AddOffsets(c.offset, start);
-    whole[d] = c;
+    const bool moves = !IsZero(*start) || !s.range;
+    whole[d] = InWindow(c, s.stride, moves ? start : nullptr);
   }
   return whole;
 }
@@ -216,6 +227,40 @@ ElementPtr Lowering::Roll(const Node& node, const Point& point) {
   from[axis].offset = AddOffsets(from[axis].offset, back);
   from[axis].around = extent;
   return LoadOf({buffer, from}, node.dtype);
+}
+
+namespace {
+
+/// Whether an element of it is one of memory, in some place.
+bool IsView(const Node& node, const Kernel& kernel) {
+  switch (node.op) {
+    case Op::kRead: {
+      const Role role = kernel[RefId(node.index)].role;
+      return role != Role::kPrefetch && role != Role::kScalar;
+    }
+    case Op::kLocal:
+      return !node.shape.empty();
+    case Op::kSlice:
+    case Op::kTranspose:
+    case Op::kBroadcast:
+      return IsView(*node.args[0], kernel);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+/// An element of the place that the index names, at which the value may have to be put first.
+ElementPtr Lowering::Take(const Node& node, const Point& point) {
+  const Node &arg = *node.args[0], &ids = *node.args[1];
+  CheckTaken(node);
+  const auto begin = point.begin() + node.axes[0];
+  const auto end = begin + static_cast<std::ptrdiff_t>(ids.shape.size());
+  Point from(point.begin(), begin);
+  from.push_back({{}, CastTo(Value(ids, Point(begin, end)), DType::kIndex), {}});
+  from.insert(from.end(), end, point.end());
+  return IsView(arg, kernel_) ? Value(arg, from) : Materialised(arg, from);
 }
 
 ElementPtr Lowering::InsideMask(const Node& node, const Point& point) {

@@ -27,6 +27,7 @@ std::string ScalarPrinter::Print(const Size& size, int at_least) const {
 
 std::string ScalarPrinter::Print(const Coordinate& c) const {
   std::string text = c.loop ? names_.loop(c.loop) : "";
+  if (c.loop && c.stride != 1) text += " * " + std::to_string(c.stride);
   if (c.offset) {
     text = text.empty() ? Print(*c.offset) : text + " + " + Print(*c.offset, 12);
   }

@@ -172,7 +172,9 @@ std::string BodyView::Stride(const Place& place, LoopId loop) {
   for (size_t d = 0; d < place.at.size(); ++d) {
     if (!Keeps(buffer, d)) continue;
     if (place.at[d].loop == loop) {
-      return names_[place.buffer] + ".stride[" + std::to_string(kept) + "]";
+      const int64_t stride = place.at[d].stride;
+      return names_[place.buffer] + ".stride[" + std::to_string(kept) + "]" +
+             (stride == 1 ? "" : " * " + std::to_string(stride));
     }
     ++kept;
   }

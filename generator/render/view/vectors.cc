@@ -60,6 +60,14 @@ std::string BodyView::VectorLoad(const Place& from, std::vector<std::string>* li
     text += "hn::Load(kFloats, " + Pointer(from) + ");";
   } else if (AreNeighbours(from)) {
     text += "at.Load(" + Pointer(from) + ");";
+  } else if (const auto d = ChosenDimension(from)) {
+    const auto varies = [this](const Element& e) { return Varies(e); };
+    const Chosen by = *ChosenBy(from.at[*d].offset, varies);
+    Place first = from, walked = from;
+    first.at[*d].offset = by.rest;
+    walked.at[*d] = {lanes_, nullptr, {}, by.stride};
+    const std::string indices = Vector(by.index, lines);
+    text += "at.Gather(" + Pointer(first) + ", " + Stride(walked, lanes_) + ", " + indices + ");";
   } else {
     text += "at.LoadStrided(" + Pointer(from) + ", " + Stride(from, lanes_) + ");";
   }
@@ -68,13 +76,21 @@ std::string BodyView::VectorLoad(const Place& from, std::vector<std::string>* li
   return name;
 }
 
+/// The dimension in which each lane has an index of its own; none: there is none.
+std::optional<size_t> BodyView::ChosenDimension(const Place& place) const {
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    if (place.at[d].offset && Varies(*place.at[d].offset)) return d;
+  }
+  return std::nullopt;
+}
+
 /// Whether lanes run over the last dimension.
 bool BodyView::AreNeighbours(const Place& place) const {
   const Coordinate* last = nullptr;
   for (size_t d = 0; d < place.at.size(); ++d) {
     if (Keeps(plan_[place.buffer], d)) last = &place.at[d];
   }
-  return last && last->loop == lanes_;
+  return last && last->loop == lanes_ && last->stride == 1;
 }
 
 std::string BodyView::VectorCast(const ElementPtr& from, DType to,

@@ -10,6 +10,7 @@
 //   at.StoreIf(m, v, p)   only lanes where the mask holds; the others are not touched
 //   at.LoadStrided(p, s)  p[0], p[s], p[2 * s] ...; s may be 0 or negative
 //   at.StoreStrided(v, p, s)
+//   at.Gather(p, s, i)    p[i[0] * s], p[i[1] * s] ..., by a vector of integers
 //   at.Prefetch(p)        prefetches what a store to p needs
 //   at.Splat(x)           a scalar of a representation in all lanes, bool as a mask
 //   at.Iota(first)        i32: first, first + 1 ...
@@ -136,6 +137,19 @@ struct AtLanes {
     const RawBits<T>* from = RawPointer(p);
     const size_t count = static_cast<const Derived*>(this)->lanes();
     for (size_t i = 0; i < count; ++i) lanes[i] = from[static_cast<ptrdiff_t>(i) * stride];
+    return FromStorage<T>(hn::LoadU(d, lanes));
+  }
+
+  template <typename T, class Indices>
+  HWY_INLINE auto Gather(const T* p, ptrdiff_t stride, Indices indices) const {
+    const hn::DFromV<Indices> di;
+    alignas(64) hn::TFromD<decltype(di)> at[hn::MaxLanes(di)];
+    hn::Store(indices, di, at);
+    const TagFor<RawBits<T>, D> d;
+    alignas(64) RawBits<T> lanes[hn::MaxLanes(d)] = {};
+    const RawBits<T>* from = RawPointer(p);
+    const size_t count = static_cast<const Derived*>(this)->lanes();
+    for (size_t i = 0; i < count; ++i) lanes[i] = from[static_cast<ptrdiff_t>(at[i]) * stride];
     return FromStorage<T>(hn::LoadU(d, lanes));
   }
 

@@ -66,9 +66,7 @@ Maker::Region Maker::AnyWindow(const RefInfo& ref) {
   for (size_t d = 0; d < ref.view.size(); ++d) {
     const Extent& extent = ref.view[d];
     const size_t kind =
-        extent.value < 1
-            ? 0
-            : dice_.Weighted({3, 3, extent.value > 1 ? 2.0 : 0, extent.value > 1 ? 1.5 : 0});
+        extent.value < 1 ? 0 : dice_.Weighted({3, 3, extent.value > 1 ? 3.5 : 0});
     if (kind == 0) {
       entries.push_back(":");
       window.shape.push_back(extent);
@@ -79,16 +77,9 @@ Maker::Region Maker::AnyWindow(const RefInfo& ref) {
       entries.push_back(IndexBelow(extent, 1));
       continue;
     }
-    const int64_t size = dice_.Between(1, extent.value - 1), room = extent.value - size;
-    const int64_t start = dice_.Between(0, room);
-    const std::string length = std::to_string(size);
-    if (kind == 2)
-      entries.push_back(start == 0 ? ":" + length
-                                   : std::to_string(start) + ":" + std::to_string(start + size));
-    else
-      entries.push_back("ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 1) + ", " +
-                        length + ")");
-    window.shape.push_back({length, size});
+    const int64_t size = dice_.Between(1, extent.value - 1);
+    entries.push_back(Some("store", size, extent.value, 1));
+    window.shape.push_back({std::to_string(size), size});
     window.edges.emplace_back();
   }
   size_t last = entries.size();
@@ -107,22 +98,27 @@ void Maker::StorePart(RefInfo& ref, Block& to) {
     Update(ref, ref.name, ref.view, ref.edges, to);
     return;
   }
-  if (Want("store mask", 0.25)) {
-    ++need_same_;
-    Value mask = MakeWhole(DType::kBool, ref.view, 3);
-    --need_same_;
-    const auto fitting = WithEdges(mask, ref.edges);
-    if (!fitting) return;
-    const Value value = ValueFor(ref, ref.view, ref.edges, 2);
-    const bool adds = Accumulates(ref.dtype) && dice_.Chance(0.25);
-    to.push_back(
-        {ref.name + "[$0] " + (adds ? "+=" : "=") + " $1", {fitting->term, value.term}, {}, {}});
-    Widen(ref, value, false);
-    if (adds) Forget(ref);
-    return;
-  }
+  if (Want("store mask", 0.25)) return StoreMasked(ref, {"", ref.view, ref.edges}, to);
   const Region window = AnyWindow(ref);
+  if (!window.shape.empty() && Want("store masked window", 0.25))
+    return StoreMasked(ref, window, to);
   Update(ref, ref.name + "[" + window.text + "]", window.shape, window.edges, to);
+}
+
+/// Where a mask holds, in all of the ref or in a window.
+void Maker::StoreMasked(RefInfo& ref, const Region& window, Block& to) {
+  ++need_same_;
+  Value mask = MakeWhole(DType::kBool, window.shape, 3);
+  --need_same_;
+  const auto fitting = WithEdges(mask, window.edges);
+  if (!fitting) return;
+  const Value value = ValueFor(ref, window.shape, window.edges, 2);
+  const bool adds = Accumulates(ref.dtype) && dice_.Chance(0.25);
+  const std::string target = ref.name + (window.text.empty() ? "" : "[" + window.text + "]");
+  to.push_back(
+      {target + "[$0] " + (adds ? "+=" : "=") + " $1", {fitting->term, value.term}, {}, {}});
+  Widen(ref, value, false);
+  if (adds) Forget(ref);
 }
 
 /// What is added up may be rounded.
@@ -311,7 +307,15 @@ void Maker::Define(Block& to) {
   if (same) --need_same_;
   const std::string name = Name(var ? "v" : "t");
   if (!var) {
-    to.push_back({"let " + name + " = $0", {value.term}, {}, {}});
+    if (!Want("statement several names", 0.1)) {
+      to.push_back({"let " + name + " = $0", {value.term}, {}, {}});
+    } else {
+      Value second = MakeWhole(AnyDType(), shape, 2);
+      const std::string other = Name("t");
+      to.push_back({"let " + name + ", " + other + " = $0, $1", {value.term, second.term}, {}, {}});
+      second.term = {other, {}};
+      scope_.push_back(second);
+    }
     value.term = {name, {}};
     scope_.push_back(value);
     return;

@@ -208,6 +208,33 @@ std::optional<Value> Maker::MakeRoll(DType dtype, const Extents& shape, int dept
   return value;
 }
 
+/// Slabs of a value by indices of one dimension or, now and then, of two.
+std::optional<Value> Maker::MakeTake(DType dtype, const Extents& shape, int depth) {
+  if (shape.empty()) return std::nullopt;
+  const auto rank = static_cast<int64_t>(shape.size());
+  const int64_t axis = dice_.Between(0, rank - 1);
+  const int64_t count = axis + 1 < rank && dice_.Chance(0.2) ? 2 : 1;
+  const auto begin = shape.begin() + axis;
+  const Extents chosen(begin, begin + count);
+  const int64_t from = dice_.Between(1, 6);
+  Extents whole = shape;
+  whole.erase(whole.begin() + axis, whole.begin() + axis + count);
+  whole.insert(whole.begin() + axis, {std::to_string(from), from});
+  Value value = MakeClean(dtype, whole, depth);
+  ++need_same_;
+  const Value ids = Whole(MakeClean(DType::kI32, chosen, depth), chosen);
+  --need_same_;
+  value = Whole(value, whole);
+  const std::string last = std::to_string(from - 1);
+  const std::string in_range = dice_.Chance(0.5) ? "clamp($1, 0, " + last + ")"
+                                                 : "$1 % " + std::to_string(from);
+  value.term = {"take($0, " + in_range + ", axis=" + Number(static_cast<size_t>(axis)) + ")",
+                {value.term, ids.term}};
+  value.shape = shape;
+  value.facts.edges.assign(shape.size(), {});
+  return value;
+}
+
 /// An element number of that extent.
 std::string Maker::IndexBelow(const Extent& extent, int depth) {
   std::vector<std::string> ways = {std::to_string(dice_.Between(0, extent.value - 1)),
@@ -234,6 +261,21 @@ std::string Maker::IndexBelow(const Extent& extent, int depth) {
     return "clamp(" + text + ", 0, " + extent.text + " - 1)";
   }
   return dice_.Pick(ways);
+}
+
+/// A window of `size` elements out of `extent`, neighbours or not.
+std::string Maker::Some(const std::string& what, int64_t size, int64_t extent, int depth) {
+  const int64_t most = size > 1 ? (extent - 1) / (size - 1) : 1;
+  const int64_t stride =
+      most > 1 && Want(what + " stride", 0.25) ? dice_.Between(2, std::min<int64_t>(most, 4)) : 1;
+  const int64_t reach = (size - 1) * stride + 1, room = extent - reach;
+  if (dice_.Chance(0.5) || room == 0) {
+    const int64_t start = dice_.Between(0, room);
+    return (start == 0 ? "" : std::to_string(start)) + ":" + std::to_string(start + reach) +
+           (stride == 1 ? "" : ":" + std::to_string(stride));
+  }
+  return "ds(" + IndexBelow({std::to_string(room + 1), room + 1}, depth) + ", " +
+         std::to_string(size) + (stride == 1 ? ")" : ", stride=" + std::to_string(stride) + ")");
 }
 
 /// A part of something that can be read: points in some dimensions, windows in others.
@@ -278,12 +320,7 @@ std::optional<Value> Maker::Part(DType dtype, const Extents& shape) {
     } else if (wanted > 0 && clean &&
                shape[wanted - 1].text == std::to_string(shape[wanted - 1].value) &&
                shape[wanted - 1].value <= extent.value && shape[wanted - 1].value > 1) {
-      const int64_t size = shape[wanted - 1].value, room = extent.value - size;
-      const int64_t start = dice_.Between(0, room);
-      entries[d] = dice_.Chance(0.5) || room == 0
-                       ? std::to_string(start) + ":" + std::to_string(start + size)
-                       : "ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 0) + ", " +
-                             std::to_string(size) + ")";
+      entries[d] = Some("subscript", shape[wanted - 1].value, extent.value, 0);
       result.insert(result.begin(), shape[wanted - 1]);
       edges.insert(edges.begin(), std::set<std::string>());
       --wanted;

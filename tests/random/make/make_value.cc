@@ -318,6 +318,7 @@ const std::vector<Maker::Rule>& Maker::Rules() {
       {{"function squeeze"}, 0.3, Always, &Maker::MakeSqueeze},
       {{"function concat"}, 0.4, Always, &Maker::MakeConcat},
       {{"function roll"}, 0.5, Always, &Maker::MakeRoll},
+      {{"function take"}, 0.4, Always, &Maker::MakeTake},
       {{"subscript point", "subscript slice", "subscript ds", "subscript ..."},
        1,
        Always,

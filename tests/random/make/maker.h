@@ -167,6 +167,7 @@ class Maker {
   Value Condition(int depth);
   Value Mask(const Extents& shape, int depth);
   Value HostScalar();
+  std::string Some(const std::string& what, int64_t size, int64_t extent, int depth);
   std::string IndexBelow(const Extent& extent, int depth);
 
   using Production = std::optional<Value> (Maker::*)(DType, const Extents&, int);
@@ -202,6 +203,7 @@ class Maker {
   std::optional<Value> MakeSqueeze(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeConcat(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeRoll(DType dtype, const Extents& shape, int depth);
+  std::optional<Value> MakeTake(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeSlice(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeBroadcast(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeVisit(DType dtype, const Extents& shape, int depth);
@@ -235,6 +237,7 @@ class Maker {
   void StoreFrom(RefInfo& ref, const RefInfo& buffer, Block& to);
   void Accumulate(RefInfo& ref, size_t axes, const std::string& set, Block& to);
   void AccumulateInScratch(RefInfo& ref, size_t axes, Block& to);
+  void StoreMasked(RefInfo& ref, const Region& window, Block& to);
   void AnyChange(RefInfo& ref, Block& to);
   Statement RepeatChange(RefInfo& ref, Block& before);
   void Update(RefInfo& ref, const std::string& target, const Extents& shape,

@@ -127,10 +127,12 @@ std::string Expressions::Subscripts(const std::vector<Subscript>& subscripts,
       text += start;
       continue;
     }
-    const int64_t size = Extent(subscript.size);
-    const bool all = start == "0" && size == Extent(of[d]);
+    const int64_t size = Extent(subscript.size), stride = subscript.stride;
+    const bool all = start == "0" && stride == 1 && size == Extent(of[d]);
     whole = whole && all;
-    text += all ? ":" : "pl.ds(" + start + ", " + std::to_string(size) + ")";
+    text += all ? ":"
+                : "pl.ds(" + start + ", " + std::to_string(size) +
+                      (stride == 1 ? ")" : ", " + std::to_string(stride) + ")");
   }
   return whole ? "[...]" : "[" + text + "]";
 }
@@ -245,6 +247,9 @@ std::string Expressions::Moved(const Node& node) const {
     }
     case ShapeOp::kRoll:
       return "jnp.roll(" + argument(0) + ", " + Index(*node.args[1]) +
+             ", axis=" + std::to_string(node.axes[0]) + ")";
+    case ShapeOp::kTake:
+      return "jnp.take(" + argument(0) + ", " + argument(1) +
              ", axis=" + std::to_string(node.axes[0]) + ")";
     case ShapeOp::kSlice:
       return "part(" + argument(0) + ")" + Subscripts(node.subscripts, node.args[0]->shape);

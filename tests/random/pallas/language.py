@@ -72,14 +72,16 @@ class part:
         if subscripts is ...:
             return self.x
         subscripts = subscripts if isinstance(subscripts, tuple) else (subscripts,)
-        starts, sizes, kept = [], [], []
+        starts, sizes, strides, kept = [], [], [], []
         for extent, s in zip(self.x.shape, subscripts):
-            ranged = isinstance(s, (slice, pl.Slice))
-            starts.append(s.start if isinstance(s, pl.Slice) else 0 if ranged else s)
-            sizes.append(s.size if isinstance(s, pl.Slice) else extent if ranged else 1)
-            kept += [sizes[-1]] if ranged else []
-        starts = [cast(s, i32) for s in starts]
-        return jax.lax.dynamic_slice(self.x, starts, sizes).reshape(kept)
+            sliced, ranged = isinstance(s, pl.Slice), isinstance(s, (slice, pl.Slice))
+            starts.append(s.start if sliced else 0 if ranged else s)
+            strides.append(s.stride if sliced else 1)
+            count = s.size if sliced else extent if ranged else 1
+            sizes.append((count - 1) * strides[-1] + 1)
+            kept += [count] if ranged else []
+        window = jax.lax.dynamic_slice(self.x, [cast(s, i32) for s in starts], sizes)
+        return window[tuple(slice(None, None, s) for s in strides)].reshape(kept)
 
 
 # ---- positions ----

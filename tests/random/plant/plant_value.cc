@@ -122,6 +122,12 @@ bool SubscriptPastTheEnd(Draft& draft, const Case& of, Dice& dice) {
                     {"wit = $0", {{ref.name + "[" + at + "]", {}}}, {}, {}});
 }
 
+/// Of a tile of indices one names nothing, be it by one.
+bool TakenPastTheEnd(Draft& draft, const Case&, Dice& dice) {
+  const std::string ids = dice.Pick({"iota([2]) + 2", "iota([2]) - 1", "clamp(iota([9]), 1, 3)"});
+  return AddWitness(draft, "i32", {"wit = sum(take(iota([3]), " + ids + "))", {}, {}, {}});
+}
+
 }  // namespace
 
 std::vector<Planter> ValuePlanters() {
@@ -134,6 +140,7 @@ std::vector<Planter> ValuePlanters() {
       {"padding leaks into a reduction", {"tail", "undefined"}, SumOverEdge},
       {"element that no step stores", {"coverage"}, StoredInOneStep},
       {"subscript past the end", {"index-range"}, SubscriptPastTheEnd},
+      {"index of take that names nothing", {"index-range"}, TakenPastTheEnd},
   };
 }
 
