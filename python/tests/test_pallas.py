@@ -386,3 +386,31 @@ def test_a_semaphore_that_nobody_uses_is_not_there():
 def test_a_kernel_without_outputs_is_named():
     with pytest.raises(kiln.pallas.CannotSay, match="a kernel without outputs"):
         kiln.pallas.to_specs(lambda x: pl.pallas_call(lambda x_ref: None, ())(x), X)
+
+
+def test_primitives_without_a_word_are_a_few_operations():
+    def count_kernel(x_ref, o_ref, p_ref):
+        o_ref[...] = jax.lax.population_count(x_ref[...])
+        p_ref[...] = jax.lax.clz(x_ref[...])
+
+    def f(x):
+        return pl.pallas_call(count_kernel, out_shape=(of(*x.shape, dtype=x.dtype),) * 2)(x)
+
+    for dtype in (np.int32, np.uint32, np.int16, np.uint8):
+        info = np.iinfo(dtype)
+        x = np.array([0, 1, 2, 3, 127, info.max, info.min, info.max - 1] * 2, dtype).reshape(2, 8)
+        (spec,) = kiln.pallas.to_specs(f, x)
+        counts, zeros = kiln.compile(spec.text)(x, mode="interpret")
+        assert np.array_equal(counts, jax.lax.population_count(x)) and np.array_equal(zeros, jax.lax.clz(x))
+
+
+def test_the_next_float_is_that_of_numpy():
+    def next_kernel(x_ref, y_ref, o_ref):
+        o_ref[...] = jnp.nextafter(x_ref[...], y_ref[...])
+
+    values = np.array([-3.2, -0.0, 0.0, 5.1, np.nan, np.inf, -np.inf, 1e-45, -1e-45, 3.4028235e38], np.float32)
+    x, y = (np.ascontiguousarray(v) for v in np.meshgrid(values, values))
+    o, _ = interpreted(next_kernel, of(*x.shape), x, y)
+    with np.errstate(over="ignore"):
+        want = np.nextafter(x, y)
+    assert np.array_equal(o, want, equal_nan=True) and np.array_equal(np.signbit(o[o == 0]), np.signbit(want[want == 0]))

@@ -11,6 +11,7 @@ from . import _jax_internals as jaxi
 from . import cannot, source
 from ._jax_tracing import CALLS
 from .cannot import CannotSay
+from .expansions import expanded
 from .indices import Indices
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
 from .narrow import Narrow
@@ -24,7 +25,7 @@ ELEMENTWISE = {
     for name in """add sub mul max min neg not and or xor eq ne lt le gt ge exp exp2 log log1p tanh erf sqrt rsqrt sin
     cos tan asin acos atan sinh cosh asinh acosh atanh erfc expm1 cbrt atan2 floor ceil abs sign pow is_finite rem
     shift_left shift_right_logical shift_right_arithmetic""".split()
-} | {"add_any": "add", "logistic": "sigmoid", "div": "divide", "nextafter": "nextafter"}
+} | {"add_any": "add", "logistic": "sigmoid", "div": "divide"}
 
 #: Primitives that change no value.
 IDENTITIES = {"multiple_of", "stop_gradient", "copy", "copy_p", "optimization_barrier", "pvary", "pcast",
@@ -138,7 +139,10 @@ class Equation(Parameters, Indices, Narrow):
             if IGNORED[name]:
                 self.reader.notes.append(IGNORED[name])
         else:
-            raise CannotSay(cannot.primitive(name))
+            jaxpr = expanded(name, [atom.aval for atom in self.eqn.invars])
+            if jaxpr is None:
+                raise CannotSay(cannot.primitive(name))
+            self.read_call(jaxpr)
         self.narrow()
 
     # ---- pieces
