@@ -45,6 +45,7 @@ def load():
     """All of them, in the order of the files."""
     import calls_docs  # noqa: F401
     import calls_jax  # noqa: F401
+    import calls_models  # noqa: F401
     import calls_while  # noqa: F401
 
     return CASES
