@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parents[2] / "tests" / "import"
 sys.path.insert(0, str(HERE))
 
 import corpus  # noqa: E402
+import gallery  # noqa: E402
 import lies  # noqa: E402
 import record  # noqa: E402
 
@@ -26,6 +27,11 @@ def test_an_imported_spec_is_the_one_on_record(name):
     specs = kiln.pallas.to_specs(f, *args)
     for folder, spec in zip(record.record_names(name, len(specs)), specs, strict=True):
         assert spec.text == (record.RECORDS / folder / f"{spec.name}.yaml").read_text()
+
+
+def test_the_gallery_shows_what_there_is():
+    """`python3 tests/import/gallery.py` writes it."""
+    assert gallery.PAGE.read_text() == gallery.page()
 
 
 @pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.cannot])

@@ -1,4 +1,4 @@
-"""Kernels that language models are made of, as people write them in Pallas: docs/gallery.md shows what becomes of them."""
+"""Kernels that language models are made of, as people write them in Pallas; docs/gallery.md shows their specs."""
 
 import functools
 
