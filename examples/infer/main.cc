@@ -1,4 +1,5 @@
-// infer WEIGHTS [PROMPT [COUNT [TEMPERATURE [SEED]]]]: continues a text, as examples/train/generate.py does.
+// infer WEIGHTS [PROMPT [COUNT [TEMPERATURE [SEED]]]]: continues a text, as
+// examples/train/generate.py does.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -52,7 +53,8 @@ void Run(const std::string& path, const std::string& prompt, int64_t count, Draw
   };
 
   if (prompt.empty() || static_cast<int64_t>(prompt.size()) > model.context())
-    throw std::runtime_error("the prompt may have 1 to " + std::to_string(model.context()) + " characters");
+    throw std::runtime_error("the prompt may have 1 to " + std::to_string(model.context()) +
+                             " characters");
   const auto start = std::chrono::steady_clock::now();
   const std::vector<float>* logits = nullptr;
   for (const char character : prompt) logits = &take(character);
@@ -71,7 +73,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: infer WEIGHTS [PROMPT [COUNT [TEMPERATURE [SEED]]]]\n");
     return 2;
   }
-  const auto word = [&](int i, const char* otherwise) { return std::string(argc > i ? argv[i] : otherwise); };
+  const auto word = [&](int i, const char* otherwise) {
+    return std::string(argc > i ? argv[i] : otherwise);
+  };
   try {
     Run(word(1, ""), word(2, "HAMLET.\n"), std::stoll(word(3, "100")),
         Draw(std::stod(word(4, "0.7")), static_cast<uint32_t>(std::stoul(word(5, "1")))));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 
 #include "attention.h"
@@ -44,7 +45,7 @@ Weight FindWeight(const std::map<std::string, Array>& arrays, const std::string&
   return weight;
 }
 
-void AddTo(Floats& x, const Floats& y) {
+void AddTo(Floats& x, std::span<const float> y) {
   for (size_t i = 0; i < x.size(); ++i) x[i] += y[i];
 }
 
@@ -56,26 +57,32 @@ Model::Model(const std::map<std::string, Array>& arrays)
       position_(FindWeight(arrays, "position")),
       norm_(FindWeight(arrays, "norm")),
       head_(FindWeight(arrays, "head")) {
-  int32_t heads = 0;
-  std::memcpy(&heads, Find(arrays, "heads", "<i4").bytes.data(), sizeof heads);
-  heads_ = heads;
+  const Array& heads = Find(arrays, "heads", "<i4");
+  int32_t count = 0;
+  if (heads.size() == 1) std::memcpy(&count, heads.bytes.data(), sizeof count);
+  heads_ = count;
   width_ = embedding_.columns;
-  if (heads_ < 1 || width_ % heads_ != 0 || position_.columns != width_ ||
-      embedding_.rows != static_cast<int64_t>(vocabulary_.size()))
-    throw std::runtime_error("the weights do not fit one another");
+  const auto letters = static_cast<int64_t>(vocabulary_.size());
+  bool good = heads_ > 0 && width_ % heads_ == 0 && position_.columns == width_ &&
+              embedding_.rows == letters && head_.columns == letters;
   for (int i = 0; arrays.count(std::to_string(i) + ".qkv") > 0; ++i) {
     const auto of = [&](const char* name) { return FindWeight(arrays, std::to_string(i) + name); };
     layers_.push_back({of(".attention_norm"), of(".qkv"), of(".out"), of(".mlp_norm"), of(".gate"),
                        of(".up"), of(".down"), Floats(position_.values.size()),
                        Floats(position_.values.size())});
+    const Layer& layer = layers_.back();
+    good = good && layer.qkv.columns == 3 * width_ && layer.out.columns == width_ &&
+           layer.down.columns == width_;
   }
+  // Whatever else has to fit the kernels check.
+  if (!good) throw std::runtime_error("the weights do not fit one another");
 }
 
 const Floats& Model::Next(int token) {
   if (length_ == context()) throw std::runtime_error("the text is as long as it may be");
   Floats x(Size(width_));
   std::copy_n(&embedding_.values[Size(token * width_)], width_, x.begin());
-  AddTo(x, {&position_.values[Size(length_ * width_)], &position_.values[Size(length_ * width_)] + width_});
+  AddTo(x, std::span(position_.values).subspan(Size(length_ * width_), x.size()));
   ++length_;
   for (Layer& layer : layers_) {
     AddTo(x, Attention(layer, Norm(x, layer.attention_norm)));
@@ -97,7 +104,8 @@ Floats Model::Norm(const Floats& x, const Weight& weight) {
   return y;
 }
 
-/// The new token against the keys and values of all so far: `length_` rows of caches that have room for more.
+/// The new token against the keys and values of all so far: `length_` rows of caches that have room
+/// for more.
 Floats Model::Attention(Layer& layer, const Floats& x) {
   const int64_t each = width_ / heads_, room = context() * each;
   const Floats qkv = Product(x, layer.qkv);

@@ -30,9 +30,10 @@ Array ParseNpy(const std::string& npy) {
   const uint64_t header_size = Number(npy, 8, length_bytes);
   const std::string header = Part(npy, 8 + length_bytes, header_size);
   static const std::regex kHeader(
-      R"(\{'descr': '([^']*)', 'fortran_order': False, 'shape': \(([0-9, ]*)\), \}\s*)");
+      R"(\{'descr': '([<|][biuf]\d)', 'fortran_order': False, 'shape': \(([0-9, ]*)\), \}\s*)");
   std::smatch match;
-  if (!std::regex_match(header, match, kHeader)) Fail("an array is not row-major: " + header);
+  if (!std::regex_match(header, match, kHeader))
+    Fail("an array is not row-major, or not of numbers: " + header);
 
   Array array;
   array.dtype = match[1];
@@ -41,7 +42,8 @@ Array ParseNpy(const std::string& npy) {
   const uint64_t begin = 8 + length_bytes + header_size;
   array.bytes = npy.substr(begin);
   const auto element = static_cast<uint64_t>(std::stoi(array.dtype.substr(2)));
-  if (array.bytes.size() != static_cast<uint64_t>(array.size()) * element) Fail("an array is cut off");
+  if (array.bytes.size() != static_cast<uint64_t>(array.size()) * element)
+    Fail("an array is cut off");
   return array;
 }
 

@@ -40,7 +40,7 @@ def load(path: Path) -> tuple[np.ndarray, int, dict[str, jax.Array]]:
 
 
 def extend(ops, weights, heads: int, tokens: list[int], count: int, draw: Draw) -> list[int]:
-    """The tokens and `count` more. All of the context is computed for each of them: examples/infer keeps what it has."""
+    """The tokens and `count` more, each by a pass over all of the context: examples/infer keeps what it has."""
     context = len(weights["position"])
 
     @jax.jit

@@ -1,8 +1,9 @@
 """Loss curves as SVG, which any browser shows."""
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 800, 400, 50, 30, 20
-# The first is wide and pale, so that one on top of it is seen to lie there.
-STYLES = ['stroke="#f4a259" stroke-width="6"', 'stroke="#1d3557" stroke-width="1.5"']
+# The first is wide and pale, so that others on top of it are seen to lie there.
+STYLES = ['stroke="#f4a259" stroke-width="6"', 'stroke="#1d3557" stroke-width="1.5"',
+          'stroke="#2a9d8f" stroke-width="1" stroke-dasharray="4 4"']  # fmt: skip
 
 
 def curves(losses: dict[str, list[float]]) -> str:
@@ -22,7 +23,7 @@ def curves(losses: dict[str, list[float]]) -> str:
         parts.append(f'<text x="{LEFT - 8}" y="{y(loss) + 4:.1f}" text-anchor="end">{loss:.2f}</text>')
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 10}" y1="{y(loss):.1f}" y2="{y(loss):.1f}" stroke="#ddd"/>')
         parts.append(f'<text x="{x(step):.1f}" y="{HEIGHT - 10}" text-anchor="middle">{step}</text>')
-    for i, ((name, values), style) in enumerate(zip(losses.items(), STYLES, strict=True)):
+    for i, ((name, values), style) in enumerate(zip(losses.items(), STYLES, strict=False)):
         points = " ".join(f"{x(step):.1f},{y(loss):.1f}" for step, loss in enumerate(values))
         parts.append(f'<polyline points="{points}" fill="none" {style}/>')
         parts.append(f'<line x1="600" x2="640" y1="{40 + 20 * i}" y2="{40 + 20 * i}" {style}/>')

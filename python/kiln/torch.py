@@ -65,7 +65,7 @@ def operator(
     writes over its aliased inputs instead, and the operator returns only what else it computes.
 
     Tensors are passed without a copy where their last dimension has stride 1, and are copied where not. A kernel
-    uses as many cores as PyTorch has threads (`torch.set_num_threads`)."""
+    uses as many cores as PyTorch has threads (`torch.set_num_threads`). `torch.vmap` calls it once for each of a batch."""
     kernel = _kernel(kernel)
     if in_place and backward:
         raise ValueError("in_place has no gradients: what they need is written over")
@@ -87,6 +87,7 @@ def operator(
         torch.library.register_autograd(
             f"kiln::{name}", _backward(gradients, steps), setup_context=_save(gradients), lib=_library
         )
+        torch.library.register_vmap(f"kiln::{name}", _one_by_one(made), lib=_library)
     return _operators.setdefault(name, made)
 
 
@@ -216,6 +217,23 @@ def _extents(signature: Signature, given: Sequence[Any]) -> dict[str, Any]:
 
 def _wrong(signature: Signature, message: str) -> errors.Error:
     return errors.from_call("call", f"{signature.name}: {message}")
+
+
+# ---- batches ----
+
+
+def _one_by_one(operator: Operator) -> Callable[..., tuple[Any, Any]]:
+    """The rule of `torch.vmap`: a call for each of the batch."""
+
+    def rule(info: Any, in_dims: tuple[int | None, ...], *given: Any) -> tuple[Any, Any]:
+        def one(i: int) -> tuple[torch.Tensor, ...]:
+            made = operator(*(g if d is None else g.select(d, i) for g, d in zip(given, in_dims, strict=True)))
+            return made if isinstance(made, tuple) else (made,)
+
+        stacked = [torch.stack(outputs) for outputs in zip(*map(one, range(info.batch_size)), strict=True)]
+        return _results(stacked), 0 if len(stacked) == 1 else (0,) * len(stacked)
+
+    return rule
 
 
 # ---- gradients ----

@@ -233,6 +233,26 @@ def test_a_gradient_of_ones_is_not_copied_by_hand(product, xy):
     assert torch.allclose(x.grad, want, rtol=1e-5, atol=1e-5)
 
 
+def test_a_batch(product, xy):
+    """A call for each: with and without the dimension, wherever it stands, and with the gradients of each."""
+    x, y = torch.stack([xy[0], xy[0] * 2, xy[0] * 3], dim=1), xy[1]
+    each = [product(0.5, x[:, i], y) for i in range(3)]
+    z, t = torch.vmap(lambda x: product(0.5, x, y), in_dims=1)(x)
+    assert torch.equal(z, torch.stack([z for z, _ in each])) and torch.equal(t, torch.stack([t for _, t in each]))
+    z = torch.vmap(lambda x: product(0.5, x, y)[0], in_dims=1, out_dims=2)(x)
+    assert torch.equal(z, torch.stack([z for z, _ in each], dim=2))
+
+    leaf = x.clone().requires_grad_()
+    torch.vmap(lambda x: product(0.5, x, y)[0], in_dims=1)(leaf).sum().backward()
+    for i in range(3):
+        one = x[:, i].clone().requires_grad_()
+        product(0.5, one, y)[0].sum().backward()
+        assert torch.equal(leaf.grad[:, i], one.grad)
+
+    spread = kiln.torch.operator(kiln.compile(SPREAD))
+    assert torch.equal(torch.vmap(lambda x: spread(x, n=2))(torch.arange(6.0).reshape(3, 2))[2], torch.tensor([[4.0, 4], [5, 5]]))
+
+
 def test_dimensions_that_no_input_tells(xy):
     operator = kiln.torch.operator(kiln.compile(SPREAD), backward=[kiln.compile(SPREAD_BACK)])
     x = torch.arange(3.0, requires_grad=True)

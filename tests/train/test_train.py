@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 from pathlib import Path
 
 import numpy as np
@@ -68,11 +68,14 @@ def test_what_is_wrong_is_a_message(trained, infer, tmp_path):
     weights = trained / "weights.npz"
     whole = weights.read_bytes()
     arrays = dict(np.load(weights))
-    compressed, cut, lacking, narrow = (tmp_path / f"{name}.npz" for name in ("compressed", "cut", "lacking", "narrow"))
+    names = ("compressed", "cut", "lacking", "narrow", "thin", "objects")
+    compressed, cut, lacking, narrow, thin, objects = (tmp_path / f"{name}.npz" for name in names)
     np.savez_compressed(compressed, **arrays)
     cut.write_bytes(whole[:1000] + whole[2000:])
     np.savez(lacking, **{name: array for name, array in arrays.items() if name != "1.down"})
     np.savez(narrow, **(arrays | {"0.gate": arrays["0.gate"][:, :-1].copy()}))
+    np.savez(thin, **(arrays | {"1.qkv": arrays["1.qkv"][:, :-1].copy()}))
+    np.savez(objects, **(arrays | {"heads": np.array("two")}))
     for words, said in [
         ((), "usage: infer WEIGHTS"),
         (("none.npz",), "infer: there is no file none.npz"),
@@ -81,6 +84,8 @@ def test_what_is_wrong_is_a_message(trained, infer, tmp_path):
         ((cut,), "infer: "),
         ((lacking,), "infer: the weights have no 1.down"),
         ((narrow,), "infer: gated: up has shape [32, 80], expected [32, 79]"),
+        ((thin,), "infer: the weights do not fit one another"),
+        ((objects,), "infer: an array is not row-major, or not of numbers: {'descr': '<U3'"),
         ((weights, ""), "infer: the prompt may have 1 to 48 characters"),
         ((weights, "x" * 49), "infer: the prompt may have 1 to 48 characters"),
         ((weights, "\t"), "infer: the vocabulary has no '\t'"),

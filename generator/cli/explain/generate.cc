@@ -136,9 +136,10 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
          "--name", command->name,
          "what to call the kernel and its files: of SPEC's first instance, or FILE:instance")
       ->type_name("NAME");
-  app.add_flag("--module", command->for_module,
-               "also NAME_module.cc: one function for any arguments, by which programs call kernels that "
-               "they load");
+  app.add_flag(
+      "--module", command->for_module,
+      "also NAME_module.cc: one function for any arguments, by which programs call kernels that "
+      "they load");
   app.add_flag("--stdout", command->to_stdout, "print the text, write no file");
   app.add_option("--set", command->set,
                  "parameter values that win over the spec's own: --set bm=256 T=f32")
