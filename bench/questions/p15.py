@@ -28,7 +28,7 @@ def cases(cores, peers, quick):
 
 def _calls(jax):
     import jax.numpy as jnp
-    from jax.experimental.pallas.ops.tpu.flash_attention import flash_attention
+    from jax.experimental.pallas.ops.tpu.flash_attention import BlockSizes, flash_attention
     from jax.experimental.pallas.ops.tpu.matmul import matmul
     from jax.experimental.pallas.ops.tpu.megablox.gmm import gmm
 
@@ -41,10 +41,15 @@ def _calls(jax):
             blocks = {"block_shape": (block, block), "block_k": block}
             yield f"matmul, {dtype.__name__} {_SIZE}^3 by {block}", functools.partial(matmul.__wrapped__, **blocks), operands
     sizes = jnp.asarray([100, 300, 424, 200], jnp.int32)
-    grouped = functools.partial(gmm.__wrapped__, tiling=(128, 128, 128))
-    yield f"gmm, float32 {_SIZE}^3, 4 groups", grouped, [normal(1, _SIZE, _SIZE), normal(2, 4, _SIZE, _SIZE), sizes]
-    attention = functools.partial(flash_attention.__wrapped__, causal=True, sm_scale=0.09)
-    yield f"flash attention, float32 2x{_SIZE}x128, causal", attention, [normal(i, 1, 2, _SIZE, 128) for i in range(3)]
+    for block in (128, 512):
+        grouped = functools.partial(gmm.__wrapped__, tiling=(block, block, block))
+        operands = [normal(1, _SIZE, _SIZE), normal(2, 4, _SIZE, _SIZE), sizes]
+        yield f"gmm, float32 {_SIZE}^3 by {block}, 4 groups", grouped, operands
+    for block in (128, 512):
+        blocks = BlockSizes(block_q=block, block_k_major=block, block_k=block, block_b=1)
+        attention = functools.partial(flash_attention.__wrapped__, causal=True, sm_scale=0.09, block_sizes=blocks)
+        operands = [normal(i, 1, 4, _SIZE, 128) for i in range(3)]
+        yield f"flash attention, float32 4x{_SIZE}x128 by {block}, causal", attention, operands
 
 
 def _case(jax, label, function, arguments):

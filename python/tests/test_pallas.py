@@ -342,7 +342,7 @@ def test_what_a_store_or_many_places_by_indices_lack_is_named():
         o_ref[a_ref[...]] = x_ref[0:4]
 
     def load_kernel(x_ref, a_ref, o_ref):
-        o_ref[...] = x_ref[a_ref[...], 0]
+        o_ref[...] = x_ref[a_ref[...], a_ref[...]]
 
     with pytest.raises(kiln.pallas.CannotSay, match="a store by an array of indices"):
         interpreted(store_kernel, of(8, 16), X, np.array([3, 0, 1, 2], np.int32))
@@ -414,3 +414,68 @@ def test_the_next_float_is_that_of_numpy():
     with np.errstate(over="ignore"):
         want = np.nextafter(x, y)
     assert np.array_equal(o, want, equal_nan=True) and np.array_equal(np.signbit(o[o == 0]), np.signbit(want[want == 0]))
+
+
+def test_strides_are_those_of_the_source():
+    def strides_kernel(x_ref, o_ref, p_ref):
+        o_ref[...] = x_ref[1:7:3, pl.ds(2, 4, stride=2)]
+        p_ref[...] = jnp.zeros_like(p_ref)
+        p_ref[::2] = x_ref[1::2] + x_ref[...][::2]
+
+    def f(x):
+        return pl.pallas_call(strides_kernel, out_shape=(of(2, 4), of(8, 16)))(x)
+
+    (spec,) = kiln.pallas.to_specs(f, X)
+    o, p = kiln.compile(spec.text)(X, mode="interpret")
+    want = np.zeros((8, 16), np.float32)
+    want[::2] = X[1::2] + X[::2]
+    assert np.array_equal(o, X[1:7:3, 2:10:2]) and np.array_equal(p, want)
+    assert "  o = x[1:5:3, 2:9:2]" in spec.text and "p[0:7:2] = x[1:8:2] + x[0:8:2]" in spec.text
+
+
+def test_a_part_is_stored_under_a_mask():
+    def mask_kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+        part = o_ref[2:4]
+        o_ref[2:4] = jnp.where(x_ref[2:4] > 40, 0.0, part)
+
+    o, body = interpreted(mask_kernel, of(8, 16), X)
+    want = X.copy()
+    want[2:4] = np.where(X[2:4] > 40, 0, X[2:4])
+    assert np.array_equal(o, want) and "o[2:4][mask] = 0.0" in body
+
+
+def test_rows_are_packed_as_on_a_tpu():
+    def pack_kernel(x_ref, o_ref, p_ref):
+        words = pltpu.bitcast(x_ref[...], jnp.uint32)
+        o_ref[...] = words
+        p_ref[...] = x_ref.bitcast(jnp.uint32)[1:3] + pltpu.bitcast(pltpu.bitcast(words, jnp.bfloat16), jnp.uint32)[1:3]
+
+    def f(x, **how):
+        out = (of(4, 16, dtype=jnp.uint32), of(2, 16, dtype=jnp.uint32))
+        return pl.pallas_call(pack_kernel, out_shape=out, **how)(x)
+
+    x = jnp.asarray(X).astype(jnp.bfloat16)
+    (spec,) = kiln.pallas.to_specs(f, x)
+    o, p = kiln.compile(spec.text)(np.asarray(x), mode="interpret")
+    halves = np.asarray(x).view(np.uint16).astype(np.uint32)
+    want = halves[::2] | halves[1::2] << 16
+    assert np.array_equal(o, want) and np.array_equal(p, 2 * want[1:3])
+
+
+def test_indices_of_run_time_are_taken():
+    def take_kernel(x_ref, a_ref, o_ref):
+        o_ref[...] = x_ref[2, a_ref[...]]
+
+    a = np.arange(96, dtype=np.int32).reshape(8, 12) % 16
+    o, body = interpreted(take_kernel, of(8, 12), X, a)
+    assert np.array_equal(o, X[2, a]) and "take(x[2], " in body
+
+
+def test_a_float_has_powers_of_integers():
+    def pow_kernel(x_ref, n_ref, o_ref):
+        o_ref[...] = jax.lax.pow(x_ref[...], n_ref[...])
+
+    x, n = np.full((2, 8), 1.5, np.float32), np.arange(16, dtype=np.int32).reshape(2, 8) - 8
+    o, _ = interpreted(pow_kernel, of(2, 8), x, n)
+    assert np.allclose(o, x**n)

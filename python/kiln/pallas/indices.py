@@ -1,4 +1,5 @@
-"""Reading: subscripts that are arrays of indices. What counts is a range, else each place is loaded by itself."""
+"""Reading: subscripts that are arrays of indices. One that counts is a range, another one is `take`; where several are
+not ranges, each place is loaded by itself."""
 
 from __future__ import annotations
 
@@ -63,10 +64,21 @@ class Indices:
         shapes = [_shape(e) for e in entries if not isinstance(e, jaxi.Slice)]
         if not any(shapes):
             return None
-        return Arrays(transforms[:-1], entries, tuple(np.broadcast_shapes(*shapes)))
+        places = (self._one_place(e, n) for e, n in zip(entries, entries.extents, strict=True))
+        shape = tuple(np.broadcast_shapes(*shapes))
+        return Arrays(transforms[:-1], jaxi.Entries(places, entries.extents), shape)
+
+    def _one_place(self, entry: Any, extent: int) -> Any:
+        """The number that an array of equal ones is: JAX gives scalars the shape of the arrays beside them."""
+        indices = None if isinstance(entry, jaxi.Slice) or _shape(entry) == () else self.concrete(entry)
+        if indices is None or not indices.size or (indices != indices.flat[0]).any():
+            return entry
+        return int(indices.flat[0]) + (extent if indices.flat[0] < 0 else 0)
 
     def load_arrays(self, ref: Any, arrays: Arrays) -> None:
-        ranges = self._ranges(arrays)
+        ranges, taken = self._ranges(arrays), self._taken(arrays)
+        if ranges is None and taken is not None:
+            return self._take(ref, arrays, taken)
         if ranges is None:
             return self._load_places(ref, arrays)
         window, present = self._window(ref, arrays, ranges)
@@ -130,6 +142,24 @@ class Indices:
         return Window(base.ref, (*base.steps, Index(tuple(entries)))), present
 
     # ---- others
+
+    def _taken(self, arrays: Arrays) -> int | None:
+        """The entry that is the one array, of indices known at run time, if its dimensions stand in its place."""
+        found = [k for k, e in enumerate(arrays.entries) if not isinstance(e, jaxi.Slice) and _shape(e) != ()]
+        in_front = [kind for kind, _ in arrays.order()].index("array")
+        if len(found) != 1 or _shape(arrays.entries[found[0]]) != arrays.shape:
+            return None
+        return found[0] if in_front == sum(s < found[0] for s in arrays.slices()) else None
+
+    def _take(self, ref: Any, arrays: Arrays, k: int) -> None:
+        extent = arrays.entries.extents[k]
+        everything = Range(Value("i32", constant=0), extent)
+        entries = tuple(everything if j == k else self.entry(e) for j, e in enumerate(arrays.entries))
+        base = self.window(ref, arrays.before)
+        window = Window(base.ref, (*base.steps, Index(entries)))
+        shape = tuple(e.size for e in entries if isinstance(e, Range))
+        axis = sum(isinstance(e, Range) for e in entries[:k])
+        self.emit("take", [self.made("load", [], shape, windows=[window]), self._whole(k, arrays)], axis=axis)
 
     def _load_places(self, ref: Any, arrays: Arrays) -> None:
         if int(np.prod(arrays.shape)) > MOST_PLACES:

@@ -35,6 +35,7 @@ from .expressions import (
 from .ir import Operation
 from .shapes import SHAPES
 from .spelling import Context, Spelling
+from .windows import bitcast
 
 FUNCTIONS = {
     name: name
@@ -125,6 +126,8 @@ def _keeping(word: str) -> Spelling:
 
 def _power(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
     a, b = inputs
+    if operation.inputs[1].dtype != operation.inputs[0].dtype:
+        b = cast(b, operation.inputs[0].dtype)
     return join([a, b], f"{a.inside(POSTFIX)} ** {b.inside(POSTFIX)}", POWER, arithmetic_type([a]))
 
 
@@ -216,8 +219,7 @@ def _convert(context: Context, operation: Operation, inputs: list[Expr]) -> Expr
 def _bitcast(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
     (a,) = inputs
     a = as_type(a, operation.inputs[0].dtype) if a.dtype not in WEAK else cast(a, operation.inputs[0].dtype)
-    dtype = operation.output.dtype
-    return join([a], f"bitcast({dtype}, {a})", POSTFIX, dtype)
+    return bitcast(a, operation.output.dtype)
 
 
 # ---- the grid

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import _jax_internals as jaxi
 from .cannot import CannotSay
 from .ir import Block, Operation, Value
 
@@ -58,7 +59,10 @@ class Parameters:
             raise CannotSay("a bitcast between widths")
         self.emit("bitcast")
 
-    read_bitcast = read_bitcast_convert_type
+    def read_bitcast(self) -> None:
+        if any(jaxi.narrow_bits(v.aval) for v in (self.eqn.invars[0], self.eqn.outvars[0])):
+            raise CannotSay("a bitcast of integers of less than 8 bits")
+        self.emit("bitcast")
 
     def read_reciprocal(self) -> None:
         if self.params.get("approx"):

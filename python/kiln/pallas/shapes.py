@@ -14,13 +14,12 @@ from .expressions import (
     common_type,
     fits_default,
     join,
-    literal,
     shape_text,
     whole,
 )  # fmt: skip
 from .ir import Operation
 from .spelling import Context, Spelling
-from .windows import Dimension, strided
+from .windows import between
 
 _DOT_TYPES = {"f8e4m3fn", "f8e5m2", "bf16", "f16", "f32", "f64", "i8", "u8", "i32"}
 
@@ -133,22 +132,14 @@ def _tile(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
 
 
 def _slice(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
-    a, out = _picked_from(operation, inputs), operation.output
-    strides = operation["strides"]
-    parts = [
-        ":" if (low, high) == (0, n) or stride != 1 else f"{low}:{high}"
-        for low, high, stride, n in zip(operation["starts"], operation["limits"], strides, a.shape, strict=True)
-    ]
+    a = _picked_from(operation, inputs)
+    ranges = zip(operation["starts"], operation["limits"], operation["strides"], a.shape, strict=True)
+    parts = [":" if (low, high, stride) == (0, n, 1) else between(low, high, stride) for low, high, stride, n in ranges]
     while parts and parts[-1] == ":":
         parts.pop()
-    if parts:
-        shape = tuple(n if s != 1 else o for n, o, s in zip(a.shape, out.shape, strides, strict=True))
-        a = join([a], f"{a.inside(POSTFIX)}[{', '.join(parts)}]", POSTFIX, a.dtype, shape)
-    for axis, stride in enumerate(strides):
-        if stride != 1:
-            start = literal(operation["starts"][axis], "i32")
-            a = strided(a, axis, Dimension(a.shape[axis], start, out.shape[axis], stride))
-    return a
+    if not parts:
+        return a
+    return join([a], f"{a.inside(POSTFIX)}[{', '.join(parts)}]", POSTFIX, a.dtype, operation.output.shape)
 
 
 def _dynamic_slice(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
@@ -156,6 +147,12 @@ def _dynamic_slice(context: Context, operation: Operation, inputs: list[Expr]) -
     parts = [":" if n == m else f"ds({s}, {n})" for s, n, m in zip(starts, operation["sizes"], a.shape, strict=True)]
     text = f"{a.inside(POSTFIX)}[{', '.join(parts)}]"
     return join([a, *starts], text, POSTFIX, a.dtype, operation.output.shape)
+
+
+def _take(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
+    a, ids = _picked_from(operation, inputs), _exact(operation, inputs, 1)
+    text = f"take({a}, {ids}, axis={operation['axis']})"
+    return join([a, ids], text, POSTFIX, a.dtype, operation.output.shape, 2)
 
 
 def _element(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
@@ -257,6 +254,6 @@ def _matrix(a: Expr, batch: tuple[int, ...], contracted: tuple[int, ...], last: 
 
 SHAPES: dict[str, Spelling] = {
     "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "iota": _iota, "concat": _concat,
-    "tile": _tile, "slice": _slice, "dynamic_slice": _dynamic_slice, "element": _element, "pad": _pad,
+    "tile": _tile, "slice": _slice, "dynamic_slice": _dynamic_slice, "element": _element, "take": _take, "pad": _pad,
     "reduce": _reduce, "cumsum": _cumsum, "roll": _roll, "dot": _dot,
 }  # fmt: skip

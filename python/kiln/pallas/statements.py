@@ -176,8 +176,6 @@ class Body(Loops):
         ref, found = window.ref, subscript(window, self.expr)
         if ref.memory in ("any", "prefetch"):
             raise CannotSay("a store to HBM" if ref.memory == "any" else "a store to a prefetch array")
-        if found.strided:
-            raise CannotSay("a store into every n-th row")
         expr = self._stored(value, ref.dtype)
         if len(store.inputs) == 2:
             self._masked(store, expr, k)
@@ -203,20 +201,20 @@ class Body(Loops):
     def _masked(self, store: Operation, expr: Expr, k: int) -> None:
         window, mask = store.windows[0], self.expr(store.inputs[1])
         ref, found = window.ref, subscript(window, self.expr)
-        if found.text() or found.rest:
+        if found.rest:
             old = self._load(window)
             masked = choose(self, mask, expr, old)
             self._flush({ref.name}, k)
             self._line(f"{ref.name}{found.text()} = {masked}")
             return
-        mask = self.atom(whole(mask, ref.shape), replace(store, inputs=[store.inputs[1]]))
+        mask = self.atom(whole(mask, found.shape), replace(store, inputs=[store.inputs[1]]))
         self._flush({ref.name}, k)
-        self._line(f"{ref.name}[{mask}] = {expr}")
+        self._line(f"{ref.name}{found.text()}[{mask}] = {expr}")
 
     def _accumulate(self, store: Operation, k: int) -> None:
         window = store.windows[0]
         found = subscript(window, self.expr)
-        if found.rest or found.strided:
+        if found.rest:
             raise CannotSay("a sum into a part of a reshaped ref")
         expr = self._stored(store.inputs[0], window.ref.dtype)
         self._flush({window.ref.name}, k)

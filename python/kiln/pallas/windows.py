@@ -1,4 +1,4 @@
-"""Windows as text: chains of subscripts become one, strides and reshaped refs are reshapes of what is loaded."""
+"""Windows as text: chains of subscripts become one, reshaped refs are reshapes of what is loaded."""
 
 from __future__ import annotations
 
@@ -50,25 +50,25 @@ class Subscript:
         return [d.start for d in self.dimensions if d.start is not None]
 
     def text(self) -> str:
-        """`[i, 0:8]`; strided dimensions are whole; nothing where everything is taken."""
+        """`[i, 0:8]`; nothing where everything is taken."""
         parts = [_entry(d) for d in self.dimensions]
         while parts and parts[-1] == ":":
             parts.pop()
         return f"[{', '.join(parts)}]" if parts else ""
 
-    def loaded_shape(self) -> tuple[int, ...]:
-        """Of what the text gives, before strides."""
-        return tuple(d.extent if d.stride != 1 else d.length for d in self.dimensions if not d.is_place)
-
 
 def _entry(d: Dimension) -> str:
-    if d.start is None or d.stride != 1:
+    if d.start is None:
         return ":"
     if d.size is None:
         return d.start.text
     if d.start.constant is not None:
-        return f"{d.start.constant}:{d.start.constant + d.size}"
-    return f"ds({d.start.text}, {d.size})"
+        return between(d.start.constant, d.start.constant + (d.size - 1) * d.stride + 1, d.stride)
+    return f"ds({d.start.text}, {d.size}{f', stride={d.stride}' if d.stride != 1 else ''})"
+
+
+def between(low: int, high: int, stride: int = 1) -> str:
+    return f"{low}:{high}" if stride == 1 else f"{low}:{high}:{stride}"
 
 
 def subscript(window: Window, expr: ToExpr) -> Subscript:
@@ -95,8 +95,6 @@ def _taken(d: Dimension, entry: Value | Range, expr: ToExpr) -> Dimension:
     if not isinstance(entry, Range):
         return Dimension(d.extent, start)
     if entry.stride != 1:
-        if d.start is not None:
-            raise CannotSay("a strided slice of a slice")
         return Dimension(d.extent, start, entry.size, entry.stride)
     if start.constant == 0 and entry.size == d.extent:
         return Dimension(d.extent)
@@ -108,8 +106,7 @@ def loaded(base: Expr, found: Subscript, expr: ToExpr) -> Expr:
     text = found.text()
     value = base
     if text or any(d.is_place for d in found.dimensions):
-        value = join([base, *found.starts], base.inside(POSTFIX) + text, POSTFIX, base.dtype, found.loaded_shape(), 0)
-    value = _without_strides(value, found)
+        value = join([base, *found.starts], base.inside(POSTFIX) + text, POSTFIX, base.dtype, found.shape, 0)
     for step in found.rest:
         if isinstance(step, Reshape):
             value = join([value], f"reshape({value}, {shape_text(step.shape)})", POSTFIX, value.dtype, step.shape)
@@ -117,54 +114,25 @@ def loaded(base: Expr, found: Subscript, expr: ToExpr) -> Expr:
             shape = tuple(value.shape[k] for k in step.axes)
             value = join([value], f"transpose({value}, {list(step.axes)})", POSTFIX, value.dtype, shape)
         elif isinstance(step, Bitcast):
-            if _width(step.dtype) != _width(value.dtype):
-                raise CannotSay("a bitcast between widths")
-            value = join([value], f"bitcast({step.dtype}, {value})", POSTFIX, step.dtype)
+            value = bitcast(value, step.dtype)
         else:
             inner = Subscript(_indexed([Dimension(n) for n in value.shape], step, expr))
             value = loaded(value, inner, expr)
     return value
 
 
+def bitcast(value: Expr, dtype: str) -> Expr:
+    """The bits as another type's; between widths, rows become more or fewer."""
+    shape = value.shape
+    if _width(dtype) != _width(value.dtype):
+        if len(shape) < 2 or shape[-2] * _width(value.dtype) % _width(dtype):
+            raise CannotSay("a bitcast between widths of a part of a packed row")
+        shape = (*shape[:-2], shape[-2] * _width(value.dtype) // _width(dtype), shape[-1])
+    return join([value], f"bitcast({dtype}, {value})", POSTFIX, dtype, shape)
+
+
 def _width(dtype: str) -> int:
     return 8 if dtype == "bool" or dtype.startswith("f8") else int(dtype.lstrip("biuf"))
-
-
-def _without_strides(value: Expr, found: Subscript) -> Expr:
-    """x[s::k] is reshape(x, [n / k, k])[:, s]."""
-    taken = [d for d in found.dimensions if not d.is_place]
-    for axis in reversed(range(len(taken))):
-        if taken[axis].stride != 1:
-            value = strided(value, axis, taken[axis])
-    return value
-
-
-def strided(value: Expr, axis: int, d: Dimension) -> Expr:
-    """Every `stride`-th place of an axis: rows of `stride` places, of which one column is taken."""
-    assert d.start is not None and d.size is not None
-    if d.start.constant is None:
-        raise CannotSay("a strided slice from a start known at run time")
-    first, column = divmod(d.start.constant, d.stride)
-    low, high = first * d.stride, (first + d.size) * d.stride
-    if high > d.extent:  # the last row is short: rows that end where the last place is
-        high = d.start.constant + (d.size - 1) * d.stride + 1
-        low, column = high - d.size * d.stride, d.stride - 1
-    if low < 0:
-        raise CannotSay("a strided slice that is not a column of rows")
-    before = [":"] * axis
-    value = cut(value, axis, low, high)
-    split = (*value.shape[:axis], d.size, d.stride, *value.shape[axis + 1 :])
-    shape = (*value.shape[:axis], d.size, *value.shape[axis + 1 :])
-    at = ", ".join([*before, ":", str(column)])
-    return join([value], f"reshape({value}, {shape_text(split)})[{at}]", POSTFIX, value.dtype, shape)
-
-
-def cut(value: Expr, axis: int, low: int, high: int) -> Expr:
-    if (low, high) == (0, value.shape[axis]):
-        return value
-    text = f"{value.inside(POSTFIX)}[{', '.join([*[':'] * axis, f'{low}:{high}'])}]"
-    shape = (*value.shape[:axis], high - low, *value.shape[axis + 1 :])
-    return join([value], text, POSTFIX, value.dtype, shape)
 
 
 def semaphore(window: Window, expr: ToExpr) -> str:

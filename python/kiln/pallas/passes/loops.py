@@ -1,5 +1,5 @@
-"""Loops: a `scan` or `while` that counts becomes a `for` over its counter; what it carries unchanged is not carried, and
-a loop of one turn is that turn.
+"""Loops: a `scan` or `while` that counts becomes a `for` over its counter; what it carries unchanged is not carried,
+and a loop of one turn is that turn.
 
 A `for` has inputs (from, to, carried values …), and a block with the parameters (counter, carried values …).
 """
