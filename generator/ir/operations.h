@@ -129,6 +129,7 @@ struct CppSpelling {
   // Of scalars. Where there is a function too, integers of the body take that, as they wrap.
   std::string_view infix = {}, infix_of_bools = {};
   int precedence = 0;  // of the infix in C++
+  std::string_view checked = {};  // of indices: ends the call with a diagnostic past 64 bits
 };
 
 /// A row of the table.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generator/ir/index_range.h"
+
 namespace kiln {
 
 ElementPtr MakeElement(DType dtype, Element::Kind what) {
@@ -18,8 +20,8 @@ ElementPtr ConstantOf(const Node& node) {
 
 ElementPtr IndexConstant(int64_t value) { return ConstantOf(DType::kIndex, value, 0); }
 
-ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args) {
-  return MakeElement(dtype, element::Operation{op, std::move(args)});
+ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args, int line) {
+  return MakeElement(dtype, element::Operation{op, std::move(args), line});
 }
 
 ElementPtr LoadOf(Place place, DType dtype) {
@@ -40,7 +42,7 @@ std::optional<Chosen> ChosenBy(const ElementPtr& offset,
                                const std::function<bool(const Element&)>& varies) {
   const auto* operation = As<element::Operation>(*offset);
   if (!operation || !varies(*offset)) return std::nullopt;
-  const auto& [op, args] = *operation;
+  const auto& [op, args, line] = *operation;
   if (op == Op::kCast) return Chosen{args[0], 1, nullptr};
   if (op == Op::kAdd) {
     const bool first = varies(*args[0]);
@@ -152,7 +154,9 @@ ElementPtr IndexElement(const Kernel& kernel, const Node& node) {
   }
   std::vector<ElementPtr> args;
   for (const NodePtr& arg : node.args) args.push_back(IndexElement(kernel, *arg));
-  return MakeOp(node.op, node.dtype, std::move(args));
+  const bool checked = MayOverflow(node, kernel, [](LocalId) { return AnyIndex(); });
+  return MakeOp(node.op, node.dtype, std::move(args),
+                checked ? kernel.source->Locate(node.span.begin).line : 0);
 }
 
 }  // namespace kiln

@@ -59,6 +59,9 @@ struct Constant {
 struct Operation {
   Op op = Op::kConst;
   std::vector<ElementPtr> args;
+  // Of index arithmetic that what a call reads may take out of 64 bits: the spec's line, for the
+  // diagnostic; else 0.
+  int line = 0;
 };
 
 struct Load {
@@ -177,7 +180,7 @@ ElementPtr MakeElement(DType dtype, Element::Kind what);
 ElementPtr ConstantOf(const Node& node);
 ElementPtr ConstantOf(DType dtype, int64_t int_value, double float_value);
 ElementPtr IndexConstant(int64_t value);
-ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args);
+ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args, int line = 0);
 ElementPtr LoadOf(Place place, DType dtype);
 /// `value` itself where it is of the dtype.
 ElementPtr CastTo(ElementPtr value, DType dtype);

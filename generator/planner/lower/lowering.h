@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/ir/index_range.h"
 #include "generator/planner/analyze/nodes.h"
 #include "generator/planner/lower/lower.h"
 
@@ -110,6 +111,7 @@ class Lowering {
   ElementPtr SeenAnew(const Node& node, const Point& point);
   ElementPtr InsideMask(const Node& node, const Point& point);
   ElementPtr Elementwise(const Node& node, const Point& point);
+  IndexRange RangeOfLocal(LocalId local) const;
   Point Subscripted(const std::string& name, const std::vector<Subscript>& subscripts,
                     const Shape& extents, const Point& point);
   static Point Aligned(const Point& point, const Shape& shape);
@@ -145,9 +147,10 @@ class Lowering {
   Table<BufferId, Local> local_buffer_;      // none: a scalar
   Table<VariableId, Local> local_variable_;  // none: a tile
   using Temporaries = std::map<const Node*, BufferId>;
-  Temporaries temporary_;                   // of this statement
-  Temporaries sums_;                        // the same, of means
-  std::map<LocalId, Bounds> local_bounds_;  // of loop variables and lets
+  Temporaries temporary_;                       // of this statement
+  Temporaries sums_;                            // the same, of means
+  std::map<LocalId, Bounds> local_bounds_;      // of loop variables and lets
+  std::map<LocalId, IndexRange> index_ranges_;  // of the same
   struct HoistedRead {
     const Stages* list;
     ElementPtr value;

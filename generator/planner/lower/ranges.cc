@@ -110,6 +110,12 @@ Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
   return result;
 }
 
+/// Whatever is known of it: a variable of the body has the values of its type.
+IndexRange Lowering::RangeOfLocal(LocalId local) const {
+  const auto known = index_ranges_.find(local);
+  return known == index_ranges_.end() ? AnyIndex() : known->second;
+}
+
 bool Lowering::IsInRange(const Subscript& s, const Size& extent) const {
   const Bounds bounds = BoundsOf(*s.start);
   const Size size = ReachOf(s);

@@ -69,7 +69,11 @@ void Lowering::DefineLocal(const action::Define& define) {
   const Local& local = kernel_[id];
   if (local.shape.empty()) {
     const ElementPtr value = Scalar(*define.value);
-    if (local.kind == Local::Kind::kLet) local_bounds_[id] = BoundsOf(*define.value);
+    if (local.kind == Local::Kind::kLet) {
+      local_bounds_[id] = BoundsOf(*define.value);
+      index_ranges_[id] = RangeOf(*define.value, kernel_,
+                                  [this](LocalId other) { return RangeOfLocal(other); });
+    }
     local_variable_[id] = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
     return Emit(stage::Define{local_variable_[id], value});
   }
@@ -145,6 +149,9 @@ void Lowering::For(const action::For& loop) {
   local_variable_[local] = stage.variable;
   local_bounds_[local] = {BoundsOf(*loop.low).low, BoundsOf(*loop.high).high};
   if (std::optional<Size>& high = local_bounds_[local].high) high = *high - Size(1);
+  const auto of_local = [this](LocalId outer) { return RangeOfLocal(outer); };
+  index_ranges_[local] = {RangeOf(*loop.low, kernel_, of_local).low,
+                          RangeOf(*loop.high, kernel_, of_local).high - 1};
   stage.body = Nested(loop.body);
   Emit(Stage{span, std::move(stage)});
 }

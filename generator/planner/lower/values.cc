@@ -146,7 +146,10 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
   }
   // A cast from index arithmetic to itself changes nothing.
   if (op == Op::kCast && args[0]->dtype == node.dtype) return args[0];
-  return MakeOp(op, node.dtype, std::move(args));
+  const bool checked =
+      MayOverflow(node, kernel_, [this](LocalId local) { return RangeOfLocal(local); });
+  return MakeOp(op, node.dtype, std::move(args),
+                checked ? kernel_.source->Locate(node.span.begin).line : 0);
 }
 
 /// `name`: none for a prefetch array, whose elements are checked as they are read.

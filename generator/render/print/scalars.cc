@@ -112,8 +112,17 @@ std::string ScalarPrinter::Cast(const Element& from, DType to, int* precedence) 
   return "Cast<" + StorageType(from.dtype) + ", " + StorageType(to) + ">(" + Print(from) + ")";
 }
 
+/// Index arithmetic that the runtime looks after: "MulIndex(core, 12, ids_0, bm)".
+std::string ScalarPrinter::CheckedIndex(const element::Operation& operation) const {
+  std::string text = std::string(RowOf(operation.op).cpp.checked) + "(" + names_.core + ", " +
+                     std::to_string(operation.line);
+  for (const ElementPtr& arg : operation.args) text += ", " + Print(*arg);
+  return text + ")";
+}
+
 std::string ScalarPrinter::Operation(const Element& e, int* precedence) const {
-  const auto& [op, args] = *As<element::Operation>(e);
+  const auto& [op, args, line] = *As<element::Operation>(e);
+  if (line > 0) return CheckedIndex(*As<element::Operation>(e));
   if (op == Op::kCast) return Cast(*args[0], e.dtype, precedence);
   if (op == Op::kBitcast) {
     return "Bitcast<" + StorageType(args[0]->dtype) + ", " + StorageType(e.dtype) + ">(" +

@@ -35,6 +35,7 @@ class ScalarPrinter {
  private:
   std::string Leaf(const Element& e, int* precedence) const;
   std::string Operation(const Element& e, int* precedence) const;
+  std::string CheckedIndex(const element::Operation& operation) const;
   std::string Cast(const Element& from, DType to, int* precedence) const;
   std::string Read(const Place& place, DType dtype) const;
   std::string HostRead(const Place& place, DType dtype) const;

@@ -118,7 +118,7 @@ std::string BodyView::VectorToRound(const ElementPtr& e, DType to, std::vector<s
 }
 
 std::string BodyView::VectorOperation(const Element& e, std::vector<std::string>* lines) {
-  const auto& [op, args] = *As<element::Operation>(e);
+  const auto& [op, args, line] = *As<element::Operation>(e);
   if (op == Op::kCast) return VectorCast(args[0], e.dtype, lines);
   if (op == Op::kBitcast) {
     return "Bitcast<" + StorageType(args[0]->dtype) + ", " + StorageType(e.dtype) + ">(" +
