@@ -108,8 +108,7 @@ bool SameElement(const ElementPtr& a, const ElementPtr& b) {
 bool SameCoordinate(const Coordinate& a, const Coordinate& b) {
   const bool same_around =
       a.around.has_value() == b.around.has_value() && (!a.around || *a.around == *b.around);
-  return a.loop == b.loop && a.stride == b.stride && same_around &&
-         SameElement(a.offset, b.offset);
+  return a.loop == b.loop && a.stride == b.stride && same_around && SameElement(a.offset, b.offset);
 }
 
 Coordinate InWindow(Coordinate c, int64_t stride, const ElementPtr& start) {
@@ -126,7 +125,7 @@ bool SamePlace(const Place& a, const Place& b) {
 }
 
 /// Steps, shapes, index maps and host conditions: nothing in them has elements but host arrays.
-ElementPtr IndexElement(const Kernel& kernel, const Node& node) {
+ElementPtr IndexElement(const Kernel& kernel, const Node& node, bool checked) {
   const auto leaf = [&](Element::Kind what) { return MakeElement(node.dtype, std::move(what)); };
   switch (node.op) {
     case Op::kConst:
@@ -146,17 +145,17 @@ ElementPtr IndexElement(const Kernel& kernel, const Node& node) {
       if (kernel[ref].role == Role::kScalar) return leaf(Scalar{ref});
       Place place{BufferId(ref.number()), {}};
       for (const Subscript& s : node.subscripts)
-        place.at.push_back({{}, IndexElement(kernel, *s.start), {}});
+        place.at.push_back({{}, IndexElement(kernel, *s.start, checked), {}});
       return LoadOf(std::move(place), node.dtype);
     }
     default:
       break;
   }
   std::vector<ElementPtr> args;
-  for (const NodePtr& arg : node.args) args.push_back(IndexElement(kernel, *arg));
-  const bool checked = MayOverflow(node, kernel, [](LocalId) { return AnyIndex(); });
+  for (const NodePtr& arg : node.args) args.push_back(IndexElement(kernel, *arg, checked));
+  const bool fails = checked && MayOverflow(node, kernel, [](LocalId) { return AnyIndex(); });
   return MakeOp(node.op, node.dtype, std::move(args),
-                checked ? kernel.source->Locate(node.span.begin).line : 0);
+                fails ? kernel.source->Locate(node.span.begin).line : 0);
 }
 
 }  // namespace kiln

@@ -184,8 +184,9 @@ ElementPtr MakeOp(Op op, DType dtype, std::vector<ElementPtr> args, int line = 0
 ElementPtr LoadOf(Place place, DType dtype);
 /// `value` itself where it is of the dtype.
 ElementPtr CastTo(ElementPtr value, DType dtype);
-/// An index expression or a host condition.
-ElementPtr IndexElement(const Kernel& kernel, const Node& node);
+/// An index expression or a host condition; `checked`: what may leave 64 bits fails with its line,
+/// which sizes and steps need not, as a call looks at them before it begins.
+ElementPtr IndexElement(const Kernel& kernel, const Node& node, bool checked = false);
 
 /// The sum of two indices, either of which may be null.
 ElementPtr AddOffsets(const ElementPtr& a, const ElementPtr& b);

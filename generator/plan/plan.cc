@@ -6,13 +6,18 @@
 
 namespace kiln {
 
-bool IndexMap::LooksUp() const {
-  bool looks_up = false;
+bool IndexMap::MayFail() const {
+  bool may_fail = false;
+  const auto look = [&](const Element& e) {
+    const auto* operation = As<element::Operation>(e);
+    may_fail = may_fail || Is<element::Load>(e) || (operation && operation->line > 0);
+  };
   for (const Dimension& dimension : dimensions) {
-    for (const ElementPtr& e : {dimension.start, dimension.extent})
-      ForEachLoad(e, [&](const Place&) { looks_up = true; });
+    for (const ElementPtr& e : {dimension.start, dimension.extent}) {
+      if (e) ForEachElement(e, look);
+    }
   }
-  return looks_up;
+  return may_fail;
 }
 
 bool IndexMap::IsConstant() const {

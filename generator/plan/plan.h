@@ -78,8 +78,9 @@ struct IndexMap {
   };
   std::vector<Dimension> dimensions;
 
-  /// Whether it looks elements of prefetch arrays up, and may fail.
-  bool LooksUp() const;
+  /// Whether a call may end in it, as it looks elements of prefetch arrays up or computes what may
+  /// leave 64 bits.
+  bool MayFail() const;
   /// Whether all steps have the same block.
   bool IsConstant() const;
 };

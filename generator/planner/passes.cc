@@ -198,8 +198,8 @@ void MapBlocks(Planning& p) {
   for (const RefId r : IdsOf(p.kernel.refs)) {
     for (const BlockDim& dim : p.kernel[r].block) {
       p.plan.operands[r].index.dimensions.push_back(
-          {IndexElement(p.kernel, *dim.index),
-           dim.extent ? IndexElement(p.kernel, *dim.extent) : nullptr});
+          {IndexElement(p.kernel, *dim.index, true),
+           dim.extent ? IndexElement(p.kernel, *dim.extent, true) : nullptr});
     }
   }
 }

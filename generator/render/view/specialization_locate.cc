@@ -28,8 +28,10 @@ std::vector<std::string> SpecializationView::ElementsBehind(RefId r) const {
 
 void SpecializationView::Locate() {
   std::vector<Fields> about;
+  bool may_fail = false;  // without an element, too: then there is nothing to add
   for (const RefId r : IdsOf(kernel_.refs)) {
     if (!IsPipelined(kernel_[r])) continue;
+    may_fail = may_fail || plan_.operands[r].index.MayFail();
     for (const std::string& element : ElementsBehind(r)) {
       about.emplace_back()
           .Set("ordinal", std::to_string(r.number()))
@@ -37,7 +39,7 @@ void SpecializationView::Locate() {
           .Set("text", element);
     }
   }
-  fields_.SetFlag("locates", !about.empty());
+  fields_.SetFlag("locates", may_fail);
   fields_.SetList("about", std::move(about));
 }
 

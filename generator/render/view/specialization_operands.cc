@@ -98,7 +98,7 @@ std::string SpecializationView::IndexAt(RefId r, const std::string& from,
                                         const std::string& point) const {
   const IndexMap& index = plan_.operands[r].index;
   if (index.IsConstant()) return IndexList(r);
-  return names_[r] + "_index(" + (index.LooksUp() ? from + ", " : "") + point + ")";
+  return names_[r] + "_index(" + (index.MayFail() ? from + ", " : "") + point + ")";
 }
 
 /// As an argument, and what it is by default.
@@ -247,16 +247,16 @@ void SpecializationView::Operands() {
     f.Set("index_of_from", IndexAt(r, "from", "at"));
     f.Set("next_index", IndexAt(r, "next_step", "next"));
     const IndexMap& index_map = plan_.operands[r].index;
-    const bool looks_up = index_map.LooksUp();
-    any_reads_data = any_reads_data || looks_up;
-    looks_ahead = looks_ahead || (looks_up && (output || plan_.operands[r].tells_last));
+    const bool may_fail = index_map.MayFail();
+    any_reads_data = any_reads_data || may_fail;
+    looks_ahead = looks_ahead || (may_fail && (output || plan_.operands[r].tells_last));
     any_maps = any_maps || (!output && !index_map.IsConstant());
     if (!index_map.IsConstant()) {
       Fields& map = maps.emplace_back();
       map.Set("index_map", names_[r] + "_index");
       const std::string index = IndexList(r);
       const std::string parameters =
-          (looks_up ? "auto& from, " : "") + point(Mentions(index, "at["));
+          (may_fail ? "auto& from, " : "") + point(Mentions(index, "at["));
       map.Set("parameters", parameters);
       map.Set("array_rank", std::to_string(ref.array.size()));
       map.Set("index", index);
