@@ -279,6 +279,7 @@ class Elaborator {
   int let_depth_ = 0;         // > 0 while the text of a let is read: body locals are hidden
   int elaborated_ = 0;        // nodes so far, a bound on the work
   bool shapes_known_ = true;  // false: an array's shape was at fault, and others may follow from it
+  bool blocks_known_ = true;  // the same of what the body sees
   std::vector<int> assigned_;  // refs stored to since the last reset (the epilogue's outputs)
 };
 

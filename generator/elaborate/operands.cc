@@ -133,6 +133,7 @@ bool Elaborator::BlockShape(const std::vector<BlockEntry>& entries, Span span, R
               "` has rank " + std::to_string(ref.array.size()),
           "one entry a dimension; null for a dimension the body does not see");
     ref.block.clear();
+    blocks_known_ = false;
     return false;
   }
   bool ok = true;

@@ -155,6 +155,7 @@ Memory Elaborator::MemoryNamed(const Ident& name, bool any_allowed) {
 }
 
 void Elaborator::Body() {
+  shapes_known_ = shapes_known_ && blocks_known_;
   kernel_.body = ElaborateBlock(spec_.body);
   if (spec_.epilogue.empty()) return;
   assigned_.clear();
