@@ -30,6 +30,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::add_2d_large_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 512, bn = 512;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -56,9 +58,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 512;
-  int64_t j = 512;
-
+  int64_t i = bm, j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     j = PassSize(core.cpu(), call.n);
@@ -81,17 +81,16 @@ void RunGrid(const Call& call, Core& core) {
                                   {Clipped(blocks.i), Clipped(blocks.j)});
   if (!core.ok()) return;
 
-  const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
-  const auto y_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
-  const auto z_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
+  const auto block_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&](const Point<2>& at) {
-    x.CopyIn(x_index(at));
-    y.CopyIn(y_index(at));
+    x.CopyIn(block_index(at));
+    y.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)), z.Open(z_index(at), at.run)});
+    RunStep(Step{core, x.WaitIn(block_index(at)), y.WaitIn(block_index(at)),
+                 z.Open(block_index(at), at.run)});
     if (!core.ok()) return;
-    if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
+    if (!next.more || z.Leaves(block_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
@@ -105,10 +104,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace add_2d_large_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::add_2d_large_text { HWY_EXPORT(Run); }
+namespace kiln::inline add_2d_large_b74d4d61 {
 
 Status add_2d_large(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
@@ -123,7 +120,7 @@ Status add_2d_large(const Tensor<const float>& x, const Tensor<const float>& y,
                      {.kernel = "add_2d_large", .axes = "i, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline add_2d_large_b74d4d61
 
 extern "C" int32_t kiln_add_2d_large(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                      kiln_context* context, kiln_status* status) {

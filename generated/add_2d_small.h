@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline add_2d_small_70fa31ee {
 
 /// Adds two matrices by blocks of rows and columns, whose sizes are parameters to tune.
 Status add_2d_small(
@@ -12,7 +12,7 @@ Status add_2d_small(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline add_2d_small_70fa31ee
 
 extern "C" int32_t kiln_add_2d_small(
     const DLTensor* x,

@@ -87,10 +87,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace add_matrices_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::add_matrices_text { HWY_EXPORT(Run); }
+namespace kiln::inline add_matrices_bfbffbd4 {
 
 Status add_matrices(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
@@ -105,7 +103,7 @@ Status add_matrices(const Tensor<const float>& x, const Tensor<const float>& y,
                      {.kernel = "add_matrices", .axes = "", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline add_matrices_bfbffbd4
 
 extern "C" int32_t kiln_add_matrices(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                      kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline add_matrices_bfbffbd4 {
 
 /// Adds two matrices that fit into VMEM, whole; nothing overlaps, so see add_pipelined.
 Status add_matrices(
@@ -12,7 +12,7 @@ Status add_matrices(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline add_matrices_bfbffbd4
 
 extern "C" int32_t kiln_add_matrices(
     const DLTensor* x,

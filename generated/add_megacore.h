@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline add_megacore_f0f75504 {
 
 /// add_pipelined with its axis declared parallel, so that two cores share the blocks.
 Status add_megacore(
@@ -12,7 +12,7 @@ Status add_megacore(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline add_megacore_f0f75504
 
 extern "C" int32_t kiln_add_megacore(
     const DLTensor* x,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline add_pipelined_f5dd15dc {
 
 /// Adds two matrices by blocks of rows, so that the copies of the next block overlap the sum of
 ///     this one.
@@ -13,7 +13,7 @@ Status add_pipelined(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline add_pipelined_f5dd15dc
 
 extern "C" int32_t kiln_add_pipelined(
     const DLTensor* x,

@@ -30,6 +30,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::add_pipelined_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 256;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -58,26 +60,24 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{256})};
+  const std::array<int64_t, 1> steps{CeilDiv(call.m, bm)};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
-  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 10}, call.x, {Clipped(256), All(call.n)});
-  In<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 1, 14}, call.y, {Clipped(256), All(call.n)});
-  Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 2, 16}, call.z, {Clipped(256), All(call.n)});
+  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 10}, call.x, {Clipped(bm), All(call.n)});
+  In<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 1, 14}, call.y, {Clipped(bm), All(call.n)});
+  Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 2, 16}, call.z, {Clipped(bm), All(call.n)});
   if (!core.ok()) return;
 
-  const auto x_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
-  const auto y_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
-  const auto z_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
+  const auto block_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<1>& at) {
-    x.CopyIn(x_index(at));
-    y.CopyIn(y_index(at));
+    x.CopyIn(block_index(at));
+    y.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
-                 z.Open(z_index(at), at.run)});
+    RunStep(Step{core, call, x.WaitIn(block_index(at)), y.WaitIn(block_index(at)),
+                 z.Open(block_index(at), at.run)});
     if (!core.ok()) return;
-    if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
+    if (!next.more || z.Leaves(block_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
@@ -91,10 +91,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace add_pipelined_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::add_pipelined_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline add_pipelined_bf16_bae07782 {
 
 Status add_pipelined_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                           const Tensor<bf16>& z, Context& context) {
@@ -110,7 +108,7 @@ Status add_pipelined_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>&
                      {.kernel = "add_pipelined_bf16", .axes = "i", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline add_pipelined_bf16_bae07782
 
 extern "C" int32_t kiln_add_pipelined_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                            kiln_context* context, kiln_status* status) {

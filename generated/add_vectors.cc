@@ -84,10 +84,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace add_vectors_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::add_vectors_text { HWY_EXPORT(Run); }
+namespace kiln::inline add_vectors_b909cc24 {
 
 Status add_vectors(const Tensor<const int32_t>& x, const Tensor<const int32_t>& y,
                    const Tensor<int32_t>& o, Context& context) {
@@ -102,7 +100,7 @@ Status add_vectors(const Tensor<const int32_t>& x, const Tensor<const int32_t>& 
                      {.kernel = "add_vectors", .axes = "", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline add_vectors_b909cc24
 
 extern "C" int32_t kiln_add_vectors(const DLTensor* x, const DLTensor* y, const DLTensor* o,
                                     kiln_context* context, kiln_status* status) {

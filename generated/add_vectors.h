@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline add_vectors_b909cc24 {
 
 /// Hello world, adds two whole vectors in one step.
 Status add_vectors(
@@ -12,7 +12,7 @@ Status add_vectors(
     const Tensor<int32_t>& o,  // i32[n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline add_vectors_b909cc24
 
 extern "C" int32_t kiln_add_vectors(
     const DLTensor* x,

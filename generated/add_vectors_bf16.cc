@@ -84,10 +84,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace add_vectors_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::add_vectors_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline add_vectors_bf16_3851d85c {
 
 Status add_vectors_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                         const Tensor<bf16>& o, Context& context) {
@@ -102,7 +100,7 @@ Status add_vectors_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y
                      {.kernel = "add_vectors_bf16", .axes = "", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline add_vectors_bf16_3851d85c
 
 extern "C" int32_t kiln_add_vectors_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* o,
                                          kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline add_vectors_bf16_3851d85c {
 
 /// Hello world, adds two whole vectors in one step.
 Status add_vectors_bf16(
@@ -12,7 +12,7 @@ Status add_vectors_bf16(
     const Tensor<bf16>& o,  // bf16[n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline add_vectors_bf16_3851d85c
 
 extern "C" int32_t kiln_add_vectors_bf16(
     const DLTensor* x,

@@ -84,10 +84,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace add_vectors_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::add_vectors_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline add_vectors_f32_af6123d8 {
 
 Status add_vectors_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                        const Tensor<float>& o, Context& context) {
@@ -102,7 +100,7 @@ Status add_vectors_f32(const Tensor<const float>& x, const Tensor<const float>& 
                      {.kernel = "add_vectors_f32", .axes = "", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline add_vectors_f32_af6123d8
 
 extern "C" int32_t kiln_add_vectors_f32(const DLTensor* x, const DLTensor* y, const DLTensor* o,
                                         kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline add_vectors_f32_af6123d8 {
 
 /// Hello world, adds two whole vectors in one step.
 Status add_vectors_f32(
@@ -12,7 +12,7 @@ Status add_vectors_f32(
     const Tensor<float>& o,  // f32[n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline add_vectors_f32_af6123d8
 
 extern "C" int32_t kiln_add_vectors_f32(
     const DLTensor* x,

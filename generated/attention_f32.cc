@@ -43,6 +43,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bq = 128, bk = 128, group = 4;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -180,60 +182,51 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 3> steps{call.hq, CeilDiv(call.m, int64_t{128}),
-                                     CeilDiv(call.n, int64_t{128})};
+  const std::array<int64_t, 3> steps{call.hq, CeilDiv(call.m, bq), CeilDiv(call.n, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   Tiers::template Hold<float>(core, {"scale", 0, 9, Memory::kSmem}, {});
   In<Tiers, UnpackedA<float>, 3> q(core, {"q", 1, 21}, call.q,
-                                   {Squeezed(), Clipped(128), All(call.d)}, NoPad{.reduced = true});
+                                   {Squeezed(), Clipped(bq), All(call.d)}, NoPad{.reduced = true});
   In<Tiers, PackedBT<float>, 3> k(core, {"k", 2, 25}, call.k,
-                                  {Squeezed(), Blocked(128), All(call.d)}, NoPad{.reduced = true});
-  In<Tiers, PackedB<float>, 3> v(core, {"v", 3, 29}, call.v,
-                                 {Squeezed(), Blocked(128), All(call.d)}, Pad<float>(0.0f),
-                                 /*buffers=*/2, /*window=*/0, /*rows=*/128);
+                                  {Squeezed(), Blocked(bk), All(call.d)}, NoPad{.reduced = true});
+  In<Tiers, PackedB<float>, 3> v(core, {"v", 3, 29}, call.v, {Squeezed(), Blocked(bk), All(call.d)},
+                                 Pad<float>(0.0f), /*buffers=*/2, /*window=*/0, /*rows=*/bq);
   Out<Tiers, Rows<float, 2>, 3> o(core, {"o", 4, 31}, call.o,
-                                  {Squeezed(), Clipped(128), All(call.d)});
-  const size_t top_count = TileSize<float>(128);
+                                  {Squeezed(), Clipped(bq), All(call.d)});
+  const size_t top_count = TileSize<float>(bq);
   float* const top_memory = Tiers::template Scratch<float>(core, {"top", 5, 33}, top_count,
-                                                           {128, 1});
-  const size_t total_count = TileSize<float>(128);
+                                                           {bq, 1});
+  const size_t total_count = TileSize<float>(bq);
   float* const total_memory = Tiers::template Scratch<float>(core, {"total", 6, 34}, total_count,
-                                                             {128, 1});
-  const size_t acc_count = TileSize<float>(128, call.d);
+                                                             {bq, 1});
+  const size_t acc_count = TileSize<float>(bq, call.d);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 35}, acc_count,
-                                                           {128, call.d});
-  const size_t s_count = TileSize<float>(128, 128);
-  float* const s_memory = Tiers::template Scratch<float>(core, {"s", 11}, s_count, {128, 128});
-  const size_t new_top_count = TileSize<float>(128);
+                                                           {bq, call.d});
+  const size_t s_count = TileSize<float>(bq, bk);
+  float* const s_memory = Tiers::template Scratch<float>(core, {"s", 11}, s_count, {bq, bk});
+  const size_t new_top_count = TileSize<float>(bq);
   float* const new_top_memory = Tiers::template Scratch<float>(core, {"new_top", 13}, new_top_count,
-                                                               {128});
-  const size_t p_count = TileSize<float>(128, 128);
-  float* const p_memory = Tiers::template Scratch<float>(core, {"p", 15}, p_count, {128, 128});
-  const size_t fade_count = TileSize<float>(128);
-  float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 16}, fade_count, {128});
+                                                               {bq});
+  const size_t p_count = TileSize<float>(bq, bk);
+  float* const p_memory = Tiers::template Scratch<float>(core, {"p", 15}, p_count, {bq, bk});
+  const size_t fade_count = TileSize<float>(bq);
+  float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 16}, fade_count, {bq});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 19},
-                                                              PackedA<float>::Bytes(128, 128));
+                                                              PackedA<float>::Bytes(bq, bk));
   if (!core.ok()) return;
 
-  const auto q_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
-  const auto k_index = [&](const Point<3>& at) {
-    return Index<3>{FloorDiv(at[0], int64_t{4}),
+  const auto q_o_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
+  const auto k_v_index = [&](const Point<3>& at) {
+    return Index<3>{FloorDiv(at[0], group),
                     Minimum(at[2],
-                            FloorDiv(Minimum((at[1] + 1) * 128 + call.n - call.m, call.n) - 1,
-                                     int64_t{128})), 0};
+                            FloorDiv(Minimum((at[1] + 1) * bq + call.n - call.m, call.n) - 1, bk)),
+        0};
   };
-  const auto v_index = [&](const Point<3>& at) {
-    return Index<3>{FloorDiv(at[0], int64_t{4}),
-                    Minimum(at[2],
-                            FloorDiv(Minimum((at[1] + 1) * 128 + call.n - call.m, call.n) - 1,
-                                     int64_t{128})), 0};
-  };
-  const auto o_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
   const auto copy_in = [&](const Point<3>& at) {
-    q.CopyIn(q_index(at));
-    k.CopyIn(k_index(at));
-    v.CopyIn(v_index(at));
+    q.CopyIn(q_o_index(at));
+    k.CopyIn(k_v_index(at));
+    v.CopyIn(k_v_index(at));
   };
   int64_t run = -1;
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
@@ -243,13 +236,13 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{core, call, at, steps, q.WaitIn(q_index(at)), k.WaitIn(k_index(at)),
-                 v.WaitIn(v_index(at)), o.Open(o_index(at), at.run), MakeTile(top_memory, 128),
-                 MakeTile(total_memory, 128), MakeTile(acc_memory, 128, call.d),
-                 MakeTile(s_memory, 128, 128), MakeTile(new_top_memory, 128),
-                 MakeTile(p_memory, 128, 128), MakeTile(fade_memory, 128), panels_0_memory});
+    RunStep(Step{core, call, at, steps, q.WaitIn(q_o_index(at)), k.WaitIn(k_v_index(at)),
+                 v.WaitIn(k_v_index(at)), o.Open(q_o_index(at), at.run), MakeTile(top_memory, bq),
+                 MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
+                 MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq),
+                 MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq), panels_0_memory});
     if (!core.ok()) return;
-    if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
+    if (!next.more || o.Leaves(q_o_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
@@ -263,10 +256,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace attention_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::attention_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline attention_f32_e1096b09 {
 
 Status attention_f32(float scale, const Tensor<const float>& q, const Tensor<const float>& k,
                      const Tensor<const float>& v, const Tensor<float>& o, Context& context) {
@@ -289,7 +280,7 @@ Status attention_f32(float scale, const Tensor<const float>& q, const Tensor<con
                      {.kernel = "attention_f32", .axes = "h, i, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline attention_f32_e1096b09
 
 extern "C" int32_t kiln_attention_f32(float scale, const DLTensor* q, const DLTensor* k,
                                       const DLTensor* v, const DLTensor* o, kiln_context* context,

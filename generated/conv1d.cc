@@ -30,6 +30,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::conv1d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t taps = 4, bm = 8, bn = 512;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -52,7 +54,7 @@ HWY_INLINE void Step::Body() const {
   }
 
   // conv1d.yaml:25  for t in range(0, taps):
-  for (int64_t t = 0; t < 4; ++t) {
+  for (int64_t t = 0; t < taps; ++t) {
     // conv1d.yaml:26  total += x[:, ds(t, bn)] * w[t]
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
@@ -75,19 +77,18 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{CeilDiv(call.m, int64_t{8}),
-                                     CeilDiv(call.n - 4 + 1, int64_t{512})};
+  const std::array<int64_t, 2> steps{CeilDiv(call.m, bm), CeilDiv(call.n - taps + 1, bn)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Clipped(8), Element(515, 0, 0)});
-  In<Tiers, Rows<float, 1>, 1> w(core, {"w", 1, 16}, call.w, {All(4)});
-  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 2, 18}, call.y, {Clipped(8), Clipped(512)});
-  const size_t total_count = TileSize<float>(8, 512);
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Clipped(bm), Element(515, 0, 0)});
+  In<Tiers, Rows<float, 1>, 1> w(core, {"w", 1, 16}, call.w, {All(taps)});
+  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 2, 18}, call.y, {Clipped(bm), Clipped(bn)});
+  const size_t total_count = TileSize<float>(bm, bn);
   float* const total_memory = Tiers::template Scratch<float>(core, {"total", 3}, total_count,
-                                                             {8, 512});
+                                                             {bm, bn});
   if (!core.ok()) return;
 
-  const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1] * 512}; };
+  const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1] * bn}; };
   const auto y_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&](const Point<2>& at) {
     x.CopyIn(x_index(at));
@@ -95,7 +96,7 @@ void RunGrid(const Call& call, Core& core) {
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
     RunStep(Step{core, x.WaitIn(x_index(at)), w.WaitIn({0}), y.Open(y_index(at), at.run),
-                 MakeTile(total_memory, 8, 512)});
+                 MakeTile(total_memory, bm, bn)});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
   };
@@ -111,10 +112,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace conv1d_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::conv1d_text { HWY_EXPORT(Run); }
+namespace kiln::inline conv1d_c0dad4a2 {
 
 Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const Tensor<float>& y,
               Context& context) {
@@ -129,7 +128,7 @@ Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const 
                      {.kernel = "conv1d", .axes = "i, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline conv1d_c0dad4a2
 
 extern "C" int32_t kiln_conv1d(const DLTensor* x, const DLTensor* w, const DLTensor* y,
                                kiln_context* context, kiln_status* status) {

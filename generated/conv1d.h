@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline conv1d_c0dad4a2 {
 
 /// Convolution of every row with one filter, without padding; blocks overlap by the taps less one.
 Status conv1d(
@@ -12,7 +12,7 @@ Status conv1d(
     const Tensor<float>& y,  // f32[m, n - 3]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline conv1d_c0dad4a2
 
 extern "C" int32_t kiln_conv1d(
     const DLTensor* x,

@@ -33,6 +33,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::conv2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bh = 8;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -138,7 +140,7 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{call.images, CeilDiv(CeilDiv(call.h, int64_t{2}), int64_t{8})};
+  const std::array<int64_t, 2> steps{call.images, CeilDiv(CeilDiv(call.h, int64_t{2}), bh)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   In<Tiers, Rows<float, 3>, 4> x(
@@ -151,7 +153,7 @@ void RunGrid(const Call& call, Core& core) {
                                     NoPad{.reduced = true});
   Out<Tiers, Rows<float, 3>, 4> y(
       core, {"y", 2, 22}, call.y,
-      {Squeezed(), Blocked(8), All(CeilDiv(call.w, int64_t{2})), All(call.o)});
+      {Squeezed(), Blocked(bh), All(CeilDiv(call.w, int64_t{2})), All(call.o)});
   const size_t acc_count = TileSize<float>(8 * CeilDiv(call.w, int64_t{2}), call.o);
   float* const acc_memory = Tiers::template Scratch<float>(
       core, {"acc", 3}, acc_count, {8 * CeilDiv(call.w, int64_t{2}), call.o});
@@ -161,9 +163,9 @@ void RunGrid(const Call& call, Core& core) {
   const size_t value_0_count = DenseSize<float>(16, 2 * CeilDiv(call.w, int64_t{2}), call.c);
   float* const value_0_memory = Tiers::template Scratch<float>(
       core, {"value_0", 5}, value_0_count, {16, 2 * CeilDiv(call.w, int64_t{2}), call.c});
-  const size_t value_3_count = DenseSize<float>(8, CeilDiv(call.w, int64_t{2}), call.c);
+  const size_t value_3_count = DenseSize<float>(bh, CeilDiv(call.w, int64_t{2}), call.c);
   float* const value_3_memory = Tiers::template Scratch<float>(
-      core, {"value_3", 8}, value_3_count, {8, CeilDiv(call.w, int64_t{2}), call.c});
+      core, {"value_3", 8}, value_3_count, {bh, CeilDiv(call.w, int64_t{2}), call.c});
   const size_t value_5_count = DenseSize<float>(8 * CeilDiv(call.w, int64_t{2}), call.o);
   float* const value_5_memory = Tiers::template Scratch<float>(
       core, {"value_5", 10}, value_5_count, {8 * CeilDiv(call.w, int64_t{2}), call.o});
@@ -185,11 +187,11 @@ void RunGrid(const Call& call, Core& core) {
                  MakeTile(acc_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o),
                  MakeTile(two_memory, 2, CeilDiv(call.w, int64_t{2}), 2, call.c),
                  MakeDenseTile(value_0_memory, 16, 2 * CeilDiv(call.w, int64_t{2}), call.c),
-                 MakeDenseTile(value_0_memory, 8, 2, CeilDiv(call.w, int64_t{2}), 2, call.c),
-                 MakeDenseTile(value_3_memory, 8, CeilDiv(call.w, int64_t{2}), call.c),
+                 MakeDenseTile(value_0_memory, bh, 2, CeilDiv(call.w, int64_t{2}), 2, call.c),
+                 MakeDenseTile(value_3_memory, bh, CeilDiv(call.w, int64_t{2}), call.c),
                  MakeDenseTile(value_3_memory, 8 * CeilDiv(call.w, int64_t{2}), call.c),
                  MakeDenseTile(value_5_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o),
-                 MakeDenseTile(value_5_memory, 8, CeilDiv(call.w, int64_t{2}), call.o),
+                 MakeDenseTile(value_5_memory, bh, CeilDiv(call.w, int64_t{2}), call.o),
                  panels_0_memory, panels_1_memory});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
@@ -206,10 +208,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace conv2d_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::conv2d_text { HWY_EXPORT(Run); }
+namespace kiln::inline conv2d_e0004c66 {
 
 Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, const Tensor<float>& y,
               Context& context) {
@@ -230,7 +230,7 @@ Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, con
                      {.kernel = "conv2d", .axes = "b, i", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline conv2d_e0004c66
 
 extern "C" int32_t kiln_conv2d(const DLTensor* x, const DLTensor* taps, const DLTensor* y,
                                kiln_context* context, kiln_status* status) {

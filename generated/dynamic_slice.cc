@@ -30,6 +30,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::dynamic_slice_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -57,13 +59,13 @@ void RunGrid(const Call& call, Core& core) {
   const Grid<0> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 
   Tiers::template Hold<int32_t>(core, {"starts", 0, 9, Memory::kSmem}, {2});
-  In<Tiers, Rows<int32_t, 2>, 2> x(core, {"x", 1, 18}, call.x, {Blocked(128), Blocked(128)});
-  Out<Tiers, Rows<int32_t, 2>, 2> o(core, {"o", 2, 23}, call.o, {All(128), All(128)});
+  In<Tiers, Rows<int32_t, 2>, 2> x(core, {"x", 1, 18}, call.x, {Blocked(bm), Blocked(bn)});
+  Out<Tiers, Rows<int32_t, 2>, 2> o(core, {"o", 2, 23}, call.o, {All(bm), All(bn)});
   if (!core.ok()) return;
 
   const auto x_index = [&](auto& from, const Point<0>&) {
-    return Index<2>{FloorDiv(IndexAt(from, call.starts, "starts", 0), int64_t{128}),
-                    FloorDiv(IndexAt(from, call.starts, "starts", 1), int64_t{128})};
+    return Index<2>{FloorDiv(IndexAt(from, call.starts, "starts", 0), bm),
+                    FloorDiv(IndexAt(from, call.starts, "starts", 1), bn)};
   };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<0>& at) {
     x.CopyIn(x_index(from, at));
@@ -89,10 +91,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace dynamic_slice_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::dynamic_slice_text { HWY_EXPORT(Run); }
+namespace kiln::inline dynamic_slice_1e57d4c4 {
 
 Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int32_t>& x,
                      const Tensor<int32_t>& o, Context& context) {
@@ -115,7 +115,7 @@ Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int
                      {.kernel = "dynamic_slice", .axes = "", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline dynamic_slice_1e57d4c4
 
 extern "C" int32_t kiln_dynamic_slice(const DLTensor* starts, const DLTensor* x, const DLTensor* o,
                                       kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline dynamic_slice_1e57d4c4 {
 
 /// Cuts one block out of a matrix at a place that is known only at run time.
 Status dynamic_slice(
@@ -12,7 +12,7 @@ Status dynamic_slice(
     const Tensor<int32_t>& o,  // i32[128, 128]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline dynamic_slice_1e57d4c4
 
 extern "C" int32_t kiln_dynamic_slice(
     const DLTensor* starts,

@@ -33,6 +33,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::embedding_gather_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bd = 1024;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -65,8 +67,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t j = 1024;
-
+  int64_t j = bd;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     j = StripSize(core.cpu(), call.d);
@@ -92,20 +93,19 @@ void RunGrid(const Call& call, Core& core) {
   const auto table_index = [&](auto& from, const Point<2>& at) {
     return Index<2>{Maximum(IndexAt(from, call.ids, "ids", at[0]), int64_t{0}), at[1]};
   };
-  const auto position_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
-  const auto o_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
+  const auto position_o_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<2>& at) {
     table.CopyIn(table_index(from, at));
-    position.CopyIn(position_index(at));
+    position.CopyIn(position_o_index(at));
   };
   const auto locate = [&]([[maybe_unused]] const Point<2>& at) {
     if (core.is_about(1)) AddElement(core, call.ids, "ids", at[0]);  // table
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
     RunStep(Step{core, call, at, table.WaitIn(table_index(core, at)),
-                 position.WaitIn(position_index(at)), o.Open(o_index(at), at.run)});
+                 position.WaitIn(position_o_index(at)), o.Open(position_o_index(at), at.run)});
     if (!core.ok()) return;
-    if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
+    if (!next.more || o.Leaves(position_o_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
@@ -119,10 +119,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace embedding_gather_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::embedding_gather_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline embedding_gather_bf16_67396ce8 {
 
 Status embedding_gather_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf16>& table,
                              const Tensor<const bf16>& position, const Tensor<bf16>& o,
@@ -141,7 +139,7 @@ Status embedding_gather_bf16(const Tensor<const int32_t>& ids, const Tensor<cons
                      {.kernel = "embedding_gather_bf16", .axes = "t, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline embedding_gather_bf16_67396ce8
 
 extern "C" int32_t kiln_embedding_gather_bf16(const DLTensor* ids, const DLTensor* table,
                                               const DLTensor* position, const DLTensor* o,

@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline embedding_gather_f32_d9f5de97 {
 
 /// Rows of a table by id, plus a row for each position; a negative id is padding and takes the
 ///     position alone.
@@ -15,7 +15,7 @@ Status embedding_gather_f32(
     const Tensor<float>& o,  // f32[tokens, d]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline embedding_gather_f32_d9f5de97
 
 extern "C" int32_t kiln_embedding_gather_f32(
     const DLTensor* ids,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline gmm_bf16_59133d2c {
 
 /// Grouped matmul, in which each group of consecutive rows of lhs is multiplied by a matrix of its
 ///     own.
@@ -15,7 +15,7 @@ Status gmm_bf16(
     const Tensor<float>& out,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline gmm_bf16_59133d2c
 
 extern "C" int32_t kiln_gmm_bf16(
     const DLTensor* sizes,

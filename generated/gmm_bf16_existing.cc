@@ -54,6 +54,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_bf16_existing_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t tm = 128, tk = 128, tn = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -110,8 +112,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t j = 128;
-
+  int64_t j = tn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     j = ChooseNC(call.n, core.count());
@@ -123,33 +124,32 @@ template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
-                                     CeilDiv(call.k, int64_t{128})};
+                                     CeilDiv(call.k, tk)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"offsets", 1, 26, Memory::kSmem}, {1 + call.groups});
   Tiers::template Hold<int32_t>(core, {"ids", 2, 27, Memory::kSmem},
-                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+                                {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"tiles", 3, 28, Memory::kSmem},
-                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+                                {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
   In<Tiers, UnpackedA<bf16>, 2> lhs(
-      core, {"lhs", 6, 48}, call.lhs, {Clipped(128), Clipped(128)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+      core, {"lhs", 6, 48}, call.lhs, {Clipped(tm), Clipped(tk)}, Pad<bf16>(FromBits<bf16>(0x0000)),
+      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<bf16>, 3> rhs(core, {"rhs", 7, 53}, call.rhs,
-                                  {Squeezed(), Clipped(128), Clipped(blocks.j)},
+                                  {Squeezed(), Clipped(tk), Clipped(blocks.j)},
                                   Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                  /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/128 * steps[1]);
+                                  /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
   In<Tiers, CopiedRows<float, 2>, 2> existing(core, {"existing", 8, 64}, call.existing,
-                                              {Clipped(128), Clipped(blocks.j)});
+                                              {Clipped(tm), Clipped(blocks.j)});
   existing.LendTo(9);
   Out<Tiers, Rows<float, 2>, 2> out(core, {"out", 9, 70}, call.out,
-                                    {Clipped(128), Clipped(blocks.j)}, NoInit{.is_alias = true});
+                                    {Clipped(tm), Clipped(blocks.j)}, NoInit{.is_alias = true});
   out.Watch();
-  const size_t acc_count = AccumulatorSize(128, blocks.j);
+  const size_t acc_count = AccumulatorSize(tm, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 82}, acc_count,
-                                                           {128, blocks.j});
+                                                           {tm, blocks.j});
   if (!core.ok()) return;
 
   const auto lhs_index = [&](auto& from, const Point<3>& at) {
@@ -159,16 +159,13 @@ void RunGrid(const Call& call, Core& core) {
     return Index<3>{IndexAt(from, call.ids, "ids", at[1]) - int64_t{call.group_offset}, at[2],
                     at[0]};
   };
-  const auto existing_index = [&](auto& from, const Point<3>& at) {
-    return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[0]};
-  };
-  const auto out_index = [&](auto& from, const Point<3>& at) {
+  const auto existing_out_index = [&](auto& from, const Point<3>& at) {
     return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[0]};
   };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<3>& at) {
     lhs.CopyIn(lhs_index(from, at));
     rhs.CopyIn(rhs_index(from, at));
-    existing.CopyIn(existing_index(from, at));
+    existing.CopyIn(existing_out_index(from, at));
   };
   int64_t first_out_run = -1;
   Index<2> first_out_block{};
@@ -180,15 +177,15 @@ void RunGrid(const Call& call, Core& core) {
     if (core.is_about(9)) AddElement(core, call.tiles, "tiles", at[1]);  // out
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    const Index<2> first_out_at = out_index(core, at);
+    const Index<2> first_out_at = existing_out_index(core, at);
     const bool first_out = at.run != first_out_run || first_out_at != first_out_block;
     first_out_run = at.run;
     first_out_block = first_out_at;
     RunStep(Step{core, call, at, steps, lhs.WaitIn(lhs_index(core, at)),
-                 rhs.WaitIn(rhs_index(core, at)), existing.WaitIn(existing_index(core, at)),
-                 out.Open(out_index(core, at), at.run), acc_memory, first_out});
+                 rhs.WaitIn(rhs_index(core, at)), existing.WaitIn(existing_out_index(core, at)),
+                 out.Open(existing_out_index(core, at), at.run), acc_memory, first_out});
     if (!core.ok()) return;
-    if (!next.more || out.Leaves(out_index(next_step, next), next.run)) out.CopyOut();
+    if (!next.more || out.Leaves(existing_out_index(next_step, next), next.run)) out.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   out.WaitOut();
@@ -202,10 +199,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace gmm_bf16_existing_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::gmm_bf16_existing_text { HWY_EXPORT(Run); }
+namespace kiln::inline gmm_bf16_existing_d92269ea {
 
 Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offset,
                          const Tensor<const bf16>& lhs, const Tensor<const bf16>& rhs,
@@ -256,7 +251,7 @@ Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offse
                      {.kernel = "gmm_bf16_existing", .axes = "j, t, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline gmm_bf16_existing_d92269ea
 
 extern "C" int32_t kiln_gmm_bf16_existing(
     const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs, const DLTensor* rhs,

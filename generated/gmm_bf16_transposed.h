@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline gmm_bf16_transposed_2ade6974 {
 
 /// Grouped matmul, in which each group of consecutive rows of lhs is multiplied by a matrix of its
 ///     own.
@@ -15,7 +15,7 @@ Status gmm_bf16_transposed(
     const Tensor<bf16>& out,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline gmm_bf16_transposed_2ade6974
 
 extern "C" int32_t kiln_gmm_bf16_transposed(
     const DLTensor* sizes,

@@ -50,6 +50,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t tm = 128, tk = 128, tn = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -91,9 +93,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t j = 128;
-  int64_t l = 128;
-
+  int64_t j = tn, l = tk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<float>(core.cpu(), call.k);
@@ -111,23 +111,23 @@ void RunGrid(const Call& call, Core& core) {
 
   Tiers::template Hold<int32_t>(core, {"offsets", 1, 26, Memory::kSmem}, {1 + call.groups});
   Tiers::template Hold<int32_t>(core, {"ids", 2, 27, Memory::kSmem},
-                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+                                {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"tiles", 3, 28, Memory::kSmem},
-                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+                                {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
   In<Tiers, UnpackedA<float>, 2> lhs(
-      core, {"lhs", 6, 48}, call.lhs, {Clipped(128), Clipped(blocks.l)}, Pad<float>(0.0f),
+      core, {"lhs", 6, 48}, call.lhs, {Clipped(tm), Clipped(blocks.l)}, Pad<float>(0.0f),
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<float>, 3> rhs(core, {"rhs", 7, 53}, call.rhs,
                                    {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
                                    Pad<float>(0.0f), /*buffers=*/2,
-                                   /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/128 * steps[1]);
+                                   /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
   Out<Tiers, Rows<float, 2>, 2> out(core, {"out", 8, 70}, call.out,
-                                    {Clipped(128), Clipped(blocks.j)}, Init<float>(0.0f));
-  const size_t acc_count = AccumulatorSize(128, blocks.j);
+                                    {Clipped(tm), Clipped(blocks.j)}, Init<float>(0.0f));
+  const size_t acc_count = AccumulatorSize(tm, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 82}, acc_count,
-                                                           {128, blocks.j});
+                                                           {tm, blocks.j});
   if (!core.ok()) return;
 
   const auto lhs_index = [&](auto& from, const Point<3>& at) {
@@ -169,10 +169,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace gmm_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::gmm_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline gmm_f32_d0c2f4c5 {
 
 Status gmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                const Tensor<const float>& lhs, const Tensor<const float>& rhs,
@@ -220,7 +218,7 @@ Status gmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                      {.kernel = "gmm_f32", .axes = "j, t, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline gmm_f32_d0c2f4c5
 
 extern "C" int32_t kiln_gmm_f32(const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs,
                                 const DLTensor* rhs, const DLTensor* out, kiln_context* context,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline gmm_f32_d0c2f4c5 {
 
 /// Grouped matmul, in which each group of consecutive rows of lhs is multiplied by a matrix of its
 ///     own.
@@ -15,7 +15,7 @@ Status gmm_f32(
     const Tensor<float>& out,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline gmm_f32_d0c2f4c5
 
 extern "C" int32_t kiln_gmm_f32(
     const DLTensor* sizes,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline gmm_int8_45a33ca1 {
 
 /// Grouped matmul, in which each group of consecutive rows of lhs is multiplied by a matrix of its
 ///     own.
@@ -15,7 +15,7 @@ Status gmm_int8(
     const Tensor<int32_t>& out,  // i32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline gmm_int8_45a33ca1
 
 extern "C" int32_t kiln_gmm_int8(
     const DLTensor* sizes,

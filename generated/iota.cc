@@ -69,10 +69,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace iota_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::iota_text { HWY_EXPORT(Run); }
+namespace kiln::inline iota_96627d5f {
 
 Status iota(const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -84,7 +82,7 @@ Status iota(const Tensor<int32_t>& o, Context& context) {
                      {.kernel = "iota", .axes = "i", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline iota_96627d5f
 
 extern "C" int32_t kiln_iota(const DLTensor* o, kiln_context* context, kiln_status* status) {
   return kiln::CallFromC("iota", kiln::iota, status, {"o", "context"}, o, context);

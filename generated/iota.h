@@ -3,14 +3,14 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline iota_96627d5f {
 
 /// Counts up, one element a grid step; an axis name is its program id.
 Status iota(
     const Tensor<int32_t>& o,  // i32[n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline iota_96627d5f
 
 extern "C" int32_t kiln_iota(
     const DLTensor* o,

@@ -31,6 +31,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::layernorm_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 8;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -80,28 +82,27 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{8})};
+  const std::array<int64_t, 1> steps{CeilDiv(call.m, bm)};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(8), All(call.n)},
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(bm), All(call.n)},
                                  NoPad{.reduced = true});
   In<Tiers, Rows<float, 1>, 1> gamma(core, {"gamma", 1, 15}, call.gamma, {All(call.n)});
   In<Tiers, Rows<float, 1>, 1> beta(core, {"beta", 2, 16}, call.beta, {All(call.n)});
-  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 3, 18}, call.y, {Clipped(8), All(call.n)});
+  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 3, 18}, call.y, {Clipped(bm), All(call.n)});
   if (!core.ok()) return;
 
-  const auto x_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
-  const auto y_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
+  const auto block_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<1>& at) {
-    x.CopyIn(x_index(at));
+    x.CopyIn(block_index(at));
     gamma.CopyIn({0});
     beta.CopyIn({0});
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, x.WaitIn(x_index(at)), gamma.WaitIn({0}), beta.WaitIn({0}),
-                 y.Open(y_index(at), at.run)});
+    RunStep(Step{core, call, x.WaitIn(block_index(at)), gamma.WaitIn({0}), beta.WaitIn({0}),
+                 y.Open(block_index(at), at.run)});
     if (!core.ok()) return;
-    if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
+    if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
@@ -115,10 +116,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace layernorm_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::layernorm_text { HWY_EXPORT(Run); }
+namespace kiln::inline layernorm_951e501c {
 
 Status layernorm(const Tensor<const float>& x, const Tensor<const float>& gamma,
                  const Tensor<const float>& beta, const Tensor<float>& y, Context& context) {
@@ -135,7 +134,7 @@ Status layernorm(const Tensor<const float>& x, const Tensor<const float>& gamma,
                      {.kernel = "layernorm", .axes = "i", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline layernorm_951e501c
 
 extern "C" int32_t kiln_layernorm(const DLTensor* x, const DLTensor* gamma, const DLTensor* beta,
                                   const DLTensor* y, kiln_context* context, kiln_status* status) {

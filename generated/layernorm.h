@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline layernorm_951e501c {
 
 /// Normalises each row to mean 0 and variance 1, then scales and shifts it; a row is a block's
 ///     whole width.
@@ -14,7 +14,7 @@ Status layernorm(
     const Tensor<float>& y,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline layernorm_951e501c
 
 extern "C" int32_t kiln_layernorm(
     const DLTensor* x,

@@ -48,6 +48,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::masked_matmul_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 512, bn = 512, bk = 1024;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -162,8 +164,7 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 3> steps{CeilDiv(call.m, int64_t{512}), CeilDiv(call.n, int64_t{512}),
-                                     CeilDiv(call.k, int64_t{1024})};
+  const std::array<int64_t, 3> steps{CeilDiv(call.m, bm), CeilDiv(call.n, bn), CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   Tiers::template Hold<int32_t>(core, {"block_mask", 0, 10, Memory::kSmem},
@@ -175,19 +176,19 @@ void RunGrid(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"next_j", 3, 15, Memory::kSmem},
                                 {call.tiles_m, call.tiles_n});
   In<Tiers, UnpackedA<bf16>, 2> x(
-      core, {"x", 4, 32}, call.x, {Blocked(512), Clipped(1024)}, Pad<bf16>(FromBits<bf16>(0x0000)),
+      core, {"x", 4, 32}, call.x, {Blocked(bm), Clipped(bk)}, Pad<bf16>(FromBits<bf16>(0x0000)),
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<bf16>, 2> y(
-      core, {"y", 5, 37}, call.y, {Clipped(1024), Blocked(512)}, Pad<bf16>(FromBits<bf16>(0x0000)),
+      core, {"y", 5, 37}, call.y, {Clipped(bk), Blocked(bn)}, Pad<bf16>(FromBits<bf16>(0x0000)),
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0,
-      /*rows=*/512 * steps[0] * steps[1]);
+      /*rows=*/bm * steps[0] * steps[1]);
   In<Tiers, Rows<int32_t, 2>, 3> mask(core, {"mask", 6, 42}, call.mask,
-                                      {Squeezed(), All(512), All(512)}, NoPad(), /*buffers=*/2,
+                                      {Squeezed(), All(bm), All(bn)}, NoPad(), /*buffers=*/2,
                                       /*window=*/steps[0] > 1 ? steps[1] : 0);
-  Out<Tiers, Rows<bf16, 2>, 2> o(core, {"o", 7, 47}, call.o, {Blocked(512), Blocked(512)});
-  const size_t acc_count = TileSize<float>(512, 512);
+  Out<Tiers, Rows<bf16, 2>, 2> o(core, {"o", 7, 47}, call.o, {Blocked(bm), Blocked(bn)});
+  const size_t acc_count = TileSize<float>(bm, bn);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 8, 52}, acc_count,
-                                                           {512, 512});
+                                                           {bm, bn});
   if (!core.ok()) return;
 
   const auto x_index = [&](auto& from, const Point<3>& at) {
@@ -222,7 +223,7 @@ void RunGrid(const Call& call, Core& core) {
     }
     RunStep(Step{core, call, at, steps, x.WaitIn(x_index(core, at)), y.WaitIn(y_index(core, at)),
                  mask.WaitIn(mask_index(core, at)), o.Open(o_index(at), at.run),
-                 MakeTile(acc_memory, 512, 512)});
+                 MakeTile(acc_memory, bm, bn)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
   };
@@ -238,10 +239,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace masked_matmul_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::masked_matmul_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline masked_matmul_bf16_703a6fad {
 
 Status masked_matmul_bf16(
     const Tensor<const int32_t>& block_mask, const Tensor<const int32_t>& next_kind,
@@ -273,7 +272,7 @@ Status masked_matmul_bf16(
                      {.kernel = "masked_matmul_bf16", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline masked_matmul_bf16_703a6fad
 
 extern "C" int32_t kiln_masked_matmul_bf16(
     const DLTensor* block_mask, const DLTensor* next_kind, const DLTensor* next_i,

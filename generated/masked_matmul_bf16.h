@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline masked_matmul_bf16_703a6fad {
 
 /// Dense matmul under a block-sparse mask of its output; blocks without a set element cost no copy
 ///     and no product.
@@ -18,7 +18,7 @@ Status masked_matmul_bf16(
     const Tensor<bf16>& o,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline masked_matmul_bf16_703a6fad
 
 extern "C" int32_t kiln_masked_matmul_bf16(
     const DLTensor* block_mask,

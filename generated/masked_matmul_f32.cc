@@ -47,6 +47,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::masked_matmul_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -161,8 +163,7 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 3> steps{CeilDiv(call.m, int64_t{128}), CeilDiv(call.n, int64_t{128}),
-                                     CeilDiv(call.k, int64_t{128})};
+  const std::array<int64_t, 3> steps{CeilDiv(call.m, bm), CeilDiv(call.n, bn), CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   Tiers::template Hold<int32_t>(core, {"block_mask", 0, 10, Memory::kSmem},
@@ -174,19 +175,19 @@ void RunGrid(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"next_j", 3, 15, Memory::kSmem},
                                 {call.tiles_m, call.tiles_n});
   In<Tiers, UnpackedA<float>, 2> x(
-      core, {"x", 4, 32}, call.x, {Blocked(128), Clipped(128)}, Pad<float>(0.0f), /*buffers=*/2,
+      core, {"x", 4, 32}, call.x, {Blocked(bm), Clipped(bk)}, Pad<float>(0.0f), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<float>, 2> y(
-      core, {"y", 5, 37}, call.y, {Clipped(128), Blocked(128)}, Pad<float>(0.0f), /*buffers=*/2,
+      core, {"y", 5, 37}, call.y, {Clipped(bk), Blocked(bn)}, Pad<float>(0.0f), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0,
-      /*rows=*/128 * steps[0] * steps[1]);
+      /*rows=*/bm * steps[0] * steps[1]);
   In<Tiers, Rows<int32_t, 2>, 3> mask(core, {"mask", 6, 42}, call.mask,
-                                      {Squeezed(), All(128), All(128)}, NoPad(), /*buffers=*/2,
+                                      {Squeezed(), All(bm), All(bn)}, NoPad(), /*buffers=*/2,
                                       /*window=*/steps[0] > 1 ? steps[1] : 0);
-  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 7, 47}, call.o, {Blocked(128), Blocked(128)});
-  const size_t acc_count = TileSize<float>(128, 128);
+  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 7, 47}, call.o, {Blocked(bm), Blocked(bn)});
+  const size_t acc_count = TileSize<float>(bm, bn);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 8, 52}, acc_count,
-                                                           {128, 128});
+                                                           {bm, bn});
   if (!core.ok()) return;
 
   const auto x_index = [&](auto& from, const Point<3>& at) {
@@ -221,7 +222,7 @@ void RunGrid(const Call& call, Core& core) {
     }
     RunStep(Step{core, call, at, steps, x.WaitIn(x_index(core, at)), y.WaitIn(y_index(core, at)),
                  mask.WaitIn(mask_index(core, at)), o.Open(o_index(at), at.run),
-                 MakeTile(acc_memory, 128, 128)});
+                 MakeTile(acc_memory, bm, bn)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
   };
@@ -237,10 +238,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace masked_matmul_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::masked_matmul_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline masked_matmul_f32_f2b577f7 {
 
 Status masked_matmul_f32(
     const Tensor<const int32_t>& block_mask, const Tensor<const int32_t>& next_kind,
@@ -272,7 +271,7 @@ Status masked_matmul_f32(
                      {.kernel = "masked_matmul_f32", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline masked_matmul_f32_f2b577f7
 
 extern "C" int32_t kiln_masked_matmul_f32(
     const DLTensor* block_mask, const DLTensor* next_kind, const DLTensor* next_i,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline masked_matmul_f32_f2b577f7 {
 
 /// Dense matmul under a block-sparse mask of its output; blocks without a set element cost no copy
 ///     and no product.
@@ -18,7 +18,7 @@ Status masked_matmul_f32(
     const Tensor<float>& o,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline masked_matmul_f32_f2b577f7
 
 extern "C" int32_t kiln_masked_matmul_f32(
     const DLTensor* block_mask,

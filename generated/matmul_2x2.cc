@@ -94,10 +94,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_2x2_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_2x2_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_2x2_170292ff {
 
 Status matmul_2x2(const Tensor<const float>& x, const Tensor<const float>& y,
                   const Tensor<float>& z, Context& context) {
@@ -126,7 +124,7 @@ Status matmul_2x2(const Tensor<const float>& x, const Tensor<const float>& y,
                      {.kernel = "matmul_2x2", .axes = "i, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_2x2_170292ff
 
 extern "C" int32_t kiln_matmul_2x2(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                    kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_2x2_170292ff {
 
 /// A matmul cut into two by two blocks of the output, each made in one step of the grid.
 Status matmul_2x2(
@@ -12,7 +12,7 @@ Status matmul_2x2(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_2x2_170292ff
 
 extern "C" int32_t kiln_matmul_2x2(
     const DLTensor* x,

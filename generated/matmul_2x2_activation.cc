@@ -94,10 +94,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_2x2_activation_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_2x2_activation_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_2x2_activation_b4199000 {
 
 Status matmul_2x2_activation(const Tensor<const float>& x, const Tensor<const float>& y,
                              const Tensor<float>& z, Context& context) {
@@ -126,7 +124,7 @@ Status matmul_2x2_activation(const Tensor<const float>& x, const Tensor<const fl
                      {.kernel = "matmul_2x2_activation", .axes = "i, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_2x2_activation_b4199000
 
 extern "C" int32_t kiln_matmul_2x2_activation(const DLTensor* x, const DLTensor* y,
                                               const DLTensor* z, kiln_context* context,

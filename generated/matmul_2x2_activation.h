@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_2x2_activation_b4199000 {
 
 /// The two by two matmul with a relu fused into the step that makes the block.
 Status matmul_2x2_activation(
@@ -12,7 +12,7 @@ Status matmul_2x2_activation(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_2x2_activation_b4199000
 
 extern "C" int32_t kiln_matmul_2x2_activation(
     const DLTensor* x,

@@ -96,10 +96,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_2x2_batched_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_2x2_batched_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_2x2_batched_93ceb858 {
 
 Status matmul_2x2_batched(const Tensor<const float>& x, const Tensor<const float>& y,
                           const Tensor<float>& z, Context& context) {
@@ -129,7 +127,7 @@ Status matmul_2x2_batched(const Tensor<const float>& x, const Tensor<const float
                      {.kernel = "matmul_2x2_batched", .axes = "b, i, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_2x2_batched_93ceb858
 
 extern "C" int32_t kiln_matmul_2x2_batched(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                            kiln_context* context, kiln_status* status) {

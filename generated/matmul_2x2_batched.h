@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_2x2_batched_93ceb858 {
 
 /// The two by two matmul under vmap, for a batch of pairs of matrices.
 Status matmul_2x2_batched(
@@ -13,7 +13,7 @@ Status matmul_2x2_batched(
     const Tensor<float>& z,  // f32[batch, m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_2x2_batched_93ceb858
 
 extern "C" int32_t kiln_matmul_2x2_batched(
     const DLTensor* x,

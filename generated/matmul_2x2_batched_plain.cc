@@ -96,10 +96,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_2x2_batched_plain_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_2x2_batched_plain_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_2x2_batched_plain_350abbc5 {
 
 Status matmul_2x2_batched_plain(const Tensor<const float>& x, const Tensor<const float>& y,
                                 const Tensor<float>& z, Context& context) {
@@ -130,7 +128,7 @@ Status matmul_2x2_batched_plain(const Tensor<const float>& x, const Tensor<const
                       .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_2x2_batched_plain_350abbc5
 
 extern "C" int32_t kiln_matmul_2x2_batched_plain(const DLTensor* x, const DLTensor* y,
                                                  const DLTensor* z, kiln_context* context,

@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_2x2_batched_plain_350abbc5 {
 
 /// The two by two matmul under vmap, for a batch of pairs of matrices.
 Status matmul_2x2_batched_plain(
@@ -13,7 +13,7 @@ Status matmul_2x2_batched_plain(
     const Tensor<float>& z,  // f32[batch, m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_2x2_batched_plain_350abbc5
 
 extern "C" int32_t kiln_matmul_2x2_batched_plain(
     const DLTensor* x,

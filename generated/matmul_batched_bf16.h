@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_batched_bf16_49e29892 {
 
 /// Blocked matmul under vmap, for a batch of pairs of matrices.
 Status matmul_batched_bf16(
@@ -12,7 +12,7 @@ Status matmul_batched_bf16(
     const Tensor<bf16>& z,  // bf16[batch, m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_batched_bf16_49e29892
 
 extern "C" int32_t kiln_matmul_batched_bf16(
     const DLTensor* x,

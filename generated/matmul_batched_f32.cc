@@ -34,6 +34,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_batched_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -63,10 +65,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 128;
-  int64_t j = 128;
-  int64_t l = 128;
-
+  int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<float>(core.cpu(), call.k, call.m, call.y.stride[1]);
@@ -122,10 +121,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_batched_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_batched_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_batched_f32_1fb63f86 {
 
 Status matmul_batched_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                           const Tensor<float>& z, Context& context) {
@@ -143,7 +140,7 @@ Status matmul_batched_f32(const Tensor<const float>& x, const Tensor<const float
                       .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_batched_f32_1fb63f86
 
 extern "C" int32_t kiln_matmul_batched_f32(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                            kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_batched_f32_1fb63f86 {
 
 /// Blocked matmul under vmap, for a batch of pairs of matrices.
 Status matmul_batched_f32(
@@ -12,7 +12,7 @@ Status matmul_batched_f32(
     const Tensor<float>& z,  // f32[batch, m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_batched_f32_1fb63f86
 
 extern "C" int32_t kiln_matmul_batched_f32(
     const DLTensor* x,

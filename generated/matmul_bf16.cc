@@ -34,6 +34,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 512, bn = 512, bk = 1024;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -65,10 +67,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 512;
-  int64_t j = 512;
-  int64_t l = 1024;
-
+  int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<bf16>(core.cpu(), call.k, call.m, call.y.stride[0]);
@@ -127,10 +126,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_bf16_466a7bd3 {
 
 Status matmul_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                    const Tensor<const float>& bias, const Tensor<bf16>& z, Context& context) {
@@ -147,7 +144,7 @@ Status matmul_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                      {.kernel = "matmul_bf16", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_bf16_466a7bd3
 
 extern "C" int32_t kiln_matmul_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* bias,
                                     const DLTensor* z, kiln_context* context, kiln_status* status) {

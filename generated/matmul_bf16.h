@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_bf16_466a7bd3 {
 
 /// Blocked matmul with an f32 accumulator in VMEM and a fused bias and activation.
 Status matmul_bf16(
@@ -13,7 +13,7 @@ Status matmul_bf16(
     const Tensor<bf16>& z,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_bf16_466a7bd3
 
 extern "C" int32_t kiln_matmul_bf16(
     const DLTensor* x,

@@ -32,6 +32,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 512, bn = 512, bk = 512;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -63,10 +65,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 512;
-  int64_t j = 512;
-  int64_t l = 512;
-
+  int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<float>(core.cpu(), call.k, call.m, call.y.stride[0]);
@@ -125,10 +124,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_f32_cb10889a {
 
 Status matmul_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                   const Tensor<const float>& bias, const Tensor<float>& z, Context& context) {
@@ -145,7 +142,7 @@ Status matmul_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                      {.kernel = "matmul_f32", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_f32_cb10889a
 
 extern "C" int32_t kiln_matmul_f32(const DLTensor* x, const DLTensor* y, const DLTensor* bias,
                                    const DLTensor* z, kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_f32_cb10889a {
 
 /// Blocked matmul with an f32 accumulator in VMEM and a fused bias and activation.
 Status matmul_f32(
@@ -13,7 +13,7 @@ Status matmul_f32(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_f32_cb10889a
 
 extern "C" int32_t kiln_matmul_f32(
     const DLTensor* x,

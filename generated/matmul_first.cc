@@ -30,6 +30,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_first_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -72,10 +74,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 128;
-  int64_t j = 128;
-  int64_t l = 128;
-
+  int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<float>(core.cpu(), call.k, call.m, call.y.stride[0]);
@@ -127,10 +126,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_first_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_first_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_first_671f6c1b {
 
 Status matmul_first(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
@@ -146,7 +143,7 @@ Status matmul_first(const Tensor<const float>& x, const Tensor<const float>& y,
                      {.kernel = "matmul_first", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_first_671f6c1b
 
 extern "C" int32_t kiln_matmul_first(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                      kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_first_671f6c1b {
 
 /// The first blocked matmul to write, which accumulates in the output block itself.
 Status matmul_first(
@@ -12,7 +12,7 @@ Status matmul_first(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_first_671f6c1b
 
 extern "C" int32_t kiln_matmul_first(
     const DLTensor* x,

@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_gelu_tanh_bf16_739faa24 {
 
 /// Blocked matmul with a choice of activation, applied to the f32 sums as the tile is written back.
 Status matmul_gelu_tanh_bf16(
@@ -13,7 +13,7 @@ Status matmul_gelu_tanh_bf16(
     const Tensor<bf16>& z,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_gelu_tanh_bf16_739faa24
 
 extern "C" int32_t kiln_matmul_gelu_tanh_bf16(
     const DLTensor* x,

@@ -32,6 +32,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_grad_x_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -61,10 +63,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 128;
-  int64_t l = 128;
-  int64_t j = 128;
-
+  int64_t i = bm, l = bk, j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     j = DepthFor<bf16>(core.cpu(), call.n, call.m);
@@ -119,10 +118,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_grad_x_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_grad_x_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_grad_x_bf16_d436980f {
 
 Status matmul_grad_x_bf16(const Tensor<const bf16>& dz, const Tensor<const bf16>& y,
                           const Tensor<bf16>& dx, Context& context) {
@@ -138,7 +135,7 @@ Status matmul_grad_x_bf16(const Tensor<const bf16>& dz, const Tensor<const bf16>
                      {.kernel = "matmul_grad_x_bf16", .axes = "i, l, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_grad_x_bf16_d436980f
 
 extern "C" int32_t kiln_matmul_grad_x_bf16(const DLTensor* dz, const DLTensor* y,
                                            const DLTensor* dx, kiln_context* context,

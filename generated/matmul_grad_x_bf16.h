@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_grad_x_bf16_d436980f {
 
 /// The backward product of z = x @ y for its left operand, dx = dz @ y.T.
 Status matmul_grad_x_bf16(
@@ -12,7 +12,7 @@ Status matmul_grad_x_bf16(
     const Tensor<bf16>& dx,  // bf16[m, k]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_grad_x_bf16_d436980f
 
 extern "C" int32_t kiln_matmul_grad_x_bf16(
     const DLTensor* dz,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_grad_x_f32_dd4c27d1 {
 
 /// The backward product of z = x @ y for its left operand, dx = dz @ y.T.
 Status matmul_grad_x_f32(
@@ -12,7 +12,7 @@ Status matmul_grad_x_f32(
     const Tensor<float>& dx,  // f32[m, k]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_grad_x_f32_dd4c27d1
 
 extern "C" int32_t kiln_matmul_grad_x_f32(
     const DLTensor* dz,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_grad_y_bf16_9d5356b5 {
 
 /// The backward product of z = x @ y for its right operand, dy = x.T @ dz.
 Status matmul_grad_y_bf16(
@@ -12,7 +12,7 @@ Status matmul_grad_y_bf16(
     const Tensor<bf16>& dy,  // bf16[k, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_grad_y_bf16_9d5356b5
 
 extern "C" int32_t kiln_matmul_grad_y_bf16(
     const DLTensor* x,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_grad_y_f32_286c3565 {
 
 /// The backward product of z = x @ y for its right operand, dy = x.T @ dz.
 Status matmul_grad_y_f32(
@@ -12,7 +12,7 @@ Status matmul_grad_y_f32(
     const Tensor<float>& dy,  // f32[k, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_grad_y_f32_286c3565
 
 extern "C" int32_t kiln_matmul_grad_y_f32(
     const DLTensor* x,

@@ -34,6 +34,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_input_fusion_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -77,9 +79,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 128;
-  int64_t j = 128;
-
+  int64_t i = bm, j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     j = ChooseNC(call.n, core.count(), call.m);
@@ -92,16 +92,16 @@ template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
-                                     CeilDiv(call.k, int64_t{128})};
+                                     CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Blocked(128)},
+  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Blocked(bk)},
                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                 /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<bf16, 2>, 2> gate(
-      core, {"gate", 1, 18}, call.gate, {Clipped(blocks.i), Blocked(128)},
+      core, {"gate", 1, 18}, call.gate, {Clipped(blocks.i), Blocked(bk)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 2> y(core, {"y", 2, 19}, call.y, {Blocked(128), Clipped(blocks.j)},
+  In<Tiers, PackedB<bf16>, 2> y(core, {"y", 2, 19}, call.y, {Blocked(bk), Clipped(blocks.j)},
                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                 /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 3, 25}, call.z,
@@ -109,26 +109,25 @@ void RunGrid(const Call& call, Core& core) {
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, acc_count,
                                                            {blocks.i, blocks.j});
-  const size_t left_count = TileSize<bf16>(blocks.i, 128);
+  const size_t left_count = TileSize<bf16>(blocks.i, bk);
   bf16* const left_memory = Tiers::template Scratch<bf16>(core, {"left", 5}, left_count,
-                                                          {blocks.i, 128});
+                                                          {blocks.i, bk});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 13},
-                                                              PackedA<bf16>::Bytes(blocks.i, 128));
+                                                              PackedA<bf16>::Bytes(blocks.i, bk));
   if (!core.ok()) return;
 
-  const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
-  const auto gate_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
+  const auto x_gate_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
   const auto y_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
   const auto z_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&](const Point<3>& at) {
-    x.CopyIn(x_index(at));
-    gate.CopyIn(gate_index(at));
+    x.CopyIn(x_gate_index(at));
+    gate.CopyIn(x_gate_index(at));
     y.CopyIn(y_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), gate.WaitIn(gate_index(at)),
+    RunStep(Step{core, at, steps, x.WaitIn(x_gate_index(at)), gate.WaitIn(x_gate_index(at)),
                  y.WaitIn(y_index(at)), z.Open(z_index(at), at.run), acc_memory,
-                 MakeTile(left_memory, blocks.i, 128), panels_0_memory});
+                 MakeTile(left_memory, blocks.i, bk), panels_0_memory});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
   };
@@ -144,10 +143,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_input_fusion_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_input_fusion_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_input_fusion_bf16_8bf36250 {
 
 Status matmul_input_fusion_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& gate,
                                 const Tensor<const bf16>& y, const Tensor<bf16>& z,
@@ -166,7 +163,7 @@ Status matmul_input_fusion_bf16(const Tensor<const bf16>& x, const Tensor<const 
                       .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_input_fusion_bf16_8bf36250
 
 extern "C" int32_t kiln_matmul_input_fusion_bf16(const DLTensor* x, const DLTensor* gate,
                                                  const DLTensor* y, const DLTensor* z,

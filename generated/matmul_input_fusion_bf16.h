@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_input_fusion_bf16_8bf36250 {
 
 /// Blocked matmul whose left operand is made on the fly from two arrays, silu(x) * gate.
 Status matmul_input_fusion_bf16(
@@ -14,7 +14,7 @@ Status matmul_input_fusion_bf16(
     const Tensor<bf16>& z,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_input_fusion_bf16_8bf36250
 
 extern "C" int32_t kiln_matmul_input_fusion_bf16(
     const DLTensor* x,

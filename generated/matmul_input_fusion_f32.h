@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_input_fusion_f32_ddb15b78 {
 
 /// Blocked matmul whose left operand is made on the fly from two arrays, silu(x) * gate.
 Status matmul_input_fusion_f32(
@@ -14,7 +14,7 @@ Status matmul_input_fusion_f32(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_input_fusion_f32_ddb15b78
 
 extern "C" int32_t kiln_matmul_input_fusion_f32(
     const DLTensor* x,

@@ -30,6 +30,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_int8_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -74,10 +76,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 128;
-  int64_t j = 128;
-  int64_t l = 128;
-
+  int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<int8_t>(core.cpu(), call.k, call.m);
@@ -129,10 +128,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_int8_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_int8_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_int8_f248e189 {
 
 Status matmul_int8(const Tensor<const int8_t>& x, const Tensor<const int8_t>& y,
                    const Tensor<int32_t>& z, Context& context) {
@@ -148,7 +145,7 @@ Status matmul_int8(const Tensor<const int8_t>& x, const Tensor<const int8_t>& y,
                      {.kernel = "matmul_int8", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_int8_f248e189
 
 extern "C" int32_t kiln_matmul_int8(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                     kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_int8_f248e189 {
 
 /// Blocked matmul of int8 operands with exact int32 sums.
 Status matmul_int8(
@@ -12,7 +12,7 @@ Status matmul_int8(
     const Tensor<int32_t>& z,  // i32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_int8_f248e189
 
 extern "C" int32_t kiln_matmul_int8(
     const DLTensor* x,

@@ -32,6 +32,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_relu_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -61,10 +63,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 128;
-  int64_t j = 128;
-  int64_t l = 128;
-
+  int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<bf16>(core.cpu(), call.k, call.m, call.y.stride[0]);
@@ -119,10 +118,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_relu_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_relu_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_relu_bf16_751b8add {
 
 Status matmul_relu_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                         const Tensor<bf16>& z, Context& context) {
@@ -138,7 +135,7 @@ Status matmul_relu_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y
                      {.kernel = "matmul_relu_bf16", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_relu_bf16_751b8add
 
 extern "C" int32_t kiln_matmul_relu_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                          kiln_context* context, kiln_status* status) {

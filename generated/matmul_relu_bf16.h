@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_relu_bf16_751b8add {
 
 /// Blocked matmul with a choice of activation, applied to the f32 sums as the tile is written back.
 Status matmul_relu_bf16(
@@ -12,7 +12,7 @@ Status matmul_relu_bf16(
     const Tensor<bf16>& z,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_relu_bf16_751b8add
 
 extern "C" int32_t kiln_matmul_relu_bf16(
     const DLTensor* x,

@@ -31,6 +31,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_relu_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -60,10 +62,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 128;
-  int64_t j = 128;
-  int64_t l = 128;
-
+  int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<float>(core.cpu(), call.k, call.m, call.y.stride[0]);
@@ -118,10 +117,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_relu_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_relu_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_relu_f32_6af8f5f3 {
 
 Status matmul_relu_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                        const Tensor<float>& z, Context& context) {
@@ -137,7 +134,7 @@ Status matmul_relu_f32(const Tensor<const float>& x, const Tensor<const float>& 
                      {.kernel = "matmul_relu_f32", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_relu_f32_6af8f5f3
 
 extern "C" int32_t kiln_matmul_relu_f32(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                         kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_relu_f32_6af8f5f3 {
 
 /// Blocked matmul with a choice of activation, applied to the f32 sums as the tile is written back.
 Status matmul_relu_f32(
@@ -12,7 +12,7 @@ Status matmul_relu_f32(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_relu_f32_6af8f5f3
 
 extern "C" int32_t kiln_matmul_relu_f32(
     const DLTensor* x,

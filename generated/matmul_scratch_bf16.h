@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_scratch_bf16_e998e4e6 {
 
 /// Blocked matmul for narrow types, with the partial sums in an f32 scratch buffer.
 Status matmul_scratch_bf16(
@@ -12,7 +12,7 @@ Status matmul_scratch_bf16(
     const Tensor<bf16>& z,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_scratch_bf16_e998e4e6
 
 extern "C" int32_t kiln_matmul_scratch_bf16(
     const DLTensor* x,

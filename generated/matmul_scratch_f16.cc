@@ -31,6 +31,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_scratch_f16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -70,9 +72,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 128;
-  int64_t j = 128;
-
+  int64_t i = bm, j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     j = ChooseNC(call.n, core.count());
@@ -85,13 +85,13 @@ template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
-                                     CeilDiv(call.k, int64_t{128})};
+                                     CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  In<Tiers, Rows<f16, 2>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Clipped(128)},
+  In<Tiers, Rows<f16, 2>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Clipped(bk)},
                                Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2,
                                /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, Rows<f16, 2>, 2> y(core, {"y", 1, 18}, call.y, {Clipped(128), Clipped(blocks.j)},
+  In<Tiers, Rows<f16, 2>, 2> y(core, {"y", 1, 18}, call.y, {Clipped(bk), Clipped(blocks.j)},
                                Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2,
                                /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   Out<Tiers, Rows<f16, 2>, 2> z(core, {"z", 2, 24}, call.z, {Clipped(blocks.i), Clipped(blocks.j)});
@@ -99,9 +99,9 @@ void RunGrid(const Call& call, Core& core) {
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
                                                            {blocks.i, blocks.j});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 8},
-                                                              PackedA<float>::Bytes(blocks.i, 128));
+                                                              PackedA<float>::Bytes(blocks.i, bk));
   void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 9},
-                                                              PackedB<float>::Bytes(128, blocks.j));
+                                                              PackedB<float>::Bytes(bk, blocks.j));
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
@@ -129,10 +129,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_scratch_f16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_scratch_f16_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_scratch_f16_1b6403c4 {
 
 Status matmul_scratch_f16(const Tensor<const f16>& x, const Tensor<const f16>& y,
                           const Tensor<f16>& z, Context& context) {
@@ -148,7 +146,7 @@ Status matmul_scratch_f16(const Tensor<const f16>& x, const Tensor<const f16>& y
                      {.kernel = "matmul_scratch_f16", .axes = "i, j, l", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_scratch_f16_1b6403c4
 
 extern "C" int32_t kiln_matmul_scratch_f16(const DLTensor* x, const DLTensor* y, const DLTensor* z,
                                            kiln_context* context, kiln_status* status) {

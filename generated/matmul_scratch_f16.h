@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_scratch_f16_1b6403c4 {
 
 /// Blocked matmul for narrow types, with the partial sums in an f32 scratch buffer.
 Status matmul_scratch_f16(
@@ -12,7 +12,7 @@ Status matmul_scratch_f16(
     const Tensor<f16>& z,  // f16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_scratch_f16_1b6403c4
 
 extern "C" int32_t kiln_matmul_scratch_f16(
     const DLTensor* x,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_scratch_f32_8a058d7c {
 
 /// Blocked matmul for narrow types, with the partial sums in an f32 scratch buffer.
 Status matmul_scratch_f32(
@@ -12,7 +12,7 @@ Status matmul_scratch_f32(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_scratch_f32_8a058d7c
 
 extern "C" int32_t kiln_matmul_scratch_f32(
     const DLTensor* x,

@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_silu_transposed_bf16_fff9dbdc {
 
 /// Blocked matmul with a choice of activation, applied to the f32 sums as the tile is written back.
 Status matmul_silu_transposed_bf16(
@@ -13,7 +13,7 @@ Status matmul_silu_transposed_bf16(
     const Tensor<bf16>& z,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_silu_transposed_bf16_fff9dbdc
 
 extern "C" int32_t kiln_matmul_silu_transposed_bf16(
     const DLTensor* x,

@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_transposed_bf16_c4323a75 {
 
 /// Blocked matmul whose B may be transposed in memory, as n rows of k.
 Status matmul_transposed_bf16(
@@ -13,7 +13,7 @@ Status matmul_transposed_bf16(
     const Tensor<bf16>& z,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_transposed_bf16_c4323a75
 
 extern "C" int32_t kiln_matmul_transposed_bf16(
     const DLTensor* x,

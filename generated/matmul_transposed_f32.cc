@@ -32,6 +32,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_transposed_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -61,10 +63,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = 128;
-  int64_t j = 128;
-  int64_t l = 128;
-
+  int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<float>(core.cpu(), call.k, call.m);
@@ -119,10 +118,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace matmul_transposed_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::matmul_transposed_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline matmul_transposed_f32_1c8d2c5c {
 
 Status matmul_transposed_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                              const Tensor<float>& z, Context& context) {
@@ -139,7 +136,7 @@ Status matmul_transposed_f32(const Tensor<const float>& x, const Tensor<const fl
                       .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_transposed_f32_1c8d2c5c
 
 extern "C" int32_t kiln_matmul_transposed_f32(const DLTensor* x, const DLTensor* y,
                                               const DLTensor* z, kiln_context* context,

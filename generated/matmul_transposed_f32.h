@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline matmul_transposed_f32_1c8d2c5c {
 
 /// Blocked matmul whose B may be transposed in memory, as n rows of k.
 Status matmul_transposed_f32(
@@ -13,7 +13,7 @@ Status matmul_transposed_f32(
     const Tensor<float>& z,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline matmul_transposed_f32_1c8d2c5c
 
 extern "C" int32_t kiln_matmul_transposed_f32(
     const DLTensor* x,

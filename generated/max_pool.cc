@@ -29,6 +29,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::max_pool_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bh = 8;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -80,8 +82,7 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{call.images, CeilDiv(FloorDiv(call.h, int64_t{2}), int64_t{8})
-                                     };
+  const std::array<int64_t, 2> steps{call.images, CeilDiv(FloorDiv(call.h, int64_t{2}), bh)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   In<Tiers, Rows<float, 3>, 4> x(core, {"x", 0, 18}, call.x,
@@ -89,23 +90,22 @@ void RunGrid(const Call& call, Core& core) {
                                  NoPad{.reduced = true});
   Out<Tiers, Rows<float, 3>, 4> y(
       core, {"y", 1, 23}, call.y,
-      {Squeezed(), Blocked(8), All(FloorDiv(call.w, int64_t{2})), All(call.c)});
+      {Squeezed(), Blocked(bh), All(FloorDiv(call.w, int64_t{2})), All(call.c)});
   const size_t value_0_count = DenseSize<float>(16, call.w, call.c);
   float* const value_0_memory = Tiers::template Scratch<float>(core, {"value_0", 2}, value_0_count,
                                                                {16, call.w, call.c});
   if (!core.ok()) return;
 
-  const auto x_index = [&](const Point<2>& at) { return Index<4>{at[0], at[1], 0, 0}; };
-  const auto y_index = [&](const Point<2>& at) { return Index<4>{at[0], at[1], 0, 0}; };
+  const auto block_index = [&](const Point<2>& at) { return Index<4>{at[0], at[1], 0, 0}; };
   const auto copy_in = [&](const Point<2>& at) {
-    x.CopyIn(x_index(at));
+    x.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, x.WaitIn(x_index(at)), y.Open(y_index(at), at.run),
+    RunStep(Step{core, call, x.WaitIn(block_index(at)), y.Open(block_index(at), at.run),
                  MakeDenseTile(value_0_memory, 16, call.w, call.c),
-                 MakeDenseTile(value_0_memory, 8, 2, FloorDiv(call.w, int64_t{2}), 2, call.c)});
+                 MakeDenseTile(value_0_memory, bh, 2, FloorDiv(call.w, int64_t{2}), 2, call.c)});
     if (!core.ok()) return;
-    if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
+    if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
@@ -119,10 +119,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace max_pool_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::max_pool_text { HWY_EXPORT(Run); }
+namespace kiln::inline max_pool_c603316f {
 
 Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -142,7 +140,7 @@ Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& c
                      {.kernel = "max_pool", .axes = "b, i", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline max_pool_c603316f
 
 extern "C" int32_t kiln_max_pool(const DLTensor* x, const DLTensor* y, kiln_context* context,
                                  kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline max_pool_c603316f {
 
 /// The largest of each 2 x 2 window of every channel; images are [rows, columns, channels].
 Status max_pool(
@@ -11,7 +11,7 @@ Status max_pool(
     const Tensor<float>& y,  // f32[images, h // 2, w // 2, c]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline max_pool_c603316f
 
 extern "C" int32_t kiln_max_pool(
     const DLTensor* x,

@@ -118,10 +118,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace paged_gather_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::paged_gather_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline paged_gather_bf16_174038bf {
 
 Status paged_gather_bf16(const Tensor<const int32_t>& table, const Tensor<const int32_t>& lengths,
                          const Tensor<const bf16>& pool, const Tensor<bf16>& o, Context& context) {
@@ -144,7 +142,7 @@ Status paged_gather_bf16(const Tensor<const int32_t>& table, const Tensor<const 
                      {.kernel = "paged_gather_bf16", .axes = "b, p", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline paged_gather_bf16_174038bf
 
 extern "C" int32_t kiln_paged_gather_bf16(const DLTensor* table, const DLTensor* lengths,
                                           const DLTensor* pool, const DLTensor* o,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline paged_gather_bf16_174038bf {
 
 /// The rows of each sequence side by side, from pages of a pool that a table finds; rows past its
 ///     length are zeros.
@@ -14,7 +14,7 @@ Status paged_gather_bf16(
     const Tensor<bf16>& o,  // bf16[batch, page*pages, d]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline paged_gather_bf16_174038bf
 
 extern "C" int32_t kiln_paged_gather_bf16(
     const DLTensor* table,

@@ -118,10 +118,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace paged_gather_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::paged_gather_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline paged_gather_f32_bcc2affe {
 
 Status paged_gather_f32(const Tensor<const int32_t>& table, const Tensor<const int32_t>& lengths,
                         const Tensor<const float>& pool, const Tensor<float>& o, Context& context) {
@@ -144,7 +142,7 @@ Status paged_gather_f32(const Tensor<const int32_t>& table, const Tensor<const i
                      {.kernel = "paged_gather_f32", .axes = "b, p", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline paged_gather_f32_bcc2affe
 
 extern "C" int32_t kiln_paged_gather_f32(const DLTensor* table, const DLTensor* lengths,
                                          const DLTensor* pool, const DLTensor* o,

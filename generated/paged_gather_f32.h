@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline paged_gather_f32_bcc2affe {
 
 /// The rows of each sequence side by side, from pages of a pool that a table finds; rows past its
 ///     length are zeros.
@@ -14,7 +14,7 @@ Status paged_gather_f32(
     const Tensor<float>& o,  // f32[batch, page*pages, d]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline paged_gather_f32_bcc2affe
 
 extern "C" int32_t kiln_paged_gather_f32(
     const DLTensor* table,

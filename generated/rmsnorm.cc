@@ -30,6 +30,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::rmsnorm_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 8;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -67,29 +69,28 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{8})};
+  const std::array<int64_t, 1> steps{CeilDiv(call.m, bm)};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(8), All(call.n)},
+  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(bm), All(call.n)},
                                 NoPad{.reduced = true});
   In<Tiers, Rows<bf16, 1>, 1> weight(core, {"weight", 1, 15}, call.weight, {All(call.n)});
-  Out<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 2, 17}, call.y, {Clipped(8), All(call.n)});
+  Out<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 2, 17}, call.y, {Clipped(bm), All(call.n)});
   const size_t wide_count = TileSize<float>(call.n);
   float* const wide_memory = Tiers::template Scratch<float>(core, {"wide", 3}, wide_count,
                                                             {call.n});
   if (!core.ok()) return;
 
-  const auto x_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
-  const auto y_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
+  const auto block_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<1>& at) {
-    x.CopyIn(x_index(at));
+    x.CopyIn(block_index(at));
     weight.CopyIn({0});
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, x.WaitIn(x_index(at)), weight.WaitIn({0}), y.Open(y_index(at), at.run),
-                 MakeTile(wide_memory, call.n)});
+    RunStep(Step{core, call, x.WaitIn(block_index(at)), weight.WaitIn({0}),
+                 y.Open(block_index(at), at.run), MakeTile(wide_memory, call.n)});
     if (!core.ok()) return;
-    if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
+    if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
@@ -103,10 +104,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace rmsnorm_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::rmsnorm_text { HWY_EXPORT(Run); }
+namespace kiln::inline rmsnorm_f4cf4fc6 {
 
 Status rmsnorm(const Tensor<const bf16>& x, const Tensor<const bf16>& weight, const Tensor<bf16>& y,
                Context& context) {
@@ -121,7 +120,7 @@ Status rmsnorm(const Tensor<const bf16>& x, const Tensor<const bf16>& weight, co
                      {.kernel = "rmsnorm", .axes = "i", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline rmsnorm_f4cf4fc6
 
 extern "C" int32_t kiln_rmsnorm(const DLTensor* x, const DLTensor* weight, const DLTensor* y,
                                 kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline rmsnorm_f4cf4fc6 {
 
 /// Divides each row by the root of the mean of its squares, and scales it; a row is a block's whole
 ///     width.
@@ -13,7 +13,7 @@ Status rmsnorm(
     const Tensor<bf16>& y,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline rmsnorm_f4cf4fc6
 
 extern "C" int32_t kiln_rmsnorm(
     const DLTensor* x,

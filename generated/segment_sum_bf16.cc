@@ -31,6 +31,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::segment_sum_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bd = 1024;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -63,12 +65,12 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{CeilDiv(call.d, int64_t{1024}), call.n};
+  const std::array<int64_t, 2> steps{CeilDiv(call.d, bd), call.n};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"ids", 0, 7, Memory::kSmem}, {call.n});
-  In<Tiers, Rows<bf16, 1>, 2> x(core, {"x", 1, 15}, call.x, {Squeezed(), Clipped(1024)});
-  Out<Tiers, Rows<float, 1>, 2> sums(core, {"sums", 2, 20}, call.sums, {Squeezed(), Clipped(1024)},
+  In<Tiers, Rows<bf16, 1>, 2> x(core, {"x", 1, 15}, call.x, {Squeezed(), Clipped(bd)});
+  Out<Tiers, Rows<float, 1>, 2> sums(core, {"sums", 2, 20}, call.sums, {Squeezed(), Clipped(bd)},
                                      Init<float>(0.0f));
   if (!core.ok()) return;
 
@@ -100,10 +102,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace segment_sum_bf16_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::segment_sum_bf16_text { HWY_EXPORT(Run); }
+namespace kiln::inline segment_sum_bf16_a403dfa0 {
 
 Status segment_sum_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf16>& x,
                         const Tensor<float>& sums, Context& context) {
@@ -121,7 +121,7 @@ Status segment_sum_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf1
                      {.kernel = "segment_sum_bf16", .axes = "j, t", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline segment_sum_bf16_a403dfa0
 
 extern "C" int32_t kiln_segment_sum_bf16(const DLTensor* ids, const DLTensor* x,
                                          const DLTensor* sums, kiln_context* context,

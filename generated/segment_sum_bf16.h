@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline segment_sum_bf16_a403dfa0 {
 
 /// Sums of the rows that share an id. The ids are sorted; a segment without rows is 0.
 Status segment_sum_bf16(
@@ -12,7 +12,7 @@ Status segment_sum_bf16(
     const Tensor<float>& sums,  // f32[segments, d]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline segment_sum_bf16_a403dfa0
 
 extern "C" int32_t kiln_segment_sum_bf16(
     const DLTensor* ids,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline segment_sum_f32_8bf209a3 {
 
 /// Sums of the rows that share an id. The ids are sorted; a segment without rows is 0.
 Status segment_sum_f32(
@@ -12,7 +12,7 @@ Status segment_sum_f32(
     const Tensor<float>& sums,  // f32[segments, d]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline segment_sum_f32_8bf209a3
 
 extern "C" int32_t kiln_segment_sum_f32(
     const DLTensor* ids,

@@ -29,6 +29,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::softmax_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 8;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -72,26 +74,25 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 1> steps{CeilDiv(call.m, int64_t{8})};
+  const std::array<int64_t, 1> steps{CeilDiv(call.m, bm)};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(8), All(call.n)},
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 11}, call.x, {Clipped(bm), All(call.n)},
                                  NoPad{.reduced = true});
-  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 16}, call.y, {Clipped(8), All(call.n)});
+  Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 1, 16}, call.y, {Clipped(bm), All(call.n)});
   const size_t e_count = TileSize<float>(call.n);
   float* const e_memory = Tiers::template Scratch<float>(core, {"e", 2}, e_count, {call.n});
   if (!core.ok()) return;
 
-  const auto x_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
-  const auto y_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
+  const auto block_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<1>& at) {
-    x.CopyIn(x_index(at));
+    x.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, x.WaitIn(x_index(at)), y.Open(y_index(at), at.run),
+    RunStep(Step{core, call, x.WaitIn(block_index(at)), y.Open(block_index(at), at.run),
                  MakeTile(e_memory, call.n)});
     if (!core.ok()) return;
-    if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
+    if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
@@ -105,10 +106,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace softmax_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::softmax_text { HWY_EXPORT(Run); }
+namespace kiln::inline softmax_de4b7c56 {
 
 Status softmax(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -121,7 +120,7 @@ Status softmax(const Tensor<const float>& x, const Tensor<float>& y, Context& co
                      {.kernel = "softmax", .axes = "i", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline softmax_de4b7c56
 
 extern "C" int32_t kiln_softmax(const DLTensor* x, const DLTensor* y, kiln_context* context,
                                 kiln_status* status) {

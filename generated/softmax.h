@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline softmax_de4b7c56 {
 
 /// Softmax of each row; a row is a block's whole width.
 Status softmax(
@@ -11,7 +11,7 @@ Status softmax(
     const Tensor<float>& y,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline softmax_de4b7c56
 
 extern "C" int32_t kiln_softmax(
     const DLTensor* x,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline sparse_dense_bf16_9c3023ea {
 
 /// Product of a block-sparse matrix, kept as a list of its nonzero blocks, and a dense one.
 Status sparse_dense_bf16(
@@ -16,7 +16,7 @@ Status sparse_dense_bf16(
     const Tensor<bf16>& o,  // bf16[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline sparse_dense_bf16_9c3023ea
 
 extern "C" int32_t kiln_sparse_dense_bf16(
     const DLTensor* idxs_i,

@@ -43,6 +43,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sparse_dense_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -83,22 +85,22 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{CeilDiv(call.n, int64_t{128}), int64_t{call.blocks_0}};
+  const std::array<int64_t, 2> steps{CeilDiv(call.n, bn), int64_t{call.blocks_0}};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"idxs_i", 0, 9, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"idxs_k", 1, 10, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"blocks", 2, 12, Memory::kSmem}, {});
-  In<Tiers, UnpackedA<float>, 3> x(core, {"x", 3, 25}, call.x, {Squeezed(), All(128), All(128)},
+  In<Tiers, UnpackedA<float>, 3> x(core, {"x", 3, 25}, call.x, {Squeezed(), All(bm), All(bk)},
                                    NoPad{.reduced = true}, /*buffers=*/2,
                                    /*window=*/steps[0] > 1 ? steps[1] : 0);
-  In<Tiers, PackedB<float>, 2> y(core, {"y", 4, 29}, call.y, {Blocked(128), Clipped(128)},
-                                 Pad<float>(0.0f), /*buffers=*/2, /*window=*/0, /*rows=*/128);
-  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 6, 36}, call.o, {Blocked(128), Clipped(128)},
+  In<Tiers, PackedB<float>, 2> y(core, {"y", 4, 29}, call.y, {Blocked(bk), Clipped(bn)},
+                                 Pad<float>(0.0f), /*buffers=*/2, /*window=*/0, /*rows=*/bm);
+  Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 6, 36}, call.o, {Blocked(bm), Clipped(bn)},
                                   NoInit{.is_alias = true});
-  const size_t acc_count = AccumulatorSize(128, 128);
+  const size_t acc_count = AccumulatorSize(bm, bn);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 42}, acc_count,
-                                                           {128, 128});
+                                                           {bm, bn});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<2>& at) { return Index<3>{at[1], 0, 0}; };
@@ -143,10 +145,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace sparse_dense_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::sparse_dense_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline sparse_dense_f32_4fd14b7b {
 
 Status sparse_dense_f32(const Tensor<const int32_t>& idxs_i, const Tensor<const int32_t>& idxs_k,
                         int32_t blocks_0, const Tensor<const float>& x,
@@ -173,7 +173,7 @@ Status sparse_dense_f32(const Tensor<const int32_t>& idxs_i, const Tensor<const 
                      {.kernel = "sparse_dense_f32", .axes = "j, t", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline sparse_dense_f32_4fd14b7b
 
 extern "C" int32_t kiln_sparse_dense_f32(const DLTensor* idxs_i, const DLTensor* idxs_k,
                                          int32_t blocks_0, const DLTensor* x, const DLTensor* y,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline sparse_dense_f32_4fd14b7b {
 
 /// Product of a block-sparse matrix, kept as a list of its nonzero blocks, and a dense one.
 Status sparse_dense_f32(
@@ -16,7 +16,7 @@ Status sparse_dense_f32(
     const Tensor<float>& o,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline sparse_dense_f32_4fd14b7b
 
 extern "C" int32_t kiln_sparse_dense_f32(
     const DLTensor* idxs_i,

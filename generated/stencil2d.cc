@@ -32,6 +32,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::stencil2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 64, bn = 512;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -77,20 +79,20 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{CeilDiv(call.m, int64_t{64}), CeilDiv(call.n, int64_t{512})};
+  const std::array<int64_t, 2> steps{CeilDiv(call.m, bm), CeilDiv(call.n, bn)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   Tiers::template Hold<float>(core, {"centre", 0, 6, Memory::kSmem}, {});
   Tiers::template Hold<float>(core, {"side", 1, 6, Memory::kSmem}, {});
   In<Tiers, Rows<float, 2>, 2> u(core, {"u", 2, 14}, call.u,
                                  {Element(66, 1, 1), Element(514, 1, 1)}, Pad<float>(1.5f));
-  Out<Tiers, Rows<float, 2>, 2> v(core, {"v", 3, 20}, call.v, {Clipped(64), Clipped(512)});
+  Out<Tiers, Rows<float, 2>, 2> v(core, {"v", 3, 20}, call.v, {Clipped(bm), Clipped(bn)});
   const size_t rows_0_count = TileSize<float>(514);
   float* const rows_0_memory = Tiers::template Scratch<float>(core, {"rows_0", 4}, rows_0_count,
                                                               {514});
   if (!core.ok()) return;
 
-  const auto u_index = [&](const Point<2>& at) { return Index<2>{at[0] * 64, at[1] * 512}; };
+  const auto u_index = [&](const Point<2>& at) { return Index<2>{at[0] * bm, at[1] * bn}; };
   const auto v_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&](const Point<2>& at) {
     u.CopyIn(u_index(at));
@@ -113,10 +115,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace stencil2d_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::stencil2d_text { HWY_EXPORT(Run); }
+namespace kiln::inline stencil2d_808bcb5d {
 
 Status stencil2d(float centre, float side, const Tensor<const float>& u, const Tensor<float>& v,
                  Context& context) {
@@ -131,7 +131,7 @@ Status stencil2d(float centre, float side, const Tensor<const float>& u, const T
                      {.kernel = "stencil2d", .axes = "i, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline stencil2d_808bcb5d
 
 extern "C" int32_t kiln_stencil2d(float centre, float side, const DLTensor* u, const DLTensor* v,
                                   kiln_context* context, kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline stencil2d_808bcb5d {
 
 /// Weighted sum of the five points around each point of a grid; outside of it they have a fixed
 ///     value.
@@ -14,7 +14,7 @@ Status stencil2d(
     const Tensor<float>& v,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline stencil2d_808bcb5d
 
 extern "C" int32_t kiln_stencil2d(
     float centre,

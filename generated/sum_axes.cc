@@ -29,6 +29,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_axes_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 256, bn = 512;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -63,13 +65,12 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 3> steps{CeilDiv(call.m, int64_t{256}), call.batch,
-                                     CeilDiv(call.n, int64_t{512})};
+  const std::array<int64_t, 3> steps{CeilDiv(call.m, bm), call.batch, CeilDiv(call.n, bn)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 3> x(core, {"x", 0, 13}, call.x,
-                                 {Squeezed(), Clipped(256), Blocked(512)}, Pad<float>(0.0f));
-  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 19}, call.o, {Clipped(256)});
+  In<Tiers, Rows<float, 2>, 3> x(core, {"x", 0, 13}, call.x, {Squeezed(), Clipped(bm), Blocked(bn)},
+                                 Pad<float>(0.0f));
+  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 19}, call.o, {Clipped(bm)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<3>& at) { return Index<3>{at[1], at[0], at[2]}; };
@@ -94,10 +95,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace sum_axes_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::sum_axes_text { HWY_EXPORT(Run); }
+namespace kiln::inline sum_axes_33e75bbd {
 
 Status sum_axes(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -111,7 +110,7 @@ Status sum_axes(const Tensor<const float>& x, const Tensor<float>& o, Context& c
                      {.kernel = "sum_axes", .axes = "i, b, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline sum_axes_33e75bbd
 
 extern "C" int32_t kiln_sum_axes(const DLTensor* x, const DLTensor* o, kiln_context* context,
                                  kiln_status* status) {

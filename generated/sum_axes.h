@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline sum_axes_33e75bbd {
 
 /// Sums over the first and the last of three axes at once, through two minor axes of the grid.
 Status sum_axes(
@@ -11,7 +11,7 @@ Status sum_axes(
     const Tensor<float>& o,  // f32[m]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline sum_axes_33e75bbd
 
 extern "C" int32_t kiln_sum_axes(
     const DLTensor* x,

@@ -29,6 +29,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_columns_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 512, bn = 256;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -74,8 +76,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t j = 256;
-
+  int64_t j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     j = StripSize(core.cpu(), call.n);
@@ -86,10 +87,10 @@ struct Blocks {
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const Blocks blocks(call, core);
-  const std::array<int64_t, 2> steps{DivUp(call.n, blocks.j), CeilDiv(call.m, int64_t{512})};
+  const std::array<int64_t, 2> steps{DivUp(call.n, blocks.j), CeilDiv(call.m, bm)};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Blocked(512), Clipped(blocks.j)},
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Blocked(bm), Clipped(blocks.j)},
                                  Pad<float>(0.0f));
   Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 18}, call.o, {Clipped(blocks.j)});
   const size_t value_0_count = TileSize<float>(blocks.j);
@@ -120,10 +121,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace sum_columns_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::sum_columns_text { HWY_EXPORT(Run); }
+namespace kiln::inline sum_columns_68a3e988 {
 
 Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -136,7 +135,7 @@ Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context
                      {.kernel = "sum_columns", .axes = "j, i", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline sum_columns_68a3e988
 
 extern "C" int32_t kiln_sum_columns(const DLTensor* x, const DLTensor* o, kiln_context* context,
                                     kiln_status* status) {

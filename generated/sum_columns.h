@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline sum_columns_68a3e988 {
 
 /// Sums each column of a matrix by blocks; the grid's order, not the array's, makes the reduced
 ///     axis minor.
@@ -12,7 +12,7 @@ Status sum_columns(
     const Tensor<float>& o,  // f32[n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline sum_columns_68a3e988
 
 extern "C" int32_t kiln_sum_columns(
     const DLTensor* x,

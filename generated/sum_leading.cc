@@ -96,10 +96,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace sum_leading_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::sum_leading_text { HWY_EXPORT(Run); }
+namespace kiln::inline sum_leading_90ba9bb4 {
 
 Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -113,7 +111,7 @@ Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context
                      {.kernel = "sum_leading", .axes = "i", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline sum_leading_90ba9bb4
 
 extern "C" int32_t kiln_sum_leading(const DLTensor* x, const DLTensor* o, kiln_context* context,
                                     kiln_status* status) {

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline sum_leading_90ba9bb4 {
 
 /// Sums a stack of matrices over its leading axis, one matrix a step, in the output's own block.
 Status sum_leading(
@@ -11,7 +11,7 @@ Status sum_leading(
     const Tensor<float>& o,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline sum_leading_90ba9bb4
 
 extern "C" int32_t kiln_sum_leading(
     const DLTensor* x,

@@ -29,6 +29,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_rows_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t bm = 256, bn = 512;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -62,12 +64,12 @@ HWY_INLINE void Step::Body() const {
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const std::array<int64_t, 2> steps{CeilDiv(call.m, int64_t{256}), CeilDiv(call.n, int64_t{512})};
+  const std::array<int64_t, 2> steps{CeilDiv(call.m, bm), CeilDiv(call.n, bn)};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Clipped(256), Blocked(512)},
+  In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Clipped(bm), Blocked(bn)},
                                  Pad<float>(0.0f));
-  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 18}, call.o, {Clipped(256)});
+  Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 18}, call.o, {Clipped(bm)});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
@@ -92,10 +94,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace sum_rows_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::sum_rows_text { HWY_EXPORT(Run); }
+namespace kiln::inline sum_rows_f5c55621 {
 
 Status sum_rows(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -108,7 +108,7 @@ Status sum_rows(const Tensor<const float>& x, const Tensor<float>& o, Context& c
                      {.kernel = "sum_rows", .axes = "i, j", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline sum_rows_f5c55621
 
 extern "C" int32_t kiln_sum_rows(const DLTensor* x, const DLTensor* o, kiln_context* context,
                                  kiln_status* status) {

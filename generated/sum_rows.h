@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline sum_rows_f5c55621 {
 
 /// Sums each row of a matrix by blocks; the reduced axis is cut too and is the minor one.
 Status sum_rows(
@@ -11,7 +11,7 @@ Status sum_rows(
     const Tensor<float>& o,  // f32[m]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline sum_rows_f5c55621
 
 extern "C" int32_t kiln_sum_rows(
     const DLTensor* x,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline tgmm_bf16_8c06a565 {
 
 /// Grouped matmul transposed, in which each group of rows gives one product, lhs.T @ rhs over its
 ///     rows alone.
@@ -15,7 +15,7 @@ Status tgmm_bf16(
     const Tensor<float>& out,  // f32[shard, k, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline tgmm_bf16_8c06a565
 
 extern "C" int32_t kiln_tgmm_bf16(
     const DLTensor* sizes,

@@ -53,6 +53,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::tgmm_bf16_existing_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t tm = 128, tk = 128, tn = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -236,9 +238,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t j = 128;
-  int64_t i = 128;
-
+  int64_t j = tn, i = tk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     i = ChooseMC(core.cpu(), call.k, core.count());
@@ -256,15 +256,15 @@ void RunGrid(const Call& call, Core& core) {
 
   Tiers::template Hold<int32_t>(core, {"offsets", 1, 24, Memory::kSmem}, {1 + call.groups});
   Tiers::template Hold<int32_t>(core, {"ids", 2, 25, Memory::kSmem},
-                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+                                {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"tiles", 3, 26, Memory::kSmem},
-                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+                                {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 28, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 29, Memory::kSmem}, {});
-  In<Tiers, Rows<bf16, 2>, 2> lhs(core, {"lhs", 6, 48}, call.lhs, {Blocked(128), Clipped(blocks.i)},
+  In<Tiers, Rows<bf16, 2>, 2> lhs(core, {"lhs", 6, 48}, call.lhs, {Blocked(tm), Clipped(blocks.i)},
                                   NoPad{.reduced = true}, /*buffers=*/2,
                                   /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
-  In<Tiers, Rows<bf16, 2>, 2> rhs(core, {"rhs", 7, 52}, call.rhs, {Blocked(128), Clipped(blocks.j)},
+  In<Tiers, Rows<bf16, 2>, 2> rhs(core, {"rhs", 7, 52}, call.rhs, {Blocked(tm), Clipped(blocks.j)},
                                   NoPad{.reduced = true}, /*buffers=*/2,
                                   /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, CopiedRows<bf16, 2>, 3> existing(core, {"existing", 8, 56}, call.existing,
@@ -278,9 +278,9 @@ void RunGrid(const Call& call, Core& core) {
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 73}, acc_count,
                                                            {blocks.i, blocks.j});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 23},
-                                                              PackedA<bf16>::Bytes(blocks.i, 128));
+                                                              PackedA<bf16>::Bytes(blocks.i, tm));
   void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 24},
-                                                              PackedB<bf16>::Bytes(128, blocks.j));
+                                                              PackedB<bf16>::Bytes(tm, blocks.j));
   if (!core.ok()) return;
 
   const auto lhs_index = [&](auto& from, const Point<3>& at) {
@@ -289,18 +289,14 @@ void RunGrid(const Call& call, Core& core) {
   const auto rhs_index = [&](auto& from, const Point<3>& at) {
     return Index<2>{IndexAt(from, call.tiles, "tiles", at[2]), at[0]};
   };
-  const auto existing_index = [&](auto& from, const Point<3>& at) {
-    return Index<3>{IndexAt(from, call.ids, "ids", at[2]) - int64_t{call.group_offset}, at[1],
-                    at[0]};
-  };
-  const auto out_index = [&](auto& from, const Point<3>& at) {
+  const auto existing_out_index = [&](auto& from, const Point<3>& at) {
     return Index<3>{IndexAt(from, call.ids, "ids", at[2]) - int64_t{call.group_offset}, at[1],
                     at[0]};
   };
   const auto copy_in = [&]([[maybe_unused]] auto& from, const Point<3>& at) {
     lhs.CopyIn(lhs_index(from, at));
     rhs.CopyIn(rhs_index(from, at));
-    existing.CopyIn(existing_index(from, at));
+    existing.CopyIn(existing_out_index(from, at));
   };
   int64_t run = -1;
   int64_t first_out_run = -1;
@@ -317,19 +313,20 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    const Index<3> first_out_at = out_index(core, at);
+    const Index<3> first_out_at = existing_out_index(core, at);
     const bool first_out = at.run != first_out_run || first_out_at != first_out_block;
     first_out_run = at.run;
     first_out_block = first_out_at;
-    const Index<3> last_out_at = out_index(core, at);
+    const Index<3> last_out_at = existing_out_index(core, at);
     const bool last_out = !next.more || next.run != at.run ||
-        last_out_at != out_index(next_step, next);
+        last_out_at != existing_out_index(next_step, next);
     RunStep(Step{core, call, at, lhs.WaitIn(lhs_index(core, at)), rhs.WaitIn(rhs_index(core, at)),
-                 existing.WaitIn(existing_index(core, at)), out.Open(out_index(core, at), at.run),
+                 existing.WaitIn(existing_out_index(core, at)),
+                 out.Open(existing_out_index(core, at), at.run),
                  MakeTile(acc_memory, blocks.i, blocks.j), panels_0_memory, panels_1_memory,
                  first_out, last_out});
     if (!core.ok()) return;
-    if (!next.more || out.Leaves(out_index(next_step, next), next.run)) out.CopyOut();
+    if (!next.more || out.Leaves(existing_out_index(next_step, next), next.run)) out.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   out.WaitOut();
@@ -343,10 +340,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace tgmm_bf16_existing_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::tgmm_bf16_existing_text { HWY_EXPORT(Run); }
+namespace kiln::inline tgmm_bf16_existing_3d6c1c67 {
 
 Status tgmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offset,
                           const Tensor<const bf16>& lhs, const Tensor<const bf16>& rhs,
@@ -398,7 +393,7 @@ Status tgmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offs
                      {.kernel = "tgmm_bf16_existing", .axes = "j, i, t", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline tgmm_bf16_existing_3d6c1c67
 
 extern "C" int32_t kiln_tgmm_bf16_existing(
     const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs, const DLTensor* rhs,

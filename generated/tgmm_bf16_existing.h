@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline tgmm_bf16_existing_3d6c1c67 {
 
 /// Grouped matmul transposed, in which each group of rows gives one product, lhs.T @ rhs over its
 ///     rows alone.
@@ -16,7 +16,7 @@ Status tgmm_bf16_existing(
     const Tensor<bf16>& out,  // bf16[shard, k, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline tgmm_bf16_existing_3d6c1c67
 
 extern "C" int32_t kiln_tgmm_bf16_existing(
     const DLTensor* sizes,

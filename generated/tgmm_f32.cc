@@ -50,6 +50,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::tgmm_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
+constexpr int64_t tm = 128, tk = 128, tn = 128;
+
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
@@ -225,9 +227,7 @@ HWY_INLINE void Step::Body() const {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t j = 128;
-  int64_t i = 128;
-
+  int64_t j = tn, i = tk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     i = ChooseMC(core.cpu(), call.k, core.count());
@@ -245,26 +245,26 @@ void RunGrid(const Call& call, Core& core) {
 
   Tiers::template Hold<int32_t>(core, {"offsets", 1, 24, Memory::kSmem}, {1 + call.groups});
   Tiers::template Hold<int32_t>(core, {"ids", 2, 25, Memory::kSmem},
-                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+                                {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"tiles", 3, 26, Memory::kSmem},
-                                {CeilDiv(call.m, int64_t{128}) + call.groups});
+                                {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 28, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 29, Memory::kSmem}, {});
-  In<Tiers, Rows<float, 2>, 2> lhs(
-      core, {"lhs", 6, 48}, call.lhs, {Blocked(128), Clipped(blocks.i)}, NoPad{.reduced = true},
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
-  In<Tiers, Rows<float, 2>, 2> rhs(core, {"rhs", 7, 52}, call.rhs,
-                                   {Blocked(128), Clipped(blocks.j)}, NoPad{.reduced = true},
-                                   /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  In<Tiers, Rows<float, 2>, 2> lhs(core, {"lhs", 6, 48}, call.lhs, {Blocked(tm), Clipped(blocks.i)},
+                                   NoPad{.reduced = true}, /*buffers=*/2,
+                                   /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+  In<Tiers, Rows<float, 2>, 2> rhs(core, {"rhs", 7, 52}, call.rhs, {Blocked(tm), Clipped(blocks.j)},
+                                   NoPad{.reduced = true}, /*buffers=*/2,
+                                   /*window=*/steps[1] > 1 ? steps[2] : 0);
   Out<Tiers, Rows<float, 2>, 3> out(core, {"out", 8, 62}, call.out,
                                     {Squeezed(), Clipped(blocks.i), Clipped(blocks.j)});
   const size_t acc_count = TileSize<float>(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 73}, acc_count,
                                                            {blocks.i, blocks.j});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 22},
-                                                              PackedA<float>::Bytes(blocks.i, 128));
+                                                              PackedA<float>::Bytes(blocks.i, tm));
   void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 23},
-                                                              PackedB<float>::Bytes(128, blocks.j));
+                                                              PackedB<float>::Bytes(tm, blocks.j));
   if (!core.ok()) return;
 
   const auto lhs_index = [&](auto& from, const Point<3>& at) {
@@ -320,10 +320,8 @@ void Run(const Call& call, Core& core) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln {
-namespace tgmm_f32_text {
-HWY_EXPORT(Run);
-}
+namespace kiln::tgmm_f32_text { HWY_EXPORT(Run); }
+namespace kiln::inline tgmm_f32_efd34755 {
 
 Status tgmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                 const Tensor<const float>& lhs, const Tensor<const float>& rhs,
@@ -371,7 +369,7 @@ Status tgmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                      {.kernel = "tgmm_f32", .axes = "j, i, t", .bytes = check.bytes()});
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline tgmm_f32_efd34755
 
 extern "C" int32_t kiln_tgmm_f32(const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs,
                                  const DLTensor* rhs, const DLTensor* out, kiln_context* context,

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln {
+namespace kiln::inline tgmm_f32_efd34755 {
 
 /// Grouped matmul transposed, in which each group of rows gives one product, lhs.T @ rhs over its
 ///     rows alone.
@@ -15,7 +15,7 @@ Status tgmm_f32(
     const Tensor<float>& out,  // f32[shard, k, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln
+}  // namespace kiln::inline tgmm_f32_efd34755
 
 extern "C" int32_t kiln_tgmm_f32(
     const DLTensor* sizes,

@@ -182,6 +182,7 @@ class Elaborator {
   NodePtr Unary(Op op, NodePtr a, const Setting& setting, Span span);
 
   NodePtr ReadSymbol(const Expr& expr, const Symbol& symbol, const Setting& setting);
+  NodePtr NamedConstant(const std::string& name, int64_t value, Span span) const;
   NodePtr ReadRef(int ref, Span span, const Setting& setting);
 
   NodePtr PackRows(const NodePtr& x, DType dtype, const std::string& what, Span span);

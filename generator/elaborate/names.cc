@@ -138,6 +138,15 @@ NodePtr Elaborator::ElaborateName(const Expr& expr, const Setting& setting) {
   return nullptr;
 }
 
+/// An index, which keeps its name where it is a param.
+NodePtr Elaborator::NamedConstant(const std::string& name, int64_t value, Span span) const {
+  const auto constant = std::make_shared<Node>(*MakeInt(value, DType::kIndex, span));
+  for (size_t p = 0; p < kernel_.params.size(); ++p) {
+    if (kernel_.params[p].name == name) constant->param = static_cast<int>(p);
+  }
+  return constant;
+}
+
 NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Setting& setting) {
   const DType integer = setting.index ? DType::kIndex : DType::kWeakInt;
   const auto forbidden = [&](const char* why) {
@@ -150,7 +159,7 @@ NodePtr Elaborator::ReadSymbol(const Expr& expr, const Symbol& symbol, const Set
     case Symbol::Kind::kConstant:
       if (!symbol.value) return nullptr;  // its declaration was at fault and has been reported
       if (setting.index && symbol.value->dtype == DType::kWeakInt) {
-        return MakeInt(symbol.value->int_value, DType::kIndex, expr.span);
+        return NamedConstant(expr.name, symbol.value->int_value, expr.span);
       }
       return At(symbol.value, expr.span);
     case Symbol::Kind::kTypeParam:

@@ -38,6 +38,7 @@ struct Node {
   std::vector<int> axes;
   bool keep = false;
   bool literal = false;  // built from literals only: a weak integer may become a float
+  int param = -1;        // of a constant of kIndex: the param that it is the value of, for its name
 };
 
 /// The axis whose step the node itself asks for: its program id, its first or its last step. -1: it

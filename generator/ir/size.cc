@@ -13,11 +13,12 @@ namespace {
 constexpr size_t kMaxTerms = 64;
 constexpr size_t kMaxFactors = 16;
 
-NodePtr IndexConstant(int64_t value) {
+NodePtr IndexConstant(int64_t value, int param) {
   auto node = std::make_shared<Node>();
   node->op = Op::kConst;
   node->dtype = DType::kIndex;
   node->int_value = value;
+  node->param = param;
   return node;
 }
 
@@ -67,6 +68,12 @@ Size Size::Atom(std::string text, NodePtr node) {
   return size;
 }
 
+Size Size::Named(int param) const {
+  Size size = *this;
+  size.param_ = param;
+  return size;
+}
+
 std::optional<int64_t> Size::Constant() const {
   if (terms_.empty()) return 0;
   if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
@@ -82,18 +89,18 @@ const Node* Size::AsAtom() const {
 NodePtr Size::ToNode() const {
   NodePtr sum;
   for (const auto& [factors, coefficient] : terms_) {
-    NodePtr product = coefficient != 1 || factors.empty() ? IndexConstant(coefficient) : nullptr;
+    NodePtr product = coefficient != 1 || factors.empty() ? IndexConstant(coefficient, param_) : nullptr;
     for (const AtomRef& atom : factors) {
       product = product ? IndexBinary(Op::kMul, product, atom.node) : atom.node;
       if (!product) return nullptr;
     }
     sum = sum ? IndexBinary(Op::kAdd, sum, product) : product;
   }
-  return sum ? sum : IndexConstant(0);
+  return sum ? sum : IndexConstant(0, param_);
 }
 
 Size operator+(const Size& a, const Size& b) {
-  Size sum = a;
+  Size sum = b.terms_.empty() ? a : a.Named(-1);
   for (const auto& [factors, coefficient] : b.terms_) {
     int64_t& total = sum.terms_[factors];
     if (__builtin_add_overflow(total, coefficient, &total)) {
@@ -106,7 +113,7 @@ Size operator+(const Size& a, const Size& b) {
 }
 
 Size operator-(const Size& a, const Size& b) {
-  Size difference = a;
+  Size difference = b.terms_.empty() ? a : a.Named(-1);
   for (const auto& [factors, coefficient] : b.terms_) {
     int64_t& total = difference.terms_[factors];
     if (__builtin_sub_overflow(total, coefficient, &total)) {
@@ -233,7 +240,8 @@ Size BroadcastSize(const Size& a, const Size& b, bool& differ, bool& unproved) {
 }
 
 Size SizeOf(const NodePtr& node, const Kernel& kernel) {
-  if (node->op == Op::kConst && IsInteger(node->dtype)) return Size(node->int_value);
+  if (node->op == Op::kConst && IsInteger(node->dtype))
+    return Size(node->int_value).Named(node->param);
   if (node->op == Op::kDim) {
     const Dim& dim = kernel[DimId(node->index)];
     if (dim.fixed) return Size(*dim.fixed);

@@ -23,6 +23,11 @@ class Size {
   /// An atom, identified by its text.
   static Size Atom(std::string text, NodePtr node);
 
+  /// A constant that the spec calls by the name of a param, which no result depends on.
+  Size Named(int param) const;
+  /// -1: it has no name.
+  int param() const { return param_; }
+
   std::optional<int64_t> Constant() const;
   bool IsOne() const { return Constant() == 1; }
   /// The atom this size is, alone and without a factor; else null.
@@ -55,6 +60,7 @@ class Size {
   };
   // Product of atoms (sorted, repeated for powers) -> coefficient, never 0. {} is the constant.
   std::map<std::vector<AtomRef>, int64_t> terms_;
+  int param_ = -1;
 };
 
 using Shape = std::vector<Size>;

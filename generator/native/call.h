@@ -10,7 +10,7 @@
 #include "generator/bind/bind.h"
 #include "generator/data/limits.h"
 #include "generator/generate/generate.h"
-#include "generator/native/cache.h"
+#include "generator/native/cache/cache.h"
 #include "generator/predict/recorded.h"
 
 namespace kiln {

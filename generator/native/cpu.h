@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "generator/native/cache.h"
+#include "generator/native/cache/cache.h"
 
 namespace kiln {
 

@@ -6,7 +6,7 @@
 
 #include "generator/data/descriptor.h"
 #include "generator/data/read_file.h"
-#include "generator/native/cache_entry.h"
+#include "generator/native/cache/entry.h"
 #include "generator/native/call.h"
 #include "generator/native/interface.h"
 #include "generator/render/template/template.h"

@@ -15,7 +15,7 @@
 
 #include "generator/data/sha256.h"
 #include "generator/data/write_file.h"
-#include "generator/native/cache_folder.h"
+#include "generator/native/cache/folder.h"
 #include "generator/native/others.h"
 
 namespace kiln {

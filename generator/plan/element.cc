@@ -15,7 +15,8 @@ ElementPtr ConstantOf(DType dtype, int64_t int_value, double float_value) {
 }
 
 ElementPtr ConstantOf(const Node& node) {
-  return ConstantOf(node.dtype, node.int_value, node.float_value);
+  return MakeElement(node.dtype,
+                     element::Constant{node.int_value, node.float_value, node.param});
 }
 
 ElementPtr IndexConstant(int64_t value) { return ConstantOf(DType::kIndex, value, 0); }

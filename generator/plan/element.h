@@ -53,6 +53,7 @@ namespace element {
 struct Constant {
   int64_t int_value = 0;
   double float_value = 0;
+  int param = -1;  // of an index: what it is called, as in Node
 };
 
 /// kCast and kBitcast: from args[0]->dtype.

@@ -106,7 +106,7 @@ struct FreeBlock {
   enum class Use { kPass, kStrip, kRows, kColumns, kDepth };
   AxisId axis;           // whose steps are cdiv(extent, size)
   SpaceId space;         // that is walked within a block
-  int64_t size;          // the spec's
+  Size size;             // the spec's, a constant
   Size extent;           // of the array
   Use use = Use::kPass;  // of an elementwise pass; of a dot's M, N or K
   // How often each element of a block is used, if that may be few times. kDepth, kColumns: the rows

@@ -193,7 +193,7 @@ class PlanPrinter {
           "long in Direct: memory likes long rows", "a strip of columns side by side in Direct",
           "rows that stay in L2 in Direct", "a core's share in Direct",
           "as deep in Direct as a panel suits L1"};
-      Line("free block of " + AxisName(block.axis) + ": " + std::to_string(block.size) + ", " +
+      Line("free block of " + AxisName(block.axis) + ": " + block.size.ToString() + ", " +
            kReasons[static_cast<int>(block.use)] +
            (!block.reuse                            ? ""
             : block.depth                           ? ", less for few columns"

@@ -4,7 +4,7 @@
 
 #include "generator/check/check_spec.h"
 #include "generator/data/sha256.h"
-#include "generator/native/cache_folder.h"
+#include "generator/native/cache/folder.h"
 #include "generator/native/compare.h"
 
 namespace kiln {

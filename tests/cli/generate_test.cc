@@ -24,7 +24,10 @@ TEST_CASE("a kernel becomes two files, which are touched when they change") {
   const Shown second = Kiln("generate twice.yaml -o out/here", folder.path());
   CHECK(second.out == "unchanged out/here/twice.h\nunchanged out/here/twice.cc\n");
   const Shown other = Kiln("generate twice.yaml -o out/here --set by=3", folder.path());
-  CHECK(other.out == "unchanged out/here/twice.h\nwrote     out/here/twice.cc\n");
+  CHECK(other.out == "wrote     out/here/twice.h\nwrote     out/here/twice.cc\n");
+  WriteText(folder / "twice.yaml", SpecText("twice") + "# the same\n");
+  const Shown same = Kiln("generate twice.yaml -o out/here --set by=3", folder.path());
+  CHECK(same.out == "unchanged out/here/twice.h\nunchanged out/here/twice.cc\n");
 }
 
 TEST_CASE("the text names no folder, and is that of standard output") {

@@ -1,5 +1,5 @@
 // Compiling into the cache, and finding things there again.
-#include "generator/native/cache.h"
+#include "generator/native/cache/cache.h"
 
 #include <dlfcn.h>
 

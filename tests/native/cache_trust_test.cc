@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "generator/native/cache.h"
-#include "generator/native/cache_entry.h"
-#include "generator/native/cache_folder.h"
+#include "generator/native/cache/cache.h"
+#include "generator/native/cache/entry.h"
+#include "generator/native/cache/folder.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

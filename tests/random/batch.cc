@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "generator/native/process.h"
+#include "generator/native/compiler/process.h"
 
 namespace kiln::soak {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "generator/generate/generate.h"
 #include "generator/native/interface.h"
-#include "generator/native/toolchain.h"
+#include "generator/native/compiler/toolchain.h"
 
 namespace kiln::soak {
 

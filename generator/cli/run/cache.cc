@@ -8,8 +8,8 @@
 #include "generator/data/environment.h"
 #include "generator/data/read_file.h"
 #include "generator/data/write_file.h"
-#include "generator/native/cache_entry.h"
-#include "generator/native/cache_folder.h"
+#include "generator/native/cache/entry.h"
+#include "generator/native/cache/folder.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "generator/cli/run/run.h"
-#include "generator/native/cache_folder.h"
+#include "generator/native/cache/folder.h"
 #include "generator/native/call_diagnostic.h"
 #include "generator/native/compare.h"
 #include "generator/native/hides.h"
-#include "generator/native/toolchain.h"
+#include "generator/native/compiler/toolchain.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {

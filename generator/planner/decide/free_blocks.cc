@@ -264,7 +264,7 @@ void FindFreeBlocks(Plan& plan) {
       continue;
     }
     const FreeBlock::Use use = strip ? FreeBlock::Use::kStrip : UseOf(plan, space);
-    FreeBlock block{axis, space, *size, array, use};
+    FreeBlock block{axis, space, s.extent, array, use};
     if (use == FreeBlock::Use::kDepth) block.element = MultipliedBy(plan);
     plan.free_blocks.push_back(block);
   }

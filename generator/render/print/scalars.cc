@@ -21,7 +21,10 @@ std::string ScalarPrinter::Print(const Element& e, int at_least) const {
 }
 
 std::string ScalarPrinter::Print(const Size& size, int at_least) const {
-  if (const std::optional<int64_t> constant = size.Constant()) return std::to_string(*constant);
+  if (const std::optional<int64_t> constant = size.Constant()) {
+    return size.param() >= 0 && names_.param ? names_.param(size.param())
+                                             : std::to_string(*constant);
+  }
   return Print(*IndexElement(*plan_.kernel, *size.ToNode()), at_least);
 }
 
@@ -42,6 +45,7 @@ std::string ScalarPrinter::Leaf(const Element& e, int* precedence) const {
   return Match(
       e,
       [&](const Constant& constant) {
+        if (IsNamed(constant)) return names_.param(constant.param);
         const bool negative = IsFloat(dtype) ? constant.float_value < 0 : constant.int_value < 0;
         if (negative) *precedence = kUnaryPrecedence;
         return IsFloat(dtype) ? FloatLiteral(constant.float_value, dtype)
@@ -161,7 +165,8 @@ std::string ScalarPrinter::Operation(const Element& e, int* precedence) const {
   for (size_t k = 0; k < args.size(); ++k) {
     const std::string arg = argument(args[k], 0);
     // Literals have to have the type of the others: templates do not convert.
-    const bool literal = Is<element::Constant>(*args[k]) && args[k]->dtype == DType::kIndex;
+    const auto* const constant = As<element::Constant>(*args[k]);
+    const bool literal = constant && !IsNamed(*constant) && args[k]->dtype == DType::kIndex;
     text += (k == 0 ? "" : ", ") + (literal ? "int64_t{" + arg + "}" : arg);
   }
   return text + ")";

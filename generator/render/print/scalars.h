@@ -20,6 +20,7 @@ class ScalarPrinter {
     std::function<std::string(const element::Edge&)> edge;
     std::function<std::string(RefId)> scalar;  // the argument: a scalar or a prefetch array
     std::function<std::string(DimId)> dim;
+    std::function<std::string(int)> param;  // null: params are their values
     std::string core;
   };
 
@@ -33,6 +34,9 @@ class ScalarPrinter {
   const Names& names() const { return names_; }
 
  private:
+  bool IsNamed(const element::Constant& constant) const {
+    return constant.param >= 0 && names_.param != nullptr;
+  }
   std::string Leaf(const Element& e, int* precedence) const;
   std::string Operation(const Element& e, int* precedence) const;
   std::string CheckedIndex(const element::Operation& operation) const;

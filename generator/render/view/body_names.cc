@@ -25,6 +25,7 @@ ScalarPrinter::Names BodyView::MakeNames() {
   };
   names.scalar = [this](RefId ref) { return OfCall(names_[ref]); };
   names.dim = [this](DimId dim) { return OfCall(names_[dim]); };
+  names.param = [this](int param) { return names_.Param(param); };
   names.core = "core";
   return names;
 }

@@ -8,6 +8,7 @@ KernelNames NamesOf(const Plan& plan) {
   const Kernel& kernel = *plan.kernel;
   KernelNames names;
   for (const Ref& ref : kernel.refs) names.buffers.push_back(names.scope.New(ref.name));
+  for (const Param& param : kernel.params) names.params.push_back(names.scope.New(param.name));
   for (const Dim& dim : kernel.dims) names.dims.push_back(names.scope.New(dim.name));
   for (const Axis& axis : kernel.axes) names.axes.push_back(names.scope.New(axis.name));
   for (const Buffer& buffer : plan.buffers) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/data/sha256.h"
 #include "generator/render/print/cpp.h"
 #include "generator/render/view/call_view.h"
 #include "generator/render/view/specialization_view.h"
@@ -25,6 +26,7 @@ class KernelView {
   Fields Make();
 
  private:
+  std::string Identity() const;
   void Heading();
   void Arguments();
   void Sizes();
@@ -49,8 +51,17 @@ Fields KernelView::Make() {
   return std::move(fields_);
 }
 
+/// A name that kernels of another meaning do not have, whatever they are called: a program that links
+/// two of one name calls each where it means it, or does not link.
+std::string KernelView::Identity() const {
+  Sha256 hash;
+  for (const auto& plan : plans_) hash.AddField(ToString(*plan->kernel));
+  return GeneratedName(kernel_) + "_" + hash.Hex().substr(0, 8);
+}
+
 void KernelView::Heading() {
   fields_.Set("name", GeneratedName(kernel_));
+  fields_.Set("identity", Identity());
   fields_.Set("spec_file", spec_file_);
   fields_.Set("doc", kernel_.doc.empty() ? "The kernel " + GeneratedName(kernel_) + "."
                                          : CommentText(kernel_.doc));

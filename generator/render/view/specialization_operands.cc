@@ -98,7 +98,51 @@ std::string SpecializationView::IndexAt(RefId r, const std::string& from,
                                         const std::string& point) const {
   const IndexMap& index = plan_.operands[r].index;
   if (index.IsConstant()) return IndexList(r);
-  return names_[r] + "_index(" + (index.MayFail() ? from + ", " : "") + point + ")";
+  return index_maps_.at(r) + "(" + (index.MayFail() ? from + ", " : "") + point + ")";
+}
+
+/// One map for all operands whose blocks have the same index at every step, named after these, or
+/// after none where it is the only one.
+std::vector<Fields> SpecializationView::IndexMaps() {
+  struct Map {
+    std::string rank, index;
+    bool may_fail;
+    std::vector<RefId> of;
+  };
+  std::vector<Map> maps;
+  for (const RefId r : IdsOf(kernel_.refs)) {
+    const IndexMap& index = plan_.operands[r].index;
+    if (!IsPipelined(kernel_[r]) || index.IsConstant()) continue;
+    const Map map{std::to_string(kernel_[r].array.size()), IndexList(r), index.MayFail(), {}};
+    const auto same = std::find_if(maps.begin(), maps.end(), [&](const Map& other) {
+      return other.rank == map.rank && other.index == map.index;
+    });
+    (same == maps.end() ? maps.emplace_back(map) : *same).of.push_back(r);
+  }
+  std::vector<Fields> fields;
+  for (const Map& map : maps) {
+    constexpr size_t kMostNames = 3;
+    std::string name;
+    for (size_t i = 0; i < std::min(map.of.size(), kMostNames); ++i) name += names_[map.of[i]] + "_";
+    if (map.of.size() > kMostNames) name += "and_more_";
+    name = maps.size() == 1 && map.of.size() > 1 ? "block_index" : name + "index";
+    for (const RefId r : map.of) index_maps_[r] = name;
+    const std::string parameters =
+        (map.may_fail ? "auto& from, " : "") + PointParameter(Mentions(map.index, "at["));
+    constexpr size_t kAround = 48;  // columns of a line that are none of these
+    fields.emplace_back()
+        .Set("index_map", name)
+        .Set("parameters", parameters)
+        .Set("array_rank", map.rank)
+        .Set("index", map.index)
+        .SetFlag("fits", kAround + name.size() + parameters.size() + map.index.size() <= 100);
+  }
+  return fields;
+}
+
+/// A parameter that the text does not mention has no name.
+std::string SpecializationView::PointParameter(bool named) const {
+  return "const Point<" + std::to_string(kernel_.axes.size()) + ">&" + (named ? " at" : "");
 }
 
 /// As an argument, and what it is by default.
@@ -225,11 +269,8 @@ void SpecializationView::AddRest(std::vector<std::pair<std::string, std::string>
 
 void SpecializationView::Operands() {
   std::vector<std::pair<std::string, std::string>> members;
-  std::vector<Fields> ins, outs, holds, visits, maps;
-  // Parameters that the text does not mention have no names.
-  const auto point = [&](bool named) {
-    return "const Point<" + std::to_string(kernel_.axes.size()) + ">&" + (named ? " at" : "");
-  };
+  std::vector<Fields> ins, outs, holds, visits;
+  fields_.SetList("index_maps", IndexMaps());
   bool any_reads_data = false, any_maps = false, looks_ahead = false;
   for (const RefId r : IdsOf(kernel_.refs)) {
     const Ref& ref = kernel_[r];
@@ -251,18 +292,6 @@ void SpecializationView::Operands() {
     any_reads_data = any_reads_data || may_fail;
     looks_ahead = looks_ahead || (may_fail && (output || plan_.operands[r].tells_last));
     any_maps = any_maps || (!output && !index_map.IsConstant());
-    if (!index_map.IsConstant()) {
-      Fields& map = maps.emplace_back();
-      map.Set("index_map", names_[r] + "_index");
-      const std::string index = IndexList(r);
-      const std::string parameters =
-          (may_fail ? "auto& from, " : "") + point(Mentions(index, "at["));
-      map.Set("parameters", parameters);
-      map.Set("array_rank", std::to_string(ref.array.size()));
-      map.Set("index", index);
-      constexpr size_t kAround = 54;  // columns of a line that are neither of these
-      map.SetFlag("fits", kAround + names_[r].size() + parameters.size() + index.size() <= 100);
-    }
     const std::string type = StorageType(ref.dtype);
     if (output) {
       const std::string init = ref.init
@@ -290,11 +319,10 @@ void SpecializationView::Operands() {
     Visits(r, &visits);
   }
   fields_.SetList("members", Declarations(members));
-  fields_.SetList("index_maps", std::move(maps));
   const auto copy = [&](const char* name, const std::string& from, const std::string& at) {
     fields_.Set(name, (any_reads_data ? from + ", " : "") + at);
   };
-  copy("copy_parameters", "[[maybe_unused]] auto& from", point(any_maps));
+  copy("copy_parameters", "[[maybe_unused]] auto& from", PointParameter(any_maps));
   fields_.Set("locate", any_reads_data ? ", locate" : "");
   fields_.SetFlag("looks_ahead", looks_ahead);
   fields_.SetFlag("has_copies", HasCopies());

@@ -62,8 +62,14 @@ SpecializationView::SpecializationView(const Plan& plan, std::string_view spec_f
       kernel_(*plan.kernel),
       spec_file_(spec_file),
       names_(NamesOf(plan)),
-      walk_(plan, WalkNames(names_, "at", "core")),
-      map_(plan, WalkNames(names_, "at", "from")) {}
+      walk_(plan, NamesOfWalk("core")),
+      map_(plan, NamesOfWalk("from")) {}
+
+ScalarPrinter::Names SpecializationView::NamesOfWalk(const std::string& reporter) const {
+  ScalarPrinter::Names names = WalkNames(names_, "at", reporter);
+  names.param = [this](int param) { return names_.Param(param); };
+  return names;
+}
 
 Fields SpecializationView::Make() {
   Banner();
@@ -73,7 +79,22 @@ Fields SpecializationView::Make() {
   Memory();
   Locate();
   Bodies();
+  Params();
   return std::move(fields_);
+}
+
+/// Those that the text mentions, once all of it is there.
+void SpecializationView::Params() {
+  std::vector<Fields> params;
+  for (const int param : names_.used_params) {
+    const bool last = params.size() + 1 == names_.used_params.size();
+    params.emplace_back()
+        .Set("param", names_.Param(param))
+        .Set("value", kernel_.params[static_cast<size_t>(param)].value)
+        .Set("separator", last ? ";" : ",");
+  }
+  fields_.SetFlag("has_params", !params.empty());
+  fields_.SetList("params", std::move(params));
 }
 
 void SpecializationView::Banner() {
@@ -125,7 +146,7 @@ void SpecializationView::FreeBlocks() {
     const std::string extent = walk_.Print(block.extent);
     Fields f;
     f.Set("block_axis", name);
-    f.Set("spec_size", std::to_string(block.size));
+    f.Set("spec_size", walk_.Print(block.size));
     switch (block.use) {
       case FreeBlock::Use::kPass:
         f.Set("chosen",
@@ -155,6 +176,7 @@ void SpecializationView::FreeBlocks() {
     blocks.push_back(std::move(f));
   }
   std::vector<Fields> members(blocks.rbegin(), blocks.rend());
+  for (Fields& member : members) member.Set("separator", &member == &members.back() ? ";" : ",");
   fields_.SetFlag("has_free_blocks", !blocks.empty());
   fields_.SetList("free_blocks", std::move(members));
   fields_.SetList("chosen_blocks", std::move(blocks));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,8 @@ class SpecializationView {
  private:
   int Line(const Ref& ref) const { return kernel_.source->Locate(ref.span.begin).line; }
 
+  ScalarPrinter::Names NamesOfWalk(const std::string& reporter) const;
+  void Params();
   void Banner();
   void Grid();
   void FreeBlocks();
@@ -63,6 +66,8 @@ class SpecializationView {
   SpaceId SpaceOf(RefId ref, size_t dimension) const;
   std::string IndexList(RefId ref) const;
   std::string IndexAt(RefId ref, const std::string& from, const std::string& point) const;
+  std::vector<Fields> IndexMaps();
+  std::string PointParameter(bool named) const;
   static std::pair<std::string, std::string> BuffersOf(const Ref& ref);
   static void AddRest(std::vector<std::pair<std::string, std::string>> arguments, Fields* operand);
   std::string Window(RefId ref) const;
@@ -81,6 +86,7 @@ class SpecializationView {
   KernelNames names_;
   ScalarPrinter walk_, map_;  // of a step, and of an index map
   Fields fields_;
+  std::map<RefId, std::string> index_maps_;             // what they are called
   std::vector<std::string> step_values_, visit_names_;  // in the order of Step's members
 };
 

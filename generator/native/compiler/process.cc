@@ -1,4 +1,4 @@
-#include "generator/native/process.h"
+#include "generator/native/compiler/process.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,4 +1,4 @@
-#include "generator/native/headers.h"
+#include "generator/native/cache/headers.h"
 
 #include <fcntl.h>
 
@@ -6,9 +6,9 @@
 
 #include "generator/data/sha256.h"
 #include "generator/data/write_file.h"
-#include "generator/native/cache_entry.h"
-#include "generator/native/cache_folder.h"
-#include "generator/native/process.h"
+#include "generator/native/cache/entry.h"
+#include "generator/native/cache/folder.h"
+#include "generator/native/compiler/process.h"
 
 namespace kiln {
 namespace {

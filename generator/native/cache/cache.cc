@@ -1,4 +1,4 @@
-#include "generator/native/cache.h"
+#include "generator/native/cache/cache.h"
 
 #include <fcntl.h>
 
@@ -13,10 +13,10 @@
 #include "generator/data/environment.h"
 #include "generator/data/sha256.h"
 #include "generator/data/write_file.h"
-#include "generator/native/cache_entry.h"
-#include "generator/native/cache_folder.h"
-#include "generator/native/headers.h"
-#include "generator/native/process.h"
+#include "generator/native/cache/entry.h"
+#include "generator/native/cache/folder.h"
+#include "generator/native/cache/headers.h"
+#include "generator/native/compiler/process.h"
 
 namespace kiln {
 namespace {

@@ -1,4 +1,4 @@
-#include "generator/native/toolchain.h"
+#include "generator/native/compiler/toolchain.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 #include "generator/data/descriptor.h"
 #include "generator/data/environment.h"
 #include "generator/data/sha256.h"
-#include "generator/native/process.h"
+#include "generator/native/compiler/process.h"
 
 namespace kiln {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "generator/data/interrupt.h"
-#include "generator/native/toolchain.h"
+#include "generator/native/compiler/toolchain.h"
 
 namespace kiln {
 

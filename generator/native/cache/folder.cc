@@ -1,4 +1,4 @@
-#include "generator/native/cache_folder.h"
+#include "generator/native/cache/folder.h"
 
 #include <grp.h>
 #include <pwd.h>

@@ -1,4 +1,4 @@
-#include "generator/native/cache_entry.h"
+#include "generator/native/cache/entry.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

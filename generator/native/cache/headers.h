@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "generator/native/cache.h"
+#include "generator/native/cache/cache.h"
 
 namespace kiln {
 
