@@ -1,6 +1,7 @@
 # Kernels in a CMake project, in Kiln's own build and after find_package(Kiln):
 #
-#   kiln_add_kernel(NAME SPEC file [INSTANCE instance] [SET param=value...] [TARGETS target...])
+#   kiln_add_kernel(NAME SPEC file [INSTANCE instance] [SET param=value...] [TARGETS target...]
+#                   [FUNCTION function])
 #
 # generates the C++ function kiln::NAME from a spec and makes the static library NAME, whose users
 # say #include "NAME.h". The text is made again when the spec, its lock file or Kiln changes, and
@@ -12,12 +13,13 @@
 #   TARGETS   instruction sets to compile for: NATIVE (this machine's and no other), or some of
 #             AVX2 AVX3 AVX3_DL. Without it the kernel runs on any machine, and on each as well as
 #             that can. With one, the kernel runs on machines that have it and on no others.
+#   FUNCTION  what the function and its header are called, where that is not NAME
 #
 #   kiln_add_module(NAME kernel...)
 #
 # makes the shared library NAME.so of kernels made above, for programs that load them, such as Python's
 # `kiln.load_library`. It holds the runtime once and exports its C interface (kiln/c.h), and of each
-# kernel kiln_NAME and kiln_packed_NAME, which takes any arguments as one array (for JAX).
+# kernel kiln_NAME and kiln_packed_NAME (of its function's name), which takes any arguments as one array (for JAX).
 #
 #   kiln_add_golden_test(NAME SPEC file [INSTANCE instance] [FOLDER folder] [MODES mode...])
 #
@@ -47,7 +49,7 @@ function(_kiln_native_options result)
   endif()
   foreach(feature AVX512BF16 AVX512VNNI AVX512VBMI2 AVX512BITALG VPCLMULQDQ)
     if(NOT macros MATCHES "__${feature}__")
-      set(options -march=native "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+      set(options -march=native -DKILN_DISABLED_TARGETS=HWY_AVX3_DL)
     endif()
   endforeach()
   set(${result} ${options} PARENT_SCOPE)
@@ -74,9 +76,9 @@ function(_kiln_target_options result)
     endif()
     set(options ${options_${ARGN}} -DHWY_COMPILE_ONLY_STATIC)
   else()
-    # The ones below AVX2 that Kiln never compiles for, and those not asked for. What the compiler
-    # assumes by itself always stays, and so does AVX3, to which some CPUs with AVX3_DL are sent.
-    set(disabled HWY_SSSE3 HWY_SSE4)
+    # Those not asked for. What the compiler assumes by itself always stays, and so does AVX3, to which
+    # some CPUs with AVX3_DL are sent.
+    set(disabled "")
     set(wanted ${ARGN})
     if(AVX3_DL IN_LIST wanted)
       list(APPEND wanted AVX3)
@@ -87,7 +89,10 @@ function(_kiln_target_options result)
       endif()
     endforeach()
     list(JOIN disabled "|" disabled)
-    set(options "-DHWY_DISABLED_TARGETS=(${disabled})")
+    set(options "")
+    if(disabled)
+      set(options "-DKILN_DISABLED_TARGETS=(${disabled})")
+    endif()
   endif()
   set(${result} ${options} PARENT_SCOPE)
 endfunction()
@@ -111,10 +116,14 @@ function(_kiln_optimize_options result)
 endfunction()
 
 function(kiln_add_kernel name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SPEC;INSTANCE" "SET;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SPEC;INSTANCE;FUNCTION" "SET;TARGETS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SPEC)
     message(FATAL_ERROR "kiln_add_kernel(NAME SPEC file [INSTANCE instance] [SET param=value...] "
-                        "[TARGETS target...]), not: ${ARGN}")
+                        "[TARGETS target...] [FUNCTION function]), not: ${ARGN}")
+  endif()
+  set(function ${name})
+  if(arg_FUNCTION)
+    set(function ${arg_FUNCTION})
   endif()
   _kiln_find_spec(spec "${arg_SPEC}")
   _kiln_target_options(options ${arg_TARGETS})
@@ -141,8 +150,8 @@ function(kiln_add_kernel name)
   set(stamp "${folder}/${name}.stamp")
   add_custom_command(
     OUTPUT "${stamp}"
-    BYPRODUCTS "${folder}/${name}.h" "${folder}/${name}.cc" "${folder}/${name}_module.cc"
-    COMMAND kiln::kiln generate "${word}" --name=${name} --module -o "${folder}" ${set}
+    BYPRODUCTS "${folder}/${function}.h" "${folder}/${function}.cc" "${folder}/${function}_module.cc"
+    COMMAND kiln::kiln generate "${word}" --name=${function} --module -o "${folder}" ${set}
             "${lock_option}"
     COMMAND ${CMAKE_COMMAND} -E touch "${stamp}"
     DEPENDS "${spec}" ${lock} kiln::kiln
@@ -150,8 +159,8 @@ function(kiln_add_kernel name)
     VERBATIM)
   add_custom_target(${name}_text DEPENDS "${stamp}")
 
-  set_source_files_properties("${folder}/${name}.cc" PROPERTIES GENERATED ON)
-  add_library(${name} STATIC "${folder}/${name}.cc")
+  set_source_files_properties("${folder}/${function}.cc" PROPERTIES GENERATED ON)
+  add_library(${name} STATIC "${folder}/${function}.cc")
   add_dependencies(${name} ${name}_text)
   target_link_libraries(${name} PUBLIC kiln::runtime)
   # As of a system: its users' warnings are for their own code.
@@ -161,7 +170,8 @@ function(kiln_add_kernel name)
   # integers wrap. No warnings about text that nobody is to edit.
   target_compile_options(${name} PRIVATE -fno-fast-math -ffp-contract=off -fwrapv -w ${options}
                                          ${optimize})
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY "")
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY ""
+                                           KILN_FUNCTION ${function})
 endfunction()
 
 function(kiln_add_module name)
@@ -175,7 +185,8 @@ function(kiln_add_module name)
                           "kiln_add_kernel has to come first")
     endif()
     get_target_property(folder ${kernel} BINARY_DIR)
-    set(source "${folder}/${kernel}.kiln/${kernel}_module.cc")
+    get_target_property(function ${kernel} KILN_FUNCTION)
+    set(source "${folder}/${kernel}.kiln/${function}_module.cc")
     set_source_files_properties("${source}" PROPERTIES GENERATED ON)
     list(APPEND sources $<TARGET_OBJECTS:${kernel}> "${source}")
   endforeach()
@@ -184,7 +195,11 @@ function(kiln_add_module name)
   add_dependencies(${name} ${texts})
   # All of the runtime, as whoever loads it may need any of it; its own, whatever else is loaded.
   target_link_libraries(${name} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,kiln::runtime>)
-  target_link_options(${name} PRIVATE -Wl,-Bsymbolic)
+  # No other names than those: two modules, and the program that loads them, may each have a runtime.
+  set(exports "${CMAKE_CURRENT_BINARY_DIR}/${name}.exports")
+  file(CONFIGURE OUTPUT "${exports}" CONTENT "{ global: kiln_*; local: *; };\n")
+  target_link_options(${name} PRIVATE -Wl,-Bsymbolic "-Wl,--version-script=${exports}")
+  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${exports}")
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX PREFIX "" SUFFIX ".so")
 endfunction()
 

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,43 @@ def test_under_the_name_that_the_project_gave_it(module):
     assert np.array_equal(doubled(0.5, np.float32([1, 2])), np.float32([2.5, 4.5]))
     with pytest.raises(kiln.Error, match="mine.so is no library with the kernel kiln_multiplied"):
         kiln.load_library(module, spec, by=2)
+
+
+def test_it_exports_the_c_interface_alone(module):
+    shown = subprocess.run(["nm", "-D", "--defined-only", module], capture_output=True, text=True, check=True)
+    names = {line.split()[2] for line in shown.stdout.splitlines()}
+    assert {"kiln_add_2d", "kiln_packed_add_2d", "kiln_context_new"} <= names
+    assert all(name.startswith("kiln_") for name in names), names
+
+
+UNLOADED = '''
+import ctypes, sys, time
+import numpy as np
+from _ctypes import dlclose
+
+class Tensor(ctypes.Structure):  # DLTensor
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64)]
+
+x, z = np.ones((2000, 700), np.float32), np.zeros((2000, 700), np.float32)
+shape = (ctypes.c_int64 * 2)(*x.shape)
+tensor = lambda a: Tensor(a.ctypes.data, (ctypes.c_int32 * 2)(1, 0), 2, 2, 32, 1, ctypes.addressof(shape), None, 0)
+for turn in range(3):
+    module = ctypes.CDLL(sys.argv[1])
+    status = ctypes.create_string_buffer(1024)
+    given = [ctypes.byref(tensor(a)) for a in (x, x, z)]
+    assert module.kiln_add_2d(*given, None, status) == 0, status.raw
+    assert (z == 2).all()
+    dlclose(module._handle)
+    assert sys.argv[1] not in open("/proc/self/maps").read()
+time.sleep(0.1)
+'''
+
+
+def test_it_is_unloaded_with_its_threads(module):
+    done = subprocess.run([sys.executable, "-c", UNLOADED, module], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_inside_jit(module):

@@ -179,6 +179,51 @@ TEST_CASE("kernels are optimised as far as sanitizers let a compiler do it in ti
   }
 }
 
+/// A program of two libraries, each with a kernel that multiplies by a number of its own.
+Shown BuildTwo(const fs::path& folder, const std::string& function_of_second) {
+  fs::create_directory(folder / "app");
+  for (const auto& [name, factor] : {std::pair("one", "2"), std::pair("two", "3")}) {
+    const std::string function = name == std::string("one") ? "scaled" : function_of_second;
+    WriteText(folder / "app" / (name + std::string(".yaml")),
+              "kernel: " + std::string(name) + "\ninputs: {x: \"f32[n]\"}\noutputs: {o: \"f32[n]\"}\nbody: o = x * " +
+                  std::string(factor) + "\n");
+    WriteText(folder / "app" / (name + std::string("_caller.cc")),
+              "#include \"" + function + ".h\"\nfloat " + name +
+                  "(float x) {\n  float o = 0;\n  kiln::" + function +
+                  "({&x, {1}}, {&o, {1}});\n  return o;\n}\n");
+  }
+  WriteText(folder / "app/main.cc",
+            "float one(float x), two(float x);\n"
+            "int main() { return one(5) == 10 && two(5) == 15 ? 0 : 1; }\n");
+  WriteText(folder / "app/CMakeLists.txt",
+            "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\n"
+            "find_package(Kiln REQUIRED)\n"
+            "kiln_add_kernel(first SPEC one.yaml TARGETS NATIVE FUNCTION scaled)\n"
+            "kiln_add_kernel(second SPEC two.yaml TARGETS NATIVE FUNCTION " +
+                function_of_second +
+                ")\n"
+                "foreach(n first:one second:two)\n"
+                "  string(REPLACE : \";\" n ${n})\n  list(GET n 0 kernel)\n  list(GET n 1 caller)\n"
+                "  add_library(${caller} OBJECT ${caller}_caller.cc)\n"
+                "  target_link_libraries(${caller} PUBLIC ${kernel})\nendforeach()\n"
+                "add_executable(app main.cc)\ntarget_link_libraries(app one two)\n");
+  const Shown configured = Configure(folder);
+  return configured.status == 0 ? Shell("cmake --build build 2>&1", folder) : configured;
+}
+
+TEST_CASE("two kernels of one name do not pass for each other") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder apart, together;
+  const Shown built = BuildTwo(apart.path(), "tripled");
+  INFO(End(built));
+  CHECK(built.status == 0);
+  CHECK(Shell("./build/app", apart.path()).status == 0);
+  const Shown clash = BuildTwo(together.path(), "scaled");
+  INFO(End(clash));
+  CHECK(clash.status != 0);
+  CHECK(Contains(clash.out, "multiple definition of `kiln_scaled'"));
+}
+
 TEST_CASE("mistakes in CMake say what to write") {
   REQUIRE(Installed().done().status == 0);
   const std::pair<const char*, const char*> cases[] = {

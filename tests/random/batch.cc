@@ -74,7 +74,7 @@ std::vector<Flavour> Flavours() {
                                          "-march=haswell",
                                          "-maes",
                                          "-UHWY_BASELINE_TARGETS",
-                                         "-UHWY_DISABLED_TARGETS",
+                                         "-UKILN_DISABLED_TARGETS",
                                          "-UKILN_PREFERS_F32"};
   if (__builtin_cpu_supports("avx2")) flavours.push_back({"AVX2 -O0", avx2});
   if (__builtin_cpu_supports("avx512vl")) {
@@ -90,6 +90,7 @@ void Precompile(const std::string& folder, const Toolchain& tools, const Flavour
   const fs::path header = HeaderOf(fs::path(folder) / "any", flavour);
   fs::create_directories(header.parent_path());
   WriteText(header,
+            "#include \"kiln/core/targets.h\"\n"
             "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"kernels.h\"\n"
             "#include \"hwy/foreach_target.h\"\n#include \"hwy/targets.h\"\n"
             "#include \"kiln/c.h\"\n#include \"kiln/kiln-inl.h\"\n");

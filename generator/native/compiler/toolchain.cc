@@ -94,7 +94,7 @@ std::vector<std::string> TargetFlags() {
       __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni") &&
       __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bitalg") &&
       __builtin_cpu_supports("vpclmulqdq");
-  if (!has_dots) return {"-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)"};
+  if (!has_dots) return {"-DKILN_DISABLED_TARGETS=HWY_AVX3_DL"};
   std::vector<std::string> flags{"-DHWY_BASELINE_TARGETS=HWY_AVX3_DL"};
   if (__builtin_cpu_is("intel")) flags.push_back("-DKILN_PREFERS_F32");
   return flags;

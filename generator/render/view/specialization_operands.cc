@@ -224,11 +224,13 @@ void SpecializationView::Copied() {
     const Ref& ref = kernel_[r];
     if (ref.memory != kiln::Memory::kAny || ref.view_of >= 0) continue;
     const bool output = ref.role == Role::kOutput;
+    const bool may_stay = ref.init || ref.init_undefined || ref.alias >= 0;
     const RefId borrower = Borrower(r);
     Fields& f = copied.emplace_back();
     f.Set("verb", output ? "Writes" : "Reads");
     f.Set("arguments",
-          Operand(r) + (borrower ? ", /*lent to=*/" + std::to_string(borrower.number()) : ""));
+          Operand(r) + (borrower ? ", /*lent to=*/" + std::to_string(borrower.number()) : "") +
+              (output && !may_stay ? ", /*due=*/call." + names_[ArrayOf(r)] + ".Count()" : ""));
   }
   fields_.SetList("copied", std::move(copied));
 }

@@ -87,6 +87,10 @@ struct Context::Job {
   }
 };
 
+/// More cores are of no use to Direct, which gives the same results on any number, and more than any
+/// machine to be emulated has.
+constexpr int kMostCores = 1024;
+
 /// Calls with less than this are over sooner than another thread is awake.
 constexpr int64_t kLeastShared = int64_t{128} << 10;
 
@@ -130,6 +134,16 @@ struct AllContexts {
 namespace {
 
 constinit AllContexts g_contexts;
+constinit std::atomic<Context*> g_default_context = nullptr;  // once there is one
+constinit bool g_is_forked = false;
+
+/// A library that is unloaded leaves no thread in code that is gone. Where the process ends instead,
+/// calls of other threads may go on: Trim leaves what they use. A forked child has no threads, and
+/// an allocator that may be locked for ever.
+[[gnu::destructor]] void LetGo() {
+  Context* const context = g_default_context.load(std::memory_order_acquire);
+  if (context != nullptr && !g_is_forked) context->Trim();
+}
 
 [[maybe_unused]] const int g_watches_forks = pthread_atfork(
     [] {
@@ -138,6 +152,7 @@ constinit AllContexts g_contexts;
     },
     [] { g_contexts.Unlock(); },
     [] {
+      g_is_forked = true;
       g_contexts.ForgetThreads();
       g_contexts.Unlock();
     });
@@ -225,7 +240,7 @@ bool Context::RunThreaded(Job& job) {
   if (has_caller_.test_and_set(std::memory_order_acquire)) return false;
   const Returning returning(has_caller_);
   if (threads_ == nullptr) threads_ = std::make_unique<Threads>();
-  if (!threads_->Run(job.cores, &Job::RunCore, &job))
+  if (!threads_->Run(job.cores, hardware_cores_, &Job::RunCore, &job))
     job.workspace.cores[0]->Fail(kMemory, "fork() in a call: its other cores are in the parent");
   return true;
 }
@@ -239,7 +254,11 @@ Status Context::RunOnCores(void (*invoke)(const void* bound, Core& core), const 
     const bool alone = options.mode == Mode::kDirect && how.bytes < kLeastShared;
     int cores = options.cores > 0 ? options.cores : alone ? 1 : hardware_cores_;
     if (how.cores > 0) cores = std::min(cores, how.cores);
+    const int asked = cores;
+    cores = std::min(cores, std::max(kMostCores, hardware_cores_));
     workspace->Reset(cores, options, how);
+    if (cores < asked && options.mode == Mode::kEmulated)
+      workspace->cores[0]->Fail(kCall, "%d cores are asked for, and %d can be emulated", asked, cores);
     Job job{invoke, bound, *workspace, options, cores};
     if (cores == 1 || !RunThreaded(job)) {
       // Only a machine that is emulated has to have all its cores.
@@ -267,7 +286,11 @@ Context& DefaultContext() {
   // Never destroyed: threads may still call kernels while the process ends. Of no memory that there
   // might not be.
   alignas(Context) static unsigned char memory[sizeof(Context)];
-  static Context* const context = new (memory) Context;
+  static Context* const context = [] {
+    Context* const made = new (memory) Context;
+    g_default_context.store(made, std::memory_order_release);
+    return made;
+  }();
   return *context;
 }
 

@@ -50,23 +50,29 @@ void Threads::Work(int index, uint32_t job) {
   for (;; ++job) {
     WaitWhile(job_, job);
     if (stop_) return;
-    if (index < count_) task_(argument_, index);
+    RunTasks(index);
     if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
   }
 }
 
-bool Threads::Run(int count, void (*task)(void* argument, int32_t i), void* argument) {
-  if (running_ < count - 1) Start(count - 1);
+void Threads::RunTasks(int index) {
+  if (index < count_) task_(argument_, index);
+  for (int i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) task_(argument_, i);
+}
+
+bool Threads::Run(int count, int most, void (*task)(void* argument, int32_t i), void* argument) {
+  const int wanted = std::min(count, std::max(most, 1)) - 1;
+  if (running_ < wanted) Start(wanted);
   const int threads = running_, forks = forks_;
   task_ = task;
   argument_ = argument;
   count_ = count;
+  next_.store(threads + 1, std::memory_order_relaxed);
   busy_.store(static_cast<uint32_t>(threads), std::memory_order_relaxed);
   job_.fetch_add(1, std::memory_order_release);
   job_.notify_all();
 
-  task(argument, 0);
-  for (int i = threads + 1; i < count; ++i) task(argument, i);
+  RunTasks(0);
   for (;;) {
     const uint32_t busy = busy_.load(std::memory_order_acquire);
     if (busy == 0) return forks == forks_;

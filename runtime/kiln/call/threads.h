@@ -21,9 +21,10 @@ class Threads {
   Threads& operator=(const Threads&) = delete;
 
   /// Runs task(argument, i) for all 0 <= i < count, and returns when all have returned. Starts the
-  /// threads that it lacks; what they cannot do, for want of threads, the caller does. One caller
-  /// at a time. False: the task has forked, this is the child, and the parent does the rest.
-  bool Run(int count, void (*task)(void* argument, int32_t i), void* argument);
+  /// threads that it lacks, `most` together with the caller; tasks beyond them are for whoever is
+  /// done. One caller at a time. False: the task has forked, this is the child, and the parent does
+  /// the rest.
+  bool Run(int count, int most, void (*task)(void* argument, int32_t i), void* argument);
 
   /// In a child process, which has none of its parent's threads: others start when they are needed.
   void Forget();
@@ -40,6 +41,8 @@ class Threads {
 
   void Start(int count);
   void Work(int index, uint32_t job);
+  /// The task of this number, and then such as no thread has for its own.
+  void RunTasks(int index);
 
   internal::List<std::unique_ptr<Worker>> workers_;
   int running_ = 0;  // how many of them there are
@@ -48,6 +51,7 @@ class Threads {
   void (*task_)(void* argument, int32_t i) = nullptr;
   void* argument_ = nullptr;
   int count_ = 0;
+  std::atomic<int> next_{0};  // of the tasks that no thread has for its own
   bool stop_ = false;
   std::atomic<uint32_t> job_{0};
   std::atomic<uint32_t> busy_{0};

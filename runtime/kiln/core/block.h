@@ -277,6 +277,9 @@ struct Init {
   explicit Init(T init) : given(true), value(init) {}
   Init(NoInit none) : is_alias(none.is_alias) {}     // NOLINT: these stand for it
   Init(UndefinedInit) : may_stay_undefined(true) {}  // NOLINT
+
+  /// Whether elements that no step visits are right as they are.
+  bool MayStay() const { return given || may_stay_undefined || is_alias; }
 };
 
 }  // namespace kiln

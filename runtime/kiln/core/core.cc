@@ -18,6 +18,7 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   names_ = names;
   at_ = point_ = nullptr;
   run_ = step_ = -1;
+  walks_nothing_ = false;
   visits_ = common.visits;
   touches_ = common.touches;
   turns_ = common.turns;
@@ -60,6 +61,12 @@ void Core::Fail(Code code, const char* format, ...) {
   status_.Fail(code, "%s%s[%s] %s", named ? names_.kernel : "", named ? ": " : "", NameOf(code),
                text);
   AddPoint();
+}
+
+void Core::CheckWalked(const Operand& output, int64_t due) {
+  if (!walks_nothing_ || due <= 0 || index_ != 0) return;
+  Fail(kCoverage, "no step visits the blocks of %lld of the %lld elements of %s (line %d)",
+       static_cast<long long>(due), static_cast<long long>(due), output.name, output.line);
 }
 
 void Core::FailEndless(int line, int64_t turns) {

@@ -88,6 +88,10 @@ class Core {
     ++step_;
     point_ = at_;
   }
+  /// The grid has no step, on whatever core.
+  void WalkNothing() { walks_nothing_ = true; }
+  /// An output of which `due` elements are to be stored, and nothing else sets them.
+  void CheckWalked(const Operand& output, int64_t due);
   int64_t run() const { return run_; }
   int64_t step() const { return step_; }
 
@@ -167,6 +171,7 @@ class Core {
   const int64_t* ahead_ = nullptr;
   const int64_t* point_ = nullptr;  // of a diagnostic
   int rank_ = 0;
+  bool walks_nothing_ = false;
   void AddPoint();
   void Add(const char* format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,10 +1,25 @@
 // Which instruction sets Kiln compiles for. Comes before the first header of Highway, as that is
-// where they are chosen: AVX2, AVX3 and AVX3_DL on x86 (nothing older is worth its code), and on
-// other machines whatever Highway finds.
+// where they are chosen: AVX2, AVX3 and AVX3_DL on x86, and on other machines whatever Highway
+// finds. Nothing older than AVX2 is worth its code. Newer names, of which each Highway since 1.0.4
+// has more (AVX3_ZEN4, AVX3_SPR, AVX10_2), add nothing that these kernels use to AVX3_DL and what
+// target-inl.h asks for besides, and so the runtime may know the three by name.
 #pragma once
 
 #ifndef HWY_WANT_AVX3_DL
 #define HWY_WANT_AVX3_DL 1
+#endif
+
+#if defined(__x86_64__) || defined(_M_X64)
+#define KILN_OTHER_TARGETS (HWY_SSSE3 | HWY_SSE4 | kiln_sse2_target | kiln_newer_targets)
+#define kiln_sse2_target (1LL << 14)          // HWY_SSE2, which Highway 1.0.3 does not know
+#define kiln_newer_targets (HWY_AVX3_DL - 1)  // better ones have lower bits
+#else
+#define KILN_OTHER_TARGETS 0
+#endif
+
+// A build for some of them says which it leaves out.
+#ifndef KILN_DISABLED_TARGETS
+#define KILN_DISABLED_TARGETS 0
 #endif
 
 // A kernel whose dots are of bf16, and not of bytes too, says so before it includes anything:
@@ -14,8 +29,9 @@
 // build for one machine says that it is one of those: KILN_PREFERS_F32.
 #if defined(KILN_MULTIPLIES_BF16) && defined(KILN_PREFERS_F32)
 #undef HWY_BASELINE_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef KILN_DISABLED_TARGETS
+#define KILN_DISABLED_TARGETS HWY_AVX3_DL
 #endif
 #ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#define HWY_DISABLED_TARGETS (KILN_OTHER_TARGETS | KILN_DISABLED_TARGETS)
 #endif

@@ -61,6 +61,13 @@ struct Tensor {
     return data + offset;
   }
 
+  /// How many elements it has, once a call has checked it.
+  int64_t Count() const {
+    int64_t count = 1;
+    for (int d = 0; d < rank; ++d) count *= shape[d];
+    return count;
+  }
+
   template <int R>
   std::array<int64_t, R> extents() const {
     std::array<int64_t, R> extents{};

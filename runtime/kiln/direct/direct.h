@@ -119,7 +119,7 @@ struct Direct {
         : Base(core, operand, tensor, {tensor.template extents<R>(), dims},
                Format::IsInPlace(
                    tensor, internal::MostRagged(Blocks<R>{tensor.template extents<R>(), dims})),
-               Format::Bytes(ShapeOf<R>(dims))),
+               Format::Bytes(ShapeOf<R>(dims)), /*may_stay=*/init.MayStay()),
           tensor_(tensor),
           init_(init) {}
 

@@ -110,18 +110,20 @@ int64_t BlockCopies<R>::SlotOf(const Index<R>& index) {
 
 template <int R>
 StagedBlocks<R>::StagedBlocks(Core& core, const Operand& operand, const AnyArray& array,
-                              const Blocks<R>& blocks, bool is_in_place, size_t bytes)
+                              const Blocks<R>& blocks, bool is_in_place, size_t bytes,
+                              bool may_stay)
     : core_(core),
       operand_(operand),
       blocks_(blocks),
       always_in_place_(is_in_place),
       in_place_(is_in_place),
       array_(array) {
-  int64_t size = Signed(array.width);
-  for (int d = 0; d < R; ++d) size *= blocks.extent[d];
+  int64_t elements = 1;
+  for (int d = 0; d < R; ++d) elements *= blocks.extent[d];
+  if (!may_stay) core.CheckWalked(operand, elements);
   // Written past a last cache that cannot hold them, outputs need not be read first: a third less
   // traffic for a sum of two arrays.
-  streams_ = size >= core.cpu().last_cache_bytes;
+  streams_ = elements * Signed(array.width) >= core.cpu().last_cache_bytes;
   if (is_in_place) return;
   staged_ = core.Allocate(bytes);
   record_ = &core.RecordOf(operand);

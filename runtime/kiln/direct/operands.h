@@ -93,9 +93,10 @@ class StagedBlocks {
   void WaitOut();
 
  protected:
-  /// `is_in_place`: whether all blocks are; `bytes`: of one that is not.
+  /// `is_in_place`: whether all blocks are; `bytes`: of one that is not; `may_stay`: whether
+  /// elements that no step visits are right as they are.
   StagedBlocks(Core& core, const Operand& operand, const AnyArray& array, const Blocks<R>& blocks,
-               bool is_in_place, size_t bytes);
+               bool is_in_place, size_t bytes, bool may_stay);
   ~StagedBlocks() = default;
 
   /// Begins a stay; false: there is no such block, or the core is not ok.

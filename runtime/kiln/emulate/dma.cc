@@ -96,7 +96,8 @@ void Copies::Reads(const Operand& input, int32_t lent_to) {
   arrays_.push_back({input, lent_to, &core_.RecordOf(input)});
 }
 
-void Copies::Writes(const Operand& output) {
+void Copies::Writes(const Operand& output, int64_t due) {
+  core_.CheckWalked(output, due);
   arrays_.push_back({output, output.ordinal, &core_.RecordOf(output)});
   arrays_.back().record->is_output = true;
 }

@@ -79,9 +79,10 @@ class Copies {
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
 
-  /// Arrays in HBM that copies read and write; an input may lend its memory to an output.
+  /// Arrays in HBM that copies read and write; an input may lend its memory to an output. `due`:
+  /// elements of an output that nothing but copies sets.
   void Reads(const Operand& input, int32_t lent_to = -1);
-  void Writes(const Operand& output);
+  void Writes(const Operand& output, int64_t due = 0);
 
   /// Starts a copy on semaphore[slot]. False: there is a diagnostic.
   bool Start(const Semaphore& semaphore, int64_t slot, size_t element, const CopyEnd& from,

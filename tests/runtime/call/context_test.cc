@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 
@@ -155,6 +157,64 @@ TEST_CASE("A call may have fewer cores") {
   const auto count = [](std::atomic<int>* const& n, Core&) { ++*n; };
   context.Run<std::atomic<int>*>(count, &cores, {.kernel = nullptr, .cores = 2});
   CHECK(cores == 2);
+}
+
+TEST_CASE("More cores than there are give what they give, without a thread each") {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  Context context(WithCores(400));
+  Arrays arrays;
+  const auto before = threads();
+  CHECK(context.Run(&Run, arrays.call()).ok());
+  CHECK(arrays.IsDone());
+  CHECK(context.record().vmem_high.size() == 400);
+  CHECK(threads() <= before + HardwareCores() - 1);
+}
+
+TEST_CASE("Nobody has a hundred thousand cores") {
+  Arrays arrays;
+  Context direct(WithCores(100000));
+  CHECK(direct.Run(&Run, arrays.call()).ok());
+  CHECK(arrays.IsDone());
+  Context emulated(WithCores(100000, Mode::kEmulated));
+  CHECK(std::string(emulated.Run(&Run, arrays.call()).message) ==
+        "[call] 100000 cores are asked for, and 1024 can be emulated");
+}
+
+/// An output of 3 x 5 of which a grid without steps visits nothing.
+template <class Tiers>
+void WalkNothing(const Tensor<float>& z, Core& core, const Init<float>& init) {
+  const Grid<2> grid({2, 0}, 1, core);
+  const typename Tiers::template Out<Rows<float, 2>, 2> out(core, {"z", 0, 7}, z,
+                                                            {Blocked(8), Blocked(8)}, init);
+}
+
+TEST_CASE("An output that no step visits is a diagnostic of both modes") {
+  for (const Mode mode : {Mode::kDirect, Mode::kEmulated}) {
+    for (const int cores : {1, 3}) {
+      for (const auto& [init, message] : std::initializer_list<std::pair<Init<float>, std::string>>{
+               {NoInit(), "[coverage] no step visits the blocks of 15 of the 15 elements of z (line 7)"},
+               {NoInit{.is_alias = true}, ""},
+               {UndefinedInit(), ""},
+               {Init<float>(0), ""}}) {
+        struct Bound {
+          Tensor<float> z;
+          Init<float> init;
+        };
+        Sample<float, 2> z({3, 5});
+        Context context(WithCores(cores, mode));
+        const Status status = context.Run<Bound>(
+            [](const Bound& call, Core& core) {
+              core.emulated() ? WalkNothing<Emulated>(call.z, core, call.init)
+                              : WalkNothing<Direct>(call.z, core, call.init);
+            },
+            {z.tensor, init});
+        CHECK(std::string(status.message).substr(0, message.size()) == message);
+        CHECK(status.ok() == message.empty());
+      }
+    }
+  }
 }
 
 TEST_CASE("The second call with the same shapes allocates nothing") {

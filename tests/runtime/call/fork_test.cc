@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "kiln/call/context.h"
+#include "kiln/call/threads.h"
 #include "tests/runtime/runtime_testing.h"
 
 namespace kiln {
@@ -33,8 +35,10 @@ struct Seen {
   std::set<std::thread::id> threads;
 };
 
-/// Whether all cores run, each on a thread of its own if nobody else has the threads.
+/// Whether all cores run, each on a thread of its own if nobody else has the threads and the
+/// hardware has so many.
 bool Calls(Context& context, bool alone = true) {
+  const size_t threads = static_cast<size_t>(std::min(kCores, HardwareCores()));
   Seen seen;
   const auto note = [](Seen* const& to, Core& core) {
     const std::lock_guard lock(to->mutex);
@@ -42,7 +46,7 @@ bool Calls(Context& context, bool alone = true) {
     to->threads.insert(std::this_thread::get_id());
   };
   const Status status = context.Run<Seen*>(note, &seen);
-  return status.ok() && (!alone || (seen.cores.size() == kCores && seen.threads.size() == kCores));
+  return status.ok() && (!alone || (seen.cores.size() == kCores && seen.threads.size() == threads));
 }
 
 /// Forks; what the child makes of it in at most 20 seconds.
