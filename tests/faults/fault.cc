@@ -19,6 +19,17 @@ const RecordCase& CaseOf(const std::string& name) {
   return *found;
 }
 
+std::vector<Fault> AllFaults() {
+  std::vector<Fault> faults;
+  for (const auto* kinds : {&IndexFaults(), &ValueFaults(), &MachineFaults()}) {
+    for (const FaultKind& kind : *kinds) {
+      for (const FaultKind::Place& in : kind.places)
+        faults.push_back({kind.name, in.record, in.edits, in.rule ? in.rule : kind.rule});
+    }
+  }
+  return faults;
+}
+
 std::string Edited(const Fault& fault, std::string text) {
   for (const auto& [from, to] : fault.edits) {
     const size_t at = text.find(from);
@@ -32,6 +43,11 @@ std::string Edited(const Fault& fault, std::string text) {
 }
 
 }  // namespace
+
+const std::vector<Fault>& Faults() {
+  static const std::vector<Fault> faults = AllFaults();
+  return faults;
+}
 
 FaultyKernel ReadFault(const Fault& fault) {
   const RecordCase& of = CaseOf(fault.record);

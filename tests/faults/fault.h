@@ -11,15 +11,30 @@
 /// Mistakes that are put into kernels that work, to see who finds them.
 namespace kiln::testing {
 
-/// A record's spec with another text in some places, and the rule that everyone is to give for it.
+/// A kind of mistake, the rule that everyone is to give for it, and the records whose specs it is
+/// put into, at least five. `found.txt` says who finds them where.
+struct FaultKind {
+  struct Place {
+    const char* record;
+    std::vector<std::pair<const char*, const char*>> edits;  // each text, what replaces its first
+    const char* rule = nullptr;                              // another one than the kind's
+  };
+  const char* name;
+  const char* rule;
+  std::vector<Place> places;
+};
+const std::vector<FaultKind>& IndexFaults();
+const std::vector<FaultKind>& ValueFaults();
+const std::vector<FaultKind>& MachineFaults();
+
+/// One mistake in one spec.
 struct Fault {
   const char* kind;
   const char* record;
-  std::vector<std::pair<const char*, const char*>> edits;  // each text, and what replaces its first
+  std::vector<std::pair<const char*, const char*>> edits;
   const char* rule;
 };
-
-/// All of them; the index is the number of the generated kernel.
+/// Of all kinds; the index is the number of the generated kernel.
 const std::vector<Fault>& Faults();
 
 /// The text of a fault's spec, and its kernel as it is when sizes are known: what the text alone

@@ -1,5 +1,4 @@
-// fault_kernels FOLDER BATCHES: the C++ of the kernels of tests/faults/table.cc, in a few source
-// files.
+// fault_kernels FOLDER BATCHES: the C++ of the kernels with faults, in a few source files.
 #include <cstdlib>
 #include <iostream>
 #include <stdexcept>

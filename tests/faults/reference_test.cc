@@ -1,4 +1,4 @@
-// Kernels that break no rule and compute something else: only a reference tells.
+// Kernels that break no rule and compute something else: only a reference finds them.
 #include "generator/interpret/reference.h"
 
 #include <fstream>
@@ -19,7 +19,7 @@ struct ValidFault {
   const char* spec;
   const char* from;
   const char* to;
-  const char* survives = nullptr;  // why the reference does not tell it
+  const char* survives = nullptr;  // why the reference does not find it
 };
 
 const std::vector<ValidFault>& ValidFaults() {
@@ -58,7 +58,7 @@ const std::vector<ValidFault>& ValidFaults() {
       {"sum_rows", "    pad: 0 ", "    pad: 1 "},
       {"embedding_gather", "if ids[t] >= 0", "if ids[t] > 0"},
       {"iota", "o[i] = i", "o[i] = i + 1"},
-      // What no reference of these inputs can tell.
+      // What no reference of these inputs can find.
       {"matmul", "acc += dot(x, y)", "acc += f32(bf16(dot(x, y)))",
        "roundings to bf16 on the way are allowed to a body that rounds to bf16 on the way"},
       {"matmul_int8", "z += dot(x, y)", "z += min(dot(x, y), 1000000)",
@@ -137,7 +137,7 @@ SmallCall CallOf(const std::string& spec) {
   return call;
 }
 
-/// The inputs that the call does not tell.
+/// The inputs that the call does not give.
 void Fill(const Kernel& kernel, Inputs& inputs) {
   Diagnostics ignored;
   const auto partial = Bind(kernel, inputs, /*partial=*/true, ignored);
@@ -184,7 +184,7 @@ Judgement Judge(const std::string& name, const std::string& text) {
   return judgement;
 }
 
-TEST_CASE("what breaks no rule and computes something else is told by the reference") {
+TEST_CASE("what breaks no rule and computes something else is found by the reference") {
   for (const ValidFault& fault : ValidFaults()) {
     INFO(fault.spec << "\n- " << fault.from << "\n+ " << fault.to);
     const Judgement judgement = Judge(fault.spec, Replaced(ReadSpec(fault.spec), fault));
