@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import shared_specs
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -15,46 +16,49 @@ os.chdir(ROOT)
 
 pytest_plugins = ["kiln.testing"]
 
-SHIFTED = """\
-kernel: shifted
-doc: Doubles a vector and adds a number.
-params: {b: 64}
-grid: {i: "cdiv(n, b)"}
-dimension_semantics: parallel
-scalars: {by: i32}
-inputs:
-  x: {array: "f32[n]", block: b, index: i}
-outputs:
-  o: {array: "f32[n]", block: b, index: i}
-body: |
-  o = x * 2 + f32(by)
-golden:
-  - {n: 100, by: 3, seed: 1}
-"""
-
-BOTH = """\
-kernel: both
-grid: {i: "cdiv(n, 64)"}
-inputs:
-  x: {array: "bf16[n]", block: "64", index: i}
-outputs:
-  o: {array: "bf16[n]", block: "64", index: i}
-  p: {array: "f32[n]", block: "64", index: i}
-body: |
-  o = bf16(x + x)
-  p = f32(x) * 3
-"""
-
 
 @pytest.fixture(scope="session")
 def shifted():
     import kiln
 
-    return kiln.compile(SHIFTED)
+    return kiln.compile(shared_specs.SHIFTED)
 
 
 @pytest.fixture(scope="session")
 def both():
     import kiln
 
-    return kiln.compile(BOTH)
+    return kiln.compile(shared_specs.BOTH)
+
+
+# The kernels that tests of PyTorch share.
+
+
+@pytest.fixture(scope="session")
+def forward():
+    import kiln
+
+    return kiln.compile(shared_specs.TANH_PRODUCT)
+
+
+@pytest.fixture(scope="session")
+def product(forward):
+    import kiln.torch
+
+    backward = (shared_specs.TANH_PRODUCT_DX, shared_specs.TANH_PRODUCT_DY)
+    return kiln.torch.operator(forward, backward=[kiln.compile(text) for text in backward])
+
+
+@pytest.fixture(scope="session")
+def update():
+    import kiln
+
+    return kiln.compile(shared_specs.UPDATE)
+
+
+@pytest.fixture
+def xy():
+    import torch
+
+    random = torch.Generator().manual_seed(1)
+    return torch.randn(37, 11, generator=random), torch.randn(11, 5, generator=random)

@@ -1,27 +1,18 @@
 """Every dtype, every layout, and arrays that are wrong: right, or an exception, and never a crash."""
 
 import ctypes
-import gc
 import os
-import resource
-import sys
 import threading
 
 import ml_dtypes
 import numpy as np
 import pytest
+from shared_specs import SPREAD
+from stress import assert_nothing_is_kept, run_threads
 
 import kiln
 from kiln import errors
 from kiln._tensors import DTYPES, numpy_dtype
-
-SPREAD = """\
-kernel: spread
-inputs: {x: "f32[m]"}
-outputs: {o: "f32[m, n]"}
-body: |
-  o = broadcast(expand(x, 1), [m, n])
-"""
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +184,7 @@ def test_dimensions_by_name(spread):
         spread(x, n=-1)
     with pytest.raises(errors.CallError, match=r"spread: the dimension n is 1.5, expected an integer"):
         spread(x, n=1.5)
-    with pytest.raises(errors.CallError, match=r"spread: the inputs do not tell n: pass n=… or out=…"):
+    with pytest.raises(errors.CallError, match=r"spread: the inputs do not determine n: pass n=… or out=…"):
         spread(x)
 
 
@@ -304,11 +295,7 @@ def test_threads_that_call_and_fail_at_once(rows, spread):
                     if str(error) != "spread: x is f64, expected f32":
                         wrong.append(str(error))
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads(work)
     assert not wrong
 
 
@@ -349,11 +336,4 @@ def test_calls_that_fail_keep_nothing(spread):
             with pytest.raises(errors.CallError):
                 spread(good, out=bad)
 
-    calls(300)
-    gc.collect()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    references = [sys.getrefcount(x) for x in (good, bad, foreign, out)]
-    calls(3000)
-    gc.collect()
-    assert [sys.getrefcount(x) for x in (good, bad, foreign, out)] == references
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000  # KiB
+    assert_nothing_is_kept(calls, 300, 3000, 2000, good, bad, foreign, out)

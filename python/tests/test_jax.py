@@ -1,10 +1,5 @@
 """Kernels inside `jax.jit`, and arrays of JAX outside of it; left out where JAX is not installed."""
 
-import gc
-import resource
-import sys
-import threading
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -13,6 +8,8 @@ jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp  # noqa: E402
 from jax.sharding import PartitionSpec  # noqa: E402
+from shared_specs import SPREAD  # noqa: E402
+from stress import assert_nothing_is_kept, run_threads  # noqa: E402
 
 import kiln  # noqa: E402
 import kiln.jax  # noqa: E402
@@ -36,13 +33,6 @@ ALL_TYPES = (
     + "body: |\n"
     + "".join(f"  o_{t} = {f'~x_{t}' if t == 'bool' else f'{t}(x_{t} * 2)'}\n" for t in TYPES)
 )
-SPREAD = """\
-kernel: spread
-inputs: {x: "f32[m]"}
-outputs: {o: "f32[m, n]"}
-body: |
-  o = broadcast(expand(x, 1), [m, n])
-"""
 SCALED = """\
 kernel: scaled
 grid: {i: "cdiv(m, 8)"}
@@ -148,10 +138,10 @@ def test_zero_sizes(shifted, scaled):
     assert jax.jit(scaled)(jnp.zeros((0, 8, 3)), jnp.zeros(3)).shape == (8, 0, 3)
 
 
-def test_dimensions_that_no_input_tells():
+def test_dimensions_that_no_input_has():
     kernel = kiln.compile(SPREAD)
     assert np.array_equal(jax.jit(lambda x: kiln.jax.call(kernel, x, n=3))(X), np.stack([X] * 3, 1))
-    with pytest.raises(errors.CallError, match="^spread: the inputs do not tell n: pass n=…$"):
+    with pytest.raises(errors.CallError, match="^spread: the inputs do not determine n: pass n=…$"):
         jax.jit(kernel)(X)
 
 
@@ -306,11 +296,7 @@ def test_eight_threads(shifted):
             if not np.array_equal(function(by, X), X * 2 + by):
                 wrong.append(by)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads(work)
     assert not wrong
 
 
@@ -322,10 +308,4 @@ def test_100000_calls_take_no_memory(shifted):
             o = function(3, x)
         return jax.block_until_ready(o)
 
-    calls(5000)
-    gc.collect()
-    before, references = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, sys.getrefcount(x)
-    calls(100000)
-    gc.collect()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4000  # KiB
-    assert sys.getrefcount(x) == references
+    assert_nothing_is_kept(calls, 5000, 100000, 4000, x)

@@ -7,51 +7,13 @@ jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp  # noqa: E402
 from jax.test_util import check_grads  # noqa: E402
+from shared_specs import TANH_PRODUCT, TANH_PRODUCT_DX, TANH_PRODUCT_DY  # noqa: E402
 
 import kiln  # noqa: E402
 import kiln.jax  # noqa: E402
 from kiln import errors  # noqa: E402
 
-# z[m, n] = tanh(x[m, k] @ y[k, n]) * s, and what it takes to go back.
-FORWARD = """\
-kernel: tanh_product
-params: {b: 16}
-grid: {i: "cdiv(m, b)"}
-scalars: {s: f32}
-inputs:
-  x: {array: "f32[m, k]", block: "b, k", index: "i, 0"}
-  y: {array: "f32[k, n]"}
-outputs:
-  z: {array: "f32[m, n]", block: "b, n", index: "i, 0"}
-  t: {array: "f32[m, n]", block: "b, n", index: "i, 0"}
-body: |
-  let a = tanh(dot(x, y))
-  t = a
-  z = a * s
-"""
-BACK_X = """\
-kernel: tanh_product_dx
-params: {b: 16}
-grid: {i: "cdiv(m, b)"}
-scalars: {s: f32}
-inputs:
-  dz: {array: "f32[m, n]", block: "b, n", index: "i, 0"}
-  t: {array: "f32[m, n]", block: "b, n", index: "i, 0"}
-  y: {array: "f32[k, n]"}
-outputs:
-  dx: {array: "f32[m, k]", block: "b, k", index: "i, 0"}
-body: |
-  dx = dot(dz * s * (1 - t * t), y.T)
-"""
-BACK_Y = """\
-kernel: tanh_product_dy
-scalars: {s: f32}
-inputs: {x: "f32[m, k]", dz: "f32[m, n]", t: "f32[m, n]"}
-outputs: {d_y: "f32[k, n]"}
-body: |
-  d_y = dot(x.T, dz * s * (1 - t * t))
-"""
-# Integers have no gradient; how many columns x has, only x itself tells.
+# Integers have no gradient; how many columns x has, only x itself says.
 TAKEN = """\
 kernel: taken
 prefetch: {ids: "i32[m]"}
@@ -72,7 +34,7 @@ body: |
 
 @pytest.fixture(scope="module")
 def kernels():
-    return kiln.compile(FORWARD), kiln.compile(BACK_X), kiln.compile(BACK_Y)
+    return kiln.compile(TANH_PRODUCT), kiln.compile(TANH_PRODUCT_DX), kiln.compile(TANH_PRODUCT_DY)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +74,7 @@ def test_gradients_are_those_of_jax_and_of_the_kernels(function, kernels):
     assert function.__name__ == "tanh_product"
 
 
-def test_a_gradient_that_nobody_wants_is_not_computed(function, kernels):
+def test_a_gradient_that_is_not_used_is_not_computed(function, kernels):
     before = kiln.jax.calls(kernels[2])
     gradient = jax.jit(jax.grad(lambda x: function(0.5, x, Y)[0].sum()))(X)
     assert_close(gradient, jax.grad(lambda x: plain(0.5, x, Y).sum())(X))
@@ -144,7 +106,7 @@ def test_batches_loops_and_recomputation(function):
     assert_close(again, jax.grad(lambda x: theirs(x, Y).sum())(X))
 
 
-def test_integers_and_dimensions_that_only_an_input_tells():
+def test_integers_and_dimensions_that_only_an_input_has():
     function = kiln.jax.differentiable(kiln.compile(TAKEN), kiln.compile(TAKEN_BACK))
     ids = np.array([3, 0, 3, 2], np.int32)
 

@@ -6,7 +6,6 @@ import math
 import re
 import warnings
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -159,7 +158,7 @@ def test_an_output_that_nobody_reads_is_scratch():
         assert np.array_equal(o, want.reshape(32, 128)) and np.array_equal(last, want[-1])
         alone = jax.jit(lambda x: sums(x)[0])
         assert np.array_equal(alone(X), o)
-        if jax.__version_info__ >= (0, 7):  # an equation of 0.6 has no place to tell who reads
+        if jax.__version_info__ >= (0, 7):  # an equation of 0.6 has no place to say who reads
             assert "-> tensor<32x128xf32>" in alone.lower(X).as_text().split("kiln_call")[1].splitlines()[0]
         assert np.array_equal(jax.jit(jax.vmap(lambda x: sums(x)[1]))(np.stack([X, -X])), [want[-1], -want[-1]])
 
@@ -210,7 +209,7 @@ def test_a_kernel_that_the_checker_refuses_is_interpreted_too():
         jax.jit(race)(X)
 
 
-def test_findings_are_warnings_at_the_line():
+def test_diagnostics_are_warnings_at_the_line():
     def short(x):
         return pl.pallas_call(race_kernel, grid=(3,), in_specs=[BLOCK], out_specs=BLOCK, out_shape=like(x))(x)
 
@@ -218,82 +217,16 @@ def test_findings_are_warnings_at_the_line():
         warnings.simplefilter("always")
         assert np.array_equal(jax.jit(short)(X)[:24], X[:24])
         assert np.array_equal(jax.jit(add)(X, X), X + X)
-    (finding,) = [w for w in caught if issubclass(w.category, kiln.pallas.KilnWarning)]
-    assert str(finding.message) == (
+    (warning,) = [w for w in caught if issubclass(w.category, kiln.pallas.KilnWarning)]
+    assert str(warning.message) == (
         "error[coverage]: no step visits block (3, 0) of `o` (rows 24..31, columns 0..127)"
         " (hint: axis `i` has 3 steps, 4 are needed)"
     )
-    assert finding.filename == __file__
-    assert open(__file__).read().splitlines()[finding.lineno - 1].startswith("BLOCK = ")  # whose index map is short
+    assert warning.filename == __file__
+    assert open(__file__).read().splitlines()[warning.lineno - 1].startswith("BLOCK = ")  # whose index map is short
 
 
-# kernels that ship in JAX ------------------------------------------------------------------------
-
-
-def normal(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape, np.float32)
-
-
-def assert_close(got, want):
-    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
-        assert np.max(np.abs(a - b)) < 256 * np.finfo(np.float32).eps * np.max(np.abs(b))
-
-
-def test_matmul_of_jax():
-    from jax.experimental.pallas.ops.tpu.matmul import matmul
-
-    x, y = normal(1, 256, 256), normal(2, 256, 128)
-    with kiln.jax.native(strict=True):
-        z = jax.jit(functools.partial(matmul, block_shape=(128, 128), block_k=128))(x, y)
-    assert_close(z, x @ y)
-
-
-def test_flash_attention_of_jax_and_its_gradients():
-    from jax.experimental.pallas.ops.tpu.flash_attention import flash_attention
-
-    q, k, v, do = (normal(i, 1, 2, 256, 128) for i in range(4))
-
-    def plain(q, k, v):
-        s = jnp.einsum("bhqd,bhkd->bhqk", q, k, precision="highest") * 0.09
-        s = jnp.where(jnp.tril(jnp.ones(s.shape[-2:], bool)), s, -1e30)
-        return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(s), v, precision="highest")
-
-    def both_ways(f):
-        def step(q, k, v, do):
-            o, back = jax.vjp(f, q, k, v)
-            return o, back(do)
-
-        return jax.jit(step)
-
-    flash = both_ways(functools.partial(flash_attention, causal=True, sm_scale=0.09))
-    with kiln.jax.native(strict=True):
-        got = flash(q, k, v, do)
-        assert flash.lower(q, k, v, do).as_text().count("custom_call @kiln_call") == 3
-    assert_close(got, both_ways(plain)(q, k, v, do))
-
-
-def test_grouped_matmul_of_jax():
-    from jax.experimental.pallas.ops.tpu.megablox.gmm import gmm
-
-    x, w, sizes = normal(1, 256, 128), normal(2, 4, 128, 128), np.array([60, 0, 100, 96], np.int32)
-    ends = np.cumsum(sizes)
-    want = np.concatenate([x[e - n : e] @ w[i] for i, (e, n) in enumerate(zip(ends, sizes, strict=True))])
-    with kiln.jax.native(strict=True):
-        assert_close(jax.jit(functools.partial(gmm, tiling=(128, 128, 128)))(x, w, sizes), want)
-
-
-def test_paged_attention_of_jax():
-    from jax.experimental.pallas.ops.tpu.paged_attention.paged_attention_kernel import paged_attention
-
-    lengths, pages = np.array([5, 40], np.int32), np.arange(8, dtype=np.int32).reshape(2, 4)[:, ::-1]
-    q, k, v = normal(1, 2, 8, 128), normal(2, 1, 8, 16, 128), normal(3, 1, 8, 16, 128)
-    with kiln.jax.native(strict=True):
-        function = functools.partial(paged_attention, pages_per_compute_block=2)
-        got = jax.jit(function)(q, k, v, lengths, pages)
-    k, v = (a.astype(ml_dtypes.bfloat16).astype(np.float32) for a in (k, v))  # as the kernel has them
-    for b, length in enumerate(lengths):
-        keys, values = (a[0, pages[b]].reshape(-1, 128)[:length] for a in (k, v))
-        assert_close(got[b], jax.nn.softmax(q[b] @ keys.T, axis=-1) @ values)
+# what kernels may have ----------------------------------------------------------------------------
 
 
 def test_a_kernel_without_outputs_does_nothing():
@@ -364,7 +297,7 @@ def test_calls_of_other_sizes_share_one_kernel():
     assert len(made) == 5 and made[0] == made[4] and made[1] == made[2] == made[3] != made[0]
 
 
-def test_sizes_that_inputs_do_not_tell_are_passed():
+def test_sizes_that_inputs_do_not_have_are_passed():
     def wide_kernel(x_ref, o_ref):
         o_ref[...] = jnp.broadcast_to(x_ref[...], o_ref.shape)
 

@@ -11,7 +11,8 @@ import pytest
 
 pytest.importorskip("jax")
 
-from conftest import ROOT, SHIFTED  # noqa: E402
+from conftest import ROOT  # noqa: E402
+from shared_specs import SHIFTED  # noqa: E402
 
 COMMON = """\
 import os, sys

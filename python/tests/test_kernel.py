@@ -1,15 +1,13 @@
 """Calls of compiled kernels: right, or an exception."""
 
 import os
-import resource
-import sys
-import threading
 import time
 
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import SHIFTED
+from shared_specs import SHIFTED
+from stress import assert_nothing_is_kept, run_threads
 
 import kiln
 from kiln import errors
@@ -157,7 +155,7 @@ def test_modes_and_cores(shifted):
         shifted(3, X, machine="v4")
 
 
-# what a kernel tells -----------------------------------------------------------------------------
+# what a kernel says ------------------------------------------------------------------------------
 
 
 def test_the_signature(shifted, both):
@@ -195,11 +193,7 @@ def test_eight_threads(shifted):
             if not np.array_equal(shifted(by, X), X * 2 + by):
                 wrong.append(by)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads(work)
     assert not wrong
 
 
@@ -220,11 +214,7 @@ def test_100000_calls_take_no_memory(shifted):
             shifted(3, x, out=out)
             shifted(3, x)
 
-    calls(2000)
-    before, references = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, sys.getrefcount(x)
-    calls(50000)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000  # KiB
-    assert sys.getrefcount(x) == references
+    assert_nothing_is_kept(calls, 2000, 50000, 2000, x)
 
 
 def test_a_small_call_is_fast(shifted):

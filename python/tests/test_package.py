@@ -3,11 +3,12 @@
 import html
 import pickle
 import re
-import threading
 
 import numpy as np
 import pytest
-from conftest import ROOT, SHIFTED
+from conftest import ROOT
+from shared_specs import SHIFTED
+from stress import run_threads
 
 import kiln
 from kiln import _tool, errors
@@ -93,11 +94,7 @@ def test_the_first_call_of_many_threads_compiles_once(tmp_path, monkeypatch):
     k = kiln.compile(SHIFTED)
     x = np.arange(9, dtype=np.float32)
     results = []
-    threads = [threading.Thread(target=lambda: results.append(k(1, x))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads(lambda _: results.append(k(1, x)))
     assert len(results) == 8 and all(np.array_equal(o, x * 2 + 1) for o in results)
     assert len(runs) == 2  # the signature, the library
 

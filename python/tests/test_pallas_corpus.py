@@ -12,7 +12,7 @@ sys.path.insert(0, str(HERE))
 
 import corpus  # noqa: E402
 import gallery  # noqa: E402
-import lies  # noqa: E402
+import mistakes  # noqa: E402
 import record  # noqa: E402
 
 import kiln.pallas  # noqa: E402
@@ -50,15 +50,15 @@ def test_a_wrong_kernel_of_the_documentation_is_refused(name):
         assert CASES[name].refused in {found.rule for found in kiln.pallas.check(f, *args)}
 
 
-@pytest.mark.parametrize("name", lies.LIES)
+@pytest.mark.parametrize("name", mistakes.MISTAKES)
 def test_a_planted_mistake_is_found_at_its_line(name):
-    rule, make = lies.LIES[name]
+    rule, make = mistakes.MISTAKES[name]
     f, args = make()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found = kiln.pallas.check(f, *args, run=True)
-    lines = Path(lies.__file__).read_text().splitlines()
+    lines = Path(mistakes.__file__).read_text().splitlines()
     assert rule in {each.rule for each in found}
     places = {each.place for each in found if each.rule == rule}
-    assert any(file == lies.__file__ and "# lie" in lines[line - 1] for file, line in places), places
+    assert any(file == mistakes.__file__ and "# mistake" in lines[line - 1] for file, line in places), places
     assert (said[0].filename, said[0].lineno) == found[0].place

@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import SHIFTED
+from shared_specs import SHIFTED
 
 import kiln.testing
 from kiln import errors
@@ -47,12 +47,12 @@ def test_random_inputs_of_every_kind():
 def test_engines_that_differ_are_found(shifted, monkeypatch):
     honest = type(shifted).__call__
 
-    def lies(self, *inputs, **named):
+    def wrong(self, *inputs, **named):
         o = honest(self, *inputs, **named)
         o[7] += 1
         return o
 
-    monkeypatch.setattr(type(shifted), "__call__", lies)
+    monkeypatch.setattr(type(shifted), "__call__", wrong)
     with pytest.raises(AssertionError, match=r"shifted: o\[7\] is 4.0 direct and 3.0 emulated, the first of 1 elements"):
         kiln.testing.engines_agree(shifted, 3, np.zeros(10, np.float32))
 

@@ -4,7 +4,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
-from corpus import call, integers, normal
+from corpus import axes, call, integers, like, normal
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -29,12 +29,32 @@ def rope(x, cos, sin, block=8):
     angles = pl.BlockSpec((block, d // 2), lambda h, p: (p, 0))
     return pl.pallas_call(
         rope_kernel, grid=(heads, positions // block), in_specs=[tile, angles, angles], out_specs=tile,
-        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), name="rope",
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel")),
+        out_shape=like(x), name="rope",
+        compiler_params=axes("parallel", "parallel"),
     )(x, cos, sin)  # fmt: skip
 
 
 call("rope")(lambda: (rope, (normal(0, (2, 16, 64)), normal(1, (16, 32)), normal(2, (16, 32)))))
+
+
+# ---- products
+
+
+def product(kernel, x, weights, specs, blocks, sums=1):
+    """kernel on blocks of x and of weights, with the sums in scratch until all of k has been seen."""
+    (m, k), n = x.shape, weights[0].shape[1]
+    bm, bk, bn = blocks
+    return pl.pallas_call(
+        kernel, grid=(m // bm, n // bn, k // bk), in_specs=[pl.BlockSpec((bm, bk), lambda i, j, l: (i, l)), *specs],
+        out_specs=pl.BlockSpec((bm, bn), lambda i, j, l: (i, j)), out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),
+        scratch_shapes=[pltpu.VMEM((bm, bn), f32)] * sums, name=kernel.__name__.removesuffix("_kernel"),
+        compiler_params=axes("parallel", "parallel", "arbitrary"),
+    )(x, *weights)  # fmt: skip
+
+
+def by_columns(rows, bn):
+    """Of weights, the block of rows that k is at."""
+    return pl.BlockSpec((rows, bn), lambda i, j, l: (l, j))
 
 
 # ---- SwiGLU
@@ -60,16 +80,8 @@ def swiglu(x, gate, up, blocks=(8, 128, 128)):
             gate = gate_acc[...]
             o_ref[...] = (gate * jax.nn.sigmoid(gate) * up_acc[...]).astype(o_ref.dtype)
 
-    (m, k), n = x.shape, gate.shape[1]
-    bm, bk, bn = blocks
-    weights = pl.BlockSpec((bk, bn), lambda i, j, l: (l, j))
-    return pl.pallas_call(
-        swiglu_kernel, grid=(m // bm, n // bn, k // bk),
-        in_specs=[pl.BlockSpec((bm, bk), lambda i, j, l: (i, l)), weights, weights],
-        out_specs=pl.BlockSpec((bm, bn), lambda i, j, l: (i, j)), out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),
-        scratch_shapes=[pltpu.VMEM((bm, bn), f32)] * 2, name="swiglu",
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel", "arbitrary")),
-    )(x, gate, up)  # fmt: skip
+    weights = by_columns(*blocks[1:])
+    return product(swiglu_kernel, x, [gate, up], [weights, weights], blocks, sums=2)
 
 
 @call("swiglu")
@@ -84,7 +96,7 @@ def _():
 def quantised_matmul(x, w, scale, blocks=(8, 128, 128)):
     """x @ (w * scale), where w is of integers and each of its columns has a scale."""
 
-    def quantised_kernel(x_ref, w_ref, scale_ref, o_ref, acc):
+    def quantised_matmul_kernel(x_ref, w_ref, scale_ref, o_ref, acc):
         k = pl.program_id(2)
 
         @pl.when(k == 0)
@@ -97,18 +109,9 @@ def quantised_matmul(x, w, scale, blocks=(8, 128, 128)):
         def _():
             o_ref[...] = (acc[...] * scale_ref[...]).astype(o_ref.dtype)
 
-    (m, k), n = x.shape, w.shape[1]
-    bm, bk, bn = blocks
-    return pl.pallas_call(
-        quantised_kernel, grid=(m // bm, n // bn, k // bk),
-        in_specs=[
-            pl.BlockSpec((bm, bk), lambda i, j, l: (i, l)), pl.BlockSpec((bk, bn), lambda i, j, l: (l, j)),
-            pl.BlockSpec((1, bn), lambda i, j, l: (0, j)),
-        ],
-        out_specs=pl.BlockSpec((bm, bn), lambda i, j, l: (i, j)), out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),
-        scratch_shapes=[pltpu.VMEM((bm, bn), f32)], name="quantised_matmul",
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel", "arbitrary")),
-    )(x, w, scale)  # fmt: skip
+    _, bk, bn = blocks
+    specs = [by_columns(bk, bn), pl.BlockSpec((1, bn), lambda i, j, l: (0, j))]
+    return product(quantised_matmul_kernel, x, [w, scale], specs, blocks)
 
 
 def quantised(low, high):
@@ -122,7 +125,7 @@ call("matmul_weights_int8")(lambda: (quantised_matmul, quantised(-128, 128)))
 def packed_matmul(x, w, scale, blocks=(8, 128, 128)):
     """The same for weights of four bits, two in a byte: k in its low half and k + bk / 2 in its high half."""
 
-    def packed_kernel(x_ref, w_ref, scale_ref, o_ref, acc):
+    def packed_matmul_kernel(x_ref, w_ref, scale_ref, o_ref, acc):
         k = pl.program_id(2)
 
         @pl.when(k == 0)
@@ -139,18 +142,9 @@ def packed_matmul(x, w, scale, blocks=(8, 128, 128)):
         def _():
             o_ref[...] = (acc[...] * scale_ref[...]).astype(o_ref.dtype)
 
-    (m, k), n = x.shape, w.shape[1]
-    bm, bk, bn = blocks
-    return pl.pallas_call(
-        packed_kernel, grid=(m // bm, n // bn, k // bk),
-        in_specs=[
-            pl.BlockSpec((bm, bk), lambda i, j, l: (i, l)), pl.BlockSpec((bk // 2, bn), lambda i, j, l: (l, j)),
-            pl.BlockSpec((1, bn), lambda i, j, l: (0, j)),
-        ],
-        out_specs=pl.BlockSpec((bm, bn), lambda i, j, l: (i, j)), out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),
-        scratch_shapes=[pltpu.VMEM((bm, bn), f32)], name="packed_matmul",
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel", "arbitrary")),
-    )(x, w, scale)  # fmt: skip
+    _, bk, bn = blocks
+    specs = [by_columns(bk // 2, bn), pl.BlockSpec((1, bn), lambda i, j, l: (0, j))]
+    return product(packed_matmul_kernel, x, [w, scale], specs, blocks)
 
 
 @call("matmul_weights_int4")
@@ -193,7 +187,7 @@ def cross_entropy(logits, labels, block=(8, 128)):
     return pl.pallas_call(
         cross_entropy_kernel, grid=(m // bm, n // bn), in_specs=[pl.BlockSpec(block, lambda i, v: (i, v)), column],
         out_specs=[column, column], out_shape=[shape, shape], scratch_shapes=[pltpu.VMEM((bm, 1), f32)] * 3,
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "arbitrary")), name="cross_entropy",
+        compiler_params=axes("parallel", "arbitrary"), name="cross_entropy",
     )(logits, labels)  # fmt: skip
 
 
@@ -216,8 +210,8 @@ def cross_entropy_gradient(logits, labels, lse, dloss, block=(8, 128)):
     tile, column = pl.BlockSpec(block, lambda i, v: (i, v)), pl.BlockSpec((bm, 1), lambda i, v: (i, 0))
     return pl.pallas_call(
         gradient_kernel, grid=(m // bm, n // bn), in_specs=[tile, column, column, column], out_specs=tile,
-        out_shape=jax.ShapeDtypeStruct((m, n), logits.dtype), name="cross_entropy_gradient",
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel")),
+        out_shape=like(logits), name="cross_entropy_gradient",
+        compiler_params=axes("parallel", "parallel"),
     )(logits, labels, lse, dloss)  # fmt: skip
 
 
@@ -241,8 +235,8 @@ def rms_norm(x, weight, block=8, eps=1e-6):
     return pl.pallas_call(
         functools.partial(rms_norm_kernel, eps=eps), grid=(x.shape[0] // block,), name="rms_norm",
         in_specs=[tile, pl.BlockSpec((1, x.shape[1]), lambda i: (0, 0))], out_specs=tile,
-        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",)),
+        out_shape=like(x),
+        compiler_params=axes("parallel"),
     )(x, weight)  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def of(*shape, dtype=f32):
 
 @call("while_early_exit")
 def _():
-    """Rows are added up until there is enough; how many rows there are, no shape tells."""
+    """Rows are added up until there is enough; how many rows there are, no shape says."""
 
     def enough_kernel(rows_ref, x_ref, sum_ref, turns_ref):
         i = pl.program_id(0)

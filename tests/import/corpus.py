@@ -16,8 +16,10 @@ os.environ["XLA_FLAGS"] = (
 )
 os.environ["JAX_PLATFORMS"] = "cpu"
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental.pallas import tpu as pltpu
 
 
 @dataclass
@@ -44,6 +46,7 @@ def call(name, cannot="", refused="", reference=None):
 def load():
     """All of them, in the order of the files."""
     import calls_docs  # noqa: F401
+    import calls_docs_tpu  # noqa: F401
     import calls_jax  # noqa: F401
     import calls_models  # noqa: F401
     import calls_while  # noqa: F401
@@ -59,3 +62,11 @@ def normal(seed, shape, dtype=jnp.float32, scale=1.0):
 
 def integers(seed, low, high, shape, dtype=jnp.int32):
     return jnp.asarray(np.random.default_rng(seed).integers(low, high, shape), dtype)
+
+
+def like(x, dtype=None):
+    return jax.ShapeDtypeStruct(x.shape, dtype or x.dtype)
+
+
+def axes(*semantics):
+    return pltpu.CompilerParams(dimension_semantics=semantics)

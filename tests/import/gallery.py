@@ -24,7 +24,7 @@ HEAD = """\
 Kernels that language models are made of, as people write them in Pallas, and what `kiln import` makes of them; nothing is
 edited. The Python is in [tests/import](../tests/import/calls_models.py). That the specs give what real Pallas computed, in
 the interpreter, compiled and on the emulated TPU, is tested by the records beside them. Times are `kiln predict`'s, of one
-core and for the sizes that are told; the specs shown are of the records' small sizes. This page is written by
+core and for the sizes that are named; the specs shown are of the records' small sizes. This page is written by
 `tests/import/gallery.py`.
 
 More kernels that are tested by records: [specs/](../specs) has matmuls, grouped matmuls, attention, norms, softmax and
