@@ -4,6 +4,7 @@
 
 #include "hwy/cache_control.h"
 #include "kiln/core/shared.h"
+#include "kiln/format/each_rank.h"
 
 namespace kiln::internal {
 
@@ -156,16 +157,7 @@ bool StagedBlocks<R>::MayOverlap() const {
   template Box<R> Unragged<R>(const Blocks<R>& blocks);   \
   template class BlockCopies<R>;                          \
   template class StagedBlocks<R>
-KILN_RANK(0);
-KILN_RANK(1);
-KILN_RANK(2);
-KILN_RANK(3);
-KILN_RANK(4);
-KILN_RANK(5);
-KILN_RANK(6);
-KILN_RANK(7);
-KILN_RANK(8);
+KILN_FOR_EACH_RANK(KILN_RANK);
 #undef KILN_RANK
-static_assert(kMaxRank == 8, "an operand of each rank");
 
 }  // namespace kiln::internal

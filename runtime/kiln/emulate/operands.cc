@@ -4,6 +4,7 @@
 #include "kiln/core/touches.h"
 #include "kiln/core/visits.h"
 #include "kiln/emulate/dma.h"
+#include "kiln/format/each_rank.h"
 
 namespace kiln::internal {
 
@@ -186,7 +187,7 @@ void EmulatedOut<R>::CheckVisit(const Index<R>& index, const Box<R>& box, int64_
 /// What the last step of a stay has left behind.
 template <int R>
 void EmulatedOut<R>::CheckDefined(const Slot& slot) {
-  if (!element_.tells || init_.may_stay_undefined || !HasPoison(core_.options()) ||
+  if (!element_.marks_undefined || init_.may_stay_undefined || !HasPoison(core_.options()) ||
       !core_.late().ok())
     return;
   Index<R> at{};
@@ -212,16 +213,7 @@ void EmulatedOut<R>::Finish(Slot& slot) {
 #define KILN_RANK(R)            \
   template class EmulatedIn<R>; \
   template class EmulatedOut<R>
-KILN_RANK(0);
-KILN_RANK(1);
-KILN_RANK(2);
-KILN_RANK(3);
-KILN_RANK(4);
-KILN_RANK(5);
-KILN_RANK(6);
-KILN_RANK(7);
-KILN_RANK(8);
+KILN_FOR_EACH_RANK(KILN_RANK);
 #undef KILN_RANK
-static_assert(kMaxRank == 8, "an operand of each rank");
 
 }  // namespace kiln::internal
