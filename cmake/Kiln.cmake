@@ -145,7 +145,7 @@ function(kiln_add_kernel name)
     set(lock_option "--lock=${lock}")
   endif()
 
-  # The stamp tells when the text was made; the text itself keeps its age while it stays the same.
+  # The stamp says when the text was made; the text itself keeps its age while it stays the same.
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.kiln")
   set(stamp "${folder}/${name}.stamp")
   add_custom_command(

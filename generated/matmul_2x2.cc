@@ -41,8 +41,8 @@ struct Step {
 };
 
 HWY_INLINE void Step::Body() const {
-  // matmul_2x2.yaml:29  z = T(dot(x, y))                   # what lies past the edge of an odd m or
-  //     n is never written back
+  // matmul_2x2.yaml:29  z = T(dot(x, y))                   # what is past the edge of an odd m or n
+  //     is never written back
   const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
     at.Prefetch(z.At(m_i, n_i));
   };

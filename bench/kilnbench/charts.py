@@ -12,7 +12,7 @@ def ratios(title, results):
         return None
     left = 32 + max(svg.width_of(result["case"]) for result, _ in rows)
     bars = left + 16 + max(svg.width_of(_pair(goal), 11) for _, goal in rows)
-    width = bars + _BAR + 24 + max(svg.width_of(_told(*row), 11) for row in rows)
+    width = bars + _BAR + 24 + max(svg.width_of(_labelled(*row), 11) for row in rows)
     height = _TOP + _ROW * len(rows) + 16
     at_goal = bars + _BAR / _MOST
     body = [svg.text(at_goal, 44, "goal", "small", "middle")]
@@ -25,7 +25,7 @@ def ratios(title, results):
         before = result
         body.append(svg.text(left, y + 15, _pair(goal), "small"))
         body.append(_bar(bars, y, goal))
-        body.append(svg.text(bars + _BAR + 14, y + 15, _told(result, goal), "small"))
+        body.append(svg.text(bars + _BAR + 14, y + 15, _labelled(result, goal), "small"))
     body.append(svg.line(at_goal, 48, at_goal, height - 12, "line"))
     return svg.page(width, height, title, body)
 
@@ -56,7 +56,7 @@ def _pair(goal):
     return f"{goal['of']} over {goal['over']}" + (", beside " + goal["beside"][0].split(",")[0] if "beside" in goal else "")
 
 
-def _told(result, goal):
+def _labelled(result, goal):
     verdict = "met" if goal["met"] else "missed"
     if "most" in goal:
         return f"{goal['median']:.3g} {result['unit']}, {verdict}: below {goal['most']:.4g}"

@@ -16,7 +16,7 @@ _CPUS = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 
 @dataclasses.dataclass(frozen=True)
 class Unit:
-    """What is told of a call's time: so much work a second, or so much time for each thing that it does."""
+    """What is reported of a call's time: so much work a second, or so much time for each thing that it does."""
     name: str
     scale: float
     is_rate: bool

@@ -60,7 +60,7 @@ std::map<std::string, Array> ReadNpz(const std::string& path) {
   if (!stream) Fail("there is no file " + path);
   const std::string file((std::istreambuf_iterator<char>(stream)), {});
 
-  // The record at the end tells where the directory is, and that where the files are.
+  // The record at the end says where the directory is, and that where the files are.
   const size_t end = file.rfind("PK\5\6");
   if (end == std::string::npos) Fail(path + " is no archive of numpy");
   std::map<std::string, Array> arrays;

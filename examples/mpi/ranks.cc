@@ -29,7 +29,8 @@ Share Ranks::ShareOf(int64_t count, int rank) const {
 
 std::vector<int> Ranks::Counts(int64_t rows, int64_t width) const {
   std::vector<int> counts;
-  for (int r = 0; r < size_; ++r) counts.push_back(static_cast<int>(ShareOf(rows, r).count * width));
+  for (int r = 0; r < size_; ++r)
+    counts.push_back(static_cast<int>(ShareOf(rows, r).count * width));
   return counts;
 }
 
@@ -69,9 +70,9 @@ std::vector<float> Ranks::ReduceScatter(const std::vector<float>& all, int64_t r
 void Ranks::Wait(MPI_Request request, const char* what) const {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
-  const auto soon = start + std::chrono::milliseconds(2);
-  const auto end = start + std::chrono::duration_cast<Clock::duration>(
-                               std::chrono::duration<double>(patience_));
+  const auto spin_end = start + std::chrono::milliseconds(2);
+  const auto end =
+      start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience_));
   for (int done = 0;;) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return;
@@ -82,7 +83,7 @@ void Ranks::Wait(MPI_Request request, const char* what) const {
                .c_str());
     }
     // Ranks may have to share cores.
-    if (now > soon) {
+    if (now > spin_end) {
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     } else {
       std::this_thread::yield();

@@ -1,5 +1,5 @@
-// The ranks of an MPI program, and what they tell each other. Nobody waits for ever: where a rank does
-// not come to a collective within the patience, the others say so and end the program.
+// The ranks of an MPI program, and what they send each other. No rank waits for ever: where a rank
+// does not come to a collective within the patience, the others say so and end the program.
 #pragma once
 
 #include <mpi.h>
@@ -25,9 +25,11 @@ class Ranks {
 
   /// Of rows of `width` that are shared out by ShareOf: all rows, of this rank's own.
   std::vector<float> AllGather(const std::vector<float>& own, int64_t rows, int64_t width) const;
-  std::vector<int32_t> AllGather(const std::vector<int32_t>& own, int64_t rows, int64_t width) const;
+  std::vector<int32_t> AllGather(const std::vector<int32_t>& own, int64_t rows,
+                                 int64_t width) const;
   /// The other way round: this rank's rows of the sum over all ranks.
-  std::vector<float> ReduceScatter(const std::vector<float>& all, int64_t rows, int64_t width) const;
+  std::vector<float> ReduceScatter(const std::vector<float>& all, int64_t rows,
+                                   int64_t width) const;
 
   /// Says what is wrong and ends all ranks.
   [[noreturn]] void Fail(const char* what) const;

@@ -1,7 +1,7 @@
 """Loss curves as SVG, which any browser shows."""
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 800, 400, 50, 30, 20
-# The first is wide and pale, so that others on top of it are seen to lie there.
+# The first is wide and pale, so that the others stay visible on top of it.
 STYLES = ['stroke="#f4a259" stroke-width="6"', 'stroke="#1d3557" stroke-width="1.5"',
           'stroke="#2a9d8f" stroke-width="1" stroke-dasharray="4 4"']  # fmt: skip
 

@@ -30,13 +30,13 @@ bool IsArray(const HostParameter& parameter) {
 // Empty when the argument can stand for the parameter.
 std::string ArgumentProblem(const HostParameter& parameter, const HostArgument& argument,
                             const Kernel& kernel) {
-  const std::string wants = Quote(parameter.name) + " must be " + KindText(parameter);
-  if (argument.ref < 0) return IsArray(parameter) ? wants : "";
+  const std::string rule = Quote(parameter.name) + " must be " + KindText(parameter);
+  if (argument.ref < 0) return IsArray(parameter) ? rule : "";
   const Ref& ref = kernel[RefId(argument.ref)];
   const bool fits = IsArray(parameter) && ref.array.size() == static_cast<size_t>(parameter.rank) &&
                     (parameter.kind == Kind::kAnyArray || IsInteger(ref.dtype));
   if (fits) return "";
-  return wants + ", but " + Quote(ref.name) + " is " + std::string(Name(ref.dtype)) +
+  return rule + ", but " + Quote(ref.name) + " is " + std::string(Name(ref.dtype)) +
          ToString(ref.array);
 }
 

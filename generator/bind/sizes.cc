@@ -229,20 +229,20 @@ void Binder::Requirements() {
 /// [shape] and others: what CheckSpec could not prove.
 void Binder::Obligations() {
   // One dimension of an expression is enough, and the innermost expression.
-  std::vector<const Obligation*> told;
-  const auto is_told = [&](const Obligation& outer) {
-    return std::any_of(told.begin(), told.end(), [&](const Obligation* inner) {
+  std::vector<const Obligation*> reported;
+  const auto is_reported = [&](const Obligation& outer) {
+    return std::any_of(reported.begin(), reported.end(), [&](const Obligation* inner) {
       return inner->rule == outer.rule && outer.span.begin <= inner->span.begin &&
              inner->span.end <= outer.span.end;
     });
   };
   for (const Obligation& obligation : kernel_.obligations) {
-    if (is_told(obligation)) continue;
+    if (is_reported(obligation)) continue;
     const std::optional<int64_t> left = Evaluate(obligation.left, binding_);
     const std::optional<int64_t> right = Evaluate(obligation.right, binding_);
     if (!left || !right) {
       if (Excused(obligation.left) || Excused(obligation.right)) continue;
-      told.push_back(&obligation);
+      reported.push_back(&obligation);
       diagnostics_.Error(obligation.rule, obligation.span,
                          obligation.message +
                              ": cannot be computed (it overflows or divides by "
@@ -252,7 +252,7 @@ void Binder::Obligations() {
     }
     const bool equal = obligation.kind == Obligation::Kind::kEqual;
     if (equal ? *left == *right : *left >= *right) continue;
-    told.push_back(&obligation);
+    reported.push_back(&obligation);
     diagnostics_.Error(obligation.rule, obligation.span,
                        obligation.message + ": " + Valued(obligation.left, *left) +
                            (equal ? ", but " : " is less than ") +

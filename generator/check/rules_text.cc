@@ -48,7 +48,7 @@ body: |
 list is therefore reported as what it is.
 
 Quote the value, `{i: "cdiv(m, b)"}`, or write it in block style, where nothing needs quotes.)--",
-        R"(Nothing to do with TPUs: it is the one place where YAML and index expressions meet badly, and the
+        R"(Nothing to do with TPUs: it is the one place where YAML and index expressions conflict, and the
 error of a YAML reader would name a character instead of the cause.)",
         {R"(kernel: doubled
 grid: {i: cdiv(n, 128)}
@@ -226,7 +226,7 @@ on a CPU these limits mean nothing.
 Each diagnostic names the nearest legal shape, or what to write instead. Without sizes, a block is taken to
 differ from a dimension that is only known at run time.)",
         R"(These are errors of the TPU lowering ("the last two dimensions of your block shape are divisible by 8 and
-128 respectively"), which neither interpret mode raises: they appear when the kernel first meets a TPU.)",
+128 respectively"), which neither interpret mode raises: they appear when the kernel first runs on a TPU.)",
         {R"(kernel: doubled
 grid:
   i: cdiv(m, 4)

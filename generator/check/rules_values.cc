@@ -174,7 +174,7 @@ and functions compute in f32 for bf16 and f16 and in i32 for the small integers 
 conversion is implicit: a value of another dtype needs a cast by the dtype's name, `bf16(x)`.
 
 Literals, integer params, dims, axes and loop variables are *weak*, they take the type of the other
-side, but an integer that is no literal meets a float array only as `f32(j)`, and a literal that does not
+side, but an integer that is no literal combines with a float array only as `f32(j)`, and a literal that does not
 fit is an error. `/` on integers is one too (write `//`), and so is a condition that is a tile. Index
 maps, shapes and steps are 64-bit integers throughout.)",
         R"(`jnp.dot` of bf16 gives bf16 unless `preferred_element_type` says otherwise, and a bf16 output that
@@ -331,8 +331,8 @@ operations can make of it. `kiln golden` holds what it records, and what it chec
 
 All other rules find kernels that mean nothing for sure. This one finds a kernel that means something
 else: an index map that takes the wrong block, a factor that is missing, a sum that was not cleared. The
-worst element's index tells where to look: in the first block or only in later ones, along which axis,
-at the ragged edge or everywhere. Sizes of a single block tell the body from the index maps.)",
+worst element's index shows where to look: in the first block or only in later ones, along which axis,
+at the ragged edge or everywhere. Sizes of a single block separate the body from the index maps.)",
         R"(The TPU computes what the kernel says. Whoever compares with a dense formula in a unit test finds it
 there, for the sizes that the test has.)",
         {R"(kernel: product

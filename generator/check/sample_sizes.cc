@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxSteps = 100000;
 
-/// Three blocks of every constant block size met along the dimension; without any, 12. None: such a
+/// Three blocks of every constant block size along the dimension; without any, 12. None: such a
 /// size does not fit 64 bits.
 std::optional<int64_t> SampleOf(const Kernel& kernel, size_t index) {
   const Dim& dim = kernel.dims[index];
@@ -91,7 +91,7 @@ bool CheckSampleSizes(const Kernel& kernel, Diagnostics& diagnostics) {
   Diagnostics found;
   GridCheckOptions options;
   options.vmem_bytes = options.smem_bytes = 0;
-  options.work = kMaxGridWork / 10;  // nobody asked, so nobody should wait
+  options.work = kMaxGridWork / 10;  // not requested, so it must not take long
   CheckGrid(*binding, options, found);
   for (Diagnostic& diagnostic : found.Sorted()) {
     const Ref* ref = RefAt(kernel, diagnostic.span);

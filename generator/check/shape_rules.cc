@@ -64,9 +64,9 @@ void CheckShapes(const Kernel& kernel, Diagnostics& diagnostics) {
     CollectEqualities(*require.condition, kernel, equal);
   const std::vector<Environment> samples = Samples(kernel);
   // The first dimension of an expression says it, and the innermost expression.
-  std::vector<Span> told;
-  const auto is_told = [&](Span span) {
-    return std::any_of(told.begin(), told.end(), [&](Span inner) {
+  std::vector<Span> reported;
+  const auto is_reported = [&](Span span) {
+    return std::any_of(reported.begin(), reported.end(), [&](Span inner) {
       return span.begin <= inner.begin && inner.end <= span.end;
     });
   };
@@ -76,8 +76,8 @@ void CheckShapes(const Kernel& kernel, Diagnostics& diagnostics) {
       const Size difference = sides.first - sides.second;
       return difference == of.left - of.right || difference == of.right - of.left;
     });
-    if (required || is_told(of.span) || HoldsAt(samples, of)) continue;
-    told.push_back(of.span);
+    if (required || is_reported(of.span) || HoldsAt(samples, of)) continue;
+    reported.push_back(of.span);
     const std::string condition = of.left.ToString() + " == " + of.right.ToString();
     diagnostics.Warning("shape", of.span, of.message + ": that fits only where " + condition,
                         "if that is meant, say so: require: [\"" + condition + "\"]");

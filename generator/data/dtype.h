@@ -87,7 +87,8 @@ constexpr bool IsWeak(DType d) { return d == DType::kWeakInt || d == DType::kWea
 constexpr bool IsNarrowFloat(DType d) {
   return IsFloat(d) && RowOf(d).bits > 0 && RowOf(d).bits < 32;
 }
-/// Whether a NaN in undefined memory can be told from others: 8 bits have no room for a mark.
+/// Whether a NaN in undefined memory can be distinguished from others: 8 bits have no room for a
+/// mark.
 constexpr bool TellsUndefined(DType d) { return IsFloat(d) && RowOf(d).bits != 8; }
 /// Types whose vectors have lanes of 64 bits.
 constexpr bool IsWide(DType d) { return RowOf(d).bits == 64; }

@@ -98,7 +98,7 @@ class Reader {
   }
   bool ReadBytes(void* to, size_t count) {
     used_ += count;
-    // fread wants a pointer even for nothing, and an empty vector has none.
+    // fread takes no null pointer even for nothing, and an empty vector has none.
     return count == 0 || std::fread(to, 1, count, file_.get()) == count;
   }
   bool Open();

@@ -168,8 +168,8 @@ int FileWriter::LinkAs(const std::string& name) {
   return linkat(AT_FDCWD, from, AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-/// Under the file's own name. Its bytes are on the disk before that: some disks tell only then that
-/// they are full.
+/// Under the file's own name. Its bytes are on the disk before that: some disks report only then
+/// that they are full.
 void FileWriter::Place() {
   if (fsync(file_.number()) != 0 && errno != EINVAL && errno != EROFS) return Fail(errno);
   const auto hold = HoldInterrupts();

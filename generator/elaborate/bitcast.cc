@@ -1,14 +1,17 @@
 #include "generator/elaborate/elaborate.h"
 #include "generator/ir/tile_node.h"
 
-/// The same bits as another dtype. Between widths it is told by slices, shifts and casts, so that
-/// no stage behind this one knows of it: rows that are side by side in a packed register of a TPU
-/// are the parts of one wider element, the first of them its low bits.
+/// The same bits as another dtype. Between widths it is written as slices, shifts and casts, so
+/// that no stage behind this one knows of it: rows that are side by side in a packed register of a
+/// TPU are the parts of one wider element, the first of them its low bits.
 namespace kiln {
 namespace {
 
 DType BitsOf(int bytes) {
-  return bytes == 1 ? DType::kU8 : bytes == 2 ? DType::kU16 : bytes == 4 ? DType::kU32 : DType::kI64;
+  return bytes == 1   ? DType::kU8
+         : bytes == 2 ? DType::kU16
+         : bytes == 4 ? DType::kU32
+                      : DType::kI64;
 }
 
 int Bytes(DType dtype) { return static_cast<int>(SizeOf(dtype)); }

@@ -167,8 +167,8 @@ NodePtr Elaborator::FloatArgument(const Expr& expr, const Setting& setting, cons
   return x;
 }
 
-/// One float, or two that meet in one type and shape. Constants stay weak where the row folds:
-/// `sqrt(2.0) * x` takes x's type.
+/// One float, or two that are converted to one type and shape. Constants stay weak where the row
+/// folds: `sqrt(2.0) * x` takes x's type.
 NodePtr Elaborator::CallFloats(const Expr& expr, const Operation& f, const Setting& setting) {
   std::vector<NodePtr> args;
   for (const ExprPtr& arg : expr.args) {

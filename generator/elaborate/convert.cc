@@ -1,8 +1,7 @@
 #include "generator/elaborate/elaborate.h"
 
-/// How two values meet: one dtype, one shape; what is not provable becomes an obligation.
+/// Two operands become one dtype and one shape; what is not provable becomes an obligation.
 namespace kiln {
-namespace {}  // namespace
 
 /// "write f32(i)", in the spec's own spelling of the expression.
 std::string Elaborator::CastHint(const NodePtr& node, DType dtype) const {

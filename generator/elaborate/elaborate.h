@@ -74,7 +74,7 @@ class Elaborator {
   /// A ref named by a plain name, for dot-less uses such as first(o); null when it is none.
   const Symbol* RefNamed(const Expr& expr) const;
 
-  // expr.cc: operators; convert.cc: how two values meet.
+  // expr.cc: operators; convert.cc: one dtype and shape for two.
   NodePtr Elaborate(const Expr& expr, const Setting& setting);
   /// A bool scalar.
   NodePtr ElaborateCondition(const Expr& expr, const Setting& setting);

@@ -321,7 +321,7 @@ void Elaborator::OperandOptions(const OperandSpec& spec, Ref& ref) {
   if (spec.init || spec.init_undefined) {
     if (!output) {
       Error("key", spec.init ? spec.init->span : spec.span, "`init` is for outputs",
-            "an input has its array's values; `pad` is for what lies past its edge");
+            "an input has its array's values; `pad` is for what is past its edge");
     } else if (spec.init) {
       ref.init = ElaborateConstant(*spec.init, ref.dtype, "`init`");
     }

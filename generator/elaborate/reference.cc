@@ -59,7 +59,7 @@ ExprPtr NameExpr(const std::string& name, Span span) {
   return expr;
 }
 
-/// Floats are told in double precision; an integer is what the output's type makes of it.
+/// Floats are computed in double precision; an integer is what the output's type makes of it.
 std::string TypeOfReference(const Ref& output) {
   return IsFloat(output.dtype) ? "f64" : std::string(Name(output.dtype));
 }
@@ -106,7 +106,7 @@ void Unblock(OperandSpec& operand) {
   operand.init_undefined = false;
 }
 
-/// An output is told as `references` say, or left alone.
+/// An output is described as `references` say, or left alone.
 void MakeOutput(OperandEntry& entry, const Ref& output) {
   for (OperandSpec& operand : entry.alternatives) {
     operand.init_undefined = true;

@@ -180,7 +180,7 @@ bool Elaborator::ElaborateStride(const Expr* expr, Subscript& out) {
   return true;
 }
 
-/// How many of `length` elements a stride meets.
+/// How many of `length` elements a stride visits.
 Size Elaborator::EveryOther(const Size& length, int64_t stride) const {
   if (const auto count = length.Constant())
     return *count < 0 ? *count : (*count + stride - 1) / stride;

@@ -53,7 +53,7 @@ void Fill(Tile& tile, const Scalar& value) {
   std::fill_n(tile.origins.get(), tile.cells, value.origin);
 }
 
-/// Where the elements of a block lie by array dimension. Refs without blocks are one whole block.
+/// The places of a block's elements by array dimension. Refs without blocks are one whole block.
 void PrepareShape(Run& run, int index) {
   const Ref& ref = RefAt(run, index);
   Block& block = BlockAt(run, index);
@@ -189,7 +189,7 @@ void SetPosition(Run& run, int index, const Position& position) {
   }
 }
 
-/// The part of a block that lies within its array.
+/// The part of a block that is within its array.
 Transfer TransferOf(const Block& block) {
   Transfer transfer{{}, block.array_strides, block.view_strides};
   for (int d = 0; d < block.size.rank(); ++d) {

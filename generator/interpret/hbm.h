@@ -20,7 +20,7 @@ struct Transfer {
 void Load(const HbmArray& array, const Transfer& transfer, Tile& tile);
 void Store(HbmArray& array, const Transfer& transfer, const Tile& tile);
 
-/// A visit to elements of an array: a stay of a block that lies there, or a manual copy.
+/// A visit to elements of an array: a stay of a block of them, or a manual copy.
 struct Visit {
   int ref = -1;
   Dims start, size;   // in the array

@@ -16,7 +16,7 @@ InterpretOptions Exactly() {
 ReferenceRun::ReferenceRun(const Binding& binding, const Inputs& inputs, Diagnostics& diagnostics)
     : inputs_(inputs) {
   const Kernel& kernel = *binding.kernel;
-  // An output that was given only told its shape, and its type is another here.
+  // An output that was given only gave its shape, and its type is another here.
   for (const Ref& ref : kernel.refs) {
     if (ref.role == Role::kOutput) inputs_.arrays.erase(ref.name);
   }

@@ -9,7 +9,7 @@
 namespace kiln {
 
 /// What the expressions of `reference` say, of whole arrays and in double precision: the outputs
-/// that they tell, floats as f64. It shares no grid, block, plan or runtime with the kernel, only
+/// that they name, floats as f64. It shares no grid, block, plan or runtime with the kernel, only
 /// what operations on tiles mean.
 class ReferenceRun {
  public:

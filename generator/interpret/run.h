@@ -57,7 +57,7 @@ struct Block {
   bool held = false;  // the rest is of the block that the buffer holds
   Position position;
   Dims start;          // array coordinates of the block's first element
-  Dims low, high;      // the part of the block that lies within the array
+  Dims low, high;      // the part of the block that is within the array
   int64_t began = -1;  // the first step of the stay
   Tile inside;         // kInside of this position, once asked for
 };

@@ -10,7 +10,8 @@
 #include "generator/ir/node.h"
 
 /// Statements of a kernel: a struct for each kind, what all kinds have in common, and the walks
-/// over them. `Match` wants a case for every kind, so that a new one is a list of compile errors.
+/// over them. `Match` requires a case for every kind, so that a new one is a list of compile
+/// errors.
 namespace kiln {
 
 struct Action;

@@ -41,11 +41,11 @@ struct Node {
   int param = -1;        // of a constant of kIndex: the param that it is the value of, for its name
 };
 
-/// The axis whose step the node itself asks for: its program id, its first or its last step. -1: it
-/// asks for none. What depends on an axis is not only what names its id.
+/// The axis whose step the node itself reads: its program id, its first or its last step. -1: it
+/// reads none. What depends on an axis is not only what names its id.
 inline int AxisOf(const Node& node) {
-  const bool asks = node.op == Op::kAxis || node.op == Op::kFirstStep || node.op == Op::kLastStep;
-  return asks ? node.index : -1;
+  const bool reads = node.op == Op::kAxis || node.op == Op::kFirstStep || node.op == Op::kLastStep;
+  return reads ? node.index : -1;
 }
 
 /// Kiln's own spelling of the expression; stable.

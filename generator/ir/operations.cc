@@ -6,7 +6,7 @@
 namespace kiln {
 namespace {
 
-/// What a row leaves out because the rest of it tells.
+/// What a row leaves out because it follows from the rest.
 Operation Completed(Operation row) {
   if (row.most == 0) row.least = row.most = row.args;
   return row;

@@ -15,7 +15,7 @@ enum class Op : uint8_t {
 };
 
 /// What kinds of operations have in common. A `switch` over a class names all of it, and one over
-/// an enumeration of one class (below) all of that, without `default`: the compiler then tells
+/// an enumeration of one class (below) all of that, without `default`: the compiler then says
 /// where a new one is forgotten.
 enum class OpClass : uint8_t {
   kLeaf,
@@ -128,7 +128,7 @@ struct CppSpelling {
   std::string_view for_bf16 = {};  // of f32 that are rounded to bf16 next: faster, and exact enough
   // Of scalars. Where there is a function too, integers of the body take that, as they wrap.
   std::string_view infix = {}, infix_of_bools = {};
-  int precedence = 0;  // of the infix in C++
+  int precedence = 0;             // of the infix in C++
   std::string_view checked = {};  // of indices: ends the call with a diagnostic past 64 bits
 };
 

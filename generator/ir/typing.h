@@ -6,7 +6,8 @@
 
 #include "generator/ir/kernel.h"
 
-/// How dtypes meet: weak literals, compute types, folding of constants. Pure functions on nodes.
+/// The dtype of two operands: weak literals, compute types, folding of constants. Pure functions on
+/// nodes.
 namespace kiln {
 
 NodePtr MakeInt(int64_t value, DType dtype, Span span, bool literal = false);

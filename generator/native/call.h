@@ -35,7 +35,7 @@ struct CallOptions {
   enum class Poison { kNan, kRandom, kZero, kZeroEdges } poison = Poison::kNan;
   bool shuffle = false;  // the parallel axes in a random order
   uint64_t seed = 0;     // of that, and of random poison
-  bool events = false;   // tell what the copies were
+  bool events = false;   // report what the copies were
 };
 
 /// What the emulated machine copied for an operand, summed over the cores.
@@ -102,7 +102,7 @@ std::optional<Unit> FindKernelUnit(const std::string& folder, const std::string&
                                    const std::string& hash);
 
 /// Compiles the text unless the cache has it, and loads it. If that fails the result is false, and
-/// *compiled tells why.
+/// *compiled says why.
 LoadedKernel LoadKernel(const Kernel& kernel, const Generated& text, const Toolchain& tools,
                         const CompileOptions& options, Compiled* compiled);
 

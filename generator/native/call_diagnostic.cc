@@ -149,7 +149,7 @@ std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
     if (ref.role != Role::kOutput || at == first.end() || ref.init_undefined) continue;
     const Differing differing = DifferingOf(at->second, second.at(ref.name));
     if (differing.count == 0) continue;
-    // What was computed from it tells more than what is as it was.
+    // What was computed from it is better evidence than what is as it was.
     const bool unstored = differing.untouched && ref.memory != Memory::kAny;
     if (diagnostic && unstored) continue;
     diagnostic.emplace();

@@ -8,7 +8,7 @@
 
 namespace kiln {
 
-/// What kernels that the tool compiles take of this CPU, as the runtime tells it.
+/// What kernels that the tool compiles take of this CPU, as the runtime reports it.
 struct CpuFacts {
   std::string target;  // Highway's name of the instruction set: "AVX3_DL"
   int64_t vector_bytes = 0, vector_registers = 0;
@@ -18,7 +18,7 @@ struct CpuFacts {
   int64_t mc = 0, nc = 0, kc = 0;           // … these blocks
 };
 
-/// Asks a library that is compiled as kernels are. Nullopt: *why tells.
+/// Asks a library that is compiled as kernels are. Nullopt: *why says why.
 std::optional<CpuFacts> FindCpuFacts(const Toolchain& tools, const CompileOptions& options,
                                      std::string* why);
 

@@ -7,7 +7,7 @@
 namespace kiln {
 
 /// Memory of one argument of a call, in which no kernel can touch anything else unnoticed: a page
-/// that nobody may access lies on either side, and what is left of the argument's own pages holds
+/// that nobody may access is on either side, and what is left of the argument's own pages holds
 /// a pattern.
 class GuardedMemory {
  public:

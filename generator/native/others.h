@@ -9,7 +9,7 @@ namespace kiln {
 class Others {
  public:
   Others();
-  /// How many cores they have used on average; negative: the system does not tell.
+  /// How many cores they have used on average; negative: the system does not report it.
   double Cores() const;
 
  private:

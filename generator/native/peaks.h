@@ -34,7 +34,7 @@ enum class PeakAge {
 
 /// Measured by a library that is compiled as kernels are, and kept for this CPU. It takes about two
 /// seconds. What was measured on a busy machine is measured again, whatever will do, and the best
-/// of both counts: others only ever make it slower. Nullopt: *why tells.
+/// of both counts: others only ever make it slower. Nullopt: *why says why.
 std::optional<Peaks> FindPeaks(int cores, PeakAge age, const Toolchain& tools,
                                const CompileOptions& options, std::string* why);
 

@@ -12,7 +12,7 @@
 #include "generator/ir/match.h"
 
 /// Values of a plan: a struct for each kind, what all kinds have in common, and the walks over
-/// them. `Match` wants a case for every kind, so that a new one is a list of compile errors.
+/// them. `Match` requires a case for every kind, so that a new one is a list of compile errors.
 namespace kiln {
 
 struct Space;
@@ -200,7 +200,7 @@ struct Chosen {
   int64_t stride = 1;
   ElementPtr rest;  // null: 0
 };
-/// The parts of an offset of which `varies` tells whether they differ; none: not of that form.
+/// The parts of an offset of which `varies` says whether they differ; none: not of that form.
 std::optional<Chosen> ChosenBy(const ElementPtr& offset,
                                const std::function<bool(const Element&)>& varies);
 

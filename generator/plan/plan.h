@@ -98,7 +98,7 @@ struct OperandPlan {
   bool unpacked = false;  // FindInPlace: an A that is read in place unless its rows are far apart
   SpaceId rows_per_b;     // FindInPlace: a B, for few rows of this space
   bool watched = false;   // FindWatched
-  bool tells_first = false, tells_last = false;  // FindVisits
+  bool knows_first = false, knows_last = false;  // FindVisits
 };
 
 /// Blocks of which Direct may choose the size.

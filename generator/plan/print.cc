@@ -112,8 +112,8 @@ class PlanPrinter {
 
   void InSteps(const OperandPlan& operand) {
     if (operand.watched) Line("others touch its memory, or blocks overlap: watched", 1);
-    if (operand.tells_first) Line("each step knows whether its block is a new one", 1);
-    if (operand.tells_last) Line("each step knows whether the next one has another block", 1);
+    if (operand.knows_first) Line("each step knows whether its block is a new one", 1);
+    if (operand.knows_last) Line("each step knows whether the next one has another block", 1);
   }
 
   void Clipped(const OperandPlan& operand) {

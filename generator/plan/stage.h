@@ -8,8 +8,8 @@
 #include "generator/plan/element.h"
 
 /// Statements of a plan: a struct for each kind, what all kinds have in common, and the one list of
-/// what each is made of (`ForEachPart`), from which walks and rewriters are made. `Match` wants a
-/// case for every kind, so that a new one is a list of compile errors.
+/// what each is made of (`ForEachPart`), from which walks and rewriters are made. `Match` requires
+/// a case for every kind, so that a new one is a list of compile errors.
 namespace kiln {
 
 struct Stage;

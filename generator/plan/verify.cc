@@ -163,7 +163,7 @@ class Verifier {
         return fail(d, "past its edge");
       if (stores && walked && plan_[walked].clipped && walked != own)
         return fail(d, "only up to another's edge");
-      // Under an offset, and where only a call tells extents apart, a stage of its own checks.
+      // Under an offset, and where only a call can distinguish extents, a stage of its own checks.
       if (!walked || !c.IsPlain()) continue;
       const Size rest = buffer.extents[d] - plan_[walked].extent;
       if (rest.Constant() && *rest.Constant() < 0) return fail(d, "by a loop of a larger extent");

@@ -94,18 +94,20 @@ void MarkAssigned(Plan& plan, const Stages& stages) {
   });
 }
 
-bool AsksForLast(const Actions& actions) {
-  const auto asks = [](const Node& c) { return c.op == Op::kLastStep || c.op == Op::kLastVisit; };
+bool UsesLast(const Actions& actions) {
+  const auto is_last = [](const Node& c) {
+    return c.op == Op::kLastStep || c.op == Op::kLastVisit;
+  };
   return AnyAction(actions, [&](const Action& action) {
     const auto* when = As<action::When>(action);
     const auto* check = As<action::Assert>(action);
-    return (when && asks(*when->condition)) || (check && asks(*check->condition));
+    return (when && is_last(*when->condition)) || (check && is_last(*check->condition));
   });
 }
 
 /// Whether some statement is for the last step alone.
 bool FinishesInLast(const Kernel& kernel, const Table<bool, Ref>& stored_again) {
-  return AsksForLast(kernel.body) || !kernel.epilogue.empty() ||
+  return UsesLast(kernel.body) || !kernel.epilogue.empty() ||
          std::any_of(stored_again.begin(), stored_again.end(), [](bool again) { return again; });
 }
 
@@ -276,7 +278,7 @@ void FreeBlocks(Planning& p) { FindFreeBlocks(p.plan); }
 void ReadUnpacked(Planning& p) { FindInPlace(p.plan); }
 void AddPrefetches(Planning& p) { FindPrefetches(p.plan); }
 void ShareBody(Planning& p) { MakeOneBody(p.plan); }
-void TellVisits(Planning& p) { FindVisits(p.plan); }
+void CompareVisits(Planning& p) { FindVisits(p.plan); }
 void Hoist(Planning& p) {
   HoistConstants(p.plan);
   NameMiddles(p.plan);
@@ -309,7 +311,8 @@ constexpr Pass kPasses[] = {
     {"unpacked", ReadUnpacked, "Direct may multiply operands where they are"},
     {"prefetch", AddPrefetches, "what a loop will read or store later is requested early"},
     {"one-body", ShareBody, "bodies that differ in their sums alone become one"},
-    {"visits", TellVisits, "steps compare blocks where axes alone do not tell whether one is new"},
+    {"visits", CompareVisits,
+     "steps compare blocks where axes alone do not say whether one is new"},
     {"hoist", Hoist, "what stays the same through a nest gets a name in front of it"},
     {"rows", JoinRows, "rows that are added up are taken some at a time"},
     {"wide", WidenLanes, "lanes of 64 bits are half as many"},

@@ -2,15 +2,15 @@
 
 #include <functional>
 
-#include "generator/predict/steps/grid_steps.h"
 #include "generator/predict/schedule.h"
+#include "generator/predict/steps/grid_steps.h"
 
 namespace kiln {
 
 /// Called with the sums of consecutive steps, and how many times in a row they come.
 using AddSums = std::function<void(const StepSums& sums, int64_t times)>;
 
-/// Schedules all steps of one core. Where steps can only tell the ends of an axis apart, the steps
+/// Schedules all steps of one core. Where steps can only distinguish the ends of an axis, the steps
 /// between are one after the other of the same shapes: as soon as the schedule is in a state that
 /// it has been in before, it will go on for ever as it did since, and the rest is a multiplication.
 class GridWalk {

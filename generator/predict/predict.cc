@@ -94,7 +94,7 @@ class CorePrediction {
                  const CoreGrid& grid, Timeline& timeline)
       : binding_(binding), options_(options), steps_(steps), grid_(grid), timeline_(timeline) {}
 
-  /// False when there was too much to tell.
+  /// False when there was too much to report.
   bool Run(CoreSchedule schedule) {
     steps_.Enter(grid_);
     const bool detailed = grid_.size() <= Timeline::kMaxSteps;

@@ -25,7 +25,7 @@ Demand PredictDemand(const Binding& binding, const Machine& machine, const Predi
 /// What a run on the machine would look like, from index maps and conditions alone: neither data
 /// nor memory for arrays is needed, but prefetch arrays and scalars that those look at. Nullopt,
 /// and a diagnostic, when something that decides the steps is not known, or when they take longer
-/// or are of more kinds than can be told.
+/// or are of more kinds than can be kept.
 std::optional<Timeline> Predict(const Binding& binding, const Machine& machine,
                                 const PredictOptions& options, Diagnostics& diagnostics);
 

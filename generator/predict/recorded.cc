@@ -16,7 +16,7 @@ struct BlockOf {
   int64_t place = 0;
 };
 
-/// Operands in their order, whenever their copies were asked for within a step.
+/// Operands in their order, whenever their copies were requested within a step.
 void Take(std::vector<BlockOf>& from, std::vector<ShapeCopy>& copies,
           std::vector<int64_t>& blocks) {
   std::stable_sort(from.begin(), from.end(), [](const BlockOf& a, const BlockOf& b) {

@@ -73,8 +73,8 @@ CoreSchedule::CoreSchedule(const Machine& machine, double copy_rate,
   sums_.time = sums_.wait = start;
 }
 
-CoreSchedule::CopyTimes CoreSchedule::Transfer(Picoseconds asked, int64_t bytes) {
-  const Picoseconds begin = std::max(asked, dma_free_);
+CoreSchedule::CopyTimes CoreSchedule::Transfer(Picoseconds requested, int64_t bytes) {
+  const Picoseconds begin = std::max(requested, dma_free_);
   const auto length = static_cast<Picoseconds>(
       std::min(static_cast<double>(bytes) * picoseconds_per_byte_ + 0.5, 0x1p62));
   dma_free_ = Later(begin, length);
@@ -83,13 +83,13 @@ CoreSchedule::CopyTimes CoreSchedule::Transfer(Picoseconds asked, int64_t bytes)
   return copies_.back();
 }
 
-/// Asks for a step's blocks; when the last of them is there.
+/// Requests a step's blocks; when the last of them is there.
 Picoseconds CoreSchedule::CopyIn(const StepShape& shape) {
   Picoseconds ready = 0;
   for (const ShapeCopy& copy : shape.in) {
     const int64_t ahead = buffers_[static_cast<size_t>(copy.operand)] - 1;
-    const Picoseconds asked = ahead == 0 ? now_ : begins_[static_cast<size_t>(ahead - 1)];
-    ready = std::max(ready, Later(Transfer(asked, copy.bytes).end, latency_));
+    const Picoseconds requested = ahead == 0 ? now_ : begins_[static_cast<size_t>(ahead - 1)];
+    ready = std::max(ready, Later(Transfer(requested, copy.bytes).end, latency_));
     ++sums_.copies_in;
     sums_.bytes_in = SaturatingAdd(sums_.bytes_in, copy.bytes);
   }
@@ -183,7 +183,7 @@ void CoreSchedule::Finish(const std::vector<ShapeCopy>& out) {
 }
 
 std::vector<int64_t> CoreSchedule::State() const {
-  // What lies before the oldest begin has no more influence than that itself.
+  // What is before the oldest begin has no more influence than that itself.
   const Picoseconds oldest = begins_.back();
   std::vector<int64_t> state = {now_ - std::max(dma_free_, oldest)};
   for (const Picoseconds begin : begins_) state.push_back(now_ - begin);

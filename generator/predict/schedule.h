@@ -34,14 +34,14 @@ struct StepSums {
   void Add(const StepSums& other, int64_t times = 1);
   /// What came since `before`.
   StepSums Since(const StepSums& before) const;
-  /// Some sum is too large to be told.
+  /// Some sum does not fit.
   bool overflow() const;
   TimelineTotals Totals() const;
 };
 
 /// One core:
 ///
-/// - Blocks of the next step are asked for when a step begins (with n buffers: n - 1 steps ahead;
+/// - Blocks of the next step are requested when a step begins (with n buffers: n - 1 steps ahead;
 ///   with one: when the step before has ended), blocks that a step leaves are sent when it ends.
 /// - A DMA queue moves one copy after the other at the core's share of the HBM.
 /// - A step begins when the one before has ended, waits for its blocks (`dma_seconds` after their
@@ -76,7 +76,7 @@ class CoreSchedule {
   void Repeat(const StepSums& before, int64_t times);
 
  private:
-  CopyTimes Transfer(Picoseconds asked, int64_t bytes);
+  CopyTimes Transfer(Picoseconds requested, int64_t bytes);
   Picoseconds CopyIn(const StepShape& shape);
   Picoseconds CopyOut(const std::vector<ShapeCopy>& out);
   Picoseconds RunBody(const StepShape& shape, Picoseconds at, Picoseconds work);

@@ -7,7 +7,7 @@
 
 namespace kiln {
 
-/// Follows a core's steps: which block of each operand lies in the core's memory for the body.
+/// Follows a core's steps: which block of each operand is in the core's memory for the body.
 /// Call Advance once a step, in order.
 class BlocksInPlace {
  public:

@@ -66,7 +66,7 @@ void AddCombinations(const std::vector<ProductDim>& dims, std::vector<Picture>& 
   }
 }
 
-/// Where the blocks in place lie.
+/// The places of the blocks in the core's memory.
 class Places {
  public:
   Places(const Timeline& timeline, const BlocksInPlace& blocks)
@@ -171,8 +171,8 @@ int PictureOfCoverage(const Coverage& coverage, const std::vector<Picture>& pict
     const int64_t cells = picture.cells();
     const int64_t computed =
         cells - std::count(picture.computed.begin(), picture.computed.end(), 0);
-    const bool tells = computed * (coverage.of / cells) == coverage.computed;
-    if (tells && (best < 0 || cells < pictures[static_cast<size_t>(best)].cells()))
+    const bool complete = computed * (coverage.of / cells) == coverage.computed;
+    if (complete && (best < 0 || cells < pictures[static_cast<size_t>(best)].cells()))
       best = static_cast<int>(p);
   }
   return best;

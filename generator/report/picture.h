@@ -39,7 +39,7 @@ struct Coverage {
   int64_t computed = 0;  // combinations of blocks
   int64_t of = 0;
   std::vector<std::string> dims;  // of the product
-  int picture = -1;               // the one that tells it all, if there is one
+  int picture = -1;               // the one that shows it all, if there is one
 };
 
 struct Pictures {

@@ -21,7 +21,7 @@ struct ProductDim {
 /// The dimensions of a dense kernel's work in blocks: those of its outputs and of what its dots
 /// read. The steps of a dense kernel visit every combination of them, those of a block-sparse one
 /// leave some out, and that is true whether its grid is a list of blocks or guarded by conditions.
-/// Dimensions that only count the entries of a prefetched list are left out, as the list tells
+/// Dimensions that only count the entries of a prefetched list are left out, as the list says
 /// where its entries belong; so are batches of an input whose place follows from the others: a head
 /// of keys belongs to its heads of queries, a group's weights to its rows, and no kernel would
 /// multiply them by other ones. Empty for a kernel without dots.

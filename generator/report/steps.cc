@@ -105,8 +105,8 @@ class CopyColumns {
   int64_t last_end_ = 0;
 };
 
-/// The smallest box with every block that lies in place during a range of steps, a low and a high
-/// column by dimension. Blocks one by one need none: copies tell them.
+/// The smallest box with every block in the core's memory during a range of steps, a low and a high
+/// column by dimension. Blocks one by one need none: the copies name them.
 class BoxColumns {
  public:
   explicit BoxColumns(const TimelineOperand& operand)

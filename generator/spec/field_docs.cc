@@ -39,8 +39,8 @@ Json SchemaOf(const ValueForm& form) {
   return Alternatives(form);
 }
 
-/// Told apart by type, so that what is wrong inside of one is told as that: of `anyOf` an editor
-/// says only that none fits.
+/// Distinguished by type, so that what is wrong inside of one is reported as that: of `anyOf` an
+/// editor says only that none fits.
 Json Alternatives(const ValueForm& form) {
   Json types = Json::array(), all = Json::array();
   for (const ValueForm& one : form.of) {
@@ -53,7 +53,7 @@ Json Alternatives(const ValueForm& form) {
     if (!then.empty()) all.push_back({{"if", {{"type", type}}}, {"then", std::move(then)}});
   }
   Json schema = {{"type", std::move(types)}};
-  if (!all.empty()) schema["allOf"] = std::move(all);  // the draft wants one at least
+  if (!all.empty()) schema["allOf"] = std::move(all);  // the draft requires one at least
   return schema;
 }
 

@@ -21,7 +21,7 @@ struct ValueForm {
     kList,      // of[0] each; `label` may say it shorter
     kFreeKeys,  // names of the writer's own (`label` says of what) to of[0]
     kKeys,      // the keys of the section called `label`
-    kOneOf,     // any of `of`, told apart by the kind of YAML value
+    kOneOf,     // any of `of`, distinguished by the kind of YAML value
   };
   Kind kind = Kind::kScalar;
   std::string label;

@@ -241,7 +241,7 @@ std::vector<GoldenSpec> ReadGolden(Reader& reader, const YamlNode& node) {
 
 namespace {
 
-/// The file of `@z.npy`: a plain name, so that a spec can only ever read what lies beside it.
+/// The file of `@z.npy`: a plain name, so that a spec can only ever read what is beside it.
 std::string ReadFileBeside(Reader& reader, const Text& text) {
   const std::string file = text.value.substr(1);
   const bool plain =
@@ -250,8 +250,9 @@ std::string ReadFileBeside(Reader& reader, const Text& text) {
                c == '_' || c == '-' || c == '.';
       });
   if (plain && file.ends_with(".npy")) return file;
-  reader.diagnostics.Error("syntax", text.span(), Quote(file) + " is not the name of a .npy file",
-                           "letters, digits and `_ - .`, as in `@z.npy`; it lies beside the spec");
+  reader.diagnostics.Error(
+      "syntax", text.span(), Quote(file) + " is not the name of a .npy file",
+      "letters, digits and `_ - .`, as in `@z.npy`; it is a file beside the spec");
   return "";
 }
 

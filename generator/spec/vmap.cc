@@ -112,7 +112,7 @@ Spec ApplyVmap(const Spec& original, Diagnostics& diagnostics) {
           over.position ? Position(*over.position, operand.array->shape.size()) : 0;
       if (position < 0) {
         diagnostics.Error("shape", over.position->span,
-                          "the mapped dimension must lie between 0 and " +
+                          "the mapped dimension must be between 0 and " +
                               std::to_string(operand.array->shape.size()));
         continue;
       }

@@ -33,7 +33,7 @@ constexpr Wording kWordings[] = {
 };
 
 /// The first flow collection between the last event and the place of an exception: yaml-cpp may
-/// give up on one before it tells of it.
+/// give up on one before it reports it.
 std::optional<FlowCheck> SplitFlowBefore(const std::string& text, uint32_t from, uint32_t to) {
   for (uint32_t at = from; at < to && at < text.size(); ++at) {
     const bool starts = at == 0 || text[at - 1] == ' ' || text[at - 1] == '\n';

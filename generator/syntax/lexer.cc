@@ -15,7 +15,7 @@ namespace {
 
 bool IsNamePart(char c) { return IsLetter(c) || IsDigit(c); }
 
-// Longest first. Those that only other languages have are here so that they are told apart from
+// Longest first. Those that only other languages have are here so that they are distinguished from
 // what they begin with, and get a hint of their own from the parser.
 constexpr std::array kOperators = std::to_array<std::string_view>({
     "...", "**=", "//=", "<<=", ">>=", "===", "!==", "**", "//", "<<", ">>", "<=", ">=", "==",
@@ -265,7 +265,7 @@ void Scanner::ScanString() {
       const CodePoint point = DecodeUtf8(value_, end);
       const auto length = static_cast<size_t>(point.length);
       const std::string what = DescribeCharacter(point, value_.substr(end, length));
-      // The rest of the line may be code or string: nobody can tell, so leave all of it out.
+      // The rest of the line may be code or string: leave all of it out.
       at_ = end;
       return PushError(std::min(value_.find('\n', end), value_.size()), "a string holds " + what,
                        "messages are printable ASCII");

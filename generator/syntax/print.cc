@@ -91,7 +91,7 @@ void PrintBinary(const Expr& expr, std::string& out) {
 void PrintComparison(const Expr& expr, std::string& out) {
   for (size_t i = 0; i < expr.args.size(); ++i) {
     if (i > 0) out += " " + expr.ops[i - 1] + " ";
-    // & | ^ bind tighter, but the parser wants their parentheses here.
+    // & | ^ bind tighter, but the parser requires their parentheses here.
     Print(*expr.args[i], kShift, out);
   }
 }

@@ -37,8 +37,8 @@ class Diagnostics {
              std::vector<Note> notes = {});
   void Warning(RuleLabel rule, Span span, std::string message, std::string hint = "");
   void Add(Diagnostic diagnostic);
-  /// An error that may come up again, since all places of it have one cause: it is told of the first,
-  /// which says how many more there are.
+  /// An error that may come up again, since all places of it have one cause: it is reported at the
+  /// first, with the number of the others.
   void ErrorOnce(RuleLabel rule, Span span, std::string message, std::string hint = "");
 
   bool HasErrors() const { return errors_ > 0; }

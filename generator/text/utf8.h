@@ -11,7 +11,7 @@ struct CodePoint {
   bool valid = true;  // false: the byte starts no code point (value is that byte, length 1)
 };
 
-/// The code point at byte `at`, which must lie inside `text`.
+/// The code point at byte `at`, which must be inside `text`.
 CodePoint DecodeUtf8(std::string_view text, size_t at);
 
 /// Code points of valid text; of other text, a stable count all the same.

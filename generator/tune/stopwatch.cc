@@ -21,8 +21,8 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-double MedianAfterFirst(const CallResult& told) {
-  return Median({told.calls.begin() + (told.calls.size() > 1 ? 1 : 0), told.calls.end()});
+double MedianAfterFirst(const CallResult& timed) {
+  return Median({timed.calls.begin() + (timed.calls.size() > 1 ? 1 : 0), timed.calls.end()});
 }
 
 }  // namespace
@@ -80,16 +80,16 @@ bool Stopwatch::Load(Built& built, std::string* error) {
   return false;
 }
 
-bool Stopwatch::CallIt(const Built& built, int calls, double seconds, CallResult* told,
+bool Stopwatch::CallIt(const Built& built, int calls, double seconds, CallResult* timed,
                        std::string* error) {
   CallOptions how;
   how.cores = options_.cores;
   how.in_place = true;
   how.repeat = calls;
   how.seconds = seconds;
-  *told = built.loaded.Call(*built.binding, request_.inputs->arrays, how);
-  if (told->code != 0) *error = "[" + told->rule + "] " + told->message;
-  return told->code == 0;
+  *timed = built.loaded.Call(*built.binding, request_.inputs->arrays, how);
+  if (timed->code != 0) *error = "[" + timed->rule + "] " + timed->message;
+  return timed->code == 0;
 }
 
 /// Everything that a time depends on: the machine and the compiler, the text, sizes and data.
@@ -108,7 +108,7 @@ std::string Stopwatch::KeyOf(const std::string& what, const std::vector<const Bu
   return Times::KeyOf(parts);
 }
 
-bool Stopwatch::HasRightAnswers(const CallResult& told, std::string* error, bool* right) {
+bool Stopwatch::HasRightAnswers(const CallResult& timed, std::string* error, bool* right) {
   if (answers_.empty()) {
     const auto spec = Generate({}, error);
     CallResult call;
@@ -120,7 +120,7 @@ bool Stopwatch::HasRightAnswers(const CallResult& told, std::string* error, bool
     const auto want = answers_.find(ref.name);
     if (want == answers_.end()) continue;
     const Difference difference =
-        Compare(told.outputs.at(ref.name), want->second, ToleranceOf(*request_.binding, ref));
+        Compare(timed.outputs.at(ref.name), want->second, ToleranceOf(*request_.binding, ref));
     *right = *right && difference.elements == 0;
   }
   return true;
@@ -137,11 +137,11 @@ bool Stopwatch::Time(Configuration& configuration, bool* known, std::string* err
     configuration.seconds = std::abs(*before);
     return true;
   }
-  CallResult told;
+  CallResult timed;
   bool right = true;
-  if (!Load(*built, error) || !CallIt(*built, kCalls, kSeconds, &told, error)) return false;
-  if (!configuration.set.empty() && !HasRightAnswers(told, error, &right)) return false;
-  configuration.seconds = MedianAfterFirst(told);
+  if (!Load(*built, error) || !CallIt(*built, kCalls, kSeconds, &timed, error)) return false;
+  if (!configuration.set.empty() && !HasRightAnswers(timed, error, &right)) return false;
+  configuration.seconds = MedianAfterFirst(timed);
   configuration.wrong = !right;
   times_.Keep(key, right ? configuration.seconds : -configuration.seconds);
   return true;

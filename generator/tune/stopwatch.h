@@ -15,7 +15,7 @@ class Stopwatch {
   Stopwatch(const AdviceRequest& request, const TuneOptions& options);
   ~Stopwatch();
 
-  /// Fills in seconds and wrong. False: *error tells why it cannot be timed at all.
+  /// Fills in seconds and wrong. False: *error says why it cannot be timed at all.
   bool Time(Configuration& configuration, bool* known, std::string* error);
 
   /// How many times as fast `b` is as `a`: they take turns.
@@ -26,8 +26,8 @@ class Stopwatch {
 
   std::unique_ptr<Built> Generate(const Configuration& configuration, std::string* error);
   bool Load(Built& built, std::string* error);
-  bool CallIt(const Built& built, int calls, double seconds, CallResult* told, std::string* error);
-  bool HasRightAnswers(const CallResult& told, std::string* error, bool* right);
+  bool CallIt(const Built& built, int calls, double seconds, CallResult* timed, std::string* error);
+  bool HasRightAnswers(const CallResult& timed, std::string* error, bool* right);
   std::string KeyOf(const std::string& what, const std::vector<const Built*>& of) const;
 
   const AdviceRequest& request_;

@@ -59,7 +59,7 @@ class Diagnostic:
 
 
 class Error(Exception):
-    """What Kiln refuses. `rule` is its label (`kiln explain RULE` tells more), empty where none applies;
+    """What Kiln refuses. `rule` is its label (`kiln explain RULE` says more), empty where none applies;
     `path`, `line` and `column` are its place in the spec, where it has one."""
 
     rule: str = ""

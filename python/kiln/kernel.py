@@ -64,7 +64,7 @@ class Signature:
 
     @functools.cached_property
     def open_dims(self) -> tuple[str, ...]:
-        """Dimensions of outputs that the inputs do not tell: a call names them, or passes `out`."""
+        """Dimensions of outputs that the inputs do not determine: a call names them, or passes `out`."""
         told = {size.dim for a in self.inputs for size in a.shape} | {a.name for a in self.inputs if a.role == "scalar"}
         return tuple(dict.fromkeys(n for a in self.outputs for size in a.shape for n in sorted(size.names - told)))
 
@@ -89,7 +89,7 @@ class Signature:
             return [tuple(size.value(known) for size in output.shape) for output in self.outputs]
         except KeyError as error:
             raise errors.from_call(
-                "call", f"{self.name}: the inputs do not tell {error.args[0]}: pass {error.args[0]}=… or out=…"
+                "call", f"{self.name}: the inputs do not determine {error.args[0]}: pass {error.args[0]}=… or out=…"
             ) from None
         except ZeroDivisionError:
             raise errors.from_call("call", f"{self.name}: a size divides by 0") from None

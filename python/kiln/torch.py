@@ -41,7 +41,7 @@ class Operator:
         self.__name__ = name
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """Gives a tensor for one output and a tuple for several. Dimensions that the inputs do not tell come last."""
+        """Gives a tensor for one output and a tuple for several. Dimensions that the inputs do not determine come last."""
         return self.op(*inputs, **named)
 
     def __repr__(self) -> str:
@@ -285,7 +285,7 @@ def _backward(gradients: Gradients, steps: Sequence[Operator]) -> Callable[..., 
 
 
 def _open_dims(signature: Signature, targets: Sequence[int], shapes: Sequence[Any]) -> list[Any]:
-    """Dimensions that the inputs of a backward kernel do not tell, of the arrays whose gradients it computes."""
+    """Dimensions that the inputs of a backward kernel do not determine, of the arrays whose gradients it computes."""
     known = {
         size.dim: extent
         for a, target in zip(signature.outputs, targets, strict=True)

@@ -31,7 +31,7 @@ function unpackCopies(packed, tick) {
   return copies;
 }
 
-// Which block of each operand lies in place at each entry: -1 none. An input's came with the last
+// Which block of each operand is in the core's memory at each entry: -1 none. An input's came with the last
 // copy in, an output's leaves with the next copy out.
 function blocksInPlace(core, operands) {
   const blocks = operands.map(() => new Int32Array(core.entries).fill(-1));
@@ -85,7 +85,7 @@ function unpackTimeline(timeline) {
     operand.index = i;
     operand.counts = operand.dims.map((dim) => dim.positions);
   });
-  // Hues go first to what is drawn, then to what lies in VMEM.
+  // Hues go first to what is drawn, then to what is in VMEM.
   const rank = ({kind, smem}) => (kind === "input" || kind === "output" ? 0 : smem ? 2 : 1);
   const inOrder = [...timeline.operands].sort((a, b) => rank(a) - rank(b));
   inOrder.forEach((operand, i) => (operand.hue = i % 8));

@@ -2,7 +2,7 @@
 
 const cellsOf = (side) => Math.ceil(side.positions / side.scale);
 
-// Where cells lie: matrices of the last two dimensions, wrapped panels of those before them; a
+// The places of cells: matrices of the last two dimensions, wrapped panels of those before them; a
 // single dimension wraps like text.
 function layoutOf(counts, width) {
   const rows = counts.length > 1 ? counts[counts.length - 2] : 1;
@@ -79,7 +79,7 @@ function paintHatch(context, x, y, size) {
   context.stroke();
 }
 
-// paint(cell) tells {color, alpha, hatch}.
+// paint(cell) gives {color, alpha, hatch}.
 function paintCells(canvas, layout, counts, paint) {
   const ratio = Math.min(devicePixelRatio || 1, 3);
   canvas.width = Math.ceil(layout.width * ratio);
@@ -313,7 +313,7 @@ function pictureFigure(picture, id) {
   });
 }
 
-// The picture that tells what is skipped, next to the headline.
+// The picture that shows what is skipped, next to the headline.
 function coverageFigure(picture) {
   const computed = picture.computed.filter((steps) => steps > 0).length;
   const skipped = picture.computed.length - computed;

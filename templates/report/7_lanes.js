@@ -173,7 +173,7 @@ function drawCursor(context, colors, view, core, y) {
   context.strokeRect(x, y - 2, width, 3 * laneHeight + 2 * laneGap + 4);
 }
 
-// ---- what lies under a pointer ----
+// ---- what is under a pointer ----
 
 function intervalAt(core, lane, t) {
   if (lane === 1) {

@@ -127,7 +127,7 @@ class Pictures(unittest.TestCase):
         self.assertEqual(picture.count('class="missed"'), 1)
         self.assertIsNone(charts.ratios("P1", [race.result(case([]), TIMES, {})]))
 
-    def test_points_lie_at_their_intensity_also_where_bytes_are_the_unit(self):
+    def test_points_are_at_their_intensity_also_where_bytes_are_the_unit(self):
         added = race.Case("add", {"Kiln": None}, [], 12e9, race.BYTES, work=race.Work(1e9, 12e9, "f32"))
         results = [race.result(case([]), TIMES, {}), race.result(added, {"Kiln": [0.5]}, {})]
         (dot, rate, dtype, name), (one, adds, _, _) = roofline.points_of(results)

@@ -84,14 +84,14 @@ TEST_CASE("undefined: an output of scratch that nothing sets") {
   CHECK(DiagnosticsOf(kScratch + "  for r in range(8):\n    o[r] = x[r] + s[r]\n") ==
         Found{"undefined: `o` is computed from `s`, which holds nothing | store into `s`, or copy "
               "into it, before"});
-  // Where that value comes in is told, not where the first one does.
+  // The place of that value is reported, not that of the first one.
   CHECK(DiagnosticsOf(kScratch + "  o = 3\n  o += s\n") ==
         Found{"undefined: `o` is computed from `s`, which holds nothing | store into `s`, or copy "
               "into it, before"});
 }
 
 TEST_CASE("undefined: a part that is stored makes the rest neither better nor worse") {
-  // Which elements are undefined in the end is what a run tells.
+  // Which elements are undefined in the end is what a run shows.
   CHECK(DiagnosticsOf(kScratch + "  o = x\n  o[0] = s[0]\n  o = o + x\n") == Found{});
   CHECK(DiagnosticsOf(kScratch + "  o[0] = x[0]\n  o = o + x\n") == Found{});
 }

@@ -33,7 +33,7 @@ Shown Bench(const std::string& arguments) {
                DotSpecs().path());
 }
 
-TEST_CASE("a bench tells the work of a call, its rates, and what the machine could do") {
+TEST_CASE("a bench prints the work of a call, its rates, and what the machine could do") {
   const Shown shown = Bench("--dims m=100,n=48,k=16 by=1 --cores=1 --rounds=5 --json");
   INFO(shown.err);
   REQUIRE(shown.status == 0);
@@ -74,7 +74,7 @@ TEST_CASE("the table has a line for each of them, and the emulator has one, too"
   }
 }
 
-TEST_CASE("what is missing for a bench is told before anything is compiled") {
+TEST_CASE("what is missing for a bench is an error before anything is compiled") {
   const Shown size = Bench("m=64 n=16 by=0");
   CHECK(size.status == 2);
   CHECK(Contains(size.err, "hint: give its dimensions: k="));
@@ -127,7 +127,7 @@ TEST_CASE("peaks that were measured on a busy machine, or are beaten, are measur
   CHECK(json.contains("others"));
 }
 
-TEST_CASE("the machine tells what kernels take of it") {
+TEST_CASE("`kiln machine` prints what kernels take of the CPU") {
   const std::string machine = "XDG_CACHE_HOME='" +
                               (fs::path(KILN_TOOL).parent_path() / "test-cache").string() +
                               "' kiln machine --no-peaks";

@@ -1,4 +1,4 @@
-// The tool as a user meets it: exit statuses, help, diagnostics, files.
+// The tool as a user sees it: exit statuses, help, diagnostics, files.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -166,7 +166,7 @@ std::vector<std::string> Examples(const std::string& help) {
   return examples;
 }
 
-TEST_CASE("help tells of commands and of every environment variable") {
+TEST_CASE("help lists commands and every environment variable") {
   CHECK(Kiln("help").out == Kiln("--help").out);
   CHECK(Contains(Kiln("help run").out, "x=@x.npy"));
   const Shown shown = Kiln("help environment");

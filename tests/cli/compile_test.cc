@@ -1,4 +1,4 @@
-// `kiln compile`: what it tells programs that load a kernel.
+// `kiln compile`: what it prints for programs that load a kernel.
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
@@ -27,7 +27,7 @@ Shown Compile(const std::string& arguments, const Folder& folder) {
   return WithCache("compile " + arguments, folder);
 }
 
-TEST_CASE("compile tells the library and its arguments in order") {
+TEST_CASE("compile prints the library and its arguments in order") {
   const Folder folder;
   WriteText(folder / "tripled.yaml", kTripled);
   const Shown shown = Compile("tripled.yaml", folder);
@@ -65,7 +65,7 @@ TEST_CASE("a signature needs no compiler, and its hash is of the text") {
   CHECK(told("")["hash"] != told("--set b=128")["hash"]);
 }
 
-TEST_CASE("compile tells the operands of a vmap") {
+TEST_CASE("compile prints the operands of a vmap") {
   const Folder folder;
   WriteText(folder / "tripled.yaml",
             std::string(kTripled) + "vmap: {axis: b_axis, dim: batch, over: {x: 0, o: -1}}\n");
@@ -112,7 +112,7 @@ TEST_CASE("the cache finds a kernel by the hash of its text") {
                  "  hint: load its spec first: `kiln compile SPEC`, or kiln.load in Python\n"));
   CHECK(Contains(WithCache("cache find doubled", folder).err,
                  "kiln: a kernel is NAME:HASH, not `doubled`\n"
-                 "  hint: `kiln compile` tells the hash of its text\n"));
+                 "  hint: `kiln compile` prints the hash of its text\n"));
 }
 
 TEST_CASE("the cache keeps a library of other C++, by its text and headers") {

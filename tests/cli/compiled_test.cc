@@ -60,7 +60,7 @@ TEST_CASE("a kernel is compiled once, with a line that says so") {
   CHECK(Contains(second.out, ", best of 3\n"));
 }
 
-TEST_CASE("emulation tells what it copied; a comparison, how close it came") {
+TEST_CASE("emulation prints what it copied; a comparison, how close it came") {
   const Shown shown =
       Cached("run shifted.yaml x=random:1 n=1000 by=3 --mode=emulate --machine=v5p --compare",
              ShiftedSpecs());
@@ -253,7 +253,7 @@ TEST_CASE("integers that have no value are found by a second run, by vectors and
   CHECK(Cached(run + "y=ones by=3", folder).status == 0);
 }
 
-TEST_CASE("an emulated run tells where an undefined value comes from, whatever memory holds") {
+TEST_CASE("an emulated run finds where an undefined value comes from, whatever memory holds") {
   for (const char* type : {"f32", "i32"}) {
     WriteText(ShiftedSpecs() / "leak.yaml",
               std::string("kernel: leak\nparams: {T: ") + type +

@@ -50,7 +50,7 @@ class Running {
   }
 
   void Send(int signal) const { kill(pid_, signal); }
-  /// As a shell tells it.
+  /// As a shell reports it.
   int Status() {
     int status = 0;
     waitpid(pid_, &status, 0);

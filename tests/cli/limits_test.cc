@@ -13,7 +13,7 @@
 namespace kiln::test {
 namespace {
 
-/// Whose index tells every step of the grid from its neighbours.
+/// Whose index distinguishes every step of the grid from its neighbours.
 constexpr const char* kUnequalSteps = R"(kernel: modulo
 params: {bm: 128}
 scalars: {n: i64}
@@ -254,7 +254,7 @@ std::string OnTerminal(const std::vector<std::string>& words, const fs::path& fo
   return seen;
 }
 
-TEST_CASE("a terminal is told after two seconds what takes so long, and how far it is") {
+TEST_CASE("a terminal shows after two seconds what takes so long, and how far it is") {
   const LimitSpecs specs;
   const std::vector<std::string> words = {"kiln",  "predict",      "modulo.yaml",
                                           "m=256", "n=2147483648", "--limit=1h"};

@@ -29,7 +29,7 @@ std::string SumsSpec(const std::string& body, const std::string& reference) {
 const std::string kRight = SumsSpec("sum(x, axis=1)", "sum(x, axis=1)");
 const std::string kWrong = SumsSpec("sum(x, axis=1) + i", "sum(x, axis=1)");
 
-TEST_CASE("a kernel that computes what its reference says is told so") {
+TEST_CASE("a kernel that computes what its reference says is confirmed") {
   const Folder folder;
   WriteText(folder / "sums.yaml", kRight);
   const Shown shown = Kiln("check sums.yaml m=20 --reference", folder.path());
@@ -40,7 +40,7 @@ TEST_CASE("a kernel that computes what its reference says is told so") {
         "  `o` is what its reference says\n");
 }
 
-TEST_CASE("a kernel that computes something else is told the worst element") {
+TEST_CASE("of a kernel that computes something else the worst element is reported") {
   const Folder folder;
   WriteText(folder / "sums.yaml", kWrong);
   CHECK(Kiln("check sums.yaml m=20", folder.path()).status == 0);

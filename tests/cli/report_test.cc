@@ -23,7 +23,7 @@ Json DataOf(const std::string& path) {
 constexpr const char* kSparse =
     " --dims m=512,k=512,n=1024,capacity=4 blocks=4 idxs_i=0,0,2,3 idxs_k=0,1,1,0";
 
-TEST_CASE("a report tells which part of a sparse product is computed") {
+TEST_CASE("a report says which part of a sparse product is computed") {
   const Folder folder;
   const Shown shown = Shell("kiln report " + Shipped("sparse_dense.yaml") + kSparse, folder.path());
   INFO(shown.err);
@@ -48,7 +48,7 @@ Json CoverageOf(const std::string& spec, const std::string& arguments) {
   return DataOf(folder / "report.html")["timeline"]["coverage"];
 }
 
-TEST_CASE("heads of keys are no part of the product: none would meet other heads of queries") {
+TEST_CASE("heads of keys are no part of the product: none is multiplied with other heads of queries") {
   const Folder folder;
   WriteText(folder / "grouped.yaml", R"yaml(kernel: grouped
 params: {b: 8, group: 4}
@@ -133,7 +133,7 @@ TEST_CASE("a kernel at fault is reported with its diagnostic") {
   CHECK(data["diagnostics"][0]["line"].get<int>() > 0);
 }
 
-TEST_CASE("a report of blocks that lie nowhere in their array tells so") {
+TEST_CASE("a report says which blocks have no place in their array") {
   const Folder folder;
   WriteText(folder / "wild.yaml",
             "kernel: wild\n"

@@ -126,7 +126,7 @@ TEST_CASE("a lock is read as strictly as a spec, and must fit it") {
                  "cannot read the lock `none.yaml`"));
 }
 
-TEST_CASE("what cannot be tuned is told, with a hint") {
+TEST_CASE("what cannot be tuned is an error with a hint") {
   const Project project;
   const auto fails = [&](const std::string& arguments, const std::string& message) {
     const Shown shown = project.Run("tune twice.yaml n=4096 --for=v5e " + arguments);

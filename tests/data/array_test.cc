@@ -97,7 +97,7 @@ TEST_CASE("bytes that are no C++ bool still load as one") {
   CHECK(array.GetInt(0) == 1);
 }
 
-TEST_CASE("random arrays lie in their range and depend on the seed alone") {
+TEST_CASE("random arrays stay in their range and depend on the seed alone") {
   for (const DType dtype : kFloats) {
     const Array array = RandomArray(dtype, {100, 100}, 1);
     double sum = 0;

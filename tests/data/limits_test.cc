@@ -28,7 +28,7 @@ TEST_CASE("what is no limit is refused") {
   }
 }
 
-TEST_CASE("estimates are told in two digits") {
+TEST_CASE("estimates are printed in two digits") {
   CHECK(RoughBytes(40 * 0x1p30) == "40 GiB");
   CHECK(RoughBytes(1.5 * 0x1p20) == "1.5 MiB");
   CHECK(RoughBytes(7) == "7 B");

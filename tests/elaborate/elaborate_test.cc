@@ -204,16 +204,15 @@ TEST_CASE("`take` puts the shape of its indices in place of an axis") {
 }
 
 TEST_CASE("strides of slices") {
-  CHECK(Defined("x[::2, 1:16:4]") ==
-        "f32[4, 4] = x[ds(0, 4, stride=2), ds(1, 4, stride=4)]");
+  CHECK(Defined("x[::2, 1:16:4]") == "f32[4, 4] = x[ds(0, 4, stride=2), ds(1, 4, stride=4)]");
   CHECK(Defined("x[0:7:3, ds(l, 4, stride=4)]") ==
         "f32[3, 4] = x[ds(0, 3, stride=3), ds(l, 4, stride=4)]");
   CHECK(Refused("  o = 0\n  o[ds(2, 4, stride=2)] = 1\n") ==
-        "error[index-range]: the slice [2:9:2] of `o` (dimension 0) is out of range: its extent is 8");
+        "error[index-range]: the slice [2:9:2] of `o` (dimension 0) is out of range: its extent is "
+        "8");
   CHECK(Refused("  o = x[::0]\n") == "error[shape]: a stride of 0; strides begin at 1");
   CHECK(Refused("  o = x[::-1]\n") == "error[shape]: a stride of -1; strides begin at 1");
-  CHECK(Refused("  o = x[::l]\n") ==
-        "error[name]: `l` is a grid axis; a stride cannot use it");
+  CHECK(Refused("  o = x[::l]\n") == "error[name]: `l` is a grid axis; a stride cannot use it");
   CHECK(Refused("  o = x[ds(0, 4, step=2)]\n") ==
         "error[syntax]: ds takes a start and a size: ds(start, size)");
 }
@@ -224,7 +223,8 @@ TEST_CASE("several names are given values that see none of them") {
                   messages));
   CHECK(messages == "");
   CHECK(Refused("  o = x\n  let s, t = x, s\n") == "error[name]: `s` is not defined");
-  CHECK(Refused("  o = x\n  let s, s = x, h\n") == "error[name]: `s` is already a name defined earlier; all names of a spec share one "
+  CHECK(Refused("  o = x\n  let s, s = x, h\n") ==
+        "error[name]: `s` is already a name defined earlier; all names of a spec share one "
         "namespace");
   CHECK(Refused("  o = x\n  let s, t = (x, h) if offset else (x, h)\n") ==
         "error[type]: a condition must be a bool, not i32");
@@ -321,7 +321,7 @@ TEST_CASE("a subscript from the end says what it is from the start") {
         std::string::npos);
 }
 
-TEST_CASE("a name that nothing defines is told once, with what would define it") {
+TEST_CASE("a name that nothing defines is reported once, with what would define it") {
   auto source = std::make_shared<const Source>("-", R"yaml(kernel: k
 params: {bq: 8}
 let: {group: hq // hk}

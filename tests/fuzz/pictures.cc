@@ -27,7 +27,7 @@ void PredictCall(const Binding& binding, const Machine& machine, Diagnostics& fo
   if (!timeline) return;
 
   const cli::PredictResult result{*timeline, machine, SummaryOf(*timeline, machine), {}};
-  Expect(!cli::PredictText(result).empty(), "a prediction is told");
+  Expect(!cli::PredictText(result).empty(), "a prediction has a text");
   Expect(nlohmann::json::accept(cli::PredictJson(result)), "… and as JSON, for programs");
 
   ReportInput input;

@@ -23,7 +23,7 @@ body: |
   CHECK(Run(spec, {{{"x", Counting(DType::kI32, {0})}}, {}}) == Doubles{});
 }
 
-TEST_CASE("pad is read past the edge, inside and at tell where the array ends") {
+TEST_CASE("pad is read past the edge, inside and at show where the array ends") {
   const Inputs inputs{{{"x", Counting(DType::kI32, {6})}}, {}};
   const std::string head = R"spec(
 kernel: k

@@ -129,7 +129,7 @@ body: |
   CHECK(with("arbitrary", "  copy x[ds(i * 3, 3)] -> o, sem\n  wait sem\n") == "");
 }
 
-TEST_CASE("sync: the pipeline meets a copy in the array") {
+TEST_CASE("sync: the pipeline copies where a copy of the body is in flight") {
   CHECK(
       Find(R"spec(
 kernel: k

@@ -39,7 +39,7 @@ def _load_helpers():
             setattr(sys.modules[parent], child, module)
 
 
-def _tell(**what):
+def _report(**what):
     with _OUTCOMES.open("a") as file:
         print(json.dumps(what), file=file)
 
@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config, items):
 def pytest_runtest_protocol(item, nextitem):
     global _native_calls
     _native_calls = 0
-    _tell(test=_name(item), outcome="started")
+    _report(test=_name(item), outcome="started")
     return (yield)
 
 
@@ -67,7 +67,7 @@ def pytest_runtest_makereport(item, call):
     report = yield
     if call.excinfo is not None or report.when == "call":
         outcome, reason = _outcome(report, call)
-        _tell(test=_name(item), outcome=outcome, reason=reason, native=_native_calls)
+        _report(test=_name(item), outcome=outcome, reason=reason, native=_native_calls)
     return report
 
 

@@ -60,7 +60,7 @@ class File:
             unfinished = self.unfinished()
             if unfinished is None:
                 break
-            self.tell(test=unfinished, outcome="crashed", reason=status, native=0)
+            self.report(test=unfinished, outcome="crashed", reason=status, native=0)
         return self.results()
 
     def process(self):
@@ -98,7 +98,7 @@ class File:
         last = self.lines()[-1:]
         return last[0]["test"] if last and last[0]["outcome"] == "started" else None
 
-    def tell(self, **what):
+    def report(self, **what):
         with self.outcomes.open("a") as file:
             print(json.dumps(what), file=file)
 

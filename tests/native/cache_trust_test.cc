@@ -133,7 +133,7 @@ TEST_CASE("a sticky folder above is no danger: nobody moves what is another's th
   CHECK(TrustCacheFolder(compiler.folder()).empty());
 }
 
-TEST_CASE("where nothing can be compiled apart either, both reasons are told") {
+TEST_CASE("where nothing can be compiled apart either, both reasons are reported") {
   Scripted compiler(kCounting);
   test::WriteText(compiler.all() / "file", "");
   compiler.options().folder = compiler.all() / "file/cache";

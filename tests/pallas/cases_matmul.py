@@ -21,7 +21,7 @@ def iota(shape, axis):
 
 
 def known(ref, k, start, axis):
-    """The block with zeros where it lies past the end of the dimension of the contraction."""
+    """The block with zeros past the end of the dimension of the contraction."""
     v = ref[...]
     return jnp.where(start + iota(v.shape, axis) < k, v, jnp.zeros_like(v))
 

@@ -16,7 +16,7 @@ def cdiv(a, b):
 
 
 def columns(j, bn, n, shape):
-    """Which elements of a block of columns lie within the array."""
+    """Which elements of a block of columns are within the array."""
     return j * bn + jax.lax.broadcasted_iota(jnp.int32, shape, 1) < n
 
 

@@ -152,7 +152,7 @@ def _():
 
 
 def sum_kernel(x, o, *, extent, start, axis, minor):
-    """Sums the block's `axis`; what lies past the edge of the array is left out."""
+    """Sums the block's `axis`; what is past the edge of the array is left out."""
     first = True
     for a in minor:
         first = first & (pl.program_id(a) == 0)

@@ -46,7 +46,7 @@ def gmm_case(
         lhs = normal(1, (m, k), dtype)
         rhs = normal(2, (shard, n, k) if transpose else (shard, k, n), dtype)
         held = normal(3, (m, n), out) if existing else None
-        # JAX wants whole tiles of rows: the rows past m are in no group and are cut off again.
+        # JAX takes whole tiles of rows only: the rows past m are in no group and are cut off again.
         spare = -m % tm
         whole_held = jnp.pad(held, ((0, spare), (0, 0))) if existing else None
         got = gmm(

@@ -21,7 +21,7 @@ constexpr Example kExamples[] = {
     {"specs/matmul.yaml", "matmul_bf16"},                       // packed, peeled, with an epilogue
     {"specs/matmul_transposed.yaml", "matmul_transposed_f32"},  // packed by a transposing copy
     {"specs/sum_rows.yaml", ""},                                // a reduction cut into blocks
-    {"specs/sum_columns.yaml", ""},                             // rows added up, asked for ahead
+    {"specs/sum_columns.yaml", ""},                             // rows added up, and prefetched
     {"specs/gmm.yaml", ""},                                     // steps that depend on data
     {"specs/tgmm.yaml", "tgmm_f32"},                            // a part of a dot's depth
     {"specs/sparse_dense.yaml", "sparse_dense_f32"},            // peeled by visits of an output

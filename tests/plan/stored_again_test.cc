@@ -1,4 +1,5 @@
-// An output that each step of a reduction stores again waits for the last step, if nobody can tell.
+// An output that each step of a reduction stores again waits for the last step where that is
+// unseen.
 #include "generator/planner/analyze/stored_again.h"
 
 #include "generator/plan/plan.h"
@@ -45,7 +46,7 @@ TEST_CASE("what the next step stores again is stored by the last one") {
   CHECK(Waits(kOutput, "  z = max(acc * 2, 0)\n"));
 }
 
-TEST_CASE("an output does not wait whose steps somebody can tell apart") {
+TEST_CASE("an output does not wait whose steps can be distinguished") {
   CHECK_FALSE(Waits(kSteps, "  z = acc\n"));                                   // a block each step
   CHECK_FALSE(Waits(kOutput, "  z = acc\n  when last(l):\n    z = z + 1\n"));  // it is read
   CHECK_FALSE(Waits(kOutput, "  z = acc\n  when first(l):\n    z = acc + 1\n"));

@@ -32,7 +32,8 @@ const std::vector<std::string>& GrammarEntries() {
     for (const char* to :
          {"whole", "point", "slice", "ds", "stride", "...", "mask", "masked window"})
       all.push_back(Entry("store", to));
-    for (const char* of : {"point", "slice", "ds", "stride", "..."}) all.push_back(Entry("subscript", of));
+    for (const char* of : {"point", "slice", "ds", "stride", "..."})
+      all.push_back(Entry("subscript", of));
     for (const char* op : {"+",  "-",   "*",  "/",   "//", "%",     "**",      "<<",     ">>",
                            "&",  "|",   "^",  "~",   "<",  ">",     "<=",      ">=",     "==",
                            "!=", "and", "or", "not", "if", "chain", "unary -", "unary +"})
@@ -235,7 +236,7 @@ class Uses {
     Walk(kernel.epilogue);
   }
 
-  /// How blocks meet the arrays of a call.
+  /// How blocks cover the arrays of a call.
   void Walk(const Binding& binding) {
     for (size_t r = 0; r < binding.kernel->refs.size(); ++r) {
       const Ref& ref = binding.kernel->refs[r];

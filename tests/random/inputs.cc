@@ -97,7 +97,7 @@ Array FilledArray(DType dtype, std::vector<int64_t> shape, const Fill& fill, Dic
 Inputs MakeInputs(const Draft& draft, const Kernel& kernel) {
   Inputs inputs;
   inputs.dims = draft.sizes;
-  Diagnostics ignored;  // the binding with arrays will tell
+  Diagnostics ignored;  // the binding with arrays reports them
   const auto sizes = Bind(kernel, inputs, /*partial=*/true, ignored);
   if (!sizes) return inputs;
   std::vector<int> given = CallArguments(kernel);

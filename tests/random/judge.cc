@@ -51,7 +51,7 @@ CallOptions Emulated(int cores, bool eager, CallOptions::Poison poison, uint64_t
 /// `lends`: whether an output takes over an input.
 std::vector<Setting> Settings(uint64_t seed, bool lends) {
   using Poison = CallOptions::Poison;
-  // Each array lies at both ends of its guarded pages, Direct and Emulated.
+  // Each array is put at both ends of its guarded pages, Direct and Emulated.
   const bool low = seed % 2 == 1;
   const auto at_start = [](CallOptions options, bool is) {
     options.at_start = is;
@@ -135,7 +135,7 @@ std::optional<double> Spread(const Array& rounded, const Array& wide) {
 }
 
 /// Whether a sum of the body may leave the range of floats on its way, in one order and not in
-/// another: it is the other infinity then, or NaN where it meets one.
+/// another: it is the other infinity then, or NaN where one is added.
 bool MayOverflowOnItsWay(const Draft& draft) {
   const bool special = std::any_of(draft.fills.begin(), draft.fills.end(), [](const auto& named) {
     return named.second.kind == Fill::Kind::kSpecial;

@@ -60,7 +60,7 @@ TEST_CASE("Everything that specs are asked to use is an entry of the report") {
   CHECK(asked.size() == entries.size());
 }
 
-TEST_CASE("A child tells how it ended") {
+TEST_CASE("The way a child ended is known") {
   CHECK(RunInChild(10, [] { return std::string("all of it"); }).text == "all of it");
   CHECK(RunInChild(10, []() -> std::string { _exit(3); }).died == "with exit status 3");
   CHECK(RunInChild(1, []() -> std::string {

@@ -156,7 +156,7 @@ class Soak {
     }
   }
 
-  /// The first few of each kind are told at once.
+  /// The first few of each kind are printed at once.
   void Fail(const Result& result) {
     constexpr int kTold = 3;
     const bool refusal = IsRefusal(result.verdict.kind);
@@ -203,8 +203,8 @@ class Soak {
   void Progress() {
     const double seconds = Seconds();
     const bool terminal = isatty(STDERR_FILENO) != 0;
-    if (!terminal && seconds < last_told_ + 30) return;
-    last_told_ = seconds;
+    if (!terminal && seconds < last_printed_ + 30) return;
+    last_printed_ = seconds;
     char line[200];
     std::snprintf(
         line, sizeof line, "%s%llu specs in %.0f s (%.0f a minute), %llu refused, %llu failures%s",
@@ -250,7 +250,7 @@ class Soak {
   std::map<std::string, int> told_;
   Coverage coverage_;
   std::vector<Result> first_;  // of each kind of failure
-  double last_told_ = 0;
+  double last_printed_ = 0;
 };
 
 int Main(int argc, char** argv) {
@@ -270,7 +270,7 @@ int Main(int argc, char** argv) {
   app.add_option("--faults", options.faults,
                  "the share of specs that a fault is planted into: 1, all of them");
   app.add_option("--replay", options.replay, "first, the specs of this folder");
-  app.add_flag("--quiet", options.quiet, "do not tell of specs that the checker refuses");
+  app.add_flag("--quiet", options.quiet, "do not list specs that the checker refuses");
   app.add_flag("!--no-shrink", options.shrink, "do not look for the smallest spec of a failure");
   app.add_option("--shrink-seconds", options.shrink_seconds, "how long to look, for each kind");
   app.add_flag("--stop", options.stop, "start nothing more once something has failed");

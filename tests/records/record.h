@@ -8,8 +8,8 @@
 
 #include "generator/bind/bind.h"
 
-/// What real Pallas kernels computed; tests/pallas/README.md tells of the files. Errors in them are
-/// exceptions, as the build reads them too.
+/// What real Pallas kernels computed; tests/pallas/README.md describes the files. Errors in them
+/// are exceptions, as the build reads them too.
 namespace kiln::testing {
 
 /// The kernel that a record is of.

@@ -1,4 +1,4 @@
-// Whatever a spec calls its things, its names never meet the words of the text around them.
+// Whatever a spec calls its things, its names never collide with the words of the text around them.
 #include "generator/syntax/names.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 """Opens reports in a headless Chromium: nothing is fetched, nothing goes wrong, keys step through the
-blocks that the index maps tell, everything has a name, and nothing is too wide. Screenshots are left in
+blocks that the index maps give, everything has a name, and nothing is too wide. Screenshots are left in
 a folder of the build.
 
     page_test.py KILN FOLDER     exit status 77: there is no browser, so nothing was tested
@@ -44,7 +44,7 @@ def write_npy(path, rows):
 
 
 def triangle(tiles):
-    """What masked_matmul wants to know of a lower triangle, in blocks."""
+    """The arguments of masked_matmul for a lower triangle, in blocks."""
     live = [[int(j <= i) for j in range(tiles)] for i in range(tiles)]
     at = lambda i, j: (i, j) if live[i][j] else ((i + 1, 0) if i + 1 < tiles else (0, 0))
     following = [[at(i, j) for j in range(tiles)] for i in range(tiles)]
@@ -157,7 +157,7 @@ class PageTest(unittest.TestCase):
         self.browser.press(" ", "Space", " ")
         self.expect_quiet()
 
-    def test_the_headline_tells_what_is_skipped(self):
+    def test_the_headline_says_what_is_skipped(self):
         self.open(make_report("sparse_dense"))
         lead = self.text(".lead").replace("\u00a0", " ")
         self.assertIn("90 % of the blocks are skipped: 26 of the 256 blocks of m × k are computed", lead)

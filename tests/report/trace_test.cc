@@ -43,7 +43,7 @@ TEST_CASE("a trace has every step and copy on its track") {
   }
 }
 
-TEST_CASE("copies that overlap lie on tracks of their own") {
+TEST_CASE("copies that overlap have tracks of their own") {
   Timeline timeline = SampleTimeline(2);
   for (BlockCopy& copy : timeline.cores[0].copies) {
     if (copy.out) copy.end += 100e-9;

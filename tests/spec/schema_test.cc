@@ -164,7 +164,7 @@ TEST_CASE("the schema takes every spec that ships") {
   }
 }
 
-TEST_CASE("the schema tells what is wrong, where it is wrong") {
+TEST_CASE("the schema says what is wrong, where it is wrong") {
   CHECK(JsonSchema().find("\"allOf\": []") == std::string::npos);  // which the draft forbids
   CHECK(Wrong(kSpec) == "");
   CHECK(Wrong(Replaced("semantics: parallel", "semantics: paralel")) ==
@@ -184,7 +184,7 @@ TEST_CASE("the schema tells what is wrong, where it is wrong") {
   CHECK(Wrong(Replaced("body: |\n  z = x\n", "")) == ": lacks body\n");
 }
 
-TEST_CASE("the schema of locks tells likewise") {
+TEST_CASE("the schema of locks does so, too") {
   const std::string lock = "lock: k\nvariants: [{when: m == 1, set: {bm: 8}, blocks: BLOCKS}]\n";
   const auto with = [&](const std::string& word) {
     return Wrong(std::string(lock).replace(lock.find("BLOCKS"), 6, word), LockSchema());

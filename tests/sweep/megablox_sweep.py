@@ -118,7 +118,7 @@ class Case:
     def megablox(self):
         """What JAX computes, and for which elements it says anything."""
         m, k, n, groups, offset, shard = self.shape
-        spare = -m % self.tiling[0]  # JAX wants whole tiles of rows; these are in no group
+        spare = -m % self.tiling[0]  # JAX takes whole tiles of rows only; these are in no group
         pad = lambda x: jnp.pad(jnp.asarray(x), ((0, spare), (0, 0)))
         # It refuses int8, whose products are exact in f32.
         lhs, rhs = [x.astype(np.float32) if x.dtype == np.int8 else x for x in (self.lhs, self.rhs)]
@@ -172,7 +172,7 @@ def random_array(rng, shape, dtype):
 def cases(name, count):
     rng = np.random.default_rng(list(name.encode()))
     dtype = DTYPES[name.split("_")[2]]
-    # As the spec's instance says: f32 unless its name, or ours, tells of another.
+    # As the spec's instance says: f32 unless its name, or ours, has another.
     out = np.dtype(np.int32) if dtype == np.int8 else dtype if "_transposed" in name or "_existing" in name else None
     out = out or np.dtype(np.float32)
     for at, shape in enumerate(SHAPES):

@@ -140,7 +140,7 @@ TEST_CASE("what a terminal would obey is spelt out") {
         "  hint: nul \\x00\n");
 }
 
-TEST_CASE("diagnostics are sorted by place, each told once") {
+TEST_CASE("diagnostics are sorted by place, each printed once") {
   const Source source("a.yaml", "abc\n");
   Diagnostics diagnostics;
   CHECK(diagnostics.empty());
@@ -148,7 +148,7 @@ TEST_CASE("diagnostics are sorted by place, each told once") {
   CHECK_FALSE(diagnostics.HasErrors());
   diagnostics.Error("key", {0, 1}, "first");
   diagnostics.Error("key", {0, 1}, "second");
-  diagnostics.Error("key", {0, 1}, "first", "told again");
+  diagnostics.Error("key", {0, 1}, "first", "said again");
   CHECK(diagnostics.HasErrors());
   const auto sorted = diagnostics.Sorted();
   REQUIRE(sorted.size() == 3);

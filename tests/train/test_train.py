@@ -1,4 +1,4 @@
-"""examples/train and examples/infer, small: the curves lie on each other, and C++ writes what JAX writes."""
+"""examples/train and examples/infer, small: the curves coincide, and C++ writes what JAX writes."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ def infer(tmp_path_factory) -> Path:
     return folder / "build" / "infer"
 
 
-def test_the_curves_lie_on_each_other(trained):
+def test_the_curves_coincide(trained):
     table = np.genfromtxt(trained / "losses.csv", delimiter=",", names=True)
     assert len(table) == STEPS
     # A rounding of the first step has grown by the last one; it still is 1,000 times less than a batch differs from

@@ -17,7 +17,7 @@ namespace kiln {
 /// Values in a register. A register is 4 KiB, so that a small program stays in the first cache.
 inline constexpr int kLanes = 512;
 
-/// How much of an axis an expression can tell apart.
+/// How much of an axis an expression can distinguish.
 enum class AxisUse : uint8_t { kNone, kEnds, kFull };  // kEnds: the first and last step only
 
 /// A register that is filled from outside before each run.

@@ -10,7 +10,7 @@
 
 #include "generator/check/grid/index_program.h"
 
-/// Walks a grid, or only the part of it that an expression can tell apart.
+/// Walks a grid, or only the part of it that an expression can distinguish.
 namespace kiln {
 
 /// Reports the share of the work done, at most every 50 ms.

@@ -125,7 +125,7 @@ bool Visits::Skip() {
   return false;
 }
 
-/// The registers whose values tell the blocks of a window apart.
+/// The registers whose values distinguish the blocks of a window.
 std::vector<int> IdentityOf(const CellWindow& window) {
   std::vector<int> out;
   for (const int reg : window.index) {
@@ -193,7 +193,7 @@ void Visits::Walk(size_t from, size_t to, Touch touch) {
 }
 
 /// A stay of an output begins at `step`. What an earlier stay left in the cell is lost. Parallel
-/// axes are major, so that the stay just before tells both kinds of conflict.
+/// axes are major, so that the stay just before shows both kinds of conflict.
 void Visits::Write(size_t window, int64_t cell, int64_t step) {
   LastStay& last = last_[size_t(cell - begin_)];
   if (last.step == kUnvisited) {

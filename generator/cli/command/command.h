@@ -113,7 +113,7 @@ void WarnOfOtherSizes(Loaded& loaded);
 
 /// Prints the diagnostics to stderr (text) or stdout (json) and returns kFine or kDiagnosed.
 int Report(const Loaded& loaded, const std::string& format);
-/// The same, where standard output is for what the command has to tell: warnings alone are text.
+/// The same, where standard output is for the command's results: warnings alone are text.
 int ReportErrors(const Loaded& loaded, const std::string& format);
 
 // outputs.cc ------------------------------------------------------------------------------------

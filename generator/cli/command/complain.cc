@@ -14,7 +14,7 @@ namespace {
 bool in_json = false;
 std::optional<nlohmann::ordered_json> list;  // nothing: none is to be printed
 
-/// A command may tell of its warnings, and tell of them again with an error that it finds later.
+/// A command may report its warnings, and report them again with an error that it finds later.
 void Collect(const nlohmann::ordered_json& entries) {
   if (!list) list = nlohmann::ordered_json::array();
   for (const auto& entry : entries) {

@@ -14,7 +14,7 @@ void LimitOptions::Add(CLI::App& app) {
          },
          "what a stage (a check of the grid, a prediction, a run) may take of this machine;\n"
          "unless given half of its memory but at most 8GiB, and 1min as far as that can be\n"
-         "told beforehand. What would take more is refused before it begins")
+         "estimated beforehand. What would take more is refused before it begins")
       ->type_name("MEMORY,TIME");
 }
 

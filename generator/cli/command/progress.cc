@@ -65,7 +65,7 @@ struct Progress::State {
     std::unique_lock<std::mutex> lock(mutex);
     auto next = begin + kQuiet;
     while (!changed.wait_until(lock, next, [this] { return over; })) {
-      Tell();
+      Show();
       if (line.terminal())
         next += kOnTerminal;
       else
@@ -73,7 +73,7 @@ struct Progress::State {
     }
   }
 
-  void Tell() {
+  void Show() {
     const int known = percent;
     if (line.terminal()) {
       const auto seconds =

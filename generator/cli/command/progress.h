@@ -25,8 +25,8 @@ class StatusLine {
 };
 
 /// Says what takes more than two seconds, and how far it is where that is known: "interpreting …
-/// 42 %", else "running … 3 s". A terminal is told several times a second, whatever the stage does
-/// meanwhile; anything else every five seconds, and only of what knows how far it is.
+/// 42 %", else "running … 3 s". A terminal is updated several times a second, whatever the stage
+/// does meanwhile; anything else every five seconds, and only of what knows how far it is.
 class Progress {
  public:
   explicit Progress(std::string what);

@@ -69,7 +69,7 @@ void PrintRules() {
   for (const Rule& rule : Rules()) {
     std::cout << "  " << std::left << std::setw(13) << rule.label.text() << rule.title << "\n";
   }
-  std::cout << "\n`kiln explain RULE` tells more, with a failing and a mended example;\n"
+  std::cout << "\n`kiln explain RULE` says more, with a failing and a mended example;\n"
                "`kiln explain --functions` lists what a body can call.\n";
 }
 

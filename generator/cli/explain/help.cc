@@ -75,7 +75,7 @@ void AddHelp(CLI::App& app, std::function<int()>& run) {
       "Examples:\n"
       "  kiln help run\n"
       "  kiln help environment\n"
-      "`kiln explain` tells of rules and functions.");
+      "`kiln explain` explains rules and functions.");
   run = [&app, topic] { return Help(app, *topic); };
 }
 

@@ -121,7 +121,7 @@ int GoldenCommand::Record() {
 
 // Check -------------------------------------------------------------------------------------------
 
-/// One line a fact, and whether all of them are good. Programs are told of those that are not.
+/// One line a fact, and whether all of them are good. Programs get those that are not.
 struct Verdict {
   bool text = true;
   bool good = true;
@@ -206,7 +206,7 @@ void CheckCompiled(const GoldenEntry& entry, const GoldenRecord& record,
                    Verdict& verdict) {
   std::optional<std::map<std::string, Array>> first;
   std::string of;
-  const auto machine = LoadMachineOrTell(kDefaultMachine);
+  const auto machine = LoadMachineOrReport(kDefaultMachine);
   if (!machine) return verdict.Say(false, "emulate", "no machine");
   for (const std::string& mode : modes) {
     for (const int cores : {1, 2}) {

@@ -69,16 +69,16 @@ int BenchCommand::Measure(Simulation& call, const CallWork& work) const {
   const auto kernel = CompileForRun(*call.whole, *text, &status);
   if (!kernel) return status;
   const Others others;
-  CallResult told = CallWithProgress("measuring", *kernel, *call.binding, call.inputs, how);
-  if (told.code != 0) return RuleError(told.rule, told.message);
+  CallResult timed = CallWithProgress("measuring", *kernel, *call.binding, call.inputs, how);
+  if (timed.code != 0) return RuleError(timed.rule, timed.message);
   BenchResult result;
   result.kernel = GeneratedName(*call.whole);
   result.emulated = mode == "emulate";
   result.isa = kernel->isa();
-  result.seconds.assign(told.calls.begin() + 1, told.calls.end());
+  result.seconds.assign(timed.calls.begin() + 1, timed.calls.end());
   std::sort(result.seconds.begin(), result.seconds.end());
   result.others = others.Cores();
-  result.cores = told.cores;
+  result.cores = timed.cores;
   result.work = work;
   result.binding = &*call.binding;
   if (const int variant = ChooseVariant(*call.whole, call.inputs); variant >= 0)

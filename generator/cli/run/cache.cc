@@ -29,7 +29,7 @@ struct CacheCommand {
   int Clear() const;
   int Find() const;
   int Build() const;
-  int Tell(const Unit& unit) const;
+  int Print(const Unit& unit) const;
 };
 
 /// Kernels are used, and removed, only where nobody else can have put them.
@@ -86,8 +86,8 @@ int CacheCommand::Clear() const {
   return kFine;
 }
 
-/// Compiles it unless it is there, and tells where.
-int CacheCommand::Tell(const Unit& unit) const {
+/// Compiles it unless it is there, and prints where.
+int CacheCommand::Print(const Unit& unit) const {
   int status = kFine;
   const auto compiled = CompileUnit(unit, &status);
   if (!compiled) return status;
@@ -98,11 +98,11 @@ int CacheCommand::Tell(const Unit& unit) const {
     if (!bytes || WriteIfChanged(out, *bytes, &why) == Written::kFailed) return UsageError(why);
     library = out;
   }
-  nlohmann::ordered_json told = {
+  nlohmann::ordered_json printed = {
       {"name", unit.name}, {"library", library}, {"cached", compiled->cached}};
-  if (library.empty()) told["library"] = nullptr;
-  if (unit.is_kernel) told["packed"] = "kiln_packed_" + unit.name;
-  std::cout << told.dump(2) << "\n";
+  if (library.empty()) printed["library"] = nullptr;
+  if (unit.is_kernel) printed["packed"] = "kiln_packed_" + unit.name;
+  std::cout << printed.dump(2) << "\n";
   return kFine;
 }
 
@@ -110,7 +110,7 @@ int CacheCommand::Find() const {
   const size_t colon = kernel.find(':');
   if (colon == std::string::npos) {
     return UsageError("a kernel is NAME:HASH, not `" + kernel + "`",
-                      "`kiln compile` tells the hash of its text");
+                      "`kiln compile` prints the hash of its text");
   }
   const std::string name = kernel.substr(0, colon), hash = kernel.substr(colon + 1);
   const std::string folder = TrustedCacheFolder();
@@ -119,7 +119,7 @@ int CacheCommand::Find() const {
     return UsageError("the cache has no kernel " + name + " with a text of the hash " + hash,
                       "load its spec first: `kiln compile SPEC`, or kiln.load in Python");
   }
-  return Tell(*unit);
+  return Print(*unit);
 }
 
 /// Every header of the folder goes into the key, so that a new version of them is another library.
@@ -143,7 +143,7 @@ int CacheCommand::Build() const {
     unit.included[at->path().lexically_relative(include)] = *std::move(text);
   }
   if (error) return UsageError("cannot read the folder `" + include + "`: " + error.message());
-  return Tell(unit);
+  return Print(unit);
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ void AddCache(CLI::App& app, std::function<int()>& run) {
   CLI::App* clear = app.add_subcommand("clear", "removes every compiled kernel");
   clear->add_flag("--all", command->all, "and what `kiln tune` and `kiln bench` have measured");
   CLI::App* find = app.add_subcommand("find", "the library of a kernel by the hash of its text");
-  find->add_option("NAME:HASH", command->kernel, "as `kiln compile` told them")->required();
+  find->add_option("NAME:HASH", command->kernel, "as `kiln compile` prints them")->required();
   CLI::App* build = app.add_subcommand("build", "compiles a C++ file as kernels are, and keeps it");
   build->add_option("FILE", command->source, "what calls kernels from another program")->required();
   build->add_option("--include", command->include, "a folder of headers, which decide as well")

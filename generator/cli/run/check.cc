@@ -21,7 +21,7 @@ struct CheckCommand {
   int Run() const;
 
  private:
-  /// The call that the words tell.
+  /// The call that the words describe.
   struct Call {
     Inputs inputs;
     std::optional<Binding> binding;
@@ -149,7 +149,7 @@ void AddCheck(CLI::App& app, std::function<int()>& run) {
       "  kiln check specs/matmul.yaml m=200 n=100 k=300     and the whole grid at these sizes\n"
       "  kiln check gather.yaml ids=@ids.npy --format=json  diagnostics for a program\n"
       "  kiln check specs/matmul.yaml m=200 n=100 k=300 --reference  and what it computes\n"
-      "`kiln explain RULE` tells more about a diagnostic.");
+      "`kiln explain RULE` says more about a diagnostic.");
   run = [command] {
     command->spec.Untangle(command->words);
     return command->Run();

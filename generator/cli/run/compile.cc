@@ -88,7 +88,7 @@ int CompileCommand::Run() {
     text = GenerateForRun(*loaded->kernel, loaded->diagnostics);
   if (ReportErrors(*loaded, spec.format) != kFine || !text) return kDiagnosed;
 
-  Json told = SignatureJson(*loaded->spec, *loaded->kernel, *text);
+  Json printed = SignatureJson(*loaded->spec, *loaded->kernel, *text);
   if (!signature_only) {
     int status = kFine;
     Compiled compiled;
@@ -102,11 +102,11 @@ int CompileCommand::Run() {
       library = out;
     }
     // Where there is no cache that can be trusted, the library goes with this program.
-    told["library"] = library.empty() ? Json() : Json(library);
-    told["isa"] = kernel->isa();
-    told["cached"] = compiled.cached;
+    printed["library"] = library.empty() ? Json() : Json(library);
+    printed["isa"] = kernel->isa();
+    printed["cached"] = compiled.cached;
   }
-  std::cout << told.dump(2) << "\n";
+  std::cout << printed.dump(2) << "\n";
   return kFine;
 }
 

@@ -114,11 +114,10 @@ void AddMachine(CLI::App& app, std::function<int()>& run) {
       "Examples:\n"
       "  kiln machine\n"
       "  kiln machine --cores=2 --json\n"
-      "Direct chooses sizes of blocks, and what to read in place or to write past the caches, by "
-      "the\n"
-      "sizes of caches that the operating system tells. No result depends on them. An application\n"
-      "can set others in the options of its context: `cpu` in C++, `l1_bytes`, `l2_bytes` and\n"
-      "`last_cache_bytes` in C. Peaks are measured once and kept, as those of\n"
+      "Direct chooses sizes of blocks, and what to read in place or to write past the caches, by\n"
+      "the sizes of caches that the operating system reports. No result depends on them. An\n"
+      "application can set others in the options of its context: `cpu` in C++, `l1_bytes`,\n"
+      "`l2_bytes` and `last_cache_bytes` in C. Peaks are measured once and kept, as those of\n"
       "`kiln bench`, unless others were using the machine.\n"
       "TPUs are described by machine files: kiln predict --help.");
   run = [command] { return command->Run(); };

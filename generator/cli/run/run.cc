@@ -67,11 +67,11 @@ int RunCompiled(Loaded& loaded, const Kernel& whole, const Generated& text, cons
                 const Binding& binding, const RunOptions& options, const Machine& machine) {
   if (const int status = Report(loaded, options.spec.format)) return status;
   int status = kFine;
-  CallResult told;
-  auto result = RunCompiled(whole, text, inputs, binding, options, machine, &told,
+  CallResult outcome;
+  auto result = RunCompiled(whole, text, inputs, binding, options, machine, &outcome,
                             loaded.diagnostics, &status);
-  const bool called = result || told.code != 0;
-  if (called && !WriteRunPictures(loaded, binding, options, machine, &told)) return kUsage;
+  const bool called = result || outcome.code != 0;
+  if (called && !WriteRunPictures(loaded, binding, options, machine, &outcome)) return kUsage;
   if (!result) {
     if (loaded.diagnostics.HasErrors()) Report(loaded, options.spec.format);
     return status;
@@ -94,7 +94,7 @@ int Run(const RunOptions& options) {
   if (!options.pictures.AreDistinct("--report", options.spec, options.machine)) return kUsage;
   std::optional<Machine> machine = Machine();
   if (options.mode == "emulate")
-    machine = LoadMachineOrTell(options.machine.empty() ? kDefaultMachine : options.machine);
+    machine = LoadMachineOrReport(options.machine.empty() ? kDefaultMachine : options.machine);
   if (!machine) return kUsage;
   auto loaded = Load(options.spec, Depth::kCheckForSizes);
   if (!loaded) return kUsage;
@@ -157,7 +157,7 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
          "emulated one)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  app.add_option("--repeat", options->repeat, "compiled: call it N times, tell the best time")
+  app.add_option("--repeat", options->repeat, "compiled: call it N times, print the best time")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
   app.add_flag("--compare", options->compare,
@@ -186,10 +186,9 @@ void AddRun(CLI::App& app, std::function<int()>& run) {
       "  kiln run specs/matmul.yaml:matmul_f32 x=random:1 y=random:2 bias=zeros m=256 n=256 "
       "k=2048\n"
       "           --mode=emulate --machine=v5e --cores=2 --shuffle=7 --report=run.html\n"
-      "An emulated run checks what a TPU would not tell: memory (index-range, tier), undefined "
-      "values\n"
-      "(undefined, tail, coverage), order (race, revisit, alias) and semaphores (sync); "
-      "docs/emulator.md.\n"
+      "An emulated run checks for errors that a TPU does not report: memory (index-range, tier),\n"
+      "undefined values (undefined, tail, coverage), order (race, revisit, alias) and semaphores\n"
+      "(sync); docs/emulator.md.\n"
       "Compiled kernels are kept in $XDG_CACHE_HOME/kiln or ~/.cache/kiln (`kiln cache`); CXX "
       "chooses "
       "the\ncompiler.");

@@ -14,7 +14,7 @@ namespace kiln::cli {
 /// Of emulated runs.
 inline constexpr const char* kDefaultMachine = "v4";
 
-/// What `kiln run` was told.
+/// The options of `kiln run`.
 struct RunOptions {
   SpecOptions spec;
   std::vector<std::string> words;
@@ -63,9 +63,9 @@ std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& bin
 std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics);
 
 /// Compiles with a line of progress. Nullopt after an error, which is printed; then *status is the
-/// exit status. *told is where the library is.
+/// exit status. *outcome is where the library is.
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status,
-                                          Compiled* told = nullptr);
+                                          Compiled* outcome = nullptr);
 /// The same of texts that are no kernel at hand, without loading what becomes of them.
 std::optional<Compiled> CompileUnit(const Unit& unit, int* status);
 /// Says once, on stderr, that there is no cache that can be trusted.
@@ -80,14 +80,14 @@ bool AllowCall(const Binding& binding, const CallOptions& how, const LimitOption
 
 CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine);
 /// Nullopt after an error, which is printed.
-std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path);
+std::optional<Machine> LoadMachineOrReport(const std::string& name_or_path);
 
 /// Nullopt after an error, which is printed or among the diagnostics; then *status is the exit
-/// status. *told is what the call said, all but its outputs.
+/// status. *outcome is what the call said, all but its outputs.
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
                                      const Inputs& inputs, const Binding& binding,
                                      const RunOptions& options, const Machine& machine,
-                                     CallResult* told, Diagnostics& diagnostics, int* status);
+                                     CallResult* outcome, Diagnostics& diagnostics, int* status);
 
 /// Adds a line an output to `result`: how far it is from the interpreter's. False if too far.
 bool CompareOutputs(const Binding& binding, const std::map<std::string, Array>& want,

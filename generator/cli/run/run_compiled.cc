@@ -61,7 +61,7 @@ void AddTime(const CallResult& call, const Binding& binding, const Machine& mach
   const auto timeline = TimelineOf(binding, machine, call.recorded);
   if (!timeline) {
     result.lines.push_back(Row("simulated", machine.name, "too many steps to keep",
-                               "`kiln predict` tells the time without running"));
+                               "`kiln predict` estimates the time without running"));
     return;
   }
   std::string cores;
@@ -99,7 +99,8 @@ bool HasDiagnostic(const LoadedKernel& loaded, const Kernel& kernel, const Bindi
   auto diagnostic = ExamineCall(binding, inputs.arrays, how, again, &call);
   const bool placed = diagnostic.has_value() || call.code == 0;
   if (how.emulate && placed && (diagnostic || HidesUndefined(kernel))) {
-    auto by_element = FindByElement(inputs, binding, options, diagnostic ? diagnostic->rule : RuleLabel());
+    auto by_element =
+        FindByElement(inputs, binding, options, diagnostic ? diagnostic->rule : RuleLabel());
     if (by_element)
       diagnostic = diagnostic ? AsFoundByElement(*diagnostic, *by_element) : by_element;
   }
@@ -127,8 +128,8 @@ std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagn
 }
 
 void WarnOfCache() {
-  static bool told = false;
-  if (std::exchange(told, true)) return;
+  static bool warned = false;
+  if (std::exchange(warned, true)) return;
   const std::string why = TrustCacheFolder(CacheFolder());
   if (!why.empty())
     std::cerr << "kiln: warning: compiled kernels are not kept: " << OneLine(why) << "\n";
@@ -159,7 +160,7 @@ bool WithCompiler(const std::string& name, int* status, const Compile& compile,
 }  // namespace
 
 std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated& text, int* status,
-                                          Compiled* told) {
+                                          Compiled* outcome) {
   Compiled compiled;
   LoadedKernel loaded;
   const auto load = [&](const Toolchain& tools, const CompileOptions& options) {
@@ -167,7 +168,7 @@ std::optional<LoadedKernel> CompileForRun(const Kernel& kernel, const Generated&
     return static_cast<bool>(loaded);
   };
   if (!WithCompiler(GeneratedName(kernel), status, load, compiled)) return std::nullopt;
-  if (told) *told = std::move(compiled);
+  if (outcome) *outcome = std::move(compiled);
   return loaded;
 }
 
@@ -181,7 +182,7 @@ std::optional<Compiled> CompileUnit(const Unit& unit, int* status) {
   return compiled;
 }
 
-std::optional<Machine> LoadMachineOrTell(const std::string& name_or_path) {
+std::optional<Machine> LoadMachineOrReport(const std::string& name_or_path) {
   MachineFault fault;
   auto machine = LoadMachine(name_or_path, &fault);
   if (machine) return machine;
@@ -220,7 +221,7 @@ CallOptions CallOptionsOf(const RunOptions& options, const Machine& machine) {
 std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text,
                                      const Inputs& inputs, const Binding& binding,
                                      const RunOptions& options, const Machine& machine,
-                                     CallResult* told, Diagnostics& diagnostics, int* status) {
+                                     CallResult* outcome, Diagnostics& diagnostics, int* status) {
   const CallOptions how = CallOptionsOf(options, machine);
   if (!AllowCall(binding, how, options.spec.limit)) {
     *status = kUsage;
@@ -232,8 +233,8 @@ std::optional<RunResult> RunCompiled(const Kernel& kernel, const Generated& text
       CallWithProgress(how.emulate ? "emulating" : "calling", *loaded, binding, inputs, how);
   const bool found =
       HasDiagnostic(*loaded, kernel, binding, inputs, options, how, call, diagnostics);
-  *told = call;
-  told->outputs.clear();
+  *outcome = call;
+  outcome->outputs.clear();
   if (found) {
     *status = kDiagnosed;
     return std::nullopt;

@@ -67,7 +67,7 @@ void SimulateOptions::Add(CLI::App& app) {
 std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, int* status) {
   *status = kUsage;
   auto simulation = std::make_unique<Simulation>();
-  const auto machine = LoadMachineOrTell(options.machine);
+  const auto machine = LoadMachineOrReport(options.machine);
   if (!machine) return nullptr;
   simulation->machine = *machine;
   simulation->cores = options.cores;
@@ -99,7 +99,7 @@ std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, in
 
 bool AllowPrediction(const Simulation& simulation, bool detail) {
   const Binding& binding = *simulation.binding;
-  if (binding.steps.size() != binding.kernel->axes.size()) return true;  // a diagnostic will tell
+  if (binding.steps.size() != binding.kernel->axes.size()) return true;  // a diagnostic follows
   return simulation.limit.Allow(
       "predicting " + Steps(binding),
       PredictDemand(binding, simulation.machine,

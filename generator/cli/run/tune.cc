@@ -36,17 +36,17 @@ class Bar {
   Bar(std::string name, int most) : name_(std::move(name)), most_(most) {}
 
   void Show(int measured, const Configuration& best) {
-    const std::string told = SimulatedTime(best.seconds) + ": " + SettingsText(best);
+    const std::string summary = SimulatedTime(best.seconds) + ": " + SettingsText(best);
     const std::string count = std::to_string(measured) + " of at most " + std::to_string(most_);
     if (line_.terminal()) {
       constexpr int kWidth = 20;
       const auto filled = static_cast<size_t>(kWidth * measured / most_);
       line_.Show("tuning " + name_ + " [" + std::string(filled, '#') +
-                 std::string(kWidth - filled, ' ') + "] " + count + ", best " + told);
-    } else if (told != last_) {
-      line_.End("tuning " + name_ + ", " + count + ", best " + told);
+                 std::string(kWidth - filled, ' ') + "] " + count + ", best " + summary);
+    } else if (summary != last_) {
+      line_.End("tuning " + name_ + ", " + count + ", best " + summary);
     }
-    last_ = told;
+    last_ = summary;
   }
 
  private:

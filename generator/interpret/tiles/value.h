@@ -107,9 +107,9 @@ bool IsCompact(const Tile& tile);
 Tile Compact(const Tile& tile);
 /// Makes the tile compact and the only holder of its buffers, so that it may be written.
 void MakeWritable(Tile& tile);
-/// Writes `value`, which broadcasts, where `window` lies in `target`, a writable tile whose buffer
-/// the window shows; with a mask only where it holds, and an undefined mask element makes the
-/// element undefined.
+/// Writes `value`, which broadcasts, to the place of `window` in `target`, a writable tile whose
+/// buffer the window shows; with a mask only where it holds, and an undefined mask element makes
+/// the element undefined.
 void Paste(Tile& target, const Tile& window, const Tile& value, const Tile* mask);
 /// Gives a compact tile origins (all defined) when it has none.
 void MakeOrigins(Tile& tile);

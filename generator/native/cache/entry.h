@@ -33,10 +33,10 @@ class CacheLock {
   std::string path_;
 };
 
-/// Tells the folder's reader what NAME.so must be. Empty, or why it cannot be written.
+/// Writes for the folder's reader what NAME.so must be. Empty, or why it cannot be written.
 std::string WriteManifest(const std::filesystem::path& entry, const std::string& name);
 
-/// The same of a file that no program loads: its size alone is told.
+/// The same of a file that no program loads: its size alone is kept.
 std::string WriteManifestOf(const std::filesystem::path& entry, const std::string& name,
                             const std::string& file);
 /// How large the manifest of `name` says that it is.

@@ -103,7 +103,7 @@ std::vector<std::string> TargetFlags() {
 #endif
 }
 
-/// What it may take to tell its version: a wrapper on a slow network disk, but none that hangs.
+/// What it may take to print its version: a wrapper on a slow network disk, but none that hangs.
 constexpr double kVersionSeconds = 60;
 
 /// "g++ (Debian 12.2.0-14) 12.2.0 …"; nullopt if there is no such program, or it says nothing.
@@ -120,7 +120,7 @@ std::optional<std::string> Version(const std::vector<std::string>& compiler) {
   return std::string(text, static_cast<size_t>(std::max<ssize_t>(size, 0)));
 }
 
-/// Path, size and time of a file: what tells one version of it from another.
+/// Path, size and time of a file: what distinguishes one version of it from another.
 std::string Identity(const fs::path& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return path.string();

@@ -14,7 +14,7 @@ struct Toolchain {
 };
 
 /// The system's compiler ($CXX, else c++) and Kiln's runtime: of $KILN_HOME if that is set, else
-/// of the installation or build that this program belongs to. Nullopt: `why` tells what is missing.
+/// of the installation or build that this program belongs to. Nullopt: `why` says what is missing.
 std::optional<Toolchain> FindToolchain(std::string* why);
 
 }  // namespace kiln

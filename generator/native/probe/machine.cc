@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Writes JSON; returns whether it fits.
 bool Describe(char* text, int64_t capacity) {
   const Cpu cpu = CompletedCpu({});
-  constexpr int64_t kSize = 4096;  // M, N and K of the product that is told of
+  constexpr int64_t kSize = 4096;  // M, N and K of the product that is described
   const auto number = [](int64_t value) { return static_cast<long long>(value); };
   const int written = std::snprintf(
       text, static_cast<size_t>(capacity),

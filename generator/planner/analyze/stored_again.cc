@@ -26,7 +26,7 @@ void MarkReads(const Node& node, Table<bool, Ref>& read) {
   for (const Subscript& s : node.subscripts) MarkReads(*s.start, read);
 }
 
-/// Whether computing it may fail: what fails in some step has to be told of that step.
+/// Whether computing it may fail: what fails in some step has to be reported of that step.
 bool MayFail(const Node& node) {
   return !node.subscripts.empty() || std::any_of(node.args.begin(), node.args.end(),
                                                  [](const NodePtr& arg) { return MayFail(*arg); });

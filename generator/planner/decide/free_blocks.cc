@@ -55,7 +55,7 @@ bool StayDependsOn(const Kernel& kernel, RefId ref, AxisId axis) {
 
 /// Whether the body reads which step it is: with other blocks there are others. The first and the
 /// last step of a reduction are bodies of their own by now, and do not.
-bool BodyAsksFor(const Plan& plan, AxisId axis) {
+bool BodyReadsStep(const Plan& plan, AxisId axis) {
   using namespace element;
   bool reads = false;
   for (const BodyPlan& body : plan.bodies) {
@@ -248,7 +248,7 @@ void FindFreeBlocks(Plan& plan) {
   const bool elementwise = IsElementwise(plan), matmul = IsMatmul(plan);
   for (const AxisId axis : IdsOf(kernel.axes)) {
     const SpaceId space = SpaceWalkedBy(plan, axis);
-    if (!space || BodyAsksFor(plan, axis) || CountsFromBlock(plan, space)) continue;
+    if (!space || BodyReadsStep(plan, axis) || CountsFromBlock(plan, space)) continue;
     const bool reduces = std::find(plan.reduction_axes.begin(), plan.reduction_axes.end(), axis) !=
                          plan.reduction_axes.end();
     if (reduces ? !matmul : Carries(plan, axis)) continue;

@@ -55,7 +55,7 @@ void FindLiveRows(Plan& plan) {
   // Of the steps of a stay nothing says that they have the same rows.
   if (!plan.accumulator || plan.reduction_stay) return;
   const LiveRows live(plan);
-  // Sums that no mask guards are wanted for all rows: the others' rows go by those that finish.
+  // Sums that no mask guards are needed for all rows: the others' rows go by those that finish.
   std::optional<MaskBounds> rows;
   for (const BodyPlan& body : plan.bodies) {
     if (body.name != "SingleStep" && body.name != "Last") continue;

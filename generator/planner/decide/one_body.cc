@@ -8,11 +8,11 @@ namespace kiln {
 namespace {
 
 /// The dot that is the last thing which a body does, or null. What comes before it must have a text
-/// that tells everything, which that of manual copies does not.
+/// that says everything, which that of manual copies does not.
 stage::Dot* DotAtEnd(Stages& stages) {
-  const bool told = !AnyStage(
+  const bool complete = !AnyStage(
       stages, [](const Stage& stage) { return Is<stage::Copy, stage::Wait, stage::Touch>(stage); });
-  return told && !stages.empty() ? As<stage::Dot>(stages.back()) : nullptr;
+  return complete && !stages.empty() ? As<stage::Dot>(stages.back()) : nullptr;
 }
 
 /// Whether the dot does nothing with its sums but leave them in the accumulators.

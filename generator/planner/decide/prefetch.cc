@@ -19,7 +19,7 @@ bool IsAmong(const std::vector<Prefetch>& prefetches, const Place& place) {
                      [&](const Prefetch& a) { return SamePlace(a.place, place); });
 }
 
-/// Whether every element of a tile has its own: a row of biases is soon in a cache by itself.
+/// Whether every element of a tile has its own: a row of biases stays in a cache by itself.
 bool CoversTile(const Place& place, const stage::Dot& dot) {
   const auto along = [&](LoopId loop) {
     return std::any_of(place.at.begin(), place.at.end(),

@@ -24,17 +24,17 @@ bool IsShared(const Kernel& kernel, RefId output) {
   return false;
 }
 
-bool AsksFor(const Plan& plan, End end, RefId ref) {
-  bool asks = false;
+bool UsesVisit(const Plan& plan, End end, RefId ref) {
+  bool uses = false;
   for (const BodyPlan& body : plan.bodies) {
     for (const Stage& stage : body.stages) {
       ForEachElement(stage, [&](const Element& e) {
         const auto* is = As<element::IsVisit>(e);
-        asks = asks || (is && is->end == end && is->ref == ref);
+        uses = uses || (is && is->end == end && is->ref == ref);
       });
     }
   }
-  return asks;
+  return uses;
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ void FindVisits(Plan& plan) {
     if (!IsPipelined((*plan.kernel)[r]) || StayAxes(*plan.kernel, r)) continue;
     const bool peeled = r == plan.reduction_stay && plan.IsPeeled();
     OperandPlan& operand = plan.operands[r];
-    operand.tells_first = peeled || AsksFor(plan, End::kFirst, r);
-    operand.tells_last = (peeled && plan.Finishes()) || AsksFor(plan, End::kLast, r);
+    operand.knows_first = peeled || UsesVisit(plan, End::kFirst, r);
+    operand.knows_last = (peeled && plan.Finishes()) || UsesVisit(plan, End::kLast, r);
   }
 }
 

@@ -8,7 +8,7 @@ namespace kiln {
 /// machine watches what is written there.
 void FindWatched(Plan& plan);
 
-/// The ends of stays that steps ask for and that axes alone do not tell, as an index that is looked
+/// The ends of stays that steps use and that axes alone do not say, as an index that is looked
 /// up may stay the same from one step to the next: each step compares its block with its
 /// neighbour's.
 void FindVisits(Plan& plan);

@@ -69,7 +69,7 @@ void SinkIntoDot(Plan& plan, Stages& before, Stage& of) {
   dot.body = std::move(body);
 }
 
-/// Lanes whose values a reduction over the same lanes wants become part of it: one pass over the
+/// Lanes whose values a reduction over the same lanes reads become part of it: one pass over the
 /// row.
 bool MergeIntoReduction(Plan& plan, Stage& first, const Stage& reduce) {
   auto& lanes = *As<stage::Lanes>(first);

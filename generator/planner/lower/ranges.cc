@@ -4,7 +4,7 @@
 #include "generator/plan/walk.h"
 #include "generator/planner/lower/lowering.h"
 
-/// Subscripts that only a call can tell to be in range are checked before they are used.
+/// Subscripts that only a call can show to be in range are checked before they are used.
 namespace kiln {
 namespace {
 
@@ -25,8 +25,8 @@ bool IsFixed(const Size& size) {
 
 }  // namespace
 
-/// What is known of an integer, or of all integers of a tile, from the text alone. Arithmetic of the body wraps around, so
-/// only that of subscripts is followed.
+/// What is known of an integer, or of all integers of a tile, from the text alone. Arithmetic of
+/// the body wraps around, so only that of subscripts is followed.
 Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
   const auto arg = [&](size_t k) { return BoundsOf(*node.args[k]); };
   switch (node.op) {
@@ -177,8 +177,7 @@ void Lowering::CheckTaken(const Node& take) {
   const Size count = Product(ids->shape);
   const bool perhaps_none = count.Constant().value_or(0) < 1;
   if (perhaps_none) {
-    guards_.push_back(
-        MakeOp(Op::kGt, DType::kBool, {Scalar(*count.ToNode()), IndexConstant(0)}));
+    guards_.push_back(MakeOp(Op::kGt, DType::kBool, {Scalar(*count.ToNode()), IndexConstant(0)}));
   }
   const std::string name = arg.op == Op::kRead    ? kernel_[RefId(arg.index)].name
                            : arg.op == Op::kLocal ? kernel_[LocalId(arg.index)].name

@@ -43,9 +43,9 @@ class GridSteps {
   const Workload& workload() const { return workload_; }
   /// See ManualCopies.
   bool cut_off() const { return manual_ && manual_->cut_off(); }
-  /// What is kept of all steps met so far, about.
+  /// What is kept of all steps so far, about.
   int64_t held_bytes() const;
-  /// How far steps can tell the coordinates of each axis apart: kEnds means that all but the first
+  /// How far steps can distinguish the coordinates of each axis: kEnds means that all but the first
   /// and the last two look the same, whatever the other coordinates are.
   std::vector<AxisUse> use() const;
 

@@ -45,7 +45,7 @@ std::string BodyView::OfSteps(AxisId axis) {
   return "steps[" + std::to_string(axis.number()) + "]";
 }
 
-/// The first or last step of a stay: by the axes it walks over where they tell it.
+/// The first or last step of a stay: by the axes it walks over where they say it.
 std::string BodyView::Visit(const element::IsVisit& is) {
   const bool first = is.end == End::kFirst;
   const std::optional<Axes> axes = StayAxes(kernel_, is.ref);

@@ -29,7 +29,7 @@ std::string CallView::Argument(const HostArgument& argument, bool flag) const {
   return flag && argument.value->dtype != DType::kBool ? "(" + value + ") != 0" : value;
 }
 
-/// Sizes that nothing else tells, then the array as the spec declares it.
+/// Sizes that follow from nothing else, then the array as the spec declares it.
 void CallView::Take(RefId ref, const std::string& from, const std::string& end,
                     const std::string& used) {
   for (const DimId d : IdsOf(kernel_.dims)) {

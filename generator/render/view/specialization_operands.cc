@@ -93,7 +93,7 @@ std::string SpecializationView::IndexList(RefId r) const {
   return "{" + Joined(index) + "}";
 }
 
-/// The index of an operand's block at a step; what goes wrong is told to `from`.
+/// The index of an operand's block at a step; what goes wrong is reported to `from`.
 std::string SpecializationView::IndexAt(RefId r, const std::string& from,
                                         const std::string& point) const {
   const IndexMap& index = plan_.operands[r].index;
@@ -239,7 +239,7 @@ void SpecializationView::Copied() {
 void SpecializationView::Visits(RefId r, std::vector<Fields>* visits) {
   for (const bool first : {true, false}) {
     const OperandPlan& operand = plan_.operands[r];
-    if (!(first ? operand.tells_first : operand.tells_last)) continue;
+    if (!(first ? operand.knows_first : operand.knows_last)) continue;
     Fields& v = visits->emplace_back();
     const std::string prefix = first ? "first_" : "last_";
     v.Set("visit", prefix + names_[r]);
@@ -292,7 +292,7 @@ void SpecializationView::Operands() {
     const IndexMap& index_map = plan_.operands[r].index;
     const bool may_fail = index_map.MayFail();
     any_reads_data = any_reads_data || may_fail;
-    looks_ahead = looks_ahead || (may_fail && (output || plan_.operands[r].tells_last));
+    looks_ahead = looks_ahead || (may_fail && (output || plan_.operands[r].knows_last));
     any_maps = any_maps || (!output && !index_map.IsConstant());
     const std::string type = StorageType(ref.dtype);
     if (output) {

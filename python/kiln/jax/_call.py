@@ -83,7 +83,7 @@ def _direct(kernel: Kernel, cores: int) -> Callable[..., Sequence[jax.Array]]:
 
 
 def _elsewhere(kernel: Kernel, mode: str, dims: dict[str, int]) -> Callable[..., Sequence[jax.Array]]:
-    """By the program `kiln`, which tells the line of the spec where something is wrong."""
+    """By the program `kiln`, which names the line of the spec where something is wrong."""
 
     def host(*inputs: Any) -> tuple[np.ndarray[Any, Any], ...]:
         made = kernel(*map(np.asarray, inputs), mode=mode, **dims)
@@ -146,7 +146,7 @@ def _shape(signature: Signature, a: Argument, known: dict[str, Any]) -> tuple[in
         return tuple(size.value(known) for size in a.shape)
     except KeyError as error:
         missing = error.args[0]
-        raise _wrong(signature, f"the inputs do not tell {missing}: pass {missing}=…") from None
+        raise _wrong(signature, f"the inputs do not determine {missing}: pass {missing}=…") from None
     except ZeroDivisionError:
         raise _wrong(signature, "a size divides by 0") from None
 

@@ -122,7 +122,7 @@ def _value(gradient: Any) -> jax.Array:
 
 
 def _open_dims(signature: Signature, shapes: Sequence[tuple[int, ...]]) -> Dims:
-    """Dimensions that the inputs of a backward kernel do not tell, of the arrays whose gradients it computes."""
+    """Dimensions that the inputs of a backward kernel do not determine, of the arrays whose gradients it computes."""
     known = {
         size.dim: extent
         for output, shape in zip(signature.outputs, shapes, strict=True)

@@ -19,7 +19,7 @@ from ..pallas import CannotSay, KilnWarning, Spec, from_call
 from ..pallas import _jax_lowering as jaxl
 from ..pallas._jax_internals import as_held
 from ..pallas.cannot import NoOutputs, Place
-from ..pallas.checking import findings
+from ..pallas.checking import diagnostics_of
 from ._call import Dims, invoke
 from ._shapes import kernel_of
 
@@ -53,7 +53,7 @@ def native(
     interpreter (`InterpretParams`) are not.
 
     What Kiln cannot say is interpreted by JAX, with one warning (`NotNative`) that names the construct; with `strict`
-    it is an exception. `check` runs `kiln check` first, and its findings are warnings (`kiln.pallas.KilnWarning`) at the
+    it is an exception. `check` runs `kiln check` first, and its diagnostics are warnings (`kiln.pallas.KilnWarning`) at the
     kernel's line. `mode="emulate"` runs the kernels on the emulated TPU, `mode="interpret"` in Kiln's interpreter."""
     _take_over()
     with _settings(_Settings(strict, check, mode, cores)):
@@ -135,8 +135,8 @@ def _fall_back(settings: _Settings, error: Exception, message: str, place: Place
 
 
 def _check(call: jaxl.Lowered) -> None:
-    """By the rules for specs, which want each element of an output written."""
+    """By the rules for specs, which require each element of an output to be written."""
     spec = from_call(call.params, live=call.live, place=call.place)
     if _is_new(spec.text):
-        for finding in findings(spec, "check", write_spec(spec.text)):
-            finding.warn()
+        for diagnostic in diagnostics_of(spec, "check", write_spec(spec.text)):
+            diagnostic.warn()

@@ -34,7 +34,7 @@ _lock = threading.Lock()
 
 
 def kernel_of(spec: Spec) -> tuple[Kernel, Dims]:
-    """The kernel that computes a spec, and the dimensions that its inputs do not tell."""
+    """The kernel that computes a spec, and the dimensions that its inputs do not determine."""
     with _lock:
         family = _families.setdefault(_skeleton(spec.text), _Family())
         others = [s for s in family.specs if s.text != spec.text]

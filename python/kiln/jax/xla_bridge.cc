@@ -41,7 +41,7 @@ using kiln_jax_find = int32_t (*)(const char* kernel, char* message, int32_t cap
 
 namespace {
 
-/// The call that this thread is in, for kernels that want threads of XLA.
+/// The call that this thread is in, for kernels that use threads of XLA.
 thread_local ffi::ThreadPool* g_threads = nullptr;
 
 /// The indices of a parallel loop. Whoever has time takes the next one, the caller too: XLA may

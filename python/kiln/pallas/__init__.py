@@ -3,7 +3,7 @@
     for spec in kiln.pallas.to_specs(f, q, k, v):
         print(spec.text)
 
-docs/design/pallas-import.md tells how. JAX is needed here and nowhere else in this package.
+docs/design/pallas-import.md explains how. JAX is needed here and nowhere else in this package.
 """
 
 try:
@@ -12,11 +12,11 @@ except ImportError as error:
     raise ImportError("kiln.pallas reads kernels with JAX, which is not installed: pip install jax") from error
 
 from .cannot import CannotSay
-from .checking import Finding, KilnWarning, check, predict, report
+from .checking import Diagnostic, KilnWarning, check, predict, report
 from .dimensions import CannotGeneralise, to_symbolic_specs
 from .spec import Spec, from_call, to_specs
 
 __all__ = [
-    "CannotGeneralise", "CannotSay", "Finding", "KilnWarning", "Spec", "check", "from_call", "predict", "report",
+    "CannotGeneralise", "CannotSay", "Diagnostic", "KilnWarning", "Spec", "check", "from_call", "predict", "report",
     "to_specs", "to_symbolic_specs",
 ]  # fmt: skip

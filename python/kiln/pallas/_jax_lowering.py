@@ -88,7 +88,7 @@ def take_over(decide: Callable[[Lowered], Any], is_on: Callable[[], bool]) -> No
         return mlir.lower_fun(function, multiple_results=True)(ctx, *nodes)
 
     def dce(used: list[bool], eqn: Any) -> Any:
-        """A lowering rule does not see who reads a result, so its equation tells it."""
+        """A lowering rule does not see who reads a result, so its equation says it."""
         if is_on() and not all(used) and "metadata" in eqn.params:  # 0.6 has none
             live = "".join("1" if u else "0" for u in used)
             metadata = FrozenDict({**(eqn.params.get("metadata") or {}), _LIVE: live})

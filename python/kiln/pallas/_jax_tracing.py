@@ -137,7 +137,7 @@ AtCall = Callable[[int, dict[str, Any], list[Any]], list[Any]]
 
 
 def evaluate(f: Callable[..., Any], args: tuple[Any, ...], at_call: AtCall) -> list[Any]:
-    """What f gives for args, where `at_call` gives the results of each `pallas_call`: it is told which of `calls` it
+    """What f gives for args, where `at_call` gives the results of each `pallas_call`: it is given which of `calls` it
     is, its params and its operands."""
     jaxpr, consts = traced(f, args)
     count = iter(range(1_000_000))

@@ -28,8 +28,8 @@ class KilnWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong, and where: `place` is in Python, `line` in the imported spec."""
+class Diagnostic:
+    """One thing that is wrong with a Pallas kernel, and where: `place` is in Python, `line` in the imported spec."""
 
     rule: str
     message: str
@@ -51,24 +51,24 @@ class Finding:
         warnings.warn_explicit(f"{self.severity}[{self.rule}]: {self.message}{hint}", KilnWarning, file, line)
 
 
-def check(f: Callable[..., Any], *args: Any, run: bool = False, init_undefined: bool = False) -> list[Finding]:
+def check(f: Callable[..., Any], *args: Any, run: bool = False, init_undefined: bool = False) -> list[Diagnostic]:
     """What is wrong with the Pallas kernels that f calls on args, each also as a warning at its line of Python.
 
     Where args are arrays, index maps and conditions are evaluated over the whole grid; with `run` the kernels are also
     interpreted, which finds what only shows in values. Where args have only shapes, what follows from these is found.
-    What the language cannot say is a finding of the rule "cannot"."""
-    found: list[Finding] = []
+    What the language cannot say is a diagnostic of the rule "cannot"."""
+    found: list[Diagnostic] = []
     try:
         specs = to_specs(f, *args, init_undefined=init_undefined)
     except CannotSay as error:
-        found.append(Finding("cannot", str(error), "", "warning", "", 0, error.place))
+        found.append(Diagnostic("cannot", str(error), "", "warning", "", 0, error.place))
         specs = []
     with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
         for spec, words in _calls(f, args, specs, folder, found, run):
-            found += findings(spec, "check", spec_path(spec, folder), *words)
+            found += diagnostics_of(spec, "check", spec_path(spec, folder), *words)
     found = list(dict.fromkeys(found))
-    for finding in found:
-        finding.warn()
+    for diagnostic in found:
+        diagnostic.warn()
     return found
 
 
@@ -106,9 +106,9 @@ def spec_path(spec: Spec, folder: str) -> str:
 
 
 def _calls(
-    f: Callable[..., Any], args: tuple[Any, ...], specs: list[Spec], folder: str, found: list[Finding], run: bool
+    f: Callable[..., Any], args: tuple[Any, ...], specs: list[Spec], folder: str, found: list[Diagnostic], run: bool
 ) -> list[tuple[Spec, list[str]]]:
-    """Each spec with the words that tell the program its prefetch arrays and scalars, as far as they are known."""
+    """Each spec with the words that name its prefetch arrays and scalars to the program, as far as they are known."""
     if not specs or not all(_is_array(leaf) for leaf in jaxt.leaves(args)):
         return [(spec, []) for spec in specs]
     words: dict[int, list[str]] = {}
@@ -145,11 +145,11 @@ def _words(spec: Spec, operands: list[Any], folder: str, everything: bool) -> li
     return words
 
 
-def _interpreted(spec: Spec, operands: list[Any], folder: str, found: list[Finding]) -> list[Any] | None:
+def _interpreted(spec: Spec, operands: list[Any], folder: str, found: list[Diagnostic]) -> list[Any] | None:
     """The call's results by the interpreter; None, and what it found, if it refuses."""
     path = spec_path(spec, folder) if os.path.isdir(folder) else ""
     words = _words(spec, operands, folder, everything=True)
-    wrong = findings(spec, "run", path, *words, "-o", f"{folder}/out")
+    wrong = diagnostics_of(spec, "run", path, *words, "-o", f"{folder}/out")
     if wrong:
         found += wrong
         return None
@@ -160,7 +160,7 @@ def _interpreted(spec: Spec, operands: list[Any], folder: str, found: list[Findi
     return results
 
 
-def findings(spec: Spec, command: str, path: str, *words: str) -> list[Finding]:
+def diagnostics_of(spec: Spec, command: str, path: str, *words: str) -> list[Diagnostic]:
     """What a command of the program says of a spec."""
     done = subprocess.run(
         [_tool.find(), command, path, *words, "--format=json"], stdin=subprocess.DEVNULL, capture_output=True,
@@ -174,7 +174,7 @@ def findings(spec: Spec, command: str, path: str, *words: str) -> list[Finding]:
     if done.returncode != 0 and not entries:
         raise errors.Error(done.stderr.strip() or f"kiln {command} failed")
     return [
-        Finding(
+        Diagnostic(
             entry["rule"], entry["message"], entry["hint"], entry["severity"], spec.name, entry["line"],
             spec.place_of(entry["line"]),
         )

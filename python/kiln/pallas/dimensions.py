@@ -36,9 +36,9 @@ class CannotGeneralise(Exception):
 def to_symbolic_specs(
     f: Callable[..., Any], *argument_lists: Sequence[Any], init_undefined: bool = False
 ) -> list[Spec]:
-    """Specs for any sizes, from two or more lists of arguments of different sizes; three tell more surely."""
+    """Specs for any sizes, from two or more lists of arguments of different sizes; three are more certain."""
     if len(argument_lists) < 2:
-        raise ValueError("one list of arguments tells nothing of other sizes: pass two or three")
+        raise ValueError("one list of arguments says nothing of other sizes: pass two or three")
     traced = [to_specs(f, *args, init_undefined=init_undefined) for args in argument_lists]
     if len({len(specs) for specs in traced}) != 1:
         raise CannotGeneralise("the number of kernels depends on the sizes", None)
@@ -117,7 +117,7 @@ class _Generalised:
             for token in row[texts.index("[") :] if "[" in texts and texts[-1] == "]" else ():
                 numbers = _numbers(token)
                 if numbers and len(set(numbers)) > 1 and numbers not in self.known:
-                    # two sizes are too few to tell that one extent follows from another
+                    # two sizes are too few to show that one extent follows from another
                     follows = self._follows(numbers, k) if len(self.specs) > 2 else None
                     self.known[numbers] = follows or self._new_dim(numbers)
 

@@ -128,7 +128,7 @@ class Operation:
             yield from window.values()
 
 
-#: Operations that write: to the ref of their last window (`wait` tells that what its copy wrote may be read).
+#: Operations that write: to the ref of their last window (`wait` says that what its copy wrote may be read).
 WRITES = {"store": 0, "accumulate": 0, "copy": 1, "wait": 1}
 
 

@@ -102,7 +102,7 @@ class _Unfolding:
         _, operand.place = jaxi.function_place(block.index.jaxpr)
 
     def _renamed(self, old: str, word: str) -> str:
-        """The body's name of an array, where the kernel's own tells less (`x_hbm` and `x`)."""
+        """The body's name of an array, where the kernel's own says less (`x_hbm` and `x`)."""
         new = self.names.fresh(word)
         for operand in (*self.kernel.inputs, *self.kernel.outputs):
             if operand.alias == old:

@@ -67,7 +67,7 @@ def from_call(
     place: Place | None = None,
     init_undefined: bool = False,
 ) -> Spec:
-    """The spec of a `pallas_call` equation with these params. `live` tells which results somebody reads: others may
+    """The spec of a `pallas_call` equation with these params. `live` says which results are read: others may
     become scratch. `CannotSay` if the language lacks something."""
     kernel, names = read(params, name)
     if not kernel.outputs:

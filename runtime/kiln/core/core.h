@@ -51,8 +51,8 @@ class Core {
   void Reset(int index, int count, const Options& options, const KernelNames& names,
              const Common& common);
   /// Where the grid is, for diagnostics: at a step that has not begun, as the copies for the one
-  /// behind it, `ahead`, start first. Null: it is not walked.
-  void Walk(const int64_t* at, const int64_t* ahead, int rank) {
+  /// behind it, `ahead`, start first. Null: there is none.
+  void TrackGrid(const int64_t* at, const int64_t* ahead, int rank) {
     at_ = at;
     ahead_ = point_ = ahead;
     rank_ = rank;
@@ -68,8 +68,8 @@ class Core {
   void About(const Remembered& then) {
     if (point_ != nullptr && rank_ <= 16) point_ = then.point.data();
   }
-  /// What `fail` finds about that step is told if nothing else is found until the call's end: what
-  /// a block lacks means little if a later step comes back to it.
+  /// What `fail` finds about that step is reported if nothing else is found until the call's end:
+  /// what a block lacks means little if a later step comes back to it.
   template <class Fail>
   void FailLate(const Remembered& then, const Fail& fail) {
     if (!ok() || !late_.ok()) return;

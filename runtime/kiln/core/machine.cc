@@ -27,7 +27,7 @@ int64_t BytesOf(const char* text) {
   return unit == 'M' ? count << 20 : unit == 'K' ? count << 10 : count;
 }
 
-/// Of the caches that hold data: the size of level 1, of level 2, of the last one; 0: not told.
+/// Of the caches that hold data: the size of level 1, of level 2, of the last one; 0: not reported.
 Cpu ReadCaches() {
   constexpr int kMostCaches = 8;
   Cpu cpu;
@@ -48,21 +48,21 @@ Cpu ReadCaches() {
   return cpu;
 }
 
-int64_t Believed(int64_t told, int64_t least, int64_t most, int64_t otherwise) {
-  return told <= 0 ? otherwise : std::clamp(told, least, most);
+int64_t Believed(int64_t reported, int64_t least, int64_t most, int64_t otherwise) {
+  return reported <= 0 ? otherwise : std::clamp(reported, least, most);
 }
 
 }  // namespace
 
 Cpu DetectCpu() {
-  const Cpu told = ReadCaches();
+  const Cpu reported = ReadCaches();
   Cpu cpu;
   cpu.l1_bytes =
-      Believed(told.l1_bytes, int64_t{8} << 10, int64_t{256} << 10, kTypicalCpu.l1_bytes);
+      Believed(reported.l1_bytes, int64_t{8} << 10, int64_t{256} << 10, kTypicalCpu.l1_bytes);
   cpu.l2_bytes =
-      Believed(told.l2_bytes, int64_t{128} << 10, int64_t{16} << 20, kTypicalCpu.l2_bytes);
+      Believed(reported.l2_bytes, int64_t{128} << 10, int64_t{16} << 20, kTypicalCpu.l2_bytes);
   cpu.last_cache_bytes =
-      std::max(cpu.l2_bytes, Believed(told.last_cache_bytes, int64_t{1} << 20,
+      std::max(cpu.l2_bytes, Believed(reported.last_cache_bytes, int64_t{1} << 20,
                                       kTypicalCpu.last_cache_bytes, kTypicalCpu.last_cache_bytes));
   return cpu;
 }

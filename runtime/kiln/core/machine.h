@@ -13,10 +13,10 @@ struct Cpu {
 };
 
 /// The CPU that the constants of blocks.h were measured on, which is what is taken of a cache that
-/// the operating system does not tell.
+/// the operating system does not report.
 constexpr Cpu kTypicalCpu = {int64_t{32} << 10, int64_t{1} << 20, int64_t{32} << 20};
 
-/// What the operating system tells, within what can be true: a virtual machine may name the last
+/// What the operating system reports, within what can be true: a virtual machine may name the last
 /// caches of a whole socket, of which its neighbours have their share, so that no more than 32 MiB
 /// are counted on.
 Cpu DetectCpu();

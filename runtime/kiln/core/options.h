@@ -11,7 +11,7 @@ enum class Mode : int32_t { kDirect, kEmulated };
 /// When a copy of the emulated machine moves its bytes.
 enum class Dma : int32_t { kOnWait, kEager };
 /// What undefined memory of the emulated machine holds; kZeroEdges: zeros past the edges of arrays
-/// that the body sums over, NaN elsewhere, which tells where undefined integers come from.
+/// that the body sums over, NaN elsewhere, which shows where undefined integers come from.
 enum class Poison : int32_t { kNan, kRandom, kZero, kZeroEdges };
 
 /// Runs task(argument, i) for all 0 <= i < count, in any order and on any threads, and returns when

@@ -11,7 +11,7 @@
 
 namespace kiln::internal {
 
-/// Why memory is undefined. Floats tell it by the NaN they hold, so that a diagnostic has the rule
+/// Why memory is undefined. Floats say it by the NaN they hold, so that a diagnostic has the rule
 /// that the interpreter gives for the same fault.
 enum class Hole : int32_t {
   kUnset,     // scratch, the target of a copy in flight, and whatever was computed from kUnstored
@@ -68,7 +68,7 @@ template <typename T>
 constexpr Poison64 PoisonOf(Hole hole) {
   if constexpr (std::is_same_v<T, bool>) {
     return {0x0101010101010101u, 0x0101010101010101u, 0};
-  } else if constexpr (kIsFloating<T> && !kTellsUndefined<T>) {
+  } else if constexpr (kIsFloating<T> && !kMarksUndefined<T>) {
     // The NaN without a sign, which arithmetic does not make.
     return {InEach<T>(0x7F), ~InEach<T>(kFirst<T> >> 1), InEach<T>(kFirst<T>)};
   } else if constexpr (kIsFloating<T>) {
@@ -91,7 +91,7 @@ constexpr Poison64 PoisonOf(Hole hole) {
 template <typename T>
 BitsOf<T> PoisonMask(T value) {
   using Bits = BitsOf<T>;
-  if constexpr (kTellsUndefined<T>) {
+  if constexpr (kMarksUndefined<T>) {
     // Masks as wide as the elements are what compilers make vectors of. The mantissa of a bf16 has
     // a bit more than is looked at.
     constexpr int kLooked = kHoleBits + kMarkBits;
@@ -115,7 +115,7 @@ bool IsPoison(T value) {
 /// Of an element that is poison.
 template <typename T>
 Hole HoleOf(T value) {
-  if constexpr (kTellsUndefined<T>) {
+  if constexpr (kMarksUndefined<T>) {
     using Bits = BitsOf<T>;
     Bits bits;
     std::memcpy(&bits, &value, sizeof bits);
@@ -139,7 +139,7 @@ inline Poison PoisonIn(const Options& options, Hole hole) {
   if (options.poison != Poison::kZeroEdges) return options.poison;
   return hole == Hole::kEdge ? Poison::kZero : Poison::kNan;
 }
-/// Whether floats tell that they are undefined.
+/// Whether floats show that they are undefined.
 inline bool HasPoison(const Options& options) {
   return PoisonIn(options, Hole::kUnset) == Poison::kNan;
 }

@@ -65,7 +65,7 @@ constexpr bool kIsNarrowFloat = kIsFloating<T> && sizeof(T) < 4;
 
 /// Whether NaN marks what is undefined: those of fewer bits have no room for a mark.
 template <typename T>
-constexpr bool kTellsUndefined = kIsFloating<T> && sizeof(T) > 1;
+constexpr bool kMarksUndefined = kIsFloating<T> && sizeof(T) > 1;
 
 /// A count of elements as a coordinate, and back.
 constexpr int64_t Signed(size_t count) { return static_cast<int64_t>(count); }

@@ -88,7 +88,7 @@ struct Direct {
       }
     }
 
-    /// An operand of a dot is told how much of it stays in the L2.
+    /// An operand of a dot gets the bytes of it that stay in the L2.
     void Plan(View* view) const {
       if constexpr (requires { view->l2_bytes; })
         view->l2_bytes = static_cast<size_t>(this->core_.cpu().l2_bytes);

@@ -69,9 +69,9 @@ struct Semaphore {
   int32_t line = 0;
 };
 
-/// The copies of a core that are in flight. Direct moves the bytes at once, as nobody may look at
-/// them before the wait. The emulator moves them at the wait (or at once if it is told so) and the
-/// target holds poison until then.
+/// The copies of a core that are in flight. Direct moves the bytes at once, as nothing may look at
+/// them before the wait. The emulator moves them at the wait (or at once if an option says so) and
+/// the target holds poison until then.
 class Copies {
  public:
   explicit Copies(Core& core) : core_(core) { core.SetCopies(this); }

@@ -1,4 +1,4 @@
-// Slots of one operand in the memory of an emulated core, and what its recorder is told of them.
+// Slots of one operand in the memory of an emulated core, and what its recorder gets of them.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Window WindowOf(const Blocks<R>& blocks, const Box<R>& box) {
   return window;
 }
 
-/// What a core's recorder is told of one operand. Not inline: out of the way of calls that record
+/// What a core's recorder gets of one operand. Not inline: out of the way of calls that record
 /// no events.
 template <int R>
 class Notes {

@@ -6,7 +6,7 @@ namespace {
 /// Almost always none is undefined: pieces of a fixed size are what compilers turn into vectors.
 template <typename T>
 const void* FindPoison(const void* data, int64_t count) {
-  if (!kTellsUndefined<T>) return nullptr;
+  if (!kMarksUndefined<T>) return nullptr;
   constexpr int64_t kPiece = 256;
   const T* at = static_cast<const T*>(data);
   const T* const end = at + count;
@@ -22,7 +22,7 @@ const void* FindPoison(const void* data, int64_t count) {
 template <typename T>
 constexpr ElementType kElementType{
     sizeof(T),
-    kTellsUndefined<T>,
+    kMarksUndefined<T>,
     {PoisonOf<T>(Hole::kUnset), PoisonOf<T>(Hole::kUnstored), PoisonOf<T>(Hole::kEdge)},
     FindPoison<T>,
     [](const void* element) { return HoleOf(*static_cast<const T*>(element)); }};

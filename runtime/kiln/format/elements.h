@@ -11,9 +11,9 @@
 namespace kiln::internal {
 
 struct ElementType {
-  size_t width;        // in bytes
-  bool tells;          // whether an element tells that it is undefined
-  Poison64 poison[3];  // by Hole
+  size_t width;          // in bytes
+  bool marks_undefined;  // whether an element's bits show that it is undefined
+  Poison64 poison[3];    // by Hole
   /// The first of `count` elements side by side that is undefined, or null.
   const void* (*find_poison)(const void* data, int64_t count);
   /// Of an element that is undefined.

@@ -46,7 +46,7 @@ class Grid {
   /// most steps.
   Grid(const std::array<int64_t, R>& steps, int parallel, std::initializer_list<int> cut_first,
        Core& core);
-  ~Grid() { core_.Walk(nullptr, nullptr, 0); }
+  ~Grid() { core_.TrackGrid(nullptr, nullptr, 0); }
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
@@ -60,7 +60,7 @@ class Grid {
     const Point<R> next = After(at);
     at_ = at.index;
     ahead_ = next.index;
-    core_.Walk(at_.data(), ahead_.data(), R);
+    core_.TrackGrid(at_.data(), ahead_.data(), R);
     return next;
   }
 
@@ -160,7 +160,7 @@ Point<R> Grid<R>::First() const {
   if (!first.more) return first;
   first.run = RunOf(first.index);
   at_ = ahead_ = first.index;
-  core_.Walk(at_.data(), ahead_.data(), R);
+  core_.TrackGrid(at_.data(), ahead_.data(), R);
   return first;
 }
 

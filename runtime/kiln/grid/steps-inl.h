@@ -43,7 +43,7 @@ HWY_INLINE void ForSteps(const Grid<R>& grid, Core& core, const CopyIn& copy_in,
     at.run = next.run;
   }
 }
-/// The same without prefetch arrays that diagnostics tell of.
+/// The same without prefetch arrays that diagnostics name.
 template <int R, class CopyIn, class RunAt>
 HWY_INLINE void ForSteps(const Grid<R>& grid, Core& core, const CopyIn& copy_in,
                          const RunAt& step) {

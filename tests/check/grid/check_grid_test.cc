@@ -102,7 +102,7 @@ TEST_CASE("what is not bound is not checked") {
   CHECK(gather.Check() == Found{});
 }
 
-TEST_CASE("a grid of 10^12 steps is checked by what its maps can tell apart") {
+TEST_CASE("a grid of 10^12 steps is checked by what its maps can distinguish") {
   build::GridBuilder grid;
   using namespace build;
   for (const char* name : {"i", "j", "k", "l"}) grid.AddGrid(name, 1000);

@@ -1,5 +1,5 @@
 // The rules against their definitions: random kernels on small grids, every pair of steps and
-// every element looked at. The check itself walks only what the index maps can tell apart.
+// every element looked at. The check itself walks only what the index maps can distinguish.
 #include <map>
 #include <set>
 

@@ -35,5 +35,5 @@ KILN_SHOWN const kiln::test::LinkedRuntime* kiln_linked_runtime();
 /// The instruction sets that kernels have code for and this machine can run, the best last.
 /// Returns how many; names them.
 KILN_SHOWN int32_t kiln_linked_targets(int32_t capacity, const char** names);
-/// Kernels run on this one of them until told otherwise; -1: the best.
+/// Kernels run on this one of them until another is set; -1: the best.
 KILN_SHOWN void kiln_linked_use_target(int32_t target);

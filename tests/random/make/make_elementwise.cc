@@ -251,7 +251,7 @@ std::optional<Value> Maker::MakeBitcast(DType dtype, const Extents& shape, int d
   Value x = Same(from, shape, depth);
   if (IsFloat(from) && (std::isinf(x.facts.bound) || IsFloat(dtype)))
     return std::nullopt;  // the bits of a NaN
-  // Bits that are no NaN: whose NaN it is, is told by its bits.
+  // Bits that are no NaN: the bits of a NaN say whose it is.
   const std::string bits = SizeOf(dtype) == 1   ? "0x3b"
                            : SizeOf(dtype) == 2 ? "0x3bff"
                            : SizeOf(dtype) == 4 ? "0x3fffffff"

@@ -125,7 +125,7 @@ void Maker::AddPrepared() {
     draft_.prepare.push_back({{"call", "\"" + text + "\""}});
 }
 
-/// Conditions that hold, and constraints that the sizes meet.
+/// Conditions that hold, and constraints that the sizes satisfy.
 void Maker::AddConstraints() {
   if (Want("key spec.require", 0.08)) {
     for (const DimInfo& dim : dims_) {

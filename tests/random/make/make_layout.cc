@@ -288,7 +288,7 @@ DimPlan Maker::Reread(size_t number) {
 
 DimPlan Maker::WholeDim() {
   DimPlan plan;
-  // One of the known dimensions, so that shapes meet.
+  // One of the known dimensions, so that shapes agree.
   const bool old = !dims_.empty() && dice_.Chance(0.6);
   const int dim = old ? static_cast<int>(dice_.Between(0, static_cast<int64_t>(dims_.size()) - 1))
                       : AddDim(SmallSize(33));

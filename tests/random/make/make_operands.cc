@@ -27,7 +27,7 @@ bool IsRagged(const RefInfo& ref) {
 
 }  // namespace
 
-/// Those of another operand with something changed, so that shapes meet.
+/// Those of another operand with something changed, so that shapes agree.
 std::vector<DimPlan> Maker::AlikeDims() {
   std::vector<DimPlan> plans = dice_.Pick(plans_);
   if (plans.size() > 1 && dice_.Chance(0.3))

@@ -52,8 +52,8 @@ std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int
     }
   }
   const double count = static_cast<double>(from[axis].value);
-  // A product that leaves the range of floats in one order, and not in another, meets zeros as an
-  // infinity.
+  // A product that leaves the range of floats in one order, and not in another, multiplies zeros
+  // by an infinity.
   constexpr double kMostBits = 100;
   if (name == "prod" && IsFloat(dtype) && std::log2(x.facts.bound) * count > kMostBits)
     return std::nullopt;

@@ -220,7 +220,7 @@ std::optional<Value> Maker::WithEdges(Value value, const std::vector<std::string
   return value;
 }
 
-/// Where the mask of an operand of that shape tells what is past the edge.
+/// Where the mask of an operand of that shape says what is past the edge.
 std::optional<Value> Maker::InsideOf(const Value& value, size_t d, const std::string& edge) {
   for (const RefInfo& ref : refs_) {
     if (!ref.whole_index || ref.view != value.shape || ref.edges[d] != edge) continue;

@@ -55,7 +55,7 @@ struct DimPlan {
   std::string array, block, index;
   int64_t extent = 1;          // of the array
   std::optional<Extent> view;  // none: squeezed
-  std::string edge;            // its name, if elements of the view may lie past an edge
+  std::string edge;            // its name, if elements of the view may be past an edge
   int axis = -1;               // that it rides on; -1: it stays
   bool reread = false;         // an index that does not walk the dimension once: inputs only
 };
@@ -158,7 +158,7 @@ class Maker {
   std::optional<Value> Part(DType dtype, const Extents& shape);
   Value Build(const std::string& text, DType dtype, const std::vector<Value>& args);
   Value Whole(Value value, const Extents& shape);
-  /// The value with everything past edges replaced; nullopt where no mask tells.
+  /// The value with everything past edges replaced; nullopt where no mask says which.
   std::optional<Value> Cleaned(Value value);
   std::optional<Value> WithEdges(Value value, const std::vector<std::string>& allowed);
   std::optional<Value> InsideOf(const Value& value, size_t d, const std::string& edge);

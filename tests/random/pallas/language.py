@@ -92,7 +92,7 @@ def block(*index):
 
 
 def inside(shape, *ranges):
-    """Where the elements of a block lie within its array: a start and an end for each axis of the view."""
+    """Which elements of a block are within its array: a start and an end for each axis of the view."""
     mask = jnp.full(shape, True)
     for axis, (start, end) in enumerate(ranges):
         place = iota(shape, axis) + cast(start, i32)

@@ -142,7 +142,7 @@ def work(path, first):
 
 
 def outcomes(path, entries):
-    """Of all specs of a batch. XLA aborts in some: the one behind the last that was told of is skipped."""
+    """Of all specs of a batch. XLA aborts in some: the one behind the last that was reported is skipped."""
     done = []
     while len(done) < len(entries):
         worker = subprocess.run([sys.executable, __file__, "--work", path, str(len(done))], text=True,
@@ -196,7 +196,7 @@ def write(build, first, count):
     return path
 
 
-def tell(path, entry, outcome):
+def report(path, entry, outcome):
     if "mismatch" in outcome:
         kept = path.parent / f"mismatch_{entry['number']}.yaml"
         kept.write_text(entry["text"])
@@ -220,7 +220,7 @@ def main(build, count=None, first=1):
         for path, pairs in threads.map(lambda at: run_batch(build, at, min(BATCH, first + total - at)), starts):
             for entry, outcome in pairs:
                 tally.add(entry, outcome)
-                tell(path, entry, outcome)
+                report(path, entry, outcome)
             done += len(pairs)
             left = (time.time() - start) / done * (total - done)
             print(f"{done} of {total} specs, {tally.run} run, {len(tally.mismatches)} mismatches, "

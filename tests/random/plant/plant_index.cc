@@ -86,7 +86,7 @@ bool TableReadPastItsEnd(Draft& draft, const Case& of, Dice&) {
 
 std::vector<Planter> IndexPlanters() {
   return {
-      // An input that an output takes over meets it early.
+      // With an input that the output takes over, [alias] comes first.
       {"block index past the end", {"index-range", "race", "alias"}, IndexPlusOne},
       {"block index before the start", {"index-range"}, IndexMinusOne},
       {"index map in elements", {"index-range"}, IndexInElements},

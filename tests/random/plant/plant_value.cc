@@ -132,7 +132,7 @@ bool TakenPastTheEnd(Draft& draft, const Case&, Dice& dice) {
 
 std::vector<Planter> ValuePlanters() {
   return {
-      // Integers have no NaN that tells what is undefined from what is not stored:
+      // Integers have no NaN that separates what is undefined from what is not stored:
       // docs/emulator.md.
       {"missing initialisation", {"undefined", "coverage"}, NoFirstValue},
       {"read of memory that nothing has set", {"undefined", "coverage"}, ScratchNeverSet},

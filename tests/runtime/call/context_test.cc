@@ -41,7 +41,7 @@ struct Call {
 };
 
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const Grid<2> grid({DivUp(call.x.shape[0], 16), DivUp(call.x.shape[1], 32)}, 2, {1, 0}, core);
   typename Tiers::template In<CopiedRows<float, 2>, 2> x(core, {"x", 0, 3}, call.x,
                                                          {Blocked(16), Blocked(32)}, NoPad(), 2, 1);
@@ -66,9 +66,9 @@ void Walk(const Call& call, Core& core) {
 
 void Run(const Call& call, Core& core) {
   if (core.emulated()) {
-    Walk<Emulated>(call, core);
+    RunGrid<Emulated>(call, core);
   } else {
-    Walk<Direct>(call, core);
+    RunGrid<Direct>(call, core);
   }
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("No exception leaves a call") {
   CHECK(std::string(context.Run<Call>(fail, {}).message) == "[memory] oh on core 0");
 }
 
-TEST_CASE("A call too small to share has one core, unless it is told or emulates") {
+TEST_CASE("A call too small to share has one core, unless it is given more or emulates") {
   const auto cores = [](const Options& options, int64_t bytes) {
     Context context(options);
     Arrays arrays;

@@ -1,5 +1,5 @@
 // What the library and its users both compile has one layout, however either of them asks for the
-// standard library: nothing tells when they differ, and memory is overwritten.
+// standard library: nothing shows when they differ, and memory is overwritten.
 #include <map>
 
 #include "tests/catch.h"
@@ -8,7 +8,7 @@
 namespace kiln::test {
 namespace {
 
-/// Of every class of the runtime's headers, "size=64 align=8"; as GCC tells.
+/// Of every class of the runtime's headers, "size=64 align=8"; as GCC prints it.
 std::map<std::string, std::string> Layouts(const std::string& macros) {
   const Folder folder;
   const std::string runtime = std::string(KILN_SOURCE_DIR) + "/runtime";

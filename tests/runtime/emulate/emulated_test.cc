@@ -184,7 +184,7 @@ TEST_CASE("Undefined elements of an output are a diagnostic, at the end of the c
   CHECK(WritePart<float>(zero, NoInit()) == "");
 }
 
-TEST_CASE("What a block lacks is told after what a later step does to it") {
+TEST_CASE("What a block lacks is reported after what a later step does to it") {
   Sample<float, 1> sample({8});
   LoneCore lone(EmulatedOptions());
   Out1 z(lone.core, {"z", 0, 3}, sample.tensor, {Blocked(4)}, NoInit(), 1);
@@ -251,7 +251,7 @@ TEST_CASE("Random poison changes what it is added to") {
   CheckRandom<f16>();
 }
 
-TEST_CASE("Poison tells why memory is undefined") {
+TEST_CASE("Poison says why memory is undefined") {
   using internal::Hole;
   for (const Hole hole : {Hole::kUnset, Hole::kUnstored, Hole::kEdge}) {
     CHECK(internal::HoleOf(Poisoned<float>(hole)) == hole);
@@ -315,7 +315,7 @@ TEST_CASE("A block that two runs write, on whatever core") {
         "axis, on cores 0 and 1");
 }
 
-TEST_CASE("Thousands of blocks are told apart") {
+TEST_CASE("Thousands of blocks are distinguished") {
   Visits visits;
   int other = 0;
   for (int call = 0; call < 2; ++call) {

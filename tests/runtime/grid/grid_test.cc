@@ -12,7 +12,8 @@ namespace {
 
 /// "00 01 | 10 11 |": the points of each core, one group a core.
 template <int R>
-std::string Walk(const Index<R>& steps, int parallel, std::initializer_list<int> first, int cores) {
+std::string StepsOfCores(const Index<R>& steps, int parallel, std::initializer_list<int> first,
+                         int cores) {
   std::string text;
   for (int c = 0; c < cores; ++c) {
     LoneCore core({}, c, cores);
@@ -27,39 +28,39 @@ std::string Walk(const Index<R>& steps, int parallel, std::initializer_list<int>
 }
 
 TEST_CASE("A grid is walked in lexicographic order") {
-  CHECK(Walk<2>({2, 3}, 0, {}, 1) == "00 01 02 10 11 12 | ");
-  CHECK(Walk<3>({1, 2, 2}, 2, {}, 1) == "000 001 010 011 | ");
+  CHECK(StepsOfCores<2>({2, 3}, 0, {}, 1) == "00 01 02 10 11 12 | ");
+  CHECK(StepsOfCores<3>({1, 2, 2}, 2, {}, 1) == "000 001 010 011 | ");
 }
 
 TEST_CASE("A grid without axes is one step of the first core") {
-  CHECK(Walk<0>({}, 0, {}, 1) == " | ");
-  CHECK(Walk<0>({}, 0, {}, 3) == " | | | ");
+  CHECK(StepsOfCores<0>({}, 0, {}, 1) == " | ");
+  CHECK(StepsOfCores<0>({}, 0, {}, 3) == " | | | ");
 }
 
 TEST_CASE("A grid with an axis of no steps has none") {
-  CHECK(Walk<2>({2, 0}, 1, {}, 1) == "| ");
-  CHECK(Walk<2>({0, 2}, 1, {}, 2) == "| | ");
+  CHECK(StepsOfCores<2>({2, 0}, 1, {}, 1) == "| ");
+  CHECK(StepsOfCores<2>({0, 2}, 1, {}, 2) == "| | ");
 }
 
 TEST_CASE("Without a parallel axis the first core does all") {
-  CHECK(Walk<1>({3}, 0, {}, 2) == "0 1 2 | | ");
+  CHECK(StepsOfCores<1>({3}, 0, {}, 2) == "0 1 2 | | ");
 }
 
 TEST_CASE("Cores get contiguous ranges, which may differ by a step") {
-  CHECK(Walk<1>({5}, 1, {}, 3) == "0 1 | 2 3 | 4 | ");
-  CHECK(Walk<1>({2}, 1, {}, 3) == "0 | 1 | | ");
-  CHECK(Walk<2>({3, 2}, 1, {}, 2) == "00 01 10 11 | 20 21 | ");
+  CHECK(StepsOfCores<1>({5}, 1, {}, 3) == "0 1 | 2 3 | 4 | ");
+  CHECK(StepsOfCores<1>({2}, 1, {}, 3) == "0 | 1 | | ");
+  CHECK(StepsOfCores<2>({3, 2}, 1, {}, 2) == "00 01 10 11 | 20 21 | ");
 }
 
 TEST_CASE("The first axis in order that has a step for each core is cut") {
-  CHECK(Walk<2>({2, 2}, 2, {1, 0}, 2) == "00 10 | 01 11 | ");
-  CHECK(Walk<2>({2, 2}, 2, {0, 1}, 2) == "00 01 | 10 11 | ");
-  CHECK(Walk<2>({2, 1}, 2, {1, 0}, 2) == "00 | 10 | ");
+  CHECK(StepsOfCores<2>({2, 2}, 2, {1, 0}, 2) == "00 10 | 01 11 | ");
+  CHECK(StepsOfCores<2>({2, 2}, 2, {0, 1}, 2) == "00 01 | 10 11 | ");
+  CHECK(StepsOfCores<2>({2, 1}, 2, {1, 0}, 2) == "00 | 10 | ");
 }
 
 TEST_CASE("If none has, that with the most steps is cut") {
-  CHECK(Walk<2>({1, 2}, 2, {0, 1}, 4) == "00 | 01 | | | ");
-  CHECK(Walk<2>({2, 1}, 2, {1, 0}, 4) == "00 | 10 | | | ");
+  CHECK(StepsOfCores<2>({1, 2}, 2, {0, 1}, 4) == "00 | 01 | | | ");
+  CHECK(StepsOfCores<2>({2, 1}, 2, {1, 0}, 4) == "00 | 10 | | | ");
 }
 
 TEST_CASE("The run changes with the parallel coordinates, and is the same on whatever core") {

@@ -179,7 +179,8 @@ struct Matrix {
     for (int64_t r = i * bm; r < std::min((i + 1) * bm, rows); ++r) {
       for (int64_t c = j * bn; c < std::min((j + 1) * bn, cols); ++c) block.push_back(At(r, c));
     }
-    block.push_back(static_cast<T>(std::min(bm, rows - i * bm)));  // tells 2 x 3 from 3 x 2
+    block.push_back(
+        static_cast<T>(std::min(bm, rows - i * bm)));  // so that 2 x 3 differs from 3 x 2
     return block;
   }
 };

@@ -38,10 +38,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 // Steps of l, by what they do with the accumulators.
-struct First {};   // acc = dot(x, y)
-struct Middle {};  // acc += dot(x, y)
-struct Last {};    // z = ...(acc + dot(x, y))
-struct Only {};    // z = ...(dot(x, y))
+struct First {};       // acc = dot(x, y)
+struct Middle {};      // acc += dot(x, y)
+struct Last {};        // z = ...(acc + dot(x, y))
+struct SingleStep {};  // z = ...(dot(x, y))
 
 /// What one step sees.
 struct Step {
@@ -55,8 +55,8 @@ struct Step {
 /// One step.
 template <class When>
 void Body(const Step& step) {
-  constexpr bool kFirst = std::is_same_v<When, First> || std::is_same_v<When, Only>;
-  constexpr bool kLast = std::is_same_v<When, Last> || std::is_same_v<When, Only>;
+  constexpr bool kFirst = std::is_same_v<When, First> || std::is_same_v<When, SingleStep>;
+  constexpr bool kLast = std::is_same_v<When, Last> || std::is_same_v<When, SingleStep>;
   // sample_matmul.yaml:35  acc += dot(x, y)
   const Accumulators sums(step.acc, step.x.rows, /*from_zero=*/kFirst);
   if constexpr (kLast) {
@@ -72,7 +72,7 @@ void Body(const Step& step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const int64_t steps_i = DivUp(call.m, 512);
   const int64_t steps_j = DivUp(call.n, 512);
   const int64_t steps_l = DivUp(call.k, 512);
@@ -113,7 +113,7 @@ void Walk(const Call& call, Core& core) {
     const bool first = at[2] == 0;
     const bool last = at[2] + 1 == steps_l;
     if (first && last) {
-      Body<Only>(step);
+      Body<SingleStep>(step);
     } else if (first) {
       Body<First>(step);
     } else if (last) {
@@ -130,9 +130,9 @@ void Walk(const Call& call, Core& core) {
 
 void Run(const Call& call, Core& core) {
   if (core.emulated()) {
-    Walk<Emulated>(call, core);
+    RunGrid<Emulated>(call, core);
   } else {
-    Walk<Direct>(call, core);
+    RunGrid<Direct>(call, core);
   }
 }
 

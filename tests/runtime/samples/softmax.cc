@@ -77,7 +77,7 @@ void Body(const Step& step) {
 
 /// The grid of one core.
 template <class Tiers>
-void Walk(const Call& call, Core& core) {
+void RunGrid(const Call& call, Core& core) {
   const Grid<1> grid({DivUp(call.m, 256)}, /*parallel=*/1, /*cut first=*/{0}, core);
 
   typename Tiers::template In<Rows<bf16, 2>, 2> x(core, {"x", 0, 5}, call.x,
@@ -110,9 +110,9 @@ void Walk(const Call& call, Core& core) {
 
 void Run(const Call& call, Core& core) {
   if (core.emulated()) {
-    Walk<Emulated>(call, core);
+    RunGrid<Emulated>(call, core);
   } else {
-    Walk<Direct>(call, core);
+    RunGrid<Direct>(call, core);
   }
 }
 

@@ -171,7 +171,7 @@ void CheckAll(D d) {
   CheckNothing<T>(d);
 }
 
-/// What comes after an element of a row of 1 KiB or more is asked for 16 to 128 KiB ahead: in a
+/// What comes after an element of a row of 1 KiB or more is prefetched 16 to 128 KiB ahead: in a
 /// later row, or in the row itself.
 void CheckLater() {
   const auto* const at = reinterpret_cast<const float*>(uintptr_t{1} << 40);  // never read
