@@ -278,8 +278,10 @@ body: |
         "sync",
         "a copy and its semaphore do not match",
         R"(`copy a -> b, sem` starts a copy and returns; `wait sem` waits for the oldest unfinished copy on that
-semaphore. Between the two, the target must not be touched and the source must not be written. Every
-copy is waited for before the kernel ends, and a wait that no copy will satisfy is an error.
+semaphore, and `wait sem, b[0:4]` for as many bytes as `b[0:4]` has, be it of several copies or of a
+part of one. Until all of a copy has been waited for, its target must not be touched and its source must
+not be written. Every copy is waited for before the kernel ends, and a wait that no copy will satisfy is
+an error.
 
 The interpreter moves the data at the wait, as late as it is allowed to, so a missing wait never happens
 to work.)",

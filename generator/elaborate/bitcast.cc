@@ -29,7 +29,7 @@ NodePtr EachRow(const NodePtr& x, int64_t k, int64_t ratio, const Size& count, S
   for (size_t d = 0; d < x->shape.size(); ++d) {
     const bool strided = d == axis;
     rows.subscripts.push_back({span, true, MakeInt(strided ? k : 0, DType::kIndex, span),
-                               rows.shape[d], strided ? ratio : 1});
+                               rows.shape[d], strided ? ratio : 1, nullptr});
   }
   return Share(std::move(rows));
 }

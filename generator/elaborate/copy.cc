@@ -2,6 +2,19 @@
 
 /// Copies, waits, and what they name.
 namespace kiln {
+namespace {
+
+/// Which dimensions of a window have a size that only a call knows.
+std::vector<bool> CountsOf(const Window& window) {
+  std::vector<bool> counts;
+  for (const Subscript& subscript : window.subscripts) {
+    if (subscript.range) counts.push_back(subscript.count != nullptr);
+  }
+  counts.resize(window.shape.size());
+  return counts;
+}
+
+}  // namespace
 
 std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
   const bool subscripted = expr.kind == Expr::Kind::kSubscript;
@@ -29,7 +42,9 @@ std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
   window.span = expr.span;
   window.shape = ref.view;
   if (subscripted) {
-    auto entries = ElaborateSubscripts(expr, ref.view, "`" + ref.name + "`", kBodySetting);
+    Setting setting = kBodySetting;
+    setting.most = true;
+    auto entries = ElaborateSubscripts(expr, ref.view, "`" + ref.name + "`", setting);
     if (!entries) return std::nullopt;
     for (const Subscript& subscript : entries->subscripts) {
       if (subscript.stride == 1) continue;
@@ -61,21 +76,25 @@ std::optional<action::Wait> Elaborator::SemaphoreSlot(const Expr& expr) {
   const int semaphore = symbol->index;
   const Ref& ref = kernel_[RefId(semaphore)];
   if (!subscripted) {
-    if (ref.count != 1) {
-      Error("shape", expr.span,
-            "`" + ref.name + "` has " + std::to_string(ref.count) + " semaphores",
-            "name one: " + ref.name + "[0]");
-      return std::nullopt;
-    }
-    return action::Wait{semaphore, MakeInt(0, DType::kIndex, expr.span)};
+    const std::vector<NodePtr> first(ref.counts.size(), MakeInt(0, DType::kIndex, expr.span));
+    if (ref.CountOfSemaphores() == 1) return action::Wait{semaphore, first, {}};
+    std::string zeros;
+    for (size_t d = 0; d < ref.counts.size(); ++d) zeros += d == 0 ? "0" : ", 0";
+    Error("shape", expr.span,
+          "`" + ref.name + "` has " + std::to_string(ref.CountOfSemaphores()) + " semaphores",
+          "name one: " + ref.name + "[" + zeros + "]");
+    return std::nullopt;
   }
-  auto entries = ElaborateSubscripts(expr, {Size(ref.count)}, "`" + ref.name + "`", kBodySetting);
+  const Shape shape(ref.counts.begin(), ref.counts.end());
+  auto entries = ElaborateSubscripts(expr, shape, "`" + ref.name + "`", kBodySetting);
   if (!entries) return std::nullopt;
-  if (entries->subscripts[0].range) {
+  if (!entries->shape.empty()) {
     Error("shape", expr.span, "one semaphore is needed, not a range of them");
     return std::nullopt;
   }
-  return action::Wait{semaphore, entries->subscripts[0].start};
+  action::Wait on{semaphore, {}, {}};
+  for (Subscript& subscript : entries->subscripts) on.slot.push_back(std::move(subscript.start));
+  return on;
 }
 
 void Elaborator::Copy(const Stmt& stmt, Actions& out) {
@@ -100,11 +119,23 @@ void Elaborator::Copy(const Stmt& stmt, Actions& out) {
   for (size_t d = 0; d < source->shape.size(); ++d) {
     if (!RequireEqual(source->shape[d], target->shape[d], stmt.span, message)) return;
   }
+  if (CountsOf(*source) != CountsOf(*target)) {
+    Error("shape", stmt.span, "only one end of the copy has a size known at run time",
+          "write ds(start, size, most=…) in the same place of the other end");
+    return;
+  }
   out.push_back({stmt.span, action::Copy{*source, *target, on->semaphore, on->slot}});
 }
 
 void Elaborator::Wait(const Stmt& stmt, Actions& out) {
-  if (const auto on = SemaphoreSlot(*stmt.semaphore)) out.push_back({stmt.span, *on});
+  auto on = SemaphoreSlot(*stmt.semaphore);
+  if (stmt.target) {
+    // What it counts may be either end of a copy.
+    auto window = CopyWindow(*stmt.target, false);
+    if (!window) return;
+    if (on) on->window = std::move(window);
+  }
+  if (on) out.push_back({stmt.span, *std::move(on)});
 }
 
 }  // namespace kiln

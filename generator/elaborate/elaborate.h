@@ -20,6 +20,7 @@ struct Setting {
   bool axes = false;
   bool host = false;  // scalars and prefetch arrays
   bool body = false;  // refs, locals, tile functions
+  bool most = false;  // a range may have a size that only a call knows
 };
 
 inline constexpr Setting kParamSetting{"a parameter"};
@@ -199,6 +200,8 @@ class Elaborator {
   std::vector<Subscript> FullSubscripts(const Shape& shape, Span span);
   bool ElaborateEntry(const Expr& entry, const Size& extent, const std::string& what, int dimension,
                       const Setting& setting, Subscript& out);
+  bool ElaborateCount(const Expr& entry, const Expr& most, const std::string& where,
+                      const Setting& setting, Subscript& out);
   bool ElaborateStride(const Expr* expr, Subscript& out);
   Size EveryOther(const Size& length, int64_t stride) const;
   bool CheckWindow(const Subscript& window, const Size& extent, const std::string& where);
@@ -219,6 +222,7 @@ class Elaborator {
   Symbol ParamValue(const Expr& expr, bool& ok);
   void ArrayShape(const std::vector<ExprPtr>& shape, Ref& ref);
   int AddRef(Ref ref);
+  void SemaphoreCounts(const ScratchSpec& scratch, Ref& ref);
   Memory MemoryNamed(const Ident& name, bool any_allowed);
   void HostArguments(const Expr& expr, HostCall& call);
   void CheckHostCall(const struct HostFunction& function, const Expr& expr, const HostCall& call);

@@ -128,9 +128,7 @@ void Elaborator::Scratch() {
         Error("key", scratch.semaphore.span,
               "`" + scratch.semaphore.name + "` is not a kind of semaphore", "there is: dma");
       }
-      if (scratch.count)
-        ref.count = ElaborateStaticInt(*scratch.count, "the count of semaphores").value_or(1);
-      if (ref.count < 1) Error("key", scratch.name.span, "there must be at least one semaphore");
+      SemaphoreCounts(scratch, ref);
     } else {
       ref.role = Role::kScratch;
       ref.memory = MemoryNamed(scratch.memory, false);
@@ -139,6 +137,24 @@ void Elaborator::Scratch() {
       ref.view = ref.array;
     }
     AddRef(std::move(ref));
+  }
+}
+
+void Elaborator::SemaphoreCounts(const ScratchSpec& scratch, Ref& ref) {
+  if (scratch.count.empty()) return;
+  constexpr int64_t kMost = int64_t{1} << 31;
+  constexpr size_t kMostDimensions = 8;
+  if (scratch.count.size() > kMostDimensions) {
+    Error("key", scratch.count[kMostDimensions]->span, "semaphores have at most 8 dimensions");
+    return;
+  }
+  ref.counts.clear();
+  for (const ExprPtr& expr : scratch.count) {
+    const int64_t count = ElaborateStaticInt(*expr, "the count of semaphores").value_or(1);
+    if (count < 1) Error("key", scratch.name.span, "there must be at least one semaphore");
+    const bool fits = count <= kMost / ref.CountOfSemaphores();
+    if (!fits) Error("key", expr->span, "there can be no more than 2147483648 semaphores");
+    ref.counts.push_back(fits ? std::max<int64_t>(count, 1) : 1);
   }
 }
 

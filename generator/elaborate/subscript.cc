@@ -61,7 +61,7 @@ NodePtr Elaborator::ElaborateSubscript(const Expr& expr, const Setting& setting)
 std::vector<Subscript> Elaborator::FullSubscripts(const Shape& shape, Span span) {
   std::vector<Subscript> out;
   for (const Size& size : shape) {
-    out.push_back({span, true, MakeInt(0, DType::kIndex, span), size});
+    out.push_back({span, true, MakeInt(0, DType::kIndex, span), size, 1, nullptr});
   }
   return out;
 }
@@ -87,7 +87,7 @@ std::optional<Elaborator::Subscripted> Elaborator::ElaborateSubscripts(const Exp
   bool ok = true;
   size_t d = 0;
   const auto whole = [&](Span span) {
-    out.subscripts.push_back({span, true, MakeInt(0, DType::kIndex, span), shape[d]});
+    out.subscripts.push_back({span, true, MakeInt(0, DType::kIndex, span), shape[d], 1, nullptr});
     out.shape.push_back(shape[d]);
     ++d;
   };
@@ -120,12 +120,15 @@ bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std
   const std::string where = what + " (dimension " + std::to_string(dimension) + ")";
   if (IsDynamicSlice(entry)) {
     const Expr* stride = KeywordValue(entry, "stride");
-    if (entry.args.size() != 2 || entry.keywords.size() > (stride ? 1 : 0)) {
+    const Expr* most = KeywordValue(entry, "most");
+    if (entry.args.size() != 2 || entry.keywords.size() > (stride || most ? 1 : 0)) {
       Error("syntax", entry.span, "ds takes a start and a size: ds(start, size)",
-            "with a stride: ds(start, size, stride=2)");
+            "with a stride: ds(start, size, stride=2); of a size known at run time: "
+            "ds(start, size, most=8)");
       return false;
     }
     out.range = true;
+    if (most) return ElaborateCount(entry, *most, where, setting, out);
     out.start = ElaborateIndex(*entry.args[0], setting);
     const auto size = ElaborateSize(*entry.args[1]);
     const bool strides = ElaborateStride(stride, out);
@@ -163,6 +166,30 @@ bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std
   if (!ElaborateStride(entry.args[2].get(), out)) return false;
   if (out.stride > 1) out.size = EveryOther(out.size, out.stride);
   return CheckWindow(out, extent, where);
+}
+
+/// `ds(start, size, most=n)`
+bool Elaborator::ElaborateCount(const Expr& entry, const Expr& most, const std::string& where,
+                                const Setting& setting, Subscript& out) {
+  if (!setting.most) {
+    Error("shape", entry.span, "a value has a fixed shape: `most=` stands in copies and waits alone",
+          "read all that there may be, and choose by a mask: iota([8]) < n");
+    return false;
+  }
+  Setting inside = setting;
+  inside.most = false;
+  out.start = ElaborateIndex(*entry.args[0], inside);
+  out.count = ElaborateIndex(*entry.args[1], inside);
+  const auto size = ElaborateSize(most);
+  if (!out.start || !out.count || !size) return false;
+  out.size = *size;
+  const auto start = ConstInt(out.start), count = ConstInt(out.count), limit = size->Constant();
+  if (start && *start < 0) return CheckWindow(out, out.size, where);
+  if (!count || !limit || (*count >= 0 && *count <= *limit)) return true;
+  Error("index-range", entry.args[1]->span,
+        "the size " + std::to_string(*count) + " of a slice of " + where +
+            " is out of range: most=" + std::to_string(*limit));
+  return false;
 }
 
 /// `expr`: null where none is written.

@@ -18,14 +18,19 @@ Region RegionOf(const Run& run, int ref, const Box& box) {
 bool Overlap(const Region& a, const Region& b) {
   if (a.hbm != b.hbm || a.index != b.index) return false;
   for (int d = 0; d < a.start.rank(); ++d) {
+    if (a.size[d] == 0 || b.size[d] == 0) return false;
     if (a.start[d] >= b.start[d] + b.size[d] || b.start[d] >= a.start[d] + a.size[d]) return false;
   }
   return true;
 }
 
-std::string SlotName(const Run& run, int semaphore, int64_t slot) {
+/// "arrived[1, 0]"
+std::string SlotName(const Run& run, int semaphore, const std::vector<int64_t>& slot) {
   const Ref& ref = RefAt(run, semaphore);
-  return ref.name + (ref.count == 1 ? "" : "[" + std::to_string(slot) + "]");
+  if (ref.CountOfSemaphores() == 1) return ref.name;
+  std::string text;
+  for (const int64_t at : slot) text += (text.empty() ? "[" : ", ") + std::to_string(at);
+  return ref.name + text + "]";
 }
 
 [[noreturn]] void FailTouch(Run& run, int ref, const char* verb, const Copy& copy, Span span) {
@@ -51,6 +56,12 @@ void CheckRegionWrite(Run& run, int ref, const Region& region, Span span) {
   }
 }
 
+std::string ExtentsText(const Dims& extents) {
+  std::string text;
+  for (const int64_t extent : extents) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + text + "]";
+}
+
 Box WindowBox(Run& run, const Window& window) {
   const Block& block = BlockAt(run, window.ref);
   const bool hbm = StaysInHbm(run, window.ref);
@@ -65,6 +76,10 @@ Transfer TransferOf(const Block& block, const Box& box) {
     transfer.array_offset += box.start[d] * block.array_strides[d];
   }
   return transfer;
+}
+
+int64_t BytesOf(const Run& run, int ref, const Box& box) {
+  return Product(box.view) * static_cast<int64_t>(SizeOf(RefAt(run, ref).dtype));
 }
 
 Tile ReadWindow(Run& run, const Window& window, const Box& box) {
@@ -88,13 +103,20 @@ void CheckDefined(Run& run, const Window& window, const Tile& data) {
                 "an element of `" + RefAt(run, window.ref).name + "` that is copied", *found);
 }
 
-int64_t SlotOf(Run& run, int semaphore, const Node& index) {
-  const int64_t slot = EvaluateIndex(run, index, "a semaphore's index");
+std::vector<int64_t> SlotOf(Run& run, int semaphore, const std::vector<NodePtr>& indices) {
   const Ref& ref = RefAt(run, semaphore);
-  if (slot >= 0 && slot < ref.count) return slot;
-  Fail(run, "index-range", index.span,
-       "the subscript " + std::to_string(slot) + " of `" + ref.name + "`" + AtPoint(run) +
-           " is out of range: there are " + std::to_string(ref.count) + " semaphores");
+  std::vector<int64_t> slot;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    slot.push_back(EvaluateIndex(run, *indices[d], "a semaphore's index"));
+    if (slot[d] >= 0 && slot[d] < ref.counts[d]) continue;
+    const bool only = indices.size() == 1;
+    Fail(run, "index-range", indices[d]->span,
+         "the subscript " + std::to_string(slot[d]) + " of `" + ref.name + "`" +
+             (only ? "" : " (dimension " + std::to_string(d) + ")") + AtPoint(run) +
+             " is out of range: there are " + std::to_string(ref.counts[d]) +
+             (only ? " semaphores" : ""));
+  }
+  return slot;
 }
 
 }  // namespace
@@ -102,13 +124,15 @@ int64_t SlotOf(Run& run, int semaphore, const Node& index) {
 void StartCopy(Run& run, const action::Copy& statement, Span span) {
   Copy copy;
   copy.semaphore = statement.semaphore;
-  copy.slot = SlotOf(run, statement.semaphore, *statement.slot);
+  copy.slot = SlotOf(run, statement.semaphore, statement.slot);
   copy.span = span;
   copy.target_ref = statement.target.ref;
   const Box from = WindowBox(run, statement.source);
   copy.box = WindowBox(run, statement.target);
   if (!(from.view == copy.box.view)) {
-    Fail(run, "shape", span, "the two ends of the copy differ in shape" + AtPoint(run));
+    Fail(run, "index-range", span,
+         "the two ends of the copy differ in size" + AtPoint(run) + ": " + ExtentsText(from.view) +
+             " and " + ExtentsText(copy.box.view));
   }
   copy.source = RegionOf(run, statement.source.ref, from);
   copy.target = RegionOf(run, statement.target.ref, copy.box);
@@ -121,20 +145,21 @@ void StartCopy(Run& run, const action::Copy& statement, Span span) {
   copy.data = ReadWindow(run, statement.source, from);
   CheckDefined(run, statement.source, copy.data);
   copy.data.origins = nullptr;
+  copy.bytes = BytesOf(run, statement.target.ref, copy.box);
   run.copies.push_back(std::move(copy));
 }
 
-void WaitForCopy(Run& run, const action::Wait& statement, Span span) {
-  const int64_t slot = SlotOf(run, statement.semaphore, *statement.slot);
-  const auto found = std::find_if(run.copies.begin(), run.copies.end(), [&](const Copy& copy) {
-    return copy.semaphore == statement.semaphore && copy.slot == slot;
+namespace {
+
+using InFlight = std::vector<Copy>::iterator;
+
+InFlight OldestOn(Run& run, int semaphore, const std::vector<int64_t>& slot) {
+  return std::find_if(run.copies.begin(), run.copies.end(), [&](const Copy& copy) {
+    return copy.semaphore == semaphore && copy.slot == slot;
   });
-  if (found == run.copies.end()) {
-    Fail(run, "sync", span,
-         "nothing to wait for" + AtPoint(run) + ": no copy on `" +
-             SlotName(run, statement.semaphore, slot) +
-             "` is in flight, so this would wait for ever");
-  }
+}
+
+void Arrive(Run& run, InFlight found) {
   const Copy copy = std::move(*found);
   run.copies.erase(found);
   Block& block = BlockAt(run, copy.target_ref);
@@ -145,6 +170,36 @@ void WaitForCopy(Run& run, const action::Wait& statement, Span span) {
   }
   MakeWritable(block.tile);
   Paste(block.tile, SliceTile(block.tile, *copy.subscripts, copy.box), copy.data, nullptr);
+}
+
+}  // namespace
+
+void WaitForCopy(Run& run, const action::Wait& statement, Span span) {
+  const int semaphore = statement.semaphore;
+  const std::vector<int64_t> slot = SlotOf(run, semaphore, statement.slot);
+  const auto oldest = [&] {
+    const InFlight found = OldestOn(run, semaphore, slot);
+    if (found != run.copies.end()) return found;
+    Fail(run, "sync", span,
+         "nothing to wait for" + AtPoint(run) + ": no copy on `" + SlotName(run, semaphore, slot) +
+             "` is in flight, so this would wait for ever");
+  };
+  if (!statement.window) return Arrive(run, oldest());
+  const Box box = WindowBox(run, *statement.window);
+  int64_t left = BytesOf(run, statement.window->ref, box);
+  while (left > 0) {
+    const InFlight copy = oldest();
+    const int64_t rest = copy->bytes - copy->waited;
+    copy->waited += std::min(left, rest);
+    if (left < rest) return;
+    left -= rest;
+    Arrive(run, copy);
+  }
+  // Copies of nothing have arrived.
+  for (InFlight next = OldestOn(run, semaphore, slot);
+       next != run.copies.end() && next->bytes == next->waited;
+       next = OldestOn(run, semaphore, slot))
+    Arrive(run, next);
 }
 
 void CheckRead(Run& run, int ref, const Box& box, Span span) {

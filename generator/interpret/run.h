@@ -77,13 +77,14 @@ struct Box {
 
 struct Copy {
   int semaphore = -1;
-  int64_t slot = 0;
+  std::vector<int64_t> slot;
   Region source, target;
   int target_ref = -1;
   Box box;  // of the target
   const std::vector<Subscript>* subscripts = nullptr;
   Tile data;
   Span span;
+  int64_t bytes = 0, waited = 0;  // of them, while it is in flight
 };
 
 /// A let, var or loop variable.

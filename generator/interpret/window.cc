@@ -25,6 +25,16 @@ int64_t StartOf(Run& run, const Subscript& subscript, int d, int64_t size, int64
            AtPoint(run) + " is out of range: its extent is " + std::to_string(extent));
 }
 
+/// A size of which the spec only says the most.
+int64_t CountOf(Run& run, const Subscript& subscript, int d, int64_t most, Subject subject) {
+  const int64_t count = EvaluateIndex(run, *subscript.count, "the size of a slice");
+  if (count >= 0 && count <= most) return count;
+  Fail(run, "index-range", subscript.span,
+       "the size " + std::to_string(count) + " of a slice of " + NameOf(run, subject) +
+           " (dimension " + std::to_string(d) + ")" + AtPoint(run) +
+           " is out of range: most=" + std::to_string(most));
+}
+
 }  // namespace
 
 int64_t SizeValue(Run& run, const Size& size, Span span) {
@@ -79,7 +89,8 @@ Box BoxOf(Run& run, const std::vector<Subscript>& subscripts, const Dims& extent
   Box box;
   for (int d = 0; d < extents.rank(); ++d) {
     const Subscript& subscript = subscripts[static_cast<size_t>(d)];
-    const int64_t count = subscript.range ? SizeValue(run, subscript.size, subscript.span) : 1;
+    const int64_t most = subscript.range ? SizeValue(run, subscript.size, subscript.span) : 1;
+    const int64_t count = subscript.count ? CountOf(run, subscript, d, most, subject) : most;
     const int64_t reach = count > 0 ? (count - 1) * subscript.stride + 1 : 0;
     box.start.Append(StartOf(run, subscript, d, reach, extents[d], subject));
     box.size.Append(reach);

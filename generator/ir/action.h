@@ -72,14 +72,16 @@ struct Assert {
 /// source -> target, on semaphore[slot].
 struct Copy {
   Window source, target;
-  int semaphore = -1;  // ref
-  NodePtr slot;        // kIndex scalar
+  int semaphore = -1;         // ref
+  std::vector<NodePtr> slot;  // kIndex scalars, one a dimension of the semaphores
 };
 
-/// Until a copy on semaphore[slot] has arrived.
+/// Until the oldest copy on semaphore[slot] has arrived, or as many bytes of copies on it as a
+/// window has.
 struct Wait {
-  int semaphore = -1;  // ref
-  NodePtr slot;        // kIndex scalar
+  int semaphore = -1;         // ref
+  std::vector<NodePtr> slot;  // as that of a copy
+  std::optional<Window> window;
 };
 
 }  // namespace action
@@ -121,8 +123,14 @@ void ForEachBlock(const Action& of, const Use& use) {
 /// Calls `use` with each expression of the statement, without those of statements that it holds.
 template <typename Use>
 void ForEachExpression(const Action& of, const Use& use) {
+  const auto all = [&](const std::vector<NodePtr>& nodes) {
+    for (const NodePtr& node : nodes) use(*node);
+  };
   const auto starts = [&](const std::vector<Subscript>& subscripts) {
-    for (const Subscript& subscript : subscripts) use(*subscript.start);
+    for (const Subscript& subscript : subscripts) {
+      use(*subscript.start);
+      if (subscript.count) use(*subscript.count);
+    }
   };
   Match(
       of, [&](const action::Define& define) { use(*define.value); },
@@ -136,11 +144,14 @@ void ForEachExpression(const Action& of, const Use& use) {
       [&](const action::While& loop) { use(*loop.condition); },
       [&](const action::Assert& check) { use(*check.condition); },
       [&](const action::Copy& copy) {
-        use(*copy.slot);
+        all(copy.slot);
         starts(copy.source.subscripts);
         starts(copy.target.subscripts);
       },
-      [&](const action::Wait& wait) { use(*wait.slot); });
+      [&](const action::Wait& wait) {
+        all(wait.slot);
+        if (wait.window) starts(wait.window->subscripts);
+      });
 }
 
 /// Calls `use` with each statement and those that it holds, in the order of the text.

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,13 +55,16 @@ struct Ref {
   NodePtr init;                   // outputs; a kConst, or null
   bool init_undefined = false;
   int buffers = 2;
-  int alias = -1;         // outputs: the input whose memory it takes over
-  int view_of = -1;       // the ref whose array this is another window on
-  int64_t count = 1;      // semaphores
-  bool prepared = false;  // made by `prepare`, not an argument
+  int alias = -1;                     // outputs: the input whose memory it takes over
+  int view_of = -1;                   // the ref whose array this is another window on
+  std::vector<int64_t> counts = {1};  // of semaphores, by dimension
+  bool prepared = false;              // made by `prepare`, not an argument
 
   /// Of an axis of the view.
   const BlockDim& DimOf(size_t view_axis) const { return block[view_dims[view_axis]]; }
+  int64_t CountOfSemaphores() const {
+    return std::accumulate(counts.begin(), counts.end(), int64_t{1}, std::multiplies<>());
+  }
 };
 
 /// Whether the grid moves its blocks.

@@ -18,6 +18,8 @@ struct Subscript {
   NodePtr start;       // kIndex scalar
   Size size;           // of a range
   int64_t stride = 1;  // of a range: from one of its elements to the next
+  NodePtr count;       // kIndex scalar: of a range of which only a call knows the size, `size` is
+                       // the most; only in windows of copies
 };
 
 /// How many elements there are from the first to the last one.

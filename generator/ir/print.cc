@@ -41,7 +41,9 @@ class Printer {
       if (!out.empty()) out += ", ";
       const std::string start = Print(*s.start);
       const std::string stride = s.stride == 1 ? "" : ", stride=" + std::to_string(s.stride);
-      out += s.range ? "ds(" + start + ", " + s.size.ToString() + stride + ")" : start;
+      const std::string size =
+          s.count ? Print(*s.count) + ", most=" + s.size.ToString() : s.size.ToString();
+      out += s.range ? "ds(" + start + ", " + size + stride + ")" : start;
     }
     return "[" + out + "]";
   }
@@ -239,7 +241,10 @@ class KernelPrinter {
   void RefLines(const Ref& r) {
     std::string text = std::string(RoleName(r.role)) + " " + r.name + ": ";
     if (r.role == Role::kSemaphore) {
-      Line(text + "dma, count " + std::to_string(r.count));
+      text += "dma, count ";
+      for (size_t d = 0; d < r.counts.size(); ++d)
+        text += (d == 0 ? "" : ", ") + std::to_string(r.counts[d]);
+      Line(text);
       return;
     }
     text += Typed(r.dtype, r.array) + " in " + MemoryName(r.memory);
@@ -315,12 +320,20 @@ class KernelPrinter {
         [&](const action::Assert& a) { Line("assert " + print_.Print(*a.condition), indent); },
         [&](const action::Copy& a) {
           Line("copy " + WindowText(a.source) + " -> " + WindowText(a.target) + ", " +
-                   Named(a.semaphore) + "[" + print_.Print(*a.slot) + "]",
+                   SlotText(a.semaphore, a.slot),
                indent);
         },
         [&](const action::Wait& a) {
-          Line("wait " + Named(a.semaphore) + "[" + print_.Print(*a.slot) + "]", indent);
+          Line("wait " + SlotText(a.semaphore, a.slot) +
+                   (a.window ? ", " + WindowText(*a.window) : ""),
+               indent);
         });
+  }
+
+  std::string SlotText(int semaphore, const std::vector<NodePtr>& slot) {
+    std::string out;
+    for (const NodePtr& at : slot) out += (out.empty() ? "[" : ", ") + print_.Print(*at);
+    return Named(semaphore) + out + "]";
   }
 
   void Define(const action::Define& a, int indent) {

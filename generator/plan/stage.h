@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -29,6 +30,7 @@ struct CopyWindow {
   struct Dimension {
     Size size;
     bool point = false;
+    ElementPtr count = nullptr;  // of which only the step knows how many, `size` being the most
 
     friend bool operator==(const Dimension&, const Dimension&) = default;
   };
@@ -38,7 +40,7 @@ struct CopyWindow {
 
 struct SemaphoreSlot {
   RefId ref;
-  ElementPtr slot;
+  std::vector<ElementPtr> at;  // one a dimension of the semaphores
 };
 
 /// What is requested from memory long before it is read.
@@ -183,7 +185,8 @@ struct Copy {
 
 struct Wait {
   SemaphoreSlot on;
-  std::vector<BufferId> touched;  // by copies on its semaphore
+  std::optional<CopyWindow> window;  // until so many bytes have arrived; none: the oldest copy
+  std::vector<BufferId> touched;     // by copies on its semaphore
 };
 
 }  // namespace stage
@@ -240,6 +243,9 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
   const auto all = [&](auto& list) {
     for (auto& part : list) use(part);
   };
+  const auto counts = [&](auto& window) {
+    for (auto& dimension : window.dimensions) use(dimension.count);
+  };
   MatchKind(
       of.what, [&](ConstLike<Of, stage::Loop>& s) { use(s.loop), use(s.body); },
       [&](ConstLike<Of, Lanes>& s) { use(s.loop), all(s.prefetches), use(s.body); },
@@ -262,11 +268,16 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
       [&](ConstLike<Of, While>& s) { use(s.most), use(s.before), use(s.condition), use(s.body); },
       [&](ConstLike<Of, Assert>& s) { use(s.condition); },
       [&](ConstLike<Of, Range>& s) { use(s.start), use(s.size), use(s.extent); },
-      [&](ConstLike<Of, Touch>& s) { use(s.window.begin, Access::kNames); },
+      [&](ConstLike<Of, Touch>& s) { use(s.window.begin, Access::kNames), counts(s.window); },
       [&](ConstLike<Of, Copy>& s) {
-        use(s.on.slot), use(s.from.begin, Access::kReads), use(s.to.begin, Access::kWrites);
+        all(s.on.at), use(s.from.begin, Access::kReads), use(s.to.begin, Access::kWrites);
+        counts(s.from), counts(s.to);
       },
-      [&](ConstLike<Of, Wait>& s) { use(s.on.slot), all(s.touched); });
+      [&](ConstLike<Of, Wait>& s) {
+        all(s.on.at);
+        if (s.window) use(s.window->begin, Access::kNames), counts(*s.window);
+        all(s.touched);
+      });
 }
 
 }  // namespace kiln

@@ -87,7 +87,9 @@ std::string StageText::SourceText(const PanelSource& source) const {
 }
 
 std::string StageText::SlotText(const SemaphoreSlot& on) const {
-  return NameOf(on.ref) + "[" + Text(*on.slot) + "]";
+  std::string out;
+  for (const ElementPtr& at : on.at) out += (out.empty() ? "[" : ", ") + Text(*at);
+  return NameOf(on.ref) + out + "]";
 }
 
 void StageText::List(const Stages& stages, int indent) {
@@ -172,7 +174,11 @@ void StageText::One(const Stage& of, int indent) {
         line("copy " + PlaceText(s.from.begin) + " to " + PlaceText(s.to.begin) + " on " +
              SlotText(s.on));
       },
-      [&](const Wait& s) { line("wait for " + SlotText(s.on)); });
+      [&](const Wait& s) {
+        const std::string window =
+            s.window ? "the bytes of " + PlaceText(s.window->begin) + " on " : "";
+        line("wait for " + window + SlotText(s.on));
+      });
 }
 
 void StageText::Wide(bool wide, int indent) {

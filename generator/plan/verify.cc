@@ -92,11 +92,14 @@ class Verifier {
         },
         [&](const Touch& s) { Look(s.window.begin); },
         [&](const Copy& s) {
-          Look(s.on.slot);
-          Look(s.from.begin);
-          Look(s.to.begin);
+          for (const ElementPtr& at : s.on.at) Look(at);
+          Look(s.from);
+          Look(s.to);
         },
-        [&](const Wait& s) { Look(s.on.slot); });
+        [&](const Wait& s) {
+          for (const ElementPtr& at : s.on.at) Look(at);
+          if (s.window) Look(*s.window);
+        });
   }
 
   /// Sums start in the tiles.
@@ -135,6 +138,11 @@ class Verifier {
   }
   void Look(const Place& place) {
     for (const Coordinate& c : place.at) Look(c.offset);
+  }
+
+  void Look(const CopyWindow& window) {
+    Look(window.begin);
+    for (const CopyWindow::Dimension& dimension : window.dimensions) Look(dimension.count);
   }
 
   void CheckLoop(LoopId loop) {

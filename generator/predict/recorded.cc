@@ -69,7 +69,7 @@ class Reader {
             {false, event.semaphore, operand, event.out, event.bytes, event.place});
         break;
       case Event::kWait:
-        steps_.back().shape.manual.push_back({true, event.semaphore});
+        steps_.back().shape.manual.push_back({true, event.semaphore, -1, false, event.bytes});
         break;
     }
   }

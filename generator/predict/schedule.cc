@@ -121,22 +121,33 @@ Picoseconds CoreSchedule::RunBody(const StepShape& shape, Picoseconds at, Picose
       static_cast<Picoseconds>(std::count_if(shape.manual.begin(), shape.manual.end(), is_wait));
   Picoseconds done = 0;
   for (const ManualEvent& event : shape.manual) {
-    std::vector<Picoseconds>& queue = in_flight_[event.semaphore];
+    std::vector<InFlight>& queue = in_flight_[event.semaphore];
     if (!event.wait) {
       // Nobody waits for so many: a semaphore that only counts up must not hold memory for ever.
       if (queue.size() == kMostInFlight) queue.erase(queue.begin());
-      queue.push_back(Later(Transfer(at, event.bytes).end, latency_));
+      const int64_t moved = event.operand < 0 ? 0 : event.bytes;  // to HBM, or from there
+      queue.push_back({Later(Transfer(at, moved).end, latency_), event.bytes});
       ++(event.out ? sums_.copies_out : sums_.copies_in);
       int64_t& bytes = event.out ? sums_.bytes_out : sums_.bytes_in;
-      bytes = SaturatingAdd(bytes, event.bytes);
+      bytes = SaturatingAdd(bytes, moved);
       continue;
     }
-    if (!queue.empty()) {
-      const Picoseconds ready = std::max(at, queue.front());
+    const bool one_copy = event.bytes == ManualEvent::kOldest;
+    int64_t left = one_copy && !queue.empty() ? queue.front().bytes : event.bytes;
+    bool next = one_copy || left > 0;
+    while (!queue.empty() && next) {
+      InFlight& oldest = queue.front();
+      const Picoseconds ready = std::max(at, oldest.end);
       sums_.wait = Later(sums_.wait, ready - at);
       at = ready;
-      queue.erase(queue.begin());
+      const int64_t some = std::min(left, oldest.bytes);
+      oldest.bytes -= some;
+      left -= some;
+      next = left > 0;
+      if (oldest.bytes == 0) queue.erase(queue.begin());
     }
+    // Copies of nothing have arrived with those before them.
+    while (!one_copy && !queue.empty() && queue.front().bytes == 0) queue.erase(queue.begin());
     const Picoseconds share = (work - done) / std::max<Picoseconds>(waits, 1);
     at = Later(at, share);
     done += share;
@@ -191,9 +202,12 @@ std::vector<int64_t> CoreSchedule::State() const {
     state.push_back(static_cast<int64_t>(ends.size()));
     for (const Picoseconds end : ends) state.push_back(std::max<Picoseconds>(end - now_, 0));
   }
-  for (const auto& [semaphore, ends] : in_flight_) {
+  for (const auto& [semaphore, copies] : in_flight_) {
     state.push_back(semaphore);
-    for (const Picoseconds end : ends) state.push_back(std::max<Picoseconds>(end - now_, 0));
+    for (const InFlight& copy : copies) {
+      state.push_back(std::max<Picoseconds>(copy.end - now_, 0));
+      state.push_back(copy.bytes);
+    }
   }
   return state;
 }
@@ -210,8 +224,8 @@ void CoreSchedule::Repeat(const StepSums& before, int64_t times) {
   for (std::vector<Picoseconds>& ends : outs_) {
     for (Picoseconds& end : ends) move(end);
   }
-  for (auto& [semaphore, ends] : in_flight_) {
-    for (Picoseconds& end : ends) move(end);
+  for (auto& [semaphore, copies] : in_flight_) {
+    for (InFlight& copy : copies) move(copy.end);
   }
 }
 

@@ -76,6 +76,11 @@ class CoreSchedule {
   void Repeat(const StepSums& before, int64_t times);
 
  private:
+  struct InFlight {
+    Picoseconds end;
+    int64_t bytes;  // that nobody has waited for
+  };
+
   CopyTimes Transfer(Picoseconds requested, int64_t bytes);
   Picoseconds CopyIn(const StepShape& shape);
   Picoseconds CopyOut(const std::vector<ShapeCopy>& out);
@@ -90,7 +95,7 @@ class CoreSchedule {
   Picoseconds dma_free_;                        // the queue is empty from then on
   std::vector<Picoseconds> begins_;             // of the last steps, the newest first
   std::vector<std::vector<Picoseconds>> outs_;  // by operand: when its last copies out end
-  std::map<int64_t, std::vector<Picoseconds>> in_flight_;  // by semaphore, oldest first
+  std::map<int64_t, std::vector<InFlight>> in_flight_;  // by semaphore, oldest first
   StepSums sums_;
   std::vector<CopyTimes> copies_;
 };

@@ -346,8 +346,11 @@ const Section<ScratchSpec>& ScratchSection() {
            [](Reader&, YamlEntry& e, S& s) {
              s.semaphore = {e.value.text.value, e.value.text.span()};
            }},
-          {{"count", Expression(), kOptional, "How many semaphores; 1 unless given.", "2"},
-           [](Reader& r, YamlEntry& e, S& s) { s.count = ReadExpr(r, e.value); }},
+          {{"count", OneOf({Scalar("expressions with commas"), ListOf(Expression())}), kOptional,
+            "How many semaphores, along one dimension or several: `2, 4` are named `sem[i, j]`. 1 "
+            "unless given.",
+            "2"},
+           [](Reader& r, YamlEntry& e, S& s) { s.count = ReadExprs(r, e.value); }},
       }};
   return section;
 }

@@ -191,7 +191,7 @@ void PrintScratch(const Spec& spec, Printer& p) {
     if (scratch.array) p.Value(4, "array", TypeText(*scratch.array));
     p.Value(4, "memory", scratch.memory);
     p.Value(4, "semaphore", scratch.semaphore);
-    p.Value(4, "count", scratch.count);
+    if (!scratch.count.empty()) p.Value(4, "count", ToString(scratch.count));
   });
 }
 

@@ -84,7 +84,7 @@ struct ScratchSpec {
   std::optional<ArrayType> array;  // none for a semaphore
   Ident memory;                    // vmem unless given
   Ident semaphore;                 // `dma`
-  ExprPtr count;                   // null: 1
+  std::vector<ExprPtr> count;      // of semaphores, by dimension; empty: one
 };
 
 struct VariantSpec {

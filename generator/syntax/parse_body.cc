@@ -378,7 +378,12 @@ bool BodyParser::ParseCopy(Stmt& stmt) {
 bool BodyParser::ParseWait(Stmt& stmt) {
   stmt.kind = Stmt::Kind::kWait;
   stmt.semaphore = exprs_.ParseReference("a semaphore");
-  return stmt.semaphore && EndStatement(stmt);
+  if (!stmt.semaphore) return false;
+  if (tokens_.Accept(",")) {
+    stmt.target = exprs_.ParseReference("what arrives");
+    if (!stmt.target) return false;
+  }
+  return EndStatement(stmt);
 }
 
 bool BodyParser::ParseStore(Stmt& stmt) {

@@ -252,7 +252,8 @@ std::string HeadText(const Stmt& stmt) {
       return "copy " + ToString(*stmt.target) + " -> " + ToString(*stmt.value) + ", " +
              ToString(*stmt.semaphore);
     case Stmt::Kind::kWait:
-      return "wait " + ToString(*stmt.semaphore);
+      return "wait " + ToString(*stmt.semaphore) +
+             (stmt.target ? ", " + ToString(*stmt.target) : "");
   }
   return "";
 }

@@ -68,7 +68,7 @@ struct Stmt {
     kWhile,   // while condition: body   |   while condition, most=high: body
     kAssert,  // assert condition, "message"
     kCopy,    // copy target -> value, semaphore      (target is the source reference)
-    kWait,    // wait semaphore
+    kWait,    // wait semaphore   |   wait semaphore, target
   };
   Kind kind = Kind::kAssign;
   Span span;  // of the statement's first line

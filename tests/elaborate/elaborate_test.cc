@@ -217,6 +217,55 @@ TEST_CASE("strides of slices") {
         "error[syntax]: ds takes a start and a size: ds(start, size)");
 }
 
+/// The body of a kernel with buffers and semaphores, from the statements behind `o = 0`.
+std::string Copying(const std::string& body) {
+  auto source = std::make_shared<const Source>("-", R"(kernel: probe
+grid: {i: 4}
+prefetch: {lengths: "i32[4]"}
+inputs:
+  x: {array: "f32[64]", memory: any}
+outputs: {o: "f32[8]"}
+scratch:
+  buffer: f32[2, 8]
+  sem: {semaphore: dma, count: "2, 3"}
+body: |
+  o = 0
+)" + body);
+  Diagnostics diagnostics;
+  auto spec = ParseSpec(source, diagnostics);
+  std::unique_ptr<Kernel> kernel;
+  if (spec) kernel = CheckSpec(*spec, {}, diagnostics);
+  const std::string text = kernel ? ToString(*kernel) : Render(diagnostics, *source);
+  const size_t begin = kernel ? text.find("= 0.0\n") + 6 : text.find("error[");
+  return kernel ? text.substr(begin) : text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST_CASE("semaphores of two dimensions, and waits for bytes") {
+  CHECK(Copying("  copy x[0:8] -> buffer[0], sem[1, 2]\n  wait sem[1, 2], buffer[0]\n") ==
+        "  copy x[ds(0, 8)] -> buffer[0, ds(0, 8)], sem[1, 2]\n"
+        "  wait sem[1, 2], buffer[0, ds(0, 8)]\n");
+  CHECK(Copying("  wait sem[1]\n") == "error[shape]: one semaphore is needed, not a range of them");
+  CHECK(Copying("  wait sem\n") == "error[shape]: `sem` has 6 semaphores");
+  CHECK(Copying("  wait sem[0, 3]\n") ==
+        "error[index-range]: the subscript 3 of `sem` (dimension 1) is out of range: its extent is "
+        "3");
+}
+
+TEST_CASE("sizes known at run time, in copies and waits alone") {
+  const std::string rows = "ds(0, lengths[i], most=8)";
+  CHECK(Copying("  copy x[" + rows + "] -> buffer[0, " + rows + "], sem[0, 0]\n  wait sem[0, 0]\n") ==
+        "  copy x[ds(0, lengths[i], most=8)] -> buffer[0, ds(0, lengths[i], most=8)], sem[0, 0]\n"
+        "  wait sem[0, 0]\n");
+  CHECK(Copying("  copy x[" + rows + "] -> buffer[0], sem[0, 0]\n") ==
+        "error[shape]: only one end of the copy has a size known at run time");
+  CHECK(Copying("  copy x[ds(0, 9, most=8)] -> buffer[0], sem[0, 0]\n") ==
+        "error[index-range]: the size 9 of a slice of `x` (dimension 0) is out of range: most=8");
+  CHECK(Copying("  o = buffer[0, " + rows + "]\n") ==
+        "error[shape]: a value has a fixed shape: `most=` stands in copies and waits alone");
+  CHECK(Copying("  copy x[ds(0, 4, stride=2)] -> buffer[0, 0:4], sem[0, 0]\n") ==
+        "error[type]: a copy moves neighbours; this window of `x` has a stride of 2");
+}
+
 TEST_CASE("several names are given values that see none of them") {
   std::string messages;
   CHECK(CheckBody("  let s, t = x[0], 3\n  var u1, v1 = s, t\n  v1 += 1\n  o = u1 + f32(v1)\n",

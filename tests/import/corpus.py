@@ -45,6 +45,7 @@ def call(name, cannot="", refused="", reference=None):
 
 def load():
     """All of them, in the order of the files."""
+    import calls_copies  # noqa: F401
     import calls_docs  # noqa: F401
     import calls_docs_tpu  # noqa: F401
     import calls_jax  # noqa: F401

@@ -136,6 +136,28 @@ TEST_CASE("rows packed into wider ones, and back") {
   CHECK(run("u8[4, 2]", "bitcast(u8, bitcast(f32, x))") == Doubles{1, 2, 3, 4, 5, 6, 7, 8});
 }
 
+TEST_CASE("a wait for bytes takes several copies, or a part of one") {
+  CHECK(Run(R"spec(
+kernel: k
+inputs:
+  x: {array: "i32[8]", memory: any}
+outputs:
+  o: i32[8]
+scratch:
+  s: i32[8]
+  sem: {semaphore: dma, count: "2, 2"}
+body: |
+  for p in range(2):
+    copy x[ds(4 * p, 2)] -> s[ds(4 * p, 2)], sem[1, p]
+    copy x[ds(4 * p + 2, 2)] -> s[ds(4 * p + 2, 2)], sem[1, p]
+  wait sem[1, 0], s[0:4]
+  wait sem[1, 1], s[0:1]
+  wait sem[1, 1], s[0:3]
+  o = s
+)spec",
+            {{{"x", Counting(DType::kI32, {8})}}, {}}) == Doubles{0, 1, 2, 3, 4, 5, 6, 7});
+}
+
 TEST_CASE("`take` chooses along an axis") {
   const Inputs inputs{{{"x", Counting(DType::kI32, {2, 3})}, {"ids", Ints({2}, {1, 0})}}, {}};
   const auto run = [&](const std::string& type, const std::string& value) {

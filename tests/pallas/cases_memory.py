@@ -9,7 +9,7 @@ import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from harness import case, close, integers, normal
+from harness import case, close, integers, normal, rng
 
 f32, bf16, f16, i32, i64, u16 = jnp.float32, jnp.bfloat16, jnp.float16, jnp.int32, jnp.int64, jnp.uint16
 SPECS = "tests/pallas/specs/"
@@ -332,3 +332,41 @@ def _():
     close(y, x)
     close(scaled, np.array(rows) * np.float32(10))
     return dict(x=x, rows=rows), dict(y=y, scaled=scaled)
+
+
+@case("ragged_pages", SPECS + "ragged_pages.yaml", depth=3)
+def _():
+    groups, most, pool, n = 5, 8, 7, 5
+    kv, x = normal(1, (pool, 4, 8)), normal(2, (30, n))
+    pages = np.array(rng(3).integers(0, pool, 3 * groups), np.int32)
+    starts, lengths = np.array([0, 5, 13, 22, 25], np.int32), np.array([5, 8, 0, 3, 5], np.int32)
+
+    def kernel(pages, starts, lengths, kv, x, o, r, buffer, rows, arrived):
+        i = pl.program_id(0)
+        slot, count = i % 2, lengths[i]
+        for p in range(3):
+            pltpu.make_async_copy(kv.at[pages[3 * i + p]], buffer.at[slot, p], arrived.at[slot, 0]).start()
+        ragged = pltpu.make_async_copy(x.at[pl.ds(starts[i], count)], rows.at[pl.ds(0, count)], arrived.at[slot, 1])
+        ragged.start()
+        pltpu.make_async_copy(buffer.at[slot], buffer.at[slot], arrived.at[slot, 0]).wait()
+        o[0] = jnp.sum(buffer[slot], axis=0)
+        ragged.wait()
+        r[0] = jnp.where(iota((most, n), 0) < count, rows[...], 0)
+
+    def group(*shape):
+        return pl.BlockSpec((1, *shape), lambda i, *_: (i, 0, 0))
+
+    o, r = pl.pallas_call(
+        kernel, grid_spec=pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=3, grid=(groups,), in_specs=[HBM] * 2,
+            out_specs=[group(4, 8), group(most, n)],
+            scratch_shapes=[pltpu.VMEM((2, 3, 4, 8), f32), pltpu.VMEM((most, n), f32),
+                            pltpu.SemaphoreType.DMA((2, 2))]),
+        out_shape=[jax.ShapeDtypeStruct((groups, 4, 8), f32), jax.ShapeDtypeStruct((groups, most, n), f32)],
+        interpret=pltpu.InterpretParams())(pages, starts, lengths, kv, x)
+    close(o, np.float64(kv)[pages].reshape(groups, 3, 4, 8).sum(axis=1), depth=3)
+    want = np.zeros((groups, most, n))
+    for g, (start, length) in enumerate(zip(starts, lengths)):
+        want[g, :length] = np.asarray(x)[start : start + length]
+    close(r, want)
+    return dict(pages=pages, starts=starts, lengths=lengths, kv=kv, x=x), dict(o=o, r=r)

@@ -26,7 +26,8 @@ const std::vector<std::string>& GrammarEntries() {
     for (const char* kind :
          {"let", "var", "assign", "when", "for", "while", "assert", "copy", "wait"})
       all.push_back(Entry("statement", kind));
-    for (const char* more : {"typed var", "several names", "else", "else when"})
+    for (const char* more : {"typed var", "several names", "else", "else when", "wait for bytes",
+                             "copy of a size known at run time"})
       all.push_back(Entry("statement", more));
     for (const char* op : {"=", "+=", "-=", "*="}) all.push_back(Entry("assign", op));
     for (const char* to :
@@ -48,7 +49,8 @@ const std::vector<std::string>& GrammarEntries() {
       all.push_back("grid of " + std::to_string(axes) + " axes");
     for (const char* name :
          {"parallel axis", "steps of host values", "ragged block", "block of one element",
-          "block larger than its array", "lookup in an index map", "element block with halo"})
+          "block larger than its array", "lookup in an index map", "element block with halo",
+          "semaphores of two dimensions"})
       all.push_back(Entry("layout", name));
     return all;
   }();
@@ -149,6 +151,7 @@ class Uses {
       Add(Entry("statement", kKinds[static_cast<size_t>(stmt.kind)]));
       if (stmt.typed) Add("statement typed var");
       if (!stmt.others.empty()) Add("statement several names");
+      if (stmt.kind == Stmt::Kind::kWait && stmt.target) Add("statement wait for bytes");
       for (const Naming& other : stmt.others) Walk(*other.value);
       if (stmt.kind == Stmt::Kind::kAssign) {
         Add(Entry("assign", stmt.op));
@@ -176,15 +179,17 @@ class Uses {
       const bool is_mask = prefix == "store" && expr.args.size() == 2 &&
                            (entry.kind == Expr::Kind::kCompare || entry.kind == Expr::Kind::kCall ||
                             entry.kind == Expr::Kind::kBinary || entry.kind == Expr::Kind::kUnary);
-      const bool by_stride = entry.kind == Expr::Kind::kSlice
-                                 ? entry.args[2] != nullptr
-                                 : entry.name == "ds" && !entry.keywords.empty();
-      if (by_stride) Add(prefix + " stride");
+      const bool is_ds = entry.kind == Expr::Kind::kCall && entry.name == "ds";
+      const std::string keyword =
+          is_ds && !entry.keywords.empty() ? entry.keywords[0].name.name : "";
+      if (keyword == "most") Add("statement copy of a size known at run time");
+      if (entry.kind == Expr::Kind::kSlice ? entry.args[2] != nullptr : keyword == "stride")
+        Add(prefix + " stride");
       if (entry.kind == Expr::Kind::kSlice)
         Add(prefix + " slice");
       else if (entry.kind == Expr::Kind::kEllipsis)
         Add(prefix + " ...");
-      else if (entry.kind == Expr::Kind::kCall && entry.name == "ds")
+      else if (is_ds)
         Add(prefix + " ds");
       else
         Add(is_mask ? prefix + " mask" : prefix + " point");
@@ -220,7 +225,10 @@ class Uses {
       if (Reads(*axis.steps)) Add("layout steps of host values");
     }
     for (const Ref& ref : kernel.refs) {
-      if (ref.role == Role::kSemaphore) continue;
+      if (ref.role == Role::kSemaphore) {
+        if (ref.counts.size() > 1) Add("layout semaphores of two dimensions");
+        continue;
+      }
       Add(std::string(kRoles[static_cast<size_t>(ref.role)]) + " " +
           std::string(kiln::Name(ref.dtype)));
       for (const BlockDim& dim : ref.block) {

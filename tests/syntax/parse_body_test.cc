@@ -67,7 +67,9 @@ TEST_CASE("every statement prints as it is written") {
       "while a < b, most=2 * n:\n"
       "  a += 1\n"
       "copy src[i] -> dst, sem[i]\n"
-      "wait sem\n";
+      "copy src[ds(a, n, most=8)] -> dst[ds(0, n, most=8)], sem[i, j]\n"
+      "wait sem\n"
+      "wait sem[i, j], dst[ds(0, n, most=8)]\n";
   CHECK(Print(body) == body);
 }
 

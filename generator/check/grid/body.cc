@@ -24,6 +24,8 @@ bool Fails(const Site& site, int64_t value) {
     case Site::Kind::kSubscript:
       return value < 0 || value >= site.extent;
     case Site::Kind::kSlice:
+    case Site::Kind::kSize:
+    case Site::Kind::kEnd:
       return value < 0 || site.size > site.extent || value > site.extent - site.size;
     case Site::Kind::kAssert:
       return value == 0;
@@ -85,6 +87,14 @@ std::string RangeMessage(const GridContext& context, const Site& site, const Fai
   const bool semaphore = site.subject >= 0 && context.ref(site.subject).role == Role::kSemaphore;
   const std::string value = std::to_string(failure.value);
   const std::string noun = semaphore ? "slot" : "element";
+  if (site.kind == Site::Kind::kSize) {
+    return "size " + value + " of a slice of " + site.description + where +
+           " is out of range: most=" + std::to_string(site.extent);
+  }
+  if (site.kind == Site::Kind::kEnd) {
+    return "the end " + value + " of a slice of " + site.description + where +
+           " is out of range: it has " + Counted(site.extent, noun);
+  }
   if (site.kind == Site::Kind::kSlice) {
     return "slice [" + value + ":" + std::to_string(failure.value + site.size) + "] of " +
            site.description + where + " is out of range: it has " + Counted(site.extent, noun);

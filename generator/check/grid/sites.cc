@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "generator/ir/tile_node.h"
+
 namespace kiln {
 namespace {
 
@@ -27,8 +29,12 @@ class Collector {
                   int subject, const std::string& name);
   void CopyWindow(const Window& window);
   void Store(const action::Store& store);
-  void Slot(const NodePtr& slot, int semaphore, Span span);
+  void Counts(const std::vector<Subscript>& subscripts, const std::vector<int64_t>& extents,
+              int subject, const std::string& name);
+  void Slot(const std::vector<NodePtr>& slot, int semaphore, Span span);
   void Assert(const action::Assert& check, Span span);
+  void Add(Site site);
+  static std::string Described(size_t dimension, size_t rank, const std::string& name);
   std::vector<int64_t> ViewOf(int ref) const;
   std::vector<int64_t> Extents(const Shape& shape) const;
   int Unnamed() { return -1 - int(sites_.size()); }
@@ -68,7 +74,8 @@ void Collector::Subscripts(const std::vector<Subscript>& subscripts,
   if (subscripts.size() != extents.size()) return;
   for (size_t d = 0; d < subscripts.size(); ++d) {
     const Subscript& subscript = subscripts[d];
-    const auto size = Evaluate(ReachOf(subscript), context_.binding);
+    // Sizes that only a step knows are sites of their own.
+    const auto size = subscript.count ? 0 : Evaluate(ReachOf(subscript), context_.binding);
     if (extents[d] < 0 || !size || *size < 0) continue;
     Site site;
     site.kind = subscript.range ? Site::Kind::kSlice : Site::Kind::kSubscript;
@@ -77,11 +84,44 @@ void Collector::Subscripts(const std::vector<Subscript>& subscripts,
     site.size = *size;
     site.extent = extents[d];
     site.subject = subject;
-    const bool only = subscripts.size() == 1;
-    site.description = only ? name : "dimension " + std::to_string(d) + " of " + name;
-    site.enclosing = enclosing_;
-    if (!IsPlainlyInside(site)) sites_.push_back(std::move(site));
+    site.description = Described(d, subscripts.size(), name);
+    Add(std::move(site));
   }
+}
+
+/// A size that only a step knows is not larger than its most, and ends within the extent.
+void Collector::Counts(const std::vector<Subscript>& subscripts,
+                       const std::vector<int64_t>& extents, int subject, const std::string& name) {
+  for (size_t d = 0; d < subscripts.size(); ++d) {
+    const Subscript& subscript = subscripts[d];
+    const auto most = Evaluate(subscript.size, context_.binding);
+    if (!subscript.count || !most) continue;
+    Site site;
+    site.kind = Site::Kind::kSize;
+    site.span = subscript.count->span;
+    site.value = subscript.count;
+    site.size = 0;
+    site.extent = *most;
+    site.subject = subject;
+    site.description = Described(d, subscripts.size(), name);
+    Add(site);
+    if (d >= extents.size() || extents[d] < 0) continue;
+    site.kind = Site::Kind::kEnd;
+    site.span = subscript.span;
+    site.value = Share(TileNode(Op::kAdd, DType::kIndex, {}, subscript.span,
+                                {subscript.start, subscript.count}));
+    site.extent = extents[d];
+    Add(std::move(site));
+  }
+}
+
+void Collector::Add(Site site) {
+  site.enclosing = enclosing_;
+  if (!IsPlainlyInside(site)) sites_.push_back(std::move(site));
+}
+
+std::string Collector::Described(size_t dimension, size_t rank, const std::string& name) {
+  return rank == 1 ? name : "dimension " + std::to_string(dimension) + " of " + name;
 }
 
 void Collector::Guarded(const NodePtr& condition, bool negated, const NodePtr& node) {
@@ -112,20 +152,27 @@ void Collector::Expression(const NodePtr& node) {
 }
 
 void Collector::CopyWindow(const Window& window) {
-  for (const Subscript& subscript : window.subscripts) Expression(subscript.start);
-  Subscripts(window.subscripts, ViewOf(window.ref), window.ref, NameOf(window.ref));
+  for (const Subscript& subscript : window.subscripts) {
+    Expression(subscript.start);
+    Expression(subscript.count);
+  }
+  const std::vector<int64_t> extents = ViewOf(window.ref);
+  Subscripts(window.subscripts, extents, window.ref, NameOf(window.ref));
+  Counts(window.subscripts, extents, window.ref, NameOf(window.ref));
 }
 
-void Collector::Slot(const NodePtr& slot, int semaphore, Span span) {
-  Expression(slot);
-  Site site;
-  site.span = slot->span.end > 0 ? slot->span : span;
-  site.value = slot;
-  site.extent = context_.ref(semaphore).count;
-  site.subject = semaphore;
-  site.description = "semaphore " + NameOf(semaphore);
-  site.enclosing = enclosing_;
-  if (!IsPlainlyInside(site)) sites_.push_back(std::move(site));
+void Collector::Slot(const std::vector<NodePtr>& slot, int semaphore, Span span) {
+  const std::vector<int64_t>& counts = context_.ref(semaphore).counts;
+  for (size_t d = 0; d < slot.size(); ++d) {
+    Expression(slot[d]);
+    Site site;
+    site.span = slot[d]->span.end > 0 ? slot[d]->span : span;
+    site.value = slot[d];
+    site.extent = counts[d];
+    site.subject = semaphore;
+    site.description = Described(d, slot.size(), "semaphore " + NameOf(semaphore));
+    Add(std::move(site));
+  }
 }
 
 void Collector::Assert(const action::Assert& check, Span span) {
@@ -163,7 +210,10 @@ void Collector::Statement(const Action& action) {
         CopyWindow(copy.target);
         Slot(copy.slot, copy.semaphore, action.span);
       },
-      [&](const action::Wait& wait) { Slot(wait.slot, wait.semaphore, action.span); });
+      [&](const action::Wait& wait) {
+        Slot(wait.slot, wait.semaphore, action.span);
+        if (wait.window) CopyWindow(*wait.window);
+      });
 }
 
 }  // namespace

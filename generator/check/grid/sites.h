@@ -14,6 +14,8 @@ struct Site {
   enum class Kind {
     kSubscript,  // 0 <= value < extent
     kSlice,      // 0 <= value, value + size <= extent
+    kSize,       // 0 <= value <= extent, the most that a slice may have
+    kEnd,        // of a slice: 0 <= value <= extent
     kAssert,     // value is true
   };
   Kind kind = Kind::kSubscript;

@@ -270,15 +270,24 @@ void SpaceAnalysis::Visit(const Actions& actions) {
         [&](const action::While& loop) { VisitScalar(*loop.condition); },
         [&](const action::Assert& check) { VisitScalar(*check.condition); },
         [&](const action::Copy& copy) {
-          VisitScalar(*copy.slot);
-          for (const kiln::Window* window : {&copy.source, &copy.target}) {
-            for (const Subscript& subscript : window->subscripts) VisitScalar(*subscript.start);
-          }
+          for (const NodePtr& at : copy.slot) VisitScalar(*at);
+          VisitWindow(copy.source);
+          VisitWindow(copy.target);
           for (const ClassId c : refs_[RefId(copy.source.ref)]) Pin(c);
           for (const ClassId c : refs_[RefId(copy.target.ref)]) Pin(c);
         },
-        [&](const action::Wait& wait) { VisitScalar(*wait.slot); });
+        [&](const action::Wait& wait) {
+          for (const NodePtr& at : wait.slot) VisitScalar(*at);
+          if (wait.window) VisitWindow(*wait.window);
+        });
     ForEachBlock(action, [&](const Actions& block) { Visit(block); });
+  }
+}
+
+void SpaceAnalysis::VisitWindow(const kiln::Window& window) {
+  for (const Subscript& subscript : window.subscripts) {
+    VisitScalar(*subscript.start);
+    if (subscript.count) VisitScalar(*subscript.count);
   }
 }
 

@@ -53,6 +53,7 @@ class SpaceAnalysis {
   Classes Window(const Classes& whole, const Shape& extents,
                  const std::vector<Subscript>& subscripts);
   void Visit(const Actions& actions);
+  void VisitWindow(const kiln::Window& window);
   void VisitStore(const action::Store& store);
   void VisitScalar(const Node& node);
   bool MayClip(ClassId root) const;

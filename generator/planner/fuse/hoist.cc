@@ -342,7 +342,11 @@ ElementPtr* ValueOf(Stage& stage) {
   return Match(
       stage, [](OneOf<Define, Assign, Store> auto& s) { return &s.value; },
       [](OneOf<If, Assert> auto& s) { return &s.condition; }, [](Range& s) { return &s.start; },
-      [](OneOf<Copy, Wait> auto& s) { return &s.on.slot; },
+      [](OneOf<Copy, Wait> auto& s) {
+        std::vector<ElementPtr>& at = s.on.at;
+        const auto found = std::find_if(at.begin(), at.end(), MiddleIn);
+        return found == at.end() ? nullptr : &*found;
+      },
       // The lanes of a reduction are its alone, and a condition of turns is theirs.
       [](OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, Pack, For, While, Touch> auto&) {
         return static_cast<ElementPtr*>(nullptr);

@@ -26,20 +26,26 @@ CopyWindow Lowering::WindowOf(const Window& window) {
   for (size_t d = 0; d < extents.size(); ++d) {
     Coordinate c;
     if (window.subscripts.empty()) {
-      of.dimensions.push_back({extents[d], false});
+      of.dimensions.push_back({extents[d], false, nullptr});
     } else {
       const Subscript& s = window.subscripts[d];
       c.offset = Scalar(*s.start);
-      of.dimensions.push_back({ReachOf(s), !s.range});
+      of.dimensions.push_back({ReachOf(s), !s.range, s.count ? Scalar(*s.count) : nullptr});
     }
     of.begin.at.push_back(c);
   }
   return of;
 }
 
+SemaphoreSlot Lowering::SlotOf(int semaphore, const std::vector<NodePtr>& slot) {
+  SemaphoreSlot on{RefId(semaphore), {}};
+  for (const NodePtr& at : slot) on.at.push_back(Scalar(*at));
+  return on;
+}
+
 void Lowering::Copy(const action::Copy& copy) {
   stage::Copy stage;
-  stage.on = {RefId(copy.semaphore), Scalar(*copy.slot)};
+  stage.on = SlotOf(copy.semaphore, copy.slot);
   stage.from = WindowOf(copy.source);
   stage.to = WindowOf(copy.target);
   Emit(std::move(stage));
@@ -47,7 +53,8 @@ void Lowering::Copy(const action::Copy& copy) {
 
 void Lowering::Wait(const action::Wait& wait) {
   stage::Wait stage;
-  stage.on = {RefId(wait.semaphore), Scalar(*wait.slot)};
+  stage.on = SlotOf(wait.semaphore, wait.slot);
+  if (wait.window) stage.window = WindowOf(*wait.window);
   CopiedOn(kernel_.body, wait.semaphore, stage.touched);
   CopiedOn(kernel_.epilogue, wait.semaphore, stage.touched);
   Emit(std::move(stage));

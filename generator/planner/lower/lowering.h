@@ -55,6 +55,7 @@ class Lowering {
   void Copy(const action::Copy& copy);
   void Wait(const action::Wait& wait);
   CopyWindow WindowOf(const Window& window);
+  SemaphoreSlot SlotOf(int semaphore, const std::vector<NodePtr>& slot);
   // touches.cc
   void TouchesOf(const Action& action);
   void TouchReads(const Node& node);

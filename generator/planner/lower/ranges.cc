@@ -187,7 +187,7 @@ void Lowering::CheckTaken(const Node& take) {
     for (size_t d = 0; d < ids->shape.size(); ++d) extreme.axes.push_back(static_cast<int>(d));
     made_.push_back(Share(std::move(extreme)));
     made_.push_back(Share(TileNode(Op::kCast, DType::kIndex, {}, ids->span, {made_.back()})));
-    CheckedStart(name, {ids->span, false, made_.back(), 1}, extent);
+    CheckedStart(name, {ids->span, false, made_.back(), 1, 1, nullptr}, extent);
   }
   if (perhaps_none) guards_.pop_back();
 }

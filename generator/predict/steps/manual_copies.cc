@@ -22,6 +22,14 @@ void AddLoops(const Actions& actions, Locals& locals) {
 }
 
 void ForEachDecisionOf(const Actions& actions, const std::function<void(const Node&)>& use) {
+  const auto all = [&](const std::vector<NodePtr>& nodes) {
+    for (const NodePtr& node : nodes) use(*node);
+  };
+  const auto counts = [&](const Window& window) {
+    for (const Subscript& subscript : window.subscripts) {
+      if (subscript.count) use(*subscript.count);
+    }
+  };
   for (const Action& action : actions) {
     Match(
         action,
@@ -34,9 +42,12 @@ void ForEachDecisionOf(const Actions& actions, const std::function<void(const No
         [&](const action::While& loop) {
           if (HasCopies(loop.body)) use(*loop.condition);
         },
-        [&](const action::Copy& copy) { use(*copy.slot); },
-        [&](const action::Wait& wait) { use(*wait.slot); }, [](const action::Define&) {},
-        [](const action::Store&) {}, [](const action::Assert&) {});
+        [&](const action::Copy& copy) { all(copy.slot), counts(copy.source); },
+        [&](const action::Wait& wait) {
+          all(wait.slot);
+          if (wait.window) counts(*wait.window);
+        },
+        [](const action::Define&) {}, [](const action::Store&) {}, [](const action::Assert&) {});
     ForEachBlock(action, [&](const Actions& block) {
       if (HasCopies(block)) ForEachDecisionOf(block, use);
     });
@@ -86,6 +97,7 @@ void ManualCopies::Run(const Actions& actions, std::vector<ManualEvent>& events)
         [&](const action::Copy& copy) { events.push_back(Started(copy)); },
         [&](const action::Wait& wait) {
           events.push_back({true, Semaphore(wait.semaphore, wait.slot)});
+          events.back().bytes = wait.window ? BytesOf(*wait.window) : ManualEvent::kOldest;
         },
         [](const action::Define&) {}, [](const action::Store&) {}, [](const action::Assert&) {});
   }
@@ -111,9 +123,16 @@ void ManualCopies::RunTurns(const action::While& loop, std::vector<ManualEvent>&
   }
 }
 
-int64_t ManualCopies::Semaphore(int semaphore, const NodePtr& slot) {
+int64_t ManualCopies::Semaphore(int semaphore, const std::vector<NodePtr>& slot) {
   constexpr int64_t kSlots = int64_t{1} << 32;
-  return semaphore * kSlots + Evaluate(slot).value_or(0);
+  const std::vector<int64_t>& counts = (*binding_.kernel)[RefId(semaphore)].counts;
+  int64_t number = 0;
+  for (size_t d = 0; d < slot.size(); ++d) {
+    // One out of range is a diagnostic of others.
+    const int64_t at = std::clamp<int64_t>(Evaluate(slot[d]).value_or(0), 0, counts[d] - 1);
+    number = number * counts[d] + at;
+  }
+  return semaphore * kSlots + number;
 }
 
 ManualEvent ManualCopies::Started(const action::Copy& copy) {
@@ -125,13 +144,27 @@ ManualEvent ManualCopies::Started(const action::Copy& copy) {
   event.out = in_hbm(copy.target);
   const Window& window = event.out ? copy.target : copy.source;
   event.operand = in_hbm(window) ? OperandOf(operands_, window.ref) : -1;
-  if (event.operand < 0) return event;  // from VMEM to VMEM
-  const TimelineOperand& operand = operands_[static_cast<size_t>(event.operand)];
-  event.bytes = operand.element_bytes;
-  for (const Size& extent : window.shape)
-    event.bytes = SaturatingMultiply(event.bytes, kiln::Evaluate(extent, binding_).value_or(0));
-  event.block = PlaceOf(window, operand);
+  event.bytes = BytesOf(window);
+  if (event.operand >= 0)
+    event.block = PlaceOf(window, operands_[static_cast<size_t>(event.operand)]);
   return event;
+}
+
+/// What only a run knows counts as much as it may be.
+int64_t ManualCopies::BytesOf(const Window& window) {
+  const Ref& ref = (*binding_.kernel)[RefId(window.ref)];
+  auto bytes = static_cast<int64_t>(SizeOf(ref.dtype));
+  const auto times = [&](int64_t extent) { bytes = SaturatingMultiply(bytes, extent); };
+  if (window.subscripts.empty()) {
+    for (const Size& extent : window.shape) times(kiln::Evaluate(extent, binding_).value_or(0));
+  }
+  for (const Subscript& subscript : window.subscripts) {
+    if (!subscript.range) continue;
+    const int64_t most = kiln::Evaluate(subscript.size, binding_).value_or(0);
+    const std::optional<int64_t> count = subscript.count ? Evaluate(subscript.count) : most;
+    times(std::clamp<int64_t>(count.value_or(most), 0, most));
+  }
+  return bytes;
 }
 
 int64_t ManualCopies::PlaceOf(const Window& window, const TimelineOperand& operand) {

@@ -45,7 +45,8 @@ class ManualCopies {
   void RunLoop(const action::For& loop, std::vector<ManualEvent>& events);
   void RunTurns(const action::While& loop, std::vector<ManualEvent>& events);
   ManualEvent Started(const action::Copy& copy);
-  int64_t Semaphore(int semaphore, const NodePtr& slot);
+  int64_t BytesOf(const Window& window);
+  int64_t Semaphore(int semaphore, const std::vector<NodePtr>& slot);
   int64_t PlaceOf(const Window& window, const TimelineOperand& operand);
   std::optional<int64_t> Evaluate(const NodePtr& node);
 

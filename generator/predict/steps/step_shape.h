@@ -11,12 +11,14 @@ namespace kiln {
 
 /// A copy that the body starts, or its wait for one.
 struct ManualEvent {
+  static constexpr int64_t kOldest = -1;
+
   bool wait = false;
   int64_t semaphore = 0;  // any number that no other one has
   // Of a start.
-  int32_t operand = -1;  // in HBM; of Timeline::operands
+  int32_t operand = -1;  // in HBM; of Timeline::operands; -1: from VMEM to VMEM
   bool out = false;
-  int64_t bytes = 0;
+  int64_t bytes = 0;  // that are copied, or waited for; kOldest: those of the oldest copy
   int64_t block = 0;  // not part of the shape
 
   bool SameShape(const ManualEvent& other) const {

@@ -3,10 +3,20 @@
 /// Manual copies, and checks of ranges.
 namespace kiln::render {
 
+/// The semaphores of a name, and which one of them.
 std::string BodyView::Semaphore(const SemaphoreSlot& on, int line) const {
   const Ref& ref = kernel_[on.ref];
-  return "{" + Quoted(ref.name) + ", " + std::to_string(on.ref.number()) + ", " +
-         std::to_string(ref.count) + ", " + std::to_string(line) + "}, " + scalars_.Print(*on.slot);
+  std::string counts, at;
+  for (size_t d = 0; d < ref.counts.size(); ++d) {
+    counts += (d == 0 ? "" : ", ") + std::to_string(ref.counts[d]);
+    at += (d == 0 ? "" : ", ") + scalars_.Print(*on.at[d]);
+  }
+  if (ref.counts.size() > 1) {
+    counts = "{" + counts + "}";
+    at = "{" + at + "}";
+  }
+  return "{" + Quoted(ref.name) + ", " + std::to_string(on.ref.number()) + ", " + counts + ", " +
+         std::to_string(line) + "}, " + at;
 }
 
 /// The window of an array in HBM, or of a tile.
@@ -18,12 +28,15 @@ std::string BodyView::PartOf(const CopyWindow& window) {
   const Shape& extents = hbm ? kernel_[ref].array : kernel_[ref].view;
   std::string cuts;
   for (size_t d = 0; d < window.dimensions.size(); ++d) {
-    const auto& [size, point] = window.dimensions[d];
+    const auto& [size, point, count] = window.dimensions[d];
     const std::string start = scalars_.Print(window.begin.at[d]);
     const std::string extent = scalars_.Print(extents[d]);
     cuts += d == 0 ? "" : ", ";
-    cuts += point ? "CutPoint(" + start + ", " + extent + ")"
-                  : "CutRange(" + start + ", " + scalars_.Print(size) + ", " + extent + ")";
+    const std::string most = scalars_.Print(size);
+    cuts += point   ? "CutPoint(" + start + ", " + extent + ")"
+            : count ? "CutUpTo(" + start + ", " + scalars_.Print(*count) + ", " + most + ", " +
+                          extent + ")"
+                    : "CutRange(" + start + ", " + most + ", " + extent + ")";
   }
   const std::string quoted = Quoted(kernel_[ref].name);
   const std::string operand =
@@ -43,6 +56,14 @@ void BodyView::CopyLines(const stage::Copy& copy, int line, std::vector<std::str
 }
 
 void BodyView::WaitLines(const stage::Wait& wait, int line, std::vector<std::string>* lines) {
+  if (wait.window) {
+    lines->push_back("if (!copies.Wait(" + Semaphore(wait.on, line) + ", sizeof(" +
+                     StorageType(plan_[wait.window->begin.buffer].dtype) + "),");
+    lines->push_back("        " + PartOf(*wait.window) + ")) {");
+    lines->push_back("  return;");
+    lines->push_back("}");
+    return;
+  }
   lines->push_back("if (!copies.Wait(" + Semaphore(wait.on, line) + ")) return;");
 }
 

@@ -172,23 +172,28 @@ class Equation(Parameters, Indices, Narrow):
             return None
         return jaxi.evaluated(eqn, inputs)[eqn.outvars.index(atom)]
 
-    def window(self, ref: Any, transforms: list[jaxi.Transform]) -> Window:
+    def window(self, ref: Any, transforms: list[jaxi.Transform], copied: bool = False) -> Window:
+        """`copied`: a side of a copy, the only ones to have sizes known at run time."""
         steps: list[Any] = []
         for kind, what in transforms:
             if kind == "index":
-                steps.append(Index(tuple(map(self.entry, what))))
+                extents = what.extents if copied else [None] * len(what)
+                steps.append(Index(tuple(map(self.entry, what, extents))))
             else:
                 if kind == "bitcast" and jaxi.narrow_bits(ref.aval):
                     raise CannotSay("a bitcast between widths")
                 steps.append({"reshape": Reshape, "transpose": Transpose, "bitcast": Bitcast}[kind](what))
         return Window(self.ref(ref), tuple(steps))
 
-    def entry(self, entry: Any) -> Value | Range:
+    def entry(self, entry: Any, most: Any = None) -> Value | Range:
         if not isinstance(entry, jaxi.Slice):
             return self.number(entry)
-        if not isinstance(entry.size, (int, np.integer)):
+        start, stride = self.number(entry.start), int(entry.stride)
+        if isinstance(entry.size, (int, np.integer)):
+            return Range(start, int(entry.size), stride)
+        if stride != 1 or not isinstance(most, (int, np.integer)):
             raise CannotSay("a slice of a size known at run time")
-        return Range(self.number(entry.start), int(entry.size), int(entry.stride))
+        return Range(start, int(most), count=self.number(entry.size))
 
     def number(self, what: Any) -> Value:
         if hasattr(what, "aval") and not hasattr(what, "addressable_shards"):
@@ -288,13 +293,13 @@ class Equation(Parameters, Indices, Narrow):
             raise CannotSay("a copy to another device")
         if self.params.get("add"):
             raise CannotSay("a copy that adds")
-        self.effect("copy", [self.window(*jaxi.part(side)) for side in (source_, target, semaphore)])
+        self.effect("copy", [self.window(*jaxi.part(side), copied=True) for side in (source_, target, semaphore)])
 
     def read_dma_wait(self) -> None:
         source_, target, semaphore, remote = jaxi.copy_parts(self.eqn)
         if remote:
             raise CannotSay("a copy to another device")
-        self.effect("wait", [self.window(*jaxi.part(side)) for side in (source_, target, semaphore)])
+        self.effect("wait", [self.window(*jaxi.part(side), copied=True) for side in (source_, target, semaphore)])
 
     # ---- the grid, calls, branches and loops
 

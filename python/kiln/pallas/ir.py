@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from .cannot import Place
@@ -45,11 +46,12 @@ class Ref:
 
 @dataclass(frozen=True)
 class Range:
-    """`size` places from `start` on, every `stride`-th."""
+    """`size` places from `start` on, every `stride`-th; with a `count` only so many, `size` at most."""
 
     start: Value
     size: int
     stride: int = 1
+    count: Value | None = None
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,30 @@ class Window:
             if isinstance(step, Index):
                 for entry in step.entries:
                     yield entry.start if isinstance(entry, Range) else entry
+                    if isinstance(entry, Range) and entry.count is not None:
+                        yield entry.count
 
     def replaced(self, new: dict[Value, Value]) -> Window:
         def of(entry: Value | Range) -> Value | Range:
             if isinstance(entry, Range):
-                return Range(new.get(entry.start, entry.start), entry.size, entry.stride)
+                count = None if entry.count is None else new.get(entry.count, entry.count)
+                return Range(new.get(entry.start, entry.start), entry.size, entry.stride, count)
             return new.get(entry, entry)
 
         steps = tuple(Index(tuple(map(of, s.entries))) if isinstance(s, Index) else s for s in self.steps)
         return Window(self.ref, steps)
+
+    @property
+    def elements(self) -> int | None:
+        """How many it has; None: that is known at run time."""
+        shape: list[int | None] = list(self.ref.shape)
+        for step in self.steps:
+            if isinstance(step, Index):
+                ranges = [e for e in step.entries if isinstance(e, Range)]
+                shape = [e.size if e.count is None else None for e in ranges]
+            elif isinstance(step, Reshape):
+                shape = list(step.shape)
+        return None if None in shape else prod(n for n in shape if n is not None)
 
 
 @dataclass(eq=False)

@@ -96,10 +96,8 @@ class _Printer:
     def scratch(self, ref: Ref) -> None:
         self._begin("scratch")
         if ref.memory == "semaphore":
-            count = 1
-            for n in ref.shape:
-                count *= n
-            self.lines += [f"  {ref.name}:", "    semaphore: dma"] + ([f"    count: {count}"] if ref.shape else [])
+            counts = ", ".join(map(str, ref.shape))
+            self.lines += [f"  {ref.name}:", "    semaphore: dma"] + ([f"    count: {counts}"] if ref.shape else [])
         elif ref.memory == "smem":
             self.lines += [f"  {ref.name}:", f"    array: {ref.dtype}{shape_text(ref.shape)}", "    memory: smem"]
         else:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from . import expressions as ex
 from .cannot import CannotSay, Place
 from .expressions import BIT_OR, COMPARISON, NOT, Expr, as_type, join, literal, renamed, shape_text, whole
-from .ir import Block, Kernel, Operation, Value, Window, has_effects, uses, walk, written
+from .ir import Block, Kernel, Operation, Ref, Value, Window, has_effects, uses, walk, written
 from .loops import Loops
 from .operations import choose, spell
 from .source import Names
-from .windows import loaded, region, semaphore, subscript
+from .windows import copied, loaded, region, semaphore, subscript, width
 
 #: What a Python variable has to cost to stay a name.
 WORTH_A_NAME = 3
@@ -48,6 +48,7 @@ class Body(Loops):
         self._pending: list[dict[Value, int]] = []  # by block: what may become a let, and where it is used last
         self._inline = False
         self._place: Place | None = None
+        self._counting = _counting(kernel.body)
 
     def write(self) -> list[Line]:
         self._uses = uses(self.kernel.body)
@@ -223,12 +224,13 @@ class Body(Loops):
     def _copy(self, copy: Operation, k: int) -> None:
         source, target, arrived = copy.windows
         self._flush({target.ref.name}, k)
-        where = f"{region(source, self.expr)} -> {region(target, self.expr)}"
-        self._line(f"copy {where}, {semaphore(arrived, self.expr)}")
+        self._line(f"copy {copied(source, target, self.expr)}, {semaphore(arrived, self.expr)}")
 
     def _wait(self, wait: Operation, k: int) -> None:
         self._flush({wait.windows[1].ref.name}, k)
-        self._line(f"wait {semaphore(wait.windows[2], self.expr)}")
+        _, target, arrived = wait.windows
+        counted = f", {region(target, self.expr)}" if arrived.ref in self._counting else ""
+        self._line(f"wait {semaphore(arrived, self.expr)}{counted}")
 
     def _prologue(self) -> None:
         """Prefetch arrays that become scratch."""
@@ -358,3 +360,15 @@ def _opposite(condition: Expr) -> str:
 def _places(shape: tuple[int, ...]) -> Iterator[str]:
     for at in itertools.product(*map(range, shape)):
         yield f"[{', '.join(map(str, at))}]"
+
+
+def _counting(body: Block) -> set[Ref]:
+    """The semaphores on which a wait is not for one copy, as they are not all of one size."""
+    sizes: dict[Ref, set[int | None]] = {}
+    for _, operation in walk(body):
+        if operation.name in ("copy", "wait"):
+            target, arrived = operation.windows[1:]
+            elements = target.elements
+            bits = None if elements is None else elements * width(target.ref.dtype)
+            sizes.setdefault(arrived.ref, set()).add(bits)
+    return {ref for ref, found in sizes.items() if len(found) > 1 or None in found}

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 
 from .cannot import CannotSay
-from .expressions import POSTFIX, Expr, join, literal, plus, shape_text, times
+from .expressions import POSTFIX, Expr, join, plus, shape_text
 from .ir import Bitcast, Index, Range, Reshape, Transpose, Value, Window
 
 ToExpr = Callable[[Value], Expr]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Dimension:
-    """What is taken of one dimension of `extent`: everything, one place, or `size` from `start` on."""
+    """What is taken of one dimension of `extent`: everything, one place, or `size` (at most) from `start` on."""
 
     extent: int
     start: Expr | None = None
     size: int | None = None  # None with a start: one place
     stride: int = 1
+    count: Expr | None = None  # how many, if that is known at run time
 
     @property
     def is_place(self) -> bool:
@@ -62,6 +64,8 @@ def _entry(d: Dimension) -> str:
         return ":"
     if d.size is None:
         return d.start.text
+    if d.count is not None:
+        return f"ds({d.start.text}, {d.count.text}, most={d.size})"
     if d.start.constant is not None:
         return between(d.start.constant, d.start.constant + (d.size - 1) * d.stride + 1, d.stride)
     return f"ds({d.start.text}, {d.size}{f', stride={d.stride}' if d.stride != 1 else ''})"
@@ -90,10 +94,14 @@ def _taken(d: Dimension, entry: Value | Range, expr: ToExpr) -> Dimension:
     start = expr(entry.start if isinstance(entry, Range) else entry)
     if d.stride != 1:
         raise CannotSay("a subscript of a strided slice")
+    if d.count is not None:
+        raise CannotSay("a subscript of a slice of a size known at run time")
     if d.start is not None:
         start = plus(d.start, start)
     if not isinstance(entry, Range):
         return Dimension(d.extent, start)
+    if entry.count is not None:
+        return Dimension(d.extent, start, entry.size, count=expr(entry.count))
     if entry.stride != 1:
         return Dimension(d.extent, start, entry.size, entry.stride)
     if start.constant == 0 and entry.size == d.extent:
@@ -124,39 +132,51 @@ def loaded(base: Expr, found: Subscript, expr: ToExpr) -> Expr:
 def bitcast(value: Expr, dtype: str) -> Expr:
     """The bits as another type's; between widths, rows become more or fewer."""
     shape = value.shape
-    if _width(dtype) != _width(value.dtype):
-        if len(shape) < 2 or shape[-2] * _width(value.dtype) % _width(dtype):
+    if width(dtype) != width(value.dtype):
+        if len(shape) < 2 or shape[-2] * width(value.dtype) % width(dtype):
             raise CannotSay("a bitcast between widths of a part of a packed row")
-        shape = (*shape[:-2], shape[-2] * _width(value.dtype) // _width(dtype), shape[-1])
+        shape = (*shape[:-2], shape[-2] * width(value.dtype) // width(dtype), shape[-1])
     return join([value], f"bitcast({dtype}, {value})", POSTFIX, dtype, shape)
 
 
-def _width(dtype: str) -> int:
+def width(dtype: str) -> int:
     return 8 if dtype == "bool" or dtype.startswith("f8") else int(dtype.lstrip("biuf"))
 
 
 def semaphore(window: Window, expr: ToExpr) -> str:
-    """`arrived[slot]`; arrays of semaphores are flat in specs."""
-    found = subscript(window, expr)
-    if not window.ref.shape:
+    """`arrived[slot]`; one that has no others needs no subscript."""
+    if prod(window.ref.shape) == 1:
         return window.ref.name
-    flat = literal(0, "i32")
-    size = 1
-    for d in reversed(found.dimensions):
-        if d.start is None and d.extent != 1 or d.size is not None:
+    places = []
+    for d in subscript(window, expr).dimensions:
+        if not d.is_place and d.length != 1:
             raise CannotSay("a copy with an array of semaphores")
-        flat = plus(times(d.start, size), flat) if d.start is not None else flat
-        size *= d.extent
-    return f"{window.ref.name}[{flat}]" if size != 1 else window.ref.name
+        places.append("0" if d.start is None else d.start.text)
+    return f"{window.ref.name}[{', '.join(places)}]"
+
+
+def copied(source: Window, target: Window, expr: ToExpr) -> str:
+    """`x[i] -> rows`. A size known at run time is at most what either end has."""
+    ends = [_region(window, expr) for window in (source, target)]
+    taken = [[d for d in end.dimensions if not d.is_place] for end in ends]
+    for a, b in zip(*taken, strict=True):
+        if (a.count is None) != (b.count is None):
+            raise CannotSay("a copy of which only one end has a size known at run time")
+        if a.count is not None:
+            a.size = b.size = min(a.length, b.length)
+    return " -> ".join(w.ref.name + end.text() for w, end in zip((source, target), ends, strict=True))
 
 
 def region(window: Window, expr: ToExpr) -> str:
+    """What a wait counts the bytes of."""
+    return window.ref.name + _region(window, expr).text()
+
+
+def _region(window: Window, expr: ToExpr) -> Subscript:
     """A side of a copy."""
     found = subscript(window, expr)
     if found.rest:
         raise CannotSay("a copy of a reshaped ref")
     if found.strided:
         raise CannotSay("a strided copy")
-    return window.ref.name + found.text()
-
-
+    return found

@@ -99,7 +99,7 @@ typedef struct kiln_event {
   int32_t kind;
   int32_t operand;   /* its number in the spec, or -1 */
   int64_t place;     /* the step's number in the grid, or that of the block among its places */
-  int64_t bytes;     /* inside the array */
+  int64_t bytes;     /* inside the array; of a wait: waited for, -1: those of the oldest copy */
   int64_t semaphore; /* any number that no other one has */
   int32_t out;       /* KILN_EVENT_START: to HBM */
 } kiln_event;

@@ -19,11 +19,12 @@ struct Event {
     kStart,       // the body starts a copy …
     kWait,        // … or waits for one
   };
+  static constexpr int64_t kOldestCopy = -1;
   Kind kind = Kind::kStep;
   int32_t operand =
       -1;             // its ordinal; of kStart: of the array in HBM, -1 when neither end is there
   int64_t place = 0;  // the step's number in the grid; the block's among its places, row-major
-  int64_t bytes = 0;  // inside the array
+  int64_t bytes = 0;  // inside the array; of kWait: waited for, kOldestCopy: those of one copy
   int64_t semaphore = 0;
   bool out = false;  // of kStart: to HBM
 };

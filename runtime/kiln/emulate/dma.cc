@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -45,9 +46,25 @@ void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
   });
 }
 
-int64_t SemaphoreNumber(const Semaphore& semaphore, int64_t slot) {
-  return semaphore.ordinal * (int64_t{1} << 32) + slot;
+int64_t SemaphoreNumber(const Semaphore& semaphore, const SemaphoreIndex& slot) {
+  int64_t number = 0;
+  for (int d = 0; d < slot.rank; ++d) number = number * semaphore.counts.at[d] + slot.at[d];
+  return semaphore.ordinal * (int64_t{1} << 32) + number;
 }
+
+/// "arrived[1, 0]"
+struct SlotText {
+  char text[256];
+
+  SlotText(const Semaphore& semaphore, const SemaphoreIndex& slot) {
+    int used = std::snprintf(text, sizeof(text), "%s", semaphore.name);
+    for (int d = 0; d < slot.rank; ++d) {
+      used += std::snprintf(text + used, sizeof(text) - static_cast<size_t>(used), "%s%" PRId64,
+                            d == 0 ? "[" : ", ", slot.at[d]);
+    }
+    std::snprintf(text + used, sizeof(text) - static_cast<size_t>(used), "]");
+  }
+};
 
 bool Overlap(const Window& a, const Window& b) {
   for (int d = 0; d < a.rank; ++d) {
@@ -73,7 +90,8 @@ CopyEnd EndOf(const char* name, const void* data, const ElementType& element, co
   int64_t offset = 0;
   for (int d = 0; d < rank; ++d) {
     const Cut& cut = cuts[d];
-    if (cut.start < 0 || cut.size < 0 || cut.start > cut.extent - cut.size) {
+    if (cut.start < 0 || cut.size < 0 || cut.size > cut.most ||
+        cut.start > cut.extent - cut.size) {
       end.outside = cut;
       end.outside_dimension = d;
       return end;
@@ -126,13 +144,18 @@ void Copies::Note(const InFlight& copy) {
   Event event{Event::Kind::kStart, -1, 0, 0, SemaphoreNumber(copy.semaphore, copy.slot)};
   event.out = copy.to.array >= 0;
   const CopyEnd& end = event.out ? copy.to : copy.from;
+  event.bytes = BytesOf(end, copy.element);
   if (end.array >= 0) {
     event.operand = end.array;
-    event.bytes = BytesOf(end, copy.element);
     for (int d = 0; d < end.window.rank; ++d)
       event.place = event.place * end.window.extent[d] + end.window.start[d];
   }
   core_.recorder()->Add(event);
+}
+
+void Copies::NoteWait(const Semaphore& semaphore, const SemaphoreIndex& slot, int64_t bytes) {
+  if (core_.recorder() == nullptr) return;
+  core_.recorder()->Add({Event::Kind::kWait, -1, 0, bytes, SemaphoreNumber(semaphore, slot)});
 }
 
 /// Whether the other touches of the elements let a copy read or write them.
@@ -147,12 +170,23 @@ bool Copies::CheckTouches(const CopyEnd& end, bool reads) {
   return core_.ok();
 }
 
-bool Copies::CheckSlot(const Semaphore& semaphore, int64_t slot) {
-  if (slot >= 0 && slot < semaphore.count) return true;
-  core_.Fail(kIndexRange,
-             "%s[%" PRId64 "] is used (line %d) on core %d, but there are %" PRId64 " semaphores",
-             semaphore.name, slot, semaphore.line, core_.index(), semaphore.count);
-  return false;
+bool Copies::CheckSlot(const Semaphore& semaphore, const SemaphoreIndex& slot) {
+  for (int d = 0; d < slot.rank; ++d) {
+    const int64_t count = semaphore.counts.at[d];
+    if (slot.at[d] >= 0 && slot.at[d] < count) continue;
+    const SlotText name(semaphore, slot);
+    if (slot.rank == 1) {
+      core_.Fail(kIndexRange, "%s is used (line %d) on core %d, but there are %" PRId64 " semaphores",
+                 name.text, semaphore.line, core_.index(), count);
+    } else {
+      core_.Fail(kIndexRange,
+                 "%s is used (line %d) on core %d, but dimension %d of %s has %" PRId64
+                 " semaphores",
+                 name.text, semaphore.line, core_.index(), d, semaphore.name, count);
+    }
+    return false;
+  }
+  return true;
 }
 
 bool Copies::Share(const CopyEnd& a, const CopyEnd& b) {
@@ -164,7 +198,15 @@ bool Copies::Share(const CopyEnd& a, const CopyEnd& b) {
 }
 
 bool Copies::CheckInside(const Semaphore& semaphore, const CopyEnd& end) {
-  if (end.data != nullptr || end.outside.extent == 0) return true;
+  if (end.outside_dimension < 0) return true;
+  if (end.outside.size < 0 || end.outside.size > end.outside.most) {
+    core_.Fail(kIndexRange,
+               "a copy (line %d) on core %d takes %" PRId64 " elements of dimension %d of %s, of "
+               "which it may take %" PRId64,
+               semaphore.line, core_.index(), end.outside.size, end.outside_dimension, end.name,
+               end.outside.most);
+    return false;
+  }
   core_.Fail(kIndexRange,
              "a copy (line %d) on core %d takes %" PRId64 " elements from %" PRId64
              " on of dimension %d of %s, which has %" PRId64,
@@ -237,13 +279,15 @@ bool Copies::CheckOverlaps(const Semaphore& semaphore, const CopyEnd& from, cons
   return true;
 }
 
-bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, const CopyEnd& from,
-                   const CopyEnd& to) {
+bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t element,
+                   const CopyEnd& from, const CopyEnd& to) {
   if (!core_.ok() || !CheckSlot(semaphore, slot) || !CheckInside(semaphore, from) ||
       !CheckInside(semaphore, to))
     return false;
   if (!std::equal(from.extent, from.extent + from.rank, to.extent, to.extent + to.rank)) {
-    core_.Fail(kCall, "the ends of a copy from %s to %s differ in shape", from.name, to.name);
+    core_.Fail(kIndexRange,
+               "the two ends of a copy (line %d) from %s to %s differ in size on core %d",
+               semaphore.line, from.name, to.name, core_.index());
     return false;
   }
   InFlight copy{semaphore, slot, element, from, to, false};
@@ -279,26 +323,58 @@ bool Copies::Start(const Semaphore& semaphore, int64_t slot, size_t element, con
   return true;
 }
 
-bool Copies::Wait(const Semaphore& semaphore, int64_t slot) {
+Copies::InFlight* Copies::OldestOn(const Semaphore& semaphore, const SemaphoreIndex& slot) {
+  const int64_t number = SemaphoreNumber(semaphore, slot);
+  const auto found = std::find_if(in_flight_.begin(), in_flight_.end(), [&](const InFlight& copy) {
+    return SemaphoreNumber(copy.semaphore, copy.slot) == number;
+  });
+  return found == in_flight_.end() ? nullptr : &*found;
+}
+
+void Copies::Arrive(InFlight* oldest) {
+  const InFlight copy = *oldest;
+  in_flight_.erase(oldest);
+  if (!copy.moved) Move(copy);
+}
+
+bool Copies::FailToWait(const Semaphore& semaphore, const SemaphoreIndex& slot) {
+  core_.Fail(kSync,
+             "nothing to wait for (line %d) on core %d: no copy on %s is in flight, so this would "
+             "wait for ever",
+             semaphore.line, core_.index(), SlotText(semaphore, slot).text);
+  return false;
+}
+
+bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot) {
   if (!core_.ok() || !CheckSlot(semaphore, slot)) return false;
   if (!core_.emulated()) return true;
-  const auto found = std::find_if(in_flight_.begin(), in_flight_.end(), [&](const InFlight& copy) {
-    return copy.semaphore.ordinal == semaphore.ordinal && copy.slot == slot;
-  });
-  if (found == in_flight_.end()) {
-    core_.Fail(kSync,
-               "nothing to wait for (line %d) on core %d: no copy on %s[%" PRId64
-               "] is in flight, so this would wait for ever",
-               semaphore.line, core_.index(), semaphore.name, slot);
-    return false;
+  InFlight* const oldest = OldestOn(semaphore, slot);
+  if (oldest == nullptr) return FailToWait(semaphore, slot);
+  NoteWait(semaphore, slot, Event::kOldestCopy);
+  Arrive(oldest);
+  return true;
+}
+
+bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t element,
+                  const CopyEnd& part) {
+  if (!core_.ok() || !CheckSlot(semaphore, slot) || !CheckInside(semaphore, part)) return false;
+  if (!core_.emulated()) return true;
+  const int64_t bytes = BytesOf(part, element);
+  NoteWait(semaphore, slot, bytes);
+  for (int64_t left = bytes; left > 0;) {
+    InFlight* const oldest = OldestOn(semaphore, slot);
+    if (oldest == nullptr) return FailToWait(semaphore, slot);
+    const int64_t rest = BytesOf(oldest->to, oldest->element) - oldest->waited;
+    oldest->waited += std::min(left, rest);
+    if (left < rest) return true;
+    left -= rest;
+    Arrive(oldest);
   }
-  const InFlight copy = *found;
-  in_flight_.erase(found);
-  if (!copy.moved) Move(copy);
-  if (core_.recorder() != nullptr) {
-    core_.recorder()->Add(
-        {Event::Kind::kWait, -1, 0, 0, SemaphoreNumber(copy.semaphore, copy.slot)});
-  }
+  // Copies of nothing have arrived.
+  for (InFlight* next = OldestOn(semaphore, slot);
+       next != nullptr && next->waited == BytesOf(next->to, next->element);
+       next = OldestOn(semaphore, slot))
+    Arrive(next);
   return true;
 }
 
@@ -307,8 +383,9 @@ void Copies::End() {
   const InFlight& copy = in_flight_.front();
   core_.Fail(
       kSync,
-      "the copy into %s (line %d) is still in flight on core %d: nobody waited for %s[%" PRId64 "]",
-      copy.to.name, copy.semaphore.line, core_.index(), copy.semaphore.name, copy.slot);
+      "the copy into %s (line %d) is still in flight on core %d: nobody waited for %s",
+      copy.to.name, copy.semaphore.line, core_.index(),
+      SlotText(copy.semaphore, copy.slot).text);
 }
 
 }  // namespace kiln

@@ -1,8 +1,10 @@
 // Copies that a body starts and waits for by hand.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 
 #include "kiln/core/core.h"
 #include "kiln/core/list.h"
@@ -18,9 +20,14 @@ namespace kiln {
 struct Cut {
   int64_t start, size, extent;
   bool point;
+  int64_t most = INT64_MAX;  // that `size` may be
 };
 constexpr Cut CutRange(int64_t start, int64_t size, int64_t extent) {
   return {start, size, extent, false};
+}
+/// So many elements as only the step knows.
+constexpr Cut CutUpTo(int64_t start, int64_t size, int64_t most, int64_t extent) {
+  return {start, size, extent, false, most};
 }
 constexpr Cut CutPoint(int64_t at, int64_t extent) { return {at, 1, extent, true}; }
 
@@ -36,8 +43,8 @@ struct CopyEnd {
   int32_t array = -1;             // its ordinal if it is in HBM, …
   Window window;                  // and the part of it, points included
   const internal::ElementType* element = nullptr;
-  Cut outside{};  // the first dimension that is out of range, if `data` is null
-  int outside_dimension = 0;
+  Cut outside{};               // the first dimension that is out of range, …
+  int outside_dimension = -1;  // and its number; -1: none is
 };
 
 namespace internal {
@@ -61,11 +68,23 @@ CopyEnd PartOf(const char* name, const Tile<T, V>& tile, const std::array<Cut, R
                          cuts.data(), V);
 }
 
-/// A semaphore of the spec, and the line of the statement that uses it.
+/// How many semaphores a name has by dimension, or which one of them is meant.
+struct SemaphoreIndex {
+  int rank = 1;
+  int64_t at[kMaxRank] = {};
+
+  constexpr SemaphoreIndex(int64_t only = 0) : at{only} {}  // NOLINT: most have one dimension
+  constexpr SemaphoreIndex(std::initializer_list<int64_t> all)
+      : rank(static_cast<int>(all.size())) {
+    std::copy(all.begin(), all.end(), at);
+  }
+};
+
+/// Semaphores of the spec, and the line of the statement that uses one.
 struct Semaphore {
   const char* name;
   int32_t ordinal;
-  int64_t count;
+  SemaphoreIndex counts;
   int32_t line = 0;
 };
 
@@ -85,10 +104,13 @@ class Copies {
   void Writes(const Operand& output, int64_t due = 0);
 
   /// Starts a copy on semaphore[slot]. False: there is a diagnostic.
-  bool Start(const Semaphore& semaphore, int64_t slot, size_t element, const CopyEnd& from,
-             const CopyEnd& to);
+  bool Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t element,
+             const CopyEnd& from, const CopyEnd& to);
   /// Waits for the oldest copy on semaphore[slot].
-  bool Wait(const Semaphore& semaphore, int64_t slot);
+  bool Wait(const Semaphore& semaphore, const SemaphoreIndex& slot);
+  /// Waits until as many bytes have arrived as the part has.
+  bool Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t element,
+            const CopyEnd& part);
   /// Whether the body may look at a part, or write it, before the next wait. `part()` is only
   /// asked where copies are in flight.
   template <class Part>
@@ -107,10 +129,11 @@ class Copies {
  private:
   struct InFlight {
     Semaphore semaphore;
-    int64_t slot;
+    SemaphoreIndex slot;
     size_t element;
     CopyEnd from, to;
     bool moved;
+    int64_t waited = 0;  // bytes of it that nobody waits for any more
   };
 
   /// An array in HBM.
@@ -125,8 +148,12 @@ class Copies {
   bool Share(const CopyEnd& a, const CopyEnd& b);
   void Move(const InFlight& copy);
   void Note(const InFlight& copy);
+  void NoteWait(const Semaphore& semaphore, const SemaphoreIndex& slot, int64_t bytes);
   bool CheckTouches(const CopyEnd& end, bool reads);
-  bool CheckSlot(const Semaphore& semaphore, int64_t slot);
+  InFlight* OldestOn(const Semaphore& semaphore, const SemaphoreIndex& slot);
+  void Arrive(InFlight* oldest);
+  bool FailToWait(const Semaphore& semaphore, const SemaphoreIndex& slot);
+  bool CheckSlot(const Semaphore& semaphore, const SemaphoreIndex& slot);
   bool CheckInside(const Semaphore& semaphore, const CopyEnd& end);
   bool CheckDefined(const Semaphore& semaphore, size_t width, const CopyEnd& from);
   bool CheckBody(int32_t line, const CopyEnd& part, bool writes);

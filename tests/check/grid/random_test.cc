@@ -389,7 +389,7 @@ TEST_CASE("subscripts and assertions of random bodies") {
     action::Store store;
     store.ref = ref;
     store.value = Float(0);
-    store.subscripts = {{{}, false, start, 1}};
+    store.subscripts = {{{}, false, start, 1, 1, nullptr}};
     action::When when;
     when.condition = condition;
     (otherwise ? when.orelse : when.body).push_back({{}, store});

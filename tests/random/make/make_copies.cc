@@ -17,6 +17,10 @@ std::string TypeText(DType dtype, const std::vector<std::string>& shape) {
 /// "sem[1]" of a semaphore of the draft.
 std::string Maker::AnySemaphore() {
   const std::string name = Name("m");
+  if (Want("layout semaphores of two dimensions", 0.2)) {
+    draft_.scratch.push_back({name, {{"semaphore", "dma"}, {"count", "2, 3"}}});
+    return name + "[" + IndexBelow({"2", 2}, 0) + ", " + IndexBelow({"3", 3}, 0) + "]";
+  }
   const int64_t count = dice_.Chance(0.5) ? 1 : dice_.Between(1, 3);
   std::vector<Key> keys = {{"semaphore", "dma"}};
   if (count > 1 || dice_.Chance(0.3)) keys.push_back({"count", std::to_string(count)});
@@ -24,6 +28,11 @@ std::string Maker::AnySemaphore() {
   return count == 1 && dice_.Chance(0.5)
              ? name
              : name + "[" + IndexBelow({std::to_string(count), count}, 0) + "]";
+}
+
+/// ", s" where the wait is for as many bytes as the window has.
+std::string Maker::Awaited(const std::string& window) {
+  return Want("statement wait for bytes", 0.3) ? ", " + window : "";
 }
 
 /// An array that stays in HBM, a window of which is brought into a buffer. The input is added to
@@ -38,17 +47,22 @@ void Maker::CopyIn(Block& to) {
   buffer.role = RefInfo::Role::kScratch;
   buffer.dtype = dtype;
   std::vector<std::string> array;
-  std::string window;
+  std::string window, into;
+  bool filled = false;  // before, as a step may copy less than all of it
   for (size_t d = 0; d < rank; ++d) {
     const bool old = !dims_.empty() && dice_.Chance(0.5);
     const DimInfo dim = dims_[static_cast<size_t>(
         old ? dice_.Between(0, static_cast<int64_t>(dims_.size()) - 1) : AddDim(SmallSize(17)))];
     array.push_back(dim.name);
     window += d > 0 ? ", " : "";
+    const auto all = [&](const Extent& extent) {
+      into += (buffer.view.empty() ? "" : ", ") + std::string(":");
+      buffer.view.push_back(extent);
+    };
     const bool whole = dim.size < 1 || dice_.Chance(0.35);
     if (whole) {
       window += ":";
-      buffer.view.push_back({dim.name, dim.size});
+      all({dim.name, dim.size});
       continue;
     }
     const int64_t size = dice_.Between(1, dim.size), room = dim.size - size;
@@ -56,9 +70,19 @@ void Maker::CopyIn(Block& to) {
       window += IndexBelow({dim.name, dim.size}, 1);
       continue;
     }
-    window += "ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 1) + ", " +
-              std::to_string(size) + ")";
-    buffer.view.push_back({std::to_string(size), size});
+    const Extent most = {std::to_string(size), size};
+    window += "ds(" + IndexBelow({std::to_string(room + 1), room + 1}, 1) + ", ";
+    if (!Want("statement copy of a size known at run time", 0.2)) {
+      window += most.text + ")";
+      all(most);
+      continue;
+    }
+    const std::string count =
+        IndexBelow({std::to_string(size + 1), size + 1}, 1) + ", most=" + most.text + ")";
+    window += count;
+    into += (buffer.view.empty() ? "ds(0, " : ", ds(0, ") + count;
+    buffer.view.push_back(most);
+    filled = true;
   }
   operand.keys = {{"array", TypeText(dtype, array)}, {"memory", "any"}};
   buffer.facts = FactsOf(dtype, buffer.view.size());
@@ -67,12 +91,12 @@ void Maker::CopyIn(Block& to) {
   draft_.operands.push_back(operand);
   AddScratch(buffer, "");
   const std::string semaphore = AnySemaphore();
-  to.push_back({"copy " + operand.name + "[" + window + "] -> " + buffer.name + ", " + semaphore,
-                {},
-                {},
-                {}});
+  const std::string target = filled ? buffer.name + "[" + into + "]" : buffer.name;
+  const auto line = [&](const std::string& text) { to.push_back({text, {}, {}, {}}); };
+  if (filled) line(buffer.name + (dtype == DType::kBool ? " = false" : " = 0"));
+  line("copy " + operand.name + "[" + window + "] -> " + target + ", " + semaphore);
   if (dice_.Chance(0.4)) Define(to);
-  to.push_back({"wait " + semaphore, {}, {}, {}});
+  line("wait " + semaphore + Awaited(target));
   refs_.push_back(buffer);
 }
 
@@ -112,7 +136,7 @@ void Maker::CopyOut(Block& to) {
                 {},
                 {},
                 {}});
-  to.push_back({"wait " + semaphore, {}, {}, {}});
+  to.push_back({"wait " + semaphore + Awaited(from.name), {}, {}, {}});
 }
 
 }  // namespace kiln::soak

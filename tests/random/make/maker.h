@@ -259,6 +259,7 @@ class Maker {
   void CopyIn(Block& to);
   void CopyOut(Block& to);
   std::string AnySemaphore();
+  std::string Awaited(const std::string& window);
 
   static constexpr int kDepth = 4;                    // of the expressions that are stored
   static constexpr double kMostOfTemporary = 20'000;  // elements

@@ -1,5 +1,7 @@
 #include "tests/random/pallas/body.h"
 
+#include <algorithm>
+
 namespace kiln::soak {
 
 void Body::Line(int depth, const std::string& text) {
@@ -83,10 +85,12 @@ std::string Body::WindowText(const Window& window, bool begin) const {
   return text == "[...]" ? ref.name : ref.name + ".at" + text;
 }
 
-std::string Body::CopyText(const action::Copy& copy, const Node& slot, bool begin) const {
-  return "pltpu.make_async_copy(" + WindowText(copy.source, begin) + ", " +
-         WindowText(copy.target, begin) + ", " + expressions_.RefAt(copy.semaphore).name + ".at[" +
-         expressions_.Index(slot) + "])";
+std::string Body::CopyText(const std::string& from, const std::string& to, int semaphore,
+                           const std::vector<NodePtr>& slot) const {
+  std::string at;
+  for (const NodePtr& index : slot) at += (at.empty() ? "" : ", ") + expressions_.Index(*index);
+  return "pltpu.make_async_copy(" + from + ", " + to + ", " + expressions_.RefAt(semaphore).name +
+         ".at[" + at + "])";
 }
 
 /// A copy that the wait may be for: Pallas waits for as many bytes as a copy like it moves.
@@ -98,6 +102,9 @@ const action::Copy& Body::CopyOf(const action::Wait& wait) const {
     if (found &&
         expressions_.ShapeText(found->target.shape) != expressions_.ShapeText(copy->target.shape))
       throw CannotSay("copies of several sizes on one semaphore");
+    if (std::any_of(copy->target.subscripts.begin(), copy->target.subscripts.end(),
+                    [](const Subscript& subscript) { return subscript.count != nullptr; }))
+      throw CannotSay("a wait for a copy whose size only a run knows");
     found = copy;
   };
   ForEachAction(kernel_.body, look);
@@ -115,10 +122,16 @@ void Body::Statement(const Action& action, int depth) {
       [&](const action::While& loop) { While(loop, depth); },
       [](const action::Assert&) {},  // the interpreter has found that it holds
       [&](const action::Copy& copy) {
-        Line(depth, CopyText(copy, *copy.slot, false) + ".start()");
+        Line(depth, CopyText(WindowText(copy.source, false), WindowText(copy.target, false),
+                             copy.semaphore, copy.slot) +
+                        ".start()");
       },
       [&](const action::Wait& wait) {
-        Line(depth, CopyText(CopyOf(wait), *wait.slot, true) + ".wait()");
+        const action::Copy* const like = wait.window ? nullptr : &CopyOf(wait);
+        const std::string from =
+            like ? WindowText(like->source, true) : WindowText(*wait.window, false);
+        const std::string to = like ? WindowText(like->target, true) : from;
+        Line(depth, CopyText(from, to, wait.semaphore, wait.slot) + ".wait()");
       });
 }
 

@@ -25,7 +25,8 @@ class Body {
   void For(const action::For& loop, int depth);
   void While(const action::While& loop, int depth);
   std::string WindowText(const Window& window, bool begin) const;
-  std::string CopyText(const action::Copy& copy, const Node& slot, bool begin) const;
+  std::string CopyText(const std::string& from, const std::string& to, int semaphore,
+                       const std::vector<NodePtr>& slot) const;
   const action::Copy& CopyOf(const action::Wait& wait) const;
   /// The value, as large as what it is stored in.
   std::string Filling(const Node& value, const Shape& shape) const;

@@ -128,10 +128,11 @@ std::string Expressions::Subscripts(const std::vector<Subscript>& subscripts,
       continue;
     }
     const int64_t size = Extent(subscript.size), stride = subscript.stride;
-    const bool all = start == "0" && stride == 1 && size == Extent(of[d]);
+    const bool all = start == "0" && stride == 1 && size == Extent(of[d]) && !subscript.count;
     whole = whole && all;
     text += all ? ":"
-                : "pl.ds(" + start + ", " + std::to_string(size) +
+                : "pl.ds(" + start + ", " +
+                      (subscript.count ? Index(*subscript.count) : std::to_string(size)) +
                       (stride == 1 ? ")" : ", " + std::to_string(stride) + ")");
   }
   return whole ? "[...]" : "[" + text + "]";

@@ -285,8 +285,11 @@ class Writer {
 
   std::string ScratchText(int index) const {
     const Ref& ref = say_.RefAt(index);
-    if (ref.role == Role::kSemaphore)
-      return "pltpu.SemaphoreType.DMA((" + std::to_string(ref.count) + ",))";
+    if (ref.role == Role::kSemaphore) {
+      std::vector<std::string> counts;
+      for (const int64_t count : ref.counts) counts.push_back(std::to_string(count));
+      return "pltpu.SemaphoreType.DMA(" + Tuple(counts) + ")";
+    }
     return std::string(ref.memory == Memory::kSmem ? "pltpu.SMEM(" : "pltpu.VMEM(") +
            say_.ShapeText(ref.view) + ", " + PythonType(ref.dtype) + ")";
   }

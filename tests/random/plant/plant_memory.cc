@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/random/plant/planters.h"
 
 /// Faults of budgets and of copies by hand.
@@ -16,18 +18,30 @@ bool TooMuchSmem(Draft& draft, const Case&, Dice&) {
   return true;
 }
 
+std::string BufferOf(const Statement& copy) {
+  const size_t at = copy.text.find("-> ") + 3;
+  return copy.text.substr(at, copy.text.find_first_of(",[", at) - at);
+}
+
+/// Whether the copy surely moves something.
+bool IsOfSomething(const Statement& copy, const Case& of) {
+  const int ref = of.kernel->FindRef(BufferOf(copy));
+  if (ref < 0 || copy.text.find("most=") != std::string::npos) return false;
+  const Shape& view = of.kernel->refs[static_cast<size_t>(ref)].view;
+  return std::all_of(view.begin(), view.end(), [&](const Size& extent) {
+    return Evaluate(extent, *of.binding).value_or(0) > 0;
+  });
+}
+
 /// The first copy into a buffer that the body itself waits for: where it stands; -1: none.
 int CopyIn(const Draft& draft, const Case& of) {
+  if (of.binding->StepCount() == 0) return -1;
   for (size_t s = 0; s < draft.body.size(); ++s) {
-    if (draft.body[s].text.rfind("copy x", 0) == 0 && of.binding->StepCount() > 0)
+    const Statement& statement = draft.body[s];
+    if (statement.text.rfind("copy x", 0) == 0 && IsOfSomething(statement, of))
       return static_cast<int>(s);
   }
   return -1;
-}
-
-std::string BufferOf(const Statement& copy) {
-  const size_t at = copy.text.find("-> ") + 3;
-  return copy.text.substr(at, copy.text.find(',', at) - at);
 }
 
 bool NeverWaited(Draft& draft, const Case& of, Dice&) {

@@ -130,6 +130,76 @@ TEST_CASE("Copies on one semaphore arrive in the order of their starts") {
   CHECK_FALSE(std::isnan(*bench.tile.At(1, 0)));
 }
 
+TEST_CASE("A wait for bytes takes several copies, or a part of one") {
+  Bench bench;
+  const auto wait = [&](int64_t rows) {
+    return bench.copies.Wait(kSent, 0, sizeof(float), bench.OfTile(Bench::Part(0, rows, 0, 6)));
+  };
+  const auto arrived = [&](int64_t row) { return !std::isnan(*bench.tile.At(row, 0)); };
+  for (const int64_t row : {0, 1})
+    bench.Start(bench.OfX(Bench::Part(row, 1, 0, 6)), bench.OfTile(Bench::Part(row, 1, 0, 6)));
+  bench.Start(bench.OfX(Bench::Part(2, 2, 0, 6)), bench.OfTile(Bench::Part(2, 2, 0, 6)));
+  REQUIRE(wait(3));
+  CHECK(arrived(1));
+  CHECK_FALSE(arrived(2));
+  REQUIRE(wait(1));
+  CHECK(arrived(3));
+  CHECK(wait(0));
+  CHECK_FALSE(wait(1));
+  CHECK(
+      bench.lone.message() ==
+      "kernel: [sync] nothing to wait for (line 9) on core 0: no copy on sent[0] is in flight, so "
+      "this would wait for ever");
+}
+
+TEST_CASE("A wait for nothing takes copies of nothing") {
+  Bench bench;
+  const auto nothing = [&] { return bench.OfTile(Bench::Part(0, 0, 0, 6)); };
+  const auto wait = [&] { return bench.copies.Wait(kSent, 0, sizeof(float), nothing()); };
+  CHECK(wait());
+  REQUIRE(bench.Start(bench.OfX(Bench::Part(4, 0, 0, 6)), nothing()));
+  bench.Start(bench.OfX(Bench::Part(1, 1, 0, 6)), bench.OfTile(Bench::Part(1, 1, 0, 6)));
+  CHECK(wait());
+  CHECK(std::isnan(*bench.tile.At(1, 0)));
+  CHECK(bench.Wait());
+  bench.copies.End();
+  CHECK(bench.lone.message() == "");
+}
+
+TEST_CASE("Semaphores of two dimensions") {
+  const Semaphore sent{"sent", 7, {2, 3}, 9};
+  Bench bench;
+  const auto start = [&](int64_t row, const SemaphoreIndex& slot) {
+    return bench.copies.Start(sent, slot, sizeof(float), bench.OfX(Bench::Part(row, 1, 0, 6)),
+                              bench.OfTile(Bench::Part(row, 1, 0, 6)));
+  };
+  REQUIRE(start(0, {0, 2}));
+  REQUIRE(start(1, {1, 1}));
+  REQUIRE(bench.copies.Wait(sent, {1, 1}));
+  CHECK(std::isnan(*bench.tile.At(0, 0)));
+  CHECK_FALSE(std::isnan(*bench.tile.At(1, 0)));
+  bench.copies.End();
+  CHECK(bench.lone.message() ==
+        "kernel: [sync] the copy into tile (line 9) is still in flight on core 0: nobody waited "
+        "for sent[0, 2]");
+  Bench outside;
+  CHECK_FALSE(outside.copies.Wait(sent, {0, 3}));
+  CHECK(outside.lone.message() ==
+        "kernel: [index-range] sent[0, 3] is used (line 9) on core 0, but dimension 1 of sent has "
+        "3 semaphores");
+}
+
+TEST_CASE("A copy of more than it may take") {
+  for (const Options& options : {EmulatedOptions(), Options()}) {
+    Bench bench(options);
+    const Bench::Cuts cuts = {CutUpTo(0, 3, 2, kRows), CutRange(0, 6, kCols)};
+    CHECK_FALSE(bench.Start(bench.OfX(cuts), bench.OfTile(cuts)));
+    CHECK(bench.lone.message() ==
+          "kernel: [index-range] a copy (line 9) on core 0 takes 3 elements of dimension 0 of x, "
+          "of which it may take 2");
+  }
+}
+
 TEST_CASE("A wait without a copy, and one too many") {
   Bench bench;
   CHECK_FALSE(bench.Wait());
@@ -268,7 +338,9 @@ TEST_CASE("Parts, semaphores and shapes that are not there, in both modes") {
     Bench shapes(options);
     CHECK_FALSE(
         shapes.Start(shapes.OfX(Bench::Part(0, 2, 0, 3)), shapes.OfTile(Bench::Part(0, 3, 0, 2))));
-    CHECK(shapes.lone.core.status().code == kCall);
+    CHECK(shapes.lone.message() ==
+          "kernel: [index-range] the two ends of a copy (line 9) from x to tile differ in size on "
+          "core 0");
   }
 }
 
