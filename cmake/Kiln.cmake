@@ -13,6 +13,7 @@
 #   TARGETS   instruction sets to compile for: NATIVE (this machine's and no other), or some of
 #             AVX2 AVX3 AVX3_DL. Without it the kernel runs on any machine, and on each as well as
 #             that can. With one, the kernel runs on machines that have it and on no others.
+#             TARGETS are of x86; on others a kernel is compiled for what Highway finds there.
 #   FUNCTION  what the function and its header are called, where that is not NAME
 #
 #   kiln_add_module(NAME kernel...)
@@ -68,6 +69,12 @@ function(_kiln_target_options result)
       message(FATAL_ERROR "TARGETS are NATIVE, or some of ${known}; not ${ARGN}")
     endif()
   endforeach()
+  if(ARGC GREATER 1 AND CMAKE_CROSSCOMPILING AND ARGV1 STREQUAL NATIVE)
+    message(FATAL_ERROR "TARGETS NATIVE is for the building machine, and this build is for another: leave it out")
+  endif()
+  if(ARGC GREATER 1 AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm|riscv)" AND NOT ARGV1 STREQUAL NATIVE)
+    message(FATAL_ERROR "TARGETS ${ARGN} are of x86, and this build is for ${CMAKE_SYSTEM_PROCESSOR}: leave it out")
+  endif()
   if(ARGC EQUAL 1)
     set(options "")
   elseif(ARGC EQUAL 2)
@@ -110,7 +117,11 @@ function(_kiln_optimize_options result)
   elseif(flags MATCHES "-fsanitize=")
     set(optimize -O1 $<$<CXX_COMPILER_ID:GNU>:--param=asan-instrumentation-with-call-threshold=0>)
   else()
+    # Nobody steps through a kernel by chance, and without it one takes a hundred times as long.
     set(optimize $<$<NOT:$<CONFIG:Debug>>:-O3>)
+    if(NOT KILN_DEBUG_KERNELS)
+      list(APPEND optimize $<$<CONFIG:Debug>:-O2>)
+    endif()
   endif()
   set(${result} ${optimize} PARENT_SCOPE)
 endfunction()

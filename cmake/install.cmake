@@ -4,7 +4,11 @@ include(CMakePackageConfigHelpers)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Kiln)
 set_target_properties(kiln_runtime PROPERTIES EXPORT_NAME runtime)
-install(TARGETS kiln kiln_runtime EXPORT KilnTargets
+set(targets kiln_runtime)
+if(KILN_TOOL)
+  list(PREPEND targets kiln)
+endif()
+install(TARGETS ${targets} EXPORT KilnTargets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY runtime/kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def")

@@ -61,8 +61,11 @@ std::map<std::string, kiln_operand_record> TrafficOf(const Machine& machine, Pro
 
 constexpr Machine kOneCore = kMachines[0], kTwoCores = kMachines[1];
 
-/// Whether register tiles have four rows, as with AVX2, which has 16 registers.
-bool HasTilesOf4Rows() { return (hwy::SupportedTargets() & (HWY_AVX3 | HWY_AVX3_DL)) == 0; }
+/// Whether register tiles have four rows, as with AVX2, which has 16 registers;
+/// other machines have 32.
+bool HasTilesOf4Rows() {
+  return HWY_ARCH_X86 && (hwy::SupportedTargets() & (HWY_AVX3 | HWY_AVX3_DL)) == 0;
+}
 
 TEST_CASE("few rows of A are multiplied with an unpacked B") {
   const int64_t most_bf16 = HasTilesOf4Rows() ? 32 : 64;

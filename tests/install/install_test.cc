@@ -160,6 +160,8 @@ TEST_CASE("kernels are optimised as far as sanitizers let a compiler do it in ti
       {"set(CMAKE_CXX_FLAGS \"-g -fsanitize=address\")", "", gnu ? "-O1 " + calls : "-O1"},
       {"add_compile_options(-fsanitize=thread)", "", gnu ? "-O1 " + calls : "-O1"},
       {"", " -DCMAKE_CXX_FLAGS_RELEASE=-fsanitize=address,undefined", "-O0"},
+      {"", " -DCMAKE_BUILD_TYPE=Debug", "-O2"},
+      {"set(KILN_DEBUG_KERNELS ON)", " -DCMAKE_BUILD_TYPE=Debug", "-std=gnu++20"},
   };
   for (const auto& [line, option, optimize] : cases) {
     const Folder folder;
@@ -222,6 +224,42 @@ TEST_CASE("two kernels of one name do not pass for each other") {
   INFO(End(clash));
   CHECK(clash.status != 0);
   CHECK(Contains(clash.out, "multiple definition of `kiln_scaled'"));
+}
+
+TEST_CASE("a project that has Kiln as a part of it builds and installs its own things alone") {
+  const Folder folder;
+  fs::create_directory(folder / "app");
+  WriteText(folder / "app/CMakeLists.txt",
+            "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\n"
+            "add_subdirectory(" KILN_SOURCE_DIR " kiln)\n"
+            "kiln_add_kernel(softmax SPEC " KILN_SOURCE_DIR "/examples/app/softmax.yaml)\n"
+            "if(CMAKE_BUILD_TYPE)\n  message(FATAL_ERROR \"${CMAKE_BUILD_TYPE}\")\n"
+            "endif()\ninstall(FILES CMakeLists.txt DESTINATION share/app)\n");
+  const Shown configured = Shell("cmake -S app -B build -G Ninja", folder.path());
+  INFO(End(configured));
+  REQUIRE(configured.status == 0);
+  const Shown all = Shell("ninja -C build -t query all", folder.path());
+  CHECK(!Contains(all.out, "_test"));
+  CHECK(!Contains(all.out, "kiln_generated"));
+  const Shown script = Shell("cat build/cmake_install.cmake build/kiln/cmake_install.cmake", folder.path());
+  CHECK(Contains(script.out, "share/app"));
+  CHECK(!Contains(script.out, "libkiln_runtime"));
+  CHECK(!Contains(script.out, "share/kiln"));
+}
+
+TEST_CASE("pkg-config finds the runtime in a folder with a space in its name") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder folder;
+  fs::create_directory_symlink(Installed().prefix(), folder / "a prefix");
+  WriteText(folder / "main.cc",
+            "#include \"kiln/kiln.h\"\nint main() { return kiln::Context().record().operands.size(); }\n");
+  const std::string package = Quoted(folder / "a prefix" + ("/" KILN_LIBDIR "/pkgconfig"));
+  const Shown built = Shell("export PKG_CONFIG_PATH=" + package +
+                                "\neval c++ -std=c++20 main.cc $(pkg-config --cflags --libs kiln-runtime) " +
+                                Quoted(KILN_CXX_FLAGS) + " -o main && ./main",
+                            folder.path());
+  INFO(End(built));
+  CHECK(built.status == 0);
 }
 
 TEST_CASE("mistakes in CMake say what to write") {

@@ -21,44 +21,42 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
-/// exp(x) - 1 as `times` `part`: `part` is all of it near 0, where it keeps its digits, and a
-/// quarter of it elsewhere, so that it is finite where half of it is.
+/// exp(x) - 1 is `times` the result: all of it near 0, where it keeps its digits, and a quarter of it
+/// elsewhere, so that it is finite where half of it is.
 template <FloatVector V>
-struct QuarteredExpm1 {
-  V part, times;
-
-  HWY_INLINE explicit QuarteredExpm1(V x) {
-    using C = ConstantsOf<V>;
-    const hn::DFromV<V> d;
-    const V magic = hn::Set(d, C::kMagic);
-    const V n_magic = hn::MulAdd(x, hn::Set(d, C::kLog2E), magic);
-    const V n = hn::Sub(n_magic, magic);
-    const V r =
-        hn::NegMulAdd(n, hn::Set(d, C::kLn2Low), hn::NegMulAdd(n, hn::Set(d, C::kLn2High), x));
-    const V q = hn::MulAdd(hn::Mul(r, r), ExpTail(r), r);  // exp(r) - 1
-    const V power = PowerOfTwo(n_magic, hn::Set(BitsTagOf<V>(), C::kBias - 2));
-    const V quarter = hn::MulAdd(power, q, hn::Sub(power, hn::Set(d, LaneOf<V>{0.25})));
-    const auto near = hn::Eq(n, hn::Zero(d));
-    part = hn::IfThenElse(near, q, quarter);
-    times = hn::IfThenElse(near, hn::Set(d, 1), hn::Set(d, 4));
-  }
-};
+HWY_INLINE V QuarteredExpm1(V x, V& times) {
+  using C = ConstantsOf<V>;
+  const hn::DFromV<V> d;
+  const V magic = hn::Set(d, C::kMagic);
+  const V n_magic = hn::MulAdd(x, hn::Set(d, C::kLog2E), magic);
+  const V n = hn::Sub(n_magic, magic);
+  const V r =
+      hn::NegMulAdd(n, hn::Set(d, C::kLn2Low), hn::NegMulAdd(n, hn::Set(d, C::kLn2High), x));
+  const V q = hn::MulAdd(hn::Mul(r, r), ExpTail(r), r);  // exp(r) - 1
+  const V power = PowerOfTwo(n_magic, hn::Set(BitsTagOf<V>(), C::kBias - 2));
+  const V quarter = hn::MulAdd(power, q, hn::Sub(power, hn::Set(d, LaneOf<V>{0.25})));
+  const auto near = hn::Eq(n, hn::Zero(d));
+  times = hn::IfThenElse(near, hn::Set(d, 1), hn::Set(d, 4));
+  return hn::IfThenElse(near, q, quarter);
+}
 
 template <FloatVector V>
 HWY_INLINE V Expm1(V x) {
   using C = ConstantsOf<V>;
-  const QuarteredExpm1<V> e(ClampKeepingNaN(x, C::kExpm1Low, C::kExpHigh));
-  return CopySignOf(hn::Mul(e.part, e.times), x);  // of -0
+  V times;
+  const V part = QuarteredExpm1(ClampKeepingNaN(x, C::kExpm1Low, C::kExpHigh), times);
+  return CopySignOf(hn::Mul(part, times), x);  // of -0
 }
 
 /// Of e = exp(|x|) - 1, (e + e / (e + 1)) / 2.
 template <FloatVector V>
 HWY_INLINE V Sinh(V x) {
   const hn::DFromV<V> d;
-  const QuarteredExpm1<V> e(AtMost(ConstantsOf<V>::kSinhHigh, hn::Abs(x)));
-  const V rest = hn::Div(e.part, hn::MulAdd(e.times, e.part, hn::Set(d, 1)));
-  const V half = hn::Mul(e.times, hn::Set(d, LaneOf<V>{0.5}));
-  return CopySignOf(hn::Mul(half, hn::Add(e.part, rest)), x);
+  V times;
+  const V part = QuarteredExpm1(AtMost(ConstantsOf<V>::kSinhHigh, hn::Abs(x)), times);
+  const V rest = hn::Div(part, hn::MulAdd(times, part, hn::Set(d, 1)));
+  const V half = hn::Mul(times, hn::Set(d, LaneOf<V>{0.5}));
+  return CopySignOf(hn::Mul(half, hn::Add(part, rest)), x);
 }
 
 /// Of h = exp(|x|) / 2, which is exp(|x| - ln(2)), h + 1 / (4 h).

@@ -61,7 +61,7 @@ int StatusOfChild(const std::function<bool()>& child) {
   return status;
 }
 
-TEST_CASE("a child calls in its parent's contexts, with threads of its own") {
+TEST_CASE("a child calls in its parent's contexts, with threads of its own", "[fork]") {
   Context emulated(ThreeCores(Mode::kEmulated)), idle(ThreeCores());
   DefaultContext().Configure(ThreeCores());
   CHECK(Calls(emulated));
@@ -75,7 +75,7 @@ TEST_CASE("a child calls in its parent's contexts, with threads of its own") {
   DefaultContext().Configure({});
 }
 
-TEST_CASE("a child gives its parent's contexts back, and exits with live ones") {
+TEST_CASE("a child gives its parent's contexts back, and exits with live ones", "[fork]") {
   auto context = std::make_unique<Context>(ThreeCores());
   CHECK(Calls(*context));
   CHECK(StatusOfChild([&] {
@@ -99,7 +99,7 @@ TEST_CASE("a child gives its parent's contexts back, and exits with live ones") 
 // Where one thread allocates while another forks, GCC's AddressSanitizer leaves the lock of its own
 // allocator locked in the child: any program hangs so.
 #ifndef __SANITIZE_ADDRESS__
-TEST_CASE("a fork amid the calls of other threads leaves the child free to call") {
+TEST_CASE("a fork amid the calls of other threads leaves the child free to call", "[fork]") {
   Context context(ThreeCores());
   std::atomic<bool> stop{false}, wrong{false};
   const auto work = [&] {
@@ -132,7 +132,7 @@ struct Forking {
   int status = -1;  // of the child
 };
 
-TEST_CASE("a fork in a call is a status in the child, and nothing to the parent") {
+TEST_CASE("a fork in a call is a status in the child, and nothing to the parent", "[fork]") {
   Context context(ThreeCores());
   Forking forking{context};
   const auto fork_on_first = [](Forking* const& f, Core& core) {
