@@ -34,10 +34,14 @@ inline bf16 MakeBf16(float value) {
 inline f16 MakeF16(float value) {  // of small integers
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
-  if (value == 0) return f16{0};
   const auto exponent = static_cast<int32_t>(bits >> 23 & 0xFF) - 127 + 15;
-  return f16{static_cast<uint16_t>((bits >> 31 << 15) | static_cast<uint32_t>(exponent << 10) |
-                                   (bits >> 13 & 0x3FF))};
+  const auto half = static_cast<uint16_t>(value == 0 ? 0
+                                                     : (bits >> 31 << 15) |
+                                                           static_cast<uint32_t>(exponent << 10) |
+                                                           (bits >> 13 & 0x3FF));
+  f16 element;  // a number on Arm, which braces would convert to
+  std::memcpy(&element, &half, sizeof(element));
+  return element;
 }
 
 template <typename T>

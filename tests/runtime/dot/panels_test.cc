@@ -202,7 +202,8 @@ std::string CheckLayouts() {
 
 /// f16 becomes f32 as it is packed, and an f32 tile bf16.
 std::string CheckConversions() {
-  const f16 halves[] = {f16{0x3C00}, f16{0xC000}, f16{0x3800}, f16{0x4200}};  // 1 -2 0.5 3
+  const f16 halves[] = {FromBits<f16>(0x3C00), FromBits<f16>(0xC000), FromBits<f16>(0x3800),
+                        FromBits<f16>(0x4200)};  // 1 -2 0.5 3
   const Tensor<const f16> array(halves, {2, 2});
   const Box<2> box = Blocks<2>{{2, 2}, {All(2), All(2)}}.BoxAt({0, 0});
   const auto left = hwy::AllocateAligned<uint8_t>(PackedA<f16>::Bytes(box));
