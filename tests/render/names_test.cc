@@ -62,7 +62,8 @@ std::set<std::string> Members(const std::string& bare) {
   std::set<std::string> members;
   for (const char* name : {"struct Call {", "struct Step {"}) {
     for (size_t at = bare.find(name); at != std::string::npos; at = bare.find(name, at + 1)) {
-      const std::string body = bare.substr(at, bare.find("\n};", at) - at);
+      const size_t behind = std::min(bare.find("\n};", at), bare.find("\n  HWY_INLINE", at));
+      const std::string body = bare.substr(at, behind - at);
       for (size_t end = body.find_first_of(",;"); end != std::string::npos;
            end = body.find_first_of(",;", end + 1)) {
         size_t begin = end;

@@ -110,11 +110,11 @@ std::string BodyView::VariableName(VariableId variable) {
 /// How many elements a loop over the space visits.
 std::string BodyView::Count(SpaceId space) {
   const Space& s = plan_[space];
-  if (!s.clipped && s.extent.Constant()) return std::to_string(*s.extent.Constant());
+  if (!s.clipped && s.extent.Constant()) return scalars_.Print(s.extent);
   std::string& name = counts_[space];
   if (name.empty()) {
     name = scope_.New(SpaceName(space) + "_size");
-    count_lines_.push_back("const size_t " + name + " = " + ExtentOf(space) + ";");
+    count_definitions_.push_back(name + " = " + ExtentOf(space));
   }
   return name;
 }

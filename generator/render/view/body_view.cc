@@ -13,6 +13,14 @@ std::string LinesOf(const std::vector<std::string>& lines) {
   return text;
 }
 
+std::vector<Fields> Enumerated(const std::string& field, const std::vector<std::string>& items,
+                               const std::string& end) {
+  std::vector<Fields> list;
+  for (const std::string& item : items)
+    list.emplace_back().Set(field, item).Set("comma", list.size() == items.size() ? end : ",");
+  return list;
+}
+
 bool Keeps(const Buffer& buffer, size_t dimension) { return !buffer.dropped[dimension]; }
 
 BodyView::BodyView(const Plan& plan, const KernelNames& names, std::string spec_file)
@@ -53,7 +61,8 @@ Fields BodyView::Make(const Stages& stages) {
   Fields fields;
   std::vector<Fields> list = List(stages);
   fields.SetList("stages", std::move(list));
-  fields.Set("prelude", LinesOf(count_lines_));
+  fields.SetFlag("has_counts", !count_definitions_.empty());
+  fields.SetList("counts", Enumerated("count", count_definitions_, ";"));
   return fields;
 }
 

@@ -20,7 +20,7 @@ class BodyView {
  public:
   BodyView(const Plan& plan, const KernelNames& names, std::string spec_file);
 
-  /// `stages`, and `prelude`, extents that they mention.
+  /// `stages`, and `counts`, extents that they mention.
   Fields Make(const Stages& stages);
 
   /// What the text mentions of a step besides its operands.
@@ -108,13 +108,17 @@ class BodyView {
   std::set<std::string> loop_names_;     // of all loops so far
   std::map<VariableId, std::string> variables_;
   std::map<SpaceId, std::string> counts_;  // names of extents
-  std::vector<std::string> count_lines_;
+  std::vector<std::string> count_definitions_;
   LoopId lanes_;                                       // the lane loop around
   std::set<VariableId> vectors_;                       // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body
   int last_line_ = 0;
   Uses uses_;
 };
+
+/// A list of `field`, each with the `comma` that follows it, which is `end` for the last.
+std::vector<Fields> Enumerated(const std::string& field, const std::vector<std::string>& items,
+                               const std::string& end);
 
 /// Joins lines of text.
 std::string LinesOf(const std::vector<std::string>& lines);

@@ -12,11 +12,18 @@ namespace kiln::render {
 
 const char* const kReturnFailure = "if (!check.ok()) return check.status();";
 
+/// Params have their names where all of the call has one value of each.
+static ScalarPrinter::Names NamesInCall(const KernelNames& names, int specialization) {
+  ScalarPrinter::Names of = WalkNames(names, "at", "check");
+  if (specialization < 0) of.param = [&names](int param) { return names.Param(param); };
+  return of;
+}
+
 CallView::CallView(const Plan& plan, const KernelNames& names, int specialization)
     : plan_(plan),
       kernel_(*plan.kernel),
       names_(names),
-      printer_(plan, WalkNames(names, "at", "check")),
+      printer_(plan, NamesInCall(names, specialization)),
       specialization_(specialization),
       scope_(names.scope) {
   Dims();

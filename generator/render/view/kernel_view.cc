@@ -138,12 +138,7 @@ void KernelView::Sizes() {
     call_values_.push_back("/*" + names_[d] + "=*/" + source);
   }
   if (plans_.size() > 1) call_values_.push_back("/*specialization=*/0");
-  std::vector<Fields> values;
-  for (const std::string& value : call_values_) {
-    const bool last = values.size() + 1 == call_values_.size();
-    values.emplace_back().Set("value", value).Set("comma", last ? "};" : ",");
-  }
-  fields_.SetList("call_values", std::move(values));
+  fields_.SetList("call_values", Enumerated("value", call_values_, "};"));
   fields_.SetFlag("has_dims", !dims.empty());
   fields_.SetList("dims", std::move(dims));
 }
@@ -164,6 +159,9 @@ void KernelView::Checks() {
     if (shared) common.push_back(line);
   }
   fields_.SetList("checks", Lines(common));
+  const std::vector<std::string> params = ParamDefinitions(kernel_, names_);
+  fields_.SetFlag("has_params", !params.empty());
+  fields_.SetList("params", Enumerated("param", params, ";"));
   std::vector<std::string> memory;
   for (const CallView& call : calls_)
     memory.insert(memory.end(), call.memory().begin(), call.memory().end());
@@ -176,7 +174,10 @@ void KernelView::Checks() {
   fields_.SetList("headers", std::move(headers));
   const bool many = calls_.size() > 1;
   fields_.SetFlag("has_specializations", many);
-  fields_.SetList("steps_of_call", many ? std::vector<Fields>() : Lines(calls_[0].rest()));
+  std::vector<std::string> rest = many ? std::vector<std::string>() : calls_[0].rest();
+  if (!rest.empty() && rest.back() == kReturnFailure) rest.pop_back();  // as Run() does
+  fields_.SetFlag("goes_on", many || !rest.empty());
+  fields_.SetList("steps_of_call", Lines(rest));
 
   std::vector<Fields> choices;
   for (size_t f = 0; many && f < calls_.size(); ++f) {

@@ -13,10 +13,6 @@ namespace {
 
 using Layout = OperandPlan::Layout;
 
-bool Mentions(const std::string& text, const char* word) {
-  return text.find(word) != std::string::npos;
-}
-
 }  // namespace
 
 std::string SpecializationView::Type(const Ref& ref) const {
@@ -82,67 +78,6 @@ std::string SpecializationView::Blocks(RefId r) const {
     }
   }
   return "{" + Joined(dims) + "}";
-}
-
-std::string SpecializationView::IndexList(RefId r) const {
-  std::vector<std::string> index;
-  for (const auto& [start, extent] : plan_.operands[r].index.dimensions) {
-    const std::string at = map_.Print(*start);
-    index.push_back(extent ? "Ds(" + at + ", " + map_.Print(*extent) + ")" : at);
-  }
-  return "{" + Joined(index) + "}";
-}
-
-/// The index of an operand's block at a step; what goes wrong is reported to `from`.
-std::string SpecializationView::IndexAt(RefId r, const std::string& from,
-                                        const std::string& point) const {
-  const IndexMap& index = plan_.operands[r].index;
-  if (index.IsConstant()) return IndexList(r);
-  return index_maps_.at(r) + "(" + (index.MayFail() ? from + ", " : "") + point + ")";
-}
-
-/// One map for all operands whose blocks have the same index at every step, named after these, or
-/// after none where it is the only one.
-std::vector<Fields> SpecializationView::IndexMaps() {
-  struct Map {
-    std::string rank, index;
-    bool may_fail;
-    std::vector<RefId> of;
-  };
-  std::vector<Map> maps;
-  for (const RefId r : IdsOf(kernel_.refs)) {
-    const IndexMap& index = plan_.operands[r].index;
-    if (!IsPipelined(kernel_[r]) || index.IsConstant()) continue;
-    const Map map{std::to_string(kernel_[r].array.size()), IndexList(r), index.MayFail(), {}};
-    const auto same = std::find_if(maps.begin(), maps.end(), [&](const Map& other) {
-      return other.rank == map.rank && other.index == map.index;
-    });
-    (same == maps.end() ? maps.emplace_back(map) : *same).of.push_back(r);
-  }
-  std::vector<Fields> fields;
-  for (const Map& map : maps) {
-    constexpr size_t kMostNames = 3;
-    std::string name;
-    for (size_t i = 0; i < std::min(map.of.size(), kMostNames); ++i) name += names_[map.of[i]] + "_";
-    if (map.of.size() > kMostNames) name += "and_more_";
-    name = maps.size() == 1 && map.of.size() > 1 ? "block_index" : name + "index";
-    for (const RefId r : map.of) index_maps_[r] = name;
-    const std::string parameters =
-        (map.may_fail ? "auto& from, " : "") + PointParameter(Mentions(map.index, "at["));
-    constexpr size_t kAround = 48;  // columns of a line that are none of these
-    fields.emplace_back()
-        .Set("index_map", name)
-        .Set("parameters", parameters)
-        .Set("array_rank", map.rank)
-        .Set("index", map.index)
-        .SetFlag("fits", kAround + name.size() + parameters.size() + map.index.size() <= 100);
-  }
-  return fields;
-}
-
-/// A parameter that the text does not mention has no name.
-std::string SpecializationView::PointParameter(bool named) const {
-  return "const Point<" + std::to_string(kernel_.axes.size()) + ">&" + (named ? " at" : "");
 }
 
 /// As an argument, and what it is by default.
@@ -261,17 +196,43 @@ void SpecializationView::AddRest(std::vector<std::pair<std::string, std::string>
   while (!arguments.empty() && arguments.back().first == arguments.back().second)
     arguments.pop_back();
   operand->Set("after_blocks", arguments.empty() ? ");" : ",");
-  std::vector<Fields> rest;
-  for (const auto& [argument, standard] : arguments) {
-    const bool last = rest.size() + 1 == arguments.size();
-    rest.emplace_back().Set("argument", argument).Set("comma", last ? ");" : ",");
-  }
-  operand->SetList("rest", std::move(rest));
+  std::vector<std::string> rest;
+  for (const auto& [argument, standard] : arguments) rest.push_back(argument);
+  operand->SetList("rest", Enumerated("argument", rest, ");"));
+}
+
+void SpecializationView::GiveInput(RefId r, Fields* f) {
+  const Ref& ref = kernel_[r];
+  const std::string pad =
+      ref.pad ? "Pad<" + StorageType(ref.dtype) + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
+      : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
+                                  : "NoPad()";
+  AddRest({{pad, "NoPad()"},
+           BuffersOf(ref),
+           {"/*window=*/" + Window(r), "/*window=*/0"},
+           {RowsPerB(r), ""}},
+          f);
+  f->Set("borrower", std::to_string(Borrower(r).number()));
+  f->SetFlag("lends", bool(Borrower(r)));
+  step_values_.push_back(names_[r] + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
+}
+
+void SpecializationView::GiveOutput(RefId r, Fields* f) {
+  const Ref& ref = kernel_[r];
+  const std::string init =
+      ref.init ? "Init<" + StorageType(ref.dtype) + ">(" + ConstantText(ref.init, ref.dtype) + ")"
+      : ref.init_undefined ? "UndefinedInit()"
+      : ref.alias >= 0     ? "NoInit{.is_alias = true}"
+                           : "NoInit()";
+  AddRest({{init, "NoInit()"}, BuffersOf(ref)}, f);
+  f->SetFlag("watched", plan_.operands[r].watched);
+  step_values_.push_back(names_[r] + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
 }
 
 void SpecializationView::Operands() {
   std::vector<std::pair<std::string, std::string>> members;
   std::vector<Fields> ins, outs, holds, visits;
+  fields_.SetList("shared_blocks", SharedBlocks());
   fields_.SetList("index_maps", IndexMaps());
   bool any_reads_data = false, any_maps = false, looks_ahead = false;
   for (const RefId r : IdsOf(kernel_.refs)) {
@@ -286,7 +247,7 @@ void SpecializationView::Operands() {
     f.Set("array_rank", std::to_string(ref.array.size()));
     f.Set("operand", Operand(r));
     f.Set("tensor", "call." + names_[ArrayOf(r)]);
-    f.Set("blocks", Blocks(r));
+    f.Set("blocks", blocks_.contains(r) ? blocks_[r] : Blocks(r));
     f.Set("index_of_from", IndexAt(r, "from", "at"));
     f.Set("next_index", IndexAt(r, "next_step", "next"));
     const IndexMap& index_map = plan_.operands[r].index;
@@ -294,30 +255,7 @@ void SpecializationView::Operands() {
     any_reads_data = any_reads_data || may_fail;
     looks_ahead = looks_ahead || (may_fail && (output || plan_.operands[r].knows_last));
     any_maps = any_maps || (!output && !index_map.IsConstant());
-    const std::string type = StorageType(ref.dtype);
-    if (output) {
-      const std::string init = ref.init
-                                   ? "Init<" + type + ">(" + ConstantText(ref.init, ref.dtype) + ")"
-                               : ref.init_undefined ? "UndefinedInit()"
-                               : ref.alias >= 0     ? "NoInit{.is_alias = true}"
-                                                    : "NoInit()";
-      AddRest({{init, "NoInit()"}, BuffersOf(ref)}, &f);
-      f.SetFlag("watched", plan_.operands[r].watched);
-      step_values_.push_back(names_[r] + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
-    } else {
-      const std::string pad = ref.pad
-                                  ? "Pad<" + type + ">(" + ConstantText(ref.pad, ref.dtype) + ")"
-                              : plan_.operands[r].reduced ? "NoPad{.reduced = true}"
-                                                          : "NoPad()";
-      AddRest({{pad, "NoPad()"},
-               BuffersOf(ref),
-               {"/*window=*/" + Window(r), "/*window=*/0"},
-               {RowsPerB(r), ""}},
-              &f);
-      f.Set("borrower", std::to_string(Borrower(r).number()));
-      f.SetFlag("lends", bool(Borrower(r)));
-      step_values_.push_back(names_[r] + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
-    }
+    output ? GiveOutput(r, &f) : GiveInput(r, &f);
     Visits(r, &visits);
   }
   fields_.SetList("members", Declarations(members));

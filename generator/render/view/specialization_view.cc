@@ -57,6 +57,14 @@ std::vector<Fields> Declarations(const std::vector<std::pair<std::string, std::s
   return lines;
 }
 
+std::vector<std::string> ParamDefinitions(const Kernel& kernel, const KernelNames& names) {
+  std::vector<std::string> params;
+  for (const int param : names.used_params) {
+    params.push_back(names.Param(param) + " = " + kernel.params[static_cast<size_t>(param)].value);
+  }
+  return params;
+}
+
 SpecializationView::SpecializationView(const Plan& plan, std::string_view spec_file)
     : plan_(plan),
       kernel_(*plan.kernel),
@@ -85,16 +93,9 @@ Fields SpecializationView::Make() {
 
 /// Those that the text mentions, once all of it is there.
 void SpecializationView::Params() {
-  std::vector<Fields> params;
-  for (const int param : names_.used_params) {
-    const bool last = params.size() + 1 == names_.used_params.size();
-    params.emplace_back()
-        .Set("param", names_.Param(param))
-        .Set("value", kernel_.params[static_cast<size_t>(param)].value)
-        .Set("separator", last ? ";" : ",");
-  }
+  const std::vector<std::string> params = ParamDefinitions(kernel_, names_);
   fields_.SetFlag("has_params", !params.empty());
-  fields_.SetList("params", std::move(params));
+  fields_.SetList("params", Enumerated("param", params, ";"));
 }
 
 void SpecializationView::Banner() {
@@ -114,12 +115,7 @@ void SpecializationView::Grid() {
   }
   for (const AxisId axis : plan_.cut_axes) cut.push_back(std::to_string(axis.number()));
   fields_.Set("rank", std::to_string(kernel_.axes.size()));
-  std::vector<Fields> counts;
-  for (const std::string& count : steps) {
-    const bool last = counts.size() + 1 == steps.size();
-    counts.emplace_back().Set("count", count).Set("comma", last ? "" : ",");
-  }
-  fields_.SetList("step_counts", std::move(counts));
+  fields_.SetList("step_counts", Enumerated("count", steps, ""));
   fields_.Set("parallel", std::to_string(parallel));
   fields_.Set("cut_first", Joined(cut));
   std::string axes;
@@ -226,12 +222,7 @@ void SpecializationView::Given(const BodyView::Uses& uses) {
   if (HasCopies()) given.push_back("copies");
   step_values_.insert(step_values_.begin(), given.begin(), given.end());
   step_values_.insert(step_values_.end(), visit_names_.begin(), visit_names_.end());
-  std::vector<Fields> values;
-  for (const std::string& value : step_values_) {
-    const bool last = values.size() + 1 == step_values_.size();
-    values.emplace_back().Set("value", value).Set("comma", last ? "});" : ",");
-  }
-  fields_.SetList("step_values", std::move(values));
+  fields_.SetList("step_values", Enumerated("value", step_values_, "});"));
 }
 
 }  // namespace kiln::render

@@ -22,6 +22,9 @@ ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& poin
 /// A constant of an operand's dtype.
 std::string ConstantText(const NodePtr& value, DType dtype);
 
+/// The params that a text has mentioned, as definitions: "tm = 128".
+std::vector<std::string> ParamDefinitions(const Kernel& kernel, const KernelNames& names);
+
 /// Whether a caller passes the array or scalar.
 bool IsArgument(const Ref& ref);
 
@@ -52,6 +55,14 @@ class SpecializationView {
   void Locate();
   std::vector<std::string> ElementsBehind(RefId ref) const;
 
+  // specialization_shared.cc
+  std::string IndexList(RefId ref) const;
+  std::string IndexAt(RefId ref, const std::string& from, const std::string& point) const;
+  std::string NameOfAll(const std::vector<RefId>& operands) const;
+  std::vector<Fields> SharedBlocks();
+  std::vector<Fields> IndexMaps();
+  std::string PointParameter(bool named) const;
+
   // specialization_operands.cc
   void Operands();
   void Memory();
@@ -64,12 +75,10 @@ class SpecializationView {
   /// The extent of a dimension of the space: a member of Blocks where that is free.
   std::string BlockSize(const Size& size, SpaceId space) const;
   SpaceId SpaceOf(RefId ref, size_t dimension) const;
-  std::string IndexList(RefId ref) const;
-  std::string IndexAt(RefId ref, const std::string& from, const std::string& point) const;
-  std::vector<Fields> IndexMaps();
-  std::string PointParameter(bool named) const;
   static std::pair<std::string, std::string> BuffersOf(const Ref& ref);
   static void AddRest(std::vector<std::pair<std::string, std::string>> arguments, Fields* operand);
+  void GiveInput(RefId ref, Fields* f);
+  void GiveOutput(RefId ref, Fields* f);
   std::string Window(RefId ref) const;
   std::string RowsPerB(RefId ref) const;
   std::string RowStride(RefId ref) const;
@@ -86,7 +95,7 @@ class SpecializationView {
   KernelNames names_;
   ScalarPrinter walk_, map_;  // of a step, and of an index map
   Fields fields_;
-  std::map<RefId, std::string> index_maps_;             // what they are called
+  std::map<RefId, std::string> index_maps_, blocks_;    // what they are called where they are shared
   std::vector<std::string> step_values_, visit_names_;  // in the order of Step's members
 };
 

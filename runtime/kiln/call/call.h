@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "kiln/call/context.h"
 #include "kiln/core/status.h"
 #include "kiln/core/tensor.h"
 
@@ -65,12 +66,20 @@ class CallCheck {
   void Steps(const char* axis, int64_t steps);
   /// What host code says.
   void Take(const Status& status);
-  /// Of all arrays that were checked, gaps between their elements included.
-  int64_t bytes() const;
+  /// Runs the call, unless an argument is wrong. `axes` are those of the grid: "i, j".
+  template <class Call>
+  Status Run(Context& context, void (*run)(const Call&, Core&), const Call& call,
+             const char* axes) const {
+    if (!ok()) return status_;
+    return context.Run(run, call, {.kernel = kernel_, .axes = axes, .bytes = bytes()});
+  }
   /// Returns false.
   bool Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
  private:
+  /// Of all arrays that were checked, gaps between their elements included.
+  int64_t bytes() const;
+
   /// A tensor of whatever element type.
   struct Argument {
     const char* name = nullptr;
