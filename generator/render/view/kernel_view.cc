@@ -51,8 +51,8 @@ Fields KernelView::Make() {
   return std::move(fields_);
 }
 
-/// A name that kernels of another meaning do not have, whatever they are called: a program that links
-/// two of one name calls each where it means it, or does not link.
+/// A name that kernels of another meaning do not have, whatever they are called: a program that
+/// links two of one name calls each where it means it, or does not link.
 std::string KernelView::Identity() const {
   Sha256 hash;
   for (const auto& plan : plans_) hash.AddField(ToString(*plan->kernel));

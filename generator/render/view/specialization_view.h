@@ -95,7 +95,7 @@ class SpecializationView {
   KernelNames names_;
   ScalarPrinter walk_, map_;  // of a step, and of an index map
   Fields fields_;
-  std::map<RefId, std::string> index_maps_, blocks_;    // what they are called where they are shared
+  std::map<RefId, std::string> index_maps_, blocks_;  // what they are called where they are shared
   std::vector<std::string> step_values_, visit_names_;  // in the order of Step's members
 };
 

@@ -267,19 +267,22 @@ struct NoInit {
   bool is_alias = false;
 };
 struct UndefinedInit {};
-template <typename T>
-struct Init {
+/// Of whatever type.
+struct InitKind {
   bool given = false;
   bool may_stay_undefined = false;
   bool is_alias = false;
-  T value{};
-
-  explicit Init(T init) : given(true), value(init) {}
-  Init(NoInit none) : is_alias(none.is_alias) {}     // NOLINT: these stand for it
-  Init(UndefinedInit) : may_stay_undefined(true) {}  // NOLINT
 
   /// Whether elements that no step visits are right as they are.
   bool MayStay() const { return given || may_stay_undefined || is_alias; }
+};
+template <typename T>
+struct Init : InitKind {
+  T value{};
+
+  explicit Init(T init) : InitKind{.given = true}, value(init) {}
+  Init(NoInit none) : InitKind{.is_alias = none.is_alias} {}     // NOLINT: these stand for it
+  Init(UndefinedInit) : InitKind{.may_stay_undefined = true} {}  // NOLINT
 };
 
 }  // namespace kiln

@@ -26,7 +26,7 @@ Pad<T> PadOf(const Options& options, Pad<T> pad) {
 
 template <typename T>
 AnyInit AnyInitOf(const Init<T>& init) {
-  AnyInit any{init.given, init.may_stay_undefined, init.is_alias, 0};
+  AnyInit any{init};
   std::memcpy(&any.value, &init.value, sizeof(T));
   return any;
 }

@@ -117,7 +117,7 @@ EmulatedOut<R>::EmulatedOut(Core& core, const Operand& operand, const AnyArray& 
       record_(core.RecordOf(operand)),
       notes_(core, operand, blocks, element.width) {
   record_.is_output = true;
-  if (init.given || init.may_stay_undefined || init.is_alias) return;
+  if (init.MayStay()) return;
   record_.due = 1;
   for (int d = 0; d < R; ++d) record_.due *= blocks.extent[d];
 }

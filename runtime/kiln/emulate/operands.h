@@ -65,9 +65,8 @@ class EmulatedIn {
 };
 
 /// What an output block begins with.
-struct AnyInit {
-  bool given, may_stay_undefined, is_alias;
-  uint64_t value;  // its first bytes
+struct AnyInit : InitKind {
+  uint64_t value = 0;  // its first bytes
 };
 
 /// An operand that is written, in rows.
