@@ -1,7 +1,7 @@
 # Kernels in a CMake project, in Kiln's own build and after find_package(Kiln):
 #
 #   kiln_add_kernel(NAME SPEC file [INSTANCE instance] [SET param=value...] [TARGETS target...]
-#                   [FUNCTION function])
+#                   [FUNCTION function] [DIRECT_ONLY])
 #
 # generates the C++ function kiln::NAME from a spec and makes the static library NAME, whose users
 # say #include "NAME.h". The text is made again when the spec, its lock file or Kiln changes, and
@@ -15,6 +15,8 @@
 #             that can. With one, the kernel runs on machines that have it and on no others.
 #             TARGETS are of x86; on others a kernel is compiled for what Highway finds there.
 #   FUNCTION  what the function and its header are called, where that is not NAME
+#   DIRECT_ONLY
+#             leaves the emulator out: smaller, and a call in an emulated context fails
 #
 #   kiln_add_module(NAME kernel...)
 #
@@ -127,10 +129,10 @@ function(_kiln_optimize_options result)
 endfunction()
 
 function(kiln_add_kernel name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SPEC;INSTANCE;FUNCTION" "SET;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "DIRECT_ONLY" "SPEC;INSTANCE;FUNCTION" "SET;TARGETS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SPEC)
     message(FATAL_ERROR "kiln_add_kernel(NAME SPEC file [INSTANCE instance] [SET param=value...] "
-                        "[TARGETS target...] [FUNCTION function]), not: ${ARGN}")
+                        "[TARGETS target...] [FUNCTION function] [DIRECT_ONLY]), not: ${ARGN}")
   endif()
   set(function ${name})
   if(arg_FUNCTION)
@@ -181,6 +183,9 @@ function(kiln_add_kernel name)
   # integers wrap. No warnings about text that nobody is to edit.
   target_compile_options(${name} PRIVATE -fno-fast-math -ffp-contract=off -fwrapv -w ${options}
                                          ${optimize})
+  if(arg_DIRECT_ONLY)
+    target_compile_definitions(${name} PRIVATE KILN_DIRECT_ONLY)
+  endif()
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY ""
                                            KILN_FUNCTION ${function})
 endfunction()

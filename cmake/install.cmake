@@ -14,6 +14,20 @@ install(DIRECTORY runtime/kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 install(DIRECTORY runtime/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/kiln
         FILES_MATCHING PATTERN "*.yaml")
+# What the tool says of itself, where shells and `man` look. Where it is for another machine it cannot be asked.
+if(KILN_TOOL AND NOT CMAKE_CROSSCOMPILING)
+  set(texts ${PROJECT_BINARY_DIR}/texts)
+  file(MAKE_DIRECTORY ${texts})
+  foreach(said kiln.1=help=--man kiln=completion=bash _kiln=completion=zsh kiln.fish=completion=fish)
+    string(REPLACE "=" ";" said ${said})
+    list(POP_FRONT said file)
+    install(CODE "execute_process(COMMAND $<TARGET_FILE:kiln> ${said} OUTPUT_FILE ${texts}/${file} COMMAND_ERROR_IS_FATAL ANY)")
+  endforeach()
+  install(FILES ${texts}/kiln.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${texts}/kiln DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${texts}/_kiln DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${texts}/kiln.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 install(EXPORT KilnTargets NAMESPACE kiln:: DESTINATION ${package})
 
 configure_package_config_file(cmake/KilnConfig.cmake.in ${PROJECT_BINARY_DIR}/KilnConfig.cmake

@@ -89,7 +89,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::add_2d_small_text::HWY_NAMESPACE
@@ -103,11 +103,12 @@ Status add_2d_small(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_2d_small");
-  add_2d_small_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
+  add_2d_small_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_2d_small_text::Run), call, "i, j");
+  return check.Run(context, KILN_DISPATCH(add_2d_small_text::Run), call, {
+      .axes = "i, j", .spec = "add_2d.yaml:add_2d_small"});
 }
 
 extern "C" int32_t kiln_add_2d_small(const DLTensor* x, const DLTensor* y, const DLTensor* z,

@@ -75,7 +75,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::add_matrices_text::HWY_NAMESPACE
@@ -89,11 +89,12 @@ Status add_matrices(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_matrices");
-  add_matrices_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
+  add_matrices_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_matrices_text::Run), call, "");
+  return check.Run(context, KILN_DISPATCH(add_matrices_text::Run), call, {
+      .axes = "", .spec = "add_matrices.yaml"});
 }
 
 extern "C" int32_t kiln_add_matrices(const DLTensor* x, const DLTensor* y, const DLTensor* z,

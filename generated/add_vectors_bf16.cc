@@ -72,7 +72,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::add_vectors_bf16_text::HWY_NAMESPACE
@@ -86,11 +86,12 @@ Status add_vectors_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y
                         const Tensor<bf16>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("add_vectors_bf16");
-  add_vectors_bf16_text::Call call{x, y, o, /*n=*/check.Dim(x, "x", 0)};
+  add_vectors_bf16_text::Call call{x, y, o, check.Dim("n", x, "x", 0)};
   check.Input(x, "x", {call.n});
   check.Input(y, "y", {call.n});
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(add_vectors_bf16_text::Run), call, "");
+  return check.Run(context, KILN_DISPATCH(add_vectors_bf16_text::Run), call, {
+      .axes = "", .spec = "add_vectors.yaml:add_vectors_bf16"});
 }
 
 extern "C" int32_t kiln_add_vectors_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* o,

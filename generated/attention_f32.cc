@@ -244,7 +244,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::attention_f32_text::HWY_NAMESPACE
@@ -259,9 +259,10 @@ Status attention_f32(float scale, const Tensor<const float>& q, const Tensor<con
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t group = 4;
   CallCheck check("attention_f32");
-  attention_f32_text::Call call{scale, q, k, v, o, /*hq=*/check.Dim(q, "q", 0),
-                                /*m=*/check.Dim(q, "q", 1), /*d=*/check.Dim(q, "q", 2),
-                                /*hk=*/check.Dim(k, "k", 0), /*n=*/check.Dim(k, "k", 1)};
+  attention_f32_text::Call call{scale, q, k, v, o, check.Dim("hq", q, "q", 0),
+                                check.Dim("m", q, "q", 1), check.Dim("d", q, "q", 2),
+                                check.Dim("hk", k, "k", 0), check.Dim("n", k, "k", 1)};
+  check.Scalar(scale, "scale");
   check.Input(q, "q", {call.hq, call.m, call.d});
   check.Input(k, "k", {call.hk, call.n, call.d});
   check.Input(v, "v", {call.hk, call.n, call.d});
@@ -271,7 +272,8 @@ Status attention_f32(float scale, const Tensor<const float>& q, const Tensor<con
                 {{"hq", call.hq}, {"hk", call.hk}});
   check.Require(call.m <= call.n, "m <= n",
                 {{"m", call.m}, {"n", call.n}});
-  return check.Run(context, KILN_DISPATCH(attention_f32_text::Run), call, "h, i, j");
+  return check.Run(context, KILN_DISPATCH(attention_f32_text::Run), call, {
+      .axes = "h, i, j", .spec = "attention.yaml:attention_f32"});
 }
 
 extern "C" int32_t kiln_attention_f32(float scale, const DLTensor* q, const DLTensor* k,

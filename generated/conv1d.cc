@@ -100,7 +100,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::conv1d_text::HWY_NAMESPACE
@@ -115,11 +115,12 @@ Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const 
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t taps = 4;
   CallCheck check("conv1d");
-  conv1d_text::Call call{x, w, y, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
+  conv1d_text::Call call{x, w, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(w, "w", {taps});
   check.Output(y, "y", {call.m, -3 + call.n});
-  return check.Run(context, KILN_DISPATCH(conv1d_text::Run), call, "i, j");
+  return check.Run(context, KILN_DISPATCH(conv1d_text::Run), call, {.axes = "i, j",
+                                                                    .spec = "conv1d.yaml"});
 }
 
 extern "C" int32_t kiln_conv1d(const DLTensor* x, const DLTensor* w, const DLTensor* y,

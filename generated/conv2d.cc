@@ -195,7 +195,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::conv2d_text::HWY_NAMESPACE
@@ -209,9 +209,9 @@ Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, con
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("conv2d");
-  conv2d_text::Call call{x, taps, y, /*images=*/check.Dim(x, "x", 0), /*h=*/check.Dim(x, "x", 1),
-                         /*w=*/check.Dim(x, "x", 2), /*c=*/check.Dim(x, "x", 3),
-                         /*o=*/check.Dim(taps, "taps", 3)};
+  conv2d_text::Call call{x, taps, y, check.Dim("images", x, "x", 0), check.Dim("h", x, "x", 1),
+                         check.Dim("w", x, "x", 2), check.Dim("c", x, "x", 3),
+                         check.Dim("o", taps, "taps", 3)};
   check.Input(x, "x", {call.images, call.h, call.w, call.c});
   check.Input(taps, "taps", {3, 3, call.c, call.o});
   check.Output(y, "y",
@@ -219,7 +219,8 @@ Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, con
   if (!check.ok()) return check.status();
   check.Expect(2 + 2 * CeilDiv(call.w, int64_t{2}) >= 1,
                "a block of `x` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(conv2d_text::Run), call, "b, i");
+  return check.Run(context, KILN_DISPATCH(conv2d_text::Run), call, {.axes = "b, i",
+                                                                    .spec = "conv2d.yaml"});
 }
 
 extern "C" int32_t kiln_conv2d(const DLTensor* x, const DLTensor* taps, const DLTensor* y,

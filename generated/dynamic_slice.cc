@@ -79,7 +79,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::dynamic_slice_text::HWY_NAMESPACE
@@ -94,9 +94,8 @@ Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t bm = 128, bn = 128;
   CallCheck check("dynamic_slice");
-  dynamic_slice_text::Call call{starts, x, o, /*m=*/check.Dim(x, "x", 0),
-                                /*n=*/check.Dim(x, "x", 1)};
-  check.Input(starts, "starts", {2});
+  dynamic_slice_text::Call call{starts, x, o, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
+  check.Values(starts, "starts", {2});
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {bm, bn});
   if (!check.ok()) return check.status();
@@ -104,7 +103,8 @@ Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int
                 {{"starts[0]", IndexAt(check, call.starts, "starts", 0)}});
   check.Require(Mod(IndexAt(check, call.starts, "starts", 1), bn) == 0, "starts[1] % bn == 0",
                 {{"starts[1]", IndexAt(check, call.starts, "starts", 1)}});
-  return check.Run(context, KILN_DISPATCH(dynamic_slice_text::Run), call, "");
+  return check.Run(context, KILN_DISPATCH(dynamic_slice_text::Run), call, {
+      .axes = "", .spec = "dynamic_slice.yaml"});
 }
 
 extern "C" int32_t kiln_dynamic_slice(const DLTensor* starts, const DLTensor* x, const DLTensor* o,

@@ -106,7 +106,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::embedding_gather_bf16_text::HWY_NAMESPACE
@@ -121,14 +121,15 @@ Status embedding_gather_bf16(const Tensor<const int32_t>& ids, const Tensor<cons
                              Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("embedding_gather_bf16");
-  embedding_gather_bf16_text::Call call{
-      ids, table, position, o, /*tokens=*/check.Dim(ids, "ids", 0),
-      /*vocab=*/check.Dim(table, "table", 0), /*d=*/check.Dim(table, "table", 1)};
-  check.Input(ids, "ids", {call.tokens});
+  embedding_gather_bf16_text::Call call{ids, table, position, o, check.Dim("tokens", ids, "ids", 0),
+                                        check.Dim("vocab", table, "table", 0),
+                                        check.Dim("d", table, "table", 1)};
+  check.Values(ids, "ids", {call.tokens});
   check.Input(table, "table", {call.vocab, call.d});
   check.Input(position, "position", {call.tokens, call.d});
   check.Output(o, "o", {call.tokens, call.d});
-  return check.Run(context, KILN_DISPATCH(embedding_gather_bf16_text::Run), call, "t, j");
+  return check.Run(context, KILN_DISPATCH(embedding_gather_bf16_text::Run), call, {
+      .axes = "t, j", .spec = "embedding_gather.yaml:embedding_gather_bf16"});
 }
 
 extern "C" int32_t kiln_embedding_gather_bf16(const DLTensor* ids, const DLTensor* table,

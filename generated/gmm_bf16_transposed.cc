@@ -158,7 +158,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::gmm_bf16_transposed_text::HWY_NAMESPACE
@@ -175,11 +175,12 @@ Status gmm_bf16_transposed(const Tensor<const int32_t>& sizes, int32_t group_off
   constexpr int64_t tm = 128;
   CallCheck check("gmm_bf16_transposed");
   gmm_bf16_transposed_text::Call call{
-      sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0, /*groups=*/check.Dim(sizes, "sizes", 0),
-      /*m=*/check.Dim(lhs, "lhs", 0), /*k=*/check.Dim(lhs, "lhs", 1),
-      /*shard=*/check.Dim(rhs, "rhs", 0), /*n=*/check.Dim(rhs, "rhs", 1)};
+      sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0, check.Dim("groups", sizes, "sizes", 0),
+      check.Dim("m", lhs, "lhs", 0), check.Dim("k", lhs, "lhs", 1),
+      check.Dim("shard", rhs, "rhs", 0), check.Dim("n", rhs, "rhs", 1)};
   GroupSteps made_0;
-  check.Input(sizes, "sizes", {call.groups});
+  check.Values(sizes, "sizes", {call.groups});
+  check.Scalar(group_offset, "group_offset");
   check.Input(lhs, "lhs", {call.m, call.k});
   check.Input(rhs, "rhs", {call.shard, call.n, call.k});
   check.Output(out, "out", {call.m, call.n});
@@ -211,7 +212,8 @@ Status gmm_bf16_transposed(const Tensor<const int32_t>& sizes, int32_t group_off
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   Fill(out, FromBits<bf16>(0x0000));
-  return check.Run(context, KILN_DISPATCH(gmm_bf16_transposed_text::Run), call, "j, t, l");
+  return check.Run(context, KILN_DISPATCH(gmm_bf16_transposed_text::Run), call, {
+      .axes = "j, t, l", .spec = "gmm.yaml:gmm_bf16_transposed"});
 }
 
 extern "C" int32_t kiln_gmm_bf16_transposed(

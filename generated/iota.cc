@@ -57,7 +57,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::iota_text::HWY_NAMESPACE
@@ -70,9 +70,10 @@ namespace kiln::inline iota_96627d5f {
 Status iota(const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("iota");
-  iota_text::Call call{o, /*n=*/check.Dim(o, "o", 0)};
+  iota_text::Call call{o, check.Dim("n", o, "o", 0)};
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(iota_text::Run), call, "i");
+  return check.Run(context, KILN_DISPATCH(iota_text::Run), call, {.axes = "i",
+                                                                  .spec = "iota.yaml"});
 }
 
 extern "C" int32_t kiln_iota(const DLTensor* o, kiln_context* context, kiln_status* status) {

@@ -103,7 +103,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::layernorm_text::HWY_NAMESPACE
@@ -117,13 +117,14 @@ Status layernorm(const Tensor<const float>& x, const Tensor<const float>& gamma,
                  const Tensor<const float>& beta, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("layernorm");
-  layernorm_text::Call call{x, gamma, beta, y, /*m=*/check.Dim(x, "x", 0),
-                            /*n=*/check.Dim(x, "x", 1)};
+  layernorm_text::Call call{x, gamma, beta, y, check.Dim("m", x, "x", 0),
+                            check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(gamma, "gamma", {call.n});
   check.Input(beta, "beta", {call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(layernorm_text::Run), call, "i");
+  return check.Run(context, KILN_DISPATCH(layernorm_text::Run), call, {.axes = "i",
+                                                                       .spec = "layernorm.yaml"});
 }
 
 extern "C" int32_t kiln_layernorm(const DLTensor* x, const DLTensor* gamma, const DLTensor* beta,

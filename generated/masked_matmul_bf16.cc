@@ -223,7 +223,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::masked_matmul_bf16_text::HWY_NAMESPACE
@@ -243,13 +243,13 @@ Status masked_matmul_bf16(
   CallCheck check("masked_matmul_bf16");
   masked_matmul_bf16_text::Call call{
       block_mask, next_kind, next_i, next_j, x, y, mask, o,
-      /*tiles_m=*/check.Dim(block_mask, "block_mask", 0),
-      /*tiles_n=*/check.Dim(block_mask, "block_mask", 1), /*m=*/check.Dim(x, "x", 0),
-      /*k=*/check.Dim(x, "x", 1), /*n=*/check.Dim(y, "y", 1), /*kinds=*/check.Dim(mask, "mask", 0)};
-  check.Input(block_mask, "block_mask", {call.tiles_m, call.tiles_n});
-  check.Input(next_kind, "next_kind", {call.tiles_m, call.tiles_n});
-  check.Input(next_i, "next_i", {call.tiles_m, call.tiles_n});
-  check.Input(next_j, "next_j", {call.tiles_m, call.tiles_n});
+      check.Dim("tiles_m", block_mask, "block_mask", 0),
+      check.Dim("tiles_n", block_mask, "block_mask", 1), check.Dim("m", x, "x", 0),
+      check.Dim("k", x, "x", 1), check.Dim("n", y, "y", 1), check.Dim("kinds", mask, "mask", 0)};
+  check.Values(block_mask, "block_mask", {call.tiles_m, call.tiles_n});
+  check.Values(next_kind, "next_kind", {call.tiles_m, call.tiles_n});
+  check.Values(next_i, "next_i", {call.tiles_m, call.tiles_n});
+  check.Values(next_j, "next_j", {call.tiles_m, call.tiles_n});
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Input(mask, "mask", {call.kinds, bm, bn});
@@ -259,7 +259,8 @@ Status masked_matmul_bf16(
                 {{"tiles_m", call.tiles_m}, {"m", call.m}});
   check.Require(call.tiles_n == CeilDiv(call.n, bn), "tiles_n == cdiv(n, bn)",
                 {{"tiles_n", call.tiles_n}, {"n", call.n}});
-  return check.Run(context, KILN_DISPATCH(masked_matmul_bf16_text::Run), call, "i, j, l");
+  return check.Run(context, KILN_DISPATCH(masked_matmul_bf16_text::Run), call, {
+      .axes = "i, j, l", .spec = "masked_matmul.yaml:masked_matmul_bf16"});
 }
 
 extern "C" int32_t kiln_masked_matmul_bf16(

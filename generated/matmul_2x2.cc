@@ -82,7 +82,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::matmul_2x2_text::HWY_NAMESPACE
@@ -96,8 +96,8 @@ Status matmul_2x2(const Tensor<const float>& x, const Tensor<const float>& y,
                   const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_2x2");
-  matmul_2x2_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0), /*k=*/check.Dim(x, "x", 1),
-                             /*n=*/check.Dim(y, "y", 1)};
+  matmul_2x2_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
+                             check.Dim("n", y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
@@ -114,7 +114,8 @@ Status matmul_2x2(const Tensor<const float>& x, const Tensor<const float>& y,
                "a block of `z` must have an extent of at least 1");
   check.Expect(CeilDiv(call.n, int64_t{2}) >= 1,
                "a block of `z` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(matmul_2x2_text::Run), call, "i, j");
+  return check.Run(context, KILN_DISPATCH(matmul_2x2_text::Run), call, {.axes = "i, j",
+                                                                        .spec = "matmul_2x2.yaml"});
 }
 
 extern "C" int32_t kiln_matmul_2x2(const DLTensor* x, const DLTensor* y, const DLTensor* z,

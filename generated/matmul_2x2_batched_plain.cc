@@ -84,7 +84,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::matmul_2x2_batched_plain_text::HWY_NAMESPACE
@@ -98,9 +98,9 @@ Status matmul_2x2_batched_plain(const Tensor<const float>& x, const Tensor<const
                                 const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_2x2_batched_plain");
-  matmul_2x2_batched_plain_text::Call call{x, y, z, /*batch=*/check.Dim(x, "x", 0),
-                                           /*m=*/check.Dim(x, "x", 1), /*k=*/check.Dim(x, "x", 2),
-                                           /*n=*/check.Dim(y, "y", 2)};
+  matmul_2x2_batched_plain_text::Call call{x, y, z, check.Dim("batch", x, "x", 0),
+                                           check.Dim("m", x, "x", 1), check.Dim("k", x, "x", 2),
+                                           check.Dim("n", y, "y", 2)};
   check.Input(x, "x", {call.batch, call.m, call.k});
   check.Input(y, "y", {call.batch, call.k, call.n});
   check.Output(z, "z", {call.batch, call.m, call.n});
@@ -117,7 +117,8 @@ Status matmul_2x2_batched_plain(const Tensor<const float>& x, const Tensor<const
                "a block of `z` must have an extent of at least 1");
   check.Expect(CeilDiv(call.n, int64_t{2}) >= 1,
                "a block of `z` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(matmul_2x2_batched_plain_text::Run), call, "b, i, j");
+  return check.Run(context, KILN_DISPATCH(matmul_2x2_batched_plain_text::Run), call, {
+      .axes = "b, i, j", .spec = "matmul_2x2_batched.yaml:matmul_2x2_batched_plain"});
 }
 
 extern "C" int32_t kiln_matmul_2x2_batched_plain(const DLTensor* x, const DLTensor* y,

@@ -106,7 +106,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::matmul_grad_x_bf16_text::HWY_NAMESPACE
@@ -120,12 +120,13 @@ Status matmul_grad_x_bf16(const Tensor<const bf16>& dz, const Tensor<const bf16>
                           const Tensor<bf16>& dx, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_grad_x_bf16");
-  matmul_grad_x_bf16_text::Call call{dz, y, dx, /*m=*/check.Dim(dz, "dz", 0),
-                                     /*n=*/check.Dim(dz, "dz", 1), /*k=*/check.Dim(y, "y", 0)};
+  matmul_grad_x_bf16_text::Call call{dz, y, dx, check.Dim("m", dz, "dz", 0),
+                                     check.Dim("n", dz, "dz", 1), check.Dim("k", y, "y", 0)};
   check.Input(dz, "dz", {call.m, call.n});
   check.Input(y, "y", {call.k, call.n});
   check.Output(dx, "dx", {call.m, call.k});
-  return check.Run(context, KILN_DISPATCH(matmul_grad_x_bf16_text::Run), call, "i, l, j");
+  return check.Run(context, KILN_DISPATCH(matmul_grad_x_bf16_text::Run), call, {
+      .axes = "i, l, j", .spec = "matmul_grad_x.yaml:matmul_grad_x_bf16"});
 }
 
 extern "C" int32_t kiln_matmul_grad_x_bf16(const DLTensor* dz, const DLTensor* y,

@@ -107,7 +107,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::matmul_grad_y_bf16_text::HWY_NAMESPACE
@@ -121,12 +121,13 @@ Status matmul_grad_y_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>&
                           const Tensor<bf16>& dy, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_grad_y_bf16");
-  matmul_grad_y_bf16_text::Call call{x, dz, dy, /*m=*/check.Dim(x, "x", 0),
-                                     /*k=*/check.Dim(x, "x", 1), /*n=*/check.Dim(dz, "dz", 1)};
+  matmul_grad_y_bf16_text::Call call{x, dz, dy, check.Dim("m", x, "x", 0),
+                                     check.Dim("k", x, "x", 1), check.Dim("n", dz, "dz", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(dz, "dz", {call.m, call.n});
   check.Output(dy, "dy", {call.k, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_grad_y_bf16_text::Run), call, "l, j, i");
+  return check.Run(context, KILN_DISPATCH(matmul_grad_y_bf16_text::Run), call, {
+      .axes = "l, j, i", .spec = "matmul_grad_y.yaml:matmul_grad_y_bf16"});
 }
 
 extern "C" int32_t kiln_matmul_grad_y_bf16(const DLTensor* x, const DLTensor* dz,

@@ -115,7 +115,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::matmul_scratch_f16_text::HWY_NAMESPACE
@@ -129,12 +129,13 @@ Status matmul_scratch_f16(const Tensor<const f16>& x, const Tensor<const f16>& y
                           const Tensor<f16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("matmul_scratch_f16");
-  matmul_scratch_f16_text::Call call{x, y, z, /*m=*/check.Dim(x, "x", 0),
-                                     /*k=*/check.Dim(x, "x", 1), /*n=*/check.Dim(y, "y", 1)};
+  matmul_scratch_f16_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
+                                     check.Dim("n", y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_scratch_f16_text::Run), call, "i, j, l");
+  return check.Run(context, KILN_DISPATCH(matmul_scratch_f16_text::Run), call, {
+      .axes = "i, j, l", .spec = "matmul_scratch.yaml:matmul_scratch_f16"});
 }
 
 extern "C" int32_t kiln_matmul_scratch_f16(const DLTensor* x, const DLTensor* y, const DLTensor* z,

@@ -106,7 +106,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::max_pool_text::HWY_NAMESPACE
@@ -119,8 +119,8 @@ namespace kiln::inline max_pool_c603316f {
 Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("max_pool");
-  max_pool_text::Call call{x, y, /*images=*/check.Dim(x, "x", 0), /*h=*/check.Dim(x, "x", 1),
-                           /*w=*/check.Dim(x, "x", 2), /*c=*/check.Dim(x, "x", 3)};
+  max_pool_text::Call call{x, y, check.Dim("images", x, "x", 0), check.Dim("h", x, "x", 1),
+                           check.Dim("w", x, "x", 2), check.Dim("c", x, "x", 3)};
   check.MultipleOf("h", call.h, 2);
   check.MultipleOf("w", call.w, 2);
   check.Input(x, "x", {call.images, call.h, call.w, call.c});
@@ -129,7 +129,8 @@ Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& c
   if (!check.ok()) return check.status();
   check.Expect(16 * call.c * call.w == 32 * call.c * FloorDiv(call.w, int64_t{2}),
                "`reshape` of [16, w, c] to [8, 2, w // 2, 2, c] changes the number of elements");
-  return check.Run(context, KILN_DISPATCH(max_pool_text::Run), call, "b, i");
+  return check.Run(context, KILN_DISPATCH(max_pool_text::Run), call, {.axes = "b, i",
+                                                                      .spec = "max_pool.yaml"});
 }
 
 extern "C" int32_t kiln_max_pool(const DLTensor* x, const DLTensor* y, kiln_context* context,

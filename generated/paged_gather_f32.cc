@@ -105,7 +105,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::paged_gather_f32_text::HWY_NAMESPACE
@@ -120,18 +120,19 @@ Status paged_gather_f32(const Tensor<const int32_t>& table, const Tensor<const i
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("paged_gather_f32");
   paged_gather_f32_text::Call call{
-      table, lengths, pool, o, /*batch=*/check.Dim(table, "table", 0),
-      /*pages=*/check.Dim(table, "table", 1), /*slots=*/check.Dim(pool, "pool", 0),
-      /*page=*/check.Dim(pool, "pool", 1), /*d=*/check.Dim(pool, "pool", 2)};
-  check.Input(table, "table", {call.batch, call.pages});
-  check.Input(lengths, "lengths", {call.batch});
+      table, lengths, pool, o, check.Dim("batch", table, "table", 0),
+      check.Dim("pages", table, "table", 1), check.Dim("slots", pool, "pool", 0),
+      check.Dim("page", pool, "pool", 1), check.Dim("d", pool, "pool", 2)};
+  check.Values(table, "table", {call.batch, call.pages});
+  check.Values(lengths, "lengths", {call.batch});
   check.Input(pool, "pool", {call.slots, call.page, call.d});
   check.Output(o, "o", {call.batch, call.page * call.pages, call.d});
   if (!check.ok()) return check.status();
   check.Require(call.page > 0, "page > 0",
                 {{"page", call.page}});
   check.Expect(call.page >= 1, "a block of `o` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(paged_gather_f32_text::Run), call, "b, p");
+  return check.Run(context, KILN_DISPATCH(paged_gather_f32_text::Run), call, {
+      .axes = "b, p", .spec = "paged_gather.yaml:paged_gather_f32"});
 }
 
 extern "C" int32_t kiln_paged_gather_f32(const DLTensor* table, const DLTensor* lengths,

@@ -91,7 +91,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::rmsnorm_text::HWY_NAMESPACE
@@ -105,11 +105,12 @@ Status rmsnorm(const Tensor<const bf16>& x, const Tensor<const bf16>& weight, co
                Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("rmsnorm");
-  rmsnorm_text::Call call{x, weight, y, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
+  rmsnorm_text::Call call{x, weight, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(weight, "weight", {call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(rmsnorm_text::Run), call, "i");
+  return check.Run(context, KILN_DISPATCH(rmsnorm_text::Run), call, {.axes = "i",
+                                                                     .spec = "rmsnorm.yaml"});
 }
 
 extern "C" int32_t kiln_rmsnorm(const DLTensor* x, const DLTensor* weight, const DLTensor* y,

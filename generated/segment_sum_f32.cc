@@ -90,7 +90,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::segment_sum_f32_text::HWY_NAMESPACE
@@ -104,15 +104,16 @@ Status segment_sum_f32(const Tensor<const int32_t>& ids, const Tensor<const floa
                        const Tensor<float>& sums, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("segment_sum_f32");
-  segment_sum_f32_text::Call call{ids, x, sums, /*n=*/check.Dim(ids, "ids", 0),
-                                  /*d=*/check.Dim(x, "x", 1),
-                                  /*segments=*/check.Dim(sums, "sums", 0)};
-  check.Input(ids, "ids", {call.n});
+  segment_sum_f32_text::Call call{ids, x, sums, check.Dim("n", ids, "ids", 0),
+                                  check.Dim("d", x, "x", 1),
+                                  check.Dim("segments", sums, "sums", 0)};
+  check.Values(ids, "ids", {call.n});
   check.Input(x, "x", {call.n, call.d});
   check.Output(sums, "sums", {call.segments, call.d});
   if (!check.ok()) return check.status();
   Fill(sums, 0.0f);
-  return check.Run(context, KILN_DISPATCH(segment_sum_f32_text::Run), call, "j, t");
+  return check.Run(context, KILN_DISPATCH(segment_sum_f32_text::Run), call, {
+      .axes = "j, t", .spec = "segment_sum.yaml:segment_sum_f32"});
 }
 
 extern "C" int32_t kiln_segment_sum_f32(const DLTensor* ids, const DLTensor* x,

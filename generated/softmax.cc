@@ -93,7 +93,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::softmax_text::HWY_NAMESPACE
@@ -106,10 +106,11 @@ namespace kiln::inline softmax_de4b7c56 {
 Status softmax(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("softmax");
-  softmax_text::Call call{x, y, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
+  softmax_text::Call call{x, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(softmax_text::Run), call, "i");
+  return check.Run(context, KILN_DISPATCH(softmax_text::Run), call, {.axes = "i",
+                                                                     .spec = "softmax.yaml"});
 }
 
 extern "C" int32_t kiln_softmax(const DLTensor* x, const DLTensor* y, kiln_context* context,

@@ -136,7 +136,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::sparse_dense_bf16_text::HWY_NAMESPACE
@@ -153,10 +153,11 @@ Status sparse_dense_bf16(const Tensor<const int32_t>& idxs_i, const Tensor<const
   constexpr int64_t bm = 128, bk = 128;
   CallCheck check("sparse_dense_bf16");
   sparse_dense_bf16_text::Call call{
-      idxs_i, idxs_k, blocks_0, x, y, zeros, o, /*capacity=*/check.Dim(idxs_i, "idxs_i", 0),
-      /*k=*/check.Dim(y, "y", 0), /*n=*/check.Dim(y, "y", 1), /*m=*/check.Dim(zeros, "zeros", 0)};
-  check.Input(idxs_i, "idxs_i", {call.capacity});
-  check.Input(idxs_k, "idxs_k", {call.capacity});
+      idxs_i, idxs_k, blocks_0, x, y, zeros, o, check.Dim("capacity", idxs_i, "idxs_i", 0),
+      check.Dim("k", y, "y", 0), check.Dim("n", y, "y", 1), check.Dim("m", zeros, "zeros", 0)};
+  check.Values(idxs_i, "idxs_i", {call.capacity});
+  check.Values(idxs_k, "idxs_k", {call.capacity});
+  check.Scalar(blocks_0, "blocks");
   check.Input(x, "x", {call.capacity, bm, bk});
   check.Input(y, "y", {call.k, call.n});
   check.Input(zeros, "zeros", {call.m, call.n});
@@ -167,7 +168,8 @@ Status sparse_dense_bf16(const Tensor<const int32_t>& idxs_i, const Tensor<const
                 {{"blocks", int64_t{call.blocks_0}}, {"capacity", call.capacity}});
   if (!check.ok()) return check.status();
   if (o.data != zeros.data) CopyTensor(zeros, o);
-  return check.Run(context, KILN_DISPATCH(sparse_dense_bf16_text::Run), call, "j, t");
+  return check.Run(context, KILN_DISPATCH(sparse_dense_bf16_text::Run), call, {
+      .axes = "j, t", .spec = "sparse_dense.yaml:sparse_dense_bf16"});
 }
 
 extern "C" int32_t kiln_sparse_dense_bf16(const DLTensor* idxs_i, const DLTensor* idxs_k,

@@ -102,7 +102,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::stencil2d_text::HWY_NAMESPACE
@@ -116,11 +116,14 @@ Status stencil2d(float centre, float side, const Tensor<const float>& u, const T
                  Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("stencil2d");
-  stencil2d_text::Call call{centre, side, u, v, /*m=*/check.Dim(u, "u", 0),
-                            /*n=*/check.Dim(u, "u", 1)};
+  stencil2d_text::Call call{centre, side, u, v, check.Dim("m", u, "u", 0),
+                            check.Dim("n", u, "u", 1)};
+  check.Scalar(centre, "centre");
+  check.Scalar(side, "side");
   check.Input(u, "u", {call.m, call.n});
   check.Output(v, "v", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(stencil2d_text::Run), call, "i, j");
+  return check.Run(context, KILN_DISPATCH(stencil2d_text::Run), call, {.axes = "i, j",
+                                                                       .spec = "stencil2d.yaml"});
 }
 
 extern "C" int32_t kiln_stencil2d(float centre, float side, const DLTensor* u, const DLTensor* v,

@@ -83,7 +83,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::sum_axes_text::HWY_NAMESPACE
@@ -96,11 +96,12 @@ namespace kiln::inline sum_axes_33e75bbd {
 Status sum_axes(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_axes");
-  sum_axes_text::Call call{x, o, /*batch=*/check.Dim(x, "x", 0), /*m=*/check.Dim(x, "x", 1),
-                           /*n=*/check.Dim(x, "x", 2)};
+  sum_axes_text::Call call{x, o, check.Dim("batch", x, "x", 0), check.Dim("m", x, "x", 1),
+                           check.Dim("n", x, "x", 2)};
   check.Input(x, "x", {call.batch, call.m, call.n});
   check.Output(o, "o", {call.m});
-  return check.Run(context, KILN_DISPATCH(sum_axes_text::Run), call, "i, b, j");
+  return check.Run(context, KILN_DISPATCH(sum_axes_text::Run), call, {.axes = "i, b, j",
+                                                                      .spec = "sum_axes.yaml"});
 }
 
 extern "C" int32_t kiln_sum_axes(const DLTensor* x, const DLTensor* o, kiln_context* context,

@@ -109,7 +109,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::sum_columns_text::HWY_NAMESPACE
@@ -122,10 +122,11 @@ namespace kiln::inline sum_columns_68a3e988 {
 Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_columns");
-  sum_columns_text::Call call{x, o, /*m=*/check.Dim(x, "x", 0), /*n=*/check.Dim(x, "x", 1)};
+  sum_columns_text::Call call{x, o, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(sum_columns_text::Run), call, "j, i");
+  return check.Run(context, KILN_DISPATCH(sum_columns_text::Run), call, {
+      .axes = "j, i", .spec = "sum_columns.yaml"});
 }
 
 extern "C" int32_t kiln_sum_columns(const DLTensor* x, const DLTensor* o, kiln_context* context,

@@ -83,7 +83,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::sum_leading_text::HWY_NAMESPACE
@@ -96,11 +96,12 @@ namespace kiln::inline sum_leading_90ba9bb4 {
 Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check("sum_leading");
-  sum_leading_text::Call call{x, o, /*count=*/check.Dim(x, "x", 0), /*m=*/check.Dim(x, "x", 1),
-                              /*n=*/check.Dim(x, "x", 2)};
+  sum_leading_text::Call call{x, o, check.Dim("count", x, "x", 0), check.Dim("m", x, "x", 1),
+                              check.Dim("n", x, "x", 2)};
   check.Input(x, "x", {call.count, call.m, call.n});
   check.Output(o, "o", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(sum_leading_text::Run), call, "i");
+  return check.Run(context, KILN_DISPATCH(sum_leading_text::Run), call, {
+      .axes = "i", .spec = "sum_leading.yaml"});
 }
 
 extern "C" int32_t kiln_sum_leading(const DLTensor* x, const DLTensor* o, kiln_context* context,

@@ -318,7 +318,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::tgmm_bf16_existing_text::HWY_NAMESPACE
@@ -336,12 +336,13 @@ Status tgmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offs
   constexpr int64_t tm = 128;
   CallCheck check("tgmm_bf16_existing");
   tgmm_bf16_existing_text::Call call{sizes, group_offset, lhs, rhs, existing, out, {}, {}, {}, 0,
-                                     /*groups=*/check.Dim(sizes, "sizes", 0),
-                                     /*m=*/check.Dim(lhs, "lhs", 0), /*k=*/check.Dim(lhs, "lhs", 1),
-                                     /*n=*/check.Dim(rhs, "rhs", 1),
-                                     /*shard=*/check.Dim(existing, "existing", 0)};
+                                     check.Dim("groups", sizes, "sizes", 0),
+                                     check.Dim("m", lhs, "lhs", 0), check.Dim("k", lhs, "lhs", 1),
+                                     check.Dim("n", rhs, "rhs", 1),
+                                     check.Dim("shard", existing, "existing", 0)};
   GroupSteps made_0;
-  check.Input(sizes, "sizes", {call.groups});
+  check.Values(sizes, "sizes", {call.groups});
+  check.Scalar(group_offset, "group_offset");
   check.Input(lhs, "lhs", {call.m, call.k});
   check.Input(rhs, "rhs", {call.m, call.n});
   check.Input(existing, "existing", {call.shard, call.k, call.n});
@@ -375,7 +376,8 @@ Status tgmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offs
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   if (out.data != existing.data) CopyTensor(existing, out);
-  return check.Run(context, KILN_DISPATCH(tgmm_bf16_existing_text::Run), call, "j, i, t");
+  return check.Run(context, KILN_DISPATCH(tgmm_bf16_existing_text::Run), call, {
+      .axes = "j, i, t", .spec = "tgmm.yaml:tgmm_bf16_existing"});
 }
 
 extern "C" int32_t kiln_tgmm_bf16_existing(

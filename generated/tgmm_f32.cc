@@ -300,7 +300,7 @@ void RunGrid(const Call& call, Core& core) {
 }
 
 void Run(const Call& call, Core& core) {
-  core.emulated() ? RunGrid<Emulated>(call, core) : RunGrid<Direct>(call, core);
+  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
 }
 
 }  // namespace kiln::tgmm_f32_text::HWY_NAMESPACE
@@ -317,11 +317,12 @@ Status tgmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
   constexpr int64_t tm = 128;
   CallCheck check("tgmm_f32");
   tgmm_f32_text::Call call{sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0,
-                           /*groups=*/check.Dim(sizes, "sizes", 0), /*m=*/check.Dim(lhs, "lhs", 0),
-                           /*k=*/check.Dim(lhs, "lhs", 1), /*n=*/check.Dim(rhs, "rhs", 1),
-                           /*shard=*/check.Dim(out, "out", 0)};
+                           check.Dim("groups", sizes, "sizes", 0), check.Dim("m", lhs, "lhs", 0),
+                           check.Dim("k", lhs, "lhs", 1), check.Dim("n", rhs, "rhs", 1),
+                           check.Dim("shard", out, "out", 0)};
   GroupSteps made_0;
-  check.Input(sizes, "sizes", {call.groups});
+  check.Values(sizes, "sizes", {call.groups});
+  check.Scalar(group_offset, "group_offset");
   check.Input(lhs, "lhs", {call.m, call.k});
   check.Input(rhs, "rhs", {call.m, call.n});
   check.Output(out, "out", {call.shard, call.k, call.n});
@@ -352,7 +353,8 @@ Status tgmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
       "partial or offsets[groups] == m or offsets[groups] == 0",
                 {{"offsets[groups]", IndexAt(check, call.offsets, "offsets", call.groups)},
                  {"groups", call.groups}, {"m", call.m}});
-  return check.Run(context, KILN_DISPATCH(tgmm_f32_text::Run), call, "j, i, t");
+  return check.Run(context, KILN_DISPATCH(tgmm_f32_text::Run), call, {
+      .axes = "j, i, t", .spec = "tgmm.yaml:tgmm_f32"});
 }
 
 extern "C" int32_t kiln_tgmm_f32(const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs,

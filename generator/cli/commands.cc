@@ -21,9 +21,12 @@ const std::vector<Command>& Commands() {
       {"machine", "shows what kernels take of this CPU: vectors, caches, blocks, peaks",
        &AddMachine},
       {"cache", "lists or clears the compiled kernels that are kept", &AddCache},
+      {"doctor", "looks at what Kiln needs of this machine, and at what would be faster", &AddDoctor},
       {"explain", "says what a rule means, with a failing and a mended example", &AddExplain},
       {"new", "writes a spec that works, to start from", &AddNew},
+      {"init", "writes a project that builds a kernel into a program", &AddInit},
       {"schema", "prints the JSON Schema of specs, for editors", &AddSchema},
+      {"completion", "prints what makes a shell complete commands and options", &AddCompletion},
       {"help", "prints the help of a command, or lists environment variables", &AddHelp},
   };
   return commands;

@@ -12,6 +12,7 @@ enum class EnvVariable {
   kTemporary,
   kCacheLimit,
   kCompileLimit,
+  kVerbose,
   kCompiler,
   kPrefix,
   kPath,

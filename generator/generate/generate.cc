@@ -4,11 +4,11 @@
 
 namespace kiln {
 
-bool Generate(const Kernel& kernel, std::string_view spec_file, Diagnostics& diagnostics,
+bool Generate(const Kernel& kernel, const SpecName& spec, Diagnostics& diagnostics,
               Generated* out) {
   const auto plans = MakePlans(kernel, diagnostics);
   if (plans.empty()) return false;
-  *out = Render(plans, spec_file);
+  *out = Render(plans, spec);
   return true;
 }
 

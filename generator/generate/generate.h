@@ -5,7 +5,7 @@
 namespace kiln {
 
 /// Kernel to C++ by way of its plans. False after an error, which is among the diagnostics.
-bool Generate(const Kernel& kernel, std::string_view spec_file, Diagnostics& diagnostics,
+bool Generate(const Kernel& kernel, const SpecName& spec, Diagnostics& diagnostics,
               Generated* out);
 
 }  // namespace kiln

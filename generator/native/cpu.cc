@@ -17,6 +17,7 @@ std::optional<CpuFacts> FactsOf(const char* text) {
   const auto number = [&](const char* name) { return json.value(name, int64_t{0}); };
   CpuFacts facts;
   facts.target = json.value("target", "");
+  facts.highway = json.value("highway", "");
   facts.vector_bytes = number("vector_bytes");
   facts.vector_registers = number("vector_registers");
   facts.l1_bytes = number("l1_bytes");

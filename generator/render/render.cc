@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-Generated Render(const std::vector<std::unique_ptr<Plan>>& plans, std::string_view spec_file) {
-  const render::Fields view = render::MakeView(plans, OneLine(spec_file));
+Generated Render(const std::vector<std::unique_ptr<Plan>>& plans, const SpecName& spec) {
+  const render::Fields view = render::MakeView(plans, spec);
   const auto text = [&](const char* name) {
     return render::WrapLines(render::Templates().Render(name, view));
   };

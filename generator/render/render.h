@@ -15,9 +15,17 @@ struct Generated {
   std::string source;
 };
 
-/// Plans to C++: that of the kernel, then those of its variants. `spec_file` is how comments call
-/// the spec: its file name without folders, so that the text does not depend on where it is
-/// generated.
-Generated Render(const std::vector<std::unique_ptr<Plan>>& plans, std::string_view spec_file);
+/// The spec of a text, as its comments call it, and a command that runs its kernel.
+struct SpecName {
+  std::string file;      // without folders: the text does not depend on where it is generated
+  std::string instance;  // whatever the kernel is called; empty: the kernel knows
+  std::vector<std::pair<std::string, std::string>> set;  // params that the command set
+
+  template <class Text>
+  SpecName(const Text& name) : file(name) {}  // NOLINT: a file's name is one
+};
+
+/// Plans to C++: that of the kernel, then those of its variants.
+Generated Render(const std::vector<std::unique_ptr<Plan>>& plans, const SpecName& spec);
 
 }  // namespace kiln

@@ -9,6 +9,7 @@
 
 #include "kiln/call/arguments.h"
 #include "kiln/call/call.h"
+#include "kiln/call/mode.h"
 #include "kiln/core/blocks.h"
 #include "kiln/core/tile.h"
 #include "kiln/direct/direct.h"

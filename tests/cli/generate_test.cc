@@ -57,6 +57,53 @@ TEST_CASE("all instances of a spec, one of them, or one under another name") {
   CHECK(Contains(ReadText(folder / "named/four.h"), "Status four("));
 }
 
+/// The number behind `name` on its line of what --stats prints; 0: there is none.
+int64_t BytesOf(const std::string& text, const std::string& name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("  " + name + " ", 0) != 0) continue;
+    std::string digits = line.substr(2 + name.size(), line.find(", ", 2) - 2 - name.size());
+    std::erase_if(digits, [](char c) { return c == ',' || c == ' '; });
+    return std::stoll(digits);
+  }
+  return 0;
+}
+
+TEST_CASE("--stats prints how large the code is for each instruction set, and writes no file") {
+  const Folder folder;
+  WriteText(folder / "twice.yaml", SpecText("twice"));
+  const Shown both = Kiln("generate twice.yaml --stats", folder.path());
+  INFO(both.err << both.out);
+  REQUIRE(both.status == 0);
+  CHECK(both.out.rfind("twice, bytes of object code:\n", 0) == 0);
+  CHECK(!fs::exists(folder / "twice.cc"));
+  const Shown direct = Kiln("generate twice.yaml --stats --direct-only", folder.path());
+  INFO(direct.err << direct.out);
+  REQUIRE(direct.status == 0);
+  CHECK(direct.out.rfind("twice, bytes of object code, Direct alone:\n", 0) == 0);
+  CHECK(Contains(both.out, "of them the emulator's\n"));
+  CHECK(!Contains(direct.out, "emulator"));
+  for (const char* name : {"any", "constants", "unwinding", "in all"}) {
+    INFO(name);
+    CHECK(BytesOf(direct.out, name) > 0);
+    CHECK(BytesOf(direct.out, name) <= BytesOf(both.out, name));
+  }
+#if defined(__x86_64__)
+  for (const char* name : {"AVX2", "AVX3", "AVX3_DL"}) {
+    INFO(name);
+    CHECK(BytesOf(direct.out, name) > 0);
+    CHECK(BytesOf(direct.out, name) < BytesOf(both.out, name));
+  }
+#endif
+  const Shown alone = Kiln("generate twice.yaml --direct-only", folder.path());
+  CHECK(alone.status == 2);
+  CHECK(Contains(alone.err, "--direct-only requires --stats"));
+  CHECK(Kiln("generate twice.yaml --stats --stdout", folder.path()).status == 2);
+  const Shown none = Shell("CXX=no-such kiln generate twice.yaml --stats", folder.path());
+  CHECK(none.status == 2);
+  CHECK(Contains(none.err, "cannot run the compiler `no-such`; set CXX to a C++20 compiler"));
+}
+
 TEST_CASE("what is wrong with a command line or a spec") {
   const Folder folder;
   WriteText(folder / "twice.yaml", SpecText("twice"));

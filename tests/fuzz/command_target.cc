@@ -43,6 +43,7 @@ bool StaysHere(std::string_view input) {
 bool IsQuick(const std::string& command, std::string_view input) {
   const auto says = [&](std::string_view word) { return input.find(word) != input.npos; };
   if (command == "run") return !says("direct") && !says("emulate") && !says("-");
+  if (says("--stats")) return false;
   const std::string_view quick[] = {"check",   "show",    "generate",     "new",   "schema",
                                     "explain", "predict", "explain-cost", "report"};
   return std::find(std::begin(quick), std::end(quick), command) != std::end(quick) &&

@@ -54,6 +54,14 @@ TEST_CASE("an installation holds the tool, the runtime, and what finds them") {
   CHECK(fs::exists(prefix / "bin/kiln"));
   CHECK(fs::exists(prefix / "include/kiln/kiln.h"));
   CHECK(fs::exists(prefix / "share/kiln/machines/v5e.yaml"));
+  for (const auto& [file, command] : {std::pair("share/man/man1/kiln.1", "help --man"),
+                                      std::pair("share/bash-completion/completions/kiln", "completion bash"),
+                                      std::pair("share/zsh/site-functions/_kiln", "completion zsh"),
+                                      std::pair("share/fish/vendor_completions.d/kiln.fish", "completion fish")}) {
+    INFO(file);
+    CHECK(!ReadText(prefix / file).empty());
+    CHECK(ReadText(prefix / file) == Kiln(command).out);
+  }
   for (const char* file : {"KilnConfig.cmake", "KilnConfigVersion.cmake", "Kiln.cmake"}) {
     CHECK(fs::exists(prefix / KILN_LIBDIR / "cmake/Kiln" / file));
   }
@@ -181,7 +189,8 @@ TEST_CASE("kernels are optimised as far as sanitizers let a compiler do it in ti
   }
 }
 
-/// A program of two libraries, each with a kernel that multiplies by a number of its own.
+/// A program of two libraries, each with a kernel that multiplies by a number of its own; the second
+/// is without the emulator.
 Shown BuildTwo(const fs::path& folder, const std::string& function_of_second) {
   fs::create_directory(folder / "app");
   for (const auto& [name, factor] : {std::pair("one", "2"), std::pair("two", "3")}) {
@@ -190,20 +199,24 @@ Shown BuildTwo(const fs::path& folder, const std::string& function_of_second) {
               "kernel: " + std::string(name) + "\ninputs: {x: \"f32[n]\"}\noutputs: {o: \"f32[n]\"}\nbody: o = x * " +
                   std::string(factor) + "\n");
     WriteText(folder / "app" / (name + std::string("_caller.cc")),
-              "#include \"" + function + ".h\"\nfloat " + name +
+              "#include <cstdio>\n#include \"" + function + ".h\"\nfloat " + name +
                   "(float x) {\n  float o = 0;\n  kiln::" + function +
-                  "({&x, {1}}, {&o, {1}});\n  return o;\n}\n");
+                  "({&x, {1}}, {&o, {1}});\n  return o;\n}\nvoid emulate_" + name +
+                  "() {\n  kiln::Options options;\n  options.mode = kiln::Mode::kEmulated;\n"
+                  "  kiln::Context context(options);\n  float x = 1, o = 0;\n  std::puts(kiln::" +
+                  function + "({&x, {1}}, {&o, {1}}, context).message);\n}\n");
   }
   WriteText(folder / "app/main.cc",
-            "float one(float x), two(float x);\n"
-            "int main() { return one(5) == 10 && two(5) == 15 ? 0 : 1; }\n");
+            "float one(float x), two(float x);\nvoid emulate_one(), emulate_two();\n"
+            "int main() {\n  emulate_one();\n  emulate_two();\n"
+            "  return one(5) == 10 && two(5) == 15 ? 0 : 1;\n}\n");
   WriteText(folder / "app/CMakeLists.txt",
             "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\n"
             "find_package(Kiln REQUIRED)\n"
             "kiln_add_kernel(first SPEC one.yaml TARGETS NATIVE FUNCTION scaled)\n"
             "kiln_add_kernel(second SPEC two.yaml TARGETS NATIVE FUNCTION " +
                 function_of_second +
-                ")\n"
+                " DIRECT_ONLY)\n"
                 "foreach(n first:one second:two)\n"
                 "  string(REPLACE : \";\" n ${n})\n  list(GET n 0 kernel)\n  list(GET n 1 caller)\n"
                 "  add_library(${caller} OBJECT ${caller}_caller.cc)\n"
@@ -213,17 +226,54 @@ Shown BuildTwo(const fs::path& folder, const std::string& function_of_second) {
   return configured.status == 0 ? Shell("cmake --build build 2>&1", folder) : configured;
 }
 
-TEST_CASE("two kernels of one name do not pass for each other") {
+TEST_CASE("two kernels of one name do not pass for each other, and one may lack the emulator") {
   REQUIRE(Installed().done().status == 0);
   const Folder apart, together;
   const Shown built = BuildTwo(apart.path(), "tripled");
   INFO(End(built));
   CHECK(built.status == 0);
-  CHECK(Shell("./build/app", apart.path()).status == 0);
+  const Shown ran = Shell("./build/app", apart.path());
+  CHECK(ran.status == 0);
+  CHECK(ran.out == "\ntripled: [call] the kernel is compiled for Direct alone (KILN_DIRECT_ONLY)\n");
   const Shown clash = BuildTwo(together.path(), "scaled");
   INFO(End(clash));
   CHECK(clash.status != 0);
   CHECK(Contains(clash.out, "multiple definition of `kiln_scaled'"));
+}
+
+/// The lines of a README that begin so.
+std::string CommandsIn(const fs::path& readme, const std::string& begin) {
+  std::istringstream lines(ReadText(readme));
+  std::string commands;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("    " + begin, 0) == 0) commands += (commands.empty() ? "" : " && ") + line.substr(4);
+  }
+  return commands;
+}
+
+TEST_CASE("a project of `kiln init` builds and passes its tests by the commands of its README") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder folder;
+  const std::string environment =
+      "command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache\n"
+      "export PATH=" + Quoted(Installed().prefix() + "/bin") + ":\"$PATH\" CMAKE_PREFIX_PATH=" +
+      Quoted(Installed().prefix()) + " CXX=" + Quoted(KILN_CXX_COMPILER) +
+      " CXXFLAGS=" + Quoted(KILN_CXX_FLAGS) + " XDG_CACHE_HOME=" + Quoted(KILN_BUILD_DIR "/test-cache") + "\n";
+  const Shown made = Shell(environment + "kiln init rows", folder.path());
+  INFO(End(made));
+  REQUIRE(made.status == 0);
+  const std::string build = CommandsIn(folder / "rows/README.md", "cmake");
+  const std::string test = CommandsIn(folder / "rows/README.md", "ctest");
+  REQUIRE(!build.empty());
+  REQUIRE(!test.empty());
+  const Shown done = Shell(environment + build + " && " + test, folder.path() / "rows");
+  INFO(End(done));
+  CHECK(done.status == 0);
+  CHECK(Contains(done.out, "100% tests passed, 0 tests failed out of 2"));
+  const Shown kernel = Shell(environment + CommandsIn(folder / "rows/README.md", "kiln"), folder.path() / "rows");
+  INFO(End(kernel));
+  CHECK(kernel.status == 0);
+  CHECK(Contains(ReadText(folder / "rows/.github/workflows/test.yml"), "          " + test + "\n"));
 }
 
 TEST_CASE("a project that has Kiln as a part of it builds and installs its own things alone") {

@@ -13,6 +13,7 @@
 #include "generator/cli/command/progress.h"
 #include "generator/data/limits.h"
 #include "generator/ir/kernel.h"
+#include "generator/render/render.h"
 
 namespace kiln::cli {
 
@@ -44,6 +45,9 @@ void AddNew(CLI::App& app, std::function<int()>& run);
 void AddMachine(CLI::App& app, std::function<int()>& run);
 void AddCompile(CLI::App& app, std::function<int()>& run);
 void AddCache(CLI::App& app, std::function<int()>& run);
+void AddDoctor(CLI::App& app, std::function<int()>& run);
+void AddInit(CLI::App& app, std::function<int()>& run);
+void AddCompletion(CLI::App& app, std::function<int()>& run);
 void AddHelp(CLI::App& app, std::function<int()>& run);
 
 // load.cc ---------------------------------------------------------------------------------------
@@ -103,6 +107,10 @@ enum class Depth { kParse, kCheck, kCheckForSizes };
 
 /// Nullopt after a usage error (already printed).
 std::optional<Loaded> Load(const SpecOptions& options, Depth depth);
+
+/// The spec of a kernel that was checked with these options, as its text calls it: without what they
+/// set to what it is anyway.
+SpecName SpecNameOf(const Loaded& loaded, const Kernel& kernel, const CheckOptions& options);
 
 /// Replaces the kernel by the specialisation that these sizes select, if the spec has variants.
 /// False when that one does not check.

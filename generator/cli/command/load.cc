@@ -151,6 +151,38 @@ std::optional<Loaded> Load(const SpecOptions& options, Depth depth) {
   return loaded;
 }
 
+namespace {
+
+/// As the spec, or its instance, writes it; empty: it has no such param.
+std::string ParamInSpec(const Spec& spec, const std::string& instance, const std::string& name) {
+  std::string text;
+  const auto look = [&](const std::vector<ParamSpec>& params) {
+    for (const ParamSpec& param : params) {
+      if (param.name.name == name) text = ToString(*param.value);
+    }
+  };
+  look(spec.params);
+  for (const InstanceSpec& one : spec.instances) {
+    if (one.name.name == instance) look(one.set);
+  }
+  return text;
+}
+
+}  // namespace
+
+SpecName SpecNameOf(const Loaded& loaded, const Kernel& kernel, const CheckOptions& options) {
+  const std::string& path = loaded.source->path();
+  SpecName spec(path.substr(path.rfind('/') + 1));
+  spec.instance = kernel.instance;
+  for (const auto& set : options.set) {
+    // What is set wins over variants, whatever it is.
+    const bool changes = !kernel.variants.empty() ||
+                         ParamInSpec(*loaded.spec, kernel.instance, set.first) != set.second;
+    if (changes) spec.set.push_back(set);
+  }
+  return spec;
+}
+
 bool ChooseSpecialisation(Loaded& loaded, const Inputs& inputs) {
   const int variant = ChooseVariant(*loaded.kernel, inputs);
   if (variant < 0) return true;

@@ -6,6 +6,7 @@
 
 #include "generator/check/check_spec.h"
 #include "generator/cli/command/command.h"
+#include "generator/cli/explain/explain.h"
 #include "generator/data/write_file.h"
 #include "generator/native/interface.h"
 #include "generator/syntax/names.h"
@@ -22,6 +23,7 @@ struct GenerateCommand {
   std::string name;
   bool to_stdout = false;
   bool for_module = false;
+  bool stats = false, direct_only = false;
   LockOptions lock;
 
   int Run();
@@ -30,6 +32,7 @@ struct GenerateCommand {
   bool Deliver(const std::string& file, const std::string& text) const;
 
   std::set<std::string> names;  // of the kernels so far
+  int stats_status = kFine;     // of those that were compiled
 };
 
 /// `--set` takes every word up to the next option: those that assign nothing are specs.
@@ -48,8 +51,6 @@ bool IsGoodName(const std::string& name) {
   return false;
 }
 
-std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 int GenerateCommand::Run() {
   Untangle(*this);
   if (specs.empty()) return UsageError("SPEC is required", "for example: specs/matmul.yaml -o out");
@@ -58,7 +59,7 @@ int GenerateCommand::Run() {
   if (!name.empty() && !IsGoodName(name)) return kUsage;
   int status = kFine;
   for (const std::string& word : specs) status = std::max(status, RunSpec(word));
-  return status;
+  return std::max(status, stats_status);
 }
 
 int GenerateCommand::RunSpec(const std::string& word) {
@@ -87,13 +88,14 @@ bool GenerateCommand::GenerateInstance(Loaded& loaded, const std::string& instan
   CheckOptions options = loaded.options;
   options.instance = instance;
   const auto kernel = CheckSpec(*loaded.spec, options, loaded.diagnostics);
-  if (kernel && !name.empty()) {
+  if (!kernel) return true;
+  const SpecName spec = SpecNameOf(loaded, *kernel, options);
+  if (!name.empty()) {
     kernel->name = name;
     kernel->instance.clear();
   }
   Generated text;
-  if (!kernel || !Generate(*kernel, FileName(loaded.source->path()), loaded.diagnostics, &text))
-    return true;
+  if (!Generate(*kernel, spec, loaded.diagnostics, &text)) return true;
 
   const std::string& called = GeneratedName(*kernel);
   if (!names.insert(called).second) {
@@ -101,6 +103,11 @@ bool GenerateCommand::GenerateInstance(Loaded& loaded, const std::string& instan
                "generate them into different folders, or name instances: " + loaded.source->path() +
                    ":" + called);
     return false;
+  }
+  if (stats) {
+    if (!loaded.diagnostics.HasErrors())
+      stats_status = std::max(stats_status, PrintObjectCode(*kernel, text, direct_only));
+    return true;
   }
   return Deliver(called + ".h", text.header) && Deliver(called + ".cc", text.source) &&
          (!for_module || Deliver(called + "_module.cc", ModuleText(*kernel)));
@@ -140,7 +147,16 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
       "--module", command->for_module,
       "also NAME_module.cc: one function for any arguments, by which programs call kernels that "
       "they load");
-  app.add_flag("--stdout", command->to_stdout, "print the text, write no file");
+  auto* const to_stdout =
+      app.add_flag("--stdout", command->to_stdout, "print the text, write no file");
+  auto* const stats =
+      app.add_flag("--stats", command->stats,
+                   "write no file: compile each kernel for all instruction sets, as programs that it "
+                   "is built into do, and print how large the code of each is")
+          ->excludes(to_stdout);
+  app.add_flag("--direct-only", command->direct_only,
+               "with --stats: without the emulator, as DIRECT_ONLY of kiln_add_kernel")
+      ->needs(stats);
   app.add_option("--set", command->set,
                  "parameter values that win over the spec's own: --set bm=256 T=f32")
       ->type_name("K=V");
@@ -152,7 +168,9 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
       "Examples:\n"
       "  kiln generate specs/matmul.yaml -o out               every instance of it\n"
       "  kiln generate specs/matmul.yaml:matmul_f32 --stdout  one, to read\n"
-      "A file whose text would stay the same is not touched.");
+      "  kiln generate specs/matmul.yaml:matmul_f32 --stats   its size by instruction set\n"
+      "A file whose text would stay the same is not touched. Which instruction sets a program needs,\n"
+      "and how to leave some out: docs/embedding.md.");
   run = [command] { return command->Run(); };
 }
 

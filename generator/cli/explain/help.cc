@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "generator/cli/command/command.h"
+#include "generator/cli/explain/command_table.h"
 #include "generator/cli/explain/explain.h"
 #include "generator/data/environment.h"
 
@@ -70,13 +71,20 @@ std::string EnvironmentReference() {
 
 void AddHelp(CLI::App& app, std::function<int()>& run) {
   auto topic = std::make_shared<std::string>();
+  auto manual = std::make_shared<bool>(false);
   app.add_option("TOPIC", *topic, "a command, or `environment`: the variables that Kiln reads");
+  app.add_flag("--man", *manual, "print all of it as a manual page");
   app.footer(
       "Examples:\n"
       "  kiln help run\n"
+      "  kiln help --man | man -l -\n"
       "  kiln help environment\n"
       "`kiln explain` explains rules and functions.");
-  run = [&app, topic] { return Help(app, *topic); };
+  run = [&app, topic, manual] {
+    if (!*manual) return Help(app, *topic);
+    std::cout << ManualPage(*app.get_parent());
+    return int{kFine};
+  };
 }
 
 }  // namespace kiln::cli

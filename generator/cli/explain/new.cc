@@ -5,6 +5,7 @@
 #include "generator/cli/command/command.h"
 #include "generator/data/write_file.h"
 #include "generator/syntax/names.h"
+#include "generator/text/shell.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {
@@ -158,16 +159,6 @@ std::string WithName(std::string text, const std::string& name) {
   return text.replace(text.find(placeholder), placeholder.size(), name);
 }
 
-/// As a shell reads it back.
-std::string Quoted(const std::string& path) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
-  if (path.find_first_not_of(plain) == std::string::npos) return path;
-  std::string quoted = "'";
-  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 struct NewCommand {
   std::string name;
   std::string like = "elementwise";
@@ -202,7 +193,7 @@ struct NewCommand {
   }
 
   static void PrintNext(const std::string& path, const Template& from) {
-    const std::string spec = Quoted(path);
+    const std::string spec = ShellWord(path);
     const std::pair<std::string, const char*> commands[] = {
         {"check " + spec, "is the spec right?"},
         {"check " + spec + " " + from.sizes, "and the whole grid at these sizes?"},

@@ -278,7 +278,7 @@ int GoldenCommand::Check() {
     std::optional<LoadedKernel> loaded;
     if (!compiled.empty()) {
       GoldenEntry& first = *kernel.front();
-      const auto text = GenerateForRun(*first.whole, first.loaded.diagnostics);
+      const auto text = GenerateForRun(*first.whole, first.loaded);
       if (!text) return Report(first.loaded, spec.format);
       loaded = CompileForRun(*first.whole, *text, &status);
       if (!loaded) return status;

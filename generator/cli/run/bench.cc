@@ -63,7 +63,7 @@ int BenchCommand::Measure(Simulation& call, const CallWork& work) const {
   Loaded& loaded = call.loaded;
   const CallOptions how = How(call.machine);
   if (!AllowCall(*call.binding, how, call.limit)) return kUsage;
-  const auto text = GenerateForRun(*call.whole, loaded.diagnostics);
+  const auto text = GenerateForRun(*call.whole, loaded);
   if (!text) return Report(loaded, what.spec.format);
   int status = kFine;
   const auto kernel = CompileForRun(*call.whole, *text, &status);

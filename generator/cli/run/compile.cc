@@ -85,7 +85,7 @@ int CompileCommand::Run() {
   if (!loaded) return kUsage;
   std::optional<Generated> text;
   if (loaded->kernel && !loaded->diagnostics.HasErrors())
-    text = GenerateForRun(*loaded->kernel, loaded->diagnostics);
+    text = GenerateForRun(*loaded->kernel, *loaded);
   if (ReportErrors(*loaded, spec.format) != kFine || !text) return kDiagnosed;
 
   Json printed = SignatureJson(*loaded->spec, *loaded->kernel, *text);

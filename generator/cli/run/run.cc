@@ -107,7 +107,7 @@ int Run(const RunOptions& options) {
   std::optional<Generated> text;
   std::unique_ptr<Kernel> whole;
   if (options.compiled()) {
-    text = GenerateForRun(*loaded->kernel, loaded->diagnostics);
+    text = GenerateForRun(*loaded->kernel, *loaded);
     if (!text) return Report(*loaded, options.spec.format);
     whole = std::make_unique<Kernel>(*loaded->kernel);
   }

@@ -60,7 +60,7 @@ std::optional<Diagnostic> FindByElement(const Inputs& inputs, const Binding& bin
 
 /// The generated text of a run's kernel, whichever of its variants the sizes select; nullopt when
 /// it cannot be generated: that is in the diagnostics.
-std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics);
+std::optional<Generated> GenerateForRun(const Kernel& kernel, Loaded& loaded);
 
 /// Compiles with a line of progress. Nullopt after an error, which is printed; then *status is the
 /// exit status. *outcome is where the library is.

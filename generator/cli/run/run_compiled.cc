@@ -120,10 +120,10 @@ CallResult CallWithProgress(const std::string& what, const LoadedKernel& loaded,
   return loaded.Call(binding, inputs.arrays, how);
 }
 
-std::optional<Generated> GenerateForRun(const Kernel& kernel, Diagnostics& diagnostics) {
-  const std::string& path = kernel.source->path();
+std::optional<Generated> GenerateForRun(const Kernel& kernel, Loaded& loaded) {
   Generated text;
-  if (!Generate(kernel, path.substr(path.rfind('/') + 1), diagnostics, &text)) return std::nullopt;
+  if (!Generate(kernel, SpecNameOf(loaded, kernel, loaded.options), loaded.diagnostics, &text))
+    return std::nullopt;
   return text;
 }
 

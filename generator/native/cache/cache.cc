@@ -79,9 +79,13 @@ std::optional<double> CompileLimit() {
   return seconds;
 }
 
+fs::path OutputOf(const Unit& unit, const fs::path& folder) {
+  return folder / (unit.name + (unit.is_object ? ".o" : ".so"));
+}
+
 std::vector<std::string> CommandOf(const Unit& unit, const Toolchain& tools, const fs::path& folder,
                                    const std::string& headers) {
-  std::vector<std::string> command = tools.compile;
+  std::vector<std::string> command = unit.is_object ? tools.object : tools.compile;
   if (!headers.empty()) {
     command.push_back("-include");
     command.push_back(headers);
@@ -90,8 +94,8 @@ std::vector<std::string> CommandOf(const Unit& unit, const Toolchain& tools, con
   command.push_back("-I" + folder.string());
   command.push_back((folder / unit.main).string());
   command.push_back("-o");
-  command.push_back((folder / (unit.name + ".so")).string());
-  if (unit.links_runtime) command.insert(command.end(), tools.link.begin(), tools.link.end());
+  command.push_back(OutputOf(unit, folder).string());
+  if (unit.links_runtime && !unit.is_object) command.insert(command.end(), tools.link.begin(), tools.link.end());
   return command;
 }
 
@@ -138,7 +142,7 @@ Compiled Compile(const Unit& unit, const Toolchain& tools, const fs::path& folde
                    said.empty() ? "it printed nothing\n" : said);
   }
   Compiled done;
-  done.library = (folder / (unit.name + ".so")).string();
+  done.library = OutputOf(unit, folder).string();
   return done;
 }
 
@@ -230,13 +234,13 @@ Compiled CompileInto(const fs::path& folder, const Unit& unit, const Toolchain& 
 /// user alone is as good for one run. That costs the time to compile each time, which is better
 /// than to refuse, as nobody may have chosen that folder: a root shell with a user's HOME.
 Compiled CompileApart(const Unit& unit, const Toolchain& tools, double limit,
-                      const std::string& distrust, const CompileOptions& options) {
+                      const std::string& reason, const CompileOptions& options) {
   std::string why;
   const std::string folder = TemporaryFolder(&why);
   auto apart = std::make_shared<Temporary>();
   if (!folder.empty()) *apart = Temporary::Folder(folder + "/kiln-XXXXXX");
   if (apart->path().empty()) {
-    return Failure("there is no folder to compile in: the cache is not used, as " + distrust +
+    return Failure("there is no folder to compile in: the cache is not used, as " + reason +
                    "; and TMPDIR or /tmp is no other: " + (why.empty() ? folder : why));
   }
   Compiled compiled = Compile(unit, tools, apart->path(), "", limit, options);
@@ -258,6 +262,8 @@ Compiled CompileCached(const Unit& unit, const Toolchain& tools, const CompileOp
     return Failure("KILN_COMPILE_LIMIT is `" + FromEnvironment(EnvVariable::kCompileLimit) +
                    "`, not a number of seconds");
   }
+  if (unit.is_object)
+    return CompileApart(unit, tools, *limit, "object files are not kept", options);
   const std::string folder = options.folder.empty() ? CacheFolder() : options.folder;
   const std::string distrust = TrustCacheFolder(folder);
   if (!distrust.empty()) return CompileApart(unit, tools, *limit, distrust, options);

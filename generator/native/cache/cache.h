@@ -20,6 +20,7 @@ struct Unit {
   std::map<std::string, std::string> included;
   bool is_kernel = false;  // begins with what all kernels include, which may be precompiled
   bool links_runtime = true;
+  bool is_object = false;  // NAME.o instead, of code for all instruction sets; it is not kept
 
   /// Of its texts: the same in any process and on any machine.
   std::string TextHash() const;
@@ -33,7 +34,7 @@ struct CompileOptions {
 };
 
 struct Compiled {
-  std::string library;  // a path; empty: failed
+  std::string library;  // a path, of the object file if it is one; empty: failed
   std::string error;    // a sentence
   std::string log;      // what matters of the compiler's messages
   bool cached = false;
@@ -42,7 +43,8 @@ struct Compiled {
 
 /// The library made of these texts by this toolchain: from the cache, which is addressed by what
 /// goes into it and proves that it is whole, or by compiling now. Several programs that need the
-/// same at once compile it once. Where the cache cannot be trusted it is compiled apart from it.
+/// same at once compile it once. Where the cache cannot be trusted it is compiled apart from it, and
+/// so is an object file, which is there to be looked at.
 Compiled CompileCached(const Unit& unit, const Toolchain& tools, const CompileOptions& options);
 
 /// Removes an entry that turned out to be damaged.

@@ -173,15 +173,17 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
     return std::nullopt;
   }
 
-  // The kernel runs here and now: one target, no dispatch. Arithmetic is what the text says, so
-  // nothing is contracted, and integers wrap.
-  for (const char* flag : {"-std=c++20", "-march=native", "-ffp-contract=off", "-fwrapv", "-fPIC",
-                           "-shared", "-pthread", "-DHWY_COMPILE_ONLY_STATIC"}) {
+  // Arithmetic is what the text says, so nothing is contracted, and integers wrap.
+  for (const char* flag : {"-std=c++20", "-ffp-contract=off", "-fwrapv", "-fPIC", "-pthread"})
     tools.compile.push_back(flag);
-  }
-  for (const std::string& flag : TargetFlags()) tools.compile.push_back(flag);
   tools.compile.push_back("-I" + runtime->include.string());
   for (const std::string& flag : Split(KILN_COMPILE_FLAGS, '|')) tools.compile.push_back(flag);
+  tools.object = tools.compile;
+  tools.object.push_back("-c");
+  // The kernel runs here and now: one target, no dispatch.
+  for (const char* flag : {"-march=native", "-shared", "-DHWY_COMPILE_ONLY_STATIC"})
+    tools.compile.push_back(flag);
+  for (const std::string& flag : TargetFlags()) tools.compile.push_back(flag);
   // Each kernel has a copy of the whole runtime, and keeps to it however many are loaded.
   tools.link = {"-Wl,-Bsymbolic", "-Wl,--whole-archive", runtime->library.string(),
                 "-Wl,--no-whole-archive"};
@@ -193,6 +195,8 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
   }
   for (const std::string& flag : Split(KILN_LINK_FLAGS, '|')) tools.link.push_back(flag);
 
+  tools.version = version->substr(0, version->find('\n'));
+  tools.runtime = runtime->library.string();
   Sha256 hash;
   hash.AddField(*version).AddField(Identity(FindProgram(tools.compile[0])));
   hash.AddField(Processor()).AddField(ReadText(runtime->library));

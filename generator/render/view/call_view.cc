@@ -60,9 +60,15 @@ std::string CallView::Shape(const Ref& ref) const {
 void CallView::Arrays() {
   for (const RefId r : IdsOf(kernel_.refs)) {
     const Ref& ref = kernel_[r];
-    if (!IsArgument(ref) || ref.role == Role::kScalar) continue;
+    if (!IsArgument(ref)) continue;
+    if (ref.role == Role::kScalar) {
+      checks_.push_back("check.Scalar(" + names_[r] + ", " + Quoted(ref.name) + ");");
+      continue;
+    }
     const std::string alias = ref.alias >= 0 ? ", " + Quoted(kernel_[RefId(ref.alias)].name) : "";
-    checks_.push_back((ref.role == Role::kOutput ? "check.Output(" : "check.Input(") + names_[r] +
+    const bool decides = ref.role == Role::kPrefetch || ref.role == Role::kArgument;
+    const std::string kind = ref.role == Role::kOutput ? "Output" : decides ? "Values" : "Input";
+    checks_.push_back("check." + kind + "(" + names_[r] +
                       ", " + Quoted(ref.name) + ", " + Shape(ref) + alias + ");");
   }
 }

@@ -6,6 +6,8 @@
 #include "generator/render/print/cpp.h"
 #include "generator/render/view/call_view.h"
 #include "generator/render/view/specialization_view.h"
+#include "generator/text/shell.h"
+#include "generator/text/utf8.h"
 
 namespace kiln::render {
 namespace {
@@ -13,10 +15,11 @@ namespace {
 /// The call, which chooses between the specializations; what the specializations share.
 class KernelView {
  public:
-  KernelView(const std::vector<std::unique_ptr<Plan>>& plans, std::string_view spec_file)
+  KernelView(const std::vector<std::unique_ptr<Plan>>& plans, const SpecName& spec)
       : plans_(plans),
         kernel_(*plans[0]->kernel),
-        spec_file_(spec_file),
+        spec_(spec),
+        spec_file_(OneLine(spec.file)),
         names_(NamesOf(*plans[0])) {
     for (const auto& plan : plans) {
       calls_.emplace_back(*plan, names_, plans.size() > 1 ? static_cast<int>(calls_.size()) : -1);
@@ -29,13 +32,15 @@ class KernelView {
   std::string Identity() const;
   void Heading();
   void Arguments();
+  void Options();
   void Sizes();
   void Checks();
   void Specializations();
 
   const std::vector<std::unique_ptr<Plan>>& plans_;
   const Kernel& kernel_;  // the base
-  const std::string spec_file_;
+  const SpecName& spec_;
+  const std::string spec_file_;  // on one line
   KernelNames names_;
   std::vector<CallView> calls_;  // by specialization
   Fields fields_;
@@ -45,6 +50,7 @@ class KernelView {
 Fields KernelView::Make() {
   Heading();
   Arguments();
+  Options();
   Sizes();
   Checks();
   Specializations();
@@ -107,9 +113,21 @@ void KernelView::Arguments() {
   }
   fields_.SetList("call_members", Declarations(members));
   fields_.Set("quoted_name", Quoted(GeneratedName(kernel_)));
+}
+
+/// What the call says of itself: of the spec, as `kiln run` is told.
+void KernelView::Options() {
   std::string axes;
   for (const Axis& axis : kernel_.axes) axes += (axes.empty() ? "" : ", ") + axis.name;
-  fields_.Set("quoted_axes", Quoted(axes));
+  const std::string& instance = spec_.instance.empty() ? kernel_.instance : spec_.instance;
+  const std::string spec = spec_file_ + (instance.empty() ? "" : ":" + instance);
+  std::vector<std::string> options{".axes = " + Quoted(axes), ".spec = " + Quoted(ShellWord(spec))};
+  std::string set;
+  for (const auto& [name, value] : spec_.set)
+    set += (set.empty() ? "" : " ") + ShellWord(OneLine(name + "=" + value));
+  if (!set.empty()) options.push_back(".set = " + Quoted(set));
+  if (plans_.size() > 1) options.push_back(".specialization = call.specialization");
+  fields_.SetList("options", Enumerated("option", options, "});"));
 }
 
 /// Dimensions as members of Call, and where the call finds them.
@@ -128,14 +146,14 @@ void KernelView::Sizes() {
         const Node* atom = ref.array[k].AsAtom();
         if (!atom || atom->op != Op::kDim || DimId(atom->index) != d) continue;
         source =
-            "check.Dim(" + names_[r] + ", " + Quoted(ref.name) + ", " + std::to_string(k) + ")";
+            "check.Dim(" + Quoted(dim.name) + ", " + names_[r] + ", " + Quoted(ref.name) + ", " + std::to_string(k) + ")";
       }
     }
-    if (dim.fixed) source = std::to_string(*dim.fixed);
+    const std::string named = "/*" + names_[d] + "=*/";
+    if (dim.fixed) source = named + std::to_string(*dim.fixed);
     size_t dimension = 0;
-    if (MakerOf(kernel_, d, &dimension)) source = "0";  // until host code has run
-    // Any other dimension is one of an argument.
-    call_values_.push_back("/*" + names_[d] + "=*/" + source);
+    if (MakerOf(kernel_, d, &dimension)) source = named + "0";  // until host code has run
+    call_values_.push_back(source);  // any other dimension is one of an argument
   }
   if (plans_.size() > 1) call_values_.push_back("/*specialization=*/0");
   fields_.SetList("call_values", Enumerated("value", call_values_, "};"));
@@ -233,8 +251,8 @@ void KernelView::Specializations() {
 }  // namespace
 
 Fields MakeView(const std::vector<std::unique_ptr<Plan>>& specializations,
-                std::string_view spec_file) {
-  return KernelView(specializations, spec_file).Make();
+                const SpecName& spec) {
+  return KernelView(specializations, spec).Make();
 }
 
 }  // namespace kiln::render

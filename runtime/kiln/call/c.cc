@@ -50,6 +50,8 @@ Context& ContextOf(kiln_context* context) {
 
 extern "C" {
 
+const char* kiln_version() { return KILN_VERSION; }
+
 const char* kiln_code_name(int32_t code) { return kiln::NameOf(static_cast<kiln::Code>(code)); }
 
 void kiln_options_init(kiln_options* options) {

@@ -20,6 +20,9 @@ typedef struct kiln_status {
   char message[508];
 } kiln_status;
 
+/* "0.1.0": of the runtime that is linked. */
+const char* kiln_version(void);
+
 /* "index-range" */
 const char* kiln_code_name(int32_t code);
 

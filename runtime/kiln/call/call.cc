@@ -39,8 +39,12 @@ bool CallCheck::Fail(Code code, const char* format, ...) {
   return false;
 }
 
-int64_t CallCheck::DimOf(const Argument& array, int dimension) {
-  if (dimension < array.rank && array.rank <= kMaxRank) return array.shape[dimension];
+int64_t CallCheck::DimOf(const char* size, const Argument& array, int dimension) {
+  if (dimension < array.rank && array.rank <= kMaxRank) {
+    const int64_t extent = array.shape[dimension];
+    if (size_count_ < kMaxArguments) sizes_[size_count_++] = {size, extent};
+    return extent;
+  }
   Fail(kCall, "%s has shape %s, which has no dimension %d", array.name,
        ShapeText(array.shape.data(), array.rank).text, dimension);
   return 0;

@@ -7,6 +7,7 @@
 #include "kiln/call/context.h"
 #include "kiln/core/status.h"
 #include "kiln/core/tensor.h"
+#include "kiln/core/types.h"
 
 namespace kiln {
 
@@ -18,6 +19,17 @@ struct NamedValue {
   double value;
 };
 
+namespace internal {
+/// A part of an array.
+template <typename T>
+struct Span {
+  const T* first;
+  int count;
+  const T* begin() const { return first; }
+  const T* end() const { return first + count; }
+};
+}  // namespace internal
+
 /// Checks arguments one after another; the first error is kept. Messages name kernel and argument:
 ///   "matmul_bf16: y has shape [3, 4], expected [5, 4]"
 class CallCheck {
@@ -27,10 +39,10 @@ class CallCheck {
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
 
-  /// The extent of a dimension, as a size of the call; 0 if there is none.
+  /// A size of the call: the extent of a dimension, 0 if there is none.
   template <typename T>
-  int64_t Dim(const Tensor<T>& tensor, const char* name, int dimension) {
-    return DimOf(Array(tensor, name), dimension);
+  int64_t Dim(const char* size, const Tensor<T>& tensor, const char* name, int dimension) {
+    return DimOf(size, Array(tensor, name), dimension);
   }
 
   using Extents = std::initializer_list<int64_t>;
@@ -39,6 +51,22 @@ class CallCheck {
   template <typename T>
   void Input(const Tensor<T>& tensor, const char* name, Extents expected) {
     CheckArray(Array(tensor, name), expected, nullptr);
+  }
+  /// An array that is read, and whose elements decide what the call does.
+  template <typename T>
+  void Values(const Tensor<T>& tensor, const char* name, Extents expected) {
+    Argument array = Array(tensor, name);
+    array.is_values = true;
+    CheckArray(array, expected, nullptr);
+  }
+  /// A number that is passed by value.
+  template <typename T>
+  void Scalar(T value, const char* name) {
+    if (scalar_count_ == kMaxArguments) return;
+    if constexpr (kIsFloating<T>)
+      scalars_[scalar_count_++] = {name, true, 0, static_cast<double>(value)};
+    else
+      scalars_[scalar_count_++] = {name, false, static_cast<int64_t>(value), 0};
   }
   /// An array that is written. It overlaps neither itself nor any other argument.
   template <typename T>
@@ -66,40 +94,61 @@ class CallCheck {
   void Steps(const char* axis, int64_t steps);
   /// What host code says.
   void Take(const Status& status);
-  /// Runs the call, unless an argument is wrong. `axes` are those of the grid: "i, j".
+  /// Runs the call, unless an argument is wrong. `how` lacks what is known here.
   template <class Call>
   Status Run(Context& context, void (*run)(const Call&, Core&), const Call& call,
-             const char* axes) const {
+             RunOptions how) const {
     if (!ok()) return status_;
-    return context.Run(run, call, {.kernel = kernel_, .axes = axes, .bytes = bytes()});
+    how.kernel = kernel_;
+    how.bytes = bytes();
+    how.check = this;
+    return context.Run(run, call, how);
   }
   /// Returns false.
   bool Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));
+
+  /// A tensor of whatever element type.
+  struct Argument {
+    const char* name;
+    const void* data;
+    int rank;
+    std::array<int64_t, kMaxRank> shape;
+    std::array<int64_t, kMaxRank> stride;
+    Dtype dtype;
+    int64_t element;  // bytes
+    bool is_output, is_values;
+    uintptr_t begin, end;  // of its bytes, once it is checked
+  };
+  struct Size {
+    const char* name;
+    int64_t value;
+  };
+  struct ScalarArgument {
+    const char* name;
+    bool is_float;
+    int64_t integer;
+    double number;
+  };
+  /// What has been checked so far, for who describes the call.
+  internal::Span<Argument> arguments() const { return {arguments_, count_}; }
+  internal::Span<Size> sizes() const { return {sizes_, size_count_}; }
+  internal::Span<ScalarArgument> scalars() const { return {scalars_, scalar_count_}; }
 
  private:
   /// Of all arrays that were checked, gaps between their elements included.
   int64_t bytes() const;
 
-  /// A tensor of whatever element type.
-  struct Argument {
-    const char* name = nullptr;
-    const void* data = nullptr;
-    int rank = 0;
-    std::array<int64_t, kMaxRank> shape{};
-    std::array<int64_t, kMaxRank> stride{};
-    int64_t element = 1;
-    bool is_output = false;
-    uintptr_t begin = 0, end = 0;  // of its bytes, once it is checked
-  };
   /// More are checked, but not for overlaps.
   static constexpr int kMaxArguments = 32;
 
   template <typename T>
   static Argument Array(const Tensor<T>& tensor, const char* name) {
-    return {name, tensor.data, tensor.rank, tensor.shape, tensor.stride, sizeof(T), false, 0, 0};
+    return {name,        tensor.data, tensor.rank, tensor.shape, tensor.stride,
+            kDtypeOf<T>, sizeof(T),   false,       false,        0,
+            0};
   }
 
-  int64_t DimOf(const Argument& array, int dimension);
+  int64_t DimOf(const char* size, const Argument& array, int dimension);
   void CheckArray(Argument array, Extents expected, const char* alias);
   bool CheckShape(const Argument& array, Extents expected);
   bool CheckStrides(const Argument& array);
@@ -112,8 +161,11 @@ class CallCheck {
 
   const char* const kernel_;
   Status status_;
-  Argument arguments_[kMaxArguments];  // those checked so far
-  int count_ = 0;
+  // Those so far; what is behind them is not initialised, as that would take longer than to check.
+  Argument arguments_[kMaxArguments];
+  Size sizes_[kMaxArguments];
+  ScalarArgument scalars_[kMaxArguments];
+  int count_ = 0, size_count_ = 0, scalar_count_ = 0;
 };
 
 }  // namespace kiln

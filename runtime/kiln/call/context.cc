@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <exception>
 #include <new>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "kiln/call/threads.h"
+#include "kiln/call/verbose.h"
 #include "kiln/core/list.h"
 #include "kiln/core/shared.h"
 #include "kiln/core/touches.h"
@@ -247,6 +249,18 @@ bool Context::RunThreaded(Job& job) {
 
 Status Context::RunOnCores(void (*invoke)(const void* bound, Core& core), const void* bound,
                            const RunOptions& how) {
+  if (!internal::IsVerbose()) return RunAsAsked(invoke, bound, how, nullptr);
+  internal::Ran ran;
+  const auto start = std::chrono::steady_clock::now();
+  const Status status = RunAsAsked(invoke, bound, how, &ran);
+  ran.time = std::chrono::steady_clock::now() - start;
+  ran.code = status.code;
+  internal::PrintCall(how, ran);
+  return status;
+}
+
+Status Context::RunAsAsked(void (*invoke)(const void* bound, Core& core), const void* bound,
+                           const RunOptions& how, internal::Ran* ran) {
   Status status;
   try {
     Options options;
@@ -271,6 +285,7 @@ Status Context::RunOnCores(void (*invoke)(const void* bound, Core& core), const 
     if (options.mode == Mode::kEmulated) workspace->CheckCoverage(cores);
     for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->status();
     for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->late();
+    if (ran != nullptr) *ran = {options, cores, workspace->cores[0]->target(), {}, kOk};
     GiveBack(std::move(workspace), cores);
   } catch (const std::bad_alloc&) {
     const bool named = how.kernel != nullptr;

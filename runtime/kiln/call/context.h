@@ -14,7 +14,11 @@
 
 namespace kiln {
 
+class CallCheck;
 class Threads;
+namespace internal {
+struct Ran;
+}
 
 /// Of one call.
 struct RunOptions {
@@ -22,6 +26,12 @@ struct RunOptions {
   const char* axes = nullptr;    // … and those of its axes: "i, j"
   int32_t cores = 0;             // at most this many; 0: all
   int64_t bytes = INT64_MAX;     // of the arguments
+
+  // For who follows the calls of a program.
+  const char* spec = nullptr;        // "matmul.yaml:matmul_f32"
+  const char* set = nullptr;         // "bm=32 T=f32"
+  int specialization = 0;            // 0: the base
+  const CallCheck* check = nullptr;  // which has the arguments
 };
 
 /// Any number of threads may call kernels in one context at a time. The first of them has its
@@ -69,6 +79,8 @@ class Context {
 
   Status RunOnCores(void (*invoke)(const void* bound, Core& core), const void* bound,
                     const RunOptions& how);
+  Status RunAsAsked(void (*invoke)(const void* bound, Core& core), const void* bound,
+                    const RunOptions& how, internal::Ran* ran);
   bool RunThreaded(Job& job);
   std::unique_ptr<Workspace> Take(Options* options);
   void GiveBack(std::unique_ptr<Workspace> workspace, int cores);

@@ -18,6 +18,7 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   names_ = names;
   at_ = point_ = nullptr;
   run_ = step_ = -1;
+  target_ = 0;
   walks_nothing_ = false;
   visits_ = common.visits;
   touches_ = common.touches;

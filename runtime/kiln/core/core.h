@@ -88,6 +88,9 @@ class Core {
     ++step_;
     point_ = at_;
   }
+  /// Code of this instruction set runs, one of Highway's targets.
+  void RunsOn(int64_t target) { target_ = target; }
+  int64_t target() const { return target_; }
   /// The grid has no step, on whatever core.
   void WalkNothing() { walks_nothing_ = true; }
   /// An output of which `due` elements are to be stored, and nothing else sets them.
@@ -171,6 +174,7 @@ class Core {
   const int64_t* ahead_ = nullptr;
   const int64_t* point_ = nullptr;  // of a diagnostic
   int rank_ = 0;
+  int64_t target_ = 0;  // none yet
   bool walks_nothing_ = false;
   void AddPoint();
   void Add(const char* format, ...) __attribute__((format(printf, 2, 3)));

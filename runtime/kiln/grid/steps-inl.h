@@ -27,6 +27,7 @@ HWY_NOINLINE void RunStep(const Step& HWY_RESTRICT step) {
 template <int R, class CopyIn, class RunAt, class Locate>
 HWY_INLINE void ForSteps(const Grid<R>& grid, Core& core, const CopyIn& copy_in, const RunAt& step,
                          const Locate& locate) {
+  core.RunsOn(HWY_TARGET);
   const Core::NextStep next_step{core};
   auto at = grid.First();
   if (at.more) copy_in(core, at);

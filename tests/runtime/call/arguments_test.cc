@@ -1,5 +1,6 @@
 #include "kiln/call/arguments.h"
 
+#include <cstdio>
 #include <string>
 
 #include "tests/runtime/runtime_testing.h"
@@ -108,6 +109,9 @@ TEST_CASE("The status crosses the C interface") {
   CHECK(std::string(to.message) == "of 3");
   CHECK(std::string(kiln_code_name(to.code)) == "tier");
   CHECK(std::string(kiln_code_name(-1)) == "unknown");
+  int major = -1, minor = -1, patch = -1;
+  CHECK(std::sscanf(kiln_version(), "%d.%d.%d", &major, &minor, &patch) == 3);
+  CHECK(major >= 0);
 }
 
 TEST_CASE("Contexts of the C interface") {

@@ -35,10 +35,10 @@ TEST_CASE("Shapes are what they have to be") {
 TEST_CASE("A dimension is a size of the call") {
   CallCheck check("kernel");
   const Tensor<float> x(g_data, {3, 4});
-  CHECK(check.Dim(x, "x", 0) == 3);
-  CHECK(check.Dim(x, "x", 1) == 4);
+  CHECK(check.Dim("m", x, "x", 0) == 3);
+  CHECK(check.Dim("n", x, "x", 1) == 4);
   CHECK(check.ok());
-  CHECK(check.Dim(x, "x", 2) == 0);
+  CHECK(check.Dim("k", x, "x", 2) == 0);
   CHECK(std::string(check.status().message) ==
         "kernel: x has shape [3, 4], which has no dimension 2");
 }

@@ -98,6 +98,7 @@ void RunGrid(const Call& call, Core& core) {
     y.CopyIn({at[2], at[1]});
     bias.CopyIn({at[1]});
   }
+  core.RunsOn(HWY_TARGET);
   while (at.more && core.ok()) {
     const auto next = grid.Next(at);
     if (next.more) {  // while this step computes
@@ -151,15 +152,14 @@ Status sample_matmul(const Tensor<const float>& x, const Tensor<const float>& y,
   using sample_matmul_text::Call;
   Call call{x, y, bias, z, 0, 0, 0};
   CallCheck check("sample_matmul");
-  call.m = check.Dim(x, "x", 0);
-  call.k = check.Dim(x, "x", 1);
-  call.n = check.Dim(y, "y", 1);
+  call.m = check.Dim("m", x, "x", 0);
+  call.k = check.Dim("k", x, "x", 1);
+  call.n = check.Dim("n", y, "y", 1);
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Input(bias, "bias", {call.n});
   check.Output(z, "z", {call.m, call.n});
-  if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(sample_matmul_text::Run), call);
+  return check.Run(context, KILN_DISPATCH(sample_matmul_text::Run), call, {.spec = "samples.yaml"});
 }
 }  // namespace kiln
 

@@ -131,8 +131,8 @@ Status sample_softmax(const Tensor<const bf16>& x, const Tensor<bf16>& z, const 
   using sample_softmax_text::Call;
   Call call{x, z, s, 0, 0};
   CallCheck check("sample_softmax");
-  call.m = check.Dim(x, "x", 0);
-  call.n = check.Dim(x, "x", 1);
+  call.m = check.Dim("m", x, "x", 0);
+  call.n = check.Dim("n", x, "x", 1);
   check.Input(x, "x", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
   check.Output(s, "s", {call.m});

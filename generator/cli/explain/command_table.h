@@ -1,0 +1,32 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace kiln::cli {
+
+/// An option as the parser knows it, for completions and the manual page.
+struct OptionRow {
+  std::vector<std::string> names;    // "-o", "--out"; a positional argument has none
+  std::string argument;              // of a positional one: its name; of others what follows; empty: a flag
+  std::vector<std::string> choices;  // the words that it takes, where these are few
+  std::string description;           // lines
+};
+
+/// A command, or a command's own: "cache list".
+struct CommandRow {
+  std::string path;
+  std::string summary;
+  std::string footer;  // lines
+  std::vector<OptionRow> options, positionals;
+  std::vector<std::string> commands;  // the names of those below it
+};
+
+/// The program first (its path is empty), then its commands in order.
+std::vector<CommandRow> CommandTable(const CLI::App& program);
+
+/// A manual page in roff.
+std::string ManualPage(const CLI::App& program);
+
+}  // namespace kiln::cli
