@@ -15,8 +15,10 @@ std::vector<std::string> Offered(const std::string& words, const std::string& la
   WriteText(folder / "spec.yaml", "");
   const Shown shown = Shell(
       "kiln completion bash >script\n"
-      "bash -c 'source ./script; COMP_WORDS=(" + words + " \"" + last +
-          "\"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _kiln; printf \"%s\\n\" \"${COMPREPLY[@]}\"'",
+      "bash -c 'source ./script; COMP_WORDS=(" +
+          words + " \"" + last +
+          "\"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _kiln; printf \"%s\\n\" "
+          "\"${COMPREPLY[@]}\"'",
       folder.path());
   INFO(shown.err);
   CHECK(shown.status == 0);
@@ -81,7 +83,8 @@ TEST_CASE("shells and man read what is printed without a complaint") {
       {"bash", "kiln completion bash | bash -n"},
       {"zsh", "kiln completion zsh | zsh -n"},
       {"fish", "kiln completion fish >script.fish && fish -n script.fish"},
-      {"man", "kiln help --man >kiln.1 && LC_ALL=C.UTF-8 MANROFFSEQ= man --warnings -l kiln.1 >text"}};
+      {"man",
+       "kiln help --man >kiln.1 && LC_ALL=C.UTF-8 MANROFFSEQ= man --warnings -l kiln.1 >text"}};
   for (const auto& [program, command] : readers) {
     if (Shell("command -v " + std::string(program)).status != 0) continue;  // not installed
     const Folder folder;

@@ -21,8 +21,8 @@ TEST_CASE("the doctor finds what Kiln needs") {
   INFO(shown.out << shown.err);
   CHECK(shown.status == 0);
   CHECK(Lines(shown.out, "error").empty());
-  for (const char* line : {"ok     machines     host, v4, v5e,", "ok     compiler     ", "ok     runtime      /",
-                           "ok     Highway      1."}) {
+  for (const char* line : {"ok     machines     host, v4, v5e,", "ok     compiler     ",
+                           "ok     runtime      /", "ok     Highway      1."}) {
     INFO(line);
     CHECK(!Lines(shown.out, line).empty());
   }
@@ -37,9 +37,12 @@ TEST_CASE("what lacks is an error, what is slow or odd a warning, each with a hi
   CHECK(no_compiler.status == 1);
   CHECK(Contains(Lines(no_compiler.out, "error  compiler"),
                  "cannot run the compiler `no-such`; set CXX to a C++20 compiler"));
-  CHECK(Contains(Lines(no_compiler.out, "error  compiler"), "= hint: without it specs are checked"));
+  CHECK(
+      Contains(Lines(no_compiler.out, "error  compiler"), "= hint: without it specs are checked"));
 
-  WriteText(folder / "old", "#!/bin/sh\n[ \"$1\" = --version ] && echo old 1.0 && exit\necho error: C++98 >&2\nexit 1\n");
+  WriteText(
+      folder / "old",
+      "#!/bin/sh\n[ \"$1\" = --version ] && echo old 1.0 && exit\necho error: C++98 >&2\nexit 1\n");
   fs::permissions(folder / "old", fs::perms::owner_all);
   const Shown old = Shell(cache + "CXX='" + (folder / "old") + "' kiln doctor");
   CHECK(old.status == 1);
@@ -52,7 +55,8 @@ TEST_CASE("what lacks is an error, what is slow or odd a warning, each with a hi
   fs::permissions(folder / "open/kiln", fs::perms::all);
   const Shown open = Shell(Cache(folder / "open") + "CXX=no-such kiln doctor");
   CHECK(Contains(Lines(open.out, "warn   cache"), "others can write into "));
-  CHECK(Contains(Lines(open.out, "warn   cache"), "= hint: let XDG_CACHE_HOME name a folder of your own"));
+  CHECK(Contains(Lines(open.out, "warn   cache"),
+                 "= hint: let XDG_CACHE_HOME name a folder of your own"));
 
   const Shown limit = Shell(cache + "KILN_CACHE_LIMIT=lots CXX=no-such kiln doctor");
   CHECK(Contains(Lines(limit.out, "error  cache"), "KILN_CACHE_LIMIT is not a number of bytes"));

@@ -5,13 +5,14 @@
 namespace kiln::test {
 namespace {
 
-TEST_CASE("a project's files are written, with its name, and its golden is what the oracle computes") {
+TEST_CASE(
+    "a project's files are written, with its name, and its golden is what the oracle computes") {
   const Folder folder;
   const Shown shown = Kiln("init made/rows", folder.path());
   INFO(shown.err);
   REQUIRE(shown.status == 0);
-  for (const char* file : {".github/workflows/test.yml", ".gitignore", "CMakeLists.txt", "README.md",
-                           "golden/scale.json", "main.cc", "scale.yaml"}) {
+  for (const char* file : {".github/workflows/test.yml", ".gitignore", "CMakeLists.txt",
+                           "README.md", "golden/scale.json", "main.cc", "scale.yaml"}) {
     INFO(file);
     CHECK(Contains(shown.out, "wrote made/rows/" + std::string(file) + "\n"));
     CHECK(!Contains(ReadText(folder / "made/rows/" + file), "@NAME@"));
@@ -21,7 +22,8 @@ TEST_CASE("a project's files are written, with its name, and its golden is what 
   CHECK(Contains(ReadText(folder / "made/rows/README.md"), "# rows\n"));
   const Shown check = Kiln("check scale.yaml m=100 n=70", folder.path() / "made/rows");
   CHECK(check.status == 0);
-  const Shown golden = Kiln("golden check scale.yaml --mode=interpret", folder.path() / "made/rows");
+  const Shown golden =
+      Kiln("golden check scale.yaml --mode=interpret", folder.path() / "made/rows");
   INFO(golden.out << golden.err);
   CHECK(golden.status == 0);
 }

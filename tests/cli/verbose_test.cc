@@ -33,13 +33,15 @@ std::vector<std::string> CallsOf(const Shown& shown) {
 }
 
 TEST_CASE("a line of KILN_VERBOSE ends in the command that makes the same call") {
-  const std::string cache = "XDG_CACHE_HOME='" + (fs::path(KILN_TOOL).parent_path() / "test-cache").string() + "' ";
+  const std::string cache =
+      "XDG_CACHE_HOME='" + (fs::path(KILN_TOOL).parent_path() / "test-cache").string() + "' ";
   const Folder folder;
   WriteText(folder / "picked.yaml", kPicked);
   const std::string run = "picked.yaml x=random:7 n=100 by=-3 ids=2,0,1 ";
-  for (const std::string& how : {run + "--mode=direct --cores=2", run + "--mode=emulate --cores=2 --dma=eager",
-                                 run + "--mode=direct --set b=64 T=f64",
-                                 std::string("picked.yaml x=random:7 n=40 by=0 ids=2 --mode=direct")}) {
+  for (const std::string& how :
+       {run + "--mode=direct --cores=2", run + "--mode=emulate --cores=2 --dma=eager",
+        run + "--mode=direct --set b=64 T=f64",
+        std::string("picked.yaml x=random:7 n=40 by=0 ids=2 --mode=direct")}) {
     const Shown first = Shell(cache + "KILN_VERBOSE=1 kiln run " + how, folder.path());
     INFO(how << "\n" << first.err);
     REQUIRE(first.status == 0);

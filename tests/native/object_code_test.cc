@@ -51,7 +51,8 @@ TEST_CASE("code is counted by instruction set, what the emulator alone runs besi
     CHECK(avx2.name == "AVX2");
     CHECK(sve.name == "SVE_256");
     CHECK(avx2.emulator > 0);
-    CHECK(avx2.bytes >= 2 * avx2.emulator + 2);  // Run<Direct> is as large, and there are two Smalls
+    CHECK(avx2.bytes >=
+          2 * avx2.emulator + 2);  // Run<Direct> is as large, and there are two Smalls
     CHECK(sve.bytes > 0);
     CHECK(sve.bytes < avx2.bytes);
     CHECK(sve.emulator == 0);
@@ -59,8 +60,8 @@ TEST_CASE("code is counted by instruction set, what the emulator alone runs besi
     CHECK(code->constants >= 40);
     CHECK(code->data >= 404);
     CHECK(code->unwind > 0);
-    CHECK(code->total() == avx2.bytes + sve.bytes + code->common + code->constants + code->data +
-                               code->unwind);
+    CHECK(code->total() ==
+          avx2.bytes + sve.bytes + code->common + code->constants + code->data + code->unwind);
   }
 }
 
@@ -78,7 +79,8 @@ TEST_CASE("a file that is none, or is cut off, is refused or read as far as it g
   CHECK(!ReadObjectCode(whole.substr(0, whole.size() - 100), &why));
   CHECK(why == "its table of sections is cut off");
   for (size_t size = 0; size < whole.size(); size += 7) ReadObjectCode(whole.substr(0, size), &why);
-  for (size_t at = 0; at < whole.size(); ++at) {  // whatever its tables say, it is looked up within the file
+  for (size_t at = 0; at < whole.size();
+       ++at) {  // whatever its tables say, it is looked up within the file
     std::string damaged = whole;
     damaged[at] = static_cast<char>(~damaged[at]);
     ReadObjectCode(damaged, &why);

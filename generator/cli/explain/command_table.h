@@ -8,8 +8,8 @@ namespace kiln::cli {
 
 /// An option as the parser knows it, for completions and the manual page.
 struct OptionRow {
-  std::vector<std::string> names;    // "-o", "--out"; a positional argument has none
-  std::string argument;              // of a positional one: its name; of others what follows; empty: a flag
+  std::vector<std::string> names;  // "-o", "--out"; a positional argument has none
+  std::string argument;  // of a positional one: its name; of others what follows; empty: a flag
   std::vector<std::string> choices;  // the words that it takes, where these are few
   std::string description;           // lines
 };

@@ -53,15 +53,18 @@ std::string Bash(const std::vector<CommandRow>& table) {
   std::ostringstream out;
   out << "# bash completion for kiln, made by `kiln completion bash`.\n"
          "_kiln() {\n"
-         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} path= words= i\n"
-         "  [[ $word == = ]] && word= || [[ $before != = ]] || before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} path= words= "
+         "i\n"
+         "  [[ $word == = ]] && word= || [[ $before != = ]] || before=${COMP_WORDS[COMP_CWORD - "
+         "2]}\n"
          "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
          "    case \"$path ${COMP_WORDS[i]}\" in\n";
   std::string paths;
   for (const CommandRow& row : table) {
     if (!row.path.empty()) paths += (paths.empty() ? "" : "|") + std::string("' ") + row.path + "'";
   }
-  out << "      " << paths << ") path=\"$path ${COMP_WORDS[i]}\" ;;\n"
+  out << "      " << paths
+      << ") path=\"$path ${COMP_WORDS[i]}\" ;;\n"
          "    esac\n"
          "  done\n"
          "  case \"$path $before\" in\n";
@@ -71,7 +74,8 @@ std::string Bash(const std::vector<CommandRow>& table) {
       for (const std::string& name : option.names) {
         out << "    '" << (row.path.empty() ? "" : " ") << row.path << " " << name << "') ";
         if (!option.choices.empty())
-          out << "COMPREPLY=($(compgen -W '" << Joined(option.choices) << "' -- \"$word\")); return ;;\n";
+          out << "COMPREPLY=($(compgen -W '" << Joined(option.choices)
+              << "' -- \"$word\")); return ;;\n";
         else
           out << "COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n";
       }
@@ -94,8 +98,7 @@ std::string Bash(const std::vector<CommandRow>& table) {
 
 std::string ZshArgument(const OptionRow& option) {
   if (option.argument.empty()) return "";
-  const std::string action =
-      option.choices.empty() ? "_files" : "(" + Joined(option.choices) + ")";
+  const std::string action = option.choices.empty() ? "_files" : "(" + Joined(option.choices) + ")";
   return ":" + Escaped(option.argument, ":[]\\") + ":" + action;
 }
 
@@ -106,8 +109,8 @@ void ZshCommand(const CommandRow& row, std::ostringstream& out) {
     for (const std::string& name : option.names) {
       const bool joins = !option.argument.empty() && name.rfind("--", 0) == 0;
       out << " \\\n        '" << name << (joins ? "=" : "") << "["
-          << Escaped(FirstLine(option.description), "[]\\:") << "]" << Escaped(ZshArgument(option), "")
-          << "'";
+          << Escaped(FirstLine(option.description), "[]\\:") << "]"
+          << Escaped(ZshArgument(option), "") << "'";
     }
   }
   if (!row.commands.empty()) {
@@ -140,9 +143,11 @@ std::string Zsh(const std::vector<CommandRow>& table) {
          "  case \"$words[2] ${words[3]-}\" in\n";
   std::string nested;
   for (const CommandRow& row : table) {
-    if (row.path.find(' ') != std::string::npos) nested += (nested.empty() ? "" : "|") + std::string("'") + row.path + "'";
+    if (row.path.find(' ') != std::string::npos)
+      nested += (nested.empty() ? "" : "|") + std::string("'") + row.path + "'";
   }
-  out << "    " << nested << ") ((CURRENT > 3)) && at=\"$words[2] $words[3]\" && shift words && ((--CURRENT)) ;;\n"
+  out << "    " << nested
+      << ") ((CURRENT > 3)) && at=\"$words[2] $words[3]\" && shift words && ((--CURRENT)) ;;\n"
          "  esac\n"
          "  ((CURRENT > 2)) && shift words && ((--CURRENT)) || at=\n"
          "  case $at in\n";
@@ -159,7 +164,8 @@ std::string FishCondition(const CommandRow& row) {
   std::string condition;
   std::istringstream words(row.path);
   for (std::string word; words >> word;)
-    condition += (condition.empty() ? "" : "; and ") + std::string("__fish_seen_subcommand_from ") + word;
+    condition +=
+        (condition.empty() ? "" : "; and ") + std::string("__fish_seen_subcommand_from ") + word;
   if (!row.commands.empty())
     condition += "; and not __fish_seen_subcommand_from " + Joined(row.commands);
   return condition;

@@ -30,7 +30,8 @@ void Print(const std::string& kernel, const ObjectCode& code, bool direct_only) 
   std::cout << kernel << ", bytes of object code" << (direct_only ? ", Direct alone" : "") << ":\n";
   for (const ObjectCode::Target& target : code.targets) {
     Line(target.name, target.bytes,
-         target.emulator > 0 ? ", " + WithSeparators(target.emulator) + " of them the emulator's" : "");
+         target.emulator > 0 ? ", " + WithSeparators(target.emulator) + " of them the emulator's"
+                             : "");
   }
   Line("any", code.common);
   Line("constants", code.constants);

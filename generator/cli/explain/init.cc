@@ -25,7 +25,8 @@ std::string PlaceOf(const std::string& file) {
 
 std::string WithProjectName(std::string text, const std::string& name) {
   constexpr std::string_view kPlaceholder = "@NAME@";
-  for (size_t at = text.find(kPlaceholder); at != text.npos; at = text.find(kPlaceholder, at + name.size()))
+  for (size_t at = text.find(kPlaceholder); at != text.npos;
+       at = text.find(kPlaceholder, at + name.size()))
     text.replace(at, kPlaceholder.size(), name);
   return text;
 }
@@ -41,7 +42,8 @@ std::string NameProblem(const std::string& name) {
 
 int Init(const std::string& word) {
   const fs::path folder = fs::path(word).lexically_normal();
-  const std::string name = folder.has_filename() ? folder.filename() : folder.parent_path().filename();
+  const std::string name =
+      folder.has_filename() ? folder.filename() : folder.parent_path().filename();
   const std::string problem = NameProblem(name);
   if (!problem.empty()) return UsageError(problem, "a project is named as in C++: my_project");
   std::error_code ignored;
@@ -55,7 +57,8 @@ int Init(const std::string& word) {
     std::cout << "wrote " << OneLine((folder / PlaceOf(file)).string()) << "\n";
   }
   std::cout << "next:\n  cd " << ShellWord(folder.string())
-            << "\n  cmake -B build -DCMAKE_BUILD_TYPE=Release   # with CMAKE_PREFIX_PATH where Kiln is installed\n"
+            << "\n  cmake -B build -DCMAKE_BUILD_TYPE=Release   # with CMAKE_PREFIX_PATH where "
+               "Kiln is installed\n"
                "  cmake --build build\n"
                "  ctest --test-dir build --output-on-failure\n";
   return kFine;
@@ -65,12 +68,14 @@ int Init(const std::string& word) {
 
 void AddInit(CLI::App& app, std::function<int()>& run) {
   auto folder = std::make_shared<std::string>();
-  app.add_option("NAME", *folder, "the project's folder, which is made; its last word is the project's name")
+  app.add_option("NAME", *folder,
+                 "the project's folder, which is made; its last word is the project's name")
       ->required();
   app.footer(
       "Examples:\n"
       "  kiln init my_project\n"
-      "Writes a spec with a golden test, a program that calls its kernel, CMakeLists.txt, a workflow for\n"
+      "Writes a spec with a golden test, a program that calls its kernel, CMakeLists.txt, a "
+      "workflow for\n"
       "continuous integration and a README. `kiln new` writes a spec alone.");
   run = [folder] { return Init(*folder); };
 }

@@ -11,10 +11,14 @@ namespace {
 std::string Roff(const std::string& line) {
   std::string text;
   for (const char c : line) {
-    if (c == '\\') text += "\\e";
-    else if (c == '-') text += "\\-";
-    else if (c == '`' || c == '\'') text += c == '`' ? "\\(ga" : "\\(aq";
-    else text += c;
+    if (c == '\\')
+      text += "\\e";
+    else if (c == '-')
+      text += "\\-";
+    else if (c == '`' || c == '\'')
+      text += c == '`' ? "\\(ga" : "\\(aq";
+    else
+      text += c;
   }
   return (text.rfind('.', 0) == 0 ? "\\&" : "") + text;
 }
@@ -41,7 +45,8 @@ void Options(std::ostringstream& out, const CommandRow& row) {
       std::string argument = option.argument;
       if (!option.choices.empty() && !option.names.empty()) {
         argument.clear();
-        for (const std::string& choice : option.choices) argument += (argument.empty() ? "" : "|") + choice;
+        for (const std::string& choice : option.choices)
+          argument += (argument.empty() ? "" : "|") + choice;
       }
       if (!argument.empty()) names += (names.empty() ? "\\fI" : " \\fI") + Roff(argument) + "\\fR";
       out << ".TP\n" << names << "\n";
@@ -70,9 +75,11 @@ std::string ManualPage(const CLI::App& program) {
   const auto table = CommandTable(program);
   std::ostringstream out;
   out << ".\\\" Made by `kiln help --man`.\n"
-         ".TH KILN 1 \"\" \"kiln " KILN_VERSION "\" \"User Commands\"\n"
+         ".TH KILN 1 \"\" \"kiln " KILN_VERSION
+         "\" \"User Commands\"\n"
          ".ad l\n"
-         ".SH NAME\nkiln \\- TPU\\-style block kernels as data, checked, interpreted and turned into C++\n"
+         ".SH NAME\nkiln \\- TPU\\-style block kernels as data, checked, interpreted and turned "
+         "into C++\n"
          ".SH SYNOPSIS\n.B kiln\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n"
          ".SH DESCRIPTION\n";
   Paragraph(out, table[0].summary);
@@ -91,7 +98,8 @@ std::string ManualPage(const CLI::App& program) {
   out << ".SH EXIT STATUS\n"
          ".TP\n0\nfine: what was asked for is done, or is right\n"
          ".TP\n1\nerrors in a spec or of a call, which are printed; two results that differ\n"
-         ".TP\n2\nusage: the command line, a file that cannot be read or written, a limit that would be passed\n"
+         ".TP\n2\nusage: the command line, a file that cannot be read or written, a limit that "
+         "would be passed\n"
          ".TP\n3\nan internal error, or a kernel that does not compile\n";
   return out.str();
 }

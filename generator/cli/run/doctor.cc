@@ -120,12 +120,13 @@ void Examination::Cache() {
   const auto entries = CachedEntries(folder);
   int64_t bytes = 0;
   for (const CachedEntry& entry : entries) bytes += entry.bytes;
-  const std::string says = folder + ", " + OwnerAndMode(folder) + ": " +
-                           std::to_string(entries.size()) + (entries.size() == 1 ? " entry, " : " entries, ") +
-                           Bytes(bytes) + " of " + Bytes(*limit);
+  const std::string says =
+      folder + ", " + OwnerAndMode(folder) + ": " + std::to_string(entries.size()) +
+      (entries.size() == 1 ? " entry, " : " entries, ") + Bytes(bytes) + " of " + Bytes(*limit);
   const bool is_full = bytes > *limit / 10 * 9;
   Say(is_full ? Verdict::kWarning : Verdict::kOk, "cache", says,
-      is_full ? "what was used longest ago is compiled again: a larger KILN_CACHE_LIMIT keeps it" : "");
+      is_full ? "what was used longest ago is compiled again: a larger KILN_CACHE_LIMIT keeps it"
+              : "");
 }
 
 void Examination::Machine() {
@@ -137,9 +138,10 @@ void Examination::Machine() {
     if (wrong.empty() && !LoadMachine(name, &fault)) wrong = name;
   }
   if (names.empty() || !wrong.empty()) {
-    return Say(Verdict::kError, "machines",
-               names.empty() ? "no machine file is found" : wrong + " cannot be read: " + fault.message,
-               "they are in share/kiln/machines of the installation; KILN_HOME names its prefix");
+    return Say(
+        Verdict::kError, "machines",
+        names.empty() ? "no machine file is found" : wrong + " cannot be read: " + fault.message,
+        "they are in share/kiln/machines of the installation; KILN_HOME names its prefix");
   }
   Say(Verdict::kOk, "machines", list);
 }
@@ -160,11 +162,13 @@ void Examination::Cores() {
   const std::string count = std::to_string(mine) + (mine == 1 ? " core" : " cores");
   // "200000 100000": so much CPU time in so much time.
   double quota = 0, period = 0;
-  if (std::ifstream("/sys/fs/cgroup/cpu.max") >> quota >> period && quota > 0 && quota < mine * period) {
+  if (std::ifstream("/sys/fs/cgroup/cpu.max") >> quota >> period && quota > 0 &&
+      quota < mine * period) {
     std::string digits = Digits(quota / period);
-    return Say(Verdict::kWarning, "cores", count + ", of which the container gives the time of " + digits,
-               "threads that wait for their turn hold up the others: `cores` of the context's options, "
-               "or a larger share");
+    return Say(
+        Verdict::kWarning, "cores", count + ", of which the container gives the time of " + digits,
+        "threads that wait for their turn hold up the others: `cores` of the context's options, "
+        "or a larger share");
   }
   if (IsBusy(busy)) {
     return Say(Verdict::kWarning, "cores", count + "; " + OthersText(busy),
@@ -178,7 +182,8 @@ void Examination::Clock() {
   if (governor.empty()) return;  // virtual machines have none
   const bool is_slow = governor == "powersave" || governor == "conservative";
   Say(is_slow ? Verdict::kWarning : Verdict::kOk, "clock", "governor " + governor,
-      is_slow ? "short calls run before the clock rises: `cpupower frequency-set -g performance`" : "");
+      is_slow ? "short calls run before the clock rises: `cpupower frequency-set -g performance`"
+              : "");
 }
 
 /// "always [madvise] never"
@@ -211,7 +216,8 @@ void AddDoctor(CLI::App& app, std::function<int()>& run) {
   app.footer(
       "Examples:\n"
       "  kiln doctor\n"
-      "Each line is ok, warn (it works, and could be faster or surprise you) or error, with a hint.\n"
+      "Each line is ok, warn (it works, and could be faster or surprise you) or error, with a "
+      "hint.\n"
       "Exit status: 0, or 1 if there is an error. `kiln help environment` lists what can be set.");
   run = [] { return Doctor(); };
 }

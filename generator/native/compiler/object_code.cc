@@ -94,8 +94,8 @@ bool IsCode(const Elf64_Shdr& section) {
   return (section.sh_flags & SHF_ALLOC) != 0 && (section.sh_flags & SHF_EXECINSTR) != 0;
 }
 
-/// The namespace of an instruction set in a mangled name: "AVX3_DL" of "…7N_AVX3_DL…", with its length
-/// before it. Empty: there is none.
+/// The namespace of an instruction set in a mangled name: "AVX3_DL" of "…7N_AVX3_DL…", with its
+/// length before it. Empty: there is none.
 std::string TargetOf(std::string_view name) {
   for (size_t at = name.find("N_"); at != name.npos; at = name.find("N_", at + 1)) {
     size_t begin = at;

@@ -29,7 +29,8 @@ namespace {
 using Argument = CallCheck::Argument;
 
 constexpr const char* kFields =
-    "kiln_verbose,kernel,arguments,specialization,mode,instructions,cores,status,milliseconds,command\n";
+    "kiln_verbose,kernel,arguments,specialization,mode,instructions,cores,status,milliseconds,"
+    "command\n";
 
 /// An array of integers with more elements is not spelt out.
 constexpr int64_t kMostSpelt = 256;
@@ -126,12 +127,14 @@ bool IsInteger(Dtype dtype) {
   return false;
 }
 
-/// " ids='[3,0,5]'", " x=random:1". Integers decide more often than floats what a call does: few of them are
-/// spelt out. False if random ones would not do, and these cannot be spelt.
+/// " ids='[3,0,5]'", " x=random:1". Integers decide more often than floats what a call does: few of
+/// them are spelt out. False if random ones would not do, and these cannot be spelt.
 bool AddInput(std::string& to, const Argument& array, int seed) {
   const int64_t count = CountOf(array);
-  const bool has_text = IsInteger(array.dtype) || array.dtype == Dtype::kF32 || array.dtype == Dtype::kF64;
-  const bool is_spelt = has_text && count <= kMostSpelt && (array.is_values || IsInteger(array.dtype));
+  const bool has_text =
+      IsInteger(array.dtype) || array.dtype == Dtype::kF32 || array.dtype == Dtype::kF64;
+  const bool is_spelt =
+      has_text && count <= kMostSpelt && (array.is_values || IsInteger(array.dtype));
   if (array.is_values && !is_spelt) return false;
   to += ' ';
   to += array.name;

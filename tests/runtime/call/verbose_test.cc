@@ -95,10 +95,13 @@ TEST_CASE("A line a call: what was called, how it went, and the command that rep
   CHECK(lines[0] == kFields);
   CHECK(WithoutTime(lines[1]) ==
         "kiln_verbose,sums,x:f32[64x70]/80x1 w:i8[300] o:f32[64],base,direct,,1,ok,T,"
-        "kiln run sums.yaml x=random:1 w=random:2 m=64 n=70 --mode=direct --cores=1 --set bm=32 T=f32");
+        "kiln run sums.yaml x=random:1 w=random:2 m=64 n=70 --mode=direct --cores=1 --set bm=32 "
+        "T=f32");
   CHECK(WithoutTime(lines[2]) ==
-        "kiln_verbose,gather,ids:i32[3] table:i32[2x2] none:i32[0] x:f32[64x70]/80x1,variant_2,emulated,,2,ok,T,"
-        "kiln run gather.yaml:f32 ids='[3,0,-5]' table='[[1,0],[2,7]]' none=zeros x=random:4 offset=-7 "
+        "kiln_verbose,gather,ids:i32[3] table:i32[2x2] none:i32[0] "
+        "x:f32[64x70]/80x1,variant_2,emulated,,2,ok,T,"
+        "kiln run gather.yaml:f32 ids='[3,0,-5]' table='[[1,0],[2,7]]' none=zeros x=random:4 "
+        "offset=-7 "
         "scale=0.10000000149011612 --mode=emulate --cores=2 --shuffle=9 --dma=eager --init=zero");
   CHECK(WithoutTime(lines[3]) == "kiln_verbose,long,ids:i32[300],base,direct,,1,index-range,T,");
   CHECK(WithoutTime(lines[4]) == "kiln_verbose,,,base,direct,,1,ok,T,");
@@ -131,7 +134,8 @@ TEST_CASE("Lines of several threads do not mix; each has the instruction set") {
   CHECK(lines[0] == kFields);
   static const std::regex line(
       "kiln_verbose,sample_matmul,x:f32\\[30x20\\] y:f32\\[20x10\\] bias:f32\\[10\\] "
-      "z:f32\\[30x10\\],base,direct,[A-Z][A-Za-z0-9_]*,1,ok,[0-9]+\\.[0-9]{4},kiln run samples.yaml "
+      "z:f32\\[30x10\\],base,direct,[A-Z][A-Za-z0-9_]*,1,ok,[0-9]+\\.[0-9]{4},kiln run "
+      "samples.yaml "
       "x=random:1 y=random:2 bias=random:3 m=30 k=20 n=10 --mode=direct --cores=1");
   for (size_t i = 1; i < lines.size(); ++i) {
     INFO(lines[i]);
