@@ -10,8 +10,11 @@
 
 namespace kiln {
 
-/// Up to this M a product is bound by reading B from memory.
-constexpr int64_t kFewestRows = 2;
+/// Columns of an unpacked B that a product of few rows streams at a time: memory is fastest along
+/// long pieces, but the sums of all rows are to stay in the L1, or close to it.
+constexpr int64_t StreamedCols(int64_t rows) {
+  return rows <= 4 ? 4096 : rows <= 8 ? 2048 : rows <= 16 ? 1024 : 512;
+}
 
 /// M where it is not known, or where B must be packed.
 constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
@@ -52,17 +55,16 @@ inline bool UnpackedPaysFor4Rows(const Cpu& cpu, const UnpackedB& b) {
          (b.rows > kMinRowsFromLastCache && b.bytes() <= cpu.last_cache_bytes);
 }
 
-/// `can_stream_rows`, `can_read_unpacked`: what the dot's types allow. `tiles_of_8_rows`: else
+/// `most_streamed_rows`, `can_read_unpacked`: what the dot's types allow. `tiles_of_8_rows`: else
 /// of 4.
-inline BAccess ChooseBAccess(const Cpu& cpu, const UnpackedB& b, bool can_stream_rows,
+inline BAccess ChooseBAccess(const Cpu& cpu, const UnpackedB& b, int64_t most_streamed_rows,
                              bool can_read_unpacked, bool tiles_of_8_rows) {
   constexpr int64_t kMaxRowsBelowTiles = 3;
-  const int64_t max_streamed_rows = tiles_of_8_rows ? 64 : 32;
   if (b.rows == kUnknownRows) return BAccess::kPacked;
   const bool pays = tiles_of_8_rows ? UnpackedPaysFor8Rows(cpu, b) : UnpackedPaysFor4Rows(cpu, b);
   if (can_read_unpacked && b.row_bytes > 0 && b.rows > kMaxRowsBelowTiles && pays)
     return BAccess::kUnpackedTiles;
-  return can_stream_rows && b.rows <= max_streamed_rows ? BAccess::kUnpackedRows : BAccess::kPacked;
+  return b.rows <= most_streamed_rows ? BAccess::kUnpackedRows : BAccess::kPacked;
 }
 
 /// Of an elementwise kernel: as long as may be, since memory and its prefetchers like long rows,
@@ -99,8 +101,7 @@ inline int64_t ChooseMC(const Cpu& cpu, int64_t rows, int64_t cores, int64_t col
 /// rows of an unpacked B.
 inline int64_t ChooseNC(int64_t columns, int64_t cores, int64_t rows = INT64_MAX) {
   constexpr int64_t kPanel = 64;
-  const int64_t most = rows <= kFewestRows ? 4096 : 512;
-  return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, most);
+  return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, StreamedCols(rows));
 }
 
 /// Bytes of a column of an unpacked B, for register tiles. Each row is in a page of its own, and

@@ -13,10 +13,11 @@
 
 #include <type_traits>
 
-#include "hwy/cache_control.h"
 #include "kiln/core/blocks.h"
 #include "kiln/dot/k_groups-inl.h"
+#include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
@@ -25,34 +26,32 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kMaxStreamedRows = 32;  // of A, at a time
 
-/// Bytes are always packed: making their k-groups takes as long as packing does.
+/// More are multiplied with a packed B. Bytes always are: making their k-groups takes as long as
+/// packing does.
 template <class D>
-constexpr bool kCanStreamRows = sizeof(typename D::B) > 1;
-/// Columns of a strip, whose sums stay in the L1 beside the rows of B that are prefetched: 1 KiB of
-/// each for up to 16 rows of A. With the fewest rows memory is the limit, which is fastest along
-/// long pieces.
-constexpr size_t kStripCols = 256, kMostStripCols = 16 * kStripCols;
-template <typename T>
-constexpr size_t StripCols(size_t rows) {
-  if (rows <= size_t{kFewestRows}) return kMostStripCols;
-  return rows <= kMaxStreamedRows / 2 ? HWY_MAX(1024 / sizeof(T), kStripCols) : kStripCols;
-}
+constexpr int64_t kMostStreamedRows = sizeof(typename D::B) == 1 ? 0
+                                      : kTilesOf8Rows            ? 64
+                                                                 : 32;
 /// From a row of sums to the next: no power of two, so that rows use different cache sets.
-constexpr size_t SumsStride(size_t strip_cols) { return strip_cols + 16; }
+constexpr size_t SumsStride(size_t cols) { return cols + 16; }
 
-/// K-groups that are multiplied at a time.
-constexpr size_t kDeep = 4;
+// Eight vectors of k-groups of B are multiplied at a time, out of eight rows of elements: a line of
+// each, or half of one. (More rows, where they are a power of two apart, fit into no L1.)
+template <class Dot>
+constexpr size_t kDeep = 8 / Dot::kKPerGroup;  // k-groups
+template <class Dot>
+constexpr size_t kAcross = 8 / kDeep<Dot>;  // vectors of columns
 /// Of each row of A.
-template <typename KGroup>
-using KGroupsOfRows = KGroup[kMaxStreamedRows][kDeep];
+template <class Dot>
+using KGroupsOfRows = typename Dot::KGroup[kMaxStreamedRows][kDeep<Dot>];
 
 /// `count` k-groups of rows of A, from k on.
-template <class A, typename KGroup>
+template <class Dot, class A>
 HWY_INLINE void LoadKGroups(const A& a, size_t row, size_t rows, size_t k, size_t count,
-                            KGroupsOfRows<KGroup>& groups) {
+                            KGroupsOfRows<Dot>& groups) {
   for (size_t r = 0; r < rows; ++r) {
-    const KGroup* const from = a.At(row + r) + static_cast<ptrdiff_t>(k) * a.to_k;
-    if (count == kDeep && a.to_k == 1) {
+    const auto* const from = a.At(row + r) + static_cast<ptrdiff_t>(k) * a.to_k;
+    if (count == kDeep<Dot> && a.to_k == 1) {
       memcpy(groups[r], from, sizeof(groups[r]));
     } else {
       for (size_t i = 0; i < count; ++i) groups[r][i] = from[static_cast<ptrdiff_t>(i) * a.to_k];
@@ -60,46 +59,66 @@ HWY_INLINE void LoadKGroups(const A& a, size_t row, size_t rows, size_t k, size_
   }
 }
 
-/// sums[r][c] += groups[r][i] B[i][c] for each k-group i in turn from `first` on, as register tiles
-/// do; kGroups are 4 or 1. `b` is the row of group 0; `cols` are whole pairs of vectors. Prefetches
-/// the rows of B that are `ahead` elements further on.
-template <class Dot, size_t kGroups, typename T>
-HWY_INLINE void AddKGroups(const KGroupsOfRows<typename Dot::KGroup>& groups, size_t first,
-                           size_t rows, const T* b, int64_t stride, int64_t ahead, size_t cols,
-                           typename Dot::Acc* sums, size_t sums_stride) {
-  constexpr size_t kLine = kLineBytes / sizeof(T);  // elements
+/// A vector of k-group i of columns.
+template <class Dot, typename T>
+HWY_INLINE auto StreamedKGroups(const T* columns, size_t i, int64_t stride) {
   const hn::ScalableTag<typename Dot::KGroup> dw;
+  const T* const first = columns + static_cast<int64_t>(ElementOf<Dot>(i)) * stride;
+  return KGroupsAcross<Dot>(dw, first, stride);
+}
+
+/// *sums += the product of each k-group of a row of A with the vector of B that belongs to it.
+template <class Dot, class... VB>
+HWY_INLINE void AddProducts(const typename Dot::KGroup* groups, typename Dot::Acc* sums, VB... b) {
   const hn::ScalableTag<typename Dot::Acc> d;
-  const size_t n = hn::Lanes(d);
-  const auto load = [&](size_t i, size_t c) HWY_ATTR {
-    const T* const row = b + static_cast<int64_t>(ElementOf<Dot>(first + i % kGroups)) * stride;
-    return KGroupsAcross<Dot>(dw, row + c, stride);
-  };
-  for (size_t c = 0; c < cols; c += 2 * n) {
-    for (size_t i = 0; ahead != 0 && c % kLine == 0 && i < kDeep * Dot::kKPerGroup; ++i) {
+  auto sum = hn::Load(d, sums);
+  (Dot::StepRow(*groups++, b, NoColumns(), NoColumns(), sum, sum, sum), ...);
+  hn::Store(sum, d, sums);
+}
+
+/// sums[r][c] += groups[r][i] B[i][c] for each k-group i in turn, as register tiles do. `b` is the
+/// row of group 0; `cols` are a multiple of kAcross vectors. Prefetches the rows of B that are
+/// `ahead` elements further on, into the L2, as they have to wait for longer than the L1 keeps
+/// them.
+template <class Dot, typename T>
+HWY_INLINE void AddKGroups(const KGroupsOfRows<Dot>& groups, size_t rows, const T* b,
+                           int64_t stride, int64_t ahead, size_t cols, typename Dot::Acc* sums,
+                           size_t sums_stride) {
+  constexpr size_t kLine = kLineBytes / sizeof(T);  // elements
+  const size_t n = hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
+  const size_t width = kAcross<Dot> * n;
+  for (size_t c = 0; c < cols; c += width) {
+    for (size_t i = 0; ahead != 0 && c % kLine == 0 && i < kDeep<Dot> * Dot::kKPerGroup; ++i) {
       const T* const row = b + static_cast<int64_t>(i) * stride + ahead + c;
-      hwy::Prefetch(row);
-      if (kLine < 2 * n) hwy::Prefetch(row + kLine);
+      for (size_t line = 0; line < width; line += kLine) PrefetchToL2(row + line);
     }
-    const auto b_00 = load(0, c), b_01 = load(0, c + n);
-    const auto b_10 = load(1, c), b_11 = load(1, c + n);
-    const auto b_20 = load(2, c), b_21 = load(2, c + n);
-    const auto b_30 = load(3, c), b_31 = load(3, c + n);
+    const auto load = [&](size_t j) HWY_ATTR {
+      return StreamedKGroups<Dot>(b + c + j / kDeep<Dot> * n, j % kDeep<Dot>, stride);
+    };
+    const auto b_0 = load(0), b_1 = load(1), b_2 = load(2), b_3 = load(3);
+    const auto b_4 = load(4), b_5 = load(5), b_6 = load(6), b_7 = load(7);
     for (size_t r = 0; r < rows; ++r) {
+      const auto* const a = groups[r];
       auto* const to = sums + r * sums_stride + c;
-      auto sum_0 = hn::Load(d, to), sum_1 = hn::Load(d, to + n);
-      const auto step = [&](auto a, auto b_0, auto b_1) HWY_ATTR {
-        Dot::StepRow(a, b_0, b_1, NoColumns(), sum_0, sum_1, sum_1);
-      };
-      step(groups[r][first], b_00, b_01);
-      if constexpr (kGroups == 4) {
-        step(groups[r][1], b_10, b_11);
-        step(groups[r][2], b_20, b_21);
-        step(groups[r][3], b_30, b_31);
+      if constexpr (kDeep<Dot> == 8) {
+        AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3, b_4, b_5, b_6, b_7);
+      } else {
+        AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3);
+        AddProducts<Dot>(a, to + n, b_4, b_5, b_6, b_7);
       }
-      hn::Store(sum_0, d, to);
-      hn::Store(sum_1, d, to + n);
     }
+  }
+}
+
+/// The same for k-group i alone, where fewer than kDeep are left.
+template <class Dot, typename T>
+HWY_INLINE void AddKGroup(const KGroupsOfRows<Dot>& groups, size_t i, size_t rows, const T* b,
+                          int64_t stride, size_t cols, typename Dot::Acc* sums,
+                          size_t sums_stride) {
+  for (size_t c = 0; c < cols; c += hn::Lanes(hn::ScalableTag<typename Dot::Acc>())) {
+    const auto of_b = StreamedKGroups<Dot>(b + c, i, stride);
+    for (size_t r = 0; r < rows; ++r)
+      AddProducts<Dot>(groups[r] + i, sums + r * sums_stride + c, of_b);
   }
 }
 
@@ -109,38 +128,37 @@ template <class Dot, class A, typename T>
 HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
                                   int64_t stride, size_t cols, typename Dot::Acc* sums,
                                   size_t sums_stride) {
-  constexpr size_t kStep = kDeep * Dot::kKPerGroup;
-  const size_t two = 2 * hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
-  const size_t whole = cols / two * two;
-  KGroupsOfRows<typename Dot::KGroup> groups;
-  HWY_ALIGN T copy[kStep * kMostStripCols];
-  const auto add_copied = [&](const T* from, size_t from_rows, size_t c) HWY_ATTR {
-    const size_t width = RoundUp(cols - c, two);
-    memset(static_cast<void*>(copy), 0, kStep * width * sizeof(T));
-    for (size_t i = 0; i < from_rows; ++i) {
-      memcpy(static_cast<void*>(copy + i * width), from + static_cast<int64_t>(i) * stride + c,
-             (cols - c) * sizeof(T));
-    }
-    const auto copied = static_cast<int64_t>(width);
-    if (from_rows == kStep) {
-      AddKGroups<Dot, kDeep>(groups, 0, rows, copy, copied, /*ahead=*/0, width, sums + c,
-                             sums_stride);
-      return;
-    }
-    for (size_t i = 0; i < KGroupsOf<Dot>(from_rows); ++i) {
-      AddKGroups<Dot, 1>(groups, i, rows, copy, copied, /*ahead=*/0, width, sums + c, sums_stride);
+  constexpr size_t kStep = kDeep<Dot> * Dot::kKPerGroup;
+  const size_t width = kAcross<Dot> * hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
+  const size_t whole = cols / width * width;
+  KGroupsOfRows<Dot> groups;
+  constexpr size_t kCopied = 256;  // columns at a time
+  HWY_ALIGN T copy[kStep * kCopied];
+  const auto add_copied = [&](const T* from, size_t from_rows, size_t begin) HWY_ATTR {
+    for (size_t c = begin; c < cols; c += kCopied) {
+      const size_t piece = HWY_MIN(cols - c, kCopied), padded = RoundUp(piece, width);
+      memset(static_cast<void*>(copy), 0, kStep * padded * sizeof(T));
+      for (size_t i = 0; i < from_rows; ++i) {
+        memcpy(static_cast<void*>(copy + i * padded), from + static_cast<int64_t>(i) * stride + c,
+               piece * sizeof(T));
+      }
+      const auto copied = static_cast<int64_t>(padded);
+      if (from_rows == kStep) {
+        AddKGroups<Dot>(groups, rows, copy, copied, /*ahead=*/0, padded, sums + c, sums_stride);
+        continue;
+      }
+      for (size_t i = 0; i < KGroupsOf<Dot>(from_rows); ++i)
+        AddKGroup<Dot>(groups, i, rows, copy, copied, padded, sums + c, sums_stride);
     }
   };
   for (size_t k = 0; k < b_rows; k += kStep) {
     const T* const from = b + static_cast<int64_t>(k) * stride;
     const size_t left = b_rows - k;
-    const size_t count = HWY_MIN(kDeep, KGroupsOf<Dot>(left));
-    LoadKGroups(a, row, rows, k / Dot::kKPerGroup, count, groups);
+    const size_t count = HWY_MIN(kDeep<Dot>, KGroupsOf<Dot>(left));
+    LoadKGroups<Dot>(a, row, rows, k / Dot::kKPerGroup, count, groups);
     if (left < kStep) return add_copied(from, left, 0);
-    // Along long strips the hardware prefetcher does better by itself.
-    const bool prefetches = rows > size_t{kFewestRows};
-    const auto ahead = prefetches ? static_cast<int64_t>(HWY_MIN(kStep, left - kStep)) * stride : 0;
-    AddKGroups<Dot, kDeep>(groups, 0, rows, from, stride, ahead, whole, sums, sums_stride);
+    const auto ahead = static_cast<int64_t>(HWY_MIN(kStep, left - kStep)) * stride;
+    AddKGroups<Dot>(groups, rows, from, stride, ahead, whole, sums, sums_stride);
     if (whole < cols) add_copied(from, kStep, whole);
   }
 }
@@ -152,10 +170,11 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
   using Acc = typename Dot::Acc;
   const hn::ScalableTag<Acc> da;
   const auto* const elements = static_cast<const typename Dot::B*>(b.streamed);
-  HWY_ALIGN Acc sums[kMaxStreamedRows * SumsStride(kStripCols)];
+  HWY_ALIGN Acc sums[kMaxStreamedRows * SumsStride(StreamedCols(kMaxStreamedRows))];
   // Parts of equal size, of which the later ones find the strip of B in the L2.
   const size_t most = DivUp(end - begin, HWY_MAX(DivUp(end - begin, kMaxStreamedRows), 1));
-  const size_t strip_cols = StripCols<typename Dot::B>(most), sums_stride = SumsStride(strip_cols);
+  const size_t strip_cols = StreamedCols(static_cast<int64_t>(most)),
+               sums_stride = SumsStride(strip_cols);
   for (size_t strip = 0; strip < b.cols; strip += strip_cols) {
     const size_t cols = HWY_MIN(strip_cols, b.cols - strip);
     for (size_t row = begin; row < end; row += most) {

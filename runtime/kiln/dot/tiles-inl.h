@@ -26,7 +26,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// How a dot reads a B whose rows are `stride` elements apart.
 template <class D, typename T>
 BAccess ChooseBAccess(const Cpu& cpu, int64_t rows, int64_t depth, int64_t stride) {
-  return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, kCanStreamRows<D>,
+  return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, kMostStreamedRows<D>,
                              kCanReadUnpackedB<D, T>, kTilesOf8Rows);
 }
 
@@ -268,7 +268,7 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums&
       return AddTiles<Dot>(rows, a, b, Accumulators<Acc>(sums.sums, sums.rows, sums.step.first));
     }
   }
-  if constexpr (kCanStreamRows<Dot>) {
+  if constexpr (kMostStreamedRows<Dot> > 0) {
     if (b.streamed != nullptr) return MultiplyFewRows<Dot>(rows, a, b, sums, start, finish);
   }
 

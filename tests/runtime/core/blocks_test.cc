@@ -49,7 +49,7 @@ TEST_CASE("few rows stream long pieces of the rows of B") {
 
 TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
   const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
-    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*can_stream_rows=*/true,
+    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*most_streamed_rows=*/64,
                          /*can_read_unpacked=*/true,
                          /*tiles_of_8_rows=*/true);
   };
@@ -68,13 +68,13 @@ TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
   CHECK(way(kUnknownRows, 16, 64) == BAccess::kPacked);
   CHECK(way(17, 1000, 0) == BAccess::kUnpackedRows);  // one row, again and again
   CHECK(way(65, 1000, -4000) == BAccess::kPacked);
-  CHECK(ChooseBAccess(kTypicalCpu, {17, 1000, 4000}, true, false, true) == BAccess::kUnpackedRows);
-  CHECK(ChooseBAccess(kTypicalCpu, {17, 1000, 4000}, false, false, true) == BAccess::kPacked);
+  CHECK(ChooseBAccess(kTypicalCpu, {17, 1000, 4000}, 64, false, true) == BAccess::kUnpackedRows);
+  CHECK(ChooseBAccess(kTypicalCpu, {17, 1000, 4000}, 8, false, true) == BAccess::kPacked);
 }
 
 TEST_CASE("tiles of four rows read B unpacked for fewer rows of A, and closer to the core") {
   const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
-    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*can_stream_rows=*/true,
+    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*most_streamed_rows=*/32,
                          /*can_read_unpacked=*/true,
                          /*tiles_of_8_rows=*/false);
   };
@@ -90,7 +90,7 @@ TEST_CASE("tiles of four rows read B unpacked for fewer rows of A, and closer to
   CHECK(way(32, 1024, 4096) == BAccess::kUnpackedRows);
   CHECK(way(33, 1024, 4096) == BAccess::kPacked);
   CHECK(way(kUnknownRows, 16, 64) == BAccess::kPacked);
-  CHECK(ChooseBAccess(kTypicalCpu, {33, 1000, 4000}, true, false, false) == BAccess::kPacked);
+  CHECK(ChooseBAccess(kTypicalCpu, {33, 1000, 4000}, 32, false, false) == BAccess::kPacked);
 }
 
 TEST_CASE("columns of an unpacked B are short where its rows share cache sets") {
