@@ -44,7 +44,9 @@ TEST_CASE("panels for few rows or columns are packed in small blocks") {
 TEST_CASE("few rows stream long pieces of the rows of B") {
   CHECK(ChooseNC(10000, 1, 2) == 4096);
   CHECK(ChooseNC(1000, 2, 1) == 512);
-  CHECK(ChooseNC(10000, 1, 3) == 512);
+  CHECK(ChooseNC(10000, 1, 5) == 2048);
+  CHECK(ChooseNC(10000, 1, 16) == 1024);
+  CHECK(ChooseNC(10000, 1, 17) == 512);
 }
 
 TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
