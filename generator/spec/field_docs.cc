@@ -1,3 +1,4 @@
+// What is made of the tables of keys: the JSON Schema and the manual's reference.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -113,9 +114,12 @@ std::string BlockReference() {
   return out;
 }
 
-}  // namespace
-
-namespace {
+template <typename T>
+SectionInfo InfoOf(const Section<T>& section) {
+  SectionInfo info{section.id, section.title, section.description, {}};
+  for (const Field<T>& field : section.fields) info.fields.push_back(field.info);
+  return info;
+}
 
 std::string SchemaOf(const std::vector<SectionInfo>& sections, const char* title) {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
@@ -128,6 +132,16 @@ std::string SchemaOf(const std::vector<SectionInfo>& sections, const char* title
 }
 
 }  // namespace
+
+std::vector<SectionInfo> Sections() {
+  return {InfoOf(SpecSection()), InfoOf(OperandSection()), InfoOf(ScratchSection()),
+          InfoOf(DimSection()),  InfoOf(PrepareSection()), InfoOf(VariantSection()),
+          InfoOf(VmapSection())};
+}
+
+std::vector<SectionInfo> LockSections() {
+  return {InfoOf(LockSection()), InfoOf(LockEntrySection())};
+}
 
 std::string JsonSchema() { return SchemaOf(Sections(), "Kiln spec"); }
 std::string LockSchema() { return SchemaOf(LockSections(), "Lock file of a Kiln spec"); }

@@ -8,7 +8,8 @@
 #include "generator/spec/yaml.h"
 
 /// The table of every key of the spec language. The parser walks a file by it, the JSON Schema
-/// and the manual's reference are printed from it: adding a key is one entry in fields.cc.
+/// and the manual's reference are printed from it: adding a key is one entry in
+/// spec_fields.cc, operand_fields.cc, entry_fields.cc or variant_fields.cc.
 namespace kiln {
 
 /// The form of a key's value.
