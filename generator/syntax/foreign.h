@@ -1,8 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace kiln {
 
@@ -18,13 +18,13 @@ struct ForeignArgument {
   std::string_view functions, arguments;
   std::string_view hint;
 };
-const std::vector<ForeignArgument>& ForeignArguments();
+std::span<const ForeignArgument> ForeignArguments();
 
 /// The words, and their hints.
 struct ForeignWord {
   std::string_view words;  // apart by spaces
   std::string_view hint;
 };
-const std::vector<ForeignWord>& ForeignWords();
+std::span<const ForeignWord> ForeignWords();
 
 }  // namespace kiln

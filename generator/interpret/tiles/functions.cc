@@ -90,27 +90,27 @@ struct On {
   Op op;
   Meaning meaning = {};
 
-  explicit On(Op o) : op(o) {}
+  explicit constexpr On(Op o) : op(o) {}
   template <typename Function>
-  On Floats(Function) {
+  constexpr On Floats(Function) {
     meaning.floats = &Loop<F, F, Function>;
     return *this;
   }
   template <typename Function>
-  On Ints(Function) {
+  constexpr On Ints(Function) {
     meaning.ints = &Loop<I, I, Function>;
     return *this;
   }
   template <typename Function>
-  On Tests(Function) {
+  constexpr On Tests(Function) {
     meaning.tests = &Loop<F, I, Function>;
     return *this;
   }
-  On ExceptByZero() {
+  constexpr On ExceptByZero() {
     meaning.no_value = [](I b) { return b == 0; };
     return *this;
   }
-  On ExceptByNegative() {
+  constexpr On ExceptByNegative() {
     meaning.no_value = [](I b) { return b < 0; };
     meaning.why = Origin::Kind::kPower;
     return *this;
@@ -118,111 +118,107 @@ struct On {
 };
 
 // The meaning of every elementwise operation but those that have rules of their own (`SpecialOp`).
-std::vector<On> Table() {
-  return {
-      On(Op::kNeg).Floats([](F x) { return -x; }).Ints([](I x) { return Negate(x); }),
-      On(Op::kBitNot).Ints([](I x) { return ~x; }),
-      On(Op::kNot).Ints([](I x) { return x == 0; }),
+constexpr On kTable[] = {
+    On(Op::kNeg).Floats([](F x) { return -x; }).Ints([](I x) { return Negate(x); }),
+    On(Op::kBitNot).Ints([](I x) { return ~x; }),
+    On(Op::kNot).Ints([](I x) { return x == 0; }),
 
-      On(Op::kAdd).Floats([](F a, F b) { return a + b; }).Ints([](I a, I b) {
-        return Signed(Bits(a) + Bits(b));
-      }),
-      On(Op::kSub).Floats([](F a, F b) { return a - b; }).Ints([](I a, I b) {
-        return Signed(Bits(a) - Bits(b));
-      }),
-      On(Op::kMul).Floats([](F a, F b) { return a * b; }).Ints([](I a, I b) {
-        return Signed(Bits(a) * Bits(b));
-      }),
-      On(Op::kDiv).Floats([](F a, F b) { return a / b; }),
-      On(Op::kFloorDiv)
-          .Floats([](F a, F b) { return FloatFloorDivide(a, b); })
-          .Ints([](I a, I b) { return FloorDivide(a, b); })
-          .ExceptByZero(),
-      On(Op::kMod)
-          .Floats([](F a, F b) { return FloatModulo(a, b); })
-          .Ints([](I a, I b) { return Modulo(a, b); })
-          .ExceptByZero(),
-      On(Op::kRem)
-          .Floats([](F a, F b) { return std::fmod(a, b); })
-          .Ints([](I a, I b) { return Remainder(a, b); })
-          .ExceptByZero(),
-      On(Op::kQuot).Ints([](I a, I b) { return Truncate(a, b); }).ExceptByZero(),
-      On(Op::kCeilDiv).Ints([](I a, I b) { return CeilDivide(a, b); }).ExceptByZero(),
-      On(Op::kPow)
-          .Floats([](F a, F b) { return std::pow(a, b); })
-          .Ints([](I a, I b) { return Power(a, b); })
-          .ExceptByNegative(),
+    On(Op::kAdd).Floats([](F a, F b) { return a + b; }).Ints([](I a, I b) {
+      return Signed(Bits(a) + Bits(b));
+    }),
+    On(Op::kSub).Floats([](F a, F b) { return a - b; }).Ints([](I a, I b) {
+      return Signed(Bits(a) - Bits(b));
+    }),
+    On(Op::kMul).Floats([](F a, F b) { return a * b; }).Ints([](I a, I b) {
+      return Signed(Bits(a) * Bits(b));
+    }),
+    On(Op::kDiv).Floats([](F a, F b) { return a / b; }),
+    On(Op::kFloorDiv)
+        .Floats([](F a, F b) { return FloatFloorDivide(a, b); })
+        .Ints([](I a, I b) { return FloorDivide(a, b); })
+        .ExceptByZero(),
+    On(Op::kMod)
+        .Floats([](F a, F b) { return FloatModulo(a, b); })
+        .Ints([](I a, I b) { return Modulo(a, b); })
+        .ExceptByZero(),
+    On(Op::kRem)
+        .Floats([](F a, F b) { return std::fmod(a, b); })
+        .Ints([](I a, I b) { return Remainder(a, b); })
+        .ExceptByZero(),
+    On(Op::kQuot).Ints([](I a, I b) { return Truncate(a, b); }).ExceptByZero(),
+    On(Op::kCeilDiv).Ints([](I a, I b) { return CeilDivide(a, b); }).ExceptByZero(),
+    On(Op::kPow)
+        .Floats([](F a, F b) { return std::pow(a, b); })
+        .Ints([](I a, I b) { return Power(a, b); })
+        .ExceptByNegative(),
 
-      On(Op::kShl).Ints([](I a, I n) { return ShiftLeft(a, n); }),
-      On(Op::kShr).Ints([](I a, I n) { return ShiftRight(a, n); }),
-      On(Op::kBitAnd).Ints([](I a, I b) { return a & b; }),
-      On(Op::kBitOr).Ints([](I a, I b) { return a | b; }),
-      On(Op::kBitXor).Ints([](I a, I b) { return a ^ b; }),
+    On(Op::kShl).Ints([](I a, I n) { return ShiftLeft(a, n); }),
+    On(Op::kShr).Ints([](I a, I n) { return ShiftRight(a, n); }),
+    On(Op::kBitAnd).Ints([](I a, I b) { return a & b; }),
+    On(Op::kBitOr).Ints([](I a, I b) { return a | b; }),
+    On(Op::kBitXor).Ints([](I a, I b) { return a ^ b; }),
 
-      On(Op::kLt).Tests([](F a, F b) { return a < b; }).Ints([](I a, I b) { return a < b; }),
-      On(Op::kLe).Tests([](F a, F b) { return a <= b; }).Ints([](I a, I b) { return a <= b; }),
-      On(Op::kGt).Tests([](F a, F b) { return a > b; }).Ints([](I a, I b) { return a > b; }),
-      On(Op::kGe).Tests([](F a, F b) { return a >= b; }).Ints([](I a, I b) { return a >= b; }),
-      On(Op::kEq).Tests([](F a, F b) { return a == b; }).Ints([](I a, I b) { return a == b; }),
-      On(Op::kNe).Tests([](F a, F b) { return a != b; }).Ints([](I a, I b) { return a != b; }),
+    On(Op::kLt).Tests([](F a, F b) { return a < b; }).Ints([](I a, I b) { return a < b; }),
+    On(Op::kLe).Tests([](F a, F b) { return a <= b; }).Ints([](I a, I b) { return a <= b; }),
+    On(Op::kGt).Tests([](F a, F b) { return a > b; }).Ints([](I a, I b) { return a > b; }),
+    On(Op::kGe).Tests([](F a, F b) { return a >= b; }).Ints([](I a, I b) { return a >= b; }),
+    On(Op::kEq).Tests([](F a, F b) { return a == b; }).Ints([](I a, I b) { return a == b; }),
+    On(Op::kNe).Tests([](F a, F b) { return a != b; }).Ints([](I a, I b) { return a != b; }),
 
-      On(Op::kMax).Floats([](F a, F b) { return Larger(a, b); }).Ints([](I a, I b) {
-        return std::max(a, b);
-      }),
-      On(Op::kMin).Floats([](F a, F b) { return Smaller(a, b); }).Ints([](I a, I b) {
-        return std::min(a, b);
-      }),
-      On(Op::kClamp)
-          .Floats([](F x, F low, F high) { return Smaller(Larger(x, low), high); })
-          .Ints([](I x, I low, I high) { return std::min(std::max(x, low), high); }),
+    On(Op::kMax).Floats([](F a, F b) { return Larger(a, b); }).Ints([](I a, I b) {
+      return std::max(a, b);
+    }),
+    On(Op::kMin).Floats([](F a, F b) { return Smaller(a, b); }).Ints([](I a, I b) {
+      return std::min(a, b);
+    }),
+    On(Op::kClamp)
+        .Floats([](F x, F low, F high) { return Smaller(Larger(x, low), high); })
+        .Ints([](I x, I low, I high) { return std::min(std::max(x, low), high); }),
 
-      On(Op::kAbs).Floats([](F x) { return std::fabs(x); }).Ints([](I x) {
-        return x < 0 ? Negate(x) : x;
-      }),
-      On(Op::kSign).Floats([](F x) { return Sign(x); }).Ints([](I x) {
-        return I{x > 0} - I{x < 0};
-      }),
-      On(Op::kRelu).Floats([](F x) { return Larger(x, 0); }).Ints([](I x) {
-        return std::max<I>(x, 0);
-      }),
-      On(Op::kFloor).Floats([](F x) { return std::floor(x); }),
-      On(Op::kCeil).Floats([](F x) { return std::ceil(x); }),
-      On(Op::kRound).Floats([](F x) { return std::nearbyint(x); }),
-      On(Op::kExp).Floats([](F x) { return std::exp(x); }),
-      On(Op::kExp2).Floats([](F x) { return std::exp2(x); }),
-      On(Op::kExpm1).Floats([](F x) { return std::expm1(x); }),
-      On(Op::kLog).Floats([](F x) { return std::log(x); }),
-      On(Op::kLog2).Floats([](F x) { return std::log2(x); }),
-      On(Op::kLog1p).Floats([](F x) { return std::log1p(x); }),
-      On(Op::kTanh).Floats([](F x) { return std::tanh(x); }),
-      On(Op::kSinh).Floats([](F x) { return std::sinh(x); }),
-      On(Op::kCosh).Floats([](F x) { return std::cosh(x); }),
-      On(Op::kAsinh).Floats([](F x) { return std::asinh(x); }),
-      On(Op::kAcosh).Floats([](F x) { return std::acosh(x); }),
-      On(Op::kAtanh).Floats([](F x) { return std::atanh(x); }),
-      On(Op::kErf).Floats([](F x) { return std::erf(x); }),
-      On(Op::kErfc).Floats([](F x) { return std::erfc(x); }),
-      On(Op::kSigmoid).Floats([](F x) { return Sigmoid(x); }),
-      On(Op::kSqrt).Floats([](F x) { return std::sqrt(x); }),
-      On(Op::kRsqrt).Floats([](F x) { return 1 / std::sqrt(x); }),
-      On(Op::kCbrt).Floats([](F x) { return std::cbrt(x); }),
-      On(Op::kSin).Floats([](F x) { return std::sin(x); }),
-      On(Op::kCos).Floats([](F x) { return std::cos(x); }),
-      On(Op::kTan).Floats([](F x) { return std::tan(x); }),
-      On(Op::kAsin).Floats([](F x) { return std::asin(x); }),
-      On(Op::kAcos).Floats([](F x) { return std::acos(x); }),
-      On(Op::kAtan).Floats([](F x) { return std::atan(x); }),
-      On(Op::kGelu).Floats([](F x) { return Gelu(x); }),
-      On(Op::kGeluTanh).Floats([](F x) { return GeluTanh(x); }),
-      On(Op::kSilu).Floats([](F x) { return x * Sigmoid(x); }),
-      On(Op::kSoftplus).Floats([](F x) { return Softplus(x); }),
-      On(Op::kAtan2).Floats([](F y, F x) { return std::atan2(y, x); }),
-  };
-}
+    On(Op::kAbs).Floats([](F x) { return std::fabs(x); }).Ints([](I x) {
+      return x < 0 ? Negate(x) : x;
+    }),
+    On(Op::kSign).Floats([](F x) { return Sign(x); }).Ints([](I x) { return I{x > 0} - I{x < 0}; }),
+    On(Op::kRelu).Floats([](F x) { return Larger(x, 0); }).Ints([](I x) {
+      return std::max<I>(x, 0);
+    }),
+    On(Op::kFloor).Floats([](F x) { return std::floor(x); }),
+    On(Op::kCeil).Floats([](F x) { return std::ceil(x); }),
+    On(Op::kRound).Floats([](F x) { return std::nearbyint(x); }),
+    On(Op::kExp).Floats([](F x) { return std::exp(x); }),
+    On(Op::kExp2).Floats([](F x) { return std::exp2(x); }),
+    On(Op::kExpm1).Floats([](F x) { return std::expm1(x); }),
+    On(Op::kLog).Floats([](F x) { return std::log(x); }),
+    On(Op::kLog2).Floats([](F x) { return std::log2(x); }),
+    On(Op::kLog1p).Floats([](F x) { return std::log1p(x); }),
+    On(Op::kTanh).Floats([](F x) { return std::tanh(x); }),
+    On(Op::kSinh).Floats([](F x) { return std::sinh(x); }),
+    On(Op::kCosh).Floats([](F x) { return std::cosh(x); }),
+    On(Op::kAsinh).Floats([](F x) { return std::asinh(x); }),
+    On(Op::kAcosh).Floats([](F x) { return std::acosh(x); }),
+    On(Op::kAtanh).Floats([](F x) { return std::atanh(x); }),
+    On(Op::kErf).Floats([](F x) { return std::erf(x); }),
+    On(Op::kErfc).Floats([](F x) { return std::erfc(x); }),
+    On(Op::kSigmoid).Floats([](F x) { return Sigmoid(x); }),
+    On(Op::kSqrt).Floats([](F x) { return std::sqrt(x); }),
+    On(Op::kRsqrt).Floats([](F x) { return 1 / std::sqrt(x); }),
+    On(Op::kCbrt).Floats([](F x) { return std::cbrt(x); }),
+    On(Op::kSin).Floats([](F x) { return std::sin(x); }),
+    On(Op::kCos).Floats([](F x) { return std::cos(x); }),
+    On(Op::kTan).Floats([](F x) { return std::tan(x); }),
+    On(Op::kAsin).Floats([](F x) { return std::asin(x); }),
+    On(Op::kAcos).Floats([](F x) { return std::acos(x); }),
+    On(Op::kAtan).Floats([](F x) { return std::atan(x); }),
+    On(Op::kGelu).Floats([](F x) { return Gelu(x); }),
+    On(Op::kGeluTanh).Floats([](F x) { return GeluTanh(x); }),
+    On(Op::kSilu).Floats([](F x) { return x * Sigmoid(x); }),
+    On(Op::kSoftplus).Floats([](F x) { return Softplus(x); }),
+    On(Op::kAtan2).Floats([](F y, F x) { return std::atan2(y, x); }),
+};
 
 std::vector<Meaning> IndexByOp() {
   std::vector<Meaning> by_op(kOperationCount);
-  for (const On& row : Table()) by_op[static_cast<size_t>(row.op)] = row.meaning;
+  for (const On& row : kTable) by_op[static_cast<size_t>(row.op)] = row.meaning;
   return by_op;
 }
 

@@ -26,6 +26,12 @@ struct Target {
   ElementPtr mask;  // set by the statement, over its point
 };
 
+/// What is known of an integer's values; empty: nothing.
+struct IntegerBounds {
+  std::optional<int64_t> low;
+  std::optional<Size> high;  // inclusive
+};
+
 /// Turns statements into stages. An expression is lowered for one point of its tile; what cannot
 /// be said of a single point (a dot, a reduction, a concatenation) gets a buffer and stages of its
 /// own in front of the statement that needs it.
@@ -61,11 +67,7 @@ class Lowering {
   void TouchReads(const Node& node);
   void Touch(RefId ref, const std::vector<Subscript>& subscripts, bool writes);
   // ranges.cc
-  struct Bounds {
-    std::optional<int64_t> low;
-    std::optional<Size> high;  // inclusive
-  };
-  Bounds BoundsOf(const Node& node) const;
+  IntegerBounds BoundsOf(const Node& node) const;
   bool IsInRange(const Subscript& subscript, const Size& extent) const;
   ElementPtr CheckedStart(const std::string& name, const Subscript& subscript, const Size& extent);
   void CheckTaken(const Node& take);
@@ -148,19 +150,19 @@ class Lowering {
   Table<BufferId, Local> local_buffer_;      // none: a scalar
   Table<VariableId, Local> local_variable_;  // none: a tile
   using Temporaries = std::map<const Node*, BufferId>;
-  Temporaries temporary_;                       // of this statement
-  Temporaries sums_;                            // the same, of means
-  std::map<LocalId, Bounds> local_bounds_;      // of loop variables and lets
-  std::map<LocalId, IndexRange> index_ranges_;  // of the same
+  Temporaries temporary_;                          // of this statement
+  Temporaries sums_;                               // the same, of means
+  std::map<LocalId, IntegerBounds> local_bounds_;  // of loop variables and lets
+  std::map<LocalId, IndexRange> index_ranges_;     // of the same
   struct HoistedRead {
     const Stages* list;
     ElementPtr value;
     VariableId variable;
   };
-  std::vector<HoistedRead> hoisted_;  // of this statement
+  std::vector<HoistedRead> hoisted_;                         // of this statement
   std::set<std::pair<const Stages*, const Node*>> checked_;  // of this statement, by list
-  std::vector<NodePtr> made_;         // nodes of checks: temporaries are known by theirs
-  std::vector<ElementPtr> guards_;    // under which the value at hand is evaluated
+  std::vector<NodePtr> made_;       // nodes of checks: temporaries are known by theirs
+  std::vector<ElementPtr> guards_;  // under which the value at hand is evaluated
 };
 
 /// Whether manual copies read or write a ref in VMEM or SMEM.

@@ -23,11 +23,82 @@ bool IsFixed(const Size& size) {
   return fixed;
 }
 
+// Bounds of an operation from those of its arguments. An end that is not a constant is not
+// compared.
+
+IntegerBounds BoundsOfClamp(const IntegerBounds& low, const IntegerBounds& high) {
+  IntegerBounds between;
+  if (low.low && high.low) between.low = std::min(*low.low, *high.low);
+  between.high = high.high;
+  return between;
+}
+
+/// By a divisor that is known to be one positive constant.
+IntegerBounds BoundsOfMod(const IntegerBounds& by) {
+  const auto divisor = Constant(by.high);
+  const bool fixed = divisor && by.low == divisor && *divisor > 0;
+  return fixed ? IntegerBounds{0, Size(*divisor - 1)} : IntegerBounds();
+}
+
+IntegerBounds BoundsOfMin(const IntegerBounds& a, const IntegerBounds& b) {
+  IntegerBounds least;
+  if (a.low && b.low) least.low = std::min(*a.low, *b.low);
+  least.high = Constant(b.high) || !a.high ? b.high : a.high;
+  return least;
+}
+
+IntegerBounds BoundsOfMax(const IntegerBounds& a, const IntegerBounds& b) {
+  IntegerBounds most;
+  most.low = a.low && b.low ? std::max(*a.low, *b.low) : a.low ? a.low : b.low;
+  const auto x = Constant(a.high), y = Constant(b.high);
+  if (x && y) most.high = Size(std::max(*x, *y));
+  return most;
+}
+
+IntegerBounds BoundsOfSum(const IntegerBounds& a, const IntegerBounds& b) {
+  IntegerBounds sum;
+  if (a.low && b.low) sum.low = *a.low + *b.low;
+  if (a.high && b.high) sum.high = *a.high + *b.high;
+  return sum;
+}
+
+IntegerBounds BoundsOfDifference(const IntegerBounds& a, const IntegerBounds& b) {
+  IntegerBounds difference;
+  const auto most = Constant(b.high);
+  if (a.low && most) difference.low = *a.low - *most;
+  if (a.high && b.low) difference.high = *a.high - Size(*b.low);
+  return difference;
+}
+
+/// Of what is not negative, by a constant that is not.
+IntegerBounds BoundsOfProduct(const IntegerBounds& a, const IntegerBounds& b) {
+  IntegerBounds product;
+  const auto factor = Constant(b.high);
+  if (a.low && factor && b.low == factor && *factor >= 0 && *a.low >= 0) {
+    product.low = *a.low * *factor;
+    if (a.high) product.high = *a.high * Size(*factor);
+  }
+  return product;
+}
+
+/// Small constants do not wrap around in any type.
+bool IsSmall(const IntegerBounds& bounds) {
+  constexpr int64_t kSmall = int64_t{1} << 20;
+  const auto high = Constant(bounds.high);
+  return bounds.low && high && *bounds.low > -kSmall && *high < kSmall;
+}
+
+/// Arithmetic of the body wraps around, so only that of subscripts is followed.
+IntegerBounds BoundsOfArithmetic(const Node& node, const IntegerBounds& a, const IntegerBounds& b) {
+  if (node.dtype != DType::kIndex && !(IsSmall(a) && IsSmall(b))) return {};
+  if (node.op == Op::kAdd) return BoundsOfSum(a, b);
+  return node.op == Op::kSub ? BoundsOfDifference(a, b) : BoundsOfProduct(a, b);
+}
+
 }  // namespace
 
-/// What is known of an integer, or of all integers of a tile, from the text alone. Arithmetic of
-/// the body wraps around, so only that of subscripts is followed.
-Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
+/// What is known of an integer, or of all integers of a tile, from the text alone.
+IntegerBounds Lowering::BoundsOf(const Node& node) const {
   const auto arg = [&](size_t k) { return BoundsOf(*node.args[k]); };
   switch (node.op) {
     case Op::kConst:
@@ -42,72 +113,32 @@ Lowering::Bounds Lowering::BoundsOf(const Node& node) const {
       return {0, SizeOf(std::make_shared<const Node>(node), kernel_)};
     case Op::kLocal: {
       const auto known = local_bounds_.find(LocalId(node.index));
-      return known == local_bounds_.end() ? Bounds() : known->second;
+      return known == local_bounds_.end() ? IntegerBounds() : known->second;
     }
+    case Op::kIota:
+      return {0, node.shape[static_cast<size_t>(node.axes[0])] - Size(1)};
     case Op::kCast:
       if (!IsInteger(node.args[0]->dtype) && node.args[0]->dtype != DType::kIndex) return {};
       return arg(0);
-    case Op::kIota:
-      return {0, node.shape[static_cast<size_t>(node.axes[0])] - Size(1)};
     case Op::kBroadcast:
     case Op::kReduceMin:
     case Op::kReduceMax:
       return arg(0);
-    case Op::kClamp: {
-      const Bounds low = arg(1), high = arg(2);
-      Bounds between;
-      if (low.low && high.low) between.low = std::min(*low.low, *high.low);
-      between.high = high.high;
-      return between;
-    }
-    case Op::kMod: {
-      const auto divisor = Constant(arg(1).high);
-      const bool fixed = divisor && arg(1).low == divisor && *divisor > 0;
-      return fixed ? Bounds{0, Size(*divisor - 1)} : Bounds();
-    }
-    case Op::kMin: {
-      const Bounds a = arg(0), b = arg(1);
-      Bounds least;
-      if (a.low && b.low) least.low = std::min(*a.low, *b.low);
-      least.high = Constant(b.high) || !a.high ? b.high : a.high;
-      return least;
-    }
-    case Op::kMax: {
-      const Bounds a = arg(0), b = arg(1);
-      Bounds most;
-      most.low = a.low && b.low ? std::max(*a.low, *b.low) : a.low ? a.low : b.low;
-      const auto x = Constant(a.high), y = Constant(b.high);
-      if (x && y) most.high = Size(std::max(*x, *y));
-      return most;
-    }
+    case Op::kClamp:
+      return BoundsOfClamp(arg(1), arg(2));
+    case Op::kMod:
+      return BoundsOfMod(arg(1));
+    case Op::kMin:
+      return BoundsOfMin(arg(0), arg(1));
+    case Op::kMax:
+      return BoundsOfMax(arg(0), arg(1));
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+      return BoundsOfArithmetic(node, arg(0), arg(1));
     default:
-      break;
+      return {};
   }
-  if (node.args.size() != 2) return {};
-  const Bounds a = arg(0), b = arg(1);
-  // Small constants do not wrap around in any type.
-  constexpr int64_t kSmall = int64_t{1} << 20;
-  const auto small = [&](const Bounds& x) {
-    const auto high = Constant(x.high);
-    return x.low && high && *x.low > -kSmall && *high < kSmall;
-  };
-  if (node.dtype != DType::kIndex && !(small(a) && small(b))) return {};
-  Bounds result;
-  if (node.op == Op::kAdd) {
-    if (a.low && b.low) result.low = *a.low + *b.low;
-    if (a.high && b.high) result.high = *a.high + *b.high;
-  } else if (node.op == Op::kSub) {
-    const auto most = Constant(b.high);
-    if (a.low && most) result.low = *a.low - *most;
-    if (a.high && b.low) result.high = *a.high - Size(*b.low);
-  } else if (node.op == Op::kMul) {
-    const auto factor = Constant(b.high);
-    if (a.low && factor && b.low == factor && *factor >= 0 && *a.low >= 0) {
-      result.low = *a.low * *factor;
-      if (a.high) result.high = *a.high * Size(*factor);
-    }
-  }
-  return result;
 }
 
 /// Whatever is known of it: a variable of the body has the values of its type.
@@ -117,7 +148,7 @@ IndexRange Lowering::RangeOfLocal(LocalId local) const {
 }
 
 bool Lowering::IsInRange(const Subscript& s, const Size& extent) const {
-  const Bounds bounds = BoundsOf(*s.start);
+  const IntegerBounds bounds = BoundsOf(*s.start);
   const Size size = ReachOf(s);
   const Size start = SizeOf(s.start, kernel_);
   const bool low = (bounds.low && *bounds.low >= 0) || (start.Constant() && *start.Constant() >= 0);
@@ -169,7 +200,7 @@ void Lowering::CheckTaken(const Node& take) {
   const Node& arg = *take.args[0];
   const NodePtr& ids = take.args[1];
   const Size& extent = arg.shape[static_cast<size_t>(take.axes[0])];
-  const Bounds bounds = BoundsOf(*ids);
+  const IntegerBounds bounds = BoundsOf(*ids);
   const auto left =
       Constant(bounds.high ? std::optional<Size>(extent - *bounds.high) : std::nullopt);
   if (bounds.low && *bounds.low >= 0 && left && *left >= 1) return;
