@@ -6,41 +6,9 @@
 namespace kiln {
 namespace {
 
-bool IsScalarInteger(const Node& node) {
-  return node.shape.empty() && (IsInteger(node.dtype) || node.dtype == DType::kBool);
-}
-
 bool IsChecked(DType dtype) { return dtype == DType::kIndex || dtype == DType::kWeakInt; }
 
 void Merge(AxisUse& into, AxisUse use) { into = std::max(into, use); }
-
-/// Operations of the language that are one instruction here.
-bool IsPlain(Op op) {
-  switch (op) {
-    case Op::kAdd:
-    case Op::kSub:
-    case Op::kMul:
-    case Op::kPow:
-    case Op::kFloorDiv:
-    case Op::kCeilDiv:
-    case Op::kMod:
-    case Op::kQuot:
-    case Op::kRem:
-    case Op::kShl:
-    case Op::kShr:
-    case Op::kBitAnd:
-    case Op::kBitOr:
-    case Op::kBitXor:
-    case Op::kMax:
-    case Op::kMin:
-    case Op::kSign:
-    case Op::kBitNot:
-    case Op::kNot:
-      return true;
-    default:
-      return IsComparison(op);
-  }
-}
 
 /// Operations whose result can leave the range of a type narrower than 64 bits.
 bool CanLeaveRange(Op op) {
@@ -70,11 +38,6 @@ bool CanLeaveRange(Op op) {
   __builtin_unreachable();
 }
 
-/// Shape operations, which leave a scalar what it is.
-bool IsIdentityOnScalars(Op op) {
-  return op == Op::kReshape || op == Op::kBroadcast || op == Op::kTranspose;
-}
-
 }  // namespace
 
 void CollectAxisUse(const Node& node, std::vector<AxisUse>& use) {
@@ -86,80 +49,9 @@ void CollectAxisUse(const Node& node, std::vector<AxisUse>& use) {
   for (const Subscript& subscript : node.subscripts) CollectAxisUse(*subscript.start, use);
 }
 
-bool MapIsKnown(const Binding& binding, int ref) {
-  const ProgramBuilder builder(binding);
-  for (const BlockDim& dim : binding.kernel->refs[size_t(ref)].block) {
-    if (dim.kind == BlockDim::Kind::kAll) continue;
-    if (!dim.index || !builder.Known(*dim.index)) return false;
-    if (dim.kind == BlockDim::Kind::kBounded && !(dim.extent && builder.Known(*dim.extent))) {
-      return false;
-    }
-  }
-  return true;
-}
-
 ProgramBuilder::ProgramBuilder(const Binding& binding, Locals* locals, bool visits)
     : binding_(binding), locals_(locals), visits_(visits) {
   program_.axis_use_.assign(binding.kernel->axes.size(), AxisUse::kNone);
-}
-
-bool ProgramBuilder::Known(const Node& node) const {
-  const auto found = known_.find(&node);
-  if (found != known_.end()) return found->second;
-  const bool known = IsScalarInteger(node) && IsKnown(node);
-  known_[&node] = known;
-  return known;
-}
-
-bool ProgramBuilder::IsKnown(const Node& node) const {
-  switch (node.op) {
-    case Op::kConst:
-    case Op::kAxis:
-      return true;
-    case Op::kSteps:
-    case Op::kFirstStep:
-    case Op::kLastStep:
-      return size_t(node.index) < binding_.steps.size();
-    case Op::kDim:
-      return binding_.dims[size_t(node.index)].has_value();
-    case Op::kLocal: {
-      if (!locals_) return false;
-      const auto let = locals_->lets.find(node.index);
-      return let != locals_->lets.end() ? Known(*let->second)
-                                        : locals_->loops.count(node.index) > 0;
-    }
-    case Op::kRead:
-      return IsKnownRead(node);
-    case Op::kFirstVisit:
-    case Op::kLastVisit:
-      return visits_ && MapIsKnown(binding_, node.index);
-    case Op::kAnd:
-    case Op::kOr:
-    case Op::kIf:
-    case Op::kWhere:
-    case Op::kCast:
-    case Op::kBitcast:
-    case Op::kNeg:
-    case Op::kAbs:
-    case Op::kClamp:
-      break;
-    default:
-      if (!IsPlain(node.op) && !IsIdentityOnScalars(node.op)) return false;
-  }
-  return std::all_of(node.args.begin(), node.args.end(),
-                     [this](const NodePtr& arg) { return Known(*arg); });
-}
-
-bool ProgramBuilder::IsKnownRead(const Node& node) const {
-  const Ref& ref = binding_.kernel->refs[size_t(node.index)];
-  if (ref.role != Role::kPrefetch && ref.role != Role::kScalar) return false;
-  const Array* host =
-      size_t(node.index) < binding_.host.size() ? binding_.host[size_t(node.index)] : nullptr;
-  if (!host || IsFloat(host->dtype)) return false;
-  if (ref.role == Role::kScalar) return node.subscripts.empty() && host->size() == 1;
-  if (node.subscripts.size() != host->shape.size()) return false;
-  return std::all_of(node.subscripts.begin(), node.subscripts.end(),
-                     [this](const Subscript& s) { return !s.range && Known(*s.start); });
 }
 
 int ProgramBuilder::Emit(Instruction instruction) {

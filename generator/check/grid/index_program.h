@@ -177,6 +177,11 @@ class ProgramBuilder {
   mutable std::map<const Node*, bool> known_;              // answers of Known
 };
 
+/// Whether it is a shape operation, which leaves a scalar what it is.
+inline bool IsIdentityOnScalars(Op op) {
+  return op == Op::kReshape || op == Op::kBroadcast || op == Op::kTranspose;
+}
+
 /// Merges the axes that `node` depends on into `use`.
 void CollectAxisUse(const Node& node, std::vector<AxisUse>& use);
 /// True when the operand's index map is decided before the body runs.
