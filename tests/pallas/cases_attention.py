@@ -5,13 +5,9 @@ import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from harness import case, close, normal
+from harness import case, cdiv, close, normal
 
 f32 = jnp.float32
-
-
-def cdiv(a, b):
-    return -(-a // b)
 
 
 def softmax_rows(s, v):

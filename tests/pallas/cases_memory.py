@@ -9,20 +9,11 @@ import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from harness import case, close, integers, normal, rng
+from harness import SPECS, case, cdiv, close, integers, iota, normal, rng
 
 f32, bf16, f16, i32, i64, u16 = jnp.float32, jnp.bfloat16, jnp.float16, jnp.int32, jnp.int64, jnp.uint16
-SPECS = "tests/pallas/specs/"
 SMEM = pltpu.MemorySpace.SMEM
 HBM = pl.BlockSpec(memory_space=pl.ANY)
-
-
-def cdiv(a, b):
-    return -(-a // b)
-
-
-def iota(shape, axis):
-    return jax.lax.broadcasted_iota(jnp.int32, shape, axis)
 
 
 def tpu_call(kernel, grid, in_specs, out_specs, out_shape, scratch, prefetch=0):

@@ -5,14 +5,9 @@ import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from harness import case, close, normal, rng
+from harness import SPECS, case, cdiv, close, normal, rng
 
 f32, bf16, f16 = jnp.float32, jnp.bfloat16, jnp.float16
-SPECS = "tests/pallas/specs/"
-
-
-def cdiv(a, b):
-    return -(-a // b)
 
 
 def columns(j, bn, n, shape):

@@ -7,14 +7,10 @@ import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from harness import case, close, normal
+from harness import case, cdiv, close, normal
 
 f32, bf16 = jnp.float32, jnp.bfloat16
 TPU = pltpu.InterpretParams()
-
-
-def cdiv(a, b):
-    return -(-a // b)
 
 
 def add_kernel(x, y, o):

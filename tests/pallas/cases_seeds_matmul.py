@@ -7,14 +7,10 @@ import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from harness import case, close, integers, normal
+from harness import case, cdiv, close, integers, normal
 
 f32, bf16, f16, i8 = jnp.float32, jnp.bfloat16, jnp.float16, jnp.int8
 TPU = pltpu.InterpretParams()
-
-
-def cdiv(a, b):
-    return -(-a // b)
 
 
 def roundings(out, terms):

@@ -5,19 +5,10 @@ import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from harness import case, close, integers, normal
+from harness import SPECS, case, cdiv, close, integers, iota, normal
 
 f32, bf16, i8, i32 = jnp.float32, jnp.bfloat16, jnp.int8, jnp.int32
-SPECS = "tests/pallas/specs/"
 SMEM = pltpu.MemorySpace.SMEM
-
-
-def cdiv(a, b):
-    return -(-a // b)
-
-
-def iota(shape, axis):
-    return jax.lax.broadcasted_iota(jnp.int32, shape, axis)
 
 
 def shapes(*pairs):

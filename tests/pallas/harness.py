@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+SPECS = "tests/pallas/specs/"  # of the specs that do not ship
 RECORDS = pathlib.Path(__file__).parent / "records"
 LIMIT = 30_000  # bytes a record; all of them are committed
 
@@ -69,6 +70,14 @@ def normal(seed, shape, dtype=jnp.float32, scale=1.0):
     """Normal values on a grid of 1/64, so that short sums of them round the same in any order."""
     x = np.round(rng(seed).standard_normal(shape) * scale * 64) / 64
     return jnp.asarray(x).astype(dtype)
+
+
+def cdiv(a, b):
+    return -(-a // b)
+
+
+def iota(shape, axis):
+    return jax.lax.broadcasted_iota(jnp.int32, shape, axis)
 
 
 def integers(seed, low, high, shape, dtype=jnp.int32):
