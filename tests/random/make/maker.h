@@ -213,7 +213,7 @@ class Maker {
   Extent AnyExtent();
   Extent InnerExtent(const Extents& shape);
 
-  // make_body.cc, make_sums.cc
+  // make_body.cc, make_stores.cc, make_sums.cc
   using Block = std::vector<Statement>;
   struct Region {
     std::string text;
