@@ -5,7 +5,6 @@ a folder of the build.
     page_test.py KILN FOLDER     exit status 77: there is no browser, so nothing was tested
 """
 
-import base64
 import functools
 import json
 import os
@@ -14,10 +13,10 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "browser"))
 import chromium
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KILN, FOLDER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 WIDTHS = {"phone": 360, "tablet": 800, "desktop": 1280}
 
@@ -99,10 +98,7 @@ class PageTest(unittest.TestCase):
 
     def open(self, path, width=1280, theme="light"):
         self.browser.events.clear()
-        self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900,
-                          deviceScaleFactor=1, mobile=width < 500)
-        self.browser.call("Emulation.setEmulatedMedia",
-                          features=[{"name": "prefers-color-scheme", "value": theme}])
+        self.browser.show_as(width, theme)
         self.browser.call("Page.navigate", url="file://" + path)
         self.browser.wait_for("document.readyState === 'complete' && location.protocol === 'file:' && "
                               "'ready' in document.documentElement.dataset")
@@ -111,15 +107,10 @@ class PageTest(unittest.TestCase):
 
     def expect_quiet(self):
         """No request but for the page, and not a word on the console."""
-        for event in self.browser.events:
-            method, params = event.get("method"), event.get("params", {})
-            if method == "Network.requestWillBeSent":
-                self.assertRegex(params["request"]["url"], "^(file|data):")
-                self.assertFalse(params["request"]["url"].startswith("file:") and
-                                 params["type"] != "Document", params["request"]["url"])
-            self.assertNotEqual(method, "Runtime.exceptionThrown", json.dumps(params)[:2000])
-            self.assertNotEqual(method, "Runtime.consoleAPICalled", json.dumps(params)[:2000])
-            self.assertNotEqual(method, "Log.entryAdded", json.dumps(params)[:2000])
+        for url, kind in self.browser.requests():
+            self.assertRegex(url, "^(file|data):")
+            self.assertFalse(url.startswith("file:") and kind != "Document", url)
+        self.assertEqual(self.browser.complaints(), [])
 
     def blocks(self, picture):
         return self.browser.evaluate(
@@ -130,12 +121,7 @@ class PageTest(unittest.TestCase):
         return self.browser.evaluate("document.querySelector('%s').textContent" % selector)
 
     def screenshot(self, name):
-        height = self.browser.evaluate("document.documentElement.scrollHeight")
-        width = self.browser.evaluate("innerWidth")
-        shot = self.browser.call("Page.captureScreenshot", captureBeyondViewport=True,
-                                 clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})
-        with open(os.path.join(FOLDER, name + ".png"), "wb") as file:
-            file.write(base64.b64decode(shot["data"]))
+        self.browser.screenshot(os.path.join(FOLDER, name + ".png"))
 
     def test_keys_step_through_the_blocks_of_the_index_maps(self):
         self.open(make_report("sparse_dense"))

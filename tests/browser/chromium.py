@@ -1,11 +1,13 @@
 """A headless Chromium, driven through its DevTools protocol over a pipe."""
 
+import base64
 import itertools
 import json
 import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -25,10 +27,11 @@ class Chromium:
         self._ids = itertools.count(1)
         self._buffer = b""
         self._session = None
+        self._width = None
         self.events = []
 
     def __enter__(self):
-        self._profile = tempfile.mkdtemp(prefix="kiln-report-")
+        self._profile = tempfile.mkdtemp(prefix="kiln-pages-")
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
         # The browser reads commands from file 3 and writes answers to file 4, whatever these are here.
@@ -93,6 +96,33 @@ class Chromium:
                 raise TimeoutError("never true: " + expression)
             time.sleep(0.02)
 
+    def show_as(self, width, theme):
+        """The page that is open, and the next ones, on a screen of that width, light or dark."""
+        if width != self._width:  # which takes a while
+            self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
+                      mobile=width < 500)
+            self._width = width
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+
+    def complaints(self):
+        """What the pages have said on the console, and what went wrong in them."""
+        kinds = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded", "Network.loadingFailed")
+        return [event for event in self.events if event.get("method") in kinds]
+
+    def requests(self):
+        """The addresses that the pages have asked for, and as what."""
+        sent = [event["params"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
+        return [(params["request"]["url"], params["type"]) for params in sent]
+
+    def screenshot(self, path):
+        """All of the page, in its full height."""
+        height = self.evaluate("document.documentElement.scrollHeight")
+        width = self.evaluate("innerWidth")
+        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True,
+                         clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(shot["data"]))
+
     def settle(self):
         """Until what the page asked for has been drawn."""
         self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -102,3 +132,8 @@ class Chromium:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key,
                       text=text if kind == "keyDown" else "")
         self.settle()
+
+
+if __name__ == "__main__":  # says which browser there is, or fails
+    print(find() or "there is no Chromium")
+    sys.exit(find() is None)
