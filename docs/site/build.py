@@ -13,7 +13,7 @@ import sys
 from kernels import GALLERY, add_gallery, kernel_page, shipped, write_reports
 from manual import MANUAL, Group, read_manual
 from pages import Page, between, text
-from project import PICTURES, Project
+from project import AS_THEY_ARE, Project
 from prose import Prose
 from sources import folder_page, source_page
 
@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def add_linked(project: Project, pages: dict[str, Page]) -> None:
     """Files and folders that pages link to and that are no pages yet."""
     targets = {link.path for page in pages.values() for link in page.links}
-    missing = sorted(path for path in targets - pages.keys() if not path.endswith(PICTURES))
+    missing = sorted(path for path in targets - pages.keys() if not path.endswith(AS_THEY_ARE))
     pages.update({path: source_page(project, path) for path in missing if path in project.files})
     pages.update({path: folder_page(project, path, pages) for path in missing if path in project.folders})
 
@@ -72,11 +72,13 @@ def neighbours(page: Page, groups: list[Group], pages: dict[str, Page]) -> str:
     at = next((at for at, entry in enumerate(order) if entry.path == page.path), None)
     if at is None:
         return ""
+
     def link(index, kind, words):
         if not 0 <= index < len(order):
             return "<span></span>"
         url = between(page.url, pages[order[index].path].url)
         return f'<a rel="{kind}" href="{url}">{words.format(text(order[index].title))}</a>'
+
     return link(at - 1, "prev", "← {}") + link(at + 1, "next", "{} →")
 
 
@@ -99,7 +101,7 @@ def write_site(project: Project, pages: dict[str, Page], groups: list[Group], si
     _write(site, "search-index.js", search_index(pages))
     for name in ("style.css", "page.js", "search.js"):
         shutil.copy(os.path.join(HERE, name), site)
-    for path in {link.path for page in pages.values() for link in page.links if link.path.endswith(PICTURES)}:
+    for path in {link.path for page in pages.values() for link in page.links if link.path.endswith(AS_THEY_ARE)}:
         os.makedirs(os.path.dirname(os.path.join(site, path)), exist_ok=True)
         shutil.copy(os.path.join(project.root, path), os.path.join(site, path))
 

@@ -10,7 +10,7 @@ from project import Project
 from prose import plain
 
 MANUAL = "docs/README.md"
-OTHER = "Folders"  # the READMEs that the manual does not name
+OTHER = "Folders"  # READMEs that the manual does not name
 
 
 @dataclasses.dataclass
@@ -37,7 +37,7 @@ def read_manual(project: Project, pages: dict[str, Page], wrong: list[str]) -> l
     named = {entry.path for group in groups for entry in group.entries} | {MANUAL}
     wrong += [f"{MANUAL}: no section has a link to {path}" for path in project.markdown()
               if path.startswith("docs/") and path not in named]
-    others = [Entry(posixpath.dirname(path), path) for path in pages if path not in named and path.endswith("README.md")]
+    others = [Entry(path.removesuffix("/README.md"), path) for path in project.markdown() if path not in named]
     return [*groups, Group(OTHER, others)]
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import html
 import posixpath
 import re
+import urllib.parse
 
 
 @dataclasses.dataclass
@@ -56,4 +57,4 @@ def text(value: str) -> str:
 
 def between(page: str, url: str) -> str:
     """`url` as a link from `page`, both within the site."""
-    return posixpath.relpath(url, posixpath.dirname(page) or ".")
+    return urllib.parse.quote(posixpath.relpath(url, posixpath.dirname(page) or "."))

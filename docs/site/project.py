@@ -2,9 +2,10 @@
 
 import os
 import posixpath
+import urllib.parse
 
 IGNORED = ("build", "__pycache__", "results")  # and whatever begins with a dot: not part of the project
-PICTURES = (".png", ".svg", ".jpg", ".gif")
+AS_THEY_ARE = (".png", ".svg", ".jpg", ".gif", ".npy", ".npz", ".pdf")  # copied into the site
 
 
 class Project:
@@ -33,7 +34,7 @@ class Project:
 
     def find(self, page: str, href: str) -> str | None:
         """What a link on the page of this path leads to: a file, a folder with its README, or nothing."""
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(page), href)) if href else page
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(page), urllib.parse.unquote(href))) if href else page
         path = "" if path == "." else path
         if path in self.folders:
             readme = posixpath.join(path, "README.md")
@@ -47,6 +48,6 @@ class Project:
             return posixpath.join(path, "index.html")
         if name == "README.md":
             return posixpath.join(folder, "index.html")
-        if name.endswith(PICTURES):
+        if name.endswith(AS_THEY_ARE):
             return path
         return path.removesuffix(".md") + ".html" if name.endswith(".md") else path + ".html"

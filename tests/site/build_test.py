@@ -112,6 +112,16 @@ class BuildTest(unittest.TestCase):
         self.assertIn("<td><code>b</code> | c<br>d</td>", body)
         self.assertIn('<div class="scroll" tabindex="0"><table>', body)
 
+    def test_pictures_and_arrays_are_copied_as_they_are(self):
+        self.add("docs/first.md", "\n![a plot](a%20plot.svg) and [its data](data.npy)\n")
+        self.write("docs/a plot.svg", "<svg/>")
+        with open(os.path.join(self.folder, "docs/data.npy"), "wb") as file:
+            file.write(b"\x93NUMPY")
+        self.assertEqual(self.build(), [])
+        self.assertEqual(self.page("docs/a plot.svg"), "<svg/>")
+        self.assertIn('<img src="a%20plot.svg" alt="a plot" />', self.page("docs/first.html"))
+        self.assertTrue(os.path.isfile(os.path.join(self.folder, "build/docs/data.npy")))
+
     def test_anchors_are_those_of_a_forge(self):
         taken = set()
         for title, anchor in (("What `kiln` is", "what-kiln-is"), ("C++, and C", "c-and-c"), ("cross_entropy", "cross_entropy"),
