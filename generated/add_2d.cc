@@ -102,13 +102,12 @@ namespace kiln::inline add_2d_350ffc23 {
 Status add_2d(const Tensor<const float>& x, const Tensor<const float>& y, const Tensor<float>& z,
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_2d");
+  CallCheck check({.kernel = "add_2d", .axes = "i, j", .spec = "add_2d.yaml:add_2d"});
   add_2d_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_2d_text::Run), call, {.axes = "i, j",
-                                                                    .spec = "add_2d.yaml:add_2d"});
+  return check.Run(context, KILN_DISPATCH(add_2d_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_2d(const DLTensor* x, const DLTensor* y, const DLTensor* z,

@@ -102,13 +102,12 @@ namespace kiln::inline add_2d_large_b74d4d61 {
 Status add_2d_large(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_2d_large");
+  CallCheck check({.kernel = "add_2d_large", .axes = "i, j", .spec = "add_2d.yaml:add_2d_large"});
   add_2d_large_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_2d_large_text::Run), call, {
-      .axes = "i, j", .spec = "add_2d.yaml:add_2d_large"});
+  return check.Run(context, KILN_DISPATCH(add_2d_large_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_2d_large(const DLTensor* x, const DLTensor* y, const DLTensor* z,

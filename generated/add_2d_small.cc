@@ -102,13 +102,12 @@ namespace kiln::inline add_2d_small_70fa31ee {
 Status add_2d_small(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_2d_small");
+  CallCheck check({.kernel = "add_2d_small", .axes = "i, j", .spec = "add_2d.yaml:add_2d_small"});
   add_2d_small_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_2d_small_text::Run), call, {
-      .axes = "i, j", .spec = "add_2d.yaml:add_2d_small"});
+  return check.Run(context, KILN_DISPATCH(add_2d_small_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_2d_small(const DLTensor* x, const DLTensor* y, const DLTensor* z,

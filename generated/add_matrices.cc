@@ -88,13 +88,12 @@ namespace kiln::inline add_matrices_bfbffbd4 {
 Status add_matrices(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_matrices");
+  CallCheck check({.kernel = "add_matrices", .axes = "", .spec = "add_matrices.yaml"});
   add_matrices_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_matrices_text::Run), call, {
-      .axes = "", .spec = "add_matrices.yaml"});
+  return check.Run(context, KILN_DISPATCH(add_matrices_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_matrices(const DLTensor* x, const DLTensor* y, const DLTensor* z,

@@ -92,13 +92,12 @@ namespace kiln::inline add_megacore_f0f75504 {
 Status add_megacore(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_megacore");
+  CallCheck check({.kernel = "add_megacore", .axes = "i", .spec = "add_megacore.yaml"});
   add_megacore_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_megacore_text::Run), call, {
-      .axes = "i", .spec = "add_megacore.yaml"});
+  return check.Run(context, KILN_DISPATCH(add_megacore_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_megacore(const DLTensor* x, const DLTensor* y, const DLTensor* z,

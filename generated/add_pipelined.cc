@@ -92,13 +92,13 @@ namespace kiln::inline add_pipelined_f5dd15dc {
 Status add_pipelined(const Tensor<const float>& x, const Tensor<const float>& y,
                      const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_pipelined");
+  CallCheck check({.kernel = "add_pipelined", .axes = "i",
+                   .spec = "add_pipelined.yaml:add_pipelined"});
   add_pipelined_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_pipelined_text::Run), call, {
-      .axes = "i", .spec = "add_pipelined.yaml:add_pipelined"});
+  return check.Run(context, KILN_DISPATCH(add_pipelined_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_pipelined(const DLTensor* x, const DLTensor* y, const DLTensor* z,

@@ -92,13 +92,13 @@ namespace kiln::inline add_pipelined_bf16_bae07782 {
 Status add_pipelined_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                           const Tensor<bf16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_pipelined_bf16");
+  CallCheck check({.kernel = "add_pipelined_bf16", .axes = "i",
+                   .spec = "add_pipelined.yaml:add_pipelined_bf16"});
   add_pipelined_bf16_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_pipelined_bf16_text::Run), call, {
-      .axes = "i", .spec = "add_pipelined.yaml:add_pipelined_bf16"});
+  return check.Run(context, KILN_DISPATCH(add_pipelined_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_pipelined_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* z,

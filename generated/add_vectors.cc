@@ -85,13 +85,12 @@ namespace kiln::inline add_vectors_b909cc24 {
 Status add_vectors(const Tensor<const int32_t>& x, const Tensor<const int32_t>& y,
                    const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_vectors");
+  CallCheck check({.kernel = "add_vectors", .axes = "", .spec = "add_vectors.yaml:add_vectors"});
   add_vectors_text::Call call{x, y, o, check.Dim("n", x, "x", 0)};
   check.Input(x, "x", {call.n});
   check.Input(y, "y", {call.n});
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(add_vectors_text::Run), call, {
-      .axes = "", .spec = "add_vectors.yaml:add_vectors"});
+  return check.Run(context, KILN_DISPATCH(add_vectors_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_vectors(const DLTensor* x, const DLTensor* y, const DLTensor* o,

@@ -85,13 +85,13 @@ namespace kiln::inline add_vectors_bf16_3851d85c {
 Status add_vectors_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                         const Tensor<bf16>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_vectors_bf16");
+  CallCheck check({.kernel = "add_vectors_bf16", .axes = "",
+                   .spec = "add_vectors.yaml:add_vectors_bf16"});
   add_vectors_bf16_text::Call call{x, y, o, check.Dim("n", x, "x", 0)};
   check.Input(x, "x", {call.n});
   check.Input(y, "y", {call.n});
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(add_vectors_bf16_text::Run), call, {
-      .axes = "", .spec = "add_vectors.yaml:add_vectors_bf16"});
+  return check.Run(context, KILN_DISPATCH(add_vectors_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_vectors_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* o,

@@ -85,13 +85,13 @@ namespace kiln::inline add_vectors_f32_af6123d8 {
 Status add_vectors_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                        const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("add_vectors_f32");
+  CallCheck check({.kernel = "add_vectors_f32", .axes = "",
+                   .spec = "add_vectors.yaml:add_vectors_f32"});
   add_vectors_f32_text::Call call{x, y, o, check.Dim("n", x, "x", 0)};
   check.Input(x, "x", {call.n});
   check.Input(y, "y", {call.n});
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(add_vectors_f32_text::Run), call, {
-      .axes = "", .spec = "add_vectors.yaml:add_vectors_f32"});
+  return check.Run(context, KILN_DISPATCH(add_vectors_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_add_vectors_f32(const DLTensor* x, const DLTensor* y, const DLTensor* o,

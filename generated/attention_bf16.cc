@@ -260,7 +260,8 @@ Status attention_bf16(float scale, const Tensor<const bf16>& q, const Tensor<con
                       const Tensor<const bf16>& v, const Tensor<bf16>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t group = 4;
-  CallCheck check("attention_bf16");
+  CallCheck check({.kernel = "attention_bf16", .axes = "h, i, j",
+                   .spec = "attention.yaml:attention_bf16"});
   attention_bf16_text::Call call{scale, q, k, v, o, check.Dim("hq", q, "q", 0),
                                  check.Dim("m", q, "q", 1), check.Dim("d", q, "q", 2),
                                  check.Dim("hk", k, "k", 0), check.Dim("n", k, "k", 1)};
@@ -274,8 +275,7 @@ Status attention_bf16(float scale, const Tensor<const bf16>& q, const Tensor<con
                 {{"hq", call.hq}, {"hk", call.hk}});
   check.Require(call.m <= call.n, "m <= n",
                 {{"m", call.m}, {"n", call.n}});
-  return check.Run(context, KILN_DISPATCH(attention_bf16_text::Run), call, {
-      .axes = "h, i, j", .spec = "attention.yaml:attention_bf16"});
+  return check.Run(context, KILN_DISPATCH(attention_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_attention_bf16(float scale, const DLTensor* q, const DLTensor* k,

@@ -258,7 +258,8 @@ Status attention_f32(float scale, const Tensor<const float>& q, const Tensor<con
                      const Tensor<const float>& v, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t group = 4;
-  CallCheck check("attention_f32");
+  CallCheck check({.kernel = "attention_f32", .axes = "h, i, j",
+                   .spec = "attention.yaml:attention_f32"});
   attention_f32_text::Call call{scale, q, k, v, o, check.Dim("hq", q, "q", 0),
                                 check.Dim("m", q, "q", 1), check.Dim("d", q, "q", 2),
                                 check.Dim("hk", k, "k", 0), check.Dim("n", k, "k", 1)};
@@ -272,8 +273,7 @@ Status attention_f32(float scale, const Tensor<const float>& q, const Tensor<con
                 {{"hq", call.hq}, {"hk", call.hk}});
   check.Require(call.m <= call.n, "m <= n",
                 {{"m", call.m}, {"n", call.n}});
-  return check.Run(context, KILN_DISPATCH(attention_f32_text::Run), call, {
-      .axes = "h, i, j", .spec = "attention.yaml:attention_f32"});
+  return check.Run(context, KILN_DISPATCH(attention_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_attention_f32(float scale, const DLTensor* q, const DLTensor* k,

@@ -114,13 +114,12 @@ Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const 
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t taps = 4;
-  CallCheck check("conv1d");
+  CallCheck check({.kernel = "conv1d", .axes = "i, j", .spec = "conv1d.yaml"});
   conv1d_text::Call call{x, w, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(w, "w", {taps});
   check.Output(y, "y", {call.m, -3 + call.n});
-  return check.Run(context, KILN_DISPATCH(conv1d_text::Run), call, {.axes = "i, j",
-                                                                    .spec = "conv1d.yaml"});
+  return check.Run(context, KILN_DISPATCH(conv1d_text::Run), call);
 }
 
 extern "C" int32_t kiln_conv1d(const DLTensor* x, const DLTensor* w, const DLTensor* y,

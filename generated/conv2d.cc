@@ -101,22 +101,16 @@ struct Step {
         const auto panels_1 = PackB<float>(
             Tile<const float, 2>{taps.At(dy, dx, 0, 0), {taps.stride[2], taps.stride[3]}},
             c_size, o_size, panels_1_memory);
-        const auto start = [=, *this](auto at, size_t tile_i, size_t o_i) HWY_ATTR {
-          const auto acc_0 = at.Load(acc.At(tile_i, o_i));
-          return acc_0;
-        };
-        const auto finish = [=, *this](auto at, auto sum, size_t tile_i, size_t o_i) HWY_ATTR {
-          at.Store(sum, acc.At(tile_i, o_i));
-        };
-        MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1, TileSums(), start, finish);
+        MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1,
+                                  SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
       }
     }
 
     // conv2d.yaml:34  y = reshape(acc, [bh, wide, o])
     for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
       ForLanes(kFloats, o_size, [&](auto at, size_t o_i) HWY_ATTR {
-        const auto acc_1 = at.Load(acc.At(tile_i, o_i));
-        at.Store(acc_1, value_5.At(tile_i, o_i));
+        const auto acc_0 = at.Load(acc.At(tile_i, o_i));
+        at.Store(acc_0, value_5.At(tile_i, o_i));
       });
     }
     for (size_t tile_i = 0; tile_i < bh; ++tile_i) {
@@ -208,7 +202,7 @@ namespace kiln::inline conv2d_e0004c66 {
 Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, const Tensor<float>& y,
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("conv2d");
+  CallCheck check({.kernel = "conv2d", .axes = "b, i", .spec = "conv2d.yaml"});
   conv2d_text::Call call{x, taps, y, check.Dim("images", x, "x", 0), check.Dim("h", x, "x", 1),
                          check.Dim("w", x, "x", 2), check.Dim("c", x, "x", 3),
                          check.Dim("o", taps, "taps", 3)};
@@ -219,8 +213,7 @@ Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, con
   if (!check.ok()) return check.status();
   check.Expect(2 + 2 * CeilDiv(call.w, int64_t{2}) >= 1,
                "a block of `x` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(conv2d_text::Run), call, {.axes = "b, i",
-                                                                    .spec = "conv2d.yaml"});
+  return check.Run(context, KILN_DISPATCH(conv2d_text::Run), call);
 }
 
 extern "C" int32_t kiln_conv2d(const DLTensor* x, const DLTensor* taps, const DLTensor* y,

@@ -93,7 +93,7 @@ Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int
                      const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t bm = 128, bn = 128;
-  CallCheck check("dynamic_slice");
+  CallCheck check({.kernel = "dynamic_slice", .axes = "", .spec = "dynamic_slice.yaml"});
   dynamic_slice_text::Call call{starts, x, o, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Values(starts, "starts", {2});
   check.Input(x, "x", {call.m, call.n});
@@ -103,8 +103,7 @@ Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int
                 {{"starts[0]", IndexAt(check, call.starts, "starts", 0)}});
   check.Require(Mod(IndexAt(check, call.starts, "starts", 1), bn) == 0, "starts[1] % bn == 0",
                 {{"starts[1]", IndexAt(check, call.starts, "starts", 1)}});
-  return check.Run(context, KILN_DISPATCH(dynamic_slice_text::Run), call, {
-      .axes = "", .spec = "dynamic_slice.yaml"});
+  return check.Run(context, KILN_DISPATCH(dynamic_slice_text::Run), call);
 }
 
 extern "C" int32_t kiln_dynamic_slice(const DLTensor* starts, const DLTensor* x, const DLTensor* o,

@@ -120,7 +120,8 @@ Status embedding_gather_bf16(const Tensor<const int32_t>& ids, const Tensor<cons
                              const Tensor<const bf16>& position, const Tensor<bf16>& o,
                              Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("embedding_gather_bf16");
+  CallCheck check({.kernel = "embedding_gather_bf16", .axes = "t, j",
+                   .spec = "embedding_gather.yaml:embedding_gather_bf16"});
   embedding_gather_bf16_text::Call call{ids, table, position, o, check.Dim("tokens", ids, "ids", 0),
                                         check.Dim("vocab", table, "table", 0),
                                         check.Dim("d", table, "table", 1)};
@@ -128,8 +129,7 @@ Status embedding_gather_bf16(const Tensor<const int32_t>& ids, const Tensor<cons
   check.Input(table, "table", {call.vocab, call.d});
   check.Input(position, "position", {call.tokens, call.d});
   check.Output(o, "o", {call.tokens, call.d});
-  return check.Run(context, KILN_DISPATCH(embedding_gather_bf16_text::Run), call, {
-      .axes = "t, j", .spec = "embedding_gather.yaml:embedding_gather_bf16"});
+  return check.Run(context, KILN_DISPATCH(embedding_gather_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_embedding_gather_bf16(const DLTensor* ids, const DLTensor* table,

@@ -174,7 +174,7 @@ Status gmm_bf16(const Tensor<const int32_t>& sizes, int32_t group_offset,
                 const Tensor<float>& out, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t tm = 128;
-  CallCheck check("gmm_bf16");
+  CallCheck check({.kernel = "gmm_bf16", .axes = "j, t, l", .spec = "gmm.yaml:gmm_bf16"});
   gmm_bf16_text::Call call{sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0,
                            check.Dim("groups", sizes, "sizes", 0), check.Dim("m", lhs, "lhs", 0),
                            check.Dim("k", lhs, "lhs", 1), check.Dim("shard", rhs, "rhs", 0),
@@ -213,8 +213,7 @@ Status gmm_bf16(const Tensor<const int32_t>& sizes, int32_t group_offset,
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   Fill(out, 0.0f);
-  return check.Run(context, KILN_DISPATCH(gmm_bf16_text::Run), call, {.axes = "j, t, l",
-                                                                      .spec = "gmm.yaml:gmm_bf16"});
+  return check.Run(context, KILN_DISPATCH(gmm_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_gmm_bf16(const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs,

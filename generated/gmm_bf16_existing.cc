@@ -202,7 +202,8 @@ Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offse
                          Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t tm = 128;
-  CallCheck check("gmm_bf16_existing");
+  CallCheck check({.kernel = "gmm_bf16_existing", .axes = "j, t, l",
+                   .spec = "gmm.yaml:gmm_bf16_existing"});
   gmm_bf16_existing_text::Call call{sizes, group_offset, lhs, rhs, existing, out, {}, {}, {}, 0,
                                     check.Dim("groups", sizes, "sizes", 0),
                                     check.Dim("m", lhs, "lhs", 0), check.Dim("k", lhs, "lhs", 1),
@@ -243,8 +244,7 @@ Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offse
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   if (out.data != existing.data) CopyTensor(existing, out);
-  return check.Run(context, KILN_DISPATCH(gmm_bf16_existing_text::Run), call, {
-      .axes = "j, t, l", .spec = "gmm.yaml:gmm_bf16_existing"});
+  return check.Run(context, KILN_DISPATCH(gmm_bf16_existing_text::Run), call);
 }
 
 extern "C" int32_t kiln_gmm_bf16_existing(

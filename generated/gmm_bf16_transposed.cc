@@ -173,7 +173,8 @@ Status gmm_bf16_transposed(const Tensor<const int32_t>& sizes, int32_t group_off
                            const Tensor<bf16>& out, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t tm = 128;
-  CallCheck check("gmm_bf16_transposed");
+  CallCheck check({.kernel = "gmm_bf16_transposed", .axes = "j, t, l",
+                   .spec = "gmm.yaml:gmm_bf16_transposed"});
   gmm_bf16_transposed_text::Call call{
       sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0, check.Dim("groups", sizes, "sizes", 0),
       check.Dim("m", lhs, "lhs", 0), check.Dim("k", lhs, "lhs", 1),
@@ -212,8 +213,7 @@ Status gmm_bf16_transposed(const Tensor<const int32_t>& sizes, int32_t group_off
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   Fill(out, FromBits<bf16>(0x0000));
-  return check.Run(context, KILN_DISPATCH(gmm_bf16_transposed_text::Run), call, {
-      .axes = "j, t, l", .spec = "gmm.yaml:gmm_bf16_transposed"});
+  return check.Run(context, KILN_DISPATCH(gmm_bf16_transposed_text::Run), call);
 }
 
 extern "C" int32_t kiln_gmm_bf16_transposed(

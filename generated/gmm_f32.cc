@@ -172,7 +172,7 @@ Status gmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                const Tensor<float>& out, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t tm = 128;
-  CallCheck check("gmm_f32");
+  CallCheck check({.kernel = "gmm_f32", .axes = "j, t, l", .spec = "gmm.yaml:gmm_f32"});
   gmm_f32_text::Call call{sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0,
                           check.Dim("groups", sizes, "sizes", 0), check.Dim("m", lhs, "lhs", 0),
                           check.Dim("k", lhs, "lhs", 1), check.Dim("shard", rhs, "rhs", 0),
@@ -211,8 +211,7 @@ Status gmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   Fill(out, 0.0f);
-  return check.Run(context, KILN_DISPATCH(gmm_f32_text::Run), call, {.axes = "j, t, l",
-                                                                     .spec = "gmm.yaml:gmm_f32"});
+  return check.Run(context, KILN_DISPATCH(gmm_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_gmm_f32(const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs,

@@ -171,7 +171,7 @@ Status gmm_int8(const Tensor<const int32_t>& sizes, int32_t group_offset,
                 const Tensor<int32_t>& out, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t tm = 128;
-  CallCheck check("gmm_int8");
+  CallCheck check({.kernel = "gmm_int8", .axes = "j, t, l", .spec = "gmm.yaml:gmm_int8"});
   gmm_int8_text::Call call{sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0,
                            check.Dim("groups", sizes, "sizes", 0), check.Dim("m", lhs, "lhs", 0),
                            check.Dim("k", lhs, "lhs", 1), check.Dim("shard", rhs, "rhs", 0),
@@ -210,8 +210,7 @@ Status gmm_int8(const Tensor<const int32_t>& sizes, int32_t group_offset,
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   Fill(out, 0);
-  return check.Run(context, KILN_DISPATCH(gmm_int8_text::Run), call, {.axes = "j, t, l",
-                                                                      .spec = "gmm.yaml:gmm_int8"});
+  return check.Run(context, KILN_DISPATCH(gmm_int8_text::Run), call);
 }
 
 extern "C" int32_t kiln_gmm_int8(const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs,

@@ -69,11 +69,10 @@ namespace kiln::inline iota_96627d5f {
 
 Status iota(const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("iota");
+  CallCheck check({.kernel = "iota", .axes = "i", .spec = "iota.yaml"});
   iota_text::Call call{o, check.Dim("n", o, "o", 0)};
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(iota_text::Run), call, {.axes = "i",
-                                                                  .spec = "iota.yaml"});
+  return check.Run(context, KILN_DISPATCH(iota_text::Run), call);
 }
 
 extern "C" int32_t kiln_iota(const DLTensor* o, kiln_context* context, kiln_status* status) {

@@ -116,15 +116,14 @@ namespace kiln::inline layernorm_951e501c {
 Status layernorm(const Tensor<const float>& x, const Tensor<const float>& gamma,
                  const Tensor<const float>& beta, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("layernorm");
+  CallCheck check({.kernel = "layernorm", .axes = "i", .spec = "layernorm.yaml"});
   layernorm_text::Call call{x, gamma, beta, y, check.Dim("m", x, "x", 0),
                             check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(gamma, "gamma", {call.n});
   check.Input(beta, "beta", {call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(layernorm_text::Run), call, {.axes = "i",
-                                                                       .spec = "layernorm.yaml"});
+  return check.Run(context, KILN_DISPATCH(layernorm_text::Run), call);
 }
 
 extern "C" int32_t kiln_layernorm(const DLTensor* x, const DLTensor* gamma, const DLTensor* beta,

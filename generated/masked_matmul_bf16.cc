@@ -96,10 +96,8 @@ struct Step {
     const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
     if (block_mask_0 != 0) {
       // masked_matmul.yaml:59  acc += dot(x, y)
-      const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
-        at.Store(sum, acc.At(m_i, m_j));
-      };
-      MultiplyTiles<Dot<bf16>>(x.rows, x, y, TileSums(), Nothing(), finish);
+      MultiplyTiles<Dot<bf16>>(x.rows, x, y,
+                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
     } else {
       // masked_matmul.yaml:57  acc = 0
       for (size_t m_i = 0; m_i < bm; ++m_i) {
@@ -115,14 +113,8 @@ struct Step {
     const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
     if (block_mask_0 != 0) {
       // masked_matmul.yaml:59  acc += dot(x, y)
-      const auto start = [=, *this](auto at, size_t m_i, size_t m_j) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(m_i, m_j));
-        return acc_0;
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
-        at.Store(sum, acc.At(m_i, m_j));
-      };
-      MultiplyTiles<Dot<bf16>>(x.rows, x, y, TileSums(), start, finish);
+      MultiplyTiles<Dot<bf16>>(x.rows, x, y,
+                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
     }
   }
 
@@ -240,7 +232,8 @@ Status masked_matmul_bf16(
     const Tensor<bf16>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t bm = 512, bn = 512;
-  CallCheck check("masked_matmul_bf16");
+  CallCheck check({.kernel = "masked_matmul_bf16", .axes = "i, j, l",
+                   .spec = "masked_matmul.yaml:masked_matmul_bf16"});
   masked_matmul_bf16_text::Call call{
       block_mask, next_kind, next_i, next_j, x, y, mask, o,
       check.Dim("tiles_m", block_mask, "block_mask", 0),
@@ -259,8 +252,7 @@ Status masked_matmul_bf16(
                 {{"tiles_m", call.tiles_m}, {"m", call.m}});
   check.Require(call.tiles_n == CeilDiv(call.n, bn), "tiles_n == cdiv(n, bn)",
                 {{"tiles_n", call.tiles_n}, {"n", call.n}});
-  return check.Run(context, KILN_DISPATCH(masked_matmul_bf16_text::Run), call, {
-      .axes = "i, j, l", .spec = "masked_matmul.yaml:masked_matmul_bf16"});
+  return check.Run(context, KILN_DISPATCH(masked_matmul_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_masked_matmul_bf16(

@@ -95,7 +95,7 @@ namespace kiln::inline matmul_2x2_170292ff {
 Status matmul_2x2(const Tensor<const float>& x, const Tensor<const float>& y,
                   const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_2x2");
+  CallCheck check({.kernel = "matmul_2x2", .axes = "i, j", .spec = "matmul_2x2.yaml"});
   matmul_2x2_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
                              check.Dim("n", y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
@@ -114,8 +114,7 @@ Status matmul_2x2(const Tensor<const float>& x, const Tensor<const float>& y,
                "a block of `z` must have an extent of at least 1");
   check.Expect(CeilDiv(call.n, int64_t{2}) >= 1,
                "a block of `z` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(matmul_2x2_text::Run), call, {.axes = "i, j",
-                                                                        .spec = "matmul_2x2.yaml"});
+  return check.Run(context, KILN_DISPATCH(matmul_2x2_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_2x2(const DLTensor* x, const DLTensor* y, const DLTensor* z,

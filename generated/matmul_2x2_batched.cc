@@ -97,7 +97,8 @@ namespace kiln::inline matmul_2x2_batched_93ceb858 {
 Status matmul_2x2_batched(const Tensor<const float>& x, const Tensor<const float>& y,
                           const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_2x2_batched");
+  CallCheck check({.kernel = "matmul_2x2_batched", .axes = "b, i, j",
+                   .spec = "matmul_2x2_batched.yaml:matmul_2x2_batched"});
   matmul_2x2_batched_text::Call call{x, y, z, check.Dim("batch", x, "x", 0),
                                      check.Dim("m", x, "x", 1), check.Dim("k", x, "x", 2),
                                      check.Dim("n", y, "y", 2)};
@@ -117,8 +118,7 @@ Status matmul_2x2_batched(const Tensor<const float>& x, const Tensor<const float
                "a block of `z` must have an extent of at least 1");
   check.Expect(CeilDiv(call.n, int64_t{2}) >= 1,
                "a block of `z` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(matmul_2x2_batched_text::Run), call, {
-      .axes = "b, i, j", .spec = "matmul_2x2_batched.yaml:matmul_2x2_batched"});
+  return check.Run(context, KILN_DISPATCH(matmul_2x2_batched_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_2x2_batched(const DLTensor* x, const DLTensor* y, const DLTensor* z,

@@ -97,7 +97,8 @@ namespace kiln::inline matmul_2x2_batched_plain_350abbc5 {
 Status matmul_2x2_batched_plain(const Tensor<const float>& x, const Tensor<const float>& y,
                                 const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_2x2_batched_plain");
+  CallCheck check({.kernel = "matmul_2x2_batched_plain", .axes = "b, i, j",
+                   .spec = "matmul_2x2_batched.yaml:matmul_2x2_batched_plain"});
   matmul_2x2_batched_plain_text::Call call{x, y, z, check.Dim("batch", x, "x", 0),
                                            check.Dim("m", x, "x", 1), check.Dim("k", x, "x", 2),
                                            check.Dim("n", y, "y", 2)};
@@ -117,8 +118,7 @@ Status matmul_2x2_batched_plain(const Tensor<const float>& x, const Tensor<const
                "a block of `z` must have an extent of at least 1");
   check.Expect(CeilDiv(call.n, int64_t{2}) >= 1,
                "a block of `z` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(matmul_2x2_batched_plain_text::Run), call, {
-      .axes = "b, i, j", .spec = "matmul_2x2_batched.yaml:matmul_2x2_batched_plain"});
+  return check.Run(context, KILN_DISPATCH(matmul_2x2_batched_plain_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_2x2_batched_plain(const DLTensor* x, const DLTensor* y,

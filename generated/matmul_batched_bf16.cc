@@ -123,15 +123,15 @@ namespace kiln::inline matmul_batched_bf16_49e29892 {
 Status matmul_batched_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                            const Tensor<bf16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_batched_bf16");
+  CallCheck check({.kernel = "matmul_batched_bf16", .axes = "b, i, j, l",
+                   .spec = "matmul_batched.yaml:matmul_batched_bf16"});
   matmul_batched_bf16_text::Call call{x, y, z, check.Dim("batch", x, "x", 0),
                                       check.Dim("m", x, "x", 1), check.Dim("k", x, "x", 2),
                                       check.Dim("n", y, "y", 2)};
   check.Input(x, "x", {call.batch, call.m, call.k});
   check.Input(y, "y", {call.batch, call.k, call.n});
   check.Output(z, "z", {call.batch, call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_batched_bf16_text::Run), call, {
-      .axes = "b, i, j, l", .spec = "matmul_batched.yaml:matmul_batched_bf16"});
+  return check.Run(context, KILN_DISPATCH(matmul_batched_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_batched_bf16(const DLTensor* x, const DLTensor* y, const DLTensor* z,

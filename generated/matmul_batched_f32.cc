@@ -122,15 +122,15 @@ namespace kiln::inline matmul_batched_f32_1fb63f86 {
 Status matmul_batched_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                           const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_batched_f32");
+  CallCheck check({.kernel = "matmul_batched_f32", .axes = "b, i, j, l",
+                   .spec = "matmul_batched.yaml:matmul_batched_f32"});
   matmul_batched_f32_text::Call call{x, y, z, check.Dim("batch", x, "x", 0),
                                      check.Dim("m", x, "x", 1), check.Dim("k", x, "x", 2),
                                      check.Dim("n", y, "y", 2)};
   check.Input(x, "x", {call.batch, call.m, call.k});
   check.Input(y, "y", {call.batch, call.k, call.n});
   check.Output(z, "z", {call.batch, call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_batched_f32_text::Run), call, {
-      .axes = "b, i, j, l", .spec = "matmul_batched.yaml:matmul_batched_f32"});
+  return check.Run(context, KILN_DISPATCH(matmul_batched_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_batched_f32(const DLTensor* x, const DLTensor* y, const DLTensor* z,

@@ -37,31 +37,10 @@ struct Step {
   PackedB<float>::View y;
   Tile<float, 2> z;
 
-  HWY_INLINE void Body(First) const {
-    // matmul_first.yaml:32  z += dot(x, y)
-    const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(z.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    MultiplyTiles<Dot<float>>(x.rows, x, y, TileSums(), start, finish);
-  }
-
-  HWY_INLINE void Body(Middle) const {
-    // matmul_first.yaml:32  z += dot(x, y)
-    const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      const auto z_0 = at.Load(z.At(m_i, n_i));
-      return z_0;
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    MultiplyTiles<Dot<float>>(x.rows, x, y, TileSums(), start, finish);
-  }
-
   HWY_INLINE void Body() const {
-    point[2] == 0 ? Body(First()) : Body(Middle());
+    // matmul_first.yaml:32  z += dot(x, y)
+    MultiplyTiles<Dot<float>>(x.rows, x, y,
+                              SumsInRows(z.At(0, 0), z.stride[0], /*from_zero=*/point[2] == 0));
   }
 };
 
@@ -125,14 +104,13 @@ namespace kiln::inline matmul_first_671f6c1b {
 Status matmul_first(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_first");
+  CallCheck check({.kernel = "matmul_first", .axes = "i, j, l", .spec = "matmul_first.yaml"});
   matmul_first_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
                                check.Dim("n", y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_first_text::Run), call, {
-      .axes = "i, j, l", .spec = "matmul_first.yaml"});
+  return check.Run(context, KILN_DISPATCH(matmul_first_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_first(const DLTensor* x, const DLTensor* y, const DLTensor* z,

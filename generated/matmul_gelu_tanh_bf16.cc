@@ -120,14 +120,14 @@ namespace kiln::inline matmul_gelu_tanh_bf16_739faa24 {
 Status matmul_gelu_tanh_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                              const Tensor<bf16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_gelu_tanh_bf16");
+  CallCheck check({.kernel = "matmul_gelu_tanh_bf16", .axes = "i, j, l",
+                   .spec = "matmul_activation.yaml:matmul_gelu_tanh_bf16"});
   matmul_gelu_tanh_bf16_text::Call call{x, y, z, check.Dim("m", x, "x", 0),
                                         check.Dim("k", x, "x", 1), check.Dim("n", y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_gelu_tanh_bf16_text::Run), call, {
-      .axes = "i, j, l", .spec = "matmul_activation.yaml:matmul_gelu_tanh_bf16"});
+  return check.Run(context, KILN_DISPATCH(matmul_gelu_tanh_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_gelu_tanh_bf16(const DLTensor* x, const DLTensor* y,

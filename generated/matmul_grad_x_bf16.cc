@@ -119,14 +119,14 @@ namespace kiln::inline matmul_grad_x_bf16_d436980f {
 Status matmul_grad_x_bf16(const Tensor<const bf16>& dz, const Tensor<const bf16>& y,
                           const Tensor<bf16>& dx, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_grad_x_bf16");
+  CallCheck check({.kernel = "matmul_grad_x_bf16", .axes = "i, l, j",
+                   .spec = "matmul_grad_x.yaml:matmul_grad_x_bf16"});
   matmul_grad_x_bf16_text::Call call{dz, y, dx, check.Dim("m", dz, "dz", 0),
                                      check.Dim("n", dz, "dz", 1), check.Dim("k", y, "y", 0)};
   check.Input(dz, "dz", {call.m, call.n});
   check.Input(y, "y", {call.k, call.n});
   check.Output(dx, "dx", {call.m, call.k});
-  return check.Run(context, KILN_DISPATCH(matmul_grad_x_bf16_text::Run), call, {
-      .axes = "i, l, j", .spec = "matmul_grad_x.yaml:matmul_grad_x_bf16"});
+  return check.Run(context, KILN_DISPATCH(matmul_grad_x_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_grad_x_bf16(const DLTensor* dz, const DLTensor* y,

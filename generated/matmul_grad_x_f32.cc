@@ -118,14 +118,14 @@ namespace kiln::inline matmul_grad_x_f32_dd4c27d1 {
 Status matmul_grad_x_f32(const Tensor<const float>& dz, const Tensor<const float>& y,
                          const Tensor<float>& dx, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_grad_x_f32");
+  CallCheck check({.kernel = "matmul_grad_x_f32", .axes = "i, l, j",
+                   .spec = "matmul_grad_x.yaml:matmul_grad_x_f32"});
   matmul_grad_x_f32_text::Call call{dz, y, dx, check.Dim("m", dz, "dz", 0),
                                     check.Dim("n", dz, "dz", 1), check.Dim("k", y, "y", 0)};
   check.Input(dz, "dz", {call.m, call.n});
   check.Input(y, "y", {call.k, call.n});
   check.Output(dx, "dx", {call.m, call.k});
-  return check.Run(context, KILN_DISPATCH(matmul_grad_x_f32_text::Run), call, {
-      .axes = "i, l, j", .spec = "matmul_grad_x.yaml:matmul_grad_x_f32"});
+  return check.Run(context, KILN_DISPATCH(matmul_grad_x_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_grad_x_f32(const DLTensor* dz, const DLTensor* y, const DLTensor* dx,

@@ -120,14 +120,14 @@ namespace kiln::inline matmul_grad_y_bf16_9d5356b5 {
 Status matmul_grad_y_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& dz,
                           const Tensor<bf16>& dy, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_grad_y_bf16");
+  CallCheck check({.kernel = "matmul_grad_y_bf16", .axes = "l, j, i",
+                   .spec = "matmul_grad_y.yaml:matmul_grad_y_bf16"});
   matmul_grad_y_bf16_text::Call call{x, dz, dy, check.Dim("m", x, "x", 0),
                                      check.Dim("k", x, "x", 1), check.Dim("n", dz, "dz", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(dz, "dz", {call.m, call.n});
   check.Output(dy, "dy", {call.k, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_grad_y_bf16_text::Run), call, {
-      .axes = "l, j, i", .spec = "matmul_grad_y.yaml:matmul_grad_y_bf16"});
+  return check.Run(context, KILN_DISPATCH(matmul_grad_y_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_grad_y_bf16(const DLTensor* x, const DLTensor* dz,

@@ -118,14 +118,14 @@ namespace kiln::inline matmul_grad_y_f32_286c3565 {
 Status matmul_grad_y_f32(const Tensor<const float>& x, const Tensor<const float>& dz,
                          const Tensor<float>& dy, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_grad_y_f32");
+  CallCheck check({.kernel = "matmul_grad_y_f32", .axes = "l, j, i",
+                   .spec = "matmul_grad_y.yaml:matmul_grad_y_f32"});
   matmul_grad_y_f32_text::Call call{x, dz, dy, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
                                     check.Dim("n", dz, "dz", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(dz, "dz", {call.m, call.n});
   check.Output(dy, "dy", {call.k, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_grad_y_f32_text::Run), call, {
-      .axes = "l, j, i", .spec = "matmul_grad_y.yaml:matmul_grad_y_f32"});
+  return check.Run(context, KILN_DISPATCH(matmul_grad_y_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_grad_y_f32(const DLTensor* x, const DLTensor* dz, const DLTensor* dy,

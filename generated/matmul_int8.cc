@@ -37,33 +37,11 @@ struct Step {
   PackedB<int8_t>::View y;
   Tile<int32_t, 2> z;
 
-  HWY_INLINE void Body(First) const {
-    // matmul_int8.yaml:32  z += dot(x, y)                     # i8 times i8 gives i32, so the
-    //     output's block can hold the sums
-    const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(z.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    MultiplyTiles<Dot<int8_t>>(x.rows, x, y, TileSums(), start, finish);
-  }
-
-  HWY_INLINE void Body(Middle) const {
-    // matmul_int8.yaml:32  z += dot(x, y)                     # i8 times i8 gives i32, so the
-    //     output's block can hold the sums
-    const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      const auto z_0 = at.Load(z.At(m_i, n_i));
-      return z_0;
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    MultiplyTiles<Dot<int8_t>>(x.rows, x, y, TileSums(), start, finish);
-  }
-
   HWY_INLINE void Body() const {
-    point[2] == 0 ? Body(First()) : Body(Middle());
+    // matmul_int8.yaml:32  z += dot(x, y)                     # i8 times i8 gives i32, so the
+    //     output's block can hold the sums
+    MultiplyTiles<Dot<int8_t>>(x.rows, x, y,
+                               SumsInRows(z.At(0, 0), z.stride[0], /*from_zero=*/point[2] == 0));
   }
 };
 
@@ -127,14 +105,13 @@ namespace kiln::inline matmul_int8_f248e189 {
 Status matmul_int8(const Tensor<const int8_t>& x, const Tensor<const int8_t>& y,
                    const Tensor<int32_t>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_int8");
+  CallCheck check({.kernel = "matmul_int8", .axes = "i, j, l", .spec = "matmul_int8.yaml"});
   matmul_int8_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
                               check.Dim("n", y, "y", 1)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_int8_text::Run), call, {
-      .axes = "i, j, l", .spec = "matmul_int8.yaml"});
+  return check.Run(context, KILN_DISPATCH(matmul_int8_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_int8(const DLTensor* x, const DLTensor* y, const DLTensor* z,

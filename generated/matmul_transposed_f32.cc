@@ -119,14 +119,14 @@ namespace kiln::inline matmul_transposed_f32_1c8d2c5c {
 Status matmul_transposed_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                              const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("matmul_transposed_f32");
+  CallCheck check({.kernel = "matmul_transposed_f32", .axes = "i, j, l",
+                   .spec = "matmul_transposed.yaml:matmul_transposed_f32"});
   matmul_transposed_f32_text::Call call{x, y, z, check.Dim("m", x, "x", 0),
                                         check.Dim("k", x, "x", 1), check.Dim("n", y, "y", 0)};
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.n, call.k});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_transposed_f32_text::Run), call, {
-      .axes = "i, j, l", .spec = "matmul_transposed.yaml:matmul_transposed_f32"});
+  return check.Run(context, KILN_DISPATCH(matmul_transposed_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_matmul_transposed_f32(const DLTensor* x, const DLTensor* y,

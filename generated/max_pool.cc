@@ -118,7 +118,7 @@ namespace kiln::inline max_pool_c603316f {
 
 Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("max_pool");
+  CallCheck check({.kernel = "max_pool", .axes = "b, i", .spec = "max_pool.yaml"});
   max_pool_text::Call call{x, y, check.Dim("images", x, "x", 0), check.Dim("h", x, "x", 1),
                            check.Dim("w", x, "x", 2), check.Dim("c", x, "x", 3)};
   check.MultipleOf("h", call.h, 2);
@@ -129,8 +129,7 @@ Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& c
   if (!check.ok()) return check.status();
   check.Expect(16 * call.c * call.w == 32 * call.c * FloorDiv(call.w, int64_t{2}),
                "`reshape` of [16, w, c] to [8, 2, w // 2, 2, c] changes the number of elements");
-  return check.Run(context, KILN_DISPATCH(max_pool_text::Run), call, {.axes = "b, i",
-                                                                      .spec = "max_pool.yaml"});
+  return check.Run(context, KILN_DISPATCH(max_pool_text::Run), call);
 }
 
 extern "C" int32_t kiln_max_pool(const DLTensor* x, const DLTensor* y, kiln_context* context,

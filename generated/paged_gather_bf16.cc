@@ -118,7 +118,8 @@ namespace kiln::inline paged_gather_bf16_174038bf {
 Status paged_gather_bf16(const Tensor<const int32_t>& table, const Tensor<const int32_t>& lengths,
                          const Tensor<const bf16>& pool, const Tensor<bf16>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("paged_gather_bf16");
+  CallCheck check({.kernel = "paged_gather_bf16", .axes = "b, p",
+                   .spec = "paged_gather.yaml:paged_gather_bf16"});
   paged_gather_bf16_text::Call call{
       table, lengths, pool, o, check.Dim("batch", table, "table", 0),
       check.Dim("pages", table, "table", 1), check.Dim("slots", pool, "pool", 0),
@@ -131,8 +132,7 @@ Status paged_gather_bf16(const Tensor<const int32_t>& table, const Tensor<const 
   check.Require(call.page > 0, "page > 0",
                 {{"page", call.page}});
   check.Expect(call.page >= 1, "a block of `o` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(paged_gather_bf16_text::Run), call, {
-      .axes = "b, p", .spec = "paged_gather.yaml:paged_gather_bf16"});
+  return check.Run(context, KILN_DISPATCH(paged_gather_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_paged_gather_bf16(const DLTensor* table, const DLTensor* lengths,

@@ -118,7 +118,8 @@ namespace kiln::inline paged_gather_f32_bcc2affe {
 Status paged_gather_f32(const Tensor<const int32_t>& table, const Tensor<const int32_t>& lengths,
                         const Tensor<const float>& pool, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("paged_gather_f32");
+  CallCheck check({.kernel = "paged_gather_f32", .axes = "b, p",
+                   .spec = "paged_gather.yaml:paged_gather_f32"});
   paged_gather_f32_text::Call call{
       table, lengths, pool, o, check.Dim("batch", table, "table", 0),
       check.Dim("pages", table, "table", 1), check.Dim("slots", pool, "pool", 0),
@@ -131,8 +132,7 @@ Status paged_gather_f32(const Tensor<const int32_t>& table, const Tensor<const i
   check.Require(call.page > 0, "page > 0",
                 {{"page", call.page}});
   check.Expect(call.page >= 1, "a block of `o` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(paged_gather_f32_text::Run), call, {
-      .axes = "b, p", .spec = "paged_gather.yaml:paged_gather_f32"});
+  return check.Run(context, KILN_DISPATCH(paged_gather_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_paged_gather_f32(const DLTensor* table, const DLTensor* lengths,

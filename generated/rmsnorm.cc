@@ -104,13 +104,12 @@ namespace kiln::inline rmsnorm_f4cf4fc6 {
 Status rmsnorm(const Tensor<const bf16>& x, const Tensor<const bf16>& weight, const Tensor<bf16>& y,
                Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("rmsnorm");
+  CallCheck check({.kernel = "rmsnorm", .axes = "i", .spec = "rmsnorm.yaml"});
   rmsnorm_text::Call call{x, weight, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Input(weight, "weight", {call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(rmsnorm_text::Run), call, {.axes = "i",
-                                                                     .spec = "rmsnorm.yaml"});
+  return check.Run(context, KILN_DISPATCH(rmsnorm_text::Run), call);
 }
 
 extern "C" int32_t kiln_rmsnorm(const DLTensor* x, const DLTensor* weight, const DLTensor* y,

@@ -103,7 +103,8 @@ namespace kiln::inline segment_sum_bf16_a403dfa0 {
 Status segment_sum_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf16>& x,
                         const Tensor<float>& sums, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("segment_sum_bf16");
+  CallCheck check({.kernel = "segment_sum_bf16", .axes = "j, t",
+                   .spec = "segment_sum.yaml:segment_sum_bf16"});
   segment_sum_bf16_text::Call call{ids, x, sums, check.Dim("n", ids, "ids", 0),
                                    check.Dim("d", x, "x", 1),
                                    check.Dim("segments", sums, "sums", 0)};
@@ -112,8 +113,7 @@ Status segment_sum_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf1
   check.Output(sums, "sums", {call.segments, call.d});
   if (!check.ok()) return check.status();
   Fill(sums, 0.0f);
-  return check.Run(context, KILN_DISPATCH(segment_sum_bf16_text::Run), call, {
-      .axes = "j, t", .spec = "segment_sum.yaml:segment_sum_bf16"});
+  return check.Run(context, KILN_DISPATCH(segment_sum_bf16_text::Run), call);
 }
 
 extern "C" int32_t kiln_segment_sum_bf16(const DLTensor* ids, const DLTensor* x,

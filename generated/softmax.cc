@@ -105,12 +105,11 @@ namespace kiln::inline softmax_de4b7c56 {
 
 Status softmax(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("softmax");
+  CallCheck check({.kernel = "softmax", .axes = "i", .spec = "softmax.yaml"});
   softmax_text::Call call{x, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(softmax_text::Run), call, {.axes = "i",
-                                                                     .spec = "softmax.yaml"});
+  return check.Run(context, KILN_DISPATCH(softmax_text::Run), call);
 }
 
 extern "C" int32_t kiln_softmax(const DLTensor* x, const DLTensor* y, kiln_context* context,

@@ -149,7 +149,8 @@ Status sparse_dense_f32(const Tensor<const int32_t>& idxs_i, const Tensor<const 
                         const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t bm = 128, bk = 128;
-  CallCheck check("sparse_dense_f32");
+  CallCheck check({.kernel = "sparse_dense_f32", .axes = "j, t",
+                   .spec = "sparse_dense.yaml:sparse_dense_f32"});
   sparse_dense_f32_text::Call call{
       idxs_i, idxs_k, blocks_0, x, y, zeros, o, check.Dim("capacity", idxs_i, "idxs_i", 0),
       check.Dim("k", y, "y", 0), check.Dim("n", y, "y", 1), check.Dim("m", zeros, "zeros", 0)};
@@ -166,8 +167,7 @@ Status sparse_dense_f32(const Tensor<const int32_t>& idxs_i, const Tensor<const 
                 {{"blocks", int64_t{call.blocks_0}}, {"capacity", call.capacity}});
   if (!check.ok()) return check.status();
   if (o.data != zeros.data) CopyTensor(zeros, o);
-  return check.Run(context, KILN_DISPATCH(sparse_dense_f32_text::Run), call, {
-      .axes = "j, t", .spec = "sparse_dense.yaml:sparse_dense_f32"});
+  return check.Run(context, KILN_DISPATCH(sparse_dense_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_sparse_dense_f32(const DLTensor* idxs_i, const DLTensor* idxs_k,

@@ -115,15 +115,14 @@ namespace kiln::inline stencil2d_808bcb5d {
 Status stencil2d(float centre, float side, const Tensor<const float>& u, const Tensor<float>& v,
                  Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("stencil2d");
+  CallCheck check({.kernel = "stencil2d", .axes = "i, j", .spec = "stencil2d.yaml"});
   stencil2d_text::Call call{centre, side, u, v, check.Dim("m", u, "u", 0),
                             check.Dim("n", u, "u", 1)};
   check.Scalar(centre, "centre");
   check.Scalar(side, "side");
   check.Input(u, "u", {call.m, call.n});
   check.Output(v, "v", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(stencil2d_text::Run), call, {.axes = "i, j",
-                                                                       .spec = "stencil2d.yaml"});
+  return check.Run(context, KILN_DISPATCH(stencil2d_text::Run), call);
 }
 
 extern "C" int32_t kiln_stencil2d(float centre, float side, const DLTensor* u, const DLTensor* v,

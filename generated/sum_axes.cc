@@ -95,13 +95,12 @@ namespace kiln::inline sum_axes_33e75bbd {
 
 Status sum_axes(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("sum_axes");
+  CallCheck check({.kernel = "sum_axes", .axes = "i, b, j", .spec = "sum_axes.yaml"});
   sum_axes_text::Call call{x, o, check.Dim("batch", x, "x", 0), check.Dim("m", x, "x", 1),
                            check.Dim("n", x, "x", 2)};
   check.Input(x, "x", {call.batch, call.m, call.n});
   check.Output(o, "o", {call.m});
-  return check.Run(context, KILN_DISPATCH(sum_axes_text::Run), call, {.axes = "i, b, j",
-                                                                      .spec = "sum_axes.yaml"});
+  return check.Run(context, KILN_DISPATCH(sum_axes_text::Run), call);
 }
 
 extern "C" int32_t kiln_sum_axes(const DLTensor* x, const DLTensor* o, kiln_context* context,

@@ -121,12 +121,11 @@ namespace kiln::inline sum_columns_68a3e988 {
 
 Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("sum_columns");
+  CallCheck check({.kernel = "sum_columns", .axes = "j, i", .spec = "sum_columns.yaml"});
   sum_columns_text::Call call{x, o, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(sum_columns_text::Run), call, {
-      .axes = "j, i", .spec = "sum_columns.yaml"});
+  return check.Run(context, KILN_DISPATCH(sum_columns_text::Run), call);
 }
 
 extern "C" int32_t kiln_sum_columns(const DLTensor* x, const DLTensor* o, kiln_context* context,

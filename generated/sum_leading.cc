@@ -95,13 +95,12 @@ namespace kiln::inline sum_leading_90ba9bb4 {
 
 Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("sum_leading");
+  CallCheck check({.kernel = "sum_leading", .axes = "i", .spec = "sum_leading.yaml"});
   sum_leading_text::Call call{x, o, check.Dim("count", x, "x", 0), check.Dim("m", x, "x", 1),
                               check.Dim("n", x, "x", 2)};
   check.Input(x, "x", {call.count, call.m, call.n});
   check.Output(o, "o", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(sum_leading_text::Run), call, {
-      .axes = "i", .spec = "sum_leading.yaml"});
+  return check.Run(context, KILN_DISPATCH(sum_leading_text::Run), call);
 }
 
 extern "C" int32_t kiln_sum_leading(const DLTensor* x, const DLTensor* o, kiln_context* context,

@@ -94,12 +94,11 @@ namespace kiln::inline sum_rows_f5c55621 {
 
 Status sum_rows(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
-  CallCheck check("sum_rows");
+  CallCheck check({.kernel = "sum_rows", .axes = "i, j", .spec = "sum_rows.yaml"});
   sum_rows_text::Call call{x, o, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.m});
-  return check.Run(context, KILN_DISPATCH(sum_rows_text::Run), call, {.axes = "i, j",
-                                                                      .spec = "sum_rows.yaml"});
+  return check.Run(context, KILN_DISPATCH(sum_rows_text::Run), call);
 }
 
 extern "C" int32_t kiln_sum_rows(const DLTensor* x, const DLTensor* o, kiln_context* context,

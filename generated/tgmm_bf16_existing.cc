@@ -127,10 +127,8 @@ struct Step {
           Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
                               {rhs.stride[0], rhs.stride[1]}},
           live_0.end - live_0.begin, n_size, panels_1_memory);
-      const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-        at.Store(sum, acc.At(k_i, n_i));
-      };
-      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), Nothing(), finish);
+      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1,
+                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
     } else {
       // tgmm.yaml:77  acc = 0
       for (size_t k_i = 0; k_i < k_size; ++k_i) {
@@ -161,14 +159,8 @@ struct Step {
           Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
                               {rhs.stride[0], rhs.stride[1]}},
           live_0.end - live_0.begin, n_size, panels_1_memory);
-      const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(k_i, n_i));
-        return acc_0;
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-        at.Store(sum, acc.At(k_i, n_i));
-      };
-      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), start, finish);
+      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1,
+                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
     }
   }
 
@@ -334,7 +326,8 @@ Status tgmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offs
                           Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t tm = 128;
-  CallCheck check("tgmm_bf16_existing");
+  CallCheck check({.kernel = "tgmm_bf16_existing", .axes = "j, i, t",
+                   .spec = "tgmm.yaml:tgmm_bf16_existing"});
   tgmm_bf16_existing_text::Call call{sizes, group_offset, lhs, rhs, existing, out, {}, {}, {}, 0,
                                      check.Dim("groups", sizes, "sizes", 0),
                                      check.Dim("m", lhs, "lhs", 0), check.Dim("k", lhs, "lhs", 1),
@@ -376,8 +369,7 @@ Status tgmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offs
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   if (out.data != existing.data) CopyTensor(existing, out);
-  return check.Run(context, KILN_DISPATCH(tgmm_bf16_existing_text::Run), call, {
-      .axes = "j, i, t", .spec = "tgmm.yaml:tgmm_bf16_existing"});
+  return check.Run(context, KILN_DISPATCH(tgmm_bf16_existing_text::Run), call);
 }
 
 extern "C" int32_t kiln_tgmm_bf16_existing(

@@ -120,10 +120,8 @@ struct Step {
           Tile<const float, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
                                {rhs.stride[0], rhs.stride[1]}},
           live_0.end - live_0.begin, n_size, panels_1_memory);
-      const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-        at.Store(sum, acc.At(k_i, n_i));
-      };
-      MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1, TileSums(), Nothing(), finish);
+      MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1,
+                                SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
     } else {
       // tgmm.yaml:77  acc = 0
       for (size_t k_i = 0; k_i < k_size; ++k_i) {
@@ -154,14 +152,8 @@ struct Step {
           Tile<const float, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
                                {rhs.stride[0], rhs.stride[1]}},
           live_0.end - live_0.begin, n_size, panels_1_memory);
-      const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(k_i, n_i));
-        return acc_0;
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-        at.Store(sum, acc.At(k_i, n_i));
-      };
-      MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1, TileSums(), start, finish);
+      MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1,
+                                SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
     }
   }
 
@@ -315,7 +307,7 @@ Status tgmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                 const Tensor<float>& out, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t tm = 128;
-  CallCheck check("tgmm_f32");
+  CallCheck check({.kernel = "tgmm_f32", .axes = "j, i, t", .spec = "tgmm.yaml:tgmm_f32"});
   tgmm_f32_text::Call call{sizes, group_offset, lhs, rhs, out, {}, {}, {}, 0,
                            check.Dim("groups", sizes, "sizes", 0), check.Dim("m", lhs, "lhs", 0),
                            check.Dim("k", lhs, "lhs", 1), check.Dim("n", rhs, "rhs", 1),
@@ -353,8 +345,7 @@ Status tgmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
       "partial or offsets[groups] == m or offsets[groups] == 0",
                 {{"offsets[groups]", IndexAt(check, call.offsets, "offsets", call.groups)},
                  {"groups", call.groups}, {"m", call.m}});
-  return check.Run(context, KILN_DISPATCH(tgmm_f32_text::Run), call, {
-      .axes = "j, i, t", .spec = "tgmm.yaml:tgmm_f32"});
+  return check.Run(context, KILN_DISPATCH(tgmm_f32_text::Run), call);
 }
 
 extern "C" int32_t kiln_tgmm_f32(const DLTensor* sizes, int32_t group_offset, const DLTensor* lhs,

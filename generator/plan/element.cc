@@ -15,8 +15,7 @@ ElementPtr ConstantOf(DType dtype, int64_t int_value, double float_value) {
 }
 
 ElementPtr ConstantOf(const Node& node) {
-  return MakeElement(node.dtype,
-                     element::Constant{node.int_value, node.float_value, node.param});
+  return MakeElement(node.dtype, element::Constant{node.int_value, node.float_value, node.param});
 }
 
 ElementPtr IndexConstant(int64_t value) { return ConstantOf(DType::kIndex, value, 0); }
@@ -59,6 +58,16 @@ std::optional<Chosen> ChosenBy(const ElementPtr& offset,
   chosen->stride *= factor->int_value;
   if (chosen->rest) chosen->rest = MakeOp(Op::kMul, DType::kIndex, {chosen->rest, args[1]});
   return chosen;
+}
+
+bool DependsOn(const Element& e, LoopId loop) {
+  const auto* iteration = As<element::Iteration>(e);
+  if (iteration && iteration->loop == loop) return true;
+  const Place* place = LoadedBy(e);
+  bool depends = place && std::any_of(place->at.begin(), place->at.end(),
+                                      [&](const Coordinate& c) { return c.loop == loop; });
+  ForEachPart(e, [&](const ElementPtr& part) { depends = depends || DependsOn(*part, loop); });
+  return depends;
 }
 
 bool IsZero(const Element& e) {

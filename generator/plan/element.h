@@ -174,6 +174,8 @@ inline bool IsNamed(const Element& element, VariableId variable) {
   return named && named->variable == variable;
 }
 
+/// Whether a value, or where it is read, changes from one iteration of the loop to the next.
+bool DependsOn(const Element& e, LoopId loop);
 /// A number equal to 0.
 bool IsZero(const Element& element);
 

@@ -196,7 +196,7 @@ struct Plan {
   }
   /// Whether the first step of a reduction differs from others, and whether the last one does.
   bool IsPeeled() const { return bodies.size() > 1 || HasOneBody(); }
-  bool Finishes() const { return bodies.size() > 2 || HasOneBody(); }
+  bool Finishes() const { return bodies.size() > 2 || (HasOneBody() && accumulator); }
 };
 
 /// A variable's value.

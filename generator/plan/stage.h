@@ -123,9 +123,12 @@ struct Dot {
   ElementPtr start;      // null: 0
   std::vector<Prefetch> prefetches;
   Stages body;
-  /// The sums add up in the accumulators, from 0 in the first step of the reduction; `prefetches`
-  /// and `body` are for its last step alone.
+  /// The sums add up over the steps of a reduction, from 0 in the first: in the accumulators, where
+  /// `prefetches` and `body` are for the last step alone, or in rows.
   bool across_steps = false;
+  /// Tiles start from, and leave, the sums in the place to which `body` does nothing but store
+  /// them.
+  bool in_rows = false;
   BufferId streamed;  // as for Lanes
 };
 

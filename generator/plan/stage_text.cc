@@ -215,8 +215,12 @@ void StageText::DotLines(const stage::Dot& s, int indent) {
        indent);
   if (s.low) Line("rows from " + Text(*s.low), indent + 1);
   if (s.high) Line("rows before " + Text(*s.high), indent + 1);
-  if (s.across_steps)
-    Line("the first step starts from 0, and the last one alone does this:", indent + 1);
+  if (s.in_rows) Line("sums stay where they are stored", indent + 1);
+  if (s.across_steps) {
+    Line(s.in_rows ? "the first step starts from 0"
+                   : "the first step starts from 0, and the last one alone does this:",
+         indent + 1);
+  }
   Streamed(s.streamed, indent + 1);
   Prefetches(s.prefetches, indent + 1);
   List(s.body, indent + 1);

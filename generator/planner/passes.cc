@@ -277,6 +277,7 @@ void Watch(Planning& p) { FindWatched(p.plan); }
 void FreeBlocks(Planning& p) { FindFreeBlocks(p.plan); }
 void ReadUnpacked(Planning& p) { FindInPlace(p.plan); }
 void AddPrefetches(Planning& p) { FindPrefetches(p.plan); }
+void PlaceSums(Planning& p) { FindSums(p.plan); }
 void ShareBody(Planning& p) { MakeOneBody(p.plan); }
 void CompareVisits(Planning& p) { FindVisits(p.plan); }
 void Hoist(Planning& p) {
@@ -310,6 +311,8 @@ constexpr Pass kPasses[] = {
     {"free", FreeBlocks, "blocks whose size changes no result get a size that suits the caches"},
     {"unpacked", ReadUnpacked, "Direct may multiply operands where they are"},
     {"prefetch", AddPrefetches, "what a loop will read or store later is requested early"},
+    {"sums", PlaceSums,
+     "sums that are only stored go past the caches, or stay in rows that tiles work on"},
     {"one-body", ShareBody, "bodies that differ in their sums alone become one"},
     {"visits", CompareVisits,
      "steps compare blocks where axes alone do not say whether one is new"},

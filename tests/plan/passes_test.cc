@@ -28,6 +28,20 @@ body: |
     z = max(acc, 0)
 )yaml";
 
+constexpr const char* kInOutput = R"yaml(kernel: k
+grid: {i: "cdiv(m, 256)", l: "cdiv(k, 256)"}
+dimension_semantics: [parallel, arbitrary]
+inputs:
+  x: {array: "f32[m, k]", block: "256, 256", index: "i, l", pad: 0}
+  y: {array: "f32[k, 256]", block: "256, 256", index: "l, 0", pad: 0}
+outputs:
+  z: {array: "f32[m, 256]", block: "256, 256", index: "i, 0"}
+body: |
+  when first(l):
+    z = 0
+  z += dot(x, y)
+)yaml";
+
 constexpr const char* kRows = R"yaml(kernel: k
 grid: {i: "cdiv(m, 8)"}
 inputs:
@@ -135,12 +149,12 @@ struct PassExample {
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul}, {"host", kVisited},   {"index", kMatmul},    {"watch", kTaken},
-    {"lower", kMatmul},    {"fuse", kMatmul},    {"carry", kMatmul},    {"contract", kRows},
-    {"recompute", kCheap}, {"share", kTwice},    {"scratch", kMatmul},  {"clip", kMatmul},
-    {"live", kSelected},   {"free", kMatmul},    {"unpacked", kMatmul}, {"prefetch", kRows},
-    {"one-body", kMatmul}, {"visits", kVisited}, {"hoist", kSelected},  {"rows", kColumns},
-    {"wide", kTaken},      {"stream", kRows},
+    {"operands", kMatmul}, {"host", kVisited},    {"index", kMatmul},    {"watch", kTaken},
+    {"lower", kMatmul},    {"fuse", kMatmul},     {"carry", kMatmul},    {"contract", kRows},
+    {"recompute", kCheap}, {"share", kTwice},     {"scratch", kMatmul},  {"clip", kMatmul},
+    {"live", kSelected},   {"free", kMatmul},     {"unpacked", kMatmul}, {"prefetch", kRows},
+    {"sums", kInOutput},   {"one-body", kMatmul}, {"visits", kVisited},  {"hoist", kSelected},
+    {"rows", kColumns},    {"wide", kTaken},      {"stream", kRows},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

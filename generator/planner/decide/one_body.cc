@@ -34,14 +34,25 @@ std::string Rest(const Plan& plan, Stages stages, bool all) {
   if (all) {
     dot.body.clear();
     dot.prefetches.clear();
+    dot.streamed = {};
   }
   return CanonicalText(plan, stages);
 }
 
-}  // namespace
+/// The bodies of a first step and of the others, whose sums stay in rows of a block.
+void MakeOneOfTwo(Plan& plan) {
+  Stages &first = plan.bodies[0].stages, &middle = plan.bodies[1].stages;
+  const stage::Dot* const of_first = DotAtEnd(first);
+  stage::Dot* const of_middle = DotAtEnd(middle);
+  if (!of_first || !of_middle || !of_first->in_rows || !of_middle->in_rows) return;
+  if (of_first->start || !of_middle->start) return;
+  if (Rest(plan, first, /*all=*/false) != Rest(plan, middle, /*all=*/false)) return;
+  of_middle->across_steps = true;
+  plan.bodies = {{"", Stages(std::move(middle))}};
+}
 
-void MakeOneBody(Plan& plan) {
-  if (!plan.accumulator || plan.bodies.size() != 4) return;
+/// Those of the first step, the last, a single one and the others, whose sums stay in accumulators.
+void MakeOneOfFour(Plan& plan) {
   Stages &single = plan.bodies[0].stages, &first = plan.bodies[1].stages,
          &middle = plan.bodies[2].stages, &last = plan.bodies[3].stages;
   const stage::Dot *of_single = DotAtEnd(single), *of_first = DotAtEnd(first),
@@ -56,6 +67,13 @@ void MakeOneBody(Plan& plan) {
   if (Rest(plan, first, /*all=*/true) != rest || Rest(plan, middle, /*all=*/true) != rest) return;
   of_last->across_steps = true;
   plan.bodies = {{"", Stages(std::move(last))}};
+}
+
+}  // namespace
+
+void MakeOneBody(Plan& plan) {
+  if (plan.accumulator && plan.bodies.size() == 4) MakeOneOfFour(plan);
+  if (plan.bodies.size() == 2) MakeOneOfTwo(plan);
 }
 
 }  // namespace kiln

@@ -38,15 +38,44 @@ BufferId StreamedBy(const Plan& plan, const Stages& stages, LoopId loop, const s
   return streams ? store->place.buffer : BufferId();
 }
 
+/// Whether all that the dot does with its sums is to store them, to rows of a block from which they
+/// start, if not from 0.
+bool AreInRows(const Plan& plan, const stage::Dot& dot) {
+  const auto* store = dot.body.size() == 1 ? As<stage::Store>(dot.body.front()) : nullptr;
+  if (!store || store->mask || !IsNamed(*store->value, dot.sum)) return false;
+  const Place& place = store->place;
+  if (plan.IsAccumulator(place.buffer) || plan[place.buffer].dtype != plan[dot.sum].dtype)
+    return false;
+  if (place.at.empty() || place.at.back().loop != dot.col || !place.at.back().IsPlain())
+    return false;
+  for (const Coordinate& c : place.at) {
+    const bool chosen =
+        c.offset && (DependsOn(*c.offset, dot.row) || DependsOn(*c.offset, dot.col));
+    if (chosen || (c.around && c.loop)) return false;
+  }
+  const Place* const start = dot.start ? LoadedBy(*dot.start) : nullptr;
+  return !dot.start || (start && SamePlace(*start, place));
+}
+
 }  // namespace
+
+void FindSums(Plan& plan) {
+  for (BodyPlan& body : plan.bodies) {
+    ChangeStages(body.stages, [&](Stage& stage) {
+      auto* dot = As<stage::Dot>(stage);
+      if (!dot) return;
+      dot->streamed = StreamedBy(plan, dot->body, dot->col, dot);
+      dot->in_rows = !dot->streamed && AreInRows(plan, *dot);
+      if (dot->in_rows) dot->prefetches.clear();  // tiles do that
+    });
+  }
+}
 
 void FindStreams(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
       if (auto* lanes = As<stage::Lanes>(stage))
         lanes->streamed = StreamedBy(plan, lanes->body, lanes->loop, nullptr);
-      if (auto* dot = As<stage::Dot>(stage))
-        dot->streamed = StreamedBy(plan, dot->body, dot->col, dot);
     });
   }
 }

@@ -4,8 +4,12 @@
 
 namespace kiln {
 
-/// What passes and the tiles of dots may write past the caches: an output that no statement reads,
-/// if they do nothing but write it.
+/// Where the sums of dots go: past the caches, as FindStreams has it; or into rows of a block that
+/// tiles work on where they are.
+void FindSums(Plan& plan);
+
+/// What passes may write past the caches: an output that no statement reads, if they do nothing but
+/// write it.
 void FindStreams(Plan& plan);
 
 /// Passes whose lanes have 64 bits: one element of that width makes all of a pass's lanes as wide.

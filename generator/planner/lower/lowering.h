@@ -167,8 +167,6 @@ class Lowering {
 
 /// Whether manual copies read or write a ref in VMEM or SMEM.
 Table<bool, Ref> EndsOfCopies(const Kernel& kernel);
-/// Whether a value, or where it is read, changes from one iteration of the loop to the next.
-bool DependsOn(const Element& e, LoopId loop);
 /// Whether what a value reads is one vector along the loop.
 bool LanesFit(const Element& e, LoopId loop);
 

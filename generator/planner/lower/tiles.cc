@@ -33,16 +33,6 @@ Lowering::Point Lowering::LoopsOver(const Spaces& spaces, Loops* loops) {
   return point;
 }
 
-bool DependsOn(const Element& e, LoopId loop) {
-  const auto* iteration = As<element::Iteration>(e);
-  if (iteration && iteration->loop == loop) return true;
-  const Place* place = LoadedBy(e);
-  bool depends = place && std::any_of(place->at.begin(), place->at.end(),
-                                      [&](const Coordinate& c) { return c.loop == loop; });
-  ForEachPart(e, [&](const ElementPtr& part) { depends = depends || DependsOn(*part, loop); });
-  return depends;
-}
-
 /// Whether a place's lanes are one vector: the loop, or an index that depends on it, is in one
 /// coordinate and never wraps around.
 static bool LanesFit(const Place& place, LoopId loop) {

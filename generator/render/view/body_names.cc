@@ -58,6 +58,15 @@ std::string BodyView::Visit(const element::IsVisit& is) {
   return axes->empty() ? "true" : all;
 }
 
+/// Whether a step is the first of its reduction.
+std::string BodyView::FirstStep() {
+  if (plan_.reduction_stay) return "first_" + names_[plan_.reduction_stay];
+  std::string first;
+  for (const AxisId axis : plan_.reduction_axes)
+    first += (first.empty() ? "" : " && ") + OfPoint(axis) + " == 0";
+  return first;
+}
+
 // ---- names -------------------------------------------------------------------------------------
 
 /// The dimension that a space walks, as the spec calls it.

@@ -57,7 +57,8 @@ class BodyView {
   // dot_view.cc
   void Product(const stage::Dot& dot, Fields* fields);
   std::string SumsOf(const Place& place, bool from_zero);
-  static Place CornerOf(const stage::Pack& pack);
+  void SumsInRows(const stage::Dot& dot, Fields* fields);
+  static Place CornerOf(Place place, LoopId row, LoopId col);
   void PackLines(const stage::Pack& pack, std::vector<std::string>* lines);
   // copies_text.cc
   void CopyLines(const stage::Copy& copy, int line, std::vector<std::string>* lines);
@@ -86,6 +87,7 @@ class BodyView {
   std::string OfPoint(AxisId axis);
   std::string OfSteps(AxisId axis);
   std::string Visit(const element::IsVisit& is);
+  std::string FirstStep();
   std::string Count(SpaceId space);
   std::string LoopName(LoopId loop);
   void LeaveLoop(LoopId loop);

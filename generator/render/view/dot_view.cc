@@ -18,6 +18,7 @@ void BodyView::Product(const stage::Dot& dot, Fields* fields) {
   fields->Set("rows", ranged ? "live" : a + ".rows");
   fields->Set("b", b);
   fields->Set("element", StorageType(dot.element));
+  if (dot.in_rows) return SumsInRows(dot, fields);
   // Sums that are the accumulators stay where they are: nothing loads or stores them here.
   const Place* start_at = dot.start ? LoadedBy(*dot.start) : nullptr;
   const bool goes_on = start_at && plan_.IsAccumulator(start_at->buffer);
@@ -73,19 +74,29 @@ void BodyView::Product(const stage::Dot& dot, Fields* fields) {
   LeaveLoop(dot.col);
 }
 
+/// The dot does nothing but add to rows of a block, or set them.
+void BodyView::SumsInRows(const stage::Dot& dot, Fields* fields) {
+  const Place& place = As<stage::Store>(dot.body.front())->place;
+  const std::string zero = dot.across_steps ? FirstStep() : dot.start ? "false" : "true";
+  fields->Set("sums", "SumsInRows(" + Pointer(CornerOf(place, dot.row, dot.col)) + ", " +
+                          Stride(place, dot.row) + ", /*from_zero=*/" + zero + ")");
+  fields->Set("functions", "");
+  fields->SetFlag("has_start", false);
+  fields->SetFlag("has_finish", false);
+}
+
 /// The accumulators of the block that a place is in.
 std::string BodyView::SumsOf(const Place& place, bool from_zero) {
   return "Accumulators(" + names_[place.buffer] + ", " + AccumulatorRows(place) +
          ", /*from_zero=*/" + (from_zero ? "true" : "false") + ")";
 }
 
-/// A packed matrix begins where both of its loops are at 0.
-Place BodyView::CornerOf(const stage::Pack& pack) {
-  Place corner = pack.place;
-  for (Coordinate& c : corner.at) {
-    if (c.loop == pack.row || c.loop == pack.col) c.loop = {};
+/// A matrix begins where both of its loops are at 0.
+Place BodyView::CornerOf(Place place, LoopId row, LoopId col) {
+  for (Coordinate& c : place.at) {
+    if (c.loop == row || c.loop == col) c.loop = {};
   }
-  return corner;
+  return place;
 }
 
 void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* lines) {
@@ -94,7 +105,7 @@ void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* line
   const bool is_a = panels.side == Side::kA;
   std::string rows = Count(plan_[pack.row].space);
   std::string cols = Count(plan_[pack.col].space);
-  std::string corner = Pointer(CornerOf(pack));
+  std::string corner = Pointer(CornerOf(pack.place, pack.row, pack.col));
   if (pack.live) {
     const std::string& live = names_.lives[pack.live];
     const LoopId depth = is_a ? pack.col : pack.row;

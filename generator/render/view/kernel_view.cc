@@ -115,18 +115,19 @@ void KernelView::Arguments() {
   fields_.Set("quoted_name", Quoted(GeneratedName(kernel_)));
 }
 
-/// What the call says of itself: of the spec, as `kiln run` is told.
+/// What the call says of itself, and of the spec, as `kiln run` is told.
 void KernelView::Options() {
   std::string axes;
   for (const Axis& axis : kernel_.axes) axes += (axes.empty() ? "" : ", ") + axis.name;
   const std::string& instance = spec_.instance.empty() ? kernel_.instance : spec_.instance;
   const std::string spec = spec_file_ + (instance.empty() ? "" : ":" + instance);
-  std::vector<std::string> options{".axes = " + Quoted(axes), ".spec = " + Quoted(ShellWord(spec))};
+  std::vector<std::string> options{".kernel = " + Quoted(GeneratedName(kernel_)),
+                                   ".axes = " + Quoted(axes), ".spec = " + Quoted(ShellWord(spec))};
   std::string set;
   for (const auto& [name, value] : spec_.set)
     set += (set.empty() ? "" : " ") + ShellWord(OneLine(name + "=" + value));
   if (!set.empty()) options.push_back(".set = " + Quoted(set));
-  if (plans_.size() > 1) options.push_back(".specialization = call.specialization");
+  fields_.Set("and_specialization", plans_.size() > 1 ? ", call.specialization" : "");
   fields_.SetList("options", Enumerated("option", options, "});"));
 }
 
@@ -145,8 +146,8 @@ void KernelView::Sizes() {
       for (size_t k = 0; k < ref.array.size() && source.empty(); ++k) {
         const Node* atom = ref.array[k].AsAtom();
         if (!atom || atom->op != Op::kDim || DimId(atom->index) != d) continue;
-        source =
-            "check.Dim(" + Quoted(dim.name) + ", " + names_[r] + ", " + Quoted(ref.name) + ", " + std::to_string(k) + ")";
+        source = "check.Dim(" + Quoted(dim.name) + ", " + names_[r] + ", " + Quoted(ref.name) +
+                 ", " + std::to_string(k) + ")";
       }
     }
     const std::string named = "/*" + names_[d] + "=*/";
@@ -250,8 +251,7 @@ void KernelView::Specializations() {
 
 }  // namespace
 
-Fields MakeView(const std::vector<std::unique_ptr<Plan>>& specializations,
-                const SpecName& spec) {
+Fields MakeView(const std::vector<std::unique_ptr<Plan>>& specializations, const SpecName& spec) {
   return KernelView(specializations, spec).Make();
 }
 

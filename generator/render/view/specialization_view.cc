@@ -185,7 +185,7 @@ void SpecializationView::Bodies() {
     BodyView view(plan_, names_, spec_file_);
     Fields f = view.Make(body.stages);
     f.Set("tag", plan_.bodies.size() > 1 ? body.name : "");
-    f.SetFlag("of_any_step", plan_.HasOneBody());
+    f.SetFlag("of_any_step", plan_.HasOneBody() && plan_.Finishes());
     bodies.push_back(std::move(f));
     uses.Add(view.uses());
   }

@@ -35,7 +35,7 @@ bool CallCheck::Fail(Code code, const char* format, ...) {
   va_start(arguments, format);
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  status_.Fail(code, "%s: %s", kernel_, text);
+  status_.Fail(code, "%s: %s", how_.kernel, text);
   return false;
 }
 

@@ -34,7 +34,8 @@ struct Span {
 ///   "matmul_bf16: y has shape [3, 4], expected [5, 4]"
 class CallCheck {
  public:
-  explicit CallCheck(const char* kernel) : kernel_(kernel) {}
+  explicit CallCheck(const RunOptions& how) : how_(how) {}
+  explicit CallCheck(const char* kernel) : CallCheck(RunOptions{.kernel = kernel}) {}
 
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
@@ -94,12 +95,13 @@ class CallCheck {
   void Steps(const char* axis, int64_t steps);
   /// What host code says.
   void Take(const Status& status);
-  /// Runs the call, unless an argument is wrong. `how` lacks what is known here.
+  /// Runs the call, unless an argument is wrong. `specialization`: 0: the base.
   template <class Call>
   Status Run(Context& context, void (*run)(const Call&, Core&), const Call& call,
-             RunOptions how) const {
+             int specialization = 0) const {
     if (!ok()) return status_;
-    how.kernel = kernel_;
+    RunOptions how = how_;
+    how.specialization = specialization;
     how.bytes = bytes();
     how.check = this;
     return context.Run(run, call, how);
@@ -143,8 +145,16 @@ class CallCheck {
 
   template <typename T>
   static Argument Array(const Tensor<T>& tensor, const char* name) {
-    return {name,        tensor.data, tensor.rank, tensor.shape, tensor.stride,
-            kDtypeOf<T>, sizeof(T),   false,       false,        0,
+    return {name,
+            tensor.data,
+            tensor.rank,
+            tensor.shape,
+            tensor.stride,
+            kDtypeOf<T>,
+            sizeof(T),
+            false,
+            false,
+            0,
             0};
   }
 
@@ -159,7 +169,7 @@ class CallCheck {
   static bool Overlap(const Argument& a, const Argument& b);
   static bool IsSame(const Argument& a, const Argument& b);
 
-  const char* const kernel_;
+  const RunOptions how_;
   Status status_;
   // Those so far; what is behind them is not initialised, as that would take longer than to check.
   Argument arguments_[kMaxArguments];

@@ -55,16 +55,16 @@ inline bool UnpackedPaysFor4Rows(const Cpu& cpu, const UnpackedB& b) {
          (b.rows > kMinRowsFromLastCache && b.bytes() <= cpu.last_cache_bytes);
 }
 
-/// `most_streamed_rows`, `can_read_unpacked`: what the dot's types allow. `tiles_of_8_rows`: else
+/// `few_rows`, `can_read_unpacked`: what the dot's types allow. `tiles_of_8_rows`: else
 /// of 4.
-inline BAccess ChooseBAccess(const Cpu& cpu, const UnpackedB& b, int64_t most_streamed_rows,
+inline BAccess ChooseBAccess(const Cpu& cpu, const UnpackedB& b, int64_t few_rows,
                              bool can_read_unpacked, bool tiles_of_8_rows) {
   constexpr int64_t kMaxRowsBelowTiles = 3;
   if (b.rows == kUnknownRows) return BAccess::kPacked;
   const bool pays = tiles_of_8_rows ? UnpackedPaysFor8Rows(cpu, b) : UnpackedPaysFor4Rows(cpu, b);
   if (can_read_unpacked && b.row_bytes > 0 && b.rows > kMaxRowsBelowTiles && pays)
     return BAccess::kUnpackedTiles;
-  return b.rows <= most_streamed_rows ? BAccess::kUnpackedRows : BAccess::kPacked;
+  return b.rows <= few_rows ? BAccess::kUnpackedRows : BAccess::kPacked;
 }
 
 /// Of an elementwise kernel: as long as may be, since memory and its prefetchers like long rows,

@@ -174,7 +174,7 @@ KILN_PACK(BytesUU, uint8_t, uint8_t);
 #define KILN_STREAM(D, Steps)                                                                  \
   KILN_PACKING void AddStreamedRows<D, ViewOfA<D::KGroup, Steps>, D::B>(                       \
       const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, const D::B* b, size_t b_rows, \
-      int64_t stride, size_t cols, D::Acc* sums, size_t sums_stride)
+      int64_t stride, bool far, size_t cols, D::Acc* sums, size_t sums_stride)
 KILN_STREAM(Dot<float>, PanelSteps);
 KILN_STREAM(Dot<float>, AnySteps);
 KILN_STREAM(Dot<bf16>, PanelSteps);
@@ -182,12 +182,16 @@ KILN_STREAM(Dot<bf16>, PanelSteps);
 KILN_STREAM(Dot<bf16>, AnySteps);
 #endif
 
+#undef KILN_ADD_TILES_TO
 #undef KILN_ADD_TILES
-#define KILN_ADD_TILES(D, Steps, T)                                                    \
+#define KILN_ADD_TILES_TO(D, Steps, T, Sums)                                           \
   KILN_PACKING void                                                                    \
   AddTiles<D, ViewOfA<D::KGroup, Steps>, ViewOfB<D::KGroup, kCanReadUnpackedB<D, T>>>( \
       RowRange, const ViewOfA<D::KGroup, Steps>&,                                      \
-      const ViewOfB<D::KGroup, kCanReadUnpackedB<D, T>>&, const Accumulators<D::Acc>&)
+      const ViewOfB<D::KGroup, kCanReadUnpackedB<D, T>>&, const Sums<D::Acc>&)
+#define KILN_ADD_TILES(D, Steps, T)             \
+  KILN_ADD_TILES_TO(D, Steps, T, Accumulators); \
+  KILN_ADD_TILES_TO(D, Steps, T, SumsInRows)
 KILN_ADD_TILES(Dot<float>, PanelSteps, float);
 KILN_ADD_TILES(Dot<float>, AnySteps, float);
 KILN_ADD_TILES(Dot<bf16>, PanelSteps, bf16);

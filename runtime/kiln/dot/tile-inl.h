@@ -47,7 +47,6 @@ HWY_NOINLINE void RegisterTile(const TileOperands<D, Steps>& tile) {
   const hn::ScalableTag<KGroup> dk;
   const hn::ScalableTag<typename D::Acc> d;
   using V = hn::Vec<decltype(d)>;
-  const size_t n = hn::Lanes(d);
 
   V acc_0_0 = hn::Zero(d), acc_0_1 = hn::Zero(d), acc_0_2 = hn::Zero(d);
   V acc_1_0 = hn::Zero(d), acc_1_1 = hn::Zero(d), acc_1_2 = hn::Zero(d);
@@ -69,13 +68,14 @@ HWY_NOINLINE void RegisterTile(const TileOperands<D, Steps>& tile) {
     if constexpr (kRows > 7) fn(size_t{7}, acc_7_0, acc_7_1, acc_7_2);
   };
 
-  typename D::Acc* const sums = tile.sums;
-  const ptrdiff_t to_vector = tile.to_vector;
+  const auto at = [&tile](size_t i, ptrdiff_t vector) KILN_INLINE_ATTR {
+    return tile.sums + static_cast<ptrdiff_t>(i) * tile.sums_to_row + vector * tile.sums_to_vector;
+  };
   if (!tile.from_zero) {
     for_rows([&](size_t i, V& acc_0, V& acc_1, V& acc_2) KILN_INLINE_ATTR {
-      acc_0 = hn::Load(d, sums + i * n);
-      if constexpr (kVectors > 1) acc_1 = hn::Load(d, sums + to_vector + i * n);
-      if constexpr (kVectors > 2) acc_2 = hn::Load(d, sums + 2 * to_vector + i * n);
+      acc_0 = hn::LoadU(d, at(i, 0));
+      if constexpr (kVectors > 1) acc_1 = hn::LoadU(d, at(i, 1));
+      if constexpr (kVectors > 2) acc_2 = hn::LoadU(d, at(i, 2));
     });
   }
 
@@ -135,9 +135,9 @@ HWY_NOINLINE void RegisterTile(const TileOperands<D, Steps>& tile) {
   }
 
   for_rows([&](size_t i, V& acc_0, V& acc_1, V& acc_2) KILN_INLINE_ATTR {
-    hn::Store(acc_0, d, sums + i * n);
-    if constexpr (kVectors > 1) hn::Store(acc_1, d, sums + to_vector + i * n);
-    if constexpr (kVectors > 2) hn::Store(acc_2, d, sums + 2 * to_vector + i * n);
+    hn::StoreU(acc_0, d, at(i, 0));
+    if constexpr (kVectors > 1) hn::StoreU(acc_1, d, at(i, 1));
+    if constexpr (kVectors > 2) hn::StoreU(acc_2, d, at(i, 2));
   });
 }
 

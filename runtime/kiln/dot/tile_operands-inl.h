@@ -68,11 +68,10 @@ struct TileOperands : Steps {
   const KGroup* prefetch = nullptr;
   size_t prefetch_piece = 0;
 
-  // Vectors of rows are neighbours, those of columns `to_vector` elements apart. Rows that are not
-  // the tile's are not touched.
+  // A vector's lanes are neighbours. Rows that are not the tile's are not touched.
   Acc* sums = nullptr;
-  ptrdiff_t to_vector = 0;
-  bool from_zero = false;  // else from what the sums are
+  ptrdiff_t sums_to_row = 0, sums_to_vector = 0;  // elements from a vector to the next
+  bool from_zero = false;                         // else from what the sums are
 };
 
 /// Adds A times B to the sums of 8, 4, 2 or 1 rows (8 if there are tiles of so many) by up to three

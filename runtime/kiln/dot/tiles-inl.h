@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "kiln/dot/few_rows-inl.h"
+#include "kiln/dot/sums-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/stream-inl.h"
@@ -26,35 +27,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// How a dot reads a B whose rows are `stride` elements apart.
 template <class D, typename T>
 BAccess ChooseBAccess(const Cpu& cpu, int64_t rows, int64_t depth, int64_t stride) {
-  return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, kMostStreamedRows<D>,
+  return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, kFewRows<D>,
                              kCanReadUnpackedB<D, T>, kTilesOf8Rows);
-}
-
-/// Columns of a packed block: whole vectors, at least two, as no panel has one alone.
-template <typename KGroup = float>
-HWY_INLINE size_t PaddedCols(size_t cols) {
-  const size_t n = hn::Lanes(hn::ScalableTag<KGroup>());
-  return HWY_MAX(RoundUp(cols, n), 2 * n);
-}
-
-/// Accumulators of a block are kept by vectors of columns: all rows of the first, then those of the
-/// next. So the registers of a tile are a few contiguous pieces.
-template <typename Acc = float>
-HWY_INLINE size_t TileOffset(size_t rows, size_t r, size_t c) {
-  return c * RoundUp(rows, kTileRows) + r * hn::Lanes(hn::ScalableTag<Acc>());
-}
-
-/// The accumulator of row r and column c of a block whose register tiles are contiguous.
-template <typename Acc>
-HWY_INLINE Acc* AccumulatorAt(Acc* accumulators, size_t rows, size_t r, size_t c) {
-  const size_t n = hn::Lanes(hn::ScalableTag<Acc>());
-  const size_t first = c / n * n;
-  return accumulators + TileOffset<Acc>(rows, r, first) + (c - first);
-}
-
-/// Elements of a buffer for the accumulators of a block of this size, or of a smaller one.
-inline size_t AccumulatorSize(size_t rows, size_t cols) {
-  return RoundUp(rows, kTileRows) * PaddedCols(cols);
 }
 
 /// Rows of a block for which tiles are computed.
@@ -126,58 +100,6 @@ struct Nothing {
   HWY_INLINE void operator()(const Any&...) const {}
 };
 
-// Where the sums of a dot are, as MultiplyTiles knows them: whether they stay in the accumulators
-// of a block of `rows`, where there, and whether they begin at zero or go on from what those hold.
-
-/// Sums of tiles that are gone after `finish`. They begin at zero, or with what `start` returns.
-struct TileSums {
-  static constexpr size_t rows = 0;
-  static constexpr bool IsKept() { return false; }
-  static constexpr bool FromZero() { return true; }
-};
-
-/// Sums that stay.
-template <typename Acc>
-struct Accumulators {
-  Accumulators(Acc* accumulators, size_t block_rows, bool zero)
-      : sums(accumulators), rows(block_rows), from_zero(zero) {}
-  static constexpr bool IsKept() { return true; }
-  bool FromZero() const { return from_zero; }
-
-  Acc* sums;
-  size_t rows;
-  bool from_zero;
-};
-
-/// What a step is in its reduction. A single step is both.
-struct ReductionStep {
-  bool first, last;
-};
-
-/// Sums that add up over the steps of a reduction, and are only wanted after the last one.
-template <typename Acc>
-struct StepSums {
-  bool IsKept() const { return !(step.first && step.last); }
-  bool FromZero() const { return step.first; }
-
-  Acc* sums;
-  size_t rows;
-  ReductionStep step;
-};
-template <typename Acc>
-HWY_INLINE StepSums<Acc> SumsOf(ReductionStep step, Acc* accumulators, size_t rows) {
-  return {accumulators, rows, step};
-}
-
-template <typename Acc>
-HWY_INLINE Acc* SumsAt(TileSums, size_t, size_t) {
-  return nullptr;
-}
-template <typename Acc, class Sums>
-HWY_INLINE Acc* SumsAt(const Sums& sums, size_t r, size_t c) {
-  return AccumulatorAt(sums.sums, sums.rows, r, c);
-}
-
 // The steps of a reduction as types, for bodies that differ in more than their sums.
 struct First {};       // start anew
 struct Middle {};      // add
@@ -241,7 +163,8 @@ HWY_INLINE void MultiplyFewRows(RowRange rows, const A& a, const B& b, const Sum
   MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start_row, finish_row);
 }
 
-/// Adds A @ B to accumulators. The library compiles it, for the dots that it packs for.
+/// Adds A @ B to accumulators. The library compiles this and its like for rows of sums, for the
+/// dots that it packs for.
 template <class Dot, class A, class B>
 HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
                            const Accumulators<typename Dot::Acc>& sums);
@@ -268,13 +191,14 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums&
       return AddTiles<Dot>(rows, a, b, Accumulators<Acc>(sums.sums, sums.rows, sums.step.first));
     }
   }
-  if constexpr (kMostStreamedRows<Dot> > 0) {
+  if constexpr (kFewRows < Dot >> 0) {
     if (b.streamed != nullptr) return MultiplyFewRows<Dot>(rows, a, b, sums, start, finish);
   }
 
   HWY_ALIGN Acc own[kTileRows * kTileVectors * hn::MaxLanes(da)];
   auto tile = a.template OperandsOf<typename Dot::Arithmetic>();
-  tile.to_vector =
+  tile.sums_to_row = static_cast<ptrdiff_t>(n);
+  tile.sums_to_vector =
       static_cast<ptrdiff_t>((sums.IsKept() ? RoundUp(sums.rows, kTileRows) : kTileRows) * n);
   tile.from_zero = sums.FromZero() && !kGives;
   [[maybe_unused]] const bool streams = StreamsPieces(kTileVectors * n, to);
@@ -285,17 +209,18 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums&
         for (size_t i = 0; i < tile_rows; ++i) {
           for (size_t v = 0; v < vectors && c + v * n < b.cols; ++v) {
             fn(Part<D>(HWY_MIN(b.cols - c - v * n, n)),
-               tile.sums + static_cast<ptrdiff_t>(v) * tile.to_vector + i * n, r + i, c + v * n);
+               tile.sums + static_cast<ptrdiff_t>(v) * tile.sums_to_vector + i * n, r + i,
+               c + v * n);
           }
         }
         return;
       }
       if constexpr (kMayStream<To>) {
         if (streams && vectors == kTileVectors)
-          return ForWholeVectors(Streamed<D>(), tile.sums, tile.to_vector, tile_rows, vectors, r, c,
-                                 fn);
+          return ForWholeVectors(Streamed<D>(), tile.sums, tile.sums_to_vector, tile_rows, vectors,
+                                 r, c, fn);
       }
-      ForWholeVectors(Whole<D>(), tile.sums, tile.to_vector, tile_rows, vectors, r, c, fn);
+      ForWholeVectors(Whole<D>(), tile.sums, tile.sums_to_vector, tile_rows, vectors, r, c, fn);
     };
     tile.sums = sums.IsKept() ? SumsAt<Acc>(sums, r, c) : own;
     if constexpr (!std::is_same_v<Start, Nothing>) {
@@ -322,6 +247,64 @@ template <class Dot, class A, class B>
 HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
                            const Accumulators<typename Dot::Acc>& sums) {
   MultiplyTiles<Dot>(rows, a, b, sums);
+}
+
+/// Adds A @ B to rows of a block. Tiles of whole vectors work on them where they are.
+template <class Dot, class A, class B>
+HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
+                           const SumsInRows<typename Dot::Acc>& sums) {
+  using D = ColumnTag<Dot>;
+  using Acc = typename Dot::Acc;
+  constexpr hn::ScalableTag<Acc> da;
+  const auto start = [&](auto at, size_t r, size_t c) HWY_ATTR {
+    return sums.from_zero ? hn::Zero(da) : at.Load(sums.At(r, c));
+  };
+  const auto finish = [&](auto at, auto sum, size_t r, size_t c)
+                          HWY_ATTR { at.Store(sum, sums.At(r, c)); };
+  if constexpr (kFewRows < Dot >> 0) {
+    if (b.streamed != nullptr)
+      return MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start, finish);
+  }
+
+  const size_t n = hn::Lanes(da);
+  const auto step = static_cast<ptrdiff_t>(n);
+  HWY_ALIGN Acc own[kTileRows * kTileVectors * hn::MaxLanes(da)];
+  auto tile = a.template OperandsOf<typename Dot::Arithmetic>();
+  const auto multiply = [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
+    tile.a = a.At(r);
+    if (c + vectors * n <= b.cols) {
+      b.SetColumns(r, c, vectors, /*inside=*/vectors == kTileVectors, &tile);
+      tile.from_zero = sums.from_zero;
+      tile.sums = sums.At(r, c), tile.sums_to_row = sums.to_row, tile.sums_to_vector = step;
+      for (size_t i = 0; sums.from_zero && i < tile_rows; ++i) {
+        for (size_t v = 0; v < vectors; ++v) hwy::Prefetch(sums.At(r + i, c + v * n));
+      }
+      return MultiplyTile(tile, tile_rows, vectors);
+    }
+    const auto for_parts = [&](const auto& fn) HWY_ATTR {
+      for (size_t i = 0; i < tile_rows; ++i) {
+        for (size_t v = 0; v < vectors && c + v * n < b.cols; ++v) {
+          fn(Part<D>(HWY_MIN(b.cols - c - v * n, n)), own + (v * kTileRows + i) * n, r + i,
+             c + v * n);
+        }
+      }
+    };
+    b.SetColumns(r, c, vectors, /*inside=*/false, &tile);
+    tile.from_zero = false;
+    tile.sums = own, tile.sums_to_row = step;
+    tile.sums_to_vector = static_cast<ptrdiff_t>(kTileRows * n);
+    for_parts([&](auto at, Acc* sum, size_t i, size_t j)
+                  HWY_ATTR { hn::Store(start(at, i, j), da, sum); });
+    MultiplyTile(tile, tile_rows, vectors);
+    for_parts([&](auto at, const Acc* sum, size_t i, size_t j)
+                  HWY_ATTR { finish(at, hn::Load(da, sum), i, j); });
+  };
+  ForTiles(n, rows, b.cols, a.depth * sizeof(*a.groups), a.l2_bytes / 2, multiply);
+}
+template <class Dot, class A, class B>
+HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b,
+                              const SumsInRows<typename Dot::Acc>& sums) {
+  AddTiles<Dot>(rows, a, b, sums);
 }
 
 }  // namespace HWY_NAMESPACE

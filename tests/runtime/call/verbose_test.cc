@@ -56,15 +56,15 @@ TEST_CASE("calls to be followed", "[.verbose]") {
   const Tensor<float> sums(o.data(), {64});
   Context context;
   {
-    CallCheck check("sums");
+    CallCheck check({.kernel = "sums", .spec = "sums.yaml", .set = "bm=32 T=f32"});
     const int64_t m = check.Dim("m", rows, "x", 0), n = check.Dim("n", rows, "x", 1);
     check.Input(rows, "x", {m, n});
     check.Input(Tensor<const int8_t>(bytes.data(), {300}), "w", {300});
     check.Output(sums, "o", {m});
-    CHECK(check.Run(context, &Nothing, 0, {.spec = "sums.yaml", .set = "bm=32 T=f32"}).ok());
+    CHECK(check.Run(context, &Nothing, 0).ok());
   }
   {  // what decides is spelt out, scalars too
-    CallCheck check("gather");
+    CallCheck check({.kernel = "gather", .spec = "gather.yaml:f32"});
     check.Values(Tensor<const int32_t>(ids.data(), {3}), "ids", {3});
     check.Values(Tensor<const int32_t>(table.data(), {2, 2}), "table", {2, 2});
     check.Values(Tensor<const int32_t>(nullptr, {0}), "none", {0});
@@ -78,13 +78,13 @@ TEST_CASE("calls to be followed", "[.verbose]") {
     options.shuffle = true;
     options.seed = 9;
     Context emulated(options);
-    CHECK(check.Run(emulated, &Nothing, 0, {.spec = "gather.yaml:f32", .specialization = 2}).ok());
+    CHECK(check.Run(emulated, &Nothing, 0, /*specialization=*/2).ok());
   }
   {  // what decides and is too long: no command
-    CallCheck check("long");
+    CallCheck check({.kernel = "long", .cores = 1, .spec = "long.yaml"});
     check.Values(Tensor<const int32_t>(many.data(), {300}), "ids", {300});
     const auto fail = [](const int&, Core& core) { core.Fail(kIndexRange, "there is no block 3"); };
-    CHECK(!check.Run<int>(context, fail, 0, {.cores = 1, .spec = "long.yaml"}).ok());
+    CHECK(!check.Run<int>(context, fail, 0).ok());
   }
   CHECK(context.Run(&Nothing, 0, {.cores = 1}).ok());  // who says nothing of itself
 }

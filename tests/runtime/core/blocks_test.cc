@@ -51,7 +51,7 @@ TEST_CASE("few rows stream long pieces of the rows of B") {
 
 TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
   const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
-    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*most_streamed_rows=*/64,
+    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*few_rows=*/64,
                          /*can_read_unpacked=*/true,
                          /*tiles_of_8_rows=*/true);
   };
@@ -76,7 +76,7 @@ TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
 
 TEST_CASE("tiles of four rows read B unpacked for fewer rows of A, and closer to the core") {
   const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
-    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*most_streamed_rows=*/32,
+    return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*few_rows=*/32,
                          /*can_read_unpacked=*/true,
                          /*tiles_of_8_rows=*/false);
   };

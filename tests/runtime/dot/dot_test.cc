@@ -176,6 +176,28 @@ std::string CheckSums(const ViewA& a, const ViewB& b) {
   return "";
 }
 
+/// Sums in rows of a block, from zero and then from what is there. What is between rows stays.
+template <class D, class ViewA, class ViewB>
+std::string CheckSumsInRows(const ViewA& a, const ViewB& b) {
+  using Acc = typename D::Acc;
+  const std::vector<Acc> once = Multiply<D>(a, b);
+  const size_t stride = b.cols + 5;
+  std::vector<Acc> z(a.rows * stride + 1, Acc{77});
+  Acc* const first = z.data() + 1;  // no multiple of a vector
+  for (const int times : {1, 2}) {
+    MultiplyTiles<D>(a.rows, a, b,
+                     SumsInRows(first, static_cast<int64_t>(stride), /*from_zero=*/times == 1));
+    for (size_t i = 0; i < a.rows * stride; ++i) {
+      const size_t r = i / stride, c = i % stride;
+      const Acc expected = c < b.cols ? static_cast<Acc>(times) * once[r * b.cols + c] : Acc{77};
+      if (first[i] != expected)
+        return "sums in rows, (" + std::to_string(r) + ", " + std::to_string(c) +
+               "): " + std::to_string(first[i]) + ", not " + std::to_string(expected);
+    }
+  }
+  return "";
+}
+
 /// The same without panels of B.
 template <class D, class ViewA>
 std::vector<typename D::Acc> MultiplyStreamed(const ViewA& a, const Tile<const typename D::B, 2>& b,
@@ -230,6 +252,7 @@ std::string CheckPair(const char* name) {
       std::string error = FirstError(a, b, Multiply<D>(a_view, b_view), m, k, n);
       if (error.empty() && std::is_same_v<typename D::Acc, float>)
         error = CheckSums<D>(a_view, b_view);
+      if (error.empty()) error = CheckSumsInRows<D>(a_view, b_view);
       if constexpr (std::is_same_v<A, typename D::KGroup>) {
         if (error.empty() && !a_transposed && step == 1) {
           const auto rows = ViewOfA<A, AnySteps>::OfRows(a.tile.data, m, k, a.tile.stride[0]);
@@ -238,7 +261,7 @@ std::string CheckPair(const char* name) {
             error = FirstError(a, b, MultiplyStreamed<D>(rows, b.tile, k, n), m, k, n);
         }
       }
-      if constexpr (std::is_same_v<B, typename D::B> && kMostStreamedRows < D >> 0) {
+      if constexpr (std::is_same_v<B, typename D::B> && (kFewRows < D >> 0)) {
         if (error.empty() && !b_transposed && step == 1)
           error = FirstError(a, b, MultiplyStreamed<D>(a_view, b.tile, k, n), m, k, n);
       }

@@ -151,7 +151,7 @@ Status sample_matmul(const Tensor<const float>& x, const Tensor<const float>& y,
                      const Tensor<const float>& bias, const Tensor<float>& z, Context& context) {
   using sample_matmul_text::Call;
   Call call{x, y, bias, z, 0, 0, 0};
-  CallCheck check("sample_matmul");
+  CallCheck check({.kernel = "sample_matmul", .spec = "samples.yaml"});
   call.m = check.Dim("m", x, "x", 0);
   call.k = check.Dim("k", x, "x", 1);
   call.n = check.Dim("n", y, "y", 1);
@@ -159,7 +159,7 @@ Status sample_matmul(const Tensor<const float>& x, const Tensor<const float>& y,
   check.Input(y, "y", {call.k, call.n});
   check.Input(bias, "bias", {call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(sample_matmul_text::Run), call, {.spec = "samples.yaml"});
+  return check.Run(context, KILN_DISPATCH(sample_matmul_text::Run), call);
 }
 }  // namespace kiln
 
