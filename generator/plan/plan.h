@@ -99,6 +99,11 @@ struct OperandPlan {
   SpaceId rows_per_b;     // FindInPlace: a B, for few rows of this space
   bool watched = false;   // FindWatched
   bool knows_first = false, knows_last = false;  // FindVisits
+  /// What the elements of an output hold that no step has stored.
+  enum class Start { kNothing, kValue, kUndefined, kAlias };
+  Start start = Start::kNothing;
+  /// Whether an output's elements that no step visits are right as they are: if not, they are due.
+  bool MayStay() const { return start != Start::kNothing; }
 };
 
 /// Blocks of which Direct may choose the size.

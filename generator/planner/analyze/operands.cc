@@ -36,6 +36,13 @@ void CountCopies(const Actions& actions, Table<int, Ref>& reads) {
   });
 }
 
+OperandPlan::Start StartOf(const Ref& ref) {
+  using Start = OperandPlan::Start;
+  if (ref.init) return Start::kValue;
+  if (ref.init_undefined) return Start::kUndefined;
+  return ref.alias >= 0 ? Start::kAlias : Start::kNothing;
+}
+
 Layout LayoutOf(Side side, bool transposed) {
   if (side == Side::kA) return transposed ? Layout::kPackedAT : Layout::kPackedA;
   return transposed ? Layout::kPackedBT : Layout::kPackedB;
@@ -71,6 +78,7 @@ Table<OperandPlan, Ref> PlanOperands(const Kernel& kernel) {
     const Ref& ref = kernel[r];
     OperandPlan& plan = operands[r];
     plan.clipped.assign(ref.block.size(), false);
+    plan.start = StartOf(ref);
     if (ref.role != Role::kInput) continue;
     plan.reason = "read element by element";
     if (uses[r].empty()) continue;

@@ -159,13 +159,13 @@ void SpecializationView::Copied() {
     const Ref& ref = kernel_[r];
     if (ref.memory != kiln::Memory::kAny || ref.view_of >= 0) continue;
     const bool output = ref.role == Role::kOutput;
-    const bool may_stay = ref.init || ref.init_undefined || ref.alias >= 0;
+    const bool due = output && !plan_.operands[r].MayStay();
     const RefId borrower = Borrower(r);
     Fields& f = copied.emplace_back();
     f.Set("verb", output ? "Writes" : "Reads");
-    f.Set("arguments",
-          Operand(r) + (borrower ? ", /*lent to=*/" + std::to_string(borrower.number()) : "") +
-              (output && !may_stay ? ", /*due=*/call." + names_[ArrayOf(r)] + ".Count()" : ""));
+    f.Set("arguments", Operand(r) +
+                           (borrower ? ", /*lent to=*/" + std::to_string(borrower.number()) : "") +
+                           (due ? ", /*due=*/call." + names_[ArrayOf(r)] + ".Count()" : ""));
   }
   fields_.SetList("copied", std::move(copied));
 }
@@ -217,14 +217,24 @@ void SpecializationView::GiveInput(RefId r, Fields* f) {
   step_values_.push_back(names_[r] + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
 }
 
+std::string SpecializationView::InitOf(RefId r) const {
+  const Ref& ref = kernel_[r];
+  switch (plan_.operands[r].start) {
+    case OperandPlan::Start::kValue:
+      return "Init<" + StorageType(ref.dtype) + ">(" + ConstantText(ref.init, ref.dtype) + ")";
+    case OperandPlan::Start::kUndefined:
+      return "UndefinedInit()";
+    case OperandPlan::Start::kAlias:
+      return "NoInit{.is_alias = true}";
+    case OperandPlan::Start::kNothing:
+      return "NoInit()";
+  }
+  __builtin_unreachable();
+}
+
 void SpecializationView::GiveOutput(RefId r, Fields* f) {
   const Ref& ref = kernel_[r];
-  const std::string init =
-      ref.init ? "Init<" + StorageType(ref.dtype) + ">(" + ConstantText(ref.init, ref.dtype) + ")"
-      : ref.init_undefined ? "UndefinedInit()"
-      : ref.alias >= 0     ? "NoInit{.is_alias = true}"
-                           : "NoInit()";
-  AddRest({{init, "NoInit()"}, BuffersOf(ref)}, f);
+  AddRest({{InitOf(r), "NoInit()"}, BuffersOf(ref)}, f);
   f->SetFlag("watched", plan_.operands[r].watched);
   step_values_.push_back(names_[r] + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
 }

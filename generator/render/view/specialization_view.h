@@ -79,6 +79,7 @@ class SpecializationView {
   static void AddRest(std::vector<std::pair<std::string, std::string>> arguments, Fields* operand);
   void GiveInput(RefId ref, Fields* f);
   void GiveOutput(RefId ref, Fields* f);
+  std::string InitOf(RefId ref) const;
   std::string Window(RefId ref) const;
   std::string RowsPerB(RefId ref) const;
   std::string RowStride(RefId ref) const;
