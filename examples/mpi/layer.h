@@ -32,7 +32,8 @@ class Layer {
   Layer(const Shape& shape, const Ranks& ranks, const Weights& weights)
       : shape_(shape), ranks_(ranks), weights_(weights), mine_(ranks.ShareOf(shape.experts)) {}
 
-  /// y of this rank's tokens, of their x: both [own tokens, width]. Ends all ranks where a kernel refuses.
+  /// y of this rank's tokens, of their x: both [own tokens, width]. Ends all ranks where a kernel
+  /// refuses.
   std::vector<float> Run(const std::vector<float>& x, kiln::Context& context);
 
   /// Rows that this rank multiplied in the last run.

@@ -1,4 +1,5 @@
-// Runs the layer on random data, spread over the ranks, and holds it against one rank that has everything.
+// Runs the layer on random data, spread over the ranks, and holds it against one rank that has
+// everything.
 //   mpirun -n 4 build/moe_mpi [ROUNDS] [PATIENCE]
 #include <algorithm>
 #include <chrono>
@@ -54,7 +55,8 @@ std::vector<double> Plain(const Shape& s, const Weights& weights, const Routes& 
       }
       const double weighted =
           double(routes.weight[static_cast<size_t>(i)]) * sum / (1 + std::exp(-sum));
-      for (size_t c = 0; c < y.size(); ++c) y[c] += weighted * double(down[h * s.width + int64_t(c)]);
+      for (size_t c = 0; c < y.size(); ++c)
+        y[c] += weighted * double(down[h * s.width + int64_t(c)]);
     }
   }
   return y;
@@ -65,7 +67,8 @@ double Error(double got, double want) {
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
-/// On one rank: what all of them computed is what it computes alone, bit for bit, and what plain sums say.
+/// On one rank: what all of them computed is what it computes alone, bit for bit, and what plain
+/// sums say.
 bool Check(const std::vector<float>& y) {
   const Shape& s = kShape;
   const Ranks alone(MPI_COMM_SELF);
@@ -84,7 +87,8 @@ bool Check(const std::vector<float>& y) {
       from_plain = std::max(from_plain, Error(got, want[c]));
     }
   }
-  std::printf("largest difference from one rank %.1e, from plain sums %.1e\n", from_one, from_plain);
+  std::printf("largest difference from one rank %.1e, from plain sums %.1e\n", from_one,
+              from_plain);
   // Two sums of up to 512 terms of magnitude 1, in f32. A token has two experts, and the sum of two
   // does not depend on their order.
   return from_one == 0 && from_plain < 1e-5;
@@ -118,8 +122,8 @@ int main(int argc, char** argv) {
   const std::vector<int32_t> rows = ranks.AllGather(own_rows, ranks.size(), 1);
   int status = 0;
   if (ranks.rank() == 0) {
-    std::printf("%d tokens, %d experts on %d ranks; rows of each rank:", int(s.tokens), int(s.experts),
-                ranks.size());
+    std::printf("%d tokens, %d experts on %d ranks; rows of each rank:", int(s.tokens),
+                int(s.experts), ranks.size());
     for (const int32_t count : rows) std::printf(" %d", count);
     std::printf("; %.2f ms\n", 1e3 * seconds);
     status = Check(all) ? 0 : 1;

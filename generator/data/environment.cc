@@ -27,8 +27,10 @@ const std::vector<VariableRow>& EnvironmentVariables() {
       {EnvVariable::kCompileLimit, "KILN_COMPILE_LIMIT", "`3600`",
        "After how many seconds a compiler that does not end is ended."},
       {EnvVariable::kVerbose, "KILN_VERBOSE", "`0`",
-       "With `1` every call of a compiled kernel, from whatever language, writes a line to standard "
-       "error: kernel, arguments, mode, instruction set, cores, time, and a command that repeats it."},
+       "With `1` every call of a compiled kernel, from whatever language, writes a line to "
+       "standard "
+       "error: kernel, arguments, mode, instruction set, cores, time, and a command that repeats "
+       "it."},
       {EnvVariable::kCompiler, "CXX", "`c++`",
        "The C++20 compiler for kernels, with options if need be: `CXX=\"clang++ -g\"`."},
       {EnvVariable::kPrefix, "KILN_HOME", "where the program is, else where it was built",

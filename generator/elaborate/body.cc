@@ -80,8 +80,7 @@ NodePtr Elaborator::TypedValue(const Stmt& stmt, NodePtr value, Shape& shape) {
 void Elaborator::DefineLocals(const Stmt& stmt, Actions& out) {
   const NodePtr first = Elaborate(*stmt.value, kBodySetting);
   std::vector<NodePtr> values;
-  for (const Naming& other : stmt.others)
-    values.push_back(Elaborate(*other.value, kBodySetting));
+  for (const Naming& other : stmt.others) values.push_back(Elaborate(*other.value, kBodySetting));
   DefineLocal(stmt, first, out);
   for (size_t k = 0; k < values.size(); ++k) {
     Stmt one = stmt;
@@ -257,8 +256,8 @@ void Elaborator::Assign(const Stmt& stmt, Actions& out) {
   StoreTarget target;
   const Expr* base = stmt.target.get();
   while (base->kind == Expr::Kind::kSubscript) base = base->args[0].get();
-  const bool usable = ResolveTarget(*base, target) &&
-                      (!subscripted || NarrowTarget(*stmt.target, target));
+  const bool usable =
+      ResolveTarget(*base, target) && (!subscripted || NarrowTarget(*stmt.target, target));
   if (!usable) {
     Elaborate(*stmt.value, kBodySetting);  // for its own errors
     return;

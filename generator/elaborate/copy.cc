@@ -48,8 +48,9 @@ std::optional<Window> Elaborator::CopyWindow(const Expr& expr, bool target) {
     if (!entries) return std::nullopt;
     for (const Subscript& subscript : entries->subscripts) {
       if (subscript.stride == 1) continue;
-      Error("type", subscript.span, "a copy moves neighbours; this window of `" + ref.name +
-                                        "` has a stride of " + std::to_string(subscript.stride),
+      Error("type", subscript.span,
+            "a copy moves neighbours; this window of `" + ref.name + "` has a stride of " +
+                std::to_string(subscript.stride),
             "copy all of it, and take the stride where it is read");
       return std::nullopt;
     }

@@ -172,7 +172,8 @@ bool Elaborator::ElaborateEntry(const Expr& entry, const Size& extent, const std
 bool Elaborator::ElaborateCount(const Expr& entry, const Expr& most, const std::string& where,
                                 const Setting& setting, Subscript& out) {
   if (!setting.most) {
-    Error("shape", entry.span, "a value has a fixed shape: `most=` stands in copies and waits alone",
+    Error("shape", entry.span,
+          "a value has a fixed shape: `most=` stands in copies and waits alone",
           "read all that there may be, and choose by a mask: iota([8]) < n");
     return false;
   }

@@ -46,9 +46,8 @@ void ReportUndefined(Run& run, int index, const HbmArray& array, const FaultyEle
   Span at = store;
   std::vector<Note> notes = Trail(run, origin);
   // Of a sum over an edge the sum is at fault, not the statement that stores what came of it.
-  const bool elsewhere =
-      RuleOf(origin) == "tail" &&
-      (origin.reduced_at.begin < store.begin || origin.reduced_at.end > store.end);
+  const bool elsewhere = RuleOf(origin) == "tail" && (origin.reduced_at.begin < store.begin ||
+                                                      origin.reduced_at.end > store.end);
   if (elsewhere) {
     at = origin.reduced_at;
     notes.back() = {store, "what came of it is stored into `" + name + "` here"};

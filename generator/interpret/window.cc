@@ -15,8 +15,7 @@ int64_t StartOf(Run& run, const Subscript& subscript, int d, int64_t size, int64
                 Subject subject) {
   const int64_t start = EvaluateIndex(run, *subscript.start, "a subscript");
   if (start >= 0 && start <= extent - size) return start;
-  const std::string strided =
-      subscript.stride == 1 ? "" : ":" + std::to_string(subscript.stride);
+  const std::string strided = subscript.stride == 1 ? "" : ":" + std::to_string(subscript.stride);
   const std::string what = subscript.range ? "the slice [" + std::to_string(start) + ":" +
                                                  std::to_string(start + size) + strided + "]"
                                            : "the subscript " + std::to_string(start);

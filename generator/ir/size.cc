@@ -89,7 +89,8 @@ const Node* Size::AsAtom() const {
 NodePtr Size::ToNode() const {
   NodePtr sum;
   for (const auto& [factors, coefficient] : terms_) {
-    NodePtr product = coefficient != 1 || factors.empty() ? IndexConstant(coefficient, param_) : nullptr;
+    NodePtr product =
+        coefficient != 1 || factors.empty() ? IndexConstant(coefficient, param_) : nullptr;
     for (const AtomRef& atom : factors) {
       product = product ? IndexBinary(Op::kMul, product, atom.node) : atom.node;
       if (!product) return nullptr;

@@ -92,9 +92,9 @@ class CoreSchedule {
   size_t depth_ = 1;              // how many begins are remembered
 
   Picoseconds now_;
-  Picoseconds dma_free_;                        // the queue is empty from then on
-  std::vector<Picoseconds> begins_;             // of the last steps, the newest first
-  std::vector<std::vector<Picoseconds>> outs_;  // by operand: when its last copies out end
+  Picoseconds dma_free_;                                // the queue is empty from then on
+  std::vector<Picoseconds> begins_;                     // of the last steps, the newest first
+  std::vector<std::vector<Picoseconds>> outs_;          // by operand: when its last copies out end
   std::map<int64_t, std::vector<InFlight>> in_flight_;  // by semaphore, oldest first
   StepSums sums_;
   std::vector<CopyTimes> copies_;

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "generator/predict/steps/grid_steps.h"
 #include "generator/predict/schedule.h"
+#include "generator/predict/steps/grid_steps.h"
 
 namespace kiln {
 

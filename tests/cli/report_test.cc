@@ -48,7 +48,8 @@ Json CoverageOf(const std::string& spec, const std::string& arguments) {
   return DataOf(folder / "report.html")["timeline"]["coverage"];
 }
 
-TEST_CASE("heads of keys are no part of the product: none is multiplied with other heads of queries") {
+TEST_CASE(
+    "heads of keys are no part of the product: none is multiplied with other heads of queries") {
   const Folder folder;
   WriteText(folder / "grouped.yaml", R"yaml(kernel: grouped
 params: {b: 8, group: 4}

@@ -127,8 +127,8 @@ body: |
 TEST_CASE("rows packed into wider ones, and back") {
   const Inputs inputs{{{"x", Ints(DType::kU8, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}}, {}};
   const auto run = [&](const std::string& type, const std::string& value) {
-    return Run("kernel: k\ninputs: {x: \"u8[4, 2]\"}\noutputs: {o: \"" + type + "\"}\nbody: o = " +
-                   value + "\n",
+    return Run("kernel: k\ninputs: {x: \"u8[4, 2]\"}\noutputs: {o: \"" + type +
+                   "\"}\nbody: o = " + value + "\n",
                inputs);
   };
   CHECK(run("i16[2, 2]", "bitcast(i16, x)") == Doubles{0x301, 0x402, 0x705, 0x806});

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "generator/generate/generate.h"
-#include "generator/native/interface.h"
 #include "generator/native/compiler/toolchain.h"
+#include "generator/native/interface.h"
 
 namespace kiln::soak {
 

@@ -75,8 +75,7 @@ TEST_CASE("every statement prints as it is written") {
 
 TEST_CASE("several names get a value each, also under one condition") {
   CHECK(Print("let a, b = (x, y)") == "let a, b = x, y\n");
-  CHECK(Print("let a, b = (x, y) if c else (u, v)") ==
-        "let a, b = x if c else u, y if c else v\n");
+  CHECK(Print("let a, b = (x, y) if c else (u, v)") == "let a, b = x if c else u, y if c else v\n");
   CHECK(Print("var a, b = (x, y) if c else (u, v) if d else (s, t)") ==
         "var a, b = x if c else u if d else s, y if c else v if d else t\n");
 }

@@ -7,7 +7,8 @@ namespace kiln {
 namespace {
 
 TEST_CASE("a plain word stays as it is; any other is quoted") {
-  for (const char* plain : {"specs/matmul.yaml:matmul_f32", "bm=32", "x=random:1", "--set", "a,b+c"})
+  for (const char* plain :
+       {"specs/matmul.yaml:matmul_f32", "bm=32", "x=random:1", "--set", "a,b+c"})
     CHECK(ShellWord(plain) == plain);
   CHECK(ShellWord("") == "''");
   CHECK(ShellWord("a b") == "'a b'");

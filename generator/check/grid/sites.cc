@@ -108,8 +108,8 @@ void Collector::Counts(const std::vector<Subscript>& subscripts,
     if (d >= extents.size() || extents[d] < 0) continue;
     site.kind = Site::Kind::kEnd;
     site.span = subscript.span;
-    site.value = Share(TileNode(Op::kAdd, DType::kIndex, {}, subscript.span,
-                                {subscript.start, subscript.count}));
+    site.value = Share(
+        TileNode(Op::kAdd, DType::kIndex, {}, subscript.span, {subscript.start, subscript.count}));
     site.extent = extents[d];
     Add(std::move(site));
   }

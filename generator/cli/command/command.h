@@ -108,8 +108,8 @@ enum class Depth { kParse, kCheck, kCheckForSizes };
 /// Nullopt after a usage error (already printed).
 std::optional<Loaded> Load(const SpecOptions& options, Depth depth);
 
-/// The spec of a kernel that was checked with these options, as its text calls it: without what they
-/// set to what it is anyway.
+/// The spec of a kernel that was checked with these options, as its text calls it: without what
+/// they set to what it is anyway.
 SpecName SpecNameOf(const Loaded& loaded, const Kernel& kernel, const CheckOptions& options);
 
 /// Replaces the kernel by the specialisation that these sizes select, if the spec has variants.

@@ -18,8 +18,8 @@ struct Answer {
 /// Runs an example's command in this process, so that what is shown is what the tool says.
 Answer RunExample(const RuleExample& example);
 
-/// Compiles a kernel to an object file for all instruction sets, and prints what that holds. The exit
-/// status.
+/// Compiles a kernel to an object file for all instruction sets, and prints what that holds. The
+/// exit status.
 int PrintObjectCode(const Kernel& kernel, const Generated& text, bool direct_only);
 
 /// Tables in Markdown: what bodies and `prepare` may call, rules, environment variables.

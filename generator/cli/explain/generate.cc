@@ -150,9 +150,10 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
   auto* const to_stdout =
       app.add_flag("--stdout", command->to_stdout, "print the text, write no file");
   auto* const stats =
-      app.add_flag("--stats", command->stats,
-                   "write no file: compile each kernel for all instruction sets, as programs that it "
-                   "is built into do, and print how large the code of each is")
+      app.add_flag(
+             "--stats", command->stats,
+             "write no file: compile each kernel for all instruction sets, as programs that it "
+             "is built into do, and print how large the code of each is")
           ->excludes(to_stdout);
   app.add_flag("--direct-only", command->direct_only,
                "with --stats: without the emulator, as DIRECT_ONLY of kiln_add_kernel")
@@ -169,7 +170,8 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
       "  kiln generate specs/matmul.yaml -o out               every instance of it\n"
       "  kiln generate specs/matmul.yaml:matmul_f32 --stdout  one, to read\n"
       "  kiln generate specs/matmul.yaml:matmul_f32 --stats   its size by instruction set\n"
-      "A file whose text would stay the same is not touched. Which instruction sets a program needs,\n"
+      "A file whose text would stay the same is not touched. Which instruction sets a program "
+      "needs,\n"
       "and how to leave some out: docs/embedding.md.");
   run = [command] { return command->Run(); };
 }

@@ -6,8 +6,8 @@
 #include "generator/native/cache/folder.h"
 #include "generator/native/call_diagnostic.h"
 #include "generator/native/compare.h"
-#include "generator/native/hides.h"
 #include "generator/native/compiler/toolchain.h"
+#include "generator/native/hides.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {

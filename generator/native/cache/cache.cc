@@ -95,7 +95,8 @@ std::vector<std::string> CommandOf(const Unit& unit, const Toolchain& tools, con
   command.push_back((folder / unit.main).string());
   command.push_back("-o");
   command.push_back(OutputOf(unit, folder).string());
-  if (unit.links_runtime && !unit.is_object) command.insert(command.end(), tools.link.begin(), tools.link.end());
+  if (unit.links_runtime && !unit.is_object)
+    command.insert(command.end(), tools.link.begin(), tools.link.end());
   return command;
 }
 

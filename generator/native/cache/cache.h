@@ -43,8 +43,8 @@ struct Compiled {
 
 /// The library made of these texts by this toolchain: from the cache, which is addressed by what
 /// goes into it and proves that it is whole, or by compiling now. Several programs that need the
-/// same at once compile it once. Where the cache cannot be trusted it is compiled apart from it, and
-/// so is an object file, which is there to be looked at.
+/// same at once compile it once. Where the cache cannot be trusted it is compiled apart from it,
+/// and so is an object file, which is there to be looked at.
 Compiled CompileCached(const Unit& unit, const Toolchain& tools, const CompileOptions& options);
 
 /// Removes an entry that turned out to be damaged.

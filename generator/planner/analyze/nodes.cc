@@ -13,8 +13,8 @@ bool RegroupsDimensions(const Node& reshape) {
 }
 
 bool IsWholeRange(const Subscript& s, const Size& extent) {
-  return s.range && s.stride == 1 && s.start && s.start->op == Op::kConst && s.start->int_value == 0 &&
-         s.size == extent;
+  return s.range && s.stride == 1 && s.start && s.start->op == Op::kConst &&
+         s.start->int_value == 0 && s.size == extent;
 }
 
 bool IsZero(const NodePtr& e) {

@@ -98,8 +98,8 @@ ElementPtr Lowering::ReadForPack(const Node& of, DType element, const Point& poi
     if (!place) return false;
     int rows = 0, cols = 0;
     for (const Coordinate& at : place->at) {
-      const bool chosen = at.offset && (DependsOn(*at.offset, pack.row) ||
-                                        DependsOn(*at.offset, pack.col));
+      const bool chosen =
+          at.offset && (DependsOn(*at.offset, pack.row) || DependsOn(*at.offset, pack.col));
       if (at.around || chosen) return false;
       rows += at.loop == pack.row;
       cols += at.loop == pack.col;

@@ -71,8 +71,8 @@ void Lowering::DefineLocal(const action::Define& define) {
     const ElementPtr value = Scalar(*define.value);
     if (local.kind == Local::Kind::kLet) {
       local_bounds_[id] = BoundsOf(*define.value);
-      index_ranges_[id] = RangeOf(*define.value, kernel_,
-                                  [this](LocalId other) { return RangeOfLocal(other); });
+      index_ranges_[id] =
+          RangeOf(*define.value, kernel_, [this](LocalId other) { return RangeOfLocal(other); });
     }
     local_variable_[id] = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
     return Emit(stage::Define{local_variable_[id], value});

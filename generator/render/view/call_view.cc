@@ -68,8 +68,8 @@ void CallView::Arrays() {
     const std::string alias = ref.alias >= 0 ? ", " + Quoted(kernel_[RefId(ref.alias)].name) : "";
     const bool decides = ref.role == Role::kPrefetch || ref.role == Role::kArgument;
     const std::string kind = ref.role == Role::kOutput ? "Output" : decides ? "Values" : "Input";
-    checks_.push_back("check." + kind + "(" + names_[r] +
-                      ", " + Quoted(ref.name) + ", " + Shape(ref) + alias + ");");
+    checks_.push_back("check." + kind + "(" + names_[r] + ", " + Quoted(ref.name) + ", " +
+                      Shape(ref) + alias + ");");
   }
 }
 

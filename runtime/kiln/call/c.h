@@ -53,7 +53,7 @@ typedef struct kiln_options {
   int32_t events;                 /* not 0: keep what the copies of emulated cores were */
   kiln_parallel_for parallel_for; /* instead of the context's own threads */
   void* parallel_for_data;
-  int64_t l1_bytes;               /* caches that Direct plans for; 0: as detected */
+  int64_t l1_bytes; /* caches that Direct plans for; 0: as detected */
   int64_t l2_bytes;
   int64_t last_cache_bytes;
 } kiln_options;

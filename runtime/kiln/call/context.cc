@@ -89,8 +89,8 @@ struct Context::Job {
   }
 };
 
-/// More cores are of no use to Direct, which gives the same results on any number, and more than any
-/// machine to be emulated has.
+/// More cores are of no use to Direct, which gives the same results on any number, and more than
+/// any machine to be emulated has.
 constexpr int kMostCores = 1024;
 
 /// Calls with less than this are over sooner than another thread is awake.
@@ -139,9 +139,9 @@ constinit AllContexts g_contexts;
 constinit std::atomic<Context*> g_default_context = nullptr;  // once there is one
 constinit bool g_is_forked = false;
 
-/// A library that is unloaded leaves no thread in code that is gone. Where the process ends instead,
-/// calls of other threads may go on: Trim leaves what they use. A forked child has no threads, and
-/// an allocator that may be locked for ever.
+/// A library that is unloaded leaves no thread in code that is gone. Where the process ends
+/// instead, calls of other threads may go on: Trim leaves what they use. A forked child has no
+/// threads, and an allocator that may be locked for ever.
 [[gnu::destructor]] void LetGo() {
   Context* const context = g_default_context.load(std::memory_order_acquire);
   if (context != nullptr && !g_is_forked) context->Trim();
@@ -272,7 +272,8 @@ Status Context::RunAsAsked(void (*invoke)(const void* bound, Core& core), const 
     cores = std::min(cores, std::max(kMostCores, hardware_cores_));
     workspace->Reset(cores, options, how);
     if (cores < asked && options.mode == Mode::kEmulated)
-      workspace->cores[0]->Fail(kCall, "%d cores are asked for, and %d can be emulated", asked, cores);
+      workspace->cores[0]->Fail(kCall, "%d cores are asked for, and %d can be emulated", asked,
+                                cores);
     Job job{invoke, bound, *workspace, options, cores};
     if (cores == 1 || !RunThreaded(job)) {
       // Only a machine that is emulated has to have all its cores.

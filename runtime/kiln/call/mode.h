@@ -8,7 +8,8 @@
 namespace kiln {
 
 /// Calls run<Direct>() or run<Emulated>(), as the call says. What is compiled with KILN_DIRECT_ONLY
-/// has the first alone, and a fifth to a third less code. Static, since kernels of both kinds may be in one program.
+/// has the first alone, and a fifth to a third less code. Static, since kernels of both kinds may
+/// be in one program.
 template <class Run>
 static inline void InItsMode(Core& core, const Run& run) {
 #ifdef KILN_DIRECT_ONLY

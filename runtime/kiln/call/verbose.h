@@ -31,7 +31,8 @@ struct Ran {
   Code code = kOk;
 };
 
-/// Writes the line, and before the first one what its fields are, at once: lines of several threads do not mix.
+/// Writes the line, and before the first one what its fields are, at once: lines of several threads
+/// do not mix.
 void PrintCall(const RunOptions& how, const Ran& ran);
 
 }  // namespace kiln::internal

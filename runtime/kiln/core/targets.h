@@ -14,8 +14,8 @@
 #define kiln_sse2_target (1LL << 14)          // HWY_SSE2, which Highway 1.0.3 does not know
 #define kiln_newer_targets (HWY_AVX3_DL - 1)  // better ones have lower bits
 #elif defined(__aarch64__)
-// SVE and SVE2 for one length of vectors only. Highway 1.0.3 has half as many lanes there as it should
-// once a vector's lanes become narrower (Rebind keeps the bound on lanes and halves it).
+// SVE and SVE2 for one length of vectors only. Highway 1.0.3 has half as many lanes there as it
+// should once a vector's lanes become narrower (Rebind keeps the bound on lanes and halves it).
 #define KILN_OTHER_TARGETS (HWY_SVE_256 | HWY_SVE2_128)
 #else
 #define KILN_OTHER_TARGETS 0

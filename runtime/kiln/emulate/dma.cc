@@ -90,8 +90,7 @@ CopyEnd EndOf(const char* name, const void* data, const ElementType& element, co
   int64_t offset = 0;
   for (int d = 0; d < rank; ++d) {
     const Cut& cut = cuts[d];
-    if (cut.start < 0 || cut.size < 0 || cut.size > cut.most ||
-        cut.start > cut.extent - cut.size) {
+    if (cut.start < 0 || cut.size < 0 || cut.size > cut.most || cut.start > cut.extent - cut.size) {
       end.outside = cut;
       end.outside_dimension = d;
       return end;
@@ -176,8 +175,9 @@ bool Copies::CheckSlot(const Semaphore& semaphore, const SemaphoreIndex& slot) {
     if (slot.at[d] >= 0 && slot.at[d] < count) continue;
     const SlotText name(semaphore, slot);
     if (slot.rank == 1) {
-      core_.Fail(kIndexRange, "%s is used (line %d) on core %d, but there are %" PRId64 " semaphores",
-                 name.text, semaphore.line, core_.index(), count);
+      core_.Fail(kIndexRange,
+                 "%s is used (line %d) on core %d, but there are %" PRId64 " semaphores", name.text,
+                 semaphore.line, core_.index(), count);
     } else {
       core_.Fail(kIndexRange,
                  "%s is used (line %d) on core %d, but dimension %d of %s has %" PRId64
@@ -201,7 +201,8 @@ bool Copies::CheckInside(const Semaphore& semaphore, const CopyEnd& end) {
   if (end.outside_dimension < 0) return true;
   if (end.outside.size < 0 || end.outside.size > end.outside.most) {
     core_.Fail(kIndexRange,
-               "a copy (line %d) on core %d takes %" PRId64 " elements of dimension %d of %s, of "
+               "a copy (line %d) on core %d takes %" PRId64
+               " elements of dimension %d of %s, of "
                "which it may take %" PRId64,
                semaphore.line, core_.index(), end.outside.size, end.outside_dimension, end.name,
                end.outside.most);
@@ -382,10 +383,8 @@ void Copies::End() {
   if (in_flight_.empty() || !core_.ok()) return;
   const InFlight& copy = in_flight_.front();
   core_.Fail(
-      kSync,
-      "the copy into %s (line %d) is still in flight on core %d: nobody waited for %s",
-      copy.to.name, copy.semaphore.line, core_.index(),
-      SlotText(copy.semaphore, copy.slot).text);
+      kSync, "the copy into %s (line %d) is still in flight on core %d: nobody waited for %s",
+      copy.to.name, copy.semaphore.line, core_.index(), SlotText(copy.semaphore, copy.slot).text);
 }
 
 }  // namespace kiln

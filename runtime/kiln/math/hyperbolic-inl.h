@@ -21,8 +21,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 
-/// exp(x) - 1 is `times` the result: all of it near 0, where it keeps its digits, and a quarter of it
-/// elsewhere, so that it is finite where half of it is.
+/// exp(x) - 1 is `times` the result: all of it near 0, where it keeps its digits, and a quarter of
+/// it elsewhere, so that it is finite where half of it is.
 template <FloatVector V>
 HWY_INLINE V QuarteredExpm1(V x, V& times) {
   using C = ConstantsOf<V>;

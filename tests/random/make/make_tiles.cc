@@ -226,8 +226,8 @@ std::optional<Value> Maker::MakeTake(DType dtype, const Extents& shape, int dept
   --need_same_;
   value = Whole(value, whole);
   const std::string last = std::to_string(from - 1);
-  const std::string in_range = dice_.Chance(0.5) ? "clamp($1, 0, " + last + ")"
-                                                 : "$1 % " + std::to_string(from);
+  const std::string in_range =
+      dice_.Chance(0.5) ? "clamp($1, 0, " + last + ")" : "$1 % " + std::to_string(from);
   value.term = {"take($0, " + in_range + ", axis=" + Number(static_cast<size_t>(axis)) + ")",
                 {value.term, ids.term}};
   value.shape = shape;

@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Of the types whose subnormals XLA takes for 0: smaller ones are normal in the f32 it computes in.
+/// Of the types whose subnormals XLA takes for 0: smaller ones are normal in the f32 it computes
+/// in.
 double SmallestNormal(DType dtype) {
   return dtype == DType::kF64 ? 0x1p-1022 : RowOf(dtype).exponent < 8 ? 0 : 0x1p-126;
 }

@@ -3,8 +3,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
-#include <new>
 #include <iterator>
+#include <new>
 #include <stdexcept>
 #include <thread>
 
@@ -194,7 +194,8 @@ TEST_CASE("An output that no step visits is a diagnostic of both modes") {
   for (const Mode mode : {Mode::kDirect, Mode::kEmulated}) {
     for (const int cores : {1, 3}) {
       for (const auto& [init, message] : std::initializer_list<std::pair<Init<float>, std::string>>{
-               {NoInit(), "[coverage] no step visits the blocks of 15 of the 15 elements of z (line 7)"},
+               {NoInit(),
+                "[coverage] no step visits the blocks of 15 of the 15 elements of z (line 7)"},
                {NoInit{.is_alias = true}, ""},
                {UndefinedInit(), ""},
                {Init<float>(0), ""}}) {
