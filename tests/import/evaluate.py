@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src.pallas.pallas_call import pallas_call_p
-from kiln.pallas import _jax_tracing
+from kiln.pallas import tracing
 
 
 @dataclass
@@ -27,7 +27,7 @@ def evaluate(f, args, interpret=True) -> list[Ran]:
             ran.append((operands, list(results)))
             return results
 
-        _jax_tracing.evaluate(f, args, at_call)
+        tracing.evaluate(f, args, at_call)
         return ran
 
     return [Ran(*values) for values in jax.tree.map(np.asarray, everything(*args))]
@@ -42,5 +42,5 @@ def refer(f, args, reference) -> list[Ran]:
         ran.append(Ran([np.asarray(o) for o in operands], [np.asarray(reference(*args))]))
         return ran[-1].results
 
-    _jax_tracing.evaluate(f, args, at_call)
+    tracing.evaluate(f, args, at_call)
     return ran

@@ -16,10 +16,11 @@ import jax.numpy as jnp
 from .. import errors
 from ..kernel import MODES, Kernel, write_spec
 from ..pallas import CannotSay, KilnWarning, Spec, from_call
-from ..pallas import _jax_lowering as jaxl
-from ..pallas._jax_internals import as_held
+from ..pallas import _jax_internals as jaxi
 from ..pallas.cannot import NoOutputs, Place
 from ..pallas.checking import diagnostics_of
+from ..pallas.dtypes import as_held
+from ..pallas.grids import Call
 from ._call import Dims, invoke
 from ._shapes import kernel_of
 
@@ -41,7 +42,7 @@ class _Settings:
 
 
 #: None: Pallas is JAX's own. What `jax.jit` remembers, it remembers by this too.
-_settings = jaxl.user_context()
+_settings = jaxi.user_context()
 
 
 @contextlib.contextmanager
@@ -73,10 +74,10 @@ def uninstall() -> None:
 
 @functools.cache
 def _take_over() -> None:
-    jaxl.take_over(_decide, lambda: _settings.value is not None)
+    jaxi.take_over(_decide, lambda: _settings.value is not None)
 
 
-def _decide(call: jaxl.Lowered) -> Any:
+def _decide(call: Call) -> Any:
     if call.interpret and call.interpret is not True:
         return None
     settings = _settings.value
@@ -131,10 +132,10 @@ def _fall_back(settings: _Settings, error: Exception, message: str, place: Place
     if _is_new((message, place)):
         file, line = place or ("<kernel>", 1)
         warnings.warn_explicit(f"this Pallas kernel is interpreted: {message}", NotNative, file, line)
-    return jaxl.INTERPRET
+    return jaxi.INTERPRET
 
 
-def _check(call: jaxl.Lowered) -> None:
+def _check(call: Call) -> None:
     """By the rules for specs, which require each element of an output to be written."""
     spec = from_call(call.params, live=call.live, place=call.place)
     if _is_new(spec.text):

@@ -1,32 +1,36 @@
-"""What is private in JAX: grid and block mappings, effects, indexers, source places. Nothing else but `_jax_tracing.py`
-and `_jax_lowering.py` imports `jax._src`: what a release of JAX may move is in these three files."""
+"""What is private in JAX, and all that differs from release to release: where it keeps things, what their fields are
+called, and how it is made to do what it has no function for. Nothing else in this package imports `jax._src` or asks which
+release there is; docs/jax-versions.md says which ones this file knows."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
 import numpy as np
+from jax._src import config as _config
 from jax._src import core as _core
+from jax._src import source_info_util as _source_info
+from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.state import indexing as _indexing
 from jax._src.state import types as _state
 
 from .cannot import CannotSay, Place
+from .dtypes import bitcast_name
+from .grids import Block, Call, Entries, Grid, Pipeline, Slice, Transform
 
-Literal, DropVar, Jaxpr, ClosedJaxpr = _core.Literal, _core.DropVar, _core.Jaxpr, _core.ClosedJaxpr
+Literal, DropVar, Jaxpr = _core.Literal, _core.DropVar, _core.Jaxpr
+ClosedJaxpr = getattr(_core, "ClosedJaxpr", Jaxpr)  # from 0.11 on they are one class
 
-_DTYPES = {
-    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "f8e4m3fn",
-    "float8_e5m2": "f8e5m2", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32",
-    "uint32": "u32", "int64": "i64", "bool": "bool",
-}  # fmt: skip
-
-#: Types that are held one a byte, as ml_dtypes has them: the byte's, and their own bits.
-_NARROW = {"int4": ("i8", 4), "uint4": ("u8", 4), "int2": ("i8", 2), "uint2": ("u8", 2)}
+#: Primitives that call a jaxpr once, and the name of the param that holds it.
+CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "remat": "jaxpr",
+         "checkpoint": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
+         "custom_vjp_call_jaxpr": "fun_jaxpr", "custom_lin": "jaxpr"}  # fmt: skip
 
 
 # ---- places
@@ -72,6 +76,22 @@ def argument_names(jaxpr: Jaxpr) -> list[str]:
     return [name or f"args[{k}]" for k, name in enumerate(names)]
 
 
+# ---- jaxprs
+
+
+def opened(closed: Any) -> tuple[Jaxpr, list[tuple[Any, Any]]]:
+    """The jaxpr inside a closed one, and its constants: each a variable with its value."""
+    if not isinstance(closed, ClosedJaxpr):
+        return closed, []
+    return closed.jaxpr, list(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+
+
+def captured(jaxpr: Jaxpr, count: int) -> tuple[list[Any], list[Any]]:
+    """The variables of a jaxpr for the `count` values that it takes from outside, and those for its own arguments."""
+    variables = [*jaxpr.constvars, *jaxpr.invars]  # from 0.11 on, those from outside may be either
+    return variables[:count], variables[count:]
+
+
 def jaxprs_of(params: Any) -> Iterator[Jaxpr]:
     for param in params:
         if isinstance(param, ClosedJaxpr):
@@ -82,33 +102,7 @@ def jaxprs_of(params: Any) -> Iterator[Jaxpr]:
             yield from jaxprs_of(param)
 
 
-# ---- types
-
-
-def dtype_name(aval: Any) -> str:
-    """As specs spell it."""
-    name = str(aval.dtype)
-    if name in _NARROW:
-        return _NARROW[name][0]
-    if name not in _DTYPES:
-        raise CannotSay(f"the dtype {name}")
-    return _DTYPES[name]
-
-
-def narrow_bits(aval: Any) -> int | None:
-    """Of a type that is held in a byte."""
-    return _NARROW[str(aval.dtype)][1] if str(aval.dtype) in _NARROW else None
-
-
-def as_held(array: Any) -> Any:
-    """An array of a narrow type as bytes, and others as they are."""
-    return array.astype("uint8" if str(array.dtype)[0] == "u" else "int8") if narrow_bits(array) else array
-
-
-def dtype_text(dtype: Any) -> str:
-    if np.dtype(dtype).name in _NARROW:
-        raise CannotSay("a bitcast between widths")
-    return _DTYPES.get(np.dtype(dtype).name) or dtype_name(np.zeros(0, dtype))
+# ---- refs
 
 
 def is_ref(aval: Any) -> bool:
@@ -137,40 +131,6 @@ def semaphore_kind(aval: Any) -> str:
 # ---- the grid
 
 
-@dataclass(frozen=True)
-class Block:
-    """One operand's block: entries, the index map's jaxpr, and what the pipeline is told."""
-
-    entries: tuple[str | int, ...]  # numbers are blocks, text is written as it stands
-    sizes: tuple[int | None, ...]
-    array: Any
-    index: ClosedJaxpr
-    bounded: bool
-    buffers: int
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """An `emit_pipeline`: the atoms that its index maps and its body take from outside, and the refs it is over."""
-
-    grid: Grid
-    body: Jaxpr
-    of_index_maps: list[list[Any]]
-    of_body: list[Any]
-    refs: list[tuple[Any, list[Transform]]]
-
-
-@dataclass(frozen=True)
-class Grid:
-    steps: tuple[int | None, ...]  # None: known at the call only
-    vmapped: tuple[int, ...]
-    semantics: tuple[str, ...]
-    blocks: tuple[Block, ...]
-    indices: int  # scalar-prefetch operands
-    inputs: int
-    outputs: int
-
-
 def grid_of(params: dict[str, Any]) -> Grid:
     mapping = params["grid_mapping"]
     return Grid(
@@ -192,13 +152,14 @@ def pipeline_of(eqn: Any) -> Pipeline:
     atoms = list(eqn.invars)
     of_index_maps = []
     for block in mapping.block_mappings:
-        count = len(block.index_map_jaxpr.consts)
-        of_index_maps.append(atoms[:count])
-        atoms = atoms[count:]
-    of_body, atoms = atoms[: params["body_consts_len"]], atoms[params["body_consts_len"] :]
+        index_map, constants = opened(block.index_map_jaxpr)
+        of_index_maps.append(list(zip(captured(index_map, len(constants))[0], atoms, strict=False)))
+        atoms = atoms[len(constants) :]
+    variables, arguments = captured(params["body_jaxpr"], params["body_consts_len"])
+    of_body, atoms = list(zip(variables, atoms, strict=False)), atoms[len(variables) :]
     refs = [ref_and_transforms(ref) for ref in _refs_in(params["args_tree"].unflatten(atoms))]
     grid = grid_of({"grid_mapping": mapping, "compiler_params": {"dimension_semantics": params["dimension_semantics"]}})
-    return Pipeline(grid, params["body_jaxpr"], of_index_maps, of_body, refs)
+    return Pipeline(grid, params["body_jaxpr"], arguments, of_body, of_index_maps, refs)
 
 
 def _refs_in(tree: Any) -> list[Any]:
@@ -247,24 +208,6 @@ def _block(mapping: Any) -> Block:
 
 # ---- equations
 
-#: What may be subscripted by: ("index", entries) | ("reshape", shape) | ("transpose", axes) | ("bitcast", dtype).
-Transform = tuple[str, Any]
-
-
-@dataclass(frozen=True)
-class Slice:
-    start: Any
-    size: Any
-    stride: int
-
-
-class Entries(list[Any]):
-    """Of a subscript, with the extents that they are taken of."""
-
-    def __init__(self, entries: Iterable[Any], extents: tuple[int, ...]) -> None:
-        super().__init__(entries)
-        self.extents = extents
-
 
 def transforms_of(transforms: Any) -> list[Transform]:
     """A ref's transforms, in their order; entries of an index are atoms, numbers and `Slice`s."""
@@ -279,7 +222,7 @@ def transforms_of(transforms: Any) -> list[Transform]:
         elif kind in ("RefTransposer", "TransposeTransform", "TransposeRef"):
             found.append(("transpose", tuple(each.permutation)))
         elif kind in ("RefBitcaster", "BitcastTransform"):
-            found.append(("bitcast", dtype_text(each.dtype)))
+            found.append(("bitcast", bitcast_name(each.dtype)))
         else:
             raise CannotSay(f"a ref transformed by {kind}")
     return found
@@ -332,17 +275,6 @@ def threefry_jaxpr(avals: list[Any]) -> ClosedJaxpr:
     return jax.make_jaxpr(lambda *a: tuple(lowering(*a, use_rolled_loops=False)))(*shapes)
 
 
-def written_arguments(jaxpr: Jaxpr) -> set[int]:
-    """Which arguments of a kernel it writes."""
-    found = set()
-    places = {v: k for k, v in enumerate([*jaxpr.constvars, *jaxpr.invars])}
-    for effect in jaxpr.effects:
-        if isinstance(effect, (_state.WriteEffect, _state.AccumEffect)):
-            where = getattr(effect, "input", getattr(effect, "input_index", None))
-            found.add((where if isinstance(where, int) else places[where]) - len(jaxpr.constvars))
-    return found
-
-
 def evaluated(eqn: Any, inputs: list[Any]) -> list[np.ndarray]:
     """What an equation gives for these inputs."""
     bound = eqn.primitive.get_bind_params(eqn.params)
@@ -364,5 +296,172 @@ def inner_arguments(eqn: Any) -> list[tuple[Jaxpr, list[Any], list[Any]]]:
         asked = [*atoms[:first], *atoms[first + second :]]
         return [(condition, asked, list(condition.invars)), (body, atoms[first:], list(body.invars))]
     if name == "run_scoped":
-        return [(params["jaxpr"], atoms, list(params["jaxpr"].constvars))]
+        return [(params["jaxpr"], atoms, captured(params["jaxpr"], len(atoms))[0])]
     return [(j, atoms, list(j.invars)) for j in jaxprs_of(params.values()) if len(j.invars) == len(atoms)]
+
+
+def evaluated_in(jaxpr: Jaxpr, eqn: Any, value: Callable[[Any], Any]) -> list[Any]:
+    """What an equation of a jaxpr gives, where `value` is that of an atom; with effects and inner jaxprs."""
+    variables = list(dict.fromkeys(atom for atom in eqn.invars if not isinstance(atom, Literal)))
+    kept = [v for v in eqn.outvars if not isinstance(v, DropVar)]
+    names = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
+    one = jaxpr.replace(constvars=[], invars=variables, outvars=kept, eqns=[eqn], debug_info=names, effects=eqn.effects)
+    results = dict(zip(kept, _core.eval_jaxpr(one, [], *map(value, variables)), strict=True))
+    return [results.get(v) for v in eqn.outvars]
+
+
+# ---- tracing
+
+
+def without_unread(closed: ClosedJaxpr) -> Jaxpr:
+    """A jaxpr without what nobody reads; its inputs stay."""
+    jaxpr, _ = _partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
+    return jaxpr
+
+
+@contextlib.contextmanager
+def pipelines_kept() -> Iterator[None]:
+    """Inside, `emit_pipeline` stays one equation, where JAX can keep it (0.10 and later)."""
+    kept = getattr(_config, "use_emit_pipeline_primitive", None)
+    with kept(True) if kept is not None else contextlib.nullcontext():
+        yield
+
+
+@contextlib.contextmanager
+def some_tpu() -> Iterator[None]:
+    """Inside, kernels that ask for the TPU learn of a v5e where there is none."""
+    try:
+        from jax._src.pallas.mosaic import tpu_info
+
+        kind = tpu_info.get_device_kind()
+        known, version = tpu_info.registry, tpu_info.ChipVersion.TPU_V5E
+        info = tpu_info.get_tpu_info_for_chip(version, 1)
+    except (ImportError, AttributeError, TypeError):
+        yield
+        return
+    if kind in known or tpu_info.chip_version_from_device_kind(kind) is not None:
+        yield
+        return
+    known[kind] = lambda: info
+    try:
+        yield
+    finally:
+        del known[kind]
+        tpu_info.get_tpu_info.cache_clear()
+
+
+def _is_written(traceback: Any) -> bool:
+    """Whether the innermost thing that runs is somebody's source, and not a jaxpr that is evaluated again."""
+    for frame in traceback.frames:
+        if is_source(frame.file_name):
+            return True
+        if re.search("eval_jaxpr|backward_pass|linearize_jaxpr", frame.function_name):
+            return False
+    return False
+
+
+@contextlib.contextmanager
+def own_places() -> Iterator[None]:
+    """Inside, what a function with derivatives of its own does keeps its lines: JAX gives it that of its call."""
+    original = getattr(_source_info, "current", None)
+    try:
+        now = _source_info.xla_client.Traceback.get_traceback
+    except AttributeError:
+        original = None
+    if original is None:
+        yield
+        return
+
+    def current() -> Any:
+        told, fresh = original(), now()
+        return told.replace(traceback=fresh) if told.traceback is None or _is_written(fresh) else told
+
+    _source_info.current = current
+    try:
+        yield
+    finally:
+        _source_info.current = original
+
+
+# ---- lowering
+
+#: What `decide` says of a `pallas_call` that is to be interpreted after all.
+INTERPRET = object()
+_LIVE = "kiln_live"
+
+
+
+
+def user_context() -> Any:
+    """A setting by which JAX remembers what it has lowered: `value`, `set_global(value)`, `with it(value)`."""
+    made = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None
+    return made if hasattr(made, "set_global") else _Clearing()
+
+
+class _Clearing:
+    """The same for a JAX that has none (before 0.10): what it remembers is cleared at each change."""
+
+    def __init__(self) -> None:
+        self._everywhere: Any = None
+        self._here = threading.local()
+
+    @property
+    def value(self) -> Any:
+        return getattr(self._here, "value", self._everywhere)
+
+    def set_global(self, value: Any) -> None:
+        self._everywhere = value
+        jax.clear_caches()
+
+    @contextlib.contextmanager
+    def __call__(self, value: Any) -> Iterator[None]:
+        before = self._here.__dict__.copy()
+        self._here.value = value
+        jax.clear_caches()
+        try:
+            yield
+        finally:
+            self._here.__dict__.clear()
+            self._here.__dict__.update(before)
+            jax.clear_caches()
+
+
+def take_over(decide: Callable[[Call], Any], is_on: Callable[[], bool]) -> None:
+    """From now on `decide` is asked of each `pallas_call` that is lowered for a CPU while `is_on`: a function of its
+    operands is lowered instead, and so is JAX's interpreter for INTERPRET; None leaves it to JAX."""
+    from jax._src.frozen_dict import FrozenDict
+    from jax._src.interpreters import mlir
+    from jax._src.pallas import pallas_call
+
+    primitive = pallas_call.pallas_call_p
+    original, original_dce = pallas_call._pallas_call_lowering, _partial_eval.dce_rules.get(primitive)
+
+    def lower(ctx: Any, *nodes: Any, interpret: Any, **params: Any) -> Any:
+        if not is_on():
+            return original(ctx, *nodes, interpret=interpret, **params)
+        told = dict(params.get("metadata") or {})
+        live = tuple(c == "1" for c in told.pop(_LIVE, "1" * len(params["out_avals"])))
+        if "metadata" in params:
+            params["metadata"] = FrozenDict(told) if told else None
+        # Which is none where JAX lowers a function once for several calls.
+        place = place_in(getattr(ctx, "traceback", None)) or function_place(params["jaxpr"])[1]
+        function = decide(Call(params, live, place, interpret))
+        if function is None or function is INTERPRET:
+            return original(ctx, *nodes, interpret=interpret if function is None else True, **params)
+        return mlir.lower_fun(function, multiple_results=True)(ctx, *nodes)
+
+    def dce(used: list[bool], *rest: Any) -> Any:
+        """A lowering rule does not see who reads a result, so its equation says it."""
+        *read_later, eqn = rest  # which of the refs it writes are read later, from 0.12 on
+        if is_on() and not all(used) and "metadata" in eqn.params:  # 0.6 has none
+            live = "".join("1" if u else "0" for u in used)
+            metadata = FrozenDict({**(eqn.params.get("metadata") or {}), _LIVE: live})
+            eqn = eqn.replace(params={**eqn.params, "metadata": metadata})
+        if original_dce is not None:
+            return original_dce(used, *read_later, eqn)
+        if not any(used) and not eqn.effects:
+            return [False] * len(eqn.invars), None
+        return [True] * len(eqn.invars), eqn
+
+    mlir.register_lowering(primitive, lower, platform="cpu")
+    _partial_eval.dce_rules[primitive] = dce

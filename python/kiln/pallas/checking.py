@@ -17,9 +17,9 @@ import numpy as np
 from .. import _tool, errors
 from .._tensors import as_numpy
 from ..report import Prediction, Report
-from . import _jax_internals as jaxi
-from . import _jax_tracing as jaxt
+from . import tracing
 from .cannot import CannotSay, Place
+from .dtypes import as_held
 from .spec import Spec, to_specs
 
 
@@ -109,7 +109,7 @@ def _calls(
     f: Callable[..., Any], args: tuple[Any, ...], specs: list[Spec], folder: str, found: list[Diagnostic], run: bool
 ) -> list[tuple[Spec, list[str]]]:
     """Each spec with the words that name its prefetch arrays and scalars to the program, as far as they are known."""
-    if not specs or not all(_is_array(leaf) for leaf in jaxt.leaves(args)):
+    if not specs or not all(_is_array(leaf) for leaf in tracing.leaves(args)):
         return [(spec, []) for spec in specs]
     words: dict[int, list[str]] = {}
 
@@ -122,7 +122,7 @@ def _calls(
                 return results
         return [np.zeros(aval.shape, aval.dtype) for aval in params["out_avals"]]
 
-    jaxt.evaluate(f, args, at_call)
+    tracing.evaluate(f, args, at_call)
     return [(spec, words.get(k, [])) for k, spec in enumerate(specs)]
 
 
@@ -137,7 +137,7 @@ def _words(spec: Spec, operands: list[Any], folder: str, everything: bool) -> li
         if k in spec.scalars:
             words.append(f"{name}={int(operands[k])}")
         elif everything or name in spec.prefetch:
-            array = jaxi.as_held(as_numpy(np.asarray(operands[k])))
+            array = as_held(as_numpy(np.asarray(operands[k])))
             narrow = array.dtype.itemsize == 2 and array.dtype.kind in "fV"
             path = os.path.join(folder, f"{name}.npy")
             np.save(path, np.ascontiguousarray(array.view(np.uint16) if narrow else array).reshape(array.shape))

@@ -9,9 +9,10 @@ import numpy as np
 
 from . import _jax_internals as jaxi
 from . import cannot, source
-from ._jax_tracing import CALLS
 from .cannot import CannotSay
+from .dtypes import dtype_name, narrow_bits
 from .expansions import expanded
+from .grids import Slice, Transform
 from .indices import Indices
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
 from .narrow import Narrow
@@ -68,7 +69,7 @@ class Reader:
         found = []
         for variable, name in zip(variables, names, strict=False):
             hint = name if name and name.isidentifier() else None
-            found.append(Value(jaxi.dtype_name(variable.aval), tuple(variable.aval.shape), hint=hint))
+            found.append(Value(dtype_name(variable.aval), tuple(variable.aval.shape), hint=hint))
         return found
 
 
@@ -106,7 +107,7 @@ def constant(value: Any, aval: Any) -> Value:
     array = np.asarray(value)
     if array.size != 1 and not (array == array.flat[0]).all():
         raise CannotSay("an array constant")
-    return Value(jaxi.dtype_name(aval), tuple(aval.shape), constant=array.flat[0].item())
+    return Value(dtype_name(aval), tuple(aval.shape), constant=array.flat[0].item())
 
 
 class PipelineInside(CannotSay):
@@ -130,8 +131,8 @@ class Equation(Parameters, Indices, Narrow):
             self.emit(ELEMENTWISE[name])
         elif name in REDUCTIONS:
             self.emit("reduce", function=REDUCTIONS[name], axes=tuple(self.params["axes"]))
-        elif name in CALLS:
-            self.read_call(self.params.get(CALLS[name]) or self.params["call_jaxpr"])
+        elif name in jaxi.CALLS:
+            self.read_call(self.params.get(jaxi.CALLS[name]) or self.params["call_jaxpr"])
         elif name in IDENTITIES:
             for atom, out in zip(self.eqn.invars, self.eqn.outvars, strict=True):
                 self.environment[out] = known(self.environment, atom) or self.value(atom)
@@ -172,7 +173,7 @@ class Equation(Parameters, Indices, Narrow):
             return None
         return jaxi.evaluated(eqn, inputs)[eqn.outvars.index(atom)]
 
-    def window(self, ref: Any, transforms: list[jaxi.Transform], copied: bool = False) -> Window:
+    def window(self, ref: Any, transforms: list[Transform], copied: bool = False) -> Window:
         """`copied`: a side of a copy, the only ones to have sizes known at run time."""
         steps: list[Any] = []
         for kind, what in transforms:
@@ -180,13 +181,13 @@ class Equation(Parameters, Indices, Narrow):
                 extents = what.extents if copied else [None] * len(what)
                 steps.append(Index(tuple(map(self.entry, what, extents))))
             else:
-                if kind == "bitcast" and jaxi.narrow_bits(ref.aval):
+                if kind == "bitcast" and narrow_bits(ref.aval):
                     raise CannotSay("a bitcast between widths")
                 steps.append({"reshape": Reshape, "transpose": Transpose, "bitcast": Bitcast}[kind](what))
         return Window(self.ref(ref), tuple(steps))
 
     def entry(self, entry: Any, most: Any = None) -> Value | Range:
-        if not isinstance(entry, jaxi.Slice):
+        if not isinstance(entry, Slice):
             return self.number(entry)
         start, stride = self.number(entry.start), int(entry.stride)
         if isinstance(entry.size, (int, np.integer)):
@@ -216,7 +217,7 @@ class Equation(Parameters, Indices, Narrow):
         return operation
 
     def out(self, variable: Any) -> Value:
-        made = Value(jaxi.dtype_name(variable.aval), tuple(variable.aval.shape), hint=self.hints.get(variable))
+        made = Value(dtype_name(variable.aval), tuple(variable.aval.shape), hint=self.hints.get(variable))
         if not isinstance(variable, jaxi.DropVar):
             self.environment[variable] = made
         return made
@@ -308,9 +309,9 @@ class Equation(Parameters, Indices, Narrow):
 
     def inner(self, closed: Any) -> tuple[Any, Environment]:
         """A jaxpr of this equation, and an environment with its constants."""
-        jaxpr, consts = (closed.jaxpr, closed.consts) if hasattr(closed, "jaxpr") else (closed, ())
+        jaxpr, constants = jaxi.opened(closed)
         environment = dict(self.environment)
-        for variable, value in zip(jaxpr.constvars, consts, strict=False):
+        for variable, value in constants:
             environment[variable] = constant(value, variable.aval)
         return jaxpr, environment
 
@@ -329,7 +330,7 @@ class Equation(Parameters, Indices, Narrow):
         self.bind(jaxpr.invars, self.eqn.invars, environment)
         name = self.params.get("name") or ""
         if not name and len(jaxpr.eqns) == 1:  # a custom_jvp_call of one jitted function
-            name = jaxpr.eqns[0].params.get("name", "") if jaxpr.eqns[0].primitive.name in CALLS else ""
+            name = jaxpr.eqns[0].params.get("name", "") if jaxpr.eqns[0].primitive.name in jaxi.CALLS else ""
         inputs = [self.value(a) for a in self.eqn.invars if not isinstance(known(self.environment, a), Ref)]
         self.structured("call", [self.reader.block(jaxpr, environment)], inputs, function=name)
 
@@ -378,9 +379,10 @@ class Equation(Parameters, Indices, Narrow):
     def read_run_scoped(self) -> None:
         jaxpr = self.params["jaxpr"]
         environment = dict(self.environment)
-        self.bind(jaxpr.constvars, self.eqn.invars, environment)
-        names = jaxi.argument_names(jaxpr)
-        for k, variable in enumerate(jaxpr.invars):
+        captured, allocated = jaxi.captured(jaxpr, len(self.eqn.invars))
+        self.bind(captured, self.eqn.invars, environment)
+        names = jaxi.argument_names(jaxpr)[-len(allocated) :]
+        for k, variable in enumerate(allocated):
             name = names[k] if "[" not in names[k] else f"scoped{k}"
             environment[variable] = self.reader.allocate(name, variable.aval)
         self.structured("call", [self.reader.block(jaxpr, environment)], [], function="run_scoped")

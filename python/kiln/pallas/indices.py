@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _jax_internals as jaxi
 from .cannot import CannotSay
+from .grids import Entries, Slice, Transform
 from .ir import Index, Operation, Range, Value, Window
 
 #: So many places are loaded one by one.
@@ -20,17 +20,17 @@ MOST_PLACES = 64
 class Arrays:
     """A subscript with arrays of indices, which broadcast to `shape`."""
 
-    before: list[jaxi.Transform]  # what is done to the ref first
-    entries: jaxi.Entries
+    before: list[Transform]  # what is done to the ref first
+    entries: Entries
     shape: tuple[int, ...]
 
     def slices(self) -> list[int]:
-        return [k for k, entry in enumerate(self.entries) if isinstance(entry, jaxi.Slice)]
+        return [k for k, entry in enumerate(self.entries) if isinstance(entry, Slice)]
 
     def order(self) -> list[tuple[str, int]]:
         """What the dimensions of the result are: of slices, and of all arrays together, which stand where they do in
         the subscript if they are neighbours there, else in front."""
-        arrays = [k for k, entry in enumerate(self.entries) if not isinstance(entry, jaxi.Slice)]
+        arrays = [k for k, entry in enumerate(self.entries) if not isinstance(entry, Slice)]
         together = arrays[-1] - arrays[0] == len(arrays) - 1
         front = [("slice", k) for k in self.slices() if together and k < arrays[0]]
         return [
@@ -51,26 +51,26 @@ class Indices:
         def concrete(self, atom: Any) -> np.ndarray | None: ...
         def value(self, atom: Any) -> Value: ...
         def entry(self, entry: Any) -> Value | Range: ...
-        def window(self, ref: Any, transforms: list[jaxi.Transform]) -> Window: ...
+        def window(self, ref: Any, transforms: list[Transform]) -> Window: ...
         def made(self, name: str, inputs: list[Value], shape: tuple[int, ...], **more: Any) -> Value: ...
         def emit(self, name: str, inputs: list[Value] | None = None, **attributes: Any) -> Operation: ...
         def effect(self, name: str, windows: list[Window], inputs: list[Value]) -> None: ...
 
-    def arrays_in(self, transforms: list[jaxi.Transform]) -> Arrays | None:
+    def arrays_in(self, transforms: list[Transform]) -> Arrays | None:
         """The last subscript, if it has arrays of indices."""
         if not transforms or transforms[-1][0] != "index":
             return None
         entries = transforms[-1][1]
-        shapes = [_shape(e) for e in entries if not isinstance(e, jaxi.Slice)]
+        shapes = [_shape(e) for e in entries if not isinstance(e, Slice)]
         if not any(shapes):
             return None
         places = (self._one_place(e, n) for e, n in zip(entries, entries.extents, strict=True))
         shape = tuple(np.broadcast_shapes(*shapes))
-        return Arrays(transforms[:-1], jaxi.Entries(places, entries.extents), shape)
+        return Arrays(transforms[:-1], Entries(places, entries.extents), shape)
 
     def _one_place(self, entry: Any, extent: int) -> Any:
         """The number that an array of equal ones is: JAX gives scalars the shape of the arrays beside them."""
-        indices = None if isinstance(entry, jaxi.Slice) or _shape(entry) == () else self.concrete(entry)
+        indices = None if isinstance(entry, Slice) or _shape(entry) == () else self.concrete(entry)
         if indices is None or not indices.size or (indices != indices.flat[0]).any():
             return entry
         return int(indices.flat[0]) + (extent if indices.flat[0] < 0 else 0)
@@ -107,7 +107,7 @@ class Indices:
         count along one dimension each."""
         found: dict[int, tuple[Value | Range, int | None]] = {}
         for k, entry in enumerate(arrays.entries):
-            if isinstance(entry, jaxi.Slice):
+            if isinstance(entry, Slice):
                 continue
             if _shape(entry) == ():
                 found[k] = self.entry(entry), None
@@ -145,7 +145,7 @@ class Indices:
 
     def _taken(self, arrays: Arrays) -> int | None:
         """The entry that is the one array, of indices known at run time, if its dimensions stand in its place."""
-        found = [k for k, e in enumerate(arrays.entries) if not isinstance(e, jaxi.Slice) and _shape(e) != ()]
+        found = [k for k, e in enumerate(arrays.entries) if not isinstance(e, Slice) and _shape(e) != ()]
         in_front = [kind for kind, _ in arrays.order()].index("array")
         if len(found) != 1 or _shape(arrays.entries[found[0]]) != arrays.shape:
             return None
@@ -169,7 +169,7 @@ class Indices:
         first = next(k for k, (kind, _) in enumerate(order) if kind == "array")
         kept = [arrays.extent(d) for d in order if d[0] == "slice"]
         shape = (*kept[:first], 1, *kept[first:])
-        given = {k: self._whole(k, arrays) for k, e in enumerate(arrays.entries) if not isinstance(e, jaxi.Slice)}
+        given = {k: self._whole(k, arrays) for k, e in enumerate(arrays.entries) if not isinstance(e, Slice)}
         slices = {k: self.entry(arrays.entries[k]) for k in arrays.slices()}
         pieces = []
         for at in np.ndindex(arrays.shape):

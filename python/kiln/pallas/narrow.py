@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _jax_internals as jaxi
-from ._jax_tracing import CALLS
+from .dtypes import narrow_bits
 from .ir import Value
 
 #: Primitives that only move values, which are in range already.
 _MOVES = {"get", "swap", "masked_load", "masked_swap", "reshape", "squeeze", "expand_dims", "transpose", "concatenate",
           "stack", "unstack", "broadcast_in_dim", "broadcast_to", "slice", "dynamic_slice", "split", "tile", "repeat",
           "roll", "select_n", "max", "min", "clamp", "reduce_max", "reduce_min", "cond", "while", "scan", "run_scoped",
-          *CALLS}  # fmt: skip
+          *jaxi.CALLS}  # fmt: skip
 
 
 class Narrow:
@@ -32,7 +32,7 @@ class Narrow:
         if self.eqn.primitive.name in _MOVES:
             return
         for variable in self.eqn.outvars:
-            bits = None if jaxi.is_ref(variable.aval) else jaxi.narrow_bits(variable.aval)
+            bits = None if jaxi.is_ref(variable.aval) else narrow_bits(variable.aval)
             if bits is not None and not isinstance(variable, jaxi.DropVar):
                 self.reader.notes.append("integers of less than 8 bits are held one a byte")
                 self.environment[variable] = self._in_range(self.value(variable), bits)

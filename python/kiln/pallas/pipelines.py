@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import _jax_internals as jaxi
-from . import source
-from .equations import Environment, PipelineInside, Reader, constant, known, value_of
+from . import grids, source
+from .equations import Environment, PipelineInside, Reader, known, value_of
 from .ir import Block, Kernel, Operand, Ref, Value
 
 _EFFECTS = (
@@ -21,6 +21,8 @@ _EFFECTS = (
     "run_scoped",
     "emit_pipeline",
 )
+
+_Pairs = list[tuple[Any, Any]]
 
 
 def whole_pipeline(jaxpr: Any) -> Any | None:
@@ -59,8 +61,8 @@ class _Unfolding:
         body = Block()
         outside = dict(self.environment)
         self.outer.equations(self.before, body, outside)
-        inside: Environment = dict(zip(self.pipeline.body.invars, refs, strict=True))
-        for variable, atom in zip(self.pipeline.body.constvars, self.pipeline.of_body, strict=True):
+        inside: Environment = dict(zip(self.pipeline.arguments, refs, strict=True))
+        for variable, atom in self.pipeline.of_body:
             inside[variable] = known(outside, atom) or value_of(outside, atom)
         self.inner.equations(self.pipeline.body.eqns, body, inside)
         kernel.body = body
@@ -79,26 +81,26 @@ class _Unfolding:
     def _operands(self) -> list[Ref]:
         """The arrays in HBM, now with blocks; the refs that the pipeline's body sees."""
         by_ref = {o.ref: o for o in (*self.kernel.inputs, *self.kernel.outputs)}
-        words = jaxi.argument_names(self.pipeline.body)
+        words = jaxi.argument_names(self.pipeline.body)[-len(self.pipeline.arguments) :]
         refs = []
-        for (atom, transforms), block, atoms, word in zip(
+        for (atom, transforms), block, outside, word in zip(
             self.pipeline.refs, self.pipeline.grid.blocks, self.pipeline.of_index_maps, words, strict=True
         ):
             operand = by_ref.pop(known(self.environment, atom), None)
             if operand is None or transforms or operand.ref.memory != "any":
                 raise PipelineInside("a pipeline over a part of an array, or twice over one").at(self.place)
-            self._fill(operand, block, atoms, word)
+            self._fill(operand, block, outside, word)
             refs.append(operand.ref)
         return refs
 
-    def _fill(self, operand: Operand, block: jaxi.Block, atoms: list[Any], word: str) -> None:
+    def _fill(self, operand: Operand, block: grids.Block, outside: _Pairs, word: str) -> None:
         ref = operand.ref
         if word.isidentifier():
             ref.name = self._renamed(ref.name, word)
         ref.shape = tuple(size or 1 for size, e in zip(block.sizes, block.entries, strict=True) if e != "null")
         ref.memory = "vmem"
         operand.block, operand.buffers = block.entries, block.buffers
-        operand.index = self._index(block, atoms)
+        operand.index = self._index(block, outside)
         _, operand.place = jaxi.function_place(block.index.jaxpr)
 
     def _renamed(self, old: str, word: str) -> str:
@@ -110,7 +112,7 @@ class _Unfolding:
         self.kernel.result_of = {new if n == old else n: k for n, k in self.kernel.result_of.items()}
         return new
 
-    def _index(self, block: jaxi.Block, atoms: list[Any]) -> Block:
+    def _index(self, block: grids.Block, captured: _Pairs) -> Block:
         """The index map with what the kernel computed before the pipeline in front."""
         axes = len(self.kernel.grid)
         made = Block([Value("i32") for _ in range(axes)])
@@ -118,11 +120,8 @@ class _Unfolding:
         self.outer.equations(self.before, made, outside)
         jaxpr = block.index.jaxpr
         inside: Environment = dict(zip(jaxpr.invars, made.parameters[self.depth :], strict=False))
-        for variable, atom in zip(jaxpr.constvars, atoms, strict=False):
+        for variable, atom in captured:
             inside[variable] = known(outside, atom) or value_of(outside, atom)
-        for variable, value in zip(jaxpr.constvars, block.index.consts, strict=False):
-            if variable not in inside:
-                inside[variable] = constant(value, variable.aval)
         self.inner.equations(jaxpr.eqns, made, inside)
         made.results = [value_of(inside, v) for v in jaxpr.outvars]
         return made

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _jax_internals as jaxi
 from .cannot import CannotSay
+from .dtypes import narrow_bits
 from .ir import Block, Operation, Value
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Parameters:
         self.emit("bitcast")
 
     def read_bitcast(self) -> None:
-        if any(jaxi.narrow_bits(v.aval) for v in (self.eqn.invars[0], self.eqn.outvars[0])):
+        if any(narrow_bits(v.aval) for v in (self.eqn.invars[0], self.eqn.outvars[0])):
             raise CannotSay("a bitcast of integers of less than 8 bits")
         self.emit("bitcast")
 

@@ -8,8 +8,9 @@ import re
 from typing import Any
 
 from . import _jax_internals as jaxi
-from . import source
+from . import grids, source
 from .cannot import CannotSay
+from .dtypes import dtype_name
 from .equations import Environment, Reader, constant
 from .ir import Block, Kernel, Operand, Ref, Value
 from .pipelines import unfold, whole_pipeline
@@ -78,28 +79,28 @@ class _CallReader:
     # ---- operands
 
     def _ref(self, name: str, aval: Any, memory: str) -> Ref:
-        return Ref(name, jaxi.dtype_name(aval), tuple(aval.shape), memory)
+        return Ref(name, dtype_name(aval), tuple(aval.shape), memory)
 
-    def _operand(self, block: jaxi.Block, name: str, aval: Any, prefetch: list[Ref]) -> Operand:
+    def _operand(self, block: grids.Block, name: str, aval: Any, prefetch: list[Ref]) -> Operand:
         array = tuple(block.array.shape)
         memory = jaxi.memory_of(aval)
         if memory == "semaphore":
             raise CannotSay("a semaphore that is an operand").at(self.place)
-        ref = Ref(name, jaxi.dtype_name(block.array), tuple(aval.shape), memory, array)
+        ref = Ref(name, dtype_name(block.array), tuple(aval.shape), memory, array)
         if memory == "any":
             return Operand(ref, array, None, None)
         index = self._index(block, prefetch)
         _, place = jaxi.function_place(block.index.jaxpr)
         return Operand(ref, array, block.entries, index, block.buffers, place=place)
 
-    def _index(self, block: jaxi.Block, prefetch: list[Ref]) -> Block:
+    def _index(self, block: grids.Block, prefetch: list[Ref]) -> Block:
         if block.bounded:
             raise CannotSay("an index map with a size known at run time").at(self.place)
-        jaxpr, axes = block.index.jaxpr, len(self.grid.steps)
+        axes, (jaxpr, constants) = len(self.grid.steps), jaxi.opened(block.index)
         parameters = [Value("i32") for _ in range(axes)]
         environment: Environment = dict(zip(jaxpr.invars, [*parameters, *prefetch], strict=True))
         reader = Reader(list(range(axes)), self.allocate_named, self.notes)
-        for variable, value in zip(jaxpr.constvars, block.index.consts, strict=True):
+        for variable, value in constants:
             environment[variable] = constant(value, variable.aval)
         return reader.block(jaxpr, environment, parameters)
 
@@ -176,7 +177,7 @@ def _call_name(params: dict[str, Any]) -> str | None:
     return name if name and name not in ("wrapped", "kernel", "_kernel", "body", "wrapped_fun") else None
 
 
-def axis_names(grid: jaxi.Grid) -> list[str]:
+def axis_names(grid: grids.Grid) -> list[str]:
     """Those of the index map that has the longest ones."""
     count = len(grid.steps)
     best: list[str] = []
@@ -189,7 +190,7 @@ def axis_names(grid: jaxi.Grid) -> list[str]:
     return best or (list("ijlt"[:count]) if count <= 4 else [f"i{k}" for k in range(count)])
 
 
-def _role(k: int, grid: jaxi.Grid) -> str:
+def _role(k: int, grid: grids.Grid) -> str:
     for role, count in (("prefetch", grid.indices), ("in", grid.inputs), ("out", grid.outputs), ("scratch", math.inf)):
         if k < count:
             return role if role == "out" and count == 1 else f"{role}{k}"

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _jax_tracing as jaxt
-from . import passes
+from . import passes, tracing
 from .cannot import NoOutputs, Place
 from .equations import PipelineInside
+from .grids import Call
 from .ir import Kernel
 from .printing import print_spec
 from .read import read
@@ -47,13 +47,13 @@ def to_specs(f: Callable[..., Any], *args: Any, init_undefined: bool = False) ->
     """One spec for each `pallas_call` that f makes on args: arrays, or what has a shape and a dtype.
 
     Pallas lets a kernel leave parts of its outputs unwritten. A spec has to say so: `init_undefined` does."""
-    expanded: list[jaxt.Call] | None = None
+    expanded: list[Call] | None = None
     specs = []
-    for k, call in enumerate(jaxt.calls(f, args)):
+    for k, call in enumerate(tracing.calls(f, args)):
         try:
             specs.append(from_call(call.params, live=call.live, place=call.place, init_undefined=init_undefined))
         except PipelineInside:
-            expanded = expanded or jaxt.calls(f, args, pipelines=False)
+            expanded = expanded or tracing.calls(f, args, pipelines=False)
             call = expanded[k]
             specs.append(from_call(call.params, live=call.live, place=call.place, init_undefined=init_undefined))
     return specs

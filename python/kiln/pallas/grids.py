@@ -1,0 +1,75 @@
+"""What a call says of its grid, blocks and subscripts, whatever the release of JAX: `_jax_internals.py` fills these in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .cannot import Place
+
+
+@dataclass(frozen=True)
+class Block:
+    """One operand's block: entries, the index map's jaxpr, and how many buffers the pipeline has for it."""
+
+    entries: tuple[str | int, ...]  # numbers are blocks, text is written as it stands
+    sizes: tuple[int | None, ...]
+    array: Any
+    index: Any  # a closed jaxpr
+    bounded: bool
+    buffers: int
+
+
+@dataclass(frozen=True)
+class Grid:
+    steps: tuple[int | None, ...]  # None: known at the call only
+    vmapped: tuple[int, ...]
+    semantics: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    indices: int  # scalar-prefetch operands
+    inputs: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """An `emit_pipeline` over `refs`, for which its body has `arguments`; what that and the index maps take from outside
+    are pairs of a variable and an atom."""
+
+    grid: Grid
+    body: Any
+    arguments: list[Any]
+    of_body: list[tuple[Any, Any]]
+    of_index_maps: list[list[tuple[Any, Any]]]
+    refs: list[tuple[Any, list[Transform]]]
+
+
+#: What may be subscripted by: ("index", entries) | ("reshape", shape) | ("transpose", axes) | ("bitcast", dtype).
+Transform = tuple[str, Any]
+
+
+@dataclass(frozen=True)
+class Slice:
+    start: Any
+    size: Any
+    stride: int
+
+
+class Entries(list[Any]):
+    """Of a subscript, with the extents that they are taken of."""
+
+    def __init__(self, entries: Iterable[Any], extents: tuple[int, ...]) -> None:
+        super().__init__(entries)
+        self.extents = extents
+
+
+@dataclass(frozen=True)
+class Call:
+    """A `pallas_call` equation: its params, whether each result is wanted, and where it is called. While it is
+    lowered, `interpret` is apart from the params."""
+
+    params: dict[str, Any]
+    live: tuple[bool, ...]
+    place: Place | None
+    interpret: Any = None
