@@ -7,6 +7,7 @@ import shared_specs
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
+sys.path.append(str(ROOT / "tests" / "import"))  # the corpus, and names of JAX
 os.environ.setdefault("KILN_TOOL", str(ROOT / "build" / "kiln"))
 # Before JAX looks at them: two devices, for shard_map, and messages without an advice of its own.
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"

@@ -7,6 +7,7 @@ jax = pytest.importorskip("jax")
 jnp = jax.numpy
 pl = pytest.importorskip("jax.experimental.pallas")
 
+from jax_names import needs  # noqa: E402
 from pallas_calls import X, interpreted, of  # noqa: E402
 
 import kiln  # noqa: E402
@@ -92,6 +93,8 @@ def test_rows_of_a_value_may_be_unstacked_and_constants_subscripted():
 
 
 def test_strides_are_those_of_the_source():
+    needs((0, 9, 1), "strides of values that are no gather")
+
     def strides_kernel(x_ref, o_ref, p_ref):
         o_ref[...] = x_ref[1:7:3, pl.ds(2, 4, stride=2)]
         p_ref[...] = jnp.zeros_like(p_ref)

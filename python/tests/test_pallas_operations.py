@@ -10,6 +10,7 @@ jnp = jax.numpy
 pl = pytest.importorskip("jax.experimental.pallas")
 
 from jax.experimental.pallas import tpu as pltpu  # noqa: E402
+from jax_names import RELEASE, loop, semaphore_signal  # noqa: E402
 from pallas_calls import X, interpreted, of  # noqa: E402
 
 import kiln  # noqa: E402
@@ -56,9 +57,9 @@ def test_a_loop_of_one_turn_in_another_loop_is_that_turn():
     def sum_kernel(x_ref, o_ref):
         o_ref[...] = jnp.zeros_like(o_ref)
 
-        @pl.loop(0, 1)
+        @loop(0, 1)
         def _(i):
-            @pl.loop(i, i + 1)
+            @loop(i, i + 1)
             def _(k):
                 o_ref[...] += x_ref[pl.ds(k * 8, 8), :]
 
@@ -74,7 +75,7 @@ def test_the_bound_of_a_loop_under_a_condition_is_there_after_it():
 
         @pl.when(n_ref[1] > 0)
         def _():
-            @pl.loop(0, n)
+            @loop(0, n)
             def _(k):
                 o_ref[...] += 1.0
 
@@ -96,7 +97,7 @@ def test_a_semaphore_that_nobody_uses_is_not_there():
         o_ref[...] = x_ref[...]
 
     def wait_kernel(x_ref, o_ref, semaphore):
-        pltpu.semaphore_signal(semaphore)
+        semaphore_signal(semaphore)
         o_ref[...] = x_ref[...]
 
     def f(kernel, x):
@@ -110,8 +111,14 @@ def test_a_semaphore_that_nobody_uses_is_not_there():
 
 
 def test_a_kernel_without_outputs_is_named():
+    def f(x):
+        return pl.pallas_call(lambda x_ref: None, ())(x)
+
+    if not (0, 10, 1) <= RELEASE < (0, 12):  # JAX leaves it out by itself
+        assert kiln.pallas.to_specs(f, X) == []
+        return
     with pytest.raises(kiln.pallas.CannotSay, match="a kernel without outputs"):
-        kiln.pallas.to_specs(lambda x: pl.pallas_call(lambda x_ref: None, ())(x), X)
+        kiln.pallas.to_specs(f, X)
 
 
 def test_primitives_without_a_word_are_a_few_operations():

@@ -4,7 +4,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
-from corpus import axes, call, like, normal
+from corpus import axes, call, elements, like, normal
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -84,10 +84,10 @@ def _():
         o_ref[...] = x_ref[0:8, :] + x_ref[1:9, :] + x_ref[2:10, :]
 
     def f(x):
-        window = pl.BlockSpec((pl.Element(10, (1, 1)), pl.Element(128)), lambda i: (i * 8, 0))
         out = pl.BlockSpec((8, 128), lambda i: (i, 0))
         padded = jnp.pad(x, ((1, 1), (0, 0)))
-        window = pl.BlockSpec((pl.Element(10), pl.Element(128)), lambda i: (i * 8, 0))
+        sizes, paddings = (10, 128), ((0, 0), (0, 0))
+        window = elements(sizes, paddings, lambda i: (i * 8, 0))
         return pl.pallas_call(sums_kernel, out_shape=like(x), grid=(2,), in_specs=[window], out_specs=out)(padded)
 
     return f, (normal(0, (16, 128)),)

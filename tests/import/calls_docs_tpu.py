@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from calls_docs import add_matrices_kernel
-from corpus import axes, call, like, normal
+from corpus import DeviceIdType, axes, call, like, normal, semaphore_signal, shard_map
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -86,7 +86,7 @@ def _():
 @call("regular_semaphore", cannot="a regular semaphore")
 def _():
     def signal_kernel(x_ref, o_ref, ready):
-        pl.semaphore_signal(ready, 1)
+        semaphore_signal(ready, 1)
         pl.semaphore_wait(ready, 1)
         o_ref[...] = x_ref[...]
 
@@ -280,13 +280,13 @@ def _():
 # ---- several devices
 
 
-@call("right_permute", cannot="the index of a device")
+@call("right_permute", cannot="the index of a device", since=((0, 6, 1), "lax.axis_size"))
 def _():
     def right_permute_kernel(x_ref, o_ref, send_sem, recv_sem):
         me = jax.lax.axis_index("x")
         copy = pltpu.make_async_remote_copy(
             src_ref=x_ref, dst_ref=o_ref, send_sem=send_sem, recv_sem=recv_sem,
-            device_id=(jax.lax.rem(me + 1, jax.lax.axis_size("x")),), device_id_type=pltpu.DeviceIdType.MESH,
+            device_id=(jax.lax.rem(me + 1, jax.lax.axis_size("x")),), device_id_type=DeviceIdType.MESH,
         )  # fmt: skip
         copy.start()
         copy.wait()
@@ -300,4 +300,4 @@ def _():
 
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), ("x",))
     spec = jax.sharding.PartitionSpec("x", None)
-    return jax.shard_map(one, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False), (normal(0, (16, 128)),)
+    return shard_map(one, mesh, spec, spec, check_vma=False), (normal(0, (16, 128)),)

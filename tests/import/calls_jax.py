@@ -10,6 +10,9 @@ from corpus import call, integers, normal
 f32, bf16 = jnp.float32, jnp.bfloat16
 OPS = "jax.experimental.pallas.ops.tpu"
 
+PHILOX = ((0, 8), "philox of these bits")
+SPLASH = ((0, 7, 1), "splash attention for heads of 16")
+
 
 @call("double")
 def _():
@@ -31,7 +34,7 @@ call("matmul_bf16")(lambda: matmul_call(bf16))
 call("matmul_int8")(lambda: matmul_call(jnp.int8, out=jnp.int32))
 
 
-@call("threefry")
+@call("threefry", since=((0, 6, 1), "kernels of random numbers"))
 def _():
     from jax.experimental.pallas.ops.tpu.random.threefry import threefry_2x32_count
 
@@ -45,8 +48,8 @@ def philox_call(**how):
     return lambda key: philox_4x32_kernel(key, (16, 128), (16, 120), (8, 128), **how), (key,)
 
 
-call("philox")(lambda: philox_call(fuse_output=True))
-call("philox_unfused")(lambda: philox_call(fuse_output=False))
+call("philox", since=PHILOX)(lambda: philox_call(fuse_output=True))
+call("philox_unfused", since=PHILOX)(lambda: philox_call(fuse_output=False))
 
 
 @call("all_gather", cannot="the index of a device")
@@ -179,12 +182,12 @@ def splash_call(
     return backward(f, q, k, v) if bwd else (f, (q, k, v))
 
 
-call("splash_forward_causal")(lambda: splash_call())
-call("splash_forward_local_bf16")(lambda: splash_call("local", dtype=bf16, soft_cap=10.0))
-call("splash_forward_mqa_mask")(lambda: splash_call("numpy", mqa=True))
-call("splash_forward_segments")(lambda: splash_call("full", segments=True))
-call("splash_backward")(lambda: splash_call(bwd=True))
-call("splash_backward_fused")(lambda: splash_call("numpy", bwd=True, fused=True))
+call("splash_forward_causal", since=SPLASH)(lambda: splash_call())
+call("splash_forward_local_bf16", since=SPLASH)(lambda: splash_call("local", dtype=bf16, soft_cap=10.0))
+call("splash_forward_mqa_mask", since=SPLASH)(lambda: splash_call("numpy", mqa=True))
+call("splash_forward_segments", since=SPLASH)(lambda: splash_call("full", segments=True))
+call("splash_backward", since=SPLASH)(lambda: splash_call(bwd=True))
+call("splash_backward_fused", since=SPLASH)(lambda: splash_call("numpy", bwd=True, fused=True))
 
 
 # ---- paged attention

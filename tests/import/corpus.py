@@ -19,7 +19,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental.pallas import tpu as pltpu
+from jax_names import CompilerParams, DeviceIdType, elements, semaphore_signal, shard_map  # noqa: F401
 
 
 @dataclass
@@ -29,15 +29,16 @@ class Case:
     cannot: str  # the construct that the language lacks; then there is no record
     refused: str  # the rule that the checker refuses it by; then there is no record
     reference: Callable[..., Any] | None  # where JAX cannot interpret the kernel: what it should give
+    since: tuple[tuple[int, ...], str]  # the release of JAX from which it has what the call needs, and what that is
 
 
 CASES: dict[str, Case] = {}
 
 
-def call(name, cannot="", refused="", reference=None):
+def call(name, cannot="", refused="", reference=None, since=((0, 6), "")):
     def register(make):
         assert name not in CASES, name
-        CASES[name] = Case(name, make, cannot, refused, reference)
+        CASES[name] = Case(name, make, cannot, refused, reference, since)
         return make
 
     return register
@@ -70,4 +71,4 @@ def like(x, dtype=None):
 
 
 def axes(*semantics):
-    return pltpu.CompilerParams(dimension_semantics=semantics)
+    return CompilerParams(dimension_semantics=semantics)

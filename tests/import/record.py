@@ -20,6 +20,7 @@ import numpy as np
 from evaluate import evaluate, refer
 
 RECORDS = HERE / "records"
+RELEASE = (0, 10, 2)  # of the JAX that writes them (./dev, record_pins)
 LIMIT = 700_000  # bytes a record; all of them are committed
 DEPTH = 64  # 256 eps of the largest value
 

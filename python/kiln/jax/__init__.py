@@ -8,6 +8,7 @@ operation. Importing this module makes XLA know it, also where an executable com
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .. import _jax_releases  # noqa: F401 (an exception where JAX is too old)
 from ._bridge import calls, load_bridge
 from ._call import call
 from ._gradient import differentiable

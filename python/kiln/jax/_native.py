@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import errors
+from .._jax_releases import UnknownJax, reading_jax
 from ..kernel import MODES, Kernel, write_spec
 from ..pallas import CannotSay, KilnWarning, Spec, from_call
 from ..pallas import _jax_internals as jaxi
@@ -22,6 +23,7 @@ from ..pallas.checking import diagnostics_of
 from ..pallas.dtypes import as_held
 from ..pallas.grids import Call
 from ._call import Dims, invoke
+from ._setting import setting
 from ._shapes import kernel_of
 
 
@@ -42,7 +44,7 @@ class _Settings:
 
 
 #: None: Pallas is JAX's own. What `jax.jit` remembers, it remembers by this too.
-_settings = jaxi.user_context()
+_settings = setting()
 
 
 @contextlib.contextmanager
@@ -74,7 +76,8 @@ def uninstall() -> None:
 
 @functools.cache
 def _take_over() -> None:
-    jaxi.take_over(_decide, lambda: _settings.value is not None)
+    with reading_jax():
+        jaxi.take_over(_decide, lambda: _settings.value is not None)
 
 
 def _decide(call: Call) -> Any:
@@ -91,6 +94,8 @@ def _decide(call: Call) -> Any:
             kernel.library  # noqa: B018  (now, while there is something to fall back to)
     except NoOutputs:
         return lambda *operands: []
+    except UnknownJax as error:
+        return _fall_back(settings, error, str(error), call.place)
     except CannotSay as error:
         return _fall_back(settings, error, str(error), error.place or call.place)
     except errors.Error as error:

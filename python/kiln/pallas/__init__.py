@@ -11,6 +11,11 @@ try:
 except ImportError as error:
     raise ImportError("kiln.pallas reads kernels with JAX, which is not installed: pip install jax") from error
 
+from .._jax_releases import reading_jax as _reading_jax
+
+with _reading_jax():
+    from . import _jax_internals  # noqa: F401
+
 from .cannot import CannotSay
 from .checking import Diagnostic, KilnWarning, check, predict, report
 from .dimensions import CannotGeneralise, to_symbolic_specs

@@ -1,13 +1,13 @@
 """What is private in JAX, and all that differs from release to release: where it keeps things, what their fields are
-called, and how it is made to do what it has no function for. Nothing else in this package imports `jax._src` or asks which
-release there is; docs/jax-versions.md says which ones this file knows."""
+called, and how it is made to do what it has no function for. Nothing else in this package imports `jax._src`;
+docs/jax-versions.md says which releases this file knows."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -145,21 +145,36 @@ def grid_of(params: dict[str, Any]) -> Grid:
 
 
 def pipeline_of(eqn: Any) -> Pipeline:
-    params = eqn.params
-    mapping = params["grid_mapping"]
-    if mapping.num_dynamic_grid_bounds or params["_num_extra_dynamic"] or any(params["_static_grid_offsets"]):
-        raise CannotSay("a pipeline with steps known at run time, or with a part of its steps")
-    atoms = list(eqn.invars)
+    params, mapping = eqn.params, eqn.params["grid_mapping"]
+    index_maps = [opened(block.index_map_jaxpr) for block in mapping.block_mappings]
+    of_maps, of_body, refs = _pipeline_operands(eqn, sum(len(constants) for _, constants in index_maps))
     of_index_maps = []
-    for block in mapping.block_mappings:
-        index_map, constants = opened(block.index_map_jaxpr)
-        of_index_maps.append(list(zip(captured(index_map, len(constants))[0], atoms, strict=False)))
-        atoms = atoms[len(constants) :]
-    variables, arguments = captured(params["body_jaxpr"], params["body_consts_len"])
-    of_body, atoms = list(zip(variables, atoms, strict=False)), atoms[len(variables) :]
-    refs = [ref_and_transforms(ref) for ref in _refs_in(params["args_tree"].unflatten(atoms))]
+    for index_map, constants in index_maps:
+        of_index_maps.append(list(zip(captured(index_map, len(constants))[0], of_maps, strict=False)))
+        of_maps = of_maps[len(constants) :]
+    variables, arguments = captured(params["body_jaxpr"], len(of_body))
     grid = grid_of({"grid_mapping": mapping, "compiler_params": {"dimension_semantics": params["dimension_semantics"]}})
-    return Pipeline(grid, params["body_jaxpr"], arguments, of_body, of_index_maps, refs)
+    return Pipeline(
+        grid, params["body_jaxpr"], arguments, list(zip(variables, of_body, strict=True)), of_index_maps,
+        [ref_and_transforms(ref) for ref in refs],
+    )  # fmt: skip
+
+
+def _pipeline_operands(eqn: Any, maps: int) -> tuple[list[Any], list[Any], list[Any]]:
+    """What a pipeline's index maps and its body take from outside, and the refs it is over."""
+    params, tree = eqn.params, eqn.params["args_tree"]
+    is_part = params["grid_mapping"].num_dynamic_grid_bounds != 0
+    if "body_consts_len" in params:  # before 0.11
+        is_part |= params["_num_extra_dynamic"] != 0 or any(params["_static_grid_offsets"])
+        refs_at = maps + params["body_consts_len"]
+        found = eqn.invars[:maps], eqn.invars[maps:refs_at], None if is_part else tree.unflatten(eqn.invars[refs_at:])
+    else:
+        given = tree.unflatten(eqn.invars)
+        is_part |= given.core_id is not None or (params["num_cores"] or 1) > 1 or params["_explicit_indices"]
+        found = given.all_index_map_consts, given.body_consts, params["refs_tree"].unflatten(given.refs_flat)
+    if is_part:
+        raise CannotSay("a pipeline with steps known at run time, or with a part of its steps")
+    return list(found[0]), list(found[1]), _refs_in(found[2])
 
 
 def _refs_in(tree: Any) -> list[Any]:
@@ -179,6 +194,11 @@ def _semantics(params: dict[str, Any], mapping: Any) -> tuple[str, ...]:
     return tuple("parallel" if "parallel" in word and "sub" not in word else "arbitrary" for word in words)
 
 
+def _element(size: int, padding: tuple[int, int]) -> str:
+    low, high = padding
+    return f"element({size}, halo=({low}, {high}))" if low or high else f"element({size})"
+
+
 def _block(mapping: Any) -> Block:
     if mapping.transforms:
         raise CannotSay("a block that is transformed on its way")
@@ -191,8 +211,7 @@ def _block(mapping: Any) -> Block:
         if entry is None or kind in ("Squeezed", "Mapped"):
             entries.append("null")
         elif kind == "Element":
-            low, high = entry.padding
-            entries.append(f"element({size}, halo=({low}, {high}))" if low or high else f"element({size})")
+            entries.append(_element(size, entry.padding))
         elif kind == "BoundedSlice":
             bounded = True
             entries.append(f"bounded({size})")
@@ -202,6 +221,10 @@ def _block(mapping: Any) -> Block:
         else:
             raise CannotSay(f"a block dimension of the kind {kind}")
         sizes.append(size)
+    mode = getattr(mapping, "indexing_mode", None)
+    if type(mode).__name__ == "Unblocked":  # 0.6.0
+        paddings = mode.padding or ((0, 0),) * len(sizes)
+        entries = [e if n is None else _element(n, p) for e, n, p in zip(entries, sizes, paddings, strict=True)]
     count = getattr(mapping.pipeline_mode, "buffer_count", None) or 2
     return Block(tuple(entries), tuple(sizes), array, mapping.index_map_jaxpr, bounded, int(count))
 
@@ -275,6 +298,14 @@ def threefry_jaxpr(avals: list[Any]) -> ClosedJaxpr:
     return jax.make_jaxpr(lambda *a: tuple(lowering(*a, use_rolled_loops=False)))(*shapes)
 
 
+def scan_counts(eqn: Any) -> tuple[int, int]:
+    """How many of a `scan`'s operands stay the same, and how many are carried from turn to turn."""
+    if "num_carry" in eqn.params:
+        return eqn.params["num_consts"], eqn.params["num_carry"]
+    consts, carried, _ = eqn.params["ft_in"].unpack()  # from 0.11 on
+    return len(consts), len(carried)
+
+
 def evaluated(eqn: Any, inputs: list[Any]) -> list[np.ndarray]:
     """What an equation gives for these inputs."""
     bound = eqn.primitive.get_bind_params(eqn.params)
@@ -321,7 +352,7 @@ def without_unread(closed: ClosedJaxpr) -> Jaxpr:
 
 @contextlib.contextmanager
 def pipelines_kept() -> Iterator[None]:
-    """Inside, `emit_pipeline` stays one equation, where JAX can keep it (0.10 and later)."""
+    """Inside, `emit_pipeline` stays one equation, where JAX can keep it (after 0.10.0)."""
     kept = getattr(_config, "use_emit_pipeline_primitive", None)
     with kept(True) if kept is not None else contextlib.nullcontext():
         yield
@@ -330,24 +361,40 @@ def pipelines_kept() -> Iterator[None]:
 @contextlib.contextmanager
 def some_tpu() -> Iterator[None]:
     """Inside, kernels that ask for the TPU learn of a v5e where there is none."""
-    try:
-        from jax._src.pallas.mosaic import tpu_info
+    from jax._src.pallas.mosaic import pipeline
 
-        kind = tpu_info.get_device_kind()
-        known, version = tpu_info.registry, tpu_info.ChipVersion.TPU_V5E
-        info = tpu_info.get_tpu_info_for_chip(version, 1)
-    except (ImportError, AttributeError, TypeError):
-        yield
-        return
-    if kind in known or tpu_info.chip_version_from_device_kind(kind) is not None:
-        yield
-        return
-    known[kind] = lambda: info
+    try:
+        withdraw = _generation_5(pipeline) if hasattr(pipeline, "_get_tpu_generation") else _registered_v5e()
+    except (AttributeError, ImportError, TypeError):  # then such kernels are refused by JAX
+        withdraw = None
     try:
         yield
     finally:
-        del known[kind]
+        if withdraw is not None:
+            withdraw()
+
+
+def _generation_5(pipeline: Any) -> Callable[[], None]:
+    """Before 0.9.1 it is pipelines that ask, for a number."""
+    original = pipeline._get_tpu_generation
+    pipeline._get_tpu_generation = lambda: 5
+    return functools.partial(setattr, pipeline, "_get_tpu_generation", original)
+
+
+def _registered_v5e() -> Callable[[], None] | None:
+    from jax._src.pallas.mosaic import tpu_info
+
+    kind = tpu_info.get_device_kind()
+    if kind in tpu_info.registry or tpu_info.chip_version_from_device_kind(kind) is not None:
+        return None
+    info = tpu_info.get_tpu_info_for_chip(tpu_info.ChipVersion.TPU_V5E, 1)
+    tpu_info.registry[kind] = lambda: info
+
+    def withdraw() -> None:
+        del tpu_info.registry[kind]
         tpu_info.get_tpu_info.cache_clear()
+
+    return withdraw
 
 
 def _is_written(traceback: Any) -> bool:
@@ -390,46 +437,33 @@ INTERPRET = object()
 _LIVE = "kiln_live"
 
 
+def _noted(params: dict[str, Any], live: str) -> dict[str, Any]:
+    """The params of a `pallas_call` with a word of ours in a mapping that nobody reads on a CPU."""
+    kept = "metadata" if "metadata" in params else "compiler_params"  # before 0.7
+    return {**params, kept: _frozen({**(params[kept] or {}), _LIVE: live})}
 
 
-def user_context() -> Any:
-    """A setting by which JAX remembers what it has lowered: `value`, `set_global(value)`, `with it(value)`."""
-    made = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None
-    return made if hasattr(made, "set_global") else _Clearing()
+def _note_taken(params: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """The params as JAX made them, and our word if there is one."""
+    kept = "metadata" if "metadata" in params else "compiler_params"
+    held = params[kept]
+    if not isinstance(held, Mapping) or _LIVE not in held:
+        return params, None
+    others = {k: v for k, v in held.items() if k != _LIVE}
+    return {**params, kept: _frozen(others) if others or kept != "metadata" else None}, held[_LIVE]
 
 
-class _Clearing:
-    """The same for a JAX that has none (before 0.10): what it remembers is cleared at each change."""
-
-    def __init__(self) -> None:
-        self._everywhere: Any = None
-        self._here = threading.local()
-
-    @property
-    def value(self) -> Any:
-        return getattr(self._here, "value", self._everywhere)
-
-    def set_global(self, value: Any) -> None:
-        self._everywhere = value
-        jax.clear_caches()
-
-    @contextlib.contextmanager
-    def __call__(self, value: Any) -> Iterator[None]:
-        before = self._here.__dict__.copy()
-        self._here.value = value
-        jax.clear_caches()
-        try:
-            yield
-        finally:
-            self._here.__dict__.clear()
-            self._here.__dict__.update(before)
-            jax.clear_caches()
+def _frozen(mapping: dict[str, Any]) -> Mapping[str, Any]:
+    try:
+        from jax._src.frozen_dict import FrozenDict
+    except ImportError:  # 0.6.0 and 0.6.1
+        return mapping
+    return FrozenDict(mapping)
 
 
 def take_over(decide: Callable[[Call], Any], is_on: Callable[[], bool]) -> None:
     """From now on `decide` is asked of each `pallas_call` that is lowered for a CPU while `is_on`: a function of its
     operands is lowered instead, and so is JAX's interpreter for INTERPRET; None leaves it to JAX."""
-    from jax._src.frozen_dict import FrozenDict
     from jax._src.interpreters import mlir
     from jax._src.pallas import pallas_call
 
@@ -439,10 +473,8 @@ def take_over(decide: Callable[[Call], Any], is_on: Callable[[], bool]) -> None:
     def lower(ctx: Any, *nodes: Any, interpret: Any, **params: Any) -> Any:
         if not is_on():
             return original(ctx, *nodes, interpret=interpret, **params)
-        told = dict(params.get("metadata") or {})
-        live = tuple(c == "1" for c in told.pop(_LIVE, "1" * len(params["out_avals"])))
-        if "metadata" in params:
-            params["metadata"] = FrozenDict(told) if told else None
+        params, told = _note_taken(params)
+        live = tuple(c == "1" for c in told or "1" * len(params["out_avals"]))
         # Which is none where JAX lowers a function once for several calls.
         place = place_in(getattr(ctx, "traceback", None)) or function_place(params["jaxpr"])[1]
         function = decide(Call(params, live, place, interpret))
@@ -453,10 +485,8 @@ def take_over(decide: Callable[[Call], Any], is_on: Callable[[], bool]) -> None:
     def dce(used: list[bool], *rest: Any) -> Any:
         """A lowering rule does not see who reads a result, so its equation says it."""
         *read_later, eqn = rest  # which of the refs it writes are read later, from 0.12 on
-        if is_on() and not all(used) and "metadata" in eqn.params:  # 0.6 has none
-            live = "".join("1" if u else "0" for u in used)
-            metadata = FrozenDict({**(eqn.params.get("metadata") or {}), _LIVE: live})
-            eqn = eqn.replace(params={**eqn.params, "metadata": metadata})
+        if is_on() and not all(used):
+            eqn = eqn.replace(params=_noted(eqn.params, "".join("1" if u else "0" for u in used)))
         if original_dce is not None:
             return original_dce(used, *read_later, eqn)
         if not any(used) and not eqn.effects:

@@ -347,7 +347,7 @@ class Equation(Parameters, Indices, Narrow):
         self.structured("branch", blocks, [self.value(which)])
 
     def read_scan(self) -> None:
-        consts, carried = self.params["num_consts"], self.params["num_carry"]
+        consts, carried = jaxi.scan_counts(self.eqn)
         if len(self.eqn.invars) != consts + carried or len(self.eqn.outvars) != carried:
             raise CannotSay("a scan over arrays")
         if self.params["reverse"]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._jax_releases import reading_jax
 from . import passes, tracing
 from .cannot import NoOutputs, Place
 from .equations import PipelineInside
@@ -69,7 +70,8 @@ def from_call(
 ) -> Spec:
     """The spec of a `pallas_call` equation with these params. `live` says which results are read: others may
     become scratch. `CannotSay` if the language lacks something."""
-    kernel, names = read(params, name)
+    with reading_jax():
+        kernel, names = read(params, name)
     if not kernel.outputs:
         raise NoOutputs(place or kernel.place)
     passes.run(kernel, names, live or (True,) * len(kernel.outputs))

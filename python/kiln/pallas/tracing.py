@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from .._jax_releases import reading_jax
 from . import _jax_internals as jaxi
 from .grids import Call
 
@@ -15,7 +16,8 @@ from .grids import Call
 def calls(f: Callable[..., Any], args: tuple[Any, ...], pipelines: bool = True) -> list[Call]:
     """The `pallas_call`s that f makes on args (arrays, or whatever has a shape and a dtype), in their order."""
     jaxpr, _ = traced(f, args, pipelines)
-    return list(_calls_in(jaxpr))
+    with reading_jax():
+        return list(_calls_in(jaxpr))
 
 
 def traced(f: Callable[..., Any], args: tuple[Any, ...], pipelines: bool = False) -> tuple[jaxi.Jaxpr, list[Any]]:
@@ -23,7 +25,8 @@ def traced(f: Callable[..., Any], args: tuple[Any, ...], pipelines: bool = False
     equation and not what it expands to."""
     with jaxi.pipelines_kept() if pipelines else contextlib.nullcontext(), jaxi.own_places(), jaxi.some_tpu():
         closed = jax.make_jaxpr(f)(*args)
-    return jaxi.without_unread(closed), closed.consts
+    with reading_jax():
+        return jaxi.without_unread(closed), closed.consts
 
 
 def _calls_in(jaxpr: jaxi.Jaxpr) -> Iterator[Call]:

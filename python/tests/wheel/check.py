@@ -14,7 +14,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-VERSIONS = ["3.11", "3.12", "3.13"]
+sys.path.insert(0, str(HERE.parent))
+from pythons import VERSIONS, find_python  # noqa: E402
+
 PACKAGES = ["numpy==2.4.6", "ml_dtypes==0.6.0"]
 MYPY = ["mypy==2.4.1", "pytest==9.2.0"]
 #: Modules of the package that keep to mypy's strict rules.
@@ -29,17 +31,6 @@ def run(*command: object, **more: object) -> subprocess.CompletedProcess:
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done
-
-
-def find_python(version: str) -> str | None:
-    """One that can make environments, on the PATH or of pyenv."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    candidates = [shutil.which(f"python{version}"), *sorted(pyenv.glob(f"versions/{version}.*/bin/python"))]
-    for candidate in filter(None, candidates):
-        test = [str(candidate), "-c", "import ensurepip, venv"]
-        if subprocess.run(test, capture_output=True, check=False).returncode == 0:
-            return str(candidate)
-    return None
 
 
 def hidden() -> list[str]:
