@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -85,6 +88,16 @@ std::string Processor() {
   return text;
 }
 
+#if defined(__x86_64__)
+/// Whether the CPU has AMX's tiles of bf16 and bytes, which the runtime prefers to AVX3.
+bool HasAmx() {
+  constexpr unsigned kBf16 = 1u << 22, kTiles = 1u << 24, kBytes = 1u << 25;
+  constexpr unsigned kAll = kBf16 | kTiles | kBytes;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAll) == kAll;
+}
+#endif
+
 /// Highway asks for AVX-VNNI before it calls a target AVX3_DL without dispatch, which Zen 4 lacks.
 /// The runtime's code for that target takes dots of bf16 for granted, which Ice Lake lacks.
 /// What is the fastest for bf16 is for runtime/kiln/core/targets.h to know.
@@ -96,7 +109,7 @@ std::vector<std::string> TargetFlags() {
       __builtin_cpu_supports("vpclmulqdq");
   if (!has_dots) return {"-DKILN_DISABLED_TARGETS=HWY_AVX3_DL"};
   std::vector<std::string> flags{"-DHWY_BASELINE_TARGETS=HWY_AVX3_DL"};
-  if (__builtin_cpu_is("intel")) flags.push_back("-DKILN_PREFERS_F32");
+  if (__builtin_cpu_is("intel") && !HasAmx()) flags.push_back("-DKILN_PREFERS_F32");
   return flags;
 #else
   return {};

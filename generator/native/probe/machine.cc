@@ -29,7 +29,7 @@ bool Describe(char* text, int64_t capacity) {
       number(cpu.l2_bytes), number(cpu.last_cache_bytes), number(PageBytes()), size_t{kTileRows},
       kTileVectors * hn::Lanes(hn::ScalableTag<float>()), number(kSize),
       number(ChooseMC(cpu, kSize, /*cores=*/1, kSize, kSize)),
-      number(ChooseNC(kSize, /*cores=*/1, kSize)), number(DepthFor<float>(cpu, kSize, kSize)));
+      number(ChooseNC(kSize, /*cores=*/1, kSize)), number(DepthFor<float>(cpu, kSize, kSize, kSize)));
   return written > 0 && written < capacity;
 }
 

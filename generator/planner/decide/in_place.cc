@@ -9,8 +9,8 @@ namespace kiln {
 namespace {
 
 /// Types whose k-groups are one element, or the pair that the CPU multiplies. Quads of bytes take
-/// longer to make and need sums of rows; other types are converted as they are packed.
-bool IsMultipliedUnpacked(DType type) {
+/// longer to make out of rows of B; other types are converted as they are packed.
+bool IsBReadUnpacked(DType type) {
   switch (type) {
     case DType::kF32:
     case DType::kF64:
@@ -33,6 +33,11 @@ bool IsMultipliedUnpacked(DType type) {
       return false;
   }
   __builtin_unreachable();
+}
+
+/// A row of A has its k-groups as they are; those of bytes are read by AMX alone.
+bool IsAReadUnpacked(DType type) {
+  return IsBReadUnpacked(type) || type == DType::kI8 || type == DType::kU8;
 }
 
 std::set<SpaceId> SpacesOfRowsPerB(const Plan& plan, RefId b) {
@@ -89,9 +94,9 @@ void FindInPlace(Plan& plan) {
     OperandPlan& operand = plan.operands[ref];
     if (kernel.BorrowerOf(ref.number()) >= 0)
       continue;  // an output writes there while it is needed
-    if (!IsMultipliedUnpacked(kernel[ref].dtype)) continue;
-    operand.unpacked = operand.layout == Layout::kPackedA;
-    if (operand.layout != Layout::kPackedB) continue;
+    operand.unpacked =
+        operand.layout == Layout::kPackedA && IsAReadUnpacked(kernel[ref].dtype);
+    if (operand.layout != Layout::kPackedB || !IsBReadUnpacked(kernel[ref].dtype)) continue;
     const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
     if (spaces.size() == 1) operand.rows_per_b = *spaces.begin();
   }

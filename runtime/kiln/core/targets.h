@@ -29,8 +29,9 @@
 // A kernel whose dots are of bf16, and not of bytes too, says so before it includes anything:
 // KILN_MULTIPLIES_BF16. Intel's cores take two cycles for an instruction of AVX3_DL that multiplies
 // pairs of bf16, and do two of floats in one: there it is nearly twice as fast on AVX3, where a
-// bf16 becomes a float as it is packed. TargetIndex sees to that where a kernel is dispatched; a
-// build for one machine says that it is one of those: KILN_PREFERS_F32.
+// bf16 becomes a float as it is packed. (Those with AMX stay on AVX3_DL, which has its tiles.)
+// TargetIndex sees to that where a kernel is dispatched; a build for one machine says that it is
+// one of those: KILN_PREFERS_F32.
 #if defined(KILN_MULTIPLIES_BF16) && defined(KILN_PREFERS_F32)
 #undef HWY_BASELINE_TARGETS
 #undef KILN_DISABLED_TARGETS

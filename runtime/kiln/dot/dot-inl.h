@@ -9,6 +9,8 @@
 //                             2 of them, 16 bits wide  int32, wrapping          AVX2, AVX3
 //   i32, or mixed integers    int32                    int32, wrapping
 //   f64                       double                   double
+//
+// Where a CPU has AMX, its tiles take the k-groups of AVX3_DL (amx.h).
 #if defined(KILN_DOT_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_DOT_INL_H_
 #undef KILN_DOT_INL_H_
@@ -22,6 +24,7 @@
 #include <type_traits>
 
 #include "kiln/core/types.h"
+#include "kiln/dot/amx.h"
 #include "kiln/simd/target-inl.h"
 
 KILN_BEFORE_NAMESPACE();
@@ -37,6 +40,7 @@ template <class Self>
 struct DotRows {
   /// Which register tiles compute it: dots that differ only in how they are packed share them.
   using Arithmetic = Self;
+  static constexpr AmxElements kAmx = AmxElements::kNone;
   static constexpr uint32_t kFlip = 0;
   static constexpr bool kSwapsPairs = false;
 
@@ -126,6 +130,7 @@ struct Dot<bf16> : DotRows<Dot<bf16>> {
   using B = bf16;
   using KGroup = int32_t;
   using Acc = float;
+  static constexpr AmxElements kAmx = AmxElements::kBf16;
   static constexpr size_t kKPerGroup = 2;
 
   template <class VI, class VF>
@@ -189,6 +194,13 @@ struct ByteQuads : DotRows<ByteQuads<TA, TB>> {
 #else
   static constexpr size_t kKPerGroup = 4;
 
+#if HWY_TARGET == HWY_AVX3_DL
+  static constexpr AmxElements kAmx =
+      std::is_signed_v<TA>
+          ? (std::is_signed_v<TB> ? AmxElements::kS8S8 : AmxElements::kS8U8)
+          : (std::is_signed_v<TB> ? AmxElements::kU8S8 : AmxElements::kU8U8);
+#endif
+
   // vpdpbusd takes unsigned times signed. Where both operands are alike, B is stored as B ± 128
   // (the flip of its highest bits), which makes a sum wrong by 128 times the sum of the row of A.
   // PackedA gathers that as it packs.
@@ -249,6 +261,19 @@ struct DotOfT<Dot<TA, TB>> {
 };
 template <class As>
 using DotOf = typename DotOfT<As>::type;
+
+/// Whether tiles of AMX multiply it here.
+template <class D>
+HWY_INLINE bool UsesAmx() {
+  if constexpr (D::kAmx == AmxElements::kNone) return false;
+  return HasAmx();
+}
+
+/// What B is flipped by. AMX multiplies any pair of bytes as they are.
+template <class D>
+HWY_INLINE uint32_t FlipOf() {
+  return UsesAmx<D>() ? 0 : D::kFlip;
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "kiln/core/blocks.h"
+#include "kiln/dot/few_rows_amx-inl.h"
 #include "kiln/dot/k_groups-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/lanes-inl.h"
@@ -32,6 +33,9 @@ template <class D>
 constexpr int64_t kFewRows = sizeof(typename D::B) == 1 ? 0
                              : kTilesOf8Rows            ? 64
                                                         : 32;
+/// Whether there is such a product of it.
+template <class D>
+constexpr bool kStreamsFewRows = kFewRows<D> != 0;
 /// From a row of sums to the next: no power of two, so that rows use different cache sets.
 constexpr size_t SumsStride(size_t cols) { return cols + 16; }
 
@@ -128,6 +132,13 @@ template <class Dot, class A, typename T>
 HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
                                   int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
                                   size_t sums_stride) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if constexpr (Dot::kAmx != AmxElements::kNone) {
+    if (UsesAmx<Dot>()) {
+      return AddStreamedRowsByAmx<Dot>(a, row, rows, b, b_rows, stride, cols, sums, sums_stride);
+    }
+  }
+#endif
   constexpr size_t kStep = kDeep<Dot> * Dot::kKPerGroup;
   const size_t width = kAcross<Dot> * hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
   const size_t whole = cols / width * width;

@@ -28,6 +28,13 @@ constexpr size_t KGroupsOf(size_t depth) {
   return D::kSwapsPairs ? RoundUp(groups, 2) : groups;
 }
 
+/// Those of a packed block. AMX multiplies sixteen at a time, of which the last may be zeros.
+template <class D>
+size_t PackedKGroupsOf(size_t depth) {
+  const size_t groups = KGroupsOf<D>(depth);
+  return UsesAmx<D>() ? RoundUp(groups, kAmxKGroups) : groups;
+}
+
 /// The first element of k-group k.
 template <class D>
 constexpr size_t ElementOf(size_t k) {
@@ -38,12 +45,13 @@ constexpr size_t ElementOf(size_t k) {
 template <class D, typename T>
 constexpr bool kIsPlain = D::kKPerGroup * sizeof(T) == sizeof(typename D::KGroup);
 
+/// `flip`: FlipOf<D>().
 template <class D, class V>
-HWY_INLINE V Flip(V groups) {
+HWY_INLINE V Flip(V groups, [[maybe_unused]] uint32_t flip) {
   if constexpr (D::kFlip == 0) {
     return groups;
   } else {
-    return hn::Xor(groups, hn::Set(hn::DFromV<V>(), static_cast<int32_t>(D::kFlip)));
+    return hn::Xor(groups, hn::Set(hn::DFromV<V>(), static_cast<int32_t>(flip)));
   }
 }
 
@@ -117,6 +125,30 @@ HWY_INLINE hn::Vec<DW> KGroupsAcross(DW dw, const T* first, int64_t stride) {
     return Whole<DW>().Load(first);
   }
 }
+
+#if HWY_TARGET == HWY_AVX3_DL
+/// Stores the k-groups of as many columns as a vector has elements, for which KGroupsAcross would
+/// widen each row twice.
+template <class D, typename T>
+HWY_INLINE void StoreTwoVectors(const T* first, int64_t stride, typename D::KGroup* to) {
+  const hn::ScalableTag<typename D::KGroup> dw;
+  if constexpr (D::kKPerGroup == 2 && sizeof(T) == 2) {
+    alignas(64) static constexpr uint16_t kLow[] = {
+        0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+        8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+    const hn::ScalableTag<uint16_t> d;
+    const auto low = hn::Load(d, kLow), high = hn::Add(low, hn::Set(d, 16));
+    const auto even = hn::LoadU(d, reinterpret_cast<const uint16_t*>(first));
+    const auto odd = hn::LoadU(d, reinterpret_cast<const uint16_t*>(first + stride));
+    hn::Store(hn::Vec<decltype(dw)>{_mm512_permutex2var_epi16(even.raw, low.raw, odd.raw)}, dw, to);
+    hn::Store(hn::Vec<decltype(dw)>{_mm512_permutex2var_epi16(even.raw, high.raw, odd.raw)}, dw,
+              to + hn::Lanes(dw));
+  } else {
+    hn::Store(KGroupsAcross<D>(dw, first, stride), dw, to);
+    hn::Store(KGroupsAcross<D>(dw, first + hn::Lanes(dw), stride), dw, to + hn::Lanes(dw));
+  }
+}
+#endif
 
 /// A vector of the k-groups of one row, from k-group k on, which is even if vectors have several;
 /// elements are neighbours.

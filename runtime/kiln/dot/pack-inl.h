@@ -4,6 +4,7 @@
 //
 //   panel of A   [k-group][4 rows of A], then 4 start values of StartRow
 //   panel of B   [k-group][a few vectors of columns of B], then one unused row
+//   A for AMX    [row of A][k-group], with zeros up to a whole line
 //
 // A k-group is the 2 (16-bit) or 4 (8-bit) neighbours along k that one instruction multiplies, as
 // in VNNI and on a TPU, or fewer that are widened (k_groups-inl.h).
@@ -187,12 +188,13 @@ HWY_INLINE void PackAAcrossK(Fetched<T> from, size_t count, size_t rows, size_t 
 template <class D, typename T>
 HWY_INLINE void PackBAcrossK(Fetched<T> from, size_t width, typename D::KGroup* HWY_RESTRICT to) {
   const hn::ScalableTag<typename D::KGroup> d;
+  const uint32_t flip = FlipOf<D>();
   const int64_t ahead = static_cast<int64_t>(4 * D::kKPerGroup) * from.stride;
   for (size_t c = 0; c < width; c += hn::Lanes(d)) {
     for (size_t r = 0; r < D::kKPerGroup && c * sizeof(T) % kLineBytes == 0; ++r) {
       PrefetchAt(from.data + static_cast<int64_t>(r) * from.stride, c, ahead);
     }
-    hn::Store(Flip<D>(KGroupsAcross<D>(d, from.data + c, from.stride)), d, to + c);
+    hn::Store(Flip<D>(KGroupsAcross<D>(d, from.data + c, from.stride), flip), d, to + c);
   }
 }
 
@@ -212,14 +214,10 @@ HWY_INLINE void TransposeInBlocks(D d, V& v_0, V& v_1, V& v_2, V& v_3) {
   v_3 = hn::BitCast(d, hn::InterleaveUpper(d64, high_01, high_23));
 }
 
-/// 16 groups of 16 columns, in registers.
-template <class D, class DW, typename T>
-HWY_INLINE void Transpose16(DW d, const T* HWY_RESTRICT from, int64_t stride,
-                            typename D::KGroup* HWY_RESTRICT to, size_t to_stride) {
+/// A matrix of 16 by 16 k-groups, transposed in registers. `load(i)` is a row of what is read.
+template <class DW, class Load, typename KGroup>
+HWY_INLINE void Transpose16(DW d, const Load& load, KGroup* HWY_RESTRICT to, size_t to_stride) {
   using V = hn::Vec<DW>;
-  const auto load = [&](size_t c) HWY_ATTR {
-    return Flip<D>(KGroupsAlong<D>(d, from + static_cast<int64_t>(c) * stride, 0));
-  };
   // Columns 4 i to 4 i + 3: after the first step v_i_j has groups j, j + 4, j + 8, j + 12.
   V v_0_0 = load(0), v_0_1 = load(1), v_0_2 = load(2), v_0_3 = load(3);
   V v_1_0 = load(4), v_1_1 = load(5), v_1_2 = load(6), v_1_3 = load(7);
@@ -244,18 +242,39 @@ HWY_INLINE void Transpose16(DW d, const T* HWY_RESTRICT from, int64_t stride,
 #endif
 
 /// N groups of 4 columns where vectors are short, through memory.
-template <class D, class DW, typename T>
-HWY_INLINE void Transpose4(DW d, const T* HWY_RESTRICT from, int64_t stride,
-                           typename D::KGroup* HWY_RESTRICT to, size_t to_stride) {
-  using KGroup = typename D::KGroup;
+template <class DW, class Load, typename KGroup>
+HWY_INLINE void Transpose4(DW d, const Load& load, KGroup* HWY_RESTRICT to, size_t to_stride) {
   HWY_ALIGN KGroup groups[4 * hn::MaxLanes(DW())];
-  const auto load = [&](int64_t c)
-                        HWY_ATTR { return Flip<D>(KGroupsAlong<D>(d, from + c * stride, 0)); };
   hn::StoreInterleaved4(load(0), load(1), load(2), load(3), d, groups);
   for (size_t k = 0; k < hn::Lanes(d); ++k) {
     memcpy(to + k * to_stride, groups + 4 * k, 4 * sizeof(KGroup));
   }
 }
+
+#if HWY_TARGET == HWY_AVX3_DL
+/// A for AMX, rows contiguous: 16 k-groups of each of `rows`, which are `to_row` apart.
+template <class D, typename T>
+HWY_INLINE void PackRowsAcrossK(Fetched<T> from, size_t rows, size_t to_row,
+                                typename D::KGroup* HWY_RESTRICT to) {
+  using KGroup = typename D::KGroup;
+  const hn::ScalableTag<KGroup> d;
+  const auto load = [&](size_t k, size_t row) HWY_ATTR {
+    const T* const first = from.data + static_cast<int64_t>(ElementOf<D>(k)) * from.stride;
+    return KGroupsAcross<D>(d, first + row, from.stride);
+  };
+  for (size_t row = 0; row < rows; row += kAmxRows) {
+    const auto load_here = [&](size_t k) HWY_ATTR { return load(k, row); };
+    if (row + kAmxRows <= rows) {
+      Transpose16(d, load_here, to + row * to_row, to_row);
+      continue;
+    }
+    HWY_ALIGN KGroup copy[kAmxRows * kAmxKGroups];
+    Transpose16(d, load_here, copy, kAmxKGroups);
+    for (size_t i = row; i < rows; ++i)
+      memcpy(to + i * to_row, copy + (i - row) * kAmxKGroups, kAmxKGroups * sizeof(KGroup));
+  }
+}
+#endif
 
 /// B, k contiguous: `count` k-groups of a panel of `cols` columns.
 template <class D, typename T>
@@ -264,11 +283,12 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
   using KGroup = typename D::KGroup;
   const hn::ScalableTag<KGroup> d;
   const size_t n = hn::Lanes(d);
+  const uint32_t flip = FlipOf<D>();
   const auto one_by_one = [&](size_t begin, size_t end, size_t first_column) HWY_ATTR {
     for (size_t k = begin; k < end; ++k) {
       for (size_t c = first_column; c < cols; ++c) {
         KGroup group = KGroupAt<D>(from.data + static_cast<int64_t>(c) * from.stride, k);
-        if constexpr (D::kFlip != 0) group ^= static_cast<int32_t>(D::kFlip);
+        if constexpr (D::kFlip != 0) group ^= static_cast<int32_t>(flip);
         to[k * cols + c] = group;
       }
     }
@@ -276,19 +296,22 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
   size_t k = 0;
   if constexpr (HWY_TARGET != HWY_SCALAR) {
     for (; k + n <= count; k += n) {
-      const T* const at = from.data + k * D::kKPerGroup;
       KGroup* const out = to + k * cols;
+      const auto column = [&](size_t c) HWY_ATTR {
+        const T* const first = from.data + static_cast<int64_t>(c) * from.stride;
+        return Flip<D>(KGroupsAlong<D>(d, first + k * D::kKPerGroup, 0), flip);
+      };
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
       if constexpr (sizeof(KGroup) == 4) {
         for (size_t c = 0; c < cols; c += 16) {
-          Transpose16<D>(d, at + static_cast<int64_t>(c) * from.stride, from.stride, out + c, cols);
+          Transpose16(d, [&](size_t i) HWY_ATTR { return column(c + i); }, out + c, cols);
         }
         continue;
       }
 #endif
       size_t c = 0;
       for (; c + 4 <= cols; c += 4) {
-        Transpose4<D>(d, at + static_cast<int64_t>(c) * from.stride, from.stride, out + c, cols);
+        Transpose4(d, [&](size_t i) HWY_ATTR { return column(c + i); }, out + c, cols);
       }
       one_by_one(k, k + n, c);  // three vectors of two lanes are six columns
     }
@@ -296,21 +319,26 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
   one_by_one(k, count, 0);
 }
 
-/// KC of packed operands of a dot of As. `rows`: M, if it may be small.
+/// KC of packed operands of a dot of As, where the spec's is `own`. `rows`: M, if it may be small.
 template <class As>
-int64_t DepthFor(const Cpu& cpu, int64_t depth, int64_t rows = kUnknownRows) {
-  constexpr int64_t kPackedBytes{sizeof(typename DotOf<As>::KGroup) / DotOf<As>::kKPerGroup};
+int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows = kUnknownRows) {
+  using D = DotOf<As>;
+  constexpr int64_t kPackedBytes{sizeof(typename D::KGroup) / D::kKPerGroup};
   const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows);
-  return ChooseKC(depth, kPackedBytes, bytes.most, bytes.single, rows);
+  const int64_t chosen = ChooseKC(depth, kPackedBytes, bytes.most, bytes.single, rows);
+  if (!UsesAmx<D>()) return chosen;
+  // Blocks of both sizes have to end between two of its instructions, if they end before K does.
+  constexpr int64_t kStep{kAmxKGroups * D::kKPerGroup};
+  return own % kStep == 0 || own >= depth ? RoundUp(chosen, kStep) : own;
 }
 
 /// The same where B may be read unpacked, with rows that are `stride` elements apart.
 template <class As>
-int64_t DepthFor(const Cpu& cpu, int64_t depth, int64_t rows, int64_t stride) {
+int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows, int64_t stride) {
   using B = typename DotOf<As>::B;
   constexpr int64_t kBytes{sizeof(B)};
   if (ChooseBAccess<DotOf<As>, B>(cpu, rows, depth, stride) != BAccess::kUnpackedTiles)
-    return DepthFor<As>(cpu, depth);
+    return DepthFor<As>(cpu, own, depth);
   const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows);
   const auto unpacked = [&](int64_t most) {
     return UnpackedKCBytes(cpu, depth, stride * kBytes, most);

@@ -69,9 +69,45 @@ HWY_INLINE void PanelAStarts(typename D::KGroup* panel, size_t depth) {
   }
 }
 
+#if HWY_TARGET == HWY_AVX3_DL
+/// Packs (rows, k) for AMX.
+template <class D, typename T>
+void PackAByRows(const Source<T>& a, typename D::KGroup* to) {
+  using A = typename D::A;
+  const size_t rows = a.extent[0], depth = PackedKGroupsOf<D>(a.extent[1]);
+  const size_t to_row = AmxRowKGroups(depth);
+  if (a.IsTransposed()) {
+    constexpr size_t kRows = 64;
+    constexpr size_t kDepth = kAmxKGroups * D::kKPerGroup;
+    HWY_ALIGN A buffer[kDepth * kRows];
+    const Source<T> columns = a.Transposed();
+    for (size_t r = 0; r < rows; r += kRows) {
+      const size_t chunk = HWY_MIN(kRows, rows - r);
+      for (size_t k = 0; k < depth; k += kAmxKGroups) {
+        const auto from =
+            Fetch(columns, k * D::kKPerGroup, r, kDepth, RoundUp(chunk, kAmxRows), buffer);
+        PackRowsAcrossK<D>(from, chunk, to_row, to + r * to_row + k);
+      }
+    }
+    return;
+  }
+  for (size_t r = 0; r < rows; ++r, to += to_row) {
+    A* const row = reinterpret_cast<A*>(to);
+    const auto from = Fetch(a, r, 0, 1, depth * D::kKPerGroup, row);
+    if (from.data != row)
+      memcpy(static_cast<void*>(row), from.data, depth * D::kKPerGroup * sizeof(A));
+  }
+}
+#endif
+
 /// Packs (rows, k).
 template <class D, typename T>
 HWY_NOINLINE void PackAFrom(const Source<T>& a, typename D::KGroup* to) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if constexpr (D::kAmx != AmxElements::kNone) {
+    if (UsesAmx<D>()) return PackAByRows<D>(a, to);
+  }
+#endif
   using A = typename D::A;
   const size_t rows = RoundUp(a.extent[0], kPanelRows);
   const size_t depth = KGroupsOf<D>(a.extent[1]);
@@ -114,7 +150,7 @@ HWY_NOINLINE void PackBFrom(const Source<T>& b, typename D::KGroup* to) {
   constexpr size_t kMaxCols = kTileVectors * hn::MaxLanes(hn::ScalableTag<KGroup>());
   const size_t n = hn::Lanes(hn::ScalableTag<KGroup>());
   const size_t cols = PaddedCols<KGroup>(b.extent[1]);
-  const size_t depth = KGroupsOf<D>(b.extent[0]);
+  const size_t depth = PackedKGroupsOf<D>(b.extent[0]);
 
   if (b.IsTransposed()) {
     constexpr size_t kGroups = 64;
@@ -252,9 +288,20 @@ struct FormatOfA {
 
   using View = ViewOfA<KGroup>;
 
-  static size_t Depth(size_t k) { return KGroupsOf<Multiply>(k); }
+  static size_t Depth(size_t k) { return PackedKGroupsOf<Multiply>(k); }
   static size_t Bytes(size_t rows, size_t k) {
+    if (UsesAmx<Multiply>()) return rows * AmxRowKGroups(Depth(k)) * sizeof(KGroup);
     return DivUp(rows, kPanelRows) * PanelAKGroups(Depth(k)) * sizeof(KGroup);
+  }
+  /// What PackAFrom has packed.
+  template <class Packed = View>
+  static Packed ViewOfPacked(const KGroup* groups, size_t rows, size_t k) {
+    const size_t depth = Depth(k);
+    if (UsesAmx<Multiply>()) {
+      return Packed::OfSingleRows(groups, rows, depth,
+                                  static_cast<ptrdiff_t>(AmxRowKGroups(depth)));
+    }
+    return Packed::OfPanels(groups, rows, depth);
   }
   template <int R>
   static size_t Bytes(const Shape<R>& block) {
@@ -270,8 +317,8 @@ struct FormatOfA {
   }
   template <int R>
   static View ViewOf(const void* data, const Box<R>& box) {
-    return View::OfPanels(static_cast<const KGroup*>(data), ExtentOf<kTransposed>(box, 0),
-                          Depth(ExtentOf<kTransposed>(box, 1)));
+    return ViewOfPacked(static_cast<const KGroup*>(data), ExtentOf<kTransposed>(box, 0),
+                        ExtentOf<kTransposed>(box, 1));
   }
   template <int R>
   static void Copy(const Tensor<const T>& from, const Box<R>& box, const Pad<T>& pad, void* to) {
@@ -290,13 +337,15 @@ struct UnpackedA : PackedA<T> {
   using D = DotOf<T>;
   using KGroup = typename PackedA<T>::KGroup;
   static constexpr bool kCanReadUnpacked = kIsPlain<D, T> && D::kFlip == 0;
+  static constexpr bool kAmxReadsUnpacked = kIsPlain<D, T> && D::kAmx != AmxElements::kNone;
   using View = ViewOfA<KGroup, std::conditional_t<kCanReadUnpacked, AnySteps, PanelSteps>>;
 
   static constexpr int64_t kLong = 512;  // groups
 
   template <int R>
   static bool IsInPlace(const Tensor<const T>& tensor, const Box<R>& box) {
-    if constexpr (!kCanReadUnpacked) return false;
+    if constexpr (!kCanReadUnpacked && !kAmxReadsUnpacked) return false;
+    if (!kCanReadUnpacked && !UsesAmx<D>()) return false;
     const auto [row, column] = box.template ViewDims<2>();
     if (!Rows<T, 2>::IsInPlace(tensor, box) || !IsAligned(tensor, box, column)) return false;
     const auto depth = static_cast<int64_t>(ExtentOf<false>(box, 1));
@@ -305,19 +354,22 @@ struct UnpackedA : PackedA<T> {
   }
   template <int R>
   static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {
-    if constexpr (!kCanReadUnpacked) {
+    if constexpr (!kCanReadUnpacked && !kAmxReadsUnpacked) {
       return {};  // never called
     } else {
-      const int64_t stride = tensor.stride[box.template ViewDims<2>()[0]];
-      return View::OfRows(reinterpret_cast<const KGroup*>(tensor.template At<R>(box.start)),
-                          ExtentOf<false>(box, 0), KGroupsOf<D>(ExtentOf<false>(box, 1)),
-                          stride / kKPerGroup);
+      const int64_t stride = tensor.stride[box.template ViewDims<2>()[0]] / kKPerGroup;
+      const auto* const groups =
+          reinterpret_cast<const KGroup*>(tensor.template At<R>(box.start));
+      const size_t rows = ExtentOf<false>(box, 0), depth = KGroupsOf<D>(ExtentOf<false>(box, 1));
+      if (UsesAmx<D>()) return View::OfSingleRows(groups, rows, depth, stride);
+      if constexpr (kCanReadUnpacked) return View::OfRows(groups, rows, depth, stride);
+      return {};  // never called
     }
   }
   template <int R>
   static View ViewOf(const void* data, const Box<R>& box) {
-    const auto panels = PackedA<T>::ViewOf(data, box);
-    return View::OfPanels(panels.groups, panels.rows, panels.depth);
+    return PackedA<T>::template ViewOfPacked<View>(
+        static_cast<const KGroup*>(data), ExtentOf<false>(box, 0), ExtentOf<false>(box, 1));
   }
 
  private:
@@ -342,7 +394,7 @@ struct FormatOfB {
 
   using View = ViewOfB<KGroup, kCanReadUnpackedB<Multiply, T>>;
 
-  static size_t Depth(size_t k) { return KGroupsOf<Multiply>(k); }
+  static size_t Depth(size_t k) { return PackedKGroupsOf<Multiply>(k); }
   static size_t Bytes(size_t k, size_t cols) {
     return PaddedCols<KGroup>(cols) * (Depth(k) + 1) * sizeof(KGroup);
   }
@@ -406,7 +458,7 @@ ViewOfA<typename DotOf<As>::KGroup> PackA(const Tile<T, 2>& a, size_t rows, size
   using Format = PackedA<As>;
   auto* const groups = static_cast<typename Format::KGroup*>(to);
   PackAFrom<DotOf<As>>(SourceOf<kTransposed>(a, rows, k), groups);
-  return Format::View::OfPanels(groups, rows, Format::Depth(k));
+  return Format::ViewOfPacked(groups, rows, k);
 }
 template <class As, typename T>
 auto PackAT(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {

@@ -148,8 +148,21 @@ HWY_INLINE void TileOfRows(const TileOperands<D, Steps>& tile, size_t vectors) {
   RegisterTile<D, Steps, kRows, 1>(tile);
 }
 
+/// A tile of AMX, which has a row of A in each panel.
+template <class D, class Steps>
+AmxTile AmxTileOf(const TileOperands<D, Steps>& tile) {
+  constexpr ptrdiff_t kKGroup{sizeof(*tile.a)}, kAcc{sizeof(*tile.sums)};
+  return {reinterpret_cast<const char*>(tile.a), tile.to_panel * kKGroup,
+          reinterpret_cast<const char*>(tile.b), tile.b_to_k * kKGroup, tile.depth,
+          reinterpret_cast<char*>(tile.sums), tile.sums_to_row * kAcc,
+          tile.sums_to_vector * kAcc, tile.from_zero};
+}
+
 template <class D, class Steps>
 void MultiplyTile(const TileOperands<D, Steps>& tile, size_t rows, size_t vectors) {
+  if constexpr (D::kAmx != AmxElements::kNone) {
+    if (tile.amx != nullptr) return tile.amx->Multiply(D::kAmx, AmxTileOf(tile), rows, vectors);
+  }
   if constexpr (kTilesOf8Rows) {
     if (rows == 8) return TileOfRows<D, Steps, 8>(tile, vectors);
   }

@@ -45,12 +45,12 @@ struct AnySteps {
   ptrdiff_t to_row = 1, to_k = kPanelRows;
 };
 
-/// K-groups from row 0 of A to another.
-template <class Steps>
-HWY_INLINE ptrdiff_t ToRow(const Steps& steps, size_t row, ptrdiff_t to_panel) {
-  return static_cast<ptrdiff_t>(row / kPanelRows) * to_panel +
-         static_cast<ptrdiff_t>(row % kPanelRows) * steps.to_row;
-}
+/// Rows of the largest tile of a kind of arithmetic.
+template <class D>
+constexpr size_t kMostTileRows = D::kAmx == AmxElements::kNone ? kTileRows : kAmxTileRows;
+
+/// In place of the registers of AMX where no tile has them.
+struct NoAmx {};
 
 template <class D, class Steps>
 struct TileOperands : Steps {
@@ -72,10 +72,12 @@ struct TileOperands : Steps {
   Acc* sums = nullptr;
   ptrdiff_t sums_to_row = 0, sums_to_vector = 0;  // elements from a vector to the next
   bool from_zero = false;                         // else from what the sums are
+
+  AmxRegisters* amx = nullptr;  // what multiplies, where the CPU has it
 };
 
 /// Adds A times B to the sums of 8, 4, 2 or 1 rows (8 if there are tiles of so many) by up to three
-/// vectors of columns.
+/// vectors of columns; with AMX, to those of as many rows as AmxRegisters multiply.
 template <class D, class Steps>
 void MultiplyTile(const TileOperands<D, Steps>& tile, size_t rows, size_t vectors);
 

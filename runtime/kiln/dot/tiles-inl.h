@@ -27,7 +27,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// How a dot reads a B whose rows are `stride` elements apart.
 template <class D, typename T>
 BAccess ChooseBAccess(const Cpu& cpu, int64_t rows, int64_t depth, int64_t stride) {
-  return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, kFewRows<D>,
+  const int64_t few_rows = UsesAmx<D>() ? HWY_MIN(kFewRows<D>, int64_t{kAmxRows}) : kFewRows<D>;
+  return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, few_rows,
                              kCanReadUnpackedB<D, T>, kTilesOf8Rows);
 }
 
@@ -58,24 +59,33 @@ HWY_INLINE size_t TileVectors(size_t left) {
   return left == kTileVectors + 1 ? 2 : HWY_MIN(left, kTileVectors);
 }
 
-/// Calls fn(tile_rows, vectors, r, c) for each register tile: 8, 4, 2 or 1 rows from r on, by so
+/// Rows of a tile where `left` remain.
+template <bool kMayBeAmx>
+HWY_INLINE size_t RowsOfTile(size_t left, bool amx) {
+  if (kMayBeAmx && amx) return AmxRowsOf(left);
+  // Ever smaller tiles, as nothing outside of the block may be read.
+  size_t rows = kTileRows;
+  while (rows > left) rows /= 2;
+  return rows;
+}
+
+/// Calls fn(tile_rows, vectors, r, c) for each register tile: rows from r on, by so
 /// many vectors of n columns from c on. `row_bytes` is the size of a row of A, and `pass_bytes`
 /// that of the rows that stay in the L2 while all panels of B are read.
-template <class Fn>
+template <class D, class Fn>
 HWY_INLINE void ForTiles(size_t n, RowRange rows, size_t cols, size_t row_bytes, size_t pass_bytes,
                          const Fn& fn) {
-  const size_t pass_rows = HWY_MAX(pass_bytes / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
+  constexpr bool kMayBeAmx = D::kAmx != AmxElements::kNone;
+  constexpr size_t kMost = kMostTileRows<D>;
+  const bool amx = UsesAmx<D>();
+  const size_t pass_rows = HWY_MAX(pass_bytes / HWY_MAX(row_bytes, 1) / kMost, 1) * kMost;
   for (size_t begin = rows.begin; begin < rows.end; begin += pass_rows) {
     const size_t end = HWY_MIN(begin + pass_rows, rows.end);
     for (size_t c = 0, vectors = 0; c < cols; c += vectors * n) {
       vectors = TileVectors(DivUp(cols - c, n));
-      size_t r = begin;
-      for (; r + kTileRows <= end; r += kTileRows) fn(kTileRows, vectors, r, c);
-      // The rest in ever smaller tiles, as nothing outside of the block may be read.
-      for (size_t tile_rows = kTileRows / 2; r < end; tile_rows /= 2) {
-        if (r + tile_rows > end) continue;
+      for (size_t r = begin, tile_rows = 0; r < end; r += tile_rows) {
+        tile_rows = RowsOfTile<kMayBeAmx>(end - r, amx);
         fn(tile_rows, vectors, r, c);
-        r += tile_rows;
       }
     }
   }
@@ -120,17 +130,6 @@ HWY_INLINE void ForReductionStep(ReductionStep step, const Fn& fn) {
   }
 }
 
-/// Calls fn(at, sum, r, c) for the vectors of a tile: where their sums are, row and column.
-template <class Whole, class Acc, class Fn>
-HWY_INLINE void ForWholeVectors(Whole at, Acc* sums, ptrdiff_t to_vector, size_t rows,
-                                size_t vectors, size_t r, size_t c, const Fn& fn) {
-  const size_t n = at.lanes();
-  for (size_t i = 0; i < rows; ++i) {
-    for (size_t v = 0; v < vectors; ++v)
-      fn(at, sums + static_cast<ptrdiff_t>(v) * to_vector + i * n, r + i, c + v * n);
-  }
-}
-
 /// Whether `start` returns what sums begin with.
 template <class D, class Start>
 constexpr bool kStartGives =
@@ -163,6 +162,106 @@ HWY_INLINE void MultiplyFewRows(RowRange rows, const A& a, const B& b, const Sum
   MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start_row, finish_row);
 }
 
+/// The tiles of a dot: what they multiply, and memory for the sums of one.
+template <class Dot, class A, class B>
+struct TilesOf {
+  using Acc = typename Dot::Acc;
+  using D = ColumnTag<Dot>;
+  using Arithmetic = typename Dot::Arithmetic;
+  static constexpr bool kMayBeAmx = Arithmetic::kAmx != AmxElements::kNone;
+  static constexpr hn::ScalableTag<Acc> da{};
+  static constexpr size_t kMostRows = kMostTileRows<Arithmetic>;
+
+  TilesOf(const A& of_a, const B& of_b)
+      : a(of_a), b(of_b), tile(of_a.template OperandsOf<Arithmetic>()) {
+    if constexpr (kMayBeAmx) {
+      if (UsesAmx<Arithmetic>()) tile.amx = &amx;
+    }
+  }
+
+  /// Calls fn(tile_rows, vectors, r, c) for each tile of these rows.
+  template <class Fn>
+  HWY_INLINE void ForEach(RowRange rows, const Fn& fn) const {
+    ForTiles<Arithmetic>(n, rows, b.cols, a.depth * sizeof(*a.groups), a.l2_bytes / 2, fn);
+  }
+
+  /// Whether all columns of vectors from c on exist.
+  bool IsWhole(size_t vectors, size_t c) const { return c + vectors * n <= b.cols; }
+
+  /// Adds to tile.sums.
+  HWY_INLINE void Multiply(size_t rows, size_t vectors, size_t r, size_t c) {
+    tile.a = a.At(r);
+    b.SetColumns(r, c, vectors, IsWhole(vectors, c) && vectors == kTileVectors, &tile);
+    MultiplyTile(tile, rows, vectors);
+  }
+
+  /// Puts the sums into memory of the tile, or of a block of `block_rows`: vectors of a row of the
+  /// tile are then one after the other.
+  HWY_INLINE void SetSums(Acc* sums, size_t block_rows) {
+    tile.sums = sums;
+    tile.sums_to_row = static_cast<ptrdiff_t>(n);
+    tile.sums_to_vector = static_cast<ptrdiff_t>(block_rows * n);
+  }
+
+  /// The same between `start` and `finish`, which know each vector by its row and column.
+  /// `kMayStream`, `streams`: whether whole vectors may be, and are, stored past the caches.
+  template <bool kMayStream, class Start, class Finish>
+  HWY_INLINE void MultiplyBetween(size_t rows, size_t vectors, size_t r, size_t c,
+                                  const Start& start, const Finish& finish,
+                                  [[maybe_unused]] bool streams = false) {
+    const auto for_vectors = [&](const auto& fn) HWY_ATTR {
+      if (!IsWhole(vectors, c)) return ForParts(rows, vectors, r, c, fn);
+      if constexpr (kMayStream) {
+        if (streams && vectors == kTileVectors)
+          return ForWhole(Streamed<D>(), rows, vectors, r, c, fn);
+      }
+      ForWhole(Whole<D>(), rows, vectors, r, c, fn);
+    };
+    if constexpr (!std::is_same_v<Start, Nothing>) {
+      for_vectors([&](auto at, [[maybe_unused]] Acc* sum, size_t i, size_t j) HWY_ATTR {
+        if constexpr (kStartGives<D, Start>) {
+          hn::Store(start(at, i, j), da, sum);
+        } else {
+          start(at, i, j);
+        }
+      });
+    }
+    Multiply(rows, vectors, r, c);
+    if constexpr (!std::is_same_v<Finish, Nothing>) {
+      for_vectors([&](auto at, const Acc* sum, size_t i, size_t j)
+                      HWY_ATTR { finish(at, hn::Load(da, sum), i, j); });
+    }
+  }
+
+  const A& a;
+  const B& b;
+  const size_t n = hn::Lanes(da);
+  TileOperands<Arithmetic, typename A::ItsSteps> tile;
+  std::conditional_t<kMayBeAmx, AmxRegisters, NoAmx> amx;
+  HWY_ALIGN Acc own[kMostRows * kTileVectors * hn::MaxLanes(da)];
+
+ private:
+  /// Calls fn(at, sum, r, c) for the vectors of the tile: where their sums are, row and column.
+  template <class At, class Fn>
+  HWY_INLINE void ForWhole(At at, size_t rows, size_t vectors, size_t r, size_t c,
+                           const Fn& fn) const {
+    for (size_t i = 0; i < rows; ++i) {
+      for (size_t v = 0; v < vectors; ++v) fn(at, SumsOf(i, v), r + i, c + v * n);
+    }
+  }
+  /// The last vector has a part of the columns.
+  template <class Fn>
+  HWY_INLINE void ForParts(size_t rows, size_t vectors, size_t r, size_t c, const Fn& fn) const {
+    for (size_t i = 0; i < rows; ++i) {
+      for (size_t v = 0; v < vectors && c + v * n < b.cols; ++v)
+        fn(Part<D>(HWY_MIN(b.cols - c - v * n, n)), SumsOf(i, v), r + i, c + v * n);
+    }
+  }
+  HWY_INLINE Acc* SumsOf(size_t i, size_t vector) const {
+    return tile.sums + static_cast<ptrdiff_t>(vector) * tile.sums_to_vector + i * n;
+  }
+};
+
 /// Adds A @ B to accumulators. The library compiles this and its like for rows of sums, for the
 /// dots that it packs for.
 template <class Dot, class A, class B>
@@ -180,10 +279,8 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums&
                               const Start& start = Start(), const Finish& finish = Finish(),
                               const To& to = To()) {
   using Acc = typename Dot::Acc;
-  using D = ColumnTag<Dot>;
-  constexpr hn::ScalableTag<Acc> da;
-  constexpr bool kGives = kStartGives<D, Start>;
-  const size_t n = hn::Lanes(da);
+  using Tiles = TilesOf<Dot, A, B>;
+  constexpr bool kGives = kStartGives<ColumnTag<Dot>, Start>;
 
   if constexpr (std::is_same_v<Sums, StepSums<Acc>>) {
     static_assert(!kGives);
@@ -191,56 +288,22 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums&
       return AddTiles<Dot>(rows, a, b, Accumulators<Acc>(sums.sums, sums.rows, sums.step.first));
     }
   }
-  if constexpr (kFewRows < Dot >> 0) {
+  if constexpr (kStreamsFewRows<Dot>) {
     if (b.streamed != nullptr) return MultiplyFewRows<Dot>(rows, a, b, sums, start, finish);
   }
 
-  HWY_ALIGN Acc own[kTileRows * kTileVectors * hn::MaxLanes(da)];
-  auto tile = a.template OperandsOf<typename Dot::Arithmetic>();
-  tile.sums_to_row = static_cast<ptrdiff_t>(n);
-  tile.sums_to_vector =
-      static_cast<ptrdiff_t>((sums.IsKept() ? RoundUp(sums.rows, kTileRows) : kTileRows) * n);
-  tile.from_zero = sums.FromZero() && !kGives;
-  [[maybe_unused]] const bool streams = StreamsPieces(kTileVectors * n, to);
-  const auto do_tile = [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
-    const bool whole = c + vectors * n <= b.cols;
-    const auto for_vectors = [&](const auto& fn) HWY_ATTR {
-      if (!whole) {
-        for (size_t i = 0; i < tile_rows; ++i) {
-          for (size_t v = 0; v < vectors && c + v * n < b.cols; ++v) {
-            fn(Part<D>(HWY_MIN(b.cols - c - v * n, n)),
-               tile.sums + static_cast<ptrdiff_t>(v) * tile.sums_to_vector + i * n, r + i,
-               c + v * n);
-          }
-        }
-        return;
-      }
-      if constexpr (kMayStream<To>) {
-        if (streams && vectors == kTileVectors)
-          return ForWholeVectors(Streamed<D>(), tile.sums, tile.sums_to_vector, tile_rows, vectors,
-                                 r, c, fn);
-      }
-      ForWholeVectors(Whole<D>(), tile.sums, tile.sums_to_vector, tile_rows, vectors, r, c, fn);
-    };
-    tile.sums = sums.IsKept() ? SumsAt<Acc>(sums, r, c) : own;
-    if constexpr (!std::is_same_v<Start, Nothing>) {
-      for_vectors([&](auto at, [[maybe_unused]] Acc* sum, size_t i, size_t j) HWY_ATTR {
-        if constexpr (kGives) {
-          hn::Store(start(at, i, j), da, sum);
-        } else {
-          start(at, i, j);
-        }
-      });
+  Tiles tiles(a, b);
+  tiles.tile.from_zero = sums.FromZero() && !kGives;
+  [[maybe_unused]] const bool streams = StreamsPieces(kTileVectors * tiles.n, to);
+  tiles.ForEach(rows, [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
+    if (sums.IsKept()) {
+      tiles.SetSums(SumsAt<Acc>(sums, r, c), RoundUp(sums.rows, kTileRows));
+    } else {
+      tiles.SetSums(tiles.own, Tiles::kMostRows);
     }
-    tile.a = a.At(r);
-    b.SetColumns(r, c, vectors, whole && vectors == kTileVectors, &tile);
-    MultiplyTile(tile, tile_rows, vectors);
-    if constexpr (!std::is_same_v<Finish, Nothing>) {
-      for_vectors([&](auto at, const Acc* sum, size_t i, size_t j)
-                      HWY_ATTR { finish(at, hn::Load(da, sum), i, j); });
-    }
-  };
-  ForTiles(n, rows, b.cols, a.depth * sizeof(*a.groups), a.l2_bytes / 2, do_tile);
+    tiles.template MultiplyBetween<kMayStream<To>>(tile_rows, vectors, r, c, start, finish,
+                                                   streams);
+  });
 }
 
 template <class Dot, class A, class B>
@@ -255,51 +318,34 @@ HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
                            const SumsInRows<typename Dot::Acc>& sums) {
   using D = ColumnTag<Dot>;
   using Acc = typename Dot::Acc;
+  using Tiles = TilesOf<Dot, A, B>;
   constexpr hn::ScalableTag<Acc> da;
   const auto start = [&](auto at, size_t r, size_t c) HWY_ATTR {
     return sums.from_zero ? hn::Zero(da) : at.Load(sums.At(r, c));
   };
   const auto finish = [&](auto at, auto sum, size_t r, size_t c)
                           HWY_ATTR { at.Store(sum, sums.At(r, c)); };
-  if constexpr (kFewRows < Dot >> 0) {
+  if constexpr (kStreamsFewRows<Dot>) {
     if (b.streamed != nullptr)
       return MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start, finish);
   }
 
-  const size_t n = hn::Lanes(da);
-  const auto step = static_cast<ptrdiff_t>(n);
-  HWY_ALIGN Acc own[kTileRows * kTileVectors * hn::MaxLanes(da)];
-  auto tile = a.template OperandsOf<typename Dot::Arithmetic>();
-  const auto multiply = [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
-    tile.a = a.At(r);
-    if (c + vectors * n <= b.cols) {
-      b.SetColumns(r, c, vectors, /*inside=*/vectors == kTileVectors, &tile);
-      tile.from_zero = sums.from_zero;
-      tile.sums = sums.At(r, c), tile.sums_to_row = sums.to_row, tile.sums_to_vector = step;
-      for (size_t i = 0; sums.from_zero && i < tile_rows; ++i) {
-        for (size_t v = 0; v < vectors; ++v) hwy::Prefetch(sums.At(r + i, c + v * n));
-      }
-      return MultiplyTile(tile, tile_rows, vectors);
+  Tiles tiles(a, b);
+  auto& tile = tiles.tile;
+  tiles.ForEach(rows, [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
+    if (!tiles.IsWhole(vectors, c)) {
+      tile.from_zero = false;
+      tiles.SetSums(tiles.own, Tiles::kMostRows);
+      return tiles.template MultiplyBetween<false>(tile_rows, vectors, r, c, start, finish);
     }
-    const auto for_parts = [&](const auto& fn) HWY_ATTR {
-      for (size_t i = 0; i < tile_rows; ++i) {
-        for (size_t v = 0; v < vectors && c + v * n < b.cols; ++v) {
-          fn(Part<D>(HWY_MIN(b.cols - c - v * n, n)), own + (v * kTileRows + i) * n, r + i,
-             c + v * n);
-        }
-      }
-    };
-    b.SetColumns(r, c, vectors, /*inside=*/false, &tile);
-    tile.from_zero = false;
-    tile.sums = own, tile.sums_to_row = step;
-    tile.sums_to_vector = static_cast<ptrdiff_t>(kTileRows * n);
-    for_parts([&](auto at, Acc* sum, size_t i, size_t j)
-                  HWY_ATTR { hn::Store(start(at, i, j), da, sum); });
-    MultiplyTile(tile, tile_rows, vectors);
-    for_parts([&](auto at, const Acc* sum, size_t i, size_t j)
-                  HWY_ATTR { finish(at, hn::Load(da, sum), i, j); });
-  };
-  ForTiles(n, rows, b.cols, a.depth * sizeof(*a.groups), a.l2_bytes / 2, multiply);
+    tile.from_zero = sums.from_zero;
+    tile.sums = sums.At(r, c);
+    tile.sums_to_row = sums.to_row, tile.sums_to_vector = static_cast<ptrdiff_t>(tiles.n);
+    for (size_t i = 0; sums.from_zero && i < tile_rows; ++i) {
+      for (size_t v = 0; v < vectors; ++v) hwy::Prefetch(sums.At(r + i, c + v * tiles.n));
+    }
+    tiles.Multiply(tile_rows, vectors, r, c);
+  });
 }
 template <class Dot, class A, class B>
 HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b,

@@ -33,13 +33,17 @@ HWY_INLINE size_t PanelVectors(size_t c, size_t padded) {
   return TileVectors((padded - c) / hn::Lanes(hn::ScalableTag<KGroup>()));
 }
 
-/// A as a register tile reads it: panels or, with AnySteps, unpacked rows.
+/// A as a register tile reads it: panels or, with AnySteps, unpacked rows; or rows for AMX, each of
+/// which is a panel of its own.
 template <typename KGroup, class Steps = PanelSteps>
 struct ViewOfA : Steps {
+  using ItsSteps = Steps;
+
   const KGroup* groups = nullptr;
   size_t rows = 0;         // that exist, or are padded
   size_t depth = 0;        // groups of k
   ptrdiff_t to_panel = 0;  // groups from one to the next
+  size_t panel_rows = kPanelRows;
   size_t l2_bytes = kTypicalCpu.l2_bytes;
 
   static ViewOfA OfPanels(const KGroup* groups, size_t rows, size_t depth) {
@@ -49,8 +53,15 @@ struct ViewOfA : Steps {
     return {AnySteps{stride, 1}, groups, rows, depth, ptrdiff_t{kPanelRows} * stride};
   }
 
+  static ViewOfA OfSingleRows(const KGroup* groups, size_t rows, size_t depth, ptrdiff_t stride) {
+    return {Steps(), groups, rows, depth, stride, 1};
+  }
+
   /// KGroup 0 of a row.
-  const KGroup* At(size_t row) const { return groups + ToRow<Steps>(*this, row, to_panel); }
+  const KGroup* At(size_t row) const {
+    return groups + static_cast<ptrdiff_t>(row / panel_rows) * to_panel +
+           static_cast<ptrdiff_t>(row % panel_rows) * this->to_row;
+  }
 
   /// What all tiles have in common.
   template <class D>

@@ -54,4 +54,19 @@ class FloatMode {
   const Bits before_;
 };
 
+#if defined(__SSE2__)
+/// While it lives, subnormal numbers are zeros to this thread, as they are to AMX.
+class FlushedSubnormals {
+ public:
+  FlushedSubnormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | kToZero | kAreZero); }
+  ~FlushedSubnormals() { _mm_setcsr(before_); }
+  FlushedSubnormals(const FlushedSubnormals&) = delete;
+  FlushedSubnormals& operator=(const FlushedSubnormals&) = delete;
+
+ private:
+  static constexpr unsigned kToZero = 0x8000, kAreZero = 0x0040;
+  const unsigned before_;
+};
+#endif
+
 }  // namespace kiln::internal

@@ -7,6 +7,7 @@
 #endif
 
 #include "kiln/core/targets.h"
+#include "kiln/dot/amx.h"
 #include "kiln/simd/float_mode.h"
 // Highway after its targets.
 #include "hwy/highway.h"
@@ -64,7 +65,7 @@ size_t TargetIndex() {
     static_assert((kTargets & HWY_AVX3_DL) == 0 || (kTargets & HWY_AVX3) != 0);
     const bool dots = __builtin_cpu_supports("avx512bf16") &&
                       __builtin_cpu_supports("avx512vnni") &&
-                      !(kMultipliesBf16 && __builtin_cpu_is("intel"));
+                      !(kMultipliesBf16 && __builtin_cpu_is("intel") && !HasAmx());
     if (index == IndexOfTarget(HWY_AVX3_DL) && !dots) return IndexOfTarget(HWY_AVX3);
 #endif
     return index;

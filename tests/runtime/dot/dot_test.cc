@@ -272,7 +272,7 @@ std::string CheckPair(const char* name) {
             error = FirstError(a, b, MultiplyStreamed<D>(rows, b.tile, k, n), m, k, n);
         }
       }
-      if constexpr (std::is_same_v<B, typename D::B> && (kFewRows < D >> 0)) {
+      if constexpr (std::is_same_v<B, typename D::B> && kStreamsFewRows<D>) {
         if (error.empty() && !b_transposed && step == 1)
           error = FirstError(a, b, MultiplyStreamed<D>(a_view, b.tile, k, n), m, k, n);
       }
@@ -365,19 +365,20 @@ std::string CheckFloats() {
   return "";
 }
 
-/// Sums that depend on the order of their terms, out of panels and out of B itself.
-std::vector<float> SumsOfBf16() {
-  constexpr size_t kRows = 5, kDepth = 67, kCols = 40;
+/// Sums that depend on the order of their terms, out of panels and then out of B itself. Elements
+/// are of up to `scale`.
+std::vector<float> SumsOfBf16(size_t rows, float scale) {
+  constexpr size_t kDepth = 67, kCols = 75;
   std::mt19937 random(1);
-  std::uniform_real_distribution<float> any(-1, 1);
-  std::vector<bf16> a(kRows * kDepth), b(kDepth * kCols);
+  std::uniform_real_distribution<float> any(-scale, scale);
+  std::vector<bf16> a(rows * kDepth), b(kDepth * kCols);
   for (bf16& each : a) each = MakeBf16(any(random));
   for (bf16& each : b) each = MakeBf16(any(random));
   const Tile<const bf16, 2> a_tile{a.data(), {int64_t{kDepth}, 1}};
   const Tile<const bf16, 2> b_tile{b.data(), {int64_t{kCols}, 1}};
-  const auto a_buffer = hwy::AllocateAligned<uint8_t>(PackedA<bf16>::Bytes(kRows, kDepth));
+  const auto a_buffer = hwy::AllocateAligned<uint8_t>(PackedA<bf16>::Bytes(rows, kDepth));
   const auto b_buffer = hwy::AllocateAligned<uint8_t>(PackedB<bf16>::Bytes(kDepth, kCols));
-  const auto a_view = PackA<bf16>(a_tile, kRows, kDepth, a_buffer.get());
+  const auto a_view = PackA<bf16>(a_tile, rows, kDepth, a_buffer.get());
   const auto b_view = PackB<bf16>(b_tile, kDepth, kCols, b_buffer.get());
   std::vector<float> sums = Multiply<Dot<bf16>>(a_view, b_view);
   const std::vector<float> few = MultiplyStreamed<Dot<bf16>>(a_view, b_tile, kDepth, kCols);
@@ -408,12 +409,17 @@ HWY_EXPORT(CheckIntegers);
 HWY_EXPORT(CheckStreamed);
 HWY_EXPORT(SumsOfBf16);
 
-TEST_CASE("dots of all types on all targets") {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    CHECK(KILN_DISPATCH(CheckFloats)() == "");
-    CHECK(KILN_DISPATCH(CheckIntegers)() == "");
+TEST_CASE("dots of all types on all targets, with AMX where there is one and without it") {
+  for (const bool amx : {true, false}) {
+    SetAmxForTest(amx);
+    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      INFO(hwy::TargetName(target) << (HasAmx() ? " with AMX" : ""));
+      hwy::SetSupportedTargetsForTest(target);
+      CHECK(KILN_DISPATCH(CheckFloats)() == "");
+      CHECK(KILN_DISPATCH(CheckIntegers)() == "");
+    }
   }
+  SetAmxForTest(true);
   hwy::SetSupportedTargetsForTest(0);
 }
 
@@ -426,25 +432,41 @@ TEST_CASE("large outputs of dots are written past the caches in whole lines") {
   hwy::SetSupportedTargetsForTest(0);
 }
 
-TEST_CASE("sums of bf16 are the same on all targets, with and without panels") {
+TEST_CASE("sums of bf16 are the same on all targets without AMX, with and without panels") {
+  SetAmxForTest(false);
   std::vector<float> first;
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     INFO(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
-    const std::vector<float> sums = KILN_DISPATCH(SumsOfBf16)();
+    const std::vector<float> sums = KILN_DISPATCH(SumsOfBf16)(5, 1.0f);
     if (first.empty()) first = sums;
     CHECK(sums == first);
     CHECK(std::equal(sums.begin(), sums.begin() + sums.size() / 2, sums.begin() + sums.size() / 2));
   }
+  SetAmxForTest(true);
   hwy::SetSupportedTargetsForTest(0);
 }
 
 #if HWY_ARCH_X86
+TEST_CASE("few rows out of B itself have the bits of AMX's tiles, of subnormal numbers too") {
+  if (!HasAmx()) return;
+  for (const float scale : {1.0f, 1e-19f, 1e-37f, 1e19f}) {
+    for (const size_t rows : {1, 2, 16, 19}) {
+      INFO(rows << " rows, up to " << scale);
+      const std::vector<float> sums = KILN_DISPATCH(SumsOfBf16)(rows, scale);
+      const auto half = sums.begin() + static_cast<ptrdiff_t>(sums.size() / 2);
+      CHECK(std::equal(sums.begin(), half, half, [](float a, float b) {
+        return std::memcmp(&a, &b, sizeof(a)) == 0;
+      }));
+    }
+  }
+}
+
 TEST_CASE("kernels of bf16 run on AVX3 where that multiplies faster than AVX3_DL") {
   if ((hwy::SupportedTargets() & HWY_TARGETS & HWY_AVX3_DL) == 0) return;
   hwy::SetSupportedTargetsForTest(HWY_AVX3_DL);
   const size_t best = TargetIndex<HWY_TARGETS>(), of_bf16 = TargetIndex<HWY_TARGETS, true>();
-  if (__builtin_cpu_is("intel"))
+  if (__builtin_cpu_is("intel") && !HasAmx())
     CHECK(of_bf16 == IndexOfTarget(HWY_AVX3));
   else
     CHECK(of_bf16 == best);

@@ -100,12 +100,18 @@ T PartOf(typename D::KGroup group, size_t part, bool flipped) {
   }
   if constexpr (!kIsPlain<D, T>) part = 1;  // the upper half of an f32
   if constexpr (D::kFlip != 0) {
-    if (flipped) group ^= static_cast<typename D::KGroup>(D::kFlip);
+    if (flipped) group ^= static_cast<typename D::KGroup>(FlipOf<D>());
   }
   T element;
   std::memcpy(static_cast<void*>(&element),
               reinterpret_cast<const char*>(&group) + part * sizeof(T), sizeof(T));
   return element;
+}
+
+/// A k-group of a row of a packed A.
+template <class View>
+auto KGroupOf(const View& view, size_t row, size_t k) {
+  return view.At(row)[k * view.panel_rows];
 }
 
 template <typename T, bool kTransposed>
@@ -119,7 +125,7 @@ std::string CheckLeft(const Tensor<const T>& array, const Box<4>& box, const Pad
   for (size_t r = 0; r < view.rows; ++r) {
     int64_t sum = 0;
     for (size_t k = 0; k < view.depth * kPer; ++k) {
-      const auto group = view.At(r)[k / kPer * kPanelRows];
+      const auto group = KGroupOf(view, r, k / kPer);
       const size_t i = ElementOf<D>(k / kPer) + k % kPer;
       const T expected = kTransposed ? Expected(array, box, pad.value, i, r)
                                      : Expected(array, box, pad.value, r, i);
@@ -128,8 +134,8 @@ std::string CheckLeft(const Tensor<const T>& array, const Box<4>& box, const Pad
       }
       if constexpr (std::is_integral_v<T>) sum += expected;
     }
-    if constexpr (D::kFlip != 0) {
-      const int64_t start = view.At(r)[view.depth * kPanelRows];
+    if (D::kFlip != 0 && !UsesAmx<D>()) {
+      const auto start = static_cast<int64_t>(KGroupOf(view, r, view.depth));
       if (start != (std::is_signed_v<T> ? -128 : 128) * sum) return "start " + std::to_string(r);
     }
   }
@@ -238,17 +244,17 @@ std::string CheckRows(size_t first, size_t depth, size_t stride, size_t shift, b
   const Box<2> box = blocks.BoxAt({0, static_cast<int64_t>(first)});
   const std::string name = std::to_string(first) + " " + std::to_string(depth) + " " +
                            std::to_string(stride) + " " + std::to_string(shift);
-  unpacked = unpacked && kIsPlain<D, T> && D::kFlip == 0;
+  unpacked = unpacked && kIsPlain<D, T> && (D::kFlip == 0 || UsesAmx<D>());
   if (Format::IsInPlace(array, box) != unpacked)
     return name + (unpacked ? ": packed" : ": in place");
   if (!unpacked) return "";
   const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
   Format::Copy(array, box, Pad<T>(NoPad()), buffer.get());
   const auto packed = Format::ViewOf(buffer.get(), box), rows = Format::InPlace(array, box);
-  if (rows.rows != packed.rows || rows.depth != packed.depth) return name + ": extents";
+  if (rows.rows != packed.rows || PackedKGroupsOf<D>(depth) != packed.depth) return name + ": extents";
   for (size_t r = 0; r < 6; ++r) {
     for (size_t k = 0; k < rows.depth; ++k) {
-      if (rows.At(r)[k] != packed.At(r)[kPanelRows * k]) return name + ": groups";
+      if (rows.At(r)[k] != KGroupOf(packed, r, k)) return name + ": groups";
     }
   }
   return "";
@@ -277,7 +283,7 @@ std::string CheckAccumulators() {
     for (const size_t cols : {size_t{1}, n, n + 1, 2 * n, 3 * n - 1, 4 * n, 5 * n, 7 * n - 1}) {
       std::vector<float> sums(AccumulatorSize(rows, cols));
       bool inside = true;
-      ForTiles(n, rows, cols, /*row_bytes=*/4, /*pass_bytes=*/512 << 10,
+      ForTiles<Dot<float>>(n, rows, cols, /*row_bytes=*/4, /*pass_bytes=*/512 << 10,
                [&](size_t tile_rows, size_t vectors, size_t r, size_t c) {
                  for (size_t i = r; i < r + tile_rows; ++i) {
                    for (size_t v = 0; v < vectors; ++v) {
@@ -328,15 +334,20 @@ HWY_EXPORT(CheckRanges);
 HWY_EXPORT(CheckAccumulators);
 HWY_EXPORT(CheckUnpackedA);
 
-TEST_CASE("packed operands, group by group, on all targets") {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    CHECK(KILN_DISPATCH(CheckLayouts)() == "");
-    CHECK(KILN_DISPATCH(CheckConversions)() == "");
-    CHECK(KILN_DISPATCH(CheckRanges)() == "");
-    CHECK(KILN_DISPATCH(CheckAccumulators)() == "");
-    CHECK(KILN_DISPATCH(CheckUnpackedA)() == "");
+TEST_CASE("packed operands, group by group, on all targets, with AMX and without it") {
+  for (const bool amx : {true, false}) {
+    SetAmxForTest(amx);
+    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      INFO(hwy::TargetName(target) << (HasAmx() ? " with AMX" : ""));
+      hwy::SetSupportedTargetsForTest(target);
+      CHECK(KILN_DISPATCH(CheckLayouts)() == "");
+      CHECK(KILN_DISPATCH(CheckConversions)() == "");
+      CHECK(KILN_DISPATCH(CheckRanges)() == "");
+      CHECK(KILN_DISPATCH(CheckAccumulators)() == "");
+      CHECK(KILN_DISPATCH(CheckUnpackedA)() == "");
+    }
   }
+  SetAmxForTest(true);
   hwy::SetSupportedTargetsForTest(0);
 }
 
