@@ -92,7 +92,7 @@ struct Blocks {
   int64_t j = tn, l = tk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    l = DepthFor<bf16>(core.cpu(), call.k);
+    l = DepthFor<bf16>(core.cpu(), l, call.k);
     j = ChooseNC(call.n, core.count());
   }
 };

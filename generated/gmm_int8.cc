@@ -11,7 +11,7 @@
 //   visits        i32
 //   group_offset  i32
 //   lhs           i8[m, k]                    block (128, 128)        index (tiles[t], l)
-//       pad 0  packed as A
+//       pad 0  unpacked, or packed as A
 //   rhs           i8[shard, k, n]             block (null, 128, 128)  index (ids[t] - group_offset,
 //       l, j)  pad 0  packed as B
 //   out           i32[m, n]                   block (128, 128)        index (tiles[t], j)
@@ -55,7 +55,7 @@ struct Step {
   const Call& call;
   const Point<3> point;  // of axes 0: j, 1: t, 2: l
   const std::array<int64_t, 3>& steps;
-  PackedA<int8_t>::View lhs;
+  UnpackedA<int8_t>::View lhs;
   PackedB<int8_t>::View rhs;
   Tile<int32_t, 2> out;
   int32_t* acc;
@@ -91,7 +91,7 @@ struct Blocks {
   int64_t j = tn, l = tk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    l = DepthFor<int8_t>(core.cpu(), call.k);
+    l = DepthFor<int8_t>(core.cpu(), l, call.k);
     j = ChooseNC(call.n, core.count());
   }
 };
@@ -111,7 +111,7 @@ void RunGrid(const Call& call, Core& core) {
                                 {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
-  In<Tiers, PackedA<int8_t>, 2> lhs(
+  In<Tiers, UnpackedA<int8_t>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Clipped(tm), Clipped(blocks.l)}, Pad<int8_t>(0),
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<int8_t>, 3> rhs(

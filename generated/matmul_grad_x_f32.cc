@@ -60,7 +60,7 @@ struct Blocks {
   int64_t i = bm, l = bk, j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    j = DepthFor<float>(core.cpu(), call.n, call.m);
+    j = DepthFor<float>(core.cpu(), j, call.n, call.m);
     l = ChooseNC(call.k, core.count());
     i = ChooseMC(core.cpu(), call.m, core.count(), call.k, call.n);
   }

@@ -61,7 +61,7 @@ struct Blocks {
   int64_t l = bk, j = bn, i = bm;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    i = DepthFor<bf16>(core.cpu(), call.m, call.k, call.dz.stride[0]);
+    i = DepthFor<bf16>(core.cpu(), i, call.m, call.k, call.dz.stride[0]);
     j = ChooseNC(call.n, core.count(), call.k);
     l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
   }

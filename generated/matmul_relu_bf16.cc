@@ -61,7 +61,7 @@ struct Blocks {
   int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    l = DepthFor<bf16>(core.cpu(), call.k, call.m, call.y.stride[0]);
+    l = DepthFor<bf16>(core.cpu(), l, call.k, call.m, call.y.stride[0]);
     j = ChooseNC(call.n, core.count(), call.m);
     i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
   }

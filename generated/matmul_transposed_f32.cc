@@ -61,7 +61,7 @@ struct Blocks {
   int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    l = DepthFor<float>(core.cpu(), call.k, call.m);
+    l = DepthFor<float>(core.cpu(), l, call.k, call.m);
     j = ChooseNC(call.n, core.count());
     i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
   }
