@@ -20,6 +20,7 @@ std::optional<CpuFacts> FactsOf(const char* text) {
   facts.highway = json.value("highway", "");
   facts.vector_bytes = number("vector_bytes");
   facts.vector_registers = number("vector_registers");
+  facts.amx = json.value("amx", false);
   facts.l1_bytes = number("l1_bytes");
   facts.l2_bytes = number("l2_bytes");
   facts.last_cache_bytes = number("last_cache_bytes");

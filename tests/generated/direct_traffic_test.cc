@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "hwy/targets.h"
+#include "kiln/dot/amx.h"
 #include "tests/generated/raw_call.h"
 
 namespace kiln::test {
@@ -68,7 +69,7 @@ bool HasTilesOf4Rows() {
 }
 
 TEST_CASE("few rows of A are multiplied with an unpacked B") {
-  const int64_t most_bf16 = HasTilesOf4Rows() ? 32 : 64;
+  const int64_t most_bf16 = HasAmx() ? 16 : HasTilesOf4Rows() ? 32 : 64;
   for (const int64_t m : {1, 2, 3, 7, 8, 9, 16, 17, 32, 33, 64}) {
     for (const Machine& machine : {kOneCore, kTwoCores}) {
       INFO(m << " rows");

@@ -87,9 +87,9 @@ void Examination::Cpu() {
   const bool is_old = std::atoi(cpu->highway.c_str()) < 1;
   Say(is_old ? Verdict::kWarning : Verdict::kOk, "Highway", cpu->highway,
       is_old ? "Kiln is tested with 1.0.3 and newer" : "");
-  const std::string has = CpuModel() + ", " + cpu->target + ": " +
-                          std::to_string(cpu->vector_registers) + " vectors of " +
-                          std::to_string(8 * cpu->vector_bytes) + " bits";
+  const std::string has =
+      CpuModel() + ", " + cpu->target + ": " + std::to_string(cpu->vector_registers) +
+      " vectors of " + std::to_string(8 * cpu->vector_bytes) + " bits" + (cpu->amx ? ", AMX" : "");
   const bool is_behind = cpu->vector_bytes < WidestVectorBytes();
   Say(is_behind ? Verdict::kWarning : Verdict::kOk, "cpu", has,
       is_behind ? "it has vectors of " + std::to_string(8 * WidestVectorBytes()) +

@@ -40,7 +40,8 @@ std::string TextOf(const CpuFacts& cpu, const std::optional<Peaks>& peaks) {
   out << CpuModel() << "\n";
   Line(out, "instructions",
        cpu.target + ": " + count(cpu.vector_registers) + " vectors of " +
-           count(cpu.vector_bytes * 8) + " bits");
+           count(cpu.vector_bytes * 8) + " bits" +
+           (cpu.amx ? ", and AMX for dots of bf16 and of bytes" : ""));
   Line(out, "L1, L2", Bytes(cpu.l1_bytes) + ", " + Bytes(cpu.l2_bytes) + " of a core");
   Line(out, "last cache", Bytes(cpu.last_cache_bytes) + " that a core counts on");
   Line(out, "page", Bytes(cpu.page_bytes));
@@ -66,6 +67,7 @@ std::string JsonOf(const CpuFacts& cpu, const std::optional<Peaks>& peaks) {
                {"target", cpu.target},
                {"vector_bytes", cpu.vector_bytes},
                {"vector_registers", cpu.vector_registers},
+               {"amx", cpu.amx},
                {"l1_bytes", cpu.l1_bytes},
                {"l2_bytes", cpu.l2_bytes},
                {"last_cache_bytes", cpu.last_cache_bytes},

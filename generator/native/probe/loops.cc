@@ -6,6 +6,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
+#include "kiln/dot/amx.h"
 
 // All of it, as a compiler may leave out of -march=native what Highway's target asks for: then
 // nothing of Highway could be inlined.
@@ -41,6 +42,27 @@ HWY_NOINLINE double Registers(D d, int64_t steps, V x, V y, const Step& step) {
   return static_cast<double>(hn::GetLane(all));
 }
 
+/// The largest tile of AMX, of what the L1 holds, as registers hold too little. A step is a
+/// k-group.
+double AmxTiles(kiln::AmxElements elements, double per_k_group, int64_t steps, double* sink) {
+  constexpr size_t kLine = 64, kVectors = 3, kDepth = 8 * kiln::kAmxKGroups;
+  constexpr size_t kRow = kDepth * sizeof(int32_t);
+  alignas(kLine) static char a[kiln::kAmxTileRows * kRow], b[kDepth * kVectors * kLine];
+  alignas(kLine) char sums[kiln::kAmxTileRows * kVectors * kLine] = {};
+  kiln::AmxTile tile;
+  tile.a = a, tile.a_to_row = kRow;
+  tile.b = b, tile.b_to_k = kVectors * kLine;
+  tile.depth = kDepth;
+  tile.sums = sums, tile.sums_to_row = kVectors * kLine, tile.sums_to_vector = kLine;
+  tile.from_zero = true;
+  kiln::AmxRegisters registers;
+  for (int64_t i = 0; i < steps; i += kDepth)
+    registers.Multiply(elements, tile, kiln::kAmxTileRows, kVectors);
+  *sink = sums[0];
+  constexpr double kSumsOfTile = kiln::kAmxTileRows * kVectors * kiln::kAmxKGroups;
+  return per_k_group * kSumsOfTile * static_cast<double>(steps);
+}
+
 }  // namespace
 
 extern "C" {
@@ -55,6 +77,7 @@ double probe_f32(int64_t steps, double* sink) {
 }
 
 double probe_bf16(int64_t steps, double* sink) {
+  if (kiln::HasAmx()) return AmxTiles(kiln::AmxElements::kBf16, 4.0, steps, sink);
 #if defined(__AVX512BF16__) && HWY_TARGET <= HWY_AVX3
   const auto x = hn::Set(kInts, 0x3F803F80);
   *sink = Registers(kFloats, steps, x, x, [](auto a, auto b, auto c) HWY_ATTR {
@@ -68,6 +91,7 @@ double probe_bf16(int64_t steps, double* sink) {
 }
 
 double probe_i8(int64_t steps, double* sink) {
+  if (kiln::HasAmx()) return AmxTiles(kiln::AmxElements::kS8S8, 8.0, steps, sink);
 #if defined(__AVX512VNNI__) && HWY_TARGET <= HWY_AVX3
   const auto x = hn::Set(kInts, 0x01010101);
   *sink = Registers(kInts, steps, x, x, [](auto a, auto b, auto c) HWY_ATTR {

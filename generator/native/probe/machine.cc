@@ -21,15 +21,16 @@ bool Describe(char* text, int64_t capacity) {
   const int written = std::snprintf(
       text, static_cast<size_t>(capacity),
       "{\"target\": \"%s\", \"highway\": \"%d.%d.%d\", \"vector_bytes\": %zu, "
-      "\"vector_registers\": %d, \"l1_bytes\": %lld, "
+      "\"vector_registers\": %d, \"amx\": %s, \"l1_bytes\": %lld, "
       "\"l2_bytes\": %lld, \"last_cache_bytes\": %lld, \"page_bytes\": %lld, \"tile_rows\": %zu, "
       "\"tile_columns\": %zu, \"product\": %lld, \"mc\": %lld, \"nc\": %lld, \"kc\": %lld}",
       hwy::TargetName(HWY_TARGET), HWY_MAJOR, HWY_MINOR, HWY_PATCH,
-      hn::Lanes(hn::ScalableTag<uint8_t>()), kTilesOf8Rows ? 32 : 16, number(cpu.l1_bytes),
-      number(cpu.l2_bytes), number(cpu.last_cache_bytes), number(PageBytes()), size_t{kTileRows},
-      kTileVectors * hn::Lanes(hn::ScalableTag<float>()), number(kSize),
+      hn::Lanes(hn::ScalableTag<uint8_t>()), kTilesOf8Rows ? 32 : 16, HasAmx() ? "true" : "false",
+      number(cpu.l1_bytes), number(cpu.l2_bytes), number(cpu.last_cache_bytes), number(PageBytes()),
+      size_t{kTileRows}, kTileVectors * hn::Lanes(hn::ScalableTag<float>()), number(kSize),
       number(ChooseMC(cpu, kSize, /*cores=*/1, kSize, kSize)),
-      number(ChooseNC(kSize, /*cores=*/1, kSize)), number(DepthFor<float>(cpu, kSize, kSize, kSize)));
+      number(ChooseNC(kSize, /*cores=*/1, kSize)),
+      number(DepthFor<float>(cpu, kSize, kSize, kSize)));
   return written > 0 && written < capacity;
 }
 

@@ -94,8 +94,7 @@ void FindInPlace(Plan& plan) {
     OperandPlan& operand = plan.operands[ref];
     if (kernel.BorrowerOf(ref.number()) >= 0)
       continue;  // an output writes there while it is needed
-    operand.unpacked =
-        operand.layout == Layout::kPackedA && IsAReadUnpacked(kernel[ref].dtype);
+    operand.unpacked = operand.layout == Layout::kPackedA && IsAReadUnpacked(kernel[ref].dtype);
     if (operand.layout != Layout::kPackedB || !IsBReadUnpacked(kernel[ref].dtype)) continue;
     const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
     if (spaces.size() == 1) operand.rows_per_b = *spaces.begin();

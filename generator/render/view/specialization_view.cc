@@ -164,8 +164,8 @@ void SpecializationView::FreeBlocks() {
                             (block.reuse ? ", " + walk_.Print(*block.reuse) : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
-        f.Set("chosen", "DepthFor<" + StorageType(block.element) + ">(core.cpu(), " + name + ", " + extent +
-                            (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
+        f.Set("chosen", "DepthFor<" + StorageType(block.element) + ">(core.cpu(), " + name + ", " +
+                            extent + (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
                             (block.unpacked ? ", " + RowStride(block.unpacked) : "") + ")");
         break;
     }

@@ -55,19 +55,19 @@ void SetAmxForTest(bool used) {
 #define KILN_STORE(from, to, stride) \
   asm volatile("tilestored %%tmm" #from ", (%0,%1,1)" ::"r"(to), "r"(stride) : "memory")
 #define KILN_MULTIPLY(sums, b) Multiply##sums##By##b<kElements>()
-#define KILN_DEFINE_MULTIPLY(sums, b)                                     \
-  template <AmxElements kElements>                                        \
-  inline void Multiply##sums##By##b() {                                   \
-    if constexpr (kElements == AmxElements::kBf16)                        \
-      asm volatile("tdpbf16ps %%tmm" #b ", %%tmm6, %%tmm" #sums ::);      \
-    else if constexpr (kElements == AmxElements::kS8S8)                   \
-      asm volatile("tdpbssd %%tmm" #b ", %%tmm6, %%tmm" #sums ::);        \
-    else if constexpr (kElements == AmxElements::kS8U8)                   \
-      asm volatile("tdpbsud %%tmm" #b ", %%tmm6, %%tmm" #sums ::);        \
-    else if constexpr (kElements == AmxElements::kU8S8)                   \
-      asm volatile("tdpbusd %%tmm" #b ", %%tmm6, %%tmm" #sums ::);        \
-    else                                                                  \
-      asm volatile("tdpbuud %%tmm" #b ", %%tmm6, %%tmm" #sums ::);        \
+#define KILN_DEFINE_MULTIPLY(sums, b)                                \
+  template <AmxElements kElements>                                   \
+  inline void Multiply##sums##By##b() {                              \
+    if constexpr (kElements == AmxElements::kBf16)                   \
+      asm volatile("tdpbf16ps %%tmm" #b ", %%tmm6, %%tmm" #sums ::); \
+    else if constexpr (kElements == AmxElements::kS8S8)              \
+      asm volatile("tdpbssd %%tmm" #b ", %%tmm6, %%tmm" #sums ::);   \
+    else if constexpr (kElements == AmxElements::kS8U8)              \
+      asm volatile("tdpbsud %%tmm" #b ", %%tmm6, %%tmm" #sums ::);   \
+    else if constexpr (kElements == AmxElements::kU8S8)              \
+      asm volatile("tdpbusd %%tmm" #b ", %%tmm6, %%tmm" #sums ::);   \
+    else                                                             \
+      asm volatile("tdpbuud %%tmm" #b ", %%tmm6, %%tmm" #sums ::);   \
   }
 
 namespace {

@@ -196,9 +196,8 @@ struct ByteQuads : DotRows<ByteQuads<TA, TB>> {
 
 #if HWY_TARGET == HWY_AVX3_DL
   static constexpr AmxElements kAmx =
-      std::is_signed_v<TA>
-          ? (std::is_signed_v<TB> ? AmxElements::kS8S8 : AmxElements::kS8U8)
-          : (std::is_signed_v<TB> ? AmxElements::kU8S8 : AmxElements::kU8U8);
+      std::is_signed_v<TA> ? (std::is_signed_v<TB> ? AmxElements::kS8S8 : AmxElements::kS8U8)
+                           : (std::is_signed_v<TB> ? AmxElements::kU8S8 : AmxElements::kU8U8);
 #endif
 
   // vpdpbusd takes unsigned times signed. Where both operands are alike, B is stored as B ± 128

@@ -24,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // B is multiplied in pieces: a line of each of the rows that an instruction multiplies.
 template <class Dot>
-constexpr size_t kAmxStep = kAmxKGroups * Dot::kKPerGroup;  // rows of B
+constexpr size_t kAmxStep = kAmxKGroups* Dot::kKPerGroup;  // rows of B
 constexpr size_t kAmxCols = 32;
 constexpr size_t kAmxPieces = 8;  // that are made at a time
 
@@ -186,9 +186,9 @@ HWY_NOINLINE void AddRowAsTiles(const A& a, size_t row, const bf16* b, size_t b_
 
 /// AddStreamedRows, where UsesAmx<Dot>().
 template <class Dot, class A, typename T>
-HWY_INLINE void AddStreamedRowsByAmx(const A& a, size_t row, size_t rows, const T* b,
-                                     size_t b_rows, int64_t stride, size_t cols,
-                                     typename Dot::Acc* sums, size_t sums_stride) {
+HWY_INLINE void AddStreamedRowsByAmx(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
+                                     int64_t stride, size_t cols, typename Dot::Acc* sums,
+                                     size_t sums_stride) {
   if constexpr (Dot::kAmx == AmxElements::kBf16) {
     if (rows == 1) {
       const internal::FlushedSubnormals like_amx;

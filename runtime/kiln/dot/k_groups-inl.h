@@ -133,9 +133,9 @@ template <class D, typename T>
 HWY_INLINE void StoreTwoVectors(const T* first, int64_t stride, typename D::KGroup* to) {
   const hn::ScalableTag<typename D::KGroup> dw;
   if constexpr (D::kKPerGroup == 2 && sizeof(T) == 2) {
-    alignas(64) static constexpr uint16_t kLow[] = {
-        0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
-        8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+    alignas(64) static constexpr uint16_t kLow[] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
+                                                    37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
+                                                    11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
     const hn::ScalableTag<uint16_t> d;
     const auto low = hn::Load(d, kLow), high = hn::Add(low, hn::Set(d, 16));
     const auto even = hn::LoadU(d, reinterpret_cast<const uint16_t*>(first));

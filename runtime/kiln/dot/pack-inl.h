@@ -304,14 +304,16 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
       if constexpr (sizeof(KGroup) == 4) {
         for (size_t c = 0; c < cols; c += 16) {
-          Transpose16(d, [&](size_t i) HWY_ATTR { return column(c + i); }, out + c, cols);
+          Transpose16(
+              d, [&](size_t i) HWY_ATTR { return column(c + i); }, out + c, cols);
         }
         continue;
       }
 #endif
       size_t c = 0;
       for (; c + 4 <= cols; c += 4) {
-        Transpose4(d, [&](size_t i) HWY_ATTR { return column(c + i); }, out + c, cols);
+        Transpose4(
+            d, [&](size_t i) HWY_ATTR { return column(c + i); }, out + c, cols);
       }
       one_by_one(k, k + n, c);  // three vectors of two lanes are six columns
     }

@@ -88,7 +88,7 @@ HWY_INLINE StepSums<Acc> SumsOf(ReductionStep step, Acc* accumulators, size_t ro
 }
 
 /// Sums that are elements of a block, `to_row` apart from one row to the next. (Others are copied
-/// from a tile's memory to where `finish` stores them: int8 of 512 to 2048 is 2 to 5 % slower so.)
+/// from a tile's memory to where `finish` stores them: int8 of 512 to 2048 is 1 to 5 % slower so.)
 template <typename Acc>
 struct SumsInRows {
   SumsInRows(Acc* first, int64_t stride, bool zero)

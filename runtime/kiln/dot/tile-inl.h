@@ -152,10 +152,15 @@ HWY_INLINE void TileOfRows(const TileOperands<D, Steps>& tile, size_t vectors) {
 template <class D, class Steps>
 AmxTile AmxTileOf(const TileOperands<D, Steps>& tile) {
   constexpr ptrdiff_t kKGroup{sizeof(*tile.a)}, kAcc{sizeof(*tile.sums)};
-  return {reinterpret_cast<const char*>(tile.a), tile.to_panel * kKGroup,
-          reinterpret_cast<const char*>(tile.b), tile.b_to_k * kKGroup, tile.depth,
-          reinterpret_cast<char*>(tile.sums), tile.sums_to_row * kAcc,
-          tile.sums_to_vector * kAcc, tile.from_zero};
+  return {reinterpret_cast<const char*>(tile.a),
+          tile.to_panel * kKGroup,
+          reinterpret_cast<const char*>(tile.b),
+          tile.b_to_k * kKGroup,
+          tile.depth,
+          reinterpret_cast<char*>(tile.sums),
+          tile.sums_to_row * kAcc,
+          tile.sums_to_vector * kAcc,
+          tile.from_zero};
 }
 
 template <class D, class Steps>

@@ -182,7 +182,9 @@ struct TilesOf {
   /// Calls fn(tile_rows, vectors, r, c) for each tile of these rows.
   template <class Fn>
   HWY_INLINE void ForEach(RowRange rows, const Fn& fn) const {
-    ForTiles<Arithmetic>(n, rows, b.cols, a.depth * sizeof(*a.groups), a.l2_bytes / 2, fn);
+    // AMX reads so much of the L2 that more than a quarter would be lost to what passes by.
+    const size_t pass = tile.amx != nullptr ? a.l2_bytes / 4 : a.l2_bytes / 2;
+    ForTiles<Arithmetic>(n, rows, b.cols, a.depth * sizeof(*a.groups), pass, fn);
   }
 
   /// Whether all columns of vectors from c on exist.

@@ -455,9 +455,8 @@ TEST_CASE("few rows out of B itself have the bits of AMX's tiles, of subnormal n
       INFO(rows << " rows, up to " << scale);
       const std::vector<float> sums = KILN_DISPATCH(SumsOfBf16)(rows, scale);
       const auto half = sums.begin() + static_cast<ptrdiff_t>(sums.size() / 2);
-      CHECK(std::equal(sums.begin(), half, half, [](float a, float b) {
-        return std::memcmp(&a, &b, sizeof(a)) == 0;
-      }));
+      CHECK(std::equal(sums.begin(), half, half,
+                       [](float a, float b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }));
     }
   }
 }

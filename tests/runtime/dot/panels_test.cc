@@ -251,7 +251,8 @@ std::string CheckRows(size_t first, size_t depth, size_t stride, size_t shift, b
   const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
   Format::Copy(array, box, Pad<T>(NoPad()), buffer.get());
   const auto packed = Format::ViewOf(buffer.get(), box), rows = Format::InPlace(array, box);
-  if (rows.rows != packed.rows || PackedKGroupsOf<D>(depth) != packed.depth) return name + ": extents";
+  if (rows.rows != packed.rows || PackedKGroupsOf<D>(depth) != packed.depth)
+    return name + ": extents";
   for (size_t r = 0; r < 6; ++r) {
     for (size_t k = 0; k < rows.depth; ++k) {
       if (rows.At(r)[k] != KGroupOf(packed, r, k)) return name + ": groups";
@@ -284,16 +285,17 @@ std::string CheckAccumulators() {
       std::vector<float> sums(AccumulatorSize(rows, cols));
       bool inside = true;
       ForTiles<Dot<float>>(n, rows, cols, /*row_bytes=*/4, /*pass_bytes=*/512 << 10,
-               [&](size_t tile_rows, size_t vectors, size_t r, size_t c) {
-                 for (size_t i = r; i < r + tile_rows; ++i) {
-                   for (size_t v = 0; v < vectors; ++v) {
-                     float* const sum = AccumulatorAt(sums.data(), rows, i, c + v * n);
-                     inside = inside && sum + n <= sums.data() + sums.size();
-                     for (size_t lane = 0; inside && lane < n && c + v * n + lane < cols; ++lane)
-                       ++sum[lane];
-                   }
-                 }
-               });
+                           [&](size_t tile_rows, size_t vectors, size_t r, size_t c) {
+                             for (size_t i = r; i < r + tile_rows; ++i) {
+                               for (size_t v = 0; v < vectors; ++v) {
+                                 float* const sum = AccumulatorAt(sums.data(), rows, i, c + v * n);
+                                 inside = inside && sum + n <= sums.data() + sums.size();
+                                 for (size_t lane = 0;
+                                      inside && lane < n && c + v * n + lane < cols; ++lane)
+                                   ++sum[lane];
+                               }
+                             }
+                           });
       const auto visited = std::count(sums.begin(), sums.end(), 1.0f);
       const auto unused = std::count(sums.begin(), sums.end(), 0.0f);
       if (!inside || visited != static_cast<ptrdiff_t>(rows * cols) ||
