@@ -17,6 +17,15 @@ struct IntegerCodec {
   static Storage Store(int64_t x) { return static_cast<Storage>(x); }
 };
 
+/// Of integers of fewer bits than a byte, which is sign-extended as ml_dtypes has it.
+template <typename Storage, DType kDType>
+struct SmallCodec {
+  using Stored = Storage;
+  using Wide = int64_t;
+  static int64_t Load(Storage x) { return Wrap(x, kDType); }
+  static Storage Store(int64_t x) { return static_cast<Storage>(Wrap(x, kDType)); }
+};
+
 struct BoolCodec {
   using Stored = uint8_t;
   using Wide = int64_t;
@@ -66,6 +75,10 @@ void WithIntegerCodec(DType dtype, const Use& use) {
   switch (dtype) {
     case DType::kBool:
       return use(BoolCodec());
+    case DType::kI4:
+      return use(SmallCodec<int8_t, DType::kI4>());
+    case DType::kU4:
+      return use(SmallCodec<uint8_t, DType::kU4>());
     case DType::kI8:
       return use(IntegerCodec<int8_t>());
     case DType::kU8:
@@ -111,6 +124,8 @@ void WithFloatCodec(DType dtype, const Use& use) {
     case DType::kWeakFloat:
       return use(FloatCodec<double>());
     case DType::kBool:
+    case DType::kI4:
+    case DType::kU4:
     case DType::kI8:
     case DType::kU8:
     case DType::kI16:

@@ -35,7 +35,7 @@ struct DTypeRow {
   std::string_view cpp;
   bool of_kiln = false;
   // Of others: the name in NumPy, ml_dtypes and JAX, the letters of a .npy header, if NumPy has
-  // any, whether such files hold the bits as unsigned integers, and the code of DLPack.
+  // any, whether such files hold the bits as integers, and the code of DLPack.
   std::string_view numpy = {};
   std::string_view npy = {};
   bool as_bits = false;
@@ -48,7 +48,8 @@ struct DTypeRow {
   std::string_view tpu_hint = {};     // … and what to do
 
   constexpr bool in_arrays() const { return bits > 0; }
-  constexpr int bytes() const { return bits / 8; }
+  /// Of one element alone.
+  constexpr int bytes() const { return (bits + 7) / 8; }
 };
 
 inline constexpr DTypeRow kDTypeRows[] = {
@@ -73,8 +74,19 @@ const std::vector<DType>& ArrayTypes();
 /// For a hint, where `name` is no dtype: the one that JAX or NumPy has by that name, or empty.
 std::string_view DTypeOfOthers(std::string_view name);
 
-/// Bytes of one element in memory (bool is one byte). Array types only.
+/// Bytes of one element in an Array: a bool is one byte, and so is what has 4 bits. Array types
+/// only.
 constexpr size_t SizeOf(DType dtype) { return static_cast<size_t>(RowOf(dtype).bytes()); }
+
+/// Types of which a kernel's memory has several elements in a byte, the first in its low bits.
+constexpr bool IsPacked(DType dtype) { return RowOf(dtype).in_arrays() && RowOf(dtype).bits < 8; }
+/// Bytes of a row in a kernel's memory; the last one may be half used.
+constexpr int64_t RowBytes(DType dtype, int64_t elements) {
+  if (IsPacked(dtype)) return elements / 2 + elements % 2;
+  int64_t bytes = 0;
+  return __builtin_mul_overflow(elements, int64_t{RowOf(dtype).bytes()}, &bytes) ? INT64_MAX
+                                                                                 : bytes;
+}
 
 constexpr bool IsFloat(DType d) { return RowOf(d).kind == DTypeKind::kFloat; }
 /// True for every integer type, weak and index included, but not for bool.
@@ -89,7 +101,7 @@ constexpr bool IsNarrowFloat(DType d) {
 }
 /// Whether a NaN in undefined memory can be distinguished from others: 8 bits have no room for a
 /// mark.
-constexpr bool TellsUndefined(DType d) { return IsFloat(d) && RowOf(d).bits != 8; }
+constexpr bool TellsUndefined(DType d) { return IsFloat(d) && RowOf(d).bits > 8; }
 /// Types whose vectors have lanes of 64 bits.
 constexpr bool IsWide(DType d) { return RowOf(d).bits == 64; }
 /// Whether each value of a float type is one of another.

@@ -36,7 +36,11 @@ std::optional<DType> DTypeOfLetters(std::string_view letters) {
   return std::nullopt;
 }
 
-std::string BitsLetters(DType dtype) { return "u" + std::to_string(SizeOf(dtype)); }
+/// An i4 is its value, which NumPy reads without knowing of it.
+std::string BitsLetters(DType dtype) {
+  const bool is_signed = RowOf(dtype).kind == DTypeKind::kSigned;
+  return (is_signed ? "i" : "u") + std::to_string(SizeOf(dtype));
+}
 
 /// "bf16 or f16": those whose bits are so many bytes without a name.
 std::string NamelessTypes(std::string_view bytes) {
@@ -106,12 +110,14 @@ class Reader {
   bool CheckHeader(const NpyHeader& header, Array& array);
   bool CheckSize(const Array& array, std::optional<int64_t> bytes);
   bool ReadPayload(Array& array);
+  bool CheckPayload(Array& array);
 
   const std::string& path_;
   const std::optional<DType> expected_;
   File file_;
   uint64_t file_size_ = 0;
-  uint64_t used_ = 0;  // bytes read so far
+  uint64_t used_ = 0;      // bytes read so far
+  bool nameless_ = false;  // elements are so many bytes of whoever knows
   std::string reason_;
 };
 
@@ -163,6 +169,7 @@ bool Reader::CheckHeader(const NpyHeader& header, Array& array) {
     return Fail("it is in Fortran order; save np.ascontiguousarray(x)");
   }
   array.dtype = std::get<DType>(dtype);
+  nameless_ = header.descr[1] == 'V';
   array.shape = header.shape;
   return CheckSize(array, ByteSize(array.dtype, array.shape));
 }
@@ -187,11 +194,25 @@ bool Reader::ReadPayload(Array& array) {
     return Fail("there is no memory for its " + std::to_string(bytes) + " bytes");
   }
   if (!ReadBytes(array.bytes.data(), bytes)) return Fail("it could not be read to its end");
-  if (array.dtype != DType::kBool) return true;
-  for (size_t i = 0; i < bytes; ++i) {
+  return CheckPayload(array);
+}
+
+bool Reader::CheckPayload(Array& array) {
+  for (size_t i = 0; i < array.bytes.size(); ++i) {
+    const auto byte = std::to_integer<uint8_t>(array.bytes[i]);
+    // ml_dtypes has the bits of an i4 without its sign in front of them.
+    if (IsPacked(array.dtype) && nameless_) {
+      array.SetInt(static_cast<int64_t>(i), byte);
+      continue;
+    }
     // Kernels read bools as C++ bools, for which any other byte is undefined behaviour.
-    if (array.bytes[i] > std::byte{1}) {
+    if (array.dtype == DType::kBool && byte > 1)
       return Fail("its bool " + std::to_string(i) + " is neither 0 nor 1");
+    if (!IsPacked(array.dtype)) continue;
+    const int value = array.dtype == DType::kI4 ? static_cast<int8_t>(byte) : byte;
+    if (Wrap(value, array.dtype) != value) {
+      return Fail("its element " + std::to_string(i) + " is " + std::to_string(value) +
+                  ", which is no " + std::string(Name(array.dtype)));
     }
   }
   return true;
@@ -199,7 +220,7 @@ bool Reader::ReadPayload(Array& array) {
 
 std::string DescrOf(DType dtype) {
   const DTypeRow& row = RowOf(dtype);
-  return (row.bits == 8 ? "|" : "<") + (row.as_bits ? BitsLetters(dtype) : std::string(row.npy));
+  return (row.bits <= 8 ? "|" : "<") + (row.as_bits ? BitsLetters(dtype) : std::string(row.npy));
 }
 
 std::string HeaderText(const Array& array) {

@@ -7,14 +7,23 @@
 namespace kiln {
 namespace {
 
-DType BitsOf(int bytes) {
-  return bytes == 1   ? DType::kU8
-         : bytes == 2 ? DType::kU16
-         : bytes == 4 ? DType::kU32
-                      : DType::kI64;
-}
+int Width(DType dtype) { return RowOf(dtype).bits; }
 
-int Bytes(DType dtype) { return static_cast<int>(SizeOf(dtype)); }
+/// The integer that holds such bits.
+DType BitsOf(DType dtype) {
+  switch (Width(dtype)) {
+    case 4:
+      return DType::kU4;
+    case 8:
+      return DType::kU8;
+    case 16:
+      return DType::kU16;
+    case 32:
+      return DType::kU32;
+    default:
+      return DType::kI64;
+  }
+}
 
 NodePtr SameWidth(const NodePtr& x, DType dtype, Span span) {
   if (x->dtype == dtype) return x;
@@ -48,7 +57,7 @@ NodePtr Elaborator::CallBitcast(const Expr& expr, const Operation& f, const Sett
   const std::string what = "bitcast of " + TypeName(x) + " to " + std::string(Name(*dtype));
   if (x->dtype == DType::kBool || *dtype == DType::kBool)
     return Error("type", expr.span, what + ": bools have no bits of their own", "compare with 0");
-  if (SizeOf(x->dtype) == SizeOf(*dtype)) {
+  if (Width(x->dtype) == Width(*dtype)) {
     NodePtr cast = Unary(f.op, x, setting, expr.span);
     auto copy = std::make_shared<Node>(*cast);
     copy->dtype = *dtype;
@@ -58,25 +67,25 @@ NodePtr Elaborator::CallBitcast(const Expr& expr, const Operation& f, const Sett
     return Error("type", expr.span, what + ": the widths differ",
                  "rows of two or more dimensions are packed into wider ones");
   }
-  return SizeOf(x->dtype) < SizeOf(*dtype) ? PackRows(x, *dtype, what, expr.span)
-                                           : UnpackRows(x, *dtype, expr.span);
+  return Width(x->dtype) < Width(*dtype) ? PackRows(x, *dtype, what, expr.span)
+                                         : UnpackRows(x, *dtype, expr.span);
 }
 
 /// Neighbouring rows become the parts of one.
 NodePtr Elaborator::PackRows(const NodePtr& x, DType dtype, const std::string& what, Span span) {
-  const int64_t ratio = Bytes(dtype) / Bytes(x->dtype);
+  const int64_t ratio = Width(dtype) / Width(x->dtype);
   const Size& rows = x->shape[x->shape.size() - 2];
   const Size packed = EveryOther(rows, ratio);
   if (!RequireEqual(rows, packed * Size(ratio), span,
                     what + " needs a multiple of " + std::to_string(ratio) + " rows")) {
     return nullptr;
   }
-  const DType bits = BitsOf(Bytes(dtype)), narrow = BitsOf(Bytes(x->dtype));
+  const DType bits = BitsOf(dtype), narrow = BitsOf(x->dtype);
   NodePtr all;
   for (int64_t k = 0; k < ratio; ++k) {
-    NodePtr part = Cast(SameWidth(EachRow(x, k, ratio, packed, span), narrow, span),
-                        bits == DType::kU16 ? DType::kI32 : bits, span);
-    const NodePtr places = MakeInt(8 * Bytes(x->dtype) * k, DType::kWeakInt, span, true);
+    NodePtr part =
+        Cast(SameWidth(EachRow(x, k, ratio, packed, span), narrow, span), ComputeType(bits), span);
+    const NodePtr places = MakeInt(Width(x->dtype) * k, DType::kWeakInt, span, true);
     if (k > 0) part = Binary(Op::kShl, part, places, kBodySetting, span);
     all = all ? Binary(Op::kBitOr, all, part, kBodySetting, span) : part;
   }
@@ -85,8 +94,8 @@ NodePtr Elaborator::PackRows(const NodePtr& x, DType dtype, const std::string& w
 
 /// Each row becomes several, the first of its low bits.
 NodePtr Elaborator::UnpackRows(const NodePtr& x, DType dtype, Span span) {
-  const int64_t ratio = Bytes(x->dtype) / Bytes(dtype);
-  const NodePtr bits = SameWidth(x, BitsOf(Bytes(x->dtype)), span);
+  const int64_t ratio = Width(x->dtype) / Width(dtype);
+  const NodePtr bits = SameWidth(x, BitsOf(x->dtype), span);
   const size_t axis = x->shape.size() - 1;
   Shape apart = x->shape, joined = x->shape, shape = x->shape;
   apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(axis), Size(1));
@@ -94,9 +103,9 @@ NodePtr Elaborator::UnpackRows(const NodePtr& x, DType dtype, Span span) {
   shape[axis - 1] = shape[axis - 1] * Size(ratio);
   std::vector<NodePtr> parts;
   for (int64_t k = 0; k < ratio; ++k) {
-    const NodePtr places = MakeInt(8 * Bytes(dtype) * k, DType::kWeakInt, span, true);
+    const NodePtr places = MakeInt(Width(dtype) * k, DType::kWeakInt, span, true);
     NodePtr part = k > 0 ? Binary(Op::kShr, bits, places, kBodySetting, span) : bits;
-    part = SameWidth(Cast(part, BitsOf(Bytes(dtype)), span), dtype, span);
+    part = SameWidth(Cast(part, BitsOf(dtype), span), dtype, span);
     parts.push_back(Share(TileNode(Op::kReshape, dtype, apart, span, {part})));
   }
   Node concat = TileNode(Op::kConcat, dtype, std::move(joined), span, std::move(parts));

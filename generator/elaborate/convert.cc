@@ -56,7 +56,7 @@ bool Elaborator::Unify(NodePtr& a, NodePtr& b, const char* what, Span span) {
           "`" + std::string(what) + "` with " + std::string(Name(dtype)) + ": " + why, hint);
     return false;
   }
-  const bool left_wider = IsFloat(a->dtype) || SizeOf(b->dtype) < SizeOf(a->dtype);
+  const bool left_wider = IsFloat(a->dtype) || RowOf(b->dtype).bits < RowOf(a->dtype).bits;
   const NodePtr& narrow = left_wider ? b : a;
   Error("type", span, "`" + std::string(what) + "` mixes " + TypeName(a) + " and " + TypeName(b),
         CastHint(narrow, (left_wider ? a : b)->dtype));

@@ -242,6 +242,9 @@ class Elaborator {
   bool IndexMap(const std::vector<ExprPtr>& index, Span span, Ref& ref);
   bool BoundedIndex(const Expr& entry, BlockDim& dim);
   void FinishView(Ref& ref);
+  // packed.cc: what elements of 4 bits cannot do.
+  DType HostDType(const Ident& name);
+  void PackedBlocks(const Ref& ref);
   void Alias(const OperandSpec& spec, Ref& ref);
 
   // Statements.

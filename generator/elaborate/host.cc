@@ -19,7 +19,7 @@ void Elaborator::HostArrays() {
     ref.span = array.name.span;
     ref.role = role;
     ref.memory = role == Role::kPrefetch ? Memory::kSmem : Memory::kAny;
-    ref.dtype = ResolveDType(array.type.dtype).value_or(DType::kI32);
+    ref.dtype = HostDType(array.type.dtype);
     ref.prepared = role == Role::kPrefetch && made.count(ref.name) > 0;
     ArrayShape(array.type.shape, ref);
     ref.view = ref.array;
@@ -33,7 +33,7 @@ void Elaborator::HostArrays() {
     ref.span = scalar.name.span;
     ref.role = Role::kScalar;
     ref.memory = Memory::kSmem;
-    ref.dtype = ResolveDType(scalar.dtype).value_or(DType::kI32);
+    ref.dtype = HostDType(scalar.dtype);
     ref.prepared = made.count(ref.name) > 0;
     AddRef(std::move(ref));
   }

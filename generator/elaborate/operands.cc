@@ -39,6 +39,7 @@ void Elaborator::Operands() {
     FinishView(ref);
     OperandOptions(*c.spec, ref);
     Alias(*c.spec, ref);
+    PackedBlocks(ref);
   }
 }
 

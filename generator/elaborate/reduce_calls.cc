@@ -131,8 +131,14 @@ NodePtr Elaborator::CallDot(const Expr& expr, const Operation& f, const Setting&
   }
   const auto dtype = DotType(a->dtype, b->dtype);
   if (!dtype) {
-    return Error("type", expr.span,
-                 "`dot` of " + std::string(Name(a->dtype)) + " and " + std::string(Name(b->dtype)),
+    const std::string what =
+        "`dot` of " + std::string(Name(a->dtype)) + " and " + std::string(Name(b->dtype));
+    if (IsPacked(a->dtype) || IsPacked(b->dtype)) {
+      const NodePtr& packed = IsPacked(a->dtype) ? a : b;
+      const bool floats = IsFloat(a->dtype) || IsFloat(b->dtype);
+      return Error("type", expr.span, what, CastHint(packed, floats ? DType::kBF16 : DType::kI8));
+    }
+    return Error("type", expr.span, what,
                  "operands are " + DotTypes(DotKind::kFloats) + ", " +
                      DotTypes(DotKind::kIntegers) + ", or f64 on both sides; convert one");
   }

@@ -79,7 +79,10 @@ Transfer TransferOf(const Block& block, const Box& box) {
 }
 
 int64_t BytesOf(const Run& run, int ref, const Box& box) {
-  return Product(box.view) * static_cast<int64_t>(SizeOf(RefAt(run, ref).dtype));
+  const DType dtype = RefAt(run, ref).dtype;
+  const int rank = box.view.rank();
+  const int64_t row = rank == 0 ? 1 : box.view[rank - 1];
+  return row == 0 ? 0 : Product(box.view) / row * RowBytes(dtype, row);
 }
 
 Tile ReadWindow(Run& run, const Window& window, const Box& box) {
@@ -119,6 +122,19 @@ std::vector<int64_t> SlotOf(Run& run, int semaphore, const std::vector<NodePtr>&
   return slot;
 }
 
+/// Another core may write the other half of a byte of an array.
+void CheckWholeBytes(Run& run, const Window& window, const Box& box) {
+  const int last = box.start.rank() - 1;
+  if (last < 0 || !StaysInHbm(run, window.ref) || !IsPacked(RefAt(run, window.ref).dtype)) return;
+  const int64_t start = box.start[last], end = start + box.size[last];
+  if (start % 2 == 0 && (end % 2 == 0 || end == BlockAt(run, window.ref).array_extents[last]))
+    return;
+  Fail(run, "index-range", window.span,
+       "a copy writes elements " + std::to_string(start) + " to " + std::to_string(end - 1) +
+           " of dimension " + std::to_string(last) + " of `" + RefAt(run, window.ref).name + "`" +
+           AtPoint(run) + ", which are not whole bytes");
+}
+
 }  // namespace
 
 void StartCopy(Run& run, const action::Copy& statement, Span span) {
@@ -134,6 +150,7 @@ void StartCopy(Run& run, const action::Copy& statement, Span span) {
          "the two ends of the copy differ in size" + AtPoint(run) + ": " + ExtentsText(from.view) +
              " and " + ExtentsText(copy.box.view));
   }
+  CheckWholeBytes(run, statement.target, copy.box);
   copy.source = RegionOf(run, statement.source.ref, from);
   copy.target = RegionOf(run, statement.target.ref, copy.box);
   copy.subscripts = &statement.target.subscripts;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "generator/bind/least_operations.h"
+#include "generator/data/packed.h"
 #include "generator/native/guarded.h"
 #include "generator/native/interface.h"
 
@@ -31,9 +32,9 @@ DLDataType TypeOf(DType dtype) {
 }
 
 Argument CopyOf(const std::string& name, const Array& array, GuardedMemory::Place place) {
-  const size_t bytes = static_cast<size_t>(ByteSize(array.dtype, array.shape).value());
+  const size_t bytes = static_cast<size_t>(KernelBytes(array.dtype, array.shape).value());
   Argument argument{GuardedMemory(name, bytes, place), array.shape, {}};
-  if (bytes > 0) std::memcpy(argument.data.data(), array.bytes.data(), bytes);
+  ToKernel(array, static_cast<std::byte*>(argument.data.data()));
   argument.tensor.data = argument.data.data();
   argument.tensor.device = {kDLCPU, 0};
   argument.tensor.ndim = static_cast<int>(array.shape.size());
@@ -87,9 +88,7 @@ Argument ArgumentFor(const Binding& binding, size_t ref, const std::map<std::str
 void SetAnew(const Binding& binding, size_t ref, const std::map<std::string, Array>& arrays,
              const Argument& argument) {
   if (binding.kernel->BorrowerOf(static_cast<int>(ref)) < 0) return;
-  const Array& given = GivenFor(binding, ref, arrays);
-  if (!given.bytes.empty())
-    std::memcpy(argument.data.data(), given.bytes.data(), given.bytes.size());
+  ToKernel(GivenFor(binding, ref, arrays), static_cast<std::byte*>(argument.data.data()));
 }
 
 /// The cores and the machine of a run.
@@ -245,10 +244,8 @@ CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
   for (size_t i = 0; i < refs.size(); ++i) {
     const Ref& ref = (*binding.kernel)[RefId(refs[i])];
     if (ref.role != Role::kOutput) continue;
-    Array array = Array::Zeros(ref.dtype, arguments[i].shape);
-    if (!array.bytes.empty())
-      std::memcpy(array.bytes.data(), arguments[i].tensor.data, array.bytes.size());
-    result.outputs.emplace(ref.name, std::move(array));
+    const auto* const bytes = static_cast<const std::byte*>(arguments[i].tensor.data);
+    result.outputs.emplace(ref.name, FromKernel(ref.dtype, arguments[i].shape, bytes));
   }
   return result;
 }

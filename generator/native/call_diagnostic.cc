@@ -113,6 +113,7 @@ std::string ElementText(const Array& array, int64_t element) {
 /// arithmetic does not make.
 std::byte UndefinedByte(DType dtype) {
   if (dtype == DType::kBool) return std::byte{0x01};
+  if (dtype == DType::kU4) return std::byte{0x0F};
   return IsFloat(dtype) && !TellsUndefined(dtype) ? std::byte{0x7F} : std::byte{0xFF};
 }
 

@@ -143,8 +143,8 @@ class PlanPrinter {
     std::string extents;
     for (const Size& extent : ref.view)
       extents += (extents.empty() ? "" : ", ") + extent.ToString();
-    const size_t bytes = SizeOf(ref.dtype), rows = 32 / bytes;
-    const bool tiled = ref.memory == Memory::kVmem && bytes <= 4;
+    const int bits = RowOf(ref.dtype).bits, rows = 8 * 32 / bits;
+    const bool tiled = ref.memory == Memory::kVmem && bits <= 32;
     Line("slots: " + std::to_string(ref.buffers) + " of " + std::string(Name(ref.dtype)) + "[" +
              extents + "]" + (ref.memory == Memory::kSmem ? " in SMEM" : " in VMEM") +
              (tiled ? ", tiles of (" + std::to_string(rows) + ", 128)" : ""),

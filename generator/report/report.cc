@@ -63,7 +63,7 @@ Json OperandData(const Kernel& kernel, const TimelineOperand& operand) {
       {"type", operand.type},
       {"smem", operand.in_smem},
       {"line", operand.line},
-      {"element_bytes", operand.element_bytes},
+      {"element_bits", operand.element_bits},
       {"buffers", operand.buffers},
       {"memory_bytes", operand.memory_bytes},
       {"copies", operand.copies},

@@ -27,10 +27,12 @@ _DTYPE_IN_TENSOR = 20
 
 #: Types that numpy itself lacks, as the integers of their bits, and their codes in DLPack.
 _FOREIGN = {"bfloat16": (np.uint16, 4), "float8_e4m3fn": (np.uint8, 10), "float8_e5m2": (np.uint8, 12)}
+#: Integers of 4 bits, and their codes: one a byte in arrays, and two a byte in a kernel's memory.
+_PACKED = {"int4": (np.int8, 0), "uint4": (np.uint8, 1)}
 #: The names that numpy with ml_dtypes, PyTorch and JAX have for Kiln's types.
 DTYPES = {
-    "bool": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
-    "u32": "uint32", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f16": "float16", "bf16": "bfloat16",
+    "bool": "bool", "i4": "int4", "u4": "uint4", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "u8": "uint8", "u16": "uint16", "u32": "uint32", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f16": "float16", "bf16": "bfloat16",
     "f32": "float32", "f64": "float64",
 }  # fmt: skip
 
@@ -39,7 +41,7 @@ DTYPES = {
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """Of one of Kiln's types; those that numpy lacks are of ml_dtypes."""
     of_numpy = DTYPES[name]
-    return np.dtype(getattr(ml_dtypes, of_numpy) if of_numpy in _FOREIGN else of_numpy)
+    return np.dtype(getattr(ml_dtypes, of_numpy) if of_numpy in _FOREIGN or of_numpy in _PACKED else of_numpy)
 
 
 def family(array: Any) -> str:
@@ -63,9 +65,16 @@ def tensor(kernel: str, name: str, array: Any, written: bool) -> tuple[int, Any]
     if isinstance(array, np.ndarray):
         if written and not array.flags.writeable:
             raise errors.from_call("call", f"{kernel}: {name} is read-only, and the kernel writes it")
-        if array.dtype.num > 23 and array.dtype.name in _FOREIGN:  # a type that is not numpy's own
-            code = _FOREIGN[array.dtype.name][1]
-            array = bits_of(array)
+        if array.dtype.num > 23:  # a type that is not numpy's own
+            if array.dtype.name in _PACKED:
+                packed = Packed(array, written)
+                return packed.address, packed
+            if array.dtype.name in _FOREIGN:
+                code = _FOREIGN[array.dtype.name][1]
+                array = bits_of(array)
+    elif family(array) == "jax" and str(array.dtype) in _PACKED:
+        packed = Packed(np.asarray(array), written)
+        return packed.address, packed
     elif not hasattr(array, "__dlpack__"):
         kind = type(array).__name__
         raise errors.from_call("call", f"{kernel}: {name} is a {kind}, expected an array of numpy, torch or JAX")
@@ -98,9 +107,44 @@ def _capsule(array: Any) -> Any:
         return array.__dlpack__()
 
 
+class _DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+class Packed:
+    """A copy of an array of integers of 4 bits with two of them in a byte, the first in its low half; rows begin with
+    whole bytes. `unpack` brings what a kernel has written there back into the array."""
+
+    def __init__(self, array: np.ndarray[Any, Any], written: bool) -> None:
+        self.array = array
+        self.written = written
+        columns = array.shape[-1] if array.ndim else 1
+        rows = np.zeros((array.size // max(columns, 1), columns + columns % 2), np.uint8)
+        rows[:, :columns] = array.reshape(rows.shape[0], columns).view(np.uint8)
+        self.bytes = rows[:, ::2] & 15 | rows[:, 1::2] << 4
+        self.shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+        self.tensor = _DLTensor(
+            data=self.bytes.ctypes.data, device_type=1, ndim=array.ndim, code=_PACKED[array.dtype.name][1], bits=4,
+            lanes=1, shape=ctypes.addressof(self.shape),
+        )  # fmt: skip
+        self.address = ctypes.addressof(self.tensor)
+
+    def unpack(self) -> None:
+        columns = self.array.shape[-1] if self.array.ndim else 1
+        halves = np.stack([self.bytes & 15, self.bytes >> 4], axis=-1).reshape(len(self.bytes), 2 * self.bytes.shape[1])
+        rows = np.ascontiguousarray(halves[:, :columns])
+        self.array[...] = rows.view(self.array.dtype).reshape(self.array.shape)
+
+
 def empty(kind: str, shape: tuple[int, ...], dtype: str) -> Any:
     """An array that a kernel can write. JAX's cannot be: it gets one of numpy's, and `finished` of it."""
     if kind == "torch":
+        if DTYPES[dtype] in _PACKED:
+            raise TypeError(f"PyTorch has no arrays of {dtype}")
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, DTYPES[dtype]))
     return np.empty(shape, numpy_dtype(dtype))
@@ -112,9 +156,18 @@ def finished(kind: str, array: Any) -> Any:
 
 
 def bits_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The integers that floats which numpy lacks are made of; other arrays as they are."""
+    """The integers that types which numpy lacks are made of; other arrays as they are."""
+    if array.dtype.name in _PACKED:
+        return array.astype(_PACKED[array.dtype.name][0])
     foreign = _FOREIGN.get(array.dtype.name)
     return array if foreign is None else array.view(foreign[0])
+
+
+def of_bits(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """The array of which these are the integers."""
+    if array.dtype == dtype:
+        return array
+    return array.astype(dtype) if dtype.name in _PACKED else array.view(dtype)
 
 
 def as_numpy(array: Any) -> np.ndarray[Any, Any]:

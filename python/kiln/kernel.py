@@ -22,7 +22,19 @@ import numpy as np
 from . import _tool, errors
 from ._library import Library, scalar
 from ._sizes import Size
-from ._tensors import as_numpy, bits_of, empty, family, finished, from_numpy, is_traced, numpy_dtype, tensor
+from ._tensors import (
+    Packed,
+    as_numpy,
+    bits_of,
+    empty,
+    family,
+    finished,
+    from_numpy,
+    is_traced,
+    numpy_dtype,
+    of_bits,
+    tensor,
+)
 from .report import Prediction, Report
 
 MODES = ("direct", "emulate", "interpret")
@@ -195,6 +207,9 @@ class Kernel:
             passed.append(address)
             alive.append(capsule)
         self.library.call(passed, cores)
+        for held in alive:
+            if isinstance(held, Packed) and held.written:
+                held.unpack()
 
     def arrange(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, int]]:
         """All inputs, in their order, and the dimensions that are given by name."""
@@ -299,7 +314,7 @@ class Kernel:
             for i, output in enumerate(self.signature.outputs):
                 array = np.load(f"{folder}/out/{output.name}.npy")
                 dtype = numpy_dtype(output.dtype)
-                array = array.view(dtype) if array.dtype != dtype else array
+                array = of_bits(array, dtype)
                 if outputs is None:
                     results.append(from_numpy(kind, array))
                 else:

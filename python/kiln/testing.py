@@ -110,9 +110,10 @@ def random_inputs(kernel: Kernel, *, seed: int = 1, **named: Any) -> dict[str, A
                 "call", f"{kernel.__name__}: {a.name} is {a}, and {error.args[0]} is not given"
             ) from None
         dtype = numpy_dtype(a.dtype)
-        if dtype.kind in "iu":
-            low = -8 if dtype.kind == "i" else 0
-            made[a.name] = random.integers(low, low + 16, shape, dtype)
+        if dtype.kind in "iu" or dtype.name in ("int4", "uint4"):
+            low = 0 if dtype.name.startswith("u") else -8
+            whole = {"int4": np.int8, "uint4": np.uint8}.get(dtype.name, dtype)
+            made[a.name] = random.integers(low, low + 16, shape, whole).astype(dtype)
         elif dtype.kind == "b":
             made[a.name] = random.integers(0, 2, shape).astype(bool)
         else:

@@ -46,6 +46,8 @@ def values(name: str) -> np.ndarray:
     dtype = numpy_dtype(name)
     if name == "bool":
         return np.arange(100) % 3 == 0
+    if name in ("i4", "u4"):
+        return (np.arange(100) % 16 - (8 if name == "i4" else 0)).astype(dtype)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return np.linspace(info.min, info.max, 100, dtype=np.float64).clip(info.min, info.max * 0.99).astype(dtype)
@@ -77,6 +79,29 @@ def test_floats_of_8_bits_round_as_in_ml_dtypes(name):
     assert k(x, out=out) is out
     assert np.array_equal(out.astype(np.float32), want, equal_nan=True)
     assert np.array_equal(k(x, mode="interpret").astype(np.float32), want, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["i4", "u4"])
+@pytest.mark.parametrize("mode", ["direct", "emulate", "interpret"])
+def test_integers_of_4_bits_have_rows_of_any_length(name, mode):
+    k = kiln.compile(
+        f"kernel: {name}_rows\ngrid: {{i: 'cdiv(m, 4)', j: 'cdiv(n, 8)'}}\n"
+        f"inputs:\n  x: {{array: '{name}[m, n]', block: '4, 8', index: 'i, j'}}\n"
+        f"outputs:\n  o: {{array: '{name}[m, n]', block: '4, 8', index: 'i, j'}}\n"
+        f"  w: {{array: 'i32[m, n]', block: '4, 8', index: 'i, j'}}\nbody: |\n  o = {name}(x * 3)\n  w = i32(x)\n"
+    )
+    dtype = numpy_dtype(name)
+    x = np.random.default_rng(1).integers(-8, 8, (7, 21), np.int8).astype(dtype)
+    assert len(set(x.ravel().tolist())) == 16
+    want = (x.astype(np.int32) * 3).astype(dtype)
+    o, w = k(x, mode=mode)
+    assert o.dtype == dtype and np.array_equal(o, want) and np.array_equal(w, x.astype(np.int32))
+    for layout in (x[::-1], x[:, ::2], x.T, x[:, :1], x[:0]):
+        o, w = k(layout, mode=mode)
+        assert np.array_equal(o, (layout.astype(np.int32) * 3).astype(dtype)) and np.array_equal(w, layout)
+    out = np.zeros((14, 42), dtype)
+    k(x, out=[out[::2, 1::2], np.empty((7, 21), np.int32)], mode=mode)
+    assert np.array_equal(out[::2, 1::2], want) and not out[1::2].astype(bool).any() and not out[:, ::2].astype(bool).any()
 
 
 def test_the_wrong_type_of_8_bits_is_named(every_dtype):

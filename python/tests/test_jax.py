@@ -25,7 +25,9 @@ body: |
   o = x + y
 """
 # Every dtype that JAX has without 64 bits, each with a value of its own behind it.
-TYPES = ("bool", "i8", "i16", "i32", "u8", "u16", "u32", "f8e4m3fn", "f8e5m2", "bf16", "f16", "f32")
+TYPES = (
+    "bool", "i4", "u4", "i8", "i16", "i32", "u8", "u16", "u32", "f8e4m3fn", "f8e5m2", "bf16", "f16", "f32",
+)  # fmt: skip
 ALL_TYPES = (
     "kernel: all_types\ngrid: {i: n}\ninputs:\n"
     + "".join(f"  x_{t}: {{array: '{t}[n, m]', block: '1, m', index: 'i, 0'}}\n" for t in TYPES)

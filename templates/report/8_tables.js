@@ -21,7 +21,7 @@ function traffic() {
   const total = operands.reduce((sum, operand) => sum + operand.bytes, 0);
   const most = operands.reduce((max, operand) => Math.max(max, operand.bytes), 1);
   const rows = operands.map((operand) => {
-    const whole = operand.dims.reduce((product, dim) => product * dim.extent, operand.element_bytes);
+    const whole = operand.dims.reduce((product, dim) => product * dim.extent, operand.element_bits / 8);
     const times = operand.dims.length && whole > 0 ? operand.bytes / whole : 0;
     const row = el("tr", {},
         el("th", {scope: "row"}, swatch(hueOf(operand)), operand.name,

@@ -40,8 +40,8 @@ bool SameValue(double a, double b) {
 }
 
 TEST_CASE("dtypes have names, and only arrays' can be written") {
-  for (const char* name : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "f8e4m3fn",
-                           "f8e5m2", "bf16", "f16", "f32", "f64"}) {
+  for (const char* name : {"bool", "i4", "u4", "i8", "u8", "i16", "u16", "i32", "u32", "i64",
+                           "f8e4m3fn", "f8e5m2", "bf16", "f16", "f32", "f64"}) {
     REQUIRE(ParseDType(name));
     CHECK(Name(*ParseDType(name)) == name);
     CHECK(SizeOf(*ParseDType(name)) > 0);
@@ -54,13 +54,16 @@ TEST_CASE("dtypes have names, and only arrays' can be written") {
 }
 
 TEST_CASE("integer types have bounds, and wrap at them") {
+  CHECK(MinOf(DType::kI4) == -8);
+  CHECK(MaxOf(DType::kI4) == 7);
+  CHECK(MaxOf(DType::kU4) == 15);
   CHECK(MinOf(DType::kI8) == -128);
   CHECK(MaxOf(DType::kU32) == 4294967295);
   CHECK(MaxOf(DType::kI64) == std::numeric_limits<int64_t>::max());
   CHECK(MaxOf(DType::kIndex) == std::numeric_limits<int64_t>::max());
   CHECK(MaxOf(DType::kBool) == 1);
-  for (const DType dtype :
-       {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kI32, DType::kU32}) {
+  for (const DType dtype : {DType::kI4, DType::kU4, DType::kI8, DType::kU8, DType::kI16,
+                            DType::kU16, DType::kI32, DType::kU32}) {
     CHECK(Wrap(MaxOf(dtype) + 1, dtype) == MinOf(dtype));
     CHECK(Wrap(MinOf(dtype) - 1, dtype) == MaxOf(dtype));
     CHECK(Wrap(MaxOf(dtype), dtype) == MaxOf(dtype));
@@ -81,6 +84,8 @@ TEST_CASE("small types compute in wider ones") {
 TEST_CASE("floats to integers truncate and saturate, and NaN is 0") {
   CHECK(FloatToInt(-1.9, DType::kI32) == -1);
   CHECK(FloatToInt(127.9, DType::kI8) == 127);
+  CHECK(FloatToInt(127.9, DType::kI4) == 7);
+  CHECK(FloatToInt(-3.5, DType::kI4) == -3);
   CHECK(FloatToInt(128.0, DType::kI8) == 127);
   CHECK(FloatToInt(-1e9, DType::kI8) == -128);
   CHECK(FloatToInt(-0.5, DType::kU8) == 0);

@@ -72,8 +72,8 @@ std::string ErrorOfDict(const std::string& dict) { return ErrorOf(Npy(dict, "abc
 TEST_CASE("every dtype and rank survives a file") {
   const Folder folder;
   const std::string path = folder / "x.npy";
-  for (const char* name : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "f8e4m3fn",
-                           "f8e5m2", "bf16", "f16", "f32", "f64"}) {
+  for (const char* name : {"bool", "i4", "u4", "i8", "u8", "i16", "u16", "i32", "u32", "i64",
+                           "f8e4m3fn", "f8e5m2", "bf16", "f16", "f32", "f64"}) {
     const DType dtype = *ParseDType(name);
     for (const std::vector<int64_t>& shape :
          {std::vector<int64_t>{}, {5}, {2, 3}, {0}, {3, 0, 2}, {1, 1, 1, 1, 1, 1, 1, 2}}) {
@@ -132,6 +132,29 @@ TEST_CASE("16-bit floats are read from any of their spellings") {
   CHECK(read_as("<V2", DType::kU16) == "error");
 }
 
+TEST_CASE("integers of 4 bits are read from bytes, one each") {
+  const Folder folder;
+  const std::string path = folder / "x.npy";
+  const auto integers = [&](const char* descr, const std::string& payload, DType expected) {
+    WriteBytes(path, Npy(Dict(descr, "(2,)"), payload));
+    const auto result = ReadNpy(path, expected);
+    const auto* array = std::get_if<Array>(&result);
+    return array == nullptr ? std::vector<int64_t>{}
+                            : std::vector<int64_t>{array->GetInt(0), array->GetInt(1)};
+  };
+  CHECK(integers("|i1", "\x07\xF8", DType::kI4) == std::vector<int64_t>{7, -8});
+  CHECK(integers("|u1", "\x07\x0F", DType::kU4) == std::vector<int64_t>{7, 15});
+  // As ml_dtypes writes them.
+  CHECK(integers("<V1", "\x07\x0F", DType::kI4) == std::vector<int64_t>{7, -1});
+  CHECK(integers("<V1", "\x07\x0F", DType::kU4) == std::vector<int64_t>{7, 15});
+  CHECK(ErrorOf(Npy(Dict("|i1", "(2,)"), "\x07\x08"), DType::kI4) ==
+        "its element 1 is 8, which is no i4");
+  CHECK(ErrorOf(Npy(Dict("|u1", "(2,)"), "\x10\x08"), DType::kU4) ==
+        "its element 0 is 16, which is no u4");
+  CHECK(ErrorOf(Npy(Dict("|u1", "(2,)"), "\x07\x08"), DType::kI4) ==
+        "it holds '|u1' (u8) where i4 is expected");
+}
+
 TEST_CASE("all three versions are read") {
   for (const char version : {1, 2, 3}) {
     CHECK(ErrorOf(Npy(Dict("<f4", "()"), "abcd", version)) == "");
@@ -161,7 +184,8 @@ TEST_CASE("descriptors of no dtype") {
   CHECK(ErrorOfDict(Dict("<u8", "()")) == "it holds '<u8', which is no dtype of Kiln");
   CHECK(ErrorOfDict(Dict("|O", "()")) == "it holds '|O', which is no dtype of Kiln");
   CHECK(ErrorOfDict(Dict("<V2", "(2,)")) == "it holds '<V2', which could be bf16 or f16");
-  CHECK(ErrorOfDict(Dict("|V1", "(2,)")) == "it holds '|V1', which could be f8e4m3fn or f8e5m2");
+  CHECK(ErrorOfDict(Dict("|V1", "(2,)")) ==
+        "it holds '|V1', which could be i4 or u4 or f8e4m3fn or f8e5m2");
   CHECK(ErrorOfDict("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (), }\n") ==
         "it holds records, not plain elements");
   CHECK(ErrorOfDict(Dict("<f\x1b", "()")) == "its header has an odd byte in a string");

@@ -305,8 +305,10 @@ std::vector<std::string> AllEntries() {
   // Steps, axes and dimensions are no operations of values; they are counted all the same.
   for (const Operation& row : AllOperations()) all.push_back(Entry("op", row.name));
   for (const DType dtype : ArrayTypes()) {
-    for (const char* role : {"prefetch", "scalar", "input", "output", "scratch"})
+    for (const std::string role : {"prefetch", "scalar", "input", "output", "scratch"}) {
+      if (IsPacked(dtype) && (role == "prefetch" || role == "scalar")) continue;
       all.push_back(Entry(role, kiln::Name(dtype)));
+    }
   }
   for (const Planter& planter : Planters()) all.push_back(Entry("fault", planter.kind));
   std::sort(all.begin(), all.end());

@@ -15,7 +15,7 @@ TimelineOperand Operand(const char* name, TimelineOperand::Kind kind, int ref, i
   operand.kind = kind;
   operand.ref = ref;
   operand.line = 5 + ref;
-  operand.element_bytes = 4;
+  operand.element_bits = 32;
   operand.dims = {{8 * blocks, 8, blocks, 8, 0, false}};
   operand.buffers = 2;
   operand.memory_bytes = 64;

@@ -91,7 +91,7 @@ int64_t ShiftRight(int64_t a, int64_t b, int width) {
 }
 
 int WidthOf(DType dtype) {
-  return dtype == DType::kIndex || IsWeak(dtype) ? 64 : 8 * int(SizeOf(dtype));
+  return dtype == DType::kIndex || IsWeak(dtype) ? 64 : RowOf(dtype).bits;
 }
 
 /// One operation that can fail, in one lane. The arithmetic of kIndex is checked; elsewhere only
@@ -203,6 +203,8 @@ void WrapLanes(DType dtype, const int64_t* a, int64_t* __restrict to) {
       return Map(a, to, [](int64_t x) { return int64_t(uint32_t(x)); });
     case DType::kBool:
       return Map(a, to, [](int64_t x) { return int64_t(x != 0); });
+    case DType::kI4:
+    case DType::kU4:
     case DType::kI8:
     case DType::kU8:
     case DType::kI16:
@@ -338,6 +340,8 @@ void GatherLanes(const Array& array, const int64_t* at, int64_t* to) {
     case DType::kBool:
       for (int i = 0; i < kLanes; ++i) to[i] = from[size_t(at[i])] != std::byte{0};
       return;
+    case DType::kI4:
+    case DType::kU4:
     case DType::kF8E4M3FN:
     case DType::kF8E5M2:
     case DType::kBF16:
@@ -347,7 +351,7 @@ void GatherLanes(const Array& array, const int64_t* at, int64_t* to) {
     case DType::kIndex:
     case DType::kWeakInt:
     case DType::kWeakFloat:
-      std::abort();  // no float array is looked up in an index
+      std::abort();  // neither is looked up in an index
   }
 }
 

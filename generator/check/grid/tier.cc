@@ -29,12 +29,13 @@ int64_t Product(const std::vector<int64_t>& extents, size_t count) {
 }
 
 /// Bytes of an array in whole native tiles of its last two dimensions: (8, 128) elements of 32
-/// bits, (16, 128) of 16, (32, 128) of 8; 64-bit elements are two of 32. One dimension is dense.
+/// bits, (16, 128) of 16, (32, 128) of 8, (64, 128) of 4; 64-bit elements are two of 32. One
+/// dimension is dense.
 int64_t TiledBytes(DType dtype, const std::vector<int64_t>& shape) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  const int64_t width = int64_t(SizeOf(dtype));
-  const int64_t halves = CeilDivide(width, 4);
-  const int64_t rows = 8 * (4 / std::min<int64_t>(width, 4));
+  const int64_t bits = RowOf(dtype).bits;
+  const int64_t halves = CeilDivide(bits, 32);
+  const int64_t rows = 8 * (32 / std::min<int64_t>(bits, 32));
   const size_t rank = shape.size();
   int64_t tiles = 1;
   if (rank == 1) {

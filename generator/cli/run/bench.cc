@@ -134,6 +134,8 @@ double BenchResult::peak_flops() const {
     case DType::kU8:
       return peaks.i8;
     case DType::kBool:
+    case DType::kI4:
+    case DType::kU4:
     case DType::kI16:
     case DType::kU16:
     case DType::kI32:
@@ -183,7 +185,7 @@ std::optional<CallWork> WorkOf(const Binding& binding, const Machine& machine,
     double elements = 1;
     for (const TimelineDim& dim : operand.dims) elements *= static_cast<double>(dim.extent);
     moved.copied += static_cast<double>(operand.bytes);
-    moved.whole = elements * static_cast<double>(operand.element_bytes);
+    moved.whole = elements * static_cast<double>(operand.element_bits) / 8;
   }
   for (const auto& [ref, moved] : arrays) work.bytes += std::min(moved.copied, moved.whole);
   return work;

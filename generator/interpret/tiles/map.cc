@@ -164,6 +164,10 @@ void WrapAll(DType dtype, int64_t count, int64_t* values) {
     case DType::kBool:
       for (int64_t i = 0; i < count; ++i) values[i] = values[i] != 0;
       break;
+    case DType::kI4:
+    case DType::kU4:
+      for (int64_t i = 0; i < count; ++i) values[i] = Wrap(values[i], dtype);
+      break;
     case DType::kI8:
       return CastEach<int8_t>(count, values);
     case DType::kU8:

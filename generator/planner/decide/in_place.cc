@@ -21,6 +21,8 @@ bool IsBReadUnpacked(DType type) {
     case DType::kF8E4M3FN:
     case DType::kF8E5M2:
     case DType::kBool:
+    case DType::kI4:
+    case DType::kU4:
     case DType::kI8:
     case DType::kU8:
     case DType::kI16:

@@ -99,10 +99,10 @@ GridSteps::Blocks GridSteps::BlocksAt(MapProgram& map, const LanePoints& points,
 /// A block's number, and its bytes inside the array.
 void GridSteps::Number(const Pipelined& operand, const Blocks& blocks, int count,
                        std::vector<int64_t>& block, std::vector<int64_t>& bytes) const {
-  const auto element = static_cast<int64_t>(SizeOf(kernel_.refs[size_t(operand.ref)].dtype));
+  const DType dtype = kernel_.refs[size_t(operand.ref)].dtype;
   const size_t rank = operand.sizes.size();
   std::fill(block.begin(), block.end(), 0);
-  std::fill(bytes.begin(), bytes.end(), element);
+  std::fill(bytes.begin(), bytes.end(), rank == 0 ? RowBytes(dtype, 1) : 1);
   for (size_t d = 0; d < rank; ++d) {
     const DimSizes& sizes = operand.sizes[d];
     const std::vector<int64_t>& index = blocks.index[d];
@@ -111,7 +111,8 @@ void GridSteps::Number(const Pipelined& operand, const Blocks& blocks, int count
       const auto lane = static_cast<size_t>(i);
       const int64_t at = index.empty() ? 0 : index[lane];
       const auto [low, high] = sizes.Elements(at, extent.empty() ? 0 : extent[lane]);
-      bytes[lane] = SaturatingMultiply(bytes[lane], high - low);
+      bytes[lane] =
+          SaturatingMultiply(bytes[lane], d + 1 == rank ? RowBytes(dtype, high - low) : high - low);
       // An index out of range is a diagnostic of others; here it needs a place all the same.
       const int64_t place = std::clamp<int64_t>(at, 0, std::max<int64_t>(sizes.Limit() - 1, 0));
       block[lane] = SaturatingAdd(block[lane], SaturatingMultiply(place, operand.strides[d]));

@@ -153,8 +153,11 @@ ManualEvent ManualCopies::Started(const action::Copy& copy) {
 /// What only a run knows counts as much as it may be.
 int64_t ManualCopies::BytesOf(const Window& window) {
   const Ref& ref = (*binding_.kernel)[RefId(window.ref)];
-  auto bytes = static_cast<int64_t>(SizeOf(ref.dtype));
-  const auto times = [&](int64_t extent) { bytes = SaturatingMultiply(bytes, extent); };
+  int64_t rows = 1, row = 1;
+  const auto times = [&](int64_t extent) {
+    rows = SaturatingMultiply(rows, row);
+    row = extent;
+  };
   if (window.subscripts.empty()) {
     for (const Size& extent : window.shape) times(kiln::Evaluate(extent, binding_).value_or(0));
   }
@@ -164,7 +167,7 @@ int64_t ManualCopies::BytesOf(const Window& window) {
     const std::optional<int64_t> count = subscript.count ? Evaluate(subscript.count) : most;
     times(std::clamp<int64_t>(count.value_or(most), 0, most));
   }
-  return bytes;
+  return SaturatingMultiply(rows, RowBytes(ref.dtype, row));
 }
 
 int64_t ManualCopies::PlaceOf(const Window& window, const TimelineOperand& operand) {

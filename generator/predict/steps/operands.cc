@@ -36,7 +36,7 @@ TimelineOperand Named(const Kernel& kernel, int index) {
   operand.kind = KindOf(ref);
   operand.ref = index;
   operand.line = kernel.source->Locate(ref.span.begin).line;
-  operand.element_bytes = static_cast<int64_t>(SizeOf(ref.dtype));
+  operand.element_bits = RowOf(ref.dtype).bits;
   operand.buffers = ref.buffers;
   return operand;
 }

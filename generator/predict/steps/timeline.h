@@ -34,7 +34,7 @@ struct TimelineOperand {
   bool in_smem = false;
   int ref = -1;  // of Kernel::refs
   int line = 0;  // of the spec
-  int64_t element_bytes = 0;
+  int64_t element_bits = 0;
   std::vector<TimelineDim> dims;  // of the array
   int64_t buffers = 1;            // slots
   int64_t memory_bytes = 0;       // of all slots of a core, in native tiles

@@ -71,8 +71,8 @@ class Counter {
   bool IsLarge(const Shape& shape) const { return Registers(shape) > kRegisters; }
   /// Registers in memory, where narrow elements are packed.
   double Packed(const Shape& shape, DType dtype) const {
-    const double width = IsWeak(dtype) || dtype == DType::kIndex ? 4 : SizeOf(dtype);
-    return Registers(shape) * width / 4;
+    const double bits = IsWeak(dtype) || dtype == DType::kIndex ? 32 : RowOf(dtype).bits;
+    return Registers(shape) * bits / 32;
   }
 
   void Compute(const Shape& shape, DType dtype, double instructions) {

@@ -38,11 +38,17 @@ ScalarPrinter::Names WalkNames(const KernelNames& names, const std::string& poin
 }
 
 std::string ConstantText(const NodePtr& value, DType dtype) {
-  if (!IsFloat(dtype)) return IntLiteral(value->int_value, dtype);
-  if (!IsNarrowFloat(dtype)) return FloatLiteral(value->float_value, dtype);
+  uint64_t number = 0;
+  if (IsPacked(dtype))
+    number = static_cast<uint64_t>(value->int_value) & 15;
+  else if (!IsFloat(dtype))
+    return IntLiteral(value->int_value, dtype);
+  else if (!IsNarrowFloat(dtype))
+    return FloatLiteral(value->float_value, dtype);
+  else
+    number = BitsOfFloat(value->float_value, dtype);
   char bits[8];
-  std::snprintf(bits, sizeof bits, "0x%0*X", RowOf(dtype).bits / 4,
-                static_cast<unsigned>(BitsOfFloat(value->float_value, dtype)));
+  std::snprintf(bits, sizeof bits, "0x%0*X", RowOf(dtype).bits / 4, static_cast<unsigned>(number));
   return "FromBits<" + StorageType(dtype) + ">(" + bits + ")";
 }
 

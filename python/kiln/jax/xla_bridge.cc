@@ -143,6 +143,10 @@ std::optional<DLDataType> TypeOf(ffi::DataType type) {
   switch (type) {
     case ffi::DataType::PRED:
       return DLDataType{6, 8, 1};
+    case ffi::DataType::S4:
+      return DLDataType{kDLInt, 4, 1};
+    case ffi::DataType::U4:
+      return DLDataType{kDLUInt, 4, 1};
     case ffi::DataType::S8:
       return DLDataType{kDLInt, 8, 1};
     case ffi::DataType::S16:
@@ -174,6 +178,38 @@ std::optional<DLDataType> TypeOf(ffi::DataType type) {
   }
 }
 
+/// An array of integers of 4 bits with rows of an odd length. XLA has all elements one after
+/// another, two a byte, and kernels begin each row with a whole byte: it is moved for a call.
+class Moved {
+ public:
+  Moved(void* elements, size_t count, size_t columns)
+      : elements_(static_cast<uint8_t*>(elements)),
+        count_(count),
+        columns_(columns),
+        rows_(count / columns * (columns / 2 + 1)) {
+    for (size_t i = 0; i < count_; ++i) Set(rows_.data(), PlaceOf(i), Get(elements_, i));
+  }
+  void* rows() { return rows_.data(); }
+  /// What a kernel has written.
+  void MoveBack() {
+    for (size_t i = 0; i < count_; ++i) Set(elements_, i, Get(rows_.data(), PlaceOf(i)));
+  }
+
+ private:
+  size_t PlaceOf(size_t i) const { return i / columns_ * (columns_ + 1) + i % columns_; }
+  static int Get(const uint8_t* bytes, size_t place) {
+    return bytes[place / 2] >> (place % 2 * 4) & 15;
+  }
+  static void Set(uint8_t* bytes, size_t place, int bits) {
+    const int shift = static_cast<int>(place % 2) * 4;
+    bytes[place / 2] = static_cast<uint8_t>((bytes[place / 2] & (0xF0 >> shift)) | bits << shift);
+  }
+
+  uint8_t* const elements_;
+  const size_t count_, columns_;
+  std::vector<uint8_t> rows_;
+};
+
 /// A kernel's arguments, in its order: inputs, then outputs.
 class Tensors {
  public:
@@ -183,7 +219,9 @@ class Tensors {
       if (const auto buffer = arguments.get<ffi::AnyBuffer>(i); buffer.has_value()) Add(*buffer);
     }
     for (size_t i = 0; i < results.size(); ++i) {
+      const size_t before = moved_.size();
       if (auto buffer = results.get<ffi::AnyBuffer>(i); buffer.has_value()) Add(**buffer);
+      if (moved_.size() > before) written_.push_back(before);
     }
     ok_ = tensors_.size() == arguments.size() + results.size();
     pointers_.reserve(tensors_.size());
@@ -193,6 +231,10 @@ class Tensors {
   /// False: some are of a type that no kernel takes.
   bool ok() const { return ok_; }
   const DLTensor* const* pointers() const { return pointers_.data(); }
+  /// After the call: results that it has got elsewhere.
+  void MoveBack() {
+    for (const size_t i : written_) moved_[i].MoveBack();
+  }
 
  private:
   void Add(const ffi::AnyBuffer& buffer) {
@@ -206,11 +248,18 @@ class Tensors {
     tensor.ndim = static_cast<int32_t>(dims.size());
     tensor.dtype = *type;
     tensor.shape = const_cast<int64_t*>(dims.begin());
+    const size_t columns = dims.size() > 0 ? static_cast<size_t>(dims.back()) : 0;
+    if (type->bits == 4 && columns % 2 == 1 && buffer.element_count() > columns) {
+      moved_.emplace_back(tensor.data, buffer.element_count(), columns);
+      tensor.data = moved_.back().rows();
+    }
   }
 
   bool ok_ = false;
   std::vector<DLTensor> tensors_;
   std::vector<const DLTensor*> pointers_;
+  std::vector<Moved> moved_;
+  std::vector<size_t> written_;  // of them
 };
 
 class WithThreads {
@@ -239,7 +288,7 @@ ffi::Error Call(ffi::ThreadPool threads, ffi::RemainingArgs arguments, ffi::Rema
     std::string why;
     Kernel* const kernel = Find(name, &why);
     if (kernel == nullptr) return ffi::Error(ffi::ErrorCode::kNotFound, why);
-    const Tensors tensors(arguments, results);
+    Tensors tensors(arguments, results);
     if (!tensors.ok()) return ffi::Error::InvalidArgument("a buffer of a type that no kernel has");
     if (cores == 0 && threads.num_threads() <= 1) cores = 1;
     kiln_context* const context = kernel->ContextOf(cores);
@@ -248,6 +297,7 @@ ffi::Error Call(ffi::ThreadPool threads, ffi::RemainingArgs arguments, ffi::Rema
     kiln_status status{};
     const WithThreads with(threads);
     const int32_t code = kernel->functions().call(tensors.pointers(), context, &status);
+    if (code == 0) tensors.MoveBack();
     return code == 0 ? ffi::Error::Success() : ErrorOf(kernel->functions(), status);
   } catch (const std::exception& exception) {
     return ffi::Error(ffi::ErrorCode::kResourceExhausted, exception.what());

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _tool, errors
-from .._tensors import as_numpy
+from .._tensors import as_numpy, of_bits
 from ..report import Prediction, Report
 from . import tracing
 from .cannot import CannotSay, Place
@@ -156,7 +156,7 @@ def _interpreted(spec: Spec, operands: list[Any], folder: str, found: list[Diagn
     results = [np.zeros(shape, dtype) for shape, dtype in spec.result_types]
     for name, k in zip(spec.arguments[len(spec.operands) :], spec.results, strict=True):
         array = np.load(f"{folder}/out/{name}.npy")
-        results[k] = array.view(results[k].dtype).reshape(results[k].shape)
+        results[k] = of_bits(array, results[k].dtype).reshape(results[k].shape)
     return results
 
 

@@ -10,12 +10,12 @@ from .cannot import CannotSay
 
 _NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "f8e4m3fn",
-    "float8_e5m2": "f8e5m2", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32",
-    "uint32": "u32", "int64": "i64", "bool": "bool",
+    "float8_e5m2": "f8e5m2", "int4": "i4", "uint4": "u4", "int8": "i8", "uint8": "u8", "int16": "i16",
+    "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64", "bool": "bool",
 }  # fmt: skip
 
 #: Types that are held one a byte, as ml_dtypes has them: the byte's, and their own bits.
-_NARROW = {"int4": ("i8", 4), "uint4": ("u8", 4), "int2": ("i8", 2), "uint2": ("u8", 2)}
+_NARROW = {"int2": ("i8", 2), "uint2": ("u8", 2)}
 
 
 def dtype_name(of: Any) -> str:

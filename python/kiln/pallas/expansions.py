@@ -13,7 +13,7 @@ from jax import lax
 
 def _population_count(x: Any) -> Any:
     """By sums of neighbouring bits, pairs and nibbles; of 32 bits, whatever the type."""
-    n = x.astype(jnp.uint32) & jnp.uint32(2 ** (8 * x.dtype.itemsize) - 1)
+    n = x.astype(jnp.uint32) & jnp.uint32(2**jnp.iinfo(x.dtype).bits - 1)
     n = n - ((n >> 1) & jnp.uint32(0x55555555))
     n = (n & jnp.uint32(0x33333333)) + ((n >> 2) & jnp.uint32(0x33333333))
     n = (n + (n >> 4)) & jnp.uint32(0x0F0F0F0F)
@@ -22,7 +22,7 @@ def _population_count(x: Any) -> Any:
 
 def _clz(x: Any) -> Any:
     """The bits that are 0 once all those below the first 1 are 1."""
-    bits = 8 * x.dtype.itemsize
+    bits = jnp.iinfo(x.dtype).bits
     n = x.astype(jnp.uint32) & jnp.uint32(2**bits - 1)
     for shift in (1, 2, 4, 8, 16):
         n = n | (n >> shift)

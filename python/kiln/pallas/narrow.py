@@ -1,4 +1,4 @@
-"""Reading: integers of four and two bits. They are held one a byte, as ml_dtypes has them, and computed in bytes; what
+"""Reading: integers of two bits. They are held one a byte, as ml_dtypes has them, and computed in bytes; what
 an operation gives comes back to their range."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Narrow:
         for variable in self.eqn.outvars:
             bits = None if jaxi.is_ref(variable.aval) else narrow_bits(variable.aval)
             if bits is not None and not isinstance(variable, jaxi.DropVar):
-                self.reader.notes.append("integers of less than 8 bits are held one a byte")
+                self.reader.notes.append("integers of 2 bits are held one a byte")
                 self.environment[variable] = self._in_range(self.value(variable), bits)
 
     def _in_range(self, value: Value, bits: int) -> Value:

@@ -61,7 +61,7 @@ class Parameters:
 
     def read_bitcast(self) -> None:
         if any(narrow_bits(v.aval) for v in (self.eqn.invars[0], self.eqn.outvars[0])):
-            raise CannotSay("a bitcast of integers of less than 8 bits")
+            raise CannotSay("a bitcast of integers of 2 bits")
         self.emit("bitcast")
 
     def read_reciprocal(self) -> None:

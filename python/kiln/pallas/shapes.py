@@ -206,13 +206,16 @@ def _roll(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
 
 def _dot(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
     (left, right), (left_batch, right_batch) = operation["contracted"], operation["batch"]
-    types = [v.dtype for v in operation.inputs]
+    # What has 4 bits is no operand of a dot, and each value of it is one of i8.
+    types = ["i8" if v.dtype in ("i4", "u4") else v.dtype for v in operation.inputs]
     if any(t not in _DOT_TYPES for t in types):
         raise CannotSay(f"a dot of {types[0]} and {types[1]}")
     if not left:
         raise CannotSay("a dot that contracts nothing")
-    a, rows = _matrix(_exact(operation, inputs, 0), left_batch, left, last=True)
-    b, columns = _matrix(_exact(operation, inputs, 1), right_batch, right, last=False)
+    sides = [_exact(operation, inputs, k) for k in (0, 1)]
+    sides = [cast(side, "i8") if side.dtype in ("i4", "u4") else side for side in sides]
+    a, rows = _matrix(sides[0], left_batch, left, last=True)
+    b, columns = _matrix(sides[1], right_batch, right, last=False)
     batch = a.shape[:-2]
     dtype = "f64" if "f64" in types else "f32" if types[0] in FLOATS else "i32"
     made = join([a, b], f"dot({a}, {b})", POSTFIX, dtype, (*batch, a.shape[-2], b.shape[-1]), 4)

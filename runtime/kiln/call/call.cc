@@ -60,9 +60,9 @@ void CallCheck::CheckArray(Argument array, Extents expected, const char* alias) 
       Fail(kCall, "%s has no data", array.name);
       return;
     }
-    if (address % static_cast<uintptr_t>(array.element) != 0) {
-      Fail(kCall, "%s is not aligned to its elements of %" PRId64 " bytes", array.name,
-           array.element);
+    const size_t bytes = BytesOf(1, array.bits);
+    if (address % bytes != 0) {
+      Fail(kCall, "%s is not aligned to its elements of %zu bytes", array.name, bytes);
       return;
     }
     if (!CheckStrides(array) || !CheckBytes(array)) return;
@@ -102,6 +102,13 @@ bool CallCheck::CheckStrides(const Argument& array) {
     return Fail(kCall, "%s has stride %" PRId64 " in its last dimension, expected 1", array.name,
                 array.stride[last]);
   }
+  for (int d = 0; d < last && array.bits < 8; ++d) {
+    if (array.shape[d] > 1 && array.stride[d] % 2 != 0) {
+      return Fail(kCall,
+                  "%s has stride %" PRId64 " in dimension %d: rows of %s begin with whole bytes",
+                  array.name, array.stride[d], d, NameOf(array.dtype));
+    }
+  }
   return !array.is_output || CheckOutputStrides(array);
 }
 
@@ -137,16 +144,19 @@ bool CallCheck::CheckOutputStrides(const Argument& array) {
 
 /// Finds the bytes from the first element to the last.
 bool CallCheck::CheckBytes(Argument& array) {
-  int64_t low = 0, high = array.element;
-  int64_t elements = array.element;
+  const auto bits = static_cast<int64_t>(array.bits);
+  int64_t low = 0, high = bits;
+  int64_t elements = bits;
   bool overflow = false;
   for (int d = 0; d < array.rank; ++d) {
     int64_t reach = 0;
     overflow |= __builtin_mul_overflow(elements, array.shape[d], &elements);
-    overflow |= __builtin_mul_overflow(array.stride[d], array.element, &reach);
+    overflow |= __builtin_mul_overflow(array.stride[d], bits, &reach);
     overflow |= __builtin_mul_overflow(reach, array.shape[d] - 1, &reach);
     overflow |= __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high);
   }
+  low = -DivUp(-low, 8);
+  high = DivUp(high, 8);
   const auto address = reinterpret_cast<uintptr_t>(array.data);
   overflow |= __builtin_add_overflow(address, high, &array.end);
   overflow |= __builtin_add_overflow(address, low, &array.begin);
@@ -170,20 +180,23 @@ void CallCheck::CheckOverlaps(const Argument& array, const char* alias) {
 bool CallCheck::Overlap(const Argument& a, const Argument& b) {
   if (a.begin == a.end || b.begin == b.end) return false;
   if (a.end <= b.begin || b.end <= a.begin) return false;
-  if (a.rank != 2 || b.rank != 2 || a.stride[0] != b.stride[0] || a.element != b.element) {
+  if (a.rank != 2 || b.rank != 2 || a.stride[0] != b.stride[0] || a.bits != b.bits) {
     return true;
   }
   const int64_t pitch = a.stride[0];
   if (pitch <= 0 || a.shape[1] > pitch || b.shape[1] > pitch) return true;
   // In bytes, so that arrays which are not aligned to each other count as well.
-  const int64_t row = pitch * a.element;
+  const auto in_bytes = [&](int64_t elements) {
+    return Signed(BytesOf(Unsigned(elements), a.bits));
+  };
+  const int64_t row = in_bytes(pitch);
   const int64_t offset = static_cast<int64_t>(b.begin - a.begin) % row;
   const int64_t between = offset < 0 ? offset + row : offset;  // from a row of a to one of b
-  return between < a.shape[1] * a.element || between + b.shape[1] * b.element > row;
+  return between < in_bytes(a.shape[1]) || between + in_bytes(b.shape[1]) > row;
 }
 
 bool CallCheck::IsSame(const Argument& a, const Argument& b) {
-  if (a.data != b.data || a.element != b.element || a.rank != b.rank) return false;
+  if (a.data != b.data || a.bits != b.bits || a.rank != b.rank) return false;
   for (int d = 0; d < a.rank; ++d) {
     if (a.shape[d] != b.shape[d]) return false;
     if (a.shape[d] > 1 && a.stride[d] != b.stride[d]) return false;

@@ -117,7 +117,7 @@ class CallCheck {
     std::array<int64_t, kMaxRank> shape;
     std::array<int64_t, kMaxRank> stride;
     Dtype dtype;
-    int64_t element;  // bytes
+    size_t bits;  // of an element
     bool is_output, is_values;
     uintptr_t begin, end;  // of its bytes, once it is checked
   };
@@ -151,7 +151,7 @@ class CallCheck {
             tensor.shape,
             tensor.stride,
             kDtypeOf<T>,
-            sizeof(T),
+            kBitsOf<T>,
             false,
             false,
             0,

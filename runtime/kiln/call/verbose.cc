@@ -86,19 +86,22 @@ int64_t CountOf(const Argument& array) {
 }
 
 template <typename T>
-void AddElement(std::string& to, const void* at) {
+void AddElement(std::string& to, const void* data, int64_t at) {
+  const T* const element = ElementsAt<const T>(data) + at;
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    Add(to, static_cast<double>(*static_cast<const T*>(at)));
+    Add(to, static_cast<double>(*element));
+  } else if constexpr (kIsPacked<T>) {
+    Add(to, int64_t{internal::IntegerAt(element)});
   } else if constexpr (!kIsFloating<T>) {
-    Add(to, static_cast<int64_t>(*static_cast<const T*>(at)));
+    Add(to, static_cast<int64_t>(*element));
   }
 }
 
-void AddElement(std::string& to, Dtype dtype, const void* at) {
+void AddElement(std::string& to, Dtype dtype, const void* data, int64_t at) {
   switch (dtype) {
 #define KILN_DTYPE(dtype, type, name, code, bits, mantissa) \
   case Dtype::dtype:                                        \
-    return AddElement<type>(to, at);
+    return AddElement<type>(to, data, at);
 #include "kiln/core/dtypes.def"
   }
 }
@@ -106,8 +109,7 @@ void AddElement(std::string& to, Dtype dtype, const void* at) {
 /// "[[1,0],[1,1]]"
 void AddElements(std::string& to, const Argument& array, int dimension, int64_t offset) {
   if (dimension == array.rank) {
-    const auto* const data = static_cast<const char*>(array.data);
-    return AddElement(to, array.dtype, data + offset * array.element);
+    return AddElement(to, array.dtype, array.data, offset);
   }
   to += '[';
   for (int64_t i = 0; i < array.shape[dimension]; ++i) {

@@ -118,6 +118,15 @@ struct Box : Shape<R> {
     for (int d = 0; d < R; ++d) count *= high[d] - low[d];
     return count;
   }
+  /// Bytes of these elements; a row of packed ones ends with a whole byte.
+  int64_t bytes(size_t bits) const {
+    if constexpr (R == 0) {
+      return Signed(BytesOf(1, bits));
+    } else {
+      const int64_t row = high[R - 1] - low[R - 1];
+      return row == 0 ? 0 : inside() / row * Signed(BytesOf(Unsigned(row), bits));
+    }
+  }
 };
 
 /// An array's blocks.

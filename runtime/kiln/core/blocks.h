@@ -69,11 +69,11 @@ inline BAccess ChooseBAccess(const Cpu& cpu, const UnpackedB& b, int64_t few_row
 
 /// Of an elementwise kernel: as long as may be, since memory and its prefetchers like long rows,
 /// but no longer than what a core's L2 holds of a few operands. `inner` elements go with each
-/// index.
+/// index. It is even, so that the blocks of an output share no byte, whatever its type.
 inline int64_t PassSize(const Cpu& cpu, int64_t extent, int64_t inner = 1) {
   const int64_t elements = cpu.l2_bytes / 16;
-  return std::clamp(elements / std::max(inner, int64_t{1}), int64_t{1},
-                    std::max(extent, int64_t{1}));
+  const int64_t most = std::max(RoundUp(elements / std::max(inner, int64_t{1}), 2), int64_t{2});
+  return std::min(most, std::max(extent, int64_t{1}));
 }
 
 /// Of columns that a kernel works on side by side, row by row: what it keeps of each of them stays

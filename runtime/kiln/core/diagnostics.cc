@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLanesOfTile = 128;
 constexpr int64_t kTileBytes = 8 * kLanesOfTile * 4;  // whatever the dtype, up to 32 bits
-constexpr int64_t kWordBytes = 4;
+constexpr int64_t kWordBits = 32;
 
 /// Saturating: an emulated block may be far too large to exist.
 int64_t Times(int64_t a, int64_t b) {
@@ -75,11 +75,10 @@ Text NameOf(const internal::BlockName& block) {
 
 }  // namespace
 
-int64_t NativeBytes(size_t width, const int64_t* extents, int rank) {
+int64_t NativeBytes(size_t bits, const int64_t* extents, int rank) {
   if (Product(extents, rank) == 0) return 0;
-  const int64_t halves = DivUp(static_cast<int64_t>(width), kWordBytes);
-  const int64_t rows =
-      8 * (kWordBytes / std::min<int64_t>(static_cast<int64_t>(width), kWordBytes));
+  const int64_t halves = DivUp(static_cast<int64_t>(bits), kWordBits);
+  const int64_t rows = 8 * (kWordBits / std::min<int64_t>(static_cast<int64_t>(bits), kWordBits));
   int64_t tiles = 1;
   if (rank == 1) {
     tiles = DivUp(extents[0], rows * kLanesOfTile);
@@ -91,8 +90,8 @@ int64_t NativeBytes(size_t width, const int64_t* extents, int rank) {
   return Times(tiles, kTileBytes * halves);
 }
 
-int64_t WordBytes(size_t width, const int64_t* extents, int rank) {
-  return Times(Product(extents, rank), std::max(kWordBytes, static_cast<int64_t>(width)));
+int64_t WordBytes(size_t bits, const int64_t* extents, int rank) {
+  return Times(Product(extents, rank), std::max(kWordBits, static_cast<int64_t>(bits)) / 8);
 }
 
 namespace internal {

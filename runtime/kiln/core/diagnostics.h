@@ -13,13 +13,14 @@
 namespace kiln {
 
 /// Bytes of an array in whole native tiles of its last two dimensions: (8, 128) elements of 32
-/// bits, (16, 128) of 16, (32, 128) of 8; 64-bit elements are two of 32. One dimension is dense.
-int64_t NativeBytes(size_t width, const int64_t* extents, int rank);
+/// bits, (16, 128) of 16, (32, 128) of 8, (64, 128) of 4; 64-bit elements are two of 32. One
+/// dimension is dense.
+int64_t NativeBytes(size_t bits, const int64_t* extents, int rank);
 /// Bytes of an array in SMEM, where every element takes at least a word.
-int64_t WordBytes(size_t width, const int64_t* extents, int rank);
-inline int64_t EmulatedBytes(Memory memory, size_t width, const int64_t* extents, int rank) {
-  return memory == Memory::kVmem ? NativeBytes(width, extents, rank)
-                                 : WordBytes(width, extents, rank);
+int64_t WordBytes(size_t bits, const int64_t* extents, int rank);
+inline int64_t EmulatedBytes(Memory memory, size_t bits, const int64_t* extents, int rank) {
+  return memory == Memory::kVmem ? NativeBytes(bits, extents, rank)
+                                 : WordBytes(bits, extents, rank);
 }
 
 namespace internal {

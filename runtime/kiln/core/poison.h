@@ -79,7 +79,7 @@ constexpr Poison64 PoisonOf(Hole hole) {
     return {InEach<T>(bits), ~InEach<T>(kFirst<T> >> 1), InEach<T>(kFirst<T>)};
   } else {
     // Random neighbours have other signs: the largest of two is positive, the least is negative.
-    constexpr int kBits = 8 * sizeof(T);
+    constexpr int kBits = kBitsOf<T>;
     constexpr uint64_t kSign = uint64_t{1} << (kBits - 1);
     return {~uint64_t{0}, ~kSign, kBits == 64 ? 0 : kSign << (kBits % 64)};
   }

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "kiln/core/block.h"
+#include "kiln/core/packed.h"
 #include "kiln/core/types.h"
 
 namespace kiln {
@@ -16,7 +17,8 @@ namespace kiln {
 constexpr int kMaxRank = 8;
 
 /// An array that belongs to the caller. A kernel checks it when it is called; nothing is checked
-/// here, so that making one costs nothing and cannot fail.
+/// here, so that making one costs nothing and cannot fail. `data` is an address: of packed
+/// elements, that of the byte which holds the first.
 template <typename T>
 struct Tensor {
   T* data = nullptr;
@@ -25,7 +27,7 @@ struct Tensor {
   std::array<int64_t, kMaxRank> stride{};  // in elements
 
   Tensor() = default;
-  /// Row-major without gaps.
+  /// Row-major without gaps; rows of packed elements begin with whole bytes.
   Tensor(T* at, std::initializer_list<int64_t> extents)
       : Tensor(at, static_cast<int>(extents.size()), extents.begin()) {}
   /// As many strides as extents.
@@ -40,6 +42,7 @@ struct Tensor {
       shape[d] = extents[d];
       stride[d] = strides != nullptr ? strides[d] : static_cast<int64_t>(step);
       step *= static_cast<uint64_t>(extents[d]);
+      if (kIsPacked<T> && d + 1 == dimensions) step += step % 2;
     }
   }
 
@@ -53,12 +56,15 @@ struct Tensor {
     return tensor;
   }
 
+  /// Where elements are counted from.
+  T* first() const { return ElementsAt<T>(data); }
+
   /// Where a block's element 0 is; for R = rank.
   template <int R>
   T* At(const std::array<int64_t, R>& start) const {
     int64_t offset = 0;
     for (int d = 0; d < R; ++d) offset += start[d] * stride[d];
-    return data + offset;
+    return first() + offset;
   }
 
   /// How many elements it has, once a call has checked it.
@@ -103,6 +109,8 @@ void ForEachRow(int rank, const int64_t* extent, const int64_t* stride, const in
 template <typename T>
 void FillRow(T* row, int64_t count, int64_t step, T value) {
   if (count <= 0) return;
+  if constexpr (kIsPacked<T>)
+    return FillPlaces(PlaceOf(row), step, count, static_cast<uint8_t>(value.value));
   unsigned char bytes[sizeof(T)];
   std::memcpy(bytes, &value, sizeof(T));
   const bool is_zero =
@@ -118,7 +126,9 @@ void FillRow(T* row, int64_t count, int64_t step, T value) {
 
 template <typename T>
 void CopyRun(const T* from, int64_t from_step, int64_t count, T* to, int64_t to_step) {
-  if (from_step == 1 && to_step == 1) {
+  if constexpr (kIsPacked<T>) {
+    CopyPlaces(PlaceOf(from), from_step, PlaceOf(to), to_step, count);
+  } else if (from_step == 1 && to_step == 1) {
     std::copy_n(from, count, to);
   } else {
     for (int64_t c = 0; c < count; ++c) to[c * to_step] = from[c * from_step];
@@ -133,7 +143,7 @@ void Fill(const Tensor<T>& to, std::type_identity_t<T> value) {
   const int64_t step = to.rank > 0 ? to.stride[to.rank - 1] : 1;
   internal::ForEachRow(
       to.rank, to.shape.data(), to.stride.data(), to.stride.data(),
-      [&](int64_t at, int64_t) { internal::FillRow(to.data + at, columns, step, value); });
+      [&](int64_t at, int64_t) { internal::FillRow(to.first() + at, columns, step, value); });
 }
 
 template <typename T>
@@ -144,8 +154,8 @@ void CopyTensor(const Tensor<const std::type_identity_t<T>>& from, const Tensor<
   const int64_t to_step = last >= 0 ? to.stride[last] : 1;
   internal::ForEachRow(to.rank, to.shape.data(), from.stride.data(), to.stride.data(),
                        [&](int64_t from_at, int64_t to_at) {
-                         internal::CopyRun(from.data + from_at, from_step, columns, to.data + to_at,
-                                           to_step);
+                         internal::CopyRun(from.first() + from_at, from_step, columns,
+                                           to.first() + to_at, to_step);
                        });
 }
 

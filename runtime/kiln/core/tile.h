@@ -43,13 +43,13 @@ struct Tile {
 
 /// Elements from one row of a tile in VMEM to the next: whole cache lines, and at least 16
 /// elements, so that a full vector at an even column never straddles two lines.
-constexpr int64_t RowStride(int64_t columns, size_t width) {
-  const int64_t line = kLineBytes / static_cast<int64_t>(width);
+constexpr int64_t RowStride(int64_t columns, size_t bits) {
+  const int64_t line = 8 * kLineBytes / static_cast<int64_t>(bits);
   return RoundUp(columns, line > 16 ? line : 16);
 }
 template <typename T>
 constexpr int64_t RowStride(int64_t columns) {
-  return RowStride(columns, sizeof(T));
+  return RowStride(columns, kBitsOf<T>);
 }
 
 /// How many elements a tile in VMEM takes.

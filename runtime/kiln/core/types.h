@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "kiln/core/targets.h"
@@ -23,23 +24,40 @@ struct f8e5m2 {
   uint8_t bits;
 };
 
+/// Integers of 4 bits, of which memory has two a byte: see packed.h. Such a value stands alone only
+/// where one is handed over, as a pad, and its upper bits then mean nothing.
+struct i4 {
+  int8_t value;
+};
+struct u4 {
+  uint8_t value;
+};
+
 /// Elements as they are stored; a bool is one byte, 0 or 1.
 enum class Dtype : int32_t {
 #define KILN_DTYPE(dtype, type, name, code, bits, mantissa) dtype,
 #include "kiln/core/dtypes.def"
 };
 
+/// a / b rounded up, of a >= 0 and b > 0.
+template <typename T>
+constexpr T DivUp(T a, std::type_identity_t<T> b) {
+  return a / b + static_cast<T>(a % b != 0);
+}
+
 /// What a row says of its type; others (the bytes of any array) are no floats.
 template <typename T>
 struct DtypeTraits {
   static constexpr int kMantissa = 0;
+  static constexpr size_t kBits = 8 * sizeof(T);
 };
-#define KILN_DTYPE(dtype, type, name, code, bits, mantissa)      \
-  template <>                                                    \
-  struct DtypeTraits<type> {                                     \
-    static constexpr Dtype kDtype = Dtype::dtype;                \
-    static constexpr int kMantissa = mantissa;                   \
-    static_assert(sizeof(type) * 8 == bits, "the row of " name); \
+#define KILN_DTYPE(dtype, type, name, code, bits, mantissa)                 \
+  template <>                                                               \
+  struct DtypeTraits<type> {                                                \
+    static constexpr Dtype kDtype = Dtype::dtype;                           \
+    static constexpr int kMantissa = mantissa;                              \
+    static constexpr size_t kBits = bits;                                   \
+    static_assert(DivUp(bits, 8) == int{sizeof(type)}, "the row of " name); \
   };
 #include "kiln/core/dtypes.def"
 
@@ -59,6 +77,19 @@ constexpr const char* NameOf(Dtype dtype) {
 template <typename T>
 constexpr bool kIsFloating = DtypeTraits<T>::kMantissa > 0;
 
+/// How many bits an element takes, …
+template <typename T>
+constexpr size_t kBitsOf = DtypeTraits<std::remove_const_t<T>>::kBits;
+/// … whether a byte holds several, …
+template <typename T>
+constexpr bool kIsPacked = kBitsOf<T> < 8;
+/// … and the bytes of so many of them side by side.
+constexpr size_t BytesOf(size_t elements, size_t bits) { return DivUp(elements * bits, 8); }
+template <typename T>
+constexpr size_t BytesFor(size_t elements) {
+  return BytesOf(elements, kBitsOf<T>);
+}
+
 /// A float that is held as f32 wherever it is not stored.
 template <typename T>
 constexpr bool kIsNarrowFloat = kIsFloating<T> && sizeof(T) < 4;
@@ -71,12 +102,6 @@ constexpr bool kMarksUndefined = kIsFloating<T> && sizeof(T) > 1;
 constexpr int64_t Signed(size_t count) { return static_cast<int64_t>(count); }
 constexpr size_t Unsigned(int64_t count) { return static_cast<size_t>(count); }
 
-/// a / b rounded up, of a >= 0 and b > 0.
-template <typename T>
-constexpr T DivUp(T a, std::type_identity_t<T> b) {
-  return a / b + static_cast<T>(a % b != 0);
-}
-
 /// The smallest multiple of b that is at least a.
 template <typename T>
 constexpr T RoundUp(T a, std::type_identity_t<T> b) {
@@ -84,3 +109,19 @@ constexpr T RoundUp(T a, std::type_identity_t<T> b) {
 }
 
 }  // namespace kiln
+
+/// What <limits> says of integers.
+template <>
+struct std::numeric_limits<kiln::i4> {
+  static constexpr bool is_specialized = true, is_signed = true, is_integer = true;
+  static constexpr int8_t min() { return -8; }
+  static constexpr int8_t lowest() { return -8; }
+  static constexpr int8_t max() { return 7; }
+};
+template <>
+struct std::numeric_limits<kiln::u4> {
+  static constexpr bool is_specialized = true, is_signed = false, is_integer = true;
+  static constexpr uint8_t min() { return 0; }
+  static constexpr uint8_t lowest() { return 0; }
+  static constexpr uint8_t max() { return 15; }
+};

@@ -33,7 +33,7 @@ struct Direct {
     [[gnu::noinline]] In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
                          const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
                          int /*buffers*/ = 2, int64_t window = 0, int64_t rows = kUnknownRows)
-        : Base(core, operand, {tensor.template extents<R>(), dims}, sizeof(T)),
+        : Base(core, operand, {tensor.template extents<R>(), dims}, kBitsOf<T>),
           tensor_(tensor),
           pad_(pad),
           rows_(rows) {
@@ -128,7 +128,7 @@ struct Direct {
       if (this->Leaves(index, run)) Begin(index, run);
       if (!this->open_) return View();
       return this->in_place_ ? InPlace(index)
-                             : Format::TileOf(static_cast<T*>(this->staged_), this->box_);
+                             : Format::TileOf(ElementsAt<T>(this->staged_), this->box_);
     }
 
    private:
@@ -140,7 +140,7 @@ struct Direct {
       }
       if (!init_.given) return;
       if (!this->in_place_) {
-        internal::FillRows(this->box_, &init_.value, sizeof(T), this->staged_);
+        internal::FillRows(this->box_, &init_.value, kBitsOf<T>, this->staged_);
       } else if (this->MayOverlap()) {
         // The call has filled the array: nothing but a block that overlaps has written to it since.
         Format::FillInside(InPlace(index), init_.value);
@@ -161,7 +161,7 @@ struct Direct {
   template <typename T>
   static T* Scratch(Core& core, const Operand&, size_t count,
                     std::initializer_list<int64_t> /*extents*/ = {}) {
-    return static_cast<T*>(core.Allocate(count * sizeof(T)));
+    return ElementsAt<T>(core.Allocate(BytesFor<T>(count)));
   }
 
   /// Scratch is undefined whenever the parallel coordinates change.

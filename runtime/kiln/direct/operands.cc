@@ -83,7 +83,7 @@ template <int R>
 void BlockCopies<R>::CopyNow(const Box<R>& box, char* to) {
   Copy(box, to);
   ++record_->copies;
-  record_->bytes += box.inside() * width_;
+  record_->bytes += box.bytes(bits_);
 }
 
 /// Blocks that come back do so on several cores. All cores have to agree. Copies that one core
@@ -124,7 +124,7 @@ StagedBlocks<R>::StagedBlocks(Core& core, const Operand& operand, const AnyArray
   if (!may_stay) core.CheckWalked(operand, elements);
   // Written past a last cache that cannot hold them, outputs need not be read first: a third less
   // traffic for a sum of two arrays.
-  streams_ = elements * Signed(array.width) >= core.cpu().last_cache_bytes;
+  streams_ = Signed(BytesOf(Unsigned(elements), array.bits)) >= core.cpu().last_cache_bytes;
   if (is_in_place) return;
   staged_ = core.Allocate(bytes);
   record_ = &core.RecordOf(operand);
@@ -137,7 +137,7 @@ template <int R>
 void StagedBlocks<R>::CopyBack() {
   CopyRowsBack(array_, box_, staged_);
   ++record_->copies;
-  record_->bytes += box_.inside() * Signed(array_.width);
+  record_->bytes += box_.bytes(array_.bits);
 }
 
 template <int R>

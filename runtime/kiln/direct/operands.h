@@ -33,8 +33,8 @@ class BlockCopies {
   BlockCopies& operator=(const BlockCopies&) = delete;
 
  protected:
-  BlockCopies(Core& core, const Operand& operand, const Blocks<R>& blocks, size_t width)
-      : core_(core), operand_(operand), blocks_(blocks), width_(Signed(width)) {}
+  BlockCopies(Core& core, const Operand& operand, const Blocks<R>& blocks, size_t bits)
+      : core_(core), operand_(operand), blocks_(blocks), bits_(bits) {}
   ~BlockCopies() = default;
 
   /// Room for copies of `bytes` each, of which `window` one after another come back (0: none does).
@@ -64,7 +64,7 @@ class BlockCopies {
   bool MayShare(int64_t window) const;
   int64_t SlotOf(const Index<R>& index);
 
-  const int64_t width_;
+  const size_t bits_;  // of an element
   OperandRecord* record_ = nullptr;
   int64_t oldest_ = -1;  // the slot that was filled last; the next one is to be replaced
   int64_t bytes_ = 0;

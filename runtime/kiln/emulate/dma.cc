@@ -33,16 +33,43 @@ bool IsEmpty(const CopyEnd& end) {
   return std::any_of(end.extent, end.extent + end.rank, [](int64_t e) { return e == 0; });
 }
 
-int64_t BytesOf(const CopyEnd& end, size_t element) {
-  auto bytes = static_cast<int64_t>(element);
-  for (int d = 0; d < end.rank; ++d) bytes *= end.extent[d];
+/// A row of packed elements ends with a whole byte.
+int64_t BytesOf(const CopyEnd& end) {
+  const int last = end.rank - 1;
+  int64_t bytes =
+      Signed(kiln::BytesOf(last < 0 ? 1 : Unsigned(end.extent[last]), end.element->bits));
+  for (int d = 0; d < last; ++d) bytes *= end.extent[d];
   return bytes;
+}
+
+bool IsPacked(const CopyEnd& end) { return end.element->bits < 8; }
+/// Of packed elements.
+uintptr_t PlaceIn(const CopyEnd& end, int64_t at) {
+  return reinterpret_cast<uintptr_t>(end.data) + static_cast<uintptr_t>(at);
 }
 
 void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
   if (IsEmpty(from)) return;
   ForEachRun(from, to, element, [&](int64_t at, int64_t to_at, size_t bytes) {
-    std::memcpy(to.data + to_at, from.data + at, bytes);
+    if (IsPacked(to))
+      internal::CopyPlaces(PlaceIn(from, at), 1, PlaceIn(to, to_at), 1, Signed(bytes));
+    else
+      std::memcpy(to.data + to_at, from.data + at, bytes);
+  });
+}
+
+/// What a copy in flight is to replace is undefined.
+void Forget(const Options& options, const CopyEnd& to, size_t element) {
+  if (IsEmpty(to)) return;
+  const internal::Poison64& poison = to.element->poison_of(internal::Hole::kUnset);
+  ForEachRun(to, to, element, [&](int64_t at, int64_t, size_t bytes) {
+    if (!IsPacked(to))
+      return internal::FillPoison(options, internal::Hole::kUnset, poison, to.data + at, bytes);
+    for (size_t i = 0; i < bytes; ++i) {
+      uint8_t undefined = 0;
+      internal::FillPoison(options, internal::Hole::kUnset, poison, &undefined, 1);
+      internal::SetBitsAt(PlaceIn(to, at) + i, undefined);
+    }
   });
 }
 
@@ -86,7 +113,8 @@ CopyEnd EndOf(const char* name, const void* data, const ElementType& element, co
   end.memory = data;
   end.element = &element;
   end.window.rank = rank;
-  const auto width = static_cast<int64_t>(element.width);
+  const bool packed = element.bits < 8;
+  const int64_t width = packed ? 1 : Signed(element.bits / 8);
   int64_t offset = 0;
   for (int d = 0; d < rank; ++d) {
     const Cut& cut = cuts[d];
@@ -103,7 +131,8 @@ CopyEnd EndOf(const char* name, const void* data, const ElementType& element, co
     end.extent[end.rank] = cuts[d].size;
     end.stride[end.rank++] = stride[d] * width;
   }
-  end.data = const_cast<char*>(static_cast<const char*>(data)) + offset;
+  char* const first = const_cast<char*>(static_cast<const char*>(data));
+  end.data = (packed ? reinterpret_cast<char*>(PlaceOfByte(first)) : first) + offset;
   return end;
 }
 
@@ -133,7 +162,7 @@ void Copies::Move(const InFlight& copy) {
     Array* const array = ArrayOf(*end);
     if (array == nullptr) continue;
     ++array->record->copies;
-    array->record->bytes += BytesOf(*end, copy.element);
+    array->record->bytes += BytesOf(*end);
   }
 }
 
@@ -143,7 +172,7 @@ void Copies::Note(const InFlight& copy) {
   Event event{Event::Kind::kStart, -1, 0, 0, SemaphoreNumber(copy.semaphore, copy.slot)};
   event.out = copy.to.array >= 0;
   const CopyEnd& end = event.out ? copy.to : copy.from;
-  event.bytes = BytesOf(end, copy.element);
+  event.bytes = BytesOf(end);
   if (end.array >= 0) {
     event.operand = end.array;
     for (int d = 0; d < end.window.rank; ++d)
@@ -213,6 +242,19 @@ bool Copies::CheckInside(const Semaphore& semaphore, const CopyEnd& end) {
              " on of dimension %d of %s, which has %" PRId64,
              semaphore.line, core_.index(), end.outside.size, end.outside.start,
              end.outside_dimension, end.name, end.outside.extent);
+  return false;
+}
+
+/// Another core may write the other half of a byte of an array.
+bool Copies::CheckWholeBytes(const Semaphore& semaphore, const CopyEnd& to) {
+  const int last = to.window.rank - 1;
+  if (to.array < 0 || !IsPacked(to) || last < 0) return true;
+  const int64_t start = to.window.start[last], end = start + to.window.size[last];
+  if (start % 2 == 0 && (end % 2 == 0 || end == to.window.extent[last])) return true;
+  core_.Fail(kIndexRange,
+             "a copy (line %d) on core %d writes elements %" PRId64 " to %" PRId64
+             " of dimension %d of %s, which are not whole bytes",
+             semaphore.line, core_.index(), start, end - 1, last, to.name);
   return false;
 }
 
@@ -291,6 +333,7 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
                semaphore.line, from.name, to.name, core_.index());
     return false;
   }
+  if (!CheckWholeBytes(semaphore, to)) return false;
   InFlight copy{semaphore, slot, element, from, to, false};
   if (!core_.emulated()) {
     Move(copy);
@@ -309,11 +352,8 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
   copy.moved = core_.options().dma == Dma::kEager;
   if (copy.moved) {
     Move(copy);
-  } else if (!IsEmpty(to)) {
-    ForEachRun(to, to, element, [&](int64_t at, int64_t, size_t bytes) {
-      internal::FillPoison(core_.options(), internal::Hole::kUnset,
-                           to.element->poison_of(internal::Hole::kUnset), to.data + at, bytes);
-    });
+  } else {
+    Forget(core_.options(), to, element);
   }
   try {
     in_flight_.push_back(copy);
@@ -356,16 +396,16 @@ bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot) {
   return true;
 }
 
-bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t element,
+bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t /*element*/,
                   const CopyEnd& part) {
   if (!core_.ok() || !CheckSlot(semaphore, slot) || !CheckInside(semaphore, part)) return false;
   if (!core_.emulated()) return true;
-  const int64_t bytes = BytesOf(part, element);
+  const int64_t bytes = BytesOf(part);
   NoteWait(semaphore, slot, bytes);
   for (int64_t left = bytes; left > 0;) {
     InFlight* const oldest = OldestOn(semaphore, slot);
     if (oldest == nullptr) return FailToWait(semaphore, slot);
-    const int64_t rest = BytesOf(oldest->to, oldest->element) - oldest->waited;
+    const int64_t rest = BytesOf(oldest->to) - oldest->waited;
     oldest->waited += std::min(left, rest);
     if (left < rest) return true;
     left -= rest;
@@ -373,8 +413,7 @@ bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t
   }
   // Copies of nothing have arrived.
   for (InFlight* next = OldestOn(semaphore, slot);
-       next != nullptr && next->waited == BytesOf(next->to, next->element);
-       next = OldestOn(semaphore, slot))
+       next != nullptr && next->waited == BytesOf(next->to); next = OldestOn(semaphore, slot))
     Arrive(next);
   return true;
 }

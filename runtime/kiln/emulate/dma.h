@@ -38,7 +38,7 @@ struct CopyEnd {
   char* data = nullptr;
   int rank = 0;  // without the points
   int64_t extent[kMaxRank] = {};
-  int64_t stride[kMaxRank] = {};  // in bytes
+  int64_t stride[kMaxRank] = {};  // in bytes; of packed elements in places, as `data` is one
   const void* memory = nullptr;   // the whole array or tile, …
   int32_t array = -1;             // its ordinal if it is in HBM, …
   Window window;                  // and the part of it, points included
@@ -64,8 +64,8 @@ CopyEnd PartOf(const Operand& operand, const Tensor<T>& array, const std::array<
 template <typename T, int V, size_t R>
 CopyEnd PartOf(const char* name, const Tile<T, V>& tile, const std::array<Cut, R>& cuts) {
   static_assert(static_cast<size_t>(V) == R);
-  return internal::EndOf(name, tile.data, internal::ElementTypeOf<T>(), tile.stride.data(),
-                         cuts.data(), V);
+  return internal::EndOf(name, AddressOf(tile.data), internal::ElementTypeOf<T>(),
+                         tile.stride.data(), cuts.data(), V);
 }
 
 /// How many semaphores a name has by dimension, or which one of them is meant.
@@ -155,6 +155,7 @@ class Copies {
   bool FailToWait(const Semaphore& semaphore, const SemaphoreIndex& slot);
   bool CheckSlot(const Semaphore& semaphore, const SemaphoreIndex& slot);
   bool CheckInside(const Semaphore& semaphore, const CopyEnd& end);
+  bool CheckWholeBytes(const Semaphore& semaphore, const CopyEnd& to);
   bool CheckDefined(const Semaphore& semaphore, size_t width, const CopyEnd& from);
   bool CheckBody(int32_t line, const CopyEnd& part, bool writes);
   bool CheckOverlaps(const Semaphore& semaphore, const CopyEnd& from, const CopyEnd& to);

@@ -82,7 +82,7 @@ struct Emulated {
     View Open(const Index<R>& index, int64_t run) {
       Box<R> box;
       void* const slot = this->Begin(index, run, &box);
-      return slot == nullptr ? View() : Format::TileOf(static_cast<T*>(slot), box);
+      return slot == nullptr ? View() : Format::TileOf(ElementsAt<T>(slot), box);
     }
   };
 
@@ -91,10 +91,10 @@ struct Emulated {
                     std::initializer_list<int64_t> extents = {}) {
     const int64_t row = static_cast<int64_t>(count);
     const bool given = extents.size() > 0;
-    const int64_t bytes = EmulatedBytes(operand.memory, sizeof(T), given ? extents.begin() : &row,
+    const int64_t bytes = EmulatedBytes(operand.memory, kBitsOf<T>, given ? extents.begin() : &row,
                                         given ? static_cast<int>(extents.size()) : 1);
     if (!core.Reserve(operand, bytes, 1)) return nullptr;
-    T* const data = static_cast<T*>(core.Allocate(count * sizeof(T)));
+    T* const data = ElementsAt<T>(core.Allocate(BytesFor<T>(count)));
     Forget(core, data, count);
     return data;
   }
@@ -103,15 +103,16 @@ struct Emulated {
   static void Forget(Core& core, T* data, size_t count) {
     if (data == nullptr) return;
     internal::FillPoison(core.options(), internal::Hole::kUnset,
-                         internal::PoisonOf<T>(internal::Hole::kUnset), data, count * sizeof(T));
+                         internal::PoisonOf<T>(internal::Hole::kUnset),
+                         static_cast<void*>(AddressOf(data)), BytesFor<T>(count));
   }
 
   template <typename T>
   static void Hold(Core& core, const Operand& operand, std::initializer_list<int64_t> extents) {
-    core.Reserve(
-        operand,
-        EmulatedBytes(operand.memory, sizeof(T), extents.begin(), static_cast<int>(extents.size())),
-        1);
+    core.Reserve(operand,
+                 EmulatedBytes(operand.memory, kBitsOf<T>, extents.begin(),
+                               static_cast<int>(extents.size())),
+                 1);
   }
 };
 

@@ -16,10 +16,10 @@ EmulatedIn<R>::EmulatedIn(Core& core, const Operand& operand, const void* array,
       operand_(operand),
       array_(array),
       blocks_(blocks),
-      width_(Signed(element.width)),
+      bits_(element.bits),
       slots_(core, operand, element, blocks.shape(), bytes, buffers, hole),
       record_(core.RecordOf(operand)),
-      notes_(core, operand, blocks, element.width) {}
+      notes_(core, operand, blocks, element.bits) {}
 
 template <int R>
 void EmulatedIn<R>::CopyIn(const Index<R>& index) {
@@ -100,7 +100,7 @@ void EmulatedIn<R>::Finish(Slot& slot, const Box<R>& box) {
   Copy(box, slot.data);
   slot.state = State::kReady;
   ++record_.copies;
-  record_.bytes += box.inside() * width_;
+  record_.bytes += box.bytes(bits_);
 }
 
 template <int R>
@@ -115,7 +115,7 @@ EmulatedOut<R>::EmulatedOut(Core& core, const Operand& operand, const AnyArray& 
       init_(init),
       slots_(core, operand, element, blocks.shape(), bytes, buffers, Hole::kUnstored),
       record_(core.RecordOf(operand)),
-      notes_(core, operand, blocks, element.width) {
+      notes_(core, operand, blocks, element.bits) {
   record_.is_output = true;
   if (init.MayStay()) return;
   record_.due = 1;
@@ -138,7 +138,7 @@ void* EmulatedOut<R>::Begin(const Index<R>& index, int64_t run, Box<R>* box) {
   CheckVisit(index, *box, run);
   if (!core_.ok()) return nullptr;
   slots_.Undefine(slot);
-  if (init_.given) FillRows(*box, &init_.value, element_.width, slot.data);
+  if (init_.given) FillRows(*box, &init_.value, element_.bits, slot.data);
   index_ = slot.index = index;
   record_.visited += box->inside();
   run_ = run;
@@ -206,7 +206,7 @@ void EmulatedOut<R>::Finish(Slot& slot) {
   const Box<R> box = blocks_.BoxAt(slot.index);
   CopyRowsBack(array_, box, slot.data);
   ++record_.copies;
-  record_.bytes += box.inside() * Signed(element_.width);
+  record_.bytes += box.bytes(element_.bits);
   CheckDefined(slot);
 }
 

@@ -54,7 +54,7 @@ class EmulatedIn {
   const Operand operand_;
   const void* const array_;
   const Blocks<R> blocks_;
-  const int64_t width_;
+  const size_t bits_;  // of an element
   Slots<R> slots_;
   OperandRecord& record_;
   Notes<R> notes_;

@@ -33,8 +33,8 @@ Window WindowOf(const Blocks<R>& blocks, const Box<R>& box) {
 template <int R>
 class Notes {
  public:
-  Notes(Core& core, const Operand& operand, const Blocks<R>& blocks, size_t width)
-      : recorder_(core.recorder()), ordinal_(operand.ordinal), width_(Signed(width)) {
+  Notes(Core& core, const Operand& operand, const Blocks<R>& blocks, size_t bits)
+      : recorder_(core.recorder()), ordinal_(operand.ordinal), bits_(bits) {
     if (recorder_ != nullptr) places_ = blocks.Places();
   }
 
@@ -47,12 +47,12 @@ class Notes {
   /// The index by value, or it would have to be in memory for calls that record nothing, too.
   [[gnu::noinline]] void Keep(Event::Kind kind, const Blocks<R>& blocks, Index<R> index) {
     recorder_->Add(
-        {kind, ordinal_, blocks.PlaceOf(index, places_), blocks.BoxAt(index).inside() * width_});
+        {kind, ordinal_, blocks.PlaceOf(index, places_), blocks.BoxAt(index).bytes(bits_)});
   }
 
   Recorder* const recorder_;
   const int32_t ordinal_;
-  const int64_t width_;
+  const size_t bits_;  // of an element
   Index<R> places_{};
 };
 
@@ -84,7 +84,7 @@ class Slots {
       if (!block.squeezed[d]) extents[v++] = block.size[d];
     }
     // A TPU's bytes are what counts; this machine's layout may need more.
-    const int64_t native = EmulatedBytes(operand.memory, element.width, extents.data(), rank);
+    const int64_t native = EmulatedBytes(operand.memory, element.bits, extents.data(), rank);
     if (!core.Reserve(operand, native, count_)) return;
     for (int s = 0; s < count_; ++s) {
       slots_[s].data = core.Allocate(bytes);

@@ -21,7 +21,7 @@ const void* FindPoison(const void* data, int64_t count) {
 
 template <typename T>
 constexpr ElementType kElementType{
-    sizeof(T),
+    kBitsOf<T>,
     kMarksUndefined<T>,
     {PoisonOf<T>(Hole::kUnset), PoisonOf<T>(Hole::kUnstored), PoisonOf<T>(Hole::kEdge)},
     FindPoison<T>,

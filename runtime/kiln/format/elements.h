@@ -11,7 +11,7 @@
 namespace kiln::internal {
 
 struct ElementType {
-  size_t width;          // in bytes
+  size_t bits;
   bool marks_undefined;  // whether an element's bits show that it is undefined
   Poison64 poison[3];    // by Hole
   /// The first of `count` elements side by side that is undefined, or null.

@@ -13,16 +13,16 @@ struct Row {
 
 /// A block in VMEM, by the dimensions of the body's view.
 struct Layout {
-  Layout(const AnyBox& box, size_t width) {
+  Layout(const AnyBox& box, size_t bits) {
     for (int d = 0; d < box.rank; ++d) {
       if (!box.squeezed[d]) dims[rank++] = d;
     }
     for (int v = rank; v-- > 0;) {
       stride[v] = elements;
       const int64_t extent = box.size[dims[v]];
-      elements *= v + 1 == rank ? RowStride(extent, width) : extent;
+      elements *= v + 1 == rank ? RowStride(extent, bits) : extent;
     }
-    if (rank == 0) elements = RowStride(1, width);
+    if (rank == 0) elements = RowStride(1, bits);
   }
 
   int rank = 0;
@@ -64,10 +64,18 @@ void CopyApart(const char* from, int64_t from_step, char* to, int64_t to_step, i
   }
 }
 
-void CopyRow(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t count,
-             size_t width) {
+/// Elements side by side, or apart, from one memory into another; `at` counts elements.
+void CopyRow(const char* from, int64_t from_at, int64_t from_step, char* to, int64_t to_at,
+             int64_t to_step, int64_t count, size_t bits) {
+  if (bits < 8) {
+    return CopyPlaces(PlaceOfByte(from) + static_cast<uintptr_t>(from_at), from_step,
+                      PlaceOfByte(to) + static_cast<uintptr_t>(to_at), to_step, count);
+  }
+  const auto width = Signed(bits / 8);
+  from += from_at * width;
+  to += to_at * width;
   if ((from_step == 1 && to_step == 1) || count == 1) {
-    std::memcpy(to, from, Unsigned(count) * width);
+    std::memcpy(to, from, Unsigned(count * width));
     return;
   }
   switch (width) {
@@ -95,44 +103,42 @@ void FillWith(void* to, int64_t count, const void* value) {
 
 void CopyRows(const AnyArray& from, const AnyBox& box, void* to) {
   char* const block = static_cast<char*>(to);
-  const auto width = Signed(from.width);
-  ForEachRowInside(box, Layout(box, from.width), from.stride.data(), [&](const Row& row) {
-    CopyRow(from.data + row.array * width, row.array_step, block + row.block * width, 1, row.count,
-            from.width);
+  ForEachRowInside(box, Layout(box, from.bits), from.stride.data(), [&](const Row& row) {
+    CopyRow(from.data, row.array, row.array_step, block, row.block, 1, row.count, from.bits);
   });
 }
 
 void CopyRowsBack(const AnyArray& to, const AnyBox& box, const void* from) {
   const char* const block = static_cast<const char*>(from);
-  const auto width = Signed(to.width);
-  ForEachRowInside(box, Layout(box, to.width), to.stride.data(), [&](const Row& row) {
-    CopyRow(block + row.block * width, 1, to.data + row.array * width, row.array_step, row.count,
-            to.width);
+  ForEachRowInside(box, Layout(box, to.bits), to.stride.data(), [&](const Row& row) {
+    CopyRow(block, row.block, 1, to.data, row.array, row.array_step, row.count, to.bits);
   });
 }
 
-void FillElements(void* to, int64_t count, const void* value, size_t width) {
-  switch (width) {
-    case 1:
-      return FillWith<uint8_t>(to, count, value);
-    case 2:
-      return FillWith<uint16_t>(to, count, value);
+void FillElements(void* to, int64_t count, const void* value, size_t bits) {
+  switch (bits) {
     case 4:
+      return FillPlaces(PlaceOfByte(to), 1, count, *static_cast<const uint8_t*>(value));
+    case 8:
+      return FillWith<uint8_t>(to, count, value);
+    case 16:
+      return FillWith<uint16_t>(to, count, value);
+    case 32:
       return FillWith<uint32_t>(to, count, value);
     default:
       return FillWith<uint64_t>(to, count, value);
   }
 }
 
-void FillRows(const AnyBox& box, const void* value, size_t width, void* to) {
-  FillElements(to, Layout(box, width).elements, value, width);
+void FillRows(const AnyBox& box, const void* value, size_t bits, void* to) {
+  FillElements(to, Layout(box, bits).elements, value, bits);
 }
 
 const void* FindPoisonInRows(const AnyBox& box, const void* data, const ElementType& element,
                              int64_t* at) {
   const char* const block = static_cast<const char*>(data);
-  const auto width = Signed(element.width);
-  const Layout layout(box, element.width);
+  const auto width = Signed(element.bits / 8);  // packed elements show nothing
+  const Layout layout(box, element.bits);
   constexpr std::array<int64_t, kMaxRank> kNoArray{};
   const void* found = nullptr;
   ForEachRowInside(box, layout, kNoArray.data(), [&](const Row& row) {

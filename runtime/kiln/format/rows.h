@@ -33,26 +33,26 @@ struct AnyBox {
   const int64_t *start, *low, *high;
 };
 
-/// An array of elements of `width` bytes.
+/// An array of elements of `bits` bits.
 struct AnyArray {
   template <typename T>
   AnyArray(const Tensor<T>& tensor)  // NOLINT: the same array
       : data(const_cast<char*>(reinterpret_cast<const char*>(tensor.data))),
         stride(tensor.stride),
-        width(sizeof(T)) {}
+        bits(kBitsOf<T>) {}
 
   char* data;
   std::array<int64_t, kMaxRank> stride;
-  size_t width;
+  size_t bits;
 };
 
 /// From an array into rows of a block, as far as the block is inside of it, and back.
 void CopyRows(const AnyArray& from, const AnyBox& box, void* to);
 void CopyRowsBack(const AnyArray& to, const AnyBox& box, const void* from);
-/// Sets `count` elements of `width` bytes.
-void FillElements(void* to, int64_t count, const void* value, size_t width);
+/// Sets `count` elements from the byte `to` on.
+void FillElements(void* to, int64_t count, const void* value, size_t bits);
 /// Sets every element of a block of rows.
-void FillRows(const AnyBox& box, const void* value, size_t width, void* to);
+void FillRows(const AnyBox& box, const void* value, size_t bits, void* to);
 /// The first undefined element of a block of rows that is inside the array, or null; `at` are its
 /// coordinates in the array.
 const void* FindPoisonInRows(const AnyBox& box, const void* data, const ElementType& element,
@@ -77,7 +77,7 @@ struct Rows {
 
   template <int R>
   static size_t Bytes(const Shape<R>& block) {
-    return static_cast<size_t>(LayoutOf(block).elements) * sizeof(T);
+    return BytesFor<T>(static_cast<size_t>(LayoutOf(block).elements));
   }
 
   /// Everything that is inside the array, or that no loop looks at, is in place; and rows have to
@@ -107,7 +107,7 @@ struct Rows {
 
   template <int R>
   static View ViewOf(const void* data, const Box<R>& box) {
-    return TileOf(static_cast<const T*>(data), box);
+    return TileOf(ElementsAt<const T>(data), box);
   }
   /// The same of memory that may be written.
   template <typename U, int R>
@@ -121,7 +121,7 @@ struct Rows {
 
   template <int R>
   static void Copy(const Tensor<const T>& tensor, const Box<R>& box, const Pad<T>& pad, void* to) {
-    if (pad.given && !box.IsWhole()) internal::FillRows(box, &pad.value, sizeof(T), to);
+    if (pad.given && !box.IsWhole()) internal::FillRows(box, &pad.value, kBitsOf<T>, to);
     internal::CopyRows(tensor, box, to);
   }
 
@@ -136,7 +136,7 @@ struct Rows {
     }
     const int64_t columns = V > 0 ? extent[V - 1] : 1;
     internal::ForEachRow(V, extent.data(), stride.data(), stride.data(), [&](int64_t row, int64_t) {
-      internal::FillElements(at + row, columns, &value, sizeof(T));
+      internal::FillRow(at + row, columns, 1, value);
     });
   }
 

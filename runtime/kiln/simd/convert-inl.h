@@ -185,12 +185,12 @@ HWY_INLINE auto ToF32(V v) {
 template <typename To, VectorValue V>
 HWY_INLINE auto WrapLanes(V v) {
   const hn::DFromV<V> d;
-  constexpr int kDrop = 32 - 8 * static_cast<int>(sizeof(To));
+  constexpr int kDrop = 32 - static_cast<int>(kBitsOf<To>);
   if constexpr (std::is_same_v<To, uint32_t>) {
     return hn::BitCast(TagFor<uint32_t, decltype(d)>(), v);
   } else if constexpr (kDrop == 0) {
     return v;
-  } else if constexpr (std::is_signed_v<To>) {
+  } else if constexpr (std::numeric_limits<To>::is_signed) {
     return hn::ShiftRight<kDrop>(hn::ShiftLeft<kDrop>(v));
   } else {
     return hn::And(v, hn::Set(d, static_cast<int32_t>(std::numeric_limits<To>::max())));
@@ -243,7 +243,7 @@ HWY_INLINE auto CastToFloat(V v) {
   } else if constexpr (!kIsNarrowFloat<To>) {
     return ToF32(v);
   } else if constexpr (std::is_same_v<From, To> ||
-                       (sizeof(From) == 1 && std::is_integral_v<From> && sizeof(To) > 1)) {
+                       (sizeof(From) == 1 && !kIsFloating<From> && sizeof(To) > 1)) {
     return ToF32(v);  // exact in 8 bits
   } else if constexpr (std::is_same_v<From, int64_t>) {
     return RoundTo<To>(OddF32(ToF64(v)));
@@ -293,7 +293,7 @@ HWY_INLINE Rep<To> Cast(X x) {
 
 template <typename From, typename To, VectorValue V>
 HWY_INLINE auto Bitcast(V v) {
-  static_assert(sizeof(From) == sizeof(To), "bitcast keeps the width");
+  static_assert(kBitsOf<From> == kBitsOf<To>, "bitcast keeps the width");
   using D = hn::DFromV<V>;
   if constexpr (std::is_same_v<From, To>) {
     return v;

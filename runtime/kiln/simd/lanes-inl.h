@@ -29,7 +29,7 @@
 #include <type_traits>
 
 #include "hwy/cache_control.h"
-#include "kiln/simd/storage-inl.h"
+#include "kiln/simd/packed-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
@@ -49,10 +49,12 @@ inline constexpr bool kMaskedAccess = kBitMasks || HWY_HAVE_SCALABLE ||
 /// How elements of T are addressed as lanes of Highway.
 template <typename T>
 HWY_INLINE const RawBits<T>* RawPointer(const T* p) {
+  static_assert(!kIsPacked<T>);
   return reinterpret_cast<const RawBits<T>*>(p);
 }
 template <typename T>
 HWY_INLINE RawBits<T>* RawPointer(T* p) {
+  static_assert(!kIsPacked<T>);
   return reinterpret_cast<RawBits<T>*>(p);
 }
 
@@ -110,6 +112,19 @@ HWY_INLINE void StoreFirstIf(D d, M mask, hn::Vec<D> v, X* p, size_t count) {
   }
 }
 
+/// The same of packed elements, one by one: a byte is shared with a lane that is not touched.
+template <class D, class M, typename T>
+HWY_INLINE void StorePackedIf(D d, M mask, hn::Vec<D> v, T* p, size_t count) {
+  const auto bytes = ToStorage<bool>(mask);
+  alignas(64) RawBits<T> lanes[hn::MaxLanes(d)];
+  alignas(64) uint8_t holds[hn::MaxLanes(d)];
+  hn::StoreU(v, d, lanes);
+  hn::StoreU(bytes, hn::DFromV<decltype(bytes)>(), holds);
+  for (size_t i = 0; i < count; ++i) {
+    if (holds[i]) internal::SetBitsAt(PlaceAfter(p, i, 1), static_cast<uint8_t>(lanes[i]));
+  }
+}
+
 /// What Whole and Part have in common.
 template <class D, class Derived>
 struct AtLanes {
@@ -133,11 +148,15 @@ struct AtLanes {
   template <typename T>
   HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride) const {
     const TagFor<RawBits<T>, D> d;
-    alignas(64) RawBits<T> lanes[hn::MaxLanes(d)] = {};
-    const RawBits<T>* from = RawPointer(p);
     const size_t count = static_cast<const Derived*>(this)->lanes();
-    for (size_t i = 0; i < count; ++i) lanes[i] = from[static_cast<ptrdiff_t>(i) * stride];
-    return FromStorage<T>(hn::LoadU(d, lanes));
+    if constexpr (kIsPacked<T>) {
+      return FromStorage<T>(LoadPackedOneByOne(d, p, stride, count));
+    } else {
+      alignas(64) RawBits<T> lanes[hn::MaxLanes(d)] = {};
+      const RawBits<T>* from = RawPointer(p);
+      for (size_t i = 0; i < count; ++i) lanes[i] = from[static_cast<ptrdiff_t>(i) * stride];
+      return FromStorage<T>(hn::LoadU(d, lanes));
+    }
   }
 
   template <typename T, class Indices>
@@ -147,25 +166,35 @@ struct AtLanes {
     hn::Store(indices, di, at);
     const TagFor<RawBits<T>, D> d;
     alignas(64) RawBits<T> lanes[hn::MaxLanes(d)] = {};
-    const RawBits<T>* from = RawPointer(p);
     const size_t count = static_cast<const Derived*>(this)->lanes();
-    for (size_t i = 0; i < count; ++i) lanes[i] = from[static_cast<ptrdiff_t>(at[i]) * stride];
+    for (size_t i = 0; i < count; ++i) {
+      if constexpr (kIsPacked<T>) {
+        const uintptr_t place = PlaceAfter(p, static_cast<size_t>(at[i]), stride);
+        lanes[i] = static_cast<RawBits<T>>(internal::BitsAt(place));
+      } else {
+        lanes[i] = RawPointer(p)[static_cast<ptrdiff_t>(at[i]) * stride];
+      }
+    }
     return FromStorage<T>(hn::LoadU(d, lanes));
   }
 
   template <class V, typename T>
   HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride) const {
     const TagFor<RawBits<T>, D> d;
-    alignas(64) RawBits<T> lanes[hn::MaxLanes(d)];
-    hn::StoreU(ToStorage<T>(v), d, lanes);
-    RawBits<T>* to = RawPointer(p);
     const size_t count = static_cast<const Derived*>(this)->lanes();
-    for (size_t i = 0; i < count; ++i) to[static_cast<ptrdiff_t>(i) * stride] = lanes[i];
+    if constexpr (kIsPacked<T>) {
+      StorePackedOneByOne(d, ToStorage<T>(v), p, stride, count);
+    } else {
+      alignas(64) RawBits<T> lanes[hn::MaxLanes(d)];
+      hn::StoreU(ToStorage<T>(v), d, lanes);
+      RawBits<T>* to = RawPointer(p);
+      for (size_t i = 0; i < count; ++i) to[static_cast<ptrdiff_t>(i) * stride] = lanes[i];
+    }
   }
 
   template <typename T>
   HWY_INLINE void Prefetch(const T* p) const {
-    hwy::Prefetch(p);
+    hwy::Prefetch(AddressOf(p));
   }
 
   /// Only loops that stream prefetch what is read later (stream-inl.h): others may find it in a
@@ -177,7 +206,10 @@ struct AtLanes {
   HWY_INLINE void StoreIf(M mask, V v, T* p) const {
     const TagFor<RawBits<T>, D> d;
     const size_t count = static_cast<const Derived*>(this)->lanes();
-    StoreFirstIf(d, mask, ToStorage<T>(v), RawPointer(p), count);
+    if constexpr (kIsPacked<T>)
+      StorePackedIf(d, mask, ToStorage<T>(v), p, count);
+    else
+      StoreFirstIf(d, mask, ToStorage<T>(v), RawPointer(p), count);
   }
 };
 
@@ -188,14 +220,16 @@ struct Whole : AtLanes<D, Whole<D>> {
 
   template <typename T>
   HWY_INLINE auto Load(const T* p) const {
-    const TagFor<RawBits<T>, D> d;
-    return FromStorage<T>(hn::LoadU(d, RawPointer(p)));
+    return LoadWhole(D(), p);
   }
 
   template <class V, typename T>
   HWY_INLINE void Store(V v, T* p) const {
     const TagFor<RawBits<T>, D> d;
-    hn::StoreU(ToStorage<T>(v), d, RawPointer(p));
+    if constexpr (kIsPacked<T>)
+      StorePacked(d, ToStorage<T>(v), p);
+    else
+      hn::StoreU(ToStorage<T>(v), d, RawPointer(p));
   }
 };
 
@@ -210,13 +244,19 @@ struct Part : AtLanes<D, Part<D>> {
   template <typename T>
   HWY_INLINE auto Load(const T* p) const {
     const TagFor<RawBits<T>, D> d;
-    return FromStorage<T>(LoadFirst(d, RawPointer(p), count));
+    if constexpr (kIsPacked<T>)
+      return FromStorage<T>(LoadPackedOneByOne(d, p, 1, count));
+    else
+      return FromStorage<T>(LoadFirst(d, RawPointer(p), count));
   }
 
   template <class V, typename T>
   HWY_INLINE void Store(V v, T* p) const {
     const TagFor<RawBits<T>, D> d;
-    StoreFirst(d, ToStorage<T>(v), RawPointer(p), count);
+    if constexpr (kIsPacked<T>)
+      StorePackedOneByOne(d, ToStorage<T>(v), p, 1, count);
+    else
+      StoreFirst(d, ToStorage<T>(v), RawPointer(p), count);
   }
 };
 

@@ -116,6 +116,8 @@ HWY_INLINE Rep<T> LoadOne(const T* p) {
   } else if constexpr (std::is_same_v<Rep<T>, float>) {
     const hn::CappedTag<float, 1> d;
     return hn::GetLane(Part<decltype(d)>(1).Load(p));
+  } else if constexpr (kIsPacked<T>) {
+    return internal::IntegerAt(p);
   } else {
     return static_cast<Rep<T>>(*p);
   }
@@ -129,6 +131,8 @@ HWY_INLINE void StoreOne(X value, T* p) {
   } else if constexpr (std::is_same_v<Rep<T>, float>) {
     const hn::CappedTag<float, 1> d;
     Part<decltype(d)>(1).Store(hn::Set(d, static_cast<float>(value)), p);
+  } else if constexpr (kIsPacked<T>) {
+    internal::SetBitsAt(internal::PlaceOf(p), static_cast<uint8_t>(value));
   } else {
     *p = static_cast<T>(value);
   }

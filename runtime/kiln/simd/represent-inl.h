@@ -3,7 +3,7 @@
 //   dtype               vector of   scalar
 //   f8… bf16 f16 f32    float       float
 //   f64                 double      double
-//   i8 u8 i16 u16 i32   int32_t     int32_t
+//   i4 … u16 i32        int32_t     int32_t
 //   u32                 uint32_t    uint32_t
 //   i64                 int64_t     int64_t
 //   bool                a mask      bool        the mask is always that of 32-bit lanes
@@ -31,6 +31,8 @@ namespace kiln {
 // clang-format off
 /// What Rep and RawBits say.
 template <typename T> struct Represent            { using Lane = int32_t; using Bits = T; };
+template <> struct Represent<i4>                  { using Lane = int32_t; using Bits = int8_t; };
+template <> struct Represent<u4>                  { using Lane = int32_t; using Bits = uint8_t; };
 template <> struct Represent<f8e4m3fn>            { using Lane = float;   using Bits = uint8_t; };
 template <> struct Represent<f8e5m2>              { using Lane = float;   using Bits = uint8_t; };
 template <> struct Represent<bf16>                { using Lane = float;   using Bits = uint16_t; };
@@ -46,7 +48,8 @@ template <> struct Represent<bool>                { using Lane = bool;    using 
 template <typename T>
 using Rep = typename Represent<T>::Lane;
 
-/// A lane type of Highway with the bits of an element of T in memory.
+/// A lane type of Highway with the bits of an element of T in memory, or with one alone where
+/// memory has several in a byte: in its lower half, whatever the upper one is.
 template <typename T>
 using RawBits = typename Represent<T>::Bits;
 

@@ -187,6 +187,10 @@ HWY_INLINE auto FromStorage(V raw) {
     } else {
       return FloatOfF16Bits(hn::PromoteTo(du, raw));
     }
+  } else if constexpr (std::is_same_v<T, i4>) {
+    return hn::ShiftRight<28>(hn::ShiftLeft<28>(hn::PromoteTo(di, HideLoad(raw))));
+  } else if constexpr (std::is_same_v<T, u4>) {
+    return hn::And(hn::PromoteTo(di, HideLoad(raw)), hn::Set(di, 15));
   } else if constexpr (kIsFloating<T> && sizeof(T) == 1) {
     return FloatOfFloat8<T>(HideLoad(raw));
   } else if constexpr (sizeof(T) < 4) {
@@ -230,7 +234,7 @@ HWY_INLINE auto ToStorage(V v) {
       return hn::DemoteTo(TagFor<uint8_t, D>(), hn::BitCast(di, RoundedFloat8Bits<T>(v)));
     } else if constexpr (sizeof(T) == 1) {
       const auto low = hn::And(v, hn::Set(di, 0xFF));
-      return hn::BitCast(TagFor<T, D>(), hn::DemoteTo(TagFor<uint8_t, D>(), low));
+      return hn::BitCast(TagFor<RawBits<T>, D>(), hn::DemoteTo(TagFor<uint8_t, D>(), low));
     } else if constexpr (sizeof(T) == 2) {
       const auto low = hn::And(v, hn::Set(di, 0xFFFF));
       return hn::BitCast(TagFor<T, D>(), hn::DemoteTo(du16, low));

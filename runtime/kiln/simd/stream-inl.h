@@ -23,9 +23,9 @@ namespace HWY_NAMESPACE {
 template <typename T>
 HWY_INLINE void PrefetchToL2(const T* p) {
 #if HWY_COMPILER_GCC  // or clang
-  __builtin_prefetch(p, /*write=*/0, /*locality=*/2);
+  __builtin_prefetch(AddressOf(p), /*write=*/0, /*locality=*/2);
 #else
-  hwy::Prefetch(p);
+  hwy::Prefetch(AddressOf(p));
 #endif
 }
 
@@ -35,8 +35,8 @@ constexpr size_t kLaterBytes = kPrefetchAheadBytes;
 /// row: so many rows later, since rows need not be close.
 template <typename T>
 HWY_INLINE const T* LaterRow(const T* element, const T* next, size_t count) {
-  const size_t bytes = count * sizeof(T);
-  if (bytes >= 4 * kLaterBytes) return element + kLaterBytes / sizeof(T);
+  const size_t bytes = BytesFor<T>(count);
+  if (bytes >= 4 * kLaterBytes) return element + 8 * kLaterBytes / kBitsOf<T>;
   const int shift =
       1 + (bytes < kLaterBytes / 2) + (bytes < kLaterBytes / 4) + (bytes < kLaterBytes / 8);
   return element + (next - element) * (ptrdiff_t{1} << shift);
@@ -62,7 +62,7 @@ struct Streamed : Whole<D> {
   }
   template <typename T>
   HWY_INLINE void PrefetchStream(const T* p) const {
-    PrefetchToL2(p + kLaterBytes / sizeof(T));
+    PrefetchToL2(p + 8 * kLaterBytes / kBitsOf<T>);
   }
 };
 
@@ -70,6 +70,7 @@ struct Streamed : Whole<D> {
 /// to be whole lines.
 template <typename T, int V>
 HWY_INLINE bool StreamsPieces(size_t columns, const Tile<T, V>& to) {
+  if (kIsPacked<T>) return false;
   auto bytes = reinterpret_cast<uintptr_t>(to.data) | columns * sizeof(T);
   for (int v = 0; v + 1 < V; ++v) bytes |= static_cast<uintptr_t>(to.stride[v]) * sizeof(T);
   return to.stream && bytes % kLineBytes == 0;
@@ -79,18 +80,22 @@ HWY_INLINE bool StreamsPieces(size_t columns, const Tile<T, V>& to) {
 /// was stored visible to others.
 template <class D, typename T, class Fn>
 HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn) {
-  const size_t n = hn::Lanes(d);
-  const size_t bytes = n * sizeof(T);
-  const size_t beyond = reinterpret_cast<uintptr_t>(to) % bytes;  // the last multiple
-  // Vectors of less than 128 bits have no such store; short rows are not worth two more loops.
-  if (!stream || bytes < 16 || beyond % sizeof(T) != 0 || count < 4 * n) {
+  if constexpr (kIsPacked<T>) {
     ForLanes(d, count, fn);
-    return;
+  } else {
+    const size_t n = hn::Lanes(d);
+    const size_t bytes = n * sizeof(T);
+    const size_t beyond = reinterpret_cast<uintptr_t>(to) % bytes;  // the last multiple
+    // Vectors of less than 128 bits have no such store; short rows are not worth two more loops.
+    if (!stream || bytes < 16 || beyond % sizeof(T) != 0 || count < 4 * n) {
+      ForLanes(d, count, fn);
+      return;
+    }
+    size_t i = beyond == 0 ? 0 : (bytes - beyond) / sizeof(T);
+    if (i != 0) fn(Part<D>(i), size_t{0});
+    for (; i + n <= count; i += n) fn(Streamed<D>(), i);
+    if (i < count) fn(Part<D>(count - i), i);
   }
-  size_t i = beyond == 0 ? 0 : (bytes - beyond) / sizeof(T);
-  if (i != 0) fn(Part<D>(i), size_t{0});
-  for (; i + n <= count; i += n) fn(Streamed<D>(), i);
-  if (i < count) fn(Part<D>(count - i), i);
 }
 
 /// Prefetches the next row, from element i of a pass over a row of `count`. If several rows fit
@@ -99,10 +104,10 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
 /// share, from kFrom to kTo of kParts.
 template <size_t kFrom, size_t kTo, size_t kParts, typename T>
 HWY_INLINE void PrefetchNextRow(const T* row, const T* next, size_t i, size_t count) {
-  if (count * sizeof(T) > size_t{kShortRowBytes}) {
+  if (BytesFor<T>(count) > size_t{kShortRowBytes}) {
     PrefetchToL2(next + (kFrom * count + (kTo - kFrom) * i) / kParts);
   } else if (kFrom == 0) {
-    hwy::Prefetch(next + i);
+    hwy::Prefetch(AddressOf(next + i));
     PrefetchToL2(LaterRow(row, next, count) + i);
   }
 }

@@ -43,10 +43,20 @@ DType Maker::PickDType(const std::vector<DType>& of) {
 
 DType Maker::AnyDType() {
   static const std::vector<DType> all = {
-      DType::kF32,    DType::kF32, DType::kF32, DType::kBF16, DType::kBF16, DType::kF8E4M3FN,
-      DType::kF8E5M2, DType::kF16, DType::kF64, DType::kI32,  DType::kI32,  DType::kU32,
-      DType::kI64,    DType::kI8,  DType::kU8,  DType::kI16,  DType::kU16,  DType::kBool};
+      DType::kF32,      DType::kF32,    DType::kF32,  DType::kBF16, DType::kBF16,
+      DType::kF8E4M3FN, DType::kF8E5M2, DType::kF16,  DType::kF64,  DType::kI32,
+      DType::kI32,      DType::kU32,    DType::kI64,  DType::kI8,   DType::kU8,
+      DType::kI16,      DType::kU16,    DType::kBool, DType::kI4,   DType::kU4};
   return PickDType(all);
+}
+
+DType Maker::OutputDType(const std::vector<DimPlan>& plans) {
+  const DType dtype = AnyDType();
+  if (!IsPacked(dtype) || plans.empty()) return dtype;
+  const std::string& block = plans.back().block;
+  const bool number = !block.empty() && block.find_first_not_of("0123456789") == std::string::npos;
+  if (block == "all" || (number && std::stoll(block) % 2 == 0)) return dtype;
+  return IsUnsigned(dtype) ? DType::kU8 : DType::kI8;
 }
 
 std::string Maker::PickEntry(const std::string& prefix, const std::vector<std::string>& of) {

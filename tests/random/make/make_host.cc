@@ -10,7 +10,9 @@ namespace {
 const std::vector<std::string>& Types() {
   static const std::vector<std::string> types = [] {
     std::vector<std::string> names;
-    for (const DType dtype : ArrayTypes()) names.emplace_back(kiln::Name(dtype));
+    for (const DType dtype : ArrayTypes()) {
+      if (!IsPacked(dtype)) names.emplace_back(kiln::Name(dtype));
+    }
     return names;
   }();
   return types;

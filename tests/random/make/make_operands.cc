@@ -333,7 +333,7 @@ void Maker::AddOutput() {
                           : static_cast<size_t>(dice_.Between(static_cast<int64_t>(least),
                                                               static_cast<int64_t>(axes_.size())));
   const std::vector<DimPlan> plans = OutputDims(axes);
-  AddOperand(plans, AnyDType(), true);
+  AddOperand(plans, OutputDType(plans), true);
   output_axes_.push_back(axes);
   OperandDraft& output = draft_.operands.back();
   const bool partial =

@@ -53,7 +53,7 @@ Draft Maker::MakePlain() {
   const bool refers = !partial && Want("key spec.reference", 0.2);
   const int64_t outputs = dice_.Between(1, 2), inputs = dice_.Between(1, 3);
   for (int64_t o = 0; o < outputs; ++o) {
-    AddOperand(plans, AnyDType(), true);
+    AddOperand(plans, OutputDType(plans), true);
     output_axes_.push_back(axes_.size());
     if (partial) StartWith(draft_.operands.back(), refs_.back());
   }

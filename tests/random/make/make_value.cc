@@ -61,7 +61,8 @@ Value Maker::WeakLiteral(DType dtype) {
     value.term.text = "inf";
     return value;
   }
-  const int64_t number = dice_.Chance(0.8) ? dice_.Between(0, 4) : dice_.Between(5, 100);
+  const int64_t most = IsPacked(dtype) ? 7 : 100;
+  const int64_t number = dice_.Chance(0.8) ? dice_.Between(0, 4) : dice_.Between(5, most);
   value.term.text = std::to_string(number);
   if (dice_.Chance(0.1)) value.term.text = "0x" + std::to_string(number % 8);
   value.facts.bound = static_cast<double>(number);

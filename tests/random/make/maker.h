@@ -99,6 +99,8 @@ class Maker {
   void BindDims();
   DType PickDType(const std::vector<DType>& of);
   DType AnyDType();
+  /// Of an output with such blocks, which share no byte.
+  DType OutputDType(const std::vector<DimPlan>& plans);
   /// One of the texts, by weights that the entries "prefix text" have.
   std::string PickEntry(const std::string& prefix, const std::vector<std::string>& of);
 

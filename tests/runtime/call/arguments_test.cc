@@ -37,6 +37,17 @@ TEST_CASE("Arrays without strides are contiguous") {
   CHECK(x.stride[1] == 1);
 }
 
+TEST_CASE("Rows of 4 bits an element begin with whole bytes") {
+  Foreign foreign;
+  foreign.tensor.dtype = {kDLInt, 4, 1};
+  Status status;
+  const auto x = FromDLTensor<const i4>(&foreign.tensor, "x", &status);
+  CHECK(status.ok());
+  CHECK(x.stride[0] == 4);
+  CHECK(MessageOf<u4>(&foreign.tensor) == "kernel: x is i4, expected u4");
+  CHECK(MessageOf<int8_t>(&foreign.tensor) == "kernel: x is i4, expected i8");
+}
+
 TEST_CASE("Strides and offsets") {
   Foreign foreign;
   foreign.tensor.strides = foreign.strides;

@@ -61,6 +61,35 @@ TEST_CASE("Rows are contiguous") {
   CHECK(Input({g_data, {3, 4}, {10, 1}}, {3, 4}) == "");
 }
 
+TEST_CASE("Rows of packed elements begin with whole bytes") {
+  auto* const data = reinterpret_cast<i4*>(g_data);
+  CallCheck check("kernel");
+  const Tensor<i4> odd(data, {3, 5});
+  CHECK(odd.stride[0] == 6);
+  check.Output(odd, "z", {3, 5});
+  CHECK(check.ok());
+  // From the first byte to the last, of which half is used.
+  CHECK(check.arguments().begin()->end - check.arguments().begin()->begin == 9);
+  check.Input(Tensor<const i4>(data + 9, {3, 5}, {-6, 1}), "x", {3, 5});
+  CHECK(std::string(check.status().message) == "kernel: x overlaps z in memory");
+
+  CallCheck strided("kernel");
+  strided.Input(Tensor<const i4>(data, {3, 5}, {5, 1}), "x", {3, 5});
+  CHECK(std::string(strided.status().message) ==
+        "kernel: x has stride 5 in dimension 0: rows of i4 begin with whole bytes");
+}
+
+TEST_CASE("Packed arrays are filled and copied row by row") {
+  unsigned char from[6] = {0x21, 0x03, 0x54, 0x06, 0x87, 0x09}, to[9] = {};
+  CopyTensor(Tensor<const u4>(reinterpret_cast<const u4*>(from), {3, 3}),
+             Tensor<u4>(reinterpret_cast<u4*>(to), {3, 3}, {6, 1}));
+  CHECK(std::string(reinterpret_cast<char*>(to), 9) ==
+        std::string("\x21\x03\0\x54\x06\0\x87\x09\0", 9));
+  Fill(Tensor<u4>(reinterpret_cast<u4*>(to), {3, 3}, {6, 1}), u4{0xC});
+  CHECK(std::string(reinterpret_cast<char*>(to), 9) ==
+        std::string("\xCC\x0C\0\xCC\x0C\0\xCC\x0C\0", 9));
+}
+
 TEST_CASE("Inputs may repeat or reverse rows, outputs may not") {
   CHECK(Input({g_data, {3, 4}, {0, 1}}, {3, 4}) == "");
   CHECK(Input({g_data + 100, {3, 4}, {-4, 1}}, {3, 4}) == "");

@@ -14,22 +14,25 @@ using In1 = Emulated::In<Rows<float, 1>, 1>;
 using Out1 = Emulated::Out<Rows<float, 1>, 1>;
 
 TEST_CASE("Bytes are counted in native tiles") {
-  const auto native = [](size_t width, std::vector<int64_t> extents) {
-    return NativeBytes(width, extents.data(), static_cast<int>(extents.size()));
+  const auto native = [](size_t bits, std::vector<int64_t> extents) {
+    return NativeBytes(bits, extents.data(), static_cast<int>(extents.size()));
   };
-  CHECK(native(4, {8, 1}) == 4096);
-  CHECK(native(4, {8, 128}) == 4096);
-  CHECK(native(4, {9, 129}) == 4 * 4096);
-  CHECK(native(2, {16, 128}) == 4096);
-  CHECK(native(1, {32, 128}) == 4096);
-  CHECK(native(8, {8, 128}) == 8192);
-  CHECK(native(4, {1024}) == 4096);
-  CHECK(native(4, {}) == 4096);
-  CHECK(native(4, {3, 8, 128}) == 3 * 4096);
-  CHECK(native(4, {0, 128}) == 0);
-  CHECK(native(4, {INT64_MAX, INT64_MAX}) == INT64_MAX);
+  CHECK(native(32, {8, 1}) == 4096);
+  CHECK(native(32, {8, 128}) == 4096);
+  CHECK(native(32, {9, 129}) == 4 * 4096);
+  CHECK(native(16, {16, 128}) == 4096);
+  CHECK(native(8, {32, 128}) == 4096);
+  CHECK(native(4, {64, 128}) == 4096);
+  CHECK(native(4, {65, 128}) == 8192);
+  CHECK(native(64, {8, 128}) == 8192);
+  CHECK(native(32, {1024}) == 4096);
+  CHECK(native(32, {}) == 4096);
+  CHECK(native(32, {3, 8, 128}) == 3 * 4096);
+  CHECK(native(32, {0, 128}) == 0);
+  CHECK(native(32, {INT64_MAX, INT64_MAX}) == INT64_MAX);
   const int64_t flags[] = {5};
-  CHECK(WordBytes(1, flags, 1) == 20);
+  CHECK(WordBytes(8, flags, 1) == 20);
+  CHECK(WordBytes(4, flags, 1) == 20);
 }
 
 TEST_CASE("What does not fit into VMEM is a diagnostic that names all users") {
