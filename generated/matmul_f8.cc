@@ -45,23 +45,19 @@ struct Step {
   Tile<const float, 1> scale;
   Tile<bf16, 2> z;
   float* acc;
-  Tile<float, 2> value_1;
   void* panels_0_memory;
 
   HWY_INLINE void Body() const {
     const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t n_size = w.high[1], m_size = z.high[0];
+    const size_t m_size = z.high[0], n_size = w.high[1];
     // matmul_int4.yaml:38  acc += dot(x, T(f32(w) * scale))   # dequantised as they are packed
-    for (size_t k_i = 0; k_i < group; ++k_i) {
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        const auto w_0 = at.Load(w.At(k_i, n_i));
-        const auto scale_0 = at.Load(scale.At(n_i));
-        at.Store(hn::Mul(w_0, scale_0), value_1.At(k_i, n_i));
-      });
-    }
-    const auto panels_0 = PackB<bf16>(
-        Tile<const float, 2>{value_1.At(0, 0), {value_1.stride[0], value_1.stride[1]}},
-        group, n_size, panels_0_memory);
+    const auto panels_0 =
+        PackBOf<bf16>(m_size, group, n_size, panels_0_memory,
+                      [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+      const auto w_0 = at.Load(w.At(k_i, n_i));
+      const auto scale_0 = at.Load(scale.At(n_i));
+      return hn::Mul(w_0, scale_0);
+    });
     const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
       at.Prefetch(z.At(m_i, n_i));
     };
@@ -69,7 +65,7 @@ struct Step {
       // matmul_int4.yaml:41  z = T(acc)
       at.Store(sum, z.At(m_i, n_i));
     };
-    MultiplyTiles<Dot<bf16>>(x.rows, x, panels_0, SumsOf(when, acc, m_size), start, finish, z);
+    MultiplyComputed<Dot<bf16>>(x.rows, x, panels_0, SumsOf(when, acc, m_size), start, finish, z);
   }
 };
 
@@ -105,9 +101,6 @@ void RunGrid(const Call& call, Core& core) {
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 33}, acc_count,
                                                            {blocks.i, blocks.j});
-  const size_t value_1_count = TileSize<float>(group, blocks.j);
-  float* const value_1_memory = Tiers::template Scratch<float>(core, {"value_1", 6}, value_1_count,
-                                                               {group, blocks.j});
   void* const panels_0_memory = Tiers::template Scratch<char>(
       core, {"panels_0", 13}, PackedB<bf16>::Bytes(group, blocks.j));
   if (!core.ok()) return;
@@ -123,7 +116,7 @@ void RunGrid(const Call& call, Core& core) {
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
     RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), w.WaitIn(w_scale_index(at)),
                  scale.WaitIn(w_scale_index(at)), z.Open(z_index(at), at.run), acc_memory,
-                 MakeTile(value_1_memory, group, blocks.j), panels_0_memory});
+                 panels_0_memory});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
   };

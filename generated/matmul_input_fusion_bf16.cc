@@ -42,25 +42,18 @@ struct Step {
   PackedB<bf16>::View y;
   Tile<bf16, 2> z;
   float* acc;
-  Tile<bf16, 2> left;
   void* panels_0_memory;
 
   HWY_INLINE void Body() const {
     const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
     const size_t m_size = x.high[0];
-    // matmul_input_fusion.yaml:37  let left = T(silu(x) * f32(gate))
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      ForLanes(kFloats, bk, [&](auto at, size_t k_i) HWY_ATTR {
-        const auto x_0 = at.Load(x.At(m_i, k_i));
-        const auto gate_0 = at.Load(gate.At(m_i, k_i));
-        at.Store(hn::Mul(Silu(x_0), gate_0), left.At(m_i, k_i));
-      });
-    }
-
     // matmul_input_fusion.yaml:38  acc += dot(left, y)
-    const auto panels_0 = PackA<bf16>(
-        Tile<const bf16, 2>{left.At(0, 0), {left.stride[0], left.stride[1]}},
-        m_size, bk, panels_0_memory);
+    const auto panels_0 =
+        PackAOf<bf16>(m_size, bk, panels_0_memory, [&](auto at, size_t m_i, size_t k_i) HWY_ATTR {
+      const auto x_0 = at.Load(x.At(m_i, k_i));
+      const auto gate_0 = at.Load(gate.At(m_i, k_i));
+      return hn::Mul(Silu(x_0), gate_0);
+    });
     const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
       at.Prefetch(z.At(m_i, n_i));
     };
@@ -106,9 +99,6 @@ void RunGrid(const Call& call, Core& core) {
   const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, acc_count,
                                                            {blocks.i, blocks.j});
-  const size_t left_count = TileSize<bf16>(blocks.i, bk);
-  bf16* const left_memory = Tiers::template Scratch<bf16>(core, {"left", 5}, left_count,
-                                                          {blocks.i, bk});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 13},
                                                               PackedA<bf16>::Bytes(blocks.i, bk));
   if (!core.ok()) return;
@@ -123,8 +113,7 @@ void RunGrid(const Call& call, Core& core) {
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
     RunStep(Step{core, at, steps, x.WaitIn(x_gate_index(at)), gate.WaitIn(x_gate_index(at)),
-                 y.WaitIn(y_index(at)), z.Open(z_index(at), at.run), acc_memory,
-                 MakeTile(left_memory, blocks.i, bk), panels_0_memory});
+                 y.WaitIn(y_index(at)), z.Open(z_index(at), at.run), acc_memory, panels_0_memory});
     if (!core.ok()) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
   };

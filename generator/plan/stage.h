@@ -133,11 +133,14 @@ struct Dot {
 };
 
 /// panels = the matrix at `place`, whose coordinates run over rows and columns of the matrix as
-/// multiplied.
+/// multiplied; or the matrix of `value`, which comes after `body` in a loop by lanes of columns.
 struct Pack {
   PanelsId panels;
   Place place;
   LoopId row, col;
+  Stages body;
+  ElementPtr value;      // null: `place` has the elements
+  SpaceId rows;          // then, of a B: the rows of A that it is multiplied with
   ElementPtr low, high;  // bound the depth that is packed, if given
   PanelsId live;         // then: the panels of A that name it
 };
@@ -263,7 +266,11 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
         use(s.start), all(s.prefetches), use(s.body);
       },
       [&](ConstLike<Of, Pack>& s) {
-        use(s.low), use(s.high), use(s.row), use(s.col), use(s.place, Access::kReads);
+        use(s.low), use(s.high), use(s.row), use(s.col);
+        if (s.value)
+          use(s.body), use(s.value);
+        else
+          use(s.place, Access::kReads);
         use(s.panels), use(s.live);
       },
       [&](ConstLike<Of, If>& s) { use(s.condition), use(s.body), use(s.orelse); },

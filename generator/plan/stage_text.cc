@@ -138,10 +138,12 @@ void StageText::One(const Stage& of, int indent) {
       },
       [&](const Reduce& s) { ReduceLines(s, indent); }, [&](const Dot& s) { DotLines(s, indent); },
       [&](const Pack& s) {
-        line("pack " + PanelsName(s.panels) + " from " + PlaceText(s.place) + ", rows " +
+        line("pack " + PanelsName(s.panels) +
+             (s.value ? " of " + Text(*s.value) : " from " + PlaceText(s.place)) + ", rows " +
              over(s.row) + ", columns " + over(s.col) +
              (s.low ? ", depth from " + Text(*s.low) : "") +
-             (s.high ? ", depth before " + Text(*s.high) : ""));
+             (s.high ? ", depth before " + Text(*s.high) : "") + (s.body.empty() ? "" : ", after"));
+        within(s.body);
       },
       [&](const If& s) {
         line("when " + Text(*s.condition) + ":");

@@ -64,6 +64,7 @@ class Verifier {
           Look(s.low);
           Look(s.high);
           Within({s.row, s.col}, [&] {
+            if (s.value) return VisitComputed(s);
             Look(s.place);
             CheckPlace(s.place, "packs");
           });
@@ -100,6 +101,14 @@ class Verifier {
           for (const ElementPtr& at : s.on.at) Look(at);
           if (s.window) Look(*s.window);
         });
+  }
+
+  /// The value comes after the statements of its body, and sees their variables.
+  void VisitComputed(const stage::Pack& pack) {
+    const std::set<VariableId> variables = variables_;
+    Visit(pack.body);
+    Look(pack.value);
+    variables_ = variables;
   }
 
   /// Sums start in the tiles.

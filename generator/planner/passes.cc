@@ -12,6 +12,7 @@
 #include "generator/planner/decide/live_depth.h"
 #include "generator/planner/decide/live_rows.h"
 #include "generator/planner/decide/one_body.h"
+#include "generator/planner/decide/pack_computed.h"
 #include "generator/planner/decide/prefetch.h"
 #include "generator/planner/decide/streams.h"
 #include "generator/planner/decide/watch.h"
@@ -287,6 +288,7 @@ void Hoist(Planning& p) {
 void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
 void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
 void Stream(Planning& p) { FindStreams(p.plan); }
+void PackFromRegisters(Planning& p) { PackComputed(p.plan); }
 
 constexpr Pass kPasses[] = {
     {"operands", DescribeOperands,
@@ -320,6 +322,8 @@ constexpr Pass kPasses[] = {
     {"rows", JoinRows, "rows that are added up are taken some at a time"},
     {"wide", WidenLanes, "lanes of 64 bits are half as many"},
     {"stream", Stream, "an output that a pass does nothing but write may go past the caches"},
+    {"computed", PackFromRegisters,
+     "what is computed for nothing but a dot is packed as it is computed"},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "kiln/core/blocks.h"
 #include "kiln/core/tile.h"
 #include "kiln/direct/direct.h"
+#include "kiln/dot/computed-inl.h"
 #include "kiln/dot/dot-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "kiln/emulate/dma.h"

@@ -154,7 +154,7 @@ constexpr PassExample kPassExamples[] = {
     {"recompute", kCheap}, {"share", kTwice},     {"scratch", kMatmul},  {"clip", kMatmul},
     {"live", kSelected},   {"free", kMatmul},     {"unpacked", kMatmul}, {"prefetch", kRows},
     {"sums", kInOutput},   {"one-body", kMatmul}, {"visits", kVisited},  {"hoist", kSelected},
-    {"rows", kColumns},    {"wide", kTaken},      {"stream", kRows},
+    {"rows", kColumns},    {"wide", kTaken},      {"stream", kRows},     {"computed", kTwice},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

@@ -115,14 +115,17 @@ Fields BodyView::One(const Stage& of) {
       [&](const Define& s) { text([&](auto* lines) { Definition(s, lines); }); },
       [&](const Assign& s) { text([&](auto* lines) { Assignment(s, lines); }); },
       [&](const Store& s) { text([&](auto* lines) { StoreLines(s, lines); }); },
-      [&](const Pack& s) { text([&](auto* lines) { PackLines(s, lines); }); },
+      [&](const Pack& s) {
+        if (s.value) return ComputedPanels(s, is("is_computed"));
+        text([&](auto* lines) { PackLines(s, lines); });
+      },
       [&](const Assert& s) { text([&](auto* lines) { AssertLines(s, SpecLine(of), lines); }); },
       [&](const Range& s) { text([&](auto* lines) { RangeLines(s, SpecLine(of), lines); }); },
       [&](const Touch& s) { text([&](auto* lines) { TouchLines(s, SpecLine(of), lines); }); },
       [&](const Copy& s) { text([&](auto* lines) { CopyLines(s, SpecLine(of), lines); }); },
       [&](const Wait& s) { text([&](auto* lines) { WaitLines(s, SpecLine(of), lines); }); });
   for (const char* flag : {"is_loop", "is_lanes", "is_reduce", "is_dot", "is_if", "is_for",
-                           "is_while", "is_rows", "is_each_row", "is_text"})
+                           "is_while", "is_rows", "is_each_row", "is_computed", "is_text"})
     fields.SetFlag(flag, kind == flag);
   return fields;
 }

@@ -60,6 +60,7 @@ class BodyView {
   void SumsInRows(const stage::Dot& dot, Fields* fields);
   static Place CornerOf(Place place, LoopId row, LoopId col);
   void PackLines(const stage::Pack& pack, std::vector<std::string>* lines);
+  void ComputedPanels(const stage::Pack& pack, Fields* fields);
   // copies_text.cc
   void CopyLines(const stage::Copy& copy, int line, std::vector<std::string>* lines);
   void WaitLines(const stage::Wait& wait, int line, std::vector<std::string>* lines);
@@ -76,6 +77,8 @@ class BodyView {
   std::optional<size_t> ChosenDimension(const Place& place) const;
   std::string VectorOperation(const Element& e, std::vector<std::string>* lines);
   std::string VectorCast(const ElementPtr& from, DType to, std::vector<std::string>* lines);
+  std::string VectorToStore(ElementPtr value, DType type, std::vector<std::string>* lines,
+                            bool whole = true);
   std::string VectorToRound(const ElementPtr& e, DType to, std::vector<std::string>* lines,
                             bool whole = false);
   void VectorStore(const stage::Store& store, std::vector<std::string>* lines);
@@ -114,6 +117,7 @@ class BodyView {
   LoopId lanes_;                                       // the lane loop around
   std::set<VariableId> vectors_;                       // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body
+  std::set<PanelsId> computed_;                        // panels of a B that are so
   int last_line_ = 0;
   Uses uses_;
 };

@@ -18,6 +18,8 @@ void BodyView::Product(const stage::Dot& dot, Fields* fields) {
   fields->Set("rows", ranged ? "live" : a + ".rows");
   fields->Set("b", b);
   fields->Set("element", StorageType(dot.element));
+  fields->Set("multiply", dot.b.panels && computed_.count(dot.b.panels) > 0 ? "MultiplyComputed"
+                                                                            : "MultiplyTiles");
   if (dot.in_rows) return SumsInRows(dot, fields);
   // Sums that are the accumulators stay where they are: nothing loads or stores them here.
   const Place* start_at = dot.start ? LoadedBy(*dot.start) : nullptr;
@@ -97,6 +99,32 @@ Place BodyView::CornerOf(Place place, LoopId row, LoopId col) {
     if (c.loop == row || c.loop == col) c.loop = {};
   }
   return place;
+}
+
+/// Where the elements of an operand are computed, as its copy packs them.
+void BodyView::ComputedPanels(const stage::Pack& pack, Fields* fields) {
+  const Panels& panels = plan_[pack.panels];
+  const std::string& name = names_[pack.panels];
+  const bool is_a = panels.side == Side::kA;
+  const std::string rows_of_a = is_a ? "" : Count(pack.rows) + ", ";
+  fields->Set("name", name);
+  fields->Set("function", (is_a ? "PackAOf<" : "PackBOf<") + StorageType(panels.element) + ">");
+  fields->Set("extents",
+              rows_of_a + Count(plan_[pack.row].space) + ", " + Count(plan_[pack.col].space));
+  fields->Set("row", LoopName(pack.row));
+  fields->Set("index", LoopName(pack.col));
+  lanes_ = pack.col;
+  loaded_.clear();
+  const int line = last_line_;
+  fields->SetList("body", List(pack.body));
+  last_line_ = line;
+  std::vector<std::string> lines;
+  fields->Set("value", VectorToStore(pack.value, panels.element, &lines));
+  fields->Set("lines", LinesOf(lines));
+  lanes_ = {};
+  LeaveLoop(pack.col);
+  LeaveLoop(pack.row);
+  if (!is_a) computed_.insert(pack.panels);
 }
 
 void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* lines) {

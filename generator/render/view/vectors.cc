@@ -135,18 +135,22 @@ std::string BodyView::VectorOperation(const Element& e, std::vector<std::string>
   return text + ")";
 }
 
-void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* lines) {
-  const Buffer& buffer = plan_[store.place.buffer];
-  // A store rounds and cuts off by itself.
-  ElementPtr value = store.value;
+/// A value that is stored as elements of `type`: a store rounds and cuts off by itself.
+std::string BodyView::VectorToStore(ElementPtr value, DType type, std::vector<std::string>* lines,
+                                    bool whole) {
   if (const auto* cast = AsOp(*value, Op::kCast)) {
     const DType from = cast->args[0]->dtype, to = value->dtype;
-    if (to == buffer.dtype && from != DType::kIndex && to != DType::kBool && from != DType::kBool &&
+    if (to == type && from != DType::kIndex && to != DType::kBool && from != DType::kBool &&
         ValueType(to) == ValueType(from)) {
       value = ElementPtr(cast->args[0]);
     }
   }
-  const std::string text = VectorToRound(value, buffer.dtype, lines, store.mask == nullptr);
+  return VectorToRound(value, type, lines, whole);
+}
+
+void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* lines) {
+  const Buffer& buffer = plan_[store.place.buffer];
+  const std::string text = VectorToStore(store.value, buffer.dtype, lines, store.mask == nullptr);
   const std::string to = Pointer(store.place);
   if (plan_.IsAccumulator(store.place.buffer)) {
     const std::string tag = buffer.dtype == DType::kF64   ? "kDoubles"

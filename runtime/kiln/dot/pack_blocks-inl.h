@@ -55,8 +55,8 @@ HWY_INLINE void PanelAStarts(typename D::KGroup* panel, size_t depth) {
 
 #if HWY_TARGET == HWY_AVX3_DL
 /// Packs (rows, k) for AMX.
-template <class D, typename T>
-void PackAByRows(const Source<T>& a, typename D::KGroup* to) {
+template <class D, class From>
+void PackAByRows(const From& a, typename D::KGroup* to) {
   using A = typename D::A;
   const size_t rows = a.extent[0], depth = PackedKGroupsOf<D>(a.extent[1]);
   const size_t to_row = AmxRowKGroups(depth);
@@ -64,7 +64,7 @@ void PackAByRows(const Source<T>& a, typename D::KGroup* to) {
     constexpr size_t kRows = 64;
     constexpr size_t kDepth = kAmxKGroups * D::kKPerGroup;
     HWY_ALIGN A buffer[kDepth * kRows];
-    const Source<T> columns = a.Transposed();
+    const From columns = a.Transposed();
     for (size_t r = 0; r < rows; r += kRows) {
       const size_t chunk = HWY_MIN(kRows, rows - r);
       for (size_t k = 0; k < depth; k += kAmxKGroups) {
@@ -85,8 +85,8 @@ void PackAByRows(const Source<T>& a, typename D::KGroup* to) {
 #endif
 
 /// Packs (rows, k).
-template <class D, typename T>
-HWY_NOINLINE void PackAFrom(const Source<T>& a, typename D::KGroup* to) {
+template <class D, class From>
+HWY_NOINLINE void PackAFrom(const From& a, typename D::KGroup* to) {
 #if HWY_TARGET == HWY_AVX3_DL
   if constexpr (D::kAmx != AmxElements::kNone) {
     if (UsesAmx<D>()) return PackAByRows<D>(a, to);
@@ -100,7 +100,7 @@ HWY_NOINLINE void PackAFrom(const Source<T>& a, typename D::KGroup* to) {
   if (a.IsTransposed()) {
     constexpr size_t kGroups = 4, kRows = 64;  // whole lines of 16 panels
     HWY_ALIGN A buffer[kGroups * D::kKPerGroup * kRows];
-    const Source<T> columns = a.Transposed();
+    const From columns = a.Transposed();
     for (size_t k = 0; k < depth; k += kGroups) {
       const size_t count = HWY_MIN(kGroups, depth - k);
       for (size_t r = 0; r < rows; r += kRows) {
@@ -127,8 +127,8 @@ HWY_NOINLINE void PackAFrom(const Source<T>& a, typename D::KGroup* to) {
 }
 
 /// Packs (k, columns).
-template <class D, typename T>
-HWY_NOINLINE void PackBFrom(const Source<T>& b, typename D::KGroup* to) {
+template <class D, class From>
+HWY_NOINLINE void PackBFrom(const From& b, typename D::KGroup* to) {
   using KGroup = typename D::KGroup;
   using B = typename D::B;
   constexpr size_t kMaxCols = kTileVectors * hn::MaxLanes(hn::ScalableTag<KGroup>());
@@ -139,7 +139,7 @@ HWY_NOINLINE void PackBFrom(const Source<T>& b, typename D::KGroup* to) {
   if (b.IsTransposed()) {
     constexpr size_t kGroups = 64;
     HWY_ALIGN B buffer[kMaxCols * kGroups * D::kKPerGroup];
-    const Source<T> rows = b.Transposed();
+    const From rows = b.Transposed();
     for (size_t c = 0, width = 0; c < cols; c += width) {
       width = PanelVectors<KGroup>(c, cols) * n;
       for (size_t k = 0; k < depth; k += kGroups) {
@@ -174,9 +174,9 @@ HWY_NOINLINE void PackBFrom(const Source<T>& b, typename D::KGroup* to) {
 #define KILN_PACKING extern template
 #endif
 #undef KILN_PACK
-#define KILN_PACK(D, TA, TB)                                            \
-  KILN_PACKING void PackAFrom<D, TA>(const Source<TA>&, D::KGroup* to); \
-  KILN_PACKING void PackBFrom<D, TB>(const Source<TB>&, D::KGroup* to)
+#define KILN_PACK(D, TA, TB)                                                    \
+  KILN_PACKING void PackAFrom<D, Source<TA>>(const Source<TA>&, D::KGroup* to); \
+  KILN_PACKING void PackBFrom<D, Source<TB>>(const Source<TB>&, D::KGroup* to)
 using BytesSS = Dot<int8_t, int8_t>;
 using BytesSU = Dot<int8_t, uint8_t>;
 using BytesUS = Dot<uint8_t, int8_t>;

@@ -1,0 +1,192 @@
+// Operands of a dot that a body computes, such as dequantised weights: packed out of registers, and
+// never in memory as a whole.
+//
+// `fn(at, row, col)` gives the elements of a row from a column on, as the vector that represents
+// them; rows and columns are those of the operand as it is multiplied.
+#if defined(KILN_COMPUTED_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_COMPUTED_INL_H_
+#undef KILN_COMPUTED_INL_H_
+#else
+#define KILN_COMPUTED_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kiln/dot/panels-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// An operand of these extents, as packing takes it: a Source without memory.
+template <class Fn>
+struct Computed {
+  const Fn& fn;
+  size_t extent[2];
+
+  static constexpr bool IsTransposed() { return false; }
+  Computed Transposed() const { return *this; }  // never is
+};
+
+/// A rectangle of it, with zeros where it ends.
+template <typename As, class Fn>
+HWY_INLINE Fetched<As> Fetch(const Computed<Fn>& from, size_t r, size_t c, size_t rows, size_t cols,
+                             As* HWY_RESTRICT buffer) {
+  const size_t inside = HWY_MIN(cols, HWY_MAX(from.extent[1], c) - c);
+  for (size_t i = 0; i < rows; ++i) {
+    As* const row = buffer + i * cols;
+    const size_t count = r + i < from.extent[0] ? inside : 0;
+    ForLanes(kFloats, count,
+             [&](auto at, size_t j) HWY_ATTR { at.Store(from.fn(at, r + i, c + j), row + j); });
+    memset(static_cast<void*>(row + count), 0, (cols - count) * sizeof(As));
+  }
+  return {buffer, static_cast<int64_t>(cols)};
+}
+
+/// As PackA does a tile.
+template <class As, class Fn>
+HWY_INLINE auto PackAOf(size_t rows, size_t k, void* to, const Fn& fn) {
+  using Format = PackedA<As>;
+  auto* const groups = static_cast<typename Format::KGroup*>(to);
+  PackAFrom<DotOf<As>>(Computed<Fn>{fn, {rows, k}}, groups);
+  return Format::ViewOfPacked(groups, rows, k);
+}
+
+/// B as panels, or, for few rows of A, the function that computes it where it is multiplied.
+template <typename KGroup, class Fn>
+struct ViewOfComputedB : ViewOfB<KGroup> {
+  Fn fn;
+  bool is_packed;
+};
+
+/// As PackB does a tile, for `a_rows` rows of A.
+template <class As, class Fn>
+HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn& fn) {
+  using Format = PackedB<As>;
+  using D = DotOf<As>;
+  using KGroup = typename Format::KGroup;
+  auto* const groups = static_cast<KGroup*>(to);
+  ViewOfComputedB<KGroup, Fn> view{ViewOfB<KGroup>::OfPanels(groups, Format::Depth(k), cols), fn,
+                                   true};
+  view.rows = k;
+  // AMX adds by its tiles, which read panels.
+  view.is_packed = kFewRows<D> == 0 || a_rows > kRowsAtATime || UsesAmx<D>();
+  if (view.is_packed) PackBFrom<D>(Computed<Fn>{fn, {k, cols}}, groups);
+  return view;
+}
+
+/// AddStreamedRows, of rows of B that are computed where they are multiplied.
+template <class Dot, class A, class Fn>
+HWY_INLINE void AddComputedRows(const A& a, size_t row, size_t rows, const Computed<Fn>& b,
+                                size_t first, size_t cols, typename Dot::Acc* sums,
+                                size_t sums_stride) {
+  constexpr size_t kStep = kDeep<Dot> * Dot::kKPerGroup;
+  constexpr size_t kPiece = 256;  // columns at a time
+  const size_t width = kAcross<Dot> * hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
+  KGroupsOfRows<Dot> groups;
+  HWY_ALIGN typename Dot::B buffer[kStep * kPiece];
+  for (size_t k = 0; k < b.extent[0]; k += kStep) {
+    const size_t count = HWY_MIN(kDeep<Dot>, KGroupsOf<Dot>(b.extent[0] - k));
+    LoadKGroups<Dot>(a, row, rows, k / Dot::kKPerGroup, count, groups);
+    for (size_t c = 0; c < cols; c += kPiece) {
+      const size_t padded = HWY_MIN(RoundUp(cols - c, width), kPiece);
+      Fetch(b, k, first + c, kStep, padded, buffer);
+      const auto stride = static_cast<int64_t>(padded);
+      if (count == kDeep<Dot>) {
+        AddKGroups<Dot>(groups, rows, buffer, stride, /*ahead=*/0, padded, sums + c, sums_stride);
+        continue;
+      }
+      for (size_t i = 0; i < count; ++i)
+        AddKGroup<Dot>(groups, i, rows, buffer, stride, padded, sums + c, sums_stride);
+    }
+  }
+}
+
+/// MultiplyStreamed, of a B that is computed.
+template <class Dot, class A, class B, class Start, class Finish>
+HWY_INLINE void MultiplyFewComputed(RowRange range, const A& a, const B& b, const Start& start,
+                                    const Finish& finish) {
+  using Acc = typename Dot::Acc;
+  constexpr hn::ScalableTag<Acc> da;
+  const ColumnTag<Dot> d;
+  const Computed<decltype(b.fn)> of{b.fn, {b.rows, b.cols}};
+  HWY_ALIGN Acc sums[kRowsAtATime * SumsStride(StreamedCols(kRowsAtATime))];
+  const size_t rows = range.end - range.begin;
+  const size_t strip_cols = StreamedCols(static_cast<int64_t>(rows)),
+               sums_stride = SumsStride(strip_cols);
+  for (size_t strip = 0; strip < b.cols; strip += strip_cols) {
+    const size_t cols = HWY_MIN(strip_cols, b.cols - strip);
+    const auto for_sums = [&](const auto& use) HWY_ATTR {
+      for (size_t r = 0; r < rows; ++r) {
+        ForLanes(d, cols, [&](auto at, size_t c) HWY_ATTR {
+          use(at, sums + r * sums_stride + c, range.begin + r, strip + c);
+        });
+      }
+    };
+    for_sums([&](auto at, Acc* sum, size_t r, size_t c)
+                 HWY_ATTR { hn::Store(start(at, r, c), da, sum); });
+    AddComputedRows<Dot>(a, range.begin, rows, of, strip, cols, sums, sums_stride);
+    for_sums([&](auto at, const Acc* sum, size_t r, size_t c)
+                 HWY_ATTR { finish(at, hn::Load(da, sum), r, c); });
+  }
+}
+
+/// MultiplyTiles for a B that is computed.
+template <class Dot, class A, class KGroup, class Fn, class Sums, class Start = Nothing,
+          class Finish = Nothing, class To = NoTile>
+HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputedB<KGroup, Fn>& b,
+                                 const Sums& sums, const Start& start = Start(),
+                                 const Finish& finish = Finish(), const To& to = To()) {
+  using Acc = typename Dot::Acc;
+  using D = ColumnTag<Dot>;
+  constexpr hn::ScalableTag<Acc> da;
+  if (b.is_packed) {
+    const ViewOfB<KGroup>& panels = b;
+    return MultiplyTiles<Dot>(rows, a, panels, sums, start, finish, to);
+  }
+  if constexpr (kFewRows < Dot >> 0) {
+    if constexpr (std::is_same_v<Sums, StepSums<Acc>>) {
+      if (!sums.step.last) {
+        const Accumulators<Acc> all(sums.sums, sums.rows, sums.step.first);
+        return MultiplyComputed<Dot>(rows, a, b, all);
+      }
+    }
+    const auto start_row = [&](auto at, size_t r, size_t c) HWY_ATTR {
+      if constexpr (kStartGives<D, Start>) {
+        return start(at, r, c);
+      } else {
+        start(at, r, c);
+        return sums.FromZero() ? hn::Zero(da) : hn::Load(da, SumsAt<Acc>(sums, r, c));
+      }
+    };
+    const auto finish_row = [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
+      if (sums.IsKept()) hn::Store(sum, da, SumsAt<Acc>(sums, r, c));
+      finish(at, sum, r, c);
+    };
+    MultiplyFewComputed<Dot>(rows, a, b, start_row, finish_row);
+  }
+}
+template <class Dot, class A, class KGroup, class Fn>
+HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputedB<KGroup, Fn>& b,
+                                 const SumsInRows<typename Dot::Acc>& sums) {
+  if (b.is_packed) {
+    const ViewOfB<KGroup>& panels = b;
+    return MultiplyTiles<Dot>(rows, a, panels, sums);
+  }
+  if constexpr (kFewRows < Dot >> 0) {
+    constexpr hn::ScalableTag<typename Dot::Acc> da;
+    MultiplyFewComputed<Dot>(
+        rows, a, b,
+        [&](auto at, size_t r, size_t c)
+            HWY_ATTR { return sums.from_zero ? hn::Zero(da) : at.Load(sums.At(r, c)); },
+        [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR { at.Store(sum, sums.At(r, c)); });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif
