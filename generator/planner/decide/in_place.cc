@@ -8,14 +8,15 @@
 namespace kiln {
 namespace {
 
-/// Types whose k-groups are one element, or the pair that the CPU multiplies. Quads of bytes take
-/// longer to make out of rows of B; other types are converted as they are packed.
-bool IsBReadUnpacked(DType type) {
+/// Types whose k-groups are elements as they are. Others are converted as they are packed.
+bool IsMultipliedUnpacked(DType type) {
   switch (type) {
     case DType::kF32:
     case DType::kF64:
     case DType::kBF16:
     case DType::kI32:
+    case DType::kI8:
+    case DType::kU8:
       return true;
     case DType::kF16:
     case DType::kF8E4M3FN:
@@ -23,8 +24,6 @@ bool IsBReadUnpacked(DType type) {
     case DType::kBool:
     case DType::kI4:
     case DType::kU4:
-    case DType::kI8:
-    case DType::kU8:
     case DType::kI16:
     case DType::kU16:
     case DType::kU32:
@@ -35,11 +34,6 @@ bool IsBReadUnpacked(DType type) {
       return false;
   }
   __builtin_unreachable();
-}
-
-/// A row of A has its k-groups as they are; those of bytes are read by AMX alone.
-bool IsAReadUnpacked(DType type) {
-  return IsBReadUnpacked(type) || type == DType::kI8 || type == DType::kU8;
 }
 
 std::set<SpaceId> SpacesOfRowsPerB(const Plan& plan, RefId b) {
@@ -96,8 +90,9 @@ void FindInPlace(Plan& plan) {
     OperandPlan& operand = plan.operands[ref];
     if (kernel.BorrowerOf(ref.number()) >= 0)
       continue;  // an output writes there while it is needed
-    operand.unpacked = operand.layout == Layout::kPackedA && IsAReadUnpacked(kernel[ref].dtype);
-    if (operand.layout != Layout::kPackedB || !IsBReadUnpacked(kernel[ref].dtype)) continue;
+    if (!IsMultipliedUnpacked(kernel[ref].dtype)) continue;
+    operand.unpacked = operand.layout == Layout::kPackedA;
+    if (operand.layout != Layout::kPackedB) continue;
     const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
     if (spaces.size() == 1) operand.rows_per_b = *spaces.begin();
   }

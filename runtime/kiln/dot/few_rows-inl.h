@@ -27,20 +27,17 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kRowsAtATime = 32;  // of A
 
-/// Rows of A up to which they are few. More are multiplied with a packed B, and bytes always are:
-/// making their k-groups takes as long as packing does.
+/// Rows of A up to which they are few. More are multiplied with a packed B; with bytes sooner, as
+/// to make their k-groups takes as long as packing does.
 template <class D>
-constexpr int64_t kFewRows = sizeof(typename D::B) == 1 ? 0
+constexpr int64_t kFewRows = sizeof(typename D::B) == 1 ? 8
                              : kTilesOf8Rows            ? 64
                                                         : 32;
-/// Whether there is such a product of it.
-template <class D>
-constexpr bool kStreamsFewRows = kFewRows<D> != 0;
 /// From a row of sums to the next: no power of two, so that rows use different cache sets.
 constexpr size_t SumsStride(size_t cols) { return cols + 16; }
 
-// Eight vectors of k-groups of B are multiplied at a time, out of eight rows of elements: a line of
-// each, or half of one. (More rows, where they are a power of two apart, fit into no L1.)
+// Eight vectors of k-groups of B are multiplied at a time, out of eight rows of elements: 64 bytes
+// of each, or 32. (More rows, where they are a power of two apart, fit into no L1.)
 template <class Dot>
 constexpr size_t kDeep = 8 / Dot::kKPerGroup;  // k-groups
 template <class Dot>
@@ -54,11 +51,12 @@ template <class Dot, class A>
 HWY_INLINE void LoadKGroups(const A& a, size_t row, size_t rows, size_t k, size_t count,
                             KGroupsOfRows<Dot>& groups) {
   for (size_t r = 0; r < rows; ++r) {
-    const auto* const from = a.At(row + r) + static_cast<ptrdiff_t>(k) * a.to_k;
-    if (count == kDeep<Dot> && a.to_k == 1) {
+    const ptrdiff_t to_k = a.ToK();
+    const auto* const from = a.At(row + r) + static_cast<ptrdiff_t>(k) * to_k;
+    if (count == kDeep<Dot> && to_k == 1) {
       memcpy(groups[r], from, sizeof(groups[r]));
     } else {
-      for (size_t i = 0; i < count; ++i) groups[r][i] = from[static_cast<ptrdiff_t>(i) * a.to_k];
+      for (size_t i = 0; i < count; ++i) groups[r][i] = from[static_cast<ptrdiff_t>(i) * to_k];
     }
   }
 }
@@ -68,7 +66,7 @@ template <class Dot, typename T>
 HWY_INLINE auto StreamedKGroups(const T* columns, size_t i, int64_t stride) {
   const hn::ScalableTag<typename Dot::KGroup> dw;
   const T* const first = columns + static_cast<int64_t>(ElementOf<Dot>(i)) * stride;
-  return KGroupsAcross<Dot>(dw, first, stride);
+  return Flip<Dot>(KGroupsAcross<Dot>(dw, first, stride), Dot::kFlip);
 }
 
 /// *sums += the product of each k-group of a row of A with the vector of B that belongs to it.
@@ -106,9 +104,14 @@ HWY_INLINE void AddKGroups(const KGroupsOfRows<Dot>& groups, size_t rows, const 
       auto* const to = sums + r * sums_stride + c;
       if constexpr (kDeep<Dot> == 8) {
         AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3, b_4, b_5, b_6, b_7);
-      } else {
+      } else if constexpr (kDeep<Dot> == 4) {
         AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3);
         AddProducts<Dot>(a, to + n, b_4, b_5, b_6, b_7);
+      } else {
+        AddProducts<Dot>(a, to, b_0, b_1);
+        AddProducts<Dot>(a, to + n, b_2, b_3);
+        AddProducts<Dot>(a, to + 2 * n, b_4, b_5);
+        AddProducts<Dot>(a, to + 3 * n, b_6, b_7);
       }
     }
   }
@@ -134,7 +137,7 @@ HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const T* 
                                   size_t sums_stride) {
 #if HWY_TARGET == HWY_AVX3_DL
   if constexpr (Dot::kAmx != AmxElements::kNone) {
-    if (UsesAmx<Dot>()) {
+    if (StreamsByAmx<Dot>(rows)) {
       return AddStreamedRowsByAmx<Dot>(a, row, rows, b, b_rows, stride, cols, sums, sums_stride);
     }
   }
@@ -174,6 +177,19 @@ HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const T* 
   }
 }
 
+/// What undoes the flip of B in a row's sums: it is behind the last k of a packed A, unless that is
+/// packed for AMX.
+template <class Dot, class A>
+HWY_INLINE typename Dot::Acc StartOfRow(const A& a, size_t row) {
+  const auto* const groups = a.At(row);
+  if (!UsesAmx<Dot>()) return groups[static_cast<ptrdiff_t>(a.depth) * a.to_k];
+  using T = typename Dot::A;
+  const auto* const elements = reinterpret_cast<const T*>(groups);
+  typename Dot::Acc sum = 0;
+  for (size_t k = 0; k < a.depth * Dot::kKPerGroup; ++k) sum += elements[k];
+  return sum * (std::is_signed_v<T> ? -128 : 128);
+}
+
 /// Whether a product of so many rows waits for a B of so many bytes. One or two rows take little
 /// more time than the prefetches, which are for nothing where the hardware's suffice: in the last
 /// cache (f32 of 1000 rows and columns: 10 to 13 % slower with them).
@@ -198,6 +214,11 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
     const size_t cols = HWY_MIN(strip_cols, b.cols - strip);
     for (size_t row = begin; row < end; row += most) {
       const size_t rows = HWY_MIN(most, end - row);
+      [[maybe_unused]] Acc starts[kRowsAtATime];
+      if constexpr (Dot::kFlip != 0) {
+        for (size_t r = 0; r < rows; ++r)
+          starts[r] = StreamsByAmx<Dot>(rows) ? 0 : StartOfRow<Dot>(a, row + r);
+      }
       const auto for_sums = [&](const auto& fn) HWY_ATTR {
         for (size_t r = 0; r < rows; ++r) {
           ForLanes(d, cols, [&](auto at, size_t c) HWY_ATTR {
@@ -205,8 +226,11 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
           });
         }
       };
-      for_sums([&](auto at, Acc* sum, size_t r, size_t c)
-                   HWY_ATTR { hn::Store(start(at, r, c), da, sum); });
+      for_sums([&](auto at, Acc* sum, size_t r, size_t c) HWY_ATTR {
+        auto first = start(at, r, c);
+        if constexpr (Dot::kFlip != 0) first = hn::Add(first, hn::Set(da, starts[r - row]));
+        hn::Store(first, da, sum);
+      });
       AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, static_cast<int64_t>(b.stride),
                            far, cols, sums, sums_stride);
       for_sums([&](auto at, Acc* sum, size_t r, size_t c)

@@ -16,11 +16,20 @@
 #include "kiln/simd/float_mode.h"
 #include "kiln/simd/lanes-inl.h"
 
-#if HWY_TARGET == HWY_AVX3_DL
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// Whether AMX, or what has its bits, multiplies so many rows with a B that is streamed. Bytes have
+/// the same sums either way, and vectors are faster for very few rows.
+template <class D>
+HWY_INLINE bool StreamsByAmx([[maybe_unused]] size_t rows) {
+  if constexpr (D::kAmx == AmxElements::kNone) return false;
+  return UsesAmx<D>() && (D::kAmx == AmxElements::kBf16 || rows > 3);
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
 
 // B is multiplied in pieces: a line of each of the rows that an instruction multiplies.
 template <class Dot>
@@ -198,8 +207,9 @@ HWY_INLINE void AddStreamedRowsByAmx(const A& a, size_t row, size_t rows, const 
   AddByTiles<Dot>(a, row, rows, b, b_rows, stride, cols, sums, sums_stride);
 }
 
+#endif  // HWY_AVX3_DL
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln
 HWY_AFTER_NAMESPACE();
-#endif  // HWY_AVX3_DL
 #endif

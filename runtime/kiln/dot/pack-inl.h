@@ -339,8 +339,9 @@ template <class As>
 int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows, int64_t stride) {
   using B = typename DotOf<As>::B;
   constexpr int64_t kBytes{sizeof(B)};
-  if (ChooseBAccess<DotOf<As>, B>(cpu, rows, depth, stride) != BAccess::kUnpackedTiles)
-    return DepthFor<As>(cpu, own, depth);
+  const BAccess access = ChooseBAccess<DotOf<As>, B>(cpu, rows, depth, stride);
+  if (access == BAccess::kPacked) return DepthFor<As>(cpu, own, depth, rows);
+  if (access == BAccess::kUnpackedRows) return DepthFor<As>(cpu, own, depth);
   const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows);
   const auto unpacked = [&](int64_t most) {
     return UnpackedKCBytes(cpu, depth, stride * kBytes, most);

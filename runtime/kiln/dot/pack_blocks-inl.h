@@ -198,6 +198,10 @@ KILN_PACK(BytesUU, uint8_t, uint8_t);
 KILN_STREAM(Dot<float>, PanelSteps);
 KILN_STREAM(Dot<float>, AnySteps);
 KILN_STREAM(Dot<bf16>, PanelSteps);
+KILN_STREAM(BytesSS, PanelSteps);
+KILN_STREAM(BytesSU, PanelSteps);
+KILN_STREAM(BytesUS, PanelSteps);
+KILN_STREAM(BytesUU, PanelSteps);
 #if HWY_TARGET == HWY_AVX3_DL
 KILN_STREAM(Dot<bf16>, AnySteps);
 #endif

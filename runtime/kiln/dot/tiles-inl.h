@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// How a dot reads a B whose rows are `stride` elements apart.
 template <class D, typename T>
 BAccess ChooseBAccess(const Cpu& cpu, int64_t rows, int64_t depth, int64_t stride) {
-  const int64_t few_rows = UsesAmx<D>() ? HWY_MIN(kFewRows<D>, int64_t{kAmxRows}) : kFewRows<D>;
+  const int64_t few_rows = UsesAmx<D>() ? int64_t{kAmxRows} : kFewRows<D>;
   return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, few_rows,
                              kCanReadUnpackedB<D, T>, kTilesOf8Rows);
 }
@@ -290,9 +290,7 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums&
       return AddTiles<Dot>(rows, a, b, Accumulators<Acc>(sums.sums, sums.rows, sums.step.first));
     }
   }
-  if constexpr (kStreamsFewRows<Dot>) {
-    if (b.streamed != nullptr) return MultiplyFewRows<Dot>(rows, a, b, sums, start, finish);
-  }
+  if (b.streamed != nullptr) return MultiplyFewRows<Dot>(rows, a, b, sums, start, finish);
 
   Tiles tiles(a, b);
   tiles.tile.from_zero = sums.FromZero() && !kGives;
@@ -327,10 +325,8 @@ HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
   };
   const auto finish = [&](auto at, auto sum, size_t r, size_t c)
                           HWY_ATTR { at.Store(sum, sums.At(r, c)); };
-  if constexpr (kStreamsFewRows<Dot>) {
-    if (b.streamed != nullptr)
-      return MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start, finish);
-  }
+  if (b.streamed != nullptr)
+    return MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start, finish);
 
   Tiles tiles(a, b);
   auto& tile = tiles.tile;

@@ -62,6 +62,8 @@ struct ViewOfA : Steps {
     return groups + static_cast<ptrdiff_t>(row / panel_rows) * to_panel +
            static_cast<ptrdiff_t>(row % panel_rows) * this->to_row;
   }
+  /// K-groups from one of a row to the next.
+  ptrdiff_t ToK() const { return panel_rows == 1 ? 1 : ptrdiff_t{this->to_k}; }
 
   /// What all tiles have in common.
   template <class D>

@@ -272,7 +272,7 @@ std::string CheckPair(const char* name) {
             error = FirstError(a, b, MultiplyStreamed<D>(rows, b.tile, k, n), m, k, n);
         }
       }
-      if constexpr (std::is_same_v<B, typename D::B> && kStreamsFewRows<D>) {
+      if constexpr (std::is_same_v<B, typename D::B>) {
         if (error.empty() && !b_transposed && step == 1)
           error = FirstError(a, b, MultiplyStreamed<D>(a_view, b.tile, k, n), m, k, n);
       }
