@@ -13,7 +13,7 @@
 //   lhs           i8[m, k]                    block (128, 128)        index (tiles[t], l)
 //       pad 0  unpacked, or packed as A
 //   rhs           i8[shard, k, n]             block (null, 128, 128)  index (ids[t] - group_offset,
-//       l, j)  pad 0  packed as B
+//       l, j)  pad 0  unpacked, or packed as B
 //   out           i32[m, n]                   block (128, 128)        index (tiles[t], j)
 //       in rows
 //   acc           i32[128, 128]
@@ -114,9 +114,10 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, UnpackedA<int8_t>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Clipped(tm), Clipped(blocks.l)}, Pad<int8_t>(0),
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<int8_t>, 3> rhs(
-      core, {"rhs", 7, 53}, call.rhs, {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
-      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  In<Tiers, PackedB<int8_t>, 3> rhs(core, {"rhs", 7, 53}, call.rhs,
+                                    {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
+                                    Pad<int8_t>(0), /*buffers=*/2,
+                                    /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
   Out<Tiers, Rows<int32_t, 2>, 2> out(core, {"out", 8, 70}, call.out,
                                       {Clipped(tm), Clipped(blocks.j)}, Init<int32_t>(0));
   const size_t acc_count = AccumulatorSize(tm, blocks.j);
