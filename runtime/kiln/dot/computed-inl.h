@@ -62,6 +62,11 @@ struct ViewOfComputedB : ViewOfB<KGroup> {
   bool is_packed;
 };
 
+/// Whether a B that is computed is ever multiplied where it is computed. What undoes the flip of
+/// bytes is known to packed ones.
+template <class D>
+constexpr bool kStreamsComputed = sizeof(typename D::B) != 1;
+
 /// As PackB does a tile, for `a_rows` rows of A.
 template <class As, class Fn>
 HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn& fn) {
@@ -73,7 +78,7 @@ HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn
                                    true};
   view.rows = k;
   // AMX adds by its tiles, which read panels.
-  view.is_packed = kFewRows<D> == 0 || a_rows > kRowsAtATime || UsesAmx<D>();
+  view.is_packed = !kStreamsComputed<D> || a_rows > kRowsAtATime || UsesAmx<D>();
   if (view.is_packed) PackBFrom<D>(Computed<Fn>{fn, {k, cols}}, groups);
   return view;
 }
@@ -147,7 +152,7 @@ HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputed
     const ViewOfB<KGroup>& panels = b;
     return MultiplyTiles<Dot>(rows, a, panels, sums, start, finish, to);
   }
-  if constexpr (kFewRows < Dot >> 0) {
+  if constexpr (kStreamsComputed<Dot>) {
     if constexpr (std::is_same_v<Sums, StepSums<Acc>>) {
       if (!sums.step.last) {
         const Accumulators<Acc> all(sums.sums, sums.rows, sums.step.first);
@@ -176,7 +181,7 @@ HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputed
     const ViewOfB<KGroup>& panels = b;
     return MultiplyTiles<Dot>(rows, a, panels, sums);
   }
-  if constexpr (kFewRows < Dot >> 0) {
+  if constexpr (kStreamsComputed<Dot>) {
     constexpr hn::ScalableTag<typename Dot::Acc> da;
     MultiplyFewComputed<Dot>(
         rows, a, b,
