@@ -51,6 +51,7 @@ def load():
     import calls_docs_tpu  # noqa: F401
     import calls_jax  # noqa: F401
     import calls_models  # noqa: F401
+    import calls_values  # noqa: F401
     import calls_while  # noqa: F401
 
     return CASES

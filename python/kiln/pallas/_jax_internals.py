@@ -22,7 +22,7 @@ from jax._src.state import types as _state
 
 from .cannot import CannotSay, Place
 from .dtypes import bitcast_name
-from .grids import Block, Call, Entries, Grid, Pipeline, Slice, Transform
+from .grids import Block, Call, Entries, Gather, Grid, Pipeline, Slice, Transform
 
 Literal, DropVar, Jaxpr = _core.Literal, _core.DropVar, _core.Jaxpr
 ClosedJaxpr = getattr(_core, "ClosedJaxpr", Jaxpr)  # from 0.11 on they are one class
@@ -495,3 +495,23 @@ def take_over(decide: Callable[[Call], Any], is_on: Callable[[], bool]) -> None:
 
     mlir.register_lowering(primitive, lower, platform="cpu")
     _partial_eval.dce_rules[primitive] = dce
+
+
+# ---- gathers
+
+
+def gather_of(params: dict[str, Any]) -> Gather:
+    numbers, mode = params["dimension_numbers"], params["mode"]
+    modes = {"CLIP": "clip", "FILL_OR_DROP": "fill"}
+    return Gather(
+        tuple(numbers.start_index_map), tuple(numbers.operand_batching_dims),
+        tuple(numbers.start_indices_batching_dims), tuple(numbers.collapsed_slice_dims), tuple(numbers.offset_dims),
+        tuple(params["slice_sizes"]), modes.get(mode.name, "promise"), params["fill_value"],
+    )  # fmt: skip
+
+
+def platform_index(params: dict[str, Any]) -> int:
+    """Which of the branches of `jax.lax.platform_dependent` is a CPU's, or anybody's."""
+    platforms = params["platforms"]
+    own = [k for k, names in enumerate(platforms) if names is not None and "cpu" in names]
+    return (own + [k for k, names in enumerate(platforms) if names is None])[0]

@@ -9,9 +9,9 @@ Place = tuple[str, int]
 
 #: Primitives of JAX that have no word in the language, each with what a person calls it.
 CONSTRUCTS: dict[str, str] = {
-    "digamma": "digamma", "erf_inv": "erf_inv", "igamma": "igamma", "lgamma": "lgamma", "nextafter": "nextafter",
+    "digamma": "digamma", "igamma": "igamma", "lgamma": "lgamma", "nextafter": "nextafter",
     "population_count": "population_count", "clz": "clz", "reduce_precision": "reduce_precision",
-    "gather": "a gather by an array of indices", "scatter": "a scatter by an array of indices",
+    "scatter": "a scatter by an array of indices",
     "dynamic_update_slice": "dynamic_update_slice of a value", "rev": "an array turned round", "sort": "sort",
     "cumprod": "cumprod", "cummax": "cummax", "cummin": "cummin", "cumlogsumexp": "cumlogsumexp",
     "conv_general_dilated": "a convolution", "complex": "complex numbers",

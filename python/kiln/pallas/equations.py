@@ -12,6 +12,7 @@ from . import cannot, source
 from .cannot import CannotSay
 from .dtypes import dtype_name, narrow_bits
 from .expansions import expanded
+from .gathers import Gathers
 from .grids import Slice, Transform
 from .indices import Indices
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
@@ -114,7 +115,7 @@ class PipelineInside(CannotSay):
     """An `emit_pipeline` that is not the grid: it can be read as what it expands to."""
 
 
-class Equation(Parameters, Indices, Narrow):
+class Equation(Parameters, Indices, Gathers, Narrow):
     """One equation on its way into a block."""
 
     def __init__(self, reader: Reader, body: Block, environment: Environment, eqn: Any, hints: dict[Any, str]) -> None:
@@ -336,6 +337,9 @@ class Equation(Parameters, Indices, Narrow):
 
     def read_threefry2x32(self) -> None:
         self.read_call(jaxi.threefry_jaxpr([atom.aval for atom in self.eqn.invars]))
+
+    def read_platform_index(self) -> None:
+        self.environment[self.eqn.outvars[0]] = Value("i32", (), constant=jaxi.platform_index(self.params))
 
     def read_cond(self) -> None:
         which, *operands = self.eqn.invars

@@ -41,8 +41,29 @@ def _nextafter(x: Any, y: Any) -> Any:
     return jnp.where((x != x) | (y != y), x + y, jnp.where(x == y, y, moved))
 
 
+#: M. Giles, Approximating the erfinv function, as XLA has it: near 0, and further out by the root of w; highest powers
+#: first.
+_NEAR = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
+         0.246640727, 1.50140941)  # fmt: skip
+_FAR = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
+        1.00167406, 2.83297682)  # fmt: skip
+
+
+def _erf_inv(x: Any) -> Any:
+    """In f32, as a polynomial in w = -log(1 - x * x)."""
+    wide = x.astype(jnp.float32)
+    w = -jnp.log1p(-wide * wide)
+    near = w < 5
+    t = jnp.where(near, w - 2.5, jnp.sqrt(w) - 3)
+    sum_ = jnp.where(near, _NEAR[0], _FAR[0]).astype(jnp.float32)
+    for a, b in zip(_NEAR[1:], _FAR[1:], strict=True):
+        sum_ = jnp.where(near, jnp.float32(a), jnp.float32(b)) + sum_ * t
+    return jnp.where(abs(wide) == 1, wide * jnp.float32(jnp.inf), sum_ * wide).astype(x.dtype)
+
+
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {  # and of how many bytes
     "population_count": (_population_count, (1, 2, 4)), "clz": (_clz, (1, 2, 4)), "nextafter": (_nextafter, (4, 8)),
+    "erf_inv": (_erf_inv, (2, 4)),
 }  # fmt: skip
 
 

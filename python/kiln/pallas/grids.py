@@ -73,3 +73,26 @@ class Call:
     live: tuple[bool, ...]
     place: Place | None
     interpret: Any = None
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Of the operand's dimensions, those that indices look up, those that go along with dimensions of the indices; and
+    which of the result's dimensions are the operand's other ones."""
+
+    indexed: tuple[int, ...]
+    batched: tuple[int, ...]
+    batched_with: tuple[int, ...]
+    collapsed: tuple[int, ...]
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    mode: str  # "promise", "clip" or "fill"
+    value: Any
+
+    def fill(self, dtype: str) -> Any:
+        """What stands for an element that there is not: JAX's own choice, unless it was given one."""
+        if self.value is not None:
+            return self.value
+        if dtype[0] == "i":
+            return -(2 ** (int(dtype[1:]) - 1))
+        return 2 ** int(dtype[1:]) - 1 if dtype[0] == "u" else True if dtype == "bool" else float("nan")

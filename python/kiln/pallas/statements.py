@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from . import expressions as ex
 from .cannot import CannotSay, Place
-from .expressions import BIT_OR, COMPARISON, NOT, Expr, as_type, join, literal, renamed, shape_text, whole
+from .expressions import BIT_OR, COMPARISON, NOT, OR, Expr, as_type, join, literal, renamed, shape_text, whole
 from .ir import Block, Kernel, Operation, Ref, Value, Window, has_effects, uses, walk, written
 from .loops import Loops
 from .operations import choose, spell
@@ -188,9 +188,7 @@ class Body(Loops):
 
     def _stored(self, value: Value, dtype: str) -> Expr:
         expr = as_type(self.expr(value), dtype)
-        if expr.dtype in ex.WEAK and expr.constant is None and not ex.fits_default(expr, dtype):
-            expr = ex.cast(expr, dtype)
-        return expr
+        return expr if expr.constant is not None else _of_type(expr, dtype)
 
     def _reshaped(self, expr: Expr, window: Window) -> Expr:
         found = subscript(window, self.expr)
@@ -271,29 +269,41 @@ class Body(Loops):
                 self._expressions[value] = ex.name(target, value.dtype, value.shape, frozenset([target]))
 
     def _as_choice(self, branch: Operation, condition: Expr) -> bool:
-        """`a if c else b`, for one scalar or two values that are there already."""
-        if len(branch.blocks) != 2 or len(branch.outputs) != 1 or has_effects(branch):
+        """`a if c else b`, for short scalars or values that are there already; of several results one `let` has all."""
+        wanted = [k for k, value in enumerate(branch.outputs) if self._uses.get(value)]
+        if len(branch.blocks) != 2 or not wanted or has_effects(branch):
             return False
-        scalar = not branch.output.shape
-        if any(
-            len(b.operations) > (SHORT if scalar else 0) or any(o.blocks for o in b.operations) for b in branch.blocks
-        ):
+        short = SHORT if not any(branch.outputs[k].shape for k in wanted) else 0
+        if any(len(b.operations) > short or any(o.blocks for o in b.operations) for b in branch.blocks):
             return False
         no, yes = (self._inlined(block) for block in branch.blocks)
-        yes, no = ex.spelt([yes, no], branch.output.dtype)
-        if len(yes.text) + len(no.text) > ex.LONGEST:
+        pairs = [ex.spelt([yes[k], no[k]], branch.outputs[k].dtype) for k in wanted]
+        if sum(len(e.text) for pair in pairs for e in pair) > ex.LONGEST:
             return False
         if condition.dtype != "bool":
             condition = join([condition], f"{condition.inside(BIT_OR)} != 0", COMPARISON, "bool")
-        self._expressions[branch.output] = ex.of_value(choose(self, condition, yes, no), branch.output)
+        if len(wanted) == 1:
+            (value,) = (branch.outputs[k] for k in wanted)
+            self._expressions[value] = ex.of_value(choose(self, condition, *pairs[0]), value)
+        else:
+            self._let_all([branch.outputs[k] for k in wanted], condition, pairs)
         return True
 
-    def _inlined(self, block: Block) -> Expr:
-        """The block's one result as an expression, without a statement."""
+    def _let_all(self, values: list[Value], condition: Expr, pairs: list[list[Expr]]) -> None:
+        """`let a, b = (e, f) if c else (g, h)`."""
+        typed = [[whole(_of_type(e, v.dtype), v.shape) for e in pair] for v, pair in zip(values, pairs, strict=True)]
+        yes, no = (", ".join(pair[k].text for pair in typed) for k in (0, 1))
+        names = [self.names.fresh(value.hint or "result") for value in values]
+        self._line(f"let {', '.join(names)} = ({yes}) if {condition.inside(OR)} else ({no})")
+        for value, name in zip(values, names, strict=True):
+            self._expressions[value] = ex.name(name, value.dtype, value.shape)
+
+    def _inlined(self, block: Block) -> list[Expr]:
+        """The block's results as expressions, without a statement."""
         kept, self._inline = self._inline, True
         self._block(block)
         self._inline = kept
-        return self.expr(block.results[0])
+        return [self.expr(value) for value in block.results]
 
     def _result(self, value: Value) -> str | None:
         """A variable for a result that somebody takes."""
@@ -327,6 +337,12 @@ class Body(Loops):
                 if target in todo[j][1].reads:
                     todo[j] = (todo[j][0], self._let(todo[j][1], f"{todo[j][0]}_next"))
             self._line(f"{target} = {expr}")
+
+
+def _of_type(expr: Expr, dtype: str) -> Expr:
+    """With this type where nothing else decides it."""
+    expr = as_type(expr, dtype)
+    return ex.cast(expr, dtype) if expr.dtype in ex.WEAK and not ex.fits_default(expr, dtype) else expr
 
 
 def _taken_inside(operation: Operation) -> Iterator[Value]:

@@ -173,6 +173,12 @@ def _unchanged(operation: Operation, made: dict[Value, Operation]) -> Value | No
         return inputs[0]
     if name == "slice" and inputs[0].shape == out.shape:
         return inputs[0]
+    if name in ("reshape", "slice"):
+        return _put_together(operation, made.get(inputs[0]))
+    if name == "lt" and inputs[1].constant is not None and inputs[1].constant <= 0:  # from the end? positions never are
+        origin = made.get(inputs[0])
+        if origin and origin.name == "iota":
+            return Value("bool", out.shape, constant=False)
     if name == "select":
         if inputs[0].constant is not None:
             return inputs[1] if inputs[0].constant else inputs[2]
@@ -183,6 +189,25 @@ def _unchanged(operation: Operation, made: dict[Value, Operation]) -> Value | No
         if origin and origin.name == "convert" and origin.inputs[0].dtype == "bool":
             return origin.inputs[0]
     return _neutral(name, inputs, out.dtype) if len(inputs) == 2 else None
+
+
+def _put_together(operation: Operation, origin: Operation | None) -> Value | None:
+    """What had this shape before dimensions of extent 1 were added, or before it was joined to others."""
+    out = operation.output
+    if origin is None:
+        return None
+    if operation.name == "reshape":
+        (whole,) = origin.inputs[:1] or (None,)
+        same = whole is not None and whole.shape == out.shape and math.prod(origin.output.shape) == math.prod(out.shape)
+        return whole if same and origin.name in ("reshape", "broadcast") else None
+    if origin.name != "concat" or any(s != 1 for s in operation["strides"]):
+        return None
+    at, axis = 0, origin["axis"]
+    for part in origin.inputs:
+        if operation["starts"][axis] == at and part.shape == out.shape:
+            return part
+        at += part.shape[axis]
+    return None
 
 
 def _neutral(name: str, inputs: list[Value], dtype: str) -> Value | None:
