@@ -64,17 +64,17 @@ struct Step {
 
   HWY_INLINE void Body() const {
     const size_t m_size = o.high[0], d_size = Unsigned(call.d);
-    // attention.yaml:38  when first(j):
+    // attention.yaml:43  when first(j):
     if (point[2] == 0) {
       ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        // attention.yaml:39  top = -inf
+        // attention.yaml:44  top = -inf
         at.Store(at.Splat(-INFINITY), top.At(m_i));
 
-        // attention.yaml:40  total = 0
+        // attention.yaml:45  total = 0
         at.Store(at.Splat(0.0f), total.At(m_i));
       });
 
-      // attention.yaml:41  acc = 0
+      // attention.yaml:46  acc = 0
       for (size_t m_i = 0; m_i < m_size; ++m_i) {
         ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
           at.Store(at.Splat(0.0f), acc.At(m_i, d_i));
@@ -82,7 +82,7 @@ struct Step {
       }
     }
 
-    // attention.yaml:43  when j * bk <= last_column:
+    // attention.yaml:48  when j * bk <= last_column:
     if (
         MulInt(static_cast<int32_t>(point[2]),
                128) <= SubInt(
@@ -91,34 +91,34 @@ struct Step {
         AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128),
                static_cast<int32_t>(call.n)), static_cast<int32_t>(call.m)),
         static_cast<int32_t>(call.n)), 1)) {
-      // attention.yaml:47  let s = where(live, dot(q, k.T) * scale, -inf)
+      // attention.yaml:52  let s = where(live, dot(q, k.T) * scale, -inf)
       {
         const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-          // attention.yaml:44  let row = i * bq + n - m + iota([bq, bk], 0)
+          // attention.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
           const int32_t row_1 =
               AddInt(
               SubInt(
               AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
               static_cast<int32_t>(call.m)), static_cast<int32_t>(Signed(m_i)));
 
-          // attention.yaml:45  let column = j * bk + iota([bq, bk], 1)
+          // attention.yaml:50  let column = j * bk + iota([bq, bk], 1)
           const auto column_0 =
               hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
                       at.Iota(static_cast<int32_t>(n_i)));
 
-          // attention.yaml:46  let live = (column < n) & (column <= row)
+          // attention.yaml:51  let live = (column < n) & (column <= row)
           const auto live_1 =
               BothOf(Lt(column_0, at.Splat(static_cast<int32_t>(call.n))),
                      Le(column_0, at.Splat(row_1)));
 
-          // attention.yaml:47  let s = where(live, dot(q, k.T) * scale, -inf)
+          // attention.yaml:52  let s = where(live, dot(q, k.T) * scale, -inf)
           at.Store(Select(live_1, hn::Mul(sum, at.Splat(call.scale)), at.Splat(-INFINITY)),
                    s.At(m_i, n_i));
         };
         MultiplyTiles<Dot<bf16>>(q.rows, q, k, TileSums(), Nothing(), finish);
       }
       for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        // attention.yaml:48  let new_top = max(top, max(s, axis=1, keep=true))
+        // attention.yaml:53  let new_top = max(top, max(s, axis=1, keep=true))
         const float largest = MaxLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
           const auto s_0 = at.Load(s.At(m_i, n_i));
           return s_0;
@@ -126,17 +126,17 @@ struct Step {
         const float new_top_0 = Maximum(LoadOne(top.At(m_i)), largest);
         StoreOne(new_top_0, new_top.At(m_i));
 
-        // attention.yaml:49  let p = exp(s - new_top)
+        // attention.yaml:54  let p = exp(s - new_top)
         ForLanes(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
           const auto s_1 = at.Load(s.At(m_i, n_i));
           at.Store(Exp(hn::Sub(s_1, at.Splat(new_top_0))), p.At(m_i, n_i));
         });
 
-        // attention.yaml:50  let fade = exp(top - new_top)
+        // attention.yaml:55  let fade = exp(top - new_top)
         const float fade_0 = Exp(LoadOne(top.At(m_i)) - new_top_0);
         StoreOne(fade_0, fade.At(m_i));
 
-        // attention.yaml:51  total = total * fade + sum(p, axis=1, keep=true)
+        // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
         const float total_0 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
           const auto p_0 = at.Load(p.At(m_i, n_i));
           return p_0;
@@ -144,7 +144,7 @@ struct Step {
         StoreOne(LoadOne(total.At(m_i)) * fade_0 + total_0, total.At(m_i));
       }
 
-      // attention.yaml:52  acc = acc * fade + dot(T(p), v)
+      // attention.yaml:57  acc = acc * fade + dot(T(p), v)
       const auto panels_0 = PackA<bf16>(
           Tile<const float, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
           m_size, bk, panels_0_memory);
@@ -157,14 +157,14 @@ struct Step {
         MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, v, TileSums(), Nothing(), finish);
       }
 
-      // attention.yaml:53  top = new_top
+      // attention.yaml:58  top = new_top
       ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
         const auto new_top_1 = at.Load(new_top.At(m_i));
         at.Store(new_top_1, top.At(m_i));
       });
     }
 
-    // attention.yaml:56  o = T(acc / total)
+    // attention.yaml:61  o = T(acc / total)
     if (point[2] + 1 == steps[2]) {
       for (size_t m_i = 0; m_i < m_size; ++m_i) {
         StreamLanes(kFloats, d_size, o.stream, o.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
@@ -192,13 +192,13 @@ void RunGrid(const Call& call, Core& core) {
                                 /*rows=*/bq);
   Out<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 31}, call.o, q_o_block);
   const size_t top_count = TileSize<float>(bq);
-  float* const top_memory = Tiers::template Scratch<float>(core, {"top", 5, 33}, top_count,
+  float* const top_memory = Tiers::template Scratch<float>(core, {"top", 5, 38}, top_count,
                                                            {bq, 1});
   const size_t total_count = TileSize<float>(bq);
-  float* const total_memory = Tiers::template Scratch<float>(core, {"total", 6, 34}, total_count,
+  float* const total_memory = Tiers::template Scratch<float>(core, {"total", 6, 39}, total_count,
                                                              {bq, 1});
   const size_t acc_count = TileSize<float>(bq, call.d);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 35}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 40}, acc_count,
                                                            {bq, call.d});
   const size_t s_count = TileSize<float>(bq, bk);
   float* const s_memory = Tiers::template Scratch<float>(core, {"s", 11}, s_count, {bq, bk});
@@ -254,7 +254,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::attention_bf16_text { HWY_EXPORT(Run); }
-namespace kiln::inline attention_bf16_5aae9637 {
+namespace kiln::inline attention_bf16_02b0bc13 {
 
 Status attention_bf16(float scale, const Tensor<const bf16>& q, const Tensor<const bf16>& k,
                       const Tensor<const bf16>& v, const Tensor<bf16>& o, Context& context) {
@@ -285,5 +285,5 @@ extern "C" int32_t kiln_attention_bf16(float scale, const DLTensor* q, const DLT
                    {"scale", "q", "k", "v", "o", "context"}, scale, q, k, v, o, context);
 }
 
-}  // namespace kiln::inline attention_bf16_5aae9637
+}  // namespace kiln::inline attention_bf16_02b0bc13
 #endif

@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln::inline attention_bf16_5aae9637 {
+namespace kiln::inline attention_bf16_02b0bc13 {
 
 /// Causal attention with an online softmax; `group` heads of queries share a head of keys and
 ///     values.
@@ -15,7 +15,7 @@ Status attention_bf16(
     const Tensor<bf16>& o,  // bf16[hq, m, d]
     Context& context = DefaultContext());
 
-}  // namespace kiln::inline attention_bf16_5aae9637
+}  // namespace kiln::inline attention_bf16_02b0bc13
 
 extern "C" int32_t kiln_attention_bf16(
     float scale,

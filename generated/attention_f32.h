@@ -3,7 +3,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln::inline attention_f32_e1096b09 {
+namespace kiln::inline attention_f32_b3831b4f {
 
 /// Causal attention with an online softmax; `group` heads of queries share a head of keys and
 ///     values.
@@ -15,7 +15,7 @@ Status attention_f32(
     const Tensor<float>& o,  // f32[hq, m, d]
     Context& context = DefaultContext());
 
-}  // namespace kiln::inline attention_f32_e1096b09
+}  // namespace kiln::inline attention_f32_b3831b4f
 
 extern "C" int32_t kiln_attention_f32(
     float scale,

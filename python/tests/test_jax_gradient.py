@@ -1,5 +1,7 @@
 """A kernel with kernels that compute its gradients, under `jax.grad`."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,61 @@ def test_a_gradient_that_is_not_there_is_an_exception(function):
         jax.grad(lambda x: jax.grad(lambda x: function(0.5, x, Y)[0].sum())(x).sum())(X)
     kept = jax.grad(lambda s: function(jax.lax.stop_gradient(s), X, Y)[0].sum() + s)(0.5)
     assert kept == 1
+
+
+# ---- the shipped kernels that have gradients
+
+
+def shipped(*names, **params):
+    folder = Path(__file__).parents[2] / "specs"
+    forward, *backward = (kiln.load(str(folder / f"{name}.yaml"), **params.get(name, {})) for name in names)
+    return kiln.jax.differentiable(forward, backward)
+
+
+def normal(*shape):
+    return np.random.default_rng(len(shape)).standard_normal(shape, np.float32)
+
+
+def test_shipped_attention_has_gradients():
+    heads = {"T": "f32", "group": 2, "bq": 16, "bk": 32}
+    attention = shipped(
+        "attention", "attention_dq", "attention_dkv",
+        attention=heads | {"keep": True}, attention_dq=heads, attention_dkv=heads,
+    )  # fmt: skip
+    q, k, v = normal(4, 40, 8), normal(2, 40, 8), normal(2, 40, 8)
+
+    def plain(q, k, v):
+        s = jnp.einsum("hmd,hnd->hmn", q, k.repeat(2, 0)) * 0.5
+        p = jax.nn.softmax(jnp.where(jnp.tri(40, dtype=bool), s, -jnp.inf))
+        return jnp.einsum("hmn,hnd->hmd", p, v.repeat(2, 0))
+
+    def loss(f):
+        return jax.grad(lambda *x: jnp.sum(jnp.sin(f(*x))), argnums=(0, 1, 2))
+
+    assert_close(loss(lambda *x: attention(0.5, *x)[0])(q, k, v), loss(plain)(q, k, v))
+
+
+def test_shipped_rmsnorm_has_gradients():
+    rows = {"T": "f32", "bm": 8}
+    norm = shipped("rmsnorm", "rmsnorm_grad", rmsnorm=rows, rmsnorm_grad=rows)
+    x, weight = normal(20, 37), normal(37)
+
+    def plain(x, weight):
+        return x * jax.lax.rsqrt(jnp.mean(x * x, axis=1, keepdims=True) + 1e-6) * weight
+
+    def loss(f):
+        return jax.grad(lambda *x: jnp.sum(jnp.sin(f(*x))), argnums=(0, 1))
+
+    assert_close(loss(norm)(x, weight), loss(plain)(x, weight))
+
+
+def test_the_shipped_loss_has_a_gradient():
+    rows = {"T": "f32", "bm": 8, "bn": 64}
+    cross_entropy = shipped("cross_entropy", "cross_entropy_grad", cross_entropy=rows, cross_entropy_grad=rows)
+    logits, target = normal(20, 100) * 3, np.arange(20, dtype=np.int32)[:, None] * 5
+
+    def plain(logits):
+        return jax.nn.logsumexp(logits, axis=1, keepdims=True) - jnp.take_along_axis(logits, target, axis=1)
+
+    want = jax.grad(lambda x: jnp.sum(plain(x) ** 2))(logits)
+    assert_close(jax.grad(lambda x: jnp.sum(cross_entropy(x, target)[0] ** 2))(logits), want)
