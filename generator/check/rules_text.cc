@@ -220,7 +220,7 @@ on a CPU these limits mean nothing.
 - Blocks of rank 1: the whole array, a multiple of 1024, or a power of two from `128 * 32 / bits` on: 128
   for f32, 256 for bf16, 512 for i8.
 - Blocks of rank 0; `bounded` blocks; `element` mixed with block sizes; `buffers` beyond 2.
-- i64, f64 and f16. Reductions of integers, `cumsum`, and `argmax` and `argmin` other than of f32 along one
+- i64, f64 and f16. Reductions of integers, `cumsum` and other scans, sorts, `top_k` and `flip`, and `argmax` and `argmin` other than of f32 along one
   axis.
 
 Each diagnostic names the nearest legal shape, or what to write instead. Without sizes, a block is taken to

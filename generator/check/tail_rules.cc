@@ -1,4 +1,4 @@
-// [tail]: reductions and dots over the ragged last block of an input.
+// [tail]: reductions, sorts and dots over the ragged last block of an input.
 #include "generator/check/tail_rules.h"
 
 #include <algorithm>
@@ -52,14 +52,17 @@ bool ReachesEdge(const Kernel& kernel, const BlockDim& dim, const Size& extent) 
          SizeOf(steps.args[1], kernel) == dim.size;
 }
 
-/// What counts for nothing in a reduction of floats.
+/// What counts for nothing in a reduction of floats, or comes last.
 const char* NeutralOf(Op op) {
   switch (op) {
     case Op::kReduceMax:
     case Op::kArgmax:
+    case Op::kTopPositions:
       return "-inf";
     case Op::kReduceMin:
     case Op::kArgmin:
+    case Op::kSort:
+    case Op::kArgsort:
       return "inf";
     case Op::kProd:
       return "1";
@@ -160,7 +163,7 @@ class TailCheck {
         const Node* read = RaggedRead(*node.args[side], side == 0 ? rank - 1 : rank - 2, dimension);
         if (read) Report(*read, node, dimension);
       }
-    } else if (IsReduction(node.op)) {
+    } else if (IsReduction(node.op) || ClassOf(node.op) == OpClass::kOrder) {
       for (int axis : node.axes) {
         const Node* read = RaggedRead(*node.args[0], static_cast<size_t>(axis), dimension);
         if (!read) continue;

@@ -270,6 +270,16 @@ class OperationRule {
             "tpu", node.span, "Mosaic has no rule for cumsum",
             "multiply by a triangle of ones: dot(f32(iota([n, n], 0) >= iota([n, n], 1)), x)");
         return;
+      case Op::kCumprod:
+      case Op::kCummax:
+      case Op::kCummin:
+      case Op::kSort:
+      case Op::kArgsort:
+      case Op::kTopPositions:
+      case Op::kFlip:
+        diagnostics_.Error("tpu", node.span, "Mosaic has no rule for " + std::string(Name(node.op)),
+                           "leave it to XLA, in front of the kernel or behind it");
+        return;
       case Op::kSum:
       case Op::kProd:
       case Op::kReduceMax:

@@ -78,6 +78,7 @@ NodePtr Elaborator::TypedValue(const Stmt& stmt, NodePtr value, Shape& shape) {
 
 /// All values come before any of the names.
 void Elaborator::DefineLocals(const Stmt& stmt, Actions& out) {
+  if (stmt.IsOneCall()) return DefineResults(stmt, out);
   const NodePtr first = Elaborate(*stmt.value, kBodySetting);
   std::vector<NodePtr> values;
   for (const Naming& other : stmt.others) values.push_back(Elaborate(*other.value, kBodySetting));

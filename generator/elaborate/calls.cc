@@ -79,8 +79,16 @@ NodePtr Elaborator::Called(const Expr& expr, const Operation& f, const Setting& 
       return CallTake(expr, f, setting);
     case CallRule::kReduce:
       return CallReduce(expr, f, setting);
-    case CallRule::kCumsum:
-      return CallCumsum(expr, f, setting);
+    case CallRule::kFlip:
+      return CallFlip(expr, f, setting);
+    case CallRule::kRepeat:
+      return CallRepeat(expr, f, setting);
+    case CallRule::kScan:
+      return CallScan(expr, f, setting);
+    case CallRule::kSort:
+      return CallSort(expr, f, setting);
+    case CallRule::kTopK:
+      return CallTopK(expr, f, setting);
     case CallRule::kDot:
       return CallDot(expr, f, setting);
     case CallRule::kVisit:

@@ -110,6 +110,17 @@ bool Elaborator::RequireEqual(const Size& a, const Size& b, Span span, const std
   return true;
 }
 
+bool Elaborator::RequireAtLeast(const Size& a, const Size& b, Span span,
+                                const std::string& message) {
+  const auto more = (a - b).Constant();
+  if (!more) {
+    Oblige(a, b, "shape", span, message, Obligation::Kind::kAtLeast);
+  } else if (*more < 0) {
+    Error("shape", span, message);
+  }
+  return !more || *more >= 0;
+}
+
 NodePtr Elaborator::Select(NodePtr condition, NodePtr a, NodePtr b, Op op, const Setting& setting,
                            Span span) {
   if (setting.index) {

@@ -18,9 +18,10 @@ struct Setting {
   bool index = false;  // 64-bit checked arithmetic; else the body's types
   bool dims = false;
   bool axes = false;
-  bool host = false;  // scalars and prefetch arrays
-  bool body = false;  // refs, locals, tile functions
-  bool most = false;  // a range may have a size that only a call knows
+  bool host = false;     // scalars and prefetch arrays
+  bool body = false;     // refs, locals, tile functions
+  bool most = false;     // a range may have a size that only a call knows
+  bool results = false;  // a call may give several values
 };
 
 inline constexpr Setting kParamSetting{"a parameter"};
@@ -134,7 +135,16 @@ class Elaborator {
   NodePtr CallRoll(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallTake(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallReduce(const Expr& expr, const Operation& f, const Setting& setting);
-  NodePtr CallCumsum(const Expr& expr, const Operation& f, const Setting& setting);
+  // order_calls.cc
+  NodePtr CallScan(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallSort(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallTopK(const Expr& expr, const Operation& f, const Setting& setting);
+  NodePtr CallFlip(const Expr& expr, const Operation& f, const Setting& setting);
+  void DefineResults(const Stmt& stmt, Actions& out);
+  NodePtr LookedUpOnce(const Stmt& stmt, const NodePtr& ids, Actions& out);
+  NodePtr ValuesAt(const Action& places);
+  NodePtr CallRepeat(const Expr& expr, const Operation& f, const Setting& setting);
+  std::optional<int> AxisOfCall(const Expr& expr, const Operation& f, const NodePtr& x);
   NodePtr CallDot(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallVisit(const Expr& expr, const Operation& f, const Setting& setting);
   NodePtr CallSteps(const Expr& expr, const Operation& f, const Setting& setting);
@@ -206,6 +216,8 @@ class Elaborator {
   Size EveryOther(const Size& length, int64_t stride) const;
   bool CheckWindow(const Subscript& window, const Size& extent, const std::string& where);
   static bool IsSizeNode(const Node& node);
+  /// [shape] when provably less, an obligation when unknown; false when less.
+  bool RequireAtLeast(const Size& a, const Size& b, Span span, const std::string& message);
   void Oblige(Size left, Size right, RuleLabel rule, Span span, std::string message,
               Obligation::Kind kind = Obligation::Kind::kEqual);
   /// [shape] when provably different, an obligation when unknown; false when different.

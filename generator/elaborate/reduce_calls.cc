@@ -3,7 +3,7 @@
 #include "generator/elaborate/elaborate.h"
 #include "generator/ir/tile_node.h"
 
-/// Functions over tiles: reductions, scans, dot, position.
+/// Functions over tiles: reductions, dot, position.
 namespace kiln {
 namespace {
 
@@ -98,24 +98,6 @@ NodePtr Elaborator::CallReduce(const Expr& expr, const Operation& f, const Setti
   Node node = TileNode(op, position ? DType::kI32 : x->dtype, std::move(shape), expr.span, {x});
   node.axes = std::move(axes);
   node.keep = keep;
-  return Share(std::move(node));
-}
-
-NodePtr Elaborator::CallCumsum(const Expr& expr, const Operation& f, const Setting& setting) {
-  NodePtr x = Decide(Elaborate(*expr.args[0], setting));
-  if (!x) return nullptr;
-  x = Promote(x);
-  const Expr* axis_expr = KeywordValue(expr, "axis");
-  if (!axis_expr && x->shape.size() != 1) {
-    return Error("syntax", expr.span, "`cumsum` needs an axis",
-                 "write " + std::string(f.signature));
-  }
-  const auto axis = axis_expr
-                        ? ElaborateAxis(*axis_expr, static_cast<int>(x->shape.size()), "the value")
-                        : std::optional<int>(0);
-  if (!axis) return nullptr;
-  Node node = TileNode(f.op, x->dtype, x->shape, expr.span, {x});
-  node.axes = {*axis};
   return Share(std::move(node));
 }
 

@@ -154,6 +154,7 @@ Scalar EvaluateScalar(Run& run, const Node& node) {
     case OpClass::kFold:
     case OpClass::kLocation:
     case OpClass::kScan:
+    case OpClass::kOrder:
     case OpClass::kProduct:
       return OnlyElement(run, node);
     case OpClass::kArithmetic:

@@ -6,6 +6,7 @@
 #include "generator/interpret/evaluate.h"
 #include "generator/interpret/grid.h"
 #include "generator/interpret/tiles/map.h"
+#include "generator/interpret/tiles/order.h"
 #include "generator/interpret/tiles/reduce.h"
 
 /// Tile expressions. Bind has checked that shapes agree; they are looked at here all the same,
@@ -209,6 +210,12 @@ Tile Moved(Run& run, const Node& node) {
       CheckTaken(run, ids, tile.extents[axis], axis, SubjectOf(*node.args[0]), node.args[1]->span);
       return Take(tile, ids, axis, extents());
     }
+    case ShapeOp::kTakeAlong: {
+      const Tile tile = argument();
+      return TakeAlongTile(tile, EvaluateTile(run, *node.args[1]), node.axes[0]);
+    }
+    case ShapeOp::kFlip:
+      return FlipTile(argument(), node.axes);
     case ShapeOp::kConcat: {
       std::vector<Tile> args;
       for (const NodePtr& arg : node.args) args.push_back(EvaluateTile(run, *arg));
@@ -233,6 +240,13 @@ Tile EvaluateTile(Run& run, const Node& node) {
       return ReduceTile(how, EvaluateTile(run, *node.args[0]), node.axes, node.keep);
     case OpClass::kScan:
       return CumulateTile(how, EvaluateTile(run, *node.args[0]), node.axes[0]);
+    case OpClass::kOrder: {
+      const int axis = node.axes[0];
+      const int64_t count = ExtentsOf(run, node.shape, node.span)[axis];
+      const Tile tile = EvaluateTile(run, *node.args[0]);
+      if (count > tile.extents[axis]) FailShapes(run, node.span);
+      return OrderTile(how, tile, axis, node.descending, count);
+    }
     case OpClass::kProduct: {
       const Tile left = EvaluateTile(run, *node.args[0]);
       return Dot(run, how, left, EvaluateTile(run, *node.args[1]));

@@ -39,8 +39,9 @@ struct Node {
   std::vector<Subscript> subscripts;
   std::vector<int> axes;
   bool keep = false;
-  bool literal = false;  // built from literals only: a weak integer may become a float
-  int param = -1;        // of a constant of kIndex: the param that it is the value of, for its name
+  bool descending = false;  // of what sorts: the largest first
+  bool literal = false;     // built from literals only: a weak integer may become a float
+  int param = -1;  // of a constant of kIndex: the param that it is the value of, for its name
 };
 
 /// The axis whose step the node itself reads: its program id, its first or its last step. -1: it

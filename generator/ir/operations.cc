@@ -86,6 +86,7 @@ bool IsElementwise(Op op) {
     case OpClass::kFold:
     case OpClass::kLocation:
     case OpClass::kScan:
+    case OpClass::kOrder:
     case OpClass::kProduct:
       return false;
   }

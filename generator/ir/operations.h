@@ -28,6 +28,7 @@ enum class OpClass : uint8_t {
   kFold,
   kLocation,
   kScan,
+  kOrder,
   kProduct,
 };
 
@@ -61,6 +62,14 @@ enum class FoldOp : uint8_t {
 #define KILN_FOLD(op, ...) KILN_MEMBER(op)
 #include "generator/ir/operations.def"
 };
+enum class ScanOp : uint8_t {
+#define KILN_SCAN(op, ...) KILN_MEMBER(op)
+#include "generator/ir/operations.def"
+};
+enum class OrderOp : uint8_t {
+#define KILN_ORDER(op, ...) KILN_MEMBER(op)
+#include "generator/ir/operations.def"
+};
 #undef KILN_MEMBER
 
 /// The dtype of the result.
@@ -85,8 +94,12 @@ enum class CallRule : uint8_t {
   kConcat,
   kRoll,
   kTake,
+  kFlip,
+  kRepeat,
   kReduce,
-  kCumsum,
+  kScan,
+  kSort,
+  kTopK,
   kDot,
   kVisit,
   kSteps,
@@ -152,6 +165,7 @@ struct Operation {
   bool jumps = false;  // somewhere the last bit of an argument decides over more than the last one
   double (*fold)(double) = nullptr;  // of constants, which stay weak: `sqrt(2.0) * x` has x's type
   std::string_view lanes = {};       // the runtime's reduction over the lanes of a vector
+  std::string_view line = {};        // the runtime's function along a line of elements
   /// JAX's function, or what computes it: `$0` is the first argument. Empty: tests/random/pallas
   /// knows more of it.
   std::string_view jax = {};
@@ -186,6 +200,7 @@ inline constexpr OpClass kClasses[] = {
 #define KILN_FOLD(op, ...) OpClass::kFold,
 #define KILN_LOCATION(op, ...) OpClass::kLocation,
 #define KILN_SCAN(op, ...) OpClass::kScan,
+#define KILN_ORDER(op, ...) OpClass::kOrder,
 #define KILN_PRODUCT(op, ...) OpClass::kProduct,
 #include "generator/ir/operations.def"
 };
@@ -211,6 +226,8 @@ inline SpecialOp AsSpecial(Op op) { return static_cast<SpecialOp>(op); }
 inline LazyOp AsLazy(Op op) { return static_cast<LazyOp>(op); }
 inline ShapeOp AsShape(Op op) { return static_cast<ShapeOp>(op); }
 inline FoldOp AsFold(Op op) { return static_cast<FoldOp>(op); }
+inline ScanOp AsScan(Op op) { return static_cast<ScanOp>(op); }
+inline OrderOp AsOrder(Op op) { return static_cast<OrderOp>(op); }
 
 /// What a comparison says.
 template <typename T>

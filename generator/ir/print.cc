@@ -108,6 +108,7 @@ class Printer {
     } else {
       for (const NodePtr& arg : node.args) add(Print(*arg));
     }
+    if (node.op == Op::kTopPositions) add(node.shape[static_cast<size_t>(node.axes[0])].ToString());
     if (node.op == Op::kIota || node.op == Op::kBroadcast || node.op == Op::kReshape)
       add(ToString(node.shape));
     if (node.op == Op::kTranspose) {
@@ -118,6 +119,7 @@ class Printer {
       add("axis=" + AxisList(node.axes));
     }
     if (node.keep) add("keep=true");
+    if (node.descending) add("descending=true");
     return std::string(Name(node.op)) + "(" + out + ")";
   }
 

@@ -72,6 +72,7 @@ class Chain {
       case OpClass::kLazy:
       case OpClass::kShape:
       case OpClass::kLocation:
+      case OpClass::kOrder:
         return roundings;
     }
     __builtin_unreachable();

@@ -145,6 +145,16 @@ struct Pack {
   PanelsId live;         // then: the panels of A that name it
 };
 
+/// to = op of the elements of `from` along an axis, one call for each: running sums, elements in
+/// order, their positions.
+struct Along {
+  Op op = Op::kSort;
+  bool descending = false;
+  LoopId loop, into;  // over those of `from`, and of `to`; none: there is one
+  Place from, to;
+  std::optional<Place> room;  // where elements are put in order
+};
+
 struct If {
   ElementPtr condition;
   Stages body, orelse;
@@ -200,8 +210,8 @@ struct Wait {
 struct Stage {
   using Kind = std::variant<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::Define,
                             stage::Assign, stage::Store, stage::Reduce, stage::Dot, stage::Pack,
-                            stage::If, stage::For, stage::While, stage::Assert, stage::Range,
-                            stage::Touch, stage::Copy, stage::Wait>;
+                            stage::Along, stage::If, stage::For, stage::While, stage::Assert,
+                            stage::Range, stage::Touch, stage::Copy, stage::Wait>;
   Span span;
   Kind what;
 };
@@ -272,6 +282,11 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
         else
           use(s.place, Access::kReads);
         use(s.panels), use(s.live);
+      },
+      [&](ConstLike<Of, Along>& s) {
+        use(s.loop), use(s.into), use(s.from, Access::kReads);
+        if (s.room) use(*s.room, Access::kWrites);
+        use(s.to, Access::kWrites);
       },
       [&](ConstLike<Of, If>& s) { use(s.condition), use(s.body), use(s.orelse); },
       [&](ConstLike<Of, For>& s) { use(s.low), use(s.high), use(s.body); },

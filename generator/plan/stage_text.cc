@@ -145,6 +145,13 @@ void StageText::One(const Stage& of, int indent) {
              (s.high ? ", depth before " + Text(*s.high) : "") + (s.body.empty() ? "" : ", after"));
         within(s.body);
       },
+      [&](const Along& s) {
+        const auto walked = [&](LoopId loop) { return loop ? ", " + over(loop) : ""; };
+        line(PlaceText(s.to) + (s.into == s.loop ? "" : walked(s.into)) + " = " +
+             std::string(Name(s.op)) + (s.descending ? ", descending," : "") + " of " +
+             PlaceText(s.from) + walked(s.loop) +
+             (s.room ? ", by way of " + BufferName(s.room->buffer) : ""));
+      },
       [&](const If& s) {
         line("when " + Text(*s.condition) + ":");
         within(s.body);

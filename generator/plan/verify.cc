@@ -69,6 +69,15 @@ class Verifier {
             CheckPlace(s.place, "packs");
           });
         },
+        [&](const Along& s) {
+          Within({s.loop, s.into}, [&] {
+            Look(s.from);
+            Look(s.to);
+            CheckPlace(s.from, "reads");
+            CheckPlace(s.to, "stores to", /*stores=*/true);
+            if (s.room) CheckPlace(*s.room, "stores to", /*stores=*/true);
+          });
+        },
         [&](const If& s) {
           Look(s.condition);
           Visit(s.body);

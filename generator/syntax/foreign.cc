@@ -71,23 +71,25 @@ constexpr ForeignWord kWords[] = {
     {"broadcast_to", "write broadcast(x, [8, 128])"},
     {"concatenate cat hstack vstack", "write concat([a, b], axis=0)"},
     {"stack", "write concat([expand(a, 0), expand(b, 0)], axis=0)"},
-    {"tile repeat", "write concat([x, x], axis=0), or broadcast(x, [8, 128]) of extents of 1"},
+    {"tile", "write concat([x, x], axis=0), or broadcast(x, [8, 128]) of extents of 1"},
+    {"repeat_interleave", "write repeat(x, 2, axis=1)"},
     // Across a tile.
     {"softmax",
      "write `let e = exp(x - max(x, axis=1, keep=true))` and e / sum(e, axis=1, keep=true)"},
     {"logsumexp",
      "let m = max(x, axis=1, keep=true); then m + log(sum(exp(x - m), axis=1, keep=true))"},
     {"var std", "write mean(x * x, axis=1) - mean(x, axis=1) ** 2, or of x less its mean"},
-    {"sort argsort top_k topk",
-     "Kiln sorts nothing: take the largest by max and argmax, one after the other"},
-    {"flip",
-     "Kiln reverses nothing within a block; let the index map walk backwards: steps(i) - 1 - i"},
+    {"topk approx_max_k", "write `let values, ids = top_k(x, 8, axis=1)`"},
+    {"rev reverse flipud fliplr",
+     "write flip(x, axis); blocks are walked backwards by their index map: steps(i) - 1 - i"},
 };
 
 constexpr ForeignArgument kArguments[] = {
-    {"cumsum", "reverse",
-     "sums from the end are those of all less those before: "
-     "sum(x, axis=0, keep=true) - cumsum(x, axis=0) + x"},
+    {"cumsum cumprod cummax cummin", "reverse",
+     "what runs from the end is in reverse twice: flip(cumsum(flip(x, 0), axis=0), 0)"},
+    {"sort argsort", "kind stable is_stable", "equals always keep their order"},
+    {"top_k", "k", "k comes second: top_k(x, 8, axis=1)"},
+    {"top_k", "largest sorted", "the largest come first; the smallest are those of -x"},
     {"cumsum", "exclusive", "write cumsum(x, axis=0) - x"},
     {"dot", "preferred_element_type out_dtype acc_dtype accumulate",
      "dot gives f32 of floats and i32 of integers; a cast rounds it: bf16(dot(a, b))"},

@@ -149,7 +149,10 @@ bool ExprParser::ParseValues(size_t count, std::vector<ExprPtr>& out) {
   const ExprPtr together = out.front();
   if (out.size() == 1) {
     out.clear();
-    for (size_t k = 0; k < count; ++k) out.push_back(ValueOfName(together, k, count));
+    // A call may give several values: each name has the call, and is told which by its place.
+    const bool call = together->kind == Expr::Kind::kCall;
+    for (size_t k = 0; k < count; ++k)
+      out.push_back(call && count > 1 ? together : ValueOfName(together, k, count));
     if (out.back()) return true;
     out.resize(1);
   }

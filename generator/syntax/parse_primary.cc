@@ -15,8 +15,9 @@ constexpr std::array<std::string_view, 14> kModules = {"jax",   "jnp",   "lax", 
                                                        "pl",    "pltpu", "plgpu", "nn",    "math",
                                                        "torch", "F",     "tl",    "triton"};
 
-constexpr std::array<std::string_view, 10> kAlongAxes = {
-    "sum", "prod", "mean", "max", "min", "any", "all", "argmax", "argmin", "cumsum"};
+constexpr std::array<std::string_view, 16> kAlongAxes = {
+    "sum",    "prod",   "mean",    "max",    "min",    "any",  "all",     "argmax",
+    "argmin", "cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "flip"};
 
 template <class Words>
 bool Has(const Words& words, std::string_view word) {

@@ -87,7 +87,8 @@ class ExprParser {
   /// Expressions separated by commas, up to `close`, which is taken too; one more comma may
   /// stand before it.
   bool ParseUntil(const Token& open, std::string_view close, std::vector<ExprPtr>& out);
-  /// `a, b`, or under a condition `(a, b) if c else (d, e)`: a value for each of `count` names.
+  /// `a, b`, or under a condition `(a, b) if c else (d, e)`: a value for each of `count` names;
+  /// or one call, which is then that of each.
   bool ParseValues(size_t count, std::vector<ExprPtr>& out);
 
  private:

@@ -213,7 +213,7 @@ std::string NamingText(const char* word, const Stmt& stmt) {
   std::string names = stmt.name.name, values = ToString(*stmt.value);
   for (const Naming& other : stmt.others) {
     names += ", " + other.name.name;
-    values += ", " + ToString(*other.value);
+    if (!stmt.IsOneCall()) values += ", " + ToString(*other.value);
   }
   if (stmt.typed) names += ": " + stmt.dtype.name;
   if (stmt.typed && !stmt.shape.empty()) names += "[" + ToString(stmt.shape) + "]";

@@ -60,7 +60,7 @@ struct Naming {
 
 struct Stmt {
   enum class Kind {
-    kLet,     // let name = value   |   let name, others… = value, others…
+    kLet,  // let name = value   |   let name, others… = value, others…; one call for all of them
     kVar,     // the same with var  |   var name: dtype[shape] = value
     kAssign,  // target op value, op in "=" "+=" "-=" "*="; target may be ref[window][mask]
     kWhen,    // when condition: body, else: orelse (else when nests one kWhen in orelse)
@@ -79,7 +79,10 @@ struct Stmt {
   std::string op;
   ExprPtr target;
   ExprPtr value;
-  std::vector<Naming> others;  // kLet, kVar: after the first
+  std::vector<Naming> others;  // kLet, kVar: after the first; the value is that of the first where
+                               // one call gives a value to each
+
+  bool IsOneCall() const { return !others.empty() && others[0].value == value; }
   ExprPtr condition;
   ExprPtr low, high;
   ExprPtr semaphore;  // a name or a subscript

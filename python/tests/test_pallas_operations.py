@@ -174,3 +174,65 @@ def test_a_float_has_powers_of_integers():
     x, n = np.full((2, 8), 1.5, np.float32), np.arange(16, dtype=np.int32).reshape(2, 8) - 8
     o, _ = interpreted(pow_kernel, of(2, 8), x, n)
     assert np.allclose(o, x**n)
+
+
+def as_in_jax(compute, x, dtype=jnp.float32):
+    """What a kernel of `compute` gives, which is what JAX gives, and its body."""
+
+    def kernel(x_ref, o_ref):
+        o_ref[...] = compute(x_ref[...])
+
+    want = np.asarray(compute(x))
+    o, body = interpreted(kernel, of(*want.shape, dtype=want.dtype), x)
+    assert np.array_equal(o, want, equal_nan=want.dtype.kind == "f")
+    return body
+
+
+MIXED = np.array([[3, -1, 2, 0, 3], [-0.0, np.nan, 0, np.inf, -5], [7, 7, 7, -7, 7]], np.float32)
+
+
+def test_sorts_and_reversals():
+    assert "sort(x, axis=1)" in as_in_jax(lambda x: jnp.sort(x, axis=1), MIXED)
+    assert "sort(x, axis=0)" in as_in_jax(lambda x: jnp.sort(x, axis=0), MIXED)
+    assert "flip(sort(x, axis=1), 1)" in as_in_jax(lambda x: jnp.sort(x, axis=1, descending=True), MIXED)
+    assert "argsort(x, axis=1)" in as_in_jax(lambda x: jnp.argsort(x, axis=1), MIXED)
+    assert "flip(x, [0, 1])" in as_in_jax(jnp.flip, MIXED)
+    as_in_jax(lambda x: jnp.repeat(x, 3, axis=1), MIXED)
+    as_in_jax(lambda x: jnp.repeat(x, 2, axis=0), MIXED)
+    body = as_in_jax(lambda x: jax.lax.sort((x, x * 2), num_keys=1)[1], np.abs(MIXED[0]))
+    assert "argsort(x, axis=0)" in body and "take(" in body
+
+
+def test_what_sorts_cannot_say():
+    def of_two(x_ref, o_ref):
+        o_ref[...] = jax.lax.sort((x_ref[...], x_ref[...] * 2), num_keys=1)[1]
+
+    def by_two(x_ref, o_ref):
+        o_ref[...] = jax.lax.sort((x_ref[...], x_ref[...] * 2), num_keys=2)[1]
+
+    for kernel, what in (of_two, "a sort of several arrays of more than one dimension"), (by_two, "a sort by several keys"):
+        with pytest.raises(kiln.pallas.CannotSay, match=what):
+            interpreted(kernel, of(3, 5), MIXED)
+
+
+def test_scans_both_ways():
+    x = np.round(np.random.default_rng(1).standard_normal((4, 9), np.float32) * 4)
+    for word in ("cumsum", "cummax", "cummin", "cumprod"):
+        scan = getattr(jax.lax, word)
+        for axis in (0, 1):
+            assert f"{word}(x, axis={axis})" in as_in_jax(lambda x, f=scan, a=axis: f(x, axis=a), x)
+            body = as_in_jax(lambda x, f=scan, a=axis: f(x, axis=a, reverse=True), x)
+            assert f"flip({word}(flip(x, {axis}), axis={axis}), {axis})" in body
+
+
+def test_the_largest_and_where_they_are():
+    def kernel(x_ref, values_ref, ids_ref):
+        largest, places = jax.lax.top_k(x_ref[...], 3)
+        values_ref[...] = largest
+        ids_ref[...] = places
+
+    x = MIXED[[0, 2]]
+    (values, ids), body = interpreted(kernel, (of(2, 3), of(2, 3, dtype=jnp.int32)), x)
+    assert "let largest, places = top_k(x, 3, axis=1)" in body
+    want, at = jax.lax.top_k(x, 3)
+    assert np.array_equal(values, want) and np.array_equal(ids, at)

@@ -22,6 +22,7 @@
 #include "kiln/grid/steps-inl.h"
 #include "kiln/kiln.h"
 #include "kiln/math/math-inl.h"
+#include "kiln/order/line-inl.h"
 #include "kiln/simd/index-inl.h"
 #include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/reduce-inl.h"

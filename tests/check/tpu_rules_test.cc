@@ -214,6 +214,15 @@ TEST_CASE("operations that Mosaic does not lower") {
         "error: Mosaic has no rule for cumsum | multiply by a triangle of ones: dot(f32(iota([n, "
         "n], 0) >= iota([n, n], "
         "1)), x)\n");
+  for (const char* call : {"cummax(x, axis=1)", "sort(x, axis=1)", "flip(x, 1)"}) {
+    const std::string name(call, std::string_view(call).find('('));
+    CHECK(Messages(WithBody("f32", std::string("let s = ") + call)) ==
+          "error: Mosaic has no rule for " + name +
+              " | leave it to XLA, in front of the kernel or behind it\n");
+  }
+  CHECK(Messages(WithBody("f32", "let s, ids = top_k(x, 2, axis=1)")) ==
+        "error: Mosaic has no rule for top_k | leave it to XLA, in front of the kernel or behind "
+        "it\n");
 }
 
 TEST_CASE("operations are found under conditions, in loops and in subscripts, once each") {

@@ -53,8 +53,8 @@ TEST_CASE("a word of another system is answered by Kiln's") {
 TEST_CASE("an argument of another system is answered by Kiln's") {
   const std::pair<const char*, const char*> cases[] = {
       {"cumsum(x, axis=0, reverse=true)",
-       "hint: sums from the end are those of all less those before: "
-       "sum(x, axis=0, keep=true) - cumsum(x, axis=0) + x\n"},
+       "hint: what runs from the end is in reverse twice: flip(cumsum(flip(x, 0), axis=0), 0)\n"},
+      {"sort(x, axis=0, stable=true)", "hint: equals always keep their order\n"},
       {"sum(x, axis=1, keepdims=true)", "hint: write keep=true\n"},
       {"sum(x, dim=1)", "hint: write axis=…\n"},
       {"gelu(x, approximate=true)", "hint: gelu_tanh(x) is the approximation by tanh"},

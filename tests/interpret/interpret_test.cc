@@ -191,6 +191,13 @@ TEST_CASE("shape functions") {
   CHECK(run("i32[2, 3]", "broadcast(x[1, 1:2], [2, 3])") == Doubles{4, 4, 4, 4, 4, 4});
   CHECK(run("i32[3]", "x[1]") == Doubles{3, 4, 5});
   CHECK(run("i32[3]", "cumsum(x, axis=1)[1]") == Doubles{3, 7, 12});
+  CHECK(run("i32[2, 3]", "flip(x, [0, 1])") == Doubles{5, 4, 3, 2, 1, 0});
+  CHECK(run("i32[2, 3]", "flip(cumsum(flip(x, 1), axis=1), 1)") == Doubles{3, 3, 2, 12, 9, 5});
+  CHECK(run("i32[2, 6]", "repeat(x, 2, axis=1)") == Doubles{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
+  CHECK(run("i32[4, 3]", "repeat(x, 2, 0)") == Doubles{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
+  CHECK(run("i32[2, 3]", "sort(x * x % 5, axis=1)") == Doubles{0, 1, 4, 0, 1, 4});
+  CHECK(run("i32[2, 3]", "sort(x, axis=0, descending=true)") == Doubles{3, 4, 5, 0, 1, 2});
+  CHECK(run("i32[2, 3]", "argsort(x * x % 5, axis=1)") == Doubles{0, 1, 2, 2, 1, 0});
   CHECK(run("i32[2, 3]", "x if x[0, 0] == 0 else x * 5") == Doubles{0, 1, 2, 3, 4, 5});
   CHECK(run("i32[1]", "x[argmax(x[:, 0], axis=0), 2]") == Doubles{5});
   CHECK(run("i32[2, 3]", "transpose(transpose(expand(x, 0), [2, 0, 1])[:, 0], [1, 0])") ==

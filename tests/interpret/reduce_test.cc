@@ -115,6 +115,19 @@ TEST_CASE("running sums") {
   CHECK(ids[3] == kDefined);
 }
 
+TEST_CASE("running products and extremes") {
+  Reducing product(Op::kCumprod, DType::kF32), most(Op::kCummax, DType::kF32),
+      least(Op::kCummin, DType::kF32), ints(Op::kCummax, DType::kI32);
+  CHECK(FloatsOf(CumulateTile(product.how, Sixes(), 1)) == Doubles{3, 3, 6, -4, 0, 0});
+  CHECK(FloatsOf(CumulateTile(most.how, Sixes(), 1)) == Doubles{3, 3, 3, -4, 0, 6});
+  CHECK(FloatsOf(CumulateTile(least.how, Sixes(), 0)) == Doubles{3, 1, 2, -4, 0, 2});
+  CHECK(IntsOf(CumulateTile(ints.how, TileOf({3}, Integers{-5, -7, 1}), 0)) == Integers{-5, -5, 1});
+  const Doubles nan = FloatsOf(CumulateTile(most.how, TileOf({3}, Doubles{1, kNaN, 2}), 0));
+  CHECK(nan[0] == 1);
+  CHECK(std::isnan(nan[1]));
+  CHECK(std::isnan(nan[2]));
+}
+
 Tile Dot(const Tile& a, const Tile& b) {
   Reducing r(Op::kDot, a.floating ? DType::kF32 : DType::kI32);
   return DotTiles(r.how, a, b);

@@ -34,8 +34,9 @@ TEST_CASE("blocks at another index are walked whole") {
 
 TEST_CASE("what is looked across is walked whole") {
   const std::string in = In("n", "i").insert(In("n", "i").size() - 2, ", pad: 0");
-  for (const char* body : {"  o = roll(x, 1, axis=0)\n", "  o = cumsum(x, axis=0)\n",
-                           "  o = x - sum(x)\n", "  o = x\n  o[1:3] = x[0:2]\n"}) {
+  for (const char* body :
+       {"  o = roll(x, 1, axis=0)\n", "  o = cumsum(x, axis=0)\n", "  o = x - sum(x)\n",
+        "  o = flip(x, 0)\n", "  o = sort(x, axis=0)\n", "  o = x\n  o[1:3] = x[0:2]\n"}) {
     INFO(body);
     CHECK(ClippedOf(in + kOut, body) == 0);
   }

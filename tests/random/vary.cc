@@ -50,9 +50,10 @@ bool SwapParallelAxes(Draft& draft, Dice& dice) {
 bool IsElementwise(const Term& term) {
   for (const char* word :
        {"[",         "iota",    "sum",    "prod",    "mean",   "max($0, axis", "min($0, axis",
-        "max($0)",   "min($0)", "any",    "all",     "argm",   "cumsum",       "dot",
+        "max($0)",   "min($0)", "any",    "all",     "argm",   "cum",          "dot",
         "transpose", "reshape", "expand", "squeeze", "concat", "roll",         "broadcast",
-        "first",     "last",    "steps",  ".T",      ".mT"}) {
+        "flip",      "repeat",  "sort",   "top_k",   "first",  "last",         "steps",
+        ".T",        ".mT"}) {
     if (term.text.find(word) != std::string::npos) return false;
   }
   return true;

@@ -75,6 +75,7 @@ TEST_CASE("every statement prints as it is written") {
 
 TEST_CASE("several names get a value each, also under one condition") {
   CHECK(Print("let a, b = (x, y)") == "let a, b = x, y\n");
+  CHECK(Print("let a, b = f(x, 2)") == "let a, b = f(x, 2)\n");
   CHECK(Print("let a, b = (x, y) if c else (u, v)") == "let a, b = x if c else u, y if c else v\n");
   CHECK(Print("var a, b = (x, y) if c else (u, v) if d else (s, t)") ==
         "var a, b = x if c else u if d else s, y if c else v if d else t\n");
@@ -236,7 +237,7 @@ TEST_CASE("values that nobody uses") {
 TEST_CASE("let and var") {
   const std::string values =
       " | write a value for each, `a, b`, or under a condition `(a, b) if c else (d, e)`";
-  CHECK(ErrorsOf("let a, b = f(x)") == Errors{"1:12 2 names for one value" + values});
+  CHECK(ErrorsOf("let a, b = x") == Errors{"1:12 2 names for one value" + values});
   CHECK(ErrorsOf("let a, b = x, y, z") == Errors{"1:12 2 names for 3 values" + values});
   CHECK(ErrorsOf("let a, b = (x, y) if c else z") == Errors{"1:12 2 names for one value" + values});
   CHECK(ErrorsOf("let a, 3 = x, y") == Errors{"1:8 expected the name of a value, found `3`"});

@@ -166,7 +166,7 @@ void LocateBest(const Combining& how, const Tile& tile, const Target& target,
   }
 }
 
-/// Each element plus the one before it along the axis: `count` lanes of `length`, `inner` apart.
+/// Each element and the one before it along the axis: `count` lanes of `length`, `inner` apart.
 template <typename T, typename F>
 void Running(T* values, int64_t lanes, int64_t length, int64_t inner, F add) {
   for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -200,7 +200,41 @@ Tile ReduceTile(const Combining& how, const Tile& tile, const std::vector<int>& 
   return result;
 }
 
+namespace {
+
+double RunningFloat(ScanOp op, double before, double x) {
+  switch (op) {
+    case ScanOp::kCumsum:
+      return before + x;
+    case ScanOp::kCumprod:
+      return before * x;
+    case ScanOp::kCummax:
+      return x > before || std::isnan(x) ? x : before;
+    case ScanOp::kCummin:
+      return x < before || std::isnan(x) ? x : before;
+  }
+  __builtin_unreachable();
+}
+
+int64_t RunningInt(ScanOp op, int64_t before, int64_t x) {
+  const uint64_t a = static_cast<uint64_t>(before), b = static_cast<uint64_t>(x);
+  switch (op) {
+    case ScanOp::kCumsum:
+      return static_cast<int64_t>(a + b);
+    case ScanOp::kCumprod:
+      return static_cast<int64_t>(a * b);
+    case ScanOp::kCummax:
+      return std::max(before, x);
+    case ScanOp::kCummin:
+      return std::min(before, x);
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
 Tile CumulateTile(const Combining& how, const Tile& tile, int axis) {
+  const ScanOp op = AsScan(how.op);
   Tile result = tile;
   MakeWritable(result);
   int64_t lanes = 1;
@@ -208,12 +242,12 @@ Tile CumulateTile(const Combining& how, const Tile& tile, int axis) {
   const int64_t length = tile.extents[axis];
   const int64_t inner = result.strides[axis];
   if (result.floating) {
-    Running(result.floats.get(), lanes, length, inner, [](double a, double x) { return a + x; });
+    Running(result.floats.get(), lanes, length, inner,
+            [op](double a, double x) { return RunningFloat(op, a, x); });
     RoundAll(how.dtype, how.wide, result.cells, result.floats.get());
   } else {
-    Running(result.ints.get(), lanes, length, inner, [](int64_t a, int64_t x) {
-      return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(x));
-    });
+    Running(result.ints.get(), lanes, length, inner,
+            [op](int64_t a, int64_t x) { return RunningInt(op, a, x); });
     WrapAll(how.dtype, result.cells, result.ints.get());
   }
   if (result.origins) {

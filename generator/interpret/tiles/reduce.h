@@ -22,7 +22,7 @@ struct Combining {
 /// NaN is the largest and the smallest of all; positions are the first of equals.
 Tile ReduceTile(const Combining& how, const Tile& tile, const std::vector<int>& axes, bool keep);
 
-/// Running sums along one axis.
+/// Running sums, products, extremes along one axis.
 Tile CumulateTile(const Combining& how, const Tile& tile, int axis);
 
 /// [batch…, m, k] x [batch…, k, n].

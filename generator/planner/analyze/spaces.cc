@@ -109,6 +109,15 @@ SpaceAnalysis::Classes SpaceAnalysis::Compute(const Node& node) {
     case OpClass::kScan:
       for (const size_t axis : node.axes) Pin(args[0][axis]);
       return args[0];
+    case OpClass::kOrder: {
+      const auto axis = static_cast<size_t>(node.axes[0]);
+      Pin(args[0][axis]);
+      Classes classes = args[0];
+      const Size& count = node.shape[axis];
+      if (!(count == node.args[0]->shape[axis]))
+        classes[axis] = count.IsOne() ? ClassId() : NewClass(count);
+      return classes;
+    }
     case OpClass::kProduct:
       return Multiplied(node, args);
     case OpClass::kArithmetic:
@@ -201,6 +210,14 @@ SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<
     case ShapeOp::kRoll:
       pin_axes(args[0]);
       return args[0];
+    case ShapeOp::kFlip:
+      pin_axes(args[0]);
+      return args[0];
+    case ShapeOp::kTakeAlong:
+      pin_axes(args[0]);
+      for (size_t d = 0; d < args[0].size(); ++d)
+        if (static_cast<int>(d) != node.axes[0]) Join(args[1][d], args[0][d]);
+      return args[1];
     case ShapeOp::kTake: {
       // All indices are looked at, be it to see whether they are in range.
       pin_axes(args[0]);

@@ -170,7 +170,7 @@ bool IsAroundDots(const Plan& plan, const Stages& stages, SpaceId space) {
         [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
         [&](const If& s) { return within(s.body) && within(s.orelse); },
         [](const OneOf<Define, Store> auto&) { return true; },
-        [](const OneOf<Rows, EachRow, Assign, Reduce, For, While, Assert, Range, Touch, Copy,
+        [](const OneOf<Rows, EachRow, Assign, Reduce, Along, For, While, Assert, Range, Touch, Copy,
                        Wait> auto&) { return false; });
   });
 }
@@ -192,6 +192,10 @@ bool IsSideBySide(const Plan& plan, const Stages& stages, SpaceId space) {
   return std::all_of(stages.begin(), stages.end(), [&](const Stage& of) {
     return Match(
         of, [&](const Reduce& s) { return plan[s.loop].space != space && within(s.body); },
+        [&](const Along& s) {
+          const auto is = [&](LoopId loop) { return loop && plan[loop].space == space; };
+          return !is(s.loop) && !is(s.into);
+        },
         [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
         [&](const If& s) { return within(s.body) && within(s.orelse); },
         [](const OneOf<Define, Assign, Store> auto&) { return true; },

@@ -57,11 +57,15 @@ class CommonLoops {
   std::optional<std::vector<LoopId>> common_;
 };
 
-/// However small: what is packed, and what a dot writes by vectors of columns.
+/// However small: what is packed or put in order, and what a dot writes by vectors of columns.
 Table<bool, Buffer> NeedMemory(const Plan& plan, const Stages& stages) {
   Table<bool, Buffer> need(plan.buffers.size());
   ForEachStage(stages, [&](const Stage& stage) {
     if (const auto* pack = As<stage::Pack>(stage)) need[pack->place.buffer] = true;
+    if (const auto* along = As<stage::Along>(stage)) {
+      need[along->from.buffer] = need[along->to.buffer] = true;
+      if (along->room) need[along->room->buffer] = true;
+    }
     const auto* dot = As<stage::Dot>(stage);
     if (!dot) return;
     ForEachStage(dot->body, [&](const Stage& inner) {

@@ -124,7 +124,7 @@ class Hoisting {
             named_.push_back({s.value, s.variable});
         },
         [&](Reduce& s) { visible_.insert(s.variable); },
-        [](OneOf<Lanes, Rows, EachRow, Assign, Store, Dot, Pack, Assert, Range, Touch, Copy,
+        [](OneOf<Lanes, Rows, EachRow, Assign, Store, Dot, Pack, Along, Assert, Range, Touch, Copy,
                  Wait> auto&) {});
   }
 
@@ -348,9 +348,8 @@ ElementPtr* ValueOf(Stage& stage) {
         return found == at.end() ? nullptr : &*found;
       },
       // The lanes of a reduction are its alone, and a condition of turns is theirs.
-      [](OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, Pack, For, While, Touch> auto&) {
-        return static_cast<ElementPtr*>(nullptr);
-      });
+      [](OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, Pack, Along, For, While,
+               Touch> auto&) { return static_cast<ElementPtr*>(nullptr); });
 }
 
 void NameMiddles(Plan& plan, Stages& stages) {

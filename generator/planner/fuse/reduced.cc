@@ -5,7 +5,7 @@
 namespace kiln {
 namespace {
 
-bool Reduces(Op op) { return IsReduction(op) || op == Op::kDot || op == Op::kCumsum; }
+bool Reduces(Op op) { return IsReduction(op) || op == Op::kDot || ClassOf(op) == OpClass::kScan; }
 
 class Search {
  public:

@@ -110,6 +110,8 @@ class Lowering {
   ElementPtr ReadLocal(const Node& node, const Point& point);
   ElementPtr Roll(const Node& node, const Point& point);
   ElementPtr Take(const Node& node, const Point& point);
+  ElementPtr TakeAlong(const Node& node, const Point& point);
+  Point Flipped(const Node& node, const Point& point);
   ElementPtr Reshaped(const Node& node, const Point& point);
   ElementPtr SeenAnew(const Node& node, const Point& point);
   ElementPtr InsideMask(const Node& node, const Point& point);
@@ -128,7 +130,13 @@ class Lowering {
   void EmitRowReduce(const Target& target, const Node& node, const Loops& kept,
                      const Loops& reduced, const Point& point, const Point& left);
   void EmitArg(const Target& target, const Node& node);
-  void EmitCumsum(const Target& target, const Node& node);
+  static ElementPtr Identity(FoldOp fold, DType dtype);
+  static Op Folding(FoldOp fold);
+  // along.cc
+  void EmitScan(const Target& target, const Node& node);
+  void EmitRowScan(const Target& target, const Node& node, size_t axis);
+  void EmitAlong(const Target& target, const Node& node);
+  Place RoomFor(const Size& count);
   VariableId NewVariable(const std::string& name, DType dtype, bool changes);
   ElementPtr Variable(VariableId variable) const { return NamedElement(plan_, variable); }
 

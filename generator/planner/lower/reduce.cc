@@ -27,8 +27,15 @@ const char* HintOf(FoldOp fold) {
   __builtin_unreachable();
 }
 
+/// Whether a reduction leaves no such dimension of its argument.
+bool Goes(const Node& node, size_t dimension) {
+  return std::count(node.axes.begin(), node.axes.end(), dimension) > 0;
+}
+
+}  // namespace
+
 /// What leaves the other argument as it is.
-ElementPtr Identity(FoldOp fold, DType dtype) {
+ElementPtr Lowering::Identity(FoldOp fold, DType dtype) {
   switch (fold) {
     case FoldOp::kSum:
     case FoldOp::kMean:
@@ -47,7 +54,7 @@ ElementPtr Identity(FoldOp fold, DType dtype) {
 }
 
 /// The operation that folds two values.
-Op Folding(FoldOp fold) {
+Op Lowering::Folding(FoldOp fold) {
   switch (fold) {
     case FoldOp::kSum:
     case FoldOp::kMean:
@@ -65,13 +72,6 @@ Op Folding(FoldOp fold) {
   }
   __builtin_unreachable();
 }
-
-/// Whether a reduction leaves no such dimension of its argument.
-bool Goes(const Node& node, size_t dimension) {
-  return std::count(node.axes.begin(), node.axes.end(), dimension) > 0;
-}
-
-}  // namespace
 
 /// The axes of a reduction's argument, those that go and those that stay, as loops; and the point
 /// of the result.
@@ -191,49 +191,6 @@ void Lowering::EmitArg(const Target& target, const Node& node) {
     inner.push_back(Nest(walked, each, false));
   inner.push_back(Of(stage::Store{PlaceAt(target, left), p, nullptr}));
   EmitWithin(kept, std::move(inner));
-}
-
-/// Running sums: rows add to a carried row, and along the last axis elements to a scalar.
-void Lowering::EmitCumsum(const Target& target, const Node& node) {
-  const Node& arg = *node.args[0];
-  Loops all, others;
-  const Point point = LoopsOver(spaces_.SpacesOf(arg), &all);
-  const size_t axis = node.axes[0];
-  const Coordinate along = point[axis];
-  for (const LoopId loop : all)
-    if (loop != along.loop) others.push_back(loop);
-  const ElementPtr value = CastTo(Value(arg, point), node.dtype);
-  const ElementPtr zero = Identity(FoldOp::kSum, node.dtype);
-  const auto store = [&](const ElementPtr& of) {
-    return Of(stage::Store{PlaceAt(target, point), of, nullptr});
-  };
-  if (!along.loop) return Emit(Nest(all, {store(value)}, true));
-  if (along.loop == all.back()) {
-    const VariableId sum = NewVariable("running", node.dtype, true);
-    const stage::Assign add{sum, MakeOp(Op::kAdd, node.dtype, {Variable(sum), value})};
-    return EmitWithin(others, {Of(stage::Define{sum, zero}),
-                               Nest({along.loop}, {Of(add), store(Variable(sum))}, false)});
-  }
-  // A buffer with the shape of one row along the axis.
-  Shape shape = node.shape;
-  Spaces spaces = spaces_.SpacesOf(arg);
-  shape[axis] = 1;
-  spaces[axis] = {};
-  const BufferId carry = NewTemp("", node.dtype, shape, spaces);
-  Loops first_loops;
-  const Point first = LoopsOver(spaces, &first_loops);
-  const stage::Store begin{PlaceAt(WholeOf(carry, first.size()), first), zero, nullptr};
-  Emit(Nest(first_loops, {Of(begin)}, true));
-
-  Point row = point;
-  row[axis] = {};
-  const Place carried = PlaceAt(WholeOf(carry, row.size()), row);
-  const ElementPtr load = LoadOf(carried, node.dtype);
-  const stage::Store add{carried, MakeOp(Op::kAdd, node.dtype, {load, value}), nullptr};
-  Loops order(others.begin(), others.end() - 1);
-  order.push_back(along.loop);
-  order.push_back(others.back());
-  Emit(Nest(order, {Of(add), store(load)}, true));
 }
 
 }  // namespace kiln

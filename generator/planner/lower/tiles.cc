@@ -150,6 +150,7 @@ bool HasStatements(Op op) {
       return op != Op::kMean;  // a quotient
     case OpClass::kLocation:
     case OpClass::kScan:
+    case OpClass::kOrder:
     case OpClass::kProduct:
       return true;
     case OpClass::kShape:
@@ -176,7 +177,8 @@ void Lowering::EmitInto(const Target& target, const Node& node, const NodePtr& m
   }
   if (IsFold(node.op)) return EmitReduce(target, node);
   if (IsReduction(node.op)) return EmitArg(target, node);
-  if (node.op == Op::kCumsum) return EmitCumsum(target, node);
+  if (ClassOf(node.op) == OpClass::kScan) return EmitScan(target, node);
+  if (ClassOf(node.op) == OpClass::kOrder) return EmitAlong(target, node);
   if (node.op == Op::kDot) return EmitDot(target, node);
   EmitConcat(target, node);
 }

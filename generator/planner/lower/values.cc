@@ -39,6 +39,7 @@ ElementPtr Lowering::Value(const Node& node, const Point& point) {
       return node.op == Op::kMean ? Mean(node, point) : Materialised(node, point);
     case OpClass::kLocation:
     case OpClass::kScan:
+    case OpClass::kOrder:
     case OpClass::kProduct:
       return Materialised(node, point);
     case OpClass::kLazy:
@@ -113,6 +114,10 @@ ElementPtr Lowering::Moved(const Node& node, const Point& point) {
       return Roll(node, point);
     case ShapeOp::kTake:
       return Take(node, point);
+    case ShapeOp::kTakeAlong:
+      return TakeAlong(node, point);
+    case ShapeOp::kFlip:
+      return Value(*node.args[0], Flipped(node, point));
     case ShapeOp::kConcat:
       return Materialised(node, point);
   }
@@ -246,6 +251,7 @@ bool IsView(const Node& node, const Kernel& kernel) {
     case Op::kSlice:
     case Op::kTranspose:
     case Op::kBroadcast:
+    case Op::kFlip:
       return IsView(*node.args[0], kernel);
     default:
       return false;
@@ -264,6 +270,30 @@ ElementPtr Lowering::Take(const Node& node, const Point& point) {
   from.push_back({{}, CastTo(Value(ids, Point(begin, end)), DType::kIndex), {}});
   from.insert(from.end(), end, point.end());
   return IsView(arg, kernel_) ? Value(arg, from) : Materialised(arg, from);
+}
+
+/// The same of positions that each line of the value has of its own, which are in range: those of
+/// its largest.
+ElementPtr Lowering::TakeAlong(const Node& node, const Point& point) {
+  const Node &arg = *node.args[0], &ids = *node.args[1];
+  Point from = point;
+  from[static_cast<size_t>(node.axes[0])] = {{}, CastTo(Value(ids, point), DType::kIndex), {}};
+  return IsView(arg, kernel_) ? Value(arg, from) : Materialised(arg, from);
+}
+
+/// Where the elements are that are `point` of a value in reverse.
+Lowering::Point Lowering::Flipped(const Node& node, const Point& point) {
+  Point from = point;
+  for (const int axis : node.axes) {
+    const auto d = static_cast<size_t>(axis);
+    const Size& extent = node.shape[d];
+    if (extent.IsOne()) continue;
+    const ElementPtr last = Scalar(*(extent - Size(1)).ToNode());
+    from[d].stride = -from[d].stride;
+    from[d].offset =
+        from[d].offset ? MakeOp(Op::kSub, DType::kIndex, {last, from[d].offset}) : last;
+  }
+  return from;
 }
 
 ElementPtr Lowering::InsideMask(const Node& node, const Point& point) {

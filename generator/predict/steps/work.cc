@@ -100,7 +100,8 @@ class Counter {
         break;
     }
     for (const NodePtr& arg : node.args) Value(*arg);
-    const Shape& walked = IsReduction(node.op) ? node.args[0]->shape : node.shape;
+    const bool reads_more = IsReduction(node.op) || ClassOf(node.op) == OpClass::kOrder;
+    const Shape& walked = reads_more ? node.args[0]->shape : node.shape;
     Compute(walked, node.dtype, RowOf(node.op).tpu);
   }
 

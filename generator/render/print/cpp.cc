@@ -14,21 +14,22 @@ namespace {
 // called; tests/render/names_test.cc finds what is missing.
 constexpr std::string_view kOwnWords =
     "Accumulator AccumulatorAt Accumulators AccumulatorSize AddElement All at at_0 at_1 bf16 "
-    "Bitcast BlockCoo Blocked BlockList Blocks blocks Body Bounded Call call CallCheck CallFromC "
-    "Cast check ChooseMC ChooseNC Clip Clipped col Context context CopiedRows Copies copies "
-    "copy_in CopyTensor Core core Cut CutPoint CutRange DefaultContext DenseSize DepthFor Direct "
-    "DivideBy DivUp DLTensor Dot Ds Element Emulated f16 Fill finish First first ForLanes "
-    "ForReductionStep ForRows ForSteps ForTiles from FromBits Grid grid GroupedRows "
-    "GroupMetadata GroupSteps Guarded hn Hold HostArray HostAt hwy i4 In Index index IndexAt "
-    "Init InItsMode InRange int16_t int32_t int64_t int8_t kDoubles kFloats kiln kiln_context "
-    "KILN_INLINE_ATTR KILN_MULTIPLIES_BF16 kiln_status kInts Last last live LiveRows LoadOne "
-    "locate Made MakeDenseTile MakeTile MaskMaps Memory Middle MultiplyComputed MultiplyTiles "
-    "next next_step NoInit NoPad Nothing Out PackA PackAOf PackB PackBOf PackedA PackedAT "
-    "PackedB PackedBT Pad PartOf PassSize PastEnd Point point PrefetchNextRow PrefetchStream "
-    "ReductionStep row RowRange Rows rows RowSteps Run run run_step RunGrid RunStep Scratch "
-    "Signed SingleStep size_t SparsifyMask specialization Squeezed start Status status Step step "
-    "steps StoreOne StreamLanes StripSize SumsInRows SumsOf Tensor Tiers Tile TileSize TileSums "
-    "u4 uint16_t uint32_t uint64_t uint8_t UndefinedInit UnpackedA Unsigned when Within";
+    "Bitcast BlockCoo Blocked BlockList Blocks blocks Body Bounded Call call CallCheck "
+    "CallFromC Cast check ChooseMC ChooseNC Clip Clipped col Context context CopiedRows Copies "
+    "copies copy_in CopyTensor Core core Cut CutPoint CutRange DefaultContext DenseSize "
+    "DepthFor Direct DivideBy DivUp DLTensor Dot Ds Element Emulated f16 Fill finish First "
+    "first ForLanes ForReductionStep ForRows ForSteps ForTiles from FromBits Grid grid "
+    "GroupedRows GroupMetadata GroupSteps Guarded hn Hold HostArray HostAt hwy i4 In Index "
+    "index IndexAt Init InItsMode InRange int16_t int32_t int64_t int8_t kAscending kDescending "
+    "kDoubles kFloats kiln kiln_context KILN_INLINE_ATTR KILN_MULTIPLIES_BF16 kiln_status kInts "
+    "Last last Line live LiveRows LoadOne locate Made MakeDenseTile MakeTile MaskMaps Memory "
+    "Middle MultiplyComputed MultiplyTiles next next_step NoInit NoPad Nothing Out PackA "
+    "PackAOf PackB PackBOf PackedA PackedAT PackedB PackedBT Pad PartOf PassSize PastEnd Point "
+    "point PrefetchNextRow PrefetchStream ReductionStep row RowRange Rows rows RowSteps Run run "
+    "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask "
+    "specialization Squeezed start Status status Step step steps StoreOne StreamLanes StripSize "
+    "SumsInRows SumsOf Tensor Tiers Tile TileSize TileSums u4 uint16_t uint32_t uint64_t "
+    "uint8_t UndefinedInit UnpackedA Unsigned when Within";
 
 /// `x_memory`, `first_x`: what templates make of a name, which no other name may be then.
 bool IsDerived(std::string_view name) {
@@ -118,6 +119,7 @@ Scope::Scope() {
       taken_.emplace(SpellScalar(row.op, dtype).function);
     }
     taken_.emplace(LaneReduction(row.op));
+    taken_.emplace(LineFunction(row.op));
   }
 }
 

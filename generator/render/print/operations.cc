@@ -24,5 +24,6 @@ ScalarSpelling SpellScalar(Op op, DType dtype) {
 }
 
 std::string_view LaneReduction(Op op) { return RowOf(op).lanes; }
+std::string_view LineFunction(Op op) { return RowOf(op).line; }
 
 }  // namespace kiln::render

@@ -119,6 +119,7 @@ Fields BodyView::One(const Stage& of) {
         if (s.value) return ComputedPanels(s, is("is_computed"));
         text([&](auto* lines) { PackLines(s, lines); });
       },
+      [&](const Along& s) { text([&](auto* lines) { AlongLines(s, lines); }); },
       [&](const Assert& s) { text([&](auto* lines) { AssertLines(s, SpecLine(of), lines); }); },
       [&](const Range& s) { text([&](auto* lines) { RangeLines(s, SpecLine(of), lines); }); },
       [&](const Touch& s) { text([&](auto* lines) { TouchLines(s, SpecLine(of), lines); }); },
@@ -248,6 +249,21 @@ void BodyView::LoopOfTurns(const stage::While& loop, int line, Fields* fields) {
   fields->Set("line", std::to_string(line));
   fields->SetList("body", List(loop.body));
   last_line_ = 0;
+}
+
+/// A call: the elements, how many, and where what is made of them goes.
+void BodyView::AlongLines(const stage::Along& along, std::vector<std::string>* lines) {
+  const auto line = [&](const Place& place, LoopId loop) {
+    const std::string stride = loop ? Stride(place, loop) : "1";
+    return "Line{" + Pointer(CornerOf(place, loop, loop)) + ", " + stride + "}";
+  };
+  std::string counts = Count(plan_[along.loop].space);
+  if (along.op == Op::kTopPositions)
+    counts += ", " + (along.into ? Count(plan_[along.into].space) : "1");
+  lines->push_back(std::string(LineFunction(along.op)) + (along.descending ? "<kDescending>" : "") +
+                   "(" + line(along.from, along.loop) + ", " + counts + ",");
+  lines->push_back("    " + line(along.to, along.into) +
+                   (along.room ? ", " + Pointer(*along.room) : "") + ");");
 }
 
 int BodyView::SpecLine(const Stage& stage) const {

@@ -48,6 +48,7 @@ class BodyView {
   void CountedLoop(const stage::For& loop, Fields* fields);
   void LoopOfTurns(const stage::While& loop, int line, Fields* fields);
   int SpecLine(const Stage& stage) const;
+  void AlongLines(const stage::Along& along, std::vector<std::string>* lines);
   void AssertLines(const stage::Assert& check, int line, std::vector<std::string>* lines);
   void StoreLines(const stage::Store& store, std::vector<std::string>* lines);
   void Assignment(const stage::Assign& assign, std::vector<std::string>* lines);
@@ -73,7 +74,7 @@ class BodyView {
   /// `whole`: the value is a statement of its own and needs no name, however long.
   std::string Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole = false);
   std::string VectorLoad(const Place& from, std::vector<std::string>* lines);
-  bool AreNeighbours(const Place& place) const;
+  bool AreNeighbours(const Place& place, int64_t stride = 1) const;
   std::optional<size_t> ChosenDimension(const Place& place) const;
   std::string VectorOperation(const Element& e, std::vector<std::string>* lines);
   std::string VectorCast(const ElementPtr& from, DType to, std::vector<std::string>* lines);

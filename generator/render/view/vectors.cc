@@ -60,6 +60,8 @@ std::string BodyView::VectorLoad(const Place& from, std::vector<std::string>* li
     text += "hn::Load(kFloats, " + Pointer(from) + ");";
   } else if (AreNeighbours(from)) {
     text += "at.Load(" + Pointer(from) + ");";
+  } else if (AreNeighbours(from, -1)) {
+    text += "at.LoadReversed(" + Pointer(from) + ");";
   } else if (const auto d = ChosenDimension(from)) {
     const auto varies = [this](const Element& e) { return Varies(e); };
     const Chosen by = *ChosenBy(from.at[*d].offset, varies);
@@ -84,13 +86,13 @@ std::optional<size_t> BodyView::ChosenDimension(const Place& place) const {
   return std::nullopt;
 }
 
-/// Whether lanes run over the last dimension.
-bool BodyView::AreNeighbours(const Place& place) const {
+/// Whether lanes run over the last dimension, or backwards.
+bool BodyView::AreNeighbours(const Place& place, int64_t stride) const {
   const Coordinate* last = nullptr;
   for (size_t d = 0; d < place.at.size(); ++d) {
     if (Keeps(plan_[place.buffer], d)) last = &place.at[d];
   }
-  return last && last->loop == lanes_ && last->stride == 1;
+  return last && last->loop == lanes_ && last->stride == stride;
 }
 
 std::string BodyView::VectorCast(const ElementPtr& from, DType to,

@@ -12,8 +12,8 @@ from .ir import Value
 #: Primitives that only move values, which are in range already.
 _MOVES = {"get", "swap", "masked_load", "masked_swap", "reshape", "squeeze", "expand_dims", "transpose", "concatenate",
           "stack", "unstack", "broadcast_in_dim", "broadcast_to", "slice", "dynamic_slice", "split", "tile", "repeat",
-          "roll", "select_n", "max", "min", "clamp", "reduce_max", "reduce_min", "cond", "while", "scan", "run_scoped",
-          *jaxi.CALLS}  # fmt: skip
+          "roll", "rev", "sort", "top_k", "cummax", "cummin", "select_n", "max", "min", "clamp", "reduce_max",
+          "reduce_min", "cond", "while", "scan", "run_scoped", *jaxi.CALLS}  # fmt: skip
 
 
 class Narrow:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .cannot import CannotSay
 from .dtypes import narrow_bits
 from .ir import Block, Operation, Value
@@ -18,12 +20,15 @@ class Parameters:
     if TYPE_CHECKING:  # of Equation
         reader: Reader
         body: Block
+        environment: dict[Any, Any]
         eqn: Any
         params: dict[str, Any]
         place: Any
 
         def value(self, atom: Any) -> Value: ...
         def out(self, variable: Any) -> Value: ...
+        def made(self, name: str, inputs: list[Value], shape: tuple[int, ...], **more: Any) -> Value: ...
+        def concrete(self, atom: Any) -> np.ndarray | None: ...
         def emit(self, name: str, inputs: list[Value] | None = None, **attributes: Any) -> Operation: ...
 
     def read_program_id(self) -> None:
@@ -141,10 +146,55 @@ class Parameters:
             raise CannotSay("a pad that is negative or between elements")
         self.emit("pad", widths=tuple((low, high) for low, high, _ in self.params["padding_config"]))
 
-    def read_cumsum(self) -> None:
-        if self.params["reverse"]:
-            raise CannotSay("cumsum backwards")
-        self.emit("cumsum", axis=self.params["axis"])
+    def read_scan_along(self) -> None:
+        """Running sums and their like; what runs from the end is in reverse twice."""
+        (x,) = map(self.value, self.eqn.invars)
+        word, axis = self.eqn.primitive.name, self.params["axis"]
+        if not self.params["reverse"]:
+            self.emit("running", function=word, axis=axis)
+            return
+        turned = self.made("flip", [x], x.shape, axes=(axis,))
+        self.emit("flip", [self.made("running", [turned], x.shape, function=word, axis=axis)], axes=(axis,))
+
+    read_cumsum = read_cumprod = read_cummax = read_cummin = read_scan_along
+
+    def read_rev(self) -> None:
+        self.emit("flip", axes=tuple(self.params["dimensions"]))
+
+    def read_sort(self) -> None:
+        axis, values = self.params["dimension"], list(map(self.value, self.eqn.invars))
+        if self.params["num_keys"] != 1:
+            raise CannotSay("a sort by several keys")
+        if len(values) == 1:
+            self.emit("sort", axis=axis)
+            return
+        order = self.made("argsort", values[:1], values[0].shape, dtype="i32", axis=axis)
+        for k, (atom, out) in enumerate(zip(self.eqn.invars, self.eqn.outvars, strict=True)):
+            if k == 0:
+                self._give(out, "sort", [values[0]], axis=axis)
+            elif self._counts_along(atom, axis) and values[k].dtype == "i32":
+                self.environment[out] = order
+            elif len(values[k].shape) == 1:
+                self._give(out, "take", [values[k], order], axis=0)
+            else:
+                raise CannotSay("a sort of several arrays of more than one dimension")
+
+    def _give(self, out: Any, name: str, inputs: list[Value], **attributes: Any) -> None:
+        self.body.operations.append(Operation(name, inputs, [self.out(out)], attributes, place=self.place))
+
+    def _counts_along(self, atom: Any, axis: int) -> bool:
+        """Whether a value is the positions along the axis."""
+        numbers = self.concrete(atom)
+        if numbers is None or numbers.ndim == 0:
+            return False
+        shape = tuple(-1 if k == axis else 1 for k in range(numbers.ndim))
+        return bool((numbers == np.arange(numbers.shape[axis]).reshape(shape)).all())
+
+    def read_top_k(self) -> None:
+        outs = [self.out(variable) for variable in self.eqn.outvars]
+        attributes = {"k": self.params["k"], "axis": self.params.get("axis", -1) % len(outs[0].shape)}
+        values = list(map(self.value, self.eqn.invars))
+        self.body.operations.append(Operation("top_k", values, outs, attributes, place=self.place))
 
     def read_roll(self) -> None:
         if self.params.get("stride") is not None:

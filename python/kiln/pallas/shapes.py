@@ -194,9 +194,25 @@ def _reduce(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
     return join([a], f"{word}({a}{which}{keep})", POSTFIX, dtype, operation.output.shape, 3)
 
 
-def _cumsum(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
+def _running(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
+    a, word = _exact(operation, inputs), operation["function"]
+    dtype = a.dtype if word in ("cummax", "cummin") else arithmetic_type([a])
+    return join([a], f"{word}({a}, axis={operation['axis']})", POSTFIX, dtype, a.shape, 3)
+
+
+def _flip(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
     a = _exact(operation, inputs)
-    return join([a], f"cumsum({a}, axis={operation['axis']})", POSTFIX, arithmetic_type([a]), a.shape, 3)
+    return join([a], f"flip({a}, {_axes(list(operation['axes']))})", POSTFIX, a.dtype, a.shape, 1)
+
+
+def _sort(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
+    a = _picked_from(operation, inputs)
+    return join([a], f"{operation.name}({a}, axis={operation['axis']})", POSTFIX, operation.output.dtype, a.shape, 4)
+
+
+def top_k(operation: Operation, inputs: list[Expr]) -> str:
+    """The call, which gives two values."""
+    return f"top_k({_picked_from(operation, inputs)}, {operation['k']}, axis={operation['axis']})"
 
 
 def _roll(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
@@ -258,5 +274,5 @@ def _matrix(a: Expr, batch: tuple[int, ...], contracted: tuple[int, ...], last: 
 SHAPES: dict[str, Spelling] = {
     "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "iota": _iota, "concat": _concat,
     "tile": _tile, "slice": _slice, "dynamic_slice": _dynamic_slice, "element": _element, "take": _take, "pad": _pad,
-    "reduce": _reduce, "cumsum": _cumsum, "roll": _roll, "dot": _dot,
+    "reduce": _reduce, "running": _running, "flip": _flip, "sort": _sort, "argsort": _sort, "roll": _roll, "dot": _dot,
 }  # fmt: skip

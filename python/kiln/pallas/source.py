@@ -14,8 +14,8 @@ RESERVED = frozenset(
     """let var when else for in range assert copy wait and or not if true false inf nan where abs sign floor ceil round
     exp exp2 log log2 log1p tanh erf sigmoid sqrt rsqrt sin cos atan2 relu gelu gelu_tanh silu softplus clamp cdiv rem
     bitcast max min iota broadcast reshape transpose expand squeeze concat roll sum prod mean any all argmax argmin
-    cumsum dot first last steps inside at ds while most take quot erfc expm1 cbrt tan sinh cosh asin acos atan asinh
-    acosh atanh pipeline
+    cumsum cumprod cummax cummin argsort top_k dot first last steps inside at ds while most take quot erfc expm1 cbrt
+    tan sinh cosh asin acos atan asinh acosh atanh pipeline
     bool i4 u4 i8 u8 i16 u16 i32 u32 i64 bf16 f16 f32 f64 f8e4m3fn f8e5m2 kernel
     alignas alignof and_eq asm auto bitand bitor break case catch char char8_t char16_t char32_t class compl concept
     const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do

@@ -18,6 +18,7 @@ from .expressions import BIT_OR, COMPARISON, NOT, OR, Expr, as_type, join, liter
 from .ir import Block, Kernel, Operation, Ref, Value, Window, has_effects, uses, walk, written
 from .loops import Loops
 from .operations import choose, spell
+from .shapes import top_k
 from .source import Names
 from .windows import copied, loaded, region, semaphore, subscript, width
 
@@ -144,6 +145,8 @@ class Body(Loops):
             getattr(self, "_" + operation.name)(operation)
             for value in operation.outputs:
                 self._pending[-1][value] = lasts.get(value, -1)
+        elif operation.name == "top_k":
+            self._top_k(operation)
         elif operation.name in ("store", "accumulate", "copy", "wait"):
             getattr(self, "_" + operation.name)(operation, k)
         else:
@@ -164,6 +167,17 @@ class Body(Loops):
             self._name(value)
         else:
             self._pending[-1][value] = last
+
+    def _top_k(self, operation: Operation) -> None:
+        """Two values of one call have names."""
+        if self._inline:
+            raise CannotSay("top_k in an expression")
+        call = top_k(operation, [self.expr(v) for v in operation.inputs])
+        found = []
+        for value, word in zip(operation.outputs, ("values", "ids"), strict=True):
+            found.append(self.names.fresh(value.hint or word))
+            self._expressions[value] = ex.name(found[-1], value.dtype, value.shape)
+        self._line(f"let {', '.join(found)} = {call}")
 
     # ---- memory
 

@@ -9,6 +9,7 @@
 //   at.Store(v, p)        v as elements of p's type: floats rounded, integers cut off
 //   at.StoreIf(m, v, p)   only lanes where the mask holds; the others are not touched
 //   at.LoadStrided(p, s)  p[0], p[s], p[2 * s] ...; s may be 0 or negative
+//   at.LoadReversed(p)    p[0], p[-1], p[-2] ...
 //   at.StoreStrided(v, p, s)
 //   at.Gather(p, s, i)    p[i[0] * s], p[i[1] * s] ..., by a vector of integers
 //   at.Prefetch(p)        prefetches what a store to p needs
@@ -223,6 +224,16 @@ struct Whole : AtLanes<D, Whole<D>> {
     return LoadWhole(D(), p);
   }
 
+  template <typename T>
+  HWY_INLINE auto LoadReversed(const T* p) const {
+    if constexpr (sizeof(T) < 4) {
+      return this->LoadStrided(p, -1);
+    } else {
+      const TagFor<RawBits<T>, D> d;
+      return FromStorage<T>(hn::Reverse(d, hn::LoadU(d, RawPointer(p) - (hn::Lanes(d) - 1))));
+    }
+  }
+
   template <class V, typename T>
   HWY_INLINE void Store(V v, T* p) const {
     const TagFor<RawBits<T>, D> d;
@@ -248,6 +259,11 @@ struct Part : AtLanes<D, Part<D>> {
       return FromStorage<T>(LoadPackedOneByOne(d, p, 1, count));
     else
       return FromStorage<T>(LoadFirst(d, RawPointer(p), count));
+  }
+
+  template <typename T>
+  HWY_INLINE auto LoadReversed(const T* p) const {
+    return this->LoadStrided(p, -1);
   }
 
   template <class V, typename T>

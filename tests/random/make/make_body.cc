@@ -61,6 +61,7 @@ Statement Maker::RepeatChange(RefInfo& ref, Block& before) {
 
 /// A value under a name.
 void Maker::Define(Block& to) {
+  if (Want("function top_k", 0.06) && DefineTop(to)) return;
   const bool var = Want("statement var", 0.3);
   const DType dtype = AnyDType();
   Extents shape;

@@ -106,19 +106,6 @@ std::optional<Value> Maker::MakeAnyAll(DType dtype, const Extents& shape, int de
   return value;
 }
 
-std::optional<Value> Maker::MakeCumsum(DType dtype, const Extents& shape, int depth) {
-  if (shape.empty()) return std::nullopt;
-  const size_t axis = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(shape.size()) - 1));
-  Value x = MakeClean(dtype, shape, depth);
-  Value value = Build("cumsum($0, axis=" + Number(axis) + ")", dtype, {x});
-  const double count = static_cast<double>(shape[axis].value);
-  value.facts.same = x.facts.same && SumsExactly(x.facts, count, dtype);
-  value.facts.bound = x.facts.bound * count;
-  value.facts.grain = x.facts.grain;
-  Fit(value.facts, dtype);
-  return value;
-}
-
 /// What a product of that shape can run over: mostly what operands have.
 Extent Maker::InnerExtent(const Extents& shape) {
   const size_t rank = shape.size();

@@ -197,7 +197,11 @@ class Maker {
   std::optional<Value> MakeReduction(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeArgmax(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeAnyAll(DType dtype, const Extents& shape, int depth);
-  std::optional<Value> MakeCumsum(DType dtype, const Extents& shape, int depth);
+  size_t AxisOf(const Extents& shape);
+  std::optional<Value> MakeScan(DType dtype, const Extents& shape, int depth);
+  std::optional<Value> MakeExtremeScan(DType dtype, const Extents& shape, int depth);
+  std::optional<Value> MakeSort(DType dtype, const Extents& shape, int depth);
+  std::optional<Value> MakeArgsort(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeDot(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeTranspose(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeReshape(DType dtype, const Extents& shape, int depth);
@@ -205,6 +209,8 @@ class Maker {
   std::optional<Value> MakeSqueeze(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeConcat(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeRoll(DType dtype, const Extents& shape, int depth);
+  std::optional<Value> MakeFlip(DType dtype, const Extents& shape, int depth);
+  std::optional<Value> MakeRepeat(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeTake(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeSlice(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeBroadcast(DType dtype, const Extents& shape, int depth);
@@ -228,6 +234,7 @@ class Maker {
   void Body();
   void Any(Block& to);
   void Define(Block& to);
+  bool DefineTop(Block& to);  // make_lines.cc
   void Temporary(Block& to);
   void Assertion(Block& to);
   void StoreOutput(RefInfo& ref, size_t axes, Block& to);

@@ -229,6 +229,18 @@ std::string Expressions::Reduction(const Node& node, const std::string& function
   return position ? "cast(" + text + ", i32)" : text;
 }
 
+std::string Expressions::Ordered(const Node& node) const {
+  const std::string axis = ", axis=" + std::to_string(node.axes[0]);
+  if (node.op == Op::kTopPositions) {
+    const Size& k = node.shape[static_cast<size_t>(node.axes[0])];
+    return "jax.lax.top_k(" + Text(*node.args[0]) + ", " + std::to_string(Extent(k)) + axis +
+           ")[1]";
+  }
+  const std::string sorted = "jnp." + std::string(Name(node.op)) + "(" + Text(*node.args[0]) +
+                             axis + (node.descending ? ", descending=True)" : ")");
+  return node.op == Op::kArgsort ? "cast(" + sorted + ", i32)" : sorted;
+}
+
 std::string Expressions::Moved(const Node& node) const {
   const auto argument = [&](size_t k) { return Text(*node.args[k]); };
   const std::string shape = ShapeText(node.shape);
@@ -252,6 +264,11 @@ std::string Expressions::Moved(const Node& node) const {
     case ShapeOp::kTake:
       return "jnp.take(" + argument(0) + ", " + argument(1) +
              ", axis=" + std::to_string(node.axes[0]) + ")";
+    case ShapeOp::kTakeAlong:
+      return "jnp.take_along_axis(" + argument(0) + ", " + argument(1) +
+             ", axis=" + std::to_string(node.axes[0]) + ")";
+    case ShapeOp::kFlip:
+      return "jnp.flip(" + argument(0) + ", axis=" + AxisTuple(node.axes) + ")";
     case ShapeOp::kSlice:
       return "part(" + argument(0) + ")" + Subscripts(node.subscripts, node.args[0]->shape);
   }
@@ -268,8 +285,10 @@ std::string Expressions::Call(const Node& node) const {
     case OpClass::kLocation:  // JAX's names are ours
       return Reduction(node, std::string(Name(node.op)));
     case OpClass::kScan:
-      return "jnp.cumsum(" + Text(*node.args[0]) + ", axis=" + std::to_string(node.axes[0]) +
-             ", dtype=" + PythonType(node.dtype) + ")";
+      return "jax.lax." + std::string(Name(node.op)) + "(" + Text(*node.args[0]) +
+             ", axis=" + std::to_string(node.axes[0]) + ")";
+    case OpClass::kOrder:
+      return Ordered(node);
     case OpClass::kLazy:  // kIf: the others have forms
       return "choose(" + Text(*node.args[0]) + ", lambda: " + Text(*node.args[1]) +
              ", lambda: " + Text(*node.args[2]) + ", " + ShapeText(node.shape) + ")";

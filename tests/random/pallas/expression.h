@@ -36,6 +36,7 @@ class Expressions {
 
  private:
   std::string Leaf(const Node& node) const;
+  std::string Ordered(const Node& node) const;
   std::string Moved(const Node& node) const;
   std::string Call(const Node& node) const;
   std::string Reduction(const Node& node, const std::string& function) const;

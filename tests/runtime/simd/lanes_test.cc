@@ -94,6 +94,14 @@ void CheckSparse(D d, const std::vector<T>& values) {
       Expect(same == 4 * kMost, Named<T>("strided", count));
     }
 
+    const Room<T> turned(count), all(values);
+    ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
+      at.Store(at.LoadReversed(all(count - 1 - i)), turned(i));
+    });
+    size_t backwards = 0;
+    for (size_t i = 0; i < count; ++i) backwards += Same(*turned(i), *all(count - 1 - i));
+    Expect(backwards == count, Named<T>("reversed", count));
+
     Guarded pages;
     for (const bool at_end : {false, true}) {
       T* const to = pages.Place<T>(count, at_end);

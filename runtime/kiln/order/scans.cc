@@ -1,0 +1,102 @@
+// Running sums and their like, compiled once for each instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/order/scans.cc"
+#include "kiln/core/targets.h"
+// Highway after its targets.
+#include "hwy/foreach_target.h"
+#include "kiln/order/keys-inl.h"
+#include "kiln/simd/reduce-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+
+/// Each lane folded with the one that is kDistance before it, then twice as far, and so on.
+template <size_t kDistance, class D, class Op, class V = hn::Vec<D>>
+HWY_INLINE V ScanVector(D d, Op op, V identity, V v) {
+  if constexpr (kDistance >= hn::MaxLanes(D())) {
+    return v;
+  } else {
+    if (HWY_HAVE_SCALABLE && kDistance >= hn::Lanes(d)) return v;
+    using I = hwy::MakeSigned<hn::TFromD<D>>;
+    const hn::Rebind<I, D> di;
+    const auto number = hn::Iota(di, 0), distance = hn::Set(di, static_cast<I>(kDistance));
+    const auto from = hn::Max(hn::Sub(number, distance), hn::Zero(di));
+    const V before = hn::TableLookupLanes(v, hn::IndicesFromVec(d, from));
+    const auto none = hn::RebindMask(d, hn::Gt(distance, number));
+    v = op(v, hn::IfThenElse(none, identity, before));
+    return ScanVector<2 * kDistance>(d, op, identity, v);
+  }
+}
+
+/// The last lane in all lanes.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V BroadcastLast(D d, V v) {
+  using I = hwy::MakeSigned<hn::TFromD<D>>;
+  const hn::Rebind<I, D> di;
+  return hn::TableLookupLanes(v,
+                              hn::IndicesFromVec(d, hn::Set(di, static_cast<I>(hn::Lanes(d) - 1))));
+}
+
+/// Within each vector first, then from vector to vector: only that waits for the one before.
+template <typename T, class Op>
+HWY_INLINE void ScanLine(Line<const T> from, size_t count, Line<T> to, Rep<T> identity, Op op) {
+  const TagFor<Rep<T>, LoopTag<T>> d;
+  const auto none = hn::Set(d, identity);
+  auto before = none;
+  ForLine<T>(from, count, [&](auto at, size_t i, auto v) KILN_INLINE_ATTR {
+    const auto own = ScanVector<1>(d, op, none, v);
+    StoreToLine(at, op(own, before), to, i);
+    before = op(BroadcastLast(d, own), before);
+  });
+}
+
+template <typename T>
+void CumsumLineOf(Line<const T> from, size_t count, Line<T> to) {
+  ScanLine(from, count, to, Rep<T>{0}, AddObject());
+}
+template <typename T>
+void CumprodLineOf(Line<const T> from, size_t count, Line<T> to) {
+  ScanLine(from, count, to, Rep<T>{1}, MulObject());
+}
+template <typename T>
+void CummaxLineOf(Line<const T> from, size_t count, Line<T> to) {
+  ScanLine(from, count, to, LowestElement<T>(), MaxObject());
+}
+template <typename T>
+void CumminLineOf(Line<const T> from, size_t count, Line<T> to) {
+  ScanLine(from, count, to, HighestElement<T>(), MinObject());
+}
+
+#define KILN_SUMS(T)                                             \
+  template void CumsumLineOf<T>(Line<const T>, size_t, Line<T>); \
+  template void CumprodLineOf<T>(Line<const T>, size_t, Line<T>);
+#define KILN_EXTREMES(T)                                         \
+  template void CummaxLineOf<T>(Line<const T>, size_t, Line<T>); \
+  template void CumminLineOf<T>(Line<const T>, size_t, Line<T>);
+KILN_SUMS(int32_t)
+KILN_SUMS(uint32_t)
+KILN_SUMS(int64_t)
+KILN_SUMS(float)
+KILN_SUMS(double)
+KILN_EXTREMES(i4)
+KILN_EXTREMES(u4)
+KILN_EXTREMES(int8_t)
+KILN_EXTREMES(uint8_t)
+KILN_EXTREMES(int16_t)
+KILN_EXTREMES(uint16_t)
+KILN_EXTREMES(int32_t)
+KILN_EXTREMES(uint32_t)
+KILN_EXTREMES(int64_t)
+KILN_EXTREMES(f8e4m3fn)
+KILN_EXTREMES(f8e5m2)
+KILN_EXTREMES(bf16)
+KILN_EXTREMES(f16)
+KILN_EXTREMES(float)
+KILN_EXTREMES(double)
+#undef KILN_SUMS
+#undef KILN_EXTREMES
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
