@@ -51,7 +51,7 @@ void SortLineOf(Line<const T> from, size_t count, Line<T> to, int64_t* room) {
   const TagFor<Key, D> dk;
   Key* const keys = reinterpret_cast<Key*>(room);
   auto special = hn::Zero(dk);  // whether some key is that of several bit patterns
-  ForLine<T>(from, count, [&](auto at, size_t i, auto v) KILN_INLINE_ATTR {
+  ForLine<T>(from, count, [&]([[maybe_unused]] auto at, size_t i, auto v) KILN_INLINE_ATTR {
     const auto key = KeysOf<T, Zeros::kApart>(v);
     if constexpr (kIsFloating<T>) {
       const auto alike = hn::Or(hn::Eq(key, hn::Set(dk, std::numeric_limits<Key>::max())),
