@@ -9,8 +9,8 @@
 #include "kiln/core/core.h"
 #include "kiln/core/options.h"
 #include "kiln/core/tensor.h"
-#include "kiln/core/touches.h"
-#include "kiln/core/visits.h"
+#include "kiln/errors/touches.h"
+#include "kiln/errors/visits.h"
 #include "kiln/format/rows.h"
 #include "tests/catch.h"
 

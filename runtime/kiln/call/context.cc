@@ -14,8 +14,8 @@
 #include "kiln/call/verbose.h"
 #include "kiln/core/list.h"
 #include "kiln/core/shared.h"
-#include "kiln/core/touches.h"
-#include "kiln/core/visits.h"
+#include "kiln/errors/touches.h"
+#include "kiln/errors/visits.h"
 #include "kiln/grid/turns.h"
 #include "kiln/simd/float_mode.h"
 

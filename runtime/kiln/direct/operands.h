@@ -7,8 +7,8 @@
 
 #include "kiln/core/block.h"
 #include "kiln/core/core.h"
-#include "kiln/core/diagnostics.h"
 #include "kiln/core/record.h"
+#include "kiln/errors/diagnostics.h"
 #include "kiln/format/rows.h"
 
 namespace kiln::internal {

@@ -114,29 +114,12 @@ HWY_INLINE void AddComputedRows(const A& a, size_t row, size_t rows, const Compu
 template <class Dot, class A, class B, class Start, class Finish>
 HWY_INLINE void MultiplyFewComputed(RowRange range, const A& a, const B& b, const Start& start,
                                     const Finish& finish) {
-  using Acc = typename Dot::Acc;
-  constexpr hn::ScalableTag<Acc> da;
-  const ColumnTag<Dot> d;
   const Computed<decltype(b.fn)> of{b.fn, {b.rows, b.cols}};
-  HWY_ALIGN Acc sums[kRowsAtATime * SumsStride(StreamedCols(kRowsAtATime))];
-  const size_t rows = range.end - range.begin;
-  const size_t strip_cols = StreamedCols(static_cast<int64_t>(rows)),
-               sums_stride = SumsStride(strip_cols);
-  for (size_t strip = 0; strip < b.cols; strip += strip_cols) {
-    const size_t cols = HWY_MIN(strip_cols, b.cols - strip);
-    const auto for_sums = [&](const auto& use) HWY_ATTR {
-      for (size_t r = 0; r < rows; ++r) {
-        ForLanes(d, cols, [&](auto at, size_t c) HWY_ATTR {
-          use(at, sums + r * sums_stride + c, range.begin + r, strip + c);
-        });
-      }
-    };
-    for_sums([&](auto at, Acc* sum, size_t r, size_t c)
-                 HWY_ATTR { hn::Store(start(at, r, c), da, sum); });
-    AddComputedRows<Dot>(a, range.begin, rows, of, strip, cols, sums, sums_stride);
-    for_sums([&](auto at, const Acc* sum, size_t r, size_t c)
-                 HWY_ATTR { finish(at, hn::Load(da, sum), r, c); });
-  }
+  const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, typename Dot::Acc* sums,
+                       size_t sums_stride) HWY_ATTR {
+    AddComputedRows<Dot>(a, row, rows, of, strip, cols, sums, sums_stride);
+  };
+  MultiplyInStrips<Dot>(ColumnTag<Dot>(), range.begin, range.end, a, b.cols, add, start, finish);
 }
 
 /// MultiplyTiles for a B that is computed.
@@ -145,33 +128,17 @@ template <class Dot, class A, class KGroup, class Fn, class Sums, class Start = 
 HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputedB<KGroup, Fn>& b,
                                  const Sums& sums, const Start& start = Start(),
                                  const Finish& finish = Finish(), const To& to = To()) {
-  using Acc = typename Dot::Acc;
-  using D = ColumnTag<Dot>;
-  constexpr hn::ScalableTag<Acc> da;
   if (b.is_packed) {
     const ViewOfB<KGroup>& panels = b;
     return MultiplyTiles<Dot>(rows, a, panels, sums, start, finish, to);
   }
   if constexpr (kStreamsComputed<Dot>) {
-    if constexpr (std::is_same_v<Sums, StepSums<Acc>>) {
-      if (!sums.step.last) {
-        const Accumulators<Acc> all(sums.sums, sums.rows, sums.step.first);
-        return MultiplyComputed<Dot>(rows, a, b, all);
-      }
+    if constexpr (std::is_same_v<Sums, StepSums<typename Dot::Acc>>) {
+      if (!sums.step.last) return MultiplyComputed<Dot>(rows, a, b, sums.ThatAreKept());
     }
-    const auto start_row = [&](auto at, size_t r, size_t c) HWY_ATTR {
-      if constexpr (kStartGives<D, Start>) {
-        return start(at, r, c);
-      } else {
-        start(at, r, c);
-        return sums.FromZero() ? hn::Zero(da) : hn::Load(da, SumsAt<Acc>(sums, r, c));
-      }
-    };
-    const auto finish_row = [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
-      if (sums.IsKept()) hn::Store(sum, da, SumsAt<Acc>(sums, r, c));
-      finish(at, sum, r, c);
-    };
-    MultiplyFewComputed<Dot>(rows, a, b, start_row, finish_row);
+    WithSums<Dot>(sums, start, finish, [&](const auto& first, const auto& last) HWY_ATTR {
+      MultiplyFewComputed<Dot>(rows, a, b, first, last);
+    });
   }
 }
 template <class Dot, class A, class KGroup, class Fn>
@@ -182,12 +149,8 @@ HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputed
     return MultiplyTiles<Dot>(rows, a, panels, sums);
   }
   if constexpr (kStreamsComputed<Dot>) {
-    constexpr hn::ScalableTag<typename Dot::Acc> da;
-    MultiplyFewComputed<Dot>(
-        rows, a, b,
-        [&](auto at, size_t r, size_t c)
-            HWY_ATTR { return sums.from_zero ? hn::Zero(da) : at.Load(sums.At(r, c)); },
-        [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR { at.Store(sum, sums.At(r, c)); });
+    WithSums(sums, [&](const auto& first, const auto& last)
+                       HWY_ATTR { MultiplyFewComputed<Dot>(rows, a, b, first, last); });
   }
 }
 

@@ -197,21 +197,26 @@ HWY_INLINE bool IsFar(size_t rows, size_t b_bytes, size_t l2_bytes) {
   return rows > 2 || b_bytes > 8 * l2_bytes;
 }
 
-/// What MultiplyTiles does. `d` is the tag that `start` and `finish` are called for.
-template <class Dot, class D, class A, class B, class Start, class Finish>
-HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, const B& b,
-                                 const Start& start, const Finish& finish) {
+/// Rows of A that are multiplied at a time: parts of equal size, of which the later ones find the
+/// strip of B in the L2.
+inline size_t RowsOfAPart(size_t rows) {
+  return DivUp(rows, HWY_MAX(DivUp(rows, kRowsAtATime), 1));
+}
+
+/// Rows `begin` to `end` of A by `b_cols` columns of B, in strips of as many columns as there are
+/// sums for in the caches: `add(row, rows, strip, cols, sums, sums_stride)` adds up those of a
+/// strip between `start` and `finish`, which are called for the tag `d`.
+template <class Dot, class D, class A, class Add, class Start, class Finish>
+HWY_INLINE void MultiplyInStrips(D d, size_t begin, size_t end, const A& a, size_t b_cols,
+                                 const Add& add, const Start& start, const Finish& finish) {
   using Acc = typename Dot::Acc;
   const hn::ScalableTag<Acc> da;
-  const auto* const elements = static_cast<const typename Dot::B*>(b.streamed);
   HWY_ALIGN Acc sums[kRowsAtATime * SumsStride(StreamedCols(kRowsAtATime))];
-  // Parts of equal size, of which the later ones find the strip of B in the L2.
-  const size_t most = DivUp(end - begin, HWY_MAX(DivUp(end - begin, kRowsAtATime), 1));
-  const bool far = IsFar(most, b.rows * b.stride * sizeof(*elements), b.l2_bytes);
+  const size_t most = RowsOfAPart(end - begin);
   const size_t strip_cols = StreamedCols(static_cast<int64_t>(most)),
                sums_stride = SumsStride(strip_cols);
-  for (size_t strip = 0; strip < b.cols; strip += strip_cols) {
-    const size_t cols = HWY_MIN(strip_cols, b.cols - strip);
+  for (size_t strip = 0; strip < b_cols; strip += strip_cols) {
+    const size_t cols = HWY_MIN(strip_cols, b_cols - strip);
     for (size_t row = begin; row < end; row += most) {
       const size_t rows = HWY_MIN(most, end - row);
       [[maybe_unused]] Acc starts[kRowsAtATime];
@@ -231,12 +236,27 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
         if constexpr (Dot::kFlip != 0) first = hn::Add(first, hn::Set(da, starts[r - row]));
         hn::Store(first, da, sum);
       });
-      AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, static_cast<int64_t>(b.stride),
-                           far, cols, sums, sums_stride);
-      for_sums([&](auto at, Acc* sum, size_t r, size_t c)
+      add(row, rows, strip, cols, sums, sums_stride);
+      for_sums([&](auto at, const Acc* sum, size_t r, size_t c)
                    HWY_ATTR { finish(at, hn::Load(da, sum), r, c); });
     }
   }
+}
+
+/// The same with a B in memory.
+template <class Dot, class D, class A, class B, class Start, class Finish>
+HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, const B& b,
+                                 const Start& start, const Finish& finish) {
+  using Acc = typename Dot::Acc;
+  const auto* const elements = static_cast<const typename Dot::B*>(b.streamed);
+  const bool far =
+      IsFar(RowsOfAPart(end - begin), b.rows * b.stride * sizeof(*elements), b.l2_bytes);
+  const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, Acc* sums,
+                       size_t sums_stride) HWY_ATTR {
+    AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, static_cast<int64_t>(b.stride),
+                         far, cols, sums, sums_stride);
+  };
+  MultiplyInStrips<Dot>(d, begin, end, a, b.cols, add, start, finish);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -77,6 +77,8 @@ template <typename Acc>
 struct StepSums {
   bool IsKept() const { return !(step.first && step.last); }
   bool FromZero() const { return step.first; }
+  /// Those of a step that is not the last.
+  Accumulators<Acc> ThatAreKept() const { return {sums, rows, step.first}; }
 
   Acc* sums;
   size_t rows;

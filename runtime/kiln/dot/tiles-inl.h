@@ -140,26 +140,33 @@ template <class Dot>
 using ColumnTag =
     hn::ScalableTag<std::conditional_t<sizeof(typename Dot::Acc) == 8, double, float>>;
 
-/// MultiplyTiles for few rows of A, with a B that is streamed row by row.
-template <class Dot, class A, class B, class Sums, class Start, class Finish>
-HWY_INLINE void MultiplyFewRows(RowRange rows, const A& a, const B& b, const Sums& sums,
-                                const Start& start, const Finish& finish) {
+/// Calls fn with what begins and what ends a sum where no register tile does: `start` and `finish`,
+/// and the loads and stores of sums that stay.
+template <class Dot, class Sums, class Start, class Finish, class Fn>
+HWY_INLINE void WithSums(const Sums& sums, const Start& start, const Finish& finish, const Fn& fn) {
   using Acc = typename Dot::Acc;
-  using D = ColumnTag<Dot>;
   constexpr hn::ScalableTag<Acc> da;
-  const auto start_row = [&](auto at, size_t r, size_t c) HWY_ATTR {
-    if constexpr (kStartGives<D, Start>) {
-      return start(at, r, c);
-    } else {
-      start(at, r, c);
-      return sums.FromZero() ? hn::Zero(da) : hn::Load(da, SumsAt<Acc>(sums, r, c));
-    }
-  };
-  const auto finish_row = [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
-    if (sums.IsKept()) hn::Store(sum, da, SumsAt<Acc>(sums, r, c));
-    finish(at, sum, r, c);
-  };
-  MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start_row, finish_row);
+  fn(
+      [&](auto at, size_t r, size_t c) HWY_ATTR {
+        if constexpr (kStartGives<ColumnTag<Dot>, Start>) {
+          return start(at, r, c);
+        } else {
+          start(at, r, c);
+          return sums.FromZero() ? hn::Zero(da) : hn::Load(da, SumsAt<Acc>(sums, r, c));
+        }
+      },
+      [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
+        if (sums.IsKept()) hn::Store(sum, da, SumsAt<Acc>(sums, r, c));
+        finish(at, sum, r, c);
+      });
+}
+/// The same of sums that are rows of a block, which nothing else begins or ends.
+template <typename Acc, class Fn>
+HWY_INLINE void WithSums(const SumsInRows<Acc>& sums, const Fn& fn) {
+  constexpr hn::ScalableTag<Acc> da;
+  fn([&](auto at, size_t r, size_t c)
+         HWY_ATTR { return sums.from_zero ? hn::Zero(da) : at.Load(sums.At(r, c)); },
+     [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR { at.Store(sum, sums.At(r, c)); });
 }
 
 /// The tiles of a dot: what they multiply, and memory for the sums of one.
@@ -286,11 +293,13 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums&
 
   if constexpr (std::is_same_v<Sums, StepSums<Acc>>) {
     static_assert(!kGives);
-    if (!sums.step.last) {
-      return AddTiles<Dot>(rows, a, b, Accumulators<Acc>(sums.sums, sums.rows, sums.step.first));
-    }
+    if (!sums.step.last) return AddTiles<Dot>(rows, a, b, sums.ThatAreKept());
   }
-  if (b.streamed != nullptr) return MultiplyFewRows<Dot>(rows, a, b, sums, start, finish);
+  if (b.streamed != nullptr) {
+    return WithSums<Dot>(sums, start, finish, [&](const auto& first, const auto& last) HWY_ATTR {
+      MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.begin, rows.end, a, b, first, last);
+    });
+  }
 
   Tiles tiles(a, b);
   tiles.tile.from_zero = sums.FromZero() && !kGives;
@@ -316,33 +325,27 @@ HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
 template <class Dot, class A, class B>
 HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
                            const SumsInRows<typename Dot::Acc>& sums) {
-  using D = ColumnTag<Dot>;
-  using Acc = typename Dot::Acc;
   using Tiles = TilesOf<Dot, A, B>;
-  constexpr hn::ScalableTag<Acc> da;
-  const auto start = [&](auto at, size_t r, size_t c) HWY_ATTR {
-    return sums.from_zero ? hn::Zero(da) : at.Load(sums.At(r, c));
-  };
-  const auto finish = [&](auto at, auto sum, size_t r, size_t c)
-                          HWY_ATTR { at.Store(sum, sums.At(r, c)); };
-  if (b.streamed != nullptr)
-    return MultiplyStreamed<Dot>(D(), rows.begin, rows.end, a, b, start, finish);
-
-  Tiles tiles(a, b);
-  auto& tile = tiles.tile;
-  tiles.ForEach(rows, [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
-    if (!tiles.IsWhole(vectors, c)) {
-      tile.from_zero = false;
-      tiles.SetSums(tiles.own, Tiles::kMostRows);
-      return tiles.template MultiplyBetween<false>(tile_rows, vectors, r, c, start, finish);
+  WithSums(sums, [&](const auto& start, const auto& finish) HWY_ATTR {
+    if (b.streamed != nullptr) {
+      return MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.begin, rows.end, a, b, start, finish);
     }
-    tile.from_zero = sums.from_zero;
-    tile.sums = sums.At(r, c);
-    tile.sums_to_row = sums.to_row, tile.sums_to_vector = static_cast<ptrdiff_t>(tiles.n);
-    for (size_t i = 0; sums.from_zero && i < tile_rows; ++i) {
-      for (size_t v = 0; v < vectors; ++v) hwy::Prefetch(sums.At(r + i, c + v * tiles.n));
-    }
-    tiles.Multiply(tile_rows, vectors, r, c);
+    Tiles tiles(a, b);
+    auto& tile = tiles.tile;
+    tiles.ForEach(rows, [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
+      if (!tiles.IsWhole(vectors, c)) {
+        tile.from_zero = false;
+        tiles.SetSums(tiles.own, Tiles::kMostRows);
+        return tiles.template MultiplyBetween<false>(tile_rows, vectors, r, c, start, finish);
+      }
+      tile.from_zero = sums.from_zero;
+      tile.sums = sums.At(r, c);
+      tile.sums_to_row = sums.to_row, tile.sums_to_vector = static_cast<ptrdiff_t>(tiles.n);
+      for (size_t i = 0; sums.from_zero && i < tile_rows; ++i) {
+        for (size_t v = 0; v < vectors; ++v) hwy::Prefetch(sums.At(r + i, c + v * tiles.n));
+      }
+      tiles.Multiply(tile_rows, vectors, r, c);
+    });
   });
 }
 template <class Dot, class A, class B>

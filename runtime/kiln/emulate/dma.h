@@ -10,7 +10,7 @@
 #include "kiln/core/list.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/tile.h"
-#include "kiln/core/touches.h"
+#include "kiln/errors/touches.h"
 #include "kiln/format/elements.h"
 
 namespace kiln {

@@ -9,10 +9,10 @@
 
 #include "kiln/core/block.h"
 #include "kiln/core/core.h"
-#include "kiln/core/diagnostics.h"
 #include "kiln/core/poison.h"
 #include "kiln/core/tensor.h"
 #include "kiln/emulate/operands.h"
+#include "kiln/errors/diagnostics.h"
 
 namespace kiln {
 namespace internal {

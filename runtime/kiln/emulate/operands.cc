@@ -1,9 +1,9 @@
 #include "kiln/emulate/operands.h"
 
-#include "kiln/core/diagnostics.h"
-#include "kiln/core/touches.h"
-#include "kiln/core/visits.h"
 #include "kiln/emulate/dma.h"
+#include "kiln/errors/diagnostics.h"
+#include "kiln/errors/touches.h"
+#include "kiln/errors/visits.h"
 #include "kiln/format/each_rank.h"
 
 namespace kiln::internal {

@@ -7,10 +7,10 @@
 
 #include "kiln/core/block.h"
 #include "kiln/core/core.h"
-#include "kiln/core/diagnostics.h"
 #include "kiln/core/poison.h"
 #include "kiln/core/recorder.h"
-#include "kiln/core/touches.h"
+#include "kiln/errors/diagnostics.h"
+#include "kiln/errors/touches.h"
 #include "kiln/format/elements.h"
 
 namespace kiln::internal {

@@ -1,4 +1,4 @@
-#include "kiln/core/touches.h"
+#include "kiln/errors/touches.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kiln/core/diagnostics.h"
+#include "kiln/errors/diagnostics.h"
 
 #include <algorithm>
 #include <cinttypes>

@@ -1,4 +1,4 @@
-#include "kiln/core/visits.h"
+#include "kiln/errors/visits.h"
 
 #include <utility>
 

@@ -8,7 +8,7 @@
 #include "kiln/core/block.h"
 #include "kiln/core/core.h"
 #include "kiln/core/poison.h"
-#include "kiln/core/touches.h"
+#include "kiln/errors/touches.h"
 
 namespace kiln {
 

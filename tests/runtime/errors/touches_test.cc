@@ -1,5 +1,5 @@
 // Who has read and written which elements of an array, by windows alone.
-#include "kiln/core/touches.h"
+#include "kiln/errors/touches.h"
 
 #include "tests/catch.h"
 
