@@ -43,7 +43,7 @@ bool GridWalk::Run(const AddSums& add, const std::function<void(double)>& progre
   add_ = &add;
   progress_ = &progress;
   bytes_ = bytes;
-  if (!grid_.empty()) Walk(0, 0);
+  if (!grid_.IsEmpty()) Walk(0, 0);
   return !stopped_;
 }
 

@@ -97,7 +97,7 @@ class CorePrediction {
   /// False when there was too much to report.
   bool Run(CoreSchedule schedule) {
     steps_.Enter(grid_);
-    const bool detailed = grid_.size() <= Timeline::kMaxSteps;
+    const bool detailed = grid_.Steps() <= Timeline::kMaxSteps;
     TimelineCore core;
     if (options_.detail && detailed) {
       core = StepByStep(schedule);
@@ -131,7 +131,7 @@ class CorePrediction {
 
   TimelineCore StepByStep(CoreSchedule& schedule) {
     CoreTimelineBuilder builder(schedule);
-    const std::vector<int64_t> counts = AddSteps(grid_.size(), builder);
+    const std::vector<int64_t> counts = AddSteps(grid_.Steps(), builder);
     const StepRecord after = After();
     builder.Finish(after);
     CountCopies(timeline_, steps_.table().shapes(), counts, after.shape);
@@ -219,7 +219,7 @@ class CorePrediction {
 std::vector<CoreGrid> GridsOf(const Binding& binding, const Machine& machine,
                               const PredictOptions& options) {
   std::vector<CoreGrid> grids = CutGrid(binding, options.cores > 0 ? options.cores : machine.cores);
-  std::erase_if(grids, [](const CoreGrid& grid) { return grid.empty(); });
+  std::erase_if(grids, [](const CoreGrid& grid) { return grid.IsEmpty(); });
   return grids;
 }
 
@@ -234,9 +234,9 @@ Demand PredictDemand(const Binding& binding, const Machine& machine,
   const auto operands = static_cast<double>(timeline.operands.size());
   Demand demand;
   for (const CoreGrid& grid : GridsOf(binding, machine, options)) {
-    const bool detailed = options.detail && grid.size() <= Timeline::kMaxSteps;
+    const bool detailed = options.detail && grid.Steps() <= Timeline::kMaxSteps;
     const int64_t first = options.detail ? Timeline::kFirstSteps : 0;
-    const int64_t listed = detailed ? grid.size() : std::min(first, grid.size());
+    const int64_t listed = detailed ? grid.Steps() : std::min(first, grid.Steps());
     const int64_t walked = detailed ? 0 : GridWalk::PointsOf(grid, steps.use());
     demand.seconds +=
         static_cast<double>(walked + listed) * (kStepSeconds + operands * kMapSeconds);

@@ -7,8 +7,9 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ._signature import Argument, Signature
 from .errors import Diagnostic, Error
-from .kernel import Argument, Kernel, Signature, compile, load, load_library
+from .kernel import Kernel, compile, load, load_library
 from .report import Prediction, Report
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import errors
-from .kernel import Argument, Signature
+from ._signature import Argument, Signature
 
 _FLOATS = ("f8e4m3fn", "f8e5m2", "bf16", "f16", "f32", "f64")
 

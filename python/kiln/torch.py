@@ -16,8 +16,9 @@ import torch
 
 from . import errors
 from ._gradients import Gradients, is_float, pair
+from ._signature import Signature
 from ._tensors import DTYPES
-from .kernel import Kernel, Signature, load
+from .kernel import Kernel, load
 
 __all__ = ["Operator", "operator"]
 

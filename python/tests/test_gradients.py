@@ -7,7 +7,7 @@ import pytest
 
 from kiln import _tool, errors
 from kiln._gradients import Backward, Source, pair
-from kiln.kernel import Signature, _signature
+from kiln._signature import Signature, signature_of
 
 
 def signature(folder, inputs: str, outputs: str, name: str = "back") -> Signature:
@@ -16,7 +16,7 @@ def signature(folder, inputs: str, outputs: str, name: str = "back") -> Signatur
     spec.write_text(
         f"kernel: {name}\nscalars: {{s: f32}}\ninputs: {{{inputs}}}\noutputs: {{{outputs}}}\nbody: |\n{stores}"
     )
-    return _signature(json.loads(_tool.run("compile", str(spec), "--signature", "--format=json")))
+    return signature_of(json.loads(_tool.run("compile", str(spec), "--signature", "--format=json")))
 
 
 @pytest.fixture

@@ -23,15 +23,15 @@ AxisId CutAxis(const Binding& binding, int64_t cores) {
 
 }  // namespace
 
-bool CoreGrid::empty() const {
+bool CoreGrid::IsEmpty() const {
   for (size_t a = 0; a < begin.size(); ++a) {
     if (begin[a] >= end[a]) return true;
   }
   return false;
 }
 
-int64_t CoreGrid::size() const {
-  if (empty()) return 0;
+int64_t CoreGrid::Steps() const {
+  if (IsEmpty()) return 0;
   long long product = 1;
   for (size_t a = 0; a < begin.size(); ++a) {
     if (__builtin_mul_overflow(product, end[a] - begin[a], &product)) return INT64_MAX;

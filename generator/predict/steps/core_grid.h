@@ -11,8 +11,8 @@ namespace kiln {
 struct CoreGrid {
   std::vector<int64_t> begin, end;  // by axis
 
-  bool empty() const;
-  int64_t size() const;  // saturates
+  bool IsEmpty() const;
+  int64_t Steps() const;  // saturates
   /// Moves a point of it to the next or the previous one; false, and the point unchanged, when
   /// there is none.
   bool Next(std::vector<int64_t>& at) const;

@@ -10,7 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..kernel import Argument, Kernel
+from .._signature import Argument
+from ..kernel import Kernel
 
 _Function = Callable[..., tuple[jax.Array, ...]]
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import errors
 from .._library import scalar
+from .._signature import Argument, Signature
 from .._tensors import DTYPES, numpy_dtype
-from ..kernel import MODES, Argument, Kernel, Signature
+from ..kernel import MODES, Kernel
 from ._batch import Batch
 from ._bridge import TARGET, register
 

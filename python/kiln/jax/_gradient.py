@@ -13,7 +13,8 @@ import jax.numpy as jnp
 
 from .. import errors
 from .._gradients import Gradients, pair
-from ..kernel import Kernel, Signature, load
+from .._signature import Signature
+from ..kernel import Kernel, load
 from ._call import Dims, invoke
 
 _Spec = Kernel | str | os.PathLike[str]

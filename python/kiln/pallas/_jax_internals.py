@@ -226,7 +226,9 @@ def _block(mapping: Any) -> Block:
         paddings = mode.padding or ((0, 0),) * len(sizes)
         entries = [e if n is None else _element(n, p) for e, n, p in zip(entries, sizes, paddings, strict=True)]
     count = getattr(mapping.pipeline_mode, "buffer_count", None) or 2
-    return Block(tuple(entries), tuple(sizes), array, mapping.index_map_jaxpr, bounded, int(count))
+    index = mapping.index_map_jaxpr
+    axes = tuple(argument_names(index.jaxpr))
+    return Block(tuple(entries), tuple(sizes), array, index, bounded, int(count), axes)
 
 
 # ---- equations

@@ -19,6 +19,7 @@ class Block:
     index: Any  # a closed jaxpr
     bounded: bool
     buffers: int
+    axes: tuple[str, ...]  # what the index map calls the grid's axes, and what else it takes
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,18 @@ class Grid:
     indices: int  # scalar-prefetch operands
     inputs: int
     outputs: int
+
+    def axis_names(self) -> list[str]:
+        """Those of the index map that has the longest ones."""
+        count = len(self.steps)
+        best: list[str] = []
+        for block in self.blocks:
+            names = block.axes[:count]
+            if len(names) == count and all(n.isidentifier() for n in names):
+                words = [n.strip("_") or "_" for n in names]
+                if len(set(words)) == count and "_" not in words and sum(map(len, words)) > sum(map(len, best)):
+                    best = words
+        return best or (list("ijlt"[:count]) if count <= 4 else [f"i{k}" for k in range(count)])
 
 
 @dataclass(frozen=True)

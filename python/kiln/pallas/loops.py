@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from . import expressions as ex
 from .expressions import Expr, shape_text
 from .ir import Block, Operation, Value, has_effects, walk
-from .source import Names
-
-if TYPE_CHECKING:
-    from .statements import Line
+from .lines import Lines
 
 
-class Loops:
+class Loops(Lines):
     """What `Body` inherits: a method for each kind of loop."""
 
     if TYPE_CHECKING:  # of Body
-        lines: list[Line]
-        names: Names
         _expressions: dict[Value, Expr]
         _pending: list[dict[Value, int]]
         _uses: dict[Value, int]
@@ -27,10 +21,8 @@ class Loops:
         def expr(self, value: Value) -> Expr: ...
         def _assign(self, targets: list[str | None], values: list[Value]) -> None: ...
         def _block(self, block: Block) -> None: ...
-        def _indented(self) -> AbstractContextManager[None]: ...
         def _inlined(self, block: Block) -> list[Expr]: ...
         def _let(self, expr: Expr, hint: str | None, value: Value | None = None) -> Expr: ...
-        def _line(self, text: str) -> None: ...
         def _name(self, value: Value) -> None: ...
         def _stored(self, value: Value, dtype: str) -> Expr: ...
 

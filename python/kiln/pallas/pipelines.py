@@ -54,8 +54,7 @@ class _Unfolding:
         grid, kernel = self.pipeline.grid, self.kernel
         kernel.grid += [int(steps or 0) for steps in grid.steps]
         kernel.semantics = self._semantics()
-        words = self._axis_names()
-        kernel.axes += [self.names.fresh(word) for word in words]
+        kernel.axes += [self.names.fresh(word) for word in grid.axis_names()]
         refs = self._operands()
 
         body = Block()
@@ -72,11 +71,6 @@ class _Unfolding:
         words = words + list(self.pipeline.grid.semantics or ["arbitrary"] * len(self.pipeline.grid.steps))
         first = words.index("arbitrary") if "arbitrary" in words else len(words)
         return words[:first] + ["arbitrary"] * (len(words) - first)
-
-    def _axis_names(self) -> list[str]:
-        from .read import axis_names
-
-        return axis_names(self.pipeline.grid)
 
     def _operands(self) -> list[Ref]:
         """The arrays in HBM, now with blocks; the refs that the pipeline's body sees."""

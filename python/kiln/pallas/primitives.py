@@ -10,15 +10,12 @@ from .cannot import CannotSay
 from .dtypes import narrow_bits
 from .ir import Block, Operation, Value
 
-if TYPE_CHECKING:
-    from .equations import Reader
-
 
 class Parameters:
     """What `Equation` inherits: a method for each of these primitives."""
 
     if TYPE_CHECKING:  # of Equation
-        reader: Reader
+        reader: Any
         body: Block
         environment: dict[Any, Any]
         eqn: Any

@@ -9,8 +9,9 @@ from .cannot import Place
 from .expressions import shape_text
 from .index_maps import IndexMap
 from .ir import Kernel, Operand, Ref
+from .lines import Line
 from .source import Names
-from .statements import Body, Line
+from .statements import Body
 
 
 def print_spec(kernel: Kernel, names: Names, init_undefined: bool) -> tuple[str, dict[int, Place]]:

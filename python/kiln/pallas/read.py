@@ -38,7 +38,7 @@ class _CallReader:
         blocks = grid.indices + grid.inputs + grid.outputs
         wanted = self._argument_names()
         names = [self.names.fresh(n) for n in wanted]
-        axes = [self.names.fresh(a) for a in axis_names(grid)]
+        axes = [self.names.fresh(a) for a in grid.axis_names()]
         scalars = {k: self.names.fresh(f"steps_{axes[k]}") for k, steps in enumerate(grid.steps) if steps is None}
 
         prefetch = [self._ref(n, v.aval, "prefetch") for n, v in zip(names, variables[: grid.indices], strict=False)]
@@ -175,19 +175,6 @@ def _call_name(params: dict[str, Any]) -> str | None:
     """What `name=` said, unless it says nothing."""
     name = params.get("name") or getattr(params.get("name_and_src_info"), "name", None)
     return name if name and name not in ("wrapped", "kernel", "_kernel", "body", "wrapped_fun") else None
-
-
-def axis_names(grid: grids.Grid) -> list[str]:
-    """Those of the index map that has the longest ones."""
-    count = len(grid.steps)
-    best: list[str] = []
-    for block in grid.blocks:
-        names = jaxi.argument_names(block.index.jaxpr)[:count]
-        if len(names) == count and all(n.isidentifier() for n in names):
-            words = [n.strip("_") or "_" for n in names]
-            if len(set(words)) == count and "_" not in words and sum(map(len, words)) > sum(map(len, best)):
-                best = words
-    return best or (list("ijlt"[:count]) if count <= 4 else [f"i{k}" for k in range(count)])
 
 
 def _role(k: int, grid: grids.Grid) -> str:

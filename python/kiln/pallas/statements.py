@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from . import expressions as ex
-from .cannot import CannotSay, Place
+from .cannot import CannotSay
 from .expressions import BIT_OR, COMPARISON, NOT, OR, Expr, as_type, join, literal, renamed, shape_text, whole
 from .ir import Block, Kernel, Operation, Ref, Value, Window, has_effects, uses, walk, written
+from .lines import Line
 from .loops import Loops
 from .operations import choose, spell
 from .shapes import top_k
@@ -28,27 +28,18 @@ WORTH_A_NAME = 3
 SHORT = 6
 
 
-@dataclass
-class Line:
-    indent: int
-    text: str
-    place: Place | None = None
-
-
 class Body(Loops):
     """Writes the body of a kernel; its `lines` are the text."""
 
     in_index_map = False
 
     def __init__(self, kernel: Kernel, names: Names) -> None:
-        self.kernel, self.names = kernel, names
-        self.lines: list[Line] = []
-        self._indent = 0
+        super().__init__(names)
+        self.kernel = kernel
         self._expressions: dict[Value, Expr] = {}
         self._uses: dict[Value, int] = {}
         self._pending: list[dict[Value, int]] = []  # by block: what may become a let, and where it is used last
         self._inline = False
-        self._place: Place | None = None
         self._counting = _counting(kernel.body)
 
     def write(self) -> list[Line]:
@@ -78,21 +69,7 @@ class Body(Loops):
             return literal(value.constant, value.dtype)
         return self._expressions[value]
 
-    # ---- lines
-
-    def _line(self, text: str) -> None:
-        self.lines.append(Line(self._indent, text, self._place))
-
-    @contextmanager
-    def _indented(self) -> Iterator[None]:
-        self._indent += 1
-        self.names.enter()
-        count = len(self.lines)
-        yield
-        if len(self.lines) == count:
-            self._line(f"let {self.names.fresh('nothing')} = 0")
-        self.names.leave()
-        self._indent -= 1
+    # ---- names of values
 
     def _let(self, expr: Expr, hint: str | None, value: Value | None = None) -> Expr:
         if self.in_index_map:

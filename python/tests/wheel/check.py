@@ -20,7 +20,8 @@ from pythons import VERSIONS, find_python  # noqa: E402
 PACKAGES = ["numpy==2.4.6", "ml_dtypes==0.6.0"]
 MYPY = ["mypy==2.4.1", "pytest==9.2.0"]
 #: Modules of the package that keep to mypy's strict rules.
-OWN = ["", "_gradients", "_library", "_sizes", "_tensors", "_tool", "errors", "kernel", "report", "testing", "torch"]
+OWN = ["", "_gradients", "_library", "_signature", "_sizes", "_tensors", "_tool", "errors", "kernel", "report",
+       "testing", "torch"]  # fmt: skip
 #: What only builds of Kiln may need.
 DEBIAN = ["libhwy-dev", "libhwy1", "libyaml-cpp-dev", "libyaml-cpp0.7", "libcli11-dev", "nlohmann-json3-dev",
           "libdlpack-dev"]  # fmt: skip

@@ -11,68 +11,6 @@
 namespace kiln {
 namespace {
 
-/// Calls row(offset, other offset) for each run of `bytes` bytes: of whole rows where both ends
-/// have the elements side by side.
-template <class Row>
-void ForEachRun(const CopyEnd& a, const CopyEnd& b, size_t element, const Row& row) {
-  const auto width = static_cast<int64_t>(element);
-  const bool dense = a.rank > 0 && a.stride[a.rank - 1] == width && b.stride[a.rank - 1] == width;
-  // ForEachRow leaves out the last dimension, so elements that are apart get one more.
-  int64_t extent[kMaxRank + 1], stride[kMaxRank + 1], other[kMaxRank + 1];
-  std::copy_n(a.extent, a.rank, extent);
-  std::copy_n(a.stride, a.rank, stride);
-  std::copy_n(b.stride, a.rank, other);
-  extent[a.rank] = 1;
-  const int rank = dense ? a.rank : a.rank + 1;
-  const size_t bytes = dense ? static_cast<size_t>(a.extent[a.rank - 1]) * element : element;
-  internal::ForEachRow(rank, extent, stride, other,
-                       [&](int64_t at, int64_t other_at) { row(at, other_at, bytes); });
-}
-
-bool IsEmpty(const CopyEnd& end) {
-  return std::any_of(end.extent, end.extent + end.rank, [](int64_t e) { return e == 0; });
-}
-
-/// A row of packed elements ends with a whole byte.
-int64_t BytesOf(const CopyEnd& end) {
-  const int last = end.rank - 1;
-  int64_t bytes =
-      Signed(kiln::BytesOf(last < 0 ? 1 : Unsigned(end.extent[last]), end.element->bits));
-  for (int d = 0; d < last; ++d) bytes *= end.extent[d];
-  return bytes;
-}
-
-bool IsPacked(const CopyEnd& end) { return end.element->bits < 8; }
-/// Of packed elements.
-uintptr_t PlaceIn(const CopyEnd& end, int64_t at) {
-  return reinterpret_cast<uintptr_t>(end.data) + static_cast<uintptr_t>(at);
-}
-
-void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
-  if (IsEmpty(from)) return;
-  ForEachRun(from, to, element, [&](int64_t at, int64_t to_at, size_t bytes) {
-    if (IsPacked(to))
-      internal::CopyPlaces(PlaceIn(from, at), 1, PlaceIn(to, to_at), 1, Signed(bytes));
-    else
-      std::memcpy(to.data + to_at, from.data + at, bytes);
-  });
-}
-
-/// What a copy in flight is to replace is undefined.
-void Forget(const Options& options, const CopyEnd& to, size_t element) {
-  if (IsEmpty(to)) return;
-  const internal::Poison64& poison = to.element->poison_of(internal::Hole::kUnset);
-  ForEachRun(to, to, element, [&](int64_t at, int64_t, size_t bytes) {
-    if (!IsPacked(to))
-      return internal::FillPoison(options, internal::Hole::kUnset, poison, to.data + at, bytes);
-    for (size_t i = 0; i < bytes; ++i) {
-      uint8_t undefined = 0;
-      internal::FillPoison(options, internal::Hole::kUnset, poison, &undefined, 1);
-      internal::SetBitsAt(PlaceIn(to, at) + i, undefined);
-    }
-  });
-}
-
 int64_t SemaphoreNumber(const Semaphore& semaphore, const SemaphoreIndex& slot) {
   int64_t number = 0;
   for (int d = 0; d < slot.rank; ++d) number = number * semaphore.counts.at[d] + slot.at[d];
@@ -93,50 +31,7 @@ struct SlotText {
   }
 };
 
-bool Overlap(const Window& a, const Window& b) {
-  for (int d = 0; d < a.rank; ++d) {
-    if (a.start[d] >= b.start[d] + b.size[d] || b.start[d] >= a.start[d] + a.size[d]) return false;
-    if (a.size[d] == 0 || b.size[d] == 0) return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-namespace internal {
-
-CopyEnd EndOf(const char* name, const void* data, const ElementType& element, const int64_t* stride,
-              const Cut* cuts, int rank, int32_t array) {
-  CopyEnd end;
-  end.name = name;
-  end.array = array;
-  end.memory = data;
-  end.element = &element;
-  end.window.rank = rank;
-  const bool packed = element.bits < 8;
-  const int64_t width = packed ? 1 : Signed(element.bits / 8);
-  int64_t offset = 0;
-  for (int d = 0; d < rank; ++d) {
-    const Cut& cut = cuts[d];
-    if (cut.start < 0 || cut.size < 0 || cut.size > cut.most || cut.start > cut.extent - cut.size) {
-      end.outside = cut;
-      end.outside_dimension = d;
-      return end;
-    }
-    offset += cuts[d].start * stride[d] * width;
-    end.window.extent[d] = cuts[d].extent;
-    end.window.start[d] = cuts[d].start;
-    end.window.size[d] = cuts[d].size;
-    if (cuts[d].point) continue;
-    end.extent[end.rank] = cuts[d].size;
-    end.stride[end.rank++] = stride[d] * width;
-  }
-  char* const first = const_cast<char*>(static_cast<const char*>(data));
-  end.data = (packed ? reinterpret_cast<char*>(PlaceOfByte(first)) : first) + offset;
-  return end;
-}
-
-}  // namespace internal
 
 void Copies::Reads(const Operand& input, int32_t lent_to) {
   arrays_.push_back({input, lent_to, &core_.RecordOf(input)});
@@ -157,12 +52,12 @@ Copies::Array* Copies::ArrayOf(const CopyEnd& end) {
 }
 
 void Copies::Move(const InFlight& copy) {
-  MoveBytes(copy.from, copy.to, copy.element);
+  internal::MoveBytes(copy.from, copy.to, copy.element);
   for (const CopyEnd* end : {&copy.from, &copy.to}) {
     Array* const array = ArrayOf(*end);
     if (array == nullptr) continue;
     ++array->record->copies;
-    array->record->bytes += BytesOf(*end);
+    array->record->bytes += internal::BytesOf(*end);
   }
 }
 
@@ -172,7 +67,7 @@ void Copies::Note(const InFlight& copy) {
   Event event{Event::Kind::kStart, -1, 0, 0, SemaphoreNumber(copy.semaphore, copy.slot)};
   event.out = copy.to.array >= 0;
   const CopyEnd& end = event.out ? copy.to : copy.from;
-  event.bytes = BytesOf(end);
+  event.bytes = internal::BytesOf(end);
   if (end.array >= 0) {
     event.operand = end.array;
     for (int d = 0; d < end.window.rank; ++d)
@@ -223,7 +118,7 @@ bool Copies::Share(const CopyEnd& a, const CopyEnd& b) {
   const Array* const array_b = ArrayOf(b);
   const bool one_output = array_a != nullptr && array_b != nullptr && array_a->output >= 0 &&
                           array_a->output == array_b->output;
-  return (a.memory == b.memory || one_output) && Overlap(a.window, b.window);
+  return (a.memory == b.memory || one_output) && internal::Overlap(a.window, b.window);
 }
 
 bool Copies::CheckInside(const Semaphore& semaphore, const CopyEnd& end) {
@@ -248,7 +143,7 @@ bool Copies::CheckInside(const Semaphore& semaphore, const CopyEnd& end) {
 /// Another core may write the other half of a byte of an array.
 bool Copies::CheckWholeBytes(const Semaphore& semaphore, const CopyEnd& to) {
   const int last = to.window.rank - 1;
-  if (to.array < 0 || !IsPacked(to) || last < 0) return true;
+  if (to.array < 0 || !internal::IsPacked(to) || last < 0) return true;
   const int64_t start = to.window.start[last], end = start + to.window.size[last];
   if (start % 2 == 0 && (end % 2 == 0 || end == to.window.extent[last])) return true;
   core_.Fail(kIndexRange,
@@ -260,12 +155,9 @@ bool Copies::CheckWholeBytes(const Semaphore& semaphore, const CopyEnd& to) {
 
 /// Of what the core has: arrays of the caller may hold any NaN.
 bool Copies::CheckDefined(const Semaphore& semaphore, size_t width, const CopyEnd& from) {
-  if (from.array >= 0 || !internal::HasPoison(core_.options()) || IsEmpty(from)) return true;
-  const void* found = nullptr;
-  ForEachRun(from, from, width, [&](int64_t at, int64_t, size_t bytes) {
-    if (found == nullptr)
-      found = from.element->find_poison(from.data + at, static_cast<int64_t>(bytes / width));
-  });
+  if (from.array >= 0 || !internal::HasPoison(core_.options()) || internal::IsEmpty(from))
+    return true;
+  const void* const found = internal::FindUndefined(from, width);
   if (found == nullptr) return true;
   internal::FailUndefined(core_, from.name, semaphore.line, from.element->hole_of(found));
   return false;
@@ -294,7 +186,7 @@ void Copies::CheckMove(const Operand& operand, const void* array, const Window& 
       return end.array < 0 && std::strcmp(end.name, operand.name) == 0;
     };
     const auto is_array = [&](const CopyEnd& end) {
-      return end.array >= 0 && end.memory == array && Overlap(end.window, window);
+      return end.array >= 0 && end.memory == array && internal::Overlap(end.window, window);
     };
     if (!is_block(copy.from) && !is_block(copy.to) && !is_array(copy.to) &&
         !(writes && is_array(copy.from)))
@@ -353,7 +245,7 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
   if (copy.moved) {
     Move(copy);
   } else {
-    Forget(core_.options(), to, element);
+    internal::Forget(core_.options(), to, element);
   }
   try {
     in_flight_.push_back(copy);
@@ -400,12 +292,12 @@ bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t
                   const CopyEnd& part) {
   if (!core_.ok() || !CheckSlot(semaphore, slot) || !CheckInside(semaphore, part)) return false;
   if (!core_.emulated()) return true;
-  const int64_t bytes = BytesOf(part);
+  const int64_t bytes = internal::BytesOf(part);
   NoteWait(semaphore, slot, bytes);
   for (int64_t left = bytes; left > 0;) {
     InFlight* const oldest = OldestOn(semaphore, slot);
     if (oldest == nullptr) return FailToWait(semaphore, slot);
-    const int64_t rest = BytesOf(oldest->to) - oldest->waited;
+    const int64_t rest = internal::BytesOf(oldest->to) - oldest->waited;
     oldest->waited += std::min(left, rest);
     if (left < rest) return true;
     left -= rest;
@@ -413,7 +305,8 @@ bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t
   }
   // Copies of nothing have arrived.
   for (InFlight* next = OldestOn(semaphore, slot);
-       next != nullptr && next->waited == BytesOf(next->to); next = OldestOn(semaphore, slot))
+       next != nullptr && next->waited == internal::BytesOf(next->to);
+       next = OldestOn(semaphore, slot))
     Arrive(next);
   return true;
 }

@@ -2,71 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 
 #include "kiln/core/core.h"
 #include "kiln/core/list.h"
-#include "kiln/core/tensor.h"
-#include "kiln/core/tile.h"
+#include "kiln/emulate/copy_end.h"
 #include "kiln/errors/touches.h"
-#include "kiln/format/elements.h"
 
 namespace kiln {
-
-/// What a copy takes of one dimension: `size` elements from `start` on, of `extent` there are. A
-/// point's dimension disappears.
-struct Cut {
-  int64_t start, size, extent;
-  bool point;
-  int64_t most = INT64_MAX;  // that `size` may be
-};
-constexpr Cut CutRange(int64_t start, int64_t size, int64_t extent) {
-  return {start, size, extent, false};
-}
-/// So many elements as only the step knows.
-constexpr Cut CutUpTo(int64_t start, int64_t size, int64_t most, int64_t extent) {
-  return {start, size, extent, false, most};
-}
-constexpr Cut CutPoint(int64_t at, int64_t extent) { return {at, 1, extent, true}; }
-
-/// One end of a copy: a window of an array, or of a tile in VMEM. Points have extent 1 and come
-/// last, so that both ends of a copy have their other dimensions in the same places.
-struct CopyEnd {
-  const char* name = nullptr;
-  char* data = nullptr;
-  int rank = 0;  // without the points
-  int64_t extent[kMaxRank] = {};
-  int64_t stride[kMaxRank] = {};  // in bytes; of packed elements in places, as `data` is one
-  const void* memory = nullptr;   // the whole array or tile, …
-  int32_t array = -1;             // its ordinal if it is in HBM, …
-  Window window;                  // and the part of it, points included
-  const internal::ElementType* element = nullptr;
-  Cut outside{};               // the first dimension that is out of range, …
-  int outside_dimension = -1;  // and its number; -1: none is
-};
-
-namespace internal {
-
-CopyEnd EndOf(const char* name, const void* data, const ElementType& element, const int64_t* stride,
-              const Cut* cuts, int rank, int32_t array = -1);
-
-}  // namespace internal
-
-/// The part of an array that stays in HBM. Out of range it has no data.
-template <typename T, size_t R>
-CopyEnd PartOf(const Operand& operand, const Tensor<T>& array, const std::array<Cut, R>& cuts) {
-  return internal::EndOf(operand.name, array.data, internal::ElementTypeOf<T>(),
-                         array.stride.data(), cuts.data(), static_cast<int>(R), operand.ordinal);
-}
-/// The part of a block or of scratch.
-template <typename T, int V, size_t R>
-CopyEnd PartOf(const char* name, const Tile<T, V>& tile, const std::array<Cut, R>& cuts) {
-  static_assert(static_cast<size_t>(V) == R);
-  return internal::EndOf(name, AddressOf(tile.data), internal::ElementTypeOf<T>(),
-                         tile.stride.data(), cuts.data(), V);
-}
 
 /// How many semaphores a name has by dimension, or which one of them is meant.
 struct SemaphoreIndex {

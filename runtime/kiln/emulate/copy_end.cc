@@ -1,0 +1,122 @@
+#include "kiln/emulate/copy_end.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kiln/core/poison.h"
+
+namespace kiln {
+namespace {
+
+/// Calls row(offset, other offset) for each run of `bytes` bytes: of whole rows where both ends
+/// have the elements side by side.
+template <class Row>
+void ForEachRun(const CopyEnd& a, const CopyEnd& b, size_t element, const Row& row) {
+  const auto width = static_cast<int64_t>(element);
+  const bool dense = a.rank > 0 && a.stride[a.rank - 1] == width && b.stride[a.rank - 1] == width;
+  // ForEachRow leaves out the last dimension, so elements that are apart get one more.
+  int64_t extent[kMaxRank + 1], stride[kMaxRank + 1], other[kMaxRank + 1];
+  std::copy_n(a.extent, a.rank, extent);
+  std::copy_n(a.stride, a.rank, stride);
+  std::copy_n(b.stride, a.rank, other);
+  extent[a.rank] = 1;
+  const int rank = dense ? a.rank : a.rank + 1;
+  const size_t bytes = dense ? static_cast<size_t>(a.extent[a.rank - 1]) * element : element;
+  internal::ForEachRow(rank, extent, stride, other,
+                       [&](int64_t at, int64_t other_at) { row(at, other_at, bytes); });
+}
+
+/// Of packed elements.
+uintptr_t PlaceIn(const CopyEnd& end, int64_t at) {
+  return reinterpret_cast<uintptr_t>(end.data) + static_cast<uintptr_t>(at);
+}
+
+}  // namespace
+
+namespace internal {
+
+CopyEnd EndOf(const char* name, const void* data, const ElementType& element, const int64_t* stride,
+              const Cut* cuts, int rank, int32_t array) {
+  CopyEnd end;
+  end.name = name;
+  end.array = array;
+  end.memory = data;
+  end.element = &element;
+  end.window.rank = rank;
+  const bool packed = element.bits < 8;
+  const int64_t width = packed ? 1 : Signed(element.bits / 8);
+  int64_t offset = 0;
+  for (int d = 0; d < rank; ++d) {
+    const Cut& cut = cuts[d];
+    if (cut.start < 0 || cut.size < 0 || cut.size > cut.most || cut.start > cut.extent - cut.size) {
+      end.outside = cut;
+      end.outside_dimension = d;
+      return end;
+    }
+    offset += cuts[d].start * stride[d] * width;
+    end.window.extent[d] = cuts[d].extent;
+    end.window.start[d] = cuts[d].start;
+    end.window.size[d] = cuts[d].size;
+    if (cuts[d].point) continue;
+    end.extent[end.rank] = cuts[d].size;
+    end.stride[end.rank++] = stride[d] * width;
+  }
+  char* const first = const_cast<char*>(static_cast<const char*>(data));
+  end.data = (packed ? reinterpret_cast<char*>(PlaceOfByte(first)) : first) + offset;
+  return end;
+}
+
+bool IsEmpty(const CopyEnd& end) {
+  return std::any_of(end.extent, end.extent + end.rank, [](int64_t e) { return e == 0; });
+}
+
+int64_t BytesOf(const CopyEnd& end) {
+  const int last = end.rank - 1;
+  int64_t bytes =
+      Signed(kiln::BytesOf(last < 0 ? 1 : Unsigned(end.extent[last]), end.element->bits));
+  for (int d = 0; d < last; ++d) bytes *= end.extent[d];
+  return bytes;
+}
+
+void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
+  if (IsEmpty(from)) return;
+  ForEachRun(from, to, element, [&](int64_t at, int64_t to_at, size_t bytes) {
+    if (IsPacked(to))
+      CopyPlaces(PlaceIn(from, at), 1, PlaceIn(to, to_at), 1, Signed(bytes));
+    else
+      std::memcpy(to.data + to_at, from.data + at, bytes);
+  });
+}
+
+void Forget(const Options& options, const CopyEnd& to, size_t element) {
+  if (IsEmpty(to)) return;
+  const Poison64& poison = to.element->poison_of(Hole::kUnset);
+  ForEachRun(to, to, element, [&](int64_t at, int64_t, size_t bytes) {
+    if (!IsPacked(to)) return FillPoison(options, Hole::kUnset, poison, to.data + at, bytes);
+    for (size_t i = 0; i < bytes; ++i) {
+      uint8_t undefined = 0;
+      FillPoison(options, Hole::kUnset, poison, &undefined, 1);
+      SetBitsAt(PlaceIn(to, at) + i, undefined);
+    }
+  });
+}
+
+bool Overlap(const Window& a, const Window& b) {
+  for (int d = 0; d < a.rank; ++d) {
+    if (a.start[d] >= b.start[d] + b.size[d] || b.start[d] >= a.start[d] + a.size[d]) return false;
+    if (a.size[d] == 0 || b.size[d] == 0) return false;
+  }
+  return true;
+}
+
+const void* FindUndefined(const CopyEnd& end, size_t element) {
+  const void* found = nullptr;
+  ForEachRun(end, end, element, [&](int64_t at, int64_t, size_t bytes) {
+    if (found == nullptr)
+      found = end.element->find_poison(end.data + at, static_cast<int64_t>(bytes / element));
+  });
+  return found;
+}
+
+}  // namespace internal
+}  // namespace kiln
