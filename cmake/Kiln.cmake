@@ -24,6 +24,11 @@
 # `kiln.load_library`. It holds the runtime once and exports its C interface (kiln/c.h), and of each
 # kernel kiln_NAME and kiln_packed_NAME (of its function's name), which takes any arguments as one array (for JAX).
 #
+#   kiln_add_runner(NAME kernel)
+#
+# makes the program NAME of a kernel made above, which calls it on arrays from files or random ones, says how long
+# that takes, and needs nothing else where it runs: NAME x=@x.npy y=random m=512 --benchmark; NAME --help.
+#
 #   kiln_add_golden_test(NAME SPEC file [INSTANCE instance] [FOLDER folder] [MODES mode...])
 #
 # adds a test that holds every engine against what `kiln golden record` recorded in the folder
@@ -165,6 +170,7 @@ function(kiln_add_kernel name)
   add_custom_command(
     OUTPUT "${stamp}"
     BYPRODUCTS "${folder}/${function}.h" "${folder}/${function}.cc" "${folder}/${function}_module.cc"
+               "${folder}/${function}_runner.cc"
     COMMAND kiln::kiln generate "${word}" --name=${function} --module -o "${folder}" ${set}
             "${lock_option}"
     COMMAND ${CMAKE_COMMAND} -E touch "${stamp}"
@@ -191,21 +197,26 @@ function(kiln_add_kernel name)
                                            KILN_FUNCTION ${function})
 endfunction()
 
+# _kiln_generated(result kernel call): the path of a kernel's generated files, without their endings; `call` is
+# what asks for it.
+function(_kiln_generated result kernel call)
+  if(NOT TARGET ${kernel}_text)
+    message(FATAL_ERROR "${call}: there is no kernel ${kernel}; kiln_add_kernel has to come first")
+  endif()
+  get_target_property(folder ${kernel} BINARY_DIR)
+  get_target_property(function ${kernel} KILN_FUNCTION)
+  set(${result} "${folder}/${kernel}.kiln/${function}" PARENT_SCOPE)
+endfunction()
+
 function(kiln_add_module name)
   if(NOT ARGN)
     message(FATAL_ERROR "kiln_add_module(NAME kernel...) needs the name of a kernel")
   endif()
   set(sources "")
   foreach(kernel IN LISTS ARGN)
-    if(NOT TARGET ${kernel}_text)
-      message(FATAL_ERROR "kiln_add_module(${name} ...): there is no kernel ${kernel}; "
-                          "kiln_add_kernel has to come first")
-    endif()
-    get_target_property(folder ${kernel} BINARY_DIR)
-    get_target_property(function ${kernel} KILN_FUNCTION)
-    set(source "${folder}/${kernel}.kiln/${function}_module.cc")
-    set_source_files_properties("${source}" PROPERTIES GENERATED ON)
-    list(APPEND sources $<TARGET_OBJECTS:${kernel}> "${source}")
+    _kiln_generated(path ${kernel} "kiln_add_module(${name} ...)")
+    set_source_files_properties("${path}_module.cc" PROPERTIES GENERATED ON)
+    list(APPEND sources $<TARGET_OBJECTS:${kernel}> "${path}_module.cc")
   endforeach()
   add_library(${name} MODULE ${sources})
   list(TRANSFORM ARGN APPEND _text OUTPUT_VARIABLE texts)
@@ -218,6 +229,20 @@ function(kiln_add_module name)
   target_link_options(${name} PRIVATE -Wl,-Bsymbolic "-Wl,--version-script=${exports}")
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${exports}")
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX PREFIX "" SUFFIX ".so")
+endfunction()
+
+function(kiln_add_runner name)
+  if(NOT ARGC EQUAL 2)
+    message(FATAL_ERROR "kiln_add_runner(NAME kernel) needs the name of one kernel")
+  endif()
+  _kiln_generated(path ${ARGV1} "kiln_add_runner(${name} ...)")
+  set(sources "${path}_module.cc" "${path}_runner.cc")
+  set_source_files_properties(${sources} PROPERTIES GENERATED ON)
+  add_executable(${name} ${sources})
+  add_dependencies(${name} ${ARGV1}_text)
+  target_compile_options(${name} PRIVATE -w)
+  target_link_libraries(${name} PRIVATE ${ARGV1} kiln::runner)
+  set_target_properties(${name} PROPERTIES CXX_CLANG_TIDY "")
 endfunction()
 
 function(kiln_add_golden_test name)

@@ -4,7 +4,8 @@ include(CMakePackageConfigHelpers)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Kiln)
 set_target_properties(kiln_runtime PROPERTIES EXPORT_NAME runtime)
-install(TARGETS kiln_runtime EXPORT KilnTargets COMPONENT dev
+set_target_properties(kiln_runner PROPERTIES EXPORT_NAME runner)
+install(TARGETS kiln_runtime kiln_runner EXPORT KilnTargets COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT KilnTargets NAMESPACE kiln:: DESTINATION ${package} COMPONENT dev)
 install(DIRECTORY runtime/kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev

@@ -11,6 +11,7 @@
 
 #include "generator/bind/least_operations.h"
 #include "generator/data/packed.h"
+#include "generator/data/passed_as.h"
 #include "generator/native/guarded.h"
 #include "generator/native/interface.h"
 
@@ -150,8 +151,6 @@ class Context {
 };
 
 }  // namespace
-
-DType PassedAs(DType dtype) { return dtype == DType::kBool ? dtype : ComputeType(dtype); }
 
 std::vector<int> CallArguments(const Kernel& kernel) {
   std::vector<int> refs;

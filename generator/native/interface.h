@@ -22,10 +22,6 @@ struct KernelInterface {
   decltype(&kiln_code_name) code_name;
 };
 
-/// The type of a C function's parameter for a scalar: types narrower than 32 bits have no vectors
-/// of their own, and no parameters either.
-DType PassedAs(DType dtype);
-
 /// The source file NAME_call.cc: the kernel, and KernelInterface::call of it, as the C function
 /// kiln_packed_NAME.
 std::string CallText(const Kernel& kernel);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "generator/data/descriptor.h"
+#include "generator/data/passed_as.h"
 #include "generator/data/read_file.h"
 #include "generator/native/cache/entry.h"
 #include "generator/native/call.h"
@@ -121,7 +122,7 @@ std::optional<Unit> FindKernelUnit(const std::string& folder, const std::string&
     const auto source = ReadFile(stem + ".cc", kMostText, &ignored);
     const auto call = ReadFile(stem + "_call.cc", kMostText, &ignored);
     if (!header || !source || !call) continue;
-    Unit unit = UnitOf(name, {*header, *source}, *call);
+    Unit unit = UnitOf(name, {*header, *source, {}}, *call);
     if (unit.TextHash() == hash) return unit;
   }
   return std::nullopt;

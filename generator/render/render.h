@@ -9,10 +9,11 @@
 
 namespace kiln {
 
-/// The text of one generated kernel: NAME.h and NAME.cc.
+/// The text of one generated kernel: NAME.h and NAME.cc, and of its runner.
 struct Generated {
   std::string header;
   std::string source;
+  std::string runner = {};  // NAME_runner.cc, a program that calls it
 };
 
 /// The spec of a text, as its comments call it, and a command that runs its kernel.

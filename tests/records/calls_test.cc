@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "generator/data/dtype.h"
+#include "generator/data/passed_as.h"
 #include "tests/catch.h"
 #include "tests/records/kernels.h"
 

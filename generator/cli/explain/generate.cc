@@ -110,7 +110,8 @@ bool GenerateCommand::GenerateInstance(Loaded& loaded, const std::string& instan
     return true;
   }
   return Deliver(called + ".h", text.header) && Deliver(called + ".cc", text.source) &&
-         (!for_module || Deliver(called + "_module.cc", ModuleText(*kernel)));
+         (!for_module || (Deliver(called + "_module.cc", ModuleText(*kernel)) &&
+                          Deliver(called + "_runner.cc", text.runner)));
 }
 
 bool GenerateCommand::Deliver(const std::string& file, const std::string& text) const {
@@ -146,7 +147,7 @@ void AddGenerate(CLI::App& app, std::function<int()>& run) {
   app.add_flag(
       "--module", command->for_module,
       "also NAME_module.cc: one function for any arguments, by which programs call kernels that "
-      "they load");
+      "they load; and NAME_runner.cc: a program that does so with arrays from files");
   auto* const to_stdout =
       app.add_flag("--stdout", command->to_stdout, "print the text, write no file");
   auto* const stats =

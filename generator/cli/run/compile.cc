@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/cli/run/run.h"
+#include "generator/data/passed_as.h"
 #include "generator/data/read_file.h"
 #include "generator/data/write_file.h"
 #include "generator/native/interface.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "generator/cli/run/report.h"
+#include "generator/data/summary.h"
 #include "generator/native/call.h"
 #include "generator/predict/machine/machine.h"
 
@@ -102,22 +103,16 @@ bool WriteRunPictures(const Loaded& loaded, const Binding& binding, const RunOpt
 
 // run_report.cc
 
-std::string Number(double value);
 /// "12 s", "3 h"
 std::string Age(double seconds);
 /// Of a time in seconds since 1970: "3 h ago".
 std::string AgeText(int64_t then);
-std::string Duration(double seconds);
 /// Of a machine that is simulated, in three digits: "0.356 us", "11.8 ms".
 std::string SimulatedTime(double seconds);
-std::string Bytes(int64_t bytes);
 /// In three digits.
 std::string Digits(double value);
 /// "12 grid steps (i=3, j=4)"
 std::string Steps(const Binding& binding);
-/// Four columns.
-std::string Row(const std::string& a, const std::string& b, const std::string& c,
-                const std::string& d);
 void PrintSummary(const Kernel& kernel, const Inputs& inputs, const RunResult& result);
 /// False after an error, which is printed.
 bool WriteOutputs(const RunResult& result, const std::string& folder);

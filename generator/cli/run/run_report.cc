@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <iomanip>
 #include <iostream>
 #include <sstream>
 
@@ -11,35 +10,6 @@
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {
-namespace {
-
-/// "-1.5 .. 2.25", with a count of what has no order.
-std::string Range(const Array& array) {
-  if (array.size() == 0) return "empty";
-  double low = INFINITY, high = -INFINITY;
-  int64_t nans = 0;
-  for (int64_t i = 0; i < array.size(); ++i) {
-    const double v =
-        IsFloat(array.dtype) ? array.GetFloat(i) : static_cast<double>(array.GetInt(i));
-    if (std::isnan(v)) {
-      ++nans;
-      continue;
-    }
-    low = std::min(low, v);
-    high = std::max(high, v);
-  }
-  std::string text = nans == array.size() ? "" : Number(low) + " .. " + Number(high);
-  if (nans > 0) text += (text.empty() ? "" : ", ") + std::to_string(nans) + " NaN";
-  return text;
-}
-
-}  // namespace
-
-std::string Number(double value) {
-  std::ostringstream out;
-  out << std::setprecision(6) << value;
-  return out.str();
-}
 
 std::string Age(double seconds) {
   const std::pair<double, const char*> units[] = {{86400, " days"}, {3600, " h"}, {60, " min"}};
@@ -51,11 +21,6 @@ std::string Age(double seconds) {
 
 std::string AgeText(int64_t then) {
   return Age(static_cast<double>(std::time(nullptr) - then)) + " ago";
-}
-
-std::string Duration(double seconds) {
-  return seconds < 1 ? Number(std::round(seconds * 1e5) / 100) + " ms"
-                     : Number(std::round(seconds * 100) / 100) + " s";
 }
 
 std::string Digits(double value) {
@@ -72,17 +37,6 @@ std::string SimulatedTime(double seconds) {
   return Digits(seconds * 1e6) + " us";
 }
 
-std::string Bytes(int64_t bytes) {
-  const char* const units[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (value >= 1024 && unit < 4) {
-    value /= 1024;
-    ++unit;
-  }
-  return Number(std::round(value * 100) / 100) + units[unit];
-}
-
 std::string Steps(const Binding& binding) {
   const std::vector<Axis>& axes = binding.kernel->axes;
   const int64_t count = binding.StepCount();
@@ -91,20 +45,6 @@ std::string Steps(const Binding& binding) {
     text += (a ? ", " : " (") + axes[a].name + "=" + std::to_string(binding.steps[a]);
   }
   return text + (axes.empty() ? "" : ")");
-}
-
-std::string Row(const std::string& a, const std::string& b, const std::string& c,
-                const std::string& d) {
-  std::ostringstream out;
-  const auto column = [&](const std::string& text, int width) {
-    out << std::left << std::setw(width) << text << (int(text.size()) < width ? "" : " ");
-  };
-  out << "  ";
-  column(a, 10);
-  column(b, 14);
-  column(c, 24);
-  out << d;
-  return out.str();
 }
 
 void PrintSummary(const Kernel& kernel, const Inputs& inputs, const RunResult& result) {
@@ -117,7 +57,7 @@ void PrintSummary(const Kernel& kernel, const Inputs& inputs, const RunResult& r
     if (!is_output && input == inputs.arrays.end()) continue;
     const Array& array = is_output ? output->second : input->second;
     std::cout << Row(is_output ? "output" : "input", ref.name, ToString(array.dtype, array.shape),
-                     Range(array))
+                     RangeText(array))
               << "\n";
   }
   for (const std::string& line : result.lines) std::cout << line << "\n";
