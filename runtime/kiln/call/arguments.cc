@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "kiln/call/verbose.h"
+
 namespace kiln {
 namespace {
 
@@ -73,6 +75,7 @@ bool TensorArguments::Check(const DLTensor* tensor, const char* name, Dtype dtyp
   } else if (tensor->ndim > 0 && tensor->shape == nullptr) {
     status_.Fail(kCall, "%s: %s has no shape", kernel_, name);
   }
+  if (!ok() && internal::IsVerbose()) internal::PrintRefused({.kernel = kernel_}, status_);
   return ok();
 }
 

@@ -1,6 +1,7 @@
 #include "kiln/call/c.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
@@ -72,7 +73,32 @@ kiln_context* kiln_context_new(const kiln_options* options) {
 void kiln_context_free(kiln_context* context) { delete reinterpret_cast<kiln::Context*>(context); }
 
 void kiln_context_configure(kiln_context* context, const kiln_options* options) {
-  kiln::ContextOf(context).Configure(kiln::OptionsOf(options));
+  const kiln::Options before = kiln::ContextOf(context).options();
+  kiln::Options to = kiln::OptionsOf(options);
+  // Which have functions of their own.
+  to.cancel = before.cancel;
+  to.memory = before.memory;
+  to.memory_bytes = before.memory_bytes;
+  kiln::ContextOf(context).Configure(to);
+}
+
+void kiln_context_set_cancel(kiln_context* context, const int32_t* flag) {
+  static_assert(sizeof(std::atomic<int32_t>) == sizeof(int32_t));
+  static_assert(std::atomic<int32_t>::is_always_lock_free);
+  kiln::Options options = kiln::ContextOf(context).options();
+  options.cancel = reinterpret_cast<const std::atomic<int32_t>*>(flag);
+  kiln::ContextOf(context).Configure(options);
+}
+
+void kiln_context_set_memory(kiln_context* context, void* memory, int64_t bytes) {
+  kiln::Options options = kiln::ContextOf(context).options();
+  options.memory = memory;
+  options.memory_bytes = bytes > 0 ? static_cast<size_t>(bytes) : 0;
+  kiln::ContextOf(context).Configure(options);
+}
+
+int64_t kiln_context_memory_bytes(const kiln_context* context) {
+  return kiln::RecordOf(context).memory_bytes;
 }
 
 void kiln_context_trim(kiln_context* context) { kiln::ContextOf(context).Trim(); }

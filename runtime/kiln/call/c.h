@@ -71,6 +71,15 @@ void kiln_context_configure(kiln_context* context, const kiln_options* options);
 /* Gives memory and threads back until the next call. */
 void kiln_context_trim(kiln_context* context);
 
+/* Whoever sets *flag to anything but 0, atomically, ends the context's calls between two steps,
+   with the status "cancelled". Null: nobody does. Takes effect with the next call. */
+void kiln_context_set_cancel(kiln_context* context, const int32_t* flag);
+/* What blocks and panels of a call are kept in, one call at a time, instead of memory that the
+   context takes for itself. Null: its own. Takes effect with the next call. */
+void kiln_context_set_memory(kiln_context* context, void* memory, int64_t bytes);
+/* How much that has to be for a call as the one that finished last. */
+int64_t kiln_context_memory_bytes(const kiln_context* context);
+
 /* What the call that finished last has copied; sums over the cores. */
 typedef struct kiln_operand_record {
   char name[64];

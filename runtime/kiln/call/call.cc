@@ -8,6 +8,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "kiln/call/verbose.h"
+
 namespace kiln {
 namespace {
 
@@ -36,6 +38,11 @@ bool CallCheck::Fail(Code code, const char* format, ...) {
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
   status_.Fail(code, "%s: %s", how_.kernel, text);
+  if (internal::IsVerbose()) {
+    RunOptions how = how_;
+    how.check = this;
+    internal::PrintRefused(how, status_);
+  }
   return false;
 }
 

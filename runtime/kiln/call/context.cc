@@ -28,6 +28,7 @@ struct Context::Workspace {
   Touches touches;
   Turns turns;
   SharedMemory shared;
+  CallersMemory memory;
 
   void Reset(int count, const Options& options, const RunOptions& how) {
     while (static_cast<int>(cores.size()) < count) cores.push_back(std::make_unique<Core>());
@@ -43,6 +44,10 @@ struct Context::Workspace {
       shared.Reset();
       common.turns = &turns;
       common.shared = &shared;
+    }
+    if (options.memory != nullptr) {
+      memory.Reset(options.memory, options.memory_bytes);
+      common.memory = &memory;
     }
     for (int c = 0; c < count; ++c)
       cores[c]->Reset(c, count, options, {how.kernel, how.axes}, common);
@@ -129,6 +134,7 @@ struct AllContexts {
     for (Context* c = first; c != nullptr; c = c->after_) {
       if (c->threads_ != nullptr) c->threads_->Forget();
       c->has_caller_.clear(std::memory_order_relaxed);
+      c->uses_memory_.clear(std::memory_order_relaxed);
     }
   }
 };
@@ -159,16 +165,25 @@ constinit bool g_is_forked = false;
       g_contexts.Unlock();
     });
 
-/// Returns the threads of a context, whatever happens.
+/// Returns the threads of a context, or memory that it was lent, whatever happens.
 class Returning {
  public:
-  explicit Returning(std::atomic_flag& flag) : flag_(flag) {}
-  ~Returning() { flag_.clear(std::memory_order_release); }
+  explicit Returning(std::atomic_flag* flag) : flag_(flag) {}
+  ~Returning() {
+    if (flag_ != nullptr) flag_->clear(std::memory_order_release);
+  }
   Returning(const Returning&) = delete;
   Returning& operator=(const Returning&) = delete;
 
+  /// False if somebody has it.
+  bool Take(std::atomic_flag& flag) {
+    if (flag.test_and_set(std::memory_order_acquire)) return false;
+    flag_ = &flag;
+    return true;
+  }
+
  private:
-  std::atomic_flag& flag_;
+  std::atomic_flag* flag_;
 };
 
 }  // namespace
@@ -199,7 +214,7 @@ void Context::Trim() {
     free_.clear();
   }
   if (has_caller_.test_and_set(std::memory_order_acquire)) return;
-  const Returning returning(has_caller_);
+  const Returning returning(&has_caller_);
   threads_.reset();
 }
 
@@ -218,10 +233,12 @@ void Context::GiveBack(std::unique_ptr<Workspace> workspace, int cores) {
   record_.vmem_high.clear();
   record_.smem_high.clear();
   record_.events.clear();
+  record_.memory_bytes = kLineBytes;  // to begin on a line
   for (int c = 0; c < cores; ++c) {
     const Core& core = *workspace->cores[c];
     record_.vmem_high.push_back(core.used(Memory::kVmem));
     record_.smem_high.push_back(core.used(Memory::kSmem));
+    record_.memory_bytes += static_cast<int64_t>(core.asked_bytes());
     if (const Recorder* const recorder = core.recorder(); recorder != nullptr)
       record_.events.push_back(recorder->complete() ? recorder->events() : nullptr);
     const auto& records = core.records();
@@ -240,7 +257,7 @@ bool Context::RunThreaded(Job& job) {
     return true;
   }
   if (has_caller_.test_and_set(std::memory_order_acquire)) return false;
-  const Returning returning(has_caller_);
+  const Returning returning(&has_caller_);
   if (threads_ == nullptr) threads_ = std::make_unique<Threads>();
   if (!threads_->Run(job.cores, hardware_cores_, &Job::RunCore, &job))
     job.workspace.cores[0]->Fail(kMemory, "fork() in a call: its other cores are in the parent");
@@ -265,6 +282,13 @@ Status Context::RunAsAsked(void (*invoke)(const void* bound, Core& core), const 
   try {
     Options options;
     auto workspace = Take(&options);
+    Returning using_memory(nullptr);
+    if (options.memory != nullptr && !using_memory.Take(uses_memory_)) {
+      status.Fail(kMemory, "%s%s[memory] another call is in the memory of the options",
+                  how.kernel != nullptr ? how.kernel : "", how.kernel != nullptr ? ": " : "");
+      GiveBack(std::move(workspace), 0);
+      return status;
+    }
     const bool alone = options.mode == Mode::kDirect && how.bytes < kLeastShared;
     int cores = options.cores > 0 ? options.cores : alone ? 1 : hardware_cores_;
     if (how.cores > 0) cores = std::min(cores, how.cores);

@@ -90,7 +90,8 @@ class Context {
   Options options_;
   internal::List<std::unique_ptr<Workspace>> free_;
   Record record_;
-  std::atomic_flag has_caller_;  // of `threads_`
+  std::atomic_flag has_caller_;   // of `threads_`
+  std::atomic_flag uses_memory_;  // a call, that of the options
   std::unique_ptr<Threads> threads_;
   Context *before_ = nullptr, *after_ = nullptr;  // among all contexts
 };

@@ -199,7 +199,8 @@ std::string CommandOf(const RunOptions& how, const Ran& ran) {
   return command;
 }
 
-std::string LineOf(const RunOptions& how, const Ran& ran) {
+/// As far as it is known before a call runs.
+std::string BeginOfLine(const RunOptions& how) {
   std::string line = "kiln_verbose,";
   line += how.kernel != nullptr ? how.kernel : "";
   line += ',';
@@ -209,6 +210,11 @@ std::string LineOf(const RunOptions& how, const Ran& ran) {
       AddArgument(line, array);
     }
   }
+  return line;
+}
+
+std::string LineOf(const RunOptions& how, const Ran& ran) {
+  std::string line = BeginOfLine(how);
   line += how.specialization == 0 ? ",base" : ",variant_";
   if (how.specialization != 0) Add(line, int64_t{how.specialization});
   line += ran.options.mode == Mode::kEmulated ? ",emulated," : ",direct,";
@@ -225,16 +231,36 @@ std::string LineOf(const RunOptions& how, const Ran& ran) {
   return line;
 }
 
-}  // namespace
+std::string LineOfRefused(const RunOptions& how, const Status& status) {
+  std::string line = BeginOfLine(how);
+  line += ",,,,0,";
+  line += NameOf(status.code);
+  line += ",0.0000,# ";
+  for (const char* at = status.message; *at != '\0'; ++at) line += *at == '\n' ? ' ' : *at;
+  line += '\n';
+  return line;
+}
 
-void PrintCall(const RunOptions& how, const Ran& ran) {
+/// The text of a line, as `make` has it.
+template <class Make>
+void Print(const Make& make) {
   try {
-    std::string text = LineOf(how, ran);
+    std::string text = make();
     if (!g_has_printed_fields.exchange(true)) text.insert(0, kFields);
     // Who reads standard error no longer, reads no more of this.
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   } catch (const std::exception&) {  // no memory: no line
   }
+}
+
+}  // namespace
+
+void PrintCall(const RunOptions& how, const Ran& ran) {
+  Print([&] { return LineOf(how, ran); });
+}
+
+void PrintRefused(const RunOptions& how, const Status& status) {
+  Print([&] { return LineOfRefused(how, status); });
 }
 
 }  // namespace kiln::internal

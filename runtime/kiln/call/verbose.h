@@ -34,5 +34,7 @@ struct Ran {
 /// Writes the line, and before the first one what its fields are, at once: lines of several threads
 /// do not mix.
 void PrintCall(const RunOptions& how, const Ran& ran);
+/// The same of a call that is refused before it runs: why is a comment in the command's place.
+void PrintRefused(const RunOptions& how, const Status& status);
 
 }  // namespace kiln::internal

@@ -1,12 +1,23 @@
 #include "kiln/core/core.h"
 
+#include <algorithm>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
 #include "kiln/core/shared.h"
+#include "kiln/core/types.h"
 
 namespace kiln {
+
+void* CallersMemory::Take(size_t bytes) {
+  const size_t begin = reinterpret_cast<uintptr_t>(data_) % kLineBytes;
+  const size_t gap = begin == 0 ? 0 : kLineBytes - begin;  // whatever it was aligned to
+  const size_t at = gap + taken_.fetch_add(bytes, std::memory_order_relaxed);
+  return at <= bytes_ && bytes <= bytes_ - at ? data_ + at : nullptr;
+}
+
 Core::~Core() = default;
 
 void Core::Reset(int index, int count, const Options& options, const KernelNames& names,
@@ -24,6 +35,9 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   touches_ = common.touches;
   turns_ = common.turns;
   shared_memory_ = common.shared;
+  callers_memory_ = common.memory;
+  cancel_ = options.cancel;
+  asked_bytes_ = 0;
   copies_ = nullptr;
   const bool records = emulated() && options.events;
   if (records && recorder_ == nullptr) recorder_ = std::make_unique<Recorder>();
@@ -37,6 +51,14 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
 }
 
 void* Core::Allocate(size_t bytes) {
+  const size_t whole = RoundUp(std::max<size_t>(bytes, 1), size_t{kLineBytes});
+  asked_bytes_ += whole;
+  if (callers_memory_ != nullptr) {
+    void* const data = callers_memory_->Take(whole);
+    if (data == nullptr)
+      Fail(kMemory, "the memory of the options, %zu bytes, is not enough", options_.memory_bytes);
+    return data;
+  }
   if (next_buffer_ == buffers_.size()) buffers_.push_back(Buffer());
   void* const data = buffers_[next_buffer_++].AtLeast(bytes);
   if (data == nullptr) Fail(kMemory, "no memory for a buffer of %zu bytes", bytes);
@@ -44,8 +66,12 @@ void* Core::Allocate(size_t bytes) {
 }
 
 SharedBlocks* Core::Share(int64_t blocks, int64_t bytes) {
-  SharedBlocks* const shared = shared_memory_->Take(next_shared_++, blocks, bytes);
-  if (shared == nullptr)
+  // Once a call, whoever asks first: counted for one of them.
+  if (index_ == 0) asked_bytes_ += RoundUp(static_cast<size_t>(blocks * bytes), size_t{kLineBytes});
+  SharedBlocks* const shared = shared_memory_->Take(next_shared_++, blocks, bytes, callers_memory_);
+  if (shared == nullptr && callers_memory_ != nullptr)
+    Fail(kMemory, "the memory of the options, %zu bytes, is not enough", options_.memory_bytes);
+  else if (shared == nullptr)
     Fail(kMemory, "no memory for %lld blocks of %lld bytes", static_cast<long long>(blocks),
          static_cast<long long>(bytes));
   return shared;
@@ -69,6 +95,8 @@ void Core::CheckWalked(const Operand& output, int64_t due) {
   Fail(kCoverage, "no step visits the blocks of %lld of the %lld elements of %s (line %d)",
        static_cast<long long>(due), static_cast<long long>(due), output.name, output.line);
 }
+
+void Core::FailCancelled() { Fail(kCancelled, "the caller has ended the call"); }
 
 void Core::FailEndless(int line, int64_t turns) {
   Fail(kAssert, "the loop does not end after %lld turns (line %d) on core %d",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -31,8 +32,27 @@ struct KernelNames {
   const char* axes = nullptr;  // "i, j"
 };
 
+/// Memory of the caller's, of which the cores of a call take what they need.
+class CallersMemory {
+ public:
+  void Reset(void* data, size_t bytes) {
+    data_ = static_cast<char*>(data);
+    bytes_ = bytes;
+    taken_.store(0, std::memory_order_relaxed);
+  }
+  bool is_given() const { return data_ != nullptr; }
+  /// Null when there is not so much left.
+  void* Take(size_t bytes);
+
+ private:
+  char* data_ = nullptr;
+  size_t bytes_ = 0;
+  std::atomic<size_t> taken_{0};
+};
+
 /// What the cores of a call have in common. Null: each works for itself.
 struct Common {
+  CallersMemory* memory = nullptr;
   Visits* visits = nullptr;
   Touches* touches = nullptr;
   Turns* turns = nullptr;
@@ -87,6 +107,7 @@ class Core {
     run_ = run;
     ++step_;
     point_ = at_;
+    if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed) != 0) FailCancelled();
   }
   /// Code of this instruction set runs, one of Highway's targets.
   void RunsOn(int64_t target) { target_ = target; }
@@ -124,6 +145,8 @@ class Core {
   /// A Buffer. The n-th request of a call gets the n-th one: the same shapes never allocate twice.
   /// Null when there is none: then the core is not ok.
   void* Allocate(size_t bytes);
+  /// What it has asked for in this call, of CallersMemory.
+  size_t asked_bytes() const { return asked_bytes_; }
 
   /// Whether blocks can be packed once for all cores.
   bool shares() const { return shared_memory_ != nullptr; }
@@ -176,6 +199,7 @@ class Core {
   int rank_ = 0;
   int64_t target_ = 0;  // none yet
   bool walks_nothing_ = false;
+  void FailCancelled();
   void AddPoint();
   void Add(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -189,6 +213,9 @@ class Core {
   Copies* copies_ = nullptr;
   Turns* turns_ = nullptr;
   SharedMemory* shared_memory_ = nullptr;
+  const std::atomic<int32_t>* cancel_ = nullptr;
+  CallersMemory* callers_memory_ = nullptr;
+  size_t asked_bytes_ = 0;
   internal::List<Buffer> buffers_;
   size_t next_buffer_ = 0, next_shared_ = 0;
   std::unique_ptr<Recorder> recorder_;

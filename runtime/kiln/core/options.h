@@ -1,6 +1,8 @@
 // How the kernels of a context run.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "kiln/core/machine.h"
@@ -37,6 +39,14 @@ struct Options {
   // Instead of the context's own threads.
   ParallelFor parallel_for = nullptr;
   void* parallel_for_data = nullptr;
+
+  // Whoever sets it to anything but 0 ends the call between two steps, with the status kCancelled.
+  const std::atomic<int32_t>* cancel = nullptr;
+
+  // What blocks and panels are kept in, instead of memory that the context takes for itself, and
+  // for one call at a time; a call that needs more (Record::memory_bytes) fails. Null: its own.
+  void* memory = nullptr;
+  size_t memory_bytes = 0;
 };
 
 }  // namespace kiln

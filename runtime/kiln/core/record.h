@@ -51,6 +51,7 @@ struct Record {
   internal::List<OperandRecord> operands;  // by ordinal; sums over the cores
   internal::List<int64_t> vmem_high;       // by core: bytes of VMEM in use
   internal::List<int64_t> smem_high;
+  int64_t memory_bytes = 0;  // what Options::memory has to have for such a call
   /// By core, if the options ask for them; null: there were too many.
   internal::List<std::shared_ptr<const Events>> events;
 };

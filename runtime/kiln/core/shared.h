@@ -13,6 +13,8 @@
 
 namespace kiln {
 
+class CallersMemory;
+
 /// Blocks of one operand. The first core that needs one packs it; others wait for those who are at
 /// it, who wait for nobody.
 class SharedBlocks {
@@ -44,7 +46,7 @@ class SharedBlocks {
   /// States of another call mean that the block is empty.
   uint32_t packing() const { return 2 * call_; }
   uint32_t packed() const { return 2 * call_ + 1; }
-  bool Begin(uint32_t call, int64_t blocks, int64_t bytes);
+  bool Begin(uint32_t call, int64_t blocks, int64_t bytes, CallersMemory* memory);
 
   uint32_t call_ = 0;
   int64_t count_ = 0;
@@ -60,7 +62,8 @@ class SharedMemory {
   /// Begins a call: all blocks are empty.
   void Reset();
   /// The n-th request of each core gets the same blocks. Null: there is no memory.
-  SharedBlocks* Take(size_t number, int64_t blocks, int64_t bytes);
+  /// From `memory`, if there is one.
+  SharedBlocks* Take(size_t number, int64_t blocks, int64_t bytes, CallersMemory* memory);
 
  private:
   std::mutex mutex_;

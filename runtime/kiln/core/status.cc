@@ -6,10 +6,10 @@
 namespace kiln {
 
 const char* NameOf(Code code) {
-  constexpr const char* kNames[] = {"ok",     "call",    "index-range", "tier",  "undefined",
-                                    "race",   "revisit", "sync",        "alias", "assert",
-                                    "memory", "tail",    "coverage"};
-  const bool known = code >= kOk && code <= kCoverage;
+  constexpr const char* kNames[] = {"ok",     "call",    "index-range", "tier",     "undefined",
+                                    "race",   "revisit", "sync",        "alias",    "assert",
+                                    "memory", "tail",    "coverage",    "cancelled"};
+  const bool known = code >= kOk && code <= kCancelled;
   return known ? kNames[code] : "unknown";
 }
 

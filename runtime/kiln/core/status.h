@@ -18,9 +18,10 @@ enum Code : int32_t {
   kSync = 7,        // a wait without a copy, a copy without a wait
   kAlias = 8,       // memory that is two arguments
   kAssert = 9,
-  kMemory = 10,    // the host has no memory or threads left
-  kTail = 11,      // an element past an edge reaches an output
-  kCoverage = 12,  // an element of an output that no step stores
+  kMemory = 10,     // the host has no memory or threads left
+  kTail = 11,       // an element past an edge reaches an output
+  kCoverage = 12,   // an element of an output that no step stores
+  kCancelled = 13,  // the caller has ended the call
 };
 
 /// "index-range"

@@ -87,11 +87,19 @@ TEST_CASE("calls to be followed", "[.verbose]") {
     CHECK(!check.Run<int>(context, fail, 0).ok());
   }
   CHECK(context.Run(&Nothing, 0, {.cores = 1}).ok());  // who says nothing of itself
+  {  // what is refused, by the first thing that is wrong
+    CallCheck check({.kernel = "sums", .spec = "sums.yaml"});
+    check.Input(rows, "x", {64, 70});
+    check.Output(sums, "o", {63});
+    check.Require(false, "m > 1");
+    CHECK(!check.Run(context, &Nothing, 0).ok());
+  }
+  CHECK(kiln_sample_matmul(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == kCall);
 }
 
 TEST_CASE("A line a call: what was called, how it went, and the command that repeats it") {
   const auto lines = LinesOf("KILN_VERBOSE=1", "[.verbose]");
-  REQUIRE(lines.size() == 5);
+  REQUIRE(lines.size() == 7);
   CHECK(lines[0] == kFields);
   CHECK(WithoutTime(lines[1]) ==
         "kiln_verbose,sums,x:f32[64x70]/80x1 w:i8[300] o:f32[64],base,direct,,1,ok,T,"
@@ -105,6 +113,10 @@ TEST_CASE("A line a call: what was called, how it went, and the command that rep
         "scale=0.10000000149011612 --mode=emulate --cores=2 --shuffle=9 --dma=eager --init=zero");
   CHECK(WithoutTime(lines[3]) == "kiln_verbose,long,ids:i32[300],base,direct,,1,index-range,T,");
   CHECK(WithoutTime(lines[4]) == "kiln_verbose,,,base,direct,,1,ok,T,");
+  CHECK(lines[5] ==
+        "kiln_verbose,sums,x:f32[64x70]/80x1,,,,0,call,0.0000,# sums: o has shape [64], expected "
+        "[63]");
+  CHECK(lines[6] == "kiln_verbose,sample_matmul,,,,,0,call,0.0000,# sample_matmul: x is null");
 }
 
 TEST_CASE("Without KILN_VERBOSE nothing is written") {
