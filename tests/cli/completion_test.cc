@@ -46,6 +46,60 @@ TEST_CASE("bash completes commands, options and their values") {
   CHECK(Offered("kiln completion", "z") == Words{"zsh"});
 }
 
+bool Has(const std::string& program) {
+  if (Shell("command -v " + program).status == 0) return true;
+  WARN("there is no " << program << " here: its completions are not tried");
+  return false;
+}
+
+/// What fish offers for the last word of a line.
+std::string FishOffers(const std::string& line) {
+  const Folder folder;
+  WriteText(folder / "spec.yaml", "");
+  const Shown shown = Shell(
+      "kiln completion fish >script; export HOME=$PWD\n"
+      "fish --no-config -c 'source ./script; complete -C \"" +
+          line + "\"' | cut -f1 | sort | tr '\\n' ' '",
+      folder.path());
+  CHECK(shown.err.empty());
+  return shown.out;
+}
+
+TEST_CASE("fish completes commands, options and their values") {
+  if (!Has("fish")) return;
+  CHECK(FishOffers("kiln comp") == "compile completion ");
+  CHECK(FishOffers("kiln run --m") == "--machine --mode ");
+  CHECK(FishOffers("kiln run --mode dir") == "direct ");
+  CHECK(FishOffers("kiln run --mode=e") == "--mode=emulate ");
+  CHECK(FishOffers("kiln check sp") == "spec.yaml ");
+  CHECK(FishOffers("kiln cache clear --a") == "--all ");
+}
+
+TEST_CASE("zsh completes commands, options and their values") {
+  if (!Has("zsh")) return;
+  // An interactive shell, in which whoever types presses Tab; `kiln` says with what it is called.
+  const Folder folder;
+  WriteText(folder / "spec.yaml", "");
+  WriteText(folder / "type.zsh",
+            "zmodload zsh/zpty\nexport HOME=$PWD\n"
+            "for line in 'kiln che' 'kiln run --mod' 'kiln run --mode=emu' 'kiln run --mode dir' "
+            "'kiln check sp' 'kiln cache clear --a'; do\n"
+            "  rm -f said done\n"
+            "  zpty shell zsh -f -i\n"
+            "  zpty -w shell \"PROMPT=; fpath=($PWD \\$fpath); autoload -Uz compinit; "
+            "compinit -u -D; kiln() { print -r -- \\\"\\$@\\\" >$PWD/said; touch $PWD/done }\"\n"
+            "  zpty -w shell \"$line\"$'\\t'\n"
+            "  for i in {1..600}; do [[ -e done ]] && break; sleep 0.05; done\n"
+            "  zpty -d shell\n"
+            "  cat said\n"
+            "done\n");
+  const Shown shown = Shell("kiln completion zsh >_kiln; zsh -f type.zsh", folder.path());
+  CHECK(shown.err.empty());
+  CHECK(shown.out ==
+        "check\nrun --mode\nrun --mode=emulate\nrun --mode direct\ncheck spec.yaml\n"
+        "cache clear --all\n");
+}
+
 TEST_CASE("every command and option is in every shell's script and in the manual page") {
   std::vector<std::string> texts;
   for (const char* shell : {"bash", "zsh", "fish"}) {

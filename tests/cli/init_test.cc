@@ -1,4 +1,7 @@
 // `kiln init`: which files it writes; install_test builds them.
+#include <nlohmann/json.hpp>
+#include <regex>
+
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 
@@ -11,7 +14,9 @@ TEST_CASE(
   const Shown shown = Kiln("init made/rows", folder.path());
   INFO(shown.err);
   REQUIRE(shown.status == 0);
-  for (const char* file : {".github/workflows/test.yml", ".gitignore", "CMakeLists.txt",
+  for (const char* file : {".github/workflows/test.yml", ".gitignore", ".vscode/extensions.json",
+                           ".vscode/kiln-lock.schema.json", ".vscode/kiln.schema.json",
+                           ".vscode/settings.json", ".vscode/tasks.json", "CMakeLists.txt",
                            "README.md", "golden/scale.json", "main.cc", "scale.yaml"}) {
     INFO(file);
     CHECK(Contains(shown.out, "wrote made/rows/" + std::string(file) + "\n"));
@@ -20,6 +25,29 @@ TEST_CASE(
   CHECK(Contains(shown.out, "next:\n  cd made/rows\n"));
   CHECK(Contains(ReadText(folder / "made/rows/CMakeLists.txt"), "project(rows LANGUAGES CXX)"));
   CHECK(Contains(ReadText(folder / "made/rows/README.md"), "# rows\n"));
+  // What an editor reads: JSON, with schemas that are there, and a pattern that finds messages.
+  const fs::path editor = folder.path() / "made/rows/.vscode";
+  const auto parsed = [&](const char* file) {
+    return nlohmann::json::parse(ReadText(editor / file));
+  };
+  CHECK(parsed("extensions.json")["recommendations"].size() == 3);
+  for (const auto& [schema, files] : parsed("settings.json")["yaml.schemas"].items()) {
+    INFO(schema << files);
+    CHECK(nlohmann::json::parse(ReadText(folder.path() / "made/rows" / schema)).is_object());
+  }
+  CHECK(ReadText(editor / "kiln.schema.json") == Kiln("schema").out);
+  CHECK(Contains(ReadText(folder / "made/rows/scale.yaml"), "$schema=.vscode/kiln.schema.json\n"));
+  const std::string pattern =
+      parsed("tasks.json")["tasks"][0]["problemMatcher"]["pattern"]["regexp"];
+  const Shown wrong =
+      Shell("mkdir bad; sed s/expand/expnd/ scale.yaml >bad/scale.yaml; kiln check bad/scale.yaml",
+            folder.path() / "made/rows");
+  std::smatch found;
+  const std::string line = wrong.err.substr(0, wrong.err.find('\n'));
+  REQUIRE(std::regex_match(line, found, std::regex(pattern)));
+  CHECK(found[1] == "bad/scale.yaml");
+  CHECK(found[4] == "error");
+  CHECK(found[5] == "name");
   const Shown check = Kiln("check scale.yaml m=100 n=70", folder.path() / "made/rows");
   CHECK(check.status == 0);
   const Shown golden =

@@ -5,6 +5,7 @@
 #include "generator/cli/command/command.h"
 #include "generator/cli/explain/project.h"
 #include "generator/data/write_file.h"
+#include "generator/spec/fields.h"
 #include "generator/syntax/names.h"
 #include "generator/text/shell.h"
 #include "generator/text/utf8.h"
@@ -20,7 +21,15 @@ std::string PlaceOf(const std::string& file) {
   if (file == "gitignore") return ".gitignore";
   if (file == "golden.json") return "golden/scale.json";
   if (file == "test.yml") return ".github/workflows/test.yml";
+  for (const char* of_editor : {"settings.json", "extensions.json", "tasks.json"})
+    if (file == of_editor) return ".vscode/" + file;
   return file;
+}
+
+/// What an editor completes and checks specs and lock files by.
+std::map<std::string, std::string> Schemas() {
+  return {{".vscode/kiln.schema.json", JsonSchema() + "\n"},
+          {".vscode/kiln-lock.schema.json", LockSchema() + "\n"}};
 }
 
 std::string WithProjectName(std::string text, const std::string& name) {
@@ -49,12 +58,15 @@ int Init(const std::string& word) {
   std::error_code ignored;
   if (fs::exists(folder, ignored) && !fs::is_empty(folder, ignored))
     return UsageError("`" + word + "` exists and is left as it is", "choose another name");
-  for (const auto& [file, text] : ProjectTexts()) {
-    FileWriter writer((folder / PlaceOf(file)).string(), FileWriter::Existing::kKeep);
-    writer.Write(WithProjectName(text, name));
+  std::map<std::string, std::string> texts = Schemas();
+  for (const auto& [file, text] : ProjectTexts())
+    texts[PlaceOf(file)] = WithProjectName(text, name);
+  for (const auto& [file, text] : texts) {
+    FileWriter writer((folder / file).string(), FileWriter::Existing::kKeep);
+    writer.Write(text);
     const std::string why = writer.Finish();
     if (!why.empty()) return UsageError(why);
-    std::cout << "wrote " << OneLine((folder / PlaceOf(file)).string()) << "\n";
+    std::cout << "wrote " << OneLine((folder / file).string()) << "\n";
   }
   std::cout << "next:\n  cd " << ShellWord(folder.string())
             << "\n  cmake -B build -DCMAKE_BUILD_TYPE=Release   # with CMAKE_PREFIX_PATH where "
@@ -76,7 +88,9 @@ void AddInit(CLI::App& app, std::function<int()>& run) {
       "  kiln init my_project\n"
       "Writes a spec with a golden test, a program that calls its kernel, CMakeLists.txt, a "
       "workflow for\n"
-      "continuous integration and a README. `kiln new` writes a spec alone.");
+      "continuous integration, a folder for VS Code that completes and checks specs, and a "
+      "README.\n"
+      "`kiln new` writes a spec alone.");
   run = [folder] { return Init(*folder); };
 }
 
