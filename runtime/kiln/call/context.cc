@@ -36,18 +36,18 @@ struct Context::Workspace {
     touches.Clear();
     // A machine that is emulated has its own ways; a core alone has nobody to share with.
     Common common;
+    if (options.memory != nullptr) {
+      memory.Reset(options.memory, options.memory_bytes);
+      common.memory = &memory;
+    }
+    shared.Reset(common.memory);
     if (options.mode == Mode::kEmulated) {
       common.visits = &visits;
       common.touches = &touches;
     } else if (count > 1) {
       turns.Reset(count);
-      shared.Reset();
       common.turns = &turns;
       common.shared = &shared;
-    }
-    if (options.memory != nullptr) {
-      memory.Reset(options.memory, options.memory_bytes);
-      common.memory = &memory;
     }
     for (int c = 0; c < count; ++c)
       cores[c]->Reset(c, count, options, {how.kernel, how.axes}, common);
@@ -234,6 +234,7 @@ void Context::GiveBack(std::unique_ptr<Workspace> workspace, int cores) {
   record_.smem_high.clear();
   record_.events.clear();
   record_.memory_bytes = kLineBytes;  // to begin on a line
+  if (cores > 0) record_.memory_bytes += static_cast<int64_t>(workspace->shared.asked_bytes());
   for (int c = 0; c < cores; ++c) {
     const Core& core = *workspace->cores[c];
     record_.vmem_high.push_back(core.used(Memory::kVmem));

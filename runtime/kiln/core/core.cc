@@ -11,7 +11,8 @@
 
 namespace kiln {
 
-void* CallersMemory::Take(size_t bytes) {
+void* CallersMemory::Take(size_t asked) {
+  const size_t bytes = Lines(asked);
   const size_t begin = reinterpret_cast<uintptr_t>(data_) % kLineBytes;
   const size_t gap = begin == 0 ? 0 : kLineBytes - begin;  // whatever it was aligned to
   const size_t at = gap + taken_.fetch_add(bytes, std::memory_order_relaxed);
@@ -51,10 +52,9 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
 }
 
 void* Core::Allocate(size_t bytes) {
-  const size_t whole = RoundUp(std::max<size_t>(bytes, 1), size_t{kLineBytes});
-  asked_bytes_ += whole;
+  asked_bytes_ += CallersMemory::Lines(bytes);
   if (callers_memory_ != nullptr) {
-    void* const data = callers_memory_->Take(whole);
+    void* const data = callers_memory_->Take(bytes);
     if (data == nullptr)
       Fail(kMemory, "the memory of the options, %zu bytes, is not enough", options_.memory_bytes);
     return data;
@@ -66,9 +66,7 @@ void* Core::Allocate(size_t bytes) {
 }
 
 SharedBlocks* Core::Share(int64_t blocks, int64_t bytes) {
-  // Once a call, whoever asks first: counted for one of them.
-  if (index_ == 0) asked_bytes_ += RoundUp(static_cast<size_t>(blocks * bytes), size_t{kLineBytes});
-  SharedBlocks* const shared = shared_memory_->Take(next_shared_++, blocks, bytes, callers_memory_);
+  SharedBlocks* const shared = shared_memory_->Take(next_shared_++, blocks, bytes);
   if (shared == nullptr && callers_memory_ != nullptr)
     Fail(kMemory, "the memory of the options, %zu bytes, is not enough", options_.memory_bytes);
   else if (shared == nullptr)

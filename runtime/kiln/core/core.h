@@ -16,6 +16,7 @@
 #include "kiln/core/record.h"
 #include "kiln/core/recorder.h"
 #include "kiln/core/status.h"
+#include "kiln/core/types.h"
 
 namespace kiln {
 
@@ -40,9 +41,12 @@ class CallersMemory {
     bytes_ = bytes;
     taken_.store(0, std::memory_order_relaxed);
   }
-  bool is_given() const { return data_ != nullptr; }
-  /// Null when there is not so much left.
+  /// Begins on a line. Null when there is not so much left.
   void* Take(size_t bytes);
+  /// What so many bytes take of it.
+  static size_t Lines(size_t bytes) {
+    return RoundUp(std::max<size_t>(bytes, 1), size_t{kLineBytes});
+  }
 
  private:
   char* data_ = nullptr;
@@ -52,11 +56,11 @@ class CallersMemory {
 
 /// What the cores of a call have in common. Null: each works for itself.
 struct Common {
-  CallersMemory* memory = nullptr;
   Visits* visits = nullptr;
   Touches* touches = nullptr;
   Turns* turns = nullptr;
   SharedMemory* shared = nullptr;
+  CallersMemory* memory = nullptr;
 };
 
 /// A core keeps its memory from call to call.
@@ -145,7 +149,7 @@ class Core {
   /// A Buffer. The n-th request of a call gets the n-th one: the same shapes never allocate twice.
   /// Null when there is none: then the core is not ok.
   void* Allocate(size_t bytes);
-  /// What it has asked for in this call, of CallersMemory.
+  /// What it has asked for in this call, other than what is shared.
   size_t asked_bytes() const { return asked_bytes_; }
 
   /// Whether blocks can be packed once for all cores.

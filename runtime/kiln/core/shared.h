@@ -46,7 +46,7 @@ class SharedBlocks {
   /// States of another call mean that the block is empty.
   uint32_t packing() const { return 2 * call_; }
   uint32_t packed() const { return 2 * call_ + 1; }
-  bool Begin(uint32_t call, int64_t blocks, int64_t bytes, CallersMemory* memory);
+  void Begin(uint32_t call, int64_t blocks, int64_t bytes, CallersMemory* memory);
 
   uint32_t call_ = 0;
   int64_t count_ = 0;
@@ -59,15 +59,18 @@ class SharedBlocks {
 /// Those of all operands. They keep their memory from call to call.
 class SharedMemory {
  public:
-  /// Begins a call: all blocks are empty.
-  void Reset();
+  /// Begins a call: all blocks are empty. They are to be in `memory`, if there is one.
+  void Reset(CallersMemory* memory = nullptr);
   /// The n-th request of each core gets the same blocks. Null: there is no memory.
-  /// From `memory`, if there is one.
-  SharedBlocks* Take(size_t number, int64_t blocks, int64_t bytes, CallersMemory* memory);
+  SharedBlocks* Take(size_t number, int64_t blocks, int64_t bytes);
+  /// What has been asked for in this call.
+  size_t asked_bytes() const { return asked_bytes_; }
 
  private:
   std::mutex mutex_;
   uint32_t call_ = 0;
+  CallersMemory* memory_ = nullptr;
+  size_t asked_bytes_ = 0;
   internal::List<std::unique_ptr<SharedBlocks>> all_;
 };
 

@@ -1,6 +1,7 @@
 // What a caller lends to calls: a flag that ends them, and memory.
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -81,41 +82,75 @@ TEST_CASE("A flag that is set amid a call ends the steps that have not begun") {
   }
 }
 
-TEST_CASE("Blocks are kept in memory of the caller's, if that is enough") {
+/// Some of the caller's memory, between bytes that are not a call's.
+struct Lent {
+  Lent(size_t bytes_, size_t after_line) : bytes(bytes_), all(bytes + 3 * kLineBytes) {
+    const size_t to_line = -reinterpret_cast<uintptr_t>(all.data()) % kLineBytes;
+    begin = all.data() + to_line + after_line;
+  }
+
+  size_t bytes;
+  std::vector<char> all;
+  char* begin;
+
+  bool IsUntouchedAround(char filling) const {
+    const auto is_untouched = [&](char c) { return c == filling; };
+    const char* const end = begin + bytes;
+    return std::all_of(all.data(), static_cast<const char*>(begin), is_untouched) &&
+           std::all_of(end, all.data() + all.size(), is_untouched);
+  }
+};
+
+/// A call in `lent`, and in nothing that an earlier one has left.
+Status CallIn(Lent& lent, char filling, Options options, Context& context, Product& product) {
+  std::fill(lent.all.begin(), lent.all.end(), filling);
+  std::fill(product.z.begin(), product.z.end(), -1.0f);
+  options.memory = lent.begin;
+  options.memory_bytes = lent.bytes;
+  context.Configure(options);
+  context.Trim();
+  return product.Call(context);
+}
+
+TEST_CASE("Blocks are kept in memory of the caller's, and nowhere else") {
   for (const Mode mode : kModes) {
-    for (const size_t misaligned : {0, 4}) {
-      Options options = TwoCores(mode);
+    for (const size_t after_line : {0, 4, 60}) {
+      const Options options = TwoCores(mode);
       Context context(options);
       Product product;
       REQUIRE(product.Call(context).ok());
       const auto needed = static_cast<size_t>(context.record().memory_bytes);
-      CHECK(needed > 600 * 4);  // at least some of B is packed, or copied
 
-      constexpr char kUntouched = 0x5A;
-      std::vector<char> memory(needed + misaligned + 64, kUntouched);
-      options.memory = memory.data() + misaligned;
-      options.memory_bytes = needed;
-      context.Configure(options);
-      context.Trim();
-      std::fill(product.z.begin(), product.z.end(), -1.0f);
-      CHECK(product.Call(context).ok());
+      // Two fillings: what a call has written differs from one of them.
+      Lent lent[] = {{needed, after_line}, {needed, after_line}};
+      constexpr char kFillings[] = {0x5A, 0x25};
+      for (const int i : {0, 1}) {
+        CHECK(CallIn(lent[i], kFillings[i], options, context, product).ok());
+        CHECK(product.IsDone());
+        CHECK(context.record().memory_bytes == static_cast<int64_t>(needed));
+        CHECK(lent[i].IsUntouchedAround(kFillings[i]));
+      }
+      int64_t written = 0;
+      for (size_t b = 0; b < needed; ++b)
+        written += lent[0].begin[b] != kFillings[0] || lent[1].begin[b] != kFillings[1];
+      CHECK(written >= product.k * product.n * 4);  // all of y is packed, or copied
+
+      // To the byte: what it takes to begin on a line depends on where the memory is.
+      const size_t spare = after_line == 0 ? kLineBytes : after_line;
+      Lent exact(needed - spare, after_line), less(needed - spare - 1, after_line);
+      CHECK(CallIn(exact, kFillings[0], options, context, product).ok());
       CHECK(product.IsDone());
-      CHECK(context.record().memory_bytes == static_cast<int64_t>(needed));
-      CHECK(std::count(memory.begin(), memory.end(), kUntouched) <
-            static_cast<int64_t>(memory.size() / 2));
-      for (size_t i = 0; i < misaligned; ++i) CHECK(memory[i] == kUntouched);
-      for (size_t i = misaligned + needed; i < memory.size(); ++i) CHECK(memory[i] == kUntouched);
-
-      options.memory_bytes = needed / 2;
-      context.Configure(options);
-      const Status status = product.Call(context);
+      CHECK(exact.IsUntouchedAround(kFillings[0]));
+      const Status status = CallIn(less, kFillings[0], options, context, product);
       CHECK(status.code == kMemory);
       const std::string enough = "[memory] the memory of the options, " +
-                                 std::to_string(needed / 2) + " bytes, is not enough";
+                                 std::to_string(less.bytes) + " bytes, is not enough";
       CHECK(std::string(status.message).find(enough) != std::string::npos);
-      options.memory = nullptr;
-      context.Configure(options);
+      CHECK(less.IsUntouchedAround(kFillings[0]));
+
+      context.Configure(options);  // memory of its own again
       CHECK(product.Call(context).ok());
+      CHECK(product.IsDone());
     }
   }
 }
