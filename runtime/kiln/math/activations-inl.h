@@ -32,10 +32,9 @@ HWY_INLINE V TimesSigmoid(V factor, V x, Low... low) {
   const V one = hn::Set(d, 1);
   V scale;
   const auto negative = hn::Lt(x, hn::Zero(d));
-  V product =
+  // It is 0 where a large factor must not bring it back, and -inf * 0 is NaN.
+  const V product =
       ExpAsProduct(hn::Neg(hn::Abs(x)), scale, hn::IfThenElse(negative, low, hn::Neg(low))...);
-  // A large factor must not bring it back, and -inf * 0 is NaN.
-  product = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, ConstantsOf<V>::kExpLow)), product);
   const V e = ApplyScale(product, scale);
   const V above = hn::IfThenElse(negative, hn::Mul(factor, product), factor);
   const V quotient = hn::Div(above, hn::Add(one, e));

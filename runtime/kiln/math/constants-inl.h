@@ -28,12 +28,13 @@ struct MathConstants<float> {
   // kLn2High times an exponent is exact.
   static constexpr float kLn2High = 0x1.63p-1f;
   static constexpr float kLn2Low = -0x1.bd0106p-13f;
-  // exp: below kExpLow it is 0, even times any factor for which it matters; above kExpHigh inf;
-  // below kExpTiny it is scaled in two steps.
+  // exp: below kExpLeast it is 0, and below kExpLow even times any factor for which it matters;
+  // above kExpHigh inf; below kExpTiny it is scaled in two steps.
+  static constexpr float kExpLeast = -104.0f;
   static constexpr float kExpLow = -125.0f;
   static constexpr float kExpHigh = 89.0f;
   static constexpr float kExpTiny = -86.0f;
-  static constexpr float kExp2Low = -151.0f;
+  static constexpr float kExp2Least = -150.0f;
   static constexpr float kExp2High = 128.0f;
   static constexpr float kExp2Tiny = -124.0f;
   static constexpr Bits kTinyStep = 64;
@@ -65,10 +66,11 @@ struct MathConstants<double> {
   static constexpr double kLn2 = 0x1.62e42fefa39efp-1;
   static constexpr double kLn2High = 0x1.62e42feep-1;
   static constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+  static constexpr double kExpLeast = -745.2;
   static constexpr double kExpLow = -790.0;
   static constexpr double kExpHigh = 710.0;
   static constexpr double kExpTiny = -707.0;
-  static constexpr double kExp2Low = -1076.0;
+  static constexpr double kExp2Least = -1075.0;
   static constexpr double kExp2High = 1024.0;
   static constexpr double kExp2Tiny = -1020.0;
   static constexpr Bits kTinyStep = 128;

@@ -176,24 +176,35 @@ HWY_INLINE V ApplyScale(V product, V scale) {
 }
 #endif
 
-/// exp(x + low...), scaled. `low`, if given, is small: what x was rounded by.
+// What is 0 is made so before it is scaled: x86 takes 30 times as long for a result that
+// underflows, as masked softmaxes have them in every row.
+
+/// exp(x + low...), scaled; 0 below `least`. `low`, if given, is small: what x was rounded by.
 template <FloatVector V, class... Low>
-HWY_INLINE V ExpAsProduct(V x, V& scale, Low... low) {
+HWY_INLINE V ExpAbove(LaneOf<V> least, V x, V& scale, Low... low) {
   using C = ConstantsOf<V>;
   const hn::DFromV<V> d;
-  x = ClampKeepingNaN(x, C::kExpLow, C::kExpHigh);
+  const auto is_more = hn::Not(hn::Lt(x, hn::Set(d, least)));  // or NaN
+  x = hn::IfThenElseZero(is_more, AtMost(C::kExpHigh, x));
   const V magic = hn::Set(d, ScaledMagic<LaneOf<V>>());
   const V n_magic = hn::MulAdd(x, hn::Set(d, C::kLog2E), magic);
   const V n = hn::Sub(n_magic, magic);
   V r = hn::NegMulAdd(n, hn::Set(d, C::kLn2Low), hn::NegMulAdd(n, hn::Set(d, C::kLn2High), x));
   ((r = hn::Add(r, low)), ...);
-  return ScaleExp(r, n_magic, hn::Lt(x, hn::Set(d, C::kExpTiny)), scale);
+  const V product = ScaleExp(r, n_magic, hn::Lt(x, hn::Set(d, C::kExpTiny)), scale);
+  return hn::IfThenElseZero(is_more, product);
+}
+
+/// The same where it is 0 even times any factor for which it matters.
+template <FloatVector V, class... Low>
+HWY_INLINE V ExpAsProduct(V x, V& scale, Low... low) {
+  return ExpAbove(ConstantsOf<V>::kExpLow, x, scale, low...);
 }
 
 template <FloatVector V>
 HWY_INLINE V Exp(V x) {
   V scale;
-  const V product = ExpAsProduct(x, scale);
+  const V product = ExpAbove(ConstantsOf<V>::kExpLeast, x, scale);
   return ApplyScale(product, scale);
 }
 
@@ -201,13 +212,14 @@ template <FloatVector V>
 HWY_INLINE V Exp2(V x) {
   using C = ConstantsOf<V>;
   const hn::DFromV<V> d;
-  x = ClampKeepingNaN(x, C::kExp2Low, C::kExp2High);
+  const auto is_more = hn::Not(hn::Lt(x, hn::Set(d, C::kExp2Least)));  // or NaN
+  x = hn::IfThenElseZero(is_more, AtMost(C::kExp2High, x));
   const V magic = hn::Set(d, ScaledMagic<LaneOf<V>>());
   const V n_magic = hn::Add(x, magic);
   const V r = hn::Mul(hn::Sub(x, hn::Sub(n_magic, magic)), hn::Set(d, C::kLn2));
   V scale;
   const V product = ScaleExp(r, n_magic, hn::Lt(x, hn::Set(d, C::kExp2Tiny)), scale);
-  return ApplyScale(product, scale);
+  return ApplyScale(hn::IfThenElseZero(is_more, product), scale);
 }
 
 }  // namespace HWY_NAMESPACE
