@@ -35,35 +35,24 @@ struct Step {
   Tile<const float, 2> x;
   Tile<const float, 1> w;
   Tile<float, 2> y;
-  Tile<float, 2> total;
 
   HWY_INLINE void Body() const {
     const size_t m_size = x.high[0], tile_size = y.high[1];
-    // conv1d.yaml:24  var total: f32[bm, bn] = 0
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), total.At(m_i, tile_i));
-      });
-    }
-
-    // conv1d.yaml:25  for t in range(0, taps):
-    for (int64_t t = 0; t < taps; ++t) {
-      // conv1d.yaml:26  total += x[:, ds(t, bn)] * w[t]
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
-          const auto total_0 = at.Load(total.At(m_i, tile_i));
-          const auto x_0 = at.Load(x.At(m_i, tile_i + t));
-          at.Store(hn::Add(total_0, hn::Mul(x_0, at.Splat(LoadOne(w.At(t))))),
-                   total.At(m_i, tile_i));
-        });
-      }
-    }
-
-    // conv1d.yaml:27  y = total
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, tile_size, y.stream, y.At(m_i, 0), [&](auto at, size_t tile_i) HWY_ATTR {
-        const auto total_1 = at.Load(total.At(m_i, tile_i));
-        at.Store(total_1, y.At(m_i, tile_i));
+        at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), tile_i, tile_size);
+        // conv1d.yaml:26  total += x[:, ds(t, bn)] * w[t]
+        const auto x_0 = at.Load(x.At(m_i, tile_i));
+        const auto total_0 = hn::Add(at.Splat(0.0f), hn::Mul(x_0, at.Splat(LoadOne(w.At(0)))));
+        const auto x_1 = at.Load(x.At(m_i, tile_i + 1));
+        const auto total_1 = hn::Add(total_0, hn::Mul(x_1, at.Splat(LoadOne(w.At(1)))));
+        const auto x_2 = at.Load(x.At(m_i, tile_i + 2));
+        const auto total_2 = hn::Add(total_1, hn::Mul(x_2, at.Splat(LoadOne(w.At(2)))));
+        const auto x_3 = at.Load(x.At(m_i, tile_i + 3));
+        const auto total_3 = hn::Add(total_2, hn::Mul(x_3, at.Splat(LoadOne(w.At(3)))));
+
+        // conv1d.yaml:27  y = total
+        at.Store(total_3, y.At(m_i, tile_i));
       });
     }
   }
@@ -78,9 +67,6 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, Rows<float, 2>, 2> x(core, {"x", 0, 12}, call.x, {Clipped(bm), Element(515, 0, 0)});
   In<Tiers, Rows<float, 1>, 1> w(core, {"w", 1, 16}, call.w, {All(taps)});
   Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 2, 18}, call.y, {Clipped(bm), Clipped(bn)});
-  const size_t total_count = TileSize<float>(bm, bn);
-  float* const total_memory = Tiers::template Scratch<float>(core, {"total", 3}, total_count,
-                                                             {bm, bn});
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1] * bn}; };
@@ -90,8 +76,7 @@ void RunGrid(const Call& call, Core& core) {
     w.CopyIn({0});
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, x.WaitIn(x_index(at)), w.WaitIn({0}), y.Open(y_index(at), at.run),
-                 MakeTile(total_memory, bm, bn)});
+    RunStep(Step{core, x.WaitIn(x_index(at)), w.WaitIn({0}), y.Open(y_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
   };

@@ -3,7 +3,7 @@
 //   x     f32[images, h, w, c]                    block (null, 18, 2*cdiv(w, 2) + 2, all)  index
 //       (b, 16 * i, 0, 0)  pad 0.0  in rows
 //   taps  f32[3, 3, c, o]                         block (all, all, all, all)               index
-//       (0, 0, 0, 0)                in rows
+//       (0, 0, 0, 0)                packed as B
 //   y     f32[images, cdiv(h, 2), cdiv(w, 2), o]  block (null, 8, all, all)                index
 //       (b, i, 0, 0)                in rows
 
@@ -37,88 +37,34 @@ struct Step {
   Core& core;
   const Call& call;
   Tile<const float, 3> x;
-  Tile<const float, 4> taps;
+  StackOf<PackedB<float>, 2>::View taps;
   Tile<float, 3> y;
   Tile<float, 2> acc;
-  Tile<float, 4> two;
-  Tile<float, 3> value_0;
-  Tile<float, 5> value_1;
-  Tile<float, 3> value_3;
-  Tile<float, 2> value_4;
-  Tile<float, 2> value_5;
-  Tile<float, 3> value_6;
-  void* panels_0_memory;
-  void* panels_1_memory;
 
   HWY_INLINE void Body() const {
-    const size_t tile_size = Unsigned(8 * CeilDiv(call.w, int64_t{2})), o_size = Unsigned(call.o),
-    tile_size_0 = Unsigned(2 * CeilDiv(call.w, int64_t{2})), c_size = Unsigned(call.c),
-    tile_size_1 = Unsigned(CeilDiv(call.w, int64_t{2}));
-    // conv2d.yaml:28  var acc: f32[bh * wide, o] = 0
-    for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
-      ForLanes(kFloats, o_size, [&](auto at, size_t o_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), acc.At(tile_i, o_i));
-      });
-    }
-
+    const size_t tile_size = Unsigned(CeilDiv(call.w, int64_t{2})), c_size = Unsigned(call.c),
+    o_size = Unsigned(call.o);
     // conv2d.yaml:29  for dy in range(0, 3):
+    auto products_0 =
+        TapList<float, 9>({{bh, x.stride[0] * 2}, {tile_size, x.stride[1] * 2}}, c_size);
     for (int64_t dy = 0; dy < 3; ++dy) {
       // conv2d.yaml:30  for dx in range(0, 3):
       for (int64_t dx = 0; dx < 3; ++dx) {
-        // conv2d.yaml:32  let two = reshape(x[ds(dy, 2 * bh), ds(dx, 2 * wide)], [bh, 2, wide, 2,
-        //     c])
-        for (size_t tile_i = 0; tile_i < 16; ++tile_i) {
-          for (size_t tile_j = 0; tile_j < tile_size_0; ++tile_j) {
-            ForLanes(kFloats, c_size, [&](auto at, size_t c_i) HWY_ATTR {
-              const auto x_0 = at.Load(x.At(tile_i + dy, tile_j + dx, c_i));
-              at.Store(x_0, value_0.At(tile_i, tile_j, c_i));
-            });
-          }
-        }
-        for (size_t tile_i = 0; tile_i < bh; ++tile_i) {
-          for (size_t tile_j = 0; tile_j < 2; ++tile_j) {
-            for (size_t tile_k = 0; tile_k < tile_size_1; ++tile_k) {
-              for (size_t tile_l = 0; tile_l < 2; ++tile_l) {
-                ForLanes(kFloats, c_size, [&](auto at, size_t c_i) HWY_ATTR {
-                  const auto value_1_0 = at.Load(value_1.At(tile_i, tile_j, tile_k, tile_l, c_i));
-                  at.Store(value_1_0, two.At(tile_j, tile_k, tile_l, c_i));
-                });
-              }
-            }
-          }
-
-          // conv2d.yaml:33  acc += dot(reshape(two[:, 0, :, 0], [bh * wide, c]), taps[dy, dx])
-          for (size_t tile_j = 0; tile_j < tile_size_1; ++tile_j) {
-            ForLanes(kFloats, c_size, [&](auto at, size_t c_i) HWY_ATTR {
-              const auto two_0 = at.Load(two.At(0, tile_j, 0, c_i));
-              at.Store(two_0, value_3.At(tile_i, tile_j, c_i));
-            });
-          }
-        }
-        const auto panels_0 = PackA<float>(
-            Tile<const float, 2>{value_4.At(0, 0), {value_4.stride[0], value_4.stride[1]}},
-            tile_size, c_size, panels_0_memory);
-        const auto panels_1 = PackB<float>(
-            Tile<const float, 2>{taps.At(dy, dx, 0, 0), {taps.stride[2], taps.stride[3]}},
-            c_size, o_size, panels_1_memory);
-        MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1,
-                                  SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
+        // conv2d.yaml:33  acc += dot(reshape(two[:, 0, :, 0], [bh * wide, c]), taps[dy, dx])
+        products_0.Add(x.At(dy, dx, 0), taps.At(dy, dx));
       }
     }
+    MultiplyTaps<Dot<float>>(products_0,
+                             SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
 
     // conv2d.yaml:34  y = reshape(acc, [bh, wide, o])
-    for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
-      ForLanes(kFloats, o_size, [&](auto at, size_t o_i) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(tile_i, o_i));
-        at.Store(acc_0, value_5.At(tile_i, o_i));
-      });
-    }
+    const int64_t quotient = CeilDiv(call.w, int64_t{2});
     for (size_t tile_i = 0; tile_i < bh; ++tile_i) {
-      for (size_t tile_j = 0; tile_j < tile_size_1; ++tile_j) {
+      for (size_t tile_j = 0; tile_j < tile_size; ++tile_j) {
         StreamLanes(kFloats, o_size, y.stream, y.At(tile_i, tile_j, 0),
                     [&](auto at, size_t o_i) HWY_ATTR {
-          const auto value_6_0 = at.Load(value_6.At(tile_i, tile_j, o_i));
-          at.Store(value_6_0, y.At(tile_i, tile_j, o_i));
+          const auto acc_0 = at.Load(acc.At(tile_j + Signed(tile_i) * quotient, o_i));
+          at.Store(acc_0, y.At(tile_i, tile_j, o_i));
         });
       }
     }
@@ -136,31 +82,15 @@ void RunGrid(const Call& call, Core& core) {
       {Squeezed(), Element(18, 1, 1), Element(2 + 2 * CeilDiv(call.w, int64_t{2}), 1, 1),
        All(call.c)},
       Pad<float>(0.0f));
-  In<Tiers, Rows<float, 4>, 4> taps(core, {"taps", 1, 20}, call.taps,
-                                    {All(3), All(3), All(call.c), All(call.o)},
-                                    NoPad{.reduced = true});
+  In<Tiers, StackOf<PackedB<float>, 2>, 4> taps(core, {"taps", 1, 20}, call.taps,
+                                                {All(3), All(3), All(call.c), All(call.o)},
+                                                NoPad{.reduced = true});
   Out<Tiers, Rows<float, 3>, 4> y(
       core, {"y", 2, 22}, call.y,
       {Squeezed(), Blocked(bh), All(CeilDiv(call.w, int64_t{2})), All(call.o)});
   const size_t acc_count = TileSize<float>(8 * CeilDiv(call.w, int64_t{2}), call.o);
   float* const acc_memory = Tiers::template Scratch<float>(
       core, {"acc", 3}, acc_count, {8 * CeilDiv(call.w, int64_t{2}), call.o});
-  const size_t two_count = TileSize<float>(2, CeilDiv(call.w, int64_t{2}), 2, call.c);
-  float* const two_memory = Tiers::template Scratch<float>(
-      core, {"two", 4}, two_count, {2, CeilDiv(call.w, int64_t{2}), 2, call.c});
-  const size_t value_0_count = DenseSize<float>(16, 2 * CeilDiv(call.w, int64_t{2}), call.c);
-  float* const value_0_memory = Tiers::template Scratch<float>(
-      core, {"value_0", 5}, value_0_count, {16, 2 * CeilDiv(call.w, int64_t{2}), call.c});
-  const size_t value_3_count = DenseSize<float>(bh, CeilDiv(call.w, int64_t{2}), call.c);
-  float* const value_3_memory = Tiers::template Scratch<float>(
-      core, {"value_3", 8}, value_3_count, {bh, CeilDiv(call.w, int64_t{2}), call.c});
-  const size_t value_5_count = DenseSize<float>(8 * CeilDiv(call.w, int64_t{2}), call.o);
-  float* const value_5_memory = Tiers::template Scratch<float>(
-      core, {"value_5", 10}, value_5_count, {8 * CeilDiv(call.w, int64_t{2}), call.o});
-  void* const panels_0_memory = Tiers::template Scratch<char>(
-      core, {"panels_0", 12}, PackedA<float>::Bytes(8 * CeilDiv(call.w, int64_t{2}), call.c));
-  void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 13}, PackedB<float>::Bytes(call.c, call.o));
   if (!core.ok()) return;
 
   const auto x_index = [&](const Point<2>& at) { return Index<4>{at[0], 16 * at[1], 0, 0}; };
@@ -172,15 +102,7 @@ void RunGrid(const Call& call, Core& core) {
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
     RunStep(Step{core, call, x.WaitIn(x_index(at)), taps.WaitIn({0, 0, 0, 0}),
                  y.Open(y_index(at), at.run),
-                 MakeTile(acc_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o),
-                 MakeTile(two_memory, 2, CeilDiv(call.w, int64_t{2}), 2, call.c),
-                 MakeDenseTile(value_0_memory, 16, 2 * CeilDiv(call.w, int64_t{2}), call.c),
-                 MakeDenseTile(value_0_memory, bh, 2, CeilDiv(call.w, int64_t{2}), 2, call.c),
-                 MakeDenseTile(value_3_memory, bh, CeilDiv(call.w, int64_t{2}), call.c),
-                 MakeDenseTile(value_3_memory, 8 * CeilDiv(call.w, int64_t{2}), call.c),
-                 MakeDenseTile(value_5_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o),
-                 MakeDenseTile(value_5_memory, bh, CeilDiv(call.w, int64_t{2}), call.o),
-                 panels_0_memory, panels_1_memory});
+                 MakeTile(acc_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o)});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
   };

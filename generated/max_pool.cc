@@ -34,40 +34,21 @@ struct Step {
   const Call& call;
   Tile<const float, 3> x;
   Tile<float, 3> y;
-  Tile<float, 3> value_0;
-  Tile<float, 5> value_1;
 
   HWY_INLINE void Body() const {
-    const size_t w_size = Unsigned(call.w), c_size = Unsigned(call.c),
-    tile_size = Unsigned(FloorDiv(call.w, int64_t{2}));
+    const size_t tile_size = Unsigned(FloorDiv(call.w, int64_t{2})), c_size = Unsigned(call.c);
     // max_pool.yaml:29  y = max(reshape(x, [bh, 2, w // 2, 2, c]), axis=[1, 3])   # a window is two
     //     axes of extent 2
-    for (size_t h_i = 0; h_i < 16; ++h_i) {
-      for (size_t w_i = 0; w_i < w_size; ++w_i) {
-        ForLanes(kFloats, c_size, [&](auto at, size_t c_i) HWY_ATTR {
-          const auto x_0 = at.Load(x.At(h_i, w_i, c_i));
-          at.Store(x_0, value_0.At(h_i, w_i, c_i));
-        });
-      }
-    }
     for (size_t tile_i = 0; tile_i < bh; ++tile_i) {
       for (size_t tile_j = 0; tile_j < tile_size; ++tile_j) {
-        ForLanes(kFloats, c_size, [&](auto at, size_t c_i) HWY_ATTR {
-          at.Store(at.Splat(-INFINITY), y.At(tile_i, tile_j, c_i));
+        StreamLanes(kFloats, c_size, y.stream, y.At(tile_i, tile_j, 0),
+                    [&](auto at, size_t c_i) HWY_ATTR {
+          const auto x_0 = at.Load(x.At(tile_i * 2, tile_j * 2, c_i));
+          const auto x_1 = at.Load(x.At(tile_i * 2, tile_j * 2 + 1, c_i));
+          const auto x_2 = at.Load(x.At(tile_i * 2 + 1, tile_j * 2, c_i));
+          const auto x_3 = at.Load(x.At(tile_i * 2 + 1, tile_j * 2 + 1, c_i));
+          at.Store(Maximum(Maximum(Maximum(x_0, x_1), x_2), x_3), y.At(tile_i, tile_j, c_i));
         });
-        for (size_t tile_k = 0; tile_k < 2; ++tile_k) {
-          ForRows(2, [&](auto rows, size_t first) HWY_ATTR {
-            ForLanes(kFloats, c_size, [&](auto at, size_t c_i) HWY_ATTR {
-              const auto y_0 = at.Load(y.At(tile_i, tile_j, c_i));
-              auto y_1 = y_0;
-              for (size_t tile_l = first; tile_l < first + rows(); ++tile_l) {
-                const auto value_1_0 = at.Load(value_1.At(tile_i, tile_k, tile_j, tile_l, c_i));
-                y_1 = Maximum(y_1, value_1_0);
-              }
-              at.Store(y_1, y.At(tile_i, tile_j, c_i));
-            });
-          });
-        }
       }
     }
   }
@@ -85,9 +66,6 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 3>, 4> y(
       core, {"y", 1, 23}, call.y,
       {Squeezed(), Blocked(bh), All(FloorDiv(call.w, int64_t{2})), All(call.c)});
-  const size_t value_0_count = DenseSize<float>(16, call.w, call.c);
-  float* const value_0_memory = Tiers::template Scratch<float>(core, {"value_0", 2}, value_0_count,
-                                                               {16, call.w, call.c});
   if (!core.ok()) return;
 
   const auto block_index = [&](const Point<2>& at) { return Index<4>{at[0], at[1], 0, 0}; };
@@ -95,9 +73,7 @@ void RunGrid(const Call& call, Core& core) {
     x.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, x.WaitIn(block_index(at)), y.Open(block_index(at), at.run),
-                 MakeDenseTile(value_0_memory, 16, call.w, call.c),
-                 MakeDenseTile(value_0_memory, bh, 2, FloorDiv(call.w, int64_t{2}), 2, call.c)});
+    RunStep(Step{core, call, x.WaitIn(block_index(at)), y.Open(block_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };

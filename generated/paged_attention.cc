@@ -59,11 +59,8 @@ struct Step {
   Tile<float, 2> total;
   Tile<float, 3> acc;
   Tile<bf16, 3> k;
-  Tile<bf16, 4> value_0;
-  Tile<bf16, 3> value_1;
   Tile<bf16, 2> v;
-  Tile<bf16, 4> value_2;
-  Tile<bf16, 3> value_3;
+  Tile<int32_t, 2> position;
   Tile<float, 2> s;
   Tile<float, 1> new_top;
   Tile<float, 2> weight;
@@ -190,17 +187,9 @@ struct Step {
           for (size_t page_i = 0; page_i < page_size; ++page_i) {
             ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
               const auto keys_0 = at.Load(keys.At(fixed, hk_i, tile_i, page_i, d_i));
-              at.Store(keys_0, value_0.At(hk_i, tile_i, page_i, d_i));
+              at.Store(keys_0, k.At(hk_i, page_i + Signed(tile_i) * call.page, d_i));
             });
           }
-        }
-      }
-      for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
-        for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
-          ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-            const auto value_1_0 = at.Load(value_1.At(hk_i, tile_i, d_i));
-            at.Store(value_1_0, k.At(hk_i, tile_i, d_i));
-          });
         }
       }
 
@@ -218,16 +207,17 @@ struct Step {
           for (size_t page_i = 0; page_i < page_size; ++page_i) {
             ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
               const auto values_0 = at.Load(values.At(fixed, hk_i, tile_i, page_i, d_i));
-              at.Store(values_0, value_2.At(hk_i, tile_i, page_i, d_i));
+              at.Store(values_0, v.At(page_i + Signed(tile_i) * call.page, d_i));
             });
           }
-        }
-      }
-      for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
-        for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
-          ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-            const auto value_3_0 = at.Load(value_3.At(hk_i, tile_i, d_i));
-            at.Store(value_3_0, v.At(tile_i, d_i));
+
+          // paged_attention.yaml:66  let position = j * width + iota([hk, group, width], 2)
+          ForLanes(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
+            at.Store(
+                hn::Add(
+                at.Splat(
+                MulInt(static_cast<int32_t>(point[1]), MulInt(8, static_cast<int32_t>(call.page)))),
+                at.Iota(static_cast<int32_t>(tile_j))), position.At(tile_i, tile_j));
           });
         }
 
@@ -239,19 +229,11 @@ struct Step {
             Tile<const bf16, 2>{k.At(hk_i, 0, 0), {k.stride[2], k.stride[1]}},
             d_size, tile_size, panels_1_memory);
         {
-          const auto finish = [=, *this](auto at, auto sum, size_t tile_j, size_t tile_i) HWY_ATTR {
-            // paged_attention.yaml:66  let position = j * width + iota([hk, group, width], 2)
-            const auto position_0 =
-                hn::Add(
-                at.Splat(
-                MulInt(static_cast<int32_t>(point[1]), MulInt(8, static_cast<int32_t>(call.page)))),
-                at.Iota(static_cast<int32_t>(tile_i)));
-
-            // paged_attention.yaml:67  let s = where(position < lengths[b], dot(q, k.mT) * scale,
-            //     -inf)
+          const auto finish = [=, *this](auto at, auto sum, size_t tile_i, size_t tile_j) HWY_ATTR {
+            const auto position_0 = at.Load(position.At(tile_i, tile_j));
             at.Store(
                 Select(Lt(position_0, at.Splat(length_1)), hn::Mul(sum, at.Splat(call.scale)),
-                       at.Splat(-INFINITY)), s.At(tile_j, tile_i));
+                       at.Splat(-INFINITY)), s.At(tile_i, tile_j));
           };
           MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), Nothing(),
                                    finish);
@@ -359,35 +341,32 @@ void RunGrid(const Call& call, Core& core) {
   const size_t k_count = TileSize<bf16>(call.hk, 8 * call.page, call.d);
   bf16* const k_memory = Tiers::template Scratch<bf16>(core, {"k", 13}, k_count,
                                                        {call.hk, 8 * call.page, call.d});
-  const size_t value_0_count = DenseSize<bf16>(call.hk, run_0, call.page, call.d);
-  bf16* const value_0_memory = Tiers::template Scratch<bf16>(core, {"value_0", 14}, value_0_count,
-                                                             {call.hk, run_0, call.page, call.d});
   const size_t v_count = TileSize<bf16>(8 * call.page, call.d);
-  bf16* const v_memory = Tiers::template Scratch<bf16>(core, {"v", 16}, v_count,
+  bf16* const v_memory = Tiers::template Scratch<bf16>(core, {"v", 14}, v_count,
                                                        {8 * call.page, call.d});
-  const size_t value_2_count = DenseSize<bf16>(call.hk, run_0, call.page, call.d);
-  bf16* const value_2_memory = Tiers::template Scratch<bf16>(core, {"value_2", 17}, value_2_count,
-                                                             {call.hk, run_0, call.page, call.d});
+  const size_t position_count = TileSize<int32_t>(group, 8 * call.page);
+  int32_t* const position_memory = Tiers::template Scratch<int32_t>(
+      core, {"position", 15}, position_count, {group, 8 * call.page});
   const size_t s_count = TileSize<float>(group, 8 * call.page);
-  float* const s_memory = Tiers::template Scratch<float>(core, {"s", 20}, s_count,
+  float* const s_memory = Tiers::template Scratch<float>(core, {"s", 16}, s_count,
                                                          {group, 8 * call.page});
   const size_t new_top_count = TileSize<float>(group);
-  float* const new_top_memory = Tiers::template Scratch<float>(core, {"new_top", 22}, new_top_count,
+  float* const new_top_memory = Tiers::template Scratch<float>(core, {"new_top", 18}, new_top_count,
                                                                {group});
   const size_t weight_count = TileSize<float>(group, 8 * call.page);
-  float* const weight_memory = Tiers::template Scratch<float>(core, {"weight", 24}, weight_count,
+  float* const weight_memory = Tiers::template Scratch<float>(core, {"weight", 20}, weight_count,
                                                               {group, 8 * call.page});
   const size_t fade_count = TileSize<float>(group);
-  float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 25}, fade_count,
+  float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 21}, fade_count,
                                                             {group});
-  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 28},
+  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 24},
                                                               PackedA<bf16>::Bytes(group, call.d));
   void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 29}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
+      core, {"panels_1", 25}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
   void* const panels_2_memory = Tiers::template Scratch<char>(
-      core, {"panels_2", 30}, PackedA<bf16>::Bytes(group, 8 * call.page));
+      core, {"panels_2", 26}, PackedA<bf16>::Bytes(group, 8 * call.page));
   void* const panels_3_memory = Tiers::template Scratch<char>(
-      core, {"panels_3", 31}, PackedB<bf16>::Bytes(8 * call.page, call.d));
+      core, {"panels_3", 27}, PackedB<bf16>::Bytes(8 * call.page, call.d));
   Copies copies(core);
   copies.Reads({"k_pages", 4, 34});
   copies.Reads({"v_pages", 5, 35});
@@ -407,21 +386,17 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{core, call, at, steps, copies, q.WaitIn(block_index(at)),
-                 o.Open(block_index(at), at.run),
-                 MakeTile(keys_memory, 2, call.hk, run_0, call.page, call.d),
-                 MakeTile(values_memory, 2, call.hk, run_0, call.page, call.d),
-                 MakeTile(top_memory, call.hk, group), MakeTile(total_memory, call.hk, group),
-                 MakeTile(acc_memory, call.hk, group, call.d),
-                 MakeTile(k_memory, call.hk, 8 * call.page, call.d),
-                 MakeDenseTile(value_0_memory, call.hk, run_0, call.page, call.d),
-                 MakeDenseTile(value_0_memory, call.hk, 8 * call.page, call.d),
-                 MakeTile(v_memory, 8 * call.page, call.d),
-                 MakeDenseTile(value_2_memory, call.hk, run_0, call.page, call.d),
-                 MakeDenseTile(value_2_memory, call.hk, 8 * call.page, call.d),
-                 MakeTile(s_memory, group, 8 * call.page), MakeTile(new_top_memory, group),
-                 MakeTile(weight_memory, group, 8 * call.page), MakeTile(fade_memory, group),
-                 panels_0_memory, panels_1_memory, panels_2_memory, panels_3_memory});
+    RunStep(Step{
+        core, call, at, steps, copies, q.WaitIn(block_index(at)), o.Open(block_index(at), at.run),
+        MakeTile(keys_memory, 2, call.hk, run_0, call.page, call.d),
+        MakeTile(values_memory, 2, call.hk, run_0, call.page, call.d),
+        MakeTile(top_memory, call.hk, group), MakeTile(total_memory, call.hk, group),
+        MakeTile(acc_memory, call.hk, group, call.d),
+        MakeTile(k_memory, call.hk, 8 * call.page, call.d),
+        MakeTile(v_memory, 8 * call.page, call.d), MakeTile(position_memory, group, 8 * call.page),
+        MakeTile(s_memory, group, 8 * call.page), MakeTile(new_top_memory, group),
+        MakeTile(weight_memory, group, 8 * call.page), MakeTile(fade_memory, group),
+        panels_0_memory, panels_1_memory, panels_2_memory, panels_3_memory});
     if (!core.ok()) return;
     if (!next.more || next.run != at.run) copies.End();
     if (!next.more || o.Leaves(block_index(next), next.run)) o.CopyOut();

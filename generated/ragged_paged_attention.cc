@@ -90,9 +90,6 @@ struct Step {
   Tile<float, 1> fade;
   Tile<bf16, 3> value_8;
   Tile<bf16, 2> value_9;
-  Tile<bool, 3> mine;
-  Tile<bf16, 2> value_10;
-  Tile<bf16, 3> value_11;
   void* panels_0_memory;
   void* panels_1_memory;
   void* panels_2_memory;
@@ -227,12 +224,12 @@ struct Step {
         // ragged_paged_attention.yaml:81  let seen = j * width + iota([bq * group, width], 1) <=
         //     token + ahead
         ForLanes(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
-          const auto value_12 =
+          const auto value_10 =
               hn::Add(
               at.Splat(
               MulInt(static_cast<int32_t>(point[2]), MulInt(8, static_cast<int32_t>(call.page)))),
               at.Iota(static_cast<int32_t>(tile_j)));
-          at.Store(Le(value_12, at.Splat(AddInt(token_0, SubInt(length, offset)))),
+          at.Store(Le(value_10, at.Splat(AddInt(token_0, SubInt(length, offset)))),
                    seen.At(tile_i, tile_j));
         });
       }
@@ -364,30 +361,27 @@ struct Step {
             const int32_t row_1 = static_cast<int32_t>(Signed(tokens_i) + o.origin[0]);
 
             // ragged_paged_attention.yaml:93  let mine = offsets[b] <= row < offsets[b + 1]
-            at.Store(at.Splat(offset_0 <= row_1 && row_1 < offset),
-                     mine.At(tokens_i, group_i, d_i));
-          });
-        }
-      }
+            const bool mine_0 = offset_0 <= row_1 && row_1 < offset;
 
-      // ragged_paged_attention.yaml:94  for h in range(heads):
-      for (int64_t h_0 = 0; h_0 < heads; ++h_0) {
-        // ragged_paged_attention.yaml:95  o[:, h][mine] = reshape(T(acc[h] / total[h]), [bq, group,
-        //     d])
-        for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
-          ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-            const auto acc_1 = at.Load(acc.At(h_0, tile_i, d_i));
-            at.Store(DivideBy(acc_1, LoadOne(total.At(h_0, tile_i))), value_10.At(tile_i, d_i));
+            // ragged_paged_attention.yaml:95  o[:, h][mine] = reshape(T(acc[h] / total[h]), [bq,
+            //     group, d])
+            const auto acc_1 = at.Load(acc.At(0, group_i + Signed(tokens_i) * call.group, d_i));
+            const auto value_11 =
+                DivideBy(acc_1, LoadOne(total.At(0, group_i + Signed(tokens_i) * call.group)));
+            at.StoreIf(at.Splat(mine_0), value_11, o.At(tokens_i, 0, group_i, d_i));
+            const auto acc_2 = at.Load(acc.At(1, group_i + Signed(tokens_i) * call.group, d_i));
+            const auto value_12 =
+                DivideBy(acc_2, LoadOne(total.At(1, group_i + Signed(tokens_i) * call.group)));
+            at.StoreIf(at.Splat(mine_0), value_12, o.At(tokens_i, 1, group_i, d_i));
+            const auto acc_3 = at.Load(acc.At(2, group_i + Signed(tokens_i) * call.group, d_i));
+            const auto value_13 =
+                DivideBy(acc_3, LoadOne(total.At(2, group_i + Signed(tokens_i) * call.group)));
+            at.StoreIf(at.Splat(mine_0), value_13, o.At(tokens_i, 2, group_i, d_i));
+            const auto acc_4 = at.Load(acc.At(3, group_i + Signed(tokens_i) * call.group, d_i));
+            const auto value_14 =
+                DivideBy(acc_4, LoadOne(total.At(3, group_i + Signed(tokens_i) * call.group)));
+            at.StoreIf(at.Splat(mine_0), value_14, o.At(tokens_i, 3, group_i, d_i));
           });
-        }
-        for (size_t tokens_i = 0; tokens_i < bq; ++tokens_i) {
-          for (size_t group_i = 0; group_i < group_size; ++group_i) {
-            ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-              const auto value_11_0 = at.Load(value_11.At(tokens_i, group_i, d_i));
-              const auto mine_0 = at.Load(mine.At(tokens_i, group_i, d_i));
-              at.StoreIf(mine_0, value_11_0, o.At(tokens_i, h_0, group_i, d_i));
-            });
-          }
         }
       }
     }
@@ -453,20 +447,14 @@ void RunGrid(const Call& call, Core& core) {
   const size_t value_8_count = DenseSize<bf16>(run_0, call.page, call.d);
   bf16* const value_8_memory = Tiers::template Scratch<bf16>(core, {"value_8", 32}, value_8_count,
                                                              {run_0, call.page, call.d});
-  const size_t mine_count = TileSize<bool>(bq, call.group, call.d);
-  bool* const mine_memory = Tiers::template Scratch<bool>(core, {"mine", 35}, mine_count,
-                                                          {bq, call.group, call.d});
-  const size_t value_10_count = DenseSize<bf16>(32 * call.group, call.d);
-  bf16* const value_10_memory = Tiers::template Scratch<bf16>(
-      core, {"value_10", 36}, value_10_count, {32 * call.group, call.d});
   void* const panels_0_memory = Tiers::template Scratch<char>(
-      core, {"panels_0", 38}, PackedA<bf16>::Bytes(32 * call.group, call.d));
+      core, {"panels_0", 36}, PackedA<bf16>::Bytes(32 * call.group, call.d));
   void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 39}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
+      core, {"panels_1", 37}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
   void* const panels_2_memory = Tiers::template Scratch<char>(
-      core, {"panels_2", 40}, PackedA<bf16>::Bytes(32 * call.group, 8 * call.page));
+      core, {"panels_2", 38}, PackedA<bf16>::Bytes(32 * call.group, 8 * call.page));
   void* const panels_3_memory = Tiers::template Scratch<char>(
-      core, {"panels_3", 41}, PackedB<bf16>::Bytes(8 * call.page, call.d));
+      core, {"panels_3", 39}, PackedB<bf16>::Bytes(8 * call.page, call.d));
   Copies copies(core);
   copies.Reads({"queries", 0, 13});
   copies.Reads({"k_pages", 9, 49});
@@ -511,10 +499,7 @@ void RunGrid(const Call& call, Core& core) {
                  MakeTile(weight_memory, 32 * call.group, 8 * call.page),
                  MakeTile(fade_memory, 32 * call.group),
                  MakeDenseTile(value_8_memory, run_0, call.page, call.d),
-                 MakeDenseTile(value_8_memory, 8 * call.page, call.d),
-                 MakeTile(mine_memory, bq, call.group, call.d),
-                 MakeDenseTile(value_10_memory, 32 * call.group, call.d),
-                 MakeDenseTile(value_10_memory, bq, call.group, call.d), panels_0_memory,
+                 MakeDenseTile(value_8_memory, 8 * call.page, call.d), panels_0_memory,
                  panels_1_memory, panels_2_memory, panels_3_memory});
     if (!core.ok()) return;
     if (!next.more || next.run != at.run) copies.End();

@@ -37,34 +37,21 @@ struct Step {
   const Call& call;
   Tile<const float, 2> u;
   Tile<float, 2> v;
-  Tile<float, 1> rows_0;
 
   HWY_INLINE void Body() const {
     const size_t m_size = v.high[0], n_size = v.high[1];
+    // stencil2d.yaml:29  v = centre * rows[:, 1:bn + 1] + side * (above + below + rows[:, 0:bn] +
+    //     rows[:, 2:])
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      // stencil2d.yaml:26  let rows = u[1:bm + 1]
-      ForLanes(kFloats, 514, [&](auto at, size_t n_i) HWY_ATTR {
-        const auto u_0 = at.Load(u.At(m_i + 1, n_i));
-        at.Store(u_0, rows_0.At(n_i));
-      });
       StreamLanes(kFloats, n_size, v.stream, v.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        // stencil2d.yaml:27  let above = u[0:bm, 1:bn + 1]
+        const auto u_0 = at.Load(u.At(m_i + 1, n_i + 1));
         const auto u_1 = at.Load(u.At(m_i, n_i + 1));
-        const auto above_0 = u_1;
-
-        // stencil2d.yaml:28  let below = u[2:bm + 2, 1:bn + 1]
         const auto u_2 = at.Load(u.At(m_i + 2, n_i + 1));
-        const auto below_0 = u_2;
-
-        // stencil2d.yaml:29  v = centre * rows[:, 1:bn + 1] + side * (above + below + rows[:, 0:bn]
-        //     + rows[:, 2:])
-        const auto rows_0_0 = at.Load(rows_0.At(n_i + 1));
-        const auto rows_0_1 = at.Load(rows_0.At(n_i));
-        const auto rows_0_2 = at.Load(rows_0.At(n_i + 2));
+        const auto u_3 = at.Load(u.At(m_i + 1, n_i));
+        const auto u_4 = at.Load(u.At(m_i + 1, n_i + 2));
         const auto value_0 =
-            hn::Mul(at.Splat(call.side),
-                    hn::Add(hn::Add(hn::Add(above_0, below_0), rows_0_1), rows_0_2));
-        at.Store(hn::Add(hn::Mul(at.Splat(call.centre), rows_0_0), value_0), v.At(m_i, n_i));
+            hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_1, u_2), u_3), u_4));
+        at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_0), value_0), v.At(m_i, n_i));
       });
     }
   }
@@ -81,9 +68,6 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, Rows<float, 2>, 2> u(core, {"u", 2, 14}, call.u,
                                  {Element(66, 1, 1), Element(514, 1, 1)}, Pad<float>(1.5f));
   Out<Tiers, Rows<float, 2>, 2> v(core, {"v", 3, 20}, call.v, {Clipped(bm), Clipped(bn)});
-  const size_t rows_0_count = TileSize<float>(514);
-  float* const rows_0_memory = Tiers::template Scratch<float>(core, {"rows_0", 4}, rows_0_count,
-                                                              {514});
   if (!core.ok()) return;
 
   const auto u_index = [&](const Point<2>& at) { return Index<2>{at[0] * bm, at[1] * bn}; };
@@ -92,8 +76,7 @@ void RunGrid(const Call& call, Core& core) {
     u.CopyIn(u_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, u.WaitIn(u_index(at)), v.Open(v_index(at), at.run),
-                 MakeTile(rows_0_memory, 514)});
+    RunStep(Step{core, call, u.WaitIn(u_index(at)), v.Open(v_index(at), at.run)});
     if (!core.ok()) return;
     if (!next.more || v.Leaves(v_index(next), next.run)) v.CopyOut();
   };

@@ -23,6 +23,7 @@ struct PanelSource {
   RefId ref;        // an operand held as panels
   PanelsId panels;  // else
   bool transposed = false;
+  std::vector<ElementPtr> matrix;  // which one of an operand that is a stack of them
 };
 
 /// What a manual copy moves: so many elements of a buffer, or of an array in HBM, from `begin` on.
@@ -111,10 +112,22 @@ struct Reduce {
   bool wide = false;  // as for Lanes
 };
 
+/// Adds a window of A, read where it is, and what it is multiplied with to the taps of the dot
+/// around it.
+struct Tap {
+  Place place;               // over `rows`, outermost first, and `depth`
+  std::vector<LoopId> rows;  // all of them are the rows of the dot
+  LoopId depth;
+  PanelSource b;
+};
+
 /// For each tile of (row, col) loops: sum = start + dot(a, b); then `body`, a lane loop's
 /// statements.
 struct Dot {
   PanelSource a, b;
+  /// In place of a and b: what adds the taps over which the dot adds up, and how many there are.
+  Stages taps;
+  int64_t tap_count = 0;
   LoopId row, col;
   SpaceId depth;
   DType element = DType::kF32;
@@ -209,9 +222,9 @@ struct Wait {
 
 struct Stage {
   using Kind = std::variant<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::Define,
-                            stage::Assign, stage::Store, stage::Reduce, stage::Dot, stage::Pack,
-                            stage::Along, stage::If, stage::For, stage::While, stage::Assert,
-                            stage::Range, stage::Touch, stage::Copy, stage::Wait>;
+                            stage::Assign, stage::Store, stage::Reduce, stage::Dot, stage::Tap,
+                            stage::Pack, stage::Along, stage::If, stage::For, stage::While,
+                            stage::Assert, stage::Range, stage::Touch, stage::Copy, stage::Wait>;
   Span span;
   Kind what;
 };
@@ -250,9 +263,9 @@ enum class Access {
 
 /// Calls `use` with each part of the stage, in the order in which they are evaluated: an
 /// `ElementPtr` (perhaps null), a `Place` with its `Access`, a `Prefetch`, the `LoopId` of a loop
-/// that it is, `PanelsId`s that it packs or reads, a `BufferId` of which it writes nobody knows
-/// what, and lists of `Stages`. Variables are not among them: few walks ask for those, and each of
-/// them for another reason.
+/// that it is (or that a tap is over), `PanelsId`s that it packs or reads, a `BufferId` of which it
+/// writes nobody knows what, and lists of `Stages`. Variables are not among them: few walks ask for
+/// those, and each of them for another reason.
 template <typename Of, typename Use>
 void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const_t<Of>, Stage> {
   using namespace stage;
@@ -272,8 +285,13 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
       [&](ConstLike<Of, Store>& s) { use(s.value), use(s.mask), use(s.place, Access::kWrites); },
       [&](ConstLike<Of, Reduce>& s) { use(s.loop), use(s.value), all(s.prefetches), use(s.body); },
       [&](ConstLike<Of, Dot>& s) {
-        use(s.low), use(s.high), use(s.row), use(s.col), use(s.a.panels), use(s.b.panels);
+        use(s.low), use(s.high), use(s.taps), all(s.a.matrix), all(s.b.matrix);
+        use(s.row), use(s.col), use(s.a.panels), use(s.b.panels);
         use(s.start), all(s.prefetches), use(s.body);
+      },
+      [&](ConstLike<Of, Tap>& s) {
+        all(s.rows), use(s.depth), use(s.place, Access::kReads);
+        all(s.b.matrix), use(s.b.panels);
       },
       [&](ConstLike<Of, Pack>& s) {
         use(s.low), use(s.high), use(s.row), use(s.col);

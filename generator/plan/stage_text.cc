@@ -83,7 +83,10 @@ std::string StageText::OperationText(const element::Operation& operation, DType 
 }
 
 std::string StageText::SourceText(const PanelSource& source) const {
-  return source.ref ? NameOf(source.ref) : PanelsName(source.panels);
+  std::string at;
+  for (const ElementPtr& index : source.matrix) at += (at.empty() ? "[" : ", ") + Text(*index);
+  return (source.ref ? NameOf(source.ref) : PanelsName(source.panels)) + at +
+         (at.empty() ? "" : "]");
 }
 
 std::string StageText::SlotText(const SemaphoreSlot& on) const {
@@ -137,6 +140,12 @@ void StageText::One(const Stage& of, int indent) {
              (s.mask ? " where " + Text(*s.mask) : ""));
       },
       [&](const Reduce& s) { ReduceLines(s, indent); }, [&](const Dot& s) { DotLines(s, indent); },
+      [&](const Tap& s) {
+        std::string rows;
+        for (const LoopId loop : s.rows) rows += (rows.empty() ? "" : ", ") + over(loop);
+        line("tap " + PlaceText(s.place) + " @ " + SourceText(s.b) + ", rows " + rows +
+             ", columns " + over(s.depth));
+      },
       [&](const Pack& s) {
         line("pack " + PanelsName(s.panels) +
              (s.value ? " of " + Text(*s.value) : " from " + PlaceText(s.place)) + ", rows " +
@@ -220,8 +229,13 @@ void StageText::DotLines(const stage::Dot& s, int indent) {
   Line("dot of " + std::string(Name(s.element)) + ", tiles " + LoopName(s.row) + ", " +
            LoopName(s.col) + " over " + SpaceText(s.row) + ", " + SpaceText(s.col) + ": " +
            VariableName(s.sum) + " = " + (s.start ? Text(*s.start) : "0") + " + " +
-           SourceText(s.a) + " @ " + SourceText(s.b),
+           (s.taps.empty() ? SourceText(s.a) + " @ " + SourceText(s.b)
+                           : "taps, " + std::to_string(s.tap_count)),
        indent);
+  if (!s.taps.empty()) {
+    Line("over", indent + 1);
+    List(s.taps, indent + 2);
+  }
   if (s.low) Line("rows from " + Text(*s.low), indent + 1);
   if (s.high) Line("rows before " + Text(*s.high), indent + 1);
   if (s.in_rows) Line("sums stay where they are stored", indent + 1);

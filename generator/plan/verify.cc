@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "generator/plan/walk.h"
 
@@ -59,7 +60,7 @@ class Verifier {
           });
           variables_.insert(s.variable);
         },
-        [&](const Dot& s) { VisitDot(s); },
+        [&](const Dot& s) { VisitDot(s); }, [&](const Tap& s) { VisitTap(s); },
         [&](const Pack& s) {
           Look(s.low);
           Look(s.high);
@@ -124,12 +125,36 @@ class Verifier {
   void VisitDot(const stage::Dot& dot) {
     Look(dot.low);
     Look(dot.high);
+    Look(dot.a);
+    Look(dot.b);
     CheckPanels(dot.a, Side::kA, dot);
     CheckPanels(dot.b, Side::kB, dot);
+    const stage::Dot* const outside = std::exchange(dot_, &dot);
+    Visit(dot.taps);
+    dot_ = outside;
     Within({dot.row, dot.col}, [&] {
       Look(dot.start);
       With(dot.sum, [&] { Visit(dot.body); });
     });
+  }
+
+  /// The rows of a window are those of the dot, in the order of its loops.
+  void VisitTap(const stage::Tap& tap) {
+    if (!dot_) return Fail("a tap stands outside of its dot");
+    const std::set<LoopId> outside = loops_;
+    loops_.insert(tap.rows.begin(), tap.rows.end());
+    loops_.insert(tap.depth);
+    Look(tap.place);
+    CheckPlace(tap.place, "taps");
+    loops_ = outside;
+    Look(tap.b);
+    CheckPanels(tap.b, Side::kB, *dot_);
+    Size rows = 1;
+    for (const LoopId loop : tap.rows) rows = rows * plan_.SpaceOf(loop).extent;
+    const bool same =
+        rows == plan_.SpaceOf(dot_->row).extent && plan_[tap.depth].space == dot_->depth;
+    if (!same)
+      Fail("a window of `" + plan_[tap.place.buffer].name + "` has other extents than its dot");
   }
 
   template <typename Do>
@@ -153,6 +178,9 @@ class Verifier {
       if (const auto* iteration = As<element::Iteration>(e)) CheckLoop(iteration->loop);
       if (const auto* named = As<element::Named>(e)) CheckVariable(named->variable);
     });
+  }
+  void Look(const PanelSource& source) {
+    for (const ElementPtr& at : source.matrix) Look(at);
   }
   void Look(const Place& place) {
     for (const Coordinate& c : place.at) Look(c.offset);
@@ -212,6 +240,7 @@ class Verifier {
 
   const Plan& plan_;
   const std::string name_;
+  const stage::Dot* dot_ = nullptr;  // around a tap
   // In scope.
   std::set<LoopId> loops_;
   std::set<VariableId> variables_;

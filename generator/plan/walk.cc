@@ -35,8 +35,8 @@ LoopId LoopOf(const Stage& stage) {
   using namespace stage;
   return Match(
       stage, [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce> auto& s) { return s.loop; },
-      [](const OneOf<Define, Assign, Store, Dot, Pack, Along, If, For, While, Assert, Range, Touch,
-                     Copy, Wait> auto&) { return LoopId(); });
+      [](const OneOf<Define, Assign, Store, Dot, Tap, Pack, Along, If, For, While, Assert, Range,
+                     Touch, Copy, Wait> auto&) { return LoopId(); });
 }
 
 const Stages* BodyOf(const Stage& stage) {
@@ -46,9 +46,8 @@ const Stages* BodyOf(const Stage& stage) {
       [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, If, For, While> auto& s) {
         return &s.body;
       },
-      [](const OneOf<Define, Assign, Store, Pack, Along, Assert, Range, Touch, Copy, Wait> auto&) {
-        return static_cast<const Stages*>(nullptr);
-      });
+      [](const OneOf<Define, Assign, Store, Tap, Pack, Along, Assert, Range, Touch, Copy,
+                     Wait> auto&) { return static_cast<const Stages*>(nullptr); });
 }
 
 Stages* BodyOf(Stage& stage) {
@@ -197,6 +196,13 @@ void RenameLoop(Stage& stage, LoopId from, LoopId to) {
                                   for (Stage& inner : list) RenameLoop(inner, from, to);
                                 },
                                 Ignore()});
+}
+
+std::optional<int64_t> TurnsOf(const stage::For& loop) {
+  const auto* low = As<element::Constant>(loop.low);
+  const auto* high = As<element::Constant>(loop.high);
+  if (!low || !high || high->int_value <= low->int_value) return std::nullopt;
+  return high->int_value - low->int_value;
 }
 
 bool Uses(const ElementPtr& e, VariableId variable) {

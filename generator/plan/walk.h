@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -68,6 +69,9 @@ void RenameLoop(Place& place, LoopId from, LoopId to);
 ElementPtr WithLoop(const ElementPtr& e, LoopId from, LoopId to);
 
 bool Uses(const ElementPtr& e, VariableId variable);
+
+/// How many turns a loop has, if that is known and not none.
+std::optional<int64_t> TurnsOf(const stage::For& loop);
 
 /// The buffers that stages read or write, and those of which they see another shape.
 std::set<BufferId> UsedBuffers(const Plan& plan);

@@ -23,6 +23,8 @@
 #include "generator/planner/fuse/reduced.h"
 #include "generator/planner/fuse/rows_together.h"
 #include "generator/planner/fuse/shared_memory.h"
+#include "generator/planner/fuse/taps.h"
+#include "generator/planner/fuse/unroll.h"
 #include "generator/planner/lower/lower.h"
 
 namespace kiln {
@@ -80,6 +82,7 @@ bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, BufferId scratch) {
   for (const BodyPlan& body : bodies) {
     for (const Stage& stage : body.stages) {
       const auto* dot = As<stage::Dot>(stage);
+      if (dot && !dot->taps.empty()) dot = nullptr;  // whose tiles have a layout of their own
       ForEachPlace(dot ? dot->body : Stages{stage}, [&](const Place& p, bool writes) {
         others = others || (p.buffer == scratch && !(dot && writes));
       });
@@ -235,6 +238,20 @@ void Carry(Planning& p) {
   }
 }
 
+void KeepSumsThroughTaps(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) {
+    JoinTaps(p.plan, body.stages);
+    Fuse(p.plan, body.stages);
+  }
+}
+
+void Unroll(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) {
+    UnrollLoops(p.plan, body.stages);
+    Fuse(p.plan, body.stages);
+  }
+}
+
 void ContractBuffers(Planning& p) {
   for (BodyPlan& body : p.plan.bodies) Contract(p.plan, body.stages);
 }
@@ -303,6 +320,11 @@ constexpr Pass kPasses[] = {
     {"fuse", FuseNests, "neighbouring nests over the same spaces become one"},
     {"carry", Carry,
      "a reduction's sums start from the accumulators instead of being added to them"},
+    {"taps", KeepSumsThroughTaps,
+     "a window's products with all elements of a filter become one dot, whose sums stay in "
+     "registers"},
+    {"unroll", Unroll,
+     "a few turns that go on with the same elements, one after the other, become one nest"},
     {"contract", ContractBuffers, "values that never leave their loops become registers or rows"},
     {"recompute", Recompute,
      "what is cheap to make again is not kept for the next pass over a row"},

@@ -166,3 +166,50 @@ def _():
                for dy in range(3) for dx in range(3))
     close(y, want)
     return dict(x=x, taps=taps), dict(y=y)
+
+
+def filter_rows_case(name, m, c, n, dtype, sums, x64=False, depth=0, set={}):
+    """A filter of three rows over images of three columns; rows past the last block are zeros."""
+
+    @case(name, SPECS + "filter_rows.yaml", set=set, x64=x64, depth=depth)
+    def _():
+        bm = 8
+        x, w = (integers(seed, -9, 9, shape).astype(dtype) for seed, shape in ((1, (2 * m + 2, 3, c)), (2, (3, c, n))))
+        padded = jnp.pad(x, ((0, 2 * bm), (0, 0), (0, 0)))
+
+        def kernel(x, w, looped, listed, stepped, paired):
+            first = pl.program_id(0) * 2 * bm
+
+            def product(rows, column, tap, stride=1):
+                window = x[pl.ds(first, 2 * bm + 2)][rows:rows + stride * (bm - 1) + 1:stride, column]
+                return jnp.dot(window, w[tap], preferred_element_type=sums)
+
+            looped[...] = (1 + sum(product(t, t, t) for t in range(3))) * 2
+            listed[...] = product(2, 0, 2) + product(0, 1, 1) + product(1, 0, 0)
+            stepped[...] = sum(product(t, 1, t, stride=2) for t in range(3))
+            pairs = [x[pl.ds(first, 2 * bm + 2)][t:t + 2 * bm:4, 1:3].reshape(bm, c) for t in range(3)]
+            paired[...] = sum(jnp.dot(p, w[t], preferred_element_type=sums) for t, p in enumerate(pairs))
+
+        found = pl.pallas_call(
+            kernel,
+            grid=(cdiv(m, bm),),
+            in_specs=[pl.BlockSpec(padded.shape, lambda i: (0, 0, 0)), pl.BlockSpec(w.shape, lambda i: (0, 0, 0))],
+            out_specs=[pl.BlockSpec((bm, n), lambda i: (i, 0))] * 4,
+            out_shape=[jax.ShapeDtypeStruct((m, n), sums)] * 4,
+            interpret=True,
+        )(padded, w)
+        rows, v, f = np.arange(m), np.float64(padded), np.float64(w)
+        start, inner = rows // bm * 2 * bm, rows % bm
+        taps = range(3)
+        close(found[0], 2 + 2 * sum(v[start + inner + t, t] @ f[t] for t in taps), depth)
+        close(found[1], sum(v[start + inner + r, c] @ f[t] for r, c, t in ((2, 0, 2), (0, 1, 1), (1, 0, 0))), depth)
+        close(found[2], sum(v[start + 2 * inner + t, 1] @ f[t] for t in taps), depth)
+        close(found[3], sum(v[start + inner // 2 * 4 + t, 1 + inner % 2] @ f[t] for t in taps), depth)
+        return dict(x=x, w=w), dict(zip("looped listed stepped paired".split(), found))
+
+
+filter_rows_case("filter_rows", 21, 5, 19, f32, f32)
+filter_rows_case("filter_rows_wide", 16, 9, 66, f32, f32)
+filter_rows_case("filter_rows_f64", 13, 4, 9, jnp.float64, jnp.float64, x64=True, set={"T": "f64", "A": "f64"})
+filter_rows_case("filter_rows_bf16", 21, 5, 19, jnp.bfloat16, f32, set={"T": "bf16"})
+filter_rows_case("filter_rows_i8", 21, 5, 19, jnp.int8, jnp.int32, set={"T": "i8", "A": "i32"})

@@ -335,3 +335,59 @@ def _():
     close(outputs["swapped"], np.stack([x[1::2], x[0::2]], axis=1).reshape(m, n))
     close(outputs["bytes"], np.asarray(w).view(np.uint8).reshape(m, n, 4).transpose(0, 2, 1).reshape(4 * m, n))
     return dict(x=x, q=q, w=w), outputs
+
+
+def windows_case(name, m, dtype, depth=0, set={}):
+    """Values that keep what was there when they were read, of an input, of scratch and of what is updated in place."""
+
+    @case(name, SPECS + "windows.yaml", set=set, depth=depth)
+    def _():
+        bm = 8
+        x, z = (integers(seed, -99, 99, shape).astype(dtype) for seed, shape in ((1, (m, 4, 6)), (2, (m, 24))))
+        ids = jnp.array([5, 0, 3, 3], i32)
+
+        def kernel(x, z, ids, moved, turned, summed, most, taken, over, kept, s):
+            parts = x[...].reshape(bm, 2, 2, 6)
+            part = parts[:, 0, 1]
+            moved[...] = jnp.roll(part, 2, axis=1) + part
+            turned[...] = part[:, ::-1] - part
+            summed[...] = jnp.cumsum(part, axis=1) + parts.sum(axis=(1, 2))
+            most[...] = parts.max(axis=3).reshape(bm, 4)
+            taken[...] = jnp.take(part, ids[...], axis=1, mode="clip")
+            first, halves = z[:, 0:12], z[...].reshape(bm, 2, 12)
+            row = x[...].reshape(bm, 24)
+            s[...] = row
+            old, seen = s[:, 0:6], s[...].reshape(bm, 6, 4)
+            s[...] = row + 1
+            over[...] = row
+            over[:, 2:14] = first
+            over[:, 0:6] = old
+            over[:, 14:24] = over[:, 0:10]
+            kept[...] = halves.reshape(bm, 24) + seen.reshape(bm, 24) + s[...]
+
+        def rows(width):
+            return pl.BlockSpec((bm, width), lambda i: (i, 0))
+
+        widths = [6, 6, 6, 4, 4, 24, 24]
+        found = pl.pallas_call(
+            kernel,
+            grid=(cdiv(m, bm),),
+            in_specs=[pl.BlockSpec((bm, 4, 6), lambda i: (i, 0, 0)), rows(24), pl.BlockSpec((4,), lambda i: (0,))],
+            out_specs=[rows(width) for width in widths],
+            out_shape=[jax.ShapeDtypeStruct((m, width), dtype) for width in widths],
+            scratch_shapes=[pltpu.VMEM((bm, 24), dtype)],
+            input_output_aliases={1: 5},
+            interpret=True,
+        )(x, z, ids)
+        parts, u = np.array(x), np.array(z)
+        part, v = parts[:, 1], parts.reshape(m, 24)
+        over = np.concatenate([v[:, 0:6], u[:, 4:12]], axis=1)
+        wants = [np.roll(part, 2, axis=1) + part, part[:, ::-1] - part, np.cumsum(part, axis=1) + parts.sum(axis=1),
+                 parts.max(axis=2), part[:, np.array(ids)], np.concatenate([over, over[:, 0:10]], axis=1), u + v + v + 1]
+        for got, want in zip(found, wants):
+            close(got, want, depth)
+        return dict(x=x, z=z, ids=ids), dict(zip("moved turned summed most taken over kept".split(), found))
+
+
+windows_case("windows", 21, jnp.float32)
+windows_case("windows_i32", 16, i32, set={"T": "i32"})

@@ -16,7 +16,10 @@ using test::fs::path;
 std::optional<Size> Reach(const Plan& plan, const Coordinate& at) {
   if (at.around) return std::nullopt;
   Size reach = 1;
-  if (at.loop) reach = plan.spaces.at(plan.loops.at(at.loop).space).extent;
+  if (at.loop && at.stride > 0) {
+    const Size extent = plan.spaces.at(plan.loops.at(at.loop).space).extent;
+    reach = (extent - Size(1)) * Size(at.stride) + Size(1);
+  }
   if (!at.offset) return reach;
   const auto* constant = As<element::Constant>(at.offset);
   return constant ? std::optional(reach + Size(constant->int_value)) : std::nullopt;

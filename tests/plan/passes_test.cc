@@ -54,11 +54,11 @@ body: |
 )yaml";
 
 constexpr const char* kColumns = R"yaml(kernel: k
-grid: {i: "cdiv(m, 8)"}
+grid: {i: "cdiv(m, 32)"}
 inputs:
-  x: {array: "f32[m, 512]", block: "8, 512", index: "i, 0", pad: 0}
+  x: {array: "f32[m, 512]", block: "32, 512", index: "i, 0", pad: 0}
 outputs:
-  o: {array: "f32[m, 512]", block: "8, 512", index: "i, 0"}
+  o: {array: "f32[m, 512]", block: "32, 512", index: "i, 0"}
 body: |
   let s = sum(x, axis=0)
   o = x / s
@@ -134,6 +134,31 @@ body: |
   o += x
 )yaml";
 
+constexpr const char* kWindows = R"yaml(kernel: k
+inputs:
+  x: f32[34, 8]
+  w: f32[3, 8, 16]
+outputs:
+  o: f32[32, 16]
+body: |
+  var acc: f32[32, 16] = 0
+  for t in range(0, 3):
+    acc += dot(x[ds(t, 32)], w[t])
+  o = acc
+)yaml";
+
+constexpr const char* kSmoothed = R"yaml(kernel: k
+inputs:
+  x: f32[8, 258]
+  w: f32[3]
+outputs:
+  o: f32[8, 256]
+body: |
+  o = 0
+  for t in range(0, 3):
+    o += x[:, ds(t, 256)] * w[t]
+)yaml";
+
 constexpr const char* kTaken = R"yaml(kernel: k
 inputs:
   x: f64[8, 512]
@@ -149,12 +174,13 @@ struct PassExample {
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul}, {"host", kVisited},    {"index", kMatmul},    {"watch", kTaken},
-    {"lower", kMatmul},    {"fuse", kMatmul},     {"carry", kMatmul},    {"contract", kRows},
-    {"recompute", kCheap}, {"share", kTwice},     {"scratch", kMatmul},  {"clip", kMatmul},
-    {"live", kSelected},   {"free", kMatmul},     {"unpacked", kMatmul}, {"prefetch", kRows},
-    {"sums", kInOutput},   {"one-body", kMatmul}, {"visits", kVisited},  {"hoist", kSelected},
-    {"rows", kColumns},    {"wide", kTaken},      {"stream", kRows},     {"computed", kTwice},
+    {"operands", kMatmul}, {"host", kVisited},   {"index", kMatmul},    {"watch", kTaken},
+    {"lower", kMatmul},    {"fuse", kMatmul},    {"carry", kMatmul},    {"taps", kWindows},
+    {"unroll", kSmoothed}, {"contract", kRows},  {"recompute", kCheap}, {"share", kTwice},
+    {"scratch", kMatmul},  {"clip", kMatmul},    {"live", kSelected},   {"free", kMatmul},
+    {"unpacked", kMatmul}, {"prefetch", kRows},  {"sums", kInOutput},   {"one-body", kMatmul},
+    {"visits", kVisited},  {"hoist", kSelected}, {"rows", kColumns},    {"wide", kTaken},
+    {"stream", kRows},     {"computed", kTwice},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

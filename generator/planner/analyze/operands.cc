@@ -14,6 +14,7 @@ using Layout = OperandPlan::Layout;
 struct Use {
   Layout layout;
   DType partner;  // what it is multiplied with
+  bool matrix;    // one of several
 };
 
 /// Calls `visit` with every node of the statement's own expressions, parents first.
@@ -43,6 +44,16 @@ OperandPlan::Start StartOf(const Ref& ref) {
   return ref.alias >= 0 ? Start::kAlias : Start::kNothing;
 }
 
+/// Whether all that is read is one of the matrices of a stack of them.
+bool ReadsMatrix(const Node& read, const Shape& view) {
+  const size_t rank = view.size();
+  for (size_t d = 0; d < read.subscripts.size(); ++d) {
+    const Subscript& s = read.subscripts[d];
+    if (d + 2 < rank ? s.range : !IsWholeRange(s, view[d])) return false;
+  }
+  return rank == 2 || read.subscripts.size() == rank;
+}
+
 Layout LayoutOf(Side side, bool transposed) {
   if (side == Side::kA) return transposed ? Layout::kPackedAT : Layout::kPackedA;
   return transposed ? Layout::kPackedBT : Layout::kPackedB;
@@ -62,11 +73,14 @@ Table<OperandPlan, Ref> PlanOperands(const Kernel& kernel) {
     for (size_t k = 0; k < 2; ++k) {
       const DotOperand operand = OperandOfDot(*node.args[k]);
       const Node& value = *operand.value;
-      if (value.op != Op::kRead || !value.subscripts.empty()) continue;
+      if (value.op != Op::kRead) continue;
+      const Shape& view = kernel[RefId(value.index)].view;
+      const bool matrix = view.size() > 2 && k == 1 && ReadsMatrix(value, view);
+      if (!value.subscripts.empty() && !matrix) continue;
       ++dots[RefId(value.index)];
       uses[RefId(value.index)].push_back(
           {LayoutOf(k == 0 ? Side::kA : Side::kB, operand.transposed),
-           OperandOfDot(*node.args[1 - k]).value->dtype});
+           OperandOfDot(*node.args[1 - k]).value->dtype, matrix});
     }
   };
   for (const Actions* actions : {&kernel.body, &kernel.epilogue})
@@ -91,17 +105,21 @@ Table<OperandPlan, Ref> PlanOperands(const Kernel& kernel) {
     const bool same_type = std::all_of(uses[r].begin(), uses[r].end(), [&](const Use& u) {
       return DotElement(ref.dtype, u.partner) == ref.dtype;
     });
+    const bool stack =
+        std::all_of(uses[r].begin(), uses[r].end(), [](const Use& u) { return u.matrix; });
     if (dots[r] != reads[r]) {
       plan.reason = "read by more than dots";
     } else if (!alike) {
       plan.reason = "multiplied from both sides";
-    } else if (ref.view.size() != 2 || !whole || ref.memory != Memory::kVmem) {
+    } else if (ref.view.size() < 2 || (ref.view.size() > 2 && !stack) || !whole ||
+               ref.memory != Memory::kVmem) {
       plan.reason = "not a matrix";
     } else if (!same_type) {
       plan.reason = "multiplied as another type";
     } else {
       plan.layout = first.layout;
-      plan.reason = "only dots read it: its copy packs it";
+      plan.reason = stack ? "only dots read its matrices: its copy packs each"
+                          : "only dots read it: its copy packs it";
     }
   }
   return operands;

@@ -166,12 +166,14 @@ bool IsAroundDots(const Plan& plan, const Stages& stages, SpaceId space) {
           const LoopId depth = plan[s.panels].side == Side::kA ? s.col : s.row;
           return plan[depth].space != space;
         },
-        [&](const Dot& s) { return s.depth != space && Only<Define, Store>(s.body); },
+        [&](const Dot& s) {
+          return s.taps.empty() && s.depth != space && Only<Define, Store>(s.body);
+        },
         [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
         [&](const If& s) { return within(s.body) && within(s.orelse); },
         [](const OneOf<Define, Store> auto&) { return true; },
-        [](const OneOf<Rows, EachRow, Assign, Reduce, Along, For, While, Assert, Range, Touch, Copy,
-                       Wait> auto&) { return false; });
+        [](const OneOf<Rows, EachRow, Assign, Reduce, Tap, Along, For, While, Assert, Range, Touch,
+                       Copy, Wait> auto&) { return false; });
   });
 }
 
@@ -199,7 +201,7 @@ bool IsSideBySide(const Plan& plan, const Stages& stages, SpaceId space) {
         [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
         [&](const If& s) { return within(s.body) && within(s.orelse); },
         [](const OneOf<Define, Assign, Store> auto&) { return true; },
-        [](const OneOf<Rows, EachRow, Dot, Pack, For, While, Assert, Range, Touch, Copy,
+        [](const OneOf<Rows, EachRow, Dot, Tap, Pack, For, While, Assert, Range, Touch, Copy,
                        Wait> auto&) { return false; });
   });
 }

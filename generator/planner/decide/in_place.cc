@@ -42,6 +42,8 @@ std::set<SpaceId> SpacesOfRowsPerB(const Plan& plan, RefId b) {
     ForEachStage(body.stages, [&](const Stage& stage) {
       const auto* dot = As<stage::Dot>(stage);
       if (dot && dot->b.ref == b) spaces.insert(plan[dot->row].space);
+      const auto* tap = As<stage::Tap>(stage);
+      if (tap && tap->b.ref == b) spaces.insert(SpaceId());  // read from panels
     });
   }
   return spaces;
@@ -94,7 +96,7 @@ void FindInPlace(Plan& plan) {
     operand.unpacked = operand.layout == Layout::kPackedA;
     if (operand.layout != Layout::kPackedB) continue;
     const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
-    if (spaces.size() == 1) operand.rows_per_b = *spaces.begin();
+    if (spaces.size() == 1 && kernel[ref].view.size() == 2) operand.rows_per_b = *spaces.begin();
   }
   FindReuseOfB(plan);
 }

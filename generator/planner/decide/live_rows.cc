@@ -18,7 +18,7 @@ class LiveRows {
     const stage::Dot* dot = nullptr;
     for (const Stage& s : body.stages) {
       const auto* own = As<stage::Dot>(s);
-      if (own && dot) return {};
+      if (own && (dot || !own->taps.empty())) return {};
       if (own) dot = own;
     }
     if (dot == nullptr || dot->body.empty()) return {};

@@ -50,8 +50,10 @@ class ComputedPanels {
       if (pack == nullptr || pack->value || pack->low || pack->high || pack->live) continue;
       const std::optional<size_t> at = NestBefore(stages, i, *pack);
       if (!at) continue;
+      const SpaceId rows = RowsOfA(stages, *pack);
+      if (!rows && plan_[pack->panels].side == Side::kB) continue;  // taps read panels
       Nest nest = *NestOf(plan_, stages[*at]);
-      pack->rows = RowsOfA(stages, *pack);
+      pack->rows = rows;
       pack->row = nest.row;
       pack->col = nest.lanes;
       pack->value = nest.store->value;

@@ -64,7 +64,7 @@ void FindSums(Plan& plan) {
     ChangeStages(body.stages, [&](Stage& stage) {
       auto* dot = As<stage::Dot>(stage);
       if (!dot) return;
-      dot->streamed = StreamedBy(plan, dot->body, dot->col, dot);
+      if (dot->taps.empty()) dot->streamed = StreamedBy(plan, dot->body, dot->col, dot);
       dot->in_rows = !dot->streamed && AreInRows(plan, *dot);
       if (dot->in_rows) dot->prefetches.clear();  // tiles do that
     });

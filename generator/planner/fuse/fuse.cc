@@ -59,6 +59,13 @@ void SinkIntoDot(Plan& plan, Stages& before, Stage& of) {
     const auto* store = As<stage::Store>(s);
     return !store || IsTemp(plan, store->place.buffer);
   });
+  // What the sums start from is read before the tile's statements.
+  const Place* const start = dot.start ? LoadedBy(*dot.start) : nullptr;
+  bool starts_from = false;
+  ForEachPlace(body, [&](const Place& p, bool) {
+    starts_from = starts_from || (start && RootOf(plan, p.buffer) == RootOf(plan, start->buffer));
+  });
+  if (starts_from) return;
   const Stages packs(before.begin() + static_cast<std::ptrdiff_t>(at), before.end());
   if (!temps_only || ConflictsOf(plan, body, packs, {}).any ||
       !ConflictsOf(plan, body, {of}, loops).legal) {
@@ -203,6 +210,8 @@ void EraseDead(const Plan& plan, Stages& stages) {
 
 }  // namespace
 
+void JoinNests(Plan& plan, Stages& stages) { FuseList(plan, stages); }
+
 void Fuse(Plan& plan, Stages& stages) {
   FuseList(plan, stages);
   ForwardAll(plan, stages, true);
@@ -241,7 +250,8 @@ bool StartFromBuffer(stage::Dot& dot) {
   return true;
 }
 
-/// Whether the place is every element of its buffer, each in an iteration of its own.
+}  // namespace
+
 bool IsWhole(const Plan& plan, const Place& place) {
   const Buffer& buffer = plan[place.buffer];
   for (size_t d = 0; d < place.at.size(); ++d) {
@@ -251,6 +261,8 @@ bool IsWhole(const Plan& plan, const Place& place) {
   }
   return true;
 }
+
+namespace {
 
 /// Whether all that a nest does with the buffer is to fill the whole of it with 0.
 bool Zeroes(const Plan& plan, const Stage& nest, BufferId buffer) {
@@ -265,7 +277,8 @@ bool Zeroes(const Plan& plan, const Stage& nest, BufferId buffer) {
   return zeros == 1 && others == 1;
 }
 
-/// The stage that fills the whole of a buffer with 0, among those before `end`.
+}  // namespace
+
 std::optional<size_t> ZeroingBefore(const Plan& plan, const Stages& stages, size_t end,
                                     BufferId buffer) {
   for (size_t i = end; i-- > 0;) {
@@ -279,7 +292,6 @@ std::optional<size_t> ZeroingBefore(const Plan& plan, const Stages& stages, size
   return std::nullopt;
 }
 
-/// Erases what stage `at` stores to a buffer, and the stage if nothing is left.
 void EraseStoresOf(Stages& stages, size_t at, BufferId buffer) {
   Stages one{std::move(stages[at])};
   EraseStores([&](const stage::Store& s) { return s.place.buffer == buffer; }, one);
@@ -288,6 +300,8 @@ void EraseStoresOf(Stages& stages, size_t at, BufferId buffer) {
   else
     stages[at] = std::move(one[0]);
 }
+
+namespace {
 
 /// Erases stores to a buffer that nobody reads any more; whether somebody reads what it has before
 /// these stages. `wanted`: whether somebody does after them.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "generator/plan/plan.h"
@@ -10,6 +11,8 @@ namespace kiln {
 /// Joins neighbouring nests that walk the same spaces, moves what follows a dot into its tiles, and
 /// hands a stored value on to the statements that follow in the same loops.
 void Fuse(Plan& plan, Stages& stages);
+/// The same without a look at what is stored and read again.
+void JoinNests(Plan& plan, Stages& stages);
 /// Turns buffers that never leave their loops into scalars or single rows.
 void Contract(Plan& plan, Stages& stages);
 
@@ -17,5 +20,13 @@ void Contract(Plan& plan, Stages& stages);
 /// buffer that was just zeroed becomes a start from 0. `dead`: scratch that nobody reads after
 /// these stages, whose last stores are dropped.
 void CarryAccumulators(Plan& plan, Stages& stages, RefId accumulator, bool dead);
+
+/// Whether the place is every element of its buffer, each in an iteration of its own.
+bool IsWhole(const Plan& plan, const Place& place);
+/// The stage that fills the whole of a buffer with 0, among those before `end`.
+std::optional<size_t> ZeroingBefore(const Plan& plan, const Stages& stages, size_t end,
+                                    BufferId buffer);
+/// Erases what stage `at` stores to a buffer, and the stage if nothing is left.
+void EraseStoresOf(Stages& stages, size_t at, BufferId buffer);
 
 }  // namespace kiln

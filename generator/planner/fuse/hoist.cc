@@ -124,8 +124,8 @@ class Hoisting {
             named_.push_back({s.value, s.variable});
         },
         [&](Reduce& s) { visible_.insert(s.variable); },
-        [](OneOf<Lanes, Rows, EachRow, Assign, Store, Dot, Pack, Along, Assert, Range, Touch, Copy,
-                 Wait> auto&) {});
+        [](OneOf<Lanes, Rows, EachRow, Assign, Store, Dot, Tap, Pack, Along, Assert, Range, Touch,
+                 Copy, Wait> auto&) {});
   }
 
   void Rewrite(Stage& stage, When when) {
@@ -348,7 +348,7 @@ ElementPtr* ValueOf(Stage& stage) {
         return found == at.end() ? nullptr : &*found;
       },
       // The lanes of a reduction are its alone, and a condition of turns is theirs.
-      [](OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, Pack, Along, For, While,
+      [](OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, Tap, Pack, Along, For, While,
                Touch> auto&) { return static_cast<ElementPtr*>(nullptr); });
 }
 

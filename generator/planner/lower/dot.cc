@@ -35,8 +35,18 @@ void Lowering::EmitDot(const Target& target, const Node& node) {
   dot.element = DotElement(a->dtype, b->dtype);
 
   Stages inner;
-  dot.a = Source(*node.args[0], Side::kA, dot.element, batch, dot.row, dot.depth, &inner);
-  dot.b = Source(*node.args[1], Side::kB, dot.element, batch, dot.col, dot.depth, &inner);
+  std::optional<stage::Tap> tap;
+  if (chained_.count(&node) > 0) tap = TapOf(*node.args[0], dot.element, batch, dot.row, dot.depth);
+  if (!tap) dot.a = Source(*node.args[0], Side::kA, dot.element, batch, dot.row, dot.depth, &inner);
+  PanelSource right =
+      Source(*node.args[1], Side::kB, dot.element, batch, dot.col, dot.depth, &inner);
+  if (tap) {
+    tap->b = std::move(right);
+    dot.taps = {Of(*std::move(tap))};
+    dot.tap_count = 1;
+  } else {
+    dot.b = std::move(right);
+  }
   dot.sum = NewVariable("sum", node.dtype, false);
 
   Coordinate row, col;
@@ -57,9 +67,12 @@ PanelSource Lowering::Source(const Node& operand, Side side, DType element, cons
   const Node* value = WithoutWidening(dot.value);
   PanelSource source;
   source.transposed = dot.transposed;
-  if (value->op == Op::kRead && value->subscripts.empty() &&
+  if (value->op == Op::kRead &&
       plan_.operands[RefId(value->index)].layout != OperandPlan::Layout::kRows) {
     source.ref = RefId(value->index);
+    const Ref& ref = kernel_[source.ref];
+    for (size_t d = 0; d + 2 < value->subscripts.size(); ++d)
+      source.matrix.push_back(CheckedStart(ref.name, value->subscripts[d], ref.view[d]));
     return source;
   }
   stage::Pack pack;
@@ -89,6 +102,46 @@ PanelSource Lowering::Source(const Node& operand, Side side, DType element, cons
   return source;
 }
 
+/// A window of an input whose elements are multiplied as they are, and that a register tile can
+/// read in place: its rows are evenly apart, or so within each other, and of each the elements are
+/// neighbours. (All of a block as it is may have rows that are far apart, and is packed.)
+std::optional<stage::Tap> Lowering::TapOf(const Node& operand, DType element, const Point& batch,
+                                          LoopId row, SpaceId depth) {
+  const Node& value = *OperandOfDot(operand).value;
+  const bool whole = value.op == Op::kRead && value.subscripts.empty();
+  const bool plain = element == DType::kF32 || element == DType::kF64;
+  if (&value != &operand || value.dtype != element || !plain || whole ||
+      !ReadsConstantInput(value)) {
+    return std::nullopt;
+  }
+  stage::Tap tap;
+  tap.depth = NewLoop(depth);
+  Coordinate r, c;
+  r.loop = row;
+  c.loop = tap.depth;
+  Point point = batch;
+  point.push_back(r);
+  point.push_back(c);
+  Dividing dividing{tap.depth, {}};
+  Dividing* const outside = std::exchange(dividing_, &dividing);
+  Stage load = Of(stage::Assign{{}, Value(value, Aligned(point, value.shape))});
+  dividing_ = outside;
+  PutParts(dividing, load, nullptr);
+  tap.place = *LoadedBy(*As<stage::Assign>(load)->value);
+  tap.rows = dividing.loops.empty() ? Loops{row} : dividing.loops.front().parts;
+  if (!plan_.RefOf(tap.place.buffer)) return std::nullopt;  // it had to be copied
+  for (size_t d = 0; d < tap.place.at.size(); ++d) {
+    const Coordinate& at = tap.place.at[d];
+    const auto chooses = [&](LoopId loop) { return at.offset && DependsOn(*at.offset, loop); };
+    const bool along = at.loop == tap.depth;
+    if (at.around || chooses(tap.depth) || std::any_of(tap.rows.begin(), tap.rows.end(), chooses) ||
+        (along && (d + 1 < tap.place.at.size() || at.stride != 1))) {
+      return std::nullopt;
+    }
+  }
+  return tap;
+}
+
 /// What is packed, in a buffer of its own unless it is in one already.
 ElementPtr Lowering::ReadForPack(const Node& of, DType element, const Point& point,
                                  const stage::Pack& pack) {
@@ -107,7 +160,8 @@ ElementPtr Lowering::ReadForPack(const Node& of, DType element, const Point& poi
     return rows <= 1 && cols <= 1;
   };
   ElementPtr read;
-  const bool leaf = value->op == Op::kRead || value->op == Op::kLocal || value->op == Op::kSlice;
+  const bool leaf = value->op == Op::kRead || value->op == Op::kLocal || value->op == Op::kSlice ||
+                    value->op == Op::kReshape;
   if (leaf) read = Value(*value, point);
   if (read && plain(read)) return read;
   // A bf16 product of f32 values is rounded while it is packed, not in a buffer of its own; an
@@ -117,7 +171,8 @@ ElementPtr Lowering::ReadForPack(const Node& of, DType element, const Point& poi
       packs_as_float(value->args[0]->dtype)) {
     value = value->args[0].get();
   }
-  return value->op == Op::kLocal ? Value(*value, point) : Materialised(*value, point);
+  const bool in_buffer = value->op == Op::kLocal && !views_.count(LocalId(value->index));
+  return in_buffer ? Value(*value, point) : Materialised(*value, point);
 }
 
 }  // namespace kiln

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "generator/ir/index_range.h"
+#include "generator/planner/analyze/chains.h"
 #include "generator/planner/analyze/nodes.h"
 #include "generator/planner/lower/lower.h"
 
@@ -123,12 +124,49 @@ class Lowering {
   ElementPtr CoordinateValue(const Coordinate& c, DType dtype,
                              const ElementPtr& origin = nullptr) const;
 
+  // Views (views.cc).
+  /// A loop of a nest as loops within each other over dimensions of these extents.
+  struct DividedLoop {
+    LoopId loop;
+    Loops parts;
+    Shape extents;
+  };
+  /// What may be divided in the nest of the statement at hand: any loop but that of its lanes.
+  struct Dividing {
+    LoopId lanes;
+    std::vector<DividedLoop> loops;
+  };
+  /// While it lives, no loop may be divided: for nests of their own.
+  class Undivided {
+   public:
+    explicit Undivided(Dividing** dividing)
+        : dividing_(dividing), outside_(std::exchange(*dividing, nullptr)) {}
+    ~Undivided() { *dividing_ = outside_; }
+    Undivided(const Undivided&) = delete;
+
+   private:
+    Dividing** const dividing_;
+    Dividing* const outside_;
+  };
+  bool IsConstantInput(RefId id) const;
+  bool ReadsConstantInput(const Node& node) const;
+  bool IsWindow(const Node& node) const;
+  std::optional<Point> SeenThrough(const Node& reshape, const Point& point);
+  Coordinate Joined(const Point& point, const Shape& shape, const std::vector<size_t>& dims);
+  bool Divide(const Coordinate& c, const Shape& shape, const std::vector<size_t>& dims,
+              Point* whole);
+  void PutParts(const Dividing& dividing, Stage& stage, Loops* loops);
+  void EmitDivided(const Dividing& dividing, Loops loops, Stage store);
+
   // Reductions (reduce.cc).
   void EmitReduce(const Target& target, const Node& node);
   void EmitLaneReduce(const Target& target, const Node& node, const Loops& kept,
                       const Loops& reduced, const Point& point, const Point& left);
   void EmitRowReduce(const Target& target, const Node& node, const Loops& kept,
                      const Loops& reduced, const Point& point, const Point& left);
+  bool IsSmallWindow(const Node& node) const;
+  void EmitFold(const Target& target, const Node& node, const Loops& kept, const Point& point,
+                const Point& left);
   void EmitArg(const Target& target, const Node& node);
   static ElementPtr Identity(FoldOp fold, DType dtype);
   static Op Folding(FoldOp fold);
@@ -144,6 +182,8 @@ class Lowering {
   void EmitDot(const Target& target, const Node& node);
   PanelSource Source(const Node& operand, Side side, DType element, const Point& batch,
                      LoopId outer, SpaceId depth, Stages* packs);
+  std::optional<stage::Tap> TapOf(const Node& operand, DType element, const Point& batch,
+                                  LoopId row, SpaceId depth);
   ElementPtr ReadForPack(const Node& of, DType element, const Point& point,
                          const stage::Pack& pack);
 
@@ -155,11 +195,15 @@ class Lowering {
   Stages* out_ = nullptr;
   Span span_;                                // of the statement
   const Table<bool, Ref> copied_;            // EndsOfCopies
+  const std::set<const Node*> chained_;      // dots that may be taps of one
   Table<BufferId, Local> local_buffer_;      // none: a scalar
   Table<VariableId, Local> local_variable_;  // none: a tile
   using Temporaries = std::map<const Node*, BufferId>;
   Temporaries temporary_;                          // of this statement
   Temporaries sums_;                               // the same, of means
+  std::map<LocalId, NodePtr> views_;               // of lets that are windows of inputs
+  bool in_view_ = false;                           // while one is read
+  Dividing* dividing_ = nullptr;                   // null: no loop may be divided
   std::map<LocalId, IntegerBounds> local_bounds_;  // of loop variables and lets
   std::map<LocalId, IndexRange> index_ranges_;     // of the same
   struct HoistedRead {

@@ -178,7 +178,7 @@ ElementPtr Lowering::Hoisted(const ElementPtr& start) {
 /// `name`: what is subscripted, for the diagnostic.
 ElementPtr Lowering::CheckedStart(const std::string& name, const Subscript& s, const Size& extent) {
   const ElementPtr start = Hoisted(Scalar(*s.start));
-  if (IsInRange(s, extent)) return start;
+  if (in_view_ || IsInRange(s, extent)) return start;
   const stage::Range range{name, start, Scalar(*ReachOf(s).ToNode()), Scalar(*extent.ToNode())};
   for (size_t k = out_->size(); k-- > 0;) {
     const auto* former = As<stage::Range>((*out_)[k]);

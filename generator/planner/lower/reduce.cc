@@ -76,6 +76,7 @@ Op Lowering::Folding(FoldOp fold) {
 /// The axes of a reduction's argument, those that go and those that stay, as loops; and the point
 /// of the result.
 void Lowering::EmitReduce(const Target& target, const Node& node) {
+  const Undivided undivided(&dividing_);
   const Node& arg = *node.args[0];
   Loops all, kept, reduced;
   const Point point = LoopsOver(spaces_.SpacesOf(arg), &all);
@@ -94,6 +95,7 @@ void Lowering::EmitReduce(const Target& target, const Node& node) {
     return Emit(Nest(kept, {Of(stage::Store{PlaceAt(target, left), value, nullptr})}, true));
   }
   const bool lanes_go = all.back() == reduced.back();
+  if (!lanes_go && IsSmallWindow(node)) return EmitFold(target, node, kept, point, left);
   if (lanes_go) return EmitLaneReduce(target, node, kept, reduced, point, left);
   EmitRowReduce(target, node, kept, reduced, point, left);
 }
@@ -123,6 +125,41 @@ void Lowering::EmitLaneReduce(const Target& target, const Node& node, const Loop
   }
   inner.push_back(Of(stage::Store{PlaceAt(target, left), Variable(result), nullptr}));
   EmitWithin(kept, std::move(inner));
+}
+
+/// Whether each result is made of a few elements of an input, such as those that pooling takes
+/// together.
+bool Lowering::IsSmallWindow(const Node& node) const {
+  constexpr int64_t kMost = 16;
+  const Node& arg = *node.args[0];
+  Size count = 1;
+  for (const size_t axis : node.axes) count = count * arg.shape[axis];
+  return count.Constant().value_or(kMost + 1) <= kMost && ReadsConstantInput(arg);
+}
+
+/// All elements in one expression.
+void Lowering::EmitFold(const Target& target, const Node& node, const Loops& kept,
+                        const Point& point, const Point& left) {
+  const Node& arg = *node.args[0];
+  const FoldOp fold = AsFold(node.op);
+  int64_t count = 1;
+  for (const size_t axis : node.axes) count *= *arg.shape[axis].Constant();
+  // A sum of nothing but -0 is 0, so it begins with that.
+  const bool adds = fold == FoldOp::kSum || fold == FoldOp::kMean;
+  ElementPtr all = adds ? Identity(fold, node.dtype) : nullptr;
+  for (int64_t k = 0; k < count; ++k) {
+    Point at = point;
+    int64_t rest = k;
+    for (size_t d = at.size(); d-- > 0;) {
+      if (!Goes(node, d)) continue;
+      const int64_t extent = *arg.shape[d].Constant(), i = rest % extent;
+      rest /= extent;
+      at[d] = {{}, i == 0 ? nullptr : IndexConstant(i), {}};
+    }
+    const ElementPtr value = CastTo(Value(arg, at), node.dtype);
+    all = all ? MakeOp(Folding(fold), node.dtype, {all, value}) : value;
+  }
+  Emit(Nest(kept, {Of(stage::Store{PlaceAt(target, left), all, nullptr})}, true));
 }
 
 /// The last axis stays: rows are folded into a row, in the order in which memory holds them.

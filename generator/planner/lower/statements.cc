@@ -12,6 +12,7 @@ Lowering::Lowering(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagno
       known_(known),
       diagnostics_(diagnostics),
       copied_(EndsOfCopies(kernel_)),
+      chained_(DotsInChains(kernel_)),
       local_buffer_(kernel_.locals.size()),
       local_variable_(kernel_.locals.size()) {}
 
@@ -76,6 +77,13 @@ void Lowering::DefineLocal(const action::Define& define) {
     }
     local_variable_[id] = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
     return Emit(stage::Define{local_variable_[id], value});
+  }
+  if (local.kind == Local::Kind::kLet && define.value->shape == local.shape &&
+      IsWindow(*define.value)) {
+    // It is in range here or nowhere.
+    Value(*define.value, Point(local.shape.size()));
+    views_[id] = define.value;
+    return;
   }
   const BufferId buffer = NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(id));
   EmitBroadcast(WholeOf(buffer, local.shape.size()), define.value, local.shape, nullptr);

@@ -169,6 +169,7 @@ bool HasStatements(Op op) {
 }  // namespace
 
 void Lowering::EmitInto(const Target& target, const Node& node, const NodePtr& mask) {
+  const Undivided undivided(&dividing_);
   if (node.op == Op::kIf && !node.shape.empty()) return EmitIf(target, node, mask);
   if (mask || !HasStatements(node.op)) return EmitPointwise(target, node, mask);
   const Buffer& to = plan_[target.buffer];
@@ -209,8 +210,11 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
   const Point point = LoopsOver(spaces, &loops);
   stage::Store store;
   store.place = PlaceAt(target, point);
+  Dividing dividing{loops.empty() ? LoopId() : loops.back(), {}};
+  Dividing* const outside = std::exchange(dividing_, &dividing);
   store.value = Value(node, point);
   if (mask) store.mask = Value(*mask, point);
+  dividing_ = outside;
   const bool hazard = ReadsElsewhere(*store.value, store.place) ||
                       (store.mask && ReadsElsewhere(*store.mask, store.place));
   if (hazard) {
@@ -219,7 +223,7 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
       return PlaceAt(WholeOf(temp, node.shape.size()), at);
     };
     const BufferId temp = NewTemp("", node.dtype, node.shape, spaces);
-    Emit(Nest(loops, {Of(stage::Store{whole(temp, point), store.value, nullptr})}, true));
+    EmitDivided(dividing, loops, Of(stage::Store{whole(temp, point), store.value, nullptr}));
 
     Loops again;
     const Point second = LoopsOver(spaces, &again);
@@ -233,9 +237,15 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
       Emit(Nest(third, {Of(save)}, true));
       store.mask = LoadOf(whole(mask_temp, second), DType::kBool);
     }
-    loops = again;
+    return Emit(Nest(again, {Of(store)}, true));
   }
-  Emit(Nest(loops, {Of(store)}, true));
+  EmitDivided(dividing, std::move(loops), Of(store));
+}
+
+/// A store within loops, of which some are divided.
+void Lowering::EmitDivided(const Dividing& dividing, Loops loops, Stage store) {
+  PutParts(dividing, store, &loops);
+  Emit(Nest(loops, {std::move(store)}, true));
 }
 
 void Lowering::EmitConcat(const Target& target, const Node& node) {

@@ -185,15 +185,27 @@ ElementPtr Lowering::Read(const Node& node, const Point& point) {
 
 ElementPtr Lowering::ReadLocal(const Node& node, const Point& point) {
   const LocalId local(node.index);
+  const auto view = views_.find(local);
+  if (view != views_.end()) {
+    // Its subscripts were in range when it was defined.
+    const bool outside = std::exchange(in_view_, true);
+    ElementPtr value = Value(*view->second, point);
+    in_view_ = outside;
+    return value;
+  }
   if (local_variable_[local]) return CastTo(Variable(local_variable_[local]), node.dtype);
   return LoadOf({local_buffer_[local], point}, node.dtype);
 }
 
-/// Only dimensions of extent 1 come or go, or the elements get a buffer that is seen in both
-/// shapes.
+/// Only dimensions of extent 1 come or go, or the elements are where another shape has them; else
+/// they get a buffer that is seen in both shapes.
 ElementPtr Lowering::Reshaped(const Node& node, const Point& point) {
   const Node& arg = *node.args[0];
-  if (RegroupsDimensions(node)) return SeenAnew(node, point);
+  if (RegroupsDimensions(node)) {
+    if (temporary_.count(&node)) return SeenAnew(node, point);
+    const std::optional<Point> seen = SeenThrough(node, point);
+    return seen ? Value(arg, *seen) : SeenAnew(node, point);
+  }
   Point kept, whole;
   for (size_t d = 0; d < point.size(); ++d)
     if (!node.shape[d].IsOne()) kept.push_back(point[d]);

@@ -23,12 +23,13 @@ constexpr std::string_view kOwnWords =
     "index IndexAt Init InItsMode InRange int16_t int32_t int64_t int8_t kAscending kDescending "
     "kDoubles kFloats kiln kiln_context KILN_INLINE_ATTR KILN_MULTIPLIES_BF16 kiln_status kInts "
     "Last last Line live LiveRows LoadOne locate Made MakeDenseTile MakeTile MaskMaps Memory "
-    "Middle MultiplyComputed MultiplyTiles next next_step NoInit NoPad Nothing Out PackA "
+    "Middle MultiplyComputed MultiplyTaps MultiplyTiles next next_step NoInit NoPad Nothing Out "
+    "PackA "
     "PackAOf PackB PackBOf PackedA PackedAT PackedB PackedBT Pad PartOf PassSize PastEnd Point "
     "point PrefetchNextRow PrefetchStream ReductionStep row RowRange Rows rows RowSteps Run run "
-    "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask "
+    "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "
     "specialization Squeezed start Status status Step step steps StoreOne StreamLanes StripSize "
-    "SumsInRows SumsOf Tensor Tiers Tile TileSize TileSums u4 uint16_t uint32_t uint64_t "
+    "SumsInRows SumsOf TapList Tensor Tiers Tile TileSize TileSums u4 uint16_t uint32_t uint64_t "
     "uint8_t UndefinedInit UnpackedA Unsigned when Within";
 
 /// `x_memory`, `first_x`: what templates make of a name, which no other name may be then.

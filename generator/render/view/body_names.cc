@@ -144,7 +144,7 @@ std::string BodyView::ExtentOf(SpaceId space) {
       }
       const bool is_a = layout == Layout::kPackedA || layout == Layout::kPackedAT;
       const bool transposed = layout == Layout::kPackedAT || layout == Layout::kPackedBT;
-      const size_t outer = is_a == transposed ? 1 : 0;
+      const size_t outer = buffer.spaces.size() - (is_a == transposed ? 1 : 2);
       if (a == outer && panel_extent.empty()) panel_extent = names_[r] + (is_a ? ".rows" : ".cols");
     }
   }

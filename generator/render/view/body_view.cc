@@ -115,6 +115,7 @@ Fields BodyView::One(const Stage& of) {
       [&](const Define& s) { text([&](auto* lines) { Definition(s, lines); }); },
       [&](const Assign& s) { text([&](auto* lines) { Assignment(s, lines); }); },
       [&](const Store& s) { text([&](auto* lines) { StoreLines(s, lines); }); },
+      [&](const Tap& s) { text([&](auto* lines) { TapLines(s, lines); }); },
       [&](const Pack& s) {
         if (s.value) return ComputedPanels(s, is("is_computed"));
         text([&](auto* lines) { PackLines(s, lines); });

@@ -57,6 +57,9 @@ class BodyView {
                       std::vector<std::string>* lines);
   // dot_view.cc
   void Product(const stage::Dot& dot, Fields* fields);
+  std::string SourceName(const PanelSource& source);
+  void TapsOf(const stage::Dot& dot, Fields* fields);
+  void TapLines(const stage::Tap& tap, std::vector<std::string>* lines);
   std::string SumsOf(const Place& place, bool from_zero);
   void SumsInRows(const stage::Dot& dot, Fields* fields);
   static Place CornerOf(Place place, LoopId row, LoopId col);
@@ -119,6 +122,7 @@ class BodyView {
   std::set<VariableId> vectors_;                       // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body
   std::set<PanelsId> computed_;                        // panels of a B that are so
+  std::string taps_;                                   // the list of the dot at hand
   int last_line_ = 0;
   Uses uses_;
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "generator/plan/walk.h"
@@ -6,20 +7,22 @@
 namespace kiln::render {
 
 void BodyView::Product(const stage::Dot& dot, Fields* fields) {
-  const auto source = [&](const PanelSource& s) {
-    return s.ref ? names_[s.ref] : names_[s.panels];
-  };
-  const std::string a = source(dot.a), b = source(dot.b);
-  fields->Set("a", a);
   const bool ranged = dot.low || dot.high;
   fields->SetFlag("ranged", ranged);
-  fields->Set("low", dot.low ? scalars_.Print(*dot.low) : "0");
-  fields->Set("high", dot.high ? scalars_.Print(*dot.high) : "Signed(" + a + ".rows)");
-  fields->Set("rows", ranged ? "live" : a + ".rows");
-  fields->Set("b", b);
+  fields->SetFlag("has_taps", !dot.taps.empty());
   fields->Set("element", StorageType(dot.element));
   fields->Set("multiply", dot.b.panels && computed_.count(dot.b.panels) > 0 ? "MultiplyComputed"
                                                                             : "MultiplyTiles");
+  if (dot.taps.empty()) {
+    const std::string a = SourceName(dot.a);
+    fields->Set("a", a);
+    fields->Set("low", dot.low ? scalars_.Print(*dot.low) : "0");
+    fields->Set("high", dot.high ? scalars_.Print(*dot.high) : "Signed(" + a + ".rows)");
+    fields->Set("rows", ranged ? "live" : a + ".rows");
+    fields->Set("b", SourceName(dot.b));
+  } else {
+    TapsOf(dot, fields);
+  }
   if (dot.in_rows) return SumsInRows(dot, fields);
   // Sums that are the accumulators stay where they are: nothing loads or stores them here.
   const Place* start_at = dot.start ? LoadedBy(*dot.start) : nullptr;
@@ -74,6 +77,42 @@ void BodyView::Product(const stage::Dot& dot, Fields* fields) {
   lanes_ = {};
   LeaveLoop(dot.row);
   LeaveLoop(dot.col);
+}
+
+std::string BodyView::SourceName(const PanelSource& source) {
+  std::string at;
+  for (const ElementPtr& index : source.matrix)
+    at += (at.empty() ? ".At(" : ", ") + scalars_.Print(*index);
+  return (source.ref ? names_[source.ref] : names_[source.panels]) + at + (at.empty() ? "" : ")");
+}
+
+/// What all windows have in common, and the statements that add them to the list.
+void BodyView::TapsOf(const stage::Dot& dot, Fields* fields) {
+  const stage::Tap* tap = nullptr;
+  ForEachStage(dot.taps, [&](const Stage& s) {
+    if (!tap) tap = As<stage::Tap>(s);
+  });
+  taps_ = scope_.Numbered("products");
+  std::string rows;
+  for (const LoopId loop : tap->rows) {
+    rows += (rows.empty() ? "{" : ", {") + Count(plan_[loop].space) + ", " +
+            Stride(tap->place, loop) + "}";
+  }
+  fields->Set("taps_name", taps_);
+  fields->Set("most_taps", std::to_string(dot.tap_count));
+  fields->Set("tap_rows", "{" + rows + "}");
+  fields->Set("depth", Count(dot.depth));
+  fields->SetList("taps", List(dot.taps));
+}
+
+void BodyView::TapLines(const stage::Tap& tap, std::vector<std::string>* lines) {
+  Place first = tap.place;
+  for (Coordinate& c : first.at) {
+    const bool walked = c.loop == tap.depth ||
+                        std::find(tap.rows.begin(), tap.rows.end(), c.loop) != tap.rows.end();
+    if (walked) c.loop = {};
+  }
+  lines->push_back(taps_ + ".Add(" + Pointer(first) + ", " + SourceName(tap.b) + ");");
 }
 
 /// The dot does nothing but add to rows of a block, or set them.

@@ -22,15 +22,19 @@ std::string SpecializationView::Type(const Ref& ref) const {
 std::string SpecializationView::Format(RefId r) const {
   const Ref& ref = kernel_[r];
   const std::string type = StorageType(ref.dtype);
+  const auto stack = [&](const std::string& matrix) {
+    const size_t leading = ref.view.size() - 2;
+    return leading == 0 ? matrix : "StackOf<" + matrix + ", " + std::to_string(leading) + ">";
+  };
   switch (plan_.operands[r].layout) {
     case Layout::kPackedA:
       return (plan_.operands[r].unpacked ? "UnpackedA<" : "PackedA<") + type + ">";
     case Layout::kPackedAT:
       return "PackedAT<" + type + ">";
     case Layout::kPackedB:
-      return "PackedB<" + type + ">";
+      return stack("PackedB<" + type + ">");
     case Layout::kPackedBT:
-      return "PackedBT<" + type + ">";
+      return stack("PackedBT<" + type + ">");
     default:
       return (plan_.operands[r].copied ? "CopiedRows<" : "Rows<") + type + ", " +
              std::to_string(ref.view.size()) + ">";

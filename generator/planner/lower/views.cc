@@ -1,0 +1,250 @@
+#include <algorithm>
+
+#include "generator/plan/walk.h"
+#include "generator/planner/lower/lowering.h"
+
+/// Reshapes and slices as other ways to look at the same elements, so that nothing is copied.
+namespace kiln {
+namespace {
+
+/// Dimensions of an argument and those of its reshape that have as many elements.
+struct Group {
+  std::vector<size_t> from, to;
+};
+
+/// Pairs of groups, each as small as may be, without extents of 1; empty: there are none.
+std::vector<Group> GroupsOf(const Shape& from, const Shape& to) {
+  const auto beyond_one = [](const Shape& shape) {
+    std::vector<size_t> dims;
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (!shape[d].IsOne()) dims.push_back(d);
+    return dims;
+  };
+  const std::vector<size_t> a = beyond_one(from), b = beyond_one(to);
+  std::vector<Group> groups;
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    size_t m = 0, n = 0;
+    // One of the two has a single dimension: nothing else is read without a copy.
+    Size product = from[a[i]];
+    for (size_t k = j; k < b.size() && m == 0; ++k) {
+      product = k == j ? to[b[k]] : product * to[b[k]];
+      if (product == from[a[i]]) m = 1, n = k - j + 1;
+    }
+    for (size_t k = i; k < a.size() && m == 0; ++k) {
+      product = k == i ? from[a[k]] : product * from[a[k]];
+      if (product == to[b[j]]) m = k - i + 1, n = 1;
+    }
+    if (m == 0) {
+      // What only a call can prove, as w = w // 2 * 2: all but the dimensions that are alike at the
+      // end have as many elements, since both shapes do.
+      size_t alike = 0;
+      while (i + alike + 1 < a.size() && j + alike + 1 < b.size() &&
+             from[a[a.size() - 1 - alike]] == to[b[b.size() - 1 - alike]])
+        ++alike;
+      m = a.size() - alike - i, n = b.size() - alike - j;
+      if (m > 1 && n > 1) return {};
+    }
+    groups.push_back({{a.begin() + static_cast<std::ptrdiff_t>(i),
+                       a.begin() + static_cast<std::ptrdiff_t>(i + m)},
+                      {b.begin() + static_cast<std::ptrdiff_t>(j),
+                       b.begin() + static_cast<std::ptrdiff_t>(j + n)}});
+    i += m, j += n;
+  }
+  return i == a.size() && j == b.size() ? groups : std::vector<Group>();
+}
+
+/// `index` may be null.
+ElementPtr Times(const ElementPtr& index, int64_t by) {
+  if (!index || by == 1) return index;
+  return MakeOp(Op::kMul, DType::kIndex, {index, IndexConstant(by)});
+}
+
+bool AreFixed(const std::vector<Subscript>& subscripts, const Kernel& kernel);
+
+/// What a subscript may say so that it means the same wherever the view is read.
+bool IsFixed(const Node& node, const Kernel& kernel) {
+  if (node.op == Op::kRead) {
+    const Role role = kernel[RefId(node.index)].role;
+    if (role != Role::kPrefetch && role != Role::kScalar) return false;
+  }
+  if (node.op == Op::kLocal && kernel[LocalId(node.index)].kind == Local::Kind::kVar) return false;
+  return AreFixed(node.subscripts, kernel) &&
+         std::all_of(node.args.begin(), node.args.end(),
+                     [&](const NodePtr& arg) { return IsFixed(*arg, kernel); });
+}
+
+bool AreFixed(const std::vector<Subscript>& subscripts, const Kernel& kernel) {
+  return std::all_of(subscripts.begin(), subscripts.end(), [&](const Subscript& s) {
+    return (!s.start || IsFixed(*s.start, kernel)) && !s.count;
+  });
+}
+
+/// Whether lanes of the window are neighbours in what it is a window of.
+bool KeepsLanes(const std::vector<Subscript>& subscripts) {
+  return subscripts.empty() || (subscripts.back().range && subscripts.back().stride == 1);
+}
+
+}  // namespace
+
+/// An input that keeps its elements through a step, and that the body sees as rows.
+bool Lowering::IsConstantInput(RefId id) const {
+  const Ref& ref = kernel_[id];
+  return ref.role == Role::kInput && ref.memory == Memory::kVmem && !copied_[id] &&
+         kernel_.BorrowerOf(id.number()) < 0 &&
+         plan_.operands[id].layout == OperandPlan::Layout::kRows;
+}
+
+/// Whether the value is made of an input's elements by subscripts and reshapes.
+bool Lowering::ReadsConstantInput(const Node& node) const {
+  switch (node.op) {
+    case Op::kRead:
+      return IsConstantInput(RefId(node.index));
+    case Op::kLocal:
+      return views_.count(LocalId(node.index)) > 0;
+    case Op::kSlice:
+    case Op::kReshape:
+      return ReadsConstantInput(*node.args[0]);
+    default:
+      return false;
+  }
+}
+
+/// Whether a `let` need not copy its value: a window of an input, seen in another shape perhaps,
+/// whose lanes are the input's own.
+bool Lowering::IsWindow(const Node& node) const {
+  switch (node.op) {
+    case Op::kRead:
+      return IsConstantInput(RefId(node.index)) && AreFixed(node.subscripts, kernel_) &&
+             KeepsLanes(node.subscripts);
+    case Op::kLocal:
+      return views_.count(LocalId(node.index)) > 0;
+    case Op::kSlice:
+      return AreFixed(node.subscripts, kernel_) && KeepsLanes(node.subscripts) &&
+             IsWindow(*node.args[0]);
+    case Op::kReshape: {
+      if (!IsWindow(*node.args[0])) return false;
+      if (!RegroupsDimensions(node)) return true;
+      const std::vector<Group> groups = GroupsOf(node.args[0]->shape, node.shape);
+      const bool splits = std::all_of(groups.begin(), groups.end(),
+                                      [](const Group& g) { return g.from.size() == 1; });
+      return !groups.empty() && splits && groups.back().to.size() == 1;
+    }
+    default:
+      return false;
+  }
+}
+
+/// Where the elements of a reshape are in its argument; none: only a copy has them so.
+std::optional<Lowering::Point> Lowering::SeenThrough(const Node& reshape, const Point& point) {
+  const Shape &from = reshape.args[0]->shape, &to = reshape.shape;
+  const std::vector<Group> groups = GroupsOf(from, to);
+  if (groups.empty()) return std::nullopt;
+  const size_t divided = dividing_ ? dividing_->loops.size() : 0;
+  const auto give_up = [&] {
+    if (dividing_) dividing_->loops.resize(divided);
+    return std::nullopt;
+  };
+  Point whole(from.size());
+  for (const Group& group : groups) {
+    const bool around = std::any_of(group.to.begin(), group.to.end(),
+                                    [&](size_t d) { return point[d].around.has_value(); });
+    if (around) return give_up();
+    if (group.from.size() == 1) {
+      whole[group.from[0]] = Joined(point, to, group.to);
+    } else if (!Divide(point[group.to[0]], from, group.from, &whole)) {
+      return give_up();
+    }
+  }
+  return whole;
+}
+
+/// The coordinate in a dimension of which `dims` are parts, outermost first.
+Coordinate Lowering::Joined(const Point& point, const Shape& shape,
+                            const std::vector<size_t>& dims) {
+  Coordinate joined = point[dims.back()];
+  if (joined.offset && IsZero(*joined.offset)) joined.offset = nullptr;
+  Size inner = shape[dims.back()];
+  for (size_t k = dims.size() - 1; k-- > 0; inner = inner * shape[dims[k]]) {
+    const Coordinate& outer = point[dims[k]];
+    if (!outer.loop && (!outer.offset || IsZero(*outer.offset))) continue;
+    const std::optional<int64_t> constant = inner.Constant();
+    if (!joined.loop && constant) {
+      joined = {outer.loop,
+                AddOffsets(joined.offset, Times(outer.offset, *constant)),
+                {},
+                outer.stride * *constant};
+      continue;
+    }
+    ElementPtr index;
+    if (outer.loop) {
+      index = MakeElement(DType::kIndex, element::Iteration{outer.loop});
+      index = Times(index, outer.stride);
+    }
+    const ElementPtr size = Scalar(*inner.ToNode());
+    const ElementPtr shift =
+        MakeOp(Op::kMul, DType::kIndex, {AddOffsets(index, outer.offset), size});
+    joined.offset = AddOffsets(joined.offset, shift);
+  }
+  return joined;
+}
+
+/// The coordinates in dimensions that are parts of one: its loop is divided into loops over them,
+/// where the statement at hand can do that.
+bool Lowering::Divide(const Coordinate& c, const Shape& shape, const std::vector<size_t>& dims,
+                      Point* whole) {
+  if (!c.loop && !c.offset) return true;  // 0
+  if (!dividing_ || !c.loop || !c.IsPlain() || c.loop == dividing_->lanes) return false;
+  if (spaces_.spaces()[plan_[c.loop].space].clipped) return false;
+  Loops parts;
+  Shape extents;
+  for (const size_t d : dims) extents.push_back(shape[d]);
+  for (const DividedLoop& divided : dividing_->loops) {
+    if (divided.loop != c.loop) continue;
+    if (!(divided.extents == extents)) return false;
+    parts = divided.parts;
+  }
+  if (parts.empty()) {
+    for (const Size& extent : extents) parts.push_back(NewLoop(spaces_.SpaceOf(extent)));
+    dividing_->loops.push_back({c.loop, parts, extents});
+  }
+  for (size_t k = 0; k < dims.size(); ++k) (*whole)[dims[k]].loop = parts[k];
+  return true;
+}
+
+/// Puts the parts of divided loops in their place.
+void Lowering::PutParts(const Dividing& dividing, Stage& stage, Loops* loops) {
+  for (const DividedLoop& divided : dividing.loops) {
+    // The iteration of the loop is that of its last part, after those of the others.
+    ElementPtr before;
+    for (size_t k = 0; k + 1 < divided.parts.size(); ++k) {
+      const ElementPtr part = MakeElement(DType::kIndex, element::Iteration{divided.parts[k]});
+      const ElementPtr size = Scalar(*divided.extents[k + 1].ToNode());
+      before = MakeOp(Op::kMul, DType::kIndex, {AddOffsets(before, part), size});
+    }
+    const auto put = [&](Place& place) {
+      for (Coordinate& c : place.at) {
+        if (c.loop != divided.loop) continue;
+        c.loop = divided.parts.back();
+        c.offset = AddOffsets(c.offset, Times(before, c.stride));
+      }
+    };
+    ChangeElements(stage, [&](const ElementPtr& e) -> ElementPtr {
+      const auto* iteration = As<element::Iteration>(e);
+      if (iteration && iteration->loop == divided.loop)
+        return AddOffsets(before,
+                          MakeElement(DType::kIndex, element::Iteration{divided.parts.back()}));
+      const Place* loaded = LoadedBy(*e);
+      if (!loaded) return nullptr;
+      Place place = *loaded;
+      put(place);
+      return LoadOf(std::move(place), e->dtype);
+    });
+    ForEachPart(stage, Overloaded{[&](Place& place, Access) { put(place); }, Ignore()});
+    if (!loops) continue;
+    const auto at = loops->erase(std::find(loops->begin(), loops->end(), divided.loop));
+    loops->insert(at, divided.parts.begin(), divided.parts.end());
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,290 @@
+// Products that add up over *taps*: a tap is a window of A, read where it is, and the matrix of B
+// that it is multiplied with. A convolution has one for each element of its filter. A register tile
+// keeps its sums through all of them, so that nothing of A is copied and no sum is stored between
+// taps.
+#if defined(KILN_TAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_TAPS_INL_H_
+#undef KILN_TAPS_INL_H_
+#else
+#define KILN_TAPS_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <type_traits>
+
+#include "kiln/core/tensor.h"
+#include "kiln/core/types.h"
+#include "kiln/dot/panels-inl.h"
+#include "kiln/dot/tiles-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Rows of a window: `count` of something, each `stride` elements after the one before.
+struct RowLevel {
+  size_t count = 1;
+  int64_t stride = 0;
+};
+
+/// All rows of a window, those of the last level next to each other.
+struct RowLevels {
+  std::array<RowLevel, kMaxRank> levels{};
+  size_t rank = 0;
+
+  RowLevels(std::initializer_list<RowLevel> given) : rank(given.size()) {
+    std::copy(given.begin(), given.end(), levels.begin());
+  }
+  size_t Count() const {
+    size_t count = 1;
+    for (size_t l = 0; l < rank; ++l) count *= levels[l].count;
+    return count;
+  }
+};
+
+/// A walk over the rows of windows: how far each is from the first.
+class RowWalk {
+ public:
+  RowWalk(const RowLevels& rows, size_t first) : rows_(rows) {
+    for (size_t l = rows.rank; l-- > 0;) {
+      const RowLevel& level = rows.levels[l];
+      at_[l] = first % level.count;
+      first /= level.count;
+      offset_ += static_cast<int64_t>(at_[l]) * level.stride;
+    }
+  }
+  int64_t offset() const { return offset_; }
+  void Next() {
+    for (size_t l = rows_.rank; l-- > 0;) {
+      const RowLevel& level = rows_.levels[l];
+      offset_ += level.stride;
+      if (++at_[l] < level.count) return;
+      offset_ -= static_cast<int64_t>(level.count) * level.stride;
+      at_[l] = 0;
+    }
+  }
+
+ private:
+  const RowLevels& rows_;
+  std::array<size_t, kMaxRank> at_{};
+  int64_t offset_ = 0;
+};
+
+/// A window by its first element, and packed columns.
+template <typename KGroup>
+struct Tap {
+  const KGroup* a = nullptr;
+  const KGroup* panels = nullptr;
+};
+
+/// The taps of a dot, of which all windows have the same rows and all matrices the same extents.
+template <typename KGroup>
+struct Taps {
+  RowLevels rows;
+  size_t depth;     // of each
+  size_t cols = 0;  // of all matrices
+  Tap<KGroup>* list = nullptr;
+  size_t count = 0;
+};
+
+/// Up to kMost taps.
+template <typename T, size_t kMost>
+class TapList {
+  using D = Dot<T>;
+  using KGroup = typename D::KGroup;
+  static_assert(std::is_same_v<T, KGroup> && D::kFlip == 0, "an element is a k-group");
+
+ public:
+  TapList(std::initializer_list<RowLevel> rows, size_t depth) : taps_{RowLevels(rows), depth} {}
+
+  /// `b`: packed.
+  template <class B>
+  HWY_INLINE void Add(const T* a, const B& b) {
+    taps_.cols = b.cols;
+    list_[taps_.count++] = {a, b.groups};
+  }
+  /// Only as long as this is where it is.
+  const Taps<KGroup>& Get() {
+    taps_.list = list_.data();
+    return taps_;
+  }
+
+ private:
+  Taps<KGroup> taps_;
+  std::array<Tap<KGroup>, kMost> list_;
+};
+
+/// What a register tile multiplies, and where its sums are.
+template <class D>
+struct TapTile {
+  using KGroup = typename D::KGroup;
+  using Acc = typename D::Acc;
+
+  const KGroup* rows[kTileRows] = {};  // of the first tap's window
+  const Tap<KGroup>* taps = nullptr;
+  size_t count = 0, depth = 0;
+  ptrdiff_t columns = 0;  // from a tap's panels to those of the tile
+  ptrdiff_t b_to_k = 0;
+  // Of B, ahead: from a tap's panels to what is prefetched, a piece with every second k.
+  ptrdiff_t ahead = 0;
+  ptrdiff_t piece = 0;
+
+  // A vector's lanes are neighbours.
+  Acc* sums = nullptr;
+  ptrdiff_t sums_to_row = 0, sums_to_vector = 0;
+  bool from_zero = false;  // else from what the sums are
+};
+
+/// Adds all taps to the sums of kTileRows rows, or of half of them, by up to three vectors. The
+/// library has it.
+template <class D>
+void MultiplyTapTile(const TapTile<D>& tile, size_t rows, size_t vectors);
+
+/// Calls fn(tile, tile_rows, rows, vectors, r, c) for each register tile, of which the first `rows`
+/// rows exist: the others are the last one again, as nothing outside of the windows may be read.
+template <class D, class Fn>
+HWY_INLINE void ForTapTiles(const Taps<typename D::KGroup>& taps, const Fn& fn) {
+  using KGroup = typename D::KGroup;
+  const size_t n = hn::Lanes(hn::ScalableTag<KGroup>());
+  const size_t count = taps.rows.Count();
+  TapTile<D> tile;
+  tile.taps = taps.list, tile.count = taps.count, tile.depth = taps.depth;
+  // The rows of windows that stay in the L2 while all panels of B are read.
+  const size_t row_bytes = taps.depth * sizeof(KGroup);
+  const size_t l2_bytes = kTypicalCpu.l2_bytes;
+  const size_t pass = HWY_MAX(l2_bytes / 2 / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
+  // A large B has left the L2 when the next rows are multiplied (as ViewOfB has it).
+  const bool large = taps.count * taps.cols * row_bytes > l2_bytes / 4;
+  for (size_t begin = 0; begin < count; begin += pass) {
+    const size_t end = HWY_MIN(begin + pass, count);
+    for (size_t c = 0, vectors = 0; c < taps.cols; c += vectors * n) {
+      vectors = TileVectors(DivUp(taps.cols - c, n));
+      const size_t width = HWY_MAX(vectors, 2) * n;
+      tile.columns = static_cast<ptrdiff_t>(c * (taps.depth + 1));
+      tile.b_to_k = static_cast<ptrdiff_t>(width);
+      RowWalk walk(taps.rows, begin);
+      for (size_t r = begin; r < end;) {
+        const size_t tile_rows = end - r > kTileRows / 2 ? kTileRows : kTileRows / 2;
+        const size_t rows = HWY_MIN(tile_rows, end - r);
+        for (size_t i = 0; i < tile_rows; ++i) {
+          tile.rows[i] = taps.list[0].a + walk.offset();
+          if (i + 1 < rows || (i < rows && r + rows < end)) walk.Next();
+        }
+        if (large && kTilesOf8Rows) {
+          const size_t next = c + vectors * n < taps.cols ? c + vectors * n : 0;
+          const size_t eighth = r / kTileRows % 8;
+          tile.ahead =
+              static_cast<ptrdiff_t>(next * (taps.depth + 1) + eighth * taps.depth * (width / 8));
+          tile.piece = static_cast<ptrdiff_t>(width / 4);
+        }
+        fn(tile, tile_rows, rows, vectors, r, c);
+        r += rows;
+      }
+    }
+  }
+}
+
+/// Multiplies all taps. For each vector of a tile `start(at, r, c)` gives
+/// what its sums begin with, if it gives anything, and `finish(at, sum, r, c)` gets them.
+template <class Dot, typename T, size_t kMost, class Start = Nothing, class Finish = Nothing>
+HWY_INLINE void MultiplyTaps(TapList<T, kMost>& list, TileSums, const Start& start = Start(),
+                             const Finish& finish = Finish()) {
+  using D = ColumnTag<Dot>;
+  using Acc = typename Dot::Acc;
+  constexpr hn::ScalableTag<Acc> da;
+  constexpr bool kGives = kStartGives<D, Start>;
+  const Taps<typename Dot::KGroup>& taps = list.Get();
+  const size_t n = hn::Lanes(da);
+  HWY_ALIGN Acc own[kTileRows * kTileVectors * hn::MaxLanes(da)];
+  ForTapTiles<Dot>(taps, [&](TapTile<Dot>& tile, size_t tile_rows, size_t rows, size_t vectors,
+                             size_t r, size_t c) HWY_ATTR {
+    const auto for_vectors = [&](const auto& fn) HWY_ATTR {
+      for (size_t i = 0; i < rows; ++i) {
+        for (size_t v = 0; v < vectors && c + v * n < taps.cols; ++v) {
+          const size_t left = taps.cols - c - v * n;
+          Acc* const sums = own + (v * kTileRows + i) * n;
+          if (left >= n)
+            fn(Whole<D>(), sums, r + i, c + v * n);
+          else
+            fn(Part<D>(left), sums, r + i, c + v * n);
+        }
+      }
+    };
+    tile.sums = own, tile.sums_to_row = static_cast<ptrdiff_t>(n);
+    tile.sums_to_vector = static_cast<ptrdiff_t>(kTileRows * n);
+    tile.from_zero = !kGives;
+    if constexpr (!std::is_same_v<Start, Nothing>) {
+      for_vectors([&](auto at, [[maybe_unused]] Acc* sums, size_t i, size_t j) HWY_ATTR {
+        if constexpr (kGives) {
+          hn::Store(start(at, i, j), da, sums);
+        } else {
+          start(at, i, j);
+        }
+      });
+    }
+    MultiplyTapTile(tile, tile_rows, vectors);
+    for_vectors([&](auto at, const Acc* sums, size_t i, size_t j)
+                    HWY_ATTR { finish(at, hn::Load(da, sums), i, j); });
+  });
+}
+
+/// Adds all taps to rows of a block. Tiles of whole vectors work on them where they are. The
+/// library has this for f32.
+template <class Dot>
+HWY_NOINLINE void AddTaps(const Taps<typename Dot::KGroup>& taps,
+                          const SumsInRows<typename Dot::Acc>& sums) {
+  using D = ColumnTag<Dot>;
+  using Acc = typename Dot::Acc;
+  constexpr hn::ScalableTag<Acc> da;
+  const size_t n = hn::Lanes(da);
+  HWY_ALIGN Acc own[kTileRows * kTileVectors * hn::MaxLanes(da)];
+  ForTapTiles<Dot>(taps, [&](TapTile<Dot>& tile, size_t tile_rows, size_t rows, size_t vectors,
+                             size_t r, size_t c) HWY_ATTR {
+    if (rows == tile_rows && c + vectors * n <= taps.cols) {
+      tile.sums = sums.At(r, c), tile.sums_to_row = sums.to_row;
+      tile.sums_to_vector = static_cast<ptrdiff_t>(n);
+      tile.from_zero = sums.from_zero;
+      return MultiplyTapTile(tile, tile_rows, vectors);
+    }
+    const auto for_parts = [&](const auto& fn) HWY_ATTR {
+      for (size_t i = 0; i < rows; ++i) {
+        for (size_t v = 0; v < vectors && c + v * n < taps.cols; ++v) {
+          fn(Part<D>(HWY_MIN(taps.cols - c - v * n, n)), own + (v * kTileRows + i) * n,
+             sums.At(r + i, c + v * n));
+        }
+      }
+    };
+    tile.sums = own, tile.sums_to_row = static_cast<ptrdiff_t>(n);
+    tile.sums_to_vector = static_cast<ptrdiff_t>(kTileRows * n);
+    tile.from_zero = sums.from_zero;
+    if (!sums.from_zero) {
+      for_parts([&](auto at, Acc* sum, const Acc* from)
+                    HWY_ATTR { hn::Store(at.Load(from), da, sum); });
+    }
+    MultiplyTapTile(tile, tile_rows, vectors);
+    for_parts([&](auto at, const Acc* sum, Acc* to) HWY_ATTR { at.Store(hn::Load(da, sum), to); });
+  });
+}
+#undef KILN_TAPS
+#ifdef KILN_COMPILES_TAPS
+#define KILN_TAPS template
+#else
+#define KILN_TAPS extern template
+#endif
+KILN_TAPS void AddTaps<Dot<float>>(const Taps<float>&, const SumsInRows<float>&);
+
+template <class Dot, typename T, size_t kMost>
+HWY_INLINE void MultiplyTaps(TapList<T, kMost>& list, const SumsInRows<typename Dot::Acc>& sums) {
+  AddTaps<Dot>(list.Get(), sums);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,122 @@
+// What is a view of an input and what is a copy, which dots become taps, and which loops are
+// written out.
+#include "generator/plan/walk.h"
+#include "tests/plan/plan_testing.h"
+
+namespace kiln {
+namespace {
+
+/// A body that has x and w as inputs, o as output and s as scratch.
+std::string With(const std::string& body, const std::string& type = "f32",
+                 const std::string& alias = "") {
+  const std::string sums = type == "i8" ? "i32" : type == "f64" ? "f64" : "f32";
+  return "kernel: k\nprefetch: {at: \"i32[1]\"}\ninputs:\n  x: " + type + "[34, 8]\n  w: " + type +
+         "[3, 8, 16]\n  z: " + type + "[32, 8]\noutputs:\n  o: " + sums +
+         "[32, 16]\n  y: {array: \"" + type + "[32, 8]\"" + alias + "}\nscratch: {s: \"" + type +
+         "[32, 8]\"}\nbody: |\n" + body;
+}
+
+/// Whether what `let` gives to `name` has a buffer of its own.
+bool IsCopied(const std::string& body, const std::string& name, const std::string& alias = "") {
+  const Planned planned = PlanOf(With(body, "f32", alias));
+  bool copied = false;
+  for (const BufferId buffer : UsedBuffers(*planned.plan))
+    copied = copied || (*planned.plan)[buffer].name == name;
+  return copied;
+}
+
+int64_t MostTaps(const std::string& text) {
+  const Planned planned = PlanOf(text);
+  int64_t most = 0;
+  for (const BodyPlan& body : planned.plan->bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      if (const auto* dot = As<stage::Dot>(stage)) most = std::max(most, dot->tap_count);
+    });
+  }
+  return most;
+}
+
+int Loops(const std::string& body) {
+  const Planned planned = PlanOf(With(body));
+  int loops = 0;
+  for (const BodyPlan& each : planned.plan->bodies)
+    ForEachStage(each.stages, [&](const Stage& stage) { loops += Is<stage::For>(stage); });
+  return loops;
+}
+
+// Each is read twice, once at another place, so that no copy of it could stay in registers.
+const std::string kRead = "  y = part[0:32] + part[ds(1, 32)]\n  o = 0\n";
+
+TEST_CASE("a window of an input is a view of it, whatever its shape") {
+  CHECK_FALSE(IsCopied("  let part = x[:, :]\n" + kRead, "part"));
+  CHECK_FALSE(
+      IsCopied("  let part = reshape(x, [17, 2, 8])[:, 1]\n  y[0:16] = part[1:]\n  y[16:] = "
+               "part[0:16]\n  o = 0\n",
+               "part"));
+  CHECK_FALSE(IsCopied("  let part = x[ds(at[0], 33)]\n" + kRead, "part"));
+  CHECK_FALSE(IsCopied("  let n = at[0] + 1\n  let part = x[ds(n, 33)]\n" + kRead, "part"));
+}
+
+TEST_CASE("what may change after it was read is copied") {
+  const std::string of_scratch = "  s = z\n  let part = s[0:32]\n  s = z + 1\n  y = part + s\n";
+  CHECK(IsCopied(of_scratch + "  y[0:16] = part[16:]\n  o = 0\n", "part"));
+  const std::string of_alias =
+      "  let part = z[0:32]\n  y = part + 1\n  y[0:16] = part[16:]\n  o = 0\n";
+  CHECK(IsCopied(of_alias, "part", ", alias: z"));
+  CHECK_FALSE(IsCopied(of_alias, "part"));
+  const std::string from_var = "  var n: i32 = 0\n  let part = x[ds(n, 33)]\n  n = 1\n";
+  CHECK(IsCopied(from_var + kRead, "part"));
+}
+
+TEST_CASE("a window whose lanes are apart is copied") {
+  CHECK(IsCopied(
+      "  let part = x[:, 0:8:2]\n  y[:, 0:4] = part[0:32] + part[ds(1, 32)]\n  y[:, 4:] = 0"
+      "\n  o = 0\n",
+      "part"));
+}
+
+const std::string kConvolution =
+    "  o = 0\n  for t in range(0, 3):\n    o += dot(x[ds(t, 32)], w[t])\n  y = 0\n";
+
+TEST_CASE("products that add to the same sums turn by turn are taps of one dot") {
+  CHECK(MostTaps(With(kConvolution)) == 3);
+  CHECK(MostTaps(With(kConvolution, "f64")) == 3);
+  CHECK(MostTaps(With("  o = dot(x[0:32], w[0])\n  o += dot(x[2:34], w[1])\n  y = 0\n")) == 2);
+  CHECK(MostTaps(With("  o = 0\n  for a in range(0, 3):\n    for b in range(0, 2):\n"
+                      "      o += dot(x[ds(a, 32)], w[b])\n  y = 0\n")) == 6);
+}
+
+TEST_CASE("elements that are multiplied by groups are packed, and a single product is too") {
+  CHECK(MostTaps(With(kConvolution, "bf16")) == 0);
+  CHECK(MostTaps(With(kConvolution, "i8")) == 0);
+  CHECK(MostTaps(With("  o = dot(x[1:33], w[0])\n  y = 0\n")) == 0);
+  CHECK(
+      MostTaps(With("  o = 0\n  for t in range(0, 2):\n    o[ds(16 * t, 16)] += dot(x[ds(t, 16)], "
+                    "w[t])\n  y = 0\n")) == 0);
+  CHECK(
+      MostTaps(With("  o = 0\n  for t in range(0, at[0]):\n    o += dot(x[ds(0, 32)], w[t])\n  y = "
+                    "0\n")) == 0);
+}
+
+TEST_CASE("sums that are looked at between products are stored before them") {
+  CHECK(MostTaps(With("  o = 0\n  for t in range(0, 3):\n    o = max(o, 0)\n"
+                      "    o += dot(x[ds(t, 32)], w[t])\n  y = 0\n")) == 1);
+}
+
+TEST_CASE("a few turns are written out where they become one nest, and only there") {
+  CHECK(Loops("  y = 0\n  for t in range(0, 3):\n    y += x[ds(t, 32)]\n  o = 0\n") == 0);
+  CHECK(Loops("  y = 0\n  for t in range(0, 30):\n    y += x[ds(2, 32)]\n  o = 0\n") == 0);
+  CHECK(Loops("  y = 0\n  for t in range(0, 40):\n    y += x[ds(2, 32)]\n  o = 0\n") == 1);
+  CHECK(Loops("  y = 0\n  for t in range(0, at[0]):\n    y += x[ds(2, 32)]\n  o = 0\n") == 1);
+  // A turn reads what the one before it stored elsewhere.
+  CHECK(Loops("  s = z\n  for t in range(0, 3):\n    s[1:] = s[0:31] * 2\n  y = s\n  o = 0\n") ==
+        1);
+  // A number of the turn that not every type has.
+  CHECK(Loops("  y = 0\n  for t in range(0, 3):\n    y += x[ds(t, 32)] * f32(t)\n  o = 0\n") == 0);
+  CHECK(
+      Loops("  y = 0\n  for t in range(1000, 1003):\n    y += x[ds(2, 32)] * f32(t)\n  o = 0\n") ==
+      1);
+}
+
+}  // namespace
+}  // namespace kiln
