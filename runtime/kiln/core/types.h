@@ -108,6 +108,18 @@ constexpr T RoundUp(T a, std::type_identity_t<T> b) {
   return DivUp(a, b) * b;
 }
 
+namespace internal {
+
+/// Copies one by one what was just written in pieces: a vector that is loaded from there has to
+/// wait until everything that was stored before has reached the cache, which is a third of a small
+/// step.
+template <class Array>
+constexpr void CopyEach(const Array& from, Array* to) {
+  for (size_t i = 0; i < from.size(); ++i) (*to)[i] = from[i];
+}
+
+}  // namespace internal
+
 }  // namespace kiln
 
 /// What <limits> says of integers.

@@ -65,7 +65,7 @@ struct Direct {
     void Find(const Index<R>& index) {
       held_ = this->IsInRange(index);
       if (!held_) return;
-      index_ = index;
+      internal::CopyEach(index, &index_);
       if (always_in_place_) return;
       const Box<R> box = this->blocks_.BoxAt(index);
       in_place_ = Format::IsInPlace(tensor_, box);

@@ -102,7 +102,7 @@ class StagedBlocks {
   /// Begins a stay; false: there is no such block, or the core is not ok.
   bool Begin(const Index<R>& index, int64_t run) {
     open_ = core_.ok() && CheckRange(core_, operand_, blocks_, index);
-    index_ = index;
+    CopyEach(index, &index_);
     run_ = run;
     return open_;
   }

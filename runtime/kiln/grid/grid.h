@@ -18,7 +18,7 @@ namespace kiln {
 template <int R>
 struct Point {
   std::array<int64_t, R> index{};
-  bool more = false;
+  int64_t more = 0;  // a word, as a copy with gaps in it is made through memory
   int64_t run = 0;
 
   int64_t operator[](int axis) const { return index[axis]; }
@@ -58,8 +58,8 @@ class Grid {
     if (core_.recorder() != nullptr) [[unlikely]]
       NoteStep(at.index);
     const Point<R> next = After(at);
-    at_ = at.index;
-    ahead_ = next.index;
+    internal::CopyEach(at.index, &at_);
+    internal::CopyEach(next.index, &ahead_);
     core_.TrackGrid(at_.data(), ahead_.data(), R);
     return next;
   }

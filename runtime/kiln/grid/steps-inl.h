@@ -39,7 +39,7 @@ HWY_INLINE void ForSteps(const Grid<R>& grid, Core& core, const CopyIn& copy_in,
     core.BeginStep(at.run);
     step(at, next);
     if (!core.ok()) return locate(Point<R>(at));
-    at.index = next.index;
+    internal::CopyEach(next.index, &at.index);
     at.more = next.more;
     at.run = next.run;
   }
