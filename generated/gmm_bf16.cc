@@ -119,7 +119,7 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, PackedB<bf16>, 3> rhs(core, {"rhs", 7, 53}, call.rhs,
                                   {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
                                   Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                  /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
+                                  /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/kLiveRows);
   Out<Tiers, Rows<float, 2>, 2> out(core, {"out", 8, 70}, call.out,
                                     {Clipped(tm), Clipped(blocks.j)}, Init<float>(0.0f));
   const size_t acc_count = AccumulatorSize(tm, blocks.j);

@@ -135,7 +135,7 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, PackedB<bf16>, 3> rhs(core, {"rhs", 7, 53}, call.rhs,
                                   {Squeezed(), Clipped(tk), Clipped(blocks.j)},
                                   Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                  /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
+                                  /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/kLiveRows);
   In<Tiers, CopiedRows<float, 2>, 2> existing(core, {"existing", 8, 64}, call.existing, block);
   existing.LendTo(9);
   Out<Tiers, Rows<float, 2>, 2> out(core, {"out", 9, 70}, call.out, block,

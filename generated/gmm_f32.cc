@@ -114,10 +114,9 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, UnpackedA<float>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Clipped(tm), Clipped(blocks.l)}, Pad<float>(0.0f),
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<float>, 3> rhs(core, {"rhs", 7, 53}, call.rhs,
-                                   {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
-                                   Pad<float>(0.0f), /*buffers=*/2,
-                                   /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
+  In<Tiers, PackedB<float>, 3> rhs(
+      core, {"rhs", 7, 53}, call.rhs, {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
+      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/kLiveRows);
   Out<Tiers, Rows<float, 2>, 2> out(core, {"out", 8, 70}, call.out,
                                     {Clipped(tm), Clipped(blocks.j)}, Init<float>(0.0f));
   const size_t acc_count = AccumulatorSize(tm, blocks.j);

@@ -114,10 +114,9 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, UnpackedA<int8_t>, 2> lhs(
       core, {"lhs", 6, 48}, call.lhs, {Clipped(tm), Clipped(blocks.l)}, Pad<int8_t>(0),
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<int8_t>, 3> rhs(core, {"rhs", 7, 53}, call.rhs,
-                                    {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
-                                    Pad<int8_t>(0), /*buffers=*/2,
-                                    /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
+  In<Tiers, PackedB<int8_t>, 3> rhs(
+      core, {"rhs", 7, 53}, call.rhs, {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
+      Pad<int8_t>(0), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/kLiveRows);
   Out<Tiers, Rows<int32_t, 2>, 2> out(core, {"out", 8, 70}, call.out,
                                       {Clipped(tm), Clipped(blocks.j)}, Init<int32_t>(0));
   const size_t acc_count = AccumulatorSize(tm, blocks.j);

@@ -95,9 +95,10 @@ struct OperandPlan {
   bool reduced = false;       // ReducedRefs
   std::vector<bool> clipped;  // by array dimension
   std::vector<Reuse> reuse;   // outermost first
-  bool unpacked = false;  // FindInPlace: an A that is read in place unless its rows are far apart
-  SpaceId rows_per_b;     // FindInPlace: a B, for few rows of this space
-  bool watched = false;   // FindWatched
+  bool unpacked = false;   // FindInPlace: an A that is read in place unless its rows are far apart
+  SpaceId rows_per_b;      // FindInPlace: a B, for few rows of this space
+  bool live_rows = false;  // FindInPlace: of which only a step knows how many it needs
+  bool watched = false;    // FindWatched
   bool knows_first = false, knows_last = false;  // FindVisits
   /// What the elements of an output hold that no step has stored.
   enum class Start { kNothing, kValue, kUndefined, kAlias };

@@ -49,6 +49,18 @@ std::set<SpaceId> SpacesOfRowsPerB(const Plan& plan, RefId b) {
   return spaces;
 }
 
+/// Whether a mask bounds the rows that each dot multiplies it with.
+bool HasLiveRows(const Plan& plan, RefId b) {
+  bool bounded = true;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const auto* dot = As<stage::Dot>(stage);
+      if (dot && dot->b.ref == b) bounded &= dot->low && dot->high;
+    });
+  }
+  return bounded;
+}
+
 FreeBlock* FreeBlockOf(Plan& plan, FreeBlock::Use use) {
   const auto found = std::find_if(plan.free_blocks.begin(), plan.free_blocks.end(),
                                   [&](const FreeBlock& block) { return block.use == use; });
@@ -96,7 +108,9 @@ void FindInPlace(Plan& plan) {
     operand.unpacked = operand.layout == Layout::kPackedA;
     if (operand.layout != Layout::kPackedB) continue;
     const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
-    if (spaces.size() == 1 && kernel[ref].view.size() == 2) operand.rows_per_b = *spaces.begin();
+    if (spaces.size() != 1 || kernel[ref].view.size() != 2) continue;
+    operand.rows_per_b = *spaces.begin();
+    operand.live_rows = HasLiveRows(plan, ref);
   }
   FindReuseOfB(plan);
 }

@@ -106,6 +106,7 @@ std::string SpecializationView::Window(RefId r) const {
 std::string SpecializationView::RowsPerB(RefId r) const {
   const OperandPlan& operand = plan_.operands[r];
   if (!operand.rows_per_b) return "";
+  if (operand.live_rows) return "/*rows=*/kLiveRows";
   AxisId axis_of_rows;
   const Size* extent = &plan_[operand.rows_per_b].extent;
   for (const FreeBlock& block : plan_.free_blocks) {

@@ -18,6 +18,8 @@ constexpr int64_t StreamedCols(int64_t rows) {
 
 /// M where it is not known, or where B must be packed.
 constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
+/// In place of a number of rows: those that a dot turns out to need.
+constexpr int64_t kLiveRows = -1;
 
 /// How a dot reads B.
 enum class BAccess {

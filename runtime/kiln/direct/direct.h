@@ -29,21 +29,22 @@ struct Direct {
     using View = typename Format::View;
 
     /// `window`: how many blocks one after another come back; 0: none does. `rows`: how many a
-    /// block of B is multiplied with in all, if that is known.
+    /// block of B is multiplied with in all, if that is known, or kLiveRows.
     [[gnu::noinline]] In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
                          const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
                          int /*buffers*/ = 2, int64_t window = 0, int64_t rows = kUnknownRows)
         : Base(core, operand, {tensor.template extents<R>(), dims}, kBitsOf<T>),
           tensor_(tensor),
           pad_(pad),
-          rows_(rows) {
+          rows_(rows == kLiveRows ? 1 : rows) {
       const Box<R> ragged = internal::MostRagged(this->blocks_);
       always_in_place_ = Format::IsInPlace(tensor_, ragged);
       if constexpr (requires { Format::IsInPlaceFor(core.cpu(), rows, tensor_, ragged); }) {
-        always_in_place_ = Format::IsInPlaceFor(core.cpu(), rows, tensor_, ragged);
+        always_in_place_ = Format::IsInPlaceFor(core.cpu(), rows_, tensor_, ragged);
+        packs_later_ = rows == kLiveRows && always_in_place_;
       }
       in_place_ = always_in_place_;
-      if (always_in_place_) return;
+      if (always_in_place_ && !packs_later_) return;
       // Where only blocks at an edge are copied, they are few.
       if (Format::IsInPlace(tensor_, internal::Unragged(this->blocks_))) window = 0;
       this->Reserve(Signed(Format::Bytes(ShapeOf<R>(dims))), window);
@@ -75,7 +76,7 @@ struct Direct {
     }
 
     /// Made where it is used: a copy would wait for what was just written.
-    View InPlace(const Box<R>& box) const {
+    View InPlace(const Box<R>& box) {
       View view = InArray(box);
       Plan(&view);
       return view;
@@ -88,11 +89,13 @@ struct Direct {
       }
     }
 
-    /// An operand of a dot gets the bytes of it that stay in the L2.
-    void Plan(View* view) const {
+    /// An operand of a dot gets the bytes of it that stay in the L2, and who packs it if need be.
+    void Plan(View* view) {
       if constexpr (requires { view->l2_bytes; })
         view->l2_bytes = static_cast<size_t>(this->core_.cpu().l2_bytes);
+      if constexpr (requires { view->later; }) view->later = packs_later_ ? this : nullptr;
     }
+    const void* Panels() override { return this->Bring(index_, this->blocks_.BoxAt(index_)); }
 
     void Copy(const Box<R>& box, void* to) const override { Format::Copy(tensor_, box, pad_, to); }
 
@@ -100,7 +103,7 @@ struct Direct {
     const Pad<T> pad_;
     const int64_t rows_;
     bool held_ = false;
-    bool always_in_place_ = false, in_place_ = false;
+    bool always_in_place_ = false, in_place_ = false, packs_later_ = false;
     Index<R> index_{};
     View view_{};  // of what was copied
   };

@@ -7,6 +7,7 @@
 
 #include "kiln/core/block.h"
 #include "kiln/core/core.h"
+#include "kiln/core/packed_later.h"
 #include "kiln/core/record.h"
 #include "kiln/errors/diagnostics.h"
 #include "kiln/format/rows.h"
@@ -27,7 +28,7 @@ constexpr int64_t kMostCached = int64_t{1} << 30;
 
 /// Copies of blocks that are read.
 template <int R>
-class BlockCopies {
+class BlockCopies : public PackedLater {
  public:
   BlockCopies(const BlockCopies&) = delete;
   BlockCopies& operator=(const BlockCopies&) = delete;

@@ -24,19 +24,26 @@ namespace kiln {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// The rows of A up to which B is streamed.
+template <class D>
+HWY_INLINE int64_t FewRows() {
+  return UsesAmx<D>() ? int64_t{kAmxRows} : kFewRows<D>;
+}
+
 /// How a dot reads a B whose rows are `stride` elements apart.
 template <class D, typename T>
 BAccess ChooseBAccess(const Cpu& cpu, int64_t rows, int64_t depth, int64_t stride) {
-  const int64_t few_rows = UsesAmx<D>() ? int64_t{kAmxRows} : kFewRows<D>;
-  return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, few_rows,
+  return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, FewRows<D>(),
                              kCanReadUnpackedB<D, T>, kTilesOf8Rows);
 }
 
-/// Rows of a block for which tiles are computed.
+/// Rows of a block for which tiles are computed, and those among them that are needed.
 struct RowRange {
-  RowRange(size_t rows) : end(rows) {}  // NOLINT: all of them
-  RowRange(size_t from, size_t to) : begin(from), end(to) {}
-  size_t begin = 0, end;
+  RowRange(size_t rows) : RowRange(0, rows) {}  // NOLINT: all of them
+  RowRange(size_t from, size_t to) : RowRange(from, to, from, to) {}
+  RowRange(size_t from, size_t to, size_t first_needed, size_t past_needed)
+      : begin(from), end(to), first(first_needed), past(past_needed) {}
+  size_t begin, end, first, past;
 };
 
 /// Those from `low` on and before `high` of `count`.
@@ -50,7 +57,8 @@ inline RowRange Within(int64_t low, int64_t high, size_t count) {
 /// begin where panels do, and a whole tile is faster than the small ones of a remainder.
 inline RowRange LiveRows(int64_t low, int64_t high, size_t rows) {
   const RowRange live = Within(low, high, rows);
-  return {live.begin / kPanelRows * kPanelRows, HWY_MIN(RoundUp(live.end, kPanelRows), rows)};
+  return {live.begin / kPanelRows * kPanelRows, HWY_MIN(RoundUp(live.end, kPanelRows), rows),
+          live.begin, live.end};
 }
 
 /// Vectors of columns of a tile, and of a panel of B, where `left` remain. Four are two and two, as
@@ -284,7 +292,7 @@ HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
 /// stores.
 template <class Dot, class A, class B, class Sums, class Start = Nothing, class Finish = Nothing,
           class To = NoTile>
-HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums& sums,
+HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& any_b, const Sums& sums,
                               const Start& start = Start(), const Finish& finish = Finish(),
                               const To& to = To()) {
   using Acc = typename Dot::Acc;
@@ -293,11 +301,12 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b, const Sums&
 
   if constexpr (std::is_same_v<Sums, StepSums<Acc>>) {
     static_assert(!kGives);
-    if (!sums.step.last) return AddTiles<Dot>(rows, a, b, sums.ThatAreKept());
+    if (!sums.step.last) return AddTiles<Dot>(rows, a, any_b, sums.ThatAreKept());
   }
+  const B b = any_b.For(rows.past - rows.first, FewRows<typename Dot::Arithmetic>());
   if (b.streamed != nullptr) {
     return WithSums<Dot>(sums, start, finish, [&](const auto& first, const auto& last) HWY_ATTR {
-      MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.begin, rows.end, a, b, first, last);
+      MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.first, rows.past, a, b, first, last);
     });
   }
 
@@ -323,12 +332,13 @@ HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
 
 /// Adds A @ B to rows of a block. Tiles of whole vectors work on them where they are.
 template <class Dot, class A, class B>
-HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& b,
+HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& any_b,
                            const SumsInRows<typename Dot::Acc>& sums) {
   using Tiles = TilesOf<Dot, A, B>;
+  const B b = any_b.For(rows.past - rows.first, FewRows<typename Dot::Arithmetic>());
   WithSums(sums, [&](const auto& start, const auto& finish) HWY_ATTR {
     if (b.streamed != nullptr) {
-      return MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.begin, rows.end, a, b, start, finish);
+      return MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.first, rows.past, a, b, start, finish);
     }
     Tiles tiles(a, b);
     auto& tile = tiles.tile;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kiln/core/packed_later.h"
 #include "kiln/core/types.h"
 #include "kiln/dot/dot-inl.h"
 #include "kiln/dot/tiles-inl.h"
@@ -76,7 +77,8 @@ struct ViewOfA : Steps {
   }
 };
 
-/// B as a dot reads it: panels, or unpacked for register tiles, or unpacked and streamed by rows.
+/// B as a dot reads it: panels, or unpacked for register tiles, or unpacked and streamed by rows
+/// unless `later` packs it, as more rows of A turn out to need it.
 template <typename KGroup, bool kUnpacked = false>
 struct ViewOfB {
   const KGroup* groups = nullptr;  // of panels, or of the array
@@ -87,6 +89,7 @@ struct ViewOfB {
   const void* streamed = nullptr;  // row 0, if B is streamed by rows
   size_t rows = 0;                 // of elements
   size_t l2_bytes = kTypicalCpu.l2_bytes;
+  PackedLater* later = nullptr;
 
   static ViewOfB OfPanels(const KGroup* groups, size_t depth, size_t cols) {
     return {groups, depth, cols};
@@ -102,6 +105,14 @@ struct ViewOfB {
   static ViewOfB StreamedRows(const void* first, size_t depth, size_t rows, size_t cols,
                               size_t stride) {
     return {nullptr, depth, cols, stride, 0, first, rows};
+  }
+
+  /// As so many rows of A read it, where they are few up to `few_rows`.
+  HWY_INLINE ViewOfB For(size_t a_rows, int64_t few_rows) const {
+    if (later == nullptr || Signed(a_rows) <= few_rows) return *this;
+    ViewOfB packed = OfPanels(static_cast<const KGroup*>(later->Panels()), depth, cols);
+    packed.l2_bytes = l2_bytes;
+    return packed;
   }
 
   /// The columns of a tile whose vectors begin at c, and what it prefetches. `inside`: whether the
