@@ -31,11 +31,12 @@ struct Layout {
   int64_t elements = 1;
 };
 
-/// Calls fn(row) for the rows of a block that are inside the array.
+/// Calls fn(row) for the rows of a block that are inside the array; those that follow each other in
+/// both are one.
 template <class Fn>
 void ForEachRowInside(const AnyBox& box, const Layout& layout, const int64_t* stride,
                       const Fn& fn) {
-  std::array<int64_t, kMaxRank> extent{}, array_stride{};
+  std::array<int64_t, kMaxRank> extent{}, array_stride{}, block_stride = layout.stride;
   int64_t array = 0, block = 0;
   for (int d = 0; d < box.rank; ++d) {
     array += (box.start[d] + box.low[d]) * stride[d];
@@ -47,10 +48,16 @@ void ForEachRowInside(const AnyBox& box, const Layout& layout, const int64_t* st
     array_stride[v] = stride[d];
     block += box.low[d] * layout.stride[v];
   }
-  const int last = layout.rank - 1;
+  int last = layout.rank - 1;
+  for (; last > 0 && array_stride[last] == 1; --last) {
+    const int64_t row = extent[last];
+    if (array_stride[last - 1] != row || block_stride[last - 1] != row) break;
+    extent[last - 1] *= row;
+    array_stride[last - 1] = block_stride[last - 1] = 1;
+  }
   const int64_t count = last >= 0 ? extent[last] : 1;
   const int64_t step = last >= 0 ? array_stride[last] : 1;
-  ForEachRow(layout.rank, extent.data(), array_stride.data(), layout.stride.data(),
+  ForEachRow(last + 1, extent.data(), array_stride.data(), block_stride.data(),
              [&](int64_t array_row, int64_t block_row) {
                fn(Row{array + array_row, step, block + block_row, count});
              });
@@ -89,6 +96,34 @@ void CopyRow(const char* from, int64_t from_at, int64_t from_step, char* to, int
       return CopyApart<uint64_t>(from, from_step, to, to_step, count);
   }
 }
+
+/// Sets elements of a block that are outside of the array.
+struct Padding {
+  const AnyBox& box;
+  const Layout& layout;
+  const void* value;
+  size_t bits;
+  char* block;
+
+  void Fill(int64_t at, int64_t count) const {
+    if (bits < 8)
+      FillPlaces(PlaceOfByte(block) + static_cast<uintptr_t>(at), 1, count,
+                 *static_cast<const uint8_t*>(value));
+    else
+      FillElements(block + at * Signed(bits / 8), count, value, bits);
+  }
+  /// In the part of the block from `at` on, by the dimensions of the view from v on.
+  void Fill(int v, int64_t at) const {
+    const int d = layout.dims[v];
+    const bool last = v + 1 == layout.rank;
+    const int64_t each = layout.stride[v];
+    const int64_t extent = last ? RowStride(box.size[d], bits) : box.size[d];
+    Fill(at, box.low[d] * each);
+    Fill(at + box.high[d] * each, (extent - box.high[d]) * each);
+    if (last) return;
+    for (int64_t i = box.low[d]; i < box.high[d]; ++i) Fill(v + 1, at + i * each);
+  }
+};
 
 template <typename Bits>
 void FillWith(void* to, int64_t count, const void* value) {
@@ -132,6 +167,14 @@ void FillElements(void* to, int64_t count, const void* value, size_t bits) {
 
 void FillRows(const AnyBox& box, const void* value, size_t bits, void* to) {
   FillElements(to, Layout(box, bits).elements, value, bits);
+}
+
+void PadRows(const AnyBox& box, const void* value, size_t bits, void* to) {
+  for (int d = 0; d < box.rank; ++d) {
+    if (box.high[d] <= box.low[d]) return FillRows(box, value, bits, to);
+  }
+  const Layout layout(box, bits);
+  if (layout.rank > 0) Padding{box, layout, value, bits, static_cast<char*>(to)}.Fill(0, 0);
 }
 
 const void* FindPoisonInRows(const AnyBox& box, const void* data, const ElementType& element,

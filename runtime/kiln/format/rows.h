@@ -53,6 +53,8 @@ void CopyRowsBack(const AnyArray& to, const AnyBox& box, const void* from);
 void FillElements(void* to, int64_t count, const void* value, size_t bits);
 /// Sets every element of a block of rows.
 void FillRows(const AnyBox& box, const void* value, size_t bits, void* to);
+/// Sets those that are outside of the array.
+void PadRows(const AnyBox& box, const void* value, size_t bits, void* to);
 /// The first undefined element of a block of rows that is inside the array, or null; `at` are its
 /// coordinates in the array.
 const void* FindPoisonInRows(const AnyBox& box, const void* data, const ElementType& element,
@@ -121,7 +123,7 @@ struct Rows {
 
   template <int R>
   static void Copy(const Tensor<const T>& tensor, const Box<R>& box, const Pad<T>& pad, void* to) {
-    if (pad.given && !box.IsWhole()) internal::FillRows(box, &pad.value, kBitsOf<T>, to);
+    if (pad.given && !box.IsWhole()) internal::PadRows(box, &pad.value, kBitsOf<T>, to);
     internal::CopyRows(tensor, box, to);
   }
 
