@@ -83,7 +83,7 @@ function(_kiln_target_options result)
   if(ARGC GREATER 1 AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm|riscv)" AND NOT ARGV1 STREQUAL NATIVE)
     message(FATAL_ERROR "TARGETS ${ARGN} are of x86, and this build is for ${CMAKE_SYSTEM_PROCESSOR}: leave it out")
   endif()
-  if(ARGC EQUAL 1)
+  if(ARGC EQUAL 1 OR KILN_ONE_TARGET)  # a build of Kiln for one target says so to whatever links the runtime
     set(options "")
   elseif(ARGC EQUAL 2)
     if(ARGN STREQUAL NATIVE)

@@ -12,6 +12,13 @@ namespace {
 
 enum ExitStatus { kFine = 0, kRefused = 1, kUsage = 2 };
 
+/// What a step finds says its rule; what the check of a call finds does not.
+std::string MessageOf(const kiln_status& status) {
+  const std::string message = status.message;
+  const std::string rule = "[" + std::string(kiln_code_name(status.code)) + "] ";
+  return message.find(rule) == std::string::npos ? rule + message : message;
+}
+
 int Report(const Kernel& kernel, const Command& command, Call& call) {
   for (int32_t a = 0; a < kernel.argument_count; ++a) {
     const Argument& argument = kernel.arguments[a];
@@ -41,8 +48,7 @@ int Run(const Kernel& kernel, const std::string& program, int argc, char** argv)
   Call call(kernel, command, std::move(arrays));
   const double first = call.Run();
   if (call.status().code != 0) {
-    std::cerr << program << ": [" << kiln_code_name(call.status().code) << "] "
-              << call.status().message << "\n";
+    std::cerr << program << ": " << MessageOf(call.status()) << "\n";
     return kRefused;
   }
   std::cout << kernel.name << ", " << (command.emulate ? "emulated" : "direct") << " on "

@@ -81,6 +81,8 @@ void CheckKernel(const LinkedKernel& kernel) {
   REQUIRE(entries);
   std::array<const char*, 8> targets{};
   const int32_t count = kiln_linked_targets(targets.size(), targets.data());
+  REQUIRE(count > 0);
+  REQUIRE(count <= static_cast<int32_t>(targets.size()));
   for (const auto& entry : *entries) {
     Diagnostics found;
     const auto oracle = Interpret(*entry->binding, entry->inputs.arrays, {}, found).outputs;

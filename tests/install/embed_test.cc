@@ -389,7 +389,7 @@ TEST_CASE("a runner says what it takes, and what is wrong with a command") {
   const Shown far =
       Shell("build/added_run x=ones rows=9 scale=1 m=2 n=2 --mode=emulate 2>&1", folder.path());
   CHECK(far.status == 1);
-  CHECK(Contains(far.out, "[index-range]"));
+  CHECK(Contains(far.out, "added_run: added: [index-range] "));
 }
 
 TEST_CASE("mistakes in CMake say what to write") {

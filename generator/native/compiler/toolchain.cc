@@ -88,7 +88,7 @@ std::string Processor() {
   return text;
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(KILN_ONE_TARGET)
 /// Whether the CPU has AMX's tiles of bf16 and bytes, which the runtime prefers to AVX3.
 bool HasAmx() {
   constexpr unsigned kBf16 = 1u << 22, kTiles = 1u << 24, kBytes = 1u << 25;
@@ -102,7 +102,7 @@ bool HasAmx() {
 /// The runtime's code for that target takes dots of bf16 for granted, which Ice Lake lacks.
 /// What is the fastest for bf16 is for runtime/kiln/core/targets.h to know.
 std::vector<std::string> TargetFlags() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(KILN_ONE_TARGET)
   const bool has_dots =
       __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni") &&
       __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bitalg") &&
@@ -193,9 +193,8 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
   for (const std::string& flag : Split(KILN_COMPILE_FLAGS, '|')) tools.compile.push_back(flag);
   tools.object = tools.compile;
   tools.object.push_back("-c");
-  // The kernel runs here and now: one target, no dispatch.
-  for (const char* flag : {"-march=native", "-shared", "-DHWY_COMPILE_ONLY_STATIC"})
-    tools.compile.push_back(flag);
+  tools.compile.push_back("-shared");
+  for (const std::string& flag : Split(KILN_TARGET_FLAGS, '|')) tools.compile.push_back(flag);
   for (const std::string& flag : TargetFlags()) tools.compile.push_back(flag);
   // Each kernel has a copy of the whole runtime, and keeps to it however many are loaded.
   tools.link = {"-Wl,-Bsymbolic", "-Wl,--whole-archive", runtime->library.string(),

@@ -1,9 +1,11 @@
 #include "tests/generated/linked/linked_kernels.h"
 
 // Generated headers come with Kiln's choice of instruction sets, before Highway's own headers.
+#include <algorithm>
 #include <iterator>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "hwy/targets.h"
 #include "kernels.h"
@@ -43,25 +45,21 @@ constexpr LinkedKernel kKernels[] = {
 #undef KILN_KERNEL
 };
 
-struct Target {
-  int64_t bit;
-  const char* name;
-};
-constexpr Target kTargets[] = {{HWY_AVX2, "AVX2"}, {HWY_AVX3, "AVX3"}, {HWY_AVX3_DL, "AVX3_DL"}};
-
 void Use(int64_t targets) {
   hwy::SetSupportedTargetsForTest(targets);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-/// Those of kTargets that this machine has.
-int32_t Supported(const Target** supported) {
-  const int64_t here = hwy::SupportedTargets();
-  int32_t count = 0;
-  for (const Target& target : kTargets) {
-    if (here & target.bit) supported[count++] = &target;
-  }
-  return count;
+/// What kernels have code for and this machine has. Better ones have lower bits.
+std::vector<int64_t> Supported() {
+  if ((HWY_TARGETS & (HWY_TARGETS - 1)) == 0)
+    return {HWY_TARGETS};  // nothing is chosen when they are called
+  Use(0);
+  std::vector<int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  // What the compiler takes for granted is there for machines that have none of the others.
+  if (targets.empty() || targets.back() != HWY_STATIC_TARGET) targets.push_back(HWY_STATIC_TARGET);
+  std::reverse(targets.begin(), targets.end());
+  return targets;
 }
 
 }  // namespace
@@ -80,16 +78,14 @@ const kiln::test::LinkedRuntime* kiln_linked_runtime() {
 }
 
 int32_t kiln_linked_targets(int32_t capacity, const char** names) {
-  kiln::test::Use(0);
-  const kiln::test::Target* supported[std::size(kiln::test::kTargets)];
-  const int32_t count = kiln::test::Supported(supported);
-  for (int32_t i = 0; i < count && i < capacity; ++i) names[i] = supported[i]->name;
+  const auto supported = kiln::test::Supported();
+  const auto count = static_cast<int32_t>(supported.size());
+  for (int32_t i = 0; i < count && i < capacity; ++i)
+    names[i] = hwy::TargetName(supported[static_cast<size_t>(i)]);
   return count;
 }
 
 void kiln_linked_use_target(int32_t target) {
-  kiln::test::Use(0);
-  const kiln::test::Target* supported[std::size(kiln::test::kTargets)];
-  const int32_t count = kiln::test::Supported(supported);
-  if (target >= 0 && target < count) kiln::test::Use(supported[target]->bit);
+  const auto supported = kiln::test::Supported();
+  kiln::test::Use(target < 0 ? 0 : supported.at(static_cast<size_t>(target)));
 }

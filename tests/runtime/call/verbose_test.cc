@@ -23,8 +23,10 @@ std::vector<std::string> LinesOf(const std::string& environment, const std::stri
   const ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
   REQUIRE(size > 0);
   program[size] = '\0';
-  const std::string command =
-      environment + " '" + program + "' '" + tag + "' 2>&1 >/dev/null </dev/null";
+  // Where this program is another machine's: what runs it.
+  const char* const emulator = std::getenv("KILN_EMULATOR");
+  const std::string command = environment + " " + (emulator != nullptr ? emulator : "") + " '" +
+                              program + "' '" + tag + "' 2>&1 >/dev/null </dev/null";
   FILE* const pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   std::vector<std::string> lines(1);
