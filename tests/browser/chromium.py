@@ -4,6 +4,7 @@ import base64
 import itertools
 import json
 import os
+import re
 import select
 import shutil
 import subprocess
@@ -12,6 +13,12 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+#: What the browser answers about a page that another one is taking the place of.
+LEFT = re.compile("navigated or closed|context was destroyed|Cannot find context")
+
+
+class LeftPage(RuntimeError):
+    pass
 
 
 def find():
@@ -67,7 +74,8 @@ class Chromium:
             if answer.get("id") != number:
                 self.events.append(answer)
             elif "error" in answer:
-                raise RuntimeError("%s: %s" % (method, answer["error"]))
+                message = "%s: %s" % (method, answer["error"])
+                raise LeftPage(message) if LEFT.search(message) else RuntimeError(message)
             else:
                 return answer["result"]
 
@@ -91,10 +99,17 @@ class Chromium:
 
     def wait_for(self, expression, seconds=20):
         end = time.monotonic() + seconds
-        while not self.evaluate(expression):
+        while not self._holds(expression):
             if time.monotonic() > end:
                 raise TimeoutError("never true: " + expression)
             time.sleep(0.02)
+
+    def _holds(self, expression):
+        """Not yet, where the page that was asked gives way to the next one meanwhile."""
+        try:
+            return self.evaluate(expression)
+        except LeftPage:
+            return False
 
     def show_as(self, width, theme):
         """The page that is open, and the next ones, on a screen of that width, light or dark."""
