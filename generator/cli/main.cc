@@ -6,7 +6,7 @@
 
 #include "generator/cli/command/command.h"
 #include "generator/cli/command_line.h"
-#include "generator/data/interrupt.h"
+#include "generator/system/interrupt.h"
 
 namespace {
 

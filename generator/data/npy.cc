@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "generator/data/npy_header.h"
-#include "generator/data/write_file.h"
+#include "generator/system/write_file.h"
 
 namespace kiln {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "generator/bind/bind.h"
-#include "generator/data/limits.h"
+#include "generator/system/limits.h"
 
 namespace kiln {
 

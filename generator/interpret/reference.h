@@ -4,7 +4,7 @@
 #include <string>
 
 #include "generator/bind/bind.h"
-#include "generator/data/limits.h"
+#include "generator/system/limits.h"
 
 namespace kiln {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "generator/bind/bind.h"
-#include "generator/data/limits.h"
 #include "generator/generate/generate.h"
 #include "generator/native/cache/cache.h"
 #include "generator/predict/recorded.h"
+#include "generator/system/limits.h"
 
 namespace kiln {
 

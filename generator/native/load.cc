@@ -4,13 +4,13 @@
 #include <sstream>
 #include <utility>
 
-#include "generator/data/descriptor.h"
 #include "generator/data/passed_as.h"
-#include "generator/data/read_file.h"
 #include "generator/native/cache/entry.h"
 #include "generator/native/call.h"
 #include "generator/native/interface.h"
 #include "generator/render/template/template.h"
+#include "generator/system/descriptor.h"
+#include "generator/system/read_file.h"
 
 namespace kiln {
 namespace {

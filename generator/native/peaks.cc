@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "generator/data/sha256.h"
-#include "generator/data/write_file.h"
 #include "generator/native/cache/folder.h"
 #include "generator/native/others.h"
+#include "generator/system/write_file.h"
 
 namespace kiln {
 namespace {

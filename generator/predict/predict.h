@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "generator/bind/bind.h"
-#include "generator/data/limits.h"
 #include "generator/predict/machine/machine.h"
 #include "generator/predict/steps/timeline.h"
+#include "generator/system/limits.h"
 
 namespace kiln {
 

@@ -1,9 +1,9 @@
 #include <utility>
 
-#include "generator/data/descriptor.h"
 #include "generator/spec/fields.h"
 #include "generator/spec/read_value.h"
 #include "generator/spec/yaml.h"
+#include "generator/system/descriptor.h"
 
 namespace kiln {
 namespace {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "generator/data/sha256.h"
-#include "generator/data/write_file.h"
+#include "generator/system/write_file.h"
 
 namespace kiln {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "generator/cli/command/command.h"
-#include "generator/data/environment.h"
 #include "generator/data/npy.h"
+#include "generator/system/environment.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "generator/cli/command/command.h"
-#include "generator/data/environment.h"
+#include "generator/system/environment.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

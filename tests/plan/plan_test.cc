@@ -25,16 +25,16 @@ constexpr Example kExamples[] = {
     {"specs/gmm.yaml", ""},                                     // steps that depend on data
     {"specs/tgmm.yaml", "tgmm_f32"},                            // a part of a dot's depth
     {"specs/sparse_dense.yaml", "sparse_dense_f32"},            // peeled by visits of an output
-    {"tests/plan/guarded.yaml", ""},                            // dots under a condition
+    {"tests/plan/plans/guarded.yaml", ""},                      // dots under a condition
     {"tests/pallas/specs/softmax_rows.yaml", ""},               // several passes over a row
     {"tests/pallas/specs/layernorm.yaml", ""},                  // and values made anew in them
-    {"tests/plan/kept.yaml", ""},                               // values that are not
+    {"tests/plan/plans/kept.yaml", ""},                         // values that are not
     {"tests/pallas/specs/softmax_online.yaml", ""},             // scratch that is rescaled
     {"tests/pallas/specs/flash_attention.yaml", ""},            // two dots, one of them transposed
     {"specs/conv1d.yaml", ""},                                  // neighbours beyond the block
     {"tests/pallas/specs/linear_recurrence.yaml", ""},          // a loop over rows
     {"tests/pallas/specs/double_buffer.yaml", ""},              // copies by hand
-    {"tests/plan/constants.yaml", ""},                          // names in front of nests
+    {"tests/plan/plans/constants.yaml", ""},                    // names in front of nests
 };
 
 std::string PlanText(const Example& example) {
@@ -55,10 +55,10 @@ TEST_CASE("plans are as recorded") {
   for (const Example& example : kExamples) {
     const std::string name =
         *example.instance ? example.instance : test::fs::path(example.spec).stem().string();
-    INFO(name << ": KILN_UPDATE=1 rewrites tests/plan/*.txt");
+    INFO(name << ": KILN_UPDATE=1 rewrites tests/plan/plans/*.txt");
     const std::string text = PlanText(example);
     const std::string file =
-        (test::fs::path(KILN_SOURCE_DIR) / "tests/plan" / (name + ".txt")).string();
+        (test::fs::path(KILN_SOURCE_DIR) / "tests/plan/plans" / (name + ".txt")).string();
     if (std::getenv("KILN_UPDATE")) test::WriteText(file, text);
     CHECK(test::ReadText(file) == text);
   }

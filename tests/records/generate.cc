@@ -10,8 +10,8 @@
 #include <stdexcept>
 
 #include "generator/data/sha256.h"
-#include "generator/data/write_file.h"
 #include "generator/native/interface.h"
+#include "generator/system/write_file.h"
 #include "tests/records/record.h"
 
 namespace kiln::testing {

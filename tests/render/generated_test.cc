@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "generator/check/check_spec.h"
-#include "generator/data/write_file.h"
 #include "generator/generate/generate.h"
+#include "generator/system/write_file.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

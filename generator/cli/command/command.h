@@ -11,9 +11,9 @@
 #include "generator/check/grid/check_grid.h"
 #include "generator/cli/command/complain.h"
 #include "generator/cli/command/progress.h"
-#include "generator/data/limits.h"
 #include "generator/ir/kernel.h"
 #include "generator/render/render.h"
+#include "generator/system/limits.h"
 
 namespace kiln::cli {
 

@@ -6,10 +6,10 @@
 #include "generator/check/check_spec.h"
 #include "generator/check/static_rules.h"
 #include "generator/cli/command/command.h"
-#include "generator/data/descriptor.h"
-#include "generator/data/read_file.h"
 #include "generator/spec/lock.h"
 #include "generator/spec/yaml.h"
+#include "generator/system/descriptor.h"
+#include "generator/system/read_file.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {

@@ -3,10 +3,10 @@
 
 #include "generator/bind/host.h"
 #include "generator/cli/explain/explain.h"
-#include "generator/data/read_file.h"
-#include "generator/data/write_file.h"
 #include "generator/elaborate/elaborate.h"
 #include "generator/spec/fields.h"
+#include "generator/system/read_file.h"
+#include "generator/system/write_file.h"
 
 namespace kiln::cli {
 namespace {

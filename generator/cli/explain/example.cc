@@ -8,7 +8,7 @@
 
 #include "generator/cli/command/command.h"
 #include "generator/cli/explain/explain.h"
-#include "generator/data/descriptor.h"
+#include "generator/system/descriptor.h"
 
 namespace kiln::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include "generator/check/check_spec.h"
 #include "generator/cli/command/command.h"
 #include "generator/cli/explain/explain.h"
-#include "generator/data/write_file.h"
 #include "generator/native/interface.h"
 #include "generator/syntax/names.h"
+#include "generator/system/write_file.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {

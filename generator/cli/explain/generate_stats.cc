@@ -4,9 +4,9 @@
 #include "generator/cli/command/command.h"
 #include "generator/cli/explain/explain.h"
 #include "generator/cli/run/run.h"
-#include "generator/data/read_file.h"
 #include "generator/native/call.h"
 #include "generator/native/compiler/object_code.h"
+#include "generator/system/read_file.h"
 
 /// `kiln generate --stats`: what a kernel adds to a program.
 namespace kiln::cli {

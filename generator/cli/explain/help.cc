@@ -5,7 +5,7 @@
 #include "generator/cli/command/command.h"
 #include "generator/cli/explain/command_table.h"
 #include "generator/cli/explain/explain.h"
-#include "generator/data/environment.h"
+#include "generator/system/environment.h"
 
 namespace kiln::cli {
 namespace {

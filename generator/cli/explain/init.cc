@@ -4,9 +4,9 @@
 
 #include "generator/cli/command/command.h"
 #include "generator/cli/explain/project.h"
-#include "generator/data/write_file.h"
 #include "generator/spec/fields.h"
 #include "generator/syntax/names.h"
+#include "generator/system/write_file.h"
 #include "generator/text/shell.h"
 #include "generator/text/utf8.h"
 

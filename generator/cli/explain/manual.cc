@@ -1,7 +1,7 @@
 #include <sstream>
 
 #include "generator/cli/explain/command_table.h"
-#include "generator/data/environment.h"
+#include "generator/system/environment.h"
 
 /// `kiln help --man`.
 namespace kiln::cli {

@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "generator/cli/command/command.h"
-#include "generator/data/write_file.h"
 #include "generator/syntax/names.h"
+#include "generator/system/write_file.h"
 #include "generator/text/shell.h"
 #include "generator/text/utf8.h"
 

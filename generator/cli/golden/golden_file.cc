@@ -4,9 +4,9 @@
 
 #include "generator/cli/golden/golden.h"
 #include "generator/data/npy.h"
-#include "generator/data/read_file.h"
 #include "generator/data/sha256.h"
-#include "generator/data/write_file.h"
+#include "generator/system/read_file.h"
+#include "generator/system/write_file.h"
 
 namespace kiln::cli {
 namespace {

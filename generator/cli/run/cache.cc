@@ -5,11 +5,11 @@
 
 #include "generator/cli/command/command.h"
 #include "generator/cli/run/run.h"
-#include "generator/data/environment.h"
-#include "generator/data/read_file.h"
-#include "generator/data/write_file.h"
 #include "generator/native/cache/entry.h"
 #include "generator/native/cache/folder.h"
+#include "generator/system/environment.h"
+#include "generator/system/read_file.h"
+#include "generator/system/write_file.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {

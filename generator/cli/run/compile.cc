@@ -4,9 +4,9 @@
 
 #include "generator/cli/run/run.h"
 #include "generator/data/passed_as.h"
-#include "generator/data/read_file.h"
-#include "generator/data/write_file.h"
 #include "generator/native/interface.h"
+#include "generator/system/read_file.h"
+#include "generator/system/write_file.h"
 
 /// `kiln compile`: what a program needs that calls kernels without being compiled with them, as the
 /// Python package does.

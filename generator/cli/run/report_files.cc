@@ -3,9 +3,9 @@
 
 #include "generator/cli/run/report.h"
 #include "generator/cli/run/run.h"
-#include "generator/data/write_file.h"
 #include "generator/predict/cost.h"
 #include "generator/report/trace.h"
+#include "generator/system/write_file.h"
 #include "generator/text/utf8.h"
 
 namespace kiln::cli {

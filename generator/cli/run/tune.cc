@@ -7,8 +7,8 @@
 
 #include "generator/cli/run/bench.h"
 #include "generator/cli/run/run.h"
-#include "generator/data/interrupt.h"
 #include "generator/spec/lock.h"
+#include "generator/system/interrupt.h"
 
 namespace kiln::cli {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "generator/check/check_spec.h"
 #include "generator/cli/run/tune.h"
-#include "generator/data/read_file.h"
-#include "generator/data/write_file.h"
 #include "generator/spec/lock.h"
 #include "generator/spec/yaml.h"
+#include "generator/system/read_file.h"
+#include "generator/system/write_file.h"
 
 namespace kiln::cli {
 namespace {

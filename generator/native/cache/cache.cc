@@ -10,13 +10,13 @@
 #include <sstream>
 #include <thread>
 
-#include "generator/data/environment.h"
 #include "generator/data/sha256.h"
-#include "generator/data/write_file.h"
 #include "generator/native/cache/entry.h"
 #include "generator/native/cache/folder.h"
 #include "generator/native/cache/headers.h"
 #include "generator/native/compiler/process.h"
+#include "generator/system/environment.h"
+#include "generator/system/write_file.h"
 
 namespace kiln {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "generator/data/interrupt.h"
 #include "generator/native/compiler/toolchain.h"
+#include "generator/system/interrupt.h"
 
 namespace kiln {
 

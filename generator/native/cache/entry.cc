@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <sstream>
 
-#include "generator/data/read_file.h"
 #include "generator/data/sha256.h"
-#include "generator/data/write_file.h"
+#include "generator/system/read_file.h"
+#include "generator/system/write_file.h"
 
 namespace kiln {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/data/descriptor.h"
+#include "generator/system/descriptor.h"
 
 namespace kiln {
 

@@ -12,7 +12,7 @@
 #include <deque>
 #include <filesystem>
 
-#include "generator/data/environment.h"
+#include "generator/system/environment.h"
 
 namespace kiln {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "generator/data/sha256.h"
-#include "generator/data/write_file.h"
 #include "generator/native/cache/entry.h"
 #include "generator/native/cache/folder.h"
 #include "generator/native/compiler/process.h"
+#include "generator/system/write_file.h"
 
 namespace kiln {
 namespace {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <thread>
 
-#include "generator/data/interrupt.h"
+#include "generator/system/interrupt.h"
 
 extern char** environ;
 

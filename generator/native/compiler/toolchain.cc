@@ -14,10 +14,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "generator/data/descriptor.h"
-#include "generator/data/environment.h"
 #include "generator/data/sha256.h"
 #include "generator/native/compiler/process.h"
+#include "generator/system/descriptor.h"
+#include "generator/system/environment.h"
 
 namespace kiln {
 namespace {

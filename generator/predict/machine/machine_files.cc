@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "generator/data/environment.h"
-#include "generator/data/read_file.h"
 #include "generator/predict/machine/machine.h"
 #include "generator/spec/yaml.h"
+#include "generator/system/environment.h"
+#include "generator/system/read_file.h"
 #include "generator/text/utf8.h"
 
 namespace kiln {

@@ -12,6 +12,7 @@
 
 #include <type_traits>
 
+#include "kiln/dot/register_sums-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/stream-inl.h"
@@ -43,101 +44,59 @@ HWY_INLINE auto LoadColumns(D d, const hn::TFromD<D>* row, size_t count) {
 
 template <class D, class Steps, size_t kRows, size_t kVectors>
 HWY_NOINLINE void RegisterTile(const TileOperands<D, Steps>& tile) {
-  using KGroup = typename D::KGroup;
-  const hn::ScalableTag<KGroup> dk;
-  const hn::ScalableTag<typename D::Acc> d;
-  using V = hn::Vec<decltype(d)>;
-
-  V acc_0_0 = hn::Zero(d), acc_0_1 = hn::Zero(d), acc_0_2 = hn::Zero(d);
-  V acc_1_0 = hn::Zero(d), acc_1_1 = hn::Zero(d), acc_1_2 = hn::Zero(d);
-  V acc_2_0 = hn::Zero(d), acc_2_1 = hn::Zero(d), acc_2_2 = hn::Zero(d);
-  V acc_3_0 = hn::Zero(d), acc_3_1 = hn::Zero(d), acc_3_2 = hn::Zero(d);
-  V acc_4_0 = hn::Zero(d), acc_4_1 = hn::Zero(d), acc_4_2 = hn::Zero(d);
-  V acc_5_0 = hn::Zero(d), acc_5_1 = hn::Zero(d), acc_5_2 = hn::Zero(d);
-  V acc_6_0 = hn::Zero(d), acc_6_1 = hn::Zero(d), acc_6_2 = hn::Zero(d);
-  V acc_7_0 = hn::Zero(d), acc_7_1 = hn::Zero(d), acc_7_2 = hn::Zero(d);
-  // Calls fn for each row with its sums.
-  const auto for_rows = [&](auto fn) KILN_INLINE_ATTR {
-    fn(size_t{0}, acc_0_0, acc_0_1, acc_0_2);
-    if constexpr (kRows > 1) fn(size_t{1}, acc_1_0, acc_1_1, acc_1_2);
-    if constexpr (kRows > 2) fn(size_t{2}, acc_2_0, acc_2_1, acc_2_2);
-    if constexpr (kRows > 3) fn(size_t{3}, acc_3_0, acc_3_1, acc_3_2);
-    if constexpr (kRows > 4) fn(size_t{4}, acc_4_0, acc_4_1, acc_4_2);
-    if constexpr (kRows > 5) fn(size_t{5}, acc_5_0, acc_5_1, acc_5_2);
-    if constexpr (kRows > 6) fn(size_t{6}, acc_6_0, acc_6_1, acc_6_2);
-    if constexpr (kRows > 7) fn(size_t{7}, acc_7_0, acc_7_1, acc_7_2);
-  };
-
-  const auto at = [&tile](size_t i, ptrdiff_t vector) KILN_INLINE_ATTR {
-    return tile.sums + static_cast<ptrdiff_t>(i) * tile.sums_to_row + vector * tile.sums_to_vector;
-  };
-  if (!tile.from_zero) {
-    for_rows([&](size_t i, V& acc_0, V& acc_1, V& acc_2) KILN_INLINE_ATTR {
-      acc_0 = hn::LoadU(d, at(i, 0));
-      if constexpr (kVectors > 1) acc_1 = hn::LoadU(d, at(i, 1));
-      if constexpr (kVectors > 2) acc_2 = hn::LoadU(d, at(i, 2));
-    });
-  }
-
-  // Rows of the first panel of A and of the second.
-  const Steps a = tile;
-  const KGroup *low = tile.a, *high = tile.a + tile.to_panel;
-  const size_t depth = tile.depth;
-  if constexpr (D::kFlip != 0) {
-    // What undoes a flip of B is stored after the last k. (Added there, GCC would copy all
-    // accumulators.)
-    const ptrdiff_t end = static_cast<ptrdiff_t>(depth) * a.to_k;
-    for_rows([&](size_t i, V& acc_0, V& acc_1, V& acc_2) KILN_INLINE_ATTR {
-      D::StartRow((i < 4 ? low : high) + end + i % 4, acc_0, acc_1, acc_2);
-    });
-  }
-
-  const ptrdiff_t to_row = a.to_row;
-  const auto step = [&](auto b_0, auto b_1, auto b_2) KILN_INLINE_ATTR {
-    D::StepRow(low[0 * to_row], b_0, b_1, b_2, acc_0_0, acc_0_1, acc_0_2);
-    if constexpr (kRows > 1) D::StepRow(low[1 * to_row], b_0, b_1, b_2, acc_1_0, acc_1_1, acc_1_2);
-    if constexpr (kRows > 2) D::StepRow(low[2 * to_row], b_0, b_1, b_2, acc_2_0, acc_2_1, acc_2_2);
-    if constexpr (kRows > 3) D::StepRow(low[3 * to_row], b_0, b_1, b_2, acc_3_0, acc_3_1, acc_3_2);
-    if constexpr (kRows > 4) D::StepRow(high[0 * to_row], b_0, b_1, b_2, acc_4_0, acc_4_1, acc_4_2);
-    if constexpr (kRows > 5) D::StepRow(high[1 * to_row], b_0, b_1, b_2, acc_5_0, acc_5_1, acc_5_2);
-    if constexpr (kRows > 6) D::StepRow(high[2 * to_row], b_0, b_1, b_2, acc_6_0, acc_6_1, acc_6_2);
-    if constexpr (kRows > 7) D::StepRow(high[3 * to_row], b_0, b_1, b_2, acc_7_0, acc_7_1, acc_7_2);
-    low += a.to_k;
-    high += a.to_k;
-  };
-  const KGroup* row = tile.b;
-  const ptrdiff_t b_to_k = tile.b_to_k;
-  const auto next_k = [&]() KILN_INLINE_ATTR {
-    step(LoadColumns<kVectors, 0>(dk, row), LoadColumns<kVectors, 1>(dk, row),
-         LoadColumns<kVectors, 2>(dk, row));
-    row += b_to_k;
-  };
-  // Unrolled by two to amortise the loop and the prefetches.
-  const size_t last = tile.last;
-  const KGroup* ahead = tile.prefetch;
-  const size_t piece = tile.prefetch_piece;
-  size_t k = 0;
-  for (; k + 1 < last; k += 2) {
-    if constexpr (kTilesOf8Rows) {
-      PrefetchToL2(ahead);
-      ahead += piece;
+  WithRegisterSums<D, kRows, kVectors>(tile, [&](const auto& for_rows) KILN_INLINE_ATTR {
+    using KGroup = typename D::KGroup;
+    const hn::ScalableTag<KGroup> dk;
+    // Rows of the first panel of A and of the second.
+    const Steps a = tile;
+    const KGroup *low = tile.a, *high = tile.a + tile.to_panel;
+    const size_t depth = tile.depth;
+    if constexpr (D::kFlip != 0) {
+      // What undoes a flip of B is stored after the last k. (Added there, GCC would copy all
+      // accumulators.)
+      const ptrdiff_t end = static_cast<ptrdiff_t>(depth) * a.to_k;
+      for_rows([&](auto i, auto& sum_0, auto& sum_1, auto& sum_2) KILN_INLINE_ATTR {
+        D::StartRow((i < 4 ? low : high) + end + i % 4, sum_0, sum_1, sum_2);
+      });
     }
-    next_k();
-    next_k();
-  }
-  if constexpr (kCanReadUnpackedB<D, typename D::B>) {
-    for (const size_t cols = tile.cols; k < depth; ++k, row += b_to_k) {
-      step(LoadColumns<kVectors, 0>(dk, row, cols), LoadColumns<kVectors, 1>(dk, row, cols),
-           LoadColumns<kVectors, 2>(dk, row, cols));
-    }
-  } else {
-    if (k < depth) next_k();
-  }
 
-  for_rows([&](size_t i, V& acc_0, V& acc_1, V& acc_2) KILN_INLINE_ATTR {
-    hn::StoreU(acc_0, d, at(i, 0));
-    if constexpr (kVectors > 1) hn::StoreU(acc_1, d, at(i, 1));
-    if constexpr (kVectors > 2) hn::StoreU(acc_2, d, at(i, 2));
+    const ptrdiff_t to_row = a.to_row;
+    const auto step = [&](auto b_0, auto b_1, auto b_2) KILN_INLINE_ATTR {
+      for_rows([&](auto i, auto& sum_0, auto& sum_1, auto& sum_2) KILN_INLINE_ATTR {
+        constexpr ptrdiff_t kRow{i % 4};
+        D::StepRow((i < 4 ? low : high)[kRow * to_row], b_0, b_1, b_2, sum_0, sum_1, sum_2);
+      });
+      low += a.to_k;
+      high += a.to_k;
+    };
+    const KGroup* row = tile.b;
+    const ptrdiff_t b_to_k = tile.b_to_k;
+    const auto next_k = [&]() KILN_INLINE_ATTR {
+      step(LoadColumns<kVectors, 0>(dk, row), LoadColumns<kVectors, 1>(dk, row),
+           LoadColumns<kVectors, 2>(dk, row));
+      row += b_to_k;
+    };
+    // Unrolled by two to amortise the loop and the prefetches.
+    const size_t last = tile.last;
+    const KGroup* ahead = tile.prefetch;
+    const size_t piece = tile.prefetch_piece;
+    size_t k = 0;
+    for (; k + 1 < last; k += 2) {
+      if constexpr (kTilesOf8Rows) {
+        PrefetchToL2(ahead);
+        ahead += piece;
+      }
+      next_k();
+      next_k();
+    }
+    if constexpr (kCanReadUnpackedB<D, typename D::B>) {
+      for (const size_t cols = tile.cols; k < depth; ++k, row += b_to_k) {
+        step(LoadColumns<kVectors, 0>(dk, row, cols), LoadColumns<kVectors, 1>(dk, row, cols),
+             LoadColumns<kVectors, 2>(dk, row, cols));
+      }
+    } else {
+      if (k < depth) next_k();
+    }
   });
 }
 

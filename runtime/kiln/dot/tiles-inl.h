@@ -41,9 +41,11 @@ BAccess ChooseBAccess(const Cpu& cpu, int64_t rows, int64_t depth, int64_t strid
 struct RowRange {
   RowRange(size_t rows) : RowRange(0, rows) {}  // NOLINT: all of them
   RowRange(size_t from, size_t to) : RowRange(from, to, from, to) {}
-  RowRange(size_t from, size_t to, size_t first_needed, size_t past_needed)
-      : begin(from), end(to), first(first_needed), past(past_needed) {}
-  size_t begin, end, first, past;
+  RowRange(size_t from, size_t to, size_t from_needed, size_t to_needed)
+      : begin(from), end(to), needed_begin(from_needed), needed_end(to_needed) {}
+  size_t Needed() const { return needed_end - needed_begin; }
+
+  size_t begin, end, needed_begin, needed_end;
 };
 
 /// Those from `low` on and before `high` of `count`.
@@ -303,10 +305,11 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& any_b, const S
     static_assert(!kGives);
     if (!sums.step.last) return AddTiles<Dot>(rows, a, any_b, sums.ThatAreKept());
   }
-  const B b = any_b.For(rows.past - rows.first, FewRows<typename Dot::Arithmetic>());
+  const B b = any_b.For(rows.Needed(), FewRows<typename Dot::Arithmetic>());
   if (b.streamed != nullptr) {
     return WithSums<Dot>(sums, start, finish, [&](const auto& first, const auto& last) HWY_ATTR {
-      MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.first, rows.past, a, b, first, last);
+      MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.needed_begin, rows.needed_end, a, b, first,
+                            last);
     });
   }
 
@@ -335,10 +338,11 @@ template <class Dot, class A, class B>
 HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& any_b,
                            const SumsInRows<typename Dot::Acc>& sums) {
   using Tiles = TilesOf<Dot, A, B>;
-  const B b = any_b.For(rows.past - rows.first, FewRows<typename Dot::Arithmetic>());
+  const B b = any_b.For(rows.Needed(), FewRows<typename Dot::Arithmetic>());
   WithSums(sums, [&](const auto& start, const auto& finish) HWY_ATTR {
     if (b.streamed != nullptr) {
-      return MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.first, rows.past, a, b, start, finish);
+      return MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.needed_begin, rows.needed_end, a, b,
+                                   start, finish);
     }
     Tiles tiles(a, b);
     auto& tile = tiles.tile;

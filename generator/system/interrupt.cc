@@ -1,4 +1,4 @@
-#include "generator/data/interrupt.h"
+#include "generator/system/interrupt.h"
 
 #include <unistd.h>
 

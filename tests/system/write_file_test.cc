@@ -1,5 +1,5 @@
 // Files appear whole or not at all; what is no regular file is written into.
-#include "generator/data/write_file.h"
+#include "generator/system/write_file.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "generator/data/read_file.h"
+#include "generator/system/read_file.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 

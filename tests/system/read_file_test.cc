@@ -1,5 +1,5 @@
 // What is read: files, pipes and descriptors, up to a limit; nothing that blocks for ever.
-#include "generator/data/read_file.h"
+#include "generator/system/read_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "generator/data/limits.h"
+#include "generator/system/limits.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // What stages may take of the machine: how it is written, and how it is told.
-#include "generator/data/limits.h"
+#include "generator/system/limits.h"
 
 #include "tests/catch.h"
 

@@ -1,4 +1,4 @@
-#include "generator/data/read_file.h"
+#include "generator/system/read_file.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "generator/data/descriptor.h"
+#include "generator/system/descriptor.h"
 
 namespace kiln {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "generator/data/descriptor.h"
-#include "generator/data/interrupt.h"
+#include "generator/system/descriptor.h"
+#include "generator/system/interrupt.h"
 
 namespace kiln {
 

@@ -1,4 +1,4 @@
-#include "generator/data/write_file.h"
+#include "generator/system/write_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "generator/data/read_file.h"
+#include "generator/system/read_file.h"
 
 namespace kiln {
 namespace {

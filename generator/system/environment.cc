@@ -1,4 +1,4 @@
-#include "generator/data/environment.h"
+#include "generator/system/environment.h"
 
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // The table of environment variables is the one place that reads them.
-#include "generator/data/environment.h"
+#include "generator/system/environment.h"
 
 #include <filesystem>
 #include <fstream>

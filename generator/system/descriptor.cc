@@ -1,4 +1,4 @@
-#include "generator/data/descriptor.h"
+#include "generator/system/descriptor.h"
 
 #include <unistd.h>
 
