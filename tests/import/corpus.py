@@ -52,6 +52,7 @@ def load():
     import calls_jax  # noqa: F401
     import calls_models  # noqa: F401
     import calls_values  # noqa: F401
+    import calls_views  # noqa: F401
     import calls_while  # noqa: F401
 
     return CASES

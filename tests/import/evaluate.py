@@ -39,7 +39,9 @@ def refer(f, args, reference) -> list[Ran]:
     ran = []
 
     def at_call(k, params, operands):
-        ran.append(Ran([np.asarray(o) for o in operands], [np.asarray(reference(*args))]))
+        given = reference(*args)
+        results = given if isinstance(given, tuple) else (given,)
+        ran.append(Ran([np.asarray(o) for o in operands], [np.asarray(r) for r in results]))
         return ran[-1].results
 
     tracing.evaluate(f, args, at_call)

@@ -79,8 +79,11 @@ def write_record(record, spec, operands, results):
     folder.mkdir(parents=True)
     write_text(record, spec)
     names = spec.arguments
-    given = {n: operands[k] if k not in spec.scalars else int(operands[k]) for n, k in zip(names, spec.operands)}
-    wanted = dict(zip(names[len(spec.operands) :], (results[k] for k in spec.results), strict=True))
+    given = {
+        n: int(operands[k]) if k in spec.scalars else spec.taken(n, operands[k]) for n, k in zip(names, spec.operands)
+    }
+    outputs = zip(names[len(spec.operands) :], spec.results, strict=True)
+    wanted = {n: spec.taken(n, results[k]) for n, k in outputs}
     meta = {
         "spec": f"tests/import/records/{record}/{spec.name}.yaml", "instance": "", "set": {},
         "arguments": {n: value if isinstance(value, int) else f"{n}.npy" for n, value in given.items()},

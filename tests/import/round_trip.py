@@ -79,14 +79,14 @@ def run(spec, operands, results):
             if k in spec.scalars:
                 words.append(f"{name}={int(operands[k])}")
             else:
-                np.save(f"{folder}/{name}.npy", bits(operands[k]))
+                np.save(f"{folder}/{name}.npy", bits(spec.taken(name, operands[k])))
                 words.append(f"{name}=@{folder}/{name}.npy")
         command = [_tool.find(), "run", str(path), *words, "-o", f"{folder}/out"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             return f"refused: {done.stdout}{done.stderr}"
         for name, k in zip(spec.arguments[len(spec.operands) :], spec.results, strict=True):
-            off = difference(np.load(f"{folder}/out/{name}.npy"), results[k])
+            off = difference(np.load(f"{folder}/out/{name}.npy"), spec.taken(name, results[k]))
             if off:
                 return f"differs: {name}: {off}"
     return None

@@ -24,7 +24,7 @@ def pytest_configure(config):
         return run(*arguments, **named)
 
     run, _native._run = _native._run, counted
-    kiln.jax.install(strict=True, cores=1)
+    kiln.jax.install(strict=True, cores=1, mode=os.environ["KILN_JAX_MODE"])
 
 
 def _load_helpers():

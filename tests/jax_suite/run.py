@@ -31,6 +31,9 @@ def parse():
     parser.add_argument(
         "--resume", action="store_true", help="keep the outcomes of the last run, and run what has none"
     )
+    parser.add_argument(
+        "--mode", choices=["direct", "emulate", "interpret"], default="direct", help="which of Kiln's engines runs them"
+    )
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="so many files at once")
     options = parser.parse_args()
     folder = options.checkout / "tests" / "pallas"
@@ -68,6 +71,7 @@ class File:
         environment = {
             **os.environ,
             "KILN_OUTCOMES": str(self.outcomes),
+            "KILN_JAX_MODE": self.options.mode,
             "KILN_JAX_CHECKOUT": str(self.options.checkout.resolve()),
             "PYTHONPATH": os.pathsep.join([str(ROOT / "python"), str(HERE)]),
             "JAX_PLATFORMS": "cpu",

@@ -110,9 +110,9 @@ def _decide(call: Call) -> Any:
 def _run(
     kernel: Kernel, dims: Dims, spec: Spec, settings: _Settings, results: Sequence[Any], *operands: jax.Array
 ) -> list[jax.Array]:
-    given = [as_held(operands[i]) for i in spec.operands]
+    given = [spec.taken(n, as_held(operands[i])) for n, i in zip(spec.arguments, spec.operands, strict=False)]
     made = invoke(kernel, given, dims, settings.mode, settings.cores)
-    written = {i: result.astype(results[i].dtype) for i, result in zip(spec.results, made, strict=True)}
+    written = {i: result.astype(results[i].dtype).reshape(results[i].shape) for i, result in zip(spec.results, made, strict=True)}
     # What is not written is read by nobody.
     return [written[i] if i in written else jnp.zeros(of.shape, of.dtype) for i, of in enumerate(results)]
 

@@ -137,7 +137,7 @@ def _words(spec: Spec, operands: list[Any], folder: str, everything: bool) -> li
         if k in spec.scalars:
             words.append(f"{name}={int(operands[k])}")
         elif everything or name in spec.prefetch:
-            array = as_held(as_numpy(np.asarray(operands[k])))
+            array = spec.taken(name, as_held(as_numpy(np.asarray(operands[k]))))
             narrow = array.dtype.itemsize == 2 and array.dtype.kind in "fV"
             path = os.path.join(folder, f"{name}.npy")
             np.save(path, np.ascontiguousarray(array.view(np.uint16) if narrow else array).reshape(array.shape))

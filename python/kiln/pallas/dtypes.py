@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .cannot import CannotSay
@@ -31,6 +32,13 @@ def dtype_name(of: Any) -> str:
 def narrow_bits(of: Any) -> int | None:
     """Of a type that is held in a byte."""
     return _NARROW[str(of.dtype)][1] if str(of.dtype) in _NARROW else None
+
+
+def dtype_bits(dtype: Any) -> int:
+    """Of one element, those of less than a byte too."""
+    dtype = np.dtype(dtype)
+    whole = dtype.kind in "iu" or dtype.name in ("int4", "uint4", "int2", "uint2")
+    return int((ml_dtypes.iinfo if whole else ml_dtypes.finfo)(dtype).bits)
 
 
 def as_held(array: Any) -> Any:

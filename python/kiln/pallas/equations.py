@@ -141,7 +141,7 @@ class Equation(Parameters, Indices, Gathers, Narrow):
             if IGNORED[name]:
                 self.reader.notes.append(IGNORED[name])
         else:
-            jaxpr = expanded(name, [atom.aval for atom in self.eqn.invars])
+            jaxpr = expanded(name, [atom.aval for atom in self.eqn.invars], self.params)
             if jaxpr is None:
                 raise CannotSay(cannot.primitive(name))
             self.read_call(jaxpr)

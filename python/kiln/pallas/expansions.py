@@ -3,12 +3,16 @@ traced and read in their place."""
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+
+from .dtypes import dtype_bits
 
 
 def _population_count(x: Any) -> Any:
@@ -61,15 +65,45 @@ def _erf_inv(x: Any) -> Any:
     return jnp.where(abs(wide) == 1, wide * jnp.float32(jnp.inf), sum_ * wide).astype(x.dtype)
 
 
+def _unpack_elementwise(x: Any, *, index: int, packed_dtype: Any, unpacked_dtype: Any) -> Any:
+    """Part `index` of each word, the lowest bits first; bf16 has the upper half of an f32's."""
+    packed, wide = jnp.dtype(packed_dtype), jnp.dtype(unpacked_dtype)
+    bits, size = dtype_bits(packed), dtype_bits(wide)
+    signed = jnp.issubdtype(packed, jnp.signedinteger)
+    word = lax.bitcast_convert_type(x, jnp.dtype(f"{'' if signed else 'u'}int{size}"))
+    top = word << (size - bits * (index + 1))
+    if jnp.issubdtype(packed, jnp.floating):
+        return lax.bitcast_convert_type(top & jnp.asarray((2**bits - 1) << (size - bits), word.dtype), wide)
+    return lax.bitcast_convert_type(top >> (size - bits), wide)
+
+
+def _pack_elementwise(*xs: Any, packed_dtype: Any) -> Any:
+    """Words whose lowest bits are of the first."""
+    packed, size = jnp.dtype(packed_dtype), dtype_bits(xs[0].dtype)
+    bits, word = dtype_bits(packed), jnp.dtype(f"uint{size}")
+    parts: list[Any] = []
+    for x in xs:
+        if jnp.issubdtype(packed, jnp.floating):
+            part = lax.bitcast_convert_type(x.astype(packed).astype(x.dtype), word) >> (size - bits)
+        else:
+            part = lax.bitcast_convert_type(x, word) & jnp.asarray(2**bits - 1, word)
+        parts.append(part << (bits * len(parts)))
+    return functools.reduce(operator.or_, parts)
+
+
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {  # and of how many bytes
     "population_count": (_population_count, (1, 2, 4)), "clz": (_clz, (1, 2, 4)), "nextafter": (_nextafter, (4, 8)),
-    "erf_inv": (_erf_inv, (2, 4)),
+    "erf_inv": (_erf_inv, (2, 4)), "unpack_elementwise": (_unpack_elementwise, (4,)),
+    "pack_elementwise": (_pack_elementwise, (4,)),
 }  # fmt: skip
 
 
-def expanded(name: str, avals: list[Any]) -> Any | None:
+def expanded(name: str, avals: list[Any], params: dict[str, Any]) -> Any | None:
     """The jaxpr of a primitive for these types; None: it is not among them."""
     function, sizes = _FUNCTIONS.get(name, (None, ()))
     if function is None or avals[0].dtype.itemsize not in sizes:
         return None
-    return jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals))
+    known = params if name.endswith("pack_elementwise") else {}
+    return jax.make_jaxpr(functools.partial(function, **known))(
+        *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals)
+    )

@@ -160,6 +160,7 @@ class Operand:
     buffers: int = 2
     alias: str | None = None
     place: Place | None = None  # of the index map
+    reshaped: bool = False  # the caller has it in another shape
 
 
 @dataclass

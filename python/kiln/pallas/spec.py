@@ -30,9 +30,14 @@ class Spec:
     arguments: tuple[str, ...]  # names: of the operands, then of the results
     prefetch: tuple[str, ...]
     result_types: tuple[tuple[tuple[int, ...], Any], ...]  # of all results of the call
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of arguments that the kernel has in another one
     places: dict[int, Place] = field(default_factory=dict, repr=False)  # line of the text -> line of Python
     notes: tuple[str, ...] = ()  # what is not said as Pallas has it
     place: Place | None = None  # of the call
+
+    def taken(self, name: str, array: Any) -> Any:
+        """An argument as the kernel takes it."""
+        return array.reshape(self.shapes[name]) if name in self.shapes else array
 
     def __str__(self) -> str:
         return self.text
@@ -88,6 +93,7 @@ def from_call(
         arguments=_names(kernel),
         prefetch=tuple(ref.name for ref in kernel.prefetch),
         result_types=tuple((tuple(aval.shape), aval.dtype) for aval in params["out_avals"]),
+        shapes=_shapes(kernel),
         places=places,
         notes=tuple(dict.fromkeys(kernel.notes)),
         place=place,
@@ -97,6 +103,10 @@ def from_call(
 def _aliases(kernel: Kernel, steps: int) -> dict[int, int]:
     number = {o.ref.name: k for k, o in enumerate(kernel.inputs, steps + len(kernel.prefetch))}
     return {number[o.alias]: kernel.result_of[o.ref.name] for o in kernel.outputs if o.alias}
+
+
+def _shapes(kernel: Kernel) -> dict[str, tuple[int, ...]]:
+    return {o.ref.name: o.array for o in (*kernel.inputs, *kernel.outputs) if o.reshaped}
 
 
 def _names(kernel: Kernel) -> tuple[str, ...]:

@@ -14,13 +14,13 @@ from dataclasses import replace
 from . import expressions as ex
 from .cannot import CannotSay
 from .expressions import BIT_OR, COMPARISON, NOT, OR, Expr, as_type, join, literal, renamed, shape_text, whole
-from .ir import Block, Kernel, Operation, Ref, Value, Window, has_effects, uses, walk, written
+from .ir import Bitcast, Block, Index, Kernel, Operation, Ref, Transpose, Value, Window, has_effects, uses, walk, written
 from .lines import Line
 from .loops import Loops
 from .operations import choose, spell
 from .shapes import top_k
 from .source import Names
-from .windows import copied, loaded, region, semaphore, subscript, width
+from .windows import Subscript, after, bitcast, copied, loaded, region, semaphore, subscript, width
 
 #: What a Python variable has to cost to stay a name.
 WORTH_A_NAME = 3
@@ -168,12 +168,12 @@ class Body(Loops):
         ref, found = window.ref, subscript(window, self.expr)
         if ref.memory in ("any", "prefetch"):
             raise CannotSay("a store to HBM" if ref.memory == "any" else "a store to a prefetch array")
-        expr = self._stored(value, ref.dtype)
+        expr = self._stored(value, value.dtype)
         if len(store.inputs) == 2:
             self._masked(store, expr, k)
             return
         if found.rest:
-            expr = self._reshaped(whole(expr, value.shape), window)
+            expr = self._undone(whole(expr, value.shape), window, found)
         self._flush({ref.name}, k)
         self._line(f"{ref.name}{found.text()} = {expr}")
 
@@ -181,12 +181,23 @@ class Body(Loops):
         expr = as_type(self.expr(value), dtype)
         return expr if expr.constant is not None else _of_type(expr, dtype)
 
-    def _reshaped(self, expr: Expr, window: Window) -> Expr:
-        found = subscript(window, self.expr)
-        if any(type(step).__name__ != "Reshape" for step in found.rest):
-            raise CannotSay("a store into a part of a reshaped ref")
-        shape = found.shape
-        return join([expr], f"reshape({expr}, {shape_text(shape)})", ex.POSTFIX, expr.dtype, shape)
+    def _undone(self, expr: Expr, window: Window, found: Subscript) -> Expr:
+        """What is stored to a reshaped, transposed or bitcast part, as the memory has it."""
+        shapes, kind = [found.shape], window.ref.dtype
+        for step in found.rest:
+            if isinstance(step, Index):
+                raise CannotSay("a store into a part of a reshaped ref")
+            shape, kind = after(step, shapes[-1], kind)
+            shapes.append(shape)
+        for step, shape in zip(reversed(found.rest), reversed(shapes[:-1]), strict=True):
+            if isinstance(step, Bitcast):
+                expr = bitcast(expr, window.ref.dtype)
+            elif isinstance(step, Transpose):
+                back = [step.axes.index(k) for k in range(len(shape))]
+                expr = join([expr], f"transpose({expr}, {back})", ex.POSTFIX, expr.dtype, shape)
+            elif expr.shape != shape:
+                expr = join([expr], f"reshape({expr}, {shape_text(shape)})", ex.POSTFIX, expr.dtype, shape)
+        return expr
 
     def _masked(self, store: Operation, expr: Expr, k: int) -> None:
         window, mask = store.windows[0], self.expr(store.inputs[1])

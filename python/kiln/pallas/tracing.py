@@ -22,9 +22,14 @@ def calls(f: Callable[..., Any], args: tuple[Any, ...], pipelines: bool = True) 
 
 def traced(f: Callable[..., Any], args: tuple[Any, ...], pipelines: bool = False) -> tuple[jaxi.Jaxpr, list[Any]]:
     """What f does to args, without what nobody reads, and its constants. With `pipelines`, an `emit_pipeline` is one
-    equation and not what it expands to."""
-    with jaxi.pipelines_kept() if pipelines else contextlib.nullcontext(), jaxi.own_places(), jaxi.some_tpu():
-        closed = jax.make_jaxpr(f)(*args)
+    equation and not what it expands to, unless JAX has no such equation for it: `scratches` and `allocations`."""
+    try:
+        with jaxi.pipelines_kept() if pipelines else contextlib.nullcontext(), jaxi.own_places(), jaxi.some_tpu():
+            closed = jax.make_jaxpr(f)(*args)
+    except (TypeError, NotImplementedError):
+        if not pipelines:
+            raise
+        return traced(f, args)
     with reading_jax():
         return jaxi.without_unread(closed), closed.consts
 

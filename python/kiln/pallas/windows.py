@@ -139,6 +139,21 @@ def bitcast(value: Expr, dtype: str) -> Expr:
     return join([value], f"bitcast({dtype}, {value})", POSTFIX, dtype, shape)
 
 
+def after(
+    step: Index | Reshape | Transpose | Bitcast, shape: tuple[int, ...], dtype: str
+) -> tuple[tuple[int, ...], str]:
+    """Shape and type of what a step makes of memory of this shape and type."""
+    if isinstance(step, Reshape):
+        return step.shape, dtype
+    if isinstance(step, Transpose):
+        return tuple(shape[k] for k in step.axes), dtype
+    if isinstance(step, Bitcast):
+        if width(dtype) == width(step.dtype):
+            return shape, step.dtype
+        return (*shape[:-2], shape[-2] * width(dtype) // width(step.dtype), shape[-1]), step.dtype
+    return tuple(e.size for e in step.entries if isinstance(e, Range)), dtype
+
+
 def width(dtype: str) -> int:
     return 8 if dtype == "bool" or dtype.startswith("f8") else int(dtype.lstrip("biuf"))
 

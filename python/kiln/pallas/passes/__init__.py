@@ -7,7 +7,22 @@ from collections.abc import Callable
 
 from ..ir import Block, Kernel
 from ..source import Names
-from . import calls, common, constants, dead, divisions, functions, loops, outputs, prefetch, reductions, steps, stores
+from . import (
+    calls,
+    common,
+    constants,
+    dead,
+    divisions,
+    functions,
+    loops,
+    outputs,
+    prefetch,
+    reductions,
+    steps,
+    stores,
+    subscripts,
+    views,
+)
 
 Pass = Callable[[Kernel, Block], None]
 
@@ -20,6 +35,7 @@ BLOCK_PASSES: list[tuple[str, Pass]] = [
     ("constants", constants.run),
     ("loops", loops.run),  # whose bounds are known only now
     ("constants", constants.run),
+    ("subscripts", subscripts.run),
     ("common", common.run),
     ("functions", functions.run),
     ("dead", dead.run),
@@ -30,12 +46,13 @@ BLOCK_PASSES: list[tuple[str, Pass]] = [
     ("stores", stores.run),
     ("dead", dead.run),
 ]
-_BODY_ONLY = {"functions", "loops", "ends", "reductions", "stores"}
+_BODY_ONLY = {"functions", "loops", "ends", "reductions", "stores", "subscripts"}
 
 
 def run(kernel: Kernel, names: Names, live: tuple[bool, ...]) -> None:
     outputs.run(kernel, live)
     prefetch.run(kernel, names)
+    views.run(kernel, names)
     for name, function in BLOCK_PASSES:
         function(kernel, kernel.body)
         for operand in (*kernel.inputs, *kernel.outputs):

@@ -154,7 +154,8 @@ def _drop_unused(loop: Operation, whole: Block) -> None:
             continue
         feeding = {variable}
         for _, operation in walk(body):
-            if any(v in feeding for v in operation.used()):
+            taking = (*operation.used(), *(r for b in operation.blocks for r in b.results))
+            if any(v in feeding for v in taking):
                 if operation.blocks or not operation.outputs:
                     break
                 feeding.update(operation.outputs)
