@@ -55,7 +55,7 @@ def _calls(jax):
 def _case(jax, label, function, arguments):
     import kiln.jax
     from jax.experimental.pallas import tpu as pltpu
-    with kiln.jax.native(strict=True):
+    with kiln.jax.native(strict=True, cores=CORES):
         compiled = {"Kiln": _compiled(jax, function, arguments)}
     for name, how in (("HLO interpreter", True), ("TPU interpreter", pltpu.InterpretParams())):
         compiled[name] = _interpreted(jax, function, arguments, how)

@@ -132,14 +132,20 @@ def _tile(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
 
 
 def _slice(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
-    a = _picked_from(operation, inputs)
-    ranges = zip(operation["starts"], operation["limits"], operation["strides"], a.shape, strict=True)
-    parts = [":" if (low, high, stride) == (0, n, 1) else between(low, high, stride) for low, high, stride, n in ranges]
+    """What broadcasts along a dimension is the same in any part of that."""
+    a, whole_shape = inputs[0], operation.inputs[0].shape
+    if len(a.shape) != len(whole_shape) or a.dtype in WEAK:
+        a = _picked_from(operation, inputs)
+    ranges = zip(operation["starts"], operation["limits"], operation["strides"], whole_shape, a.shape, strict=True)
+    parts, shape = [], []
+    for (low, high, stride, n, there), extent in zip(ranges, operation.output.shape, strict=True):
+        parts.append(":" if (low, high, stride) == (0, n, 1) or there != n else between(low, high, stride))
+        shape.append(extent if there == n else there)
     while parts and parts[-1] == ":":
         parts.pop()
     if not parts:
         return a
-    return join([a], f"{a.inside(POSTFIX)}[{', '.join(parts)}]", POSTFIX, a.dtype, operation.output.shape)
+    return join([a], f"{a.inside(POSTFIX)}[{', '.join(parts)}]", POSTFIX, a.dtype, tuple(shape))
 
 
 def _dynamic_slice(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:

@@ -172,8 +172,7 @@ class Body(Loops):
         if len(store.inputs) == 2:
             self._masked(store, expr, k)
             return
-        if found.rest:
-            expr = self._undone(whole(expr, value.shape), window, found)
+        expr = self._undone(whole(expr, value.shape), window, found) if found.rest else _one_lane(expr, found.shape)
         self._flush({ref.name}, k)
         self._line(f"{ref.name}{found.text()} = {expr}")
 
@@ -208,6 +207,7 @@ class Body(Loops):
             self._flush({ref.name}, k)
             self._line(f"{ref.name}{found.text()} = {masked}")
             return
+        mask, expr = _one_lane(mask, found.shape), _one_lane(expr, found.shape)
         mask = self.atom(whole(mask, found.shape), replace(store, inputs=[store.inputs[1]]))
         self._flush({ref.name}, k)
         self._line(f"{ref.name}{found.text()}[{mask}] = {expr}")
@@ -217,7 +217,7 @@ class Body(Loops):
         found = subscript(window, self.expr)
         if found.rest:
             raise CannotSay("a sum into a part of a reshaped ref")
-        expr = self._stored(store.inputs[0], window.ref.dtype)
+        expr = _one_lane(self._stored(store.inputs[0], window.ref.dtype), found.shape)
         self._flush({window.ref.name}, k)
         self._line(f"{window.ref.name}{found.text()} {store['operator']}= {expr}")
 
@@ -339,6 +339,14 @@ class Body(Loops):
                 if target in todo[j][1].reads:
                     todo[j] = (todo[j][0], self._let(todo[j][1], f"{todo[j][0]}_next"))
             self._line(f"{target} = {expr}")
+
+
+def _one_lane(expr: Expr, shape: tuple[int, ...]) -> Expr:
+    """Of what is the same in all lanes, where memory has one (passes/lanes.py)."""
+    if len(expr.shape) != len(shape) or expr.shape[-1:] == shape[-1:] or shape[-1] != 1:
+        return expr
+    text = f"{expr.inside(ex.POSTFIX)}[{', '.join([':'] * (len(shape) - 1))}, 0:1]"
+    return join([expr], text, ex.POSTFIX, expr.dtype, (*expr.shape[:-1], 1))
 
 
 def _of_type(expr: Expr, dtype: str) -> Expr:

@@ -14,10 +14,12 @@ from . import (
     dead,
     divisions,
     functions,
+    lanes,
     loops,
     outputs,
     prefetch,
     reductions,
+    squeezed,
     steps,
     stores,
     subscripts,
@@ -45,8 +47,10 @@ BLOCK_PASSES: list[tuple[str, Pass]] = [
     ("functions", functions.run),
     ("stores", stores.run),
     ("dead", dead.run),
+    ("squeezed", squeezed.run),
+    ("lanes", lanes.run),
 ]
-_BODY_ONLY = {"functions", "loops", "ends", "reductions", "stores", "subscripts"}
+_BODY_ONLY = {"functions", "loops", "ends", "reductions", "stores", "subscripts", "squeezed", "lanes"}
 
 
 def run(kernel: Kernel, names: Names, live: tuple[bool, ...]) -> None:
