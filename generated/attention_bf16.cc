@@ -126,10 +126,13 @@ struct Step {
         const float new_top_0 = Maximum(LoadOne(top.At(m_i)), largest);
         StoreOne(new_top_0, new_top.At(m_i));
 
-        // attention.yaml:54  let p = exp(s - new_top)
-        ForLanes(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
+        // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
+        const float total_0 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
+          // attention.yaml:54  let p = exp(s - new_top)
           const auto s_1 = at.Load(s.At(m_i, n_i));
-          at.Store(Exp(hn::Sub(s_1, at.Splat(new_top_0))), p.At(m_i, n_i));
+          const auto p_0 = Exp(hn::Sub(s_1, at.Splat(new_top_0)));
+          at.Store(p_0, p.At(m_i, n_i));
+          return p_0;
         });
 
         // attention.yaml:55  let fade = exp(top - new_top)
@@ -137,10 +140,6 @@ struct Step {
         StoreOne(fade_0, fade.At(m_i));
 
         // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
-        const float total_0 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
-          const auto p_0 = at.Load(p.At(m_i, n_i));
-          return p_0;
-        });
         StoreOne(LoadOne(total.At(m_i)) * fade_0 + total_0, total.At(m_i));
       }
 

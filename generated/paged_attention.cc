@@ -248,10 +248,14 @@ struct Step {
           const float new_top_0 = Maximum(LoadOne(top.At(hk_i, tile_i)), largest);
           StoreOne(new_top_0, new_top.At(tile_i));
 
-          // paged_attention.yaml:69  let weight = exp(s - new_top)
-          ForLanes(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
+          // paged_attention.yaml:71  total = total * fade + sum(weight, axis=2, keep=true)
+          const float total_0 =
+              SumLanes<float>(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
+            // paged_attention.yaml:69  let weight = exp(s - new_top)
             const auto s_1 = at.Load(s.At(tile_i, tile_j));
-            at.Store(Exp(hn::Sub(s_1, at.Splat(new_top_0))), weight.At(tile_i, tile_j));
+            const auto weight_0 = Exp(hn::Sub(s_1, at.Splat(new_top_0)));
+            at.Store(weight_0, weight.At(tile_i, tile_j));
+            return weight_0;
           });
 
           // paged_attention.yaml:70  let fade = exp(top - new_top)
@@ -259,11 +263,6 @@ struct Step {
           StoreOne(fade_0, fade.At(tile_i));
 
           // paged_attention.yaml:71  total = total * fade + sum(weight, axis=2, keep=true)
-          const float total_0 =
-              SumLanes<float>(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
-            const auto weight_0 = at.Load(weight.At(tile_i, tile_j));
-            return weight_0;
-          });
           StoreOne(LoadOne(total.At(hk_i, tile_i)) * fade_0 + total_0, total.At(hk_i, tile_i));
         }
 

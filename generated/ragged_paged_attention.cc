@@ -289,10 +289,15 @@ struct Step {
           const float new_top_0 = Maximum(LoadOne(top.At(h, tile_i)), largest);
           StoreOne(new_top_0, new_top.At(tile_i));
 
-          // ragged_paged_attention.yaml:85  let weight = exp(s - new_top)
-          ForLanes(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
+          // ragged_paged_attention.yaml:87  total[h] = total[h] * fade + sum(weight, axis=1,
+          //     keep=true)
+          const float total_0 =
+              SumLanes<float>(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
+            // ragged_paged_attention.yaml:85  let weight = exp(s - new_top)
             const auto s_1 = at.Load(s.At(tile_i, tile_j));
-            at.Store(Exp(hn::Sub(s_1, at.Splat(new_top_0))), weight.At(tile_i, tile_j));
+            const auto weight_0 = Exp(hn::Sub(s_1, at.Splat(new_top_0)));
+            at.Store(weight_0, weight.At(tile_i, tile_j));
+            return weight_0;
           });
 
           // ragged_paged_attention.yaml:86  let fade = exp(top[h] - new_top)
@@ -301,11 +306,6 @@ struct Step {
 
           // ragged_paged_attention.yaml:87  total[h] = total[h] * fade + sum(weight, axis=1,
           //     keep=true)
-          const float total_0 =
-              SumLanes<float>(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
-            const auto weight_0 = at.Load(weight.At(tile_i, tile_j));
-            return weight_0;
-          });
           StoreOne(LoadOne(total.At(h, tile_i)) * fade_0 + total_0, total.At(h, tile_i));
         }
 

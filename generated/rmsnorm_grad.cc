@@ -43,7 +43,7 @@ struct Step {
   Tile<bf16, 2> dx;
   Tile<float, 1> dweight;
   Tile<float, 1> wide;
-  Tile<float, 2> unit;
+  Tile<float, 1> unit;
   Tile<float, 1> dunit;
   Tile<float, 1> value_2;
 
@@ -56,6 +56,11 @@ struct Step {
         at.Store(at.Splat(0.0f), dweight.At(n_i));
       });
     }
+
+    // rmsnorm_grad.yaml:30  dweight += sum(f32(dy) * unit, axis=0)
+    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      at.Store(at.Splat(0.0f), value_2.At(n_i));
+    });
     for (size_t m_i = 0; m_i < bm; ++m_i) {
       // rmsnorm_grad.yaml:25  let shrink = rsqrt(mean(wide * wide, axis=1, keep=true) + eps)
       const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
@@ -76,7 +81,7 @@ struct Step {
         //     pass scales by the weight
         const auto wide_1 = at.Load(wide.At(n_i));
         const auto unit_0 = hn::Mul(wide_1, at.Splat(shrink_0));
-        at.Store(unit_0, unit.At(m_i, n_i));
+        at.Store(unit_0, unit.At(n_i));
 
         // rmsnorm_grad.yaml:27  let dunit = f32(dy) * weight
         const auto dy_0 = at.Load(dy.At(m_i, n_i));
@@ -90,28 +95,16 @@ struct Step {
         PrefetchNextRow<1, 2, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
         PrefetchNextRow<1, 2, 2>(dy.At(m_i, 0), dy.At(m_i + 1, 0), n_i, n_size);
         const auto dunit_1 = at.Load(dunit.At(n_i));
-        const auto unit_1 = at.Load(unit.At(m_i, n_i));
+        const auto unit_1 = at.Load(unit.At(n_i));
         at.Store(hn::Mul(at.Splat(shrink_0), hn::Sub(dunit_1, hn::Mul(unit_1, at.Splat(quotient)))),
                  dx.At(m_i, n_i));
+
+        // rmsnorm_grad.yaml:30  dweight += sum(f32(dy) * unit, axis=0)
+        const auto value_2_0 = at.Load(value_2.At(n_i));
+        const auto dy_1 = at.Load(dy.At(m_i, n_i));
+        at.Cached().Store(hn::Add(value_2_0, hn::Mul(dy_1, unit_1)), value_2.At(n_i));
       });
     }
-
-    // rmsnorm_grad.yaml:30  dweight += sum(f32(dy) * unit, axis=0)
-    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-      at.Store(at.Splat(0.0f), value_2.At(n_i));
-    });
-    ForRows(bm, [&](auto rows, size_t first) HWY_ATTR {
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        const auto value_2_0 = at.Load(value_2.At(n_i));
-        auto value_3 = value_2_0;
-        for (size_t m_i = first; m_i < first + rows(); ++m_i) {
-          const auto dy_1 = at.Load(dy.At(m_i, n_i));
-          const auto unit_2 = at.Load(unit.At(m_i, n_i));
-          value_3 = hn::Add(value_3, hn::Mul(dy_1, unit_2));
-        }
-        at.Store(value_3, value_2.At(n_i));
-      });
-    });
     ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
       const auto dweight_0 = at.Load(dweight.At(n_i));
       const auto value_2_1 = at.Load(value_2.At(n_i));
@@ -138,9 +131,9 @@ void RunGrid(const Call& call, Core& core) {
   const size_t wide_count = TileSize<float>(call.n);
   float* const wide_memory = Tiers::template Scratch<float>(core, {"wide", 5}, wide_count,
                                                             {call.n});
-  const size_t unit_count = TileSize<float>(bm, call.n);
+  const size_t unit_count = TileSize<float>(call.n);
   float* const unit_memory = Tiers::template Scratch<float>(core, {"unit", 8}, unit_count,
-                                                            {bm, call.n});
+                                                            {call.n});
   const size_t dunit_count = TileSize<float>(call.n);
   float* const dunit_memory = Tiers::template Scratch<float>(core, {"dunit", 9}, dunit_count,
                                                              {call.n});
@@ -159,7 +152,7 @@ void RunGrid(const Call& call, Core& core) {
     RunStep(Step{core, call, at, x.WaitIn(block_index(at)), weight.WaitIn({0}),
                  dy.WaitIn(block_index(at)), dx.Open(block_index(at), at.run),
                  dweight.Open({0}, at.run), MakeTile(wide_memory, call.n),
-                 MakeTile(unit_memory, bm, call.n), MakeTile(dunit_memory, call.n),
+                 MakeTile(unit_memory, call.n), MakeTile(dunit_memory, call.n),
                  MakeTile(value_2_memory, call.n)});
     if (!core.ok()) return;
     if (!next.more || dx.Leaves(block_index(next), next.run)) dx.CopyOut();

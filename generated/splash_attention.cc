@@ -140,10 +140,13 @@ struct Step {
         //     has seen no key yet: exp(-inf - 0) is 0
         const float base_0 = Select(new_top_0 == -INFINITY, 0.0f, new_top_0);
 
-        // splash_attention.yaml:86  let p = exp(s - base)
-        ForLanes(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
+        // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
+        const float total_0 = SumLanes<float>(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
+          // splash_attention.yaml:86  let p = exp(s - base)
           const auto s_1 = at.Load(s.At(m_i, m_j));
-          at.Store(Exp(hn::Sub(s_1, at.Splat(base_0))), p.At(m_i, m_j));
+          const auto p_0 = Exp(hn::Sub(s_1, at.Splat(base_0)));
+          at.Store(p_0, p.At(m_i, m_j));
+          return p_0;
         });
 
         // splash_attention.yaml:87  let fade = exp(top - base)
@@ -151,10 +154,6 @@ struct Step {
         StoreOne(fade_0, fade.At(m_i));
 
         // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
-        const float total_0 = SumLanes<float>(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
-          const auto p_0 = at.Load(p.At(m_i, m_j));
-          return p_0;
-        });
         StoreOne(LoadOne(total.At(m_i)) * fade_0 + total_0, total.At(m_i));
       }
 

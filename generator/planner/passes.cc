@@ -16,7 +16,9 @@
 #include "generator/planner/decide/prefetch.h"
 #include "generator/planner/decide/streams.h"
 #include "generator/planner/decide/watch.h"
+#include "generator/planner/fuse/across.h"
 #include "generator/planner/fuse/branches.h"
+#include "generator/planner/fuse/bring_sums.h"
 #include "generator/planner/fuse/fuse.h"
 #include "generator/planner/fuse/hoist.h"
 #include "generator/planner/fuse/recompute.h"
@@ -223,6 +225,10 @@ void Lower(Planning& p) {
   p.plan.dots = FindDots(p.plan);
 }
 
+void BringSums(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) BringSumsToRows(p.plan, body.stages);
+}
+
 void FuseNests(Planning& p) {
   for (BodyPlan& body : p.plan.bodies) {
     MoveIntoBranches(p.plan, body.stages, p.reduction.accumulator);
@@ -302,6 +308,7 @@ void Hoist(Planning& p) {
   HoistConstants(p.plan);
   NameMiddles(p.plan);
 }
+void TurnNests(Planning& p) { TurnAcross(p.plan); }
 void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
 void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
 void Stream(Planning& p) { FindStreams(p.plan); }
@@ -317,6 +324,7 @@ constexpr Pass kPasses[] = {
      "each statement becomes loops over spaces, for each kind of step; an output that the next "
      "step "
      "stores again waits for the last"},
+    {"bring", BringSums, "rows are added up behind the nest that makes them, or reads them too"},
     {"fuse", FuseNests, "neighbouring nests over the same spaces become one"},
     {"carry", Carry,
      "a reduction's sums start from the accumulators instead of being added to them"},
@@ -341,6 +349,8 @@ constexpr Pass kPasses[] = {
     {"visits", CompareVisits,
      "steps compare blocks where axes alone do not say whether one is new"},
     {"hoist", Hoist, "what stays the same through a nest gets a name in front of it"},
+    {"across", TurnNests,
+     "vectors that take an element of each of many rows go on to the next elements of these"},
     {"rows", JoinRows, "rows that are added up are taken some at a time"},
     {"wide", WidenLanes, "lanes of 64 bits are half as many"},
     {"stream", Stream, "an output that a pass does nothing but write may go past the caches"},

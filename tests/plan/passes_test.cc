@@ -64,6 +64,31 @@ body: |
   o = x / s
 )yaml";
 
+constexpr const char* kSums = R"yaml(kernel: k
+grid: {i: "cdiv(m, 32)"}
+inputs:
+  x: {array: "f32[m, 512]", block: "32, 512", index: "i, 0", pad: 0}
+outputs:
+  y: {array: "f32[m, 512]", block: "32, 512", index: "i, 0"}
+  s: f32[512]
+body: |
+  when first(i):
+    s = 0
+  let u = x - mean(x, axis=1, keep=true)
+  y = u
+  s += sum(u, axis=0)
+)yaml";
+
+constexpr const char* kTransposed = R"yaml(kernel: k
+inputs:
+  x: f32[64, 128]
+  b: f32[128]
+outputs:
+  o: f32[128, 64]
+body: |
+  o = (x + b).T
+)yaml";
+
 constexpr const char* kSelected = R"yaml(kernel: k
 grid: {i: "cdiv(m, 256)", l: "cdiv(k, 128)"}
 dimension_semantics: [parallel, arbitrary]
@@ -174,13 +199,13 @@ struct PassExample {
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul}, {"host", kVisited},   {"index", kMatmul},    {"watch", kTaken},
-    {"lower", kMatmul},    {"fuse", kMatmul},    {"carry", kMatmul},    {"taps", kWindows},
-    {"unroll", kSmoothed}, {"contract", kRows},  {"recompute", kCheap}, {"share", kTwice},
-    {"scratch", kMatmul},  {"clip", kMatmul},    {"live", kSelected},   {"free", kMatmul},
-    {"unpacked", kMatmul}, {"prefetch", kRows},  {"sums", kInOutput},   {"one-body", kMatmul},
-    {"visits", kVisited},  {"hoist", kSelected}, {"rows", kColumns},    {"wide", kTaken},
-    {"stream", kRows},     {"computed", kTwice},
+    {"operands", kMatmul}, {"host", kVisited},    {"index", kMatmul},   {"watch", kTaken},
+    {"lower", kMatmul},    {"bring", kSums},      {"fuse", kMatmul},    {"carry", kMatmul},
+    {"taps", kWindows},    {"unroll", kSmoothed}, {"contract", kRows},  {"recompute", kCheap},
+    {"share", kTwice},     {"scratch", kMatmul},  {"clip", kMatmul},    {"live", kSelected},
+    {"free", kMatmul},     {"unpacked", kMatmul}, {"prefetch", kRows},  {"sums", kInOutput},
+    {"one-body", kMatmul}, {"visits", kVisited},  {"hoist", kSelected}, {"across", kTransposed},
+    {"rows", kColumns},    {"wide", kTaken},      {"stream", kRows},    {"computed", kTwice},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

@@ -16,7 +16,7 @@ bool IsRead(const Plan& plan, BufferId buffer) {
 }
 
 /// The output that statements do nothing but write, along `loop`. Sums that a dot leaves in its
-/// accumulators are stored by nobody.
+/// accumulators are stored by nobody, and what a pass writes besides has to stay in the caches.
 BufferId StreamedBy(const Plan& plan, const Stages& stages, LoopId loop, const stage::Dot* dot) {
   const stage::Store* store = nullptr;
   bool kept = false;  // a store of the sums themselves
@@ -27,6 +27,7 @@ BufferId StreamedBy(const Plan& plan, const Stages& stages, LoopId loop, const s
       kept = true;
       continue;
     }
+    if (!dot && own && !own->mask && IsTemp(plan, own->place.buffer)) continue;
     if (store || !own || own->mask) return {};
     store = own;
   }

@@ -93,8 +93,6 @@ bool MergeIntoReduction(Plan& plan, Stage& first, const Stage& reduce) {
 }
 
 bool Merge(Plan& plan, Stage& first, const Stage& second) {
-  if (Is<stage::Lanes>(first) && Is<stage::Reduce>(second))
-    return MergeIntoReduction(plan, first, second);
   if (Is<stage::Dot>(first)) return MergeIntoDot(plan, first, second);
   if (!IsNest(first) || !IsNest(second)) return false;
   const LoopId loop = LoopOf(first);
@@ -112,10 +110,31 @@ bool Merge(Plan& plan, Stage& first, const Stage& second) {
   return true;
 }
 
+/// A reduction in front of which stand values of the row that it has nothing to do with (such as
+/// how much what is kept from earlier steps fades) becomes part of the lanes before those.
+bool MergePastValues(Plan& plan, Stages& before, const Stage& reduce) {
+  size_t at = before.size();
+  for (; at > 0 && Is<stage::Store, stage::Define>(before[at - 1]); --at) {
+    const auto* define = As<stage::Define>(before[at - 1]);
+    const bool uses =
+        define && AnyStage({reduce}, [&](const Stage& s) {
+          bool any = false;
+          ForEachPart(
+              s, Overloaded{[&](const ElementPtr& e) { any = any || Uses(e, define->variable); },
+                            Ignore()});
+          return any;
+        });
+    if (uses || ConflictsOf(plan, {before[at - 1]}, {reduce}).any) return false;
+  }
+  return at > 0 && Is<stage::Lanes>(before[at - 1]) &&
+         MergeIntoReduction(plan, before[at - 1], reduce);
+}
+
 void FuseList(Plan& plan, Stages& stages) {
   Stages fused;
   for (Stage& stage : stages) {
     ForEachList(stage, [&](Stages& list) { FuseList(plan, list); });
+    if (Is<stage::Reduce>(stage) && MergePastValues(plan, fused, stage)) continue;
     if (!fused.empty() && Merge(plan, fused.back(), stage)) {
       if (auto* loop = As<stage::Loop>(fused.back())) FuseList(plan, loop->body);
       continue;

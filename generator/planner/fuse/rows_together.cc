@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "generator/plan/walk.h"
 #include "generator/planner/lower/lower.h"
@@ -15,30 +17,40 @@ bool WalksWith(const Place& place, LoopId loop) {
                      [&](const Coordinate& c) { return c.loop == loop; });
 }
 
-/// `for row { for lane { …; store } }`, by its parts.
-struct RowSum {
+/// `for row { for lane { …; store … } }`, by its parts.
+struct RowSums {
   stage::Loop* row;
   Stage* lanes;
-  const stage::Store* store;
+  std::vector<Place> sums;
 };
 
-/// Lanes that do nothing but `sum = sum + …`, to the same place for every row.
-std::optional<RowSum> AsRowSum(Stage& stage) {
+/// Lanes that do nothing but `sum = sum + …`, to the same places for every row.
+std::optional<RowSums> AsRowSums(Stage& stage) {
   auto* row = As<stage::Loop>(stage);
   if (!row || row->body.size() != 1) return {};
   const auto* lanes = As<stage::Lanes>(row->body.front());
-  if (!lanes || lanes->body.empty()) return {};
-  const auto* store = As<stage::Store>(lanes->body.back());
-  const bool others_define = std::all_of(lanes->body.begin(), lanes->body.end() - 1,
-                                         [](const Stage& s) { return Is<stage::Define>(s); });
-  if (!others_define || !store || store->mask) return {};
-  if (WalksWith(store->place, row->loop) || !WalksWith(store->place, lanes->loop)) return {};
-  int sums = 0, others = 0;
+  if (!lanes) return {};
+  RowSums found{row, &row->body.front(), {}};
+  std::set<BufferId> stored;
+  for (const Stage& s : lanes->body) {
+    if (Is<stage::Define>(s)) continue;
+    const auto* store = As<stage::Store>(s);
+    if (!store || store->mask || !stored.insert(store->place.buffer).second) return {};
+    if (WalksWith(store->place, row->loop) || !WalksWith(store->place, lanes->loop)) return {};
+    found.sums.push_back(store->place);
+  }
+  std::set<BufferId> added;
+  bool others = false;
   ForEachPlace(row->body.front(), [&](const Place& p, bool writes) {
-    if (!writes && p.buffer == store->place.buffer) ++(SamePlace(p, store->place) ? sums : others);
+    if (writes || stored.count(p.buffer) == 0) return;
+    const bool is_sum = std::any_of(found.sums.begin(), found.sums.end(),
+                                    [&](const Place& sum) { return SamePlace(p, sum); });
+    if (is_sum)
+      added.insert(p.buffer);
+    else
+      others = true;
   });
-  if (sums == 0 || others > 0) return {};
-  return RowSum{row, &row->body.front(), store};
+  return stored.empty() || added != stored || others ? std::nullopt : std::optional(found);
 }
 
 /// No other name for the memory that is stored to.
@@ -52,33 +64,39 @@ bool IsAlone(const Plan& plan, BufferId buffer) {
 
 /// for row { for lane { …; sum[lane] = f(sum[lane]) } } becomes
 /// for rows { for lane { let s = sum[lane]; for each row { …; s = f(s) } sum[lane] = s } }
-Stage TakenTogether(Plan& plan, Span span, const RowSum& rows) {
-  const Place place = rows.store->place;
-  const DType dtype = rows.store->value->dtype;
-  const VariableId variable =
-      plan.variables.Add({plan[place.buffer].name, dtype, /*changes=*/true});
-  const ElementPtr sum = NamedElement(plan, variable);
-
+Stage TakenTogether(Plan& plan, Span span, const RowSums& rows) {
   Stage nest = std::move(*rows.lanes);
   auto& lanes = *As<stage::Lanes>(nest);
   stage::EachRow each{rows.row->loop, std::move(lanes.body)};
-  Stage& last = each.body.back();
-  last.what = stage::Assign{variable, ElementPtr(As<stage::Store>(last)->value)};
-  ChangeElements(each.body, [&](const ElementPtr& e) -> ElementPtr {
-    const Place* loaded = LoadedBy(*e);
-    return loaded && SamePlace(*loaded, place) ? sum : nullptr;
-  });
-  lanes.body = {{nest.span, stage::Define{variable, LoadOf(place, dtype)}},
-                {nest.span, std::move(each)},
-                {nest.span, stage::Store{place, sum, nullptr}}};
+  Stages begin, end;
+  for (Stage& s : each.body) {
+    const auto* store = As<stage::Store>(s);
+    if (!store) continue;
+    const Place place = store->place;
+    const DType dtype = store->value->dtype;
+    const VariableId variable =
+        plan.variables.Add({plan[place.buffer].name, dtype, /*changes=*/true});
+    const ElementPtr sum = NamedElement(plan, variable);
+    s.what = stage::Assign{variable, ElementPtr(store->value)};
+    ChangeElements(each.body, [&](const ElementPtr& e) -> ElementPtr {
+      const Place* loaded = LoadedBy(*e);
+      return loaded && SamePlace(*loaded, place) ? sum : nullptr;
+    });
+    begin.push_back({nest.span, stage::Define{variable, LoadOf(place, dtype)}});
+    end.push_back({nest.span, stage::Store{place, sum, nullptr}});
+  }
+  lanes.body = std::move(begin);
+  lanes.body.push_back({nest.span, std::move(each)});
+  Append(lanes.body, std::move(end));
   return {span, stage::Rows{rows.row->loop, {std::move(nest)}}};
 }
 
 void Take(Plan& plan, Stages& stages) {
   for (Stage& stage : stages) {
     ForEachList(stage, [&](Stages& list) { Take(plan, list); });
-    const std::optional<RowSum> rows = AsRowSum(stage);
-    if (rows && IsAlone(plan, rows->store->place.buffer))
+    const std::optional<RowSums> rows = AsRowSums(stage);
+    const auto is_alone = [&](const Place& sum) { return IsAlone(plan, sum.buffer); };
+    if (rows && std::all_of(rows->sums.begin(), rows->sums.end(), is_alone))
       stage = TakenTogether(plan, stage.span, *rows);
   }
 }

@@ -158,8 +158,10 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   }
   fields->Set("lanes_call", call);
   loaded_.clear();
+  streamed_ = lanes.streamed;
   fields->SetList("body", List(lanes.body));
   lanes_ = {};
+  streamed_ = {};
   LeaveLoop(lanes.loop);
 }
 

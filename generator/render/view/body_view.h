@@ -119,6 +119,7 @@ class BodyView {
   std::map<SpaceId, std::string> counts_;  // names of extents
   std::vector<std::string> count_definitions_;
   LoopId lanes_;                                       // the lane loop around
+  BufferId streamed_;                                  // what it stores past the caches
   std::set<VariableId> vectors_;                       // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body
   std::set<PanelsId> computed_;                        // panels of a B that are so

@@ -162,7 +162,8 @@ void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* 
   } else if (store.mask) {
     lines->push_back("at.StoreIf(" + Vector(store.mask, lines) + ", " + text + ", " + to + ");");
   } else if (AreNeighbours(store.place)) {
-    lines->push_back("at.Store(" + text + ", " + to + ");");
+    const bool cached = streamed_ && store.place.buffer != streamed_;
+    lines->push_back((cached ? "at.Cached().Store(" : "at.Store(") + text + ", " + to + ");");
   } else {
     lines->push_back("at.StoreStrided(" + text + ", " + to + ", " + Stride(store.place, lanes_) +
                      ");");

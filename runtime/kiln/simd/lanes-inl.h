@@ -126,10 +126,42 @@ HWY_INLINE void StorePackedIf(D d, M mask, hn::Vec<D> v, T* p, size_t count) {
   }
 }
 
+/// A vector of elements from anywhere: at(i) points to that of lane i. Where vectors have a size
+/// that is known while compiling they are joined in registers: loaded from memory where lane after
+/// lane was stored, a vector would have to wait until all of them had left the store buffer.
+template <size_t kFirst, class D, class At>
+HWY_INLINE hn::Vec<D> CollectWhole(D d, const At& at) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
+#if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR
+  alignas(64) hn::TFromD<D> lanes[kLanes];
+  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = *at(kFirst + i);
+  return hn::LoadU(d, lanes);
+#else
+  if constexpr (kLanes == 1) {
+    return hn::LoadU(d, at(kFirst));
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, CollectWhole<kFirst + kLanes / 2>(half, at),
+                       CollectWhole<kFirst>(half, at));
+  }
+#endif
+}
+
+/// The same of the first `count` lanes; the others are 0.
+template <class D, class At>
+HWY_INLINE hn::Vec<D> CollectPart(D d, size_t count, const At& at) {
+  alignas(64) hn::TFromD<D> lanes[hn::MaxLanes(d)] = {};
+  for (size_t i = 0; i < count; ++i) lanes[i] = *at(i);
+  return hn::LoadU(d, lanes);
+}
+
 /// What Whole and Part have in common.
 template <class D, class Derived>
 struct AtLanes {
   static constexpr D tag() { return D(); }
+
+  /// The same lanes for what is read again soon, where these may be stored past the caches.
+  HWY_INLINE const Derived& Cached() const { return *static_cast<const Derived*>(this); }
 
   template <Scalar X>
   HWY_INLINE auto Splat(X x) const {
@@ -153,10 +185,9 @@ struct AtLanes {
     if constexpr (kIsPacked<T>) {
       return FromStorage<T>(LoadPackedOneByOne(d, p, stride, count));
     } else {
-      alignas(64) RawBits<T> lanes[hn::MaxLanes(d)] = {};
       const RawBits<T>* from = RawPointer(p);
-      for (size_t i = 0; i < count; ++i) lanes[i] = from[static_cast<ptrdiff_t>(i) * stride];
-      return FromStorage<T>(hn::LoadU(d, lanes));
+      return FromStorage<T>(static_cast<const Derived*>(this)->Collect(
+          d, [=](size_t i) KILN_INLINE_ATTR { return from + static_cast<ptrdiff_t>(i) * stride; }));
     }
   }
 
@@ -166,17 +197,20 @@ struct AtLanes {
     alignas(64) hn::TFromD<decltype(di)> at[hn::MaxLanes(di)];
     hn::Store(indices, di, at);
     const TagFor<RawBits<T>, D> d;
-    alignas(64) RawBits<T> lanes[hn::MaxLanes(d)] = {};
-    const size_t count = static_cast<const Derived*>(this)->lanes();
-    for (size_t i = 0; i < count; ++i) {
-      if constexpr (kIsPacked<T>) {
+    if constexpr (kIsPacked<T>) {
+      alignas(64) RawBits<T> lanes[hn::MaxLanes(d)] = {};
+      const size_t count = static_cast<const Derived*>(this)->lanes();
+      for (size_t i = 0; i < count; ++i) {
         const uintptr_t place = PlaceAfter(p, static_cast<size_t>(at[i]), stride);
         lanes[i] = static_cast<RawBits<T>>(internal::BitsAt(place));
-      } else {
-        lanes[i] = RawPointer(p)[static_cast<ptrdiff_t>(at[i]) * stride];
       }
+      return FromStorage<T>(hn::LoadU(d, lanes));
+    } else {
+      const RawBits<T>* from = RawPointer(p);
+      return FromStorage<T>(static_cast<const Derived*>(this)->Collect(
+          d, [&](size_t i)
+                 KILN_INLINE_ATTR { return from + static_cast<ptrdiff_t>(at[i]) * stride; }));
     }
-    return FromStorage<T>(hn::LoadU(d, lanes));
   }
 
   template <class V, typename T>
@@ -219,6 +253,11 @@ template <class D>
 struct Whole : AtLanes<D, Whole<D>> {
   HWY_INLINE size_t lanes() const { return hn::Lanes(D()); }
 
+  template <class DT, class At>
+  HWY_INLINE auto Collect(DT d, const At& at) const {
+    return CollectWhole<0>(d, at);
+  }
+
   template <typename T>
   HWY_INLINE auto Load(const T* p) const {
     return LoadWhole(D(), p);
@@ -251,6 +290,11 @@ struct Part : AtLanes<D, Part<D>> {
 
   HWY_INLINE explicit Part(size_t lanes) : count(lanes) {}
   HWY_INLINE size_t lanes() const { return count; }
+
+  template <class DT, class At>
+  HWY_INLINE auto Collect(DT d, const At& at) const {
+    return CollectPart(d, count, at);
+  }
 
   template <typename T>
   HWY_INLINE auto Load(const T* p) const {

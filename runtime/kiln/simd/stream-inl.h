@@ -76,8 +76,8 @@ HWY_INLINE bool StreamsPieces(size_t columns, const Tile<T, V>& to) {
   return to.stream && bytes % kLineBytes == 0;
 }
 
-/// ForLanes for a function whose only store is to `to`, to + 1 … The operand's WaitOut makes what
-/// was stored visible to others.
+/// ForLanes for a function whose only store, but those by `at.Cached()`, is to `to`, to + 1 … The
+/// operand's WaitOut makes what was stored visible to others.
 template <class D, typename T, class Fn>
 HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn) {
   if constexpr (kIsPacked<T>) {

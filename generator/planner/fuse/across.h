@@ -1,0 +1,12 @@
+#pragma once
+
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+/// Nests whose vectors take an element of each of many rows, side by side in the next turn of the
+/// loop around them, take those turns inside: each line of memory is then read once, not again and
+/// again by turns between which all others are read.
+void TurnAcross(Plan& plan);
+
+}  // namespace kiln

@@ -1,0 +1,104 @@
+#include "generator/planner/fuse/bring_sums.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "generator/plan/walk.h"
+#include "generator/planner/fuse/conflicts.h"
+#include "generator/planner/fuse/fuse.h"
+
+namespace kiln {
+namespace {
+
+/// What `for row { for lane { sum = sum + … } }` adds to, if all rows add to the same place of a
+/// temporary.
+std::optional<BufferId> SumsOfRows(const Plan& plan, const Stage& stage) {
+  const auto* row = As<stage::Loop>(stage);
+  if (!row || row->body.size() != 1) return {};
+  const auto* lanes = As<stage::Lanes>(row->body.front());
+  if (!lanes || lanes->body.size() != 1) return {};
+  const auto* store = As<stage::Store>(lanes->body.front());
+  if (!store || store->mask || !IsTemp(plan, store->place.buffer)) return {};
+  bool with_row = false, reads = false;
+  for (const Coordinate& c : store->place.at) with_row = with_row || c.loop == row->loop;
+  ForEachLoad(store->value, [&](const Place& p) { reads = reads || SamePlace(p, store->place); });
+  if (with_row || !reads) return {};
+  return RootOf(plan, store->place.buffer);
+}
+
+/// Whether both have to do with elements of one buffer, besides the sums.
+bool ShareElements(const Plan& plan, const Stage& a, const Stage& b, BufferId sums) {
+  bool share = false;
+  ForEachPlace(a, [&](const Place& x, bool) {
+    ForEachPlace(b, [&](const Place& y, bool) {
+      const BufferId root = RootOf(plan, x.buffer);
+      share = share || (root == RootOf(plan, y.buffer) && root != sums && !x.at.empty());
+    });
+  });
+  return share;
+}
+
+/// Nests and elements: nothing that fails, waits or jumps.
+bool MayBePassed(const Stage& stage) {
+  return !AnyStage({stage}, [](const Stage& s) {
+    return !Is<stage::Loop, stage::Lanes, stage::Reduce, stage::Define, stage::Assign, stage::Store,
+               stage::Pack, stage::Dot, stage::Tap>(s);
+  });
+}
+
+bool Independent(const Plan& plan, const Stage& a, const Stage& b) {
+  return !ConflictsOf(plan, {a}, {b}).any;
+}
+
+/// The nest that the one at `at` may follow, as nothing between them has to do with it; `zeroing`
+/// goes elsewhere.
+std::optional<size_t> NestToFollow(const Plan& plan, const Stages& list, size_t at, size_t zeroing,
+                                   BufferId sums) {
+  for (size_t k = at; k-- > 0;) {
+    if (k == zeroing) continue;
+    const Stage& before = list[k];
+    if (Is<stage::Loop>(before) && SameSpace(plan, LoopOf(before), LoopOf(list[at])) &&
+        ShareElements(plan, before, list[at], sums)) {
+      return k;
+    }
+    if (!MayBePassed(before) || !Independent(plan, before, list[at])) return {};
+  }
+  return {};
+}
+
+/// Where the stage may go: the first place before which something has to do with it, or may end the
+/// step. So nests that it stood between become neighbours.
+size_t EarliestPlace(const Plan& plan, const Stages& list, size_t at) {
+  size_t place = at;
+  while (place > 0 && MayBePassed(list[place - 1]) && Independent(plan, list[place - 1], list[at]))
+    --place;
+  return place;
+}
+
+/// Moves the stage `from` to a place before it.
+void MoveUp(Stages& list, size_t from, size_t to) {
+  const auto place = [&](size_t k) { return list.begin() + static_cast<std::ptrdiff_t>(k); };
+  std::rotate(place(to), place(from), place(from + 1));
+}
+
+}  // namespace
+
+void BringSumsToRows(const Plan& plan, Stages& stages) {
+  for (Stage& stage : stages)
+    ForEachList(stage, [&](Stages& list) { BringSumsToRows(plan, list); });
+  for (size_t at = 0; at < stages.size(); ++at) {
+    const std::optional<BufferId> sums = SumsOfRows(plan, stages[at]);
+    if (!sums) continue;
+    const std::optional<size_t> zeroing = ZeroingBefore(plan, stages, at, *sums);
+    if (!zeroing) continue;
+    const std::optional<size_t> nest = NestToFollow(plan, stages, at, *zeroing, *sums);
+    if (!nest) continue;
+    const size_t begin = EarliestPlace(plan, stages, *zeroing);
+    if (*nest < *zeroing && *nest < begin) continue;  // the nest needs what the sums are in
+    MoveUp(stages, *zeroing, begin);
+    MoveUp(stages, at, *nest < *zeroing ? *nest + 2 : *nest + 1);
+  }
+}
+
+}  // namespace kiln
