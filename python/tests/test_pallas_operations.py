@@ -203,16 +203,31 @@ def test_sorts_and_reversals():
     assert "argsort(x, axis=0)" in body and "take(" in body
 
 
-def test_what_sorts_cannot_say():
-    def of_two(x_ref, o_ref):
-        o_ref[...] = jax.lax.sort((x_ref[...], x_ref[...] * 2), num_keys=1)[1]
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("keys", [1, 2, 3])
+def test_what_goes_with_keys_is_looked_up_where_they_were(axis, keys):
+    x = np.random.default_rng(1).integers(0, 3, (6, 9)).astype(np.float32)
+    y = np.random.default_rng(2).integers(0, 3, (6, 9)).astype(np.int32)
 
-    def by_two(x_ref, o_ref):
-        o_ref[...] = jax.lax.sort((x_ref[...], x_ref[...] * 2), num_keys=2)[1]
+    def kernel(x_ref, y_ref, *o_refs):
+        z = x_ref[...] * 10 + y_ref[...]
+        for o_ref, value in zip(
+            o_refs, jax.lax.sort((x_ref[...], y_ref[...], z), dimension=axis, num_keys=keys), strict=True
+        ):
+            o_ref[...] = value
 
-    for kernel, what in (of_two, "a sort of several arrays of more than one dimension"), (by_two, "a sort by several keys"):
-        with pytest.raises(kiln.pallas.CannotSay, match=what):
-            interpreted(kernel, of(3, 5), MIXED)
+    want = [np.asarray(w) for w in jax.lax.sort((x, y, x * 10 + y), dimension=axis, num_keys=keys)]
+    got, body = interpreted(kernel, [of(*w.shape, dtype=w.dtype) for w in want], x, y)
+    assert all(map(np.array_equal, got, want)) and body.count("argsort(") == keys
+
+
+def test_a_choice_of_several_is_one_by_number():
+    def chosen(x):
+        which = jax.lax.broadcasted_iota(jnp.int32, (1, 5), 1) % 4
+        return jax.lax.select_n(which, *(x * k for k in range(4)))
+
+    body = as_in_jax(chosen, MIXED[2:])
+    assert "== 0" in body and "== 2" in body
 
 
 def test_scans_both_ways():

@@ -18,6 +18,7 @@ from .indices import Indices
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
 from .narrow import Narrow
 from .primitives import Parameters
+from .sorts import Sorts
 
 Environment = dict[Any, "Value | Ref"]
 
@@ -115,7 +116,7 @@ class PipelineInside(CannotSay):
     """An `emit_pipeline` that is not the grid: it can be read as what it expands to."""
 
 
-class Equation(Parameters, Indices, Gathers, Narrow):
+class Equation(Parameters, Sorts, Indices, Gathers, Narrow):
     """One equation on its way into a block."""
 
     def __init__(self, reader: Reader, body: Block, environment: Environment, eqn: Any, hints: dict[Any, str]) -> None:

@@ -49,9 +49,16 @@ class Parameters:
 
     def read_select_n(self) -> None:
         which, *cases = map(self.value, self.eqn.invars)
-        if len(cases) != 2:
-            raise CannotSay("select_n of more than two")
-        self.emit("select", [which, cases[1], cases[0]])
+        if which.dtype == "bool":
+            self.emit("select", [which, *reversed(cases)])
+            return
+        *others, chosen = cases
+        for k in reversed(range(1, len(others))):
+            chosen = self.made("select", [self._is(which, k), others[k], chosen], chosen.shape)
+        self.emit("select", [self._is(which, 0), others[0], chosen])
+
+    def _is(self, value: Value, number: int) -> Value:
+        return self.made("eq", [value, Value(value.dtype, value.shape, constant=number)], value.shape, dtype="bool")
 
     def read_convert_element_type(self) -> None:
         self.emit("convert")
@@ -157,41 +164,6 @@ class Parameters:
 
     def read_rev(self) -> None:
         self.emit("flip", axes=tuple(self.params["dimensions"]))
-
-    def read_sort(self) -> None:
-        axis, values = self.params["dimension"], list(map(self.value, self.eqn.invars))
-        if self.params["num_keys"] != 1:
-            raise CannotSay("a sort by several keys")
-        if len(values) == 1:
-            self.emit("sort", axis=axis)
-            return
-        order = self.made("argsort", values[:1], values[0].shape, dtype="i32", axis=axis)
-        for k, (atom, out) in enumerate(zip(self.eqn.invars, self.eqn.outvars, strict=True)):
-            if k == 0:
-                self._give(out, "sort", [values[0]], axis=axis)
-            elif self._counts_along(atom, axis) and values[k].dtype == "i32":
-                self.environment[out] = order
-            elif len(values[k].shape) == 1:
-                self._give(out, "take", [values[k], order], axis=0)
-            else:
-                raise CannotSay("a sort of several arrays of more than one dimension")
-
-    def _give(self, out: Any, name: str, inputs: list[Value], **attributes: Any) -> None:
-        self.body.operations.append(Operation(name, inputs, [self.out(out)], attributes, place=self.place))
-
-    def _counts_along(self, atom: Any, axis: int) -> bool:
-        """Whether a value is the positions along the axis."""
-        numbers = self.concrete(atom)
-        if numbers is None or numbers.ndim == 0:
-            return False
-        shape = tuple(-1 if k == axis else 1 for k in range(numbers.ndim))
-        return bool((numbers == np.arange(numbers.shape[axis]).reshape(shape)).all())
-
-    def read_top_k(self) -> None:
-        outs = [self.out(variable) for variable in self.eqn.outvars]
-        attributes = {"k": self.params["k"], "axis": self.params.get("axis", -1) % len(outs[0].shape)}
-        values = list(map(self.value, self.eqn.invars))
-        self.body.operations.append(Operation("top_k", values, outs, attributes, place=self.place))
 
     def read_roll(self) -> None:
         if self.params.get("stride") is not None:
