@@ -15,7 +15,7 @@ namespace kiln {
 
 /// What one spec file may hold; more is an error[syntax] that names the limit.
 constexpr size_t kMaxYamlBytes = size_t{1} << 20;
-constexpr size_t kMaxYamlScalar = size_t{64} << 10;
+constexpr size_t kMaxYamlScalar = size_t{256} << 10;
 constexpr int kMaxYamlDepth = 32;
 constexpr int kMaxYamlNodes = 20000;
 

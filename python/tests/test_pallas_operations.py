@@ -251,3 +251,18 @@ def test_the_largest_and_where_they_are():
     assert "let largest, places = top_k(x, 3, axis=1)" in body
     want, at = jax.lax.top_k(x, 3)
     assert np.array_equal(values, want) and np.array_equal(ids, at)
+
+
+def test_bits_that_are_compared_stand_in_parentheses():
+    x = np.arange(8, dtype=np.int32)[None]
+    assert "(x & 1) > (x ^ 3)" in as_in_jax(lambda x: jnp.where((x & 1) > (x ^ 3), x, -x), x)
+
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+        @pl.when((jnp.max(x_ref[...]) & 1) != 0)
+        def _():
+            o_ref[...] = -x_ref[...]
+
+    o, body = interpreted(kernel, of(1, 8, dtype=jnp.int32), x)
+    assert np.array_equal(o, -x) and "& 1) != 0" in body

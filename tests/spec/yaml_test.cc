@@ -336,7 +336,7 @@ TEST_CASE("limits") {
   SECTION("scalars") {
     CHECK(Messages("a: " + std::string(kMaxYamlScalar, 'x') + "\n") == "");
     CHECK(Messages("a: " + std::string(kMaxYamlScalar + 1, 'x') + "\n") ==
-          "syntax 1:4 this text has 65537 bytes; the limit is 65536\n");
+          "syntax 1:4 this text has 262145 bytes; the limit is 262144\n");
   }
 }
 

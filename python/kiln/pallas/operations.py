@@ -91,7 +91,7 @@ def _compare(operation: Operation, inputs: list[Expr]) -> Expr:
     if a.constant is not None and b.constant is None:  # 0 < x reads better as x > 0
         a, b = b, a
         symbol = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(symbol, symbol)
-    left, right = a.inside(BIT_OR), b.inside(BIT_OR)
+    left, right = a.inside(SHIFT), b.inside(SHIFT)
     expr = join([a, b], f"{left} {symbol} {right}", COMPARISON, "bool")
     turns = symbol in ("==", "!=") or not operation.inputs[0].is_float  # NaN is neither less nor not less
     return Expr(expr.text, expr.precedence, "bool", expr.shape, expr.reads, expr.cost,
@@ -182,7 +182,7 @@ def _select(context: Context, operation: Operation, inputs: list[Expr]) -> Expr:
     condition, yes, no = inputs
     yes, no = spelt([yes, no], operation.output.dtype)
     if operation.inputs[0].dtype != "bool":
-        condition = join([condition], f"{condition.inside(BIT_OR)} != 0", COMPARISON, "bool")
+        condition = join([condition], f"{condition.inside(SHIFT)} != 0", COMPARISON, "bool")
     return choose(context, condition, yes, no)
 
 
@@ -206,7 +206,7 @@ def _convert(context: Context, operation: Operation, inputs: list[Expr]) -> Expr
     origin = operation.inputs[0]
     if dtype == "bool":
         zero = "0.0" if origin.is_float else "0"
-        return join([a], f"{a.inside(BIT_OR)} != {zero}", COMPARISON, "bool")
+        return join([a], f"{a.inside(SHIFT)} != {zero}", COMPARISON, "bool")
     if a.dtype == "int" and dtype in ("i32", "i64") and a.constant is None and origin.dtype in ("i32", "i64"):
         return a  # an axis or a counter takes the other side's type
     if context.in_index_map:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from . import expressions as ex
 from .cannot import CannotSay
-from .expressions import BIT_OR, COMPARISON, NOT, OR, Expr, as_type, join, literal, renamed, shape_text, whole
+from .expressions import COMPARISON, NOT, OR, SHIFT, Expr, as_type, join, literal, renamed, shape_text, whole
 from .ir import Bitcast, Block, Index, Kernel, Operation, Ref, Transpose, Value, Window, has_effects, uses, walk, written
 from .lines import Line
 from .loops import Loops
@@ -259,7 +259,7 @@ class Body(Loops):
         else:
             otherwise, then = blocks
             if condition.dtype != "bool":
-                condition = join([condition], f"{condition.inside(BIT_OR)} != 0", COMPARISON, "bool")
+                condition = join([condition], f"{condition.inside(SHIFT)} != 0", COMPARISON, "bool")
             if not _says_something(then) and not any(targets):
                 self._when(f"when {_opposite(condition)}:", otherwise, targets)
             else:
@@ -283,7 +283,7 @@ class Body(Loops):
         if sum(len(e.text) for pair in pairs for e in pair) > ex.LONGEST:
             return False
         if condition.dtype != "bool":
-            condition = join([condition], f"{condition.inside(BIT_OR)} != 0", COMPARISON, "bool")
+            condition = join([condition], f"{condition.inside(SHIFT)} != 0", COMPARISON, "bool")
         if len(wanted) == 1:
             (value,) = (branch.outputs[k] for k in wanted)
             self._expressions[value] = ex.of_value(choose(self, condition, *pairs[0]), value)
@@ -325,7 +325,7 @@ class Body(Loops):
     def _switch(self, branch: Operation, which: Expr, targets: list[str | None]) -> None:
         last = len(branch.blocks) - 1
         for k, block in enumerate(branch.blocks):
-            compare = f"{which.inside(BIT_OR)} {'<=' if k == 0 else '=='} {k}"
+            compare = f"{which.inside(SHIFT)} {'<=' if k == 0 else '=='} {k}"
             self._when(
                 f"when {compare}:" if k == 0 else "else:" if k == last else f"else when {compare}:", block, targets
             )
