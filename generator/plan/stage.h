@@ -152,10 +152,11 @@ struct Pack {
   Place place;
   LoopId row, col;
   Stages body;
-  ElementPtr value;      // null: `place` has the elements
-  SpaceId rows;          // then, of a B: the rows of A that it is multiplied with
-  ElementPtr low, high;  // bound the depth that is packed, if given
-  PanelsId live;         // then: the panels of A that name it
+  ElementPtr value;       // null: `place` has the elements
+  SpaceId rows;           // then, of a B: the rows of A that it is multiplied with
+  ElementPtr low, high;   // bound the depth that is packed, if given
+  PanelsId live;          // then: the panels of A that name it
+  bool unpacked = false;  // the matrix is so small that tiles may read it where it is
 };
 
 /// to = op of the elements of `from` along an axis, one call for each: running sums, elements in

@@ -147,7 +147,7 @@ void StageText::One(const Stage& of, int indent) {
              ", columns " + over(s.depth));
       },
       [&](const Pack& s) {
-        line("pack " + PanelsName(s.panels) +
+        line((s.unpacked ? "take " : "pack ") + PanelsName(s.panels) +
              (s.value ? " of " + Text(*s.value) : " from " + PlaceText(s.place)) + ", rows " +
              over(s.row) + ", columns " + over(s.col) +
              (s.low ? ", depth from " + Text(*s.low) : "") +

@@ -95,6 +95,46 @@ void FindReuseOfB(Plan& plan) {
   }
 }
 
+/// Whether a matrix that the body takes out of an input is read by tiles as it is: its elements are
+/// k-groups, its rows contiguous, and it stays in the L1 whichever way it is read. To pack it would
+/// take longer than to multiply it.
+bool IsSmallMatrix(const Plan& plan, const stage::Pack& pack) {
+  constexpr int64_t kMost = 64;  // rows, and columns
+  const Buffer& buffer = plan[pack.place.buffer];
+  const Ref* ref = plan.RefOf(pack.place.buffer);
+  if (pack.value || pack.low || pack.high || pack.live) return false;
+  if (!ref || ref->role != Role::kInput || plan.kernel->BorrowerOf(buffer.ref.number()) >= 0)
+    return false;
+  const DType element = plan[pack.panels].element;
+  if (buffer.dtype != element || (element != DType::kF32 && element != DType::kF64)) return false;
+  const Coordinate& last = pack.place.at.back();
+  if (last.loop != pack.col || last.stride != 1 || last.around) return false;
+  for (const LoopId loop : {pack.row, pack.col}) {
+    if (plan.SpaceOf(loop).extent.Constant().value_or(kMost + 1) > kMost) return false;
+  }
+  return true;
+}
+
+bool IsOfTaps(const Plan& plan, PanelsId panels) {
+  bool of_taps = false;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const auto* tap = As<stage::Tap>(stage);
+      of_taps = of_taps || (tap && tap->b.panels == panels);
+    });
+  }
+  return of_taps;
+}
+
+void FindSmallMatrices(Plan& plan) {
+  for (BodyPlan& body : plan.bodies) {
+    ChangeStages(body.stages, [&](Stage& stage) {
+      auto* pack = As<stage::Pack>(stage);
+      if (pack) pack->unpacked = IsSmallMatrix(plan, *pack) && !IsOfTaps(plan, pack->panels);
+    });
+  }
+}
+
 }  // namespace
 
 void FindInPlace(Plan& plan) {
@@ -113,6 +153,7 @@ void FindInPlace(Plan& plan) {
     operand.live_rows = HasLiveRows(plan, ref);
   }
   FindReuseOfB(plan);
+  FindSmallMatrices(plan);
 }
 
 }  // namespace kiln

@@ -189,12 +189,14 @@ void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* line
     corner += " + Signed(" + live + ".begin) * " + Stride(pack.place, depth);
     count = live + ".end - " + live + ".begin";
   }
-  lines->push_back("const auto " + name + " = " + (is_a ? "PackA<" : "PackB<") +
-                   StorageType(panels.element) + ">(");
+  const std::string function =
+      std::string(pack.unpacked ? "Matrix" : "Pack") + (is_a ? "A<" : "B<");
+  lines->push_back("const auto " + name + " = " + function + StorageType(panels.element) + ">(");
   lines->push_back("    Tile<const " + StorageType(plan_[pack.place.buffer].dtype) + ", 2>{" +
                    corner + ", {" + Stride(pack.place, pack.row) + ", " +
                    Stride(pack.place, pack.col) + "}},");
-  lines->push_back("    " + rows + ", " + cols + ", " + name + "_memory);");
+  const bool needs_memory = !(pack.unpacked && is_a);
+  lines->push_back("    " + rows + ", " + cols + (needs_memory ? ", " + name + "_memory);" : ");"));
 }
 
 }  // namespace kiln::render

@@ -296,6 +296,21 @@ std::string SpecializationView::ExtentList(const Buffer& buffer, bool all) const
   return Joined(extents);
 }
 
+/// Those of A that tiles read where they are: of a B some machines make panels all the same.
+std::set<PanelsId> RowsInPlace(const Plan& plan) {
+  std::set<PanelsId> in_place, packed;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const auto* pack = As<stage::Pack>(stage);
+      if (!pack) return;
+      const bool stays = pack->unpacked && plan[pack->panels].side == Side::kA;
+      (stays ? in_place : packed).insert(pack->panels);
+    });
+  }
+  for (const PanelsId panels : packed) in_place.erase(panels);
+  return in_place;
+}
+
 /// Scratch, values that need a place, and panels packed where they are used.
 void SpecializationView::Memory() {
   std::vector<Fields> scratch, panels;
@@ -333,7 +348,9 @@ void SpecializationView::Memory() {
                            : buffer.dense ? "MakeDenseTile" + arguments
                                           : "MakeTile" + arguments);
   }
+  const std::set<PanelsId> in_place = RowsInPlace(plan_);
   for (const PanelsId p : plan_.panels.ids()) {
+    if (in_place.count(p)) continue;
     const Panels& source = plan_[p];
     Fields& f = panels.emplace_back();
     f.Set("panel", names_[p]);

@@ -275,6 +275,25 @@ auto PackBT(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
   return PackB<As, true>(b, k, cols, to);
 }
 
+/// A small matrix of a tile of VMEM whose rows are contiguous, where it is: elements of `As` are
+/// k-groups.
+template <class As, typename T>
+auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k) {
+  using KGroup = typename DotOf<As>::KGroup;
+  return ViewOfA<KGroup, AnySteps>::OfRows(a.data, rows, k, a.stride[0]);
+}
+/// `to` has PackedB<As>::Bytes(k, cols), for tiles that read panels alone.
+template <class As, typename T>
+auto MatrixB(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
+  using D = DotOf<As>;
+  if constexpr (kCanReadUnpackedB<D, typename D::KGroup>) {
+    return ViewOfB<typename D::KGroup, true>::OfRows(
+        b.data, k, cols, static_cast<size_t>(b.stride[0]), /*apart=*/false);
+  } else {
+    return PackB<As>(b, k, cols, to);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln
 HWY_AFTER_NAMESPACE();
