@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir import WRITES, Kernel, Operand, Operation, Ref, Reshape, Value, Window, walk, written
+from ..ir import WRITES, Index, Kernel, Operand, Operation, Range, Ref, Reshape, Value, Window, walk, written
 from ..source import Names
 
 
@@ -70,8 +70,20 @@ def _reshaped(window: Window) -> tuple[int, ...] | None:
 def _may_change(operation: Operation, window: Window) -> bool:
     """Loads can reshape what they load, and stores of everything what they store."""
     if operation.name in ("store", "accumulate"):
-        return not window.steps and len(operation.inputs) == 1
+        return _is_everything(window) and len(operation.inputs) == 1
     return operation.name not in WRITES or _reshaped(window) is not None
+
+
+def _is_everything(window: Window) -> bool:
+    """`ref[...]`, which some releases of JAX spell out."""
+    return not window.steps or (
+        len(window.steps) == 1
+        and isinstance(window.steps[0], Index)
+        and all(
+            isinstance(e, Range) and (e.start.constant, e.size, e.stride) == (0, n, 1)
+            for e, n in zip(window.steps[0].entries, window.ref.shape, strict=True)
+        )
+    )
 
 
 def _change(kernel: Kernel, refs: list[Ref], shape: tuple[int, ...]) -> None:
@@ -86,6 +98,7 @@ def _change(kernel: Kernel, refs: list[Ref], shape: tuple[int, ...]) -> None:
                 reshape = Operation("reshape", [value], [stored], place=operation.place)
                 block.operations.insert(block.operations.index(operation), reshape)
             operation.inputs = [stored]
+            operation.windows = [Window(window.ref) for window in operation.windows]
         else:
             operation.windows = [_seen(w, shape, old) if w.ref in refs else w for w in operation.windows]
     for ref in refs:
