@@ -266,3 +266,16 @@ def test_bits_that_are_compared_stand_in_parentheses():
 
     o, body = interpreted(kernel, of(1, 8, dtype=jnp.int32), x)
     assert np.array_equal(o, -x) and "& 1) != 0" in body
+
+
+def test_comparisons_whose_outcome_is_known_go():
+    def kernel(x_ref, k_ref, o_ref):
+        k = k_ref[0, 0]
+        one = jnp.where(k > 3, 1, 0)
+        known = (one == 2) | (k != k) | ((one == 1) & (k - 1 < k - 1))
+        o_ref[...] = jnp.where(known, x_ref[...], jnp.where(one == 0, -x_ref[...], x_ref[...] * (one == 1)))
+
+    for k in (3, 4):
+        o, body = interpreted(kernel, of(*MIXED.shape), MIXED, np.full((1, 1), k, np.int32))
+        assert np.array_equal(o, MIXED if k > 3 else -MIXED, equal_nan=True)
+        assert "==" not in body.split("#")[0] and "!=" not in body

@@ -129,7 +129,7 @@ def stay(index, ids, steps, parallel, host):
 # ---- by hand around a call ----
 
 def undefined(dtype):
-    return nan if jnp.issubdtype(dtype, jnp.floating) else True if dtype == np.bool_ else np.iinfo(dtype).max
+    return nan if jnp.issubdtype(dtype, jnp.floating) else True if dtype == np.bool_ else jnp.iinfo(dtype).max
 
 
 def filled(shape, value):

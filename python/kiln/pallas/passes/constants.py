@@ -28,6 +28,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "select": lambda c, a, b: a if c else b, "clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
 }  # fmt: skip
 _UNSIGNED = {"shift_right_logical": lambda x, n: np.right_shift(x, n) if n < 8 * x.itemsize else x * 0}
+_OF_THE_SAME = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": False}
 _DIVISIONS = ("floor_divide", "remainder", "rem", "divide")
 
 
@@ -184,11 +185,31 @@ def _unchanged(operation: Operation, made: dict[Value, Operation]) -> Value | No
             return inputs[1] if inputs[0].constant else inputs[2]
         if inputs[1] is inputs[2]:
             return inputs[1]
+        if (inputs[1].constant, inputs[2].constant) == (True, False) and out.dtype == "bool":
+            return inputs[0]
+    if name in _OF_THE_SAME and not inputs[0].is_float and inputs[0] is inputs[1]:
+        return Value("bool", out.shape, constant=_OF_THE_SAME[name])
+    if name in ("eq", "ne") and inputs[1].constant is not None:
+        return _of_choice(operation, made.get(inputs[0]))
     if name == "ne" and inputs[1].constant == 0:  # a bool that went through a number
         origin = made.get(inputs[0])
         if origin and origin.name == "convert" and origin.inputs[0].dtype == "bool":
             return origin.inputs[0]
     return _neutral(name, inputs, out.dtype) if len(inputs) == 2 else None
+
+
+def _of_choice(comparison: Operation, choice: Operation | None) -> Value | None:
+    """A number compared with a choice of two others: it says which, or neither."""
+    if choice is None or choice.name != "select":
+        return None
+    which, *cases = choice.inputs
+    number, out = comparison.inputs[1].constant, comparison.output
+    if any(c.constant is None for c in cases) or which.shape != out.shape:
+        return None
+    equal = [(c.constant == number) == (comparison.name == "eq") for c in cases]
+    if equal == [True, False]:
+        return which
+    return Value("bool", out.shape, constant=equal[0]) if equal[0] == equal[1] else None
 
 
 def _put_together(operation: Operation, origin: Operation | None) -> Value | None:
@@ -230,6 +251,8 @@ def _neutral(name: str, inputs: list[Value], dtype: str) -> Value | None:
             return x
         if name == "and" and dtype == "bool" and number is True:
             return x
+        if dtype == "bool" and (name, number) in (("and", False), ("or", True)):
+            return other
         if name in ("mul", "and") and whole and number == 0 and number is not False:
             return other
     return None
