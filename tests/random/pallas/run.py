@@ -34,6 +34,11 @@ import language
 jax.config.update("jax_enable_x64", True)
 
 RECORDED, BATCH = 3000, 50
+#: What JAX's interpreter says of what it lacks, whatever the numbers.
+UNINTERPRETED = {
+    "Invalid type of idxer": "JAX interprets no constant subscript beside a strided slice",
+    "Shapes must be 1D sequences of concrete values": "JAX interprets no slice of a size known at run time",
+}
 SLOW = 30  # seconds of a spec that are worth a word
 
 
@@ -113,8 +118,9 @@ def outcome_of(batch, entry):
     try:
         results = batch.results(entry)
     except Exception as error:  # whatever JAX says of it
-        if "Invalid type of idxer" in str(error):
-            return {"skipped": "JAX interprets no constant subscript beside a strided slice"}
+        for said, why in UNINTERPRETED.items():
+            if said in str(error):
+                return {"skipped": why}
         lines = traceback.format_exception_only(error)
         return {"mismatch": "JAX does not run it: " + "".join(lines)[:1500]}
     uncompared = [of for of in entry["outputs"].values() if isinstance(of, str)]
