@@ -11,8 +11,8 @@
 namespace kiln {
 namespace {
 
-/// What `for row { for lane { sum = sum + … } }` adds to, if all rows add to the same place of a
-/// temporary.
+/// What `for row { for lane { sum = sum + … } }`, or the largest in place of the sum, adds to, if
+/// all rows add to the same place of a temporary.
 std::optional<BufferId> SumsOfRows(const Plan& plan, const Stage& stage) {
   const auto* row = As<stage::Loop>(stage);
   if (!row || row->body.size() != 1) return {};
@@ -47,16 +47,36 @@ bool MayBePassed(const Stage& stage) {
   });
 }
 
-bool Independent(const Plan& plan, const Stage& a, const Stage& b) {
-  return !ConflictsOf(plan, {a}, {b}).any;
+/// Whether one of them names a value that the other one uses.
+bool UsesNameOf(const Stage& user, const Stage& of) {
+  bool uses = false;
+  ForEachStage({of}, [&](const Stage& s) {
+    const auto* define = As<stage::Define>(s);
+    const auto* assign = As<stage::Assign>(s);
+    const auto* reduce = As<stage::Reduce>(s);
+    const VariableId name = define   ? define->variable
+                            : assign ? assign->variable
+                            : reduce ? reduce->variable
+                                     : VariableId();
+    if (!name) return;
+    ForEachElement(user, [&](const Element& e) {
+      const auto* named = As<element::Named>(e);
+      uses = uses || (named && named->variable == name);
+    });
+  });
+  return uses;
 }
 
-/// The nest that the one at `at` may follow, as nothing between them has to do with it; `zeroing`
+bool Independent(const Plan& plan, const Stage& a, const Stage& b) {
+  return !ConflictsOf(plan, {a}, {b}).any && !UsesNameOf(a, b) && !UsesNameOf(b, a);
+}
+
+/// The nest that the one at `at` may follow, as nothing between them has to do with it; `filling`
 /// goes elsewhere.
-std::optional<size_t> NestToFollow(const Plan& plan, const Stages& list, size_t at, size_t zeroing,
+std::optional<size_t> NestToFollow(const Plan& plan, const Stages& list, size_t at, size_t filling,
                                    BufferId sums) {
   for (size_t k = at; k-- > 0;) {
-    if (k == zeroing) continue;
+    if (k == filling) continue;
     const Stage& before = list[k];
     if (Is<stage::Loop>(before) && SameSpace(plan, LoopOf(before), LoopOf(list[at])) &&
         ShareElements(plan, before, list[at], sums)) {
@@ -90,14 +110,15 @@ void BringSumsToRows(const Plan& plan, Stages& stages) {
   for (size_t at = 0; at < stages.size(); ++at) {
     const std::optional<BufferId> sums = SumsOfRows(plan, stages[at]);
     if (!sums) continue;
-    const std::optional<size_t> zeroing = ZeroingBefore(plan, stages, at, *sums);
-    if (!zeroing) continue;
-    const std::optional<size_t> nest = NestToFollow(plan, stages, at, *zeroing, *sums);
+    const std::optional<size_t> filling = FillBefore(
+        plan, stages, at, *sums, [](const Element& e) { return Is<element::Constant>(e); });
+    if (!filling) continue;
+    const std::optional<size_t> nest = NestToFollow(plan, stages, at, *filling, *sums);
     if (!nest) continue;
-    const size_t begin = EarliestPlace(plan, stages, *zeroing);
-    if (*nest < *zeroing && *nest < begin) continue;  // the nest needs what the sums are in
-    MoveUp(stages, *zeroing, begin);
-    MoveUp(stages, at, *nest < *zeroing ? *nest + 2 : *nest + 1);
+    const size_t begin = EarliestPlace(plan, stages, *filling);
+    if (*nest < *filling && *nest < begin) continue;  // the nest needs what the sums are in
+    MoveUp(stages, *filling, begin);
+    MoveUp(stages, at, *nest < *filling ? *nest + 2 : *nest + 1);
   }
 }
 

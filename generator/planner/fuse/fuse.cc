@@ -283,25 +283,27 @@ bool IsWhole(const Plan& plan, const Place& place) {
 
 namespace {
 
-/// Whether all that a nest does with the buffer is to fill the whole of it with 0.
-bool Zeroes(const Plan& plan, const Stage& nest, BufferId buffer) {
-  int zeros = 0, others = 0;
+/// Whether all that a nest does with the buffer is to fill the whole of it with such a value.
+bool Fills(const Plan& plan, const Stage& nest, BufferId buffer,
+           const std::function<bool(const Element&)>& is_wanted) {
+  int fills = 0, others = 0;
   ForEachStage({nest}, [&](const Stage& s) {
     const auto* store = As<stage::Store>(s);
-    zeros += store && !store->mask && store->place.buffer == buffer &&
-             IsWhole(plan, store->place) && IsZero(*store->value);
+    fills += store && !store->mask && store->place.buffer == buffer &&
+             IsWhole(plan, store->place) && is_wanted(*store->value);
     others += !Is<stage::Store, stage::Loop, stage::Lanes, stage::Define>(s);
   });
   ForEachPlace(nest, [&](const Place& p, bool) { others += RootOf(plan, p.buffer) == buffer; });
-  return zeros == 1 && others == 1;
+  return fills == 1 && others == 1;
 }
 
 }  // namespace
 
-std::optional<size_t> ZeroingBefore(const Plan& plan, const Stages& stages, size_t end,
-                                    BufferId buffer) {
+std::optional<size_t> FillBefore(const Plan& plan, const Stages& stages, size_t end,
+                                 BufferId buffer,
+                                 const std::function<bool(const Element&)>& is_wanted) {
   for (size_t i = end; i-- > 0;) {
-    if (Zeroes(plan, stages[i], buffer)) return i;
+    if (Fills(plan, stages[i], buffer, is_wanted)) return i;
     bool touched = false;
     ForEachPlace(stages[i], [&](const Place& p, bool) {
       touched = touched || RootOf(plan, p.buffer) == buffer;
@@ -309,6 +311,11 @@ std::optional<size_t> ZeroingBefore(const Plan& plan, const Stages& stages, size
     if (touched) return std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<size_t> ZeroingBefore(const Plan& plan, const Stages& stages, size_t end,
+                                    BufferId buffer) {
+  return FillBefore(plan, stages, end, buffer, [](const Element& e) { return IsZero(e); });
 }
 
 void EraseStoresOf(Stages& stages, size_t at, BufferId buffer) {

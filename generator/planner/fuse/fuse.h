@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -23,7 +24,12 @@ void CarryAccumulators(Plan& plan, Stages& stages, RefId accumulator, bool dead)
 
 /// Whether the place is every element of its buffer, each in an iteration of its own.
 bool IsWhole(const Plan& plan, const Place& place);
-/// The stage that fills the whole of a buffer with 0, among those before `end`.
+/// The stage that fills the whole of a buffer with a value that is wanted, among those before
+/// `end`.
+std::optional<size_t> FillBefore(const Plan& plan, const Stages& stages, size_t end,
+                                 BufferId buffer,
+                                 const std::function<bool(const Element&)>& is_wanted);
+/// The same where that is 0.
 std::optional<size_t> ZeroingBefore(const Plan& plan, const Stages& stages, size_t end,
                                     BufferId buffer);
 /// Erases what stage `at` stores to a buffer, and the stage if nothing is left.
