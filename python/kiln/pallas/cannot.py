@@ -19,7 +19,8 @@ CONSTRUCTS: dict[str, str] = {
     "semaphore_signal": "a regular semaphore", "semaphore_wait": "a regular semaphore",
     "semaphore_read": "the value of a semaphore", "get_barrier_semaphore": "a barrier between devices",
     "axis_index": "the index of a device", "all_gather": "a collective", "psum": "a collective",
-    "ppermute": "a collective", "core_map": "core_map",
+    "ppermute": "a collective",
+    "core_map": "a kernel over a mesh of cores (pl.kernel)", "mpmd_map": "a kernel over a mesh of cores (pl.kernel)",
 }  # fmt: skip
 
 

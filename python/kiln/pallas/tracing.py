@@ -10,6 +10,8 @@ import jax
 
 from .._jax_releases import reading_jax
 from . import _jax_internals as jaxi
+from . import cannot
+from .cannot import CannotSay
 from .grids import Call
 
 
@@ -42,6 +44,8 @@ def _calls_in(jaxpr: jaxi.Jaxpr) -> Iterator[Call]:
             live = tuple(not isinstance(v, jaxi.DropVar) and v in used for v in eqn.outvars)
             yield Call(eqn.params, live, jaxi.place_of(eqn))
             continue
+        if eqn.primitive.name in ("core_map", "mpmd_map"):
+            raise CannotSay(cannot.primitive(eqn.primitive.name), jaxi.place_of(eqn))
         for inner in jaxi.jaxprs_of(eqn.params.values()):
             yield from _calls_in(inner)
 
