@@ -23,38 +23,74 @@ namespace kiln {
 
 /// What one call has for itself. Cores stay where they are: the tiers hold references.
 struct Context::Workspace {
-  std::vector<std::unique_ptr<Core>> cores;
+  std::vector<std::unique_ptr<Core>> cores;  // null: no call has needed it
+  int count = 0;
+  const Options* options = nullptr;
+  KernelNames names;
+  Common common;
+  std::atomic<int64_t> useful;
+  std::atomic<bool> lacks_memory;  // for a core
   Visits visits;
   Touches touches;
   Turns turns;
   SharedMemory shared;
   CallersMemory memory;
 
-  void Reset(int count, const Options& options, const RunOptions& how) {
-    while (static_cast<int>(cores.size()) < count) cores.push_back(std::make_unique<Core>());
+  /// Begins a call on `cores` cores, of which so many are there at once, one for each thread. The
+  /// others are made when a thread comes to them, which it does once it has run another, and knows
+  /// whether the grid has steps for so many.
+  void Reset(int wanted, int at_once, const Options& of_call, const RunOptions& how) {
+    count = wanted;
+    options = &of_call;
+    names = {how.kernel, how.axes};
+    if (static_cast<int>(cores.size()) < count) cores.resize(static_cast<size_t>(count));
     visits.Clear();
     touches.Clear();
+    useful.store(count, std::memory_order_relaxed);
+    lacks_memory.store(false, std::memory_order_relaxed);
     // A machine that is emulated has its own ways; a core alone has nobody to share with.
-    Common common;
-    if (options.memory != nullptr) {
-      memory.Reset(options.memory, options.memory_bytes);
+    common = Common();
+    if (options->memory != nullptr) {
+      memory.Reset(options->memory, options->memory_bytes);
       common.memory = &memory;
     }
     shared.Reset(common.memory);
-    if (options.mode == Mode::kEmulated) {
+    if (options->mode == Mode::kEmulated) {
+      at_once = count;
       common.visits = &visits;
       common.touches = &touches;
     } else if (count > 1) {
       turns.Reset(count);
       common.turns = &turns;
       common.shared = &shared;
+      common.useful = &useful;
     }
-    for (int c = 0; c < count; ++c)
-      cores[c]->Reset(c, count, options, {how.kernel, how.axes}, common);
+    for (int c = 0; c < count; ++c) {
+      if (c < at_once || cores[c] != nullptr) Begin(c);
+    }
+  }
+
+  /// The core, which is made if it is not there.
+  Core& Begun(int index) {
+    if (cores[index] == nullptr) Begin(index);
+    return *cores[index];
+  }
+
+  void Begin(int index) {
+    if (cores[index] == nullptr) cores[index] = std::make_unique<Core>();
+    cores[index]->Reset(index, count, *options, names, common);
+  }
+
+  /// What the first core has to say that is not content, by `of`.
+  Status FirstOf(const Status& (Core::*of)() const) const {
+    for (int c = 0; c < count; ++c) {
+      if (cores[c] != nullptr && !(*cores[c].*of)().ok()) return (*cores[c].*of)();
+    }
+    return {};
   }
 
   /// Blocks that no step of any core has visited.
-  void CheckCoverage(int count) const {
+  void CheckCoverage() const {
     for (size_t o = 0; o < cores[0]->records().size(); ++o) {
       const OperandRecord& output = *cores[0]->records()[o];
       int64_t visited = 0;
@@ -82,8 +118,16 @@ struct Context::Job {
   /// No exception leaves a core: it might be on a thread, or below the C interface.
   static void RunCore(void* argument, int32_t index) {
     const Job& job = *static_cast<const Job*>(argument);
-    Core& core = *job.workspace.cores[static_cast<size_t>(index)];
+    if (index >= job.workspace.useful.load(std::memory_order_relaxed)) return;
     const internal::FloatMode plain;
+    Core* begun = nullptr;
+    try {
+      begun = &job.workspace.Begun(index);
+    } catch (const std::bad_alloc&) {
+      job.workspace.lacks_memory.store(true, std::memory_order_relaxed);
+      return;
+    }
+    Core& core = *begun;
     try {
       job.invoke(job.bound, core);
     } catch (const std::bad_alloc&) {
@@ -236,6 +280,11 @@ void Context::GiveBack(std::unique_ptr<Workspace> workspace, int cores) {
   record_.memory_bytes = kLineBytes;  // to begin on a line
   if (cores > 0) record_.memory_bytes += static_cast<int64_t>(workspace->shared.asked_bytes());
   for (int c = 0; c < cores; ++c) {
+    if (workspace->cores[c] == nullptr) {  // the grid has no step for it
+      record_.vmem_high.push_back(0);
+      record_.smem_high.push_back(0);
+      continue;
+    }
     const Core& core = *workspace->cores[c];
     record_.vmem_high.push_back(core.used(Memory::kVmem));
     record_.smem_high.push_back(core.used(Memory::kSmem));
@@ -295,7 +344,7 @@ Status Context::RunAsAsked(void (*invoke)(const void* bound, Core& core), const 
     if (how.cores > 0) cores = std::min(cores, how.cores);
     const int asked = cores;
     cores = std::min(cores, std::max(kMostCores, hardware_cores_));
-    workspace->Reset(cores, options, how);
+    workspace->Reset(cores, hardware_cores_, options, how);
     if (cores < asked && options.mode == Mode::kEmulated)
       workspace->cores[0]->Fail(kCall, "%d cores are asked for, and %d can be emulated", asked,
                                 cores);
@@ -304,13 +353,15 @@ Status Context::RunAsAsked(void (*invoke)(const void* bound, Core& core), const 
       // Only a machine that is emulated has to have all its cores.
       if (options.mode == Mode::kDirect && cores > 1) {
         job.cores = cores = 1;
-        workspace->Reset(cores, options, how);
+        workspace->Reset(cores, 1, options, how);
       }
       for (int c = 0; c < cores; ++c) Job::RunCore(&job, c);
     }
-    if (options.mode == Mode::kEmulated) workspace->CheckCoverage(cores);
-    for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->status();
-    for (int c = 0; c < cores && status.ok(); ++c) status = workspace->cores[c]->late();
+    if (options.mode == Mode::kEmulated) workspace->CheckCoverage();
+    status = workspace->FirstOf(&Core::status);
+    if (status.ok()) status = workspace->FirstOf(&Core::late);
+    if (status.ok() && workspace->lacks_memory.load(std::memory_order_relaxed))
+      throw std::bad_alloc();
     if (ran != nullptr) *ran = {options, cores, workspace->cores[0]->target(), {}, kOk};
     GiveBack(std::move(workspace), cores);
   } catch (const std::bad_alloc&) {

@@ -37,6 +37,7 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   turns_ = common.turns;
   shared_memory_ = common.shared;
   callers_memory_ = common.memory;
+  useful_ = common.useful;
   cancel_ = options.cancel;
   asked_bytes_ = 0;
   copies_ = nullptr;

@@ -61,6 +61,7 @@ struct Common {
   Turns* turns = nullptr;
   SharedMemory* shared = nullptr;
   CallersMemory* memory = nullptr;
+  std::atomic<int64_t>* useful = nullptr;  // how many cores the grid has steps for, once one knows
 };
 
 /// A core keeps its memory from call to call.
@@ -118,6 +119,10 @@ class Core {
   int64_t target() const { return target_; }
   /// The grid has no step, on whatever core.
   void WalkNothing() { walks_nothing_ = true; }
+  /// The one grid of the call has steps for so many cores, from the first on.
+  void UsesCores(int64_t count) {
+    if (useful_ != nullptr) useful_->store(count, std::memory_order_relaxed);
+  }
   /// An output of which `due` elements are to be stored, and nothing else sets them.
   void CheckWalked(const Operand& output, int64_t due);
   int64_t run() const { return run_; }
@@ -219,6 +224,7 @@ class Core {
   SharedMemory* shared_memory_ = nullptr;
   const std::atomic<int32_t>* cancel_ = nullptr;
   CallersMemory* callers_memory_ = nullptr;
+  std::atomic<int64_t>* useful_ = nullptr;
   size_t asked_bytes_ = 0;
   internal::List<Buffer> buffers_;
   size_t next_buffer_ = 0, next_shared_ = 0;

@@ -143,6 +143,7 @@ Grid<R>::Grid(const std::array<int64_t, R>& steps, int parallel,
   share_ = ShareOf(core.index());
   const bool any = std::all_of(steps.begin(), steps.end(), [](int64_t n) { return n > 0; });
   if (!any) core.WalkNothing();
+  core.UsesCores(!any || cut_ < 0 ? 1 : steps_[cut_]);
   empty_ = !any || (cut_ < 0 ? core.index() > 0 : share_.begin[cut_] == share_.end[cut_]);
   // The first core has the most.
   if (any && cut_ >= 0 && TurnsOf(ShareOf(0)) <= Turns::kMost) turns_ = core.turns();

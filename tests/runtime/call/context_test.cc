@@ -1,5 +1,6 @@
 #include "kiln/call/context.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -16,11 +17,13 @@
 
 namespace {
 std::atomic<int64_t> g_allocations{0};
-}
+std::atomic<int64_t> g_cores{0};  // allocations of a Core's size
+}  // namespace
 
 // Counts, to see that the second call of a kernel needs none.
 void* operator new(size_t bytes) {
   ++g_allocations;
+  g_cores += bytes == sizeof(kiln::Core);
   if (void* const data = std::malloc(bytes)) return data;
   throw std::bad_alloc();
 }
@@ -170,6 +173,46 @@ TEST_CASE("More cores than there are give what they give, without a thread each"
   CHECK(arrays.IsDone());
   CHECK(context.record().vmem_high.size() == 400);
   CHECK(threads() <= before + HardwareCores() - 1);
+}
+
+TEST_CASE("Cores for which a grid has no steps are not made") {
+  const auto cores_made = [](int cores) {
+    Arrays arrays(16, 64);  // two blocks
+    Context context(WithCores(cores));
+    const int64_t before = g_cores;
+    CHECK(context.Run(&Run, arrays.call()).ok());
+    CHECK(arrays.IsDone());
+    CHECK(context.record().vmem_high.size() == static_cast<size_t>(cores));
+    return static_cast<int>(g_cores - before);
+  };
+  CHECK(cores_made(2) == 2);
+  CHECK(cores_made(400) == std::max(2, HardwareCores()));
+
+  // Nor do they run, in whatever order threads of the caller's come to them.
+  for (const bool backwards : {false, true}) {
+    struct Counted {
+      Call call;
+      std::atomic<int>* ran;
+    };
+    Options options = WithCores(400);
+    options.parallel_for = backwards
+        ? [](void*, int32_t count, void (*task)(void*, int32_t), void* argument) {
+            while (count-- > 0) task(argument, count);
+          }
+        : [](void*, int32_t count, void (*task)(void*, int32_t), void* argument) {
+            for (int32_t i = 0; i < count; ++i) task(argument, i);
+          };
+    Arrays arrays(16, 64);
+    std::atomic<int> ran{0};
+    Context context(options);
+    const auto count = [](const Counted& counted, Core& core) {
+      ++*counted.ran;
+      Run(counted.call, core);
+    };
+    CHECK(context.Run<Counted>(count, {arrays.call(), &ran}).ok());
+    CHECK(arrays.IsDone());
+    CHECK(ran == (backwards ? 3 : 2));  // the last one, which knows, and both
+  }
 }
 
 TEST_CASE("Nobody has a hundred thousand cores") {
