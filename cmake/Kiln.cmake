@@ -140,6 +140,10 @@ function(kiln_add_kernel name)
     message(FATAL_ERROR "kiln_add_kernel(NAME SPEC file [INSTANCE instance] [SET param=value...] "
                         "[TARGETS target...] [FUNCTION function] [DIRECT_ONLY]), not: ${ARGN}")
   endif()
+  if(NOT TARGET kiln::kiln)
+    get_property(lacks GLOBAL PROPERTY KILN_TOOL_LACKS)
+    message(FATAL_ERROR "${lacks}")
+  endif()
   set(function ${name})
   if(arg_FUNCTION)
     set(function ${arg_FUNCTION})
@@ -193,7 +197,9 @@ function(kiln_add_kernel name)
   if(arg_DIRECT_ONLY)
     target_compile_definitions(${name} PRIVATE KILN_DIRECT_ONLY)
   endif()
+  # Of a shared library that has it, the C function is for others, and no other name.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY ""
+                                           CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                                            KILN_FUNCTION ${function})
 endfunction()
 

@@ -41,7 +41,7 @@ configure_package_config_file(cmake/KilnConfig.cmake.in ${PROJECT_BINARY_DIR}/Ki
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/KilnConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/KilnConfig.cmake ${PROJECT_BINARY_DIR}/KilnConfigVersion.cmake
-              cmake/Kiln.cmake
+              cmake/Kiln.cmake cmake/find_tool.cmake
         DESTINATION ${package} COMPONENT dev)
 
 # Relative, so that the prefix can move.

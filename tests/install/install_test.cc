@@ -68,6 +68,34 @@ TEST_CASE("pkg-config finds the runtime") {
   CHECK(shown.status == 0);
 }
 
+TEST_CASE(
+    "machines that store the upper bytes first are refused, by headers and when configuring") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder folder;
+  WriteText(folder / "main.cc", "#include \"kiln/kiln.h\"\n");
+  const std::string compile = Quoted(KILN_CXX_COMPILER) + " -std=c++20 -fsyntax-only -w -I" +
+                              Quoted(Installed().prefix() + "/include") + " main.cc";
+  CHECK(Shell(compile, folder.path()).status == 0);
+  const Shown refused =
+      Shell(compile + " -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__", folder.path());
+  CHECK(refused.status != 0);
+  CHECK(Contains(refused.err, "#error \"Kiln is for little-endian machines\""));
+
+  for (const char* way :
+       {"find_package(Kiln REQUIRED)", "add_subdirectory(" KILN_SOURCE_DIR " kiln)"}) {
+    fs::remove_all(folder / "build");
+    fs::create_directories(folder / "app");
+    WriteText(folder / "app/CMakeLists.txt",
+              "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\n"
+              "set(CMAKE_CXX_BYTE_ORDER BIG_ENDIAN)\n" +
+                  std::string(way) + "\n");
+    const Shown configured = Configure(folder.path());
+    INFO(way << "\n" << configured.err);
+    CHECK(configured.status != 0);
+    CHECK(Contains(configured.err, "Kiln is for little-endian machines, and "));
+  }
+}
+
 TEST_CASE("the installed tool compiles kernels with the installed runtime") {
   REQUIRE(Installed().done().status == 0);
   const Folder folder;

@@ -10,9 +10,16 @@
 #include <dlpack/dlpack.h>
 #include <stdint.h>
 
+#include "kiln/core/version.h"
+
+/* Of the functions that a shared library offers to its users: those of this interface. Runtime and
+   kernels are compiled so that it keeps all other names to itself. */
+#define KILN_EXPORT __attribute__((visibility("default")))
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* 0: the call succeeded. The codes are those of kiln/status.h. */
 typedef struct kiln_status {
@@ -121,6 +128,7 @@ typedef struct kiln_event {
 int64_t kiln_context_events(const kiln_context* context, int32_t core, int64_t capacity,
                             kiln_event* events);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

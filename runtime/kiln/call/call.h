@@ -30,6 +30,7 @@ struct Span {
 };
 }  // namespace internal
 
+inline namespace KILN_ABI {
 /// Checks arguments one after another; the first error is kept. Messages name kernel and argument:
 ///   "matmul_bf16: y has shape [3, 4], expected [5, 4]"
 class CallCheck {
@@ -177,5 +178,6 @@ class CallCheck {
   ScalarArgument scalars_[kMaxArguments];
   int count_ = 0, size_count_ = 0, scalar_count_ = 0;
 };
+}  // namespace KILN_ABI
 
 }  // namespace kiln

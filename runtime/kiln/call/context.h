@@ -11,10 +11,13 @@
 #include "kiln/core/options.h"
 #include "kiln/core/record.h"
 #include "kiln/core/status.h"
+#include "kiln/core/version.h"
 
 namespace kiln {
 
+inline namespace KILN_ABI {
 class CallCheck;
+}
 class Threads;
 namespace internal {
 struct Ran;

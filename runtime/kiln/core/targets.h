@@ -5,6 +5,12 @@
 // target-inl.h asks for besides, and so the runtime may know the three by name.
 #pragma once
 
+// A bf16 is the upper half of a float, of two elements in a byte the first is the lower half, and
+// so on: nobody has gone through all of that for the other order.
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Kiln is for little-endian machines"
+#endif
+
 #ifndef HWY_WANT_AVX3_DL
 #define HWY_WANT_AVX3_DL 1
 #endif
@@ -39,4 +45,11 @@
 #endif
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (KILN_OTHER_TARGETS | KILN_DISABLED_TARGETS)
+#endif
+
+// For CPUs that have none of these Highway has SCALAR or EMU128, whichever the compiler is known to
+// get right. Here it is SCALAR by any: a kernel may be compiled by another compiler than the
+// runtime.
+#if !defined(HWY_BROKEN_EMU128) && !defined(HWY_COMPILE_ONLY_EMU128)
+#define HWY_BROKEN_EMU128 1
 #endif

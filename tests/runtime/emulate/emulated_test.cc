@@ -279,8 +279,8 @@ TEST_CASE("Poison survives arithmetic and conversions; other NaNs are values") {
   CHECK(internal::IsPoison(poison * 2 + 1));
   CHECK(internal::IsPoison(static_cast<double>(poison)));
   CHECK(internal::IsPoison(static_cast<float>(static_cast<double>(poison))));
-  CHECK_FALSE(internal::IsPoison(bf16{0xFFFF}));
-  CHECK_FALSE(internal::IsPoison(bf16{0x7FFF}));
+  CHECK_FALSE(internal::IsPoison(std::bit_cast<bf16>(uint16_t{0xFFFF})));
+  CHECK_FALSE(internal::IsPoison(std::bit_cast<bf16>(uint16_t{0x7FFF})));
   CHECK_FALSE(internal::IsPoison(std::bit_cast<float>(~uint32_t{0})));
   CHECK_FALSE(internal::IsPoison(std::bit_cast<double>(~uint64_t{0})));
   CHECK_FALSE(internal::IsPoison(std::nanf("")));
