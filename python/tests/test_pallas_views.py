@@ -191,3 +191,15 @@ def test_a_kernel_over_a_mesh_of_cores_is_named():
     with pytest.raises(kiln.pallas.CannotSay, match="a kernel over a mesh of cores") as error:
         kiln.pallas.to_specs(lambda x: kernel(x), of(8, 128))
     assert error.value.place is not None
+
+
+def test_a_kernel_has_another_name_than_its_arguments():
+    def shift_kernel(x_ref, shift_ref, o_ref):
+        o_ref[...] = x_ref[...] + shift_ref[...]
+
+    def f(x, shift):
+        return pl.pallas_call(shift_kernel, out_shape=of(*X.shape))(x, shift)
+
+    with kiln.jax.native(strict=True):
+        assert np.array_equal(jax.jit(f)(X, X), X + X)
+    assert kiln.pallas.to_specs(f, X, X)[0].name == "shift_kernel"

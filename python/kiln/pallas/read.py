@@ -38,6 +38,8 @@ class _CallReader:
         blocks = grid.indices + grid.inputs + grid.outputs
         wanted = self._argument_names()
         names = [self.names.fresh(n) for n in wanted]
+        if self.name in names:  # both are names in C++
+            self.name = f"{self.name}_kernel"
         axes = [self.names.fresh(a) for a in grid.axis_names()]
         scalars = {k: self.names.fresh(f"steps_{axes[k]}") for k, steps in enumerate(grid.steps) if steps is None}
 
