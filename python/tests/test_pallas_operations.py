@@ -228,6 +228,7 @@ def test_a_choice_of_several_is_one_by_number():
 
     body = as_in_jax(chosen, MIXED[2:])
     assert "== 0" in body and "== 2" in body
+    as_in_jax(lambda x: jax.lax.select_n(jnp.zeros(x.shape, jnp.int32), x), MIXED)
 
 
 def test_scans_both_ways():

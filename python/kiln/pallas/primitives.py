@@ -53,6 +53,9 @@ class Parameters:
             self.emit("select", [which, *reversed(cases)])
             return
         *others, chosen = cases
+        if not others:
+            self.environment[self.eqn.outvars[0]] = chosen
+            return
         for k in reversed(range(1, len(others))):
             chosen = self.made("select", [self._is(which, k), others[k], chosen], chosen.shape)
         self.emit("select", [self._is(which, 0), others[0], chosen])
