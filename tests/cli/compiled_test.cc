@@ -162,6 +162,20 @@ TEST_CASE("a spec may call its things what generated code calls its own") {
   }
 }
 
+TEST_CASE("a kernel may have the name of its operand") {
+  WriteText(ShiftedSpecs() / "post.yaml",
+            "kernel: post\ngrid: {i: 4}\ninputs:\n"
+            "  x: {array: \"f32[n, 70]\", block: \"8, all\", index: \"i, 0\"}\n"
+            "  post: f32[70]\n"
+            "outputs: {y: {array: \"f32[n, 70]\", block: \"8, all\", index: \"i, 0\"}}\n"
+            "body: y = x * post\n");
+  const Shown shown =
+      Cached("run post.yaml x=random:1 post=random:2 n=32 --compare --mode=direct", ShiftedSpecs());
+  INFO(shown.err);
+  CHECK(shown.status == 0);
+  CHECK(Contains(shown.out, "  compared  y             equal bit for bit"));
+}
+
 TEST_CASE("a diagnostic of a run points at the operand or the statement, as the checker's do") {
   WriteText(
       ShiftedSpecs() / "early.yaml",

@@ -7,6 +7,7 @@ namespace kiln::render {
 KernelNames NamesOf(const Plan& plan) {
   const Kernel& kernel = *plan.kernel;
   KernelNames names;
+  names.scope.New(kernel.name);  // the function, which an argument of this name would hide
   for (const Ref& ref : kernel.refs) names.buffers.push_back(names.scope.New(ref.name));
   for (const Param& param : kernel.params) names.params.push_back(names.scope.New(param.name));
   for (const Dim& dim : kernel.dims) names.dims.push_back(names.scope.New(dim.name));
