@@ -27,6 +27,10 @@ int Kernel::BorrowerOf(int ref) const {
   return borrower == refs.end() ? -1 : static_cast<int>(borrower - refs.begin());
 }
 
+bool Kernel::HasAliases() const {
+  return std::any_of(refs.begin(), refs.end(), [](const Ref& r) { return r.alias >= 0; });
+}
+
 Span MapSpan(const Ref& ref) {
   Span span;
   for (const BlockDim& dim : ref.block) {

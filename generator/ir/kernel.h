@@ -194,6 +194,8 @@ struct Kernel {
   }
   /// The output that takes over the memory of the ref's array; -1: none.
   int BorrowerOf(int ref) const;
+  /// Whether some output takes over an input's memory.
+  bool HasAliases() const;
 };
 
 struct CheckOptions {

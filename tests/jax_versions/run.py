@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "python" / "tests")]
+sys.path[:0] = [str(HERE), str(ROOT / "python" / "tests" / "wheel")]
 
 import page  # noqa: E402
 from pythons import VERSIONS as PYTHONS  # noqa: E402

@@ -29,9 +29,7 @@ bool GoesAcross(const Place& place, LoopId row, LoopId lanes) {
 }
 
 bool MayTurn(const Plan& plan, const stage::Loop& row) {
-  const auto& refs = plan.kernel->refs;
-  if (std::any_of(refs.begin(), refs.end(), [](const Ref& r) { return r.alias >= 0; }))
-    return false;
+  if (plan.kernel->HasAliases()) return false;
   const LoopId lanes = LoopOf(row.body.back());
   bool loads = false, stores = false;
   ForEachPlace(row.body.back(), [&](const Place& p, bool writes) {

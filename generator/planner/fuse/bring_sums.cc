@@ -47,28 +47,8 @@ bool MayBePassed(const Stage& stage) {
   });
 }
 
-/// Whether one of them names a value that the other one uses.
-bool UsesNameOf(const Stage& user, const Stage& of) {
-  bool uses = false;
-  ForEachStage({of}, [&](const Stage& s) {
-    const auto* define = As<stage::Define>(s);
-    const auto* assign = As<stage::Assign>(s);
-    const auto* reduce = As<stage::Reduce>(s);
-    const VariableId name = define   ? define->variable
-                            : assign ? assign->variable
-                            : reduce ? reduce->variable
-                                     : VariableId();
-    if (!name) return;
-    ForEachElement(user, [&](const Element& e) {
-      const auto* named = As<element::Named>(e);
-      uses = uses || (named && named->variable == name);
-    });
-  });
-  return uses;
-}
-
 bool Independent(const Plan& plan, const Stage& a, const Stage& b) {
-  return !ConflictsOf(plan, {a}, {b}).any && !UsesNameOf(a, b) && !UsesNameOf(b, a);
+  return !ConflictsOf(plan, {a}, {b}).any && !UsesNamesOf(a, b) && !UsesNamesOf(b, a);
 }
 
 /// The nest that the one at `at` may follow, as nothing between them has to do with it; `filling`

@@ -46,4 +46,23 @@ Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& secon
   return found;
 }
 
+bool UsesNamesOf(const Stage& user, const Stage& of) {
+  bool uses = false;
+  ForEachStage({of}, [&](const Stage& s) {
+    const auto* define = As<stage::Define>(s);
+    const auto* assign = As<stage::Assign>(s);
+    const auto* reduce = As<stage::Reduce>(s);
+    const VariableId name = define   ? define->variable
+                            : assign ? assign->variable
+                            : reduce ? reduce->variable
+                                     : VariableId();
+    if (!name) return;
+    ForEachElement(user, [&](const Element& e) {
+      const auto* named = As<element::Named>(e);
+      uses = uses || (named && named->variable == name);
+    });
+  });
+  return uses;
+}
+
 }  // namespace kiln

@@ -16,4 +16,7 @@ struct Conflicts {
 Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& second,
                       const std::vector<LoopId>& loops = {});
 
+/// Whether a stage uses a value to which the other one, or a stage within it, gives a name.
+bool UsesNamesOf(const Stage& user, const Stage& of);
+
 }  // namespace kiln

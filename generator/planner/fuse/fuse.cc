@@ -115,16 +115,8 @@ bool Merge(Plan& plan, Stage& first, const Stage& second) {
 bool MergePastValues(Plan& plan, Stages& before, const Stage& reduce) {
   size_t at = before.size();
   for (; at > 0 && Is<stage::Store, stage::Define>(before[at - 1]); --at) {
-    const auto* define = As<stage::Define>(before[at - 1]);
-    const bool uses =
-        define && AnyStage({reduce}, [&](const Stage& s) {
-          bool any = false;
-          ForEachPart(
-              s, Overloaded{[&](const ElementPtr& e) { any = any || Uses(e, define->variable); },
-                            Ignore()});
-          return any;
-        });
-    if (uses || ConflictsOf(plan, {before[at - 1]}, {reduce}).any) return false;
+    const Stage& value = before[at - 1];
+    if (UsesNamesOf(reduce, value) || ConflictsOf(plan, {value}, {reduce}).any) return false;
   }
   return at > 0 && Is<stage::Lanes>(before[at - 1]) &&
          MergeIntoReduction(plan, before[at - 1], reduce);

@@ -15,9 +15,7 @@ constexpr int kFewOperations = 2;
 /// An input that nothing writes during the body, be it through an output that shares its memory.
 bool StaysTheSame(const Plan& plan, BufferId buffer) {
   const Ref* ref = plan.RefOf(buffer);
-  if (!ref || ref->role != Role::kInput) return false;
-  const auto& refs = plan.kernel->refs;
-  return std::none_of(refs.begin(), refs.end(), [&](const Ref& r) { return r.alias >= 0; });
+  return ref && ref->role == Role::kInput && !plan.kernel->HasAliases();
 }
 
 class Recompute {

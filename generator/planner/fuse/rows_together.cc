@@ -55,11 +55,9 @@ std::optional<RowSums> AsRowSums(Stage& stage) {
 
 /// No other name for the memory that is stored to.
 bool IsAlone(const Plan& plan, BufferId buffer) {
-  const auto& refs = plan.kernel->refs;
-  return !plan[buffer].same_as &&
+  return !plan[buffer].same_as && !plan.kernel->HasAliases() &&
          std::none_of(plan.buffers.begin(), plan.buffers.end(),
-                      [&](const Buffer& b) { return b.same_as == buffer; }) &&
-         std::none_of(refs.begin(), refs.end(), [](const Ref& r) { return r.alias >= 0; });
+                      [&](const Buffer& b) { return b.same_as == buffer; });
 }
 
 /// for row { for lane { …; sum[lane] = f(sum[lane]) } } becomes

@@ -12,13 +12,13 @@ from . import cannot, source
 from .cannot import CannotSay
 from .dtypes import dtype_name, narrow_bits
 from .expansions import expanded
-from .gathers import Gathers
 from .grids import Slice, Transform
-from .indices import Indices
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
-from .narrow import Narrow
-from .primitives import Parameters
-from .sorts import Sorts
+from .reading.gathers import Gathers
+from .reading.indices import Indices
+from .reading.narrow import Narrow
+from .reading.primitives import Parameters
+from .reading.sorts import Sorts
 
 Environment = dict[Any, "Value | Ref"]
 

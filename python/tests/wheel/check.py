@@ -3,7 +3,6 @@
 That happens in a new environment, in another folder and, where this user may (root), with Kiln's checkout and
 the libraries that it was built with out of sight, so that nothing but a compiler is left."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -12,10 +11,10 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from pythons import VERSIONS, find_python
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-sys.path.insert(0, str(HERE.parent))
-from pythons import VERSIONS, find_python  # noqa: E402
 
 PACKAGES = ["numpy==2.4.6", "ml_dtypes==0.6.0"]
 MYPY = ["mypy==2.4.1", "pytest==9.2.0"]

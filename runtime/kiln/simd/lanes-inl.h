@@ -12,6 +12,7 @@
 //   at.LoadReversed(p)    p[0], p[-1], p[-2] ...
 //   at.StoreStrided(v, p, s)
 //   at.Gather(p, s, i)    p[i[0] * s], p[i[1] * s] ..., by a vector of integers
+//   at.Cached()           the same lanes, which are stored in the caches wherever others go
 //   at.Prefetch(p)        prefetches what a store to p needs
 //   at.Splat(x)           a scalar of a representation in all lanes, bool as a mask
 //   at.Iota(first)        i32: first, first + 1 ...

@@ -4,13 +4,14 @@ not ranges, each place is loaded by itself."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .cannot import CannotSay
-from .grids import Entries, Slice, Transform
-from .ir import Index, Operation, Range, Value, Window
+from ..cannot import CannotSay
+from ..grids import Entries, Slice, Transform
+from ..ir import Index, Range, Value, Window
+from .part import Part
 
 #: So many places are loaded one by one.
 MOST_PLACES = 64
@@ -44,17 +45,8 @@ class Arrays:
         return self.shape[k] if kind == "array" else int(self.entries[k].size)
 
 
-class Indices:
+class Indices(Part):
     """What `Equation` inherits."""
-
-    if TYPE_CHECKING:  # of Equation
-        def concrete(self, atom: Any) -> np.ndarray | None: ...
-        def value(self, atom: Any) -> Value: ...
-        def entry(self, entry: Any) -> Value | Range: ...
-        def window(self, ref: Any, transforms: list[Transform]) -> Window: ...
-        def made(self, name: str, inputs: list[Value], shape: tuple[int, ...], **more: Any) -> Value: ...
-        def emit(self, name: str, inputs: list[Value] | None = None, **attributes: Any) -> Operation: ...
-        def effect(self, name: str, windows: list[Window], inputs: list[Value]) -> None: ...
 
     def arrays_in(self, transforms: list[Transform]) -> Arrays | None:
         """The last subscript, if it has arrays of indices."""

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .ir import Block, Operation, Value
+from ..ir import Operation, Value
+from .part import Part
 
 
-class Sorts:
+class Sorts(Part):
     """What `Equation` inherits."""
-
-    if TYPE_CHECKING:  # of Equation
-        body: Block
-        environment: dict[Any, Any]
-        eqn: Any
-        params: dict[str, Any]
-        place: Any
-
-        def value(self, atom: Any) -> Value: ...
-        def out(self, variable: Any) -> Value: ...
-        def made(self, name: str, inputs: list[Value], shape: tuple[int, ...], **more: Any) -> Value: ...
-        def concrete(self, atom: Any) -> np.ndarray | None: ...
-        def emit(self, name: str, inputs: list[Value] | None = None, **attributes: Any) -> Operation: ...
 
     def read_sort(self) -> None:
         axis, values = self.params["dimension"], list(map(self.value, self.eqn.invars))

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-from .cannot import CannotSay
-from .dtypes import narrow_bits
-from .ir import Block, Operation, Value
+from ..cannot import CannotSay
+from ..dtypes import narrow_bits
+from ..ir import Operation, Value
+from .part import Part
 
 
-class Parameters:
+class Parameters(Part):
     """What `Equation` inherits: a method for each of these primitives."""
-
-    if TYPE_CHECKING:  # of Equation
-        reader: Any
-        body: Block
-        environment: dict[Any, Any]
-        eqn: Any
-        params: dict[str, Any]
-        place: Any
-
-        def value(self, atom: Any) -> Value: ...
-        def out(self, variable: Any) -> Value: ...
-        def made(self, name: str, inputs: list[Value], shape: tuple[int, ...], **more: Any) -> Value: ...
-        def concrete(self, atom: Any) -> np.ndarray | None: ...
-        def emit(self, name: str, inputs: list[Value] | None = None, **attributes: Any) -> Operation: ...
 
     def read_program_id(self) -> None:
         self.emit("program_id", axis=self.reader.axes[self.params["axis"]])

@@ -3,11 +3,10 @@ an operation gives comes back to their range."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from . import _jax_internals as jaxi
-from .dtypes import narrow_bits
-from .ir import Value
+from .. import _jax_internals as jaxi
+from ..dtypes import narrow_bits
+from ..ir import Value
+from .part import Part
 
 #: Primitives that only move values, which are in range already.
 _MOVES = {"get", "swap", "masked_load", "masked_swap", "reshape", "squeeze", "expand_dims", "transpose", "concatenate",
@@ -16,16 +15,8 @@ _MOVES = {"get", "swap", "masked_load", "masked_swap", "reshape", "squeeze", "ex
           "reduce_min", "cond", "while", "scan", "run_scoped", *jaxi.CALLS}  # fmt: skip
 
 
-class Narrow:
+class Narrow(Part):
     """What `Equation` inherits."""
-
-    if TYPE_CHECKING:  # of Equation
-        eqn: Any
-        environment: dict[Any, Any]
-        reader: Any
-
-        def value(self, atom: Any) -> Value: ...
-        def made(self, name: str, inputs: list[Value], shape: tuple[int, ...], **more: Any) -> Value: ...
 
     def narrow(self) -> None:
         """Brings what this equation gave back to the range of its type."""

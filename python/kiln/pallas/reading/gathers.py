@@ -4,24 +4,16 @@ looked up, which are neighbours, become one, from which `take` takes."""
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
 
-from . import _jax_internals as jaxi
-from .cannot import CannotSay
-from .grids import Gather
-from .ir import Operation, Value
+from .. import _jax_internals as jaxi
+from ..cannot import CannotSay
+from ..grids import Gather
+from ..ir import Value
+from .part import Part
 
 
-class Gathers:
+class Gathers(Part):
     """What `Equation` inherits."""
-
-    if TYPE_CHECKING:  # of Equation
-        eqn: Any
-        params: dict[str, Any]
-
-        def value(self, atom: Any) -> Value: ...
-        def made(self, name: str, inputs: list[Value], shape: tuple[int, ...], **more: Any) -> Value: ...
-        def emit(self, name: str, inputs: list[Value] | None = None, **attributes: Any) -> Operation: ...
 
     def read_gather(self) -> None:
         x, indices = map(self.value, self.eqn.invars)
