@@ -153,8 +153,8 @@ class Lowering {
   bool IsWindow(const Node& node) const;
   std::optional<Point> SeenThrough(const Node& reshape, const Point& point);
   Coordinate Joined(const Point& point, const Shape& shape, const std::vector<size_t>& dims);
-  bool Divide(const Coordinate& c, const Shape& shape, const std::vector<size_t>& dims,
-              Point* whole);
+  bool Divide(const Coordinate& c, const Size& all, const Shape& shape,
+              const std::vector<size_t>& dims, Point* whole);
   void PutParts(const Dividing& dividing, Stage& stage, Loops* loops);
   void EmitDivided(const Dividing& dividing, Loops loops, Stage store);
 

@@ -152,7 +152,7 @@ std::optional<Lowering::Point> Lowering::SeenThrough(const Node& reshape, const 
     if (around) return give_up();
     if (group.from.size() == 1) {
       whole[group.from[0]] = Joined(point, to, group.to);
-    } else if (!Divide(point[group.to[0]], from, group.from, &whole)) {
+    } else if (!Divide(point[group.to[0]], to[group.to[0]], from, group.from, &whole)) {
       return give_up();
     }
   }
@@ -189,16 +189,25 @@ Coordinate Lowering::Joined(const Point& point, const Shape& shape,
   return joined;
 }
 
-/// The coordinates in dimensions that are parts of one: its loop is divided into loops over them,
-/// where the statement at hand can do that.
-bool Lowering::Divide(const Coordinate& c, const Shape& shape, const std::vector<size_t>& dims,
-                      Point* whole) {
+/// The coordinates in dimensions that are parts of one of extent `all`: its loop is divided into
+/// loops over them, where the statement at hand can do that. The loop of a slice that begins the
+/// dimension is shorter: it has to be so many turns of the parts within.
+bool Lowering::Divide(const Coordinate& c, const Size& all, const Shape& shape,
+                      const std::vector<size_t>& dims, Point* whole) {
   if (!c.loop && !c.offset) return true;  // 0
   if (!dividing_ || !c.loop || !c.IsPlain() || c.loop == dividing_->lanes) return false;
   if (spaces_.spaces()[plan_[c.loop].space].clipped) return false;
   Loops parts;
   Shape extents;
   for (const size_t d : dims) extents.push_back(shape[d]);
+  if (const Size& walked = spaces_.spaces()[plan_[c.loop].space].extent; !(walked == all)) {
+    Size within = 1;
+    for (size_t k = 1; k < extents.size(); ++k) within = within * extents[k];
+    const std::optional<int64_t> turn = within.Constant();
+    const std::optional<Size> turns = turn && *turn > 0 ? walked.DividedBy(*turn) : std::nullopt;
+    if (!turns) return false;
+    extents[0] = *turns;
+  }
   for (const DividedLoop& divided : dividing_->loops) {
     if (divided.loop != c.loop) continue;
     if (!(divided.extents == extents)) return false;
