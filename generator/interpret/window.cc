@@ -86,14 +86,18 @@ Box BoxOf(Run& run, const std::vector<Subscript>& subscripts, const Dims& extent
           Subject subject) {
   if (subscripts.empty()) return WholeBox(extents);
   Box box;
+  bool nothing = false;  // a window without elements may be anywhere, if only the step knows that
   for (int d = 0; d < extents.rank(); ++d) {
     const Subscript& subscript = subscripts[static_cast<size_t>(d)];
     const int64_t most = subscript.range ? SizeValue(run, subscript.size, subscript.span) : 1;
     const int64_t count = subscript.count ? CountOf(run, subscript, d, most, subject) : most;
-    const int64_t reach = count > 0 ? (count - 1) * subscript.stride + 1 : 0;
-    box.start.Append(StartOf(run, subscript, d, reach, extents[d], subject));
-    box.size.Append(reach);
+    nothing = nothing || (subscript.count && count == 0);
+    box.size.Append(count > 0 ? (count - 1) * subscript.stride + 1 : 0);
     if (subscript.range) box.view.Append(count);
+  }
+  for (int d = 0; d < extents.rank(); ++d) {
+    const Subscript& subscript = subscripts[static_cast<size_t>(d)];
+    box.start.Append(nothing ? 0 : StartOf(run, subscript, d, box.size[d], extents[d], subject));
   }
   return box;
 }

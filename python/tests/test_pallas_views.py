@@ -180,19 +180,6 @@ def test_a_pipeline_with_scratch_of_its_own_is_what_it_expands_to():
     assert np.array_equal(kiln.compile(spec.text)(x, mode="interpret"), x * 2 + 1)
 
 
-def test_a_kernel_over_a_mesh_of_cores_is_named():
-    needs((0, 10, 2), "`out_type` of pl.kernel")
-    mesh = getattr(pltpu, "TensorCoreMesh", None) or pltpu.create_tensorcore_mesh
-
-    def double_kernel(x_hbm, o_hbm):
-        pltpu.sync_copy(x_hbm, o_hbm)
-
-    kernel = pl.kernel(double_kernel, out_type=of(8, 128), mesh=mesh(axis_name="core", num_cores=1))
-    with pytest.raises(kiln.pallas.CannotSay, match="a kernel over a mesh of cores") as error:
-        kiln.pallas.to_specs(lambda x: kernel(x), of(8, 128))
-    assert error.value.place is not None
-
-
 def test_a_kernel_has_another_name_than_its_arguments():
     def shift_kernel(x_ref, shift_ref, o_ref):
         o_ref[...] = x_ref[...] + shift_ref[...]

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "generator/ir/tile_node.h"
+#include "generator/ir/typing.h"
 
 namespace kiln {
 namespace {
@@ -29,8 +30,9 @@ class Collector {
                   int subject, const std::string& name);
   void CopyWindow(const Window& window);
   void Store(const action::Store& store);
-  void Counts(const std::vector<Subscript>& subscripts, const std::vector<int64_t>& extents,
-              int subject, const std::string& name);
+  void Counts(const std::vector<Subscript>& subscripts, int subject, const std::string& name);
+  void Ends(const std::vector<Subscript>& subscripts, const std::vector<int64_t>& extents,
+            int subject, const std::string& name);
   void Slot(const std::vector<NodePtr>& slot, int semaphore, Span span);
   void Assert(const action::Assert& check, Span span);
   void Add(Site site);
@@ -89,9 +91,9 @@ void Collector::Subscripts(const std::vector<Subscript>& subscripts,
   }
 }
 
-/// A size that only a step knows is not larger than its most, and ends within the extent.
-void Collector::Counts(const std::vector<Subscript>& subscripts,
-                       const std::vector<int64_t>& extents, int subject, const std::string& name) {
+/// A size that only a step knows is not larger than its most.
+void Collector::Counts(const std::vector<Subscript>& subscripts, int subject,
+                       const std::string& name) {
   for (size_t d = 0; d < subscripts.size(); ++d) {
     const Subscript& subscript = subscripts[d];
     const auto most = Evaluate(subscript.size, context_.binding);
@@ -104,15 +106,33 @@ void Collector::Counts(const std::vector<Subscript>& subscripts,
     site.extent = *most;
     site.subject = subject;
     site.description = Described(d, subscripts.size(), name);
-    Add(site);
-    if (d >= extents.size() || extents[d] < 0) continue;
+    Add(std::move(site));
+  }
+}
+
+/// What has such a size ends within the extent.
+void Collector::Ends(const std::vector<Subscript>& subscripts, const std::vector<int64_t>& extents,
+                     int subject, const std::string& name) {
+  for (size_t d = 0; d < subscripts.size() && d < extents.size(); ++d) {
+    const Subscript& subscript = subscripts[d];
+    if (!subscript.count || extents[d] < 0) continue;
+    Site site;
     site.kind = Site::Kind::kEnd;
     site.span = subscript.span;
     site.value = Share(
         TileNode(Op::kAdd, DType::kIndex, {}, subscript.span, {subscript.start, subscript.count}));
+    site.size = 0;
     site.extent = extents[d];
+    site.subject = subject;
+    site.description = Described(d, subscripts.size(), name);
     Add(std::move(site));
   }
+}
+
+/// What has no elements may be anywhere.
+NodePtr IsPositive(const NodePtr& count) {
+  return Share(TileNode(Op::kGt, DType::kBool, {}, count->span,
+                        {count, MakeInt(0, DType::kIndex, count->span)}));
 }
 
 void Collector::Add(Site site) {
@@ -157,8 +177,14 @@ void Collector::CopyWindow(const Window& window) {
     Expression(subscript.count);
   }
   const std::vector<int64_t> extents = ViewOf(window.ref);
+  Counts(window.subscripts, window.ref, NameOf(window.ref));
+  const size_t depth = enclosing_.size();
+  for (const Subscript& subscript : window.subscripts) {
+    if (subscript.count) enclosing_.push_back({IsPositive(subscript.count), false, -1, {}, {}});
+  }
   Subscripts(window.subscripts, extents, window.ref, NameOf(window.ref));
-  Counts(window.subscripts, extents, window.ref, NameOf(window.ref));
+  Ends(window.subscripts, extents, window.ref, NameOf(window.ref));
+  enclosing_.resize(depth);
 }
 
 void Collector::Slot(const std::vector<NodePtr>& slot, int semaphore, Span span) {

@@ -43,6 +43,8 @@ class _Settings:
             raise ValueError(f"mode is {self.mode!r}, expected one of {', '.join(MODES)}")
 
 
+#: What `install` has put in place.
+_installed = contextlib.ExitStack()
 #: None: Pallas is JAX's own. What `jax.jit` remembers, it remembers by this too.
 _settings = setting()
 
@@ -57,21 +59,24 @@ def native(
 
     What Kiln cannot say is interpreted by JAX, with one warning (`NotNative`) that names the construct; with `strict`
     it is an exception. `check` runs `kiln check` first, and its diagnostics are warnings (`kiln.pallas.KilnWarning`) at the
-    kernel's line. `mode="emulate"` runs the kernels on the emulated TPU, `mode="interpret"` in Kiln's interpreter."""
+    kernel's line. Kernels that ask for the TPU they run on (`pltpu.get_tpu_info`) learn of a v5e. `mode="emulate"` runs the kernels on the emulated TPU, `mode="interpret"` in Kiln's interpreter."""
     _take_over()
-    with _settings(_Settings(strict, check, mode, cores)):
+    with jaxi.some_tpu(), _settings(_Settings(strict, check, mode, cores)):
         yield
 
 
 def install(*, strict: bool = False, check: bool = False, mode: str = "direct", cores: int | None = None) -> None:
     """`native` for the rest of this process, or until `uninstall`."""
     _take_over()
+    uninstall()
+    _installed.enter_context(jaxi.some_tpu())
     _settings.set_global(_Settings(strict, check, mode, cores))
 
 
 def uninstall() -> None:
     """Pallas is JAX's own again."""
     _settings.set_global(None)
+    _installed.close()
 
 
 @functools.cache

@@ -8,6 +8,8 @@ import contextlib
 import functools
 import os
 import re
+import threading
+import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -132,11 +134,14 @@ def semaphore_kind(aval: Any) -> str:
 
 
 def grid_of(params: dict[str, Any]) -> Grid:
-    mapping = params["grid_mapping"]
+    mapping, mesh = params["grid_mapping"], params.get("mesh")
+    if mesh is not None and getattr(getattr(mesh, "core_type", None), "name", "TC") != "TC":
+        raise CannotSay(f"a kernel over a {type(mesh).__name__}")
     return Grid(
         steps=tuple(g if isinstance(g, int) else None for g in mapping.grid),
+        names=tuple(mapping.grid_names or ()),
         vmapped=tuple(mapping.vmapped_dims),
-        semantics=_semantics(params, mapping),
+        semantics=_semantics(params, mapping) if mesh is None else ("parallel",) * len(mapping.grid),
         blocks=tuple(map(_block, mapping.block_mappings)),
         indices=mapping.num_index_operands,
         inputs=mapping.num_inputs,
@@ -360,20 +365,35 @@ def pipelines_kept() -> Iterator[None]:
         yield
 
 
+_tpu_lock = threading.Lock()
+_tpu_users = 0
+_withdraw_tpu: Callable[[], None] | None = None
+
+
 @contextlib.contextmanager
 def some_tpu() -> Iterator[None]:
-    """Inside, kernels that ask for the TPU learn of a v5e where there is none."""
-    from jax._src.pallas.mosaic import pipeline
-
-    try:
-        withdraw = _generation_5(pipeline) if hasattr(pipeline, "_get_tpu_generation") else _registered_v5e()
-    except (AttributeError, ImportError, TypeError):  # then such kernels are refused by JAX
-        withdraw = None
+    """Inside, kernels that ask for the TPU learn of a v5e where there is none; so do other threads meanwhile."""
+    global _tpu_users, _withdraw_tpu
+    with _tpu_lock:
+        if _tpu_users == 0:
+            _withdraw_tpu = _pretended_tpu()
+        _tpu_users += 1
     try:
         yield
     finally:
-        if withdraw is not None:
-            withdraw()
+        with _tpu_lock:
+            _tpu_users -= 1
+            if _tpu_users == 0 and _withdraw_tpu is not None:
+                _withdraw_tpu()
+
+
+def _pretended_tpu() -> Callable[[], None] | None:
+    from jax._src.pallas.mosaic import pipeline
+
+    try:
+        return _generation_5(pipeline) if hasattr(pipeline, "_get_tpu_generation") else _registered_v5e()
+    except (AttributeError, ImportError, TypeError):  # then such kernels are refused by JAX
+        return None
 
 
 def _generation_5(pipeline: Any) -> Callable[[], None]:
@@ -430,6 +450,36 @@ def own_places() -> Iterator[None]:
         yield
     finally:
         _source_info.current = original
+
+
+# ---- kernels over a mesh of cores
+
+
+def is_call(eqn: Any) -> bool:
+    return eqn.primitive.name in ("pallas_call", "mpmd_map")
+
+
+def call_params(eqn: Any) -> dict[str, Any]:
+    """Of a `pallas_call`; a kernel over a mesh of cores (`pl.kernel`) is one whose grid is the mesh. JAX has that where it
+    interprets such a kernel, in a function that ends with the lowering of a `pallas_call`."""
+    if eqn.primitive.name == "pallas_call":
+        return dict(eqn.params)
+    from jax._src.pallas import mpmd, pallas_call
+
+    found: dict[str, Any] = {}
+    names = {"pallas_call": types.SimpleNamespace(_pallas_call_lowering=lambda ctx, *nodes, **params: found.update(params))}
+    fallback = getattr(mpmd, "_mpmd_map_fallback_lowering", None)
+    if fallback is None or not hasattr(pallas_call, "_pallas_call_lowering"):
+        raise CannotSay("a kernel over a mesh of cores (pl.kernel)")
+    captured_ = types.FunctionType(
+        fallback.__code__, {**fallback.__globals__, **names}, fallback.__name__, fallback.__defaults__, fallback.__closure__
+    )
+    captured_.__kwdefaults__ = fallback.__kwdefaults__
+    try:
+        captured_(types.SimpleNamespace(avals_in=[v.aval for v in eqn.invars]), *eqn.invars, **eqn.params)
+    except NotImplementedError as error:
+        raise CannotSay("a kernel over several meshes of cores") from error
+    return found
 
 
 # ---- lowering
@@ -496,6 +546,7 @@ def take_over(decide: Callable[[Call], Any], is_on: Callable[[], bool]) -> None:
         return [True] * len(eqn.invars), eqn
 
     mlir.register_lowering(primitive, lower, platform="cpu")
+    pallas_call._pallas_call_lowering = lower  # where kernels over a mesh of cores end (call_params)
     _partial_eval.dce_rules[primitive] = dce
 
 

@@ -20,7 +20,7 @@ CONSTRUCTS: dict[str, str] = {
     "semaphore_read": "the value of a semaphore", "get_barrier_semaphore": "a barrier between devices",
     "axis_index": "the index of a device", "all_gather": "a collective", "psum": "a collective",
     "ppermute": "a collective",
-    "core_map": "a kernel over a mesh of cores (pl.kernel)", "mpmd_map": "a kernel over a mesh of cores (pl.kernel)",
+    "core_map": "a kernel over a mesh of cores (core_map)",
 }  # fmt: skip
 
 

@@ -46,6 +46,7 @@ class Reader:
 
     def __init__(self, axes: list[int], allocate: Callable[[str, Any], Ref], notes: list[str]) -> None:
         self.axes, self.allocate, self.notes = axes, allocate, notes
+        self.named: dict[Any, int] = {}  # name of an axis, where the grid is a mesh of cores -> its number
         self.made: dict[Any, Any] = {}  # variable -> its equation
         self.given: dict[Any, Any] = {}  # variable of an inner jaxpr -> the atom that it stands for
 

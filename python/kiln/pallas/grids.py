@@ -31,10 +31,13 @@ class Grid:
     indices: int  # scalar-prefetch operands
     inputs: int
     outputs: int
+    names: tuple[Any, ...] = ()  # of the axes, by which a kernel may ask for them; none: by number
 
     def axis_names(self) -> list[str]:
-        """Those of the index map that has the longest ones."""
+        """Their own, or those of the index map that has the longest ones."""
         count = len(self.steps)
+        if len(self.names) == count and all(str(n).isidentifier() for n in self.names):
+            return list(map(str, self.names))
         best: list[str] = []
         for block in self.blocks:
             names = block.axes[:count]

@@ -60,6 +60,7 @@ class _CallReader:
             environment[variable] = ref
         visible = [k for k in range(len(grid.steps)) if k not in grid.vmapped]
         reader = Reader(visible, self.allocate_named, self.notes)
+        reader.named = {name: k for k, name in enumerate(grid.names)}
         pipeline = whole_pipeline(self.jaxpr)
         body = Block() if pipeline else reader.block(self.jaxpr, environment)
         kernel = Kernel(

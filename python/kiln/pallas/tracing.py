@@ -40,11 +40,16 @@ def _calls_in(jaxpr: jaxi.Jaxpr) -> Iterator[Call]:
     used = {v for e in jaxpr.eqns for v in e.invars if not isinstance(v, jaxi.Literal)}
     used.update(v for v in jaxpr.outvars if not isinstance(v, jaxi.Literal))
     for eqn in jaxpr.eqns:
-        if eqn.primitive.name == "pallas_call":
+        if jaxi.is_call(eqn):
             live = tuple(not isinstance(v, jaxi.DropVar) and v in used for v in eqn.outvars)
-            yield Call(eqn.params, live, jaxi.place_of(eqn))
+            place = jaxi.place_of(eqn)
+            try:
+                params = jaxi.call_params(eqn)
+            except CannotSay as error:
+                raise error.at(place) from None
+            yield Call(params, live, place)
             continue
-        if eqn.primitive.name in ("core_map", "mpmd_map"):
+        if eqn.primitive.name == "core_map":
             raise CannotSay(cannot.primitive(eqn.primitive.name), jaxi.place_of(eqn))
         for inner in jaxi.jaxprs_of(eqn.params.values()):
             yield from _calls_in(inner)
@@ -65,7 +70,7 @@ def evaluate(f: Callable[..., Any], args: tuple[Any, ...], at_call: AtCall) -> l
     is, its params and its operands."""
     jaxpr, consts = traced(f, args)
     count = iter(range(1_000_000))
-    return _evaluate(jaxpr, consts, jax.tree.leaves(args), lambda eqn, given: at_call(next(count), eqn.params, given))
+    return _evaluate(jaxpr, consts, jax.tree.leaves(args), lambda eqn, given: at_call(next(count), jaxi.call_params(eqn), given))
 
 
 def _evaluate(jaxpr: jaxi.Jaxpr, consts: list[Any], values: list[Any], at_call: Callable[..., Any]) -> list[Any]:
@@ -76,7 +81,7 @@ def _evaluate(jaxpr: jaxi.Jaxpr, consts: list[Any], values: list[Any], at_call: 
 
     for eqn in jaxpr.eqns:
         inner = eqn.params.get(jaxi.CALLS.get(eqn.primitive.name, ""))
-        if eqn.primitive.name == "pallas_call":
+        if jaxi.is_call(eqn):
             results = at_call(eqn, [value(atom) for atom in eqn.invars])
         elif isinstance(inner, jaxi.ClosedJaxpr):
             results = _evaluate(inner.jaxpr, inner.consts, [value(atom) for atom in eqn.invars], at_call)

@@ -26,6 +26,12 @@ void ForEachRun(const CopyEnd& a, const CopyEnd& b, size_t element, const Row& r
                        [&](int64_t at, int64_t other_at) { row(at, other_at, bytes); });
 }
 
+/// Whether a size that only the step knows is 0: what has no elements may be anywhere.
+bool TakesNothing(const Cut* cuts, int rank) {
+  return std::any_of(cuts, cuts + rank,
+                     [](const Cut& cut) { return cut.most != INT64_MAX && cut.size == 0; });
+}
+
 /// Of packed elements.
 uintptr_t PlaceIn(const CopyEnd& end, int64_t at) {
   return reinterpret_cast<uintptr_t>(end.data) + static_cast<uintptr_t>(at);
@@ -46,19 +52,22 @@ CopyEnd EndOf(const char* name, const void* data, const ElementType& element, co
   const bool packed = element.bits < 8;
   const int64_t width = packed ? 1 : Signed(element.bits / 8);
   int64_t offset = 0;
+  const bool nothing = TakesNothing(cuts, rank);
   for (int d = 0; d < rank; ++d) {
-    const Cut& cut = cuts[d];
-    if (cut.start < 0 || cut.size < 0 || cut.size > cut.most || cut.start > cut.extent - cut.size) {
+    Cut cut = cuts[d];
+    const bool inside = cut.start >= 0 && cut.start <= cut.extent - cut.size;
+    if (cut.size < 0 || cut.size > cut.most || (!inside && !nothing)) {
       end.outside = cut;
       end.outside_dimension = d;
       return end;
     }
-    offset += cuts[d].start * stride[d] * width;
-    end.window.extent[d] = cuts[d].extent;
-    end.window.start[d] = cuts[d].start;
-    end.window.size[d] = cuts[d].size;
-    if (cuts[d].point) continue;
-    end.extent[end.rank] = cuts[d].size;
+    if (nothing) cut.start = 0;
+    offset += cut.start * stride[d] * width;
+    end.window.extent[d] = cut.extent;
+    end.window.start[d] = cut.start;
+    end.window.size[d] = cut.size;
+    if (cut.point) continue;
+    end.extent[end.rank] = cut.size;
     end.stride[end.rank++] = stride[d] * width;
   }
   char* const first = const_cast<char*>(static_cast<const char*>(data));

@@ -24,6 +24,7 @@ from . import (
     stores,
     subscripts,
     views,
+    waits,
 )
 
 Pass = Callable[[Kernel, Block], None]
@@ -39,6 +40,7 @@ BLOCK_PASSES: list[tuple[str, Pass]] = [
     ("constants", constants.run),
     ("subscripts", subscripts.run),
     ("common", common.run),
+    ("waits", waits.run),
     ("functions", functions.run),
     ("dead", dead.run),
     ("divisions", divisions.run),
@@ -50,7 +52,7 @@ BLOCK_PASSES: list[tuple[str, Pass]] = [
     ("squeezed", squeezed.run),
     ("lanes", lanes.run),
 ]
-_BODY_ONLY = {"functions", "loops", "ends", "reductions", "stores", "subscripts", "squeezed", "lanes"}
+_BODY_ONLY = {"functions", "loops", "ends", "reductions", "stores", "subscripts", "squeezed", "lanes", "waits"}
 
 
 def run(kernel: Kernel, names: Names, live: tuple[bool, ...]) -> None:

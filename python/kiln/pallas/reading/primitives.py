@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import cannot
 from ..cannot import CannotSay
 from ..dtypes import narrow_bits
 from ..ir import Operation, Value
@@ -13,6 +14,13 @@ class Parameters(Part):
 
     def read_program_id(self) -> None:
         self.emit("program_id", axis=self.reader.axes[self.params["axis"]])
+
+    def read_axis_index(self) -> None:
+        """Of a core, by the name of its axis in the mesh: a step of the grid."""
+        name = self.params["axis_name"]
+        if name not in self.reader.named:
+            raise CannotSay(cannot.primitive("axis_index"))
+        self.emit("program_id", axis=self.reader.named[name])
 
     def read_num_programs(self) -> None:
         self.emit("num_programs", axis=self.reader.axes[self.params["axis"]])
