@@ -212,6 +212,21 @@ def rope_race():
     return Race("32 heads, 4096 x 128, f32", run, lambda: f(x, cosine, sine))
 
 
+def plain_norm(x, weight):
+    return x * jax.lax.rsqrt(jnp.mean(x * x, axis=1, keepdims=True) + 1e-6) * weight
+
+
+def rmsnorm_race():
+    x, weight = normal(1, 4096, 2048), normal(2, 2048)
+
+    def run(load):
+        kernel = load("rmsnorm", T="f32")
+        return lambda: kernel(x, weight)
+
+    f = jax.jit(plain_norm)
+    return Race("4096 x 2048, f32", run, lambda: f(x, weight))
+
+
 def rmsnorm_gradient_race():
     x, weight, dy = normal(1, 4096, 2048), normal(2, 2048), normal(3, 4096, 2048)
 
@@ -221,10 +236,7 @@ def rmsnorm_gradient_race():
 
     @jax.jit
     def f(x, weight, dy):
-        def norm(x, weight):
-            return x * jax.lax.rsqrt(jnp.mean(x * x, axis=1, keepdims=True) + 1e-6) * weight
-
-        return jax.vjp(norm, x, weight)[1](dy)
+        return jax.vjp(plain_norm, x, weight)[1](dy)
 
     return Race("4096 x 2048, f32", run, lambda: f(x, weight, dy))
 
@@ -307,6 +319,18 @@ def weights_race():
     return Race("16 x 4096 x 14336, f32 times i8", run, lambda: f(x, w, scale))
 
 
+def small_weights_race():
+    x, scale = normal(1, 16, 4096), abs(normal(3, 32, 14336)) + 0.1
+    w = jnp.asarray(np.random.default_rng(2).integers(-8, 8, (4096, 14336)), i8).astype(jnp.int4)
+
+    def run(load):
+        kernel = load("matmul_int4", T="f32")
+        return lambda: kernel(x, w, scale)
+
+    f = jax.jit(lambda x, w, scale: x @ (w.astype(f32).reshape(32, 128, -1) * scale[:, None]).reshape(4096, -1))
+    return Race("16 x 4096 x 14336, f32 times i4", run, lambda: f(x, w, scale))
+
+
 TPU = dict(bq=512, bk=512)
 ENTRIES = {
     "attention": Entry(
@@ -340,6 +364,10 @@ ENTRIES = {
         "Rotary positions, forwards and backwards.", "32 heads, 4096 x 128",
         dict(heads=32, m=4096, half=64), dict(bm=1024), rope_race,
     ),
+    "rmsnorm": Entry(
+        "Each row divided by the root of the mean of its squares, and scaled.", "8192 x 4096", dict(m=8192, n=4096),
+        dict(bm=128), rmsnorm_race,
+    ),
     "rmsnorm_grad": Entry(
         "The gradients of RMSNorm for its rows and its weight, in one pass.", "8192 x 4096", dict(m=8192, n=4096),
         dict(bm=128), rmsnorm_gradient_race,
@@ -356,6 +384,10 @@ ENTRIES = {
     "matmul_weights_int8": Entry(
         "A product with weights of 8 bits, scaled by column.", "16 x 4096 x 14336", dict(m=16, k=4096, n=14336),
         dict(bm=16, bn=1024, bk=1024), weights_race,
+    ),
+    "matmul_int4": Entry(
+        "The same with weights of 4 bits, two in a byte, and a scale for every 128 of them along k.", "16 x 4096 x 14336",
+        dict(m=16, k=4096, n=14336), dict(bm=16, bn=1024), small_weights_race,
     ),
     "cross_entropy": Entry(
         "The loss of each row and what its gradient needs, in one pass over the logits.", "4096 x 32768",
