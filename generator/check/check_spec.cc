@@ -5,6 +5,7 @@
 #include "generator/check/static_rules.h"
 #include "generator/elaborate/elaborate.h"
 #include "generator/elaborate/reference.h"
+#include "generator/spec/pipeline.h"
 #include "generator/spec/vmap.h"
 
 namespace kiln {
@@ -53,7 +54,7 @@ std::unique_ptr<Kernel> ElaborateOne(const Spec& spec, const CheckOptions& optio
   kernel->doc = spec.doc;
   kernel->fixed_blocks = options.fixed_blocks;
   kernel->instance = ChooseInstance(spec, options.instance, found);
-  const Spec mapped = ApplyVmap(spec, found);
+  const Spec mapped = ApplyVmap(ApplyPipeline(spec, found), found);
   Elaborator elaborate(mapped, *kernel, found);
   ElaborateAll(elaborate, options);
   if (!found.HasErrors()) ElaborateReference(mapped, options, *kernel, found);

@@ -56,6 +56,15 @@ void CheckRevisit(const Kernel& kernel, const Ref& ref, const MapUse& use,
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     const Axis& axis = kernel.axes[a];
     if (axis.parallel || SurelyOneStep(axis) || use.axes.count(static_cast<int>(a))) continue;
+    if (axis.outside && ref.in_pipeline) {
+      diagnostics.Error("revisit", MapSpan(ref),
+                        "the pipeline of every step of `" + axis.name +
+                            "` visits the same blocks of `" + ref.name +
+                            "`; what it wrote is lost when the next one comes back to them",
+                        "use `" + axis.name + "` in its index, or give `" + axis.name +
+                            "` to the grid of the pipeline");
+      return;
+    }
     for (size_t b = a + 1; b < kernel.axes.size(); ++b) {
       const Axis& faster = kernel.axes[b];
       if (SurelyOneStep(faster) || !Plain(ref, static_cast<int>(b))) continue;

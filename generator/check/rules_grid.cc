@@ -13,8 +13,9 @@ is written back when the stay ends, and a later stay starts with an undefined bl
 lost.
 
 So a reduction runs on the minor (last) axes of the grid, those that the output's index does not use,
-and prefetched block lists are sorted by output block. Decided from the spec alone where the maps are
-plain, and for any map once sizes and prefetch arrays are given.)",
+and prefetched block lists are sorted by output block. A `pipeline` writes back all that it holds when it
+ends, so that no stay of its outputs goes on in the next step of the grid outside. Decided from the spec
+alone where the maps are plain, and for any map once sizes and prefetch arrays are given.)",
         R"(Pallas writes a block back when the next step's index differs and never reads it again: the second
 visit accumulates onto whatever the VMEM buffer holds and overwrites the first. Interpret mode keeps the
 array in place and shows the right answer. TPU interpret mode raises an error, but not for an aliased

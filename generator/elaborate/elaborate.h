@@ -248,6 +248,7 @@ class Elaborator {
   void OperandArrays(const std::vector<OperandEntry>& entries, Role role, std::vector<Chosen>& out);
   bool OperandArray(const OperandEntry& entry, const OperandSpec& spec, Ref& ref);
   void OperandBlocks(const Chosen& chosen);
+  void OutsidePipeline(const Ref& ref);
   void OperandOptions(const OperandSpec& spec, Ref& ref);
   void ResolveLike(const OperandSpec& spec, Ref& ref, const std::vector<Chosen>& all);
   bool BlockShape(const std::vector<BlockEntry>& entries, Span span, Ref& ref);

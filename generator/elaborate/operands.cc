@@ -6,6 +6,16 @@
 namespace kiln {
 namespace {
 
+/// The last axis of the grid that an index depends on; -1: none.
+int LastAxisOf(const Node& node) {
+  int last = AxisOf(node);
+  for (const NodePtr& arg : node.args) last = std::max(last, LastAxisOf(*arg));
+  for (const Subscript& subscript : node.subscripts) {
+    last = std::max(last, LastAxisOf(*subscript.start));
+  }
+  return last;
+}
+
 NodePtr Zero(Span span) { return MakeInt(0, DType::kIndex, span); }
 
 }  // namespace
@@ -36,7 +46,9 @@ void Elaborator::Operands() {
   }
   for (const Chosen& c : chosen) {
     Ref& ref = kernel_[RefId(c.ref)];
+    ref.in_pipeline = c.spec->in_pipeline;
     FinishView(ref);
+    OutsidePipeline(ref);
     OperandOptions(*c.spec, ref);
     Alias(*c.spec, ref);
     PackedBlocks(ref);
@@ -295,6 +307,19 @@ void Elaborator::FinishView(Ref& ref) {
     if (ref.block[d].kind == BlockDim::Kind::kSqueezed) continue;
     ref.view.push_back(ref.block[d].size);
     ref.view_dims.push_back(d);
+  }
+}
+
+/// A block that is brought before a pipeline begins cannot depend on its steps.
+void Elaborator::OutsidePipeline(const Ref& ref) {
+  if (!spec_.first_inside || ref.in_pipeline) return;
+  for (const BlockDim& dim : ref.block) {
+    const int axis = std::max(LastAxisOf(*dim.index), dim.extent ? LastAxisOf(*dim.extent) : -1);
+    if (axis < static_cast<int>(*spec_.first_inside)) continue;
+    Error("name", dim.index_span,
+          "the block of `" + ref.name + "` is brought before the pipeline begins, and `" +
+              kernel_.axes[static_cast<size_t>(axis)].name + "` is an axis of the pipeline",
+          "let the pipeline bring it: `memory: any` at the operand, its block and index in `over`");
   }
 }
 

@@ -33,7 +33,8 @@ void Elaborator::GridAxes() {
     symbol.kind = Symbol::Kind::kAxis;
     symbol.index = static_cast<int>(kernel_.axes.size());
     Declare(axis.name, symbol);
-    kernel_.axes.push_back({axis.name.name, axis.name.span, nullptr, false});
+    const bool outside = kernel_.axes.size() < spec_.first_inside.value_or(0);
+    kernel_.axes.push_back({axis.name.name, axis.name.span, nullptr, false, outside});
   }
   bool arbitrary = false;
   if (!spec_.semantics.empty() && spec_.semantics.size() != kernel_.axes.size()) {

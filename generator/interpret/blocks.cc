@@ -319,6 +319,7 @@ void MoveBlocks(Run& run) {
   const int count = static_cast<int>(run.kernel.refs.size());
   const bool new_parallel = run.parallel != ParallelOf(run, run.step);
   run.parallel = ParallelOf(run, run.step);
+  const bool new_pipeline = run.step % run.pipeline_steps == 0;
   for (int r = 0; r < count; ++r) {
     if (IsPipelined(RefAt(run, r))) run.next[static_cast<size_t>(r)] = PositionAt(run, r);
   }
@@ -327,7 +328,8 @@ void MoveBlocks(Run& run) {
     const Block& block = BlockAt(run, r);
     const bool pipelined_output = RefAt(run, r).role == Role::kOutput && IsPipelined(RefAt(run, r));
     if (!pipelined_output || !block.held) continue;
-    if (new_parallel || !(block.position == next(r))) EndOutput(run, r);
+    const bool ends = new_parallel || (new_pipeline && RefAt(run, r).in_pipeline);
+    if (ends || !(block.position == next(r))) EndOutput(run, r);
   }
   if (new_parallel) CheckNoCopies(run, "when the parallel coordinates change" + AtPoint(run));
   for (int r = 0; r < count; ++r) {

@@ -106,6 +106,8 @@ InterpretResult Interpret(const Binding& binding, const std::map<std::string, Ar
   for (size_t axis = 0; axis < run.kernel.axes.size(); ++axis) {
     if (!run.kernel.axes[axis].parallel)
       run.serial_steps = SaturatingMultiply(run.serial_steps, binding.steps[axis]);
+    if (!run.kernel.axes[axis].outside)
+      run.pipeline_steps = SaturatingMultiply(run.pipeline_steps, binding.steps[axis]);
   }
   run.locals.resize(run.kernel.locals.size());
   InterpretResult result;

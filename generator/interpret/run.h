@@ -104,6 +104,7 @@ struct Run {
   std::set<std::pair<std::string, int>> reported;  // rules that were reported of refs
 
   int64_t serial_steps = 1;    // steps that share their parallel coordinates
+  int64_t pipeline_steps = 1;  // steps that share their coordinates outside of the pipeline
   int64_t step = -1;           // in lexicographic order
   int64_t parallel = -1;       // the number of its coordinates along the parallel axes
   std::vector<int64_t> point;  // its coordinates

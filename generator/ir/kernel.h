@@ -59,6 +59,7 @@ struct Ref {
   int view_of = -1;                   // the ref whose array this is another window on
   std::vector<int64_t> counts = {1};  // of semaphores, by dimension
   bool prepared = false;              // made by `prepare`, not an argument
+  bool in_pipeline = false;           // no stay of it is longer than a pipeline
 
   /// Of an axis of the view.
   const BlockDim& DimOf(size_t view_axis) const { return block[view_dims[view_axis]]; }
@@ -80,6 +81,7 @@ struct Axis {
   Span span;
   NodePtr steps;
   bool parallel = false;
+  bool outside = false;  // of the pipeline that is the body
 };
 
 struct Dim {

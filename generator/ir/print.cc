@@ -190,7 +190,8 @@ class KernelPrinter {
     for (const HostCall& c : kernel_.prepare) Line(HostText(c));
     for (const Axis& a : kernel_.axes) {
       Line("axis " + a.name + ": " + print_.Print(*a.steps) +
-           (a.parallel ? ", parallel" : ", arbitrary"));
+           (a.parallel ? ", parallel" : ", arbitrary") +
+           (a.outside ? ", outside of the pipeline" : ""));
     }
     for (const Obligation& o : kernel_.obligations) {
       Line("check[" + o.rule + "] " + o.left.ToString() +

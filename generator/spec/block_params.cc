@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generator/spec/pipeline.h"
+
 namespace kiln {
 namespace {
 
@@ -93,7 +95,9 @@ std::set<std::string> NamesIn(const Spec& spec, const Expr& expr) {
   return names;
 }
 
-std::set<std::string> BlockParams(const Spec& spec) {
+std::set<std::string> BlockParams(const Spec& original) {
+  Diagnostics ignored;
+  const Spec spec = ApplyPipeline(original, ignored);
   std::set<std::string> blocks;
   for (const auto* entries : {&spec.inputs, &spec.outputs}) {
     for (const OperandEntry& entry : *entries) {

@@ -77,7 +77,10 @@ Json SchemaOf(const SectionInfo& section) {
   schema["properties"] = Json::object();
   for (const FieldInfo& field : section.fields) {
     schema["properties"][field.name] = SchemaOf(field);
-    if (field.required) required.push_back(field.name);
+    if (field.required && field.unless.empty()) required.push_back(field.name);
+    if (!field.required || field.unless.empty()) continue;
+    schema["allOf"].push_back({{"if", {{"not", {{"required", Json::array({field.unless})}}}}},
+                               {"then", {{"required", Json::array({field.name})}}}});
   }
   if (!required.empty()) schema["required"] = std::move(required);
   schema["additionalProperties"] = false;
@@ -98,8 +101,10 @@ std::string SectionReference(const SectionInfo& section) {
   std::string out = "## " + section.title + "\n\n" + section.description + "\n\n";
   out += "| key | value | meaning |\n|---|---|---|\n";
   for (const FieldInfo& field : section.fields) {
-    const std::string meaning = field.description + (field.required ? " **Required.**" : "") +
-                                "<br>`" + field.name + ": " + field.example + "`";
+    const std::string required =
+        field.unless.empty() ? " **Required.**" : " **Required**, or `" + field.unless + "`.";
+    const std::string meaning = field.description + (field.required ? required : "") + "<br>`" +
+                                field.name + ": " + field.example + "`";
     out += Row("`" + field.name + "`", Describe(field.form), meaning);
   }
   return out;
@@ -134,9 +139,9 @@ std::string SchemaOf(const std::vector<SectionInfo>& sections, const char* title
 }  // namespace
 
 std::vector<SectionInfo> Sections() {
-  return {InfoOf(SpecSection()), InfoOf(OperandSection()), InfoOf(ScratchSection()),
-          InfoOf(DimSection()),  InfoOf(PrepareSection()), InfoOf(VariantSection()),
-          InfoOf(VmapSection())};
+  return {InfoOf(SpecSection()),     InfoOf(OperandSection()), InfoOf(ScratchSection()),
+          InfoOf(PipelineSection()), InfoOf(OverSection()),    InfoOf(DimSection()),
+          InfoOf(PrepareSection()),  InfoOf(VariantSection()), InfoOf(VmapSection())};
 }
 
 std::vector<SectionInfo> LockSections() {

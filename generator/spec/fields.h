@@ -9,7 +9,7 @@
 
 /// The table of every key of the spec language. The parser walks a file by it, the JSON Schema
 /// and the manual's reference are printed from it: adding a key is one entry in
-/// spec_fields.cc, operand_fields.cc, entry_fields.cc or variant_fields.cc.
+/// spec_fields.cc, operand_fields.cc, pipeline_fields.cc, entry_fields.cc or variant_fields.cc.
 namespace kiln {
 
 /// The form of a key's value.
@@ -43,6 +43,7 @@ struct FieldInfo {
   bool required = false;
   std::string description;  // for users, Markdown
   std::string example;      // a value in block style, on one line
+  std::string unless = "";  // a key that may stand in place of one that is required
 };
 
 /// What readers of values work on.
@@ -68,6 +69,9 @@ struct Section {
 
 const Section<Spec>& SpecSection();
 const Section<OperandSpec>& OperandSection();
+const Section<PipelineSpec>& PipelineSection();
+/// What a pipeline says of an operand: some of its keys.
+const Section<OperandSpec>& OverSection();
 const Section<ScratchSpec>& ScratchSection();
 const Section<DimSpec>& DimSection();
 const Section<PrepareSpec>& PrepareSection();

@@ -25,6 +25,18 @@ void CheckFileName(const Spec& spec, Diagnostics& diagnostics) {
                     "a kernel has the name of its file: rename one of the two");
 }
 
+/// Statements beside a pipeline have no place: it is all that a step does.
+void CheckPipelineIsAll(const YamlNode& root, Diagnostics& diagnostics) {
+  if (!IsGiven(root, "pipeline")) return;
+  for (const YamlEntry& entry : root.entries) {
+    if (entry.key.value != "body" && entry.key.value != "epilogue") continue;
+    diagnostics.Error("key", entry.key.span(),
+                      Quote(entry.key.value) + " beside `pipeline`, which is all that a step does",
+                      "`pipeline` has keys of the same names for the statements of its own steps; "
+                      "what runs once is `when first(i):` there");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Spec> ParseSpec(std::shared_ptr<const Source> source, Diagnostics& diagnostics) {
@@ -35,6 +47,7 @@ std::unique_ptr<Spec> ParseSpec(std::shared_ptr<const Source> source, Diagnostic
     Reader reader{*source, found};
     const Span top = root->entries.empty() ? root->span : root->entries.front().key.span();
     ReadKeys(reader, SpecSection(), *root, top, *spec);
+    CheckPipelineIsAll(*root, found);
     CheckFileName(*spec, found);
   }
   for (Diagnostic& diagnostic : found.Sorted()) diagnostics.Add(std::move(diagnostic));

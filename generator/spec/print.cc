@@ -178,11 +178,13 @@ void PrintArguments(const Spec& spec, Printer& p) {
   });
 }
 
-void PrintGrid(const Spec& spec, Printer& p) {
-  p.Section("grid", spec.grid, [&](const AxisSpec& a) { p.Value(2, a.name.name, a.steps); });
+void PrintGrid(const std::vector<AxisSpec>& grid, const std::vector<Ident>& words, int indent,
+               Printer& p) {
+  if (!grid.empty()) p.Line(indent, "grid:");
+  for (const AxisSpec& axis : grid) p.Value(indent + 2, axis.name.name, axis.steps);
   std::string semantics;
-  for (const Ident& word : spec.semantics) semantics += (semantics.empty() ? "" : ", ") + word.name;
-  p.Value(0, "dimension_semantics", semantics);
+  for (const Ident& word : words) semantics += (semantics.empty() ? "" : ", ") + word.name;
+  p.Value(indent, "dimension_semantics", semantics);
 }
 
 void PrintScratch(const Spec& spec, Printer& p) {
@@ -195,12 +197,30 @@ void PrintScratch(const Spec& spec, Printer& p) {
   });
 }
 
-void PrintBody(const std::string& key, const std::vector<Stmt>& body, Printer& p) {
-  if (body.empty()) return p.Line(0, key + ": \"\"");
-  p.Line(0, key + ": |");
-  std::string text = ToString(body, 2);
+void PrintBody(const std::string& key, const std::vector<Stmt>& body, int indent, Printer& p) {
+  if (body.empty()) return p.Line(indent, key + ": \"\"");
+  p.Line(indent, key + ": |");
+  std::string text = ToString(body, indent + 2);
   if (text.ends_with('\n')) text.pop_back();
   p.Line(0, text);
+}
+
+void PrintStatements(const std::vector<Stmt>& body, const std::vector<Stmt>& epilogue, int indent,
+                     Printer& p) {
+  PrintBody("body", body, indent, p);
+  if (!epilogue.empty()) PrintBody("epilogue", epilogue, indent, p);
+}
+
+void PrintPipeline(const PipelineSpec& pipeline, Printer& p) {
+  p.Header("pipeline");
+  if (pipeline.grid.empty()) p.Line(2, "grid: {}");
+  PrintGrid(pipeline.grid, pipeline.semantics, 2, p);
+  p.Line(2, pipeline.over.empty() ? "over: {}" : "over:");
+  for (const PipelineSpec::Over& over : pipeline.over) {
+    p.Line(4, over.operand.name + ":");
+    PrintOperand(over.window, 6, p);
+  }
+  PrintStatements(pipeline.body, pipeline.epilogue, 2, p);
 }
 
 void PrintUses(const Spec& spec, Printer& p) {
@@ -246,12 +266,14 @@ std::string ToString(const Spec& spec) {
   });
   p.Section("let", spec.lets, [&](const LetSpec& l) { p.Value(2, l.name.name, l.value); });
   PrintArguments(spec, p);
-  PrintGrid(spec, p);
+  PrintGrid(spec.grid, spec.semantics, 0, p);
   PrintOperands("inputs", spec.inputs, p);
   PrintOperands("outputs", spec.outputs, p);
   PrintScratch(spec, p);
-  PrintBody("body", spec.body, p);
-  if (!spec.epilogue.empty()) PrintBody("epilogue", spec.epilogue, p);
+  if (spec.pipeline)
+    PrintPipeline(*spec.pipeline, p);
+  else
+    PrintStatements(spec.body, spec.epilogue, 0, p);
   PrintUses(spec, p);
   return p.Take();
 }

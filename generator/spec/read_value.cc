@@ -109,6 +109,14 @@ std::vector<ParamSpec> ReadNamedExprs(Reader& reader, const YamlNode& node, bool
   return out;
 }
 
+std::vector<AxisSpec> ReadGrid(Reader& reader, const YamlNode& node) {
+  std::vector<AxisSpec> out;
+  for (ParamSpec& axis : ReadNamedExprs(reader, node, true)) {
+    out.push_back({std::move(axis.name), std::move(axis.value)});
+  }
+  return out;
+}
+
 std::vector<ArraySpec> ReadArrays(Reader& reader, const YamlNode& node) {
   std::vector<ArraySpec> out;
   for (const YamlEntry& entry : node.entries) {
@@ -285,6 +293,11 @@ std::vector<Stmt> ReadStatements(Reader& reader, const YamlEntry& entry) {
     return {};
   }
   return ParseBody(node.text, reader.diagnostics);
+}
+
+bool IsGiven(const YamlNode& mapping, const std::string& key) {
+  return std::any_of(mapping.entries.begin(), mapping.entries.end(),
+                     [&](const YamlEntry& entry) { return entry.key.value == key; });
 }
 
 void ReportUnknownKey(Reader& reader, const YamlEntry& entry, const std::string& section,

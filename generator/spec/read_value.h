@@ -37,6 +37,8 @@ std::vector<ParamSpec> ReadNamedExprs(Reader& reader, const YamlNode& node, bool
 
 std::vector<BlockEntry> ReadBlock(Reader& reader, const YamlNode& node);
 std::vector<OperandEntry> ReadOperands(Reader& reader, YamlEntry& entry, bool outputs);
+std::vector<AxisSpec> ReadGrid(Reader& reader, const YamlNode& node);
+std::vector<PipelineSpec::Over> ReadPipelineOver(Reader& reader, YamlNode& node);
 std::vector<ScratchSpec> ReadScratch(Reader& reader, YamlNode& node);
 void ReadDims(Reader& reader, YamlNode& node, Spec& spec);
 void ReadPrepare(Reader& reader, const YamlNode& node, PrepareSpec& out);
@@ -55,6 +57,8 @@ std::string ReadHeader(Reader& reader, const YamlNode& node);
 /// Reports a key that is not in `fields`, with the nearest that is.
 void ReportUnknownKey(Reader& reader, const YamlEntry& entry, const std::string& section,
                       const std::vector<std::string>& known);
+
+bool IsGiven(const YamlNode& mapping, const std::string& key);
 
 /// Walks a mapping by a table. `where` is the place for what is missing.
 template <typename T>
@@ -76,7 +80,7 @@ void ReadKeys(Reader& reader, const Section<T>& section, YamlNode& mapping, Span
   }
   for (size_t i = 0; i < known.size(); ++i) {
     const FieldInfo& info = section.fields[i].info;
-    if (given[i] || !info.required) continue;
+    if (given[i] || !info.required || IsGiven(mapping, info.unless)) continue;
     reader.diagnostics.Error("key", where, "the key " + Quote(info.name) + " is missing",
                              "for example `" + info.name + ": " + info.example + "`");
   }

@@ -72,6 +72,7 @@ struct OperandSpec {
   Ident like, view, memory, alias;
   ExprPtr pad, init, buffers;
   bool init_undefined = false;
+  bool in_pipeline = false;  // ApplyPipeline: its window is in `over`
 };
 
 struct OperandEntry {
@@ -85,6 +86,21 @@ struct ScratchSpec {
   Ident memory;                    // vmem unless given
   Ident semaphore;                 // `dma`
   std::vector<ExprPtr> count;      // of semaphores, by dimension; empty: one
+};
+
+/// A grid inside of each step of the kernel's own, which is all that the step does.
+struct PipelineSpec {
+  Span span;
+  std::vector<AxisSpec> grid;
+  std::vector<Ident> semantics;
+  Span semantics_span;
+  struct Over {
+    Ident operand;
+    OperandSpec window;  // of its array in HBM
+  };
+  std::vector<Over> over;
+  std::vector<Stmt> body;
+  std::vector<Stmt> epilogue;
 };
 
 struct VariantSpec {
@@ -156,6 +172,8 @@ struct Spec {
   std::vector<ScratchSpec> scratch;
   std::vector<Stmt> body;
   std::vector<Stmt> epilogue;
+  std::optional<PipelineSpec> pipeline;  // in place of a body
+  std::optional<size_t> first_inside;    // ApplyPipeline: the first axis of the pipeline's grid
   std::vector<VariantSpec> variants;
   std::optional<VmapSpec> vmap;
   std::vector<InstanceSpec> instances;

@@ -89,11 +89,7 @@ std::vector<Field<Spec>> ArgumentFields() {
         "The axes, major to minor, each with its number of steps: an integer expression over "
         "params, dims, scalars and prefetch. An axis name is its program id. `{}`: one step.",
         "{i: \"cdiv(m, bm)\"}"},
-       [](Reader& r, YamlEntry& e, Spec& s) {
-         for (ParamSpec& p : ReadNamedExprs(r, e.value, true)) {
-           s.grid.push_back({std::move(p.name), std::move(p.value)});
-         }
-       }},
+       [](Reader& r, YamlEntry& e, Spec& s) { s.grid = ReadGrid(r, e.value); }},
       {{"dimension_semantics",
         OneOf({WithCommas("words with commas", "parallel|arbitrary"),
                ListOf(Words({"parallel", "arbitrary"}))}),
@@ -123,13 +119,21 @@ std::vector<Field<Spec>> CodeFields() {
        [](Reader& r, YamlEntry& e, Spec& s) { s.scratch = ReadScratch(r, e.value); }},
       {{"body", Statements(), kRequired,
         "Statements run at every grid step: a literal block (`|`), or one statement in a line.",
-        "z = x + y"},
+        "z = x + y", "pipeline"},
        [](Reader& r, YamlEntry& e, Spec& s) { s.body = ReadStatements(r, e); }},
       {{"epilogue", Statements(), kOptional,
         "Statements run when `last(o)` holds for the outputs it assigns, fused into the "
         "write-back of the tile.",
         "z = T(acc)"},
        [](Reader& r, YamlEntry& e, Spec& s) { s.epilogue = ReadStatements(r, e); }},
+      {{"pipeline", Keys("pipeline"), kOptional,
+        "In place of a body: a grid of its own that each step walks, over operands that are in HBM "
+        "(`memory: any`), as `emit_pipeline` of Pallas.",
+        "{grid: {i: \"cdiv(m, bm)\"}, over: {x: {block: bm, index: i}}, body: z = x}"},
+       [](Reader& r, YamlEntry& e, Spec& s) {
+         s.pipeline.emplace().span = e.key.span();
+         ReadKeys(r, PipelineSection(), e.value, e.key.span(), *s.pipeline);
+       }},
       {{"variants", ListOf(Keys("variant")), kOptional,
         "The tiling table: the first entry whose condition holds at run time picks a compiled "
         "specialisation. `kiln tune` writes it.",

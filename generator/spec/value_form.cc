@@ -15,7 +15,7 @@ std::string Join(const std::vector<std::string>& parts) {
   return out;
 }
 
-std::string Words(const ValueForm& form) {
+std::string QuotedWords(const ValueForm& form) {
   std::vector<std::string> quoted;
   for (const std::string& word : form.words) quoted.push_back(Quote(word));
   return Join(quoted);
@@ -62,7 +62,7 @@ std::string Many(const ValueForm& form) {
     case ValueForm::Kind::kName:
       return "names";
     case ValueForm::Kind::kWord:
-      return Words(form);
+      return QuotedWords(form);
     case ValueForm::Kind::kNull:
       return "`null`";
     case ValueForm::Kind::kOneOf:
@@ -179,7 +179,7 @@ class FormChecker {
     const std::string& word = node.text.value;
     if (std::find(form.words.begin(), form.words.end(), word) != form.words.end()) return;
     reader_.diagnostics.Error("key", node.span,
-                              subject + " takes " + Words(form) + ", not " + Quote(word),
+                              subject + " takes " + QuotedWords(form) + ", not " + Quote(word),
                               DidYouMean(word, form.words));
     MarkBad(node);
   }
@@ -197,7 +197,7 @@ std::string Describe(const ValueForm& form) {
     case ValueForm::Kind::kName:
       return "a name";
     case ValueForm::Kind::kWord:
-      return Words(form);
+      return QuotedWords(form);
     case ValueForm::Kind::kNull:
       return "`null`";
     case ValueForm::Kind::kOneOf:

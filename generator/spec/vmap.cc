@@ -132,6 +132,7 @@ Spec ApplyVmap(const Spec& original, Diagnostics& diagnostics) {
     }
   }
   spec.grid.insert(spec.grid.begin(), {vmap.axis, NameExpr(vmap.dim)});
+  if (spec.first_inside) ++*spec.first_inside;
   if (spec.semantics.empty()) {
     spec.semantics.assign(spec.grid.size(), {"arbitrary", vmap.span});
     spec.semantics[0].name = "parallel";

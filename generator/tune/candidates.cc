@@ -5,6 +5,7 @@
 #include <set>
 
 #include "generator/spec/block_params.h"
+#include "generator/spec/pipeline.h"
 #include "generator/text/integer.h"
 
 namespace kiln {
@@ -92,10 +93,12 @@ bool IsOwn(const Spec& spec, const std::string& param, const std::vector<std::st
 
 }  // namespace
 
-std::vector<TunedParam> TunedParams(const Spec& spec, const Binding& binding,
+std::vector<TunedParam> TunedParams(const Spec& original, const Binding& binding,
                                     const std::vector<std::string>& fixed,
                                     const std::map<std::string, std::vector<int64_t>>& given,
                                     const std::vector<std::string>& own_axes) {
+  Diagnostics ignored;
+  const Spec spec = ApplyPipeline(original, ignored);
   const Uses uses(spec, binding);
   const std::set<std::string> may_change = BlockParams(spec);
   std::vector<TunedParam> params;

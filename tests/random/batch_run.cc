@@ -108,6 +108,7 @@ Draft FaultyDraft(uint64_t number, Focus focus) {
   for (uint64_t attempt = 0; attempt < kTries; ++attempt) {
     draft = MakeDraft(number + (attempt << 40), focus);
     draft.seed = number;
+    draft.outside.reset();  // faults know keys by where they stand
     if (auto faulty = WithFault(draft, number, /*any=*/attempt + 1 == kTries)) return *faulty;
   }
   return draft;

@@ -7,6 +7,7 @@
 #include "generator/bind/host.h"
 #include "generator/elaborate/elaborate.h"
 #include "generator/spec/fields.h"
+#include "generator/spec/pipeline.h"
 #include "tests/random/plant/plant.h"
 
 namespace kiln::soak {
@@ -323,9 +324,10 @@ const std::vector<std::string>& Entries() {
   return entries;
 }
 
-std::set<std::string> EntriesOf(const Spec& spec, const Binding& binding) {
+std::set<std::string> EntriesOf(const Spec& as_written, const Binding& binding) {
   Uses uses;
   Diagnostics ignored;
+  const Spec spec = ApplyPipeline(as_written, ignored);
   if (const auto yaml = ParseYaml(*spec.source, ignored)) uses.Walk(*yaml, Sections()[0].id);
   for (const std::vector<OperandEntry>* operands : {&spec.inputs, &spec.outputs}) {
     for (const OperandEntry& operand : *operands) {
@@ -351,6 +353,21 @@ std::set<std::string> EntriesOf(const Spec& spec, const Binding& binding) {
   return uses.Finish();
 }
 
+namespace {
+
+/// What a pipeline has must be there before the spec is written as one.
+void AddMeant(const std::string& entry, Focus& focus) {
+  for (const auto& [written, meant] : {std::pair("key pipeline.", "key spec."),
+                                       {"key over.", "key operand."},
+                                       {"word over.", "word operand."}}) {
+    if (!entry.starts_with(written)) continue;
+    const std::string also = meant + entry.substr(std::string(written).size());
+    if (std::binary_search(Entries().begin(), Entries().end(), also)) focus.insert(also);
+  }
+}
+
+}  // namespace
+
 Focus FocusOf(uint64_t number) {
   constexpr uint64_t kAtOnce = 8;
   const std::vector<std::string>& entries = Entries();
@@ -358,8 +375,12 @@ Focus FocusOf(uint64_t number) {
   // A stride that shares no factor with their number, so that neighbours are of different kinds.
   uint64_t stride = 97;
   while (std::gcd(stride, entries.size()) != 1) ++stride;
-  for (uint64_t i = 0; i < kAtOnce; ++i)
-    focus.insert(entries[static_cast<size_t>((number * kAtOnce + i) * stride % entries.size())]);
+  for (uint64_t i = 0; i < kAtOnce; ++i) {
+    const std::string& entry =
+        entries[static_cast<size_t>((number * kAtOnce + i) * stride % entries.size())];
+    focus.insert(entry);
+    AddMeant(entry, focus);
+  }
   return focus;
 }
 

@@ -77,6 +77,8 @@ struct Draft {
   std::vector<Key> lets, arguments, prefetch, scalars;
   std::vector<std::vector<Key>> prepare;
   std::vector<AxisDraft> axes;
+  std::optional<size_t>
+      outside;  // written as a pipeline: of the leading parallel axes, those outside
   std::vector<OperandDraft> operands;
   std::vector<std::pair<std::string, std::vector<Key>>> scratch;
   std::vector<Statement> body, epilogue;

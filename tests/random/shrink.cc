@@ -105,6 +105,7 @@ class Candidates {
   }
 
   void Lists() {
+    if (draft_.outside) Add([](Draft& smaller) { smaller.outside.reset(); });
     Without(&Draft::params);
     Without(&Draft::dims);
     Without(&Draft::require);

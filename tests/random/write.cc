@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -43,10 +44,10 @@ class Writer {
     }
   }
 
-  void Body(const std::string& key, const std::vector<Statement>& statements) {
+  void Body(int depth, const std::string& key, const std::vector<Statement>& statements) {
     if (statements.empty()) return;
-    Line(0, key + ": |");
-    Statements(1, statements);
+    Line(depth, key + ": |");
+    Statements(depth + 1, statements);
   }
 
   void Operands(const std::string& section, const Draft& draft, bool output) {
@@ -56,7 +57,7 @@ class Writer {
       if (!any) Line(0, section + ":");
       any = true;
       if (operand.alternatives.empty()) {
-        Keys(1, operand.name, operand.keys);
+        Keys(1, operand.name, InPipeline(draft, operand) ? InHbm(operand) : operand.keys);
         continue;
       }
       Line(1, operand.name + ":");
@@ -65,13 +66,51 @@ class Writer {
     }
   }
 
+  /// The windows of the operands that a pipeline walks.
+  void Over(const Draft& draft) {
+    Line(1, "over:");
+    for (const OperandDraft& operand : draft.operands) {
+      if (!InPipeline(draft, operand)) continue;
+      std::vector<Key> keys;
+      for (const Key& key : operand.keys) {
+        if (!IsOutside(key)) keys.push_back(key);
+      }
+      if (keys.empty())
+        Line(2, operand.name + ": {}");
+      else
+        Keys(2, operand.name, keys);
+    }
+  }
+
   std::string Finish() { return std::move(text_); }
+
+  static bool InPipeline(const Draft& draft, const OperandDraft& operand) {
+    return draft.outside &&
+           std::none_of(operand.keys.begin(), operand.keys.end(),
+                        [](const Key& key) { return key.name == "memory" && key.value == "any"; });
+  }
+
+  /// The operand itself, whose window is elsewhere; a view is where its array is.
+  static std::vector<Key> InHbm(const OperandDraft& operand) {
+    std::vector<Key> keys;
+    bool view = false;
+    for (const Key& key : operand.keys) {
+      if (IsOutside(key)) keys.push_back(key);
+      view = view || key.name == "view";
+    }
+    if (!view) keys.push_back({"memory", "any"});
+    return keys;
+  }
 
   static std::string Entry(const Key& key) {
     return key.value.empty() ? key.name + ":" : key.name + ": " + key.value;
   }
 
  private:
+  static bool IsOutside(const Key& key) {
+    return key.name == "array" || key.name == "view" || key.name == "alias" || key.name == "if";
+  }
+
   void Alternative(const std::vector<Key>& keys) {
     bool first = true;
     for (const Key& key : keys) {
@@ -100,18 +139,36 @@ void WriteHost(Writer& writer, const Draft& draft) {
   }
 }
 
-void WriteGrid(Writer& writer, const Draft& draft) {
-  if (draft.axes.empty()) return;
-  writer.Line(0, "grid:");
+void WriteGrid(Writer& writer, int depth, const std::vector<AxisDraft>& axes) {
+  if (axes.empty()) return;
+  writer.Line(depth, "grid:");
   std::string semantics;
   bool parallel = false;
-  for (const AxisDraft& axis : draft.axes) {
-    writer.Line(1, axis.name + ": " + axis.steps);
+  for (const AxisDraft& axis : axes) {
+    writer.Line(depth + 1, axis.name + ": " + axis.steps);
     semantics += (semantics.empty() ? "" : ", ");
     semantics += axis.parallel ? "parallel" : "arbitrary";
     parallel = parallel || axis.parallel;
   }
-  if (parallel) writer.Line(0, "dimension_semantics: " + semantics);
+  if (parallel) writer.Line(depth, "dimension_semantics: " + semantics);
+}
+
+/// The last axis outside is parallel, so that the pipeline of each step has blocks of its own.
+std::ptrdiff_t AxesOutside(const Draft& draft) {
+  const auto serial = std::find_if(draft.axes.begin(), draft.axes.end(),
+                                   [](const AxisDraft& axis) { return !axis.parallel; });
+  return std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(draft.outside.value_or(0)),
+                                  serial - draft.axes.begin());
+}
+
+void WritePipeline(Writer& writer, const Draft& draft) {
+  writer.Line(0, "pipeline:");
+  const std::vector<AxisDraft> inside(draft.axes.begin() + AxesOutside(draft), draft.axes.end());
+  if (inside.empty()) writer.Line(1, "grid: {}");
+  WriteGrid(writer, 1, inside);
+  writer.Over(draft);
+  writer.Body(1, "body", draft.body);
+  writer.Body(1, "epilogue", draft.epilogue);
 }
 
 }  // namespace
@@ -148,7 +205,10 @@ std::string Write(const Draft& draft) {
   writer.Line(0, "kernel: " + draft.name);
   writer.Line(0, "doc: Random kernel of seed " + std::to_string(draft.seed) + ".");
   WriteHost(writer, draft);
-  WriteGrid(writer, draft);
+  if (draft.outside)
+    WriteGrid(writer, 0, {draft.axes.begin(), draft.axes.begin() + AxesOutside(draft)});
+  else
+    WriteGrid(writer, 0, draft.axes);
   writer.Operands("inputs", draft, false);
   writer.Operands("outputs", draft, true);
   if (!draft.scratch.empty()) writer.Line(0, "scratch:");
@@ -158,8 +218,12 @@ std::string Write(const Draft& draft) {
     else
       writer.Keys(1, name, keys);
   }
-  writer.Body("body", draft.body);
-  writer.Body("epilogue", draft.epilogue);
+  if (draft.outside) {
+    WritePipeline(writer, draft);
+  } else {
+    writer.Body(0, "body", draft.body);
+    writer.Body(0, "epilogue", draft.epilogue);
+  }
   if (!draft.instances.empty()) writer.Line(0, "instances:");
   for (const auto& [end, set] : draft.instances) {
     std::string text;

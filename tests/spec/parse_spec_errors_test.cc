@@ -20,7 +20,7 @@ TEST_CASE("unknown keys, at every level") {
         "     | ^~~~~~\n"
         "  hint: did you mean `outputs`? known keys: kernel, doc, params, dims, require, let, "
         "scalars, prefetch, arguments, prepare, grid, dimension_semantics, inputs, outputs, "
-        "scratch, body, epilogue, variants, vmap, instances, golden, reference\n");
+        "scratch, body, epilogue, pipeline, variants, vmap, instances, golden, reference\n");
   CHECK(MessagesBelow("inputs: {x: {array: f32, blok: 1}}\n") ==
         "key 4:26 `blok` is not a key of `operand` | did you mean `block`? known keys: array, "
         "block, index, like, view, memory, pad, init, buffers, alias, if\n");

@@ -63,6 +63,11 @@ class Validator {
     if (value.is_string() && schema.contains("pattern") &&
         !Matches(value.get<std::string>(), schema["pattern"]))
       wrong += at + ": not " + schema["pattern"].get<std::string>() + "\n";
+    if (schema.contains("not")) {
+      std::string unlike;
+      Check(value, schema["not"], at, unlike);
+      if (unlike.empty()) wrong += at + ": of " + schema["not"].dump() + "\n";
+    }
     const Json all = schema.value("allOf", Json::array());
     for (const Json& part : all) {
       std::string condition;
@@ -182,6 +187,8 @@ TEST_CASE("the schema says what is wrong, where it is wrong") {
   CHECK(Wrong(Replaced("memory: smem", "memori: smem")) == "/scratch/s/memori: not a key\n");
   CHECK(Wrong(Replaced("grid: {i: n}", "grid: n")) == "/grid: not of type [\"object\",\"null\"]\n");
   CHECK(Wrong(Replaced("body: |\n  z = x\n", "")) == ": lacks body\n");
+  const std::string pipeline = "pipeline: {grid: {j: n}, over: {z: {blok: 8}}, body: z = 1}\n";
+  CHECK(Wrong(Replaced("body: |\n  z = x\n", pipeline)) == "/pipeline/over/z/blok: not a key\n");
 }
 
 TEST_CASE("the schema of locks does so, too") {

@@ -79,9 +79,10 @@ std::optional<GridSpace> GridSpace::Make(const Binding& binding, const std::vect
   stack(space.loops_);
   stack(space.axes_);
   if (overflow) return std::nullopt;
-  space.serial_size_ = space.size_;
+  space.serial_size_ = space.pipeline_size_ = space.size_;
   for (size_t a = 0; a < space.axes_.size(); ++a) {
     if (binding.kernel->axes[a].parallel) space.serial_size_ = space.axes_[a].period;
+    if (binding.kernel->axes[a].outside) space.pipeline_size_ = space.axes_[a].period;
   }
   return space;
 }
@@ -251,11 +252,8 @@ void Sweep::FillVisit(const ProgramInput& input, int64_t* to) {
   }
 }
 
-StayTracker::StayTracker(std::vector<int> registers, const GridSpace& space)
-    : registers_(std::move(registers)),
-      last_(registers_.size()),
-      serial_size_(space.serial_size()),
-      differs_(kLanes) {}
+StayTracker::StayTracker(std::vector<int> registers, int64_t run)
+    : registers_(std::move(registers)), last_(registers_.size()), run_(run), differs_(kLanes) {}
 
 const std::vector<int>& StayTracker::Starts(const Sweep& sweep) {
   std::fill(differs_.begin(), differs_.end(), 0);
@@ -267,8 +265,8 @@ const std::vector<int>& StayTracker::Starts(const Sweep& sweep) {
     for (int i = 1; i < kLanes; ++i) differs[i] |= value[i] ^ value[i - 1];
     last_[r] = value[count - 1];
   }
-  const int64_t into = sweep.begin() % serial_size_;
-  for (int64_t i = into == 0 ? 0 : serial_size_ - into; i < count; i += serial_size_) {
+  const int64_t into = sweep.begin() % run_;
+  for (int64_t i = into == 0 ? 0 : run_ - into; i < count; i += run_) {
     differs_[size_t(i)] = 1;
   }
   starts_.clear();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -57,6 +58,10 @@ class GridSpace {
   int64_t size() const { return size_; }
   /// Points with the same coordinates along the parallel axes, which are consecutive.
   int64_t serial_size() const { return serial_size_; }
+  /// Points after which a stay of the operand ends, wherever it is then.
+  int64_t RunOf(const Ref& ref) const {
+    return ref.in_pipeline ? std::min(serial_size_, pipeline_size_) : serial_size_;
+  }
   /// The grid's coordinates of a point.
   std::vector<int64_t> AxesAt(int64_t point) const;
   int64_t LoopAt(int64_t point, int local) const;
@@ -88,6 +93,7 @@ class GridSpace {
   std::vector<Coordinate> loops_;
   int64_t size_ = 1;
   int64_t serial_size_ = 1;
+  int64_t pipeline_size_ = 1;  // points with the same coordinates outside of the pipeline
 };
 
 /// Runs a program over a space, batch by batch.
@@ -124,18 +130,18 @@ class Sweep {
   int count_ = 0;
 };
 
-/// Finds where stays begin: the block index (a few registers of a program) or a parallel
-/// coordinate differs from the step before.
+/// Finds where stays begin: the block index (a few registers of a program) differs from the step
+/// before, or a run of points has ended (GridSpace::RunOf).
 class StayTracker {
  public:
-  StayTracker(std::vector<int> registers, const GridSpace& space);
+  StayTracker(std::vector<int> registers, int64_t run);
   /// The lanes of the batch at which a stay begins. Batches must come in order.
   const std::vector<int>& Starts(const Sweep& sweep);
 
  private:
   std::vector<int> registers_;
   std::vector<int64_t> last_;  // values of the step before the batch
-  int64_t serial_size_;
+  int64_t run_;
   std::vector<int64_t> differs_;  // by lane
   std::vector<int> starts_;
 };

@@ -65,7 +65,7 @@ struct Bare {
 Bare FindBareStays(GridContext& context, IndexProgram& program, const std::vector<int>& map,
                    int stored, const GridSpace& space) {
   Bare bare;
-  StayTracker tracker(map, space);
+  StayTracker tracker(map, space.serial_size());
   Sweep sweep(context.binding, program, space, &context.progress);
   int64_t stay = -1;
   bool any = true;
@@ -163,7 +163,7 @@ void CheckEpilogueStays(GridContext& context) {
     return;
   }
   std::vector<StayTracker> trackers;
-  for (const std::vector<int>& map : maps) trackers.emplace_back(map, *space);
+  for (const std::vector<int>& map : maps) trackers.emplace_back(map, space->serial_size());
   Sweep sweep(context.binding, program, *space, &context.progress);
   while (sweep.Next()) {
     const std::vector<int> first = trackers[0].Starts(sweep);

@@ -52,6 +52,7 @@ class Reporter {
   std::string SortHint(int ref) const;
   bool StaysAlong(size_t axis, const Side& a, const Side& b) const;
   std::string MinorHint(const Side& a, const Side& b) const;
+  std::string PipelineHint(const Side& a, const Side& b) const;
   std::string ParallelHint(const Side& a, const Side& b) const;
   std::string BlockOf(const CellWindow& window, const Box& elements) const;
   std::string CoverageHint(int ref, const Box& elements) const;
@@ -138,8 +139,23 @@ bool Reporter::StaysAlong(size_t axis, const Side& a, const Side& b) const {
   return true;
 }
 
+/// Of visits by two pipelines; empty: they are of one.
+std::string Reporter::PipelineHint(const Side& a, const Side& b) const {
+  std::vector<size_t> differ = Differing(a, b, false);
+  const std::vector<Axis>& axes = context_.kernel.axes;
+  differ.erase(std::remove_if(differ.begin(), differ.end(),
+                              [&](size_t axis) { return !axes[axis].outside; }),
+               differ.end());
+  if (differ.empty() || !context_.ref(b.ref).in_pipeline) return "";
+  const std::string names = Listed(NamesOf(differ));
+  return "a pipeline writes back what it holds when it ends, at each step of the grid outside: "
+         "use " +
+         names + " in the index, or give " + names + " to the grid of the pipeline";
+}
+
 /// Coming back is harmless when the axes that separate the visits are minor to all others.
 std::string Reporter::MinorHint(const Side& a, const Side& b) const {
+  if (const std::string hint = PipelineHint(a, b); !hint.empty()) return hint;
   const std::vector<size_t> differ = Differing(a, b, false);
   const std::vector<Axis>& axes = context_.kernel.axes;
   const bool minor = differ.empty() || differ.front() + differ.size() == axes.size();

@@ -175,7 +175,9 @@ void Visits::TouchCells(size_t window, const Sweep& sweep, int lane, Touch touch
 template <typename Touch>
 void Visits::Walk(size_t from, size_t to, Touch touch) {
   std::vector<StayTracker> trackers;
-  for (size_t w = from; w < to; ++w) trackers.emplace_back(IdentityOf(windows_[w]), *space_);
+  for (size_t w = from; w < to; ++w) {
+    trackers.emplace_back(IdentityOf(windows_[w]), space_->RunOf(context_.ref(windows_[w].ref)));
+  }
   std::vector<std::pair<int, size_t>> starts;  // lane, window
   Sweep sweep(context_.binding, program_, *space_, &context_.progress);
   while (!exhausted_ && sweep.Next()) {
@@ -253,7 +255,7 @@ void Visits::CountUnvisited() {
 
 /// True for an output whose blocks are visited once each, all of them, by the form of its map:
 /// every dimension is an axis of its own with as many steps as there are blocks, and the other
-/// axes are serial and minor to these.
+/// axes are serial, of the same pipeline, and minor to these.
 bool IsDense(const Binding& binding, const MemoryGroup& group) {
   if (group.writers.size() != 1 || !group.readers.empty()) return false;
   const int ref = group.writers[0];
@@ -275,7 +277,9 @@ bool IsDense(const Binding& binding, const MemoryGroup& group) {
   for (size_t a = 0; a < used.size(); ++a) {
     if (binding.steps[a] < 1) return false;
     if (binding.steps[a] == 1) continue;
-    if (used[a] ? minor : kernel.axes[a].parallel) return false;
+    const bool leaves =
+        kernel.axes[a].parallel || (kernel.axes[a].outside && kernel.refs[size_t(ref)].in_pipeline);
+    if (used[a] ? minor : leaves) return false;
     minor = minor || !used[a];
   }
   return true;

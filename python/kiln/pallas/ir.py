@@ -161,6 +161,7 @@ class Operand:
     alias: str | None = None
     place: Place | None = None  # of the index map
     reshaped: bool = False  # the caller has it in another shape
+    piped: bool = False  # a pipeline inside of each step of the grid walks it
 
 
 @dataclass
@@ -180,6 +181,7 @@ class Kernel:
     scratch: list[Ref]
     body: Block
     vmapped: tuple[int, ...] = ()
+    outside: int = 0  # so many axes are outside of the pipeline that is the body; 0: there is none, or nothing outside
     notes: list[str] = field(default_factory=list)
     prologue: list[tuple[Ref, Ref]] = field(default_factory=list)  # (to, from): copied in the first step
     result_of: dict[str, int] = field(default_factory=dict)  # output's name: which result of the call it is

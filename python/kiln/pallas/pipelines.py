@@ -1,4 +1,5 @@
-"""Reading a kernel whose body is one `emit_pipeline` over arrays in HBM: its grid becomes the spec's own."""
+"""Reading a kernel whose body is one `emit_pipeline` over arrays in HBM: its grid becomes the spec's own, or, in a kernel
+that has a grid itself, the spec's `pipeline`."""
 
 from __future__ import annotations
 
@@ -49,11 +50,13 @@ class _Unfolding:
         self.inner = Reader(
             [*range(self.depth, self.depth + len(self.pipeline.grid.steps))], reader.allocate, reader.notes
         )
+        self.inner.named = reader.named
 
     def run(self) -> None:
         grid, kernel = self.pipeline.grid, self.kernel
         kernel.grid += [int(steps or 0) for steps in grid.steps]
         kernel.semantics = self._semantics()
+        kernel.outside = self.depth
         kernel.axes += [self.names.fresh(word) for word in grid.axis_names()]
         refs = self._operands()
 
@@ -93,6 +96,7 @@ class _Unfolding:
             ref.name = self._renamed(ref.name, word)
         ref.shape = tuple(size or 1 for size, e in zip(block.sizes, block.entries, strict=True) if e != "null")
         ref.memory = "vmem"
+        operand.piped = self.depth > 0
         operand.block, operand.buffers = block.entries, block.buffers
         operand.index = self._index(block, outside)
         _, operand.place = jaxi.function_place(block.index.jaxpr)

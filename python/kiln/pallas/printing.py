@@ -24,6 +24,8 @@ def print_spec(kernel: Kernel, names: Names, init_undefined: bool) -> tuple[str,
     body = Body(kernel, names).write()  # before the scratch that it may ask for
     for ref in kernel.scratch:
         printer.scratch(ref)
+    if kernel.outside:
+        printer.pipeline(init_undefined)
     return printer.body(body)
 
 
@@ -54,17 +56,31 @@ class _Printer:
         for name in kernel.scalars:
             self._begin("scalars")
             self.lines.append(f"  {name}: i32")
-        for axis, steps in zip(kernel.axes, kernel.grid, strict=True):
-            self._begin("grid")
-            self.lines.append(f"  {axis}: {steps}")
-        if "parallel" in kernel.semantics:
-            self.lines.append(f"dimension_semantics: {', '.join(kernel.semantics)}")
+        grid = self._grid(0, kernel.outside or len(kernel.axes))
+        self.lines += ["", *grid] if grid else []
         self._from(1, kernel.place)
+
+    def _grid(self, first: int, end: int) -> list[str]:
+        kernel = self.kernel
+        axes = [f"  {a}: {steps}" for a, steps in zip(kernel.axes[first:end], kernel.grid[first:end], strict=True)]
+        words = kernel.semantics[first:end]
+        lines = ["grid:", *axes] if axes else []
+        return lines + ([f"dimension_semantics: {', '.join(words)}"] if "parallel" in words else [])
 
     def operand(self, section: str, operand: Operand, init_undefined: bool) -> None:
         self._begin(section)
         ref, first = operand.ref, len(self.lines) + 1
         array = f"{ref.dtype}{shape_text(operand.array)}"
+        alias = [("alias", operand.alias)] if operand.alias else []
+        keys = [("memory", "any"), *alias] if operand.piped else self._window(operand, alias, init_undefined)
+        if keys:
+            self.lines += [f"  {ref.name}:", f"    array: {array}", *(f"    {key}: {value}" for key, value in keys)]
+        else:
+            self.lines.append(f"  {ref.name}: {array}")
+        self._from(first, operand.place or self.kernel.place)
+
+    def _window(self, operand: Operand, alias: list[tuple[str, str]], init_undefined: bool) -> list[tuple[str, str]]:
+        ref = operand.ref
         keys: list[tuple[str, str]] = []
         if operand.index is not None and operand.block is not None:
             keys += self._block(operand)
@@ -72,15 +88,23 @@ class _Printer:
             keys.append(("memory", ref.memory))
         if operand.buffers != 2:
             keys.append(("buffers", str(operand.buffers)))
-        if operand.alias:
-            keys.append(("alias", operand.alias))
+        keys += alias
         if init_undefined and ref.memory != "any":
             keys.append(("init", "undefined"))
-        if keys:
-            self.lines += [f"  {ref.name}:", f"    array: {array}", *(f"    {key}: {value}" for key, value in keys)]
-        else:
-            self.lines.append(f"  {ref.name}: {array}")
-        self._from(first, operand.place or self.kernel.place)
+        return keys
+
+    def pipeline(self, init_undefined: bool) -> None:
+        """What it walks, in front of its body."""
+        kernel = self.kernel
+        grid = self._grid(kernel.outside, len(kernel.axes)) or ["grid: {}"]
+        self.lines += ["", "pipeline:", *("  " + line for line in grid), "  over:"]
+        for operand in (*kernel.inputs, *kernel.outputs):
+            if not operand.piped:
+                continue
+            keys = self._window(operand, [], init_undefined and operand in kernel.outputs)
+            first = len(self.lines) + 1
+            self.lines += [f"    {operand.ref.name}:" + ("" if keys else " {}"), *(f"      {k}: {v}" for k, v in keys)]
+            self._from(first, operand.place)
 
     def _block(self, operand: Operand) -> list[tuple[str, str]]:
         assert operand.block is not None and operand.index is not None
@@ -106,10 +130,11 @@ class _Printer:
 
     def body(self, body: list[Line]) -> tuple[str, dict[int, Place]]:
         """Comments name the Python lines where blocks begin; the table has them all."""
-        self.lines += ["", "body: |"]
+        inside = "  " if self.kernel.outside else ""
+        self.lines += [f"{inside}body: |"] if inside else ["", "body: |"]
         commented: Place | None = None
         for k, line in enumerate(body):
-            text = "  " * (line.indent + 1) + line.text
+            text = inside + "  " * (line.indent + 1) + line.text
             begins = k == 0 or line.text.endswith(":")
             if begins and line.place is not None and line.place != commented:
                 text += f"  # {_plain(Path(line.place[0]).name)}:{line.place[1]}"
@@ -117,8 +142,6 @@ class _Printer:
             self.lines.append(text)
             self._from(len(self.lines), line.place)
         return "\n".join(self.lines) + "\n", self.places
-
-
 
 
 def _plain(name: str) -> str:

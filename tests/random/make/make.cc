@@ -80,7 +80,20 @@ Draft Maker::Make() {
   AddConstraints();
   AddVariants();
   AddBatching();
+  WriteAsPipeline();
   return std::move(draft_);
+}
+
+/// A pipeline over what is in HBM is another way to write a grid.
+void Maker::WriteAsPipeline() {
+  const bool asked = AsksFor("key pipeline.") || AsksFor("key over.") || AsksFor("word over.");
+  if (!Want("key spec.pipeline", asked ? 0.85 : 0.08)) return;
+  for (const OperandDraft& operand : draft_.operands) {
+    if (!operand.alternatives.empty()) return;
+  }
+  size_t parallel = 0;
+  while (parallel < draft_.axes.size() && draft_.axes[parallel].parallel) ++parallel;
+  draft_.outside = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(parallel)));
 }
 
 /// Some array has to bind each dimension.

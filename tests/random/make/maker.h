@@ -144,6 +144,7 @@ class Maker {
   void AddConstraints();
   void AddVariants();
   void AddBatching();
+  void WriteAsPipeline();
   std::optional<Key> OtherBlock();
 
   // make_value.cc, make_elementwise.cc, make_reductions.cc, make_tiles.cc
