@@ -81,14 +81,18 @@ void ReportRace(Run& run, const Visit& visit, const Stay& other, int64_t element
 
 void ReportRevisit(Run& run, int ref, const Stay& before, int64_t element) {
   if (!FirstReport(run, "revisit", ref)) return;
-  run.diagnostics.Error("revisit", MapSpan(RefAt(run, ref)),
-                        "the block of " + ElementText(run, ref, element) +
-                            " is left and come back to: visited at " + PointText(run, before.step) +
-                            " and again at " + PointText(run, run.step) +
-                            "; what the first visit wrote is lost",
-                        "make " + AxesThatDiffer(run, before.step, run.step, false) +
-                            " the minormost axis of the grid, so that all visits of a block "
-                            "follow each other");
+  const bool two_pipelines = RefAt(run, ref).in_pipeline &&
+                             before.step / run.pipeline_steps != run.step / run.pipeline_steps;
+  run.diagnostics.Error(
+      "revisit", MapSpan(RefAt(run, ref)),
+      "the block of " + ElementText(run, ref, element) + " is left and come back to: visited at " +
+          PointText(run, before.step) + " and again at " + PointText(run, run.step) +
+          "; what the first visit wrote is lost",
+      two_pipelines ? "a pipeline writes back what it holds when it ends, at each step of "
+                      "the grid outside"
+                    : "make " + AxesThatDiffer(run, before.step, run.step, false) +
+                          " the minormost axis of the grid, so that all visits of a block "
+                          "follow each other");
 }
 
 void ReportAlias(Run& run, const Visit& visit, const Stay& output, int64_t element) {

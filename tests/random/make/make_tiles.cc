@@ -122,6 +122,26 @@ std::optional<Value> Maker::MakeTranspose(DType dtype, const Extents& shape, int
   return value;
 }
 
+/// A slice of two neighbours that have become one dimension.
+Value Maker::PartOfReshape(DType dtype, const Extents& shape, size_t axis, int depth) {
+  const int64_t extent = shape[axis].value, within = dice_.Between(2, 4);
+  const int64_t outer = (extent + dice_.Between(0, extent)) / within + 1;
+  const int64_t start = dice_.Chance(0.5) ? 0 : dice_.Between(0, outer * within - extent);
+  Extents from = shape, joined = shape;
+  from[axis] = {std::to_string(outer), outer};
+  from.insert(from.begin() + static_cast<long>(axis) + 1, Extent{std::to_string(within), within});
+  joined[axis] = {std::to_string(outer * within), outer * within};
+  const Value x = MakeClean(dtype, from, depth);
+  Value value = x;
+  std::string text = "reshape($0, " + ShapeText(joined) + ")[";
+  for (size_t d = 0; d < axis; ++d) text += ":, ";
+  value.term = {text + std::to_string(start) + ":" + std::to_string(start + extent) + "]",
+                {x.term}};
+  value.shape = shape;
+  value.facts.edges.assign(shape.size(), {});
+  return value;
+}
+
 /// Two neighbours become one dimension, or one becomes two.
 std::optional<Value> Maker::MakeReshape(DType dtype, const Extents& shape, int depth) {
   if (shape.empty()) return std::nullopt;
@@ -129,6 +149,7 @@ std::optional<Value> Maker::MakeReshape(DType dtype, const Extents& shape, int d
   const size_t axis = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(shape.size()) - 1));
   const int64_t value_at = shape[axis].value;
   const bool number = shape[axis].text == std::to_string(value_at);
+  if (number && dice_.Chance(0.3)) return PartOfReshape(dtype, shape, axis, depth);
   if (axis + 1 < shape.size() && dice_.Chance(0.5)) {
     const Extent joined{"(" + shape[axis].text + ") * (" + shape[axis + 1].text + ")",
                         shape[axis].value * shape[axis + 1].value};

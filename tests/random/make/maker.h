@@ -206,6 +206,7 @@ class Maker {
   std::optional<Value> MakeDot(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeTranspose(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeReshape(DType dtype, const Extents& shape, int depth);
+  Value PartOfReshape(DType dtype, const Extents& shape, size_t axis, int depth);
   std::optional<Value> MakeExpand(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeSqueeze(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeConcat(DType dtype, const Extents& shape, int depth);

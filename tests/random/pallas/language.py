@@ -34,6 +34,18 @@ def bitcast(x, to):
     return jnp.where((magnitude != 0) & (magnitude < 2**info.nmant), jnp.asarray(subnormal, to), y)
 
 
+def keeping_nan(reduce):
+    """jnp.min and jnp.max, of which XLA's on a CPU forgets NaN in large arrays where it does not optimise."""
+
+    def reduced(x, axis=None, keepdims=False):
+        found = reduce(x, axis=axis, keepdims=keepdims)
+        if not jnp.issubdtype(found.dtype, jnp.floating):
+            return found
+        return jnp.where(jnp.any(jnp.isnan(x), axis=axis, keepdims=keepdims), jnp.asarray(jnp.nan, found.dtype), found)
+
+    return reduced
+
+
 def quot(a, b):
     return jax.lax.div(*jnp.broadcast_arrays(a, b))
 

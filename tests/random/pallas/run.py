@@ -32,6 +32,7 @@ sys.path.insert(0, str(HERE))
 import language
 
 jax.config.update("jax_enable_x64", True)
+jax.numpy.min, jax.numpy.max = map(language.keeping_nan, (jax.numpy.min, jax.numpy.max))
 
 RECORDED, BATCH = 3000, 50
 #: What JAX's interpreter says of what it lacks, whatever the numbers.

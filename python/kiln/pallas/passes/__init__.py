@@ -40,6 +40,7 @@ BLOCK_PASSES: list[tuple[str, Pass]] = [
     ("constants", constants.run),
     ("subscripts", subscripts.run),
     ("common", common.run),
+    ("constants", constants.run),  # what is compared with itself
     ("waits", waits.run),
     ("functions", functions.run),
     ("dead", dead.run),

@@ -135,12 +135,18 @@ def _drop_unchanged(loop: Operation, whole: Block) -> None:
     for k in reversed(range(len(body.results))):
         variable = body.parameters[parameter + k]
         initial = loop.inputs[first + k]
-        if body.results[k] is variable or body.results[k] is initial:
+        result = body.results[k]
+        if result is variable or result is initial or _is_same_number(result, initial):
             new = {v.parameters[parameter + k]: initial for v in loop.blocks}
             replace(whole, {loop.outputs[k]: initial})
             for block in loop.blocks:
                 replace(block, new)
             _drop(loop, k)
+
+
+def _is_same_number(a: Value, b: Value) -> bool:
+    """Of integers: floats have two zeros."""
+    return a.constant is not None and b.constant is not None and not a.is_float and bool(a.constant == b.constant)
 
 
 def _drop_unused(loop: Operation, whole: Block) -> None:
