@@ -221,7 +221,9 @@ NodePtr Elaborator::ReadRef(int index, Span span, const Setting& setting) {
   if (ref.memory == Memory::kAny) {
     return Error("tier", span,
                  "`" + ref.name + "` stays in HBM (memory: any) and cannot be read directly",
-                 "copy it into a scratch buffer: copy " + ref.name + "[…] -> buffer, sem");
+                 spec_.first_inside
+                     ? "let the pipeline bring it: " + ref.name + ": {block: …, index: …} in `over`"
+                     : "copy it into a scratch buffer: copy " + ref.name + "[…] -> buffer, sem");
   }
   if (setting.index && !setting.body && IsFloat(ref.dtype)) {
     return Error("type", span,
