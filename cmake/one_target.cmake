@@ -1,6 +1,6 @@
 # A build for one instruction set, whatever this machine has besides: of the runtime, of the kernels that tests are compiled
 # with, and of those that the tool compiles to run them. `./dev test-targets` makes one of each; programs say TARGETS to
-# kiln_add_kernel.
+# kiln_add_kernel. `./dev test-arm` and `./dev test-riscv` do the same with a cross-compiler.
 set(KILN_ONE_TARGET "" CACHE STRING "The one instruction set of this build, by Highway's name; for tests")
 mark_as_advanced(KILN_ONE_TARGET)
 
@@ -15,8 +15,13 @@ if(KILN_ONE_TARGET)
   set(options_AVX3 -march=skylake-avx512)
   set(options_AVX3_DL -march=icelake-server -mavx512bf16 -DHWY_BASELINE_TARGETS=HWY_AVX3_DL)
   set(options_AVX3_SPR -march=sapphirerapids)
+  set(options_NEON -march=armv8-a+crypto)
+  set(options_NEON_BF16 -march=armv8.6-a+fp16+crypto)
+  set(options_SVE -march=armv8.2-a+sve)
+  set(options_SVE2 -march=armv8.5-a+sve2+sve2-aes+bf16)
+  set(options_RVV -march=rv64gcv)
   if(NOT DEFINED options_${KILN_ONE_TARGET})
-    message(FATAL_ERROR "KILN_ONE_TARGET is no instruction set of x86: ${KILN_ONE_TARGET}")
+    message(FATAL_ERROR "KILN_ONE_TARGET is no instruction set that is known here: ${KILN_ONE_TARGET}")
   endif()
   # Also those that kernels have no code for otherwise (runtime/kiln/core/targets.h).
   set(KILN_ONE_TARGET_OPTIONS ${options_${KILN_ONE_TARGET}} -DHWY_DISABLED_TARGETS=0)

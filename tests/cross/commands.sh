@@ -1,15 +1,17 @@
-# Commands of `dev` about other machines and other instruction sets; it sources this file when one is asked for.
+# Commands of `dev` about other machines, other instruction sets and other releases of Highway; it sources this file when
+# one is asked for.
 # shellcheck shell=bash
+
+# What is run for each instruction set.
+readonly target_tests=(runtime_test generated_test records_test soak)
 
 # ---- instruction sets of x86 ----
 
-# Instruction sets of x86 by Highway's names, and what /proc/cpuinfo calls what a CPU needs for each.
+# By Highway's names, and what /proc/cpuinfo calls what a CPU needs for each.
 readonly x86_targets=(SCALAR EMU128 SSE2 SSSE3 SSE4 AVX2 AVX3 AVX3_DL AVX3_SPR)
 declare -rA x86_flags=([SCALAR]= [EMU128]= [SSE2]=sse2 [SSSE3]=ssse3 [SSE4]='sse4_2 aes pclmulqdq' [AVX2]='avx2 fma bmi2 f16c aes'
   [AVX3]='avx512f avx512bw avx512dq avx512vl avx512cd' [AVX3_DL]='avx512_vbmi2 avx512_vnni avx512_bf16 avx512_bitalg vpclmulqdq'
   [AVX3_SPR]='avx512_fp16 avx512_vbmi2 avx512_bf16')
-# What is run on each.
-readonly target_tests=(runtime_test generated_test records_test soak)
 
 # In build-targets/, target by target: the generator is compiled once. Another Highway is found by CMAKE_PREFIX_PATH in the
 # environment.
@@ -29,8 +31,12 @@ test_targets() {
       continue
     fi
     run_step "build $target" cmake --build build-targets --target "${target_tests[@]}"
-    run_step "test $target" ctest --test-dir build-targets --output-on-failure -R "^($(IFS='|' && echo "${target_tests[*]}"))\$"
+    run_step "test $target" run_target_tests build-targets
   done
+}
+
+run_target_tests() {
+  ctest --test-dir "$1" --output-on-failure -R "^($(IFS='|' && echo "${target_tests[*]}"))\$"
 }
 
 # lacks_for TARGET: what this machine lacks for it. Nothing: a build for it is configured.
@@ -46,54 +52,215 @@ lacks_for() {
   fi
 }
 
-# ---- aarch64 ----
+# ---- sources from other releases of Debian ----
 
-# What compiles for aarch64 and runs it, and the libraries of that machine.
-readonly arm_packages=(g++-aarch64-linux-gnu qemu-user)
-readonly arm_libraries=(libhwy-dev libhwy1 libyaml-cpp-dev libyaml-cpp0.7)
-# With vectors of NEON alone, and of SVE with 128, 256, 512 and 2048 bits.
-readonly arm_cpus=(cortex-a72 max,sve128=on,sve256=off,sve512=off max,sve256=on,sve512=off max,sve512=on,sve1024=off max)
+# fetch_source FOLDER SUITE PACKAGE: what Debian's SUITE has, unpacked in FOLDER/source. From where this machine takes its
+# packages, whose lists stay as they are.
+fetch_source() {
+  local folder=$PWD/$1 suite=$2 package=$3 uri options=
+  [[ -f $folder/fetched && $(<"$folder/fetched") == "$suite $package" ]] && return
+  rm -rf "$folder"
+  mkdir -p "$folder/apt/lists/partial" "$folder/apt/archives/partial"
+  uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1)
+  [[ -f /usr/share/keyrings/debian-archive-keyring.gpg ]] && options="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
+  echo "deb-src $options ${uri:?this machine has no packages of Debian} $suite main" >"$folder/apt/sources.list"
+  cat >"$folder/apt/conf" <<END
+Dir::Etc::sourcelist "$folder/apt/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State::lists "$folder/apt/lists";
+Dir::Cache "$folder/apt";
+APT::Sandbox::User "";
+END
+  (
+    cd "$folder"
+    export APT_CONFIG=$folder/apt/conf
+    apt-get update
+    apt-get source --download-only --only-source "$package"
+    # Its sums are those of the signed list.
+    dpkg-source --no-check -x ./*.dsc source
+  )
+  rm -rf "$folder/apt"
+  echo "$suite $package" >"$folder/fetched"
+}
 
-test_arm() {
-  local cpu
-  begin 7 build-arm
-  run_step packages install_packages "${packages[@]}" "${arm_packages[@]}"
-  run_step libraries unpack_arm_libraries build-arm/root
-  run_step tool compile_tool
-  export KILN_CROSS_LIBRARIES=$PWD/build-arm/root
-  local cross=(-G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/cross/aarch64.cmake" -DKILN_EXECUTABLE="$PWD/build/kiln")
-  run_step configure cmake -S . -B build-arm "${cross[@]}" -DKILN_TOOL=ON -DCMAKE_INSTALL_PREFIX="$PWD/build-arm/root/usr/local"
-  run_step build cmake --build build-arm --target runtime_test generated_test
-  run_step app build_arm_app "${cross[@]}"
-  echo "[7/7] run"
-  for cpu in "${arm_cpus[@]}"; do
-    echo "$cpu"
-    run_on_arm "$cpu" build-arm/app/app
-    run_on_arm "$cpu" build-arm/tests/generated_test
-    # Without what this emulator cannot do, and what it takes hours for.
-    run_on_arm "$cpu" build-arm/tests/runtime_test '~[fork]' '~Functions of every*'
+# install_source FOLDER PREFIX OPTION...: builds what fetch_source left in FOLDER.
+install_source() {
+  local folder=$1 prefix=$2
+  shift 2
+  cmake --fresh -S "$folder/source" -B "$folder/build" -G Ninja -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_BUILD_TYPE=Release \
+    -DBUILD_TESTING=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON "$@"
+  cmake --build "$folder/build" --target install
+}
+
+readonly highway_options=(-DHWY_ENABLE_CONTRIB=OFF -DHWY_ENABLE_EXAMPLES=OFF -DHWY_ENABLE_TESTS=OFF)
+readonly yaml_options=(-DYAML_CPP_BUILD_TOOLS=OFF -DYAML_CPP_BUILD_TESTS=OFF)
+
+# fetch_library FOLDER SUITE PACKAGE PREFIX OPTION...: both of these, once.
+fetch_library() {
+  local folder=$1 suite=$2 package=$3 prefix=$4
+  shift 4
+  fetch_source "$folder" "$suite" "$package"
+  [[ -f $folder/installed && $(<"$folder/installed") == "$prefix" ]] && return
+  install_source "$folder" "$prefix" "$@"
+  echo "$prefix" >"$folder/installed"
+}
+
+# ---- other releases of Highway ----
+
+# Debian's releases after this one, up to the newest that it has.
+readonly highway_suites=(trixie sid)
+
+# test_highway [SUITE | FOLDER]...: those tests that depend on it, for what this CPU is dispatched to and compiled natively.
+# A FOLDER has sources of Highway.
+test_highway() {
+  local suite suites=("$@") name
+  (($#)) || suites=("${highway_suites[@]}")
+  begin $((1 + 4 * ${#suites[@]})) build-highway
+  run_step packages install_packages "${packages[@]}" dpkg-dev
+  for suite in "${suites[@]}"; do
+    name=${suite##*/}
+    run_step "fetch $name" get_highway "$suite" "build-highway/$name"
+    run_step "configure $name" configure_with_highway "$name"
+    echo "  Highway $(sed -n 's/^-- Found Highway //p' "$log")"
+    run_step "build $name" cmake --build build-highway --target "${target_tests[@]}"
+    run_step "test $name" run_target_tests build-highway
   done
 }
 
-run_on_arm() {
-  local emulator=(qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu "$1")
-  # With which tests run themselves again.
-  KILN_EMULATOR="${emulator[*]}" "${emulator[@]}" -E LD_LIBRARY_PATH="$PWD/build-arm/root/usr/lib/aarch64-linux-gnu" "${@:2}"
+get_highway() {
+  if [[ -d $1 ]]; then
+    mkdir -p "$2"
+    ln -sfn "$(cd "$1" && pwd)" "$2/source"
+    install_source "$2" "$PWD/$2/root" "${highway_options[@]}"
+  else
+    fetch_library "$2" "$1" highway "$PWD/$2/root" "${highway_options[@]}"
+  fi
 }
 
-# Debian's packages for arm64, which are not installed but unpacked.
-unpack_arm_libraries() {
-  local folder=$PWD/$1 debs=build-arm/debs sudo=()
-  [[ -f $folder/done ]] && return
-  ((EUID)) && sudo=(sudo)
-  "${sudo[@]}" dpkg --add-architecture arm64
-  "${sudo[@]}" apt-get update
-  rm -rf "$folder" "$debs"
-  mkdir -p "$folder/usr/include/dlpack" "$debs"
-  (cd "$debs" && apt-get download "${arm_libraries[@]/%/:arm64}")
-  for deb in "$debs"/*.deb; do dpkg -x "$deb" "$folder"; done
-  cp /usr/include/dlpack/dlpack.h "$folder/usr/include/dlpack/"
-  touch "$folder/done"
+configure_with_highway() {
+  local root=$PWD/build-highway/$1/root
+  cmake --preset dev -B build-highway -Uhwy_DIR -UKILN_HIGHWAY_HEADER -DCMAKE_PREFIX_PATH="$root"
+  echo "-- Found Highway $(sed -n 's/.*define HWY_\(MAJOR\|MINOR\|PATCH\) //p' "$root/include/hwy/base.h" | paste -sd.)"
+}
+
+# ---- other machines ----
+
+# Each has a triple of GNU's, the program that emulates it, and the packages that this takes; and instruction sets by
+# Highway's names, with the CPUs that have them: what to call one, and how the emulator does.
+declare -rA triples=([arm]=aarch64-linux-gnu [riscv]=riscv64-linux-gnu)
+declare -rA emulators=([arm]=qemu-aarch64 [riscv]=qemu-riscv64)
+declare -rA toolchains=([arm]=aarch64 [riscv]=riscv64)
+declare -rA cross_packages=([arm]='g++-aarch64-linux-gnu qemu-user' [riscv]='clang-19 g++-riscv64-linux-gnu qemu-user dpkg-dev')
+declare -rA cross_compilers=([arm]=aarch64-linux-gnu-g++ [riscv]='clang++-19 --target=riscv64-linux-gnu')
+declare -rA cross_targets=([arm]='NEON SVE SVE2' [riscv]='RVV')
+declare -rA cross_cpus=(
+  [NEON]='a72:cortex-a72'
+  [SVE]='128:max,sve128=on,sve256=off,sve512=off 256:max,sve256=on,sve512=off 512:a64fx 2048:max'
+  [SVE2]='128:max,sve128=on,sve256=off,sve512=off 512:max,sve512=on,sve1024=off 2048:max'
+  [RVV]='128:rv64,v=true,vlen=128,vext_spec=v1.0 256:rv64,v=true,vlen=256,vext_spec=v1.0
+    512:rv64,v=true,vlen=512,vext_spec=v1.0 1024:rv64,v=true,vlen=1024,vext_spec=v1.0')
+# Libraries of Debian's for aarch64. It has none for riscv64 in this release, and GCC 12 no vectors of it.
+readonly arm_libraries=(libhwy-dev libhwy1 libyaml-cpp-dev libyaml-cpp0.7)
+# One of so many kernels of the records, and random specs: emulation takes fifty times as long.
+readonly cross_records_each=8 cross_specs=24
+
+test_arm() { test_machine arm "$@"; }
+test_riscv() { test_machine riscv "$@"; }
+
+# test_machine MACHINE [TARGET...]: in build-MACHINE/, an application as docs/embedding.md has it, for all instruction sets
+# at once, and then the tests for one after the other. All CPUs are tried, whichever fail.
+test_machine() {
+  local machine=$1 target cpu targets failed=()
+  shift
+  read -ra targets <<<"${*:-${cross_targets[$machine]}}"
+  for target in "${targets[@]}"; do
+    [[ " ${cross_targets[$machine]} " == *" $target "* ]] || die "no target \"$target\"; there are: ${cross_targets[$machine]}"
+  done
+  build=build-$machine root=$PWD/build-$machine/root
+  begin $((6 + $(count_cross_steps "${targets[@]}"))) "$build"
+  export KILN_CROSS_LIBRARIES=$root
+  cross=(-G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/cross/${toolchains[$machine]}.cmake" -DCMAKE_BUILD_TYPE=Release)
+
+  # shellcheck disable=SC2086
+  run_step packages install_packages "${packages[@]}" ${cross_packages[$machine]}
+  run_step libraries "get_${machine}_libraries"
+  run_step tool compile_tool
+  run_step runtime install_cross_runtime
+  run_step app build_cross_app
+  try_cross_step "run app" run_apps "$machine" "${targets[@]}"
+  for target in "${targets[@]}"; do
+    run_step "configure $target" configure_cross "$machine" "$target"
+    run_step "build $target" cmake --build "$build/tests" --target "${target_tests[@]}"
+    for cpu in ${cross_cpus[$target]}; do
+      try_cross_step "test $target ${cpu%%:*}" run_cross_tests "$machine" "${cpu#*:}"
+    done
+  done
+  ((${#failed[@]} == 0)) || die "" "failed: ${failed[*]}"
+}
+
+count_cross_steps() {
+  local target count=0 cpus
+  for target in "$@"; do
+    read -rd '' -a cpus <<<"${cross_cpus[$target]}" || true
+    ((count += 2 + ${#cpus[@]}))
+  done
+  echo "$count"
+}
+
+# A failure is shown, and those after it are run.
+try_cross_step() {
+  try_step "$@"
+  ((status)) || return 0
+  failed+=("\"$1\"")
+  tail -n 30 "$log"
+  echo "(all of it is in $log)"
+}
+
+# run_on MACHINE CPU COMMAND...
+run_on() {
+  local emulator=("${emulators[$1]}" -L "/usr/${triples[$1]}" -cpu "$2")
+  # KILN_EMULATOR: with which tests run themselves again, and what they give more time for.
+  KILN_EMULATOR="${emulator[*]}" "${emulator[@]}" -E LD_LIBRARY_PATH="$root/usr/lib/${triples[$1]}" "${@:3}"
+}
+
+# As a user does: the runtime by itself, installed where the target's libraries are, and the tool of this machine.
+install_cross_runtime() {
+  cmake -S . -B "$build/runtime" "${cross[@]}" -DCMAKE_INSTALL_PREFIX="$root/usr/local" -DBUILD_TESTING=OFF
+  cmake --build "$build/runtime" --target install
+}
+
+build_cross_app() {
+  cmake -S examples/app -B "$build/app" "${cross[@]}" -DKILN_EXECUTABLE="$PWD/build/kiln"
+  cmake --build "$build/app"
+}
+
+run_apps() {
+  local machine=$1 target cpu
+  shift
+  for target in "$@"; do
+    for cpu in ${cross_cpus[$target]}; do
+      echo "$cpu"
+      run_on "$machine" "${cpu#*:}" "$build/app/app"
+    done
+  done
+}
+
+# The tests need the tool's parts for the target, which are compiled once, and take longer to compile than to run. What is
+# generated while building is generated in emulation.
+configure_cross() {
+  local emulator="${emulators[$1]};-L;/usr/${triples[$1]};-E;LD_LIBRARY_PATH=$root/usr/lib/${triples[$1]}"
+  cmake -S . -B "$build/tests" "${cross[@]}" -DKILN_TOOL=ON -DKILN_INSTALL=OFF -DKILN_ONE_TARGET="$2" \
+    -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DKILN_RECORDS_EACH="$cross_records_each" -DCMAKE_CROSSCOMPILING_EMULATOR="$emulator"
+}
+
+run_cross_tests() {
+  local tests=$build/tests/tests
+  run_on "$1" "$2" "$tests/generated_test"
+  # Without what these emulators cannot do, and what they take hours for.
+  run_on "$1" "$2" "$tests/runtime_test" '~[fork]' '~Functions of every*'
+  run_on "$1" "$2" "$tests/records/records_test" 'generated kernels compute*,kernels imported*'
+  CXX=${cross_compilers[$1]} run_on "$1" "$2" "$tests/random/soak" \
+    --count "$cross_specs" --batch "$cross_specs" --jobs 1 --faults 0.25 --quiet --no-shrink --folder "$build/soak"
 }
 
 compile_tool() {
@@ -101,8 +268,25 @@ compile_tool() {
   compile dev kiln
 }
 
-build_arm_app() {
-  cmake --install build-arm
-  cmake -S examples/app -B build-arm/app "$@" -DCMAKE_BUILD_TYPE=Release
-  cmake --build build-arm/app
+# Debian's packages for arm64, which are not installed but unpacked.
+get_arm_libraries() {
+  local debs=$build/debs sudo=()
+  [[ -f $root/done ]] && return
+  ((EUID)) && sudo=(sudo)
+  "${sudo[@]}" dpkg --add-architecture arm64
+  "${sudo[@]}" apt-get update
+  rm -rf "$root" "$debs"
+  mkdir -p "$root/usr/include/dlpack" "$debs"
+  (cd "$debs" && apt-get download "${arm_libraries[@]/%/:arm64}")
+  for deb in "$debs"/*.deb; do dpkg -x "$deb" "$root"; done
+  cp /usr/include/dlpack/dlpack.h "$root/usr/include/dlpack/"
+  touch "$root/done"
+}
+
+# The newest Highway of Debian's, and the yaml-cpp of this release.
+get_riscv_libraries() {
+  mkdir -p "$root/usr/include/dlpack"
+  cp /usr/include/dlpack/dlpack.h "$root/usr/include/dlpack/"
+  fetch_library "$build/highway" sid highway "$root/usr" "${cross[@]}" "${highway_options[@]}"
+  fetch_library "$build/yaml-cpp" "$(. /etc/os-release && echo "$VERSION_CODENAME")" yaml-cpp "$root/usr" "${cross[@]}" "${yaml_options[@]}"
 }

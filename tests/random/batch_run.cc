@@ -1,6 +1,7 @@
 #include "tests/random/batch_run.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "generator/bind/least_operations.h"
@@ -12,8 +13,10 @@
 namespace kiln::soak {
 namespace {
 
-constexpr int kSecondsToGenerate = 20;
-constexpr int kSecondsToRun = 120;
+/// Emulation takes some fifty times as long (tests/cross).
+const int kSlower = std::getenv("KILN_EMULATOR") ? 30 : 1;
+const int kSecondsToGenerate = 20 * kSlower;
+const int kSecondsToRun = 120 * kSlower;
 
 std::string NameOf(size_t job) { return "spec" + std::to_string(job); }
 

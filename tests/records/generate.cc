@@ -1,4 +1,5 @@
-// record_kernels FOLDER BATCHES: the C++ of every kernel that there are records of.
+// record_kernels FOLDER BATCHES EACH: the C++ of the kernels that there are records of, of each
+// EACH-th.
 //
 //   NAME.h, NAME.cc    the kernel, named after its first record
 //   NAME_call.cc       it takes its arguments as an array
@@ -21,16 +22,21 @@ constexpr const char* kNotYet = "not supported yet: ";
 
 class Writer {
  public:
-  Writer(std::string folder, size_t batches)
-      : folder_(std::move(folder)), batches_(batches, "// Written by record_kernels.\n") {}
+  Writer(std::string folder, size_t batches, size_t each)
+      : folder_(std::move(folder)),
+        each_(each),
+        batches_(batches, "// Written by record_kernels.\n") {}
 
   void Add(const RecordCase& of) {
     const auto [at, is_new] = kernels_.emplace(of.Key(), of.name);
     std::string& kernel = at->second;
-    if (is_new) {
+    if (is_new && kernels_.size() % each_ != 0) {
+      kernel.clear();
+    } else if (is_new) {
       const std::string reason = Generate(of);
       if (!reason.empty()) kernel = kNotYet + reason;
     }
+    if (kernel.empty()) return;
     if (kernel.rfind(kNotYet, 0) == 0)
       not_yet_ += of.name + ": " + kernel.substr(std::string(kNotYet).size()) + "\n";
     else
@@ -92,8 +98,10 @@ class Writer {
   }
 
   const std::string folder_;
+  const size_t each_;
   std::vector<std::string> batches_;
-  std::map<std::string, std::string> kernels_;  // or why there is none, by RecordCase::Key()
+  std::map<std::string, std::string>
+      kernels_;  // or why there is none, by RecordCase::Key(); empty: left out
   std::string records_, not_yet_;
 };
 
@@ -101,12 +109,13 @@ class Writer {
 }  // namespace kiln::testing
 
 int main(int argc, char** argv) {
-  const int batches = argc == 3 ? std::atoi(argv[2]) : 0;
-  if (batches < 1) {
-    std::cerr << "usage: record_kernels FOLDER BATCHES\n";
+  const int batches = argc == 4 ? std::atoi(argv[2]) : 0;
+  const int each = argc == 4 ? std::atoi(argv[3]) : 0;
+  if (batches < 1 || each < 1) {
+    std::cerr << "usage: record_kernels FOLDER BATCHES EACH\n";
     return 2;
   }
-  kiln::testing::Writer writer(argv[1], static_cast<size_t>(batches));
+  kiln::testing::Writer writer(argv[1], static_cast<size_t>(batches), static_cast<size_t>(each));
   for (const auto& cases : {kiln::testing::RecordCases(), kiln::testing::ImportedCases()}) {
     for (const kiln::testing::RecordCase& of : cases) {
       try {

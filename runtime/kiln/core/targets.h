@@ -11,6 +11,13 @@
 #error "Kiln is for little-endian machines"
 #endif
 
+// Highway 1.3 of Debian's chooses on riscv64 at run time, which does not compile by clang 19: its
+// intrinsics of short vectors are there only if it may assume vectors. Without them it is SCALAR.
+#if defined(__riscv) && !defined(__riscv_vector) && defined(__clang__) && __clang_major__ < 20 && \
+    !defined(HWY_HAVE_RUNTIME_DISPATCH_RVV)
+#define HWY_HAVE_RUNTIME_DISPATCH_RVV 0
+#endif
+
 #ifndef HWY_WANT_AVX3_DL
 #define HWY_WANT_AVX3_DL 1
 #endif
@@ -22,7 +29,14 @@
 #elif defined(__aarch64__)
 // SVE and SVE2 for one length of vectors only. Highway 1.0.3 has half as many lanes there as it
 // should once a vector's lanes become narrower (Rebind keeps the bound on lanes and halves it).
-#define KILN_OTHER_TARGETS (HWY_SVE_256 | HWY_SVE2_128)
+#define KILN_OTHER_TARGETS (HWY_SVE_256 | HWY_SVE2_128 | kiln_sve2_target)
+// SVE2 is here what has dots of bf16 besides, as all CPUs with it have so far. Where nothing is
+// chosen at run time, and the compiler may assume the one and not the other, it is SVE.
+#if defined(__ARM_FEATURE_SVE2) && !defined(__ARM_FEATURE_SVE_BF16)
+#define kiln_sve2_target HWY_SVE2
+#else
+#define kiln_sve2_target 0
+#endif
 #else
 #define KILN_OTHER_TARGETS 0
 #endif

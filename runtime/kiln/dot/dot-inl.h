@@ -5,7 +5,8 @@
 //   f32, or mixed floats      float                    float
 //   bf16 x bf16               2 bf16 of neighbouring k float    where that is an instruction
 //                             float                    float    elsewhere
-//   i8, u8 in any pair        4 bytes of neighbouring k int32, wrapping
+//   i8, u8 in any pair        4 bytes of neighbouring k int32, wrapping          vpdpbusd, sdot,
+//   udot
 //                             2 of them, 16 bits wide  int32, wrapping          AVX2, AVX3
 //   i32, or mixed integers    int32                    int32, wrapping
 //   f64                       double                   double
@@ -26,6 +27,22 @@
 #include "kiln/core/types.h"
 #include "kiln/dot/amx.h"
 #include "kiln/simd/target-inl.h"
+
+// What multiplies several elements of a lane at once. That is a matter of the target alone, and not
+// of what else the compiler may assume: how operands are packed is a part of a namespace, and the
+// library may have been compiled with other options than a kernel.
+#undef KILN_HAS_SDOT        // of bytes: sdot and udot of Arm
+#undef KILN_HAS_BF16_PAIRS  // of bf16: vdpbf16ps, bfdot
+#if HWY_ARCH_ARM_A64 && (HWY_HAVE_SCALABLE || KILN_IS_NEON_BF16)
+#define KILN_HAS_SDOT 1
+#else
+#define KILN_HAS_SDOT 0
+#endif
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_SVE2 || KILN_IS_NEON_BF16
+#define KILN_HAS_BF16_PAIRS 1
+#else
+#define KILN_HAS_BF16_PAIRS 0
+#endif
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln {
@@ -123,25 +140,39 @@ struct Dot<int32_t> : SingleK<Dot<int32_t>, int32_t> {
   }
 };
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if KILN_HAS_BF16_PAIRS
 template <>
 struct Dot<bf16> : DotRows<Dot<bf16>> {
   using A = bf16;
   using B = bf16;
   using KGroup = int32_t;
   using Acc = float;
+#if HWY_TARGET == HWY_AVX3_DL
   static constexpr AmxElements kAmx = AmxElements::kBf16;
+#endif
   static constexpr size_t kKPerGroup = 2;
 
   template <class VI, class VF>
   static HWY_INLINE VF Step(VI a, VI b, VF acc) {
+#if HWY_HAVE_SCALABLE
+    return svbfdot_f32(acc, svreinterpret_bf16_s32(a), svreinterpret_bf16_s32(b));
+#elif HWY_ARCH_ARM_A64
+    if constexpr (sizeof(acc.raw) == 16) {
+      const auto pairs = [](int32x4_t v) HWY_ATTR { return vreinterpretq_bf16_s32(v); };
+      return VF{vbfdotq_f32(acc.raw, pairs(a.raw), pairs(b.raw))};
+    } else {
+      const auto pairs = [](int32x2_t v) HWY_ATTR { return vreinterpret_bf16_s32(v); };
+      return VF{vbfdot_f32(acc.raw, pairs(a.raw), pairs(b.raw))};
+    }
+#else
     return VF{_mm512_dpbf16_ps(acc.raw, (__m512bh)a.raw, (__m512bh)b.raw)};
+#endif
   }
 };
 #else
 /// A bf16 becomes a float as it is packed. Neighbouring k change places: vdpbf16ps begins with the
-/// odd one, and so the sums are the same on all machines, but for subnormals, which it takes for
-/// zeros.
+/// odd one, and so the sums are the same on all machines of x86, but for subnormals, which it takes
+/// for zeros. (bfdot does so, too, and rounds to odd: its sums are others, and as close.)
 template <>
 struct Dot<bf16> : SingleK<Dot<bf16>, bf16, float> {
   using Arithmetic = Dot<float>;
@@ -149,7 +180,27 @@ struct Dot<bf16> : SingleK<Dot<bf16>, bf16, float> {
 };
 #endif
 
-/// Bytes, signed or not. Nothing saturates on any of the three ways.
+#if KILN_HAS_SDOT && HWY_HAVE_SCALABLE
+HWY_INLINE svint32_t Sdot(svint32_t acc, svint8_t a, svint8_t b) { return svdot_s32(acc, a, b); }
+HWY_INLINE svint32_t Sdot(svint32_t acc, svuint8_t a, svuint8_t b) {
+  return svreinterpret_s32_u32(svdot_u32(svreinterpret_u32_s32(acc), a, b));
+}
+#elif KILN_HAS_SDOT
+HWY_INLINE int32x4_t Sdot(int32x4_t acc, int8x16_t a, int8x16_t b) { return vdotq_s32(acc, a, b); }
+HWY_INLINE int32x2_t Sdot(int32x2_t acc, int8x8_t a, int8x8_t b) { return vdot_s32(acc, a, b); }
+HWY_INLINE int32x4_t Sdot(int32x4_t acc, uint8x16_t a, uint8x16_t b) {
+  return vreinterpretq_s32_u32(vdotq_u32(vreinterpretq_u32_s32(acc), a, b));
+}
+HWY_INLINE int32x2_t Sdot(int32x2_t acc, uint8x8_t a, uint8x8_t b) {
+  return vreinterpret_s32_u32(vdot_u32(vreinterpret_u32_s32(acc), a, b));
+}
+template <class V, class VB>
+HWY_INLINE V Sdot(V acc, VB a, VB b) {
+  return V{Sdot(acc.raw, a.raw, b.raw)};
+}
+#endif
+
+/// Bytes, signed or not. Nothing saturates on any of these ways.
 template <typename TA, typename TB>
 struct ByteQuads : DotRows<ByteQuads<TA, TB>> {
   using A = TA;
@@ -200,12 +251,12 @@ struct ByteQuads : DotRows<ByteQuads<TA, TB>> {
                            : (std::is_signed_v<TB> ? AmxElements::kU8S8 : AmxElements::kU8U8);
 #endif
 
-  // vpdpbusd takes unsigned times signed. Where both operands are alike, B is stored as B ± 128
-  // (the flip of its highest bits), which makes a sum wrong by 128 times the sum of the row of A.
-  // PackedA gathers that as it packs.
-  static constexpr bool kNative = HWY_TARGET == HWY_AVX3_DL;
+  // vpdpbusd takes unsigned times signed, sdot and udot two that are alike. Where the operands are
+  // not so, B is stored as B ± 128 (the flip of its highest bits), which makes a sum wrong by 128
+  // times the sum of the row of A. PackedA gathers that as it packs.
+  static constexpr bool kAlike = std::is_signed_v<TA> == std::is_signed_v<TB>;
   static constexpr uint32_t kFlip =
-      kNative && std::is_signed_v<TA> == std::is_signed_v<TB> ? 0x80808080u : 0;
+      (HWY_TARGET == HWY_AVX3_DL && kAlike) || (KILN_HAS_SDOT && !kAlike) ? 0x80808080u : 0;
 
   template <class V>
   static HWY_INLINE V Step(V a, V b, V acc) {
@@ -215,6 +266,9 @@ struct ByteQuads : DotRows<ByteQuads<TA, TB>> {
     const V of_unsigned = std::is_signed_v<TA> ? b : a, of_signed = std::is_signed_v<TA> ? a : b;
     asm("vpdpbusd %2, %1, %0" : "+v"(acc.raw) : "v"(of_unsigned.raw), "v"(of_signed.raw));
     return acc;
+#elif KILN_HAS_SDOT
+    const hn::Repartition<TA, hn::DFromV<V>> d;  // of both, now
+    return Sdot(acc, hn::BitCast(d, a), hn::BitCast(d, b));
 #else
     acc = hn::Add(acc, hn::Mul(Byte<TA, 0>(a), Byte<TB, 0>(b)));
     acc = hn::Add(acc, hn::Mul(Byte<TA, 1>(a), Byte<TB, 1>(b)));

@@ -48,7 +48,8 @@ HWY_INLINE void PanelAStarts(typename D::KGroup* panel, size_t depth) {
     for (; i + n <= count; i += n) sum = D::Step(hn::LoadU(d, panel + i), ones, sum);
     memcpy(lanes, panel + i, (count - i) * sizeof(KGroup));
     hn::Store(D::Step(hn::Load(d, lanes), ones, sum), d, lanes);
-    constexpr KGroup kBy = std::is_signed_v<typename D::A> ? -128 : 128;
+    // A signed B is stored as unsigned, 128 too large, and an unsigned one 128 too small.
+    constexpr KGroup kBy = std::is_signed_v<typename D::B> ? -128 : 128;
     for (size_t lane = 0; lane < n; ++lane) starts[lane % kPanelRows] += kBy * lanes[lane];
   }
 }
@@ -202,7 +203,7 @@ KILN_STREAM(BytesSS, PanelSteps);
 KILN_STREAM(BytesSU, PanelSteps);
 KILN_STREAM(BytesUS, PanelSteps);
 KILN_STREAM(BytesUU, PanelSteps);
-#if HWY_TARGET == HWY_AVX3_DL
+#if KILN_HAS_BF16_PAIRS
 KILN_STREAM(Dot<bf16>, AnySteps);
 #endif
 
@@ -223,7 +224,7 @@ KILN_ADD_TILES(BytesSS, PanelSteps, int8_t);
 KILN_ADD_TILES(BytesSU, PanelSteps, uint8_t);
 KILN_ADD_TILES(BytesUS, PanelSteps, int8_t);
 KILN_ADD_TILES(BytesUU, PanelSteps, uint8_t);
-#if HWY_TARGET == HWY_AVX3_DL
+#if KILN_HAS_BF16_PAIRS
 KILN_ADD_TILES(Dot<bf16>, AnySteps, bf16);
 #endif
 

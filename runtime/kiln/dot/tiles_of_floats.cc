@@ -14,7 +14,7 @@ KILN_COMPILE_TILES(Dot<float>, PanelSteps);
 KILN_COMPILE_TILES(Dot<float>, AnySteps);
 KILN_COMPILE_TILES(Dot<double>, PanelSteps);
 KILN_COMPILE_TILES(Dot<double>, AnySteps);
-#if HWY_TARGET == HWY_AVX3_DL
+#if KILN_HAS_BF16_PAIRS
 KILN_COMPILE_TILES(Dot<bf16>, PanelSteps);
 KILN_COMPILE_TILES(Dot<bf16>, AnySteps);
 #endif

@@ -101,6 +101,14 @@ template <>
 struct TagOfMask<hn::Mask<hn::ScalableTag<int32_t>>> {
   using type = hn::ScalableTag<int32_t>;
 };
+/// Beside lanes of 64 bits, where that is another type: on RISC-V one knows how many lanes there
+/// are.
+using HalfTag = hn::Rebind<int32_t, hn::ScalableTag<double>>;
+template <class M>
+requires(std::is_same_v<M, hn::Mask<HalfTag>> &&
+         !std::is_same_v<M, hn::Mask<hn::ScalableTag<int32_t>>>) struct TagOfMask<M> {
+  using type = HalfTag;
+};
 #else
 template <typename X, size_t N>
 struct TagOfMask<hn::Mask128<X, N>> {

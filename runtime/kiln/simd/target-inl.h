@@ -11,14 +11,23 @@
 #include "kiln/simd/float_mode.h"
 // Highway after its targets.
 #include "hwy/highway.h"
+#if HWY_ARCH_ARM_A64 && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 // HWY_BEFORE_NAMESPACE plus what the intrinsics of the dot step need. Every file opens its code
 // with this, so that an inline function has the same attributes in all kernels. TargetIndex sends
-// CPUs that have AVX3_DL but not these (Ice Lake has no bf16) to AVX3. A lambda has them by
-// HWY_ATTR, which GCC adds to those around it, and which clang takes in their place.
+// CPUs that have AVX3_DL but not these (Ice Lake has no bf16) to AVX3, and those with SVE2 but no
+// bf16 to SVE. A lambda has them by HWY_ATTR, which GCC adds to those around it, and which clang
+// takes in their place.
 #undef KILN_BEFORE_NAMESPACE
+#undef KILN_TARGET_STR
 #if HWY_TARGET == HWY_AVX3_DL
 #define KILN_TARGET_STR HWY_TARGET_STR ",avx512vnni,avx512bf16"
+#elif HWY_TARGET == HWY_SVE2 && defined(HWY_TARGET_STR)  // chosen at run time
+#define KILN_TARGET_STR HWY_TARGET_STR "+bf16"
+#endif
+#ifdef KILN_TARGET_STR
 #define KILN_BEFORE_NAMESPACE()        \
   HWY_PUSH_ATTRIBUTES(KILN_TARGET_STR) \
   static_assert(true, "requires a semicolon")
@@ -26,6 +35,14 @@
 #define HWY_ATTR __attribute__((target(KILN_TARGET_STR)))
 #else
 #define KILN_BEFORE_NAMESPACE() HWY_BEFORE_NAMESPACE()
+#endif
+
+// A name that Highway 1.0.3 does not have, of a target with dots of bf16 and of bytes.
+#undef KILN_IS_NEON_BF16
+#if defined(HWY_NEON_BF16)
+#define KILN_IS_NEON_BF16 (HWY_TARGET == HWY_NEON_BF16)
+#else
+#define KILN_IS_NEON_BF16 0
 #endif
 
 /// HWY_ATTR for a lambda that is part of a loop wherever it is called.
@@ -67,6 +84,13 @@ size_t TargetIndex() {
                       __builtin_cpu_supports("avx512vnni") &&
                       !(kMultipliesBf16 && __builtin_cpu_is("intel") && !HasAmx());
     if (index == IndexOfTarget(HWY_AVX3_DL) && !dots) return IndexOfTarget(HWY_AVX3);
+#elif HWY_ARCH_ARM_A64 && defined(__linux__)
+    if constexpr ((kTargets & HWY_SVE2) != 0) {
+      static_assert((kTargets & HWY_SVE) != 0);
+      constexpr unsigned long kSveBf16 = 1ul << 12;  // HWCAP2_SVEBF16
+      const bool dots = (getauxval(AT_HWCAP2) & kSveBf16) != 0;
+      if (index == IndexOfTarget(HWY_SVE2) && !dots) return IndexOfTarget(HWY_SVE);
+    }
 #endif
     return index;
   }

@@ -331,7 +331,7 @@ TEST_CASE("large outputs of dots are written past the caches in whole lines") {
   hwy::SetSupportedTargetsForTest(0);
 }
 
-TEST_CASE("sums of bf16 are the same on all targets without AMX, with and without panels") {
+TEST_CASE("sums of bf16 are the same on all targets of x86 without AMX, with and without panels") {
   SetAmxForTest(false);
   std::vector<float> first;
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
@@ -339,7 +339,7 @@ TEST_CASE("sums of bf16 are the same on all targets without AMX, with and withou
     hwy::SetSupportedTargetsForTest(target);
     const std::vector<float> sums = KILN_DISPATCH(SumsOfBf16)(5, 1.0f);
     if (first.empty()) first = sums;
-    CHECK(sums == first);
+    if (HWY_ARCH_X86) CHECK(sums == first);  // bfdot of Arm rounds to odd
     CHECK(std::equal(sums.begin(), sums.begin() + sums.size() / 2, sums.begin() + sums.size() / 2));
   }
   SetAmxForTest(true);
