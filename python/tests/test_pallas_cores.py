@@ -42,8 +42,9 @@ def doubled_by_core(x_hbm, o_hbm, rows):
 
 
 def test_a_mesh_of_cores_is_a_parallel_axis():
+    mesh = cores(2)
     kernel = pl.kernel(
-        doubled_by_core, out_type=of(16, 128), mesh=cores(2), scratch_types=[pltpu.VMEM((8, 128), jnp.float32)]
+        doubled_by_core, out_type=of(16, 128), mesh=mesh, scratch_types=[pltpu.VMEM((8, 128), jnp.float32)]
     )
     (spec,) = kiln.pallas.to_specs(lambda x: kernel(x), X)
     assert "grid:\n  core: 2\ndimension_semantics: parallel\n" in spec.text
@@ -54,7 +55,8 @@ def test_cores_that_write_the_same_rows_are_refused():
     def all_write(x_hbm, o_hbm):
         pltpu.sync_copy(x_hbm, o_hbm)
 
-    kernel = pl.kernel(all_write, out_type=of(16, 128), mesh=cores(2))
+    mesh = cores(2)
+    kernel = pl.kernel(all_write, out_type=of(16, 128), mesh=mesh)
     (spec,) = kiln.pallas.to_specs(lambda x: kernel(x), X)
     with pytest.raises(kiln.errors.Error) as error:
         kiln.compile(spec.text)(X, mode="interpret")
@@ -98,6 +100,26 @@ def test_what_a_pipeline_leaves_is_lost():
     with pytest.raises(kiln.errors.Error) as error:
         kiln.compile(spec.text)
     assert error.value.rule == "revisit"
+
+
+def test_blocks_of_a_size_known_at_run_time():
+    needs((0, 10, 2), "emit_pipeline as an equation")
+
+    def kernel(rows_ref, x_hbm, o_hbm):
+        rows = rows_ref[0]
+        block = pl.BlockSpec((pl.BoundedSlice(8), 128), lambda i: (pl.ds(i * 8, jnp.minimum(8, rows - i * 8)), 0))
+        pltpu.emit_pipeline(plus_one, grid=(2,), in_specs=[block], out_specs=[block])(x_hbm, o_hbm)
+
+    def f(rows, x):
+        grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(), in_specs=[HBM], out_specs=HBM)
+        return pl.pallas_call(kernel, grid_spec=grid, out_shape=of(16, 128))(rows, x)
+
+    rows = np.array([13], np.int32)
+    (spec,) = kiln.pallas.to_specs(f, rows, X, init_undefined=True)
+    assert "block: bounded(8), all\n    index: ds(i * 8, min(8, rows[0] - i * 8)), 0\n" in spec.text
+    kernel_ = kiln.compile(spec.text)
+    for mode in ("interpret", "direct", "emulate"):
+        assert np.array_equal(kernel_(rows, X, mode=mode)[:13], X[:13] + 1)
 
 
 def gathered(x_hbm, starts, o_ref, rows, arrived):

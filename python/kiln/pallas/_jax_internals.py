@@ -24,7 +24,7 @@ from jax._src.state import types as _state
 
 from .cannot import CannotSay, Place
 from .dtypes import bitcast_name
-from .grids import Block, Call, Entries, Gather, Grid, Pipeline, Slice, Transform
+from .grids import Block, Call, Entries, Gather, Grid, Pipeline, Result, Slice, Transform
 
 Literal, DropVar, Jaxpr = _core.Literal, _core.DropVar, _core.Jaxpr
 ClosedJaxpr = getattr(_core, "ClosedJaxpr", Jaxpr)  # from 0.11 on they are one class
@@ -210,7 +210,6 @@ def _block(mapping: Any) -> Block:
     array = getattr(mapping, "array_aval", None) or mapping.array_shape_dtype
     entries: list[str | int] = []
     sizes: list[int | None] = []
-    bounded = False
     for entry in mapping.block_shape:
         kind, size = type(entry).__name__, getattr(entry, "block_size", None)
         if entry is None or kind in ("Squeezed", "Mapped"):
@@ -218,7 +217,6 @@ def _block(mapping: Any) -> Block:
         elif kind == "Element":
             entries.append(_element(size, entry.padding))
         elif kind == "BoundedSlice":
-            bounded = True
             entries.append(f"bounded({size})")
         elif kind == "Blocked" or isinstance(entry, int):
             size = entry if isinstance(entry, int) else size
@@ -233,7 +231,23 @@ def _block(mapping: Any) -> Block:
     count = getattr(mapping.pipeline_mode, "buffer_count", None) or 2
     index = mapping.index_map_jaxpr
     axes = tuple(argument_names(index.jaxpr))
-    return Block(tuple(entries), tuple(sizes), array, index, bounded, int(count), axes)
+    return Block(tuple(entries), tuple(sizes), array, index, _places(mapping, entries), int(count), axes)
+
+
+def _places(mapping: Any, entries: list[str | int]) -> tuple[Any, ...]:
+    """What an index map gives for each dimension; of a bounded one a slice, whose start and size follow each other."""
+    count = len(mapping.index_map_jaxpr.jaxpr.outvars)
+    numbered = list(map(Result, range(count)))
+    tree = getattr(mapping, "index_map_out_tree", None)
+    found = tree.unflatten(numbered) if tree is not None else tuple(numbered)
+    starts, sizes = [], []
+    for entry, place in zip(entries, found if isinstance(found, (tuple, list)) else [found], strict=True):
+        is_slice = hasattr(place, "start") and hasattr(place, "size")
+        if is_slice != str(entry).startswith("bounded"):
+            raise CannotSay("an index map with a slice of a block that is not bounded")
+        starts.append(place.start if is_slice else place)
+        sizes += [place.size] if is_slice else []
+    return (*starts, *sizes)
 
 
 # ---- equations

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _jax_internals as jaxi
-from . import cannot, source
+from . import cannot, grids, source
 from .cannot import CannotSay
 from .dtypes import dtype_name, narrow_bits
 from .expansions import expanded
@@ -95,6 +95,13 @@ def _hints(eqns: list[Any]) -> dict[Any, str]:
 
 def known(environment: Environment, atom: Any) -> Any:
     return None if isinstance(atom, jaxi.Literal) else environment.get(atom)
+
+
+def placed(results: list[Value], block: grids.Block) -> list[Value]:
+    """An index map's results in our order: starts, then the sizes of bounded dimensions."""
+    return [
+        results[p.number] if isinstance(p, grids.Result) else Value("i32", constant=int(p)) for p in block.places
+    ]
 
 
 def value_of(environment: Environment, atom: Any) -> Value:

@@ -17,9 +17,16 @@ class Block:
     sizes: tuple[int | None, ...]
     array: Any
     index: Any  # a closed jaxpr
-    bounded: bool
+    places: tuple[Any, ...]  # of its results or numbers: a start for each dimension, a size for each bounded one
     buffers: int
     axes: tuple[str, ...]  # what the index map calls the grid's axes, and what else it takes
+
+
+@dataclass(frozen=True)
+class Result:
+    """Of an index map, by its number."""
+
+    number: int
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _jax_internals as jaxi
 from . import grids, source
-from .equations import Environment, PipelineInside, Reader, known, value_of
+from .equations import Environment, PipelineInside, Reader, known, placed, value_of
 from .ir import Block, Kernel, Operand, Ref, Value
 
 _EFFECTS = (
@@ -121,5 +121,5 @@ class _Unfolding:
         for variable, atom in captured:
             inside[variable] = known(outside, atom) or value_of(outside, atom)
         self.inner.equations(jaxpr.eqns, made, inside)
-        made.results = [value_of(inside, v) for v in jaxpr.outvars]
+        made.results = placed([value_of(inside, v) for v in jaxpr.outvars], block)
         return made

@@ -109,14 +109,16 @@ class _Printer:
     def _block(self, operand: Operand) -> list[tuple[str, str]]:
         assert operand.block is not None and operand.index is not None
         index = IndexMap(self.kernel, self.names).results(operand.index)
+        starts, sizes = index[: len(operand.block)], iter(index[len(operand.block) :])
         block = [
             "all" if entry == size and at.constant == 0 else str(entry)
-            for entry, size, at in zip(operand.block, operand.array, index, strict=True)
+            for entry, size, at in zip(operand.block, operand.array, starts, strict=True)
         ]
         if all(entry == "all" for entry in block):
             return []
+        places = [f"ds({at}, {next(sizes)})" if e.startswith("bounded") else at.text for e, at in zip(block, starts, strict=True)]
         text = ", ".join(block)
-        return [("block", f"[{text}]" if text == "null" else text), ("index", ", ".join(i.text for i in index))]
+        return [("block", f"[{text}]" if text == "null" else text), ("index", ", ".join(places))]
 
     def scratch(self, ref: Ref) -> None:
         self._begin("scratch")

@@ -11,7 +11,7 @@ from . import _jax_internals as jaxi
 from . import grids, source
 from .cannot import CannotSay
 from .dtypes import dtype_name
-from .equations import Environment, Reader, constant
+from .equations import Environment, Reader, constant, placed
 from .ir import Block, Kernel, Operand, Ref, Value
 from .pipelines import unfold, whole_pipeline
 
@@ -97,15 +97,15 @@ class _CallReader:
         return Operand(ref, array, block.entries, index, block.buffers, place=place)
 
     def _index(self, block: grids.Block, prefetch: list[Ref]) -> Block:
-        if block.bounded:
-            raise CannotSay("an index map with a size known at run time").at(self.place)
         axes, (jaxpr, constants) = len(self.grid.steps), jaxi.opened(block.index)
         parameters = [Value("i32") for _ in range(axes)]
         environment: Environment = dict(zip(jaxpr.invars, [*parameters, *prefetch], strict=True))
         reader = Reader(list(range(axes)), self.allocate_named, self.notes)
         for variable, value in constants:
             environment[variable] = constant(value, variable.aval)
-        return reader.block(jaxpr, environment, parameters)
+        made = reader.block(jaxpr, environment, parameters)
+        made.results = placed(made.results, block)
+        return made
 
     def allocate_named(self, name: str, aval: Any) -> Ref:
         return self.allocate(self.names.fresh(name), aval)
