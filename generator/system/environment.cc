@@ -32,7 +32,8 @@ const std::vector<VariableRow>& EnvironmentVariables() {
        "error: kernel, arguments, mode, instruction set, cores, time, and a command that repeats "
        "it."},
       {EnvVariable::kCompiler, "CXX", "`c++`",
-       "The C++20 compiler for kernels, with options if need be: `CXX=\"clang++ -g\"`."},
+       "The C++20 compiler for kernels, with options if need be, which come last: "
+       "`CXX=\"clang++ -O0 -g\"`."},
       {EnvVariable::kPrefix, "KILN_HOME", "where the program is, else where it was built",
        "The prefix that the runtime, its headers and the machine files are installed in."},
       {EnvVariable::kPath, "PATH", "no program is found", "Where the compiler is looked for."},

@@ -106,6 +106,24 @@ TEST_CASE("the tools of this build are found, and do not change by themselves") 
   CHECK(tools.fingerprint == Tools().fingerprint);
 }
 
+TEST_CASE("options of the compiler that CXX names win over those of kernels") {
+  setenv("CXX", "c++ -O0 -g", 1);
+  std::string why;
+  const auto tools = FindToolchain(&why);
+  unsetenv("CXX");
+  INFO(why);
+  REQUIRE(tools);
+  CHECK(tools->compile[0] == "c++");
+  for (const auto* words : {&tools->compile, &tools->object}) {
+    const auto first = std::find_if(words->begin(), words->end(), [](const std::string& word) {
+      return word.substr(0, 2) == "-O";
+    });
+    CHECK(*first != "-O0");
+    CHECK(std::find(first, words->end(), "-O0") != words->end());
+    CHECK(std::find(first, words->end(), "-g") != words->end());
+  }
+}
+
 TEST_CASE("tools that are not there are missed by name") {
   std::string why;
   setenv("KILN_HOME", "/nowhere", 1);

@@ -181,16 +181,23 @@ std::optional<Toolchain> FindToolchain(std::string* why) {
   Toolchain tools;
   tools.compile = Split(chosen.empty() ? "c++" : chosen, ' ');
   const auto version = Version(tools.compile);
+  // Its own options come after those below, of which they may be others: -O0 -g.
+  const auto options = std::find_if(tools.compile.begin(), tools.compile.end(),
+                                    [](const std::string& word) { return word[0] == '-'; });
+  const std::vector<std::string> last(options, tools.compile.end());
   if (!version) {
     *why = "cannot run the compiler `" + tools.compile[0] + "`; set CXX to a C++20 compiler";
     return std::nullopt;
   }
+
+  tools.compile.erase(options, tools.compile.end());
 
   // Arithmetic is what the text says, so nothing is contracted, and integers wrap.
   for (const char* flag : {"-std=c++20", "-ffp-contract=off", "-fwrapv", "-fPIC", "-pthread"})
     tools.compile.push_back(flag);
   tools.compile.push_back("-I" + runtime->include.string());
   for (const std::string& flag : Split(KILN_COMPILE_FLAGS, '|')) tools.compile.push_back(flag);
+  tools.compile.insert(tools.compile.end(), last.begin(), last.end());
   tools.object = tools.compile;
   tools.object.push_back("-c");
   tools.compile.push_back("-shared");

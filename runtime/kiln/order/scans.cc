@@ -4,7 +4,7 @@
 #include "kiln/core/targets.h"
 // Highway after its targets.
 #include "hwy/foreach_target.h"
-#include "kiln/order/keys-inl.h"
+#include "kiln/order/values-inl.h"
 #include "kiln/simd/reduce-inl.h"
 
 KILN_BEFORE_NAMESPACE();
@@ -38,34 +38,57 @@ HWY_INLINE V BroadcastLast(D d, V v) {
                               hn::IndicesFromVec(d, hn::Set(di, static_cast<I>(hn::Lanes(d) - 1))));
 }
 
-/// Within each vector first, then from vector to vector: only that waits for the one before.
+/// Within each vector first, then from vector to vector: only that waits for the one before, which
+/// is `before` for the first. Gives the last.
+template <typename R, class Op>
+HWY_NOINLINE R ScanValues(const R* from, size_t count, R* to, R identity, R before, Op op) {
+  const TagFor<R, LoopTag<R>> d;
+  const auto none = hn::Set(d, identity);
+  auto last = hn::Set(d, before);
+  ForLanes(LoopTag<R>(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
+    const auto own = ScanVector<1>(d, op, none, at.Load(from + i));
+    at.Store(op(own, last), to + i);
+    last = op(BroadcastLast(d, own), last);
+  });
+  return hn::GetLane(last);
+}
+
 template <typename T, class Op>
 HWY_INLINE void ScanLine(Line<const T> from, size_t count, Line<T> to, Rep<T> identity, Op op) {
-  const TagFor<Rep<T>, LoopTag<T>> d;
-  const auto none = hn::Set(d, identity);
-  auto before = none;
-  ForLine<T>(from, count, [&](auto at, size_t i, auto v) KILN_INLINE_ATTR {
-    const auto own = ScanVector<1>(d, op, none, v);
-    StoreToLine(at, op(own, before), to, i);
-    before = op(BroadcastLast(d, own), before);
-  });
+  using R = Rep<T>;
+  if constexpr (std::is_same_v<T, R>) {
+    if (AreValues(from) && AreValues(to)) {
+      ScanValues<R>(from.first, count, to.first, identity, identity, op);
+      return;
+    }
+  }
+  // A block after the other, as the room does not grow with the line.
+  constexpr size_t kBlock = 512;
+  HWY_ALIGN R room[kBlock + hn::MaxLanes(LoopTag<T>())];
+  R before = identity;
+  for (size_t i = 0; i < count; i += kBlock) {
+    const size_t n = HWY_MIN(count - i, kBlock);
+    ReadLine<T>({from.first + Signed(i) * from.stride, from.stride}, n, room);
+    before = ScanValues<R>(room, n, room, identity, before, op);
+    WriteLine<T>(room, n, {to.first + Signed(i) * to.stride, to.stride});
+  }
 }
 
 template <typename T>
 void CumsumLineOf(Line<const T> from, size_t count, Line<T> to) {
-  ScanLine(from, count, to, Rep<T>{0}, AddObject());
+  ScanLine<T>(from, count, to, Rep<T>{0}, AddObject());
 }
 template <typename T>
 void CumprodLineOf(Line<const T> from, size_t count, Line<T> to) {
-  ScanLine(from, count, to, Rep<T>{1}, MulObject());
+  ScanLine<T>(from, count, to, Rep<T>{1}, MulObject());
 }
 template <typename T>
 void CummaxLineOf(Line<const T> from, size_t count, Line<T> to) {
-  ScanLine(from, count, to, LowestElement<T>(), MaxObject());
+  ScanLine<T>(from, count, to, LowestElement<T>(), MaxObject());
 }
 template <typename T>
 void CumminLineOf(Line<const T> from, size_t count, Line<T> to) {
-  ScanLine(from, count, to, HighestElement<T>(), MinObject());
+  ScanLine<T>(from, count, to, HighestElement<T>(), MinObject());
 }
 
 #define KILN_SUMS(T)                                             \

@@ -16,68 +16,95 @@ HWY_INLINE int64_t PairOf(int32_t key, size_t position) {
   return static_cast<int64_t>(static_cast<uint64_t>(static_cast<uint32_t>(key)) << 32 | position);
 }
 
-template <Sorted kOrder, class V>
-HWY_INLINE V Directed(V key) {
-  if constexpr (kOrder == kDescending) {
-    return hn::Not(key);
-  } else {
-    return key;
+/// What keys are xor'd with for this order.
+template <Sorted kOrder, typename Key>
+constexpr Key kTurned = kOrder == kDescending ? Key{-1} : Key{0};
+
+template <typename R>
+inline constexpr KeyOf<R> kNanKey = std::numeric_limits<KeyOf<R>>::max();
+
+/// Keys of values, which may be in the same place: xor'd with `turned`. Whether some are of several
+/// bit patterns.
+template <typename R>
+HWY_NOINLINE bool MakeKeys(const R* values, size_t count, KeyOf<R> turned, KeyOf<R>* keys) {
+  const TagFor<KeyOf<R>, LoopTag<R>> dk;
+  const auto turn = hn::Set(dk, turned);
+  auto special = hn::Zero(dk);
+  ForLanes(LoopTag<R>(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
+    const auto key = KeysOf<R>(at.Load(values + i));
+    if constexpr (std::is_floating_point_v<R>) {
+      const auto alike =
+          hn::Or(hn::Eq(key, hn::Set(dk, kNanKey<R>)), hn::Eq(key, hn::Set(dk, KeyOf<R>{-1})));
+      special = hn::Or(special, hn::VecFromMask(dk, alike));
+    }
+    hn::StoreU(hn::Xor(key, turn), dk, keys + i);
+  });
+  return !hn::AllTrue(dk, hn::Eq(special, hn::Zero(dk)));
+}
+
+/// To keys 0 and -0 are one.
+template <typename R>
+HWY_NOINLINE void JoinZeros(KeyOf<R>* keys, size_t count, KeyOf<R> turned) {
+  const TagFor<KeyOf<R>, LoopTag<R>> dk;
+  const auto negative = hn::Set(dk, static_cast<KeyOf<R>>(~turned)), zero = hn::Set(dk, turned);
+  for (size_t i = 0; i < count; i += hn::Lanes(dk)) {
+    const auto key = hn::LoadU(dk, keys + i);
+    hn::StoreU(hn::IfThenElse(hn::Eq(key, negative), zero, key), dk, keys + i);
   }
 }
 
-/// Puts the elements of which is(x) holds, in the order of the line, in place of those from `first`
-/// on: to keys they are all alike.
-template <typename T, class Is>
-HWY_NOINLINE void PutBack(Line<const T> from, size_t count, Line<T> to, size_t first,
-                          const Is& is) {
-  for (size_t i = 0; i < count; ++i) {
-    const T x = from.first[Signed(i) * from.stride];
-    if (is(x)) to.first[Signed(first++) * to.stride] = x;
-  }
+template <typename R>
+HWY_NOINLINE void MakeValues(const KeyOf<R>* keys, size_t count, KeyOf<R> turned, R* values) {
+  const TagFor<KeyOf<R>, LoopTag<R>> dk;
+  const auto turn = hn::Set(dk, turned);
+  ForLanes(LoopTag<R>(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
+    at.Store(OfKeys<R>(hn::Xor(hn::LoadU(dk, keys + i), turn)), values + i);
+  });
 }
 
+/// Puts the elements with this key or that, in the order of the line, in place of those from
+/// `first` on: to keys they are all alike.
 template <typename T>
-HWY_INLINE KeyOf<T> OneKey(T x) {
-  KeyOf<T> key[hn::MaxLanes(LoopTag<T>())];
-  const Part<LoopTag<T>> one(1);
-  hn::StoreU(KeysOf<T, Zeros::kApart>(one.Load(&x)), TagFor<KeyOf<T>, LoopTag<T>>(), key);
-  return key[0];
+HWY_NOINLINE void PutBack(Line<const T> from, size_t count, Line<T> to, size_t first,
+                          KeyOf<Rep<T>> a, KeyOf<Rep<T>> b) {
+  using R = Rep<T>;
+  constexpr size_t kBlock = 256;
+  HWY_ALIGN R values[kBlock + hn::MaxLanes(LoopTag<T>())];
+  HWY_ALIGN KeyOf<R> keys[kBlock + hn::MaxLanes(LoopTag<T>())];
+  for (size_t i = 0; i < count; i += kBlock) {
+    const Line<const T> block{from.first + Signed(i) * from.stride, from.stride};
+    const size_t n = HWY_MIN(count - i, kBlock);
+    MakeKeys<R>(ValuesOf<T>(block, n, values), n, 0, keys);
+    for (size_t k = 0; k < n; ++k) {
+      if (keys[k] == a || keys[k] == b)
+        to.first[Signed(first++) * to.stride] = block.first[Signed(k) * from.stride];
+    }
+  }
 }
 
 template <Sorted kOrder, typename T>
 void SortLineOf(Line<const T> from, size_t count, Line<T> to, int64_t* room) {
-  using Key = KeyOf<T>;
-  using D = LoopTag<T>;
-  const TagFor<Key, D> dk;
+  using R = Rep<T>;
+  using Key = KeyOf<R>;
+  constexpr Key turned = kTurned<kOrder, Key>;
   Key* const keys = reinterpret_cast<Key*>(room);
-  auto special = hn::Zero(dk);  // whether some key is that of several bit patterns
-  ForLine<T>(from, count, [&]([[maybe_unused]] auto at, size_t i, auto v) KILN_INLINE_ATTR {
-    const auto key = KeysOf<T, Zeros::kApart>(v);
-    if constexpr (kIsFloating<T>) {
-      const auto alike = hn::Or(hn::Eq(key, hn::Set(dk, std::numeric_limits<Key>::max())),
-                                hn::Eq(key, hn::Set(dk, Key{-1})));
-      special = hn::Or(special, hn::VecFromMask(dk, alike));
-    }
-    hn::StoreU(Directed<kOrder>(key), dk, keys + i);
-  });
+  R* const values =
+      reinterpret_cast<R*>(room);  // in the place of keys, where they are not in the line's
+  const bool special = MakeKeys<R>(ValuesOf<T>(from, count, values), count, turned, keys);
   SortKeys(keys, count);
-  ForLanes(D(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
-    StoreToLine(at, ValuesOf<T>(Directed<kOrder>(hn::LoadU(dk, keys + i))), to, i);
-  });
+  const auto place = [&](Key key) {
+    return static_cast<size_t>(std::lower_bound(keys, keys + count, key ^ turned) - keys);
+  };
+  const size_t nans = special ? place(kNanKey<R>) : count,
+               zeros = special ? place(kOrder == kDescending ? Key{0} : Key{-1}) : count;
+  R* const sorted = PlaceOf<T>(to, values);
+  MakeValues<R>(keys, count, turned, sorted);
+  Settle<T>(sorted, count, to);
   if constexpr (kIsFloating<T>) {
-    if (hn::AllTrue(dk, hn::Eq(special, hn::Zero(dk)))) return;
+    if (!special) return;
     // Equals keep their order: NaNs have other bits than the key's, zeros signs.
-    const Key nan =
-        kOrder == kDescending ? std::numeric_limits<Key>::min() : std::numeric_limits<Key>::max();
-    const auto place = [&](Key key) {
-      return static_cast<size_t>(std::lower_bound(keys, keys + count, key) - keys);
-    };
-    PutBack(from, count, to, place(nan),
-            [](T x) { return OneKey(x) == std::numeric_limits<Key>::max(); });
-    PutBack(from, count, to, place(-1), [](T x) {
-      const Key key = OneKey(x);
-      return key == 0 || key == -1;
-    });
+    PutBack(from, count, to, nans, kNanKey<R>, kNanKey<R>);
+    PutBack(from, count, to, zeros, 0, -1);
   }
 }
 
@@ -91,15 +118,11 @@ HWY_INLINE void FirstPositions(size_t count, size_t k, int32_t* positions, const
     std::sort(positions, positions + count, before);
 }
 
-template <Sorted kOrder, Zeros kZeros, typename T>
-HWY_INLINE void WidePositions(Line<const T> from, size_t count, size_t k, Line<int32_t> to,
+/// The first k positions of keys, which are at the beginning of the room.
+HWY_NOINLINE void PositionsOf(const int64_t* keys, size_t count, size_t k, Line<int32_t> to,
                               int64_t* room) {
-  const TagFor<int64_t, LoopTag<T>> dk;
-  int64_t* const keys = room;
-  int32_t* const positions = reinterpret_cast<int32_t*>(room + count + hn::Lanes(dk));
-  ForLine<T>(from, count, [&](auto, size_t i, auto v) KILN_INLINE_ATTR {
-    hn::StoreU(Directed<kOrder>(KeysOf<T, kZeros>(v)), dk, keys + i);
-  });
+  int32_t* const positions =
+      reinterpret_cast<int32_t*>(room + count + hn::Lanes(hn::ScalableTag<int64_t>()));
   FirstPositions(count, k, positions, [keys](int32_t a, int32_t b) {
     return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
   });
@@ -111,27 +134,39 @@ HWY_INLINE void StorePositions(const int64_t* pairs, size_t k, Line<int32_t> to)
     to.first[Signed(i) * to.stride] = static_cast<int32_t>(pairs[i] & 0x7fffffff);
 }
 
-/// The first k positions by sorting all of them.
-template <Sorted kOrder, Zeros kZeros, typename T>
-HWY_INLINE void AllPositions(Line<const T> from, size_t count, size_t k, Line<int32_t> to,
-                             int64_t* room) {
-  const TagFor<int32_t, LoopTag<T>> dk;
-  ForLine<T>(from, count, [&](auto at, size_t i, auto v) KILN_INLINE_ATTR {
-    alignas(64) int32_t keys[hn::MaxLanes(dk)];
-    hn::StoreU(Directed<kOrder>(KeysOf<T, kZeros>(v)), dk, keys);
-    for (size_t lane = 0; lane < at.lanes(); ++lane) room[i + lane] = PairOf(keys[lane], i + lane);
-  });
+/// The same, of keys at its end: each is read before what is written reaches it.
+HWY_NOINLINE void PositionsOf(const int32_t* keys, size_t count, size_t k, Line<int32_t> to,
+                              int64_t* room) {
+  for (size_t i = 0; i < count; ++i) room[i] = PairOf(keys[i], i);
   SortKeys(room, count);
   StorePositions(room, k, to);
 }
 
+/// Where keys that become positions are in the room, with a vector behind them.
+template <typename Key>
+HWY_INLINE Key* KeysIn(int64_t* room, size_t count) {
+  if constexpr (sizeof(Key) == 8) return room;
+  return reinterpret_cast<Key*>(room + RoomWords(count)) - count -
+         hn::Lanes(hn::ScalableTag<Key>());
+}
+
+/// The first k positions by sorting all of them.
+template <Sorted kOrder, typename T>
+HWY_INLINE void AllPositions(Line<const T> from, size_t count, size_t k, bool join_zeros,
+                             Line<int32_t> to, int64_t* room) {
+  using R = Rep<T>;
+  using Key = KeyOf<R>;
+  constexpr Key turned = kTurned<kOrder, Key>;
+  Key* const keys = KeysIn<Key>(room, count);
+  const bool special =
+      MakeKeys<R>(ValuesOf<T>(from, count, reinterpret_cast<R*>(keys)), count, turned, keys);
+  if (special && join_zeros) JoinZeros<R>(keys, count, turned);
+  PositionsOf(keys, count, k, to, room);
+}
+
 template <Sorted kOrder, typename T>
 void ArgsortLineOf(Line<const T> from, size_t count, Line<int32_t> to, int64_t* room) {
-  if constexpr (sizeof(T) == 8) {
-    WidePositions<kOrder, Zeros::kEqual, T>(from, count, count, to, room);
-  } else {
-    AllPositions<kOrder, Zeros::kEqual, T>(from, count, count, to, room);
-  }
+  AllPositions<kOrder>(from, count, count, true, to, room);
 }
 
 /// The k largest so far as pairs, the first one first. Of a long line few elements are larger than
@@ -190,13 +225,12 @@ class Largest {
   bool full_ = false;
 };
 
-template <typename T>
-HWY_INLINE void LargestPositions(Line<const T> from, size_t count, size_t k, Line<int32_t> to,
-                                 int64_t* pairs) {
-  const TagFor<int32_t, LoopTag<T>> dk;
-  Largest largest(k, pairs);
-  ForLine<T>(from, count, [&](auto at, size_t i, auto v) KILN_INLINE_ATTR {
-    const auto key = KeysOf<T, Zeros::kApart>(v);
+/// Adds those values that may be among the largest; the first of them is at `position`.
+template <typename R>
+HWY_INLINE void AddValues(const R* values, size_t count, size_t position, Largest& largest) {
+  const TagFor<int32_t, LoopTag<R>> dk;
+  ForLanes(LoopTag<R>(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
+    const auto key = KeysOf<R>(at.Load(values + i));
     uint64_t larger = ~uint64_t{0};  // of the lanes, a bit each
     if (largest.full()) {
       const auto mask = hn::Gt(key, hn::Set(dk, largest.least()));
@@ -209,23 +243,43 @@ HWY_INLINE void LargestPositions(Line<const T> from, size_t count, size_t k, Lin
     if (at.lanes() < 64) larger &= (uint64_t{1} << at.lanes()) - 1;
     for (; larger != 0; larger &= larger - 1) {
       const size_t lane = hwy::Num0BitsBelowLS1Bit_Nonzero64(larger);
-      largest.Add(PairOf(~keys[lane], i + lane));
+      largest.Add(PairOf(~keys[lane], position + i + lane));
     }
     largest.Settle();
   });
+}
+
+template <typename R>
+HWY_NOINLINE void AddBlock(const R* values, size_t count, size_t position, Largest& largest) {
+  AddValues<R>(values, count, position, largest);
+}
+
+template <typename T>
+HWY_INLINE void LargestPositions(Line<const T> from, size_t count, size_t k, Line<int32_t> to,
+                                 int64_t* pairs) {
+  using R = Rep<T>;
+  Largest largest(k, pairs);
+  if (AreValues(from)) {  // what is looked at in between stays in registers
+    AddValues<R>(reinterpret_cast<const R*>(from.first), count, 0, largest);
+  } else {
+    constexpr size_t kBlock = 512;
+    HWY_ALIGN R room[kBlock + hn::MaxLanes(LoopTag<T>())];
+    for (size_t i = 0; i < count; i += kBlock) {
+      const size_t n = HWY_MIN(count - i, kBlock);
+      ReadLine<T>({from.first + Signed(i) * from.stride, from.stride}, n, room);
+      AddBlock<R>(room, n, i, largest);
+    }
+  }
   largest.Sort();
   StorePositions(pairs, k, to);
 }
 
 template <typename T>
 void TopOfLineOf(Line<const T> from, size_t count, size_t k, Line<int32_t> to, int64_t* room) {
-  if constexpr (sizeof(T) == 8) {
-    WidePositions<kDescending, Zeros::kApart, T>(from, count, k, to, room);
-  } else if (Largest::Suit(k, count)) {
-    LargestPositions<T>(from, count, k, to, room);
-  } else {
-    AllPositions<kDescending, Zeros::kApart, T>(from, count, k, to, room);
+  if constexpr (sizeof(T) != 8) {
+    if (Largest::Suit(k, count)) return LargestPositions(from, count, k, to, room);
   }
+  AllPositions<kDescending>(from, count, k, false, to, room);
 }
 
 #define KILN_SORTS(T)                                                                          \

@@ -6,10 +6,8 @@
 namespace kiln::soak {
 namespace {
 
-/// What one step may cost in elements, and how many steps there may be: specs are small, so that
-/// there can be many.
+/// How many steps there may be: specs are small, so that there can be many.
 constexpr int64_t kMostSteps = 200;
-constexpr int64_t kMostElements = 9000;
 
 std::string ToText(int64_t value) { return std::to_string(value); }
 

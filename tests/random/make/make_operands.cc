@@ -18,8 +18,6 @@ int64_t Elements(const std::vector<DimPlan>& plans) {
   return count;
 }
 
-constexpr int64_t kMostElements = 9000;
-
 bool IsRagged(const RefInfo& ref) {
   return std::any_of(ref.edges.begin(), ref.edges.end(),
                      [](const std::string& edge) { return !edge.empty(); });

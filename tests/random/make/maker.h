@@ -272,6 +272,7 @@ class Maker {
   std::string AnySemaphore();
   std::string Awaited(const std::string& window);
 
+  static constexpr int64_t kMostElements = 9000;      // of an operand, of which a step may have all
   static constexpr int kDepth = 4;                    // of the expressions that are stored
   static constexpr double kMostOfTemporary = 20'000;  // elements
 

@@ -1,0 +1,61 @@
+// Lines of elements of every type as values, compiled once for each instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/order/values.cc"
+#include "kiln/core/targets.h"
+// Highway after its targets.
+#include "hwy/foreach_target.h"
+#include "kiln/order/values-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln {
+namespace HWY_NAMESPACE {
+
+template <typename T>
+void ReadLine(Line<const T> line, size_t count, Rep<T>* values) {
+  const TagFor<Rep<T>, LoopTag<T>> d;
+  if (line.stride == 1) {
+    ForLanes(LoopTag<T>(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
+      hn::StoreU(at.Load(line.first + i), d, values + i);
+    });
+  } else {
+    ForLanes(LoopTag<T>(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
+      hn::StoreU(at.LoadStrided(line.first + Signed(i) * line.stride, line.stride), d, values + i);
+    });
+  }
+}
+
+template <typename T>
+void WriteLine(const Rep<T>* values, size_t count, Line<T> line) {
+  const TagFor<Rep<T>, LoopTag<T>> d;
+  ForLanes(LoopTag<T>(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
+    const auto v = hn::LoadU(d, values + i);
+    if (line.stride == 1)
+      at.Store(v, line.first + i);
+    else
+      at.StoreStrided(v, line.first + Signed(i) * line.stride, line.stride);
+  });
+}
+
+#define KILN_LINES(T)                                        \
+  template void ReadLine<T>(Line<const T>, size_t, Rep<T>*); \
+  template void WriteLine<T>(const Rep<T>*, size_t, Line<T>);
+KILN_LINES(i4)
+KILN_LINES(u4)
+KILN_LINES(int8_t)
+KILN_LINES(uint8_t)
+KILN_LINES(int16_t)
+KILN_LINES(uint16_t)
+KILN_LINES(int32_t)
+KILN_LINES(uint32_t)
+KILN_LINES(int64_t)
+KILN_LINES(f8e4m3fn)
+KILN_LINES(f8e5m2)
+KILN_LINES(bf16)
+KILN_LINES(f16)
+KILN_LINES(float)
+KILN_LINES(double)
+#undef KILN_LINES
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln
+HWY_AFTER_NAMESPACE();
