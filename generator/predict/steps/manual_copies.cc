@@ -146,8 +146,18 @@ ManualEvent ManualCopies::Started(const action::Copy& copy) {
   event.operand = in_hbm(window) ? OperandOf(operands_, window.ref) : -1;
   event.bytes = BytesOf(window);
   if (event.operand >= 0)
-    event.block = PlaceOf(window, operands_[static_cast<size_t>(event.operand)]);
+    event.block = TakesNothing(window)
+                      ? 0
+                      : PlaceOf(window, operands_[static_cast<size_t>(event.operand)]);
   return event;
+}
+
+/// Whether a size that only the step knows is 0: what has no elements may be anywhere.
+bool ManualCopies::TakesNothing(const Window& window) {
+  return std::any_of(window.subscripts.begin(), window.subscripts.end(),
+                     [this](const Subscript& subscript) {
+                       return subscript.count && Evaluate(subscript.count) == 0;
+                     });
 }
 
 /// What only a run knows counts as much as it may be.

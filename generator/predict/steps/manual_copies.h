@@ -47,6 +47,7 @@ class ManualCopies {
   ManualEvent Started(const action::Copy& copy);
   int64_t BytesOf(const Window& window);
   int64_t Semaphore(int semaphore, const std::vector<NodePtr>& slot);
+  bool TakesNothing(const Window& window);
   int64_t PlaceOf(const Window& window, const TimelineOperand& operand);
   std::optional<int64_t> Evaluate(const NodePtr& node);
 
