@@ -1,6 +1,7 @@
 // Matrices of small integers, or of integers that wrap, so that every product of them is exact.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -17,7 +18,7 @@ namespace kiln::dot_test {
 inline bf16 MakeBf16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
-  return bf16{static_cast<uint16_t>(bits >> 16)};
+  return std::bit_cast<bf16>(static_cast<uint16_t>(bits >> 16));
 }
 inline f16 MakeF16(float value) {  // of small integers
   uint32_t bits;

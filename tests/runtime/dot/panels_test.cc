@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -26,7 +27,7 @@ namespace kiln::panels_test {
 template <typename T>
 T MakeElement(size_t i) {
   if constexpr (std::is_same_v<T, bf16>) {
-    return bf16{static_cast<uint16_t>(i + 1)};
+    return std::bit_cast<bf16>(static_cast<uint16_t>(i + 1));
   } else {
     return static_cast<T>(i * 7 + 1);
   }
