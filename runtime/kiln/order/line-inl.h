@@ -1,10 +1,9 @@
 // What looks along a line of elements, as kernels call it; compiled once, into the library:
 //
-//   CumsumLine(from, count, to)              running sums; CumprodLine CummaxLine CumminLine alike
-//   SortLine(from, count, to, room)          elements by size, SortLine<kDescending> the largest
-//   first ArgsortLine(from, count, to, room)       i32 positions of the same; equals keep their
-//   order TopOfLine(from, count, k, to, room)      i32 positions of the k largest, the first of
-//   equals first
+//   CumsumLine(from, count, to)         running sums; CumprodLine CummaxLine CumminLine alike
+//   SortLine(from, count, to, room)     elements by size; SortLine<kDescending>: the largest first
+//   ArgsortLine(from, count, to, room)  i32 positions of the same; equals keep their order
+//   TopOfLine(from, count, k, to, room) i32 positions of the k largest; of equals the first first
 //
 // NaN is the largest of all. Zeros are equal, but for TopOfLine, to which 0 is larger than -0.
 // `room` has RoomWords(count) elements. Nothing of `to` is in the memory of `from`. All results but

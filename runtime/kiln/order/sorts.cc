@@ -88,8 +88,8 @@ void SortLineOf(Line<const T> from, size_t count, Line<T> to, int64_t* room) {
   using Key = KeyOf<R>;
   constexpr Key turned = kTurned<kOrder, Key>;
   Key* const keys = reinterpret_cast<Key*>(room);
-  R* const values =
-      reinterpret_cast<R*>(room);  // in the place of keys, where they are not in the line's
+  // In the place of keys, where they are not in the line's.
+  R* const values = reinterpret_cast<R*>(room);
   const bool special = MakeKeys<R>(ValuesOf<T>(from, count, values), count, turned, keys);
   SortKeys(keys, count);
   const auto place = [&](Key key) {
