@@ -3,7 +3,7 @@
 
 # What the Python package is tested with; tests of JAX and PyTorch are left out where these are not installed.
 readonly python_pins=(numpy==2.4.6 ml_dtypes==0.6.0 pytest==9.2.0 jax==0.10.2)
-# PyTorch, and what of its own needs a CPU has: CUDA itself is 2 GB more (python/tests/cuda_stand_ins.py).
+# PyTorch, and what of its own needs a CPU has: CUDA itself is 2 GB more (python/tests/with_torch/cuda_stand_ins.py).
 readonly torch_needs=(filelock==4.2.12 fsspec==2026.9.0 jinja2==3.1.6 networkx==3.6.1 setuptools==84.2.1 sympy==1.14.0
   typing_extensions==4.16.0)
 readonly torch_pins=(torch==2.13.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 nvidia-cufile==1.15.1.6
@@ -66,7 +66,7 @@ test_torch() {
   build dev 2 kiln
   run_step environment make_torch_environment build/torch-env
   echo "[5/5] torch"
-  run_pytest build/torch-env python/tests/test_torch*.py python/tests/test_docs.py "$@"
+  run_pytest build/torch-env python/tests/with_torch python/tests/test_docs.py "$@"
 }
 
 make_torch_environment() {
@@ -74,7 +74,7 @@ make_torch_environment() {
   [[ -f $1/pins && $(<"$1/pins") == "$all" ]] && return
   make_environment "$1" "${python_pins[@]}" "${torch_needs[@]}"
   "$1/bin/pip" install --no-deps "${torch_pins[@]}"
-  "$1/bin/python" python/tests/cuda_stand_ins.py "$1"/lib/python3*/site-packages
+  "$1/bin/python" python/tests/with_torch/cuda_stand_ins.py "$1"/lib/python3*/site-packages
   echo "$all" >"$1/pins"
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "generator/spec/spec.h"
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 
 /// The table of every key of the spec language. The parser walks a file by it, the JSON Schema
 /// and the manual's reference are printed from it: adding a key is one entry in

@@ -2,7 +2,7 @@
 
 #include "generator/spec/fields.h"
 #include "generator/spec/read_value.h"
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 #include "generator/system/descriptor.h"
 
 namespace kiln {

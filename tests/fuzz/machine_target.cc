@@ -1,7 +1,7 @@
 // The file of a machine, and a call predicted for what it says.
 #include "generator/check/check_spec.h"
 #include "generator/spec/spec.h"
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 #include "tests/fuzz/pictures.h"
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"

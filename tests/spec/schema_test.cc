@@ -9,7 +9,7 @@
 #include <string>
 
 #include "generator/spec/fields.h"
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 #include "tests/catch.h"
 
 namespace kiln::schema_test {

@@ -1,5 +1,5 @@
 // YAML as text with positions: what is read, where it stands, and what is refused.
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 
 #include <algorithm>
 #include <string>

@@ -7,7 +7,7 @@
 #include "generator/check/static_rules.h"
 #include "generator/cli/command/command.h"
 #include "generator/spec/lock.h"
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 #include "generator/system/descriptor.h"
 #include "generator/system/read_file.h"
 #include "generator/text/utf8.h"

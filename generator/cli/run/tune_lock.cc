@@ -5,7 +5,7 @@
 #include "generator/check/check_spec.h"
 #include "generator/cli/run/tune.h"
 #include "generator/spec/lock.h"
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 #include "generator/system/read_file.h"
 #include "generator/system/write_file.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 
 namespace kiln {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "generator/predict/machine/machine.h"
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 #include "generator/system/environment.h"
 #include "generator/system/read_file.h"
 #include "generator/text/utf8.h"

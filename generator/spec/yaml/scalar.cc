@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 #include "generator/text/characters.h"
 
 namespace kiln {

@@ -1,4 +1,4 @@
-#include "generator/spec/yaml_builder.h"
+#include "generator/spec/yaml/builder.h"
 
 #include <algorithm>
 #include <string_view>

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 
 namespace kiln {
 

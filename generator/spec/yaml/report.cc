@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "generator/spec/yaml_builder.h"
+#include "generator/spec/yaml/builder.h"
 
 namespace kiln {
 namespace {

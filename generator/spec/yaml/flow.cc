@@ -1,6 +1,6 @@
 #include <string>
 
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 #include "generator/text/characters.h"
 
 /// YAML ends a plain scalar inside `{ }` or `[ ]` at any of `, [ ] { }`. Kiln's grammar is full

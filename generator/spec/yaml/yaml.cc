@@ -1,4 +1,4 @@
-#include "generator/spec/yaml.h"
+#include "generator/spec/yaml/yaml.h"
 
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "generator/spec/yaml_builder.h"
+#include "generator/spec/yaml/builder.h"
 #include "generator/text/utf8.h"
 
 namespace kiln {
