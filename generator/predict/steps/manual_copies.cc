@@ -146,9 +146,8 @@ ManualEvent ManualCopies::Started(const action::Copy& copy) {
   event.operand = in_hbm(window) ? OperandOf(operands_, window.ref) : -1;
   event.bytes = BytesOf(window);
   if (event.operand >= 0)
-    event.block = TakesNothing(window)
-                      ? 0
-                      : PlaceOf(window, operands_[static_cast<size_t>(event.operand)]);
+    event.block =
+        TakesNothing(window) ? 0 : PlaceOf(window, operands_[static_cast<size_t>(event.operand)]);
   return event;
 }
 

@@ -75,7 +75,14 @@ void SetIndex(Draft& draft, const Place& place, const std::string& text) {
   index->value = Join(entries);
 }
 
-bool AddWitness(Draft& draft, const std::string& dtype, const Statement& store) {
+bool AddWitness(Draft& draft, const std::string& type, const Statement& of) {
+  // Steps store an element each, which two of 4 bits in a byte forbid: those are stored as bytes.
+  std::string dtype = type;
+  Statement store = of;
+  if (type == "i4" || type == "u4") {
+    dtype = type.substr(0, 1) + "8";
+    store.text = "wit = " + dtype + "($0)";
+  }
   std::vector<std::string> array, block, index;
   for (const AxisDraft& axis : draft.axes) {
     if (IsOfHost(axis.steps)) return false;
