@@ -77,9 +77,15 @@ T Element(double value) {
     return static_cast<T>(value);
   }
 }
+/// Of narrow floats these are the bits: newer Highways have classes for them that no integer
+/// becomes.
 template <typename T>
 T Element(int64_t value) {
-  return static_cast<T>(Wrap(value, kDTypeOf<T>));
+  if constexpr (kIsNarrowFloat<T>) {
+    return std::bit_cast<T>(static_cast<UnsignedOf<T>>(Wrap(value, kDTypeOf<T>)));
+  } else {
+    return static_cast<T>(Wrap(value, kDTypeOf<T>));
+  }
 }
 
 /// Bits that are the same, or two NaN.
