@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/spec/find_operand.h"
+
 namespace kiln {
 namespace {
 
@@ -24,25 +26,9 @@ class Unfolding {
   }
 
  private:
-  OperandEntry* Find(const std::string& name) {
-    for (auto* entries : {&spec_.inputs, &spec_.outputs}) {
-      for (OperandEntry& entry : *entries) {
-        if (entry.name.name == name) return &entry;
-      }
-    }
-    return nullptr;
-  }
-
   void Walk(const PipelineSpec::Over& over) {
-    OperandEntry* entry = Find(over.operand.name);
-    if (!entry) {
-      std::vector<std::string> names;
-      for (const OperandEntry& e : spec_.inputs) names.push_back(e.name.name);
-      for (const OperandEntry& e : spec_.outputs) names.push_back(e.name.name);
-      diagnostics_.Error("name", over.operand.span, "`" + over.operand.name + "` is not an operand",
-                         DidYouMean(over.operand.name, names));
-      return;
-    }
+    OperandEntry* const entry = RequireOperand(spec_, over.operand, diagnostics_);
+    if (!entry) return;
     for (OperandSpec& operand : entry->alternatives) {
       if (operand.memory.name == "any")
         Put(over, entry->name, operand);
@@ -55,7 +41,8 @@ class Unfolding {
   void KeepViewsInHbm() {
     for (OperandEntry& entry : spec_.inputs) {
       for (OperandSpec& operand : entry.alternatives) {
-        const OperandEntry* of = operand.view.name.empty() ? nullptr : Find(operand.view.name);
+        const OperandEntry* of =
+            operand.view.name.empty() ? nullptr : FindOperand(spec_, operand.view.name);
         const bool inherits = of && of != &entry && operand.memory.name.empty();
         if (inherits && !of->alternatives.empty()) operand.memory = of->alternatives[0].memory;
       }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generator/spec/find_operand.h"
+
 namespace kiln {
 namespace {
 
@@ -76,15 +78,6 @@ void InsertInViews(Spec& spec, const std::string& of, size_t position, const Vma
   }
 }
 
-OperandEntry* FindOperand(Spec& spec, const std::string& name) {
-  for (auto* entries : {&spec.inputs, &spec.outputs}) {
-    for (OperandEntry& entry : *entries) {
-      if (entry.name.name == name) return &entry;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Spec ApplyVmap(const Spec& original, Diagnostics& diagnostics) {
@@ -92,15 +85,8 @@ Spec ApplyVmap(const Spec& original, Diagnostics& diagnostics) {
   if (!original.vmap) return spec;
   const VmapSpec& vmap = *original.vmap;
   for (const VmapSpec::Over& over : vmap.over) {
-    OperandEntry* entry = FindOperand(spec, over.operand.name);
-    if (!entry) {
-      std::vector<std::string> names;
-      for (const OperandEntry& e : spec.inputs) names.push_back(e.name.name);
-      for (const OperandEntry& e : spec.outputs) names.push_back(e.name.name);
-      diagnostics.Error("name", over.operand.span, "`" + over.operand.name + "` is not an operand",
-                        DidYouMean(over.operand.name, names));
-      continue;
-    }
+    OperandEntry* const entry = RequireOperand(spec, over.operand, diagnostics);
+    if (!entry) continue;
     for (OperandSpec& operand : entry->alternatives) {
       if (!operand.array) {
         diagnostics.Error("key", over.operand.span,
