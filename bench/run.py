@@ -2,6 +2,7 @@
 """Answers the questions of bench/README.md: builds what they need, lets Kiln and its peers take turns, prints ratios."""
 
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -54,7 +55,8 @@ class Run:
         raise KeyboardInterrupt
 
     def all(self):
-        from kilnbench import native, race
+        from kilnbench import compiled, native, race
+        compiled.keep_memory()
         native.build(sorted({k for m in self.modules.values() for k in m.KERNELS} | {"bench_probe"}))
         race.load_warning()
         for name, module in self.modules.items():
@@ -62,15 +64,15 @@ class Run:
             self.one(name, module, getattr(module, "CORES", self.options.cores))
 
     def one(self, name, module, cores):
-        from kilnbench import peers, race, table
+        from kilnbench import machine, peers, race, table
         race.use_cores(cores)
         peaks, bandwidth = self.machine(cores)
         found = peers.available(cores)
         if not self.results:
             print(table.machine_text(peaks, bandwidth, found, cores))
         print(table.title_text(name, module.TITLE, cores), table.heading(), sep="\n", flush=True)
-        content = {"question": name, "title": module.TITLE, "cores": cores, "complete": False, "peaks": peaks,
-                   "bandwidth": bandwidth, "results": []}
+        content = {"question": name, "title": module.TITLE, "cores": cores, "complete": False, "cpu": machine.model(),
+                   "date": datetime.date.today().isoformat(), "peaks": peaks, "bandwidth": bandwidth, "results": []}
         self.results[name] = content["results"]
         try:
             cases = (c for c in module.cases(cores, found, self.options.quick) if self.options.only in c.label)
@@ -102,16 +104,20 @@ class Run:
 
 
 def keep(folder, content):
-    """Writes NAME_CORES.json, and beside it the pictures that there is something for."""
-    from kilnbench import charts, roofline, table
-    results = content["results"]
+    """Writes NAME_CORES.json, beside it the pictures that there is something for and a page with them, and the list of
+    all pages."""
+    from kilnbench import charts, pages, roofline, table
+    results, stem = content["results"], f"{content['question'].lower()}_{content['cores']}"
     title = table.title_text(content["question"], content["title"], content["cores"]).strip()
-    files = {".json": json.dumps(content, indent=1) + "\n", ".svg": charts.ratios(title, results),
-             "_roofline.svg": roofline.draw(title, content["peaks"], content["bandwidth"], results)}
+    pictures = {f"{stem}.svg": charts.ratios(title, results),
+                f"{stem}_roofline.svg": roofline.draw(title, content["peaks"], content["bandwidth"], results)}
+    pictures = {name: text for name, text in pictures.items() if text}
+    files = {f"{stem}.json": json.dumps(content, indent=1) + "\n", **pictures,
+             f"{stem}.html": pages.question(content, pictures)}
     os.makedirs(folder, exist_ok=True)
-    for suffix, text in files.items():
-        if text:
-            pathlib.Path(folder, f"{content['question'].lower()}_{content['cores']}{suffix}").write_text(text)
+    for name, text in files.items():
+        pathlib.Path(folder, name).write_text(text)
+    pathlib.Path(folder, "index.html").write_text(pages.index(folder))
 
 
 def main():

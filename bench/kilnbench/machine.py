@@ -1,5 +1,7 @@
 """What this machine can do at most, now: dots out of registers and loops over memory, on so many cores together."""
 
+import pathlib
+import platform
 import statistics
 import time
 
@@ -22,6 +24,15 @@ def measure(cores):
     loops = [(3, probe.add(x, y, z, cores)), (2, probe.copy(x, z, cores)), (1, probe.read(x, cores))]
     bandwidth = max(arrays * x.nbytes / _median(loop, cores) for arrays, loop in loops) / 1e9
     return peaks, bandwidth
+
+
+def model():
+    """The CPU's name, as Linux says it."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "this CPU"
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "this CPU")
 
 
 def _median(function, cores):

@@ -14,8 +14,8 @@ from kilnbench.abi import DLTensor, Options, Status
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build-release"
-_CODES = {"f32": (2, 32), "bf16": (4, 16), "i8": (0, 8), "i32": (0, 32)}
-_NUMPY = {"f32": "f4", "bf16": "u2", "i8": "i1", "i32": "i4"}
+_CODES = {"f32": (2, 32), "bf16": (4, 16), "f8": (10, 8), "i4": (0, 4), "i8": (0, 8), "i32": (0, 32)}  # f8: e4m3fn
+_NUMPY = {"f32": "f4", "bf16": "u2", "f8": "u1", "i4": "u1", "i8": "i1", "i32": "i4"}
 
 
 def build(names):
@@ -71,10 +71,12 @@ def from_bf16(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
-def tensor(array, dtype):
+def tensor(array, dtype, extents=None):
+    """`extents` where those of the array are of bytes, in which elements are packed."""
     code, bits = _CODES[dtype]
-    shape = (c.c_int64 * array.ndim)(*array.shape)
-    made = DLTensor(array.ctypes.data, (c.c_int32 * 2)(1, 0), array.ndim, code | bits << 8 | 1 << 16, shape, None, 0)
+    extents = extents or array.shape
+    shape = (c.c_int64 * len(extents))(*extents)
+    made = DLTensor(array.ctypes.data, (c.c_int32 * 2)(1, 0), len(extents), code | bits << 8 | 1 << 16, shape, None, 0)
     made.keep = (array, shape)
     return made
 
@@ -93,9 +95,10 @@ class Kernel:
         self.status = Status()
 
     def bind(self, *arguments):
-        """A function without arguments that calls the kernel; `(array, dtype)` pairs and integers go in."""
-        made = [c.c_int32(a) if isinstance(a, int) else tensor(*a) for a in arguments]
-        passed = [a if isinstance(a, c.c_int32) else c.byref(a) for a in made]
+        """A function without arguments that calls the kernel; `(array, dtype)` pairs and numbers go in."""
+        scalars = {int: c.c_int32, float: c.c_float}
+        made = [scalars[type(a)](a) if type(a) in scalars else tensor(*a) for a in arguments]
+        passed = [c.byref(a) if isinstance(a, DLTensor) else a for a in made]
         function, context, status, pointer = self.function, self.context, self.status, c.byref(self.status)
 
         def call():
@@ -149,8 +152,10 @@ class Probe:
         """A loop over memory, of which each core has its part."""
         part = arrays[0].size // cores // 64 * 64  # whole vectors
         starts = [4 * part * core for core in range(cores)]
-        return together([functools.partial(loop, *[c.c_void_p(a.ctypes.data + start) for a in arrays], c.c_size_t(part))
+        call = together([functools.partial(loop, *[c.c_void_p(a.ctypes.data + start) for a in arrays], c.c_size_t(part))
                          for start in starts])
+        call.keep = arrays  # as it has their addresses only
+        return call
 
     def calls(self, kernel, arrays, count):
         """Calls of a kernel of three arrays, without Python between them; of no kernel, those of an empty function."""

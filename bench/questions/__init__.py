@@ -3,8 +3,8 @@ if it is about so many, whatever was asked for."""
 
 import importlib
 
-NAMES = ["P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13", "P14", "P15", "S1", "S7",
-         "S9"]
+NAMES = ["P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13", "P14", "P15", "S1", "S2", "S3",
+         "S4", "S5", "S6", "S7", "S8", "S9", "S10", "S11", "S12", "S13"]
 
 
 def load(name):

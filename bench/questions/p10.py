@@ -3,7 +3,7 @@ than twice one, so the measure is what dots out of registers gain, or, where mem
 
 from kilnbench import native
 from kilnbench.race import BYTES, FLOPS, Case, Ratio
-from questions import matmul, p6
+from questions import grouped, matmul
 
 TITLE = "two cores over one"
 CORES = 2
@@ -17,26 +17,31 @@ def cases(cores, peers, quick):
             m, n, k = shape
             x, y = matmul.operands(m, n, k, dtype)
             z = native.aligned((m, n), dtype)
-            contestants = _both(f"mm_{dtype}", (x, dtype), (y, dtype), (z, dtype))
-            yield _product(f"{dtype} {matmul.label(*shape)}", contestants, 2.0 * m * n * k, z, dtype)
+            contestants = both(f"mm_{dtype}", (x, dtype), (y, dtype), (z, dtype))
+            yield product(f"{dtype} {matmul.label(*shape)}", contestants, 2.0 * m * n * k, z, dtype)
         m, k, n, groups = (2048, 1024, 1024, 8) if quick else (4096, 2048, 2048, 32)
         out = native.aligned((m, n), dtype)
-        contestants = _both(f"gmm_{dtype}", (p6.group_sizes(m, groups), "i32"), 0, (native.random((m, k), dtype, 1), dtype),
+        contestants = both(f"gmm_{dtype}", (grouped.irregular(m, groups), "i32"), 0, (native.random((m, k), dtype, 1), dtype),
                             (native.random((groups, k, n), dtype, 2), dtype), (out, dtype))
-        yield _product(f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, 2.0 * m * k * n, out, dtype)
+        yield product(f"gmm {dtype} {m}x{k}x{n}, {groups} groups", contestants, 2.0 * m * k * n, out, dtype)
     side, probe = 4096 if quick else 8192, native.Probe()
     x, y, z = (native.random((side, side), "f32", s) for s in (1, 2, 3))
     row = native.aligned((side,), "f32")
-    contestants = _both("add_megacore", (x, "f32"), (y, "f32"), (z, "f32"))
+    contestants = both("add_megacore", (x, "f32"), (y, "f32"), (z, "f32"))
     yield _memory("add", contestants, lambda c: probe.add(x, y, z, c), 3 * x.nbytes, z)
-    yield _memory("sum of rows", _both("sum_rows", (x, "f32"), (row, "f32")), lambda c: probe.read(x, c), x.nbytes, row)
+    yield _memory("sum of rows", both("sum_rows", (x, "f32"), (row, "f32")), lambda c: probe.read(x, c), x.nbytes, row)
 
 
-def _both(kernel, *arguments):
-    return {name: native.Kernel(kernel, c).bind(*arguments) for c, name in ((1, _ONE), (2, _TWO))}
+def by_cores(make):
+    """`make` of a number of cores is a call."""
+    return {name: make(cores) for cores, name in ((1, _ONE), (2, _TWO))}
 
 
-def _product(label, contestants, operations, out, dtype):
+def both(kernel, *arguments):
+    return by_cores(lambda cores: native.Kernel(kernel, cores).bind(*arguments))
+
+
+def product(label, contestants, operations, out, dtype):
     probe, check = native.Probe(), _same(contestants, out)
     dtype = dtype if probe.dots(dtype, 1)[1] else "f32"  # the CPU may have no dots of this type
     steps = int(operations / probe.dots(dtype, 1)[1])

@@ -13,10 +13,10 @@ def cases(cores, peers, quick):
     for dtype in ("f32", "bf16"):
         for shape in _SHAPES[1:2] if quick else _SHAPES:
             for fused in ("relu", "gelu", "residual"):
-                yield _case(dtype, shape, fused, cores, peers.get("torch"))
+                yield case(dtype, shape, fused, cores, peers.get("torch"))
 
 
-def _case(dtype, shape, fused, cores, torch):
+def case(dtype, shape, fused, cores, torch):
     m, n, k = shape
     x, y = matmul.operands(m, n, k, dtype)
     bias, residual = native.random((n,), "f32", 3), native.random((m, n), dtype, 4)

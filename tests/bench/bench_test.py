@@ -1,11 +1,17 @@
-"""What ./dev bench does with times: figures and goals, the table, the pictures. None of its peers is needed.
+"""What ./dev bench does with times: figures and goals, the table, the pictures and pages; its questions, as far as that needs
+no kernel. None of its peers is needed.
 
     bench_test.py
 """
 
+import contextlib
+import importlib.util
+import io
+import json
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -13,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 sys.dont_write_bytecode = True
 
-from kilnbench import abi, charts, race, roofline, svg, table
+from kilnbench import abi, charts, compiled, limits, pages, race, roofline, svg, table
 
 
 def case(goals, **more):
@@ -160,6 +166,115 @@ class Pictures(unittest.TestCase):
         self.assertTrue(roofline.crosses((0, 0, 10, 10), (5, 5, 6, 6)))
         self.assertFalse(roofline.crosses((0, 0, 10, 10), (-5, 5, 5, 25)))
         self.assertFalse(roofline.crosses((0, 0, 10, 10), (-5, 20, 15, 20)))
+
+
+def kept(results, **more):
+    """As run.py keeps a question."""
+    return {"question": "S6", "title": "a <title>", "cores": 1, "complete": True, "cpu": "a CPU", "date": "2026-11-25",
+            "peaks": {"f32": 200.0}, "bandwidth": 60.0, "results": results, **more}
+
+
+def moving(seconds):
+    """What moves 12e9 bytes with 1e9 operations."""
+    made = race.Case("add", {"Kiln": None}, [], 12e9, race.BYTES, work=race.Work(1e9, 12e9, "f32"))
+    return race.result(made, {"Kiln": [seconds]}, {})
+
+
+class Limits(unittest.TestCase):
+    def test_shares_of_the_peak_and_of_memory(self):
+        product = race.result(case([]), TIMES, {"f32": 200.0})
+        found = limits.shares(product, {"f32": 200.0}, 60.0)
+        self.assertAlmostEqual(found["peak"], 0.5)
+        self.assertAlmostEqual(found["memory"], 12e6 / 0.02 / 60e9)
+        self.assertAlmostEqual(limits.shares(moving(0.25), {"f32": 200.0}, 60.0)["memory"], 0.8)
+
+    def test_the_larger_share_is_the_limit_if_it_is_much(self):
+        product = race.result(case([]), TIMES, {"f32": 200.0})
+        self.assertEqual(limits.told(product, {"f32": 125.0}, 60.0), "peak: 0.80 of it; 0.01 of memory")
+        self.assertEqual(limits.told(product, {"f32": 200.0}, 60.0), "instructions: 0.50 of peak; 0.01 of memory")
+        self.assertEqual(limits.told(moving(0.25), {"f32": 200.0}, 60.0), "memory: 0.80 of it; 0.02 of peak")
+        self.assertEqual(limits.told(moving(0.1), {}, 60.0), "caches: 2.00 of memory")
+
+    def test_times_of_calls_are_not_about_the_machine(self):
+        call = race.result(race.Case("a call", {"Kiln": None}, [], 1, race.NANOSECONDS), {"Kiln": [1e-6]}, {})
+        self.assertEqual(limits.told(call, {"f32": 200.0}, 60.0), "")
+
+
+class Pages(unittest.TestCase):
+    def test_a_page_has_every_goal_and_limit_and_is_well_formed(self):
+        goals = [race.Ratio("Kiln", "peer", 1.05), race.Ratio("Kiln", "peer", 2.0), race.Limit("Kiln", 150)]
+        text = pages.question(kept([race.result(case(goals), TIMES, {"f32": 200.0}), moving(0.25)]), ["s6_1.svg"])
+        self.assertEqual(text.count(", met"), 2)
+        self.assertEqual(text.count(", missed"), 1)
+        self.assertIn("2 of 3 goals are met in 2 cases.", text)
+        for told in ("a &lt;title&gt;", 'src="s6_1.svg"', "memory: 0.80 of it", "2026-11-25, a CPU", "<td>f32 1000^3<td>Kiln"):
+            self.assertIn(told, text)
+        self.assertEqual(text.count("f32 1000^3"), 1)  # once, though it has four lines
+        self.assertNotIn("interrupted", text)
+        self.assertIn("interrupted", pages.question(kept([], complete=False), []))
+
+    def test_the_index_lists_what_is_kept_in_the_order_of_the_questions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("S10", "P2", "S2"):
+                content = kept([race.result(case([race.Ratio("Kiln", "peer", 9)]), TIMES, {})], question=name)
+                pathlib.Path(folder, f"{name.lower()}_1.json").write_text(json.dumps(content))
+            text = pages.index(folder)
+        links = re.findall(r'href="(\w+).html"', text)
+        self.assertEqual(links, ["p2_1", "s2_1", "s10_1"])
+        self.assertEqual(text.count("0 of 1 goals are met"), 3)
+
+
+class Compiled(unittest.TestCase):
+    def test_a_peer_that_cannot_compile_takes_no_part_and_a_line_says_so(self):
+        def fails():
+            raise ValueError("no such operation\nand a long trace")
+        told = io.StringIO()
+        with contextlib.redirect_stdout(told):
+            self.assertIsNone(compiled.attempt("XLA", "rope", fails))
+            self.assertEqual(compiled.attempt("XLA", "rope", lambda: lambda: 1)(), 1)
+        self.assertEqual(told.getvalue(), "  XLA takes no part in rope: no such operation\n")
+
+
+@unittest.skipUnless(importlib.util.find_spec("numpy"), "questions need numpy")
+class Questions(unittest.TestCase):
+    def setUp(self):
+        import questions
+        self.names, self.load = questions.NAMES, questions.load
+
+    def test_all_of_them_load(self):
+        for name in self.names:
+            module = self.load(name)
+            self.assertTrue(module.TITLE and module.__doc__, name)
+            self.assertTrue(callable(module.cases), name)
+
+    def test_goals_are_against_whoever_is_there(self):
+        from questions import fused
+        goals = fused.goals({"Kiln": None, "torch": None}, {"torch": 1.2, "XLA": 1.0})
+        self.assertEqual([(goal.over, goal.least) for goal in goals], [("torch", 1.2)])
+
+    def test_sizes_of_groups(self):
+        from questions import grouped, s2
+        sizes = grouped.irregular(4096, 16)
+        self.assertEqual(int(sizes.sum()), 4096)
+        self.assertEqual([int(size) for size in sizes[4::5]], [0, 0, 0])
+        few = s2.few_rows(64, 16)
+        self.assertTrue((few[7::8] == 0).all() and few.max() <= 16)
+
+    def test_pairs_that_attention_sees(self):
+        from questions import attention
+        n = 1024
+        counts = {"full": n * n, "causal": n * (n + 1) // 2, "cap": n * (n + 1) // 2,
+                  "window": sum(min(row + 1, attention.WINDOW) for row in range(n))}
+        for kind, pairs in counts.items():
+            problem = attention.Problem(kind, "bf16", n, 8)
+            self.assertEqual(problem.pairs, attention.HEADS * pairs, kind)
+            self.assertEqual(problem.work(2, [problem.q]).operations, 4.0 * attention.HEADS * pairs * 8)
+
+    def test_weights_of_few_bits_are_what_their_bits_say(self):
+        import numpy as np
+        from questions import s4
+        self.assertEqual(s4._values(np.array([[0x2F, 0x80]], "u1"), "i4").tolist(), [[-1, 2, 0, -8]])
+        self.assertEqual(s4._values(np.array([[0x38, 0xB8, 0x01, 0x7E]], "u1"), "f8").tolist(), [[1, -1, 2.0**-9, 448]])
 
 
 class Structures(unittest.TestCase):
