@@ -59,9 +59,8 @@ struct Step {
   Tile<float, 2> top;
   Tile<float, 2> total;
   Tile<float, 3> acc;
-  Tile<bf16, 3> k;
-  Tile<bf16, 2> v;
-  Tile<int32_t, 2> position;
+  Tile<bf16, 4> keys_0;
+  Tile<bf16, 4> values_0;
   Tile<float, 2> s;
   Tile<float, 1> new_top;
   Tile<float, 2> weight;
@@ -73,7 +72,7 @@ struct Step {
 
   HWY_INLINE void Body() const {
     const size_t hk_size = Unsigned(call.hk), d_size = Unsigned(call.d),
-    page_size = Unsigned(call.page), tile_size = Unsigned(8 * call.page);
+    tile_size = Unsigned(8 * call.page);
     // paged_attention.yaml:47  when first(j):
     if (point[1] == 0) {
       for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
@@ -182,59 +181,41 @@ struct Step {
           })) {
         return;
       }
-      const int64_t fixed = Mod(point[1], int64_t{2});
-      for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
-        for (size_t tile_i = 0; tile_i < group; ++tile_i) {
-          for (size_t page_i = 0; page_i < page_size; ++page_i) {
-            ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-              const auto keys_0 = at.Load(keys.At(fixed, hk_i, tile_i, page_i, d_i));
-              at.Store(keys_0, k.At(hk_i, page_i + Signed(tile_i) * call.page, d_i));
-            });
-          }
-        }
-      }
 
       // paged_attention.yaml:65  let v = reshape(values[j % 2], [hk, width, d])
       if (!copies.MayRead(65, [&]() HWY_ATTR {
             return PartOf("values", values,
-                          std::array<Cut, 5>{CutPoint(fixed, 2), CutRange(0, call.hk, call.hk),
-                                             CutRange(0, run_0, run_0),
-                CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)});
+                          std::array<Cut, 5>{CutPoint(Mod(point[1], int64_t{2}), 2),
+                                             CutRange(0, call.hk, call.hk),
+                CutRange(0, run_0, run_0), CutRange(0, call.page, call.page),
+                CutRange(0, call.d, call.d)});
           })) {
         return;
       }
+
+      // paged_attention.yaml:67  let s = where(position < lengths[b], dot(q, k.mT) * scale, -inf)
+      const int64_t fixed = Mod(point[1], int64_t{2});
       for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
-        for (size_t tile_i = 0; tile_i < group; ++tile_i) {
-          for (size_t page_i = 0; page_i < page_size; ++page_i) {
-            ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-              const auto values_0 = at.Load(values.At(fixed, hk_i, tile_i, page_i, d_i));
-              at.Store(values_0, v.At(page_i + Signed(tile_i) * call.page, d_i));
-            });
-          }
-
-          // paged_attention.yaml:66  let position = j * width + iota([hk, group, width], 2)
-          ForLanes(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
-            at.Store(
-                hn::Add(
-                at.Splat(
-                MulInt(static_cast<int32_t>(point[1]), MulInt(8, static_cast<int32_t>(call.page)))),
-                at.Iota(static_cast<int32_t>(tile_j))), position.At(tile_i, tile_j));
-          });
-        }
-
-        // paged_attention.yaml:67  let s = where(position < lengths[b], dot(q, k.mT) * scale, -inf)
         const auto panels_0 = PackA<bf16>(
             Tile<const bf16, 2>{q.At(hk_i, 0, 0), {q.stride[1], q.stride[2]}},
             group, d_size, panels_0_memory);
         const auto panels_1 = PackB<bf16>(
-            Tile<const bf16, 2>{k.At(hk_i, 0, 0), {k.stride[2], k.stride[1]}},
+            Tile<const bf16, 2>{keys_0.At(fixed, hk_i, 0, 0), {keys_0.stride[3], keys_0.stride[2]}},
             d_size, tile_size, panels_1_memory);
         {
-          const auto finish = [=, *this](auto at, auto sum, size_t tile_i, size_t tile_j) HWY_ATTR {
-            const auto position_0 = at.Load(position.At(tile_i, tile_j));
+          const auto finish = [=, *this](auto at, auto sum, size_t tile_j, size_t tile_i) HWY_ATTR {
+            // paged_attention.yaml:66  let position = j * width + iota([hk, group, width], 2)
+            const auto position_0 =
+                hn::Add(
+                at.Splat(
+                MulInt(static_cast<int32_t>(point[1]), MulInt(8, static_cast<int32_t>(call.page)))),
+                at.Iota(static_cast<int32_t>(tile_i)));
+
+            // paged_attention.yaml:67  let s = where(position < lengths[b], dot(q, k.mT) * scale,
+            //     -inf)
             at.Store(
                 Select(Lt(position_0, at.Splat(length_1)), hn::Mul(sum, at.Splat(call.scale)),
-                       at.Splat(-INFINITY)), s.At(tile_i, tile_j));
+                       at.Splat(-INFINITY)), s.At(tile_j, tile_i));
           };
           MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), Nothing(),
                                    finish);
@@ -272,7 +253,8 @@ struct Step {
             Tile<const float, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
             group, tile_size, panels_2_memory);
         const auto panels_3 = PackB<bf16>(
-            Tile<const bf16, 2>{v.At(0, 0), {v.stride[0], v.stride[1]}},
+            Tile<const bf16, 2>{values_0.At(fixed, hk_i, 0, 0),
+                                {values_0.stride[2], values_0.stride[3]}},
             tile_size, d_size, panels_3_memory);
         {
           const auto finish = [=, *this](auto at, auto sum_0, size_t tile_i, size_t d_i) HWY_ATTR {
@@ -323,10 +305,10 @@ void RunGrid(const Call& call, Core& core) {
   const std::array block = {Squeezed(), All(call.hk), All(group), All(call.d)};
   In<Tiers, Rows<bf16, 3>, 4> q(core, {"q", 3, 29}, call.q, block, NoPad{.reduced = true});
   Out<Tiers, Rows<bf16, 3>, 4> o(core, {"o", 6, 37}, call.o, block);
-  const size_t keys_count = TileSize<bf16>(2, call.hk, run_0, call.page, call.d);
+  const size_t keys_count = DenseSize<bf16>(2, call.hk, run_0, call.page, call.d);
   bf16* const keys_memory = Tiers::template Scratch<bf16>(core, {"keys", 7, 39}, keys_count,
                                                           {2, call.hk, run_0, call.page, call.d});
-  const size_t values_count = TileSize<bf16>(2, call.hk, run_0, call.page, call.d);
+  const size_t values_count = DenseSize<bf16>(2, call.hk, run_0, call.page, call.d);
   bf16* const values_memory = Tiers::template Scratch<bf16>(core, {"values", 8, 40}, values_count,
                                                             {2, call.hk, run_0, call.page, call.d});
   const size_t top_count = TileSize<float>(call.hk, group);
@@ -338,15 +320,6 @@ void RunGrid(const Call& call, Core& core) {
   const size_t acc_count = TileSize<float>(call.hk, group, call.d);
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 12, 44}, acc_count,
                                                            {call.hk, group, call.d});
-  const size_t k_count = TileSize<bf16>(call.hk, 8 * call.page, call.d);
-  bf16* const k_memory = Tiers::template Scratch<bf16>(core, {"k", 13}, k_count,
-                                                       {call.hk, 8 * call.page, call.d});
-  const size_t v_count = TileSize<bf16>(8 * call.page, call.d);
-  bf16* const v_memory = Tiers::template Scratch<bf16>(core, {"v", 14}, v_count,
-                                                       {8 * call.page, call.d});
-  const size_t position_count = TileSize<int32_t>(group, 8 * call.page);
-  int32_t* const position_memory = Tiers::template Scratch<int32_t>(
-      core, {"position", 15}, position_count, {group, 8 * call.page});
   const size_t s_count = TileSize<float>(group, 8 * call.page);
   float* const s_memory = Tiers::template Scratch<float>(core, {"s", 16}, s_count,
                                                          {group, 8 * call.page});
@@ -386,17 +359,17 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{
-        core, call, at, steps, copies, q.WaitIn(block_index(at)), o.Open(block_index(at), at.run),
-        MakeTile(keys_memory, 2, call.hk, run_0, call.page, call.d),
-        MakeTile(values_memory, 2, call.hk, run_0, call.page, call.d),
-        MakeTile(top_memory, call.hk, group), MakeTile(total_memory, call.hk, group),
-        MakeTile(acc_memory, call.hk, group, call.d),
-        MakeTile(k_memory, call.hk, 8 * call.page, call.d),
-        MakeTile(v_memory, 8 * call.page, call.d), MakeTile(position_memory, group, 8 * call.page),
-        MakeTile(s_memory, group, 8 * call.page), MakeTile(new_top_memory, group),
-        MakeTile(weight_memory, group, 8 * call.page), MakeTile(fade_memory, group),
-        panels_0_memory, panels_1_memory, panels_2_memory, panels_3_memory});
+    RunStep(Step{core, call, at, steps, copies, q.WaitIn(block_index(at)),
+                 o.Open(block_index(at), at.run),
+                 MakeDenseTile(keys_memory, 2, call.hk, run_0, call.page, call.d),
+                 MakeDenseTile(values_memory, 2, call.hk, run_0, call.page, call.d),
+                 MakeTile(top_memory, call.hk, group), MakeTile(total_memory, call.hk, group),
+                 MakeTile(acc_memory, call.hk, group, call.d),
+                 MakeDenseTile(keys_memory, 2, call.hk, 8 * call.page, call.d),
+                 MakeDenseTile(values_memory, 2, call.hk, 8 * call.page, call.d),
+                 MakeTile(s_memory, group, 8 * call.page), MakeTile(new_top_memory, group),
+                 MakeTile(weight_memory, group, 8 * call.page), MakeTile(fade_memory, group),
+                 panels_0_memory, panels_1_memory, panels_2_memory, panels_3_memory});
     if (!core.ok()) return;
     if (!next.more || next.run != at.run) copies.End();
     if (!next.more || o.Leaves(block_index(next), next.run)) o.CopyOut();

@@ -84,13 +84,11 @@ struct Step {
   Tile<float, 2> s;
   Tile<bf16, 3> value_1;
   Tile<bf16, 2> value_2;
-  Tile<bf16, 3> value_3;
-  Tile<bf16, 2> value_4;
+  Tile<bf16, 4> keys_0;
   Tile<float, 1> new_top;
   Tile<float, 2> weight;
   Tile<float, 1> fade;
-  Tile<bf16, 3> value_8;
-  Tile<bf16, 2> value_9;
+  Tile<bf16, 4> values_0;
   void* panels_0_memory;
   void* panels_1_memory;
   void* panels_2_memory;
@@ -98,8 +96,7 @@ struct Step {
 
   HWY_INLINE void Body() const {
     const size_t tile_size = Unsigned(32 * call.group), d_size = Unsigned(call.d),
-    tile_size_0 = Unsigned(8 * call.page), group_size = Unsigned(call.group),
-    page_size = Unsigned(call.page);
+    tile_size_0 = Unsigned(8 * call.page), group_size = Unsigned(call.group);
     // ragged_paged_attention.yaml:62  assert lengths[b] >= offsets[b + 1] - offsets[b], "a sequence
     //     has fewer positions than tokens"
     const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
@@ -225,12 +222,12 @@ struct Step {
         // ragged_paged_attention.yaml:81  let seen = j * width + iota([bq * group, width], 1) <=
         //     token + ahead
         ForLanes(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
-          const auto value_10 =
+          const auto value_6 =
               hn::Add(
               at.Splat(
               MulInt(static_cast<int32_t>(point[2]), MulInt(8, static_cast<int32_t>(call.page)))),
               at.Iota(static_cast<int32_t>(tile_j)));
-          at.Store(Le(value_10, at.Splat(AddInt(token_0, SubInt(length, offset)))),
+          at.Store(Le(value_6, at.Splat(AddInt(token_0, SubInt(length, offset)))),
                    seen.At(tile_i, tile_j));
         });
       }
@@ -256,20 +253,12 @@ struct Step {
             });
           }
         }
-        const int64_t fixed = Mod(point[2], int64_t{2});
-        for (size_t tile_i = 0; tile_i < run_0; ++tile_i) {
-          for (size_t page_i = 0; page_i < page_size; ++page_i) {
-            ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-              const auto keys_0 = at.Load(keys.At(fixed, h, tile_i, page_i, d_i));
-              at.Store(keys_0, value_3.At(tile_i, page_i, d_i));
-            });
-          }
-        }
         const auto panels_0 = PackA<bf16>(
             Tile<const bf16, 2>{value_2.At(0, 0), {value_2.stride[0], value_2.stride[1]}},
             tile_size, d_size, panels_0_memory);
         const auto panels_1 = PackB<bf16>(
-            Tile<const bf16, 2>{value_4.At(0, 0), {value_4.stride[1], value_4.stride[0]}},
+            Tile<const bf16, 2>{keys_0.At(Mod(point[2], int64_t{2}), h, 0, 0),
+                                {keys_0.stride[3], keys_0.stride[2]}},
             d_size, tile_size_0, panels_1_memory);
         {
           const auto finish = [=, *this](auto at, auto sum, size_t tile_i, size_t tile_j) HWY_ATTR {
@@ -314,25 +303,18 @@ struct Step {
         //     % 2, h], [width, d]))
         if (!copies.MayRead(88, [&]() HWY_ATTR {
               return PartOf("values", values,
-                            std::array<Cut, 5>{CutPoint(fixed, 2), CutPoint(h, heads),
-                                               CutRange(0, run_0, run_0),
+                            std::array<Cut, 5>{CutPoint(Mod(point[2], int64_t{2}), 2),
+                                               CutPoint(h, heads), CutRange(0, run_0, run_0),
                   CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)});
             })) {
           return;
-        }
-        for (size_t tile_i = 0; tile_i < run_0; ++tile_i) {
-          for (size_t page_i = 0; page_i < page_size; ++page_i) {
-            ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-              const auto values_0 = at.Load(values.At(fixed, h, tile_i, page_i, d_i));
-              at.Store(values_0, value_8.At(tile_i, page_i, d_i));
-            });
-          }
         }
         const auto panels_2 = PackA<bf16>(
             Tile<const float, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
             tile_size, tile_size_0, panels_2_memory);
         const auto panels_3 = PackB<bf16>(
-            Tile<const bf16, 2>{value_9.At(0, 0), {value_9.stride[0], value_9.stride[1]}},
+            Tile<const bf16, 2>{values_0.At(Mod(point[2], int64_t{2}), h, 0, 0),
+                                {values_0.stride[2], values_0.stride[3]}},
             tile_size_0, d_size, panels_3_memory);
         {
           const auto finish = [=, *this](auto at, auto sum_0, size_t tile_i, size_t d_i) HWY_ATTR {
@@ -367,21 +349,21 @@ struct Step {
             // ragged_paged_attention.yaml:95  o[:, h][mine] = reshape(T(acc[h] / total[h]), [bq,
             //     group, d])
             const auto acc_1 = at.Load(acc.At(0, group_i + Signed(tokens_i) * call.group, d_i));
-            const auto value_11 =
+            const auto value_7 =
                 DivideBy(acc_1, LoadOne(total.At(0, group_i + Signed(tokens_i) * call.group)));
-            at.StoreIf(at.Splat(mine_0), value_11, o.At(tokens_i, 0, group_i, d_i));
+            at.StoreIf(at.Splat(mine_0), value_7, o.At(tokens_i, 0, group_i, d_i));
             const auto acc_2 = at.Load(acc.At(1, group_i + Signed(tokens_i) * call.group, d_i));
-            const auto value_12 =
+            const auto value_8 =
                 DivideBy(acc_2, LoadOne(total.At(1, group_i + Signed(tokens_i) * call.group)));
-            at.StoreIf(at.Splat(mine_0), value_12, o.At(tokens_i, 1, group_i, d_i));
+            at.StoreIf(at.Splat(mine_0), value_8, o.At(tokens_i, 1, group_i, d_i));
             const auto acc_3 = at.Load(acc.At(2, group_i + Signed(tokens_i) * call.group, d_i));
-            const auto value_13 =
+            const auto value_9 =
                 DivideBy(acc_3, LoadOne(total.At(2, group_i + Signed(tokens_i) * call.group)));
-            at.StoreIf(at.Splat(mine_0), value_13, o.At(tokens_i, 2, group_i, d_i));
+            at.StoreIf(at.Splat(mine_0), value_9, o.At(tokens_i, 2, group_i, d_i));
             const auto acc_4 = at.Load(acc.At(3, group_i + Signed(tokens_i) * call.group, d_i));
-            const auto value_14 =
+            const auto value_10 =
                 DivideBy(acc_4, LoadOne(total.At(3, group_i + Signed(tokens_i) * call.group)));
-            at.StoreIf(at.Splat(mine_0), value_14, o.At(tokens_i, 3, group_i, d_i));
+            at.StoreIf(at.Splat(mine_0), value_10, o.At(tokens_i, 3, group_i, d_i));
           });
         }
       }
@@ -409,10 +391,10 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, Rows<bf16, 4>, 4> q(core, {"q", 8, 44}, call.q, block, NoPad{.reduced = true});
   Out<Tiers, Rows<bf16, 4>, 4> o(core, {"o", 11, 52}, call.o, block,
                                  Init<bf16>(FromBits<bf16>(0x0000)));
-  const size_t keys_count = TileSize<bf16>(2, heads, run_0, call.page, call.d);
+  const size_t keys_count = DenseSize<bf16>(2, heads, run_0, call.page, call.d);
   bf16* const keys_memory = Tiers::template Scratch<bf16>(core, {"keys", 12, 54}, keys_count,
                                                           {2, heads, run_0, call.page, call.d});
-  const size_t values_count = TileSize<bf16>(2, heads, run_0, call.page, call.d);
+  const size_t values_count = DenseSize<bf16>(2, heads, run_0, call.page, call.d);
   bf16* const values_memory = Tiers::template Scratch<bf16>(core, {"values", 13, 55}, values_count,
                                                             {2, heads, run_0, call.page, call.d});
   const size_t top_count = TileSize<float>(heads, 32 * call.group);
@@ -433,29 +415,23 @@ void RunGrid(const Call& call, Core& core) {
   const size_t value_1_count = DenseSize<bf16>(bq, call.group, call.d);
   bf16* const value_1_memory = Tiers::template Scratch<bf16>(core, {"value_1", 22}, value_1_count,
                                                              {bq, call.group, call.d});
-  const size_t value_3_count = DenseSize<bf16>(run_0, call.page, call.d);
-  bf16* const value_3_memory = Tiers::template Scratch<bf16>(core, {"value_3", 24}, value_3_count,
-                                                             {run_0, call.page, call.d});
   const size_t new_top_count = TileSize<float>(32 * call.group);
-  float* const new_top_memory = Tiers::template Scratch<float>(core, {"new_top", 26}, new_top_count,
+  float* const new_top_memory = Tiers::template Scratch<float>(core, {"new_top", 25}, new_top_count,
                                                                {32 * call.group});
   const size_t weight_count = TileSize<float>(32 * call.group, 8 * call.page);
-  float* const weight_memory = Tiers::template Scratch<float>(core, {"weight", 28}, weight_count,
+  float* const weight_memory = Tiers::template Scratch<float>(core, {"weight", 27}, weight_count,
                                                               {32 * call.group, 8 * call.page});
   const size_t fade_count = TileSize<float>(32 * call.group);
-  float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 29}, fade_count,
+  float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 28}, fade_count,
                                                             {32 * call.group});
-  const size_t value_8_count = DenseSize<bf16>(run_0, call.page, call.d);
-  bf16* const value_8_memory = Tiers::template Scratch<bf16>(core, {"value_8", 32}, value_8_count,
-                                                             {run_0, call.page, call.d});
   void* const panels_0_memory = Tiers::template Scratch<char>(
-      core, {"panels_0", 36}, PackedA<bf16>::Bytes(32 * call.group, call.d));
+      core, {"panels_0", 34}, PackedA<bf16>::Bytes(32 * call.group, call.d));
   void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 37}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
+      core, {"panels_1", 35}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
   void* const panels_2_memory = Tiers::template Scratch<char>(
-      core, {"panels_2", 38}, PackedA<bf16>::Bytes(32 * call.group, 8 * call.page));
+      core, {"panels_2", 36}, PackedA<bf16>::Bytes(32 * call.group, 8 * call.page));
   void* const panels_3_memory = Tiers::template Scratch<char>(
-      core, {"panels_3", 39}, PackedB<bf16>::Bytes(8 * call.page, call.d));
+      core, {"panels_3", 37}, PackedB<bf16>::Bytes(8 * call.page, call.d));
   Copies copies(core);
   copies.Reads({"queries", 0, 13});
   copies.Reads({"k_pages", 9, 49});
@@ -485,8 +461,8 @@ void RunGrid(const Call& call, Core& core) {
     }
     RunStep(Step{core, call, at, steps, copies, q.WaitIn(block_index(core, at)),
                  o.Open(block_index(core, at), at.run),
-                 MakeTile(keys_memory, 2, heads, run_0, call.page, call.d),
-                 MakeTile(values_memory, 2, heads, run_0, call.page, call.d),
+                 MakeDenseTile(keys_memory, 2, heads, run_0, call.page, call.d),
+                 MakeDenseTile(values_memory, 2, heads, run_0, call.page, call.d),
                  MakeTile(top_memory, heads, 32 * call.group),
                  MakeTile(total_memory, heads, 32 * call.group),
                  MakeTile(acc_memory, heads, 32 * call.group, call.d),
@@ -494,13 +470,11 @@ void RunGrid(const Call& call, Core& core) {
                  MakeTile(s_memory, 32 * call.group, 8 * call.page),
                  MakeDenseTile(value_1_memory, bq, call.group, call.d),
                  MakeDenseTile(value_1_memory, 32 * call.group, call.d),
-                 MakeDenseTile(value_3_memory, run_0, call.page, call.d),
-                 MakeDenseTile(value_3_memory, 8 * call.page, call.d),
+                 MakeDenseTile(keys_memory, 2, heads, 8 * call.page, call.d),
                  MakeTile(new_top_memory, 32 * call.group),
                  MakeTile(weight_memory, 32 * call.group, 8 * call.page),
                  MakeTile(fade_memory, 32 * call.group),
-                 MakeDenseTile(value_8_memory, run_0, call.page, call.d),
-                 MakeDenseTile(value_8_memory, 8 * call.page, call.d), panels_0_memory,
+                 MakeDenseTile(values_memory, 2, heads, 8 * call.page, call.d), panels_0_memory,
                  panels_1_memory, panels_2_memory, panels_3_memory});
     if (!core.ok()) return;
     if (!next.more || next.run != at.run) copies.End();

@@ -20,11 +20,15 @@ test_python() {
   python_tests "$@"
 }
 
+python_environment() {
+  make_environment build/python-env "${python_pins[@]}"
+}
+
 # Where PyPI cannot be reached they are left out, with a line that says so.
 python_tests() {
   local status
   set +e
-  (set -e; make_environment build/python-env "${python_pins[@]}") >build/python-env.log 2>&1
+  (set -e; python_environment) >build/python-env.log 2>&1
   status=$?
   set -e
   if ((status)); then

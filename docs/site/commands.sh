@@ -7,13 +7,17 @@ readonly site_pins=(markdown-it-py==4.3.0 mdurl==0.1.2 pygments==2.21.0 pyyaml==
 site() {
   [[ -z ${1-} || $1 == --serve ]] || die "usage: ./dev site [--serve [PORT]]"
   build dev 2 kiln
-  run_step environment make_environment build/site-env "${site_pins[@]}"
+  run_step environment site_environment
   run_step site make_site
   if [[ ${1-} == --serve ]]; then
     echo "http://127.0.0.1:${2:-8000} until Ctrl+C"
     exec python3 -m http.server --bind 127.0.0.1 --directory build/site "${2:-8000}"
   fi
   echo "build/site/index.html is the first page"
+}
+
+site_environment() {
+  make_environment build/site-env "${site_pins[@]}"
 }
 
 make_site() {
@@ -28,7 +32,7 @@ test_site() {
 
 # Three steps. Where PyPI cannot be reached, or no browser, what needs it is left out, with a line that says so.
 site_tests() {
-  try_step environment make_environment build/site-env "${site_pins[@]}"
+  try_step environment site_environment
   if ((status)); then
     echo "skipped: tests/site, as ${site_pins[*]} cannot be installed (see $log)"
     return 0

@@ -68,6 +68,40 @@ TEST_CASE("what may change after it was read is copied") {
   CHECK(IsCopied(from_var + kRead, "part"));
 }
 
+TEST_CASE("a window of scratch is a view of it until a statement behind it writes there") {
+  const std::string reads = "  y = part + 1\n  y[0:16] = part[16:]\n  o = 0\n";
+  CHECK_FALSE(IsCopied("  s = z\n  let part = s[0:32]\n" + reads, "part"));
+  CHECK(IsCopied("  s = z\n  let part = s[0:32]\n" + reads + "  s[0] = z[1]\n", "part"));
+  CHECK_FALSE(
+      IsCopied("  for i in range(2):\n    s[i] = z[i]\n    let part = s[0:32]\n    y = part + 1\n"
+               "    y[0:16] = part[16:]\n  o = 0\n",
+               "part"));
+  CHECK(
+      IsCopied("  let part = s[0:32]\n  for i in range(2):\n    y = part + 1\n"
+               "    y[0:16] = part[16:]\n    s[i] = z[i]\n  o = 0\n",
+               "part"));
+}
+
+TEST_CASE(
+    "neighbouring dimensions of scratch are one without a copy where the inner ones are whole") {
+  const std::string pages =
+      "kernel: k\ninputs: {z: \"f32[32, 8]\", w: \"f32[8, 16]\"}\n"
+      "outputs: {o: \"f32[16, 16]\"}\nscratch: {p: \"f32[2, 4, 8, 8]\"}\n"
+      "body: |\n  p[:] = 1\n  let part = ";
+  const auto shapes_of = [&](const std::string& value) {
+    const Planned planned = PlanOf(pages + value + "\n  o = dot(part, w)\n");
+    std::vector<bool> in_place;
+    for (const BufferId buffer : UsedBuffers(*planned.plan)) {
+      if (const BufferId root = (*planned.plan)[buffer].same_as)
+        in_place.push_back(bool((*planned.plan)[root].ref));
+    }
+    return in_place;
+  };
+  CHECK(shapes_of("reshape(p[1, 2:4], [16, 8])") == std::vector{true});
+  CHECK(shapes_of("reshape(p[:, 1], [16, 8])") != std::vector{true});
+  CHECK(shapes_of("reshape(p[0, :, 0:4], [16, 8])") != std::vector{true});
+}
+
 TEST_CASE("a window whose lanes are apart is copied") {
   CHECK(IsCopied(
       "  let part = x[:, 0:8:2]\n  y[:, 0:4] = part[0:32] + part[ds(1, 32)]\n  y[:, 4:] = 0"

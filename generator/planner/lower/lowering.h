@@ -150,7 +150,11 @@ class Lowering {
   };
   bool IsConstantInput(RefId id) const;
   bool ReadsConstantInput(const Node& node) const;
-  bool IsWindow(const Node& node) const;
+  bool IsWindow(const Node& node, LocalId let) const;
+  // joined.cc
+  bool IsPlainScratch(RefId id) const;
+  bool IsJoinable(const Node& reshape) const;
+  ElementPtr SeenJoined(const Node& reshape, const Point& point);
   std::optional<Point> SeenThrough(const Node& reshape, const Point& point);
   Coordinate Joined(const Point& point, const Shape& shape, const std::vector<size_t>& dims);
   bool Divide(const Coordinate& c, const Size& all, const Shape& shape,
@@ -199,13 +203,15 @@ class Lowering {
   Table<BufferId, Local> local_buffer_;      // none: a scalar
   Table<VariableId, Local> local_variable_;  // none: a tile
   using Temporaries = std::map<const Node*, BufferId>;
-  Temporaries temporary_;                          // of this statement
-  Temporaries sums_;                               // the same, of means
-  std::map<LocalId, NodePtr> views_;               // of lets that are windows of inputs
-  bool in_view_ = false;                           // while one is read
-  Dividing* dividing_ = nullptr;                   // null: no loop may be divided
-  std::map<LocalId, IntegerBounds> local_bounds_;  // of loop variables and lets
-  std::map<LocalId, IndexRange> index_ranges_;     // of the same
+  Temporaries temporary_;                              // of this statement
+  Temporaries sums_;                                   // the same, of means
+  std::map<LocalId, NodePtr> views_;                   // of lets that are windows of refs
+  const Table<std::set<RefId>, Local> written_after_;  // refs that statements behind a let write
+  std::map<const Node*, BufferId> joined_;             // of reshapes that are in the way of none
+  bool in_view_ = false;                               // while one is read
+  Dividing* dividing_ = nullptr;                       // null: no loop may be divided
+  std::map<LocalId, IntegerBounds> local_bounds_;      // of loop variables and lets
+  std::map<LocalId, IndexRange> index_ranges_;         // of the same
   struct HoistedRead {
     const Stages* list;
     ElementPtr value;
@@ -217,6 +223,8 @@ class Lowering {
   std::vector<ElementPtr> guards_;  // under which the value at hand is evaluated
 };
 
+/// The refs that statements after each let write, in the order of the text.
+Table<std::set<RefId>, Local> WrittenAfterLets(const Kernel& kernel);
 /// Whether manual copies read or write a ref in VMEM or SMEM.
 Table<bool, Ref> EndsOfCopies(const Kernel& kernel);
 /// Whether what a value reads is one vector along the loop.

@@ -14,7 +14,8 @@ Lowering::Lowering(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagno
       copied_(EndsOfCopies(kernel_)),
       chained_(DotsInChains(kernel_)),
       local_buffer_(kernel_.locals.size()),
-      local_variable_(kernel_.locals.size()) {}
+      local_variable_(kernel_.locals.size()),
+      written_after_(WrittenAfterLets(kernel_)) {}
 
 Stages Lowering::Body() {
   Stages stages;
@@ -79,7 +80,7 @@ void Lowering::DefineLocal(const action::Define& define) {
     return Emit(stage::Define{local_variable_[id], value});
   }
   if (local.kind == Local::Kind::kLet && define.value->shape == local.shape &&
-      IsWindow(*define.value)) {
+      IsWindow(*define.value, id)) {
     // It is in range here or nowhere.
     Value(*define.value, Point(local.shape.size()));
     views_[id] = define.value;

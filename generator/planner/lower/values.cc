@@ -203,6 +203,7 @@ ElementPtr Lowering::Reshaped(const Node& node, const Point& point) {
   const Node& arg = *node.args[0];
   if (RegroupsDimensions(node)) {
     if (temporary_.count(&node)) return SeenAnew(node, point);
+    if (ElementPtr joined = SeenJoined(node, point)) return joined;
     const std::optional<Point> seen = SeenThrough(node, point);
     return seen ? Value(arg, *seen) : SeenAnew(node, point);
   }

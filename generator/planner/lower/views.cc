@@ -2,57 +2,11 @@
 
 #include "generator/plan/walk.h"
 #include "generator/planner/lower/lowering.h"
+#include "generator/planner/lower/regroup.h"
 
 /// Reshapes and slices as other ways to look at the same elements, so that nothing is copied.
 namespace kiln {
 namespace {
-
-/// Dimensions of an argument and those of its reshape that have as many elements.
-struct Group {
-  std::vector<size_t> from, to;
-};
-
-/// Pairs of groups, each as small as may be, without extents of 1; empty: there are none.
-std::vector<Group> GroupsOf(const Shape& from, const Shape& to) {
-  const auto beyond_one = [](const Shape& shape) {
-    std::vector<size_t> dims;
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (!shape[d].IsOne()) dims.push_back(d);
-    return dims;
-  };
-  const std::vector<size_t> a = beyond_one(from), b = beyond_one(to);
-  std::vector<Group> groups;
-  size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    size_t m = 0, n = 0;
-    // One of the two has a single dimension: nothing else is read without a copy.
-    Size product = from[a[i]];
-    for (size_t k = j; k < b.size() && m == 0; ++k) {
-      product = k == j ? to[b[k]] : product * to[b[k]];
-      if (product == from[a[i]]) m = 1, n = k - j + 1;
-    }
-    for (size_t k = i; k < a.size() && m == 0; ++k) {
-      product = k == i ? from[a[k]] : product * from[a[k]];
-      if (product == to[b[j]]) m = k - i + 1, n = 1;
-    }
-    if (m == 0) {
-      // What only a call can prove, as w = w // 2 * 2: all but the dimensions that are alike at the
-      // end have as many elements, since both shapes do.
-      size_t alike = 0;
-      while (i + alike + 1 < a.size() && j + alike + 1 < b.size() &&
-             from[a[a.size() - 1 - alike]] == to[b[b.size() - 1 - alike]])
-        ++alike;
-      m = a.size() - alike - i, n = b.size() - alike - j;
-      if (m > 1 && n > 1) return {};
-    }
-    groups.push_back({{a.begin() + static_cast<std::ptrdiff_t>(i),
-                       a.begin() + static_cast<std::ptrdiff_t>(i + m)},
-                      {b.begin() + static_cast<std::ptrdiff_t>(j),
-                       b.begin() + static_cast<std::ptrdiff_t>(j + n)}});
-    i += m, j += n;
-  }
-  return i == a.size() && j == b.size() ? groups : std::vector<Group>();
-}
 
 /// `index` may be null.
 ElementPtr Times(const ElementPtr& index, int64_t by) {
@@ -110,21 +64,23 @@ bool Lowering::ReadsConstantInput(const Node& node) const {
   }
 }
 
-/// Whether a `let` need not copy its value: a window of an input, seen in another shape perhaps,
-/// whose lanes are the input's own.
-bool Lowering::IsWindow(const Node& node) const {
+/// Whether a `let` need not copy its value: a window of an input, or of scratch that is not written
+/// any more, seen in another shape perhaps, whose lanes are the ref's own.
+bool Lowering::IsWindow(const Node& node, LocalId let) const {
   switch (node.op) {
-    case Op::kRead:
-      return IsConstantInput(RefId(node.index)) && AreFixed(node.subscripts, kernel_) &&
-             KeepsLanes(node.subscripts);
+    case Op::kRead: {
+      const RefId ref(node.index);
+      return (IsConstantInput(ref) || (IsPlainScratch(ref) && !written_after_[let].count(ref))) &&
+             AreFixed(node.subscripts, kernel_) && KeepsLanes(node.subscripts);
+    }
     case Op::kLocal:
       return views_.count(LocalId(node.index)) > 0;
     case Op::kSlice:
       return AreFixed(node.subscripts, kernel_) && KeepsLanes(node.subscripts) &&
-             IsWindow(*node.args[0]);
+             IsWindow(*node.args[0], let);
     case Op::kReshape: {
-      if (!IsWindow(*node.args[0])) return false;
-      if (!RegroupsDimensions(node)) return true;
+      if (!IsWindow(*node.args[0], let)) return false;
+      if (!RegroupsDimensions(node) || IsJoinable(node)) return true;
       const std::vector<Group> groups = GroupsOf(node.args[0]->shape, node.shape);
       const bool splits = std::all_of(groups.begin(), groups.end(),
                                       [](const Group& g) { return g.from.size() == 1; });

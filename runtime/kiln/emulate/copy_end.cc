@@ -8,22 +8,26 @@
 namespace kiln {
 namespace {
 
-/// Calls row(offset, other offset) for each run of `bytes` bytes: of whole rows where both ends
-/// have the elements side by side.
+/// Calls row(offset, other offset, bytes) for each run of elements that are side by side at both
+/// ends: a row, or several that follow each other.
 template <class Row>
 void ForEachRun(const CopyEnd& a, const CopyEnd& b, size_t element, const Row& row) {
-  const auto width = static_cast<int64_t>(element);
-  const bool dense = a.rank > 0 && a.stride[a.rank - 1] == width && b.stride[a.rank - 1] == width;
-  // ForEachRow leaves out the last dimension, so elements that are apart get one more.
+  auto run = static_cast<int64_t>(element);
+  int rank = a.rank;  // of the dimensions outside a run
+  for (; rank > 0; --rank) {
+    const int d = rank - 1;
+    if (a.extent[d] != 1 && (a.stride[d] != run || b.stride[d] != run)) break;
+    run *= a.extent[d];
+  }
+  // ForEachRow leaves out the last dimension.
   int64_t extent[kMaxRank + 1], stride[kMaxRank + 1], other[kMaxRank + 1];
-  std::copy_n(a.extent, a.rank, extent);
-  std::copy_n(a.stride, a.rank, stride);
-  std::copy_n(b.stride, a.rank, other);
-  extent[a.rank] = 1;
-  const int rank = dense ? a.rank : a.rank + 1;
-  const size_t bytes = dense ? static_cast<size_t>(a.extent[a.rank - 1]) * element : element;
-  internal::ForEachRow(rank, extent, stride, other,
-                       [&](int64_t at, int64_t other_at) { row(at, other_at, bytes); });
+  std::copy_n(a.extent, rank, extent);
+  std::copy_n(a.stride, rank, stride);
+  std::copy_n(b.stride, rank, other);
+  extent[rank] = 1;
+  internal::ForEachRow(rank + 1, extent, stride, other, [&](int64_t at, int64_t other_at) {
+    row(at, other_at, static_cast<size_t>(run));
+  });
 }
 
 /// Whether a size that only the step knows is 0: what has no elements may be anywhere.
@@ -94,6 +98,16 @@ void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
       CopyPlaces(PlaceIn(from, at), 1, PlaceIn(to, to_at), 1, Signed(bytes));
     else
       std::memcpy(to.data + to_at, from.data + at, bytes);
+  });
+}
+
+void Prefetch(const CopyEnd& end, size_t element) {
+  constexpr int64_t kMost = 256;  // lines: more would be gone again, or wait for each other
+  if (IsEmpty(end) || IsPacked(end)) return;
+  int64_t lines = kMost;
+  ForEachRun(end, end, element, [&](int64_t at, int64_t, size_t bytes) {
+    for (size_t i = 0; i < bytes && lines > 0; i += kLineBytes, --lines)
+      __builtin_prefetch(end.data + at + i);
   });
 }
 

@@ -59,6 +59,8 @@ bool Overlap(const Window& a, const Window& b);
 
 /// Elements have `element` bytes; packed ones are moved one by one.
 void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element);
+/// Asks for what a copy is going to read, or the first of it.
+void Prefetch(const CopyEnd& end, size_t element);
 /// What a copy in flight is to replace is undefined.
 void Forget(const Options& options, const CopyEnd& to, size_t element);
 /// The first element that is undefined, or null.

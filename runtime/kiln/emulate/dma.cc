@@ -61,6 +61,12 @@ void Copies::Move(const InFlight& copy) {
   }
 }
 
+void Copies::MoveLast() {
+  if (!last_) return;
+  Move(*last_);
+  last_.reset();
+}
+
 /// For callers that record events.
 void Copies::Note(const InFlight& copy) {
   if (core_.recorder() == nullptr) return;
@@ -228,7 +234,9 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
   if (!CheckWholeBytes(semaphore, to)) return false;
   InFlight copy{semaphore, slot, element, from, to, false};
   if (!core_.emulated()) {
-    Move(copy);
+    internal::Prefetch(from, element);
+    MoveLast();
+    last_ = copy;
     return true;
   }
   if (!CheckOverlaps(semaphore, from, to)) return false;
@@ -280,7 +288,7 @@ bool Copies::FailToWait(const Semaphore& semaphore, const SemaphoreIndex& slot) 
 
 bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot) {
   if (!core_.ok() || !CheckSlot(semaphore, slot)) return false;
-  if (!core_.emulated()) return true;
+  if (!core_.emulated()) return MoveLast(), true;
   InFlight* const oldest = OldestOn(semaphore, slot);
   if (oldest == nullptr) return FailToWait(semaphore, slot);
   NoteWait(semaphore, slot, Event::kOldestCopy);
@@ -291,7 +299,7 @@ bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot) {
 bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t /*element*/,
                   const CopyEnd& part) {
   if (!core_.ok() || !CheckSlot(semaphore, slot) || !CheckInside(semaphore, part)) return false;
-  if (!core_.emulated()) return true;
+  if (!core_.emulated()) return MoveLast(), true;
   const int64_t bytes = internal::BytesOf(part);
   NoteWait(semaphore, slot, bytes);
   for (int64_t left = bytes; left > 0;) {
@@ -312,6 +320,7 @@ bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t
 }
 
 void Copies::End() {
+  MoveLast();
   if (in_flight_.empty() || !core_.ok()) return;
   const InFlight& copy = in_flight_.front();
   core_.Fail(

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 
 #include "kiln/core/core.h"
 #include "kiln/core/list.h"
@@ -32,9 +33,11 @@ struct Semaphore {
   int32_t line = 0;
 };
 
-/// The copies of a core that are in flight. Direct moves the bytes at once, as nothing may look at
-/// them before the wait. The emulator moves them at the wait (or at once if an option says so) and
-/// the target holds poison until then.
+/// The copies of a core that are in flight. Nothing may look at what they move before the wait.
+/// Direct asks memory for the bytes and moves them when the next copy starts, or at the next wait:
+/// pages that are anywhere come one behind the other's back, instead of one after the other. The
+/// emulator moves them at the wait (or at once if an option says so) and the target holds poison
+/// until then.
 class Copies {
  public:
   explicit Copies(Core& core) : core_(core) { core.SetCopies(this); }
@@ -91,6 +94,8 @@ class Copies {
   /// Whether elements of one are elements of the other.
   bool Share(const CopyEnd& a, const CopyEnd& b);
   void Move(const InFlight& copy);
+  /// Direct's last copy, if it has not moved yet.
+  void MoveLast();
   void Note(const InFlight& copy);
   void NoteWait(const Semaphore& semaphore, const SemaphoreIndex& slot, int64_t bytes);
   bool CheckTouches(const CopyEnd& end, bool reads);
@@ -107,6 +112,7 @@ class Copies {
   Core& core_;
   internal::List<Array> arrays_;
   internal::List<InFlight> in_flight_;  // oldest first; of the emulator
+  std::optional<InFlight> last_;        // of Direct
 };
 
 }  // namespace kiln

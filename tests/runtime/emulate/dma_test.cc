@@ -24,15 +24,50 @@ TEST_CASE("A manual copy arrives at the wait, and its target is undefined until 
   CHECK(bench.lone.core.ok());
 }
 
-TEST_CASE("A manual copy arrives at once where copies are eager, and on this machine") {
+TEST_CASE("A manual copy arrives at once where copies are eager") {
   Options eager = EmulatedOptions();
   eager.dma = Dma::kEager;
-  for (const Options& options : {eager, Options()}) {
-    Bench bench(options);
-    REQUIRE(bench.Start(bench.OfX(Bench::Part(3, 1, 0, 6)), bench.OfTile(Bench::Part(0, 1, 0, 6))));
-    CHECK(*bench.tile.At(0, 5) == *bench.x.tensor.At<2>({3, 5}));
-    CHECK(bench.Wait());
-    CHECK(bench.RecordOf(kX).copies == 1);
+  Bench bench(eager);
+  REQUIRE(bench.Start(bench.OfX(Bench::Part(3, 1, 0, 6)), bench.OfTile(Bench::Part(0, 1, 0, 6))));
+  CHECK(*bench.tile.At(0, 5) == *bench.x.tensor.At<2>({3, 5}));
+  CHECK(bench.Wait());
+  CHECK(bench.RecordOf(kX).copies == 1);
+}
+
+TEST_CASE("On this machine a manual copy moves with the next one, at a wait or at the end") {
+  Bench bench{Options()};
+  const auto copy_row = [&](int64_t row) {
+    REQUIRE(
+        bench.Start(bench.OfX(Bench::Part(row, 1, 0, 6)), bench.OfTile(Bench::Part(row, 1, 0, 6))));
+  };
+  const auto has = [&](int64_t row) {
+    return *bench.tile.At(row, 5) == *bench.x.tensor.At<2>({row, 5});
+  };
+  copy_row(0);
+  CHECK(bench.RecordOf(kX).copies == 0);
+  copy_row(1);
+  CHECK(bench.RecordOf(kX).copies == 1);
+  CHECK(has(0));
+  CHECK(bench.Wait());
+  CHECK(has(1));
+  copy_row(2);
+  bench.copies.End();
+  CHECK(has(2));
+  CHECK(bench.RecordOf(kX).copies == 3);
+}
+
+TEST_CASE("Rows that follow each other at both ends, or at one, or at none, arrive alike") {
+  for (const Options& options : {EmulatedOptions(), Options()}) {
+    for (const int64_t columns : {int64_t{1}, int64_t{3}, int64_t{kCols}}) {
+      Bench bench(options);
+      REQUIRE(bench.Start(bench.OfX(Bench::Part(0, 3, 0, columns)),
+                          bench.OfTile(Bench::Part(1, 3, 0, columns))));
+      REQUIRE(bench.Wait());
+      for (int64_t r = 0; r < 3; ++r) {
+        for (int64_t c = 0; c < columns; ++c)
+          CHECK(*bench.tile.At(r + 1, c) == *bench.x.tensor.At<2>({r, c}));
+      }
+    }
   }
 }
 

@@ -1,0 +1,20 @@
+// Which dimensions of a reshape are which of its argument.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "generator/ir/size.h"
+
+namespace kiln {
+
+/// Dimensions of an argument and those of its reshape that have as many elements.
+struct Group {
+  std::vector<size_t> from, to;
+};
+
+/// Pairs of groups, each as small as may be and one of them a single dimension, without extents of
+/// 1; empty: there are none.
+std::vector<Group> GroupsOf(const Shape& from, const Shape& to);
+
+}  // namespace kiln
