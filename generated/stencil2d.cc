@@ -45,6 +45,7 @@ struct Step {
     //     rows[:, 2:])
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, v.stream, v.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.PrefetchStream(u.At(m_i, 1), u.At(m_i + 1, 1), n_i, n_size);
         const auto u_0 = at.Load(u.At(m_i + 1, n_i + 1));
         const auto u_1 = at.Load(u.At(m_i, n_i + 1));
         const auto u_2 = at.Load(u.At(m_i + 2, n_i + 1));

@@ -40,12 +40,16 @@ void FindOfDot(const Plan& plan, stage::Dot& dot) {
   }
 }
 
-/// Whether the place is of an operand's row, along `lanes`, and the next iteration of `row` reads
-/// the next row; or, without `row`, whether that is all it has.
+/// Whether the place is of an operand's row, along `lanes` from its beginning or from further on,
+/// and the next iteration of `row` reads the next row; or, without `row`, whether that is all it
+/// has.
 bool IsInRow(const Plan& plan, Role role, const Place& place, LoopId row, LoopId lanes) {
   const Ref* ref = plan.RefOf(place.buffer);
   if (!ref || ref->role != role) return false;
-  if (place.at.empty() || place.at.back().loop != lanes || !place.at.back().IsPlain()) return false;
+  if (place.at.empty()) return false;
+  const Coordinate& lane = place.at.back();
+  if (lane.loop != lanes || lane.stride != 1 || lane.around) return false;
+  if (lane.offset && row && DependsOn(*lane.offset, row)) return false;
   if (!row) return place.at.size() == 1;
   int rows = 0;
   for (const Coordinate& c : place.at) {
@@ -107,16 +111,34 @@ void ShareNextRow(const Plan& plan, const Place& place, LoopId row, LoopId lanes
   }
 }
 
-void PrefetchStream(const Plan& plan, Stage& pass, LoopId row) {
-  auto& lanes = *As<stage::Lanes>(pass);
-  for (const Stage& s : lanes.body) {
-    const auto* store = As<stage::Store>(s);
-    const bool streams =
-        store && !store->mask && IsInRow(plan, Role::kOutput, store->place, row, lanes.loop);
-    if (!Is<stage::Define>(s) && !streams) return;
+/// Whether all that a pass does is to store what it reads to rows of outputs.
+bool Streams(const Plan& plan, const Stage& pass, LoopId row) {
+  const auto* lanes = As<stage::Lanes>(pass);
+  return lanes && std::all_of(lanes->body.begin(), lanes->body.end(), [&](const Stage& s) {
+           const auto* store = As<stage::Store>(s);
+           return Is<stage::Define>(s) ||
+                  (store && !store->mask &&
+                   IsInRow(plan, Role::kOutput, store->place, row, lanes->loop));
+         });
+}
+
+/// The same rows, from the same element on.
+bool SameRow(const Place& a, const Place& b) {
+  return a.buffer == b.buffer && SameElement(a.at.back().offset, b.at.back().offset);
+}
+
+/// Of several passes over a row the first that reads an array asks for it.
+void PrefetchStreams(const Plan& plan, const std::vector<Stage*>& passes, LoopId row) {
+  std::vector<Place> asked;
+  for (Stage* pass : passes) {
+    for (const Place& place : RowsOf(plan, *pass, row)) {
+      if (std::any_of(asked.begin(), asked.end(),
+                      [&](const Place& a) { return SameRow(a, place); }))
+        continue;
+      PrefetchesOf(*pass).push_back({Prefetch::Kind::kStream, place, row});
+      asked.push_back(place);
+    }
   }
-  for (Place& place : RowsOf(plan, pass, row))
-    lanes.prefetches.push_back({Prefetch::Kind::kStream, std::move(place), row});
 }
 
 void FindOfRows(const Plan& plan, stage::Loop& loop) {
@@ -124,8 +146,10 @@ void FindOfRows(const Plan& plan, stage::Loop& loop) {
   for (Stage& stage : loop.body) {
     if (IsPass(stage)) passes.push_back(&stage);
   }
-  if (passes.size() == 1 && Is<stage::Lanes>(*passes[0]))
-    PrefetchStream(plan, *passes[0], loop.loop);
+  const bool stream = std::all_of(passes.begin(), passes.end(), [&](const Stage* pass) {
+    return Streams(plan, *pass, loop.loop);
+  });
+  if (stream) return PrefetchStreams(plan, passes, loop.loop);
   if (passes.size() < 2) return;
   for (Stage* pass : passes) {
     for (const Place& place : RowsOf(plan, *pass, loop.loop))
@@ -140,8 +164,9 @@ void Find(const Plan& plan, Stages& stages) {
       continue;
     }
     if (auto* loop = As<stage::Loop>(stage)) FindOfRows(plan, *loop);
-    if (const auto* lanes = As<stage::Lanes>(stage); lanes && lanes->prefetches.empty())
-      PrefetchStream(plan, stage, {});
+    if (const auto* lanes = As<stage::Lanes>(stage);
+        lanes && lanes->prefetches.empty() && Streams(plan, stage, {}))
+      PrefetchStreams(plan, {&stage}, {});
     ForEachList(stage, [&](Stages& list) { Find(plan, list); });
   }
 }

@@ -122,11 +122,28 @@ bool MergePastValues(Plan& plan, Stages& before, const Stage& reduce) {
          MergeIntoReduction(plan, before[at - 1], reduce);
 }
 
+/// A nest with checks of its subscripts in front of it, that nothing in the nest before changes:
+/// they are made before both. Whoever sees that one failed looks at no output.
+bool MergePastRanges(Plan& plan, Stages& before, const Stage& nest) {
+  size_t at = before.size();
+  while (at > 0 && Is<stage::Range>(before[at - 1])) --at;
+  if (at == 0 || at == before.size() || !IsNest(before[at - 1]) || !IsNest(nest)) return false;
+  const auto begin = before.begin() + static_cast<std::ptrdiff_t>(at);
+  const Stages ranges(begin, before.end());
+  const Stage& former = before[at - 1];
+  if (ConflictsOf(plan, {former}, ranges, {}).any) return false;
+  if (!Merge(plan, before[at - 1], nest)) return false;
+  std::rotate(begin - 1, begin, before.end());
+  if (auto* loop = As<stage::Loop>(before.back())) FuseList(plan, loop->body);
+  return true;
+}
+
 void FuseList(Plan& plan, Stages& stages) {
   Stages fused;
   for (Stage& stage : stages) {
     ForEachList(stage, [&](Stages& list) { FuseList(plan, list); });
     if (Is<stage::Reduce>(stage) && MergePastValues(plan, fused, stage)) continue;
+    if (MergePastRanges(plan, fused, stage)) continue;
     if (!fused.empty() && Merge(plan, fused.back(), stage)) {
       if (auto* loop = As<stage::Loop>(fused.back())) FuseList(plan, loop->body);
       continue;
