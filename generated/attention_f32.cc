@@ -60,7 +60,6 @@ struct Step {
   Tile<float, 1> new_top;
   Tile<float, 2> p;
   Tile<float, 1> fade;
-  void* panels_0_memory;
 
   HWY_INLINE void Body() const {
     const size_t m_size = o.high[0], d_size = Unsigned(call.d);
@@ -144,9 +143,9 @@ struct Step {
       }
 
       // attention.yaml:57  acc = acc * fade + dot(T(p), v)
-      const auto panels_0 = PackA<float>(
+      const auto panels_0 = MatrixA<float>(
           Tile<const float, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
-          m_size, bk, panels_0_memory);
+          m_size, bk);
       {
         const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t d_i) HWY_ATTR {
           const auto acc_0 = at.Load(acc.At(m_i, d_i));
@@ -207,8 +206,6 @@ void RunGrid(const Call& call, Core& core) {
   float* const p_memory = Tiers::template Scratch<float>(core, {"p", 15}, p_count, {bq, bk});
   const size_t fade_count = TileSize<float>(bq);
   float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 16}, fade_count, {bq});
-  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 19},
-                                                              PackedA<float>::Bytes(bq, bk));
   if (!core.ok()) return;
 
   const auto q_o_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
@@ -235,7 +232,7 @@ void RunGrid(const Call& call, Core& core) {
                  v.WaitIn(k_v_index(at)), o.Open(q_o_index(at), at.run), MakeTile(top_memory, bq),
                  MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
                  MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq),
-                 MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq), panels_0_memory});
+                 MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(q_o_index(next), next.run)) o.CopyOut();
   };

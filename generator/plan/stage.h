@@ -156,7 +156,7 @@ struct Pack {
   SpaceId rows;           // then, of a B: the rows of A that it is multiplied with
   ElementPtr low, high;   // bound the depth that is packed, if given
   PanelsId live;          // then: the panels of A that name it
-  bool unpacked = false;  // the matrix is so small that tiles may read it where it is
+  bool unpacked = false;  // tiles may read the matrix where it is
 };
 
 /// to = op of the elements of `from` along an axis, one call for each: running sums, elements in

@@ -95,24 +95,53 @@ void FindReuseOfB(Plan& plan) {
   }
 }
 
-/// Whether a matrix that the body takes out of an input is read by tiles as it is: its elements are
-/// k-groups, its rows contiguous, and it stays in the L1 whichever way it is read. To pack it would
-/// take longer than to multiply it.
-bool IsSmallMatrix(const Plan& plan, const stage::Pack& pack) {
+/// Whether a dot that multiplies the panels stores to the buffer, while tiles still read there.
+bool IsStoredMeanwhile(const Plan& plan, PanelsId panels, BufferId buffer) {
+  bool stored = false;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const auto* dot = As<stage::Dot>(stage);
+      if (!dot || dot->a.panels != panels) return;
+      ForEachPlace(dot->body, [&](const Place& place, bool writes) {
+        stored = stored || (writes && RootOf(plan, place.buffer) == RootOf(plan, buffer));
+      });
+    });
+  }
+  return stored;
+}
+
+/// Whether a matrix that the body takes out of an input is so small that it stays in the L1 whichever
+/// way it is read.
+bool IsSmallInput(const Plan& plan, const stage::Pack& pack) {
   constexpr int64_t kMost = 64;  // rows, and columns
   const Buffer& buffer = plan[pack.place.buffer];
   const Ref* ref = plan.RefOf(pack.place.buffer);
-  if (pack.value || pack.low || pack.high || pack.live) return false;
   if (!ref || ref->role != Role::kInput || plan.kernel->BorrowerOf(buffer.ref.number()) >= 0)
     return false;
-  const DType element = plan[pack.panels].element;
-  if (buffer.dtype != element || (element != DType::kF32 && element != DType::kF64)) return false;
-  const Coordinate& last = pack.place.at.back();
-  if (last.loop != pack.col || last.stride != 1 || last.around) return false;
   for (const LoopId loop : {pack.row, pack.col}) {
     if (plan.SpaceOf(loop).extent.Constant().value_or(kMost + 1) > kMost) return false;
   }
   return true;
+}
+
+/// Whether it is an A in a buffer of the body's own, whose rows are close: tiles read it as fast as
+/// panels.
+bool IsValueAsA(const Plan& plan, const stage::Pack& pack) {
+  return plan[pack.panels].side == Side::kA && IsTemp(plan, pack.place.buffer) &&
+         !IsStoredMeanwhile(plan, pack.panels, pack.place.buffer);
+}
+
+/// Whether tiles read a matrix where it is: its elements are k-groups and its rows contiguous. To pack
+/// it would take longer than it gains.
+bool IsReadInPlace(const Plan& plan, const stage::Pack& pack) {
+  if (pack.value || pack.low || pack.high || pack.live) return false;
+  const DType element = plan[pack.panels].element;
+  if (plan[pack.place.buffer].dtype != element ||
+      (element != DType::kF32 && element != DType::kF64))
+    return false;
+  const Coordinate& last = pack.place.at.back();
+  if (last.loop != pack.col || last.stride != 1 || last.around) return false;
+  return IsSmallInput(plan, pack) || IsValueAsA(plan, pack);
 }
 
 bool IsOfTaps(const Plan& plan, PanelsId panels) {
@@ -126,11 +155,11 @@ bool IsOfTaps(const Plan& plan, PanelsId panels) {
   return of_taps;
 }
 
-void FindSmallMatrices(Plan& plan) {
+void FindMatricesInPlace(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
       auto* pack = As<stage::Pack>(stage);
-      if (pack) pack->unpacked = IsSmallMatrix(plan, *pack) && !IsOfTaps(plan, pack->panels);
+      if (pack) pack->unpacked = IsReadInPlace(plan, *pack) && !IsOfTaps(plan, pack->panels);
     });
   }
 }
@@ -153,7 +182,7 @@ void FindInPlace(Plan& plan) {
     operand.live_rows = HasLiveRows(plan, ref);
   }
   FindReuseOfB(plan);
-  FindSmallMatrices(plan);
+  FindMatricesInPlace(plan);
 }
 
 }  // namespace kiln

@@ -57,6 +57,7 @@ class ComputedPanels {
       pack->row = nest.row;
       pack->col = nest.lanes;
       pack->value = nest.store->value;
+      pack->unpacked = false;
       pack->body = std::move(nest.defines);
       stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(*at));
       --i;
