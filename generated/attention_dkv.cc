@@ -101,14 +101,17 @@ struct Step {
       const auto panels_0 = PackA<bf16>(
           Tile<const bf16, 2>{q.At(0, 0), {q.stride[0], q.stride[1]}},
           bq, d_size, panels_0_memory);
+
+      // attention_dkv.yaml:52  let row = i * bq + n - m + iota([bq, bk], 0)
+      const int32_t fixed =
+          SubInt(AddInt(MulInt(static_cast<int32_t>(point[3]), 128), static_cast<int32_t>(call.n)),
+                 static_cast<int32_t>(call.m));
+
+      // attention_dkv.yaml:55  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
       {
         const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
           // attention_dkv.yaml:52  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_1 =
-              AddInt(
-              SubInt(
-              AddInt(MulInt(static_cast<int32_t>(point[3]), 128), static_cast<int32_t>(call.n)),
-              static_cast<int32_t>(call.m)), static_cast<int32_t>(Signed(m_i)));
+          const int32_t row_1 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
 
           // attention_dkv.yaml:53  let column = j * bk + iota([bq, bk], 1)
           const auto column_0 =

@@ -97,14 +97,17 @@ struct Step {
       const auto panels_0 = PackB<bf16>(
           Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
           d_size, bk, panels_0_memory);
+
+      // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+      const int32_t fixed =
+          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+                 static_cast<int32_t>(call.m));
+
+      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
       {
         const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
           // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_4 =
-              AddInt(
-              SubInt(
-              AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-              static_cast<int32_t>(call.m)), static_cast<int32_t>(Signed(m_i)));
+          const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
 
           // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
           const auto column_3 =
@@ -189,14 +192,17 @@ struct Step {
       const auto panels_0 = PackB<bf16>(
           Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
           d_size, bk, panels_0_memory);
+
+      // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+      const int32_t fixed =
+          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+                 static_cast<int32_t>(call.m));
+
+      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
       {
         const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
           // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_4 =
-              AddInt(
-              SubInt(
-              AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-              static_cast<int32_t>(call.m)), static_cast<int32_t>(Signed(m_i)));
+          const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
 
           // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
           const auto column_3 =
@@ -265,14 +271,17 @@ struct Step {
       const auto panels_0 = PackB<bf16>(
           Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
           d_size, bk, panels_0_memory);
+
+      // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+      const int32_t fixed =
+          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+                 static_cast<int32_t>(call.m));
+
+      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
       {
         const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
           // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_4 =
-              AddInt(
-              SubInt(
-              AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-              static_cast<int32_t>(call.m)), static_cast<int32_t>(Signed(m_i)));
+          const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
 
           // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
           const auto column_3 =
@@ -334,14 +343,17 @@ struct Step {
       const auto panels_0 = PackB<bf16>(
           Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
           d_size, bk, panels_0_memory);
+
+      // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+      const int32_t fixed =
+          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+                 static_cast<int32_t>(call.m));
+
+      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
       {
         const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
           // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_4 =
-              AddInt(
-              SubInt(
-              AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-              static_cast<int32_t>(call.m)), static_cast<int32_t>(Signed(m_i)));
+          const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
 
           // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
           const auto column_3 =

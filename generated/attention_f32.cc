@@ -90,15 +90,16 @@ struct Step {
         AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128),
                static_cast<int32_t>(call.n)), static_cast<int32_t>(call.m)),
         static_cast<int32_t>(call.n)), 1)) {
+      // attention.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+      const int32_t fixed =
+          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+                 static_cast<int32_t>(call.m));
+
       // attention.yaml:52  let s = where(live, dot(q, k.T) * scale, -inf)
       {
         const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
           // attention.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_1 =
-              AddInt(
-              SubInt(
-              AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-              static_cast<int32_t>(call.m)), static_cast<int32_t>(Signed(m_i)));
+          const int32_t row_1 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
 
           // attention.yaml:50  let column = j * bk + iota([bq, bk], 1)
           const auto column_0 =

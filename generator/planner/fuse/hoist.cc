@@ -26,10 +26,17 @@ bool IsCostly(const Element& e) {
   return RowOf(op).cpu != CpuCost::kFast || joins;
 }
 
-bool HasCostly(const ElementPtr& e) {
+/// Or what it is made of, if that is much: what memory holds of a step has to be read again each time.
+bool IsWorthAName(const ElementPtr& e) {
+  constexpr int kMuch = 3;  // operations
   bool costly = false;
-  ForEachElement(e, [&](const Element& x) { costly = costly || IsCostly(x); });
-  return costly;
+  int operations = 0;
+  ForEachElement(e, [&](const Element& x) {
+    costly = costly || IsCostly(x);
+    const auto* operation = As<element::Operation>(x);
+    operations += operation && operation->op != Op::kCast ? 1 : 0;
+  });
+  return costly || operations >= kMuch;
 }
 
 std::string NameOf(const Element& value) {
@@ -231,7 +238,7 @@ class Hoisting {
   }
 
   ElementPtr WorthNaming(const ElementPtr& e, When when, const std::string& name = "") {
-    const bool worth = when.surely && when.often && HasCostly(e) && IsFixed(e);
+    const bool worth = when.surely && when.often && IsWorthAName(e) && IsFixed(e);
     if (!worth) return e;
     const ElementPtr known = Known(e);
     return known ? known : Name(e, name.empty() ? NameOf(*e) : name);
