@@ -119,26 +119,30 @@ struct Step {
         };
         MultiplyTiles<Dot<bf16>>(q.rows, q, k, TileSums(), Nothing(), finish);
       }
+
+      // attention.yaml:53  let new_top = max(top, max(s, axis=1, keep=true))
       for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        // attention.yaml:53  let new_top = max(top, max(s, axis=1, keep=true))
         const float largest = MaxLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
           const auto s_0 = at.Load(s.At(m_i, n_i));
           return s_0;
         });
         const float new_top_0 = Maximum(LoadOne(top.At(m_i)), largest);
         StoreOne(new_top_0, new_top.At(m_i));
+      }
+      for (size_t m_i = 0; m_i < m_size; ++m_i) {
+        const float new_top_1 = LoadOne(new_top.At(m_i));
 
         // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
         const float total_0 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
           // attention.yaml:54  let p = exp(s - new_top)
           const auto s_1 = at.Load(s.At(m_i, n_i));
-          const auto p_0 = Exp(hn::Sub(s_1, at.Splat(new_top_0)));
+          const auto p_0 = Exp(hn::Sub(s_1, at.Splat(new_top_1)));
           at.Store(p_0, p.At(m_i, n_i));
           return p_0;
         });
 
         // attention.yaml:55  let fade = exp(top - new_top)
-        const float fade_0 = Exp(LoadOne(top.At(m_i)) - new_top_0);
+        const float fade_0 = Exp(LoadOne(top.At(m_i)) - new_top_1);
         StoreOne(fade_0, fade.At(m_i));
 
         // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
@@ -160,8 +164,8 @@ struct Step {
 
       // attention.yaml:58  top = new_top
       ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        const auto new_top_1 = at.Load(new_top.At(m_i));
-        at.Store(new_top_1, top.At(m_i));
+        const auto new_top_2 = at.Load(new_top.At(m_i));
+        at.Store(new_top_2, top.At(m_i));
       });
     }
 

@@ -42,9 +42,6 @@ struct Step {
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, tile_size, y.stream, y.At(m_i, 0), [&](auto at, size_t tile_i) HWY_ATTR {
         at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), tile_i, tile_size);
-        at.PrefetchStream(x.At(m_i, 1), x.At(m_i + 1, 1), tile_i, tile_size);
-        at.PrefetchStream(x.At(m_i, 2), x.At(m_i + 1, 2), tile_i, tile_size);
-        at.PrefetchStream(x.At(m_i, 3), x.At(m_i + 1, 3), tile_i, tile_size);
         // conv1d.yaml:26  total += x[:, ds(t, bn)] * w[t]
         const auto x_0 = at.Load(x.At(m_i, tile_i));
         const auto total_0 = hn::Add(at.Splat(0.0f), hn::Mul(x_0, at.Splat(LoadOne(w.At(0)))));

@@ -72,6 +72,7 @@ struct Step {
   Tile<float, 1> new_top;
   Tile<float, 2> p;
   Tile<float, 1> fade;
+  Tile<float, 1> base_0;
   void* panels_0_memory;
 
   HWY_INLINE void Body() const {
@@ -139,19 +140,24 @@ struct Step {
 
         // splash_attention.yaml:85  let base = where(new_top == -inf, 0, new_top)     # a row that
         //     has seen no key yet: exp(-inf - 0) is 0
-        const float base_0 = Select(new_top_0 == -INFINITY, 0.0f, new_top_0);
+        const float base_1 = Select(new_top_0 == -INFINITY, 0.0f, new_top_0);
+        StoreOne(base_1, base_0.At(m_i));
+      }
+      for (size_t m_i = 0; m_i < bq; ++m_i) {
+        // splash_attention.yaml:84  let new_top = max(top, max(s, axis=1, keep=true))
+        const float base_2 = LoadOne(base_0.At(m_i));
 
         // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
         const float total_0 = SumLanes<float>(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
           // splash_attention.yaml:86  let p = exp(s - base)
           const auto s_1 = at.Load(s.At(m_i, m_j));
-          const auto p_0 = Exp(hn::Sub(s_1, at.Splat(base_0)));
+          const auto p_0 = Exp(hn::Sub(s_1, at.Splat(base_2)));
           at.Store(p_0, p.At(m_i, m_j));
           return p_0;
         });
 
         // splash_attention.yaml:87  let fade = exp(top - base)
-        const float fade_0 = Exp(LoadOne(top.At(m_i)) - base_0);
+        const float fade_0 = Exp(LoadOne(top.At(m_i)) - base_2);
         StoreOne(fade_0, fade.At(m_i));
 
         // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
@@ -236,7 +242,10 @@ void RunGrid(const Call& call, Core& core) {
   float* const p_memory = Tiers::template Scratch<float>(core, {"p", 21}, p_count, {bq, bk});
   const size_t fade_count = TileSize<float>(bq);
   float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 22}, fade_count, {bq});
-  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 25},
+  const size_t base_0_count = TileSize<float>(bq);
+  float* const base_0_memory = Tiers::template Scratch<float>(core, {"base_0", 25}, base_0_count,
+                                                              {bq});
+  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 26},
                                                               PackedA<bf16>::Bytes(bq, bk));
   if (!core.ok()) return;
 
@@ -281,7 +290,8 @@ void RunGrid(const Call& call, Core& core) {
                  o.Open(q_o_index(at), at.run), MakeTile(top_memory, bq),
                  MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
                  MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq),
-                 MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq), panels_0_memory});
+                 MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq), MakeTile(base_0_memory, bq),
+                 panels_0_memory});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(q_o_index(next), next.run)) o.CopyOut();
   };

@@ -25,6 +25,7 @@
 #include "generator/planner/fuse/reduced.h"
 #include "generator/planner/fuse/rows_together.h"
 #include "generator/planner/fuse/shared_memory.h"
+#include "generator/planner/fuse/split_rows.h"
 #include "generator/planner/fuse/taps.h"
 #include "generator/planner/fuse/unroll.h"
 #include "generator/planner/lower/lower.h"
@@ -266,6 +267,10 @@ void Recompute(Planning& p) {
   for (BodyPlan& body : p.plan.bodies) RecomputeCheapValues(p.plan, body.stages);
 }
 
+void Split(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) SplitRows(p.plan, body.stages);
+}
+
 void Share(Planning& p) {
   ShareMemory(p.plan);
   for (Variable& variable : p.plan.variables) variable.changes = false;
@@ -336,6 +341,9 @@ constexpr Pass kPasses[] = {
     {"contract", ContractBuffers, "values that never leave their loops become registers or rows"},
     {"recompute", Recompute,
      "what is cheap to make again is not kept for the next pass over a row"},
+    {"split", Split,
+     "what goes on with the reduction of a row is a loop of its own, as rows would wait for each "
+     "other"},
     {"share", Share, "bodies of which a step runs one share the memory that each needs"},
     {"scratch", LayOutScratch, "scratch that only dots touch is laid out as register tiles"},
     {"clip", ClipBlocks, "blocks end where their array does if all loops over them do"},

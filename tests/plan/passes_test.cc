@@ -53,6 +53,18 @@ body: |
   o = e / sum(e, axis=1, keep=true)
 )yaml";
 
+constexpr const char* kScores = R"yaml(kernel: k
+inputs:
+  x: f32[8, 16]
+  y: f32[16, 64]
+outputs:
+  o: f32[8, 64]
+body: |
+  let s = dot(x, y)
+  let e = exp(s - max(s, axis=1, keep=true))
+  o = e / sum(e, axis=1, keep=true)
+)yaml";
+
 constexpr const char* kColumns = R"yaml(kernel: k
 grid: {i: "cdiv(m, 32)"}
 inputs:
@@ -199,13 +211,14 @@ struct PassExample {
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul}, {"host", kVisited},    {"index", kMatmul},   {"watch", kTaken},
-    {"lower", kMatmul},    {"bring", kSums},      {"fuse", kMatmul},    {"carry", kMatmul},
-    {"taps", kWindows},    {"unroll", kSmoothed}, {"contract", kRows},  {"recompute", kCheap},
-    {"share", kTwice},     {"scratch", kMatmul},  {"clip", kMatmul},    {"live", kSelected},
-    {"free", kMatmul},     {"unpacked", kMatmul}, {"prefetch", kRows},  {"sums", kInOutput},
-    {"one-body", kMatmul}, {"visits", kVisited},  {"hoist", kSelected}, {"across", kTransposed},
-    {"rows", kColumns},    {"wide", kTaken},      {"stream", kRows},    {"computed", kTwice},
+    {"operands", kMatmul},   {"host", kVisited},    {"index", kMatmul},    {"watch", kTaken},
+    {"lower", kMatmul},      {"bring", kSums},      {"fuse", kMatmul},     {"carry", kMatmul},
+    {"taps", kWindows},      {"unroll", kSmoothed}, {"contract", kRows},   {"recompute", kCheap},
+    {"split", kScores},      {"share", kTwice},     {"scratch", kMatmul},  {"clip", kMatmul},
+    {"live", kSelected},     {"free", kMatmul},     {"unpacked", kMatmul}, {"prefetch", kRows},
+    {"sums", kInOutput},     {"one-body", kMatmul}, {"visits", kVisited},  {"hoist", kSelected},
+    {"across", kTransposed}, {"rows", kColumns},    {"wide", kTaken},      {"stream", kRows},
+    {"computed", kTwice},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

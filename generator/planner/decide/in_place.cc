@@ -110,8 +110,8 @@ bool IsStoredMeanwhile(const Plan& plan, PanelsId panels, BufferId buffer) {
   return stored;
 }
 
-/// Whether a matrix that the body takes out of an input is so small that it stays in the L1 whichever
-/// way it is read.
+/// Whether a matrix that the body takes out of an input is so small that it stays in the L1
+/// whichever way it is read.
 bool IsSmallInput(const Plan& plan, const stage::Pack& pack) {
   constexpr int64_t kMost = 64;  // rows, and columns
   const Buffer& buffer = plan[pack.place.buffer];
@@ -131,8 +131,8 @@ bool IsValueAsA(const Plan& plan, const stage::Pack& pack) {
          !IsStoredMeanwhile(plan, pack.panels, pack.place.buffer);
 }
 
-/// Whether tiles read a matrix where it is: its elements are k-groups and its rows contiguous. To pack
-/// it would take longer than it gains.
+/// Whether tiles read a matrix where it is: its elements are k-groups and its rows contiguous. To
+/// pack it would take longer than it gains.
 bool IsReadInPlace(const Plan& plan, const stage::Pack& pack) {
   if (pack.value || pack.low || pack.high || pack.live) return false;
   const DType element = plan[pack.panels].element;

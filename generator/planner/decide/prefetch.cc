@@ -1,6 +1,8 @@
 #include "generator/planner/decide/prefetch.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -122,9 +124,18 @@ bool Streams(const Plan& plan, const Stage& pass, LoopId row) {
          });
 }
 
-/// The same rows, from the same element on.
+/// The same rows, from the same element on or from one close by.
 bool SameRow(const Place& a, const Place& b) {
-  return a.buffer == b.buffer && SameElement(a.at.back().offset, b.at.back().offset);
+  constexpr int64_t kClose = 16;  // elements
+  if (a.buffer != b.buffer) return false;
+  const ElementPtr &x = a.at.back().offset, &y = b.at.back().offset;
+  const auto constant = [](const ElementPtr& e) -> std::optional<int64_t> {
+    if (!e) return 0;
+    const auto* value = As<element::Constant>(*e);
+    return value ? std::optional(value->int_value) : std::nullopt;
+  };
+  const auto i = constant(x), j = constant(y);
+  return i && j ? std::abs(*i - *j) < kClose : SameElement(x, y);
 }
 
 /// Of several passes over a row the first that reads an array asks for it.

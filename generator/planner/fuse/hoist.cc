@@ -26,7 +26,8 @@ bool IsCostly(const Element& e) {
   return RowOf(op).cpu != CpuCost::kFast || joins;
 }
 
-/// Or what it is made of, if that is much: what memory holds of a step has to be read again each time.
+/// Or what it is made of, if that is much: what memory holds of a step has to be read again each
+/// time.
 bool IsWorthAName(const ElementPtr& e) {
   constexpr int kMuch = 3;  // operations
   bool costly = false;
