@@ -1,7 +1,6 @@
 #include "generator/native/peaks.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 
 #include "generator/data/sha256.h"
 #include "generator/native/cache/folder.h"
+#include "generator/native/caches.h"
 #include "generator/native/others.h"
 #include "generator/system/write_file.h"
 
@@ -28,6 +28,7 @@ constexpr int kRounds = 7;
 constexpr int64_t kDotSteps = 1 << 20;
 constexpr size_t kLeastFloats = size_t{16} << 20;  // of an array …
 constexpr size_t kMostFloats = size_t{64} << 20;   // … of three
+constexpr size_t kCacheBytes = size_t{64} << 20;   // that a round reads out of a cache
 
 /// The functions of probe/loops.cc.
 struct Probe {
@@ -81,7 +82,7 @@ double DotRate(double (*dots)(int64_t, double*), int cores) {
 
 /// Three arrays, larger than the last cache, of which each core has its part.
 double MemoryRate(const Probe& probe, int cores) {
-  const auto cache = static_cast<size_t>(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
+  const auto cache = static_cast<size_t>(CacheBytes(3));
   const size_t wanted = std::clamp(4 * cache / sizeof(float), kLeastFloats, kMostFloats);
   const size_t part = wanted / static_cast<size_t>(cores) / 64 * 64;
   const size_t count = part * static_cast<size_t>(cores);
@@ -103,6 +104,32 @@ double MemoryRate(const Probe& probe, int cores) {
   return std::max({3 * bytes / add, 2 * bytes / copy, bytes / read});
 }
 
+/// Of arrays of so many bytes, one for each core, that are read again and again.
+double CacheRate(const Probe& probe, int cores, size_t bytes) {
+  const size_t count = bytes / sizeof(float) / 256 * 256;
+  if (count == 0) return 0;
+  const size_t times = std::max<size_t>(1, kCacheBytes / bytes);
+  std::vector<std::vector<float>> arrays(static_cast<size_t>(cores), std::vector<float>(count));
+  const double seconds = Fastest(cores, [&](int core) {
+    std::vector<float>& own = arrays[static_cast<size_t>(core)];
+    float sum = 0;
+    for (size_t i = 0; i < times; ++i) sum += probe.read(own.data(), count);
+    own[0] = sum * 0;  // kept, or there would be nothing to read for
+  });
+  return static_cast<double>(count * sizeof(float) * times) * cores / seconds;
+}
+
+/// Half of each cache is read, as other things are in it, too.
+void MeasureCaches(const Probe& probe, int cores, Peaks* peaks) {
+  const auto l2 = static_cast<size_t>(CacheBytes(2)), last = static_cast<size_t>(CacheBytes(3));
+  const size_t part = last / static_cast<size_t>(cores);
+  peaks->l2_bytes = static_cast<double>(l2);
+  peaks->l2_bytes_per_second = CacheRate(probe, cores, l2 / 2);
+  if (part / 2 <= l2) return;  // there is no telling it from the L2
+  peaks->last_cache_bytes = static_cast<double>(last);
+  peaks->last_cache_bytes_per_second = CacheRate(probe, cores, part / 2);
+}
+
 std::optional<Peaks> Measure(const std::string& library, int cores, std::string* why) {
   Probe probe;
   void* const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -120,6 +147,7 @@ std::optional<Peaks> Measure(const std::string& library, int cores, std::string*
   peaks.bf16 = DotRate(probe.bf16, cores);
   peaks.i8 = DotRate(probe.i8, cores);
   peaks.bytes_per_second = MemoryRate(probe, cores);
+  MeasureCaches(probe, cores, &peaks);
   peaks.others = others.Cores();
   peaks.measured = std::time(nullptr);
   dlclose(loaded);
@@ -139,6 +167,10 @@ std::optional<Peaks> Read(const std::string& path) {
     peaks.bf16 = json.value("bf16", 0.0);
     peaks.i8 = json.value("i8", 0.0);
     peaks.bytes_per_second = json.value("bytes_per_second", 0.0);
+    peaks.l2_bytes = json.value("l2_bytes", 0.0);
+    peaks.l2_bytes_per_second = json.value("l2_bytes_per_second", 0.0);
+    peaks.last_cache_bytes = json.value("last_cache_bytes", 0.0);
+    peaks.last_cache_bytes_per_second = json.value("last_cache_bytes_per_second", 0.0);
     peaks.measured = json.value("measured", int64_t{0});
     peaks.others = json.value("others", -1.0);
   } catch (const Json::exception&) {  // whatever it is, it is measured again
@@ -155,6 +187,10 @@ std::string TextOf(const Peaks& peaks) {
                {"bf16", peaks.bf16},
                {"i8", peaks.i8},
                {"bytes_per_second", peaks.bytes_per_second},
+               {"l2_bytes", peaks.l2_bytes},
+               {"l2_bytes_per_second", peaks.l2_bytes_per_second},
+               {"last_cache_bytes", peaks.last_cache_bytes},
+               {"last_cache_bytes_per_second", peaks.last_cache_bytes_per_second},
                {"measured", peaks.measured},
                {"others", peaks.others}})
              .dump(2) +
@@ -173,6 +209,9 @@ Peaks BestOf(const Peaks& now, const Peaks& kept) {
   best.bf16 = std::max(now.bf16, kept.bf16);
   best.i8 = std::max(now.i8, kept.i8);
   best.bytes_per_second = std::max(now.bytes_per_second, kept.bytes_per_second);
+  best.l2_bytes_per_second = std::max(now.l2_bytes_per_second, kept.l2_bytes_per_second);
+  best.last_cache_bytes_per_second =
+      std::max(now.last_cache_bytes_per_second, kept.last_cache_bytes_per_second);
   return best;
 }
 
@@ -201,7 +240,7 @@ std::optional<Peaks> FindPeaks(int cores, PeakAge age, const Toolchain& tools,
   const Unit unit = ProbeUnit("loops.cc");
   const std::string folder = options.folder.empty() ? TrustedCacheFolder() : options.folder;
   Sha256 hash;
-  hash.AddField(tools.fingerprint).AddField(std::to_string(cores));
+  hash.AddField(tools.fingerprint).AddField(std::to_string(cores)).AddField("with caches");
   for (const auto& [name, text] : unit.files) hash.AddField(text);
   const std::string path = folder + "/peaks/" + hash.Hex().substr(0, 32) + ".json";
   const auto kept = folder.empty() ? std::nullopt : Read(path);

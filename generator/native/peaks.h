@@ -17,6 +17,10 @@ struct Peaks {
   // the instruction.
   double f32 = 0, bf16 = 0, i8 = 0;
   double bytes_per_second = 0;  // of loops past the caches
+  // Of a loop that reads what the caches hold, and how much that is: the L2 of each core, and the
+  // last cache of all. 0: the operating system does not say that there is one.
+  double l2_bytes = 0, l2_bytes_per_second = 0;
+  double last_cache_bytes = 0, last_cache_bytes_per_second = 0;
   // How far they can be believed.
   int64_t measured = 0;  // seconds since 1970
   double others = -1;    // cores that other programs used meanwhile; negative: not known

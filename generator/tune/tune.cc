@@ -1,6 +1,7 @@
 #include "generator/tune/tune.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "generator/tune/stopwatch.h"
 
@@ -80,6 +81,7 @@ class Tuner {
       predicted_[all[i]] = other->timeline.seconds;
       if (least == 0 || other->timeline.seconds < least) least = other->timeline.seconds;
     }
+    if (options_.predicting) options_.predicting(1);
     std::erase_if(predicted_, [&](const auto& entry) {
       return entry.first != present && entry.second > least * kSlack;
     });
@@ -122,7 +124,9 @@ class Tuner {
     const bool first = result_.best.seconds == 0;
     if (first || (!configuration.wrong && configuration.seconds < result_.best.seconds))
       result_.best = configuration;
-    if (options_.measured) options_.measured(static_cast<int>(result_.tried.size()), result_.best);
+    if (options_.measured)
+      options_.measured(static_cast<int>(result_.tried.size()), result_.best,
+                        result_.tried.front());
     return true;
   }
 
@@ -154,11 +158,15 @@ class Tuner {
   }
 
   /// Measures the configuration unless it was dropped; moves `at` there if it is the fastest yet.
-  /// False at the end of the budget.
+  /// False at the end of the budget, which is of configurations or of time.
   bool Try(const ParamValues& values, bool fixed, ParamValues& at, double& least) {
     const auto predicted = predicted_.find(values);
     if (predicted == predicted_.end() || IsKnown(values, fixed)) return true;
     if (static_cast<int>(result_.tried.size()) >= options_.most) return false;
+    if (std::chrono::duration<double>(Clock::now() - begin_).count() >= options_.seconds) {
+      result_.out_of_time = true;
+      return false;
+    }
     Configuration configuration;
     configuration.set = values;
     configuration.fixed = fixed;
@@ -192,6 +200,9 @@ class Tuner {
     return {};
   }
 
+  using Clock = std::chrono::steady_clock;
+
+  const Clock::time_point begin_ = Clock::now();
   AdviceRequest request_;
   const std::vector<TunedParam>& params_;
   const TuneOptions& options_;

@@ -23,12 +23,14 @@ struct Configuration {
 struct TuneOptions {
   bool measure = true;  // on this CPU; else the predicted time counts
   int cores = 0;
-  int most = 24;            // configurations to measure
+  int most = 24;            // configurations to measure …
+  double seconds = 90;      // … as long as it has not taken so long
   int64_t cache_bytes = 0;  // what the blocks of a step have to fit into; 0: any
   CompileOptions compile;
-  /// Called after each of the two.
+  /// Called meanwhile; a share of 1 is the end.
   std::function<void(double share)> predicting;
-  std::function<void(int measured, const Configuration& best)> measured;
+  /// Called after each configuration; `spec` as the spec says.
+  std::function<void(int measured, const Configuration& best, const Configuration& spec)> measured;
 };
 
 struct TuneResult {
@@ -37,6 +39,7 @@ struct TuneResult {
   double gain = 1;                   // the best over the spec's own: measured in turns
   size_t all = 0, kept = 0;          // combinations; those that the predictor let pass
   int measured = 0;                  // now: the others were known
+  bool out_of_time = false;          // there were more to measure
   std::string error;                 // not empty: it ended early
 };
 

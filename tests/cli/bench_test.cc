@@ -1,4 +1,6 @@
 // `kiln bench`: what it prints, but for how fast this machine is.
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
@@ -55,6 +57,20 @@ TEST_CASE("a bench prints the work of a call, its rates, and what the machine co
   CHECK(std::abs(json["flops_per_second"].get<double>() / rate - 1) < 1e-9);
   CHECK(json["peak"]["flops_per_second"].get<double>() > 1e9);
   CHECK(json["peak"]["bytes_per_second"].get<double>() > 1e8);
+
+  const Json& limit = json["limit"];
+  CHECK(std::abs(limit["peak"].get<double>() * json["peak"]["flops_per_second"].get<double>() /
+                     json["flops_per_second"].get<double>() -
+                 1) < 1e-9);
+  double share = 0;
+  for (const char* of : {"peak", "memory", "latency"})
+    share = std::max(share, limit[of].get<double>());
+  CHECK(limit["share"] == share);
+  const std::string binds = limit["binds"];
+  if (share < 0.6)
+    CHECK(binds == "instructions");
+  else
+    CHECK(limit[binds] == share);
 }
 
 TEST_CASE("the table has a line for each of them, and the emulator has one, too") {
@@ -66,8 +82,8 @@ TEST_CASE("the table has a line for each of them, and the emulator has one, too"
     CHECK(Contains(shown.out, "dots, " + engine + " on "));
     for (const char* line :
          {"\n  time      ", ", 2 calls\n", "\n  rate      ", ": f32 out of registers",
-          "\n  memory    ", "\n  a step    ", "2 grid steps (i=2)", "\n  peaks     ", " ago ",
-          "other programs used "}) {
+          "\n  memory    ", "\n  limit     ", " of the peak", "calls and steps ", "\n  a step    ",
+          "2 grid steps (i=2)", "\n  peaks     ", " ago ", "other programs used "}) {
       INFO(line);
       CHECK(Contains(shown.out, line));
     }

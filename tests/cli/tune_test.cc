@@ -57,6 +57,22 @@ TEST_CASE("each configuration is timed once, and the second tune knows them all"
     CHECK(Contains(project.Lock(), "when: \"n == 4096\"\n    set: {b: 512}\n"));
 }
 
+TEST_CASE("a tune ends when its time is up, and shows its best meanwhile") {
+  const Project project;
+  const std::string tune = "tune twice.yaml n=4096 --try b=512 --cores=1 --within=";
+  const Shown first = project.Run(tune + "0.001");
+  INFO(first.out + first.err);
+  REQUIRE(first.status == 0);
+  CHECK(Contains(first.out, "1 timed (1 of them now)"));
+  CHECK(Contains(first.out, "no time for the others: --within gives more than 0.001"));
+  CHECK(Contains(first.err, "tuning twice, 1 of at most 24, "));
+  CHECK(Contains(first.err, " s; best "));
+  const Shown second = project.Run(tune + "60");  // goes on from there
+  CHECK(Contains(second.out, "2 timed (1 of them now)"));
+  CHECK(!Contains(second.out, "no time"));
+  CHECK(project.Run(tune + "0").status == 2);
+}
+
 TEST_CASE("for a TPU the predicted time counts, and builds follow the lock") {
   const Project project;
   const Shown alone = project.Run("generate twice.yaml --stdout");

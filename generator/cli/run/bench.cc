@@ -1,12 +1,11 @@
 #include "generator/cli/run/bench.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 #include <map>
 
 #include "generator/cli/run/run.h"
+#include "generator/native/caches.h"
 #include "generator/native/others.h"
 #include "generator/predict/steps/work.h"
 
@@ -150,8 +149,12 @@ double BenchResult::peak_flops() const {
   __builtin_unreachable();
 }
 
+Limit BenchResult::limit() const {
+  return LimitOf({median(), work.flops, peak_flops(), work.bytes, steps(), emulated}, peaks);
+}
+
 bool BenchResult::fits_caches() const {
-  const auto last = static_cast<double>(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
+  const auto last = static_cast<double>(CacheBytes(3));
   constexpr double kUnknown = 256 << 20;
   return work.bytes <= 2 * (last > 0 ? last : kUnknown);
 }
@@ -224,7 +227,11 @@ void AddBench(CLI::App& app, std::function<int()>& run) {
       "arrays, each element that the kernel touches counted once. What this machine can do at "
       "most\n"
       "is measured once: dots out of registers, and loops over memory past the caches; again when\n"
-      "others were using the machine, or a kernel is faster. An output with an `alias` is made in\n"
+      "others were using the machine, or a kernel is faster. `limit` is what binds: the peak, "
+      "memory\n"
+      "or the cache that holds the arrays, or the latency of calls and steps, where the kernel\n"
+      "comes to 0.6 of what they allow; and otherwise instructions, of what it does besides. An "
+      "output with an `alias` is made in\n"
       "the input's own memory, which is set anew before each call.\n"
       "`kiln tune` looks for faster blocks.");
   run = [command] {

@@ -6,6 +6,7 @@
 
 #include "generator/cli/run/simulate.h"
 #include "generator/native/call.h"
+#include "generator/native/limit.h"
 #include "generator/native/peaks.h"
 
 namespace kiln::cli {
@@ -36,6 +37,7 @@ struct BenchResult {
   double bytes_per_second() const { return work.bytes / median(); }
   /// Of operations on the dot's type; 0: not known.
   double peak_flops() const;
+  Limit limit() const;
   /// Whether caches may have held the arrays, from call to call.
   bool fits_caches() const;
   /// Whether it was faster than what should be the most.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -72,6 +73,31 @@ std::string MemoryText(const BenchResult& result) {
               most + "; " + Bytes(static_cast<int64_t>(result.work.bytes)) + ", each byte once");
 }
 
+std::string Hundredths(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", share);
+  return text;
+}
+
+/// "0.83 of what loops over memory reach; 0.12 of the peak, calls and steps 0.01 of the time"
+std::string LimitText(const BenchResult& result) {
+  const Limit limit = result.limit();
+  const std::string level =
+      limit.level == "memory" ? "loops over memory reach" : "a loop reads of the " + limit.level;
+  struct Part {
+    std::string name, text;
+  };
+  std::vector<Part> parts;
+  if (limit.peak > 0) parts.push_back({"peak", Hundredths(limit.peak) + " of the peak"});
+  if (limit.memory > 0) parts.push_back({"memory", Hundredths(limit.memory) + " of what " + level});
+  parts.push_back({"latency", "calls and steps " + Hundredths(limit.latency) + " of the time"});
+  std::string first, others;
+  for (const Part& part : parts)
+    (part.name == limit.binds ? first : (others += others.empty() ? "" : ", ")) += part.text;
+  const bool none = first.empty();
+  return Line("limit", limit.binds, (none ? "it is none of these: " : first + "; ") + others);
+}
+
 }  // namespace
 
 std::string BenchText(const BenchResult& result) {
@@ -84,6 +110,7 @@ std::string BenchText(const BenchResult& result) {
                   std::to_string(seconds.size()) + (seconds.size() == 1 ? " call" : " calls"));
   if (result.work.flops > 0) out << RateText(result);
   if (result.work.bytes > 0) out << MemoryText(result);
+  out << LimitText(result);
   const double steps = result.steps();
   if (steps > 0) out << Line("a step", ShortTime(result.median() / steps), Steps(*result.binding));
   if (!result.own_blocks.empty())
@@ -114,6 +141,9 @@ std::string BenchJson(const BenchResult& result) {
   json["bytes"] = result.work.bytes;
   json["flops_per_second"] = result.flops_per_second();
   json["bytes_per_second"] = result.bytes_per_second();
+  const Limit limit = result.limit();
+  json["limit"] = {{"binds", limit.binds},   {"share", limit.share()},   {"peak", limit.peak},
+                   {"memory", limit.memory}, {"latency", limit.latency}, {"level", limit.level}};
   json["others"] = result.others;
   json["peak"] = {{"flops_per_second", result.peak_flops()},
                   {"bytes_per_second", result.peaks.bytes_per_second},

@@ -58,6 +58,10 @@ std::string TextOf(const CpuFacts& cpu, const std::optional<Peaks>& peaks) {
   Line(out, "f32", Rate(peaks->f32, "GFLOP/s"));
   Line(out, "bf16", Rate(peaks->bf16, "GFLOP/s"));
   Line(out, "int8", Rate(peaks->i8, "GOP/s"));
+  if (peaks->l2_bytes_per_second > 0)
+    Line(out, "L2, read", Rate(peaks->l2_bytes_per_second, "GB/s"));
+  if (peaks->last_cache_bytes_per_second > 0)
+    Line(out, "last cache, read", Rate(peaks->last_cache_bytes_per_second, "GB/s"));
   Line(out, "memory", Rate(peaks->bytes_per_second, "GB/s"));
   return out.str();
 }
@@ -83,6 +87,8 @@ std::string JsonOf(const CpuFacts& cpu, const std::optional<Peaks>& peaks) {
                      {"bf16", peaks->bf16},
                      {"int8", peaks->i8},
                      {"bytes_per_second", peaks->bytes_per_second},
+                     {"l2_bytes_per_second", peaks->l2_bytes_per_second},
+                     {"last_cache_bytes_per_second", peaks->last_cache_bytes_per_second},
                      {"measured", peaks->measured},
                      {"others", peaks->others}};
   }

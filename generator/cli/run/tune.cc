@@ -1,12 +1,12 @@
 #include "generator/cli/run/tune.h"
 
-#include <unistd.h>
-
 #include <atomic>
+#include <chrono>
 #include <iostream>
 
 #include "generator/cli/run/bench.h"
 #include "generator/cli/run/run.h"
+#include "generator/native/caches.h"
 #include "generator/spec/lock.h"
 #include "generator/system/interrupt.h"
 
@@ -29,27 +29,37 @@ class LastWords {
   std::atomic<int> timed_{0};
 };
 
-/// "tuning matmul_f32 [####      ] 7 of at most 24, best 11.8 ms: bm=256" on a terminal; else a
-/// line for each new best.
+/// "tuning matmul_f32 [####      ] 7 of at most 24, 12 s; best 11.8 ms, 1.31 of the spec alone:
+/// bm=256" on a terminal; else a line for each new best.
 class Bar {
  public:
   Bar(std::string name, int most) : name_(std::move(name)), most_(most) {}
 
-  void Show(int measured, const Configuration& best) {
-    const std::string summary = SimulatedTime(best.seconds) + ": " + SettingsText(best);
-    const std::string count = std::to_string(measured) + " of at most " + std::to_string(most_);
+  void Show(int measured, const Configuration& best, const Configuration& spec) {
+    const bool faster = !best.set.empty() && best.seconds > 0;
+    const std::string summary =
+        SimulatedTime(best.seconds) +
+        (faster ? ", " + GainText(spec.seconds / best.seconds) + " of the spec alone: " : ": ") +
+        SettingsText(best);
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin_).count();
+    const std::string count = std::to_string(measured) + " of at most " + std::to_string(most_) +
+                              ", " + std::to_string(seconds) + " s";
     if (line_.terminal()) {
       constexpr int kWidth = 20;
       const auto filled = static_cast<size_t>(kWidth * measured / most_);
       line_.Show("tuning " + name_ + " [" + std::string(filled, '#') +
-                 std::string(kWidth - filled, ' ') + "] " + count + ", best " + summary);
+                 std::string(kWidth - filled, ' ') + "] " + count + "; best " + summary);
     } else if (summary != last_) {
-      line_.End("tuning " + name_ + ", " + count + ", best " + summary);
+      line_.End("tuning " + name_ + ", " + count + "; best " + summary);
     }
     last_ = summary;
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  const Clock::time_point begin_ = Clock::now();
   std::string name_, last_;
   int most_;
   StatusLine line_;
@@ -62,6 +72,7 @@ struct TuneCommand {
   std::vector<std::string> given;  // bm=64,128
   int cores = 0;
   int most = 24;
+  double within = 90;
   bool dry = false;
 
   int Run();
@@ -101,10 +112,11 @@ TuneOptions TuneCommand::How(Bar& bar, LastWords& words) const {
   how.measure = measures();
   how.cores = cores;
   how.most = most;
-  how.cache_bytes = measures() ? std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L) : 0;
-  how.measured = [&](int measured, const Configuration& best) {
+  how.seconds = within;
+  how.cache_bytes = measures() ? CacheBytes(3) : 0;
+  how.measured = [&](int measured, const Configuration& best, const Configuration& spec) {
     words.Count(measured);
-    bar.Show(measured, best);
+    bar.Show(measured, best, spec);
   };
   return how;
 }
@@ -137,6 +149,9 @@ LockChange TuneCommand::Change(const Simulation& call, const TuneResult& result)
 int TuneCommand::Finish(const Simulation& call, const TuneResult& result) const {
   const std::string where = measures() ? "on " + CpuModel() : "predicted";
   std::cout << TuneText(call, result, where, measures());
+  if (result.out_of_time)
+    std::cout << "no time for the others: --within gives more than " << Digits(within)
+              << " s, and the same command goes on from here\n";
   const LockChange change = Change(call, result);
   if (change.configuration) {
     std::cout << "best: " << SettingsText(result.best) << "; ";
@@ -198,9 +213,12 @@ int TuneCommand::Run() {
   {
     LastWords words;
     Bar bar(GeneratedName(*call->whole), most);
-    Progress progress("predicting");
+    auto progress = std::make_optional<Progress>("predicting");
     TuneOptions how = How(bar, words);
-    how.predicting = progress.Callback();
+    how.predicting = [&progress, show = progress->Callback()](double share) {
+      show(share);
+      if (share >= 1) progress.reset();  // the line is the bar's from here on
+    };
     result = Tune(request, params, how);
   }
   if (!result.error.empty()) return InternalError(result.error);
@@ -232,6 +250,10 @@ void AddTune(CLI::App& app, std::function<int()>& run) {
   app.add_option("--most", command->most, "configurations to time; 24 unless given")
       ->check(CLI::Range(1, 10000))
       ->type_name("N");
+  app.add_option("--within", command->within,
+                 "seconds after which no other configuration is begun; 90 unless given")
+      ->check(CLI::PositiveNumber)
+      ->type_name("S");
   app.add_option("--cores", command->cores, "as `kiln bench`")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
