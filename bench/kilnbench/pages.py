@@ -10,7 +10,7 @@ from kilnbench import limits, table
 _STYLE = """<style>
  body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 1080px; padding: 0 1em; color: #1f2328 }
  table { border-collapse: collapse; font-size: 13px } th, td { padding: 3px 10px; text-align: left; vertical-align: top }
- th { border-bottom: 2px solid #d1d9e0 } .case td { border-top: 1px solid #d1d9e0 } .number { text-align: right }
+ th { border-bottom: 2px solid #d1d9e0 } .case td { border-top: 1px solid #d1d9e0 } .number { text-align: right; white-space: nowrap }
  .missed { color: #a14f12 } .small { color: #59636e } img { max-width: 100%; height: auto; margin: 1em 0 }
  @media (prefers-color-scheme: dark) { body { background: #15181c; color: #e6e9ed } a { color: #58a6dd }
   th, .case td { border-color: #343b44 } .missed { color: #e09a55 } .small { color: #9aa4af } }
@@ -77,9 +77,10 @@ def _page(title, body):
 
 
 def index(folder):
-    """Of all questions whose results are in the folder."""
+    """Of all questions that have a page in the folder."""
     rows = []
-    for path in sorted(pathlib.Path(folder).glob("*_*.json"), key=_order):
+    for page in sorted(pathlib.Path(folder).glob("*_*.html"), key=_order):
+        path = page.with_suffix(".json")
         content = json.loads(path.read_text())
         missed = [goal for result in content["results"] for goal in result["goals"] if not goal["met"]]
         kind = ' class="missed"' if missed else ""

@@ -30,7 +30,7 @@ def _forward(problem, cores, torch):
     contestants = {"Kiln": problem.forward(cores)}
     answers = {}
     if torch:
-        for name, make in ((_SDPA, _sdpa), (_FLEX, _flex)):
+        for name, make in _of_torch(problem.kind).items():
             call = compiled.attempt(name, problem.label, lambda make=make: make(problem, torch))
             if call:
                 contestants[name] = answers[name] = call
@@ -55,6 +55,12 @@ def _forward(problem, cores, torch):
     return _case(problem.label, contestants, {_SDPA: 1.0, _FLEX: 1.0, "XLA": 1.0}, work, cores, check, share)
 
 
+def _of_torch(kind):
+    """SDPA bends no scores, and has kernels of its own where nothing is masked but what comes later."""
+    ways = {_SDPA: _sdpa} if kind != "cap" else {}
+    return {**ways, _FLEX: _flex} if kind in ("cap", "window") else ways
+
+
 def _tensors(problem, torch, *arrays):
     """As PyTorch has them: a batch of one in front."""
     return [torch.view(array, problem.dtype)[None] for array in arrays]
@@ -63,8 +69,6 @@ def _tensors(problem, torch, *arrays):
 def _sdpa(problem, torch):
     q, k, v = _tensors(problem, torch, problem.q, problem.k, problem.v)
     f, causal, mask = torch.torch.nn.functional, problem.kind == "causal", None
-    if problem.kind == "cap":
-        raise RuntimeError("it bends no scores")
     if problem.kind == "window":
         mask = torch.torch.from_numpy(problem.sees())
     return lambda: f.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, scale=problem.scale,
@@ -73,8 +77,6 @@ def _sdpa(problem, torch):
 
 def _flex(problem, torch):
     from torch.nn.attention import flex_attention
-    if problem.kind not in ("cap", "window"):
-        raise RuntimeError("SDPA has a kernel for it")
     q, k, v = _tensors(problem, torch, problem.q, problem.k, problem.v)
     window = attention.WINDOW if problem.kind == "window" else problem.n
 

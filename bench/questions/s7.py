@@ -6,7 +6,7 @@ from kilnbench import native
 from kilnbench.race import BYTES, Case, FLOPS, Ratio, Work
 
 TITLE = "convolutions"
-KERNELS = ["conv_1", "conv_2", "max_pool"]
+KERNELS = ["conv_1", "conv_2", "depthwise", "max_pool"]
 _IMAGES = [(56, 64, 64), (28, 128, 128), (14, 256, 256)]  # rows and columns, channels, outputs
 _QUICK = [(28, 128, 128)]
 
@@ -16,6 +16,8 @@ def cases(cores, peers, quick):
     for step in (1, 2):
         for size, channels, outputs in _QUICK if quick else _IMAGES:
             yield _convolution(step, size * step, channels, outputs, cores, torch)
+    for size, channels, _ in _QUICK if quick else _IMAGES:
+        yield _depthwise(size, channels, cores, torch)
     yield _pooling(cores, torch)
 
 
@@ -26,13 +28,29 @@ def _convolution(step, size, channels, outputs, cores, torch):
     left = -(-size // step)
     y = native.aligned((images, left, left, outputs), "f32")
     ours = native.Kernel(f"conv_{step}", cores).bind((x, "f32"), (taps, "f32"), (y, "f32"))
+    # oneDNN packs its filter at each call, as Kiln does.
+    filters = np.ascontiguousarray(taps.transpose(3, 0, 1, 2))
+    label = f"step {step}, {size} x {size} of {channels}, to {outputs}"
+    return _case(label, ours, x, filters, y, 2.0 * y.size * 9 * channels, cores, torch, stride=step)
+
+
+def _depthwise(size, channels, cores, torch):
+    """Eight images, as one is little work."""
+    x, taps = native.random((8, size, size, channels), "f32", 1), native.random((3, 3, channels), "f32", 2)
+    y = native.aligned(x.shape, "f32")
+    ours = native.Kernel("depthwise", cores).bind((x, "f32"), (taps, "f32"), (y, "f32"))
+    filters = np.ascontiguousarray(taps.transpose(2, 0, 1))[:, :, :, None]
+    label = f"depthwise, 8 of {size} x {size} of {channels}"
+    return _case(label, ours, x, filters, y, 2.0 * y.size * 9, cores, torch, groups=channels)
+
+
+def _case(label, ours, x, filters, y, operations, cores, torch, **how):
+    """`filters` are [output, row, column, channel], and `how` is what torch is told of the convolution."""
     contestants, goals, check = {"Kiln": ours}, [], None
     if torch:
         f = torch.torch.nn.functional
-        # Both are views of the same memory; oneDNN packs its filter at each call, as Kiln does.
-        image = torch.view(x).permute(0, 3, 1, 2)
-        filters = torch.view(np.ascontiguousarray(taps.transpose(3, 0, 1, 2))).permute(0, 3, 1, 2)
-        contestants["oneDNN"] = lambda: f.conv2d(image, filters, stride=step, padding=1)
+        image, taps = (torch.view(a).permute(0, 3, 1, 2) for a in (x, filters))  # views of the same memory
+        contestants["oneDNN"] = lambda: f.conv2d(image, taps, padding=1, **how)
         goals = [Ratio("Kiln", "oneDNN", 1.0)]
 
         def check():
@@ -42,10 +60,8 @@ def _convolution(step, size, channels, outputs, cores, torch):
             error = np.abs(y - want).max()
             if not error < 1e-3 * max(1.0, np.abs(want).max()):
                 raise RuntimeError(f"the answers differ by {error}")
-    work = 2.0 * images * left * left * 9 * channels * outputs
-    moved = 4.0 * (x.size + taps.size + y.size)
-    label = f"step {step}, {size} x {size} of {channels}, to {outputs}"
-    return Case(label, contestants, goals, work, FLOPS, cores, check, Work(work, moved, "f32"))
+    moved = 4.0 * (x.size + filters.size + y.size)
+    return Case(label, contestants, goals, operations, FLOPS, cores, check, Work(operations, moved, "f32"))
 
 
 def _pooling(cores, torch):

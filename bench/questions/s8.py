@@ -10,7 +10,7 @@ from questions import fused, matmul
 from questions.fused import Fused
 
 TITLE = "small and fused products"
-KERNELS = [f"{k}_{t}" for k in ("small", "rmsnorm_matmul", "swiglu") for t in ("f32", "bf16")]
+KERNELS = [f"{k}_{t}" for k in ("small", "squares_16", "squares_32", "rmsnorm_matmul", "swiglu") for t in ("f32", "bf16")]
 _COUNT = 8192
 _BATCH = "MKL, batched"
 
@@ -18,16 +18,20 @@ _BATCH = "MKL, batched"
 def cases(cores, peers, quick):
     for dtype in ("f32", "bf16"):
         for side in (16,) if quick else (16, 32):
-            yield _small(dtype, side, cores, peers)
+            yield _small(f"squares_{side}_{dtype}", "", dtype, side, cores, peers)
+            yield _small(f"small_{dtype}", ", sizes of the call", dtype, side, cores, peers)
         for m in (512,) if quick else (64, 512):
             yield _rmsnorm(dtype, (m, 2048, 2048), cores, peers)
             yield _swiglu(dtype, (m, 2816, 1024), cores, peers)
 
 
-def _case(made, work, cores, peers, more={}):  # noqa: B006: read only
+def _case(made, work, cores, peers, more=None):
+    """`more`: a peer besides, by name."""
     calls, answers = fused.peers_of(made, peers)
-    contestants = {"Kiln": made.ours, **more, **calls}
-    wanted = dict.fromkeys((fused.TORCH, fused.INDUCTOR, *more), 1.2)
+    for name, call in (more or {}).items():
+        calls[name], answers[name] = call, call.answers
+    contestants = {"Kiln": made.ours, **calls}
+    wanted = dict.fromkeys((fused.TORCH, fused.INDUCTOR, _BATCH), 1.2)
     return Case(made.label, contestants, fused.goals(contestants, wanted), work.operations, FLOPS, cores,
                 fused.checked(made, calls, answers), work)
 
@@ -40,27 +44,36 @@ def _work(operations, dtype, arrays, outs):
     return Work(float(operations), float(sum(a.nbytes for a, _ in arrays + outs)), dtype)
 
 
-def _small(dtype, side, cores, peers):
+def _small(kernel, told, dtype, side, cores, peers):
     x, y = (native.random((_COUNT, side, side), dtype, seed) for seed in (1, 2))
     z = native.aligned(x.shape, dtype)
     arrays, outs = _typed(dtype, x, y), _typed(dtype, z)
-    made = Fused(f"{_COUNT} of {side}x{side}, {dtype}", native.Kernel(f"small_{dtype}", cores).bind(*arrays, *outs), arrays,
-                 outs, lambda: matmul.plain(x, dtype) @ matmul.plain(y, dtype), lambda torch, x, y: torch.bmm(x, y),
+    made = Fused(f"{_COUNT} of {side}x{side}, {dtype}{told}", native.Kernel(kernel, cores).bind(*arrays, *outs), arrays, outs,
+                 lambda: matmul.plain(x, dtype) @ matmul.plain(y, dtype), lambda torch, x, y: torch.bmm(x, y),
                  lambda x, y: x @ y)
     mkl, more = peers.get("MKL"), {}
     if mkl and dtype == "f32":  # what LIBXSMM does, MKL's kernels do that are made at run time
-        call = compiled.attempt(_BATCH, made.label, lambda: _batched(mkl, x, y, native.aligned(x.shape, dtype)))
+        call = compiled.attempt(_BATCH, made.label, lambda: _Batched(mkl, x, y))
         more = {_BATCH: call} if call else {}
     return _case(made, _work(2 * _COUNT * side**3, dtype, arrays, outs), cores, peers, more)
 
 
-def _batched(mkl, x, y, z):
-    count, side = x.shape[:2]
-    pointers = [c.c_void_p(a.ctypes.data) for a in (x, y, z)]
-    step, n = c.c_int32(side * side), c.c_int32(side)
-    arguments = [101, 111, 111, n, n, n, c.c_float(1), pointers[0], n, step, pointers[1], n, step, c.c_float(0), pointers[2],
-                 n, step, c.c_int32(count)]
-    return lambda: mkl.library.cblas_sgemm_batch_strided(*arguments)
+class _Batched:
+    """MKL's products of matrices that are one behind the other."""
+
+    def __init__(self, mkl, x, y):
+        self.function, self.arrays = mkl.library.cblas_sgemm_batch_strided, (x, y, native.aligned(x.shape, "f32"))
+        count, side = x.shape[:2]
+        left, right, out = (c.c_void_p(a.ctypes.data) for a in self.arrays)
+        step, n = c.c_int32(side * side), c.c_int32(side)
+        self.given = [101, 111, 111, n, n, n, c.c_float(1), left, n, step, right, n, step, c.c_float(0), out, n, step,
+                      c.c_int32(count)]
+
+    def __call__(self):
+        self.function(*self.given)
+
+    def answers(self):
+        return [self.arrays[2]]
 
 
 def _rmsnorm(dtype, shape, cores, peers):

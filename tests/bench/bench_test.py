@@ -217,7 +217,8 @@ class Pages(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("S10", "P2", "S2"):
                 content = kept([race.result(case([race.Ratio("Kiln", "peer", 9)]), TIMES, {})], question=name)
-                pathlib.Path(folder, f"{name.lower()}_1.json").write_text(json.dumps(content))
+                for suffix, text in ((".json", json.dumps(content)), (".html", pages.question(content, []))):
+                    pathlib.Path(folder, f"{name.lower()}_1{suffix}").write_text(text)
             text = pages.index(folder)
         links = re.findall(r'href="(\w+).html"', text)
         self.assertEqual(links, ["p2_1", "s2_1", "s10_1"])
