@@ -51,6 +51,8 @@ struct Step {
     // matmul_input_fusion.yaml:38  acc += dot(left, y)
     const auto panels_0 =
         PackAOf<bf16>(m_size, bk, panels_0_memory, [&](auto at, size_t m_i, size_t k_i) HWY_ATTR {
+      PrefetchRowsAhead(x.At(m_i, k_i), x.At(m_i + 1, k_i));
+      PrefetchRowsAhead(gate.At(m_i, k_i), gate.At(m_i + 1, k_i));
       const auto x_0 = at.Load(x.At(m_i, k_i));
       const auto gate_0 = at.Load(gate.At(m_i, k_i));
       return hn::Mul(Silu(x_0), gate_0);

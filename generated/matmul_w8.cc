@@ -55,6 +55,7 @@ struct Step {
     const auto panels_0 =
         PackBOf<bf16>(m_size, group, n_size, panels_0_memory,
                       [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+      PrefetchRowsAhead(w.At(k_i, n_i), w.At(k_i + 1, n_i));
       const auto w_0 = at.Load(w.At(k_i, n_i));
       const auto scale_0 = at.Load(scale.At(n_i));
       return hn::Mul(Cast<int8_t, float>(w_0), scale_0);
@@ -75,7 +76,7 @@ struct Blocks {
   int64_t i = bm, j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count());
+    j = ChooseNC(call.n, core.count(), call.m);
     i = ChooseMC(core.cpu(), call.m, core.count());
   }
 };

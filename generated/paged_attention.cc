@@ -94,7 +94,7 @@ struct Step {
     }
 
     // paged_attention.yaml:53  for ahead in range(0 if first(j) else 1, 2):
-    for (int64_t ahead = point[1] == 0 ? 0 : 1; ahead < 2; ++ahead) {
+    for (int64_t ahead = point[1] == 0 ? int64_t{0} : 1; ahead < 2; ++ahead) {
       // paged_attention.yaml:54  let next = j + ahead
       const int32_t next_0 = AddInt(static_cast<int32_t>(point[1]), static_cast<int32_t>(ahead));
 

@@ -129,7 +129,7 @@ struct Step {
     }
 
     // ragged_paged_attention.yaml:69  for further in range(0 if first(j) else 1, 2):
-    for (int64_t further = point[2] == 0 ? 0 : 1; further < 2; ++further) {
+    for (int64_t further = point[2] == 0 ? int64_t{0} : 1; further < 2; ++further) {
       // ragged_paged_attention.yaml:70  let next = j + further
       const int32_t next_0 = AddInt(static_cast<int32_t>(point[2]), static_cast<int32_t>(further));
 

@@ -47,9 +47,10 @@ struct SemaphoreSlot {
 /// What is requested from memory long before it is read.
 struct Prefetch {
   enum class Kind {
-    kElement,  // the place, as a tile begins
-    kStream,   // lanes further along those that a pass reads, if its result bypasses the caches
-    kNextRow,  // of the next row of a loop, in a pass over this one: its share
+    kElement,    // the place, as a tile begins
+    kStream,     // lanes further along those that a pass reads, if its result bypasses the caches
+    kNextRow,    // of the next row of a loop, in a pass over this one: its share
+    kRowsAhead,  // the same lanes some rows further on, of an operand that is computed
   };
   Kind kind = Kind::kElement;
   Place place;
@@ -152,8 +153,9 @@ struct Pack {
   Place place;
   LoopId row, col;
   Stages body;
-  ElementPtr value;       // null: `place` has the elements
-  SpaceId rows;           // then, of a B: the rows of A that it is multiplied with
+  ElementPtr value;  // null: `place` has the elements
+  SpaceId rows;      // then, of a B: the rows of A that it is multiplied with
+  std::vector<Prefetch> prefetches;
   ElementPtr low, high;   // bound the depth that is packed, if given
   PanelsId live;          // then: the panels of A that name it
   bool unpacked = false;  // tiles may read the matrix where it is
@@ -297,7 +299,7 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
       [&](ConstLike<Of, Pack>& s) {
         use(s.low), use(s.high), use(s.row), use(s.col);
         if (s.value)
-          use(s.body), use(s.value);
+          all(s.prefetches), use(s.body), use(s.value);
         else
           use(s.place, Access::kReads);
         use(s.panels), use(s.live);

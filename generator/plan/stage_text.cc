@@ -103,6 +103,7 @@ void StageText::Prefetches(const std::vector<Prefetch>& prefetches, int indent) 
   for (const Prefetch& a : prefetches) {
     std::string what;
     if (a.kind == Prefetch::Kind::kStream) what = "later lanes of ";
+    if (a.kind == Prefetch::Kind::kRowsAhead) what = "later rows of ";
     if (a.kind == Prefetch::Kind::kNextRow) {
       what = "the row after ";
       if (a.to - a.from < a.parts)
@@ -152,6 +153,7 @@ void StageText::One(const Stage& of, int indent) {
              over(s.row) + ", columns " + over(s.col) +
              (s.low ? ", depth from " + Text(*s.low) : "") +
              (s.high ? ", depth before " + Text(*s.high) : "") + (s.body.empty() ? "" : ", after"));
+        Prefetches(s.prefetches, indent + 1);
         within(s.body);
       },
       [&](const Along& s) {

@@ -59,9 +59,28 @@ class ComputedPanels {
       pack->value = nest.store->value;
       pack->unpacked = false;
       pack->body = std::move(nest.defines);
+      FindRowsAhead(*pack);
       stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(*at));
       --i;
     }
+  }
+
+  /// Rows of inputs that what is packed is computed from.
+  void FindRowsAhead(stage::Pack& pack) const {
+    const auto is_in_row = [&](const Place& place) {
+      const Ref* ref = plan_.RefOf(place.buffer);
+      return ref && ref->role == Role::kInput && place.at.size() >= 2 &&
+             place.at.back().loop == pack.col && place.at.back().IsPlain() &&
+             std::any_of(place.at.begin(), place.at.end(),
+                         [&](const Coordinate& c) { return c.loop == pack.row && c.IsPlain(); });
+    };
+    std::vector<Place> rows;
+    ForEachPlace({Stage{{}, pack}}, [&](const Place& place, bool) {
+      const auto same = [&](const Place& other) { return SamePlace(place, other); };
+      if (is_in_row(place) && std::none_of(rows.begin(), rows.end(), same)) rows.push_back(place);
+    });
+    for (Place& place : rows)
+      pack.prefetches.push_back({Prefetch::Kind::kRowsAhead, std::move(place), pack.row});
   }
 
   /// The nest that computes what is packed, if nothing else reads it.
@@ -120,10 +139,33 @@ class ComputedPanels {
   Stages& body_;
 };
 
+/// Few rows use a B where it is computed, along rows that are the longer the fewer they are. An
+/// operand that is packed would have to be in a cache meanwhile.
+void FindLongRows(Plan& plan) {
+  FreeBlock *rows = nullptr, *columns = nullptr;
+  for (FreeBlock& block : plan.free_blocks) {
+    if (block.use == FreeBlock::Use::kRows) rows = &block;
+    if (block.use == FreeBlock::Use::kColumns) columns = &block;
+  }
+  bool computed = false, packed = false;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const auto* pack = As<stage::Pack>(stage);
+      if (pack && plan[pack->panels].side == Side::kB) (pack->value ? computed : packed) = true;
+    });
+  }
+  for (const OperandPlan& operand : plan.operands) {
+    packed = packed || operand.layout == OperandPlan::Layout::kPackedB ||
+             operand.layout == OperandPlan::Layout::kPackedBT;
+  }
+  if (rows && columns && computed && !packed) columns->reuse = rows->extent;
+}
+
 }  // namespace
 
 void PackComputed(Plan& plan) {
   for (BodyPlan& body : plan.bodies) ComputedPanels(plan, body.stages).Run();
+  FindLongRows(plan);
 }
 
 }  // namespace kiln

@@ -142,8 +142,10 @@ std::string ScalarPrinter::Operation(const Element& e, int* precedence) const {
   }
   if (op == Op::kIf || (op == Op::kWhere && e.dtype == DType::kIndex)) {
     *precedence = kTernaryPrecedence;
+    const std::string first = Print(*args[1], kTernaryPrecedence + 1);
     return Print(*args[0], kTernaryPrecedence + 1) + " ? " +
-           Print(*args[1], kTernaryPrecedence + 1) + " : " + Print(*args[2], kTernaryPrecedence);
+           (IsIndexLiteral(*args[1]) ? "int64_t{" + first + "}" : first) + " : " +
+           Print(*args[2], kTernaryPrecedence);
   }
   // Elements of host arrays keep their type, index arithmetic has 64 bits.
   const bool index = e.dtype == DType::kIndex ||
@@ -164,10 +166,7 @@ std::string ScalarPrinter::Operation(const Element& e, int* precedence) const {
   std::string text = std::string(spelling.function) + "(";
   for (size_t k = 0; k < args.size(); ++k) {
     const std::string arg = argument(args[k], 0);
-    // Literals have to have the type of the others: templates do not convert.
-    const auto* const constant = As<element::Constant>(*args[k]);
-    const bool literal = constant && !IsNamed(*constant) && args[k]->dtype == DType::kIndex;
-    text += (k == 0 ? "" : ", ") + (literal ? "int64_t{" + arg + "}" : arg);
+    text += (k == 0 ? "" : ", ") + (IsIndexLiteral(*args[k]) ? "int64_t{" + arg + "}" : arg);
   }
   return text + ")";
 }

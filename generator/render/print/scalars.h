@@ -37,6 +37,11 @@ class ScalarPrinter {
   bool IsNamed(const element::Constant& constant) const {
     return constant.param >= 0 && names_.param != nullptr;
   }
+  /// Literals have to have the type of what they stand beside: templates do not convert.
+  bool IsIndexLiteral(const Element& e) const {
+    const auto* const constant = As<element::Constant>(e);
+    return constant && !IsNamed(*constant) && e.dtype == DType::kIndex;
+  }
   std::string Leaf(const Element& e, int* precedence) const;
   std::string Operation(const Element& e, int* precedence) const;
   std::string CheckedIndex(const element::Operation& operation) const;

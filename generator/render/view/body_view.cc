@@ -193,6 +193,10 @@ std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& pr
     for (Coordinate& c : next.at) {
       if (c.loop == prefetch.row) c.offset = IndexConstant(1);
     }
+    if (prefetch.kind == Prefetch::Kind::kRowsAhead) {
+      lines.push_back("PrefetchRowsAhead(" + Pointer(place) + ", " + Pointer(next) + ");");
+      continue;
+    }
     place.at.back().loop = next.at.back().loop = {};
     const std::string share = std::to_string(prefetch.from) + ", " + std::to_string(prefetch.to) +
                               ", " + std::to_string(prefetch.parts);

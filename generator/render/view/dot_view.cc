@@ -157,7 +157,7 @@ void BodyView::ComputedPanels(const stage::Pack& pack, Fields* fields) {
   const int line = last_line_;
   fields->SetList("body", List(pack.body));
   last_line_ = line;
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = PrefetchLines(pack.prefetches, pack.col, nullptr);
   fields->Set("value", VectorToStore(pack.value, panels.element, &lines));
   fields->Set("lines", LinesOf(lines));
   lanes_ = {};

@@ -42,6 +42,14 @@ HWY_INLINE const T* LaterRow(const T* element, const T* next, size_t count) {
   return element + (next - element) * (ptrdiff_t{1} << shift);
 }
 
+/// Prefetches the same columns some rows later. Rows of a matrix are in pages of their own, where
+/// the hardware sees nothing coming; those behind a block are the first ones of the next.
+template <class Pointer>
+HWY_INLINE void PrefetchRowsAhead(const Pointer& element, const Pointer& next) {
+  constexpr ptrdiff_t kRows = 16;
+  hwy::Prefetch(AddressOf(element + kRows * (next - element)));
+}
+
 /// All lanes of a vector, as Whole; but its stores are streaming ones, to addresses that are
 /// multiples of its size.
 template <class D>
