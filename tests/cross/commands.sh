@@ -52,18 +52,18 @@ lacks_for() {
   fi
 }
 
-# ---- sources from other releases of Debian ----
+# ---- packages of other releases of Debian ----
 
-# fetch_source FOLDER SUITE PACKAGE: what Debian's SUITE has, unpacked in FOLDER/source. From where this machine takes its
-# packages, whose lists stay as they are.
-fetch_source() {
-  local folder=$PWD/$1 suite=$2 package=$3 uri options=
+# fetch_package KIND FOLDER SUITE PACKAGE: what Debian's SUITE has, unpacked in FOLDER/source: the sources, or the files of
+# the package itself (KIND: deb-src, deb). From where this machine takes its packages, whose lists stay as they are.
+fetch_package() {
+  local kind=$1 folder=$PWD/$2 suite=$3 package=$4 uri options=
   [[ -f $folder/fetched && $(<"$folder/fetched") == "$suite $package" ]] && return
   rm -rf "$folder"
   mkdir -p "$folder/apt/lists/partial" "$folder/apt/archives/partial"
   uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1)
   [[ -f /usr/share/keyrings/debian-archive-keyring.gpg ]] && options="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
-  echo "deb-src $options ${uri:?this machine has no packages of Debian} $suite main" >"$folder/apt/sources.list"
+  echo "$kind $options ${uri:?this machine has no packages of Debian} $suite main" >"$folder/apt/sources.list"
   cat >"$folder/apt/conf" <<END
 Dir::Etc::sourcelist "$folder/apt/sources.list";
 Dir::Etc::sourceparts "/dev/null";
@@ -75,15 +75,20 @@ END
     cd "$folder"
     export APT_CONFIG=$folder/apt/conf
     apt-get update
-    apt-get source --download-only --only-source "$package"
-    # Its sums are those of the signed list.
-    dpkg-source --no-check -x ./*.dsc source
+    # Sums of sources are those of the signed list, too.
+    if [[ $kind == deb ]]; then
+      apt-get download "$package"
+      dpkg -x ./*.deb source
+    else
+      apt-get source --download-only --only-source "$package"
+      dpkg-source --no-check -x ./*.dsc source
+    fi
   )
   rm -rf "$folder/apt"
   echo "$suite $package" >"$folder/fetched"
 }
 
-# install_source FOLDER PREFIX OPTION...: builds what fetch_source left in FOLDER.
+# install_source FOLDER PREFIX OPTION...: builds the sources that fetch_package left in FOLDER.
 install_source() {
   local folder=$1 prefix=$2
   shift 2
@@ -99,7 +104,7 @@ readonly yaml_options=(-DYAML_CPP_BUILD_TOOLS=OFF -DYAML_CPP_BUILD_TESTS=OFF)
 fetch_library() {
   local folder=$1 suite=$2 package=$3 prefix=$4
   shift 4
-  fetch_source "$folder" "$suite" "$package"
+  fetch_package deb-src "$folder" "$suite" "$package"
   [[ -f $folder/installed && $(<"$folder/installed") == "$prefix" ]] && return
   install_source "$folder" "$prefix" "$@"
   echo "$prefix" >"$folder/installed"
@@ -148,9 +153,10 @@ configure_with_highway() {
 # Each has a triple of GNU's, the program that emulates it, and the packages that this takes; and instruction sets by
 # Highway's names, with the CPUs that have them: what to call one, and how the emulator does.
 declare -rA triples=([arm]=aarch64-linux-gnu [riscv]=riscv64-linux-gnu)
-declare -rA emulators=([arm]=qemu-aarch64 [riscv]=qemu-riscv64)
+# That of RISC-V is of a later Debian: QEMU 7.2 stops at vector instructions (its issue 1441).
+declare -rA emulators=([arm]=qemu-aarch64 [riscv]="$PWD/build-riscv/qemu/source/usr/bin/qemu-riscv64")
 declare -rA toolchains=([arm]=aarch64 [riscv]=riscv64)
-declare -rA cross_packages=([arm]='g++-aarch64-linux-gnu qemu-user' [riscv]='clang-19 g++-riscv64-linux-gnu qemu-user dpkg-dev')
+declare -rA cross_packages=([arm]='g++-aarch64-linux-gnu qemu-user' [riscv]='clang-19 g++-riscv64-linux-gnu dpkg-dev')
 declare -rA cross_compilers=([arm]=aarch64-linux-gnu-g++ [riscv]='clang++-19 --target=riscv64-linux-gnu')
 declare -rA cross_targets=([arm]='NEON SVE SVE2' [riscv]='RVV')
 declare -rA cross_cpus=(
@@ -246,21 +252,25 @@ run_apps() {
 }
 
 # The tests need the tool's parts for the target, which are compiled once, and take longer to compile than to run. What is
-# generated while building is generated in emulation.
+# generated while building is generated in emulation, on a CPU that has what all of it was compiled for.
 configure_cross() {
-  local emulator="${emulators[$1]};-L;/usr/${triples[$1]};-E;LD_LIBRARY_PATH=$root/usr/lib/${triples[$1]}"
+  local cpus
+  read -ra cpus <<<"${cross_cpus[$2]}"
+  local emulator="${emulators[$1]};-L;/usr/${triples[$1]};-cpu;${cpus[0]#*:};-E;LD_LIBRARY_PATH=$root/usr/lib/${triples[$1]}"
   cmake -S . -B "$build/tests" "${cross[@]}" -DKILN_TOOL=ON -DKILN_INSTALL=OFF -DKILN_ONE_TARGET="$2" \
     -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DKILN_RECORDS_EACH="$cross_records_each" -DCMAKE_CROSSCOMPILING_EMULATOR="$emulator"
 }
 
 run_cross_tests() {
-  local tests=$build/tests/tests
-  run_on "$1" "$2" "$tests/generated_test"
-  # Without what these emulators cannot do, and what they take hours for.
-  run_on "$1" "$2" "$tests/runtime_test" '~[fork]' '~Functions of every*'
+  local tests=$build/tests/tests without= faults=0.25
+  # Arithmetic of RISC-V makes one NaN, in which nothing says any more that it was undefined (docs/emulator.md).
+  [[ $1 != riscv ]] || { without='~[nan-bits]' faults=0; }
+  # Without what these emulators cannot do, and what they take hours for. A filter takes in what hides unless it says so.
+  run_on "$1" "$2" "$tests/generated_test" '~[large]'
+  run_on "$1" "$2" "$tests/runtime_test" "~[.]~[fork]$without"
   run_on "$1" "$2" "$tests/records/records_test" 'generated kernels compute*,kernels imported*'
   CXX=${cross_compilers[$1]} run_on "$1" "$2" "$tests/random/soak" \
-    --count "$cross_specs" --batch "$cross_specs" --jobs 1 --faults 0.25 --quiet --no-shrink --folder "$build/soak"
+    --count "$cross_specs" --batch "$cross_specs" --jobs 1 --faults "$faults" --quiet --no-shrink --folder "$build/soak"
 }
 
 compile_tool() {
@@ -283,8 +293,9 @@ get_arm_libraries() {
   touch "$root/done"
 }
 
-# The newest Highway of Debian's, and the yaml-cpp of this release.
+# The newest Highway of Debian's, and the yaml-cpp of this release; and the emulator, which needs no library.
 get_riscv_libraries() {
+  fetch_package deb "$build/qemu" trixie qemu-user
   mkdir -p "$root/usr/include/dlpack"
   cp /usr/include/dlpack/dlpack.h "$root/usr/include/dlpack/"
   fetch_library "$build/highway" sid highway "$root/usr" "${cross[@]}" "${highway_options[@]}"
