@@ -51,10 +51,11 @@ struct Prefetch {
     kStream,     // lanes further along those that a pass reads, if its result bypasses the caches
     kNextRow,    // of the next row of a loop, in a pass over this one: its share
     kRowsAhead,  // the same lanes some rows further on, of an operand that is computed
+    kAcross,     // rows that lanes further on have one each of, in a loop along the rows
   };
   Kind kind = Kind::kElement;
   Place place;
-  LoopId row;                       // the loop over rows; kStream: or none
+  LoopId row;                       // the loop over rows; kStream: or none; kAcross: along them
   int from = 0, to = 1, parts = 1;  // kNextRow: the share
 };
 
@@ -63,6 +64,7 @@ namespace stage {
 struct Loop {
   LoopId loop;
   Stages body;
+  std::vector<Prefetch> prefetches = {};  // within lanes
 };
 
 /// A loop by vectors.
@@ -279,7 +281,7 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
     for (auto& dimension : window.dimensions) use(dimension.count);
   };
   MatchKind(
-      of.what, [&](ConstLike<Of, stage::Loop>& s) { use(s.loop), use(s.body); },
+      of.what, [&](ConstLike<Of, stage::Loop>& s) { use(s.loop), all(s.prefetches), use(s.body); },
       [&](ConstLike<Of, Lanes>& s) { use(s.loop), all(s.prefetches), use(s.body); },
       [&](ConstLike<Of, Rows>& s) { use(s.loop), use(s.body); },
       [&](ConstLike<Of, EachRow>& s) { use(s.loop), use(s.body); },

@@ -104,6 +104,7 @@ void StageText::Prefetches(const std::vector<Prefetch>& prefetches, int indent) 
     std::string what;
     if (a.kind == Prefetch::Kind::kStream) what = "later lanes of ";
     if (a.kind == Prefetch::Kind::kRowsAhead) what = "later rows of ";
+    if (a.kind == Prefetch::Kind::kAcross) what = "rows of later lanes of ";
     if (a.kind == Prefetch::Kind::kNextRow) {
       what = "the row after ";
       if (a.to - a.from < a.parts)
@@ -123,6 +124,7 @@ void StageText::One(const Stage& of, int indent) {
       of,
       [&](const stage::Loop& s) {
         line("loop " + over(s.loop));
+        Prefetches(s.prefetches, indent + 1);
         within(s.body);
       },
       [&](const Lanes& s) { LaneLines(s, indent); },

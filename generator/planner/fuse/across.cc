@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "generator/plan/walk.h"
 #include "generator/planner/fuse/conflicts.h"
@@ -28,6 +29,20 @@ bool GoesAcross(const Place& place, LoopId row, LoopId lanes) {
                      [&](const Coordinate& c) { return c.loop == lanes; });
 }
 
+/// What the nest reads of inputs across rows.
+std::vector<Prefetch> RowsOfLaterLanes(const Plan& plan, const stage::Loop& row, LoopId lanes) {
+  std::vector<Prefetch> prefetches;
+  ForEachPlace(row.body, [&](const Place& place, bool writes) {
+    const Ref* ref = plan.RefOf(place.buffer);
+    const bool known = std::any_of(prefetches.begin(), prefetches.end(),
+                                   [&](const Prefetch& p) { return SamePlace(p.place, place); });
+    if (writes || known || !ref || ref->role != Role::kInput || !GoesAcross(place, row.loop, lanes))
+      return;
+    prefetches.push_back({Prefetch::Kind::kAcross, place, row.loop});
+  });
+  return prefetches;
+}
+
 bool MayTurn(const Plan& plan, const stage::Loop& row) {
   if (plan.kernel->HasAliases()) return false;
   const LoopId lanes = LoopOf(row.body.back());
@@ -45,12 +60,13 @@ void Turn(Plan& plan, Stages& stages) {
       ForEachList(stage, [&](Stages& list) { Turn(plan, list); });
       continue;
     }
-    // What it would request for the next row is in the lines at hand.
+    // What it would request for the next row is in the lines at hand; those of later lanes are not.
     Stage outer = std::move(row->body.back());
     auto& lanes = *As<stage::Lanes>(outer);
     lanes.prefetches.clear();
     row->body.pop_back();
     Append(row->body, std::move(lanes.body));
+    row->prefetches = RowsOfLaterLanes(plan, *row, lanes.loop);
     lanes.body = {std::move(stage)};
     stage = std::move(outer);
   }

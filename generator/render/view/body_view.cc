@@ -135,6 +135,7 @@ Fields BodyView::One(const Stage& of) {
 void BodyView::Loop(const stage::Loop& loop, Fields* fields) {
   fields->Set("index", LoopName(loop.loop));
   fields->Set("count", Count(plan_[loop.loop].space));
+  fields->Set("prefetches", LinesOf(PrefetchLines(loop.prefetches, lanes_, nullptr)));
   fields->SetList("body", List(loop.body));
   LeaveLoop(loop.loop);
 }
@@ -188,6 +189,13 @@ std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& pr
     }
     if (prefetch.kind == Prefetch::Kind::kStream && !prefetch.row) {
       lines.push_back("at.PrefetchStream(" + Pointer(place) + ");");
+      continue;
+    }
+    if (prefetch.kind == Prefetch::Kind::kAcross) {
+      place.at.back().loop = {};
+      lines.push_back("PrefetchAcross(at, " + Pointer(place) + ", " + Stride(place, lanes) + ", " +
+                      Count(plan_[lanes].space) + " - " + LoopName(lanes) + ", " +
+                      LoopName(prefetch.row) + ");");
       continue;
     }
     for (Coordinate& c : next.at) {
