@@ -182,7 +182,7 @@ HWY_INLINE typename D::KGroup KGroupAt(const T* row, size_t k) {
     memcpy(&group, pair, sizeof(group));
     return group;
   } else {
-    return hn::GetLane(Whole<hn::CappedTag<float, 1>>().Load(row + ElementOf<D>(k)));
+    return hn::GetLane(Whole<OneLane<float>>().Load(row + ElementOf<D>(k)));
   }
 }
 

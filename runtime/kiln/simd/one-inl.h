@@ -114,7 +114,7 @@ HWY_INLINE Rep<T> LoadOne(const T* p) {
   } else if constexpr (std::is_same_v<T, Rep<T>>) {
     return *p;
   } else if constexpr (std::is_same_v<Rep<T>, float>) {
-    const hn::CappedTag<float, 1> d;
+    const OneLane<float> d;
     return hn::GetLane(Part<decltype(d)>(1).Load(p));
   } else if constexpr (kIsPacked<T>) {
     return internal::IntegerAt(p);
@@ -129,7 +129,7 @@ HWY_INLINE void StoreOne(X value, T* p) {
   if constexpr (std::is_same_v<T, X>) {
     *p = value;
   } else if constexpr (std::is_same_v<Rep<T>, float>) {
-    const hn::CappedTag<float, 1> d;
+    const OneLane<float> d;
     Part<decltype(d)>(1).Store(hn::Set(d, static_cast<float>(value)), p);
   } else if constexpr (kIsPacked<T>) {
     internal::SetBitsAt(internal::PlaceOf(p), static_cast<uint8_t>(value));

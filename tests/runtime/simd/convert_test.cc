@@ -144,6 +144,48 @@ void TestFloat8Of() {
   CheckCastsOf<float, T>(NearFloat8());
 }
 
+/// From a vector of one lane to a scalar and back, in loops of one lane with tags of X.
+template <typename X, typename T>
+void CheckOneLane(const std::vector<T>& from, const std::vector<std::string>& inputs) {
+  const Room<T> in(from), out(from.size());
+  const Whole<OneLane<X>> at;
+  for (size_t i = 0; i < from.size(); ++i) at.Store(ToOneLane(FromOneLane(at.Load(in(i)))), out(i));
+  ExpectSame<T>("one lane of " + std::string(Name(kDTypeOf<T>)), out(), from, inputs);
+}
+
+/// And comparisons, whose mask is that of 32-bit lanes beside those that were compared.
+template <typename X>
+void CheckOneMask() {
+  const OneLane<X> d;
+  const std::vector<X> values = {0, 1, static_cast<X>(int64_t{1} << 31), 7, 7};
+  std::vector<uint8_t> got, want;
+  std::vector<std::string> inputs;
+  for (const X a : values) {
+    for (const X b : values) {
+      got.push_back(FromOneLane(NarrowMask(d, hn::Lt(ToOneLane(a), ToOneLane(b)))));
+      want.push_back(a < b);
+      inputs.push_back(Text<X>(a) + ", " + Text<X>(b));
+    }
+  }
+  ExpectSame<uint8_t>("one mask", got.data(), want, inputs);
+}
+
+void TestOneLane() {
+  ForEachType([](auto type) {
+    using T = decltype(type);
+    const std::vector<T> from = Elements<T>();
+    const std::vector<std::string> inputs = Texts(from);
+    CheckOneLane<int32_t>(from, inputs);
+    CheckOneLane<float>(from, inputs);
+    CheckOneLane<double>(from, inputs);
+  });
+  CheckOneMask<int32_t>();
+  CheckOneMask<uint32_t>();
+  CheckOneMask<int64_t>();
+  CheckOneMask<float>();
+  CheckOneMask<double>();
+}
+
 void TestFloat8() {
   TestFloat8Of<f8e4m3fn>();
   TestFloat8Of<f8e5m2>();
@@ -158,6 +200,7 @@ namespace kiln::lanes_testing {
 HWY_EXPORT(TestCasts);
 HWY_EXPORT(TestBitcasts);
 HWY_EXPORT(TestFloat8);
+HWY_EXPORT(TestOneLane);
 
 TEST_CASE("Cast is the interpreter's, for every two types", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestCasts)(); }) == "");
@@ -165,6 +208,10 @@ TEST_CASE("Cast is the interpreter's, for every two types", "[runtime]") {
 
 TEST_CASE("All floats of 8 bits are widened, and all of 16 bits rounded to them", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestFloat8)(); }) == "");
+}
+
+TEST_CASE("Scalars and vectors of one lane are each other's, of every type", "[runtime]") {
+  CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestOneLane)(); }) == "");
 }
 
 TEST_CASE("Bitcast keeps bits", "[runtime]") {
