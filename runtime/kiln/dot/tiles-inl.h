@@ -112,7 +112,7 @@ template <class To>
 constexpr bool kMayStream = false;
 constexpr size_t kTileFloats = kTileVectors * hn::MaxLanes(hn::ScalableTag<float>());
 template <typename T, int V>
-constexpr bool kMayStream<Tile<T, V>> = sizeof(T) * kTileFloats % 64 == 0;
+constexpr bool kMayStream<Tile<T, V>> = sizeof(T) * kTileFloats % kLineBytes == 0;
 
 /// In place of a start or a finish.
 struct Nothing {

@@ -153,7 +153,7 @@ struct ViewOfB {
       return;
     }
     // Three vectors are in up to four lines of each row: an eighth is one line of every second row.
-    constexpr size_t kLine = 64 / sizeof(KGroup);
+    constexpr size_t kLine = kLineBytes / sizeof(KGroup);
     const KGroup* const after = groups + (more ? c + width : 0);
     tile->prefetch = after + eighth / 2 * kLine + eighth % 2 * (depth / 2) * stride;
     tile->prefetch_piece = stride;

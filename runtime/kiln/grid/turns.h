@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "kiln/core/machine.h"
+
 namespace kiln {
 
 /// Each core has turns of its own, and takes some of them at a time, fewer and fewer. When it has
@@ -54,7 +56,7 @@ class Turns {
 
  private:
   static constexpr uint64_t kUntouched = UINT64_MAX;
-  struct alignas(64) Left {
+  struct alignas(kLineBytes) Left {
     std::atomic<uint64_t> word;
   };
   static uint64_t Word(int64_t begin, int64_t end) {

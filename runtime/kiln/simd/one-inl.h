@@ -155,7 +155,7 @@ Tile<T, static_cast<int>(sizeof...(E))> MakeDenseTile(T* data, E... extents) {
 
 template <typename T, typename... E>
 size_t DenseSize(E... extents) {
-  return (size_t{1} * ... * static_cast<size_t>(extents)) + 64 / sizeof(T);
+  return (size_t{1} * ... * static_cast<size_t>(extents)) + kLineBytes / sizeof(T);
 }
 
 }  // namespace HWY_NAMESPACE
