@@ -79,7 +79,7 @@ bool HasTilesOf4Rows() {
 #endif
 }
 
-TEST_CASE("few rows of A are multiplied with an unpacked B") {
+TEST_CASE("few rows of A are multiplied with an unpacked B", "[large]") {
   // Kernels do not tell whether the CPU has AMX, with which no more than 16 rows are few of bf16.
   const bool has_amx = TrafficOf(kOneCore, OfBf16(17, 203, 837))["y"].copies != 0;
   const int64_t few = HasTilesOf4Rows() ? 32 : 64;
@@ -99,7 +99,7 @@ TEST_CASE("few rows of A are multiplied with an unpacked B") {
   CHECK(TrafficOf(kOneCore, OfF32(193, 203, 837))["y"].copies > 0);
 }
 
-TEST_CASE("A is read unpacked if its elements are k-groups") {
+TEST_CASE("A is read unpacked if its elements are k-groups", "[large]") {
   for (const int64_t m : {1, 8, 33, 700}) {
     INFO(m << " rows");
     CHECK(TrafficOf(kTwoCores, OfF32(m, 203, 837))["x"].copies == 0);
@@ -130,7 +130,7 @@ TEST_CASE("A is packed where short pieces of its rows are far apart") {
   CHECK(copies_of_x(512, 2000) == 0);
 }
 
-TEST_CASE("two cores pack what both need once") {
+TEST_CASE("two cores pack what both need once", "[large]") {
   for (const int64_t m : {100, 500, 900}) {
     auto alone = TrafficOf(kOneCore, OfBf16(m, 203, 837));
     auto both = TrafficOf(kTwoCores, OfBf16(m, 203, 837));

@@ -254,7 +254,7 @@ TEST_CASE("Random poison changes what it is added to") {
   CheckRandom<f16>();
 }
 
-TEST_CASE("Poison says why memory is undefined") {
+TEST_CASE("Poison says why memory is undefined", "[nan-bits]") {
   using internal::Hole;
   for (const Hole hole : {Hole::kUnset, Hole::kUnstored, Hole::kEdge}) {
     CHECK(internal::HoleOf(Poisoned<float>(hole)) == hole);
@@ -273,7 +273,7 @@ TEST_CASE("Poison says why memory is undefined") {
   }
 }
 
-TEST_CASE("Poison survives arithmetic and conversions; other NaNs are values") {
+TEST_CASE("Poison survives arithmetic and conversions; other NaNs are values", "[nan-bits]") {
   const float poison = Poisoned<float>(internal::Hole::kUnset);
   CHECK(internal::IsPoison(poison));
   CHECK(internal::IsPoison(poison * 2 + 1));

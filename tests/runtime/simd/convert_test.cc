@@ -30,8 +30,13 @@ To CastElement(From from) {
 
 template <typename From, typename To>
 To BitcastElement(From from) {
-  if constexpr (std::is_same_v<From, f16> || std::is_same_v<From, f8e5m2>) {
-    // Instructions that convert f16 make NaN quiet, and floats of 8 bits have one NaN.
+  if constexpr (std::is_same_v<From, f16>) {
+    // Instructions that convert f16 make NaN quiet. By its bits: scalars of RISC-V have one NaN.
+    if (std::isnan(Value(from)))
+      from = std::bit_cast<f16>(static_cast<uint16_t>(std::bit_cast<uint16_t>(from) | 0x0200));
+  }
+  if constexpr (std::is_same_v<From, f8e5m2>) {
+    // Floats of 8 bits have one NaN.
     if (std::isnan(Value(from))) from = Element<From>(Value(from));
   }
   if constexpr (std::is_same_v<To, bool>) {
