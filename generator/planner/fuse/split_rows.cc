@@ -44,6 +44,17 @@ bool ReducesOwnRows(const Plan& plan, const Stage& stage, LoopId row) {
   return own;
 }
 
+/// Whether a loop holds rows' values and passes over rows alone: nothing that one turn hands to the
+/// next, and no panels, of which there is one set for all turns.
+bool IsOfRows(const stage::Loop& loop) {
+  const bool plain = std::all_of(loop.body.begin(), loop.body.end(), [](const Stage& s) {
+    return Is<stage::Define, stage::Store, stage::Reduce, stage::Lanes>(s);
+  });
+  bool assigns = false;
+  ForEachStage(loop.body, [&](const Stage& s) { assigns = assigns || Is<stage::Assign>(s); });
+  return plain && !assigns;
+}
+
 /// The first pass that goes on with what the reduction at `from` has found.
 std::optional<size_t> PassAfter(const Stages& body, size_t from) {
   std::set<VariableId> names = {NamedBy(body[from])};
@@ -108,6 +119,7 @@ bool ShareARow(const Plan& plan, const Stages& first, const Stages& second) {
 
 /// The half behind the cut as a loop of its own, or nothing.
 std::optional<Stage> SplitOff(Plan& plan, stage::Loop& loop, Span span) {
+  if (!IsOfRows(loop)) return std::nullopt;
   for (size_t i = 0; i < loop.body.size(); ++i) {
     if (!ReducesOwnRows(plan, loop.body[i], loop.loop)) continue;
     const std::optional<size_t> cut = PassAfter(loop.body, i);
