@@ -82,7 +82,7 @@ def halves_swapped(words, x):
     return high + low, jnp.stack(halves, axis=1).reshape(16, 128), jnp.uint32(low & 0xFFFF) << 16 | jnp.uint32(high & 0xFFFF)
 
 
-@call("packed_elementwise", reference=halves_swapped, since=((0, 10), "pack_elementwise of integers of either sign"))
+@call("packed_elementwise", reference=halves_swapped, since=((0, 10, 2), "pack_elementwise of integers of either sign"))
 def _():
     """Two numbers a word, taken apart and put together; floats go into the words that a bitcast ref has."""
 
