@@ -1,3 +1,4 @@
-// The main function of every test program. With Catch2 3 it comes from the library.
+// The main function of every test program. Mostly it comes from the library: this is for packages
+// that have the header alone.
 #define CATCH_CONFIG_MAIN
 #include "tests/catch.h"

@@ -7,8 +7,6 @@ namespace {
 
 constexpr int64_t kMaxI32 = 2147483647;
 
-std::string Str(int64_t value) { return std::to_string(value); }
-
 std::vector<int64_t> ValuesOf(const Array& array) {
   std::vector<int64_t> values(static_cast<size_t>(array.size()));
   LoadInts(array, 0, array.size(), values.data());
@@ -29,34 +27,37 @@ struct Groups {
 std::string ReadGroups(const std::vector<HostValue>& values, Groups& out) {
   out.m = *values[1].number;
   out.tm = *values[2].number;
-  if (out.tm < 1) return "`tm` is " + Str(out.tm) + ", but a tile has at least one row";
-  if (out.m < 0) return "`m` is " + Str(out.m) + ", but it cannot be negative";
-  if (out.m > kMaxI32) return "`m` is " + Str(out.m) + ", which does not fit the i32 offsets";
+  if (out.tm < 1) return "`tm` is " + std::to_string(out.tm) + ", but a tile has at least one row";
+  if (out.m < 0) return "`m` is " + std::to_string(out.m) + ", but it cannot be negative";
+  if (out.m > kMaxI32)
+    return "`m` is " + std::to_string(out.m) + ", which does not fit the i32 offsets";
   out.sizes = ValuesOf(*values[0].array);
   out.offsets = {0};
   for (int64_t g = 0; g < out.groups(); ++g) {
     const int64_t size = out.sizes[static_cast<size_t>(g)];
-    if (size < 0) return "group " + Str(g) + " has the negative size " + Str(size);
+    if (size < 0)
+      return "group " + std::to_string(g) + " has the negative size " + std::to_string(size);
     if (size > out.m - out.offsets.back()) {
-      return "the group sizes add up to more than the " + Str(out.m) + " rows there are: group " +
-             Str(g) + " ends at row " +
-             (size > kMaxI32 ? "2^31 or later" : Str(out.offsets.back() + size));
+      return "the group sizes add up to more than the " + std::to_string(out.m) +
+             " rows there are: group " + std::to_string(g) + " ends at row " +
+             (size > kMaxI32 ? "2^31 or later" : std::to_string(out.offsets.back() + size));
     }
     out.offsets.push_back(out.offsets.back() + size);
   }
   out.start = values[3].number.value_or(0);
   if (out.start < 0 || out.start > out.groups()) {
-    return "`start` is " + Str(out.start) + ", but there are " + Str(out.groups()) + " groups";
+    return "`start` is " + std::to_string(out.start) + ", but there are " +
+           std::to_string(out.groups()) + " groups";
   }
   out.count = values[4].number.value_or(out.groups() - out.start);
   if (out.count < 0 || out.count > out.groups() - out.start) {
-    return "`count` is " + Str(out.count) + ", but from group " + Str(out.start) +
-           " on there are " + Str(out.groups() - out.start);
+    return "`count` is " + std::to_string(out.count) + ", but from group " +
+           std::to_string(out.start) + " on there are " + std::to_string(out.groups() - out.start);
   }
   out.visit_empty = values[5].number.value_or(0) != 0;
   if (out.row_tiles() + out.groups() > kMaxHostElements) {
-    return "there would be " + Str(out.row_tiles()) + " row tiles, more than " +
-           Str(kMaxHostElements) + ": choose a larger `tm`";
+    return "there would be " + std::to_string(out.row_tiles()) + " row tiles, more than " +
+           std::to_string(kMaxHostElements) + ": choose a larger `tm`";
   }
   return "";
 }
@@ -134,17 +135,20 @@ HostResult GroupedRows(const std::vector<HostValue>& values) {
   const auto given = static_cast<int64_t>(rows.size());
   const int64_t count = values[2].number.value_or(given);
   if (count < 0 || count > given) {
-    return "`count` is " + Str(count) + ", but `rows` has " + Str(given) + " entries";
+    return "`count` is " + std::to_string(count) + ", but `rows` has " + std::to_string(given) +
+           " entries";
   }
-  if (row_blocks < 0) return "`row_blocks` is " + Str(row_blocks) + ", but it cannot be negative";
+  if (row_blocks < 0)
+    return "`row_blocks` is " + std::to_string(row_blocks) + ", but it cannot be negative";
   if (row_blocks > kMaxHostElements) {
-    return "`row_blocks` is " + Str(row_blocks) + ", more than " + Str(kMaxHostElements);
+    return "`row_blocks` is " + std::to_string(row_blocks) + ", more than " +
+           std::to_string(kMaxHostElements);
   }
   rows.resize(static_cast<size_t>(count));
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] >= 0 && rows[i] < row_blocks) continue;
-    return "`rows[" + std::to_string(i) + "]` is " + Str(rows[i]) + ", but there are " +
-           Str(row_blocks) + " row blocks";
+    return "`rows[" + std::to_string(i) + "]` is " + std::to_string(rows[i]) + ", but there are " +
+           std::to_string(row_blocks) + " row blocks";
   }
 
   // A counting sort: the entries of row r are order[starts[r]] to order[starts[r + 1]].

@@ -10,8 +10,6 @@
 namespace kiln {
 namespace {
 
-std::string Str(int64_t value) { return std::to_string(value); }
-
 void ForEachNode(const Node& node, const std::function<void(const Node&)>& visit) {
   visit(node);
   for (const NodePtr& arg : node.args) ForEachNode(*arg, visit);
@@ -61,7 +59,7 @@ std::string Binder::Values(const Node& node) const {
   ForEachNode(node, [&](const Node& part) {
     if (part.op == Op::kDim && binding_.dims[static_cast<size_t>(part.index)]) {
       add(kernel_[DimId(part.index)].name + " is " +
-          Str(*binding_.dims[static_cast<size_t>(part.index)]));
+          std::to_string(*binding_.dims[static_cast<size_t>(part.index)]));
     }
     if (part.op != Op::kRead || !part.shape.empty()) return;
     const Array* array = binding_.host[static_cast<size_t>(part.index)];
@@ -73,7 +71,8 @@ std::string Binder::Values(const Node& node) const {
     Node index = part;
     index.dtype = DType::kIndex;
     const EvalResult value = Evaluate(index, binding_, nullptr);
-    if (value.fault == EvalFault::kNone) add(ToString(part, kernel_) + " is " + Str(value.value));
+    if (value.fault == EvalFault::kNone)
+      add(ToString(part, kernel_) + " is " + std::to_string(value.value));
   });
   std::string text;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -83,7 +82,7 @@ std::string Binder::Values(const Node& node) const {
 }
 
 std::string Binder::Valued(const Size& size, int64_t value) const {
-  return size.Constant() ? Str(value) : size.ToString() + " = " + Str(value);
+  return size.Constant() ? std::to_string(value) : size.ToString() + " = " + std::to_string(value);
 }
 
 void Binder::Explain(const EvalResult& result, const Node& node, const std::string& what) {
@@ -105,9 +104,9 @@ void Binder::Explain(const EvalResult& result, const Node& node, const std::stri
     case EvalFault::kHostRange: {
       const Ref& ref = kernel_[RefId(result.ref)];
       return Error("index-range", result.span,
-                   what + " reads element " + Str(result.at) + " of " + Quote(ref.name) +
-                       " (dimension " + Str(result.dimension) + "), which has " +
-                       Str(result.extent) + where);
+                   what + " reads element " + std::to_string(result.at) + " of " + Quote(ref.name) +
+                       " (dimension " + std::to_string(result.dimension) + "), which has " +
+                       std::to_string(result.extent) + where);
     }
   }
 }
@@ -118,13 +117,15 @@ void Binder::CheckConstraints() {
     const Dim& dim = kernel_.dims[d];
     if (!binding_.dims[d] || dim.fixed) continue;
     const int64_t value = *binding_.dims[d];
-    const std::string is = dim.name + " is " + Str(value) + " " + Where(origins_[d]) + ", but ";
+    const std::string is =
+        dim.name + " is " + std::to_string(value) + " " + Where(origins_[d]) + ", but ";
     if (dim.multiple_of > 1 && value % dim.multiple_of != 0) {
-      Error("call", dim.span, is + "must be a multiple of " + Str(dim.multiple_of));
+      Error("call", dim.span, is + "must be a multiple of " + std::to_string(dim.multiple_of));
     }
-    if (value < dim.min) Error("call", dim.span, is + "must be at least " + Str(dim.min));
+    if (value < dim.min)
+      Error("call", dim.span, is + "must be at least " + std::to_string(dim.min));
     if (dim.max && value > *dim.max) {
-      Error("call", dim.span, is + "must be at most " + Str(*dim.max));
+      Error("call", dim.span, is + "must be at most " + std::to_string(*dim.max));
     }
   }
 }
@@ -199,7 +200,7 @@ void Binder::Steps() {
     if (results[i].fault == EvalFault::kNone && results[i].value < 0) {
       const std::string values = Values(*axis.steps);
       Error("call", axis.span,
-            Quote(axis.name) + " has " + Str(results[i].value) + " steps: " +
+            Quote(axis.name) + " has " + std::to_string(results[i].value) + " steps: " +
                 ToString(*axis.steps, kernel_) + (values.empty() ? "" : ", where " + values));
     }
     known = known && binding_.steps[i] >= 0;

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <new>
 
-#include "generator/cli/command/command.h"
+#include "generator/cli/command/complain.h"
 #include "generator/cli/command_line.h"
 #include "generator/system/interrupt.h"
 

@@ -1,5 +1,6 @@
 // Lines and blocks of a body: where statements begin and end, and how to go on after an error.
 #include "generator/syntax/body_parser.h"
+#include "generator/syntax/names.h"
 
 namespace kiln {
 
@@ -73,11 +74,11 @@ bool BodyParser::ParseStatement(Stmt& stmt, bool compound_allowed) {
   for (const Form& form : kForms) {
     if (!tokens_.IsWord(form.word)) continue;
     if (IsOneOf(kStores, 1)) {
-      return Error(first_, Quoted(form.word) + " begins a statement and cannot be stored to",
+      return Error(first_, Quote(form.word) + " begins a statement and cannot be stored to",
                    "give it another name");
     }
     if (form.compound && !compound_allowed) {
-      return Error(first_, Quoted(form.word) + " must start a line of its own");
+      return Error(first_, Quote(form.word) + " must start a line of its own");
     }
     tokens_.Take();
     return (this->*form.parse)(stmt);
@@ -97,7 +98,7 @@ bool BodyParser::ReportWord() {
   const std::string& word = tokens_.Peek().text;
   const std::string hint = ForeignStatementHint(word);
   if (hint.empty()) return false;
-  Error(first_, "there is no " + Quoted(word) + " statement", hint);
+  Error(first_, "there is no " + Quote(word) + " statement", hint);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "generator/syntax/names.h"
 #include "generator/syntax/parser.h"
 
 namespace kiln {
@@ -10,8 +11,8 @@ namespace {
 
 using Operators = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 1> kOr = {"or"}, kAnd = {"and"}, kBitOr = {"|"},
-                                          kBitXor = {"^"}, kBitAnd = {"&"};
+constexpr std::array<std::string_view, 1> kOrWord = {"or"}, kAndWord = {"and"}, kBar = {"|"},
+                                          kCaret = {"^"}, kAmpersand = {"&"};
 constexpr std::array<std::string_view, 2> kShifts = {"<<", ">>"}, kSums = {"+", "-"};
 constexpr std::array<std::string_view, 4> kProducts = {"*", "/", "//", "%"};
 constexpr std::array<std::string_view, 6> kComparisons = {"<", "<=", ">", ">=", "==", "!="};
@@ -19,8 +20,9 @@ constexpr std::array<std::string_view, 6> kComparisons = {"<", "<=", ">", ">=", 
 // The binary operators from loosest to tightest, as in Python. `not` sits between `and` and the
 // comparisons, and has no operators here.
 constexpr size_t kNotLevel = 2, kComparisonLevel = 3;
-constexpr std::array<Operators, 10> kLevels = {
-    kOr, kAnd, Operators(), kComparisons, kBitOr, kBitXor, kBitAnd, kShifts, kSums, kProducts};
+constexpr std::array<Operators, 10> kLevels = {kOrWord, kAndWord, Operators(), kComparisons,
+                                               kBar,    kCaret,   kAmpersand,  kShifts,
+                                               kSums,   kProducts};
 
 bool IsOneOf(const Token& token, Operators operators) {
   const bool word = token.kind == Token::Kind::kName;
@@ -60,12 +62,12 @@ std::string SplitComparisons(const ParsedExpr& chain) {
 }
 
 /// Counts a level for as long as it lives.
-class Level {
+class Deeper {
  public:
-  explicit Level(int& depth) : depth_(depth) { ++depth_; }
-  ~Level() { --depth_; }
-  Level(const Level&) = delete;
-  Level& operator=(const Level&) = delete;
+  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+  ~Deeper() { --depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
 
  private:
   int& depth_;
@@ -102,7 +104,7 @@ bool ExprParser::TooDeep() {
 
 // a if c else b
 ParsedPtr ExprParser::ParseExpr() {
-  const Level level(depth_);
+  const Deeper level(depth_);
   if (TooDeep()) return nullptr;
   ParsedPtr value = ParseLevel(0);
   if (!value || !tokens_.IsWord("if")) return value;
@@ -187,7 +189,7 @@ ParsedPtr ExprParser::ParseLevel(size_t level) {
 
 ParsedPtr ExprParser::ParseNot(size_t level) {
   if (!tokens_.IsWord("not")) return ParseLevel(level + 1);
-  const Level deeper(depth_);
+  const Deeper deeper(depth_);
   if (TooDeep()) return nullptr;
   ParsedPtr expr = Start(Expr::Kind::kUnary, tokens_.Take());
   expr->name = "not";
@@ -226,15 +228,15 @@ bool ExprParser::CheckBitOperands(const ParsedExpr& comparison) {
   if (comparison.ops.size() == 1 && !split.empty()) {
     hint = "write " + ToString(comparison) + " or " + split;
   }
-  const std::string compare = Quoted(comparison.ops[at == 0 ? 0 : at - 1]);
-  tokens_.Error((*bare)->name_span, Quoted((*bare)->name) + " binds tighter than " + compare, hint);
+  const std::string compare = Quote(comparison.ops[at == 0 ? 0 : at - 1]);
+  tokens_.Error((*bare)->name_span, Quote((*bare)->name) + " binds tighter than " + compare, hint);
   return false;
 }
 
 ParsedPtr ExprParser::ParseUnary() {
   const Token& op = tokens_.Peek();
   if (!tokens_.IsOp("-") && !tokens_.IsOp("+") && !tokens_.IsOp("~")) return ParsePower();
-  const Level deeper(depth_);
+  const Deeper deeper(depth_);
   if (TooDeep()) return nullptr;
   tokens_.Take();
   ParsedPtr operand = ParseUnary();
@@ -249,7 +251,7 @@ ParsedPtr ExprParser::ParseUnary() {
 ParsedPtr ExprParser::ParsePower() {
   ParsedPtr base = ParsePostfix();
   if (!base || !tokens_.IsOp("**")) return base;
-  const Level deeper(depth_);
+  const Deeper deeper(depth_);
   if (TooDeep()) return nullptr;
   const Token& op = tokens_.Take();
   ParsedPtr exponent = ParseUnary();  // so that a ** -b is read, and a ** b ** c from the right

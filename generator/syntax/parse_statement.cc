@@ -1,5 +1,6 @@
 // A function for each kind of statement, and the table of the words that begin one.
 #include "generator/syntax/body_parser.h"
+#include "generator/syntax/names.h"
 
 namespace kiln {
 namespace {
@@ -204,7 +205,7 @@ bool BodyParser::ReportNoStore(const ParsedPtr& target) {
     const std::string op = next.text == "@=" ? "" : next.text.substr(0, next.text.size() - 1);
     const std::string to = target->height > 4 ? "x" : ToString(*target);
     return Error(
-        span, "there is no " + Quoted(next.text) + ", only += -= *=",
+        span, "there is no " + Quote(next.text) + ", only += -= *=",
         "write " + to + " = " + (op.empty() ? "dot(" + to + ", ...)" : to + " " + op + " ..."));
   }
   if (tokens_.IsOp(",")) return Error(span, "a statement stores to one target");

@@ -57,8 +57,6 @@ class TokenStream {
   size_t next_ = 0;
 };
 
-/// `x` as messages show it, cut when it is long.
-std::string Quoted(std::string_view text);
 std::string Describe(const Token& token);
 /// What the reader of another language should know about a word or operator; may be empty.
 std::string HabitHint(const Token& token);

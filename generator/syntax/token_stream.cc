@@ -2,12 +2,11 @@
 #include <array>
 #include <utility>
 
+#include "generator/syntax/names.h"
 #include "generator/syntax/parser.h"
 
 namespace kiln {
 namespace {
-
-constexpr size_t kMaxQuoted = 40;
 
 struct Habit {
   std::string_view token;
@@ -76,11 +75,6 @@ std::string FindHabit(const std::array<Habit, kCount>& habits, std::string_view 
 
 }  // namespace
 
-std::string Quoted(std::string_view text) {
-  if (text.size() <= kMaxQuoted) return "`" + std::string(text) + "`";
-  return "`" + std::string(text.substr(0, kMaxQuoted)) + "…`";
-}
-
 std::string Describe(const Token& token) {
   switch (token.kind) {
     case Token::Kind::kString:
@@ -93,7 +87,7 @@ std::string Describe(const Token& token) {
     case Token::Kind::kDedent:
       return "another indentation";
     default:
-      return Quoted(token.text);
+      return Quote(token.text);
   }
 }
 
@@ -144,7 +138,7 @@ bool TokenStream::Accept(std::string_view op) {
 
 bool TokenStream::Expect(std::string_view op) {
   if (Accept(op)) return true;
-  Unexpected(Quoted(op));
+  Unexpected(Quote(op));
   return false;
 }
 
@@ -152,11 +146,11 @@ bool TokenStream::Close(const Token& open, std::string_view op) {
   if (Accept(op)) return true;
   const Token& found = Peek();
   if (found.kind == Token::Kind::kError || !found.starts_line) {
-    Unexpected("`,` or " + Quoted(op));
+    Unexpected("`,` or " + Quote(op));
     return false;
   }
   // Brackets join lines, so what looks wrong on this line is most often an earlier omission.
-  Error(SpanOf(open), Quoted(open.text) + " is not closed where its line ends", "",
+  Error(SpanOf(open), Quote(open.text) + " is not closed where its line ends", "",
         {{SpanOf(found), "read as the continuation of that line"}});
   return false;
 }
@@ -168,7 +162,7 @@ bool TokenStream::TakeName(std::string_view what, Ident& out) {
     return false;
   }
   if (IsLiteralWord(token.text)) {
-    Error(SpanOf(token), Quoted(token.text) + " is a literal, not a name");
+    Error(SpanOf(token), Quote(token.text) + " is a literal, not a name");
     return false;
   }
   out = {token.text, SpanOf(token)};

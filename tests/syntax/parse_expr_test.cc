@@ -275,7 +275,7 @@ TEST_CASE("expressions that stop short or go on") {
   CHECK(ErrorOf("a: b") == "expected an operator or the end, found `:`");
   CHECK(ErrorOf("else") == "expected an expression, found `else`");
   CHECK(ErrorOf(std::string(100, 'x') + " " + std::string(100, 'y')) ==
-        "expected an operator or the end, found `" + std::string(40, 'y') + "…`");
+        "expected an operator or the end, found `" + std::string(60, 'y') + "…`");
 }
 
 TEST_CASE("brackets point at where they were opened") {

@@ -21,7 +21,7 @@ namespace kiln::cli {
 enum Exit { kFine = 0, kDiagnosed = 1, kUsage = 2, kInternal = 3 };
 
 /// One subcommand: `add` declares its options and leaves what to run in `run`.
-/// Adding a command is one entry in commands.cc.
+/// Adding a command is one entry in explain/commands.cc.
 struct Command {
   const char* name;
   const char* summary;

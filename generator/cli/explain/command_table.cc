@@ -54,4 +54,9 @@ std::vector<CommandRow> CommandTable(const CLI::App& program) {
   return table;
 }
 
+std::string Plain(std::string text) {
+  std::erase(text, '`');
+  return text;
+}
+
 }  // namespace kiln::cli

@@ -26,6 +26,9 @@ struct CommandRow {
 /// The program first (its path is empty), then its commands in order.
 std::vector<CommandRow> CommandTable(const CLI::App& program);
 
+/// A text of a page of docs, without the marks around code.
+std::string Plain(std::string text);
+
 /// A manual page in roff.
 std::string ManualPage(const CLI::App& program);
 

@@ -28,11 +28,6 @@ std::vector<Described> DescribedVariables() {
   return rows;
 }
 
-std::string Plain(std::string text) {
-  std::erase(text, '`');
-  return text;
-}
-
 std::string EnvironmentText() {
   std::ostringstream out;
   for (const Described& row : DescribedVariables()) {

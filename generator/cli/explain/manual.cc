@@ -55,11 +55,6 @@ void Options(std::ostringstream& out, const CommandRow& row) {
   }
 }
 
-std::string Plain(std::string text) {
-  std::erase(text, '`');
-  return text;
-}
-
 void Environment(std::ostringstream& out) {
   out << ".SH ENVIRONMENT\n";
   for (const VariableRow& row : EnvironmentVariables()) {
