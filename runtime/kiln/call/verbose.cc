@@ -1,5 +1,6 @@
 #include "kiln/call/verbose.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -8,6 +9,7 @@
 #include <exception>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include "hwy/targets.h"
 #include "kiln/call/call.h"
@@ -28,14 +30,15 @@ namespace {
 
 using Argument = CallCheck::Argument;
 
-constexpr const char* kFields =
+constexpr std::string_view kFields =
     "kiln_verbose,kernel,arguments,specialization,mode,instructions,cores,status,milliseconds,"
     "command\n";
 
 /// An array of integers with more elements is not spelt out.
 constexpr int64_t kMostSpelt = 256;
 
-constinit std::atomic<bool> g_has_printed_fields = false;
+enum class Fields { kUnprinted, kBeingPrinted, kPrinted };
+constinit std::atomic<Fields> g_fields = Fields::kUnprinted;
 
 // Numbers not by printf, whose decimal point is the locale's.
 
@@ -241,14 +244,30 @@ std::string LineOfRefused(const RunOptions& how, const Status& status) {
   return line;
 }
 
+/// Who reads standard error no longer, reads no more of this.
+void Write(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+/// Before any line. Another thread that prints them is waited for, but not for long: the child of a
+/// fork may see it begin and never end.
+void PrintFields() {
+  constexpr int kMostTurns = 10000;
+  Fields before = Fields::kUnprinted;
+  if (g_fields.compare_exchange_strong(before, Fields::kBeingPrinted)) {
+    Write(kFields);
+    g_fields = Fields::kPrinted;
+  }
+  for (int turn = 0; turn < kMostTurns && g_fields != Fields::kPrinted; ++turn) sched_yield();
+}
+
 /// The text of a line, as `make` has it.
 template <class Make>
 void Print(const Make& make) {
   try {
-    std::string text = make();
-    if (!g_has_printed_fields.exchange(true)) text.insert(0, kFields);
-    // Who reads standard error no longer, reads no more of this.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    const std::string text = make();
+    PrintFields();
+    Write(text);
   } catch (const std::exception&) {  // no memory: no line
   }
 }
