@@ -125,13 +125,16 @@ struct Differing {
   bool untouched = true;
 };
 
-Differing DifferingOf(const Array& one, const Array& other) {
+/// `nan_bits`: whether these tell NaNs from each other.
+Differing DifferingOf(const Array& one, const Array& other, bool nan_bits) {
   Differing differing;
   const size_t size = SizeOf(one.dtype);
   const std::byte undefined = UndefinedByte(one.dtype);
+  const bool one_nan = !nan_bits && TellsUndefined(one.dtype);
   for (int64_t e = 0; e < one.size(); ++e) {
     const std::byte* const at = one.bytes.data() + static_cast<size_t>(e) * size;
     if (std::memcmp(at, other.bytes.data() + static_cast<size_t>(e) * size, size) == 0) continue;
+    if (one_nan && std::isnan(one.GetFloat(e)) && std::isnan(other.GetFloat(e))) continue;
     if (differing.count++ == 0) differing.first = e;
     differing.untouched = differing.untouched &&
                           std::all_of(at, at + size, [&](std::byte b) { return b == undefined; });
@@ -140,15 +143,16 @@ Differing DifferingOf(const Array& one, const Array& other) {
 }
 
 /// The first element of two calls' outputs that differs though only undefined memory did. Integers
-/// that the first call leaves undefined have all bits set.
+/// that the first call leaves undefined have all bits set. `nan_bits`: whether those of two NaNs
+/// count.
 std::optional<Diagnostic> FindUndefined(const Kernel& kernel,
                                         const std::map<std::string, Array>& first,
-                                        const std::map<std::string, Array>& second) {
+                                        const std::map<std::string, Array>& second, bool nan_bits) {
   std::optional<Diagnostic> diagnostic;
   for (const Ref& ref : kernel.refs) {
     const auto at = first.find(ref.name);
     if (ref.role != Role::kOutput || at == first.end() || ref.init_undefined) continue;
-    const Differing differing = DifferingOf(at->second, second.at(ref.name));
+    const Differing differing = DifferingOf(at->second, second.at(ref.name), nan_bits);
     if (differing.count == 0) continue;
     // What was computed from it is better evidence than what is as it was.
     const bool unstored = differing.untouched && ref.memory != Memory::kAny;
@@ -219,53 +223,86 @@ bool HasNan(const Array& array) {
   return false;
 }
 
-/// Whether NaN of any bits may come from elsewhere than undefined memory.
-bool MayHaveOwnNan(const Kernel& kernel, const std::map<std::string, Array>& arrays) {
-  return BitcastsToFloat(kernel) ||
-         std::any_of(arrays.begin(), arrays.end(),
+bool HasNan(const std::map<std::string, Array>& arrays) {
+  return std::any_of(arrays.begin(), arrays.end(),
                      [](const auto& named) { return HasNan(named.second); });
 }
 
-/// The call with other bits in undefined memory, if these change nothing that it gives.
-std::optional<CallResult> Acquit(const Binding& binding, const CallResult& failed,
-                                 const std::map<std::string, Array>& arrays, const CallOptions& how,
-                                 const CallAgain& again) {
-  if (!IsAboutUndefined(RuleLabel::Find(failed.rule)) || !MayHaveOwnNan(*binding.kernel, arrays))
-    return std::nullopt;
-  CallResult zeros = again(With(how, Poison::kZero));
-  if (zeros.code != 0) return std::nullopt;
-  const CallResult random = again(With(how, Poison::kRandom));
-  if (random.code != 0 || FindUndefined(*binding.kernel, zeros.outputs, random.outputs))
-    return std::nullopt;
-  return zeros;
-}
+/// Makes the call again with other bits in undefined memory.
+class Examiner {
+ public:
+  Examiner(const Binding& binding, const std::map<std::string, Array>& arrays,
+           const CallOptions& how, const CallAgain& again, bool keeps_nan_bits)
+      : kernel_(*binding.kernel),
+        arrays_(arrays),
+        how_(how),
+        again_(again),
+        keeps_nan_bits_(keeps_nan_bits) {}
 
-/// What shows when undefined memory has other bits than those of NaN that `nan` is the result of.
-std::optional<Diagnostic> FindHidden(const Kernel& kernel, const CallResult& nan,
-                                     const CallOptions& how, const CallAgain& again) {
-  if (!HidesUndefined(kernel)) return std::nullopt;
-  for (const Poison poison : {Poison::kZero, Poison::kRandom}) {
-    const CallResult other = again(With(how, poison));
-    if (other.code == 0) {
-      auto diagnostic = FindUndefined(kernel, nan.outputs, other.outputs);
-      if (!diagnostic) continue;
-      // An integer from past an edge may look like one that nobody has stored.
-      const CallResult edges = again(With(how, Poison::kZeroEdges));
-      if (edges.code == 0) {
-        if (auto tail = FindUndefined(kernel, nan.outputs, edges.outputs)) return AsTail(*tail);
-      }
-      return diagnostic;
+  CallResult Again(Poison poison) const { return again_(With(how_, poison)); }
+
+  /// The call with other bits in undefined memory, if these change nothing that it gives.
+  std::optional<CallResult> Acquit(const CallResult& failed) const {
+    if (!IsAboutUndefined(RuleLabel::Find(failed.rule)) || !MayHaveOwnNan()) return std::nullopt;
+    CallResult zeros = Again(Poison::kZero);
+    if (zeros.code != 0) return std::nullopt;
+    const CallResult random = Again(Poison::kRandom);
+    if (random.code != 0 || Differ(zeros, random)) return std::nullopt;
+    return zeros;
+  }
+
+  /// What shows when undefined memory has other bits than those of NaN that `nan` is the result of.
+  std::optional<Diagnostic> FindHidden(const CallResult& nan) const {
+    if (!MayHide(nan)) return std::nullopt;
+    for (const Poison poison : {Poison::kZero, Poison::kRandom}) {
+      const CallResult other = Again(poison);
+      auto diagnostic = other.code == 0 ? FindDiffering(nan, other) : FindEndingOtherwise(other);
+      if (diagnostic) return diagnostic;
     }
-    std::optional<Diagnostic> diagnostic = DiagnosticOf(kernel, other);
-    if (!diagnostic) continue;
+    return std::nullopt;
+  }
+
+ private:
+  /// Whether NaN of any bits may come from elsewhere than undefined memory.
+  bool MayHaveOwnNan() const { return BitcastsToFloat(kernel_) || HasNan(arrays_); }
+
+  /// Whether what is undefined may not have shown: where arithmetic makes one NaN of all, any NaN
+  /// in an output may have been computed from it.
+  bool MayHide(const CallResult& nan) const {
+    return HidesUndefined(kernel_) || (!keeps_nan_bits_ && HasNan(nan.outputs));
+  }
+
+  std::optional<Diagnostic> Differ(const CallResult& one, const CallResult& other) const {
+    return FindUndefined(kernel_, one.outputs, other.outputs, keeps_nan_bits_);
+  }
+
+  std::optional<Diagnostic> FindDiffering(const CallResult& nan, const CallResult& other) const {
+    auto diagnostic = Differ(nan, other);
+    if (!diagnostic) return std::nullopt;
+    // An integer from past an edge may look like one that nobody has stored.
+    const CallResult edges = Again(Poison::kZeroEdges);
+    if (edges.code == 0) {
+      if (auto tail = Differ(nan, edges)) return AsTail(*tail);
+    }
+    return diagnostic;
+  }
+
+  std::optional<Diagnostic> FindEndingOtherwise(const CallResult& other) const {
+    std::optional<Diagnostic> diagnostic = DiagnosticOf(kernel_, other);
+    if (!diagnostic) return std::nullopt;
     diagnostic->message = "it depends on what undefined memory happens to hold whether " +
                           other.rule + " is found here: " + diagnostic->message;
     diagnostic->rule = "undefined";
     diagnostic->hint = kSeeInterpreter;
     return diagnostic;
   }
-  return std::nullopt;
-}
+
+  const Kernel& kernel_;
+  const std::map<std::string, Array>& arrays_;
+  const CallOptions how_;
+  const CallAgain& again_;
+  const bool keeps_nan_bits_;
+};
 
 }  // namespace
 
@@ -276,11 +313,11 @@ bool IsAboutUndefined(RuleLabel rule) {
 std::optional<Diagnostic> ExamineCall(const Binding& binding,
                                       const std::map<std::string, Array>& arrays,
                                       const CallOptions& how, const CallAgain& again,
-                                      CallResult* result) {
+                                      CallResult* result, bool keeps_nan_bits) {
   const Kernel& kernel = *binding.kernel;
   if (!how.emulate) return result->code != 0 ? DiagnosticOf(kernel, *result) : std::nullopt;
   if (result->code != 0) {
-    auto other = Acquit(binding, *result, arrays, how, again);
+    auto other = Examiner(binding, arrays, how, again, keeps_nan_bits).Acquit(*result);
     if (!other) return DiagnosticOf(kernel, *result);
     *result = std::move(*other);
     return std::nullopt;
@@ -288,10 +325,11 @@ std::optional<Diagnostic> ExamineCall(const Binding& binding,
   CallOptions quick = how;
   quick.events = false;
   quick.repeat = 1;
-  if (how.poison == Poison::kNan) return FindHidden(kernel, *result, quick, again);
-  const CallResult nan = again(With(quick, Poison::kNan));
-  if (nan.code == 0) return FindHidden(kernel, nan, quick, again);
-  return Acquit(binding, nan, arrays, quick, again) ? std::nullopt : DiagnosticOf(kernel, nan);
+  const Examiner examiner(binding, arrays, quick, again, keeps_nan_bits);
+  if (how.poison == Poison::kNan) return examiner.FindHidden(*result);
+  const CallResult nan = examiner.Again(Poison::kNan);
+  if (nan.code == 0) return examiner.FindHidden(nan);
+  return examiner.Acquit(nan) ? std::nullopt : DiagnosticOf(kernel, nan);
 }
 
 }  // namespace kiln

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "generator/native/call.h"
+#include "kiln/simd/nan_bits.h"
 
 namespace kiln {
 
@@ -22,10 +23,12 @@ using CallAgain = std::function<CallResult(const CallOptions&)>;
 /// emulated call that found nothing is made again with other bits in undefined memory: if that
 /// shows, it is a diagnostic. So is what NaN finds where the call had other bits. Where a NaN may
 /// be the caller's own, or of a bitcast, it counts only if other bits change the outputs; if they
-/// do not, *result becomes that of a call with others.
+/// do not, *result becomes that of a call with others. Where arithmetic does not keep the bits of a
+/// NaN, by which floats show it, any NaN in an output is a reason to call again.
 std::optional<Diagnostic> ExamineCall(const Binding& binding,
                                       const std::map<std::string, Array>& arrays,
                                       const CallOptions& how, const CallAgain& again,
-                                      CallResult* result);
+                                      CallResult* result,
+                                      bool keeps_nan_bits = internal::KeepsNanBits());
 
 }  // namespace kiln

@@ -16,6 +16,7 @@
 #include "tests/catch.h"
 #include "tests/faults/fault.h"
 #include "tests/faults/linked.h"
+#include "tests/records/one_nan.h"
 
 namespace kiln::testing {
 namespace {
@@ -163,6 +164,39 @@ TEST_CASE("seeded faults are found, under one rule by all") {
     CHECK(verdicts.emulator.line != "");
   }
   CompareWithFile(all, "found.txt");
+}
+
+/// The rule that an emulated run finds where arithmetic makes one NaN of all.
+std::string RuleWithOneNan(const KernelInterface& compiled, const Binding& binding,
+                           const Inputs& inputs, const CallOptions& options) {
+  const auto run = [&](const CallOptions& how) {
+    return WithOneNan(CallKernel(compiled, binding, inputs.arrays, how));
+  };
+  CallResult call = run(options);
+  const auto diagnostic =
+      ExamineCall(binding, inputs.arrays, options, run, &call, /*keeps_nan_bits=*/false);
+  return diagnostic ? std::string(diagnostic->rule) : call.rule;
+}
+
+TEST_CASE("undefined floats are found where arithmetic makes one NaN of all") {
+  int lost = 0;
+  for (size_t f = 0; f < Faults().size(); ++f) {
+    const Fault& fault = Faults()[f];
+    if (!IsAboutUndefined(RuleLabel::Find(fault.rule))) continue;
+    FaultyKernel faulty = ReadFault(fault);
+    if (!faulty.kernel) continue;
+    const Inputs inputs = ReadRecord(RecordOf(fault)).inputs;
+    const auto binding = Bind(*faulty.kernel, inputs, /*partial=*/false, faulty.found);
+    REQUIRE(binding);
+    const KernelInterface* const compiled = kiln_faulty_kernel(KernelName(f).c_str());
+    REQUIRE(compiled);
+    INFO(fault.kind << ": " << fault.record);
+    for (const int cores : {1, 2})
+      CHECK(RuleWithOneNan(*compiled, *binding, inputs, Emulated(cores)) == fault.rule);
+    const CallResult marked = CallKernel(*compiled, *binding, inputs.arrays, Emulated(1));
+    if (marked.code != 0 && WithOneNan(marked).code == 0) ++lost;
+  }
+  CHECK(lost >= 10);  // so many marks find, and would not there
 }
 
 /// By kind, the specs that have such a fault.
