@@ -82,9 +82,9 @@ inline constexpr bool kBitMasks = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AV
 template <typename X, class D>
 using TagFor = hn::Rebind<X, D>;
 
-/// The tag of one lane: scalars are computed as vectors of it, so that they equal lanes. As in a loop
-/// with lanes of 64 bits, since on RISC-V tags that count as many lanes belong together only where
-/// their vectors take as large a part of a register for each bit of a lane.
+/// The tag of one lane: scalars are computed as vectors of it, so that they equal lanes. As in a
+/// loop with lanes of 64 bits, since on RISC-V tags that count as many lanes belong together only
+/// where their vectors take as large a part of a register for each bit of a lane.
 template <typename X>
 using OneLane = TagFor<X, hn::CappedTag<double, 1>>;
 
