@@ -284,7 +284,7 @@ run_cross_tests() {
 # On the CPUs of the shortest and of the longest vectors: random specs are compiled anew for each.
 run_cross_faults() {
   local tests=$build/tests/tests
-  run_on "$1" "$2" "$tests/faults/faults_test"
+  run_on "$1" "$2" "$tests/faults/faults_test" 'seeded faults*,undefined floats*'
   CXX=${cross_compilers[$1]} run_on "$1" "$2" "$tests/random/soak" \
     --count "$cross_specs" --batch "$cross_specs" --jobs 1 --faults 0.25 --quiet --no-shrink --folder "$build/soak"
 }

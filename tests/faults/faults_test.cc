@@ -196,7 +196,8 @@ TEST_CASE("undefined floats are found where arithmetic makes one NaN of all") {
     const CallResult marked = CallKernel(*compiled, *binding, inputs.arrays, Emulated(1));
     if (marked.code != 0 && WithOneNan(marked).code == 0) ++lost;
   }
-  CHECK(lost >= 10);  // so many marks find, and would not there
+  // So many are found by marks alone, and would not be there: unless this is such a machine.
+  if (internal::KeepsNanBits()) CHECK(lost >= 10);
 }
 
 /// By kind, the specs that have such a fault.

@@ -15,9 +15,9 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// z = x y of 700 rows, in several steps of each core.
+/// z = x y of 1100 rows, in several steps of each core.
 struct Product {
-  int64_t m = 700, k = 16, n = 600;
+  int64_t m = 1100, k = 16, n = 64;
   Floats x = Floats(static_cast<size_t>(m * k), 0.5f), y = Floats(static_cast<size_t>(k * n), 2);
   Floats bias = Floats(static_cast<size_t>(n), 1), z = Floats(static_cast<size_t>(m * n), -1);
 
