@@ -118,6 +118,7 @@ struct FreeBlock {
   // How often each element of a block is used, if that may be few times. kDepth, kColumns: the rows
   // that B is multiplied with; kRows: the columns that A is multiplied with, and its depth.
   std::optional<Size> reuse = std::nullopt, depth = std::nullopt;
+  bool computed = false;        // kColumns: B is computed where few rows are multiplied with it
   DType element = DType::kF32;  // kDepth: what the dot multiplies
   RefId unpacked = RefId();     // kDepth: an operand B that may be multiplied unpacked
 };

@@ -158,7 +158,9 @@ void FindLongRows(Plan& plan) {
     packed = packed || operand.layout == OperandPlan::Layout::kPackedB ||
              operand.layout == OperandPlan::Layout::kPackedBT;
   }
-  if (rows && columns && computed && !packed) columns->reuse = rows->extent;
+  if (!rows || !columns || !computed || packed) return;
+  columns->reuse = rows->extent;
+  columns->computed = true;
 }
 
 }  // namespace

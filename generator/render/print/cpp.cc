@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kOwnWords =
     "Accumulator AccumulatorAt Accumulators AccumulatorSize AddElement All at at_0 at_1 bf16 "
     "Bitcast BlockCoo Blocked BlockList Blocks blocks Body Bounded Call call CallCheck "
-    "CallFromC Cast check ChooseMC ChooseNC Clip Clipped col Context context CopiedRows Copies "
+    "CallFromC Cast check ChooseMC ChooseNC Clip Clipped col ComputedCols Context context "
+    "CopiedRows Copies "
     "copies copy_in CopyTensor Core core Cut CutPoint CutRange DefaultContext DenseSize "
     "DepthFor Direct DivideBy DivUp DLTensor Dot Ds Element Emulated f16 Fill finish First "
     "first ForLanes ForReductionStep ForRows ForSteps ForTiles from FromBits Grid grid "

@@ -167,7 +167,8 @@ void SpecializationView::FreeBlocks() {
         break;
       case FreeBlock::Use::kColumns:
         f.Set("chosen", "ChooseNC(" + extent + ", core.count()" +
-                            (block.reuse ? ", " + walk_.Print(*block.reuse) : "") + ")");
+                            (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
+                            (block.computed ? ", ComputedCols" : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
         f.Set("chosen", "DepthFor<" + StorageType(block.element) + ">(core.cpu(), " + name + ", " +

@@ -10,9 +10,16 @@
 
 namespace kiln {
 
-/// Columns of an unpacked B that a product of few rows streams at a time: memory is fastest along
-/// long pieces, but the sums of all rows are to stay in the L1, or close to it.
+/// Columns of an unpacked B that a product of few rows streams at a time. Memory is fastest along
+/// long pieces, but B passes through the L1 beside the sums of all rows, which may have a third of
+/// the smallest one.
 constexpr int64_t StreamedCols(int64_t rows) {
+  constexpr int64_t kPanel = 64, kSums = 4096;
+  return std::clamp<int64_t>(kSums / kPanel / std::max<int64_t>(rows, 1) * kPanel, 512, 2048);
+}
+/// The same of a B that is computed, whose rows are the longer in memory the fewer bits it has
+/// there: the sums are to stay close to the L1.
+constexpr int64_t ComputedCols(int64_t rows) {
   return rows <= 4 ? 4096 : rows <= 8 ? 2048 : rows <= 16 ? 1024 : 512;
 }
 
@@ -99,11 +106,12 @@ inline int64_t ChooseMC(const Cpu& cpu, int64_t rows, int64_t cores, int64_t col
 }
 
 /// NC, the columns of B: no more than a core's share, so that all cores have work in a small
-/// product, in whole panels of any vector length. A product of few rows streams long pieces of the
-/// rows of an unpacked B.
-inline int64_t ChooseNC(int64_t columns, int64_t cores, int64_t rows = INT64_MAX) {
+/// product, in whole panels of any vector length. A product of few rows has as many as `most` lets
+/// it stream.
+inline int64_t ChooseNC(int64_t columns, int64_t cores, int64_t rows = INT64_MAX,
+                        int64_t (*most)(int64_t rows) = StreamedCols) {
   constexpr int64_t kPanel = 64;
-  return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, StreamedCols(rows));
+  return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, most(rows));
 }
 
 /// Bytes of a column of an unpacked B, for register tiles. Each row is in a page of its own, and

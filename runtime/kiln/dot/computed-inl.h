@@ -119,7 +119,8 @@ HWY_INLINE void MultiplyFewComputed(RowRange range, const A& a, const B& b, cons
                        size_t sums_stride) HWY_ATTR {
     AddComputedRows<Dot>(a, row, rows, of, strip, cols, sums, sums_stride);
   };
-  MultiplyInStrips<Dot>(ColumnTag<Dot>(), range.begin, range.end, a, b.cols, add, start, finish);
+  MultiplyInStrips<Dot>(ColumnTag<Dot>(), range.begin, range.end, a, b.cols, ComputedCols, add,
+                        start, finish);
 }
 
 /// MultiplyTiles for a B that is computed.

@@ -69,6 +69,16 @@ HWY_INLINE auto StreamedKGroups(const T* columns, size_t i, int64_t stride) {
   return Flip<Dot>(KGroupsAcross<Dot>(dw, first, stride), Dot::kFlip);
 }
 
+/// Vectors of k-group i of as many columns as a line has.
+template <class Dot, typename T, class... V>
+HWY_INLINE void LoadLine(const T* columns, size_t i, int64_t stride, V&... groups) {
+#if HWY_TARGET == HWY_AVX3_DL
+  InterleaveLine<Dot>(columns + static_cast<int64_t>(ElementOf<Dot>(i)) * stride, stride,
+                      groups...);
+  ((groups = Flip<Dot>(groups, Dot::kFlip)), ...);
+#endif
+}
+
 /// *sums += the product of each k-group of a row of A with the vector of B that belongs to it.
 template <class Dot, class... VB>
 HWY_INLINE void AddProducts(const typename Dot::KGroup* groups, typename Dot::Acc* sums, VB... b) {
@@ -97,8 +107,19 @@ HWY_INLINE void AddKGroups(const KGroupsOfRows<Dot>& groups, size_t rows, const 
     const auto load = [&](size_t j) HWY_ATTR {
       return StreamedKGroups<Dot>(b + c + j / kDeep<Dot> * n, j % kDeep<Dot>, stride);
     };
-    const auto b_0 = load(0), b_1 = load(1), b_2 = load(2), b_3 = load(3);
-    const auto b_4 = load(4), b_5 = load(5), b_6 = load(6), b_7 = load(7);
+    hn::Vec<hn::ScalableTag<typename Dot::KGroup>> b_0, b_1, b_2, b_3, b_4, b_5, b_6, b_7;
+    if constexpr (kInterleavesLines<Dot, T> && Dot::kKPerGroup == 2) {
+      LoadLine<Dot>(b + c, 0, stride, b_0, b_4);
+      LoadLine<Dot>(b + c, 1, stride, b_1, b_5);
+      LoadLine<Dot>(b + c, 2, stride, b_2, b_6);
+      LoadLine<Dot>(b + c, 3, stride, b_3, b_7);
+    } else if constexpr (kInterleavesLines<Dot, T>) {
+      LoadLine<Dot>(b + c, 0, stride, b_0, b_2, b_4, b_6);
+      LoadLine<Dot>(b + c, 1, stride, b_1, b_3, b_5, b_7);
+    } else {
+      b_0 = load(0), b_1 = load(1), b_2 = load(2), b_3 = load(3);
+      b_4 = load(4), b_5 = load(5), b_6 = load(6), b_7 = load(7);
+    }
     for (size_t r = 0; r < rows; ++r) {
       const auto* const a = groups[r];
       auto* const to = sums + r * sums_stride + c;
@@ -203,17 +224,18 @@ inline size_t RowsOfAPart(size_t rows) {
   return DivUp(rows, HWY_MAX(DivUp(rows, kRowsAtATime), 1));
 }
 
-/// Rows `begin` to `end` of A by `b_cols` columns of B, in strips of as many columns as there are
-/// sums for in the caches: `add(row, rows, strip, cols, sums, sums_stride)` adds up those of a
-/// strip between `start` and `finish`, which are called for the tag `d`.
+/// Rows `begin` to `end` of A by `b_cols` columns of B, in strips of `cols_of(rows)` columns:
+/// `add(row, rows, strip, cols, sums, sums_stride)` adds up those of a strip between `start` and
+/// `finish`, which are called for the tag `d`.
 template <class Dot, class D, class A, class Add, class Start, class Finish>
 HWY_INLINE void MultiplyInStrips(D d, size_t begin, size_t end, const A& a, size_t b_cols,
-                                 const Add& add, const Start& start, const Finish& finish) {
+                                 int64_t (*cols_of)(int64_t rows), const Add& add,
+                                 const Start& start, const Finish& finish) {
   using Acc = typename Dot::Acc;
   const hn::ScalableTag<Acc> da;
   HWY_ALIGN Acc sums[kRowsAtATime * SumsStride(StreamedCols(kRowsAtATime))];
   const size_t most = RowsOfAPart(end - begin);
-  const size_t strip_cols = StreamedCols(static_cast<int64_t>(most)),
+  const size_t strip_cols = Unsigned(cols_of(static_cast<int64_t>(most))),
                sums_stride = SumsStride(strip_cols);
   for (size_t strip = 0; strip < b_cols; strip += strip_cols) {
     const size_t cols = HWY_MIN(strip_cols, b_cols - strip);
@@ -256,7 +278,7 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
     AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, static_cast<int64_t>(b.stride),
                          far, cols, sums, sums_stride);
   };
-  MultiplyInStrips<Dot>(d, begin, end, a, b.cols, add, start, finish);
+  MultiplyInStrips<Dot>(d, begin, end, a, b.cols, StreamedCols, add, start, finish);
 }
 
 }  // namespace HWY_NAMESPACE

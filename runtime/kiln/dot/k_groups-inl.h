@@ -126,23 +126,63 @@ HWY_INLINE hn::Vec<DW> KGroupsAcross(DW dw, const T* first, int64_t stride) {
   }
 }
 
+/// Whether the k-groups of a line of columns are made at once, for which KGroupsAcross would load
+/// and widen each row once for each of their vectors.
+template <class D, typename T>
+constexpr bool kInterleavesLines = HWY_TARGET == HWY_AVX3_DL&& D::kKPerGroup > 1 && kIsPlain<D, T>;
+
 #if HWY_TARGET == HWY_AVX3_DL
-/// Stores the k-groups of as many columns as a vector has elements, for which KGroupsAcross would
-/// widen each row twice.
+/// Two rows of halves, element by element: the first half of both, and the second.
+struct InterleavedHalves {
+  __m512i low, high;
+};
+HWY_INLINE InterleavedHalves InterleaveHalves(__m512i even, __m512i odd) {
+  alignas(64) static constexpr uint16_t kLow[] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
+                                                  37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
+                                                  11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+  const hn::ScalableTag<uint16_t> d;
+  const auto low = hn::Load(d, kLow), high = hn::Add(low, hn::Set(d, 16));
+  return {_mm512_permutex2var_epi16(even, low.raw, odd),
+          _mm512_permutex2var_epi16(even, high.raw, odd)};
+}
+/// The same of bytes.
+HWY_INLINE InterleavedHalves InterleaveRowsOfBytes(__m512i even, __m512i odd) {
+  const hn::ScalableTag<uint8_t> d;
+  alignas(64) static constexpr uint8_t kLow[] = {
+      0,  64, 1,  65, 2,  66, 3,  67, 4,  68, 5,  69, 6,  70, 7,  71, 8,  72, 9,  73, 10, 74,
+      11, 75, 12, 76, 13, 77, 14, 78, 15, 79, 16, 80, 17, 81, 18, 82, 19, 83, 20, 84, 21, 85,
+      22, 86, 23, 87, 24, 88, 25, 89, 26, 90, 27, 91, 28, 92, 29, 93, 30, 94, 31, 95};
+  const auto low = hn::Load(d, kLow), high = hn::Add(low, hn::Set(d, 32));
+  return {_mm512_permutex2var_epi8(even, low.raw, odd),
+          _mm512_permutex2var_epi8(even, high.raw, odd)};
+}
+
+/// The vectors of k-groups of as many columns as a line has elements.
+template <class D, typename T, class V>
+HWY_INLINE void InterleaveLine(const T* first, int64_t stride, V& v_0, V& v_1) {
+  const auto pairs =
+      InterleaveHalves(_mm512_loadu_si512(first), _mm512_loadu_si512(first + stride));
+  v_0 = V{pairs.low}, v_1 = V{pairs.high};
+}
+template <class D, typename T, class V>
+HWY_INLINE void InterleaveLine(const T* first, int64_t stride, V& v_0, V& v_1, V& v_2, V& v_3) {
+  const auto row = [&](int64_t r) HWY_ATTR { return _mm512_loadu_si512(first + r * stride); };
+  const auto upper = InterleaveRowsOfBytes(row(0), row(1));
+  const auto lower = InterleaveRowsOfBytes(row(2), row(3));
+  const auto left = InterleaveHalves(upper.low, lower.low);
+  const auto right = InterleaveHalves(upper.high, lower.high);
+  v_0 = V{left.low}, v_1 = V{left.high}, v_2 = V{right.low}, v_3 = V{right.high};
+}
+
+/// Stores the k-groups of as many columns as two vectors have.
 template <class D, typename T>
 HWY_INLINE void StoreTwoVectors(const T* first, int64_t stride, typename D::KGroup* to) {
   const hn::ScalableTag<typename D::KGroup> dw;
   if constexpr (D::kKPerGroup == 2 && sizeof(T) == 2) {
-    alignas(64) static constexpr uint16_t kLow[] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
-                                                    37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
-                                                    11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-    const hn::ScalableTag<uint16_t> d;
-    const auto low = hn::Load(d, kLow), high = hn::Add(low, hn::Set(d, 16));
-    const auto even = hn::LoadU(d, reinterpret_cast<const uint16_t*>(first));
-    const auto odd = hn::LoadU(d, reinterpret_cast<const uint16_t*>(first + stride));
-    hn::Store(hn::Vec<decltype(dw)>{_mm512_permutex2var_epi16(even.raw, low.raw, odd.raw)}, dw, to);
-    hn::Store(hn::Vec<decltype(dw)>{_mm512_permutex2var_epi16(even.raw, high.raw, odd.raw)}, dw,
-              to + hn::Lanes(dw));
+    hn::Vec<decltype(dw)> left, right;
+    InterleaveLine<D>(first, stride, left, right);
+    hn::Store(left, dw, to);
+    hn::Store(right, dw, to + hn::Lanes(dw));
   } else {
     hn::Store(KGroupsAcross<D>(dw, first, stride), dw, to);
     hn::Store(KGroupsAcross<D>(dw, first + hn::Lanes(dw), stride), dw, to + hn::Lanes(dw));

@@ -42,11 +42,21 @@ TEST_CASE("panels for few rows or columns are packed in small blocks") {
 }
 
 TEST_CASE("few rows stream long pieces of the rows of B") {
-  CHECK(ChooseNC(10000, 1, 2) == 4096);
+  CHECK(ChooseNC(10000, 1, 1) == 2048);
+  CHECK(ChooseNC(10000, 1, 2) == 2048);
   CHECK(ChooseNC(1000, 2, 1) == 512);
-  CHECK(ChooseNC(10000, 1, 5) == 2048);
-  CHECK(ChooseNC(10000, 1, 16) == 1024);
+  CHECK(ChooseNC(10000, 1, 3) == 1344);  // whole panels
+  CHECK(ChooseNC(10000, 1, 8) == 512);
   CHECK(ChooseNC(10000, 1, 17) == 512);
+  CHECK(ChooseNC(10000, 1) == 512);
+}
+
+TEST_CASE("few rows use longer pieces of a B that is computed") {
+  CHECK(ChooseNC(10000, 1, 4, ComputedCols) == 4096);
+  CHECK(ChooseNC(1000, 2, 1, ComputedCols) == 512);
+  CHECK(ChooseNC(10000, 1, 5, ComputedCols) == 2048);
+  CHECK(ChooseNC(10000, 1, 16, ComputedCols) == 1024);
+  CHECK(ChooseNC(10000, 1, 17, ComputedCols) == 512);
 }
 
 TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
