@@ -76,7 +76,7 @@ struct Blocks {
   int64_t i = bm, j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count(), call.m);
+    j = ChooseNC(call.n, core.count(), call.m, ComputedCols);
     i = ChooseMC(core.cpu(), call.m, core.count());
   }
 };
