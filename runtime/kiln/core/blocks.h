@@ -15,7 +15,7 @@ namespace kiln {
 /// the smallest one.
 constexpr int64_t StreamedCols(int64_t rows) {
   constexpr int64_t kPanel = 64, kSums = 4096;
-  return std::clamp<int64_t>(kSums / kPanel / std::max<int64_t>(rows, 1) * kPanel, 512, 2048);
+  return std::max<int64_t>(kSums / kPanel / std::max<int64_t>(rows, 1) * kPanel, 512);
 }
 /// The same of a B that is computed, whose rows are the longer in memory the fewer bits it has
 /// there: the sums are to stay close to the L1.

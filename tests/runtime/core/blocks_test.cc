@@ -42,7 +42,7 @@ TEST_CASE("panels for few rows or columns are packed in small blocks") {
 }
 
 TEST_CASE("few rows stream long pieces of the rows of B") {
-  CHECK(ChooseNC(10000, 1, 1) == 2048);
+  CHECK(ChooseNC(10000, 1, 1) == 4096);
   CHECK(ChooseNC(10000, 1, 2) == 2048);
   CHECK(ChooseNC(1000, 2, 1) == 512);
   CHECK(ChooseNC(10000, 1, 3) == 1344);  // whole panels
