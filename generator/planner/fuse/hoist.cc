@@ -6,52 +6,10 @@
 #include <string>
 
 #include "generator/plan/walk.h"
+#include "generator/planner/fuse/names.h"
 
 namespace kiln {
 namespace {
-
-bool IsLazy(const Element& e) {
-  const auto* operation = As<element::Operation>(e);
-  return operation && ClassOf(operation->op) == OpClass::kLazy;
-}
-
-bool Divides(Op op) { return op == Op::kDiv || IsQuotient(op); }
-
-/// Whether computing the element again for every vector costs more than a register.
-bool IsCostly(const Element& e) {
-  const auto* operation = As<element::Operation>(e);
-  if (!operation) return false;
-  const Op op = operation->op;
-  const bool joins = e.dtype == DType::kBool && (op == Op::kBitAnd || op == Op::kBitOr);
-  return RowOf(op).cpu != CpuCost::kFast || joins;
-}
-
-/// Or what it is made of, if that is much: what memory holds of a step has to be read again each
-/// time.
-bool IsWorthAName(const ElementPtr& e) {
-  constexpr int kMuch = 3;  // operations
-  bool costly = false;
-  int operations = 0;
-  ForEachElement(e, [&](const Element& x) {
-    costly = costly || IsCostly(x);
-    const auto* operation = As<element::Operation>(x);
-    operations += operation && operation->op != Op::kCast ? 1 : 0;
-  });
-  return costly || operations >= kMuch;
-}
-
-std::string NameOf(const Element& value) {
-  if (value.dtype == DType::kBool) return "holds";
-  const auto* operation = As<element::Operation>(value);
-  return operation && Divides(operation->op) ? "quotient" : "fixed";
-}
-
-/// One element of `offsets` is an offset.
-std::string Singular(const std::string& array) {
-  const size_t n = array.size();
-  const bool plural = n > 2 && array[n - 1] == 's' && array[n - 2] != 's';
-  return plural ? array.substr(0, n - 1) : array;
-}
 
 /// Variables that change within the stage.
 std::set<VariableId> AssignedIn(const Stage& stage) {
