@@ -68,6 +68,18 @@ struct F8Codec {
   static uint8_t Store(double x) { return FloatToF8(x, kDType); }
 };
 
+/// Of powers of two, as ml_dtypes rounds them: by way of an f32, halves up; what is not positive
+/// and what is too large is the NaN.
+double PowerToFloat(uint8_t bits);
+uint8_t FloatToPower(double value);
+
+struct PowerCodec {
+  using Stored = uint8_t;
+  using Wide = double;
+  static double Load(uint8_t x) { return PowerToFloat(x); }
+  static uint8_t Store(double x) { return FloatToPower(x); }
+};
+
 /// Calls `use` with the codec of an integer type or bool. A float type here is a bug of the caller;
 /// stopping is better than an array of zeros.
 template <typename Use>
@@ -95,6 +107,7 @@ void WithIntegerCodec(DType dtype, const Use& use) {
       return use(IntegerCodec<int64_t>());
     case DType::kF8E4M3FN:
     case DType::kF8E5M2:
+    case DType::kF8E8M0FNU:
     case DType::kBF16:
     case DType::kF16:
     case DType::kF32:
@@ -114,6 +127,8 @@ void WithFloatCodec(DType dtype, const Use& use) {
       return use(F8Codec<DType::kF8E4M3FN>());
     case DType::kF8E5M2:
       return use(F8Codec<DType::kF8E5M2>());
+    case DType::kF8E8M0FNU:
+      return use(PowerCodec());
     case DType::kBF16:
       return use(BF16Codec());
     case DType::kF16:

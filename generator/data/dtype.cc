@@ -32,6 +32,7 @@ uint32_t ShiftRounding(uint32_t bits, int shift) {
 constexpr uint32_t kSign = 0x80000000;
 constexpr uint32_t kF32Inf = 0x7F800000;
 constexpr uint32_t kF32Quiet = 0x00400000;
+constexpr uint8_t kPowerNan = 0xFF;
 
 /// A float of few bits, by the fields of its row, in plain arithmetic of doubles.
 class SmallFloat {
@@ -127,7 +128,11 @@ double EpsilonOf(DType dtype) { return std::ldexp(1.0, -RowOf(dtype).mantissa); 
 double GreatestFloat(DType dtype) {
   const DTypeRow& row = RowOf(dtype);
   if (row.infinite) return std::numeric_limits<double>::infinity();
-  return FloatFromBits(SmallFloat(row).largest(), dtype);
+  return FloatFromBits(row.powers ? kPowerNan - 1 : SmallFloat(row).largest(), dtype);
+}
+
+double LeastFloat(DType dtype) {
+  return RowOf(dtype).powers ? PowerToFloat(0) : -GreatestFloat(dtype);
 }
 
 int64_t MinOf(DType dtype) {
@@ -218,6 +223,19 @@ double F8ToFloat(uint8_t bits, DType dtype) { return SmallFloat(RowOf(dtype)).De
 
 uint8_t FloatToF8(double value, DType dtype) {
   return static_cast<uint8_t>(SmallFloat(RowOf(dtype)).Encode(value));
+}
+
+double PowerToFloat(uint8_t bits) {
+  return bits == kPowerNan ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, bits - 127);
+}
+
+uint8_t FloatToPower(double value) {
+  const float nearest = static_cast<float>(value);
+  if (!(nearest > 0)) return kPowerNan;
+  const uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  // Half a step goes up. Where f32 has subnormals they all do from 2^-127 on, which itself is one.
+  const uint32_t half = 0x00400000 - (bits == 0x00400000);
+  return static_cast<uint8_t>((bits + half) >> 23);  // of an infinity 255, a NaN
 }
 
 double FloatFromBits(uint64_t bits, DType dtype) {

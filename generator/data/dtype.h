@@ -30,6 +30,7 @@ struct DTypeRow {
   // Of a float: its fields, and whether the largest exponent has infinities.
   int exponent = 0, mantissa = 0;
   bool infinite = true;
+  bool powers = false;          // powers of two alone: no sign, no zero, no fraction
   DType compute = DType::kF32;  // what arithmetic, comparisons and functions compute in
   // In generated code: how elements are stored, and whether that type is of the namespace kiln.
   std::string_view cpp;
@@ -104,7 +105,7 @@ constexpr bool IsNarrowFloat(DType d) {
 constexpr bool TellsUndefined(DType d) { return IsFloat(d) && RowOf(d).bits > 8; }
 /// Types whose vectors have lanes of 64 bits.
 constexpr bool IsWide(DType d) { return RowOf(d).bits == 64; }
-/// Whether each value of a float type is one of another.
+/// Whether each value of a float type is one of another; bf16 has 2^-127 as a subnormal.
 constexpr bool Holds(DType wide, DType narrow) {
   return RowOf(wide).exponent >= RowOf(narrow).exponent &&
          RowOf(wide).mantissa >= RowOf(narrow).mantissa &&
@@ -112,8 +113,9 @@ constexpr bool Holds(DType wide, DType narrow) {
 }
 /// The distance from 1 to the next float.
 double EpsilonOf(DType dtype);
-/// The greatest value of a float type: its infinity, if it has one. The least is its negative.
+/// The greatest and the least value of a float type: its infinities, if it has them.
 double GreatestFloat(DType dtype);
+double LeastFloat(DType dtype);
 
 /// The smallest and largest value of an integer type (bool: 0 and 1).
 int64_t MinOf(DType dtype);
@@ -125,7 +127,8 @@ constexpr DType ComputeType(DType dtype) { return RowOf(dtype).compute; }
 
 /// Two's complement wrap of `value` into an integer type (bool: value != 0).
 int64_t Wrap(int64_t value, DType dtype);
-/// Rounds to the nearest value of a float type, ties to even.
+/// Rounds to the nearest value of a float type, ties to even; to powers of two as FloatToPower
+/// does.
 double RoundTo(double value, DType dtype);
 /// Truncates, saturates; NaN gives 0.
 int64_t FloatToInt(double value, DType dtype);
@@ -136,7 +139,8 @@ float F16ToFloat(uint16_t bits);
 uint16_t FloatToF16(double value);  // rounds once, from double
 
 /// The value that a float type's bits stand for, and the bits nearest to a value, rounded once. A
-/// NaN keeps its sign. What is too large for a type without infinities is a NaN.
+/// NaN keeps its sign. What is too large for a type without infinities is a NaN, and so is what is
+/// not positive for a type of powers.
 double FloatFromBits(uint64_t bits, DType dtype);
 uint64_t BitsOfFloat(double value, DType dtype);
 

@@ -109,12 +109,13 @@ std::string ElementText(const Array& array, int64_t element) {
   return text.empty() ? "" : "[" + text + "]";
 }
 
-/// What the runtime leaves in undefined memory: of a float of 8 bits the NaN without a sign, which
-/// arithmetic does not make.
+/// What the runtime leaves in undefined memory: of a float of 8 bits that has a sign the NaN
+/// without it, which arithmetic does not make.
 std::byte UndefinedByte(DType dtype) {
   if (dtype == DType::kBool) return std::byte{0x01};
   if (dtype == DType::kU4) return std::byte{0x0F};
-  return IsFloat(dtype) && !TellsUndefined(dtype) ? std::byte{0x7F} : std::byte{0xFF};
+  const bool is_signed = IsFloat(dtype) && !RowOf(dtype).powers;
+  return is_signed && !TellsUndefined(dtype) ? std::byte{0x7F} : std::byte{0xFF};
 }
 
 /// Elements in which two arrays differ. `untouched`: in one of them all are as undefined ones are,

@@ -179,7 +179,8 @@ Tolerance ToleranceOf(const Binding& binding, const Ref& output) {
   const double roundings = std::min(chain.roundings(), 8 * std::sqrt(chain.roundings()));
   const double compute = chain.compute_epsilon();
   const double coarse = chain.epsilon() > compute ? 2 * chain.epsilon() : 0;
-  tolerance.relative = 2 * EpsilonOf(output.dtype);
+  // One power of two is half of the next.
+  tolerance.relative = RowOf(output.dtype).powers ? 0.5 : 2 * EpsilonOf(output.dtype);
   tolerance.magnitude = coarse + compute * roundings;
   return tolerance;
 }
@@ -193,14 +194,15 @@ Difference Compare(const Array& got, const Array& want, const Tolerance& toleran
         ToString(got.dtype, got.shape) + " instead of " + ToString(want.dtype, want.shape);
     return found;
   }
+  const bool powers = RowOf(got.dtype).powers;
   const double slack = tolerance.absolute + tolerance.magnitude * LargestFinite(want);
   int64_t at = -1;
   double worst_share = -1;  // of what is allowed
   for (int64_t i = 0; i < want.size(); ++i) {
     const double expected = ValueAt(want, i);
     const double distance = Distance(ValueAt(got, i), expected);
-    const double allowed =
-        slack + (std::isfinite(expected) ? tolerance.relative * std::fabs(expected) : 0);
+    const double size = powers ? std::fmax(expected, ValueAt(got, i)) : std::fabs(expected);
+    const double allowed = slack + (std::isfinite(expected) ? tolerance.relative * size : 0);
     if (distance > allowed) ++found.elements;
     const double share = distance == 0 ? 0 : distance / allowed;
     if (share <= worst_share) continue;

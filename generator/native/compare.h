@@ -10,7 +10,8 @@ namespace kiln {
 /// How far two right answers may be apart, because sums are taken in another order and roundings
 /// fall elsewhere.
 struct Tolerance {
-  double relative = 0;   // of each element: the last rounding of either
+  double relative =
+      0;  // of each element (of powers of two, the larger): the last rounding of either
   double magnitude = 0;  // of the largest element: what sums and intermediate roundings carry
   double absolute = 0;   // of integers
 };

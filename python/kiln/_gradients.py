@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from . import errors
 from ._signature import Argument, Signature
 
-_FLOATS = ("f8e4m3fn", "f8e5m2", "bf16", "f16", "f32", "f64")
+_FLOATS = ("f8e4m3fn", "f8e5m2", "f8e8m0fnu", "bf16", "f16", "f32", "f64")
 
 
 def is_float(argument: Argument) -> bool:

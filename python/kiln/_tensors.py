@@ -26,13 +26,16 @@ _READ_ONLY = 1
 _DTYPE_IN_TENSOR = 20
 
 #: Types that numpy itself lacks, as the integers of their bits, and their codes in DLPack.
-_FOREIGN = {"bfloat16": (np.uint16, 4), "float8_e4m3fn": (np.uint8, 10), "float8_e5m2": (np.uint8, 12)}
+_FOREIGN = {
+    "bfloat16": (np.uint16, 4), "float8_e4m3fn": (np.uint8, 10), "float8_e5m2": (np.uint8, 12), "float8_e8m0fnu": (np.uint8, 14),
+}  # fmt: skip
 #: Integers of 4 bits, and their codes: one a byte in arrays, and two a byte in a kernel's memory.
 _PACKED = {"int4": (np.int8, 0), "uint4": (np.uint8, 1)}
 #: The names that numpy with ml_dtypes, PyTorch and JAX have for Kiln's types.
 DTYPES = {
     "bool": "bool", "i4": "int4", "u4": "uint4", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
-    "u8": "uint8", "u16": "uint16", "u32": "uint32", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f16": "float16", "bf16": "bfloat16",
+    "u8": "uint8", "u16": "uint16", "u32": "uint32", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
+    "f8e8m0fnu": "float8_e8m0fnu", "f16": "float16", "bf16": "bfloat16",
     "f32": "float32", "f64": "float64",
 }  # fmt: skip
 

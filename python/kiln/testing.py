@@ -116,6 +116,8 @@ def random_inputs(kernel: Kernel, *, seed: int = 1, **named: Any) -> dict[str, A
             made[a.name] = random.integers(low, low + 16, shape, whole).astype(dtype)
         elif dtype.kind == "b":
             made[a.name] = random.integers(0, 2, shape).astype(bool)
+        elif dtype.name == "float8_e8m0fnu":
+            made[a.name] = np.exp2(random.integers(-8, 9, shape)).astype(dtype)
         else:
             made[a.name] = random.standard_normal(shape).astype(dtype)
     told = {size.dim for a in kernel.signature.inputs for size in a.shape}

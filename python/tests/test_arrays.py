@@ -65,7 +65,7 @@ def test_every_dtype_passes_unchanged(every_dtype, mode):
         assert np.array_equal(np.signbit(x.astype(np.float64)), np.signbit(o.astype(np.float64))) or x.dtype.kind == "b"
 
 
-@pytest.mark.parametrize("name", ["f8e4m3fn", "f8e5m2"])
+@pytest.mark.parametrize("name", ["f8e4m3fn", "f8e5m2", "f8e8m0fnu"])
 def test_floats_of_8_bits_round_as_in_ml_dtypes(name):
     k = kiln.compile(
         f"kernel: twice_{name}\ninputs: {{x: '{name}[m, n]'}}\noutputs: {{o: '{name}[m, n]'}}\n"

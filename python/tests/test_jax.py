@@ -26,7 +26,8 @@ body: |
 """
 # Every dtype that JAX has without 64 bits, each with a value of its own behind it.
 TYPES = (
-    "bool", "i4", "u4", "i8", "i16", "i32", "u8", "u16", "u32", "f8e4m3fn", "f8e5m2", "bf16", "f16", "f32",
+    "bool", "i4", "u4", "i8", "i16", "i32", "u8", "u16", "u32", "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "bf16", "f16",
+    "f32",
 )  # fmt: skip
 ALL_TYPES = (
     "kernel: all_types\ngrid: {i: n}\ninputs:\n"
@@ -120,7 +121,9 @@ def test_the_other_engines(shifted, mode):
 
 def test_every_dtype():
     kernel = kiln.compile(ALL_TYPES)
-    given = [jnp.asarray(np.arange(15).reshape(3, 5) % 2, kiln._tensors.numpy_dtype(t)) for t in TYPES]
+    numbers = np.arange(15).reshape(3, 5) % 2
+    # A power of two is never 0.
+    given = [jnp.asarray(numbers + (t == "f8e8m0fnu"), kiln._tensors.numpy_dtype(t)) for t in TYPES]
     for x, o in zip(given, jax.jit(kernel)(*given), strict=True):
         want = ~x if x.dtype == bool else (x.astype(jnp.float32) * 2).astype(x.dtype)
         assert o.dtype == x.dtype and np.array_equal(o, want), x.dtype

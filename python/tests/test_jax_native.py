@@ -272,6 +272,41 @@ def kernels_in(function, *arguments):
     return re.findall(r'kernel = "([^"]+)"', jax.jit(function).lower(*arguments).as_text())
 
 
+def test_scales_of_blocks_are_powers_of_two():
+    """As microscaling has them: 32 elements of a row share one."""
+
+    def quantise_kernel(x_ref, q_ref, s_ref):
+        blocks = x_ref[...].reshape(8, 4, 32)
+        scales = (jnp.max(jnp.abs(blocks), axis=2) / 256).astype(jnp.float8_e8m0fnu)  # may be rounded down
+        s_ref[...] = scales
+        q_ref[...] = (blocks / scales.astype(jnp.float32)[:, :, None]).reshape(8, 128).astype(jnp.float8_e4m3fn)
+
+    def restore_kernel(q_ref, s_ref, o_ref):
+        blocks = q_ref[...].reshape(8, 4, 32).astype(jnp.float32)
+        o_ref[...] = (blocks * s_ref[...].astype(jnp.float32)[:, :, None]).reshape(8, 128)
+
+    def both(x):
+        scales = pl.BlockSpec((8, 4), lambda i: (i, 0))
+        shapes = (jax.ShapeDtypeStruct(x.shape, jnp.float8_e4m3fn), jax.ShapeDtypeStruct((32, 4), jnp.float8_e8m0fnu))
+        options = {"grid": (4,), "interpret": True}
+        quantise = pl.pallas_call(
+            quantise_kernel, in_specs=[BLOCK], out_specs=(BLOCK, scales), out_shape=shapes, **options
+        )
+        restore = pl.pallas_call(
+            restore_kernel, in_specs=[BLOCK, scales], out_specs=BLOCK, out_shape=like(x), **options
+        )
+        q, s = quantise(x)
+        return q, s, restore(q, s)
+
+    want = jax.jit(both)(X)
+    with kiln.jax.native(strict=True):
+        got = jax.jit(both)(X)
+        assert calls_in(both, X) == 2
+    for one, other in zip(got, want, strict=True):
+        assert one.dtype == other.dtype and np.array_equal(np.asarray(one), np.asarray(other))
+    assert np.abs(np.asarray(got[2]) - X).max() < 0.25
+
+
 def test_calls_of_other_sizes_share_one_kernel():
     def two_kernel(x_ref, y_ref, o_ref):
         o_ref[...] = x_ref[...] + y_ref[...] * 2

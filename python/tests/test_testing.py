@@ -34,11 +34,12 @@ def test_random_inputs_of_given_sizes(kiln_engines, shifted, both):
 
 def test_random_inputs_of_every_kind():
     k = kiln.compile(
-        "kernel: kinds\ninputs: {a: 'i8[n]', b: 'u16[n]', c: 'bool[n]', d: 'f8e5m2[2*n]', e: 'f64[m]'}\n"
+        "kernel: kinds\ninputs: {a: 'i8[n]', b: 'u16[n]', c: 'bool[n]', d: 'f8e5m2[2*n]', e: 'f64[m]', f: 'f8e8m0fnu[n]'}\n"
         "outputs: {o: 'f32[n, r]'}\nbody: |\n  o = 0\n"
     )
     made = kiln.testing.random_inputs(k, n=50, m=3, r=2)
     assert [str(made[name].dtype) for name in "abcde"] == ["int8", "uint16", "bool", "float8_e5m2", "float64"]
+    assert str(made["f"].dtype) == "float8_e8m0fnu" and not np.isnan(made["f"].astype(np.float32)).any()
     assert made["a"].min() < 0 <= made["b"].min() and made["d"].shape == (100,) and made["r"] == 2
     assert "n" not in made and "m" not in made
     assert k(**made).shape == (50, 2)

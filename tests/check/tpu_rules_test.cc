@@ -179,7 +179,7 @@ TEST_CASE("half-filled tiles of narrow types are a warning") {
         "fill the tiles of bf16\n");
   CHECK(Messages(WithInput("i8[64, 512]", "16, 128", "0, 0")).find("a tile of i8 has 32") !=
         std::string::npos);
-  for (const std::string f8 : {"f8e4m3fn", "f8e5m2"}) {
+  for (const std::string f8 : {"f8e4m3fn", "f8e5m2", "f8e8m0fnu"}) {
     CHECK(Messages(WithInput(f8 + "[64, 512]", "16, 128", "0, 0"))
               .find("a tile of " + f8 + " has 32") != std::string::npos);
     CHECK(Messages(WithInput(f8 + "[64, 512]", "32, 128", "0, 0")) == "");

@@ -73,7 +73,7 @@ TEST_CASE("every dtype and rank survives a file") {
   const Folder folder;
   const std::string path = folder / "x.npy";
   for (const char* name : {"bool", "i4", "u4", "i8", "u8", "i16", "u16", "i32", "u32", "i64",
-                           "f8e4m3fn", "f8e5m2", "bf16", "f16", "f32", "f64"}) {
+                           "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "bf16", "f16", "f32", "f64"}) {
     const DType dtype = *ParseDType(name);
     for (const std::vector<int64_t>& shape :
          {std::vector<int64_t>{}, {5}, {2, 3}, {0}, {3, 0, 2}, {1, 1, 1, 1, 1, 1, 1, 2}}) {
@@ -116,7 +116,7 @@ TEST_CASE("16-bit floats are read from any of their spellings") {
   CHECK(read_as("<f2", DType::kF16) == "f16");
   CHECK(read_as("<u2", std::nullopt) == "u16");
   CHECK(read_as("<u2", DType::kU16) == "u16");
-  for (const DType dtype : {DType::kF8E4M3FN, DType::kF8E5M2}) {
+  for (const DType dtype : {DType::kF8E4M3FN, DType::kF8E5M2, DType::kF8E8M0FNU}) {
     for (const char* descr : {"|u1", "|V1", "<V1"}) {
       INFO(descr);
       CHECK(ErrorOf(Npy(Dict(descr, "(4,)"), "abcd"), dtype) == "");
@@ -185,7 +185,7 @@ TEST_CASE("descriptors of no dtype") {
   CHECK(ErrorOfDict(Dict("|O", "()")) == "it holds '|O', which is no dtype of Kiln");
   CHECK(ErrorOfDict(Dict("<V2", "(2,)")) == "it holds '<V2', which could be bf16 or f16");
   CHECK(ErrorOfDict(Dict("|V1", "(2,)")) ==
-        "it holds '|V1', which could be i4 or u4 or f8e4m3fn or f8e5m2");
+        "it holds '|V1', which could be i4 or u4 or f8e4m3fn or f8e5m2 or f8e8m0fnu");
   CHECK(ErrorOfDict("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (), }\n") ==
         "it holds records, not plain elements");
   CHECK(ErrorOfDict(Dict("<f\x1b", "()")) == "its header has an odd byte in a string");

@@ -260,6 +260,15 @@ body: |
 )spec",
             {{{"x", Floats(DType::kF8E5M2, {2, 2}, {57344, 0, 0, 0x1p-16})}}, {}}) ==
         Doubles{57344.0 * 57344 + 57344, 57344, 57344, 57344});
+  CHECK(Run(R"spec(
+kernel: k
+inputs: {x: "f8e8m0fnu[3]"}
+outputs: {o: "f8e8m0fnu[3]"}
+body: |
+  o = max(f8e8m0fnu(x * 3), x)
+)spec",
+            {{{"x", Floats(DType::kF8E8M0FNU, {3}, {0x1p-127, 1, 0x1p125})}}, {}}) ==
+        Doubles{0x1p-125, 4, 0x1p127});
 }
 
 TEST_CASE("wide: nothing rounds until the output") {

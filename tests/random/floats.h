@@ -13,6 +13,7 @@ inline int PrecisionOf(DType dtype) { return RowOf(dtype).mantissa + 1; }
 /// The greatest number that is finite.
 inline double LargestFinite(DType dtype) {
   const DTypeRow& row = RowOf(dtype);
+  if (row.powers) return GreatestFloat(dtype);
   const int bias = (1 << (row.exponent - 1)) - 1;
   // Without infinities the greatest exponent has numbers, too, and one NaN above them.
   return row.infinite ? std::ldexp(2 - std::ldexp(1, -row.mantissa), bias)
@@ -22,6 +23,7 @@ inline double LargestFinite(DType dtype) {
 /// The smallest subnormal.
 inline double SmallestPositive(DType dtype) {
   const DTypeRow& row = RowOf(dtype);
+  if (row.powers) return LeastFloat(dtype);
   return std::ldexp(1, 2 - (1 << (row.exponent - 1)) - row.mantissa);
 }
 

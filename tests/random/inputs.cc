@@ -29,6 +29,8 @@ int64_t SpecialInteger(DType dtype, Dice& dice) {
 }
 
 double FloatOf(const Fill& fill, DType dtype, Dice& dice) {
+  if (RowOf(dtype).powers && !(fill.kind == Fill::Kind::kSpecial && dice.Chance(0.4)))
+    return std::ldexp(1, static_cast<int>(dice.Between(fill.low, fill.high)));
   if (fill.share < 1 && !dice.Chance(fill.share)) return 0;
   switch (fill.kind) {
     case Fill::Kind::kQuarters:

@@ -214,6 +214,7 @@ void WrapLanes(DType dtype, const int64_t* a, int64_t* __restrict to) {
     case DType::kWeakInt:
     case DType::kF8E4M3FN:
     case DType::kF8E5M2:
+    case DType::kF8E8M0FNU:
     case DType::kBF16:
     case DType::kF16:
     case DType::kF32:
@@ -344,6 +345,7 @@ void GatherLanes(const Array& array, const int64_t* at, int64_t* to) {
     case DType::kU4:
     case DType::kF8E4M3FN:
     case DType::kF8E5M2:
+    case DType::kF8E8M0FNU:
     case DType::kBF16:
     case DType::kF16:
     case DType::kF32:

@@ -140,6 +140,7 @@ double BenchResult::peak_flops() const {
     case DType::kI32:
     case DType::kU32:
     case DType::kI64:
+    case DType::kF8E8M0FNU:
     case DType::kF64:
     case DType::kIndex:
     case DType::kWeakInt:

@@ -136,8 +136,8 @@ void CastEach(int64_t count, const int64_t* from, int64_t* to, DType dtype, bool
 void CastEach(int64_t count, const int64_t* from, double* to, DType dtype, bool wide) {
   for (int64_t i = 0; i < count; ++i) {
     // Straight to float, since by way of double an i64 would round twice.
-    to[i] =
-        dtype == DType::kF32 && !wide ? static_cast<float>(from[i]) : static_cast<double>(from[i]);
+    const bool by_f32 = dtype == DType::kF32 || RowOf(dtype).powers;
+    to[i] = by_f32 && !wide ? static_cast<float>(from[i]) : static_cast<double>(from[i]);
   }
   RoundAll(dtype, wide, count, to);
 }
@@ -185,6 +185,7 @@ void WrapAll(DType dtype, int64_t count, int64_t* values) {
     case DType::kWeakInt:
     case DType::kF8E4M3FN:
     case DType::kF8E5M2:
+    case DType::kF8E8M0FNU:
     case DType::kBF16:
     case DType::kF16:
     case DType::kF32:

@@ -71,7 +71,6 @@ void ReduceOrigins(const Combining& how, const Tile& tile, const Target& target,
 }
 
 void ReduceFloats(const Combining& how, const Tile& tile, const Target& target, Tile& result) {
-  const double greatest = GreatestFloat(how.dtype);
   const auto sum = [](double a, double x) { return a + x; };
   switch (AsFold(how.op)) {
     case FoldOp::kSum:
@@ -79,10 +78,10 @@ void ReduceFloats(const Combining& how, const Tile& tile, const Target& target, 
     case FoldOp::kProd:
       return Accumulate(tile, target, 1.0, result, [](double a, double x) { return a * x; });
     case FoldOp::kReduceMax:
-      return Accumulate(tile, target, -greatest, result,
+      return Accumulate(tile, target, LeastFloat(how.dtype), result,
                         [](double a, double x) { return x > a || std::isnan(x) ? x : a; });
     case FoldOp::kReduceMin:
-      return Accumulate(tile, target, greatest, result,
+      return Accumulate(tile, target, GreatestFloat(how.dtype), result,
                         [](double a, double x) { return x < a || std::isnan(x) ? x : a; });
     case FoldOp::kMean: {
       Accumulate(tile, target, 0.0, result, sum);

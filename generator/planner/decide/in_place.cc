@@ -21,6 +21,7 @@ bool IsMultipliedUnpacked(DType type) {
     case DType::kF16:
     case DType::kF8E4M3FN:
     case DType::kF8E5M2:
+    case DType::kF8E8M0FNU:
     case DType::kBool:
     case DType::kI4:
     case DType::kU4:

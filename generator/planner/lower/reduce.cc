@@ -44,7 +44,7 @@ ElementPtr Lowering::Identity(FoldOp fold, DType dtype) {
     case FoldOp::kProd:
       return ConstantOf(dtype, 1, 1);
     case FoldOp::kReduceMax:
-      return ConstantOf(dtype, MinOf(dtype), -GreatestFloat(dtype));
+      return ConstantOf(dtype, MinOf(dtype), LeastFloat(dtype));
     case FoldOp::kReduceMin:
       return ConstantOf(dtype, MaxOf(dtype), GreatestFloat(dtype));
     case FoldOp::kAll:

@@ -165,6 +165,8 @@ std::optional<DLDataType> TypeOf(ffi::DataType type) {
       return DLDataType{10, 8, 1};
     case ffi::DataType::F8E5M2:
       return DLDataType{12, 8, 1};
+    case ffi::DataType::F8E8M0FNU:
+      return DLDataType{14, 8, 1};
     case ffi::DataType::BF16:
       return DLDataType{kDLBfloat, 16, 1};
     case ffi::DataType::F16:

@@ -11,7 +11,7 @@ from .cannot import CannotSay
 
 _NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "f8e4m3fn",
-    "float8_e5m2": "f8e5m2", "int4": "i4", "uint4": "u4", "int8": "i8", "uint8": "u8", "int16": "i16",
+    "float8_e5m2": "f8e5m2", "float8_e8m0fnu": "f8e8m0fnu", "int4": "i4", "uint4": "u4", "int8": "i8", "uint8": "u8", "int16": "i16",
     "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64", "bool": "bool",
 }  # fmt: skip
 

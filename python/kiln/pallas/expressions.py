@@ -17,10 +17,10 @@ ATOM, POSTFIX, POWER, UNARY, PRODUCT, SUM, SHIFT, BIT_AND, BIT_XOR, BIT_OR, COMP
     range(100, 85, -1)
 )
 
-FLOATS = ("f32", "bf16", "f16", "f64", "f8e4m3fn", "f8e5m2", "float")
+FLOATS = ("f32", "bf16", "f16", "f64", "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "float")
 #: The type that arithmetic on a type computes in, where it is another one.
-COMPUTES_IN = {"bf16": "f32", "f16": "f32", "f8e4m3fn": "f32", "f8e5m2": "f32", "i4": "i32", "u4": "i32", "i8": "i32",
-               "u8": "i32", "i16": "i32", "u16": "i32", "bool": "i32"}  # fmt: skip
+COMPUTES_IN = {"bf16": "f32", "f16": "f32", "f8e4m3fn": "f32", "f8e5m2": "f32", "f8e8m0fnu": "f32",
+               "i4": "i32", "u4": "i32", "i8": "i32", "u8": "i32", "i16": "i32", "u16": "i32", "bool": "i32"}  # fmt: skip
 #: Types of literals, axes and counters, which take the other side's type.
 WEAK = ("int", "float")
 #: An expression that is longer than this becomes a let.

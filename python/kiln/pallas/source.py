@@ -16,7 +16,7 @@ RESERVED = frozenset(
     bitcast max min iota broadcast reshape transpose expand squeeze concat roll sum prod mean any all argmax argmin
     cumsum cumprod cummax cummin argsort top_k dot first last steps inside at ds while most take quot erfc expm1 cbrt
     tan sinh cosh asin acos atan asinh acosh atanh pipeline
-    bool i4 u4 i8 u8 i16 u16 i32 u32 i64 bf16 f16 f32 f64 f8e4m3fn f8e5m2 kernel
+    bool i4 u4 i8 u8 i16 u16 i32 u32 i64 bf16 f16 f32 f64 f8e4m3fn f8e5m2 f8e8m0fnu kernel
     alignas alignof and_eq asm auto bitand bitor break case catch char char8_t char16_t char32_t class compl concept
     const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do
     double dynamic_cast enum explicit export extern float friend goto inline int long mutable namespace new noexcept

@@ -126,7 +126,7 @@ bool IsInteger(Dtype dtype) {
   switch (dtype) {
 #define KILN_DTYPE(dtype, type, name, code, bits, mantissa) \
   case Dtype::dtype:                                        \
-    return mantissa == 0;
+    return !kIsFloating<type>;
 #include "kiln/core/dtypes.def"
   }
   return false;

@@ -58,9 +58,10 @@ constexpr uint64_t InEach(BitsOf<T> bits) {
   return word;
 }
 
-/// The first bit of the exponent.
+/// The first bit of the exponent, which is behind a sign, if there is one.
 template <typename T>
-constexpr BitsOf<T> kFirst = static_cast<BitsOf<T>>(BitsOf<T>{1} << (8 * sizeof(T) - 2));
+constexpr BitsOf<T> kFirst = static_cast<BitsOf<T>>(BitsOf<T>{1}
+                                                    << (8 * sizeof(T) - (kIsPower<T> ? 1 : 2)));
 
 /// Random floats are neither NaN nor so small that a sum does not change by them: from 2 on, to
 /// 2^8 of f16, 2^64 of f32, by the first two bits of the exponent.
@@ -69,8 +70,8 @@ constexpr Poison64 PoisonOf(Hole hole) {
   if constexpr (std::is_same_v<T, bool>) {
     return {0x0101010101010101u, 0x0101010101010101u, 0};
   } else if constexpr (kIsFloating<T> && !kMarksUndefined<T>) {
-    // The NaN without a sign, which arithmetic does not make.
-    return {InEach<T>(0x7F), ~InEach<T>(kFirst<T> >> 1), InEach<T>(kFirst<T>)};
+    // The NaN without a sign, which arithmetic does not make; of powers the only one.
+    return {InEach<T>(kIsPower<T> ? 0xFF : 0x7F), ~InEach<T>(kFirst<T> >> 1), InEach<T>(kFirst<T>)};
   } else if constexpr (kIsFloating<T>) {
     using Bits = BitsOf<T>;
     Bits bits = kMarkedNan<T>;

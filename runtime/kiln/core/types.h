@@ -23,6 +23,10 @@ struct f8e4m3fn {
 struct f8e5m2 {
   uint8_t bits;
 };
+/// 2 to the power of `bits` - 127, but that all ones are a NaN: no sign, no zero.
+struct f8e8m0fnu {
+  uint8_t bits;
+};
 
 /// Integers of 4 bits, of which memory has two a byte: see packed.h. Such a value stands alone only
 /// where one is handed over, as a pad, and its upper bits then mean nothing.
@@ -48,7 +52,7 @@ constexpr T DivUp(T a, std::type_identity_t<T> b) {
 /// What a row says of its type; others (the bytes of any array) are no floats.
 template <typename T>
 struct DtypeTraits {
-  static constexpr int kMantissa = 0;
+  static constexpr int kMantissa = -1;
   static constexpr size_t kBits = 8 * sizeof(T);
 };
 #define KILN_DTYPE(dtype, type, name, code, bits, mantissa)                 \
@@ -75,7 +79,7 @@ constexpr const char* NameOf(Dtype dtype) {
 
 /// Whether T is a float.
 template <typename T>
-constexpr bool kIsFloating = DtypeTraits<T>::kMantissa > 0;
+constexpr bool kIsFloating = DtypeTraits<T>::kMantissa >= 0;
 
 /// How many bits an element takes, …
 template <typename T>
@@ -93,6 +97,10 @@ constexpr size_t BytesFor(size_t elements) {
 /// A float that is held as f32 wherever it is not stored.
 template <typename T>
 constexpr bool kIsNarrowFloat = kIsFloating<T> && sizeof(T) < 4;
+
+/// A float that has powers of two alone.
+template <typename T>
+constexpr bool kIsPower = DtypeTraits<T>::kMantissa == 0;
 
 /// Whether NaN marks what is undefined: those of fewer bits have no room for a mark.
 template <typename T>

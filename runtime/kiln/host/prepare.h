@@ -159,7 +159,9 @@ List<int64_t> NumbersOf(const Tensor<T>& array) {
 /// -0.0 is zero, NaN is not.
 template <typename T>
 bool IsZero(const void* element) {
-  if constexpr (kIsNarrowFloat<std::remove_const_t<T>>) {
+  if constexpr (kIsPower<std::remove_const_t<T>>) {
+    return false;
+  } else if constexpr (kIsNarrowFloat<std::remove_const_t<T>>) {
     std::conditional_t<sizeof(T) == 1, uint8_t, uint16_t> bits;
     std::memcpy(&bits, element, sizeof(bits));
     return (bits & (sizeof(T) == 1 ? 0x7F : 0x7FFF)) == 0;

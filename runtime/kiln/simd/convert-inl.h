@@ -1,7 +1,8 @@
 // Casts between dtypes, for vectors and scalars:
 //
 //   Cast<From, To>(v)     From and To as they are stored: Cast<float, bf16>(v) rounds and gives a
-//                         float vector. To float: rounded to nearest even, once. Float to integer:
+//                         float vector. To float: rounded to nearest even, once; to f8e8m0fnu by
+//                         way of f32, as ml_dtypes does. Float to integer:
 //                         truncated, saturated to To's range, NaN is 0. Integers to narrower ones:
 //                         wrapped. To bool: != 0, so NaN is true. bool to a number: 0 or 1.
 //   Bitcast<From, To>(v)  the same bits as another dtype of the same width
@@ -245,6 +246,8 @@ HWY_INLINE auto CastToFloat(V v) {
   } else if constexpr (std::is_same_v<From, To> ||
                        (sizeof(From) == 1 && !kIsFloating<From> && sizeof(To) > 1)) {
     return ToF32(v);  // exact in 8 bits
+  } else if constexpr (kIsPower<To>) {
+    return RoundTo<To>(ToF32(v));
   } else if constexpr (std::is_same_v<From, int64_t>) {
     return RoundTo<To>(OddF32(ToF64(v)));
   } else if constexpr (std::is_same_v<From, double>) {
@@ -264,7 +267,9 @@ HWY_INLINE auto Cast(M mask) {
   } else {
     using X = Rep<To>;
     const TagFor<X, TagOf<M>> d;
-    return hn::IfThenElseZero(MaskFor(d, mask), hn::Set(d, X{1}));
+    const auto numbers = hn::IfThenElseZero(MaskFor(d, mask), hn::Set(d, X{1}));
+    if constexpr (kIsPower<To>) return RoundTo<To>(numbers);  // which 0 is not
+    return numbers;
   }
 }
 
@@ -300,6 +305,7 @@ HWY_INLINE auto Bitcast(V v) {
   } else if constexpr (sizeof(To) >= 4) {
     return hn::BitCast(TagFor<Rep<To>, D>(), v);
   } else if constexpr (std::is_same_v<To, bool>) {
+    if constexpr (kIsPower<From>) return Cast<int32_t, bool>(Bitcast<From, int8_t>(v));
     // Of a float, too: its bits are 0 where those of the f32 that represents it are.
     return Cast<int32_t, bool>(hn::BitCast(TagFor<int32_t, D>(), v));
   } else if constexpr (std::is_same_v<From, bf16>) {

@@ -60,6 +60,14 @@ inline float FloatOf(f8e4m3fn element) {
          FloatOf(FromBits<f16>(static_cast<uint16_t>((bits & 0x80) << 8 | (bits & 0x7F) << 7)));
 }
 
+inline float FloatOf(f8e8m0fnu element) {
+  uint32_t bits = uint32_t{element.bits} << 23;
+  if (element.bits == 0 || element.bits == 0xFF) bits |= 0x00400000;  // a subnormal, a NaN
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 /// An element of an array that the host reads, for a core or for the check of a call: out of its
 /// range ends either with a diagnostic.
 template <class Reporter, typename T, typename... I>

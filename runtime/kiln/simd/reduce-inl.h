@@ -32,6 +32,8 @@ template <typename T>
 constexpr Rep<T> LowestElement() {
   if constexpr (std::is_same_v<T, f8e4m3fn>) {
     return -448;
+  } else if constexpr (kIsPower<T>) {
+    return 0x1p-127f;
   } else if constexpr (kIsFloating<T>) {
     return -std::numeric_limits<Rep<T>>::infinity();
   } else {
@@ -42,6 +44,8 @@ template <typename T>
 constexpr Rep<T> HighestElement() {
   if constexpr (std::is_same_v<T, f8e4m3fn>) {
     return 448;
+  } else if constexpr (kIsPower<T>) {
+    return 0x1p127f;
   } else if constexpr (kIsFloating<T>) {
     return std::numeric_limits<Rep<T>>::infinity();
   } else {

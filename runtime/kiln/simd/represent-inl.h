@@ -35,6 +35,7 @@ template <> struct Represent<i4>                  { using Lane = int32_t; using 
 template <> struct Represent<u4>                  { using Lane = int32_t; using Bits = uint8_t; };
 template <> struct Represent<f8e4m3fn>            { using Lane = float;   using Bits = uint8_t; };
 template <> struct Represent<f8e5m2>              { using Lane = float;   using Bits = uint8_t; };
+template <> struct Represent<f8e8m0fnu>           { using Lane = float;   using Bits = uint8_t; };
 template <> struct Represent<bf16>                { using Lane = float;   using Bits = uint16_t; };
 template <> struct Represent<f16>                 { using Lane = float;   using Bits = uint16_t; };
 template <> struct Represent<float>               { using Lane = float;   using Bits = float; };

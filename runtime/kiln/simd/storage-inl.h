@@ -157,6 +157,32 @@ HWY_INLINE auto FloatOfFloat8(V raw) {
   }
 }
 
+/// The bits of a power of two in each lane: of what is positive the upper bits, halves rounded up,
+/// and of all else those of the NaN. Where f32 has subnormals they all go up from 2^-127 on, which
+/// itself is one. In integers, as a subnormal may be a zero to the arithmetic of a caller's thread.
+template <class V>
+HWY_INLINE auto RoundedPowerBits(V v) {
+  const TagFor<uint32_t, hn::DFromV<V>> du;
+  const auto bits = hn::BitCast(du, v);
+  const auto half = hn::Set(du, 0x00400000);
+  const auto is_least = hn::VecFromMask(du, hn::Eq(bits, half));
+  const auto rounded = hn::ShiftRight<23>(hn::Add(hn::Add(bits, half), is_least));
+  const auto positive = hn::Lt(hn::Sub(bits, hn::Set(du, 1)), hn::Set(du, 0x7F800000));
+  return hn::IfThenElse(positive, rounded, hn::Set(du, 0xFF));
+}
+
+/// The floats of powers of two.
+template <class V>
+HWY_INLINE auto FloatOfPowers(V raw) {
+  using D = hn::DFromV<V>;
+  const TagFor<uint32_t, D> du;
+  const auto bits = hn::ShiftLeft<23>(hn::PromoteTo(du, raw));
+  // The first is a subnormal, and the last the infinity's: both are without a bit below.
+  const auto special = hn::Or(hn::Eq(bits, hn::Zero(du)), hn::Eq(bits, hn::Set(du, 0x7F800000)));
+  const auto below = hn::IfThenElseZero(special, hn::Set(du, 0x00400000));
+  return hn::BitCast(TagFor<float, D>(), hn::Or(bits, below));
+}
+
 /// GCC 12 dies ("could not split insn") of 8 bytes that are loaded, widened to 32 bits and selected
 /// by a mask of AVX3 if it makes one instruction of that. Hides where v comes from.
 template <class V>
@@ -191,6 +217,8 @@ HWY_INLINE auto FromStorage(V raw) {
     return hn::ShiftRight<28>(hn::ShiftLeft<28>(hn::PromoteTo(di, HideLoad(raw))));
   } else if constexpr (std::is_same_v<T, u4>) {
     return hn::And(hn::PromoteTo(di, HideLoad(raw)), hn::Set(di, 15));
+  } else if constexpr (kIsPower<T>) {
+    return FloatOfPowers(HideLoad(raw));
   } else if constexpr (kIsFloating<T> && sizeof(T) == 1) {
     return FloatOfFloat8<T>(HideLoad(raw));
   } else if constexpr (sizeof(T) < 4) {
@@ -201,7 +229,8 @@ HWY_INLINE auto FromStorage(V raw) {
 }
 
 /// The bits of elements of T for the vector of their representation. Floats are rounded to nearest
-/// even; of integers that do not fit, the lower bits are kept.
+/// even, and to powers of two as RoundedPowerBits says; of integers that do not fit, the lower bits
+/// are kept.
 template <typename T, class V>
 HWY_INLINE auto ToStorage(V v) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -230,6 +259,8 @@ HWY_INLINE auto ToStorage(V v) {
       } else {
         return hn::DemoteTo(du16, hn::BitCast(di, RoundedF16Bits(v)));
       }
+    } else if constexpr (kIsPower<T>) {
+      return hn::DemoteTo(TagFor<uint8_t, D>(), hn::BitCast(di, RoundedPowerBits(v)));
     } else if constexpr (kIsFloating<T> && sizeof(T) == 1) {
       return hn::DemoteTo(TagFor<uint8_t, D>(), hn::BitCast(di, RoundedFloat8Bits<T>(v)));
     } else if constexpr (sizeof(T) == 1) {
@@ -244,7 +275,7 @@ HWY_INLINE auto ToStorage(V v) {
   }
 }
 
-/// v rounded to the nearest narrow float, ties to even.
+/// v rounded to the nearest narrow float, ties to even (powers of two: see RoundedPowerBits).
 template <typename T, class V>
 HWY_INLINE V RoundTo(V v) {
   const hn::DFromV<V> d;

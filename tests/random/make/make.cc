@@ -43,10 +43,10 @@ DType Maker::PickDType(const std::vector<DType>& of) {
 
 DType Maker::AnyDType() {
   static const std::vector<DType> all = {
-      DType::kF32,      DType::kF32,    DType::kF32,  DType::kBF16, DType::kBF16,
-      DType::kF8E4M3FN, DType::kF8E5M2, DType::kF16,  DType::kF64,  DType::kI32,
-      DType::kI32,      DType::kU32,    DType::kI64,  DType::kI8,   DType::kU8,
-      DType::kI16,      DType::kU16,    DType::kBool, DType::kI4,   DType::kU4};
+      DType::kF32,    DType::kF32, DType::kF32,      DType::kBF16, DType::kBF16, DType::kF8E4M3FN,
+      DType::kF8E5M2, DType::kF16, DType::kF64,      DType::kI32,  DType::kI32,  DType::kU32,
+      DType::kI64,    DType::kI8,  DType::kU8,       DType::kI16,  DType::kU16,  DType::kBool,
+      DType::kI4,     DType::kU4,  DType::kF8E8M0FNU};
   return PickDType(all);
 }
 

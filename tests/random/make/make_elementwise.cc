@@ -11,8 +11,8 @@ namespace {
 std::vector<DType> Promoted(DType dtype) {
   switch (dtype) {
     case DType::kF32:
-      return {DType::kF32,  DType::kF32, DType::kF32,      DType::kBF16,
-              DType::kBF16, DType::kF16, DType::kF8E4M3FN, DType::kF8E5M2};
+      return {DType::kF32, DType::kF32,      DType::kF32,    DType::kBF16,     DType::kBF16,
+              DType::kF16, DType::kF8E4M3FN, DType::kF8E5M2, DType::kF8E8M0FNU};
     case DType::kI32:
       return {DType::kI32, DType::kI32,  DType::kI8, DType::kU8, DType::kI16,
               DType::kU16, DType::kBool, DType::kI4, DType::kU4};
@@ -241,9 +241,10 @@ std::optional<Value> Maker::MakePower(DType dtype, const Extents& shape, int dep
 
 std::optional<Value> Maker::MakeBitcast(DType dtype, const Extents& shape, int depth) {
   std::vector<DType> same;
-  for (const DType from : {DType::kI4, DType::kU4, DType::kI8, DType::kU8, DType::kF8E4M3FN,
-                           DType::kF8E5M2, DType::kI16, DType::kU16, DType::kBF16, DType::kF16,
-                           DType::kI32, DType::kU32, DType::kF32, DType::kI64, DType::kF64}) {
+  for (const DType from :
+       {DType::kI4, DType::kU4, DType::kI8, DType::kU8, DType::kF8E4M3FN, DType::kF8E5M2,
+        DType::kF8E8M0FNU, DType::kI16, DType::kU16, DType::kBF16, DType::kF16, DType::kI32,
+        DType::kU32, DType::kF32, DType::kI64, DType::kF64}) {
     if (from != dtype && RowOf(from).bits == RowOf(dtype).bits) same.push_back(from);
   }
   if (same.empty()) return std::nullopt;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "tests/random/make/maker.h"
 
@@ -100,6 +101,10 @@ void Maker::FillInput(const std::string& name, DType dtype, Facts& facts) {
     facts.grain = fill.kind == Fill::Kind::kInteger    ? 1
                   : fill.kind == Fill::Kind::kQuarters ? 0.25
                                                        : 0;
+    if (RowOf(dtype).powers) {
+      facts.bound = std::exp2(facts.bound);
+      facts.grain = fill.kind == Fill::Kind::kSpecial ? 0 : std::exp2(fill.low);
+    }
   } else if (dtype != DType::kBool) {
     if (IsUnsigned(dtype)) fill.low = 0;
     if (dice_.Chance(0.15)) fill.kind = Fill::Kind::kSpecial;
@@ -209,6 +214,7 @@ void Maker::AddPad(RefInfo& ref, std::vector<Key>& keys) {
   std::vector<std::string> values = {"0", "0", "1", "3"};
   if (IsFloat(ref.dtype)) values.insert(values.end(), {"-inf", "inf", "0.5", "nan"});
   if (ref.dtype == DType::kBool) values = {"false", "true"};
+  if (RowOf(ref.dtype).powers) values = {"1", "0.5", "2", "nan"};
   const std::string value = dice_.Pick(values);
   keys.push_back({"pad", value});
   const bool finite = value.find("inf") == std::string::npos && value != "nan";
@@ -351,7 +357,9 @@ void Maker::AddOutput() {
 
 /// An `init`, and what it makes of the facts.
 void Maker::StartWith(OperandDraft& output, RefInfo& ref) {
-  const std::string start = ref.dtype == DType::kBool ? "true" : dice_.Pick({"0", "1", "7"});
+  const std::string start = ref.dtype == DType::kBool ? "true"
+                            : RowOf(ref.dtype).powers ? dice_.Pick({"1", "2", "4"})
+                                                      : dice_.Pick({"0", "1", "7"});
   output.keys.push_back({"init", start});
   ref.facts.bound = ref.dtype == DType::kBool ? 1 : 7;
   ref.facts.grain = 1;

@@ -21,7 +21,8 @@ std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int
   size_t axis = 0;
   Extents from = Grown(shape, &axis);
   if (Count(from) > kMostOfTemporary) return std::nullopt;
-  static const std::vector<DType> narrow = {DType::kBF16, DType::kF8E4M3FN, DType::kF8E5M2};
+  static const std::vector<DType> narrow = {DType::kBF16, DType::kF8E4M3FN, DType::kF8E5M2,
+                                            DType::kF8E8M0FNU};
   const DType of = extreme || !dice_.Chance(0.3) ? dtype
                    : dtype == DType::kF32        ? dice_.Pick(narrow)
                    : dtype == DType::kI32        ? AnyDType()

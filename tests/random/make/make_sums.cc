@@ -26,7 +26,7 @@ void Maker::Accumulate(RefInfo& ref, size_t axes, const std::string& set, Block&
   if (Accumulates(ref.dtype))
     to.push_back(
         {ref.name + " " + PickEntry("assign", {"+=", "+=", "-="}) + " $0", {value.term}, {}, {}});
-  else if (dice_.Chance(0.5) || ref.dtype == DType::kBool)
+  else if (dice_.Chance(0.5) || ref.dtype == DType::kBool || RowOf(ref.dtype).powers)
     to.push_back({ref.name + " = max(" + ref.name + ", $0)", {value.term}, {}, {}});
   else
     to.push_back({ref.name + " = " + std::string(kiln::Name(ref.dtype)) + "(" + ref.name + " + $0)",

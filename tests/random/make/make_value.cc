@@ -45,6 +45,12 @@ Value Maker::Literal(DType dtype) {
 /// A literal that takes its type from the other side.
 Value Maker::WeakLiteral(DType dtype) {
   Value value = Scalar("", dtype);
+  if (RowOf(dtype).powers) {
+    value.term.text = dice_.Pick({"0.25", "0.5", "1", "2.0", "4"});
+    value.facts.bound = 4;
+    value.facts.grain = 0.25;
+    return value;
+  }
   if (IsFloat(dtype) && dice_.Chance(0.3)) {
     value.term.text = dice_.Pick({"0.5", "0.25", "1.5", "2.0", "0.75"});
     value.facts.bound = 2;
@@ -145,10 +151,22 @@ Value Maker::Build(const std::string& text, DType dtype, const std::vector<Value
 
 Value Maker::Cast(DType dtype, Value value) {
   if (value.dtype == dtype) return value;
+  if (RowOf(dtype).powers) return CastToPower(dtype, value);
   Value cast = Build(CastText(dtype), dtype, {value});
   cast.facts.bound = value.facts.bound;
   cast.facts.grain = value.facts.grain;
   if (dtype == DType::kBool) cast.facts.bound = 1;
+  Fit(cast.facts, dtype);
+  return cast;
+}
+
+/// What is positive, and the same in each engine: a last bit may decide between a power and twice
+/// of it, which nothing that is computed from it forgives.
+Value Maker::CastToPower(DType dtype, const Value& value) {
+  if (!value.facts.same) return Whole(Literal(dtype), value.shape);
+  Value cast = Build(std::string(kiln::Name(dtype)) + "(abs(f32($0)) + 1)", dtype, {value});
+  cast.facts.bound = 2 * (value.facts.bound + 1);
+  cast.facts.grain = 1;
   Fit(cast.facts, dtype);
   return cast;
 }

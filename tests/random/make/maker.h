@@ -166,6 +166,7 @@ class Maker {
   std::optional<Value> WithEdges(Value value, const std::vector<std::string>& allowed);
   std::optional<Value> InsideOf(const Value& value, size_t d, const std::string& edge);
   Value Cast(DType dtype, Value value);
+  Value CastToPower(DType dtype, const Value& value);
   Value Same(DType dtype, const Extents& shape, int depth);
   Value Condition(int depth);
   Value Mask(const Extents& shape, int depth);

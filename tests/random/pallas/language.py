@@ -8,7 +8,7 @@ from jax.experimental.pallas import tpu as pltpu
 bool_, i8, u8, i16, u16, i32, u32, i64, u64 = (
     jnp.bool_, jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.int32, jnp.uint32, jnp.int64, jnp.uint64)
 i4, u4 = jnp.int4, jnp.uint4
-f8e4m3fn, f8e5m2 = jnp.float8_e4m3fn, jnp.float8_e5m2
+f8e4m3fn, f8e5m2, f8e8m0fnu = jnp.float8_e4m3fn, jnp.float8_e5m2, jnp.float8_e8m0fnu
 bf16, f16, f32, f64 = jnp.bfloat16, jnp.float16, jnp.float32, jnp.float64
 inf, nan = float("inf"), float("nan")
 

@@ -8,7 +8,7 @@ namespace {
 
 std::string AnyType(Dice& dice) {
   return dice.Pick({"f32", "i32", "bf16", "u8", "f16", "i16", "i64", "f64", "u32", "i8", "u16",
-                    "f8e4m3fn", "f8e5m2"});
+                    "f8e4m3fn", "f8e5m2", "f8e8m0fnu"});
 }
 
 /// Whether statements from that one on may store all of a ref, be it in pieces.

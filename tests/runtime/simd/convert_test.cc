@@ -23,6 +23,8 @@ To CastElement(From from) {
     return Element<To>(value);
   } else if constexpr (std::is_same_v<To, float>) {
     return static_cast<float>(value);
+  } else if constexpr (kIsPower<To>) {
+    return Element<To>(static_cast<float>(value));  // of an i64, straight
   } else {
     return Element<To>(static_cast<double>(value));
   }
@@ -140,6 +142,18 @@ std::vector<float> NearFloat8() {
   return floats;
 }
 
+/// Floats on both sides of where a power of two gives way to the next, subnormals among them.
+std::vector<float> NearPowers() {
+  std::vector<float> floats;
+  for (uint32_t exponent = 0; exponent < 256; ++exponent) {
+    for (const uint32_t mantissa : {0u, 1u, 0x3FFFFFu, 0x400000u, 0x400001u, 0x7FFFFFu}) {
+      for (const uint32_t sign : {0u, 1u})
+        floats.push_back(std::bit_cast<float>(sign << 31 | exponent << 23 | mantissa));
+    }
+  }
+  return floats;
+}
+
 template <typename T>
 void TestFloat8Of() {
   CheckCastsOf<T, float>(AllElements<T>());
@@ -194,6 +208,8 @@ void TestOneLane() {
 void TestFloat8() {
   TestFloat8Of<f8e4m3fn>();
   TestFloat8Of<f8e5m2>();
+  TestFloat8Of<f8e8m0fnu>();
+  CheckCastsOf<float, f8e8m0fnu>(NearPowers());
 }
 
 }  // namespace HWY_NAMESPACE

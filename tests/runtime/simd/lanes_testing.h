@@ -33,6 +33,7 @@ template <> struct Traits<uint32_t> { static constexpr DType kDType = DType::kU3
 template <> struct Traits<int64_t>  { static constexpr DType kDType = DType::kI64; };
 template <> struct Traits<f8e4m3fn> { static constexpr DType kDType = DType::kF8E4M3FN; };
 template <> struct Traits<f8e5m2>   { static constexpr DType kDType = DType::kF8E5M2; };
+template <> struct Traits<f8e8m0fnu> { static constexpr DType kDType = DType::kF8E8M0FNU; };
 template <> struct Traits<bf16>     { static constexpr DType kDType = DType::kBF16; };
 template <> struct Traits<f16>      { static constexpr DType kDType = DType::kF16; };
 template <> struct Traits<float>    { static constexpr DType kDType = DType::kF32; };
@@ -51,9 +52,8 @@ using UnsignedOf = std::conditional_t<sizeof(T) == 1, uint8_t, uint16_t>;
 template <typename Use>
 void ForEachType(Use use) {
   use(bool()), use(int8_t()), use(uint8_t()), use(int16_t()), use(uint16_t()), use(int32_t());
-  use(uint32_t()), use(int64_t()), use(f8e4m3fn()), use(f8e5m2()), use(bf16()), use(f16()),
-      use(float());
-  use(double());
+  use(uint32_t()), use(int64_t()), use(f8e4m3fn()), use(f8e5m2()), use(f8e8m0fnu());
+  use(bf16()), use(f16()), use(float()), use(double());
 }
 
 /// An element as the interpreter holds it: a double or an int64_t.

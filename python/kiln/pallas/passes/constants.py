@@ -15,7 +15,8 @@ from ..ir import Block, Kernel, Operation, Value, definitions, replace
 DTYPES: dict[str, Any] = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i8": np.int8, "u8": np.uint8,
     "i16": np.int16, "u16": np.uint16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "bool": np.bool_,
-    "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2, "i4": ml_dtypes.int4, "u4": ml_dtypes.uint4,
+    "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2,
+    "f8e8m0fnu": ml_dtypes.float8_e8m0fnu, "i4": ml_dtypes.int4, "u4": ml_dtypes.uint4,
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -33,8 +33,9 @@ def _is_there(value: Value, window: Window, block: Block, store: Operation, made
 
 
 _WIDER = {
-    "f32": ("bf16", "f16", "f8e4m3fn", "f8e5m2"),
-    "f64": ("f32", "bf16", "f16"),
+    "f32": ("bf16", "f16", "f8e4m3fn", "f8e5m2", "f8e8m0fnu"),
+    "f64": ("f32", "bf16", "f16", "f8e8m0fnu"),
+    "bf16": ("f8e8m0fnu",),
     "i8": ("i4", "u4"),
     "u8": ("u4",),
     "i32": ("i4", "u4", "i8", "u8", "i16", "u16"),
