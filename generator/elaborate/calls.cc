@@ -118,7 +118,9 @@ bool Elaborator::CheckArguments(const Expr& expr, const Operation& f) {
     }
   }
   if (count >= f.least && count <= f.most) return true;
-  const bool axis_given_by_place = f.most == 1 && f.keywords.find("axis") != std::string_view::npos;
+  const bool takes_list = f.signature.find('[') != std::string_view::npos;
+  const bool axis_given_by_place =
+      f.most == 1 && !takes_list && f.keywords.find("axis") != std::string_view::npos;
   Error("syntax", expr.span,
         "`" + expr.name + "` takes " +
             (f.least == f.most ? std::to_string(f.least)
