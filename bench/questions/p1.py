@@ -1,6 +1,6 @@
 """f32 products against OpenBLAS and MKL."""
 
-from questions import matmul
+from questions.families import matmul
 
 TITLE = "f32 products"
 KERNELS = ["mm_f32"]

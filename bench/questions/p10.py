@@ -3,7 +3,7 @@ than twice one, so the measure is what dots out of registers gain, or, where mem
 
 from kilnbench import native
 from kilnbench.race import BYTES, FLOPS, Case, Ratio
-from questions import grouped, matmul
+from questions.families import grouped, matmul
 
 TITLE = "two cores over one"
 CORES = 2

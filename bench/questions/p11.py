@@ -7,7 +7,7 @@ import numpy as np
 
 from kilnbench import native
 from kilnbench.race import FLOPS, NANOSECONDS, Case, Ratio
-from questions import matmul
+from questions.families import matmul
 
 TITLE = "the emulator (beside Pallas in real time)"
 KERNELS = ["mm_f32_128", "mm_f32_256", "mm_f32", "mm_bf16_guide", "mm_bf16", "mm_i8", "add_2d", "add_steps"]

@@ -1,6 +1,6 @@
 """bf16 products, summed in f32, against oneDNN."""
 
-from questions import matmul
+from questions.families import matmul
 
 TITLE = "bf16 products"
 KERNELS = ["mm_bf16"]

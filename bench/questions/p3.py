@@ -1,6 +1,6 @@
 """int8 products, exact in int32, against oneDNN."""
 
-from questions import matmul
+from questions.families import matmul
 
 TITLE = "int8 products"
 KERNELS = ["mm_i8"]

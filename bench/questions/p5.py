@@ -2,7 +2,7 @@
 
 from kilnbench import native
 from kilnbench.race import FLOPS, Case, Ratio
-from questions import matmul
+from questions.families import matmul
 
 TITLE = "transposed operands"
 KERNELS = [f"mm_{t}{k}" for t in ("f32", "bf16") for k in ("", "_xt", "_yt")]

@@ -1,7 +1,7 @@
 """Grouped products: what irregular groups cost over one dense product of as many operations, over a loop that calls a
 library for each group, and over XLA's own grouped product."""
 
-from questions import grouped
+from questions.families import grouped
 
 TITLE = "grouped products"
 KERNELS = [f"{k}_{t}" for k in ("gmm", "tgmm", "mm") for t in ("f32", "bf16")]

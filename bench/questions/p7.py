@@ -4,7 +4,7 @@ import numpy as np
 
 from kilnbench import native
 from kilnbench.race import FLOPS, Case, Ratio, Work
-from questions import matmul
+from questions.families import matmul
 
 TITLE = "block-sparse times dense"
 KERNELS = ["sparse_dense_512_f32", "sparse_dense_512_bf16", "mm_f32", "mm_bf16"]

@@ -2,7 +2,7 @@
 
 from kilnbench import native
 from kilnbench.race import BYTES, Case, Ratio, Work
-from questions import matmul
+from questions.families import matmul
 
 TITLE = "decode products"
 KERNELS = ["mm_f32", "mm_bf16", "mm_i8"]

@@ -1,6 +1,6 @@
 """Products from 1024 on, against what dots out of registers reach."""
 
-from questions import matmul
+from questions.families import matmul
 
 TITLE = "large products of the peak"
 KERNELS = ["mm_f32", "mm_bf16", "mm_i8"]

@@ -4,7 +4,8 @@ P10 the measure is what dots out of registers gain."""
 import numpy as np
 
 from kilnbench import native
-from questions import attention, grouped, p7, p10
+from questions import p7, p10
+from questions.families import attention, grouped
 
 TITLE = "two cores over one, of uneven work"
 CORES = 2

@@ -1,7 +1,8 @@
 """The kernels of S5 in the emulated mode, with all its checks, beside Direct."""
 
 from kilnbench.race import BYTES, FLOPS, Case, Ratio
-from questions import attention, s5
+from questions import s5
+from questions.families import attention
 
 TITLE = "attention on the emulated TPU"
 KERNELS = s5.KERNELS

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from questions import grouped
+from questions.families import grouped
 
 TITLE = "grouped products of few rows"
 KERNELS = ["gmm_f32", "gmm_bf16", "gmm_i8"]

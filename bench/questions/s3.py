@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from questions import grouped
+from questions.families import grouped
 
 TITLE = "grouped products by sizes of groups"
 KERNELS = [f"{k}_{t}" for k in ("gmm", "tgmm", "mm") for t in ("f32", "bf16")]

@@ -5,7 +5,7 @@ import numpy as np
 
 from kilnbench import native
 from kilnbench.race import BYTES, FLOPS, Case, Ratio, Work
-from questions import matmul
+from questions.families import matmul
 
 TITLE = "weights of 4 and 8 bits"
 _KINDS = {"i4": "matmul_int4", "i8": "matmul_w8", "f8": "matmul_f8"}

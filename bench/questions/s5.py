@@ -2,7 +2,7 @@
 
 from kilnbench import compiled, native
 from kilnbench.race import BYTES, FLOPS, Case, Share
-from questions import attention, fused
+from questions.families import attention, fused
 
 TITLE = "attention"
 _OF = [f"{kind}_{dtype}" for dtype in ("f32", "bf16") for kind in (*attention.KINDS, "kept", "dq", "dkv")]

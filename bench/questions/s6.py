@@ -5,7 +5,7 @@ import numpy as np
 from kilnbench import native
 from kilnbench.race import Work
 from questions import p9
-from questions.fused import Fused, memory_case
+from questions.families.fused import Fused, memory_case
 
 TITLE = "memory-bound kernels, beside compilers"
 KERNELS = ["softmax_f32", "layernorm_f32", "layernorm_grad", "cross_entropy_f32", "cross_entropy_bf16", "adam", "max_pool",

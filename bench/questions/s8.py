@@ -6,8 +6,8 @@ import numpy as np
 
 from kilnbench import compiled, native
 from kilnbench.race import FLOPS, Case, Work
-from questions import fused, matmul
-from questions.fused import Fused
+from questions.families import fused, matmul
+from questions.families.fused import Fused
 
 TITLE = "small and fused products"
 KERNELS = [f"{k}_{t}" for k in ("small", "squares_16", "squares_32", "rmsnorm_matmul", "swiglu") for t in ("f32", "bf16")]

@@ -7,7 +7,7 @@
 namespace kiln {
 namespace {
 
-constexpr int64_t kHead = 3, kTail = 2;        // see GridSteps::use
+constexpr int64_t kHead = 3, kTail = 2;        // see GridSteps::axis_uses
 constexpr int64_t kWindow = int64_t{1} << 16;  // points whose shapes are held
 
 }  // namespace
@@ -51,9 +51,9 @@ void GridWalk::Walk(size_t axis, int64_t first) {
   if (axis == positions_.size()) {
     const int32_t shape = ShapeOf(first);
     const StepShape& of = steps_.table().shapes()[static_cast<size_t>(shape)];
-    if (counts_.size() <= static_cast<size_t>(shape))
-      counts_.resize(static_cast<size_t>(shape) + 1);
-    ++counts_[static_cast<size_t>(shape)];
+    if (shape_counts_.size() <= static_cast<size_t>(shape))
+      shape_counts_.resize(static_cast<size_t>(shape) + 1);
+    ++shape_counts_[static_cast<size_t>(shape)];
     schedule_.Step(of, steps_.works()[static_cast<size_t>(of.work)]);
     if (!*add_) return;
     (*add_)(schedule_.sums().Since(added_), 1);
@@ -74,7 +74,7 @@ void GridWalk::Repeat(size_t axis, int64_t first, int64_t times) {
   // Brent's way of diagnostic a cycle: one state is kept, and every power of two a later one.
   std::vector<int64_t> kept_state = schedule_.State();
   StepSums kept_sums = schedule_.sums();
-  std::vector<int64_t> kept_counts = counts_;
+  std::vector<int64_t> kept_counts = shape_counts_;
   int64_t since = 0, patience = 1;
   for (int64_t done = 0; done < times && !stopped_;) {
     Walk(axis + 1, first);
@@ -85,9 +85,9 @@ void GridWalk::Repeat(size_t axis, int64_t first, int64_t times) {
     if (whole > 0) {
       const StepSums cycle = schedule_.sums().Since(kept_sums);
       schedule_.Repeat(kept_sums, whole);
-      kept_counts.resize(counts_.size());
-      for (size_t s = 0; s < counts_.size(); ++s)
-        counts_[s] += (counts_[s] - kept_counts[s]) * whole;
+      kept_counts.resize(shape_counts_.size());
+      for (size_t s = 0; s < shape_counts_.size(); ++s)
+        shape_counts_[s] += (shape_counts_[s] - kept_counts[s]) * whole;
       if (*add_) (*add_)(cycle, whole);
       added_ = schedule_.sums();
       done += whole * since;
@@ -98,7 +98,7 @@ void GridWalk::Repeat(size_t axis, int64_t first, int64_t times) {
     since = 0;
     kept_state = std::move(state);
     kept_sums = schedule_.sums();
-    kept_counts = counts_;
+    kept_counts = shape_counts_;
   }
 }
 

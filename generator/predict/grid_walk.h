@@ -18,14 +18,14 @@ class GridWalk {
   /// How many steps are looked at; saturates.
   static int64_t PointsOf(const CoreGrid& grid, const std::vector<AxisUse>& use);
 
-  /// `use`: see GridSteps::use; all kFull visits every step.
+  /// `use`: see GridSteps::axis_uses; all kFull visits every step.
   GridWalk(const CoreGrid& grid, const std::vector<AxisUse>& use, GridSteps& steps,
            CoreSchedule& schedule);
 
   /// Ends early when `steps` hold more bytes than that, or are cut off: false.
   bool Run(const AddSums& add, const std::function<void(double)>& progress, double bytes);
   /// How often each shape came.
-  const std::vector<int64_t>& counts() const { return counts_; }
+  const std::vector<int64_t>& shape_counts() const { return shape_counts_; }
 
  private:
   /// Coordinates that stand for all of an axis: every one, or the first three, of which the last
@@ -54,7 +54,7 @@ class GridWalk {
   int64_t points_ = 1;
   std::vector<int32_t> shapes_;  // of the points from first_ on
   int64_t first_ = 0;
-  std::vector<int64_t> counts_;
+  std::vector<int64_t> shape_counts_;
   const AddSums* add_ = nullptr;
   const std::function<void(double)>* progress_ = nullptr;
   StepSums added_;  // what add_ knows of

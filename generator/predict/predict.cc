@@ -117,12 +117,12 @@ class CorePrediction {
     AddSums add;
     if (options_.detail)
       add = [&](const StepSums& sums, int64_t times) { segments.Add(sums, times); };
-    GridWalk walk(grid_, steps_.use(), steps_, schedule);
+    GridWalk walk(grid_, steps_.axis_uses(), steps_, schedule);
     whole_ = walk.Run(add, Progress(), options_.bytes);
     const StepShape after = steps_.AfterLast();
     schedule.Finish(after.out);
     whole_ = whole_ && !schedule.sums().overflow();
-    CountCopies(timeline_, steps_.table().shapes(), walk.counts(), after);
+    CountCopies(timeline_, steps_.table().shapes(), walk.shape_counts(), after);
     TimelineCore core;
     core.totals = schedule.sums().Totals();
     core.segments = segments.Take();
@@ -237,7 +237,7 @@ Demand PredictDemand(const Binding& binding, const Machine& machine,
     const bool detailed = options.detail && grid.Steps() <= Timeline::kMaxSteps;
     const int64_t first = options.detail ? Timeline::kFirstSteps : 0;
     const int64_t listed = detailed ? grid.Steps() : std::min(first, grid.Steps());
-    const int64_t walked = detailed ? 0 : GridWalk::PointsOf(grid, steps.use());
+    const int64_t walked = detailed ? 0 : GridWalk::PointsOf(grid, steps.axis_uses());
     demand.seconds +=
         static_cast<double>(walked + listed) * (kStepSeconds + operands * kMapSeconds);
     demand.seconds += static_cast<double>(listed) * kDrawSeconds;

@@ -249,12 +249,13 @@ class Questions(unittest.TestCase):
             self.assertTrue(callable(module.cases), name)
 
     def test_goals_are_against_whoever_is_there(self):
-        from questions import fused
+        from questions.families import fused
         goals = fused.goals({"Kiln": None, "torch": None}, {"torch": 1.2, "XLA": 1.0})
         self.assertEqual([(goal.over, goal.least) for goal in goals], [("torch", 1.2)])
 
     def test_sizes_of_groups(self):
-        from questions import grouped, s2
+        from questions import s2
+        from questions.families import grouped
         sizes = grouped.irregular(4096, 16)
         self.assertEqual(int(sizes.sum()), 4096)
         self.assertEqual([int(size) for size in sizes[4::5]], [0, 0, 0])
@@ -262,7 +263,7 @@ class Questions(unittest.TestCase):
         self.assertTrue((few[7::8] == 0).all() and few.max() <= 16)
 
     def test_pairs_that_attention_sees(self):
-        from questions import attention
+        from questions.families import attention
         n = 1024
         counts = {"full": n * n, "causal": n * (n + 1) // 2, "cap": n * (n + 1) // 2,
                   "window": sum(min(row + 1, attention.WINDOW) for row in range(n))}

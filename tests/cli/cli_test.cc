@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "generator/cli/command/command.h"
+#include "generator/cli/explain/commands.h"
 #include "generator/data/npy.h"
 #include "generator/system/environment.h"
 #include "tests/catch.h"

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "generator/cli/command/command.h"
+#include "generator/cli/explain/commands.h"
 #include "generator/cli/command_line.h"
 #include "generator/data/npy.h"
 #include "tests/fuzz/support.h"

@@ -1,7 +1,6 @@
 #include "tests/random/coverage.h"
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 
 #include "generator/bind/host.h"
@@ -351,37 +350,6 @@ std::set<std::string> EntriesOf(const Spec& as_written, const Binding& binding) 
   uses.Walk(*binding.kernel);
   uses.Walk(binding);
   return uses.Finish();
-}
-
-namespace {
-
-/// What a pipeline has must be there before the spec is written as one.
-void AddMeant(const std::string& entry, Focus& focus) {
-  for (const auto& [written, meant] : {std::pair("key pipeline.", "key spec."),
-                                       {"key over.", "key operand."},
-                                       {"word over.", "word operand."}}) {
-    if (!entry.starts_with(written)) continue;
-    const std::string also = meant + entry.substr(std::string(written).size());
-    if (std::binary_search(Entries().begin(), Entries().end(), also)) focus.insert(also);
-  }
-}
-
-}  // namespace
-
-Focus FocusOf(uint64_t number) {
-  constexpr uint64_t kAtOnce = 8;
-  const std::vector<std::string>& entries = Entries();
-  Focus focus;
-  // A stride that shares no factor with their number, so that neighbours are of different kinds.
-  uint64_t stride = 97;
-  while (std::gcd(stride, entries.size()) != 1) ++stride;
-  for (uint64_t i = 0; i < kAtOnce; ++i) {
-    const std::string& entry =
-        entries[static_cast<size_t>((number * kAtOnce + i) * stride % entries.size())];
-    focus.insert(entry);
-    AddMeant(entry, focus);
-  }
-  return focus;
 }
 
 std::string CoverageReport(const Coverage& coverage, int64_t goal) {

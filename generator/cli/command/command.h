@@ -20,16 +20,8 @@ namespace kiln::cli {
 /// Exit statuses, the same for every command.
 enum Exit { kFine = 0, kDiagnosed = 1, kUsage = 2, kInternal = 3 };
 
-/// One subcommand: `add` declares its options and leaves what to run in `run`.
-/// Adding a command is one entry in explain/commands.cc.
-struct Command {
-  const char* name;
-  const char* summary;
-  void (*add)(CLI::App& app, std::function<int()>& run);
-};
-
-const std::vector<Command>& Commands();
-
+// Each of these declares the options of a subcommand and leaves what to run in `run`. Adding one is
+// an entry in explain/commands.cc, too.
 void AddCheck(CLI::App& app, std::function<int()>& run);
 void AddRun(CLI::App& app, std::function<int()>& run);
 void AddReport(CLI::App& app, std::function<int()>& run);

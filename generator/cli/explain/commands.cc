@@ -1,3 +1,5 @@
+#include "generator/cli/explain/commands.h"
+
 #include "generator/cli/command/command.h"
 
 namespace kiln::cli {

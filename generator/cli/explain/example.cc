@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "generator/cli/command/command.h"
+#include "generator/cli/explain/commands.h"
 #include "generator/cli/explain/explain.h"
 #include "generator/system/descriptor.h"
 

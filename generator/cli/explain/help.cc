@@ -4,6 +4,7 @@
 
 #include "generator/cli/command/command.h"
 #include "generator/cli/explain/command_table.h"
+#include "generator/cli/explain/commands.h"
 #include "generator/cli/explain/explain.h"
 #include "generator/system/environment.h"
 

@@ -345,7 +345,7 @@ void GridSteps::MergeMapUse(const Pipelined& operand, std::vector<AxisUse>& use)
   }
 }
 
-std::vector<AxisUse> GridSteps::use() const {
+std::vector<AxisUse> GridSteps::axis_uses() const {
   std::vector<AxisUse> use(kernel_.axes.size(), AxisUse::kEnds);
   for (const Pipelined& operand : pipelined_) MergeMapUse(operand, use);
   for (const GuardedWork& work : workload_.guarded) {

@@ -47,7 +47,7 @@ class GridSteps {
   int64_t held_bytes() const;
   /// How far steps can distinguish the coordinates of each axis: kEnds means that all but the first
   /// and the last two look the same, whatever the other coordinates are.
-  std::vector<AxisUse> use() const;
+  std::vector<AxisUse> axis_uses() const;
 
  private:
   /// An operand that the pipeline copies.

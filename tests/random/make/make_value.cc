@@ -354,4 +354,26 @@ const std::vector<Maker::Rule>& Maker::Rules() {
   return rules;
 }
 
+/// A number that is known before the grid starts, or a program id.
+Value Maker::HostScalar() {
+  std::vector<std::string> texts;
+  for (const AxisInfo& axis : axes_) {
+    texts.push_back("i32(" + axis.name + ")");
+    texts.push_back("i32(steps(" + axis.name + "))");
+  }
+  for (const DimInfo& dim : dims_) texts.push_back("i32(" + dim.name + ")");
+  for (const Key& scalar : draft_.scalars) {
+    if (scalar.value == "i32") texts.push_back(scalar.name);
+  }
+  for (const AxisInfo& axis : axes_) {
+    if (!axis.permutation.empty())
+      texts.insert(texts.end(), 3, axis.permutation + "[" + axis.name + "]");
+  }
+  for (const Value& loop : loops_) texts.push_back("i32(" + loop.term.text + ")");
+  if (texts.empty()) texts.push_back("i32(3)");
+  Value value{{dice_.Pick(texts), {}}, DType::kI32, {}, FactsOf(DType::kI32, 0)};
+  value.facts.bound = 128;
+  return value;
+}
+
 }  // namespace kiln::soak

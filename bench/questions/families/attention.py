@@ -8,7 +8,7 @@ import numpy as np
 
 from kilnbench import native
 from kilnbench.race import Work
-from questions import matmul
+from questions.families import matmul
 
 KINDS = ("causal", "full", "window", "cap")
 HEADS, WINDOW, CAP = 8, 512, 30.0

@@ -5,7 +5,7 @@ import numpy as np
 
 from kilnbench import native
 from kilnbench.race import BYTES, Case, Ratio, Work
-from questions import fused, matmul
+from questions.families import fused, matmul
 
 DENSE, READS, RAGGED = "Kiln, dense", "a loop that reads B", "XLA ragged_dot"
 

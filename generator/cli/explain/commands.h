@@ -1,0 +1,19 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <vector>
+
+namespace kiln::cli {
+
+/// A subcommand: `add` declares its options and leaves what to run in `run`.
+struct Command {
+  const char* name;
+  const char* summary;
+  void (*add)(CLI::App& app, std::function<int()>& run);
+};
+
+/// All of them, in the order in which they are listed.
+const std::vector<Command>& Commands();
+
+}  // namespace kiln::cli
