@@ -112,14 +112,19 @@ function(_kiln_target_options result)
   set(${result} ${options} PARENT_SCOPE)
 endfunction()
 
+# _kiln_flags(result): what files of this folder are compiled with, whoever said so.
+function(_kiln_flags result)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" config)
+  get_directory_property(options COMPILE_OPTIONS)
+  set(${result} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${config}} ${options} PARENT_SCOPE)
+endfunction()
+
 # How kernels are optimised. Not as far where the project is compiled with sanitizers: GCC takes
 # minutes for a register tile in which every access is checked where it stands, and -O3 is some ten
 # thousand of them. Calls check the same, and -O1 has fewer to check. Of what -fsanitize=undefined
 # adds there are too many even then.
 function(_kiln_optimize_options result)
-  string(TOUPPER "${CMAKE_BUILD_TYPE}" config)
-  get_directory_property(options COMPILE_OPTIONS)
-  set(flags ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${config}} ${options})
+  _kiln_flags(flags)
   if(flags MATCHES "-fsanitize=[a-z,-]*undefined")
     set(optimize -O0)
   elseif(flags MATCHES "-fsanitize=")
@@ -132,6 +137,13 @@ function(_kiln_optimize_options result)
     endif()
   endif()
   set(${result} ${optimize} PARENT_SCOPE)
+endfunction()
+
+# _kiln_text_options(target): what generated text is compiled with, whatever the project asks for. Nothing is reordered, what
+# host code throws is a status, and there are no warnings about text that nobody is to edit.
+function(_kiln_text_options target)
+  target_compile_options(${target} PRIVATE -fno-fast-math -fexceptions -w)
+  set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
 endfunction()
 
 function(kiln_add_kernel name)
@@ -187,20 +199,19 @@ function(kiln_add_kernel name)
   add_library(${name} STATIC "${folder}/${function}.cc")
   add_dependencies(${name} ${name}_text)
   target_link_libraries(${name} PUBLIC kiln::runtime)
-  # As of a system: its users' warnings are for their own code.
+  # As of a system: its users' warnings are for their own code. Who installs a library of his own that has the kernel
+  # installs the kernel with it, and no folder of the build.
   target_include_directories(${name} PRIVATE "${folder}")
-  target_include_directories(${name} SYSTEM INTERFACE "${folder}")
-  # Arithmetic is what the spec says, whatever the project asks for: nothing reordered or contracted,
-  # integers wrap. No warnings about text that nobody is to edit.
-  target_compile_options(${name} PRIVATE -fno-fast-math -ffp-contract=off -fwrapv -w ${options}
-                                         ${optimize})
+  target_include_directories(${name} SYSTEM INTERFACE "$<BUILD_INTERFACE:${folder}>")
+  _kiln_text_options(${name})
+  # Arithmetic is what the spec says: nothing contracted, integers wrap.
+  target_compile_options(${name} PRIVATE -ffp-contract=off -fwrapv ${options} ${optimize})
   if(arg_DIRECT_ONLY)
     target_compile_definitions(${name} PRIVATE KILN_DIRECT_ONLY)
   endif()
   # Of a shared library that has it, the C function is for others, and no other name.
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY ""
-                                           CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-                                           KILN_FUNCTION ${function})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                           VISIBILITY_INLINES_HIDDEN ON KILN_FUNCTION ${function})
 endfunction()
 
 # _kiln_generated(result kernel call): the path of a kernel's generated files, without their endings; `call` is
@@ -225,6 +236,7 @@ function(kiln_add_module name)
     list(APPEND sources $<TARGET_OBJECTS:${kernel}> "${path}_module.cc")
   endforeach()
   add_library(${name} MODULE ${sources})
+  _kiln_text_options(${name})
   list(TRANSFORM ARGN APPEND _text OUTPUT_VARIABLE texts)
   add_dependencies(${name} ${texts})
   # All of the runtime, as whoever loads it may need any of it; its own, whatever else is loaded.
@@ -246,9 +258,8 @@ function(kiln_add_runner name)
   set_source_files_properties(${sources} PROPERTIES GENERATED ON)
   add_executable(${name} ${sources})
   add_dependencies(${name} ${ARGV1}_text)
-  target_compile_options(${name} PRIVATE -w)
+  _kiln_text_options(${name})
   target_link_libraries(${name} PRIVATE ${ARGV1} kiln::runner)
-  set_target_properties(${name} PROPERTIES CXX_CLANG_TIDY "")
 endfunction()
 
 function(kiln_add_golden_test name)

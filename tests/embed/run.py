@@ -20,6 +20,10 @@ ROOT = HERE.parents[1]
 COMPILERS = [c for c in ("g++", "clang++", "clang++-19") if shutil.which(c)]
 GENERATORS = ("Ninja", "Unix Makefiles", "Ninja Multi-Config")
 CONFIGS = ("Release", "Debug")
+# Of a project that is strict with its own files, and says so for all: Kiln's have their own ways.
+STRICT = (
+    "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wold-style-cast -Werror -ffast-math -fno-exceptions -fno-rtti"
+)
 # Names of Kiln's other than those of C. (A library's own files may make weak ones of inline functions.)
 FOREIGN = re.compile(r" (?!kiln_)\S*kiln\b|HWY|N_AVX|N_SSE|N_SCALAR|N_EMU")
 
@@ -141,7 +145,7 @@ class Matrix:
             ]
         )
         for config in configs:
-            said = run(["cmake", "--build", folder, "--config", config, "-j", str(os.cpu_count())])
+            said = run(["cmake", "--build", folder, "--config", config, "-j", str(len(os.sched_getaffinity(0)))])
             if "warning:" in said:
                 raise Wrong(said[-6000:])
             place = folder / config if several else folder
@@ -258,6 +262,13 @@ class Matrix:
         for compiler, generator in zip(COMPILERS, itertools.cycle(GENERATORS[::-1])):
             name = f"add_subdirectory, {compiler}, {generator}, Debug"
             yield name, lambda n=name, a=(compiler, generator, ("Debug",)): self.build(n, *a, part)
+        # No build type, as CMake has it where nobody says one.
+        for compiler, (way, options) in itertools.product(
+            COMPILERS, (("find_package", found), ("add_subdirectory", part))
+        ):
+            name = f"{way}, {compiler}, Ninja, strict"
+            strict = [*options, f"-DCMAKE_CXX_FLAGS={STRICT}"]
+            yield name, lambda n=name, a=(compiler, "Ninja", ("",), strict): self.build(n, *a)
         name = f"add_subdirectory with the tool, {COMPILERS[-1]}, Ninja, Debug"
         yield name, lambda n=name: self.build(n, COMPILERS[-1], "Ninja", ("Debug",), [f"-DKILN_SOURCE={ROOT}"])
         yield "two versions", lambda: self.side_by_side("two versions")
@@ -269,6 +280,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     if shutil.which("ccache"):
         os.environ["CMAKE_C_COMPILER_LAUNCHER"] = os.environ["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
+        os.environ["CCACHE_NOHASHDIR"] = "1"  # Kiln's files are the same in the folders of two cases
     matrix = Matrix(Path(tool_build).resolve(), folder)
     steps = [("install, and move", matrix.install), ("another version", matrix.install_other)]
     chosen = [(n, case) for n, case in matrix.cases() if not words or any(w in n for w in words)]

@@ -25,8 +25,11 @@ test_package() {
 test_embed() {
   begin 7 build-embed
   run_step packages install_packages "${packages[@]}" make pkg-config
-  try_step clang install_packages clang
-  try_step newer-clang install_packages clang-19
+  local compiler
+  for compiler in clang clang-19; do
+    try_step "$compiler" install_packages "$compiler"
+    ((status == 0)) || echo "skipped: all cases by $compiler, as it cannot be installed (see $log)"
+  done
   run_step configure configure dev
   run_step build compile dev kiln
   run_step runner compile dev kiln_runner

@@ -153,5 +153,13 @@ TEST_CASE("programs and kernels have a mode of the standard library of their own
   }
 }
 
+TEST_CASE("kernels with host code compile without exceptions and without types at run time") {
+  REQUIRE(Installed().done().status == 0);
+  const Folder folder;
+  REQUIRE(Shell("kiln generate specs/gmm.yaml:gmm_f32 -o " + Quoted(folder.path())).status == 0);
+  Compile(folder.path(), "gmm_f32.cc",
+          "-march=haswell -maes -DHWY_COMPILE_ONLY_STATIC -fno-exceptions -fno-rtti -fsyntax-only");
+}
+
 }  // namespace
 }  // namespace kiln::test

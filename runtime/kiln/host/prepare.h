@@ -108,9 +108,14 @@ Tensor<const T> Made(CallCheck& check, const char* name, HostArray<T>& array,
                      std::initializer_list<int64_t> declared, PastEnd end,
                      std::optional<int64_t> used = std::nullopt);
 
-/// Calls host code of others, of which no exception may leave a kernel's call.
+/// Calls host code of others, of which no exception may leave a kernel's call. Where that is
+/// compiled without exceptions there is nothing to catch them with.
 template <class Function>
 Status Guarded(const char* name, const Function& function) {
+#if !defined(__cpp_exceptions)
+  static_cast<void>(name);
+  return function();
+#else
   Status status;
   try {
     return function();
@@ -120,6 +125,7 @@ Status Guarded(const char* name, const Function& function) {
     status.Fail(kCall, "%s threw an exception", name);
   }
   return status;
+#endif
 }
 
 namespace internal {
