@@ -4,8 +4,8 @@
 #include <cctype>
 
 #include "generator/cli/command/command.h"
-#include "generator/cli/explain/commands.h"
 #include "generator/cli/command_line.h"
+#include "generator/cli/explain/commands.h"
 #include "generator/data/npy.h"
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"

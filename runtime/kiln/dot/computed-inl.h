@@ -83,20 +83,49 @@ HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn
   return view;
 }
 
-/// AddStreamedRows, of rows of B that are computed where they are multiplied.
+/// A vector of k-group i of the columns from c on, out of registers.
+template <class Dot, class Fn>
+HWY_INLINE auto ComputedKGroups(const Fn& fn, size_t i, size_t c) {
+  using B = typename Dot::B;
+  const Whole<hn::ScalableTag<float>> at;
+  if constexpr (Dot::kKPerGroup == 1) {
+    const auto elements = fn(at, ElementOf<Dot>(i), c);
+    if constexpr (kIsNarrowFloat<B>) {
+      return RoundTo<B>(elements);
+    } else {
+      return elements;
+    }
+  } else {
+    static_assert(std::is_same_v<B, bf16>, "bytes are packed");
+    const auto even = fn(at, ElementOf<Dot>(i), c), odd = fn(at, ElementOf<Dot>(i) + 1, c);
+    return RoundedPairs(hn::ScalableTag<typename Dot::KGroup>(), even, odd);
+  }
+}
+
+/// AddStreamedRows, of rows of B that are computed where they are multiplied: what fills vectors,
+/// in registers, and the rest by way of a copy.
 template <class Dot, class A, class Fn>
 HWY_INLINE void AddComputedRows(const A& a, size_t row, size_t rows, const Computed<Fn>& b,
                                 size_t first, size_t cols, typename Dot::Acc* sums,
                                 size_t sums_stride) {
   constexpr size_t kStep = kDeep<Dot> * Dot::kKPerGroup;
   constexpr size_t kPiece = 256;  // columns at a time
-  const size_t width = kAcross<Dot> * hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
+  const size_t n = hn::Lanes(hn::ScalableTag<typename Dot::Acc>()), width = kAcross<Dot> * n;
   KGroupsOfRows<Dot> groups;
   HWY_ALIGN typename Dot::B buffer[kStep * kPiece];
   for (size_t k = 0; k < b.extent[0]; k += kStep) {
+    const size_t group = k / Dot::kKPerGroup;
     const size_t count = HWY_MIN(kDeep<Dot>, KGroupsOf<Dot>(b.extent[0] - k));
-    LoadKGroups<Dot>(a, row, rows, k / Dot::kKPerGroup, count, groups);
-    for (size_t c = 0; c < cols; c += kPiece) {
+    LoadKGroups<Dot>(a, row, rows, group, count, groups);
+    const size_t whole = k + kStep <= b.extent[0] ? cols / width * width : 0;
+    for (size_t c = 0; c < whole; c += width) {
+      const auto make = [&](size_t j) HWY_ATTR {
+        return ComputedKGroups<Dot>(b.fn, group + j % kDeep<Dot>, first + c + j / kDeep<Dot> * n);
+      };
+      AddVectors<Dot>(groups, rows, sums + c, sums_stride, make(0), make(1), make(2), make(3),
+                      make(4), make(5), make(6), make(7));
+    }
+    for (size_t c = whole; c < cols; c += kPiece) {
       const size_t padded = HWY_MIN(RoundUp(cols - c, width), kPiece);
       Fetch(b, k, first + c, kStep, padded, buffer);
       const auto stride = static_cast<int64_t>(padded);

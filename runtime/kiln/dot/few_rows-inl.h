@@ -88,10 +88,33 @@ HWY_INLINE void AddProducts(const typename Dot::KGroup* groups, typename Dot::Ac
   hn::Store(sum, d, sums);
 }
 
-/// sums[r][c] += groups[r][i] B[i][c] for each k-group i in turn, as register tiles do. `b` is the
-/// row of group 0; `cols` are a multiple of kAcross vectors. Prefetches the rows of B that are
-/// `ahead` elements further on, into the L2, as they have to wait for longer than the L1 keeps
-/// them.
+/// sums[r] += groups[r][i] B[i] for each k-group i in turn, as register tiles do: kDeep k-groups of
+/// kAcross vectors of columns, the k-groups of the first vector before those of the next.
+template <class Dot, class V>
+HWY_INLINE void AddVectors(const KGroupsOfRows<Dot>& groups, size_t rows, typename Dot::Acc* sums,
+                           size_t sums_stride, V b_0, V b_1, V b_2, V b_3, V b_4, V b_5, V b_6,
+                           V b_7) {
+  const size_t n = hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
+  for (size_t r = 0; r < rows; ++r) {
+    const auto* const a = groups[r];
+    auto* const to = sums + r * sums_stride;
+    if constexpr (kDeep<Dot> == 8) {
+      AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3, b_4, b_5, b_6, b_7);
+    } else if constexpr (kDeep<Dot> == 4) {
+      AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3);
+      AddProducts<Dot>(a, to + n, b_4, b_5, b_6, b_7);
+    } else {
+      AddProducts<Dot>(a, to, b_0, b_1);
+      AddProducts<Dot>(a, to + n, b_2, b_3);
+      AddProducts<Dot>(a, to + 2 * n, b_4, b_5);
+      AddProducts<Dot>(a, to + 3 * n, b_6, b_7);
+    }
+  }
+}
+
+/// The same of `cols` columns in memory, a multiple of kAcross vectors; `b` is the row of group 0.
+/// Prefetches the rows of B that are `ahead` elements further on, into the L2, as they have to wait
+/// for longer than the L1 keeps them.
 template <class Dot, typename T>
 HWY_INLINE void AddKGroups(const KGroupsOfRows<Dot>& groups, size_t rows, const T* b,
                            int64_t stride, int64_t ahead, size_t cols, typename Dot::Acc* sums,
@@ -120,21 +143,7 @@ HWY_INLINE void AddKGroups(const KGroupsOfRows<Dot>& groups, size_t rows, const 
       b_0 = load(0), b_1 = load(1), b_2 = load(2), b_3 = load(3);
       b_4 = load(4), b_5 = load(5), b_6 = load(6), b_7 = load(7);
     }
-    for (size_t r = 0; r < rows; ++r) {
-      const auto* const a = groups[r];
-      auto* const to = sums + r * sums_stride + c;
-      if constexpr (kDeep<Dot> == 8) {
-        AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3, b_4, b_5, b_6, b_7);
-      } else if constexpr (kDeep<Dot> == 4) {
-        AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3);
-        AddProducts<Dot>(a, to + n, b_4, b_5, b_6, b_7);
-      } else {
-        AddProducts<Dot>(a, to, b_0, b_1);
-        AddProducts<Dot>(a, to + n, b_2, b_3);
-        AddProducts<Dot>(a, to + 2 * n, b_4, b_5);
-        AddProducts<Dot>(a, to + 3 * n, b_6, b_7);
-      }
-    }
+    AddVectors<Dot>(groups, rows, sums + c, sums_stride, b_0, b_1, b_2, b_3, b_4, b_5, b_6, b_7);
   }
 }
 

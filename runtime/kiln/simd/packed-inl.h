@@ -120,6 +120,32 @@ HWY_INLINE auto LoadWhole(D, const T* p) {
       return hn::BitCast(di, hn::ShiftRight<28>(top));
     }
 #endif
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && HWY_TARGET != HWY_AVX3_DL
+  } else if constexpr (hn::MaxLanes(D()) == (HWY_TARGET == HWY_AVX2 ? 8 : 16)) {
+    if (HWY_UNLIKELY((internal::PlaceOf(p) & 1) != 0)) return FromStorage<T>(LoadPacked(d, p));
+    // Each lane of 32 bits gets all elements of its eight, and shifts its own to the top.
+    alignas(64) static constexpr uint32_t kToTop[16] = {28, 24, 20, 16, 12, 8, 4, 0,
+                                                        28, 24, 20, 16, 12, 8, 4, 0};
+    const TagFor<int32_t, D> di;
+    const TagFor<uint32_t, D> du;
+#if HWY_TARGET == HWY_AVX2
+    uint32_t word;
+    std::memcpy(&word, AddressOf(p), sizeof word);
+    const auto all = hn::Set(du, word);
+#else
+    alignas(64) static constexpr int32_t kHalf[16] = {0, 0, 0, 0, 0, 0, 0, 0,
+                                                      1, 1, 1, 1, 1, 1, 1, 1};
+    const __m128i words = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(AddressOf(p)));
+    const hn::Vec<decltype(du)> all{
+        _mm512_permutexvar_epi32(_mm512_load_si512(kHalf), _mm512_castsi128_si512(words))};
+#endif
+    const auto top = hn::Shl(all, hn::Load(du, kToTop));
+    if constexpr (std::is_same_v<T, i4>) {
+      return hn::ShiftRight<28>(hn::BitCast(di, top));
+    } else {
+      return hn::BitCast(di, hn::ShiftRight<28>(top));
+    }
+#endif
   } else {
     return FromStorage<T>(LoadPacked(d, p));
   }

@@ -1,22 +1,25 @@
-// A B of which only a step knows how many rows it needs: streamed for few of them, else packed.
+// What few rows of A multiply as it is, and more rows packed: a B of which only a step knows how
+// many rows it needs, and one that is computed.
 
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tests/runtime/dot/packed_later_test.cc"
+#define HWY_TARGET_INCLUDE "tests/runtime/dot/few_rows_test.cc"
 #include "kiln/core/targets.h"
 // Highway after its targets.
 #include "hwy/foreach_target.h"
 // Once per target.
 #include "hwy/aligned_allocator.h"
+#include "kiln/dot/computed-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "tests/runtime/dot/matrices.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::packed_later_test {
+namespace kiln::few_rows_test {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
@@ -80,6 +83,57 @@ std::string Check(const char* types) {
   return "";
 }
 
+/// A row of a product with a computed B is the same among few rows as among many, bit for bit:
+/// computed in registers and packed, elements are rounded alike.
+template <typename T, typename Element>
+std::string CheckComputed(const char* types) {
+  using D = Dot<T>;
+  using Acc = typename D::Acc;
+  constexpr size_t kMany = 40;
+  std::mt19937 random(6);
+  for (const size_t depth : {1, 8, 37, 64}) {
+    for (const size_t cols : {5, 64, 75, 300}) {
+      const Matrix<T> a = dot_test::Random<T>(random, kMany, depth, false, 1);
+      std::vector<Element> elements(depth * cols);
+      for (Element& element : elements) {
+        // Bits below those of a bf16, ties among them, and what is subnormal.
+        const double size = random() % 8 == 0 ? 1e-39 : 1.0;
+        element = static_cast<Element>(size * static_cast<double>(random() % 4096) / 8);
+      }
+      const auto fn = [&](auto at, size_t k, size_t c)
+                          HWY_ATTR { return at.Load(&elements[k * cols + c]); };
+      const auto product = [&](size_t rows) HWY_ATTR {
+        const auto memory_a = hwy::AllocateAligned<uint8_t>(PackedA<T>::Bytes(rows, depth));
+        const auto memory_b = hwy::AllocateAligned<uint8_t>(PackedB<T>::Bytes(depth, cols));
+        std::vector<Acc> z(rows * cols);
+        MultiplyComputed<D>(RowRange{0, rows}, PackA<T>(a.tile, rows, depth, memory_a.get()),
+                            PackBOf<T>(rows, depth, cols, memory_b.get(), fn), TileSums(),
+                            Nothing(), [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
+                              at.Store(sum, &z[r * cols + c]);
+                            });
+        return z;
+      };
+      const std::vector<Acc> all = product(kMany);
+      for (const size_t rows : {1, 3, 8, 32}) {
+        const std::vector<Acc> few = product(rows);
+        if (std::memcmp(few.data(), all.data(), few.size() * sizeof(Acc)) == 0) continue;
+        return std::string(types) + ", " + std::to_string(rows) + " rows, " +
+               std::to_string(depth) + " by " + std::to_string(cols) + ": not those of many rows";
+      }
+    }
+  }
+  return "";
+}
+
+std::string CheckAllComputed() {
+  for (const std::string& error :
+       {CheckComputed<float, float>("f32"), CheckComputed<bf16, float>("bf16"),
+        CheckComputed<int32_t, int32_t>("i32")}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
 std::string CheckAll() {
   for (const std::string& error :
        {Check<float>("f32"), Check<bf16>("bf16"), Check<int8_t>("i8"), Check<uint8_t>("u8")}) {
@@ -89,14 +143,24 @@ std::string CheckAll() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln::packed_later_test
+}  // namespace kiln::few_rows_test
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "tests/catch.h"
 
-namespace kiln::packed_later_test {
+namespace kiln::few_rows_test {
 HWY_EXPORT(CheckAll);
+HWY_EXPORT(CheckAllComputed);
+
+TEST_CASE("a row of a product with a computed B is the same among few rows and among many") {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    INFO(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    CHECK(KILN_DISPATCH(CheckAllComputed)() == "");
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
 
 TEST_CASE("a B is packed once more rows than few turn out to be live, with AMX and without it") {
   for (const bool amx : {true, false}) {
@@ -111,5 +175,5 @@ TEST_CASE("a B is packed once more rows than few turn out to be live, with AMX a
   hwy::SetSupportedTargetsForTest(0);
 }
 
-}  // namespace kiln::packed_later_test
+}  // namespace kiln::few_rows_test
 #endif
