@@ -55,34 +55,6 @@ HWY_INLINE auto PackAOf(size_t rows, size_t k, void* to, const Fn& fn) {
   return Format::ViewOfPacked(groups, rows, k);
 }
 
-/// B as panels, or, for few rows of A, the function that computes it where it is multiplied.
-template <typename KGroup, class Fn>
-struct ViewOfComputedB : ViewOfB<KGroup> {
-  Fn fn;
-  bool is_packed;
-};
-
-/// Whether a B that is computed is ever multiplied where it is computed. What undoes the flip of
-/// bytes is known to packed ones.
-template <class D>
-constexpr bool kStreamsComputed = sizeof(typename D::B) != 1;
-
-/// As PackB does a tile, for `a_rows` rows of A.
-template <class As, class Fn>
-HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn& fn) {
-  using Format = PackedB<As>;
-  using D = DotOf<As>;
-  using KGroup = typename Format::KGroup;
-  auto* const groups = static_cast<KGroup*>(to);
-  ViewOfComputedB<KGroup, Fn> view{ViewOfB<KGroup>::OfPanels(groups, Format::Depth(k), cols), fn,
-                                   true};
-  view.rows = k;
-  // AMX adds by its tiles, which read panels.
-  view.is_packed = !kStreamsComputed<D> || a_rows > kRowsAtATime || UsesAmx<D>();
-  if (view.is_packed) PackBFrom<D>(Computed<Fn>{fn, {k, cols}}, groups);
-  return view;
-}
-
 /// A vector of k-group i of the columns from c on, out of registers.
 template <class Dot, class Fn>
 HWY_INLINE auto ComputedKGroups(const Fn& fn, size_t i, size_t c) {
@@ -100,6 +72,66 @@ HWY_INLINE auto ComputedKGroups(const Fn& fn, size_t i, size_t c) {
     const auto even = fn(at, ElementOf<Dot>(i), c), odd = fn(at, ElementOf<Dot>(i) + 1, c);
     return RoundedPairs(hn::ScalableTag<typename Dot::KGroup>(), even, odd);
   }
+}
+
+/// PackBFrom, of a B that is computed: vectors of it go to their panels out of registers, but for
+/// what its last row or column leaves incomplete.
+template <class D, class Fn>
+HWY_NOINLINE void PackComputedB(const Computed<Fn>& b, typename D::KGroup* to) {
+  using KGroup = typename D::KGroup;
+  const hn::ScalableTag<KGroup> dw;
+  const size_t n = hn::Lanes(dw), cols = PaddedCols<KGroup>(b.extent[1]);
+  const size_t depth = PackedKGroupsOf<D>(b.extent[0]);
+  HWY_ALIGN typename D::B buffer[D::kKPerGroup * hn::MaxLanes(dw)];
+  for (size_t k = 0; k < depth; ++k) {
+    const size_t row = ElementOf<D>(k);
+    const size_t whole = row + D::kKPerGroup <= b.extent[0] ? b.extent[1] : 0;
+    for (size_t c = 0, width = 0; c < cols; c += width) {
+      width = PanelVectors<KGroup>(c, cols) * n;
+      KGroup* HWY_RESTRICT panel = to + c * (depth + 1) + width * k;
+      for (size_t at = c; at < c + width; at += n, panel += n) {
+        if (HWY_LIKELY(at + n <= whole)) {
+          hn::Store(ComputedKGroups<D>(b.fn, k, at), dw, panel);
+        } else {
+          Fetch(b, row, at, D::kKPerGroup, n, buffer);
+          hn::Store(KGroupsAcross<D>(dw, buffer, static_cast<int64_t>(n)), dw, panel);
+        }
+      }
+    }
+  }
+}
+
+/// B as panels, or, for few rows of A, the function that computes it where it is multiplied.
+template <typename KGroup, class Fn>
+struct ViewOfComputedB : ViewOfB<KGroup> {
+  Fn fn;
+  bool is_packed;
+};
+
+/// Whether a B that is computed is ever multiplied where it is computed. What undoes the flip of
+/// bytes is known to packed ones, and they are packed by way of memory.
+template <class D>
+constexpr bool kStreamsComputed = sizeof(typename D::B) != 1;
+
+/// As PackB does a tile, for `a_rows` rows of A.
+template <class As, class Fn>
+HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn& fn) {
+  using Format = PackedB<As>;
+  using D = DotOf<As>;
+  using KGroup = typename Format::KGroup;
+  auto* const groups = static_cast<KGroup*>(to);
+  ViewOfComputedB<KGroup, Fn> view{ViewOfB<KGroup>::OfPanels(groups, Format::Depth(k), cols), fn,
+                                   true};
+  view.rows = k;
+  // AMX adds by its tiles, which read panels.
+  view.is_packed = !kStreamsComputed<D> || a_rows > kRowsAtATime || UsesAmx<D>();
+  const Computed<Fn> b{fn, {k, cols}};
+  if constexpr (!kStreamsComputed<D>) {
+    PackBFrom<D>(b, groups);
+  } else if (view.is_packed) {
+    PackComputedB<D>(b, groups);
+  }
+  return view;
 }
 
 /// AddStreamedRows, of rows of B that are computed where they are multiplied: what fills vectors,
