@@ -311,6 +311,7 @@ HWY_EXPORT(SumsOfBf16);
 TEST_CASE("dots of all types on all targets, with AMX where there is one and without it") {
   for (const bool amx : {true, false}) {
     SetAmxForTest(amx);
+    if (HasAmx() != amx) continue;  // there is none: the same twice
     for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
       INFO(hwy::TargetName(target) << (HasAmx() ? " with AMX" : ""));
       hwy::SetSupportedTargetsForTest(target);

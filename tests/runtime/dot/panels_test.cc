@@ -340,6 +340,7 @@ HWY_EXPORT(CheckUnpackedA);
 TEST_CASE("packed operands, group by group, on all targets, with AMX and without it") {
   for (const bool amx : {true, false}) {
     SetAmxForTest(amx);
+    if (HasAmx() != amx) continue;  // there is none: the same twice
     for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
       INFO(hwy::TargetName(target) << (HasAmx() ? " with AMX" : ""));
       hwy::SetSupportedTargetsForTest(target);
