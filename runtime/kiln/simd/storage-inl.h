@@ -145,10 +145,12 @@ HWY_INLINE auto FloatOfFloat8(V raw) {
     return FloatOfHalves(hn::ShiftLeft<8>(wide));
   } else {
     static_assert(std::is_same_v<T, f8e4m3fn>);
-    // With the exponent in its place, but by the bias of f16: 2^8 too small.
-    const auto sign = hn::ShiftLeft<8>(hn::And(wide, hn::Set(d16, 0x80)));
-    const auto magnitude = hn::ShiftLeft<7>(hn::And(wide, hn::Set(d16, 0x7F)));
-    const auto value = hn::Mul(FloatOfHalves(hn::Or(sign, magnitude)), hn::Set(df, 256.0f));
+    // With the exponent in its place, but by the bias of f16: 2^8 too small. The sign comes down
+    // with it, twice.
+    const TagFor<int16_t, D> di16;
+    const auto top = hn::BitCast(di16, hn::ShiftLeft<8>(wide));
+    const auto half = hn::And(hn::ShiftRight<1>(top), hn::Set(di16, static_cast<int16_t>(0xBFFF)));
+    const auto value = hn::Mul(FloatOfHalves(hn::BitCast(d16, half)), hn::Set(df, 256.0f));
     // The bits of its NaN would be 480.
     const auto is_nan = hn::Eq(hn::Abs(value), hn::Set(df, 480.0f));
     const TagFor<uint32_t, D> du;
