@@ -94,7 +94,8 @@ HWY_INLINE void StoreFirst(D d, hn::Vec<D> v, X* p, size_t count) {
   }
 }
 
-/// The first `count` lanes of v, where the mask holds.
+/// The first `count` lanes of v, where the mask holds. (A vector of bytes is stored by the tag of
+/// as many lanes: that of its type is one of a whole register on SVE, more than there is room for.)
 template <class D, class M, typename X = hn::TFromD<D>>
 HWY_INLINE void StoreFirstIf(D d, M mask, hn::Vec<D> v, X* p, size_t count) {
   if constexpr (kBitMasks) {
@@ -107,7 +108,7 @@ HWY_INLINE void StoreFirstIf(D d, M mask, hn::Vec<D> v, X* p, size_t count) {
     alignas(64) X lanes[kMax];
     alignas(64) uint8_t holds[kMax];
     hn::StoreU(v, d, lanes);
-    hn::StoreU(bytes, hn::DFromV<decltype(bytes)>(), holds);
+    hn::StoreU(bytes, TagFor<uint8_t, D>(), holds);
     for (size_t i = 0; i < count; ++i) {
       if (holds[i]) p[i] = lanes[i];
     }
@@ -121,7 +122,7 @@ HWY_INLINE void StorePackedIf(D d, M mask, hn::Vec<D> v, T* p, size_t count) {
   alignas(64) RawBits<T> lanes[hn::MaxLanes(d)];
   alignas(64) uint8_t holds[hn::MaxLanes(d)];
   hn::StoreU(v, d, lanes);
-  hn::StoreU(bytes, hn::DFromV<decltype(bytes)>(), holds);
+  hn::StoreU(bytes, TagFor<uint8_t, D>(), holds);
   for (size_t i = 0; i < count; ++i) {
     if (holds[i]) internal::SetBitsAt(PlaceAfter(p, i, 1), static_cast<uint8_t>(lanes[i]));
   }
