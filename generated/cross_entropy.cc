@@ -76,11 +76,22 @@ struct Step {
 
       // cross_entropy.yaml:36  total = total * exp(top - new_top) + sum(exp(z - new_top), axis=1,
       //     keep=true)
-      const float total_0 = SumLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<0, 2, 3>(logits.At(m_i, 0), logits.At(m_i + 1, 0), n_i, bn);
+      // cross_entropy.yaml:38  chosen += sum(where(at(logits, 1) == target, z, 0), axis=1,
+      //     keep=true)
+      const auto folded_0 = FoldLanes<SumOf<float>, SumOf<float>>(kFloats, bn,
+          [&](auto at, size_t n_i, auto fold) KILN_INLINE_ATTR {
+        PrefetchNextRow<0, 2, 2>(logits.At(m_i, 0), logits.At(m_i + 1, 0), n_i, bn);
         const auto z_1 = at.Load(z.At(n_i));
-        return Exp(hn::Sub(z_1, at.Splat(new_top_0)));
+        const auto value_3 =
+            Eq(at.Iota(static_cast<int32_t>(Signed(n_i) + logits.origin[1])),
+               at.Splat(LoadOne(target.At(m_i, 0))));
+        fold(Exp(hn::Sub(z_1, at.Splat(new_top_0))), Select(value_3, z_1, at.Splat(0.0f)));
       });
+      const float total_0 = std::get<0>(folded_0);
+      const float total_1 = std::get<1>(folded_0);
+
+      // cross_entropy.yaml:36  total = total * exp(top - new_top) + sum(exp(z - new_top), axis=1,
+      //     keep=true)
       StoreOne(LoadOne(total.At(m_i)) * Exp(LoadOne(top.At(m_i)) - new_top_0) + total_0,
                total.At(m_i));
 
@@ -89,14 +100,6 @@ struct Step {
 
       // cross_entropy.yaml:38  chosen += sum(where(at(logits, 1) == target, z, 0), axis=1,
       //     keep=true)
-      const float total_1 = SumLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<2, 3, 3>(logits.At(m_i, 0), logits.At(m_i + 1, 0), n_i, bn);
-        const auto value_3 =
-            Eq(at.Iota(static_cast<int32_t>(Signed(n_i) + logits.origin[1])),
-               at.Splat(LoadOne(target.At(m_i, 0))));
-        const auto z_2 = at.Load(z.At(n_i));
-        return Select(value_3, z_2, at.Splat(0.0f));
-      });
       StoreOne(LoadOne(chosen.At(m_i)) + total_1, chosen.At(m_i));
     }
 

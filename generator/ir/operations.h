@@ -165,6 +165,7 @@ struct Operation {
   bool jumps = false;  // somewhere the last bit of an argument decides over more than the last one
   double (*fold)(double) = nullptr;  // of constants, which stay weak: `sqrt(2.0) * x` has x's type
   std::string_view lanes = {};       // the runtime's reduction over the lanes of a vector
+  std::string_view lane_fold = {};   // the same as one of several of a loop, if it may be
   std::string_view line = {};        // the runtime's function along a line of elements
   /// JAX's function, or what computes it: `$0` is the first argument. Empty: tests/random/pallas
   /// knows more of it.

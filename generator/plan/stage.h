@@ -57,6 +57,15 @@ struct Prefetch {
   Place place;
   LoopId row;                       // the loop over rows; kStream: or none; kAcross: along them
   int from = 0, to = 1, parts = 1;  // kNextRow: the share
+  bool far = false;                 // kNextRow: of an array from memory alone
+};
+
+/// What a pass over a row makes of all its lanes: variable = op over them of value.
+struct Fold {
+  Span span;
+  VariableId variable;
+  Op op = Op::kSum;
+  ElementPtr value;
 };
 
 namespace stage {
@@ -104,12 +113,11 @@ struct Store {
   ElementPtr mask;  // null: everywhere
 };
 
-/// variable = op over the lane loop of value, which comes after `body`.
+/// A pass over a row whose lanes are folded: once, or several times (`one-pass`). All values come
+/// after `body`.
 struct Reduce {
   LoopId loop;
-  VariableId variable;
-  Op op = Op::kSum;
-  ElementPtr value;
+  std::vector<Fold> folds;
   std::vector<Prefetch> prefetches;
   Stages body;
   bool wide = false;  // as for Lanes
@@ -288,7 +296,11 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
       [&](ConstLike<Of, Define>& s) { use(s.value); },
       [&](ConstLike<Of, Assign>& s) { use(s.value); },
       [&](ConstLike<Of, Store>& s) { use(s.value), use(s.mask), use(s.place, Access::kWrites); },
-      [&](ConstLike<Of, Reduce>& s) { use(s.loop), use(s.value), all(s.prefetches), use(s.body); },
+      [&](ConstLike<Of, Reduce>& s) {
+        use(s.loop);
+        for (auto& fold : s.folds) use(fold.value);
+        all(s.prefetches), use(s.body);
+      },
       [&](ConstLike<Of, Dot>& s) {
         use(s.low), use(s.high), use(s.taps), all(s.a.matrix), all(s.b.matrix);
         use(s.row), use(s.col), use(s.a.panels), use(s.b.panels);

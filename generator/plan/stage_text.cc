@@ -111,7 +111,7 @@ void StageText::Prefetches(const std::vector<Prefetch>& prefetches, int indent) 
         what = "parts " + std::to_string(a.from) + " to " + std::to_string(a.to) + " of " +
                std::to_string(a.parts) + " of " + what;
     }
-    Line("prefetches " + what + PlaceText(a.place), indent);
+    Line("prefetches " + what + PlaceText(a.place) + (a.far ? ", if it is in memory" : ""), indent);
   }
 }
 
@@ -220,10 +220,13 @@ void StageText::LaneLines(const stage::Lanes& s, int indent) {
 }
 
 void StageText::ReduceLines(const stage::Reduce& s, int indent) {
-  Line("let " + VariableName(s.variable) + " = " + std::string(Name(s.op)) + " of lanes " +
-           LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " + Text(*s.value) +
-           (s.body.empty() ? "" : ", after"),
-       indent);
+  const std::string after = s.body.empty() ? "" : ", after";
+  for (const Fold& fold : s.folds) {
+    Line("let " + VariableName(fold.variable) + " = " + std::string(Name(fold.op)) + " of lanes " +
+             LoopName(s.loop) + " over " + SpaceText(s.loop) + ": " + Text(*fold.value) +
+             (&fold == &s.folds.back() ? after : ", in one pass with"),
+         indent);
+  }
   Wide(s.wide, indent + 1);
   Prefetches(s.prefetches, indent + 1);
   List(s.body, indent + 1);

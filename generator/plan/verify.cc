@@ -52,13 +52,13 @@ class Verifier {
         },
         [&](const Reduce& s) {
           Within({s.loop}, [&] {
-            // The value comes after the statements of its body, and sees their variables.
+            // The values come after the statements of its body, and see their variables.
             const std::set<VariableId> variables = variables_;
             for (const Stage& inner : s.body) Visit(inner);
-            Look(s.value);
+            for (const Fold& fold : s.folds) Look(fold.value);
             variables_ = variables;
           });
-          variables_.insert(s.variable);
+          for (const Fold& fold : s.folds) variables_.insert(fold.variable);
         },
         [&](const Dot& s) { VisitDot(s); }, [&](const Tap& s) { VisitTap(s); },
         [&](const Pack& s) {

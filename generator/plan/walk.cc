@@ -211,6 +211,16 @@ bool Uses(const ElementPtr& e, VariableId variable) {
   return uses;
 }
 
+std::vector<VariableId> NamesOf(const Stage& stage) {
+  std::vector<VariableId> names;
+  if (const auto* define = As<stage::Define>(stage)) names.push_back(define->variable);
+  if (const auto* assign = As<stage::Assign>(stage)) names.push_back(assign->variable);
+  if (const auto* reduce = As<stage::Reduce>(stage)) {
+    for (const Fold& fold : reduce->folds) names.push_back(fold.variable);
+  }
+  return names;
+}
+
 bool HasWide(const Plan& plan, const Stage& stage) {
   bool wide = false;
   ForEachElement(stage, [&](const Element& e) { wide = wide || IsWide(e.dtype); });

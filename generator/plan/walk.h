@@ -70,6 +70,9 @@ ElementPtr WithLoop(const ElementPtr& e, LoopId from, LoopId to);
 
 bool Uses(const ElementPtr& e, VariableId variable);
 
+/// The variables to which the stage itself gives a value, and not those within it.
+std::vector<VariableId> NamesOf(const Stage& stage);
+
 /// How many turns a loop has, if that is known and not none.
 std::optional<int64_t> TurnsOf(const stage::For& loop);
 

@@ -16,16 +16,17 @@
 #include "generator/planner/decide/prefetch.h"
 #include "generator/planner/decide/streams.h"
 #include "generator/planner/decide/watch.h"
-#include "generator/planner/fuse/across.h"
 #include "generator/planner/fuse/branches.h"
 #include "generator/planner/fuse/bring_sums.h"
 #include "generator/planner/fuse/fuse.h"
 #include "generator/planner/fuse/hoist.h"
 #include "generator/planner/fuse/recompute.h"
 #include "generator/planner/fuse/reduced.h"
-#include "generator/planner/fuse/rows_together.h"
+#include "generator/planner/fuse/rows/across.h"
+#include "generator/planner/fuse/rows/one_pass.h"
+#include "generator/planner/fuse/rows/rows_together.h"
+#include "generator/planner/fuse/rows/split_rows.h"
 #include "generator/planner/fuse/shared_memory.h"
-#include "generator/planner/fuse/split_rows.h"
 #include "generator/planner/fuse/taps.h"
 #include "generator/planner/fuse/unroll.h"
 #include "generator/planner/lower/lower.h"
@@ -259,6 +260,13 @@ void Unroll(Planning& p) {
   }
 }
 
+void JoinPasses(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) {
+    ReduceInOnePass(p.plan, body.stages);
+    Fuse(p.plan, body.stages);
+  }
+}
+
 void ContractBuffers(Planning& p) {
   for (BodyPlan& body : p.plan.bodies) Contract(p.plan, body.stages);
 }
@@ -338,6 +346,8 @@ constexpr Pass kPasses[] = {
      "registers"},
     {"unroll", Unroll,
      "a few turns that go on with the same elements, one after the other, become one nest"},
+    {"one-pass", JoinPasses,
+     "reductions of a row that do not wait for each other are one pass over it"},
     {"contract", ContractBuffers, "values that never leave their loops become registers or rows"},
     {"recompute", Recompute,
      "what is cheap to make again is not kept for the next pass over a row"},

@@ -122,6 +122,17 @@ body: |
     z[mine] = acc
 )yaml";
 
+constexpr const char* kStatistics = R"yaml(kernel: k
+inputs:
+  x: f32[8, 512]
+outputs:
+  s: f32[8, 1]
+  t: f32[8, 1]
+body: |
+  s = mean(x, axis=1, keep=true)
+  t = mean(x * x, axis=1, keep=true)
+)yaml";
+
 constexpr const char* kCheap = R"yaml(kernel: k
 inputs:
   x: f32[8, 512]
@@ -211,14 +222,16 @@ struct PassExample {
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul},   {"host", kVisited},    {"index", kMatmul},    {"watch", kTaken},
-    {"lower", kMatmul},      {"bring", kSums},      {"fuse", kMatmul},     {"carry", kMatmul},
-    {"taps", kWindows},      {"unroll", kSmoothed}, {"contract", kRows},   {"recompute", kCheap},
-    {"split", kScores},      {"share", kTwice},     {"scratch", kMatmul},  {"clip", kMatmul},
-    {"live", kSelected},     {"free", kMatmul},     {"unpacked", kMatmul}, {"prefetch", kRows},
-    {"sums", kInOutput},     {"one-body", kMatmul}, {"visits", kVisited},  {"hoist", kSelected},
-    {"across", kTransposed}, {"rows", kColumns},    {"wide", kTaken},      {"stream", kRows},
-    {"computed", kTwice},
+    {"operands", kMatmul}, {"host", kVisited},        {"index", kMatmul},
+    {"watch", kTaken},     {"lower", kMatmul},        {"bring", kSums},
+    {"fuse", kMatmul},     {"carry", kMatmul},        {"taps", kWindows},
+    {"unroll", kSmoothed}, {"one-pass", kStatistics}, {"contract", kRows},
+    {"recompute", kCheap}, {"split", kScores},        {"share", kTwice},
+    {"scratch", kMatmul},  {"clip", kMatmul},         {"live", kSelected},
+    {"free", kMatmul},     {"unpacked", kMatmul},     {"prefetch", kRows},
+    {"sums", kInOutput},   {"one-body", kMatmul},     {"visits", kVisited},
+    {"hoist", kSelected},  {"across", kTransposed},   {"rows", kColumns},
+    {"wide", kTaken},      {"stream", kRows},         {"computed", kTwice},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

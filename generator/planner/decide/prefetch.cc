@@ -113,6 +113,18 @@ void ShareNextRow(const Plan& plan, const Place& place, LoopId row, LoopId lanes
   }
 }
 
+/// A pass in which several reductions are one (`one-pass`) has no other behind it that would ask
+/// for the next row while it computes. Out of a cache that costs more than it gains.
+void PrefetchForOne(const Plan& plan, Stage& pass, LoopId row) {
+  auto* reduce = As<stage::Reduce>(pass);
+  if (!reduce || reduce->folds.size() == 1) return;
+  for (Place& place : RowsOf(plan, pass, row)) {
+    Prefetch next{Prefetch::Kind::kNextRow, std::move(place), row};
+    next.far = true;
+    reduce->prefetches.push_back(std::move(next));
+  }
+}
+
 /// Whether all that a pass does is to store what it reads to rows of outputs.
 bool Streams(const Plan& plan, const Stage& pass, LoopId row) {
   const auto* lanes = As<stage::Lanes>(pass);
@@ -161,7 +173,7 @@ void FindOfRows(const Plan& plan, stage::Loop& loop) {
     return Streams(plan, *pass, loop.loop);
   });
   if (stream) return PrefetchStreams(plan, passes, loop.loop);
-  if (passes.size() < 2) return;
+  if (passes.size() == 1) return PrefetchForOne(plan, *passes.front(), loop.loop);
   for (Stage* pass : passes) {
     for (const Place& place : RowsOf(plan, *pass, loop.loop))
       ShareNextRow(plan, place, loop.loop, LoopOf(*pass), passes);

@@ -90,8 +90,7 @@ void FindWideLanes(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
       if (auto* lanes = As<stage::Lanes>(stage)) lanes->wide = any_wide(lanes->body);
-      if (auto* reduce = As<stage::Reduce>(stage))
-        reduce->wide = HasWide(plan, stage) || IsWide(plan[reduce->variable].dtype);
+      if (auto* reduce = As<stage::Reduce>(stage)) reduce->wide = HasWide(plan, stage);
     });
   }
 }

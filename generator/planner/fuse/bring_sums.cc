@@ -39,18 +39,6 @@ bool ShareElements(const Plan& plan, const Stage& a, const Stage& b, BufferId su
   return share;
 }
 
-/// Nests and elements: nothing that fails, waits or jumps.
-bool MayBePassed(const Stage& stage) {
-  return !AnyStage({stage}, [](const Stage& s) {
-    return !Is<stage::Loop, stage::Lanes, stage::Reduce, stage::Define, stage::Assign, stage::Store,
-               stage::Pack, stage::Dot, stage::Tap>(s);
-  });
-}
-
-bool Independent(const Plan& plan, const Stage& a, const Stage& b) {
-  return !ConflictsOf(plan, {a}, {b}).any && !UsesNamesOf(a, b) && !UsesNamesOf(b, a);
-}
-
 /// The nest that the one at `at` may follow, as nothing between them has to do with it; `filling`
 /// goes elsewhere.
 std::optional<size_t> NestToFollow(const Plan& plan, const Stages& list, size_t at, size_t filling,

@@ -49,20 +49,21 @@ Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& secon
 bool UsesNamesOf(const Stage& user, const Stage& of) {
   bool uses = false;
   ForEachStage({of}, [&](const Stage& s) {
-    const auto* define = As<stage::Define>(s);
-    const auto* assign = As<stage::Assign>(s);
-    const auto* reduce = As<stage::Reduce>(s);
-    const VariableId name = define   ? define->variable
-                            : assign ? assign->variable
-                            : reduce ? reduce->variable
-                                     : VariableId();
-    if (!name) return;
-    ForEachElement(user, [&](const Element& e) {
-      const auto* named = As<element::Named>(e);
-      uses = uses || (named && named->variable == name);
-    });
+    for (const VariableId name : NamesOf(s))
+      ForEachElement(user, [&](const Element& e) { uses = uses || IsNamed(e, name); });
   });
   return uses;
+}
+
+bool Independent(const Plan& plan, const Stage& a, const Stage& b) {
+  return !ConflictsOf(plan, {a}, {b}).any && !UsesNamesOf(a, b) && !UsesNamesOf(b, a);
+}
+
+bool MayBePassed(const Stage& stage) {
+  return !AnyStage({stage}, [](const Stage& s) {
+    return !Is<stage::Loop, stage::Lanes, stage::Reduce, stage::Define, stage::Assign, stage::Store,
+               stage::Pack, stage::Dot, stage::Tap>(s);
+  });
 }
 
 }  // namespace kiln

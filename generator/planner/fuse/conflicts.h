@@ -19,4 +19,10 @@ Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& secon
 /// Whether a stage uses a value to which the other one, or a stage within it, gives a name.
 bool UsesNamesOf(const Stage& user, const Stage& of);
 
+/// Whether two stages may change places.
+bool Independent(const Plan& plan, const Stage& a, const Stage& b);
+
+/// Nests and elements: nothing that fails, waits or jumps.
+bool MayBePassed(const Stage& stage);
+
 }  // namespace kiln

@@ -87,6 +87,7 @@ bool MergeIntoReduction(Plan& plan, Stage& first, const Stage& reduce) {
   if (!conflicts.any || !conflicts.legal || HasWide(plan, first) != HasWide(plan, reduce)) {
     return false;
   }
+  Append(lanes.body, std::move(As<stage::Reduce>(merged)->body));
   As<stage::Reduce>(merged)->body = std::move(lanes.body);
   first = std::move(merged);
   return true;
@@ -195,17 +196,19 @@ void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
 }
 
 /// What a reduction adds up comes after its statements.
-void ForwardIntoReduction(Plan& plan, stage::Reduce& reduce, Span span, bool temps_only) {
-  reduce.body.push_back({span, stage::Assign{{}, reduce.value}});
+void ForwardIntoReduction(Plan& plan, stage::Reduce& reduce, bool temps_only) {
+  for (const Fold& fold : reduce.folds)
+    reduce.body.push_back({fold.span, stage::Assign{{}, fold.value}});
   ForwardStores(plan, reduce.body, temps_only);
-  reduce.value = As<stage::Assign>(reduce.body.back())->value;
-  reduce.body.pop_back();
+  for (size_t k = reduce.folds.size(); k-- > 0;) {
+    reduce.folds[k].value = As<stage::Assign>(reduce.body.back())->value;
+    reduce.body.pop_back();
+  }
 }
 
 void ForwardAll(Plan& plan, Stages& stages, bool temps_only) {
   for (Stage& stage : stages) {
-    if (auto* reduce = As<stage::Reduce>(stage))
-      ForwardIntoReduction(plan, *reduce, stage.span, temps_only);
+    if (auto* reduce = As<stage::Reduce>(stage)) ForwardIntoReduction(plan, *reduce, temps_only);
     if (Is<stage::Lanes, stage::Dot, stage::Loop>(stage))
       ForwardStores(plan, *BodyOf(stage), temps_only);
     ForEachList(stage, [&](Stages& list) { ForwardAll(plan, list, temps_only); });

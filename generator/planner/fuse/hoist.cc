@@ -89,7 +89,9 @@ class Hoisting {
           if (IsHostRead(*s.value) && !plan_[s.variable].changes)
             named_.push_back({s.value, s.variable});
         },
-        [&](Reduce& s) { visible_.insert(s.variable); },
+        [&](Reduce& s) {
+          for (const Fold& fold : s.folds) visible_.insert(fold.variable);
+        },
         [](OneOf<Lanes, Rows, EachRow, Assign, Store, Dot, Tap, Pack, Along, Assert, Range, Touch,
                  Copy, Wait> auto&) {});
   }

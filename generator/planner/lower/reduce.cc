@@ -103,12 +103,11 @@ void Lowering::EmitReduce(const Target& target, const Node& node) {
 /// The last axis goes: a scalar for each point that stays.
 void Lowering::EmitLaneReduce(const Target& target, const Node& node, const Loops& kept,
                               const Loops& reduced, const Point& point, const Point& left) {
-  stage::Reduce fold;
-  fold.loop = reduced.back();
-  fold.op = node.op;
+  const LoopId lanes = reduced.back();
   ElementPtr value = Value(*node.args[0], point);
-  if (!LanesFit(*value, fold.loop)) value = Materialised(*node.args[0], point);
-  fold.value = CastTo(value, node.dtype);
+  if (!LanesFit(*value, lanes)) value = Materialised(*node.args[0], point);
+  Fold fold{span_, {}, node.op, CastTo(value, node.dtype)};
+  const auto pass = [&] { return Of(stage::Reduce{lanes, {fold}, {}, {}}); };
   Stages inner;
   const VariableId result = NewVariable(HintOf(AsFold(node.op)), node.dtype, reduced.size() > 1);
   if (reduced.size() > 1) {
@@ -117,11 +116,11 @@ void Lowering::EmitLaneReduce(const Target& target, const Node& node, const Loop
     const ElementPtr sum =
         MakeOp(Folding(AsFold(node.op)), node.dtype, {Variable(result), Variable(fold.variable)});
     inner.push_back(Nest({reduced.begin(), reduced.end() - 1},
-                         {Of(fold), Of(stage::Assign{result, sum})}, false));
+                         {pass(), Of(stage::Assign{result, sum})}, false));
     // Nest keeps one stage only where there are no loops; here there is one at least.
   } else {
     fold.variable = result;
-    inner.push_back(Of(fold));
+    inner.push_back(pass());
   }
   inner.push_back(Of(stage::Store{PlaceAt(target, left), Variable(result), nullptr}));
   EmitWithin(kept, std::move(inner));

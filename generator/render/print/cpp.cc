@@ -19,7 +19,8 @@ constexpr std::string_view kOwnWords =
     "CopiedRows Copies "
     "copies copy_in CopyTensor Core core Cut CutPoint CutRange DefaultContext DenseSize "
     "DepthFor Direct DivideBy DivUp DLTensor Dot Ds Element Emulated f16 Fill finish First "
-    "first ForLanes ForReductionStep ForRows ForSteps ForTiles from FromBits Grid grid "
+    "first fold FoldLanes ForLanes ForReductionStep ForRows ForSteps ForTiles from FromBits Grid "
+    "grid "
     "GroupedRows GroupMetadata GroupSteps Guarded hn Hold HostArray HostAt hwy i4 In Index "
     "index IndexAt Init InItsMode InRange int16_t int32_t int64_t int8_t kAscending kDescending "
     "kDoubles kFloats kiln kiln_context KILN_INLINE_ATTR KILN_MULTIPLIES_BF16 kiln_status kInts "
@@ -124,6 +125,7 @@ Scope::Scope() {
       taken_.emplace(SpellScalar(row.op, dtype).function);
     }
     taken_.emplace(LaneReduction(row.op));
+    taken_.emplace(FoldOfLanes(row.op));
     taken_.emplace(LineFunction(row.op));
   }
 }

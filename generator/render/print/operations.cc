@@ -24,6 +24,7 @@ ScalarSpelling SpellScalar(Op op, DType dtype) {
 }
 
 std::string_view LaneReduction(Op op) { return RowOf(op).lanes; }
+std::string_view FoldOfLanes(Op op) { return RowOf(op).lane_fold; }
 std::string_view LineFunction(Op op) { return RowOf(op).line; }
 
 }  // namespace kiln::render

@@ -25,6 +25,8 @@ ScalarSpelling SpellScalar(Op op, DType dtype);
 
 /// The runtime's reduction over lanes: "SumLanes".
 std::string_view LaneReduction(Op op);
+/// What the runtime's loop with several reductions calls it: "SumOf".
+std::string_view FoldOfLanes(Op op);
 /// The runtime's function along a line: "SortLine".
 std::string_view LineFunction(Op op);
 

@@ -47,7 +47,17 @@ int BodyView::LineOf(const Stage& stage) const {
 }
 
 std::string BodyView::Comment(const Stage& stage) {
-  const int line = LineOf(stage);
+  const auto* reduce = As<stage::Reduce>(stage);
+  if (!reduce || reduce->folds.size() == 1) return CommentOf(LineOf(stage));
+  std::vector<std::string> lines;  // of what is folded in one pass
+  for (const Fold& fold : reduce->folds) {
+    const std::string line = CommentOf(kernel_.source->Locate(fold.span.begin).line);
+    if (!line.empty()) lines.push_back(line);
+  }
+  return LinesOf(lines);
+}
+
+std::string BodyView::CommentOf(int line) {
   if (line <= 0 || line == last_line_) return "";
   last_line_ = line;
   const std::string_view text = kernel_.source->Line(line);
@@ -107,7 +117,7 @@ Fields BodyView::One(const Stage& of) {
         fields.SetList("body", List(s.body));
         LeaveLoop(s.loop);
       },
-      [&](const Reduce& s) { Reduction(s, is("is_reduce")); },
+      [&](const Reduce& s) { Reduction(s, is(s.folds.size() == 1 ? "is_reduce" : "is_one_pass")); },
       [&](const Dot& s) { Product(s, is("is_dot")); },
       [&](const If& s) { Condition(s, is("is_if")); },
       [&](const For& s) { CountedLoop(s, is("is_for")); },
@@ -126,8 +136,9 @@ Fields BodyView::One(const Stage& of) {
       [&](const Touch& s) { text([&](auto* lines) { TouchLines(s, SpecLine(of), lines); }); },
       [&](const Copy& s) { text([&](auto* lines) { CopyLines(s, SpecLine(of), lines); }); },
       [&](const Wait& s) { text([&](auto* lines) { WaitLines(s, SpecLine(of), lines); }); });
-  for (const char* flag : {"is_loop", "is_lanes", "is_reduce", "is_dot", "is_if", "is_for",
-                           "is_while", "is_rows", "is_each_row", "is_computed", "is_text"})
+  for (const char* flag :
+       {"is_loop", "is_lanes", "is_reduce", "is_one_pass", "is_dot", "is_if", "is_for", "is_while",
+        "is_rows", "is_each_row", "is_computed", "is_text"})
     fields.SetFlag(flag, kind == flag);
   return fields;
 }
@@ -208,22 +219,19 @@ std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& pr
     place.at.back().loop = next.at.back().loop = {};
     const std::string share = std::to_string(prefetch.from) + ", " + std::to_string(prefetch.to) +
                               ", " + std::to_string(prefetch.parts);
-    lines.push_back((prefetch.kind == Prefetch::Kind::kStream ? "at.PrefetchStream("
-                                                              : "PrefetchNextRow<" + share + ">(") +
-                    Pointer(place) + ", " + Pointer(next) + ", " + LoopName(lanes) + ", " +
-                    Count(plan_[lanes].space) + ");");
+    const std::string function = prefetch.kind == Prefetch::Kind::kStream
+                                     ? "at.PrefetchStream("
+                                     : "PrefetchNextRow<" + share + ">(";
+    const std::string where = prefetch.far ? "if (" + names_[place.buffer] + ".stream) " : "";
+    lines.push_back(where + function + Pointer(place) + ", " + Pointer(next) + ", " +
+                    LoopName(lanes) + ", " + Count(plan_[lanes].space) + ");");
   }
   return lines;
 }
 
 void BodyView::Reduction(const stage::Reduce& reduce, Fields* fields) {
-  const DType dtype = plan_[reduce.variable].dtype;
-  const bool of_masks = reduce.op == Op::kAny || reduce.op == Op::kAll;
   fields->Set("index", LoopName(reduce.loop));
   fields->Set("count", Count(plan_[reduce.loop].space));
-  fields->Set("type", ValueType(dtype));
-  fields->Set("function", std::string(LaneReduction(reduce.op)) +
-                              (of_masks ? "" : "<" + ValueType(dtype) + ">"));
   fields->Set("tag", reduce.wide ? "kDoubles" : "kFloats");
   lanes_ = reduce.loop;
   fields->Set("prefetches", LinesOf(PrefetchLines(reduce.prefetches, reduce.loop)));
@@ -231,12 +239,44 @@ void BodyView::Reduction(const stage::Reduce& reduce, Fields* fields) {
   const int line = last_line_;
   fields->SetList("body", List(reduce.body));
   last_line_ = line;
-  std::vector<std::string> lines;
-  fields->Set("value", Vector(reduce.value, &lines));
+  std::vector<std::string> lines, values;
+  for (const Fold& fold : reduce.folds) values.push_back(Vector(fold.value, &lines));
   fields->Set("lines", LinesOf(lines));
   lanes_ = {};
   LeaveLoop(reduce.loop);
-  fields->Set("name", VariableName(reduce.variable));
+  if (reduce.folds.size() == 1)
+    OneFold(reduce.folds[0], values[0], fields);
+  else
+    SeveralFolds(reduce.folds, values, fields);
+}
+
+void BodyView::OneFold(const Fold& fold, const std::string& value, Fields* fields) {
+  const std::string type = ValueType(plan_[fold.variable].dtype);
+  const bool of_masks = fold.op == Op::kAny || fold.op == Op::kAll;
+  fields->Set("type", type);
+  fields->Set("function", std::string(LaneReduction(fold.op)) + (of_masks ? "" : "<" + type + ">"));
+  fields->Set("value", value);
+  fields->Set("name", VariableName(fold.variable));
+}
+
+void BodyView::SeveralFolds(const std::vector<Fold>& folds, const std::vector<std::string>& values,
+                            Fields* fields) {
+  std::string kinds, arguments;
+  std::vector<Fields> list;
+  for (size_t k = 0; k < folds.size(); ++k) {
+    const std::string type = ValueType(plan_[folds[k].variable].dtype);
+    const std::string comma = k == 0 ? "" : ", ";
+    kinds += comma + std::string(FoldOfLanes(folds[k].op)) + "<" + type + ">";
+    arguments += comma + values[k];
+    list.emplace_back()
+        .Set("type", type)
+        .Set("name", VariableName(folds[k].variable))
+        .Set("number", std::to_string(k));
+  }
+  fields->Set("folded", scope_.Numbered("folded"));
+  fields->Set("kinds", kinds);
+  fields->Set("values", arguments);
+  fields->SetList("folds", std::move(list));
 }
 
 void BodyView::Condition(const stage::If& when, Fields* fields) {

@@ -44,6 +44,9 @@ class BodyView {
   std::vector<std::string> PrefetchLines(const std::vector<Prefetch>& prefetches, LoopId lanes,
                                          const stage::Store* streamed = nullptr);
   void Reduction(const stage::Reduce& reduce, Fields* fields);
+  void OneFold(const Fold& fold, const std::string& value, Fields* fields);
+  void SeveralFolds(const std::vector<Fold>& folds, const std::vector<std::string>& values,
+                    Fields* fields);
   void Condition(const stage::If& when, Fields* fields);
   void CountedLoop(const stage::For& loop, Fields* fields);
   void LoopOfTurns(const stage::While& loop, int line, Fields* fields);
@@ -104,6 +107,7 @@ class BodyView {
   std::string Stride(const Place& place, LoopId loop);
   std::string SpaceName(SpaceId space) const;
   std::string Comment(const Stage& stage);
+  std::string CommentOf(int line);
   int LineOf(const Stage& stage) const;
   std::string ExtentOf(SpaceId space);
 

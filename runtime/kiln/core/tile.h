@@ -20,7 +20,8 @@ struct Tile {
   std::array<size_t, V> low{};      // the part inside the array, in the block's coordinates:
   std::array<size_t, V> high{};     //   low <= i < high
   std::array<int64_t, V> origin{};  // the array's coordinates of element 0
-  bool stream = false;              // what is written is not to stay in the caches
+  bool stream = false;              // what is written is not to stay in the caches; what is read
+                                    // is from an array that is far larger than the L2
 
   template <typename... I>
   T* At(I... indices) const {

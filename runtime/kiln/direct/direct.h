@@ -36,7 +36,8 @@ struct Direct {
         : Base(core, operand, {tensor.template extents<R>(), dims}, kBitsOf<T>),
           tensor_(tensor),
           pad_(pad),
-          rows_(rows == kLiveRows ? 1 : rows) {
+          rows_(rows == kLiveRows ? 1 : rows),
+          is_far_(this->IsFar()) {
       const Box<R> ragged = internal::MostRagged(this->blocks_);
       always_in_place_ = Format::IsInPlace(tensor_, ragged);
       if constexpr (requires { Format::IsInPlaceFor(core.cpu(), rows, tensor_, ragged); }) {
@@ -78,6 +79,7 @@ struct Direct {
     /// Made where it is used: a copy would wait for what was just written.
     View InPlace(const Box<R>& box) {
       View view = InArray(box);
+      if constexpr (requires { view.stream; }) view.stream = is_far_;
       Plan(&view);
       return view;
     }
@@ -102,6 +104,7 @@ struct Direct {
     const Tensor<const T> tensor_;
     const Pad<T> pad_;
     const int64_t rows_;
+    const bool is_far_;
     bool held_ = false;
     bool always_in_place_ = false, in_place_ = false, packs_later_ = false;
     Index<R> index_{};

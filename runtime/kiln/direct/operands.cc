@@ -86,6 +86,13 @@ void BlockCopies<R>::CopyNow(const Box<R>& box, char* to) {
   record_->bytes += box.bytes(bits_);
 }
 
+template <int R>
+bool BlockCopies<R>::IsFar() const {
+  int64_t elements = 1;
+  for (int d = 0; d < R; ++d) elements *= blocks_.extent[d];
+  return Signed(BytesOf(Unsigned(elements), bits_)) > 8 * core_.cpu().l2_bytes;
+}
+
 /// Blocks that come back do so on several cores. All cores have to agree. Copies that one core
 /// would drop again are shared as long as they stay in half of the last cache.
 template <int R>

@@ -6,6 +6,9 @@
 //   AnyLanes AllLanes(d, count, fn)   of masks, to a bool
 //   ArgmaxLanes<T> ArgminLanes<T>(d, count, fn)   {value, index}: the first of equals; a NaN wins
 //   ScanLanes<T>(d, count, fn, out)   out(at, i, v) takes the running sums
+//   FoldLanes<SumOf<T>, MaxOf<U>>(d, count, fn)   several of the first four in one pass: for
+//                               fn(at, i, fold) to call fold(a, b) with the elements of each; a
+//                               tuple of what these alone would give
 //   FoldArgmax FoldArgmin(best, index, value, i)   one step of the same along another axis, for
 //                               vectors and scalars; i counts from 0, and at 0 the value is taken
 //
@@ -19,6 +22,8 @@
 #else
 #define KILN_REDUCE_INL_H_
 #endif
+
+#include <tuple>
 
 #include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/values-inl.h"
@@ -91,33 +96,6 @@ HWY_INLINE LaneOf<V> FoldVector([[maybe_unused]] Op op, V v) {
 #endif
 }
 
-/// op of all elements, in four chains so that none waits for the one before it.
-template <typename X, class D, class Op, class Fn>
-HWY_INLINE X FoldLanes(D d, size_t count, X identity, Op op, Fn&& fn) {
-  const TagFor<X, D> dx;
-  const size_t n = hn::Lanes(d);
-  const Whole<D> whole;
-  auto sum_0 = hn::Set(dx, identity);
-  auto sum_1 = sum_0;
-  auto sum_2 = sum_0;
-  auto sum_3 = sum_0;
-  const size_t fourfold = count - count % (4 * n);
-  const size_t end = count - count % n;
-  size_t i = 0;
-  for (; i < fourfold; i += 4 * n) {
-    sum_0 = op(fn(whole, i), sum_0);
-    sum_1 = op(fn(whole, i + n), sum_1);
-    sum_2 = op(fn(whole, i + 2 * n), sum_2);
-    sum_3 = op(fn(whole, i + 3 * n), sum_3);
-  }
-  for (; i < end; i += n) sum_0 = op(fn(whole, i), sum_0);
-  if (i < count) {
-    const auto used = hn::FirstN(dx, count - i);
-    sum_1 = hn::IfThenElse(used, op(fn(Part<D>(count - i), i), sum_1), sum_1);
-  }
-  return FoldVector(op, op(op(sum_0, sum_1), op(sum_2, sum_3)));
-}
-
 struct AddObject {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
@@ -143,23 +121,140 @@ struct MinObject {
   }
 };
 
+/// What is folded: by which operation, from where, and what becomes of it in the end.
+template <typename T>
+struct SumOf {
+  using Total = Rep<T>;
+  using Op = AddObject;
+  static constexpr Total kStart{0};
+  static HWY_INLINE Total End(Total total) { return total; }
+};
+template <typename T>
+struct ProdOf {
+  using Total = Rep<T>;
+  using Op = MulObject;
+  static constexpr Total kStart{1};
+  static HWY_INLINE Total End(Total total) { return total; }
+};
+template <typename T>
+struct MaxOf {
+  using Total = Rep<T>;
+  using Op = MaxObject;
+  static constexpr Total kStart = LowestElement<T>();
+  static HWY_INLINE Total End(Total total) { return Maximum(total, total); }
+};
+template <typename T>
+struct MinOf {
+  using Total = Rep<T>;
+  using Op = MinObject;
+  static constexpr Total kStart = HighestElement<T>();
+  static HWY_INLINE Total End(Total total) { return Minimum(total, total); }
+};
+
+/// Four chains of one fold, so that no vector waits for the one before it. Vectors without a size
+/// cannot be members.
+template <class Fold, class D>
+struct Chains {
+  using V = hn::Vec<D>;
+  V& sum_0;
+  V& sum_1;
+  V& sum_2;
+  V& sum_3;
+
+  template <size_t kChain>
+  HWY_INLINE void Add(V value) const {
+    V& sum = Chain<kChain>();
+    sum = typename Fold::Op()(value, sum);
+  }
+  template <size_t kChain>
+  HWY_INLINE void AddFirst(V value, size_t lanes) const {
+    V& sum = Chain<kChain>();
+    const auto used = hn::FirstN(D(), lanes);
+    sum = hn::IfThenElse(used, typename Fold::Op()(value, sum), sum);
+  }
+  HWY_INLINE typename Fold::Total Total() const {
+    const typename Fold::Op op{};
+    return Fold::End(FoldVector(op, op(op(sum_0, sum_1), op(sum_2, sum_3))));
+  }
+
+ private:
+  template <size_t kChain>
+  HWY_INLINE V& Chain() const {
+    if constexpr (kChain == 0) return sum_0;
+    if constexpr (kChain == 1) return sum_1;
+    if constexpr (kChain == 2) return sum_2;
+    if constexpr (kChain == 3) return sum_3;
+  }
+};
+
+/// Calls go(chains...) with those of each fold.
+template <class Fold, class... Others, class D, class Go>
+HWY_INLINE auto WithChains(D d, const Go& go) {
+  const TagFor<typename Fold::Total, D> dx;
+  auto sum_0 = hn::Set(dx, Fold::kStart);
+  auto sum_1 = sum_0;
+  auto sum_2 = sum_0;
+  auto sum_3 = sum_0;
+  const Chains<Fold, TagFor<typename Fold::Total, D>> chains{sum_0, sum_1, sum_2, sum_3};
+  if constexpr (sizeof...(Others) == 0) {
+    return go(chains);
+  } else {
+    return WithChains<Others...>(
+        d, [&](auto... others) KILN_INLINE_ATTR { return go(chains, others...); });
+  }
+}
+
+/// Folds of all elements, of which fn(at, i, fold) hands over those at i by fold(v0, v1 ...).
+template <class... Folds, class D, class Fn>
+HWY_INLINE auto FoldLanes(D d, size_t count, const Fn& fn) {
+  return WithChains<Folds...>(d, [&](auto... chains) KILN_INLINE_ATTR {
+    const size_t n = hn::Lanes(d);
+    const Whole<D> whole;
+    const size_t fourfold = count - count % (4 * n);
+    const size_t end = count - count % n;
+    const auto into_0 = [&](auto... v) KILN_INLINE_ATTR { (chains.template Add<0>(v), ...); };
+    const auto into_1 = [&](auto... v) KILN_INLINE_ATTR { (chains.template Add<1>(v), ...); };
+    const auto into_2 = [&](auto... v) KILN_INLINE_ATTR { (chains.template Add<2>(v), ...); };
+    const auto into_3 = [&](auto... v) KILN_INLINE_ATTR { (chains.template Add<3>(v), ...); };
+    size_t i = 0;
+    for (; i < fourfold; i += 4 * n) {
+      fn(whole, i, into_0);
+      fn(whole, i + n, into_1);
+      fn(whole, i + 2 * n, into_2);
+      fn(whole, i + 3 * n, into_3);
+    }
+    for (; i < end; i += n) fn(whole, i, into_0);
+    if (i < count) {
+      const size_t lanes = count - i;
+      fn(Part<D>(lanes), i,
+         [&](auto... v) KILN_INLINE_ATTR { (chains.template AddFirst<1>(v, lanes), ...); });
+    }
+    return std::tuple(chains.Total()...);
+  });
+}
+
+/// The same of one: fn(at, i) are the elements.
+template <class Fold, class D, class Fn>
+HWY_INLINE typename Fold::Total FoldOne(D d, size_t count, Fn&& fn) {
+  const auto fold_it = [&](auto at, size_t i, auto fold) KILN_INLINE_ATTR { fold(fn(at, i)); };
+  return std::get<0>(FoldLanes<Fold>(d, count, fold_it));
+}
+
 template <typename T, class D, class Fn>
 HWY_INLINE Rep<T> SumLanes(D d, size_t count, Fn&& fn) {
-  return FoldLanes<Rep<T>>(d, count, Rep<T>{0}, AddObject(), fn);
+  return FoldOne<SumOf<T>>(d, count, fn);
 }
 template <typename T, class D, class Fn>
 HWY_INLINE Rep<T> ProdLanes(D d, size_t count, Fn&& fn) {
-  return FoldLanes<Rep<T>>(d, count, Rep<T>{1}, MulObject(), fn);
+  return FoldOne<ProdOf<T>>(d, count, fn);
 }
 template <typename T, class D, class Fn>
 HWY_INLINE Rep<T> MaxLanes(D d, size_t count, Fn&& fn) {
-  const auto largest = FoldLanes<Rep<T>>(d, count, LowestElement<T>(), MaxObject(), fn);
-  return Maximum(largest, largest);
+  return FoldOne<MaxOf<T>>(d, count, fn);
 }
 template <typename T, class D, class Fn>
 HWY_INLINE Rep<T> MinLanes(D d, size_t count, Fn&& fn) {
-  const auto smallest = FoldLanes<Rep<T>>(d, count, HighestElement<T>(), MinObject(), fn);
-  return Minimum(smallest, smallest);
+  return FoldOne<MinOf<T>>(d, count, fn);
 }
 
 template <class D, class Fn>

@@ -122,9 +122,9 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
 }
 
 /// Prefetches the next row, from element i of a pass over a row of `count`. If several rows fit
-/// into the L1, the first pass prefetches into it, and a later row into the L2. Longer rows are
-/// prefetched into the L2 alone, as the L1 has to keep what passes read: each pass prefetches a
-/// share, from kFrom to kTo of kParts.
+/// into the L1, the first pass prefetches into it, and a
+/// later row into the L2. Longer rows are prefetched into the L2 alone, as the L1 has to keep what
+/// passes read: each pass prefetches a share, from kFrom to kTo of kParts.
 template <size_t kFrom, size_t kTo, size_t kParts, typename T>
 HWY_INLINE void PrefetchNextRow(const T* row, const T* next, size_t i, size_t count) {
   if (BytesFor<T>(count) > size_t{kShortRowBytes}) {

@@ -130,7 +130,7 @@ template <typename T, typename U>
 void CheckCasts() {
   constexpr DType kType = kPackedType<T>;
   const std::vector<U> others = Elements<U>();
-  for (int64_t x = MinOf(kType); x <= MaxOf(kType); ++x) {
+  for (int64_t x = kiln::MinOf(kType); x <= kiln::MaxOf(kType); ++x) {
     const U want = kIsFloat<U> ? Element<U>(static_cast<double>(x)) : Element<U>(x);
     U got;
     StoreOne(Cast<T, U>(static_cast<int32_t>(x)), &got);

@@ -34,6 +34,24 @@ std::vector<T> Small(size_t count, int seed) {
   return values;
 }
 
+/// The order in which sums are rounded, with vectors of n lanes: four chains of vectors, the rest
+/// in the first of them, the last few elements in the second, and then the upper half onto the
+/// lower.
+inline float SumInOrder(const std::vector<float>& values, size_t count, size_t n) {
+  std::vector<float> sums(4 * n, 0.0f);
+  const size_t fourfold = count - count % (4 * n), end = count - count % n;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t chain = i < fourfold ? i / n % 4 : i < end ? 0 : 1;
+    sums[chain * n + i % n] = values[i] + sums[chain * n + i % n];
+  }
+  for (size_t k = 0; k < n; ++k)
+    sums[k] = (sums[k] + sums[n + k]) + (sums[2 * n + k] + sums[3 * n + k]);
+  for (size_t half = n / 2; half > 0; half /= 2) {
+    for (size_t k = 0; k < half; ++k) sums[k] = sums[k] + sums[k + half];
+  }
+  return sums[0];
+}
+
 }  // namespace kiln::lanes_testing
 #endif
 
@@ -77,6 +95,52 @@ void CheckSums(D d, const std::vector<T>& values, size_t count) {
   size_t same = 0;
   for (size_t i = 0; i < count; ++i) same += Same(*out(i), *running(i));
   Expect(same == count, Named<T>("scan", count));
+}
+
+// Limits of a dtype have these names, too.
+template <typename T>
+using MaxFold = kiln::HWY_NAMESPACE::MaxOf<T>;
+template <typename T>
+using MinFold = kiln::HWY_NAMESPACE::MinOf<T>;
+
+/// Several folds of one pass are those that each alone gives, bit for bit, whatever the others are;
+/// fn is called once for each element.
+template <typename T, class D>
+void CheckInOnePass(D d, const std::vector<T>& values, size_t count) {
+  using X = Rep<T>;
+  const Room<T> in(values);
+  const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
+  // Sums of these are rounded: only the same order gives the same bits.
+  const auto third = [&](auto at, size_t i) HWY_ATTR {
+    return MulOf(Cast<T, float>(at.Load(in(i))), at.Splat(1.0f / 3));
+  };
+  const auto number = [&](auto at, size_t i) HWY_ATTR { return at.Iota(static_cast<int32_t>(i)); };
+  size_t called = 0;
+  const auto folded = FoldLanes<SumOf<float>, MaxFold<T>, ProdOf<int32_t>, MinFold<T>>(
+      d, count, [&](auto at, size_t i, auto fold) KILN_INLINE_ATTR {
+        called += at.lanes();
+        fold(third(at, i), load(at, i), number(at, i), load(at, i));
+      });
+  Expect(called == count, Named<T>("elements in one pass", count));
+  std::vector<float> thirds;
+  for (size_t i = 0; i < count; ++i)
+    thirds.push_back(static_cast<float>(Widened(values[i])) * (1.0f / 3));
+  const float sum = SumInOrder(thirds, count, hn::Lanes(d));
+  Expect(Same(SumLanes<float>(d, count, third), sum), Named<T>("order of a sum", count));
+  Expect(Same(std::get<0>(folded), sum), Named<T>("1st of 4", count));
+  Expect(Same(std::get<1>(folded), MaxLanes<T>(d, count, load)), Named<T>("2nd of 4", count));
+  Expect(std::get<2>(folded) == ProdLanes<int32_t>(d, count, number), Named<T>("3rd of 4", count));
+  Expect(Same(std::get<3>(folded), MinLanes<T>(d, count, load)), Named<T>("4th of 4", count));
+
+  const auto two =
+      FoldLanes<MinFold<T>, SumOf<T>>(d, count, [&](auto at, size_t i, auto fold) KILN_INLINE_ATTR {
+        const auto x = load(at, i);
+        fold(x, AddOf(x, at.Splat(X{1})));
+      });
+  const auto plus_one = [&](auto at, size_t i)
+                            HWY_ATTR { return AddOf(at.Load(in(i)), at.Splat(X{1})); };
+  Expect(Same(std::get<0>(two), MinLanes<T>(d, count, load)), Named<T>("1st of 2", count));
+  Expect(Same(std::get<1>(two), SumLanes<T>(d, count, plus_one)), Named<T>("2nd of 2", count));
 }
 
 /// What the interpreter locates: the first of the best, and a NaN before all others.
@@ -155,6 +219,7 @@ void CheckAll(D d) {
   for (size_t count = 0; count <= kMost; count += count < 70 ? 1 : 13) {
     const std::vector<T> values = Small<T>(kMost, static_cast<int>(count));
     CheckSums<T>(d, values, count);
+    CheckInOnePass<T>(d, values, count);
     CheckPositions<T>(d, values, count);
     if constexpr (kIsFloat<T>) {
       for (const size_t where : {count / 3, count / 2, count - 1}) {
@@ -162,6 +227,7 @@ void CheckAll(D d) {
         std::vector<T> with_nan = values;
         with_nan[where] = Element<T>(std::nan(""));
         CheckPositions<T>(d, with_nan, count);
+        CheckInOnePass<T>(d, with_nan, count);
         const Room<T> in(with_nan);
         const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
         Expect(std::isnan(MaxLanes<T>(d, count, load)) && std::isnan(MinLanes<T>(d, count, load)) &&

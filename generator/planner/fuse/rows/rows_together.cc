@@ -1,4 +1,4 @@
-#include "generator/planner/fuse/rows_together.h"
+#include "generator/planner/fuse/rows/rows_together.h"
 
 #include <algorithm>
 #include <optional>

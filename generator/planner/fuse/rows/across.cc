@@ -1,4 +1,4 @@
-#include "generator/planner/fuse/across.h"
+#include "generator/planner/fuse/rows/across.h"
 
 #include <algorithm>
 #include <utility>

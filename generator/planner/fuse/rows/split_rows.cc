@@ -1,4 +1,4 @@
-#include "generator/planner/fuse/split_rows.h"
+#include "generator/planner/fuse/rows/split_rows.h"
 
 #include <algorithm>
 #include <iterator>
@@ -16,12 +16,6 @@ namespace {
 /// more to do than to wait.
 constexpr int64_t kMostElements = 64 << 10;
 constexpr int64_t kMostLanes = 1024;
-
-VariableId NamedBy(const Stage& stage) {
-  if (const auto* define = As<stage::Define>(stage)) return define->variable;
-  if (const auto* reduce = As<stage::Reduce>(stage)) return reduce->variable;
-  return {};
-}
 
 bool UsesAny(const Stage& stage, const std::set<VariableId>& names) {
   bool uses = false;
@@ -57,11 +51,12 @@ bool IsOfRows(const stage::Loop& loop) {
 
 /// The first pass that goes on with what the reduction at `from` has found.
 std::optional<size_t> PassAfter(const Stages& body, size_t from) {
-  std::set<VariableId> names = {NamedBy(body[from])};
+  const std::vector<VariableId> found = NamesOf(body[from]);
+  std::set<VariableId> names(found.begin(), found.end());
   for (size_t i = from + 1; i < body.size(); ++i) {
     if (!UsesAny(body[i], names)) continue;
     if (IsPass(body[i])) return i;
-    if (const VariableId name = NamedBy(body[i])) names.insert(name);
+    for (const VariableId name : NamesOf(body[i])) names.insert(name);
   }
   return std::nullopt;
 }
@@ -90,14 +85,15 @@ std::optional<std::vector<VariableId>> NeededBy(const Plan& plan, const Stages& 
                                                 const Stages& second) {
   std::vector<VariableId> needed;
   for (const Stage& stage : first) {
-    const VariableId name = NamedBy(stage);
-    const bool used = name && std::any_of(second.begin(), second.end(),
-                                          [&](const Stage& s) { return UsesAny(s, {name}); });
-    if (!used) continue;
-    const DType type = plan[name].dtype;
-    if (plan[name].changes || !RowOf(type).in_arrays() || IsPacked(type) || type == DType::kBool)
-      return std::nullopt;
-    needed.push_back(name);
+    for (const VariableId name : NamesOf(stage)) {
+      const bool used = std::any_of(second.begin(), second.end(),
+                                    [&](const Stage& s) { return UsesAny(s, {name}); });
+      if (!used) continue;
+      const DType type = plan[name].dtype;
+      if (plan[name].changes || !RowOf(type).in_arrays() || IsPacked(type) || type == DType::kBool)
+        return std::nullopt;
+      needed.push_back(name);
+    }
   }
   return needed;
 }
