@@ -301,6 +301,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "tests/catch.h"
+#include "tests/runtime/dot/each_target.h"
 
 namespace kiln::dot_test {
 HWY_EXPORT(CheckFloats);
@@ -309,27 +310,14 @@ HWY_EXPORT(CheckStreamed);
 HWY_EXPORT(SumsOfBf16);
 
 TEST_CASE("dots of all types on all targets, with AMX where there is one and without it") {
-  for (const bool amx : {true, false}) {
-    SetAmxForTest(amx);
-    if (HasAmx() != amx) continue;  // there is none: the same twice
-    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-      INFO(hwy::TargetName(target) << (HasAmx() ? " with AMX" : ""));
-      hwy::SetSupportedTargetsForTest(target);
-      CHECK(KILN_DISPATCH(CheckFloats)() == "");
-      CHECK(KILN_DISPATCH(CheckIntegers)() == "");
-    }
-  }
-  SetAmxForTest(true);
-  hwy::SetSupportedTargetsForTest(0);
+  dot_test::ForEachTargetAndAmx([&] {
+    CHECK(KILN_DISPATCH(CheckFloats)() == "");
+    CHECK(KILN_DISPATCH(CheckIntegers)() == "");
+  });
 }
 
 TEST_CASE("large outputs of dots are written past the caches in whole lines") {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    INFO(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    CHECK(KILN_DISPATCH(CheckStreamed)() == "");
-  }
-  hwy::SetSupportedTargetsForTest(0);
+  dot_test::ForEachTarget([&] { CHECK(KILN_DISPATCH(CheckStreamed)() == ""); });
 }
 
 TEST_CASE("sums of bf16 are the same on all targets of x86 without AMX, with and without panels") {

@@ -160,32 +160,18 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "tests/catch.h"
+#include "tests/runtime/dot/each_target.h"
 
 namespace kiln::few_rows_test {
 HWY_EXPORT(CheckAll);
 HWY_EXPORT(CheckAllComputed);
 
 TEST_CASE("a product with a computed B is that with a B in memory, for few rows and for many") {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    INFO(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    CHECK(KILN_DISPATCH(CheckAllComputed)() == "");
-  }
-  hwy::SetSupportedTargetsForTest(0);
+  dot_test::ForEachTarget([&] { CHECK(KILN_DISPATCH(CheckAllComputed)() == ""); });
 }
 
 TEST_CASE("a B is packed once more rows than few turn out to be live, with AMX and without it") {
-  for (const bool amx : {true, false}) {
-    SetAmxForTest(amx);
-    if (HasAmx() != amx) continue;  // there is none: the same twice
-    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-      INFO(hwy::TargetName(target) << (HasAmx() ? " with AMX" : ""));
-      hwy::SetSupportedTargetsForTest(target);
-      CHECK(KILN_DISPATCH(CheckAll)() == "");
-    }
-  }
-  SetAmxForTest(true);
-  hwy::SetSupportedTargetsForTest(0);
+  dot_test::ForEachTargetAndAmx([&] { CHECK(KILN_DISPATCH(CheckAll)() == ""); });
 }
 
 }  // namespace kiln::few_rows_test

@@ -329,6 +329,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "tests/catch.h"
+#include "tests/runtime/dot/each_target.h"
 
 namespace kiln::panels_test {
 HWY_EXPORT(CheckLayouts);
@@ -338,21 +339,13 @@ HWY_EXPORT(CheckAccumulators);
 HWY_EXPORT(CheckUnpackedA);
 
 TEST_CASE("packed operands, group by group, on all targets, with AMX and without it") {
-  for (const bool amx : {true, false}) {
-    SetAmxForTest(amx);
-    if (HasAmx() != amx) continue;  // there is none: the same twice
-    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-      INFO(hwy::TargetName(target) << (HasAmx() ? " with AMX" : ""));
-      hwy::SetSupportedTargetsForTest(target);
-      CHECK(KILN_DISPATCH(CheckLayouts)() == "");
-      CHECK(KILN_DISPATCH(CheckConversions)() == "");
-      CHECK(KILN_DISPATCH(CheckRanges)() == "");
-      CHECK(KILN_DISPATCH(CheckAccumulators)() == "");
-      CHECK(KILN_DISPATCH(CheckUnpackedA)() == "");
-    }
-  }
-  SetAmxForTest(true);
-  hwy::SetSupportedTargetsForTest(0);
+  dot_test::ForEachTargetAndAmx([&] {
+    CHECK(KILN_DISPATCH(CheckLayouts)() == "");
+    CHECK(KILN_DISPATCH(CheckConversions)() == "");
+    CHECK(KILN_DISPATCH(CheckRanges)() == "");
+    CHECK(KILN_DISPATCH(CheckAccumulators)() == "");
+    CHECK(KILN_DISPATCH(CheckUnpackedA)() == "");
+  });
 }
 
 }  // namespace kiln::panels_test

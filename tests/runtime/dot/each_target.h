@@ -1,0 +1,32 @@
+// Tests of dots, once for each instruction set that is compiled and that this machine has.
+#pragma once
+
+#include <cstdint>
+
+#include "hwy/targets.h"
+#include "kiln/dot/amx.h"
+#include "tests/catch.h"
+
+namespace kiln::dot_test {
+
+/// Calls `check`, which dispatches, for each target.
+template <class Check>
+void ForEachTarget(const Check& check) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    INFO(hwy::TargetName(target) << (HasAmx() ? " with AMX" : ""));
+    hwy::SetSupportedTargetsForTest(target);
+    check();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+/// The same with AMX, where there is one, and without it.
+template <class Check>
+void ForEachTargetAndAmx(const Check& check) {
+  if (HasAmx()) ForEachTarget(check);
+  SetAmxForTest(false);
+  ForEachTarget(check);
+  SetAmxForTest(true);
+}
+
+}  // namespace kiln::dot_test
