@@ -323,16 +323,13 @@ TEST_CASE("large outputs of dots are written past the caches in whole lines") {
 TEST_CASE("sums of bf16 are the same on all targets of x86 without AMX, with and without panels") {
   SetAmxForTest(false);
   std::vector<float> first;
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    INFO(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
+  dot_test::ForEachTarget([&] {
     const std::vector<float> sums = KILN_DISPATCH(SumsOfBf16)(5, 1.0f);
     if (first.empty()) first = sums;
     if (HWY_ARCH_X86) CHECK(sums == first);  // bfdot of Arm rounds to odd
     CHECK(std::equal(sums.begin(), sums.begin() + sums.size() / 2, sums.begin() + sums.size() / 2));
-  }
+  });
   SetAmxForTest(true);
-  hwy::SetSupportedTargetsForTest(0);
 }
 
 #if HWY_ARCH_X86

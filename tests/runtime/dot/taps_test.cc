@@ -148,18 +148,17 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "tests/catch.h"
+#include "tests/runtime/dot/each_target.h"
 
 namespace kiln::taps_test {
 HWY_EXPORT(CheckFloats);
 HWY_EXPORT(CheckDoubles);
 
 TEST_CASE("taps add up as a convolution does") {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
+  dot_test::ForEachTarget([&] {
     CHECK(KILN_DISPATCH(CheckFloats)() == "");
     CHECK(KILN_DISPATCH(CheckDoubles)() == "");
-  }
-  hwy::SetSupportedTargetsForTest(0);
+  });
 }
 
 }  // namespace kiln::taps_test
