@@ -247,8 +247,8 @@ struct TilesOf {
     }
     Multiply(rows, vectors, r, c);
     if constexpr (!std::is_same_v<Finish, Nothing>) {
-      for_vectors([&](auto at, const Acc* sum, size_t i, size_t j)
-                      HWY_ATTR { finish(at, hn::Load(da, sum), i, j); });
+      for_vectors([=, d = da](auto at, const Acc* sum, size_t i, size_t j)
+                      HWY_ATTR { finish(at, hn::Load(d, sum), i, j); });
     }
   }
 
@@ -261,9 +261,9 @@ struct TilesOf {
 
  private:
   /// Calls fn(at, sum, r, c) for the vectors of the tile: where their sums are, row and column.
+  /// A copy of fn: no store can change what it holds, which need not be loaded for each vector.
   template <class At, class Fn>
-  HWY_INLINE void ForWhole(At at, size_t rows, size_t vectors, size_t r, size_t c,
-                           const Fn& fn) const {
+  HWY_INLINE void ForWhole(At at, size_t rows, size_t vectors, size_t r, size_t c, Fn fn) const {
     for (size_t i = 0; i < rows; ++i) {
       for (size_t v = 0; v < vectors; ++v) fn(at, SumsOf(i, v), r + i, c + v * n);
     }
