@@ -63,8 +63,9 @@ struct Step {
   Tile<float, 2> acc;
   Tile<float, 2> s;
   Tile<float, 1> new_top;
-  Tile<float, 2> p;
+  Tile<bf16, 2> p;
   Tile<float, 1> fade;
+  Tile<float, 1> total_0;
   void* panels_0_memory;
 
   HWY_INLINE void Body() const {
@@ -137,25 +138,31 @@ struct Step {
         const float new_top_1 = LoadOne(new_top.At(m_i));
 
         // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
-        const float total_0 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
+        const float total_1 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
           // attention.yaml:54  let p = exp(s - new_top)
           const auto s_1 = at.Load(s.At(m_i, n_i));
           const auto p_0 = Exp(hn::Sub(s_1, at.Splat(new_top_1)));
           at.Store(p_0, p.At(m_i, n_i));
           return p_0;
         });
-
+        StoreOne(total_1, total_0.At(m_i));
+      }
+      ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
         // attention.yaml:55  let fade = exp(top - new_top)
-        const float fade_0 = Exp(LoadOne(top.At(m_i)) - new_top_1);
-        StoreOne(fade_0, fade.At(m_i));
+        const auto top_0 = at.Load(top.At(m_i));
+        const auto new_top_2 = at.Load(new_top.At(m_i));
+        const auto fade_0 = Exp(hn::Sub(top_0, new_top_2));
+        at.Store(fade_0, fade.At(m_i));
 
         // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
-        StoreOne(LoadOne(total.At(m_i)) * fade_0 + total_0, total.At(m_i));
-      }
+        const auto total_2 = at.Load(total.At(m_i));
+        const auto total_0_0 = at.Load(total_0.At(m_i));
+        at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(m_i));
+      });
 
       // attention.yaml:57  acc = acc * fade + dot(T(p), v)
-      const auto panels_0 = PackA<bf16>(
-          Tile<const float, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
+      const auto panels_0 = MatrixA<bf16>(
+          Tile<const bf16, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
           m_size, bk, panels_0_memory);
       {
         const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t d_i) HWY_ATTR {
@@ -168,8 +175,8 @@ struct Step {
 
       // attention.yaml:58  top = new_top
       ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        const auto new_top_2 = at.Load(new_top.At(m_i));
-        at.Store(new_top_2, top.At(m_i));
+        const auto new_top_3 = at.Load(new_top.At(m_i));
+        at.Store(new_top_3, top.At(m_i));
       });
     }
 
@@ -184,9 +191,9 @@ struct Step {
 
       // attention.yaml:63  lse = (top + log(total)).T
       StreamLanes(kFloats, m_size, lse.stream, lse.At(0, 0), [&](auto at, size_t m_i) HWY_ATTR {
-        const auto top_0 = at.Load(top.At(m_i));
-        const auto total_1 = at.Load(total.At(m_i));
-        at.Store(hn::Add(top_0, Log(total_1)), lse.At(0, m_i));
+        const auto top_1 = at.Load(top.At(m_i));
+        const auto total_3 = at.Load(total.At(m_i));
+        at.Store(hn::Add(top_1, Log(total_3)), lse.At(0, m_i));
       });
     }
   }
@@ -202,10 +209,11 @@ void RunGrid(const Call& call, Core& core) {
   const std::array k_v_block = {Squeezed(), Blocked(bk), All(call.d)};
   const std::array q_o_block = {Squeezed(), Clipped(bq), All(call.d)};
   In<Tiers, UnpackedA<bf16>, 3> q(core, {"q", 1, 21}, call.q, q_o_block, NoPad{.reduced = true});
-  In<Tiers, PackedBT<bf16>, 3> k(core, {"k", 2, 25}, call.k, k_v_block, NoPad{.reduced = true});
+  In<Tiers, PackedBT<bf16>, 3> k(core, {"k", 2, 25}, call.k, k_v_block, NoPad{.reduced = true},
+                                 /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<bf16>, 3> v(core, {"v", 3, 29}, call.v, k_v_block,
-                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0,
-                                /*rows=*/bq);
+                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);
   Out<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 31}, call.o, q_o_block);
   Out<Tiers, Rows<float, 2>, 3> lse(core, {"lse", 5, 32}, call.lse,
                                     {Squeezed(), All(1), Clipped(bq)});
@@ -223,11 +231,14 @@ void RunGrid(const Call& call, Core& core) {
   const size_t new_top_count = TileSize<float>(bq);
   float* const new_top_memory = Tiers::template Scratch<float>(core, {"new_top", 14}, new_top_count,
                                                                {bq});
-  const size_t p_count = TileSize<float>(bq, bk);
-  float* const p_memory = Tiers::template Scratch<float>(core, {"p", 16}, p_count, {bq, bk});
+  const size_t p_count = TileSize<bf16>(bq, bk);
+  bf16* const p_memory = Tiers::template Scratch<bf16>(core, {"p", 16}, p_count, {bq, bk});
   const size_t fade_count = TileSize<float>(bq);
   float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 17}, fade_count, {bq});
-  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 20},
+  const size_t total_0_count = TileSize<float>(bq);
+  float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 20}, total_0_count,
+                                                               {bq});
+  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 21},
                                                               PackedA<bf16>::Bytes(bq, bk));
   if (!core.ok()) return;
 
@@ -252,12 +263,12 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{core, call, at, steps, q.WaitIn(q_o_index(at)), k.WaitIn(k_v_index(at)),
-                 v.WaitIn(k_v_index(at)), o.Open(q_o_index(at), at.run),
-                 lse.Open(lse_index(at), at.run), MakeTile(top_memory, bq),
-                 MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
-                 MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq),
-                 MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq), panels_0_memory});
+    RunStep(Step{
+        core, call, at, steps, q.WaitIn(q_o_index(at)), k.WaitIn(k_v_index(at)),
+        v.WaitIn(k_v_index(at)), o.Open(q_o_index(at), at.run), lse.Open(lse_index(at), at.run),
+        MakeTile(top_memory, bq), MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
+        MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq), MakeTile(p_memory, bq, bk),
+        MakeTile(fade_memory, bq), MakeTile(total_0_memory, bq), panels_0_memory});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(q_o_index(next), next.run)) o.CopyOut();
     if (!next.more || lse.Leaves(lse_index(next), next.run)) lse.CopyOut();

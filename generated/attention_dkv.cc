@@ -68,7 +68,7 @@ struct Step {
   Tile<float, 2> v_acc;
   Tile<float, 2> p;
   Tile<float, 1> delta;
-  Tile<float, 2> ds;
+  Tile<bf16, 2> ds;
   void* panels_0_memory;
   void* panels_1_memory;
   void* panels_2_memory;
@@ -167,7 +167,7 @@ struct Step {
 
       // attention_dkv.yaml:59  k_acc += dot(T(ds).T, q)
       const auto panels_4 = PackA<bf16>(
-          Tile<const float, 2>{ds.At(0, 0), {ds.stride[1], ds.stride[0]}},
+          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[1], ds.stride[0]}},
           n_size, bq, panels_4_memory);
       const auto panels_5 = PackB<bf16>(
           Tile<const bf16, 2>{q.At(0, 0), {q.stride[0], q.stride[1]}},
@@ -204,17 +204,21 @@ void RunGrid(const Call& call, Core& core) {
   const std::array q_o_d_o_block = {Squeezed(), Blocked(bq), All(call.d)};
   const std::array k_v_dk_and_more_block = {Squeezed(), Clipped(bk), All(call.d)};
   In<Tiers, Rows<bf16, 2>, 3> q(core, {"q", 1, 22}, call.q, q_o_d_o_block,
-                                Pad<bf16>(FromBits<bf16>(0x0000)));
+                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0);
   In<Tiers, PackedBT<bf16>, 3> k(core, {"k", 2, 27}, call.k, k_v_dk_and_more_block,
                                  NoPad{.reduced = true});
   In<Tiers, PackedBT<bf16>, 3> v(core, {"v", 3, 31}, call.v, k_v_dk_and_more_block,
                                  NoPad{.reduced = true});
   In<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 32}, call.o, q_o_d_o_block,
-                                Pad<bf16>(FromBits<bf16>(0x0000)));
-  In<Tiers, Rows<float, 2>, 3> lse(core, {"lse", 5, 33}, call.lse,
-                                   {Squeezed(), All(1), Blocked(bq)}, Pad<float>(0.0f));
+                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0);
+  In<Tiers, Rows<float, 2>, 3> lse(
+      core, {"lse", 5, 33}, call.lse, {Squeezed(), All(1), Blocked(bq)}, Pad<float>(0.0f),
+      /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0);
   In<Tiers, Rows<bf16, 2>, 3> d_o(core, {"d_o", 6, 38}, call.d_o, q_o_d_o_block,
-                                  Pad<bf16>(FromBits<bf16>(0x0000)));
+                                  Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                  /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0);
   Out<Tiers, Rows<bf16, 2>, 3> dk(core, {"dk", 7, 40}, call.dk, k_v_dk_and_more_block);
   Out<Tiers, Rows<bf16, 2>, 3> dv(core, {"dv", 8, 41}, call.dv, k_v_dk_and_more_block);
   const size_t k_acc_count = TileSize<float>(bk, call.d);
@@ -228,8 +232,8 @@ void RunGrid(const Call& call, Core& core) {
   const size_t delta_count = TileSize<float>(bq);
   float* const delta_memory = Tiers::template Scratch<float>(core, {"delta", 16}, delta_count,
                                                              {bq});
-  const size_t ds_count = TileSize<float>(bq, bk);
-  float* const ds_memory = Tiers::template Scratch<float>(core, {"ds", 17}, ds_count, {bq, bk});
+  const size_t ds_count = TileSize<bf16>(bq, bk);
+  bf16* const ds_memory = Tiers::template Scratch<bf16>(core, {"ds", 17}, ds_count, {bq, bk});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 21},
                                                               PackedA<bf16>::Bytes(bq, call.d));
   void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 22},

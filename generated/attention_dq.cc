@@ -66,7 +66,7 @@ struct Step {
   Tile<float, 1> delta;
   Tile<float, 2> acc;
   Tile<float, 2> p;
-  Tile<float, 2> ds;
+  Tile<bf16, 2> ds;
   void* panels_0_memory;
   void* panels_1_memory;
   void* panels_2_memory;
@@ -141,8 +141,8 @@ struct Step {
       }
 
       // attention_dq.yaml:54  acc += dot(T(ds), k)
-      const auto panels_2 = PackA<bf16>(
-          Tile<const float, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
+      const auto panels_2 = MatrixA<bf16>(
+          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
           m_size, bk, panels_2_memory);
       const auto panels_3 = PackB<bf16>(
           Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
@@ -236,8 +236,8 @@ struct Step {
       }
 
       // attention_dq.yaml:54  acc += dot(T(ds), k)
-      const auto panels_2 = PackA<bf16>(
-          Tile<const float, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
+      const auto panels_2 = MatrixA<bf16>(
+          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
           m_size, bk, panels_2_memory);
       const auto panels_3 = PackB<bf16>(
           Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
@@ -315,8 +315,8 @@ struct Step {
       }
 
       // attention_dq.yaml:54  acc += dot(T(ds), k)
-      const auto panels_2 = PackA<bf16>(
-          Tile<const float, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
+      const auto panels_2 = MatrixA<bf16>(
+          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
           m_size, bk, panels_2_memory);
       const auto panels_3 = PackB<bf16>(
           Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
@@ -387,8 +387,8 @@ struct Step {
       }
 
       // attention_dq.yaml:54  acc += dot(T(ds), k)
-      const auto panels_2 = PackA<bf16>(
-          Tile<const float, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
+      const auto panels_2 = MatrixA<bf16>(
+          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
           m_size, bk, panels_2_memory);
       const auto panels_3 = PackB<bf16>(
           Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
@@ -434,9 +434,11 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, UnpackedA<bf16>, 3> q(core, {"q", 1, 21}, call.q, q_o_d_o_and_more_block,
                                   NoPad{.reduced = true});
   In<Tiers, Rows<bf16, 2>, 3> k(core, {"k", 2, 25}, call.k, k_v_block,
-                                Pad<bf16>(FromBits<bf16>(0x0000)));
+                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedBT<bf16>, 3> v(core, {"v", 3, 30}, call.v, k_v_block,
-                                 Pad<bf16>(FromBits<bf16>(0x0000)));
+                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                                 /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 31}, call.o, q_o_d_o_and_more_block,
                                 NoPad{.reduced = true});
   In<Tiers, Rows<float, 2>, 3> lse(core, {"lse", 5, 32}, call.lse,
@@ -452,8 +454,8 @@ void RunGrid(const Call& call, Core& core) {
                                                            {bq, call.d});
   const size_t p_count = TileSize<float>(bq, bk);
   float* const p_memory = Tiers::template Scratch<float>(core, {"p", 13}, p_count, {bq, bk});
-  const size_t ds_count = TileSize<float>(bq, bk);
-  float* const ds_memory = Tiers::template Scratch<float>(core, {"ds", 15}, ds_count, {bq, bk});
+  const size_t ds_count = TileSize<bf16>(bq, bk);
+  bf16* const ds_memory = Tiers::template Scratch<bf16>(core, {"ds", 15}, ds_count, {bq, bk});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 42},
                                                               PackedB<bf16>::Bytes(call.d, bk));
   void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 43},

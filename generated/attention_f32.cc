@@ -60,6 +60,7 @@ struct Step {
   Tile<float, 1> new_top;
   Tile<float, 2> p;
   Tile<float, 1> fade;
+  Tile<float, 1> total_0;
 
   HWY_INLINE void Body() const {
     const size_t m_size = o.high[0], d_size = Unsigned(call.d);
@@ -131,21 +132,27 @@ struct Step {
         const float new_top_1 = LoadOne(new_top.At(m_i));
 
         // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
-        const float total_0 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
+        const float total_1 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
           // attention.yaml:54  let p = exp(s - new_top)
           const auto s_1 = at.Load(s.At(m_i, n_i));
           const auto p_0 = Exp(hn::Sub(s_1, at.Splat(new_top_1)));
           at.Store(p_0, p.At(m_i, n_i));
           return p_0;
         });
-
+        StoreOne(total_1, total_0.At(m_i));
+      }
+      ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
         // attention.yaml:55  let fade = exp(top - new_top)
-        const float fade_0 = Exp(LoadOne(top.At(m_i)) - new_top_1);
-        StoreOne(fade_0, fade.At(m_i));
+        const auto top_0 = at.Load(top.At(m_i));
+        const auto new_top_2 = at.Load(new_top.At(m_i));
+        const auto fade_0 = Exp(hn::Sub(top_0, new_top_2));
+        at.Store(fade_0, fade.At(m_i));
 
         // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
-        StoreOne(LoadOne(total.At(m_i)) * fade_0 + total_0, total.At(m_i));
-      }
+        const auto total_2 = at.Load(total.At(m_i));
+        const auto total_0_0 = at.Load(total_0.At(m_i));
+        at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(m_i));
+      });
 
       // attention.yaml:57  acc = acc * fade + dot(T(p), v)
       const auto panels_0 = MatrixA<float>(
@@ -162,8 +169,8 @@ struct Step {
 
       // attention.yaml:58  top = new_top
       ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        const auto new_top_2 = at.Load(new_top.At(m_i));
-        at.Store(new_top_2, top.At(m_i));
+        const auto new_top_3 = at.Load(new_top.At(m_i));
+        at.Store(new_top_3, top.At(m_i));
       });
     }
 
@@ -189,9 +196,11 @@ void RunGrid(const Call& call, Core& core) {
   const std::array k_v_block = {Squeezed(), Blocked(bk), All(call.d)};
   const std::array q_o_block = {Squeezed(), Clipped(bq), All(call.d)};
   In<Tiers, UnpackedA<float>, 3> q(core, {"q", 1, 21}, call.q, q_o_block, NoPad{.reduced = true});
-  In<Tiers, PackedBT<float>, 3> k(core, {"k", 2, 25}, call.k, k_v_block, NoPad{.reduced = true});
+  In<Tiers, PackedBT<float>, 3> k(core, {"k", 2, 25}, call.k, k_v_block, NoPad{.reduced = true},
+                                  /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<float>, 3> v(core, {"v", 3, 29}, call.v, k_v_block, Pad<float>(0.0f),
-                                 /*buffers=*/2, /*window=*/0, /*rows=*/bq);
+                                 /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0,
+                                 /*rows=*/bq * steps[1]);
   Out<Tiers, Rows<float, 2>, 3> o(core, {"o", 4, 31}, call.o, q_o_block);
   const size_t top_count = TileSize<float>(bq);
   float* const top_memory = Tiers::template Scratch<float>(core, {"top", 5, 38}, top_count,
@@ -211,6 +220,9 @@ void RunGrid(const Call& call, Core& core) {
   float* const p_memory = Tiers::template Scratch<float>(core, {"p", 15}, p_count, {bq, bk});
   const size_t fade_count = TileSize<float>(bq);
   float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 16}, fade_count, {bq});
+  const size_t total_0_count = TileSize<float>(bq);
+  float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 19}, total_0_count,
+                                                               {bq});
   if (!core.ok()) return;
 
   const auto q_o_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
@@ -237,7 +249,8 @@ void RunGrid(const Call& call, Core& core) {
                  v.WaitIn(k_v_index(at)), o.Open(q_o_index(at), at.run), MakeTile(top_memory, bq),
                  MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
                  MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq),
-                 MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq)});
+                 MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq),
+                 MakeTile(total_0_memory, bq)});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(q_o_index(next), next.run)) o.CopyOut();
   };

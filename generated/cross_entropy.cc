@@ -47,6 +47,9 @@ struct Step {
   Tile<float, 1> total;
   Tile<float, 1> chosen;
   Tile<float, 1> z;
+  Tile<float, 1> new_top_0;
+  Tile<float, 1> total_0;
+  Tile<float, 1> total_1;
 
   HWY_INLINE void Body() const {
     const size_t m_size = logits.high[0];
@@ -72,7 +75,7 @@ struct Step {
         at.Store(z_0, z.At(n_i));
         return z_0;
       });
-      const float new_top_0 = Maximum(LoadOne(top.At(m_i)), largest);
+      const float new_top_1 = Maximum(LoadOne(top.At(m_i)), largest);
 
       // cross_entropy.yaml:36  total = total * exp(top - new_top) + sum(exp(z - new_top), axis=1,
       //     keep=true)
@@ -85,35 +88,46 @@ struct Step {
         const auto value_3 =
             Eq(at.Iota(static_cast<int32_t>(Signed(n_i) + logits.origin[1])),
                at.Splat(LoadOne(target.At(m_i, 0))));
-        fold(Exp(hn::Sub(z_1, at.Splat(new_top_0))), Select(value_3, z_1, at.Splat(0.0f)));
+        fold(Exp(hn::Sub(z_1, at.Splat(new_top_1))), Select(value_3, z_1, at.Splat(0.0f)));
       });
-      const float total_0 = std::get<0>(folded_0);
-      const float total_1 = std::get<1>(folded_0);
+      const float total_2 = std::get<0>(folded_0);
+      const float total_3 = std::get<1>(folded_0);
 
       // cross_entropy.yaml:36  total = total * exp(top - new_top) + sum(exp(z - new_top), axis=1,
       //     keep=true)
-      StoreOne(LoadOne(total.At(m_i)) * Exp(LoadOne(top.At(m_i)) - new_top_0) + total_0,
+      StoreOne(new_top_1, new_top_0.At(m_i));
+      StoreOne(total_2, total_0.At(m_i));
+      StoreOne(total_3, total_1.At(m_i));
+    }
+    ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
+      const auto total_4 = at.Load(total.At(m_i));
+      const auto top_0 = at.Load(top.At(m_i));
+      const auto new_top_0_0 = at.Load(new_top_0.At(m_i));
+      const auto total_0_0 = at.Load(total_0.At(m_i));
+      at.Store(hn::Add(hn::Mul(total_4, Exp(hn::Sub(top_0, new_top_0_0))), total_0_0),
                total.At(m_i));
 
       // cross_entropy.yaml:37  top = new_top
-      StoreOne(new_top_0, top.At(m_i));
+      at.Store(new_top_0_0, top.At(m_i));
 
       // cross_entropy.yaml:38  chosen += sum(where(at(logits, 1) == target, z, 0), axis=1,
       //     keep=true)
-      StoreOne(LoadOne(chosen.At(m_i)) + total_1, chosen.At(m_i));
-    }
+      const auto chosen_0 = at.Load(chosen.At(m_i));
+      const auto total_1_0 = at.Load(total_1.At(m_i));
+      at.Store(hn::Add(chosen_0, total_1_0), chosen.At(m_i));
+    });
 
     // cross_entropy.yaml:41  lse = top + log(total)
     if (point[1] + 1 == steps[1]) {
       ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        const auto top_0 = at.Load(top.At(m_i));
-        const auto total_2 = at.Load(total.At(m_i));
-        const auto lse_0 = hn::Add(top_0, Log(total_2));
+        const auto top_1 = at.Load(top.At(m_i));
+        const auto total_5 = at.Load(total.At(m_i));
+        const auto lse_0 = hn::Add(top_1, Log(total_5));
         at.StoreStrided(lse_0, lse.At(m_i, 0), lse.stride[0]);
 
         // cross_entropy.yaml:42  loss = lse - chosen
-        const auto chosen_0 = at.Load(chosen.At(m_i));
-        at.StoreStrided(hn::Sub(lse_0, chosen_0), loss.At(m_i, 0), loss.stride[0]);
+        const auto chosen_1 = at.Load(chosen.At(m_i));
+        at.StoreStrided(hn::Sub(lse_0, chosen_1), loss.At(m_i, 0), loss.stride[0]);
       });
     }
   }
@@ -143,6 +157,15 @@ void RunGrid(const Call& call, Core& core) {
                                                               {bm, 1});
   const size_t z_count = TileSize<float>(bn);
   float* const z_memory = Tiers::template Scratch<float>(core, {"z", 7}, z_count, {bn});
+  const size_t new_top_0_count = TileSize<float>(bm);
+  float* const new_top_0_memory = Tiers::template Scratch<float>(core, {"new_top_0", 12},
+                                                                 new_top_0_count, {bm});
+  const size_t total_0_count = TileSize<float>(bm);
+  float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 13}, total_0_count,
+                                                               {bm});
+  const size_t total_1_count = TileSize<float>(bm);
+  float* const total_1_memory = Tiers::template Scratch<float>(core, {"total_1", 14}, total_1_count,
+                                                               {bm});
   if (!core.ok()) return;
 
   const auto logits_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
@@ -159,11 +182,12 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, chosen_memory, chosen_count);
       run = at.run;
     }
-    RunStep(Step{core, at, steps, logits.WaitIn(logits_index(at)),
-                 target.WaitIn(target_loss_lse_index(at)),
-                 loss.Open(target_loss_lse_index(at), at.run),
-                 lse.Open(target_loss_lse_index(at), at.run), MakeTile(top_memory, bm),
-                 MakeTile(total_memory, bm), MakeTile(chosen_memory, bm), MakeTile(z_memory, bn)});
+    RunStep(Step{
+        core, at, steps, logits.WaitIn(logits_index(at)), target.WaitIn(target_loss_lse_index(at)),
+        loss.Open(target_loss_lse_index(at), at.run), lse.Open(target_loss_lse_index(at), at.run),
+        MakeTile(top_memory, bm), MakeTile(total_memory, bm), MakeTile(chosen_memory, bm),
+        MakeTile(z_memory, bn), MakeTile(new_top_0_memory, bm), MakeTile(total_0_memory, bm),
+        MakeTile(total_1_memory, bm)});
     if (!core.ok()) return;
     if (!next.more || loss.Leaves(target_loss_lse_index(next), next.run)) loss.CopyOut();
     if (!next.more || lse.Leaves(target_loss_lse_index(next), next.run)) lse.CopyOut();

@@ -66,19 +66,11 @@ struct Step {
   float* up_acc;
 
   HWY_INLINE void Body(SingleStep) const {
-    const size_t n_size = out.high[1];
-    // gmm_swiglu.yaml:55  gate_acc = 0
-    for (size_t m_i = 0; m_i < tm; ++m_i) {
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), gate_acc.At(m_i, n_i));
-      });
-    }
-
     // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
     {
       MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
                                SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/false));
+                                          /*from_zero=*/true));
     }
 
     // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
@@ -105,19 +97,11 @@ struct Step {
   }
 
   HWY_INLINE void Body(First) const {
-    const size_t n_size = out.high[1];
-    // gmm_swiglu.yaml:55  gate_acc = 0
-    for (size_t m_i = 0; m_i < tm; ++m_i) {
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), gate_acc.At(m_i, n_i));
-      });
-    }
-
     // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
     {
       MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
                                SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/false));
+                                          /*from_zero=*/true));
     }
 
     // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
@@ -180,9 +164,10 @@ struct Step {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t j = tn;
+  int64_t j = tn, l = tk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
+    l = DepthFor<bf16>(core.cpu(), l, call.k);
     j = ChooseNC(call.n, core.count());
   }
 };
@@ -192,7 +177,7 @@ template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
-                                     CeilDiv(call.k, tk)};
+                                     DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"offsets", 1, 16, Memory::kSmem}, {1 + call.groups});
@@ -201,10 +186,11 @@ void RunGrid(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"tiles", 3, 18, Memory::kSmem},
                                 {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 20, Memory::kSmem}, {});
-  const std::array block = {Squeezed(), Clipped(tk), Clipped(blocks.j)};
+  const std::array block = {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)};
   In<Tiers, UnpackedA<bf16>, 2> lhs(
-      core, {"lhs", 5, 32}, call.lhs, {Blocked(tm), Clipped(tk)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+      core, {"lhs", 5, 32}, call.lhs, {Blocked(tm), Clipped(blocks.l)},
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<bf16>, 3> gate(core, {"gate", 6, 37}, call.gate, block,
                                    Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                    /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);

@@ -51,7 +51,7 @@ struct Step {
 
       // layernorm.yaml:22  let variance = mean(centred * centred, axis=1, keep=true)
       const float total_0 = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<0, 1, 3>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+        PrefetchNextRow<0, 1, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
         // layernorm.yaml:21  let centred = x - mean(f32(x), axis=1, keep=true)
         const auto x_1 = at.Load(x.At(m_i, n_i));
         const auto centred_0 = hn::Sub(x_1, at.Splat(quotient));
@@ -62,7 +62,7 @@ struct Step {
       // layernorm.yaml:23  y = T(centred * rsqrt(variance + eps) * gamma + beta)
       const float fixed = Rsqrt(variance_0 + 1e-05f);
       StreamLanes(kFloats, n_size, y.stream, y.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<1, 3, 3>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+        PrefetchNextRow<1, 2, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
         const auto x_2 = at.Load(x.At(m_i, n_i));
         const auto gamma_0 = at.Load(gamma.At(n_i));
         const auto value_2 =

@@ -63,8 +63,9 @@ struct Step {
   Tile<bf16, 4> values_0;
   Tile<float, 2> s;
   Tile<float, 1> new_top;
-  Tile<float, 2> weight;
+  Tile<bf16, 2> weight;
   Tile<float, 1> fade;
+  Tile<float, 1> total_0;
   void* panels_0_memory;
   void* panels_1_memory;
   void* panels_2_memory;
@@ -231,7 +232,7 @@ struct Step {
           StoreOne(new_top_0, new_top.At(tile_i));
 
           // paged_attention.yaml:71  total = total * fade + sum(weight, axis=2, keep=true)
-          const float total_0 =
+          const float total_1 =
               SumLanes<float>(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
             // paged_attention.yaml:69  let weight = exp(s - new_top)
             const auto s_1 = at.Load(s.At(tile_i, tile_j));
@@ -239,18 +240,24 @@ struct Step {
             at.Store(weight_0, weight.At(tile_i, tile_j));
             return weight_0;
           });
-
+          StoreOne(total_1, total_0.At(tile_i));
+        }
+        ForLanes(kFloats, group, [&](auto at, size_t tile_i) HWY_ATTR {
           // paged_attention.yaml:70  let fade = exp(top - new_top)
-          const float fade_0 = Exp(LoadOne(top.At(hk_i, tile_i)) - new_top_0);
-          StoreOne(fade_0, fade.At(tile_i));
+          const auto top_0 = at.Load(top.At(hk_i, tile_i));
+          const auto new_top_1 = at.Load(new_top.At(tile_i));
+          const auto fade_0 = Exp(hn::Sub(top_0, new_top_1));
+          at.Store(fade_0, fade.At(tile_i));
 
           // paged_attention.yaml:71  total = total * fade + sum(weight, axis=2, keep=true)
-          StoreOne(LoadOne(total.At(hk_i, tile_i)) * fade_0 + total_0, total.At(hk_i, tile_i));
-        }
+          const auto total_2 = at.Load(total.At(hk_i, tile_i));
+          const auto total_0_0 = at.Load(total_0.At(tile_i));
+          at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(hk_i, tile_i));
+        });
 
         // paged_attention.yaml:72  acc = acc * fade + dot(T(weight), v)
-        const auto panels_2 = PackA<bf16>(
-            Tile<const float, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
+        const auto panels_2 = MatrixA<bf16>(
+            Tile<const bf16, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
             group, tile_size, panels_2_memory);
         const auto panels_3 = PackB<bf16>(
             Tile<const bf16, 2>{values_0.At(fixed, hk_i, 0, 0),
@@ -268,8 +275,8 @@ struct Step {
 
         // paged_attention.yaml:73  top = new_top
         ForLanes(kFloats, group, [&](auto at, size_t tile_i) HWY_ATTR {
-          const auto new_top_1 = at.Load(new_top.At(tile_i));
-          at.Store(new_top_1, top.At(hk_i, tile_i));
+          const auto new_top_2 = at.Load(new_top.At(tile_i));
+          at.Store(new_top_2, top.At(hk_i, tile_i));
         });
       }
     }
@@ -326,20 +333,23 @@ void RunGrid(const Call& call, Core& core) {
   const size_t new_top_count = TileSize<float>(group);
   float* const new_top_memory = Tiers::template Scratch<float>(core, {"new_top", 18}, new_top_count,
                                                                {group});
-  const size_t weight_count = TileSize<float>(group, 8 * call.page);
-  float* const weight_memory = Tiers::template Scratch<float>(core, {"weight", 20}, weight_count,
-                                                              {group, 8 * call.page});
+  const size_t weight_count = TileSize<bf16>(group, 8 * call.page);
+  bf16* const weight_memory = Tiers::template Scratch<bf16>(core, {"weight", 20}, weight_count,
+                                                            {group, 8 * call.page});
   const size_t fade_count = TileSize<float>(group);
   float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 21}, fade_count,
                                                             {group});
-  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 24},
+  const size_t total_0_count = TileSize<float>(group);
+  float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 24}, total_0_count,
+                                                               {group});
+  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 25},
                                                               PackedA<bf16>::Bytes(group, call.d));
   void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 25}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
+      core, {"panels_1", 26}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
   void* const panels_2_memory = Tiers::template Scratch<char>(
-      core, {"panels_2", 26}, PackedA<bf16>::Bytes(group, 8 * call.page));
+      core, {"panels_2", 27}, PackedA<bf16>::Bytes(group, 8 * call.page));
   void* const panels_3_memory = Tiers::template Scratch<char>(
-      core, {"panels_3", 27}, PackedB<bf16>::Bytes(8 * call.page, call.d));
+      core, {"panels_3", 28}, PackedB<bf16>::Bytes(8 * call.page, call.d));
   Copies copies(core);
   copies.Reads({"k_pages", 4, 34});
   copies.Reads({"v_pages", 5, 35});
@@ -369,7 +379,8 @@ void RunGrid(const Call& call, Core& core) {
                  MakeDenseTile(values_memory, 2, call.hk, 8 * call.page, call.d),
                  MakeTile(s_memory, group, 8 * call.page), MakeTile(new_top_memory, group),
                  MakeTile(weight_memory, group, 8 * call.page), MakeTile(fade_memory, group),
-                 panels_0_memory, panels_1_memory, panels_2_memory, panels_3_memory});
+                 MakeTile(total_0_memory, group), panels_0_memory, panels_1_memory, panels_2_memory,
+                 panels_3_memory});
     if (!core.ok()) return;
     if (!next.more || next.run != at.run) copies.End();
     if (!next.more || o.Leaves(block_index(next), next.run)) o.CopyOut();

@@ -86,9 +86,10 @@ struct Step {
   Tile<bf16, 2> value_2;
   Tile<bf16, 4> keys_0;
   Tile<float, 1> new_top;
-  Tile<float, 2> weight;
+  Tile<bf16, 2> weight;
   Tile<float, 1> fade;
   Tile<bf16, 4> values_0;
+  Tile<float, 1> total_0;
   void* panels_0_memory;
   void* panels_1_memory;
   void* panels_2_memory;
@@ -253,7 +254,7 @@ struct Step {
             });
           }
         }
-        const auto panels_0 = PackA<bf16>(
+        const auto panels_0 = MatrixA<bf16>(
             Tile<const bf16, 2>{value_2.At(0, 0), {value_2.stride[0], value_2.stride[1]}},
             tile_size, d_size, panels_0_memory);
         const auto panels_1 = PackB<bf16>(
@@ -281,7 +282,7 @@ struct Step {
 
           // ragged_paged_attention.yaml:87  total[h] = total[h] * fade + sum(weight, axis=1,
           //     keep=true)
-          const float total_0 =
+          const float total_1 =
               SumLanes<float>(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
             // ragged_paged_attention.yaml:85  let weight = exp(s - new_top)
             const auto s_1 = at.Load(s.At(tile_i, tile_j));
@@ -289,15 +290,21 @@ struct Step {
             at.Store(weight_0, weight.At(tile_i, tile_j));
             return weight_0;
           });
-
+          StoreOne(total_1, total_0.At(tile_i));
+        }
+        ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
           // ragged_paged_attention.yaml:86  let fade = exp(top[h] - new_top)
-          const float fade_0 = Exp(LoadOne(top.At(h, tile_i)) - new_top_0);
-          StoreOne(fade_0, fade.At(tile_i));
+          const auto top_0 = at.Load(top.At(h, tile_i));
+          const auto new_top_1 = at.Load(new_top.At(tile_i));
+          const auto fade_0 = Exp(hn::Sub(top_0, new_top_1));
+          at.Store(fade_0, fade.At(tile_i));
 
           // ragged_paged_attention.yaml:87  total[h] = total[h] * fade + sum(weight, axis=1,
           //     keep=true)
-          StoreOne(LoadOne(total.At(h, tile_i)) * fade_0 + total_0, total.At(h, tile_i));
-        }
+          const auto total_2 = at.Load(total.At(h, tile_i));
+          const auto total_0_0 = at.Load(total_0.At(tile_i));
+          at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(h, tile_i));
+        });
 
         // ragged_paged_attention.yaml:88  acc[h] = acc[h] * fade + dot(T(weight), reshape(values[j
         //     % 2, h], [width, d]))
@@ -309,8 +316,8 @@ struct Step {
             })) {
           return;
         }
-        const auto panels_2 = PackA<bf16>(
-            Tile<const float, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
+        const auto panels_2 = MatrixA<bf16>(
+            Tile<const bf16, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
             tile_size, tile_size_0, panels_2_memory);
         const auto panels_3 = PackB<bf16>(
             Tile<const bf16, 2>{values_0.At(Mod(point[2], int64_t{2}), h, 0, 0),
@@ -328,8 +335,8 @@ struct Step {
 
         // ragged_paged_attention.yaml:89  top[h] = new_top
         ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
-          const auto new_top_1 = at.Load(new_top.At(tile_i));
-          at.Store(new_top_1, top.At(h, tile_i));
+          const auto new_top_2 = at.Load(new_top.At(tile_i));
+          at.Store(new_top_2, top.At(h, tile_i));
         });
       }
     }
@@ -418,20 +425,23 @@ void RunGrid(const Call& call, Core& core) {
   const size_t new_top_count = TileSize<float>(32 * call.group);
   float* const new_top_memory = Tiers::template Scratch<float>(core, {"new_top", 25}, new_top_count,
                                                                {32 * call.group});
-  const size_t weight_count = TileSize<float>(32 * call.group, 8 * call.page);
-  float* const weight_memory = Tiers::template Scratch<float>(core, {"weight", 27}, weight_count,
-                                                              {32 * call.group, 8 * call.page});
+  const size_t weight_count = TileSize<bf16>(32 * call.group, 8 * call.page);
+  bf16* const weight_memory = Tiers::template Scratch<bf16>(core, {"weight", 27}, weight_count,
+                                                            {32 * call.group, 8 * call.page});
   const size_t fade_count = TileSize<float>(32 * call.group);
   float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 28}, fade_count,
                                                             {32 * call.group});
+  const size_t total_0_count = TileSize<float>(32 * call.group);
+  float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 34}, total_0_count,
+                                                               {32 * call.group});
   void* const panels_0_memory = Tiers::template Scratch<char>(
-      core, {"panels_0", 34}, PackedA<bf16>::Bytes(32 * call.group, call.d));
+      core, {"panels_0", 35}, PackedA<bf16>::Bytes(32 * call.group, call.d));
   void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 35}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
+      core, {"panels_1", 36}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
   void* const panels_2_memory = Tiers::template Scratch<char>(
-      core, {"panels_2", 36}, PackedA<bf16>::Bytes(32 * call.group, 8 * call.page));
+      core, {"panels_2", 37}, PackedA<bf16>::Bytes(32 * call.group, 8 * call.page));
   void* const panels_3_memory = Tiers::template Scratch<char>(
-      core, {"panels_3", 37}, PackedB<bf16>::Bytes(8 * call.page, call.d));
+      core, {"panels_3", 38}, PackedB<bf16>::Bytes(8 * call.page, call.d));
   Copies copies(core);
   copies.Reads({"queries", 0, 13});
   copies.Reads({"k_pages", 9, 49});
@@ -474,8 +484,9 @@ void RunGrid(const Call& call, Core& core) {
                  MakeTile(new_top_memory, 32 * call.group),
                  MakeTile(weight_memory, 32 * call.group, 8 * call.page),
                  MakeTile(fade_memory, 32 * call.group),
-                 MakeDenseTile(values_memory, 2, heads, 8 * call.page, call.d), panels_0_memory,
-                 panels_1_memory, panels_2_memory, panels_3_memory});
+                 MakeDenseTile(values_memory, 2, heads, 8 * call.page, call.d),
+                 MakeTile(total_0_memory, 32 * call.group), panels_0_memory, panels_1_memory,
+                 panels_2_memory, panels_3_memory});
     if (!core.ok()) return;
     if (!next.more || next.run != at.run) copies.End();
     if (!next.more || o.Leaves(block_index(next_step, next), next.run)) o.CopyOut();

@@ -52,7 +52,7 @@ struct Step {
       });
       const float fixed = Rsqrt(total / static_cast<float>(call.n) + 1e-06f);
       StreamLanes(kFloats, n_size, y.stream, y.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<0, 2, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+        PrefetchNextRow<0, 1, 1>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
         const auto wide_1 = at.Load(wide.At(n_i));
         const auto weight_0 = at.Load(weight.At(n_i));
         at.Store(hn::Mul(hn::Mul(wide_1, at.Splat(fixed)), weight_0), y.At(m_i, n_i));

@@ -70,9 +70,10 @@ struct Step {
   Tile<float, 2> acc;
   Tile<float, 2> s;
   Tile<float, 1> new_top;
-  Tile<float, 2> p;
+  Tile<bf16, 2> p;
   Tile<float, 1> fade;
   Tile<float, 1> base_0;
+  Tile<float, 1> total_0;
   void* panels_0_memory;
 
   HWY_INLINE void Body() const {
@@ -148,25 +149,31 @@ struct Step {
         const float base_2 = LoadOne(base_0.At(m_i));
 
         // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
-        const float total_0 = SumLanes<float>(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
+        const float total_1 = SumLanes<float>(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
           // splash_attention.yaml:86  let p = exp(s - base)
           const auto s_1 = at.Load(s.At(m_i, m_j));
           const auto p_0 = Exp(hn::Sub(s_1, at.Splat(base_2)));
           at.Store(p_0, p.At(m_i, m_j));
           return p_0;
         });
-
+        StoreOne(total_1, total_0.At(m_i));
+      }
+      ForLanes(kFloats, bq, [&](auto at, size_t m_i) HWY_ATTR {
         // splash_attention.yaml:87  let fade = exp(top - base)
-        const float fade_0 = Exp(LoadOne(top.At(m_i)) - base_2);
-        StoreOne(fade_0, fade.At(m_i));
+        const auto top_0 = at.Load(top.At(m_i));
+        const auto base_0_0 = at.Load(base_0.At(m_i));
+        const auto fade_0 = Exp(hn::Sub(top_0, base_0_0));
+        at.Store(fade_0, fade.At(m_i));
 
         // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
-        StoreOne(LoadOne(total.At(m_i)) * fade_0 + total_0, total.At(m_i));
-      }
+        const auto total_2 = at.Load(total.At(m_i));
+        const auto total_0_0 = at.Load(total_0.At(m_i));
+        at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(m_i));
+      });
 
       // splash_attention.yaml:89  acc = acc * fade + dot(T(p), v)
-      const auto panels_0 = PackA<bf16>(
-          Tile<const float, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
+      const auto panels_0 = MatrixA<bf16>(
+          Tile<const bf16, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
           bq, bq, panels_0_memory);
       {
         const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t d_i) HWY_ATTR {
@@ -238,14 +245,17 @@ void RunGrid(const Call& call, Core& core) {
   const size_t new_top_count = TileSize<float>(bq);
   float* const new_top_memory = Tiers::template Scratch<float>(core, {"new_top", 18}, new_top_count,
                                                                {bq});
-  const size_t p_count = TileSize<float>(bq, bk);
-  float* const p_memory = Tiers::template Scratch<float>(core, {"p", 21}, p_count, {bq, bk});
+  const size_t p_count = TileSize<bf16>(bq, bk);
+  bf16* const p_memory = Tiers::template Scratch<bf16>(core, {"p", 21}, p_count, {bq, bk});
   const size_t fade_count = TileSize<float>(bq);
   float* const fade_memory = Tiers::template Scratch<float>(core, {"fade", 22}, fade_count, {bq});
   const size_t base_0_count = TileSize<float>(bq);
   float* const base_0_memory = Tiers::template Scratch<float>(core, {"base_0", 25}, base_0_count,
                                                               {bq});
-  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 26},
+  const size_t total_0_count = TileSize<float>(bq);
+  float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 26}, total_0_count,
+                                                               {bq});
+  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 27},
                                                               PackedA<bf16>::Bytes(bq, bk));
   if (!core.ok()) return;
 
@@ -291,7 +301,7 @@ void RunGrid(const Call& call, Core& core) {
                  MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
                  MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq),
                  MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq), MakeTile(base_0_memory, bq),
-                 panels_0_memory});
+                 MakeTile(total_0_memory, bq), panels_0_memory});
     if (!core.ok()) return;
     if (!next.more || o.Leaves(q_o_index(next), next.run)) o.CopyOut();
   };

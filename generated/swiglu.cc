@@ -46,19 +46,11 @@ struct Step {
   float* up_acc;
 
   HWY_INLINE void Body(SingleStep) const {
-    const size_t m_size = y.high[0], n_size = y.high[1];
-    // swiglu.yaml:42  gate_acc = 0
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), gate_acc.At(m_i, n_i));
-      });
-    }
-
     // swiglu.yaml:44  gate_acc += dot(x, gate)
     {
       MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
                                SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/false));
+                                          /*from_zero=*/true));
     }
 
     // swiglu.yaml:45  up_acc += dot(x, up)
@@ -76,19 +68,12 @@ struct Step {
   }
 
   HWY_INLINE void Body(First) const {
-    const size_t m_size = y.high[0], n_size = y.high[1];
-    // swiglu.yaml:42  gate_acc = 0
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), gate_acc.At(m_i, n_i));
-      });
-    }
-
+    const size_t m_size = y.high[0];
     // swiglu.yaml:44  gate_acc += dot(x, gate)
     {
       MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
                                SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/false));
+                                          /*from_zero=*/true));
     }
 
     // swiglu.yaml:45  up_acc += dot(x, up)
@@ -144,11 +129,12 @@ struct Step {
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
-  int64_t i = bm, j = bn;
+  int64_t i = bm, j = bn, l = bk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
+    l = DepthFor<bf16>(core.cpu(), l, call.k, call.m, call.up.stride[0]);
     j = ChooseNC(call.n, core.count(), call.m);
-    i = ChooseMC(core.cpu(), call.m, core.count());
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
   }
 };
 
@@ -157,13 +143,13 @@ template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
   const Blocks blocks(call, core);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
-                                     CeilDiv(call.k, bk)};
+                                     DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  const std::array block = {Clipped(bk), Clipped(blocks.j)};
-  In<Tiers, UnpackedA<bf16>, 2> x(core, {"x", 0, 18}, call.x, {Clipped(blocks.i), Clipped(bk)},
-                                  Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                  /*window=*/steps[1] > 1 ? steps[2] : 0);
+  const std::array block = {Clipped(blocks.l), Clipped(blocks.j)};
+  In<Tiers, UnpackedA<bf16>, 2> x(
+      core, {"x", 0, 18}, call.x, {Clipped(blocks.i), Clipped(blocks.l)},
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, PackedB<bf16>, 2> gate(
       core, {"gate", 1, 23}, call.gate, block, Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);

@@ -228,6 +228,11 @@ bool HasWide(const Plan& plan, const Stage& stage) {
   return wide;
 }
 
+bool NeedsMemory(const Plan& plan, const stage::Pack& pack) {
+  const Panels& panels = plan[pack.panels];
+  return !pack.unpacked || panels.side != Side::kA || panels.element == DType::kBF16;
+}
+
 bool KeepsSums(const Plan& plan, const stage::Dot& dot, const stage::Store& store) {
   return !store.mask && plan.IsAccumulator(store.place.buffer) && IsNamed(*store.value, dot.sum);
 }

@@ -81,6 +81,9 @@ std::set<BufferId> UsedBuffers(const Plan& plan);
 
 /// Whether a statement works on lanes of 64 bits, of which a vector holds half as many.
 bool HasWide(const Plan& plan, const Stage& stage);
+/// Whether panels are made on some machine: not of an A whose elements are k-groups, which tiles
+/// read where it is.
+bool NeedsMemory(const Plan& plan, const stage::Pack& pack);
 /// Whether a store leaves the sums of a dot in its accumulators.
 bool KeepsSums(const Plan& plan, const stage::Dot& dot, const stage::Store& store);
 

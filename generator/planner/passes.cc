@@ -11,6 +11,7 @@
 #include "generator/planner/decide/in_place.h"
 #include "generator/planner/decide/live_depth.h"
 #include "generator/planner/decide/live_rows.h"
+#include "generator/planner/decide/narrow.h"
 #include "generator/planner/decide/one_body.h"
 #include "generator/planner/decide/pack_computed.h"
 #include "generator/planner/decide/prefetch.h"
@@ -20,10 +21,12 @@
 #include "generator/planner/fuse/bring_sums.h"
 #include "generator/planner/fuse/fuse.h"
 #include "generator/planner/fuse/hoist.h"
+#include "generator/planner/fuse/into_tiles.h"
 #include "generator/planner/fuse/recompute.h"
 #include "generator/planner/fuse/reduced.h"
 #include "generator/planner/fuse/rows/across.h"
 #include "generator/planner/fuse/rows/one_pass.h"
+#include "generator/planner/fuse/rows/row_values.h"
 #include "generator/planner/fuse/rows/rows_together.h"
 #include "generator/planner/fuse/rows/split_rows.h"
 #include "generator/planner/fuse/shared_memory.h"
@@ -51,27 +54,42 @@ AxisFlags AxesOfIndex(const Kernel& kernel, const Ref& ref) {
   return used;
 }
 
-/// Whether an axis is in an index map itself, outside of the subscripts of prefetch arrays.
-bool UsesItself(const Node& node, AxisId axis) {
+/// Whether an axis moves the blocks that steps of others walk over: it is in the index itself, not
+/// only in subscripts of prefetch arrays, in conditions, or in what bounds a walk from one side.
+bool Moves(const Node& node, AxisId axis, const AxisFlags& walks) {
   if (AxisId(AxisOf(node)) == axis) return true;
-  return std::any_of(node.args.begin(), node.args.end(),
-                     [&](const NodePtr& arg) { return UsesItself(*arg, axis); });
+  const auto walked = [&](const NodePtr& arg) {
+    AxisFlags used(walks.size());
+    UsedAxes(*arg, used);
+    return std::any_of(walks.ids().begin(), walks.ids().end(),
+                       [&](AxisId a) { return walks[a] && used[a]; });
+  };
+  const bool clamps = (node.op == Op::kMin || node.op == Op::kMax) &&
+                      std::any_of(node.args.begin(), node.args.end(), walked);
+  for (size_t k = node.op == Op::kWhere ? 1 : 0; k < node.args.size(); ++k) {
+    if (clamps && !walked(node.args[k])) continue;
+    if (Moves(*node.args[k], axis, walks)) return true;
+  }
+  return false;
 }
 
-/// An axis outside of all index maps brings every block back. One that only looks an index up, such
-/// as the visits of a group's tiles, may find the same block many times.
+/// An axis outside of all index maps brings every block back. One that looks an index up, such as
+/// the visits of a group's tiles, or skips blocks of a walk, as under a causal mask, may find the
+/// same block many times.
 std::vector<Reuse> FindReuse(const Kernel& kernel, const Ref& ref) {
   const AxisFlags used = AxesOfIndex(kernel, ref);
   std::vector<Reuse> all;
   for (const AxisId axis : used.ids()) {
-    const bool itself = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
-      return dim.index && UsesItself(*dim.index, axis);
-    });
     Reuse reuse{{axis}, {}};
+    AxisFlags walks(used.size());
     for (const AxisId inner : used.ids()) {
-      if (inner > axis && used[inner]) reuse.window.push_back(inner);
+      walks[inner] = inner > axis && used[inner];
+      if (walks[inner]) reuse.window.push_back(inner);
     }
-    if (itself || reuse.window.empty()) continue;
+    const bool moves = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
+      return dim.index && Moves(*dim.index, axis, walks);
+    });
+    if (moves || reuse.window.empty()) continue;
     if (!all.empty() && all.back().window == reuse.window)
       all.back().axes.push_back(axis);
     else
@@ -279,6 +297,13 @@ void Split(Planning& p) {
   for (BodyPlan& body : p.plan.bodies) SplitRows(p.plan, body.stages);
 }
 
+void VectorsOfRows(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) {
+    ComputeRowValues(p.plan, body.stages);
+    ScaleInTiles(p.plan, body.stages);
+  }
+}
+
 void Share(Planning& p) {
   ShareMemory(p.plan);
   for (Variable& variable : p.plan.variables) variable.changes = false;
@@ -312,6 +337,7 @@ void SkipRowsAndDepths(Planning& p) {
 
 void Watch(Planning& p) { FindWatched(p.plan); }
 void FreeBlocks(Planning& p) { FindFreeBlocks(p.plan); }
+void Narrow(Planning& p) { NarrowValues(p.plan); }
 void ReadUnpacked(Planning& p) { FindInPlace(p.plan); }
 void AddPrefetches(Planning& p) { FindPrefetches(p.plan); }
 void PlaceSums(Planning& p) { FindSums(p.plan); }
@@ -354,11 +380,14 @@ constexpr Pass kPasses[] = {
     {"split", Split,
      "what goes on with the reduction of a row is a loop of its own, as rows would wait for each "
      "other"},
+    {"row-values", VectorsOfRows,
+     "functions of what rows have one of are computed for a vector of rows at a time"},
     {"share", Share, "bodies of which a step runs one share the memory that each needs"},
     {"scratch", LayOutScratch, "scratch that only dots touch is laid out as register tiles"},
     {"clip", ClipBlocks, "blocks end where their array does if all loops over them do"},
     {"live", SkipRowsAndDepths, "rows and depths that a mask discards are not multiplied"},
     {"free", FreeBlocks, "blocks whose size changes no result get a size that suits the caches"},
+    {"narrow", Narrow, "a value that only dots of bf16 read is rounded where it is computed"},
     {"unpacked", ReadUnpacked, "Direct may multiply operands where they are"},
     {"prefetch", AddPrefetches, "what a loop will read or store later is requested early"},
     {"sums", PlaceSums,

@@ -65,6 +65,27 @@ body: |
   o = e / sum(e, axis=1, keep=true)
 )yaml";
 
+constexpr const char* kFading = R"yaml(kernel: k
+grid: {j: 4}
+inputs:
+  x: {array: "bf16[16, 16]", block: "16, 16", index: "0, 0"}
+  y: {array: "bf16[64, 16]", block: "16, 16", index: "j, 0"}
+  z: {array: "bf16[64, 32]", block: "16, 32", index: "j, 0"}
+outputs:
+  o: {array: "f32[16, 32]", block: "16, 32", index: "0, 0"}
+scratch: {top: "f32[16, 1]"}
+body: |
+  when first(j):
+    top = -inf
+    o = 0
+  let s = dot(x, y.T)
+  let largest = max(top, max(s, axis=1, keep=true))
+  let p = exp(s - largest)
+  o *= exp(top - largest)
+  o += dot(bf16(p), z)
+  top = largest
+)yaml";
+
 constexpr const char* kColumns = R"yaml(kernel: k
 grid: {i: "cdiv(m, 32)"}
 inputs:
@@ -222,16 +243,17 @@ struct PassExample {
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul}, {"host", kVisited},        {"index", kMatmul},
-    {"watch", kTaken},     {"lower", kMatmul},        {"bring", kSums},
-    {"fuse", kMatmul},     {"carry", kMatmul},        {"taps", kWindows},
-    {"unroll", kSmoothed}, {"one-pass", kStatistics}, {"contract", kRows},
-    {"recompute", kCheap}, {"split", kScores},        {"share", kTwice},
-    {"scratch", kMatmul},  {"clip", kMatmul},         {"live", kSelected},
-    {"free", kMatmul},     {"unpacked", kMatmul},     {"prefetch", kRows},
-    {"sums", kInOutput},   {"one-body", kMatmul},     {"visits", kVisited},
-    {"hoist", kSelected},  {"across", kTransposed},   {"rows", kColumns},
-    {"wide", kTaken},      {"stream", kRows},         {"computed", kTwice},
+    {"operands", kMatmul},   {"host", kVisited},        {"index", kMatmul},
+    {"watch", kTaken},       {"lower", kMatmul},        {"bring", kSums},
+    {"fuse", kMatmul},       {"carry", kMatmul},        {"taps", kWindows},
+    {"unroll", kSmoothed},   {"one-pass", kStatistics}, {"contract", kRows},
+    {"recompute", kCheap},   {"split", kScores},        {"row-values", kFading},
+    {"share", kTwice},       {"scratch", kMatmul},      {"clip", kMatmul},
+    {"live", kSelected},     {"free", kMatmul},         {"narrow", kFading},
+    {"unpacked", kMatmul},   {"prefetch", kRows},       {"sums", kInOutput},
+    {"one-body", kMatmul},   {"visits", kVisited},      {"hoist", kSelected},
+    {"across", kTransposed}, {"rows", kColumns},        {"wide", kTaken},
+    {"stream", kRows},       {"computed", kTwice},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

@@ -132,14 +132,14 @@ bool IsValueAsA(const Plan& plan, const stage::Pack& pack) {
          !IsStoredMeanwhile(plan, pack.panels, pack.place.buffer);
 }
 
-/// Whether tiles read a matrix where it is: its elements are k-groups and its rows contiguous. To
-/// pack it would take longer than it gains.
+/// Whether tiles read a matrix where it is: its elements are k-groups, or parts of one that is
+/// contiguous, and so are its rows. To pack it would take longer than it gains.
 bool IsReadInPlace(const Plan& plan, const stage::Pack& pack) {
   if (pack.value || pack.low || pack.high || pack.live) return false;
   const DType element = plan[pack.panels].element;
-  if (plan[pack.place.buffer].dtype != element ||
-      (element != DType::kF32 && element != DType::kF64))
-    return false;
+  if (plan[pack.place.buffer].dtype != element) return false;
+  const bool as_pairs = element == DType::kBF16 && IsValueAsA(plan, pack);
+  if (element != DType::kF32 && element != DType::kF64 && !as_pairs) return false;
   const Coordinate& last = pack.place.at.back();
   if (last.loop != pack.col || last.stride != 1 || last.around) return false;
   return IsSmallInput(plan, pack) || IsValueAsA(plan, pack);

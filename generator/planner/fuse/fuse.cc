@@ -6,75 +6,12 @@
 
 #include "generator/plan/walk.h"
 #include "generator/planner/fuse/conflicts.h"
+#include "generator/planner/fuse/into_tiles.h"
 
 namespace kiln {
 namespace {
 
 void FuseList(Plan& plan, Stages& stages);
-
-/// The statements of a nest over exactly a dot's rows and columns, in the dot's loops; empty where
-/// it is something else.
-Stages InLoopsOfDot(const Plan& plan, const stage::Dot& dot, Stage nest,
-                    std::vector<LoopId>* loops) {
-  if (const auto* rows = As<stage::Loop>(nest)) {
-    if (rows->body.size() != 1 || !SameSpace(plan, rows->loop, dot.row)) return {};
-    RenameLoop(nest, LoopId(rows->loop), dot.row);
-    loops->push_back(dot.row);
-    nest = Stage(rows->body.front());
-  } else if (!plan.SpaceOf(dot.row).extent.IsOne()) {
-    return {};
-  }
-  auto* lanes = As<stage::Lanes>(nest);
-  if (!lanes || !SameSpace(plan, lanes->loop, dot.col)) return {};
-  for (const Stage& s : lanes->body) {
-    if (!Is<stage::Store, stage::Define>(s)) return {};
-    if (HasWide(plan, s) && dot.element != DType::kF64) return {};
-  }
-  RenameLoop(nest, LoopId(lanes->loop), dot.col);
-  loops->push_back(dot.col);
-  return std::move(lanes->body);
-}
-
-/// A nest over a dot's rows and columns goes on with the sums while they are in registers.
-bool MergeIntoDot(Plan& plan, Stage& of, const Stage& nest) {
-  auto& dot = *As<stage::Dot>(of);
-  std::vector<LoopId> loops;
-  Stages body = InLoopsOfDot(plan, dot, nest, &loops);
-  if (body.empty() || !ConflictsOf(plan, {of}, body, loops).legal) return false;
-  Append(dot.body, std::move(body));
-  return true;
-}
-
-/// A nest in front of a dot that makes what only the dot's tiles go on with (a mask, a scale) moves
-/// into them, unless the dot's operands come from it.
-void SinkIntoDot(Plan& plan, Stages& before, Stage& of) {
-  auto& dot = *As<stage::Dot>(of);
-  size_t at = before.size();
-  while (at > 0 && Is<stage::Pack>(before[at - 1])) --at;
-  if (at == 0) return;
-  std::vector<LoopId> loops;
-  Stages body = InLoopsOfDot(plan, dot, before[at - 1], &loops);
-  if (body.empty()) return;
-  const bool temps_only = std::all_of(body.begin(), body.end(), [&](const Stage& s) {
-    const auto* store = As<stage::Store>(s);
-    return !store || IsTemp(plan, store->place.buffer);
-  });
-  // What the sums start from is read before the tile's statements.
-  const Place* const start = dot.start ? LoadedBy(*dot.start) : nullptr;
-  bool starts_from = false;
-  ForEachPlace(body, [&](const Place& p, bool) {
-    starts_from = starts_from || (start && RootOf(plan, p.buffer) == RootOf(plan, start->buffer));
-  });
-  if (starts_from) return;
-  const Stages packs(before.begin() + static_cast<std::ptrdiff_t>(at), before.end());
-  if (!temps_only || ConflictsOf(plan, body, packs, {}).any ||
-      !ConflictsOf(plan, body, {of}, loops).legal) {
-    return;
-  }
-  before.erase(before.begin() + static_cast<std::ptrdiff_t>(at - 1));
-  Append(body, std::move(dot.body));
-  dot.body = std::move(body);
-}
 
 /// Lanes whose values a reduction over the same lanes reads become part of it: one pass over the
 /// row.

@@ -195,7 +195,7 @@ void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* line
   lines->push_back("    Tile<const " + StorageType(plan_[pack.place.buffer].dtype) + ", 2>{" +
                    corner + ", {" + Stride(pack.place, pack.row) + ", " +
                    Stride(pack.place, pack.col) + "}},");
-  const bool needs_memory = !(pack.unpacked && is_a);
+  const bool needs_memory = NeedsMemory(plan_, pack);
   lines->push_back("    " + rows + ", " + cols + (needs_memory ? ", " + name + "_memory);" : ");"));
 }
 

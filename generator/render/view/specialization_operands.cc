@@ -303,8 +303,7 @@ std::set<PanelsId> RowsInPlace(const Plan& plan) {
     ForEachStage(body.stages, [&](const Stage& stage) {
       const auto* pack = As<stage::Pack>(stage);
       if (!pack) return;
-      const bool stays = pack->unpacked && plan[pack->panels].side == Side::kA;
-      (stays ? in_place : packed).insert(pack->panels);
+      (NeedsMemory(plan, *pack) ? packed : in_place).insert(pack->panels);
     });
   }
   for (const PanelsId panels : packed) in_place.erase(panels);

@@ -157,11 +157,14 @@ struct UnpackedA : PackedA<T> {
     } else {
       const int64_t stride = tensor.stride[box.template ViewDims<2>()[0]] / kKPerGroup;
       const auto* const groups = reinterpret_cast<const KGroup*>(tensor.template At<R>(box.start));
-      const size_t rows = ExtentOf<false>(box, 0), depth = KGroupsOf<D>(ExtentOf<false>(box, 1));
-      if (UsesAmx<D>()) return View::OfSingleRows(groups, rows, depth, stride);
-      if constexpr (kCanReadUnpacked) return View::OfRows(groups, rows, depth, stride);
-      return {};  // never called
+      return OfRows(groups, ExtentOf<false>(box, 0), KGroupsOf<D>(ExtentOf<false>(box, 1)), stride);
     }
+  }
+  /// Rows where they are, `stride` k-groups apart.
+  static View OfRows(const KGroup* groups, size_t rows, size_t depth, int64_t stride) {
+    if (UsesAmx<D>()) return View::OfSingleRows(groups, rows, depth, stride);
+    if constexpr (kCanReadUnpacked) return View::OfRows(groups, rows, depth, stride);
+    return {};  // never called
   }
   template <int R>
   static View ViewOf(const void* data, const Box<R>& box) {
@@ -275,12 +278,27 @@ auto PackBT(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
   return PackB<As, true>(b, k, cols, to);
 }
 
-/// A small matrix of a tile of VMEM whose rows are contiguous, where it is: elements of `As` are
-/// k-groups.
+/// A matrix of a tile of VMEM whose rows are contiguous, where it is: elements of `As` are
+/// k-groups, or parts of one, which some dots need packed; `to` then has PackedA<As>::Bytes(rows,
+/// k).
 template <class As, typename T>
-auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k) {
-  using KGroup = typename DotOf<As>::KGroup;
-  return ViewOfA<KGroup, AnySteps>::OfRows(a.data, rows, k, a.stride[0]);
+auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to = nullptr) {
+  using Format = UnpackedA<As>;
+  using D = DotOf<As>;
+  if constexpr (!Format::kCanReadUnpacked && !Format::kAmxReadsUnpacked) {
+    return PackA<As>(a, rows, k, to);
+  } else {
+    using KGroup = typename Format::KGroup;
+    const size_t odd = k % D::kKPerGroup + static_cast<size_t>(a.stride[0]) % D::kKPerGroup +
+                       reinterpret_cast<uintptr_t>(a.data) % sizeof(KGroup);
+    if (odd == 0 && (Format::kCanReadUnpacked || UsesAmx<D>())) {
+      return Format::OfRows(reinterpret_cast<const KGroup*>(a.data), rows, KGroupsOf<D>(k),
+                            a.stride[0] / int64_t{D::kKPerGroup});
+    }
+    auto* const groups = static_cast<KGroup*>(to);
+    PackAFrom<D>(SourceOf<false>(a, rows, k), groups);
+    return PackedA<As>::template ViewOfPacked<typename Format::View>(groups, rows, k);
+  }
 }
 /// `to` has PackedB<As>::Bytes(k, cols), for tiles that read panels alone.
 template <class As, typename T>

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+/// Functions of what rows have one of, such as the exponential that rescales a row's sums, are
+/// computed for a vector of rows at a time, in a loop between those over rows. One by one each of
+/// them costs as much as a vector.
+void ComputeRowValues(Plan& plan, Stages& stages);
+
+}  // namespace kiln
