@@ -32,7 +32,8 @@ sys.path.insert(0, str(HERE))
 import language
 
 jax.config.update("jax_enable_x64", True)
-jax.numpy.min, jax.numpy.max = map(language.keeping_nan, (jax.numpy.min, jax.numpy.max))
+jax.numpy.min, jax.numpy.max = (language.of_powers(language.keeping_nan(reduce)) for reduce in (jax.numpy.min, jax.numpy.max))
+jax.lax.cummin, jax.lax.cummax = map(language.of_powers, (jax.lax.cummin, jax.lax.cummax))
 
 RECORDED, BATCH = 3000, 50
 #: What JAX's interpreter says of what it lacks, whatever the numbers.
