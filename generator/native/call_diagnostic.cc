@@ -314,8 +314,9 @@ bool IsAboutUndefined(RuleLabel rule) {
 std::optional<Diagnostic> ExamineCall(const Binding& binding,
                                       const std::map<std::string, Array>& arrays,
                                       const CallOptions& how, const CallAgain& again,
-                                      CallResult* result, bool keeps_nan_bits) {
+                                      CallResult* result, internal::KeptNanBits kept) {
   const Kernel& kernel = *binding.kernel;
+  const bool keeps_nan_bits = kept.by_arithmetic && (kept.by_bf16_dots || !MultipliesBf16(kernel));
   if (!how.emulate) return result->code != 0 ? DiagnosticOf(kernel, *result) : std::nullopt;
   if (result->code != 0) {
     auto other = Examiner(binding, arrays, how, again, keeps_nan_bits).Acquit(*result);

@@ -29,6 +29,6 @@ std::optional<Diagnostic> ExamineCall(const Binding& binding,
                                       const std::map<std::string, Array>& arrays,
                                       const CallOptions& how, const CallAgain& again,
                                       CallResult* result,
-                                      bool keeps_nan_bits = internal::KeepsNanBits());
+                                      internal::KeptNanBits kept = internal::NanBitsKept());
 
 }  // namespace kiln

@@ -86,24 +86,36 @@ class Body {
   std::vector<bool> locals_;
 };
 
-bool Bitcasts(const Node& node) {
-  return (node.op == Op::kBitcast && IsFloat(node.dtype)) ||
-         std::any_of(node.args.begin(), node.args.end(),
-                     [](const NodePtr& arg) { return Bitcasts(*arg); });
+using IsWanted = bool (*)(const Node& node);
+
+bool HasNode(const Node& node, IsWanted is) {
+  return is(node) || std::any_of(node.args.begin(), node.args.end(),
+                                 [&](const NodePtr& arg) { return HasNode(*arg, is); });
 }
 
-bool Bitcasts(const Actions& actions) {
-  return AnyAction(actions, [](const Action& action) {
+/// Whether some expression of the kernel has such a node.
+bool HasNode(const Kernel& kernel, IsWanted is) {
+  const auto has = [&](const Action& action) {
     bool any = false;
-    ForEachExpression(action, [&](const Node& node) { any = any || Bitcasts(node); });
+    ForEachExpression(action, [&](const Node& node) { any = any || HasNode(node, is); });
     return any;
-  });
+  };
+  return AnyAction(kernel.body, has) || AnyAction(kernel.epilogue, has);
 }
 
 }  // namespace
 
 bool BitcastsToFloat(const Kernel& kernel) {
-  return Bitcasts(kernel.body) || Bitcasts(kernel.epilogue);
+  return HasNode(kernel,
+                 [](const Node& node) { return node.op == Op::kBitcast && IsFloat(node.dtype); });
+}
+
+bool MultipliesBf16(const Kernel& kernel) {
+  return HasNode(kernel, [](const Node& node) {
+    return node.op == Op::kDot &&
+           std::any_of(node.args.begin(), node.args.end(),
+                       [](const NodePtr& arg) { return arg->dtype == DType::kBF16; });
+  });
 }
 
 bool HidesUndefined(const Kernel& kernel) {

@@ -12,6 +12,7 @@
 #include "generator/check/static_rules.h"
 #include "generator/interpret/interpret.h"
 #include "generator/native/call_diagnostic.h"
+#include "generator/native/hides.h"
 #include "generator/predict/machine/machine.h"
 #include "tests/catch.h"
 #include "tests/faults/fault.h"
@@ -166,25 +167,27 @@ TEST_CASE("seeded faults are found, under one rule by all") {
   CompareWithFile(all, "found.txt");
 }
 
-/// The rule that an emulated run finds where arithmetic makes one NaN of all.
+/// The rule that an emulated run finds where what keeps no bits of a NaN makes one of all.
 std::string RuleWithOneNan(const KernelInterface& compiled, const Binding& binding,
-                           const Inputs& inputs, const CallOptions& options) {
+                           const Inputs& inputs, const CallOptions& options,
+                           internal::KeptNanBits kept) {
   const auto run = [&](const CallOptions& how) {
     return WithOneNan(CallKernel(compiled, binding, inputs.arrays, how));
   };
   CallResult call = run(options);
-  const auto diagnostic =
-      ExamineCall(binding, inputs.arrays, options, run, &call, /*keeps_nan_bits=*/false);
+  const auto diagnostic = ExamineCall(binding, inputs.arrays, options, run, &call, kept);
   return diagnostic ? std::string(diagnostic->rule) : call.rule;
 }
 
-TEST_CASE("undefined floats are found where arithmetic makes one NaN of all") {
+/// Checks that undefined floats are found all the same, in those kernels that `is_of` names; how
+/// many are found by marks alone.
+int FindWithOneNan(internal::KeptNanBits kept, bool (*is_of)(const Kernel& kernel)) {
   int lost = 0;
   for (size_t f = 0; f < Faults().size(); ++f) {
     const Fault& fault = Faults()[f];
     if (!IsAboutUndefined(RuleLabel::Find(fault.rule))) continue;
     FaultyKernel faulty = ReadFault(fault);
-    if (!faulty.kernel) continue;
+    if (!faulty.kernel || !is_of(*faulty.kernel)) continue;
     const Inputs inputs = ReadRecord(RecordOf(fault)).inputs;
     const auto binding = Bind(*faulty.kernel, inputs, /*partial=*/false, faulty.found);
     REQUIRE(binding);
@@ -192,12 +195,23 @@ TEST_CASE("undefined floats are found where arithmetic makes one NaN of all") {
     REQUIRE(compiled);
     INFO(fault.kind << ": " << fault.record);
     for (const int cores : {1, 2})
-      CHECK(RuleWithOneNan(*compiled, *binding, inputs, Emulated(cores)) == fault.rule);
+      CHECK(RuleWithOneNan(*compiled, *binding, inputs, Emulated(cores), kept) == fault.rule);
     const CallResult marked = CallKernel(*compiled, *binding, inputs.arrays, Emulated(1));
     if (marked.code != 0 && WithOneNan(marked).code == 0) ++lost;
   }
+  return lost;
+}
+
+TEST_CASE("undefined floats are found where arithmetic makes one NaN of all") {
+  const int lost = FindWithOneNan({.by_arithmetic = false, .by_bf16_dots = false},
+                                  [](const Kernel&) { return true; });
   // So many are found by marks alone, and would not be there: unless this is such a machine.
   if (internal::KeepsNanBits()) CHECK(lost >= 10);
+}
+
+TEST_CASE("undefined floats are found where dots of bf16 alone make one NaN of all") {
+  const int lost = FindWithOneNan({.by_arithmetic = true, .by_bf16_dots = false}, MultipliesBf16);
+  if (internal::NanBitsKept().by_bf16_dots) CHECK(lost >= 3);
 }
 
 /// By kind, the specs that have such a fault.

@@ -10,7 +10,8 @@ namespace kiln::internal {
 
 /// Whether sums, products and conversions give a NaN the bits of their operand's, quiet and cut to
 /// size. The marks of undefined floats live on that (core/poison.h). x86 and Arm work like this in
-/// the mode of a kernel; RISC-V makes one NaN of all. Vectors do what single floats do.
+/// the mode of a kernel; RISC-V makes one NaN of all. Vectors do what single floats do, but for
+/// dots of bf16.
 inline bool KeepsNanBits() {
   const FloatMode mode;
   // Volatile: what the compiler computes itself is not what the machine does.
@@ -26,6 +27,24 @@ inline bool KeepsNanBits() {
     if ((kept & 0x7FFFFFFF) != bits) return false;
   }
   return true;
+}
+
+/// What keeps the bits of a NaN.
+struct KeptNanBits {
+  bool by_arithmetic;
+  bool by_bf16_dots;
+};
+
+/// On this machine. Arm's products of pairs of bf16 make one NaN of all; whether a kernel is
+/// compiled to use them is not asked.
+inline KeptNanBits NanBitsKept() {
+#if defined(__aarch64__)
+  constexpr bool kByPairs = false;
+#else
+  constexpr bool kByPairs = true;
+#endif
+  const bool by_arithmetic = KeepsNanBits();
+  return {by_arithmetic, by_arithmetic && kByPairs};
 }
 
 }  // namespace kiln::internal
