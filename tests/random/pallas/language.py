@@ -20,7 +20,8 @@ def cast(x, to):
     return x != 0 if to is bool_ else x.astype(to)
 
 
-# What a subnormal number of a bitcast becomes; None: XLA takes it for 0 on a CPU as soon as it is looked at.
+# What a subnormal number of a bitcast becomes, "normal": the least that is none; None: XLA takes it for 0 on a CPU as soon as it is
+# looked at.
 subnormal = None
 
 
@@ -30,8 +31,12 @@ def bitcast(x, to):
         return y
     info = jnp.finfo(to)
     bits = jax.lax.bitcast_convert_type(x, {8: u64, 4: u32, 2: u16, 1: u8}[y.dtype.itemsize])
+    if to == f8e8m0fnu:  # whose least power is subnormal as an f32, and which has no infinity
+        instead = 2.0**-126 if subnormal == "normal" else min(subnormal, 2.0**127)
+        return jnp.where(bits == 0, jnp.asarray(instead, f32).astype(to), y)
+    instead = info.smallest_normal if subnormal == "normal" else subnormal
     magnitude = bits & bits.dtype.type(2 ** (info.bits - 1) - 1)
-    return jnp.where((magnitude != 0) & (magnitude < 2**info.nmant), jnp.asarray(subnormal, to), y)
+    return jnp.where((magnitude != 0) & (magnitude < 2**info.nmant), jnp.asarray(instead, to), y)
 
 
 def keeping_nan(reduce):

@@ -100,8 +100,8 @@ class Batch:
         return {name: np.asarray(result) for name, result in results.items()}
 
     def depends_on_subnormals(self, entry, results):
-        """Whether it gives something else when those of bitcasts are NaN, or larger than anything."""
-        for instead in (language.nan, np.inf):
+        """Whether it gives something else when those of bitcasts are NaN, larger than anything, or no longer subnormal."""
+        for instead in (language.nan, np.inf, "normal"):
             language.subnormal = instead
             try:
                 others = self.results(entry)
