@@ -6,6 +6,7 @@
 #include "generator/plan/walk.h"
 #include "generator/planner/analyze/alias.h"
 #include "generator/planner/analyze/host_calls.h"
+#include "generator/planner/analyze/reuse.h"
 #include "generator/planner/analyze/stored_again.h"
 #include "generator/planner/decide/free_blocks.h"
 #include "generator/planner/decide/in_place.h"
@@ -36,67 +37,6 @@
 
 namespace kiln {
 namespace {
-
-using AxisFlags = Table<bool, Axis>;
-
-void UsedAxes(const Node& node, AxisFlags& used) {
-  if (AxisOf(node) >= 0) used[AxisId(node.index)] = true;
-  for (const NodePtr& arg : node.args) UsedAxes(*arg, used);
-  for (const Subscript& s : node.subscripts) UsedAxes(*s.start, used);
-}
-
-AxisFlags AxesOfIndex(const Kernel& kernel, const Ref& ref) {
-  AxisFlags used(kernel.axes.size());
-  for (const BlockDim& dim : ref.block) {
-    if (dim.index) UsedAxes(*dim.index, used);
-    if (dim.extent) UsedAxes(*dim.extent, used);
-  }
-  return used;
-}
-
-/// Whether an axis moves the blocks that steps of others walk over: it is in the index itself, not
-/// only in subscripts of prefetch arrays, in conditions, or in what bounds a walk from one side.
-bool Moves(const Node& node, AxisId axis, const AxisFlags& walks) {
-  if (AxisId(AxisOf(node)) == axis) return true;
-  const auto walked = [&](const NodePtr& arg) {
-    AxisFlags used(walks.size());
-    UsedAxes(*arg, used);
-    return std::any_of(walks.ids().begin(), walks.ids().end(),
-                       [&](AxisId a) { return walks[a] && used[a]; });
-  };
-  const bool clamps = (node.op == Op::kMin || node.op == Op::kMax) &&
-                      std::any_of(node.args.begin(), node.args.end(), walked);
-  for (size_t k = node.op == Op::kWhere ? 1 : 0; k < node.args.size(); ++k) {
-    if (clamps && !walked(node.args[k])) continue;
-    if (Moves(*node.args[k], axis, walks)) return true;
-  }
-  return false;
-}
-
-/// An axis outside of all index maps brings every block back. One that looks an index up, such as
-/// the visits of a group's tiles, or skips blocks of a walk, as under a causal mask, may find the
-/// same block many times.
-std::vector<Reuse> FindReuse(const Kernel& kernel, const Ref& ref) {
-  const AxisFlags used = AxesOfIndex(kernel, ref);
-  std::vector<Reuse> all;
-  for (const AxisId axis : used.ids()) {
-    Reuse reuse{{axis}, {}};
-    AxisFlags walks(used.size());
-    for (const AxisId inner : used.ids()) {
-      walks[inner] = inner > axis && used[inner];
-      if (walks[inner]) reuse.window.push_back(inner);
-    }
-    const bool moves = std::any_of(ref.block.begin(), ref.block.end(), [&](const BlockDim& dim) {
-      return dim.index && Moves(*dim.index, axis, walks);
-    });
-    if (moves || reuse.window.empty()) continue;
-    if (!all.empty() && all.back().window == reuse.window)
-      all.back().axes.push_back(axis);
-    else
-      all.push_back(std::move(reuse));
-  }
-  return all;
-}
 
 /// Scratch that lives in register tiles: dots alone start from it and store to it.
 bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, BufferId scratch) {
