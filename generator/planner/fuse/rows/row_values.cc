@@ -145,7 +145,8 @@ Stages WithoutLoads(const Plan& plan, Stages body) {
       ++i;
       continue;
     }
-    const auto [name, load] = *define;
+    const VariableId name = define->variable;
+    const ElementPtr load = define->value;
     body.erase(body.begin() + static_cast<std::ptrdiff_t>(i));
     ChangeElements(body, [&](const ElementPtr& e) { return IsNamed(*e, name) ? load : nullptr; });
   }
