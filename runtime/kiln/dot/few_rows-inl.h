@@ -71,7 +71,8 @@ HWY_INLINE auto StreamedKGroups(const T* columns, size_t i, int64_t stride) {
 
 /// Vectors of k-group i of as many columns as a line has.
 template <class Dot, typename T, class... V>
-HWY_INLINE void LoadLine(const T* columns, size_t i, int64_t stride, V&... groups) {
+HWY_INLINE void LoadLine([[maybe_unused]] const T* columns, [[maybe_unused]] size_t i,
+                         [[maybe_unused]] int64_t stride, [[maybe_unused]] V&... groups) {
 #if HWY_TARGET == HWY_AVX3_DL
   InterleaveLine<Dot>(columns + static_cast<int64_t>(ElementOf<Dot>(i)) * stride, stride,
                       groups...);

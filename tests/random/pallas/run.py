@@ -38,6 +38,7 @@ jax.lax.cummin, jax.lax.cummax = map(language.of_powers, (jax.lax.cummin, jax.la
 RECORDED, BATCH = 3000, 50
 #: What JAX's interpreter says of what it lacks, whatever the numbers.
 UNINTERPRETED = {
+    "does not support custom element sizes on non-sub-byte types": "XLA puts no integers of 4 bits in order",
     "Invalid type of idxer": "JAX interprets no constant subscript beside a strided slice",
     "Shapes must be 1D sequences of concrete values": "JAX interprets no slice of a size known at run time",
 }
