@@ -51,6 +51,17 @@ def keeping_nan(reduce):
     return reduced
 
 
+def keeping_zeros(arctan2):
+    """jnp.arctan2, of which XLA's on a CPU makes NaN of two zeros in loops that it does not optimise."""
+
+    def angle(y, x):
+        y, x = jnp.broadcast_arrays(y, x)
+        zero = jnp.copysign(jnp.where(jnp.signbit(x), jnp.asarray(np.pi, y.dtype), jnp.zeros_like(y)), y)
+        return jnp.where((y == 0) & (x == 0), zero, arctan2(y, x))
+
+    return angle
+
+
 def of_powers(look):
     """What looks for the largest or the least, of f8e8m0fnu as of f32: JAX's begins with an infinity, which that type does not have,
     and so with NaN."""

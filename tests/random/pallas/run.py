@@ -33,6 +33,7 @@ import language
 
 jax.config.update("jax_enable_x64", True)
 jax.numpy.min, jax.numpy.max = (language.of_powers(language.keeping_nan(reduce)) for reduce in (jax.numpy.min, jax.numpy.max))
+jax.numpy.arctan2 = language.keeping_zeros(jax.numpy.arctan2)
 jax.lax.cummin, jax.lax.cummax = map(language.of_powers, (jax.lax.cummin, jax.lax.cummax))
 
 RECORDED, BATCH = 3000, 50
