@@ -6,14 +6,18 @@
 namespace kiln::ranges_test {
 namespace {
 
-/// How many checks the plan has, of a body on a grid of 8 steps with `o: f32[8]` and `p: f32[n]`.
-int ChecksOf(const std::string& body) {
-  const std::string text =
+/// The plan of a body on a grid of 8 steps with `o: f32[8]` and `p: f32[n]`.
+Planned PlanWith(const std::string& body) {
+  return PlanOf(
       "kernel: k\ngrid: {i: 8}\nprefetch: {ids: \"i32[8]\"}\n"
       "outputs:\n  o: {array: \"f32[8]\", init: 0}\n  p: {array: \"f32[n]\", init: 0}\n"
       "body: |\n" +
-      body;
-  const Planned planned = PlanOf(text);
+      body);
+}
+
+/// How many checks it has.
+int ChecksOf(const std::string& body) {
+  const Planned planned = PlanWith(body);
   int checks = 0;
   ForEachStage(planned.plan->bodies[0].stages,
                [&](const Stage& stage) { checks += Is<stage::Range>(stage); });
@@ -36,6 +40,16 @@ TEST_CASE("one element too far is checked, at either end") {
 }
 
 TEST_CASE("what a lookup gives is checked") { CHECK(ChecksOf("  o[ids[i]] = 1.0\n") == 1); }
+
+TEST_CASE("the least and the largest index of a take are checked unless the text proves both") {
+  CHECK(ChecksOf("  o = take(o, iota([8], 0), axis=0)\n") == 0);
+  CHECK(ChecksOf("  o = take(o, iota([8], 0) + 1, axis=0)\n") == 2);
+  CHECK(ChecksOf("  o = take(o, ids, axis=0)\n") == 2);
+  const std::string plan = ToString(*PlanWith("  o = take(o, ids, axis=0)\n").plan);
+  INFO(plan);
+  CHECK(plan.find("= min of") != std::string::npos);
+  CHECK(plan.find("= max of") != std::string::npos);
+}
 
 }  // namespace
 }  // namespace kiln::ranges_test

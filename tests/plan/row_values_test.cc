@@ -87,6 +87,13 @@ TEST_CASE("what scales them is done before if something else reads the scaled va
   CHECK(Has(plan, "let o#"));
 }
 
+TEST_CASE("what is made of the sums for another output in front of their dot is stored there") {
+  const std::string plan =
+      PlanText("  v = o * exp(top - largest)\n  o += dot(bf16(p), z)\n  top = largest\n");
+  INFO(plan);
+  CHECK(Has(plan, "] = *(o["));
+}
+
 TEST_CASE("a value that a dot of bf16 alone reads is kept as bf16") {
   CHECK(Has(PlanText(kFade), "value p#10: bf16[16, 16]"));
   const std::string plan = PlanText(std::string(kFade) + "  u = flip(p, 0)\n");

@@ -136,8 +136,15 @@ bool Batch::CompileOnce(const std::vector<std::string>& names, std::string* log)
   command.push_back("-o");
   command.push_back(base + ".so");
   command.insert(command.end(), tools_.link.begin(), tools_.link.end());
-  const int status = RunLogged(command, base + ".log");
+  int status = RunLogged(command, base + ".log");
   *log = ReadText(base + ".log");
+  // GCC 12 crashes on vectors of SVE out of a precompiled header.
+  const std::string precompiled = HeaderOf(folder_, flavour_).string() + ".gch";
+  if (status != 0 && log->find("internal compiler error") != std::string::npos &&
+      fs::remove(precompiled)) {
+    status = RunLogged(command, base + ".log");
+    *log = ReadText(base + ".log");
+  }
   if (status != 0) return false;
   library_ = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library_) *log = dlerror();
