@@ -5,9 +5,10 @@
 #include <cstdint>
 
 #include "kiln/c.h"
+#include "kiln/core/version.h"
 
 /// Plain data, as the two may be compiled in different modes.
-namespace kiln::runner {
+namespace kiln::inline KILN_ABI::runner {
 
 enum class Role : int32_t { kInput, kOutput, kScalar };
 
@@ -61,4 +62,4 @@ struct Kernel {
 /// What the program does; its exit status.
 int Main(const Kernel& kernel, int argc, char** argv);
 
-}  // namespace kiln::runner
+}  // namespace kiln::inline KILN_ABI::runner

@@ -27,6 +27,27 @@ STRICT = (
 # Names of Kiln's other than those of C. (A library's own files may make weak ones of inline functions.)
 FOREIGN = re.compile(r" (?!kiln_)\S*kiln\b|HWY|N_AVX|N_SSE|N_SCALAR|N_EMU")
 
+# A program that calls two kernels, and knows no version.
+TOGETHER = """#include <vector>
+int Scale(const float* x, float* y, long n);
+int Multiply(const float* a, const float* b, float* c, long n);
+int main() {
+  std::vector<float> a(64 * 64, 2), b(64 * 64, 3), c(64 * 64);
+  if (Scale(a.data(), c.data(), 300) != 0 || c[299] != 7) return 1;
+  return Multiply(a.data(), b.data(), c.data(), 64) != 0 || c[4095] != 6 * 64;
+}
+"""
+CALL_OF = {
+    "scaled": """#include "scaled.h"
+int Scale(const float* x, float* y, long n) { return kiln::scaled({x, {n}}, {y, {n}}).code; }
+""",
+    "product": """#include "product.h"
+int Multiply(const float* a, const float* b, float* c, long n) {
+  return kiln::product({a, {n, n}}, {b, {n, n}}, {c, {n, n}}).code;
+}
+""",
+}
+
 
 class Wrong(Exception):
     """What is not as it should be."""
@@ -244,8 +265,33 @@ class Matrix:
             folder,
             status=1,
         )
-        if f"kiln::v{'_'.join(self.version.split('.')[:2])}::CallCheck" not in said:
+        if f"{self.namespace(self.version)}::CallCheck" not in said:
             raise Wrong(said)
+
+        # Kernels of either, each with its own runtime, in one program.
+        folder = self.folder / "projects" / "together"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / "main.cc").write_text(TOGETHER)
+        links = []
+        for name, prefix in (("scaled", self.prefix), ("product", self.other)):
+            run([self.tool, "generate", HERE / f"app/{name}.yaml", "-o", folder])
+            (folder / f"call_{name}.cc").write_text(CALL_OF[name])
+            include = f"-I{prefix}/include"
+            for source in (f"{name}.cc", f"call_{name}.cc"):
+                run([COMPILERS[0], "-std=c++20", "-ffp-contract=off", "-fwrapv", "-I.", include, "-c", source], folder)
+            links.append(next(prefix.rglob("libkiln_runtime.a")))
+        run([COMPILERS[0], "main.cc", *sorted(folder.glob("*.o")), *links, "-lhwy", "-pthread", "-o", "app"], folder)
+        run([folder / "app"])
+        names = run(["nm", "-C", folder / "app"])
+        for version in (self.version, self.other_version):
+            if f" T {self.namespace(version)}::Context::RunOnCores" not in names:
+                raise Wrong(f"the program does not have the runtime of {version}")
+
+    @staticmethod
+    def namespace(version):
+        """Of the C++ names in a runtime."""
+        return f"kiln::v{'_'.join(version.split('.')[:2])}"
 
     def cases(self):
         """Names and functions."""

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/kiln/core/version.h"
 #include "tests/catch.h"
 #include "tests/install/installation.h"
 
@@ -28,6 +29,21 @@ TEST_CASE("an installation holds the tool, the runtime, and what finds them") {
   for (const char* file : {"KilnConfig.cmake", "KilnConfigVersion.cmake", "Kiln.cmake"}) {
     CHECK(fs::exists(prefix / KILN_LIBDIR / "cmake/Kiln" / file));
   }
+}
+
+TEST_CASE("all C++ names of the runtime are in the namespace of its version") {
+  REQUIRE(Installed().done().status == 0);
+  const Shown names = Shell("nm -C --defined-only " + Quoted(Installed().prefix() + "/" +
+                                                             KILN_LIBDIR + "/libkiln_runtime.a"));
+  REQUIRE(names.status == 0);
+  const std::string version = "kiln::v" + std::to_string(KILN_VERSION_MAJOR) + "_" +
+                              std::to_string(KILN_VERSION_MINOR) + "::";
+  CHECK(names.out.find(version + "Context::") != std::string::npos);
+  std::string others;
+  for (size_t at = 0; (at = names.out.find("kiln::", at)) != std::string::npos; ++at)
+    if (names.out.compare(at, version.size(), version) != 0)
+      others += names.out.substr(at, 60) + "\n";
+  CHECK(others == "");
 }
 
 TEST_CASE("pkg-config finds the runtime in a folder with a space in its name") {

@@ -5,7 +5,7 @@
 
 #include "kiln/call/verbose.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 constexpr uint8_t kDlBool = 6;  // of later versions than the one that is included
@@ -90,4 +90,4 @@ int32_t TensorArguments::Return(const Status& status) {
   return status.code;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -8,8 +8,9 @@
 #include "kiln/core/status.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Null: the default context.
 Context& ContextOf(kiln_context* context);
@@ -103,4 +104,4 @@ Tensor<T> FromDLTensor(const DLTensor* tensor, const char* name, Status* status)
   return made;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

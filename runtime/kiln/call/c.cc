@@ -9,7 +9,7 @@
 #include "kiln/call/arguments.h"
 #include "kiln/call/context.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 static_assert(sizeof(kiln_status) == sizeof(Status));
@@ -47,7 +47,7 @@ Context& ContextOf(kiln_context* context) {
   return context == nullptr ? DefaultContext() : *reinterpret_cast<Context*>(context);
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 
 extern "C" {
 

@@ -10,7 +10,7 @@
 
 #include "kiln/call/verbose.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 /// "[3, 4]"
@@ -255,4 +255,4 @@ void CallCheck::Take(const Status& status) {
   if (!status.ok()) Fail(status.code, "%s", status.message);
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -8,8 +8,9 @@
 #include "kiln/core/status.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// "m is 3"
 struct NamedValue {
@@ -30,7 +31,6 @@ struct Span {
 };
 }  // namespace internal
 
-inline namespace KILN_ABI {
 /// Checks arguments one after another; the first error is kept. Messages name kernel and argument:
 ///   "matmul_bf16: y has shape [3, 4], expected [5, 4]"
 class CallCheck {
@@ -178,6 +178,5 @@ class CallCheck {
   ScalarArgument scalars_[kMaxArguments];
   int count_ = 0, size_count_ = 0, scalar_count_ = 0;
 };
-}  // namespace KILN_ABI
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

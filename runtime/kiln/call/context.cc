@@ -19,7 +19,7 @@
 #include "kiln/grid/turns.h"
 #include "kiln/simd/float_mode.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// What one call has for itself. Cores stay where they are: the tiers hold references.
 struct Context::Workspace {
@@ -386,4 +386,4 @@ Context& DefaultContext() {
   return *context;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

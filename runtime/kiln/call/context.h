@@ -13,11 +13,9 @@
 #include "kiln/core/status.h"
 #include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
-inline namespace KILN_ABI {
 class CallCheck;
-}
 class Threads;
 namespace internal {
 struct Ran;
@@ -102,4 +100,4 @@ class Context {
 /// The context of callers who name none: all cores, Direct. It is made by the first call.
 Context& DefaultContext();
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "kiln/core/core.h"
+#include "kiln/core/version.h"
 #include "kiln/direct/direct.h"
 #include "kiln/emulate/emulated.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Calls run<Direct>() or run<Emulated>(), as the call says. What is compiled with KILN_DIRECT_ONLY
 /// has the first alone, and a fifth to a third less code. Static, since kernels of both kinds may
@@ -21,4 +22,4 @@ static inline void InItsMode(Core& core, const Run& run) {
   run.template operator()<Direct>();
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

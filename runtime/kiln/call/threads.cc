@@ -8,7 +8,7 @@
 
 #include "kiln/core/wait.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 Threads::~Threads() {
   stop_ = true;
@@ -88,4 +88,4 @@ int HardwareCores() {
   return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -8,8 +8,9 @@
 #include <memory>
 
 #include "kiln/core/list.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Threads that run one job at a time together with their caller, and sleep in between after having
 /// looked for another one for some microseconds.
@@ -60,4 +61,4 @@ class Threads {
 /// Hardware threads that this process may use.
 int HardwareCores();
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -15,7 +15,7 @@
 #include "kiln/call/call.h"
 #include "kiln/core/types.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 constinit std::atomic<Verbosity> g_verbosity = Verbosity::kUnknown;
 
@@ -282,4 +282,4 @@ void PrintRefused(const RunOptions& how, const Status& status) {
   Print([&] { return LineOfRefused(how, status); });
 }
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

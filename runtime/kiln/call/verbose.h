@@ -8,8 +8,9 @@
 #include "kiln/call/context.h"
 #include "kiln/core/options.h"
 #include "kiln/core/status.h"
+#include "kiln/core/version.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 enum class Verbosity : int { kUnknown, kSilent, kVerbose };
 extern std::atomic<Verbosity> g_verbosity;
@@ -37,4 +38,4 @@ void PrintCall(const RunOptions& how, const Ran& ran);
 /// The same of a call that is refused before it runs: why is a comment in the command's place.
 void PrintRefused(const RunOptions& how, const Status& status);
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

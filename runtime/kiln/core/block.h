@@ -7,8 +7,9 @@
 
 #include "kiln/core/poison.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Which block: one number a dimension. The cast keeps R from being deduced of it, which could only
 /// fail, as an array's size is no int.
@@ -294,4 +295,4 @@ struct Init : InitKind {
   Init(UndefinedInit) : InitKind{.may_stay_undefined = true} {}  // NOLINT
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

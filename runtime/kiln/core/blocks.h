@@ -7,8 +7,9 @@
 
 #include "kiln/core/machine.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Columns of an unpacked B that a product of few rows streams at a time. Memory is fastest along
 /// long pieces, but B passes through the L1 beside the sums of all rows, which may have a third of
@@ -150,4 +151,4 @@ inline int64_t ChooseKC(int64_t depth, int64_t packed_bytes, int64_t most_bytes,
   return std::max<int64_t>(RoundUp(DivUp(depth, blocks), 8), 8);
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -8,7 +8,7 @@
 #include "kiln/core/machine.h"
 #include "kiln/core/types.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 constexpr size_t kLine = kLineBytes;
@@ -60,4 +60,4 @@ void Buffer::Release() {
   bytes_ = 0;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

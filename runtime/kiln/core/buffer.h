@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <utility>
 
-namespace kiln {
+#include "kiln/core/version.h"
+
+namespace kiln::inline KILN_ABI {
 
 /// Memory that begins on a cache line, or on a huge page if it is large.
 class Buffer {
@@ -36,4 +38,4 @@ class Buffer {
   size_t bytes_ = 0;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -9,7 +9,7 @@
 #include "kiln/core/shared.h"
 #include "kiln/core/types.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 void* CallersMemory::Take(size_t asked) {
   const size_t bytes = Lines(asked);
@@ -147,4 +147,4 @@ OperandRecord& Core::RecordOf(const Operand& operand) {
   return record;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

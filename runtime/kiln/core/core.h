@@ -17,8 +17,9 @@
 #include "kiln/core/recorder.h"
 #include "kiln/core/status.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 class Copies;
 class SharedBlocks;
@@ -245,4 +246,4 @@ inline bool InRange(Core& core, int32_t line, const char* of, int64_t start, int
   return false;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -10,7 +10,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace kiln::internal {
+#include "kiln/core/version.h"
+
+namespace kiln::inline KILN_ABI::internal {
 
 /// Elements one after another, as std::vector has them. Those change their layout with
 /// _GLIBCXX_DEBUG, and a program that has it may link a library that has not: so no container of
@@ -106,4 +108,4 @@ class List {
   size_t size_ = 0, capacity_ = 0;
 };
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 /// The first word of a file of the first CPU's cache, such as "48K".
@@ -81,4 +81,4 @@ int64_t PageBytes() {
   return bytes;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

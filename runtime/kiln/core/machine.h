@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace kiln {
+#include "kiln/core/version.h"
+
+namespace kiln::inline KILN_ABI {
 
 /// The caches of one core. 0 in the options of a context: as detected.
 struct Cpu {
@@ -36,4 +38,4 @@ constexpr int64_t kPrefetchAheadBytes = int64_t{16} << 10;
 /// Rows up to this size are prefetched into the L1, which has to hold some of them.
 constexpr int64_t kShortRowBytes = int64_t{12} << 10;
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include "kiln/core/machine.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 enum class Mode : int32_t { kDirect, kEmulated };
 /// When a copy of the emulated machine moves its bytes.
@@ -49,4 +50,4 @@ struct Options {
   size_t memory_bytes = 0;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 namespace {
 
 /// Where a run of elements that are side by side has whole bytes: `before` is 1 if its first one is
@@ -48,4 +48,4 @@ void FillPlaces(uintptr_t to, int64_t step, int64_t count, uint8_t bits) {
   if (whole.after > 0) SetBitsAt(to + skip + 2 * bytes, bits);
 }
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

@@ -11,8 +11,9 @@
 #include <type_traits>
 
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// A pointer to the elements that begin with the byte at an address, …
 template <typename T>
@@ -67,4 +68,4 @@ void CopyPlaces(uintptr_t from, int64_t from_step, uintptr_t to, int64_t to_step
 void FillPlaces(uintptr_t to, int64_t step, int64_t count, uint8_t bits);
 
 }  // namespace internal
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -1,7 +1,9 @@
 // An operand of a dot that is packed when it turns out to be needed so.
 #pragma once
 
-namespace kiln {
+#include "kiln/core/version.h"
+
+namespace kiln::inline KILN_ABI {
 
 class PackedLater {
  public:
@@ -12,4 +14,4 @@ class PackedLater {
   ~PackedLater() = default;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

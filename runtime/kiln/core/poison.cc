@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 namespace {
 
 /// xorshift64*: any bits will do, as long as they are the same in every run.
@@ -49,4 +49,4 @@ void FillPoison(const Options& options, Hole hole, Poison64 poison, void* data, 
   }
 }
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

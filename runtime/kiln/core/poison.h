@@ -8,8 +8,9 @@
 #include "kiln/core/options.h"
 #include "kiln/core/status.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 /// Why memory is undefined. Floats say it by the NaN they hold, so that a diagnostic has the rule
 /// that the interpreter gives for the same fault.
@@ -163,4 +164,4 @@ T UndefinedEdge(const Options& options) {
   return value;
 }
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

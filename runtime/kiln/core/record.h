@@ -6,8 +6,9 @@
 
 #include "kiln/core/list.h"
 #include "kiln/core/recorder.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 enum class Memory : int32_t { kVmem, kSmem };
 
@@ -56,4 +57,4 @@ struct Record {
   internal::List<std::shared_ptr<const Events>> events;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

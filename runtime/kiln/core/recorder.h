@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "kiln/core/list.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 struct Event {
   enum class Kind : int32_t {
@@ -60,4 +61,4 @@ class Recorder {
   bool complete_ = true;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

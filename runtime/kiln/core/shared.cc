@@ -3,7 +3,7 @@
 #include "kiln/core/core.h"
 #include "kiln/core/types.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Once a call, by whatever core is first. If there is no memory, that is all that the others see.
 void SharedBlocks::Begin(uint32_t call, int64_t blocks, int64_t bytes, CallersMemory* memory) {
@@ -39,4 +39,4 @@ SharedBlocks* SharedMemory::Take(size_t number, int64_t blocks, int64_t bytes) {
   return taken.data_ != nullptr ? &taken : nullptr;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -9,9 +9,10 @@
 
 #include "kiln/core/buffer.h"
 #include "kiln/core/list.h"
+#include "kiln/core/version.h"
 #include "kiln/core/wait.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 class CallersMemory;
 
@@ -74,4 +75,4 @@ class SharedMemory {
   internal::List<std::unique_ptr<SharedBlocks>> all_;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -3,7 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 const char* NameOf(Code code) {
   constexpr const char* kNames[] = {"ok",     "call",    "index-range", "tier",     "undefined",
@@ -22,4 +22,4 @@ void Status::Fail(Code why, const char* format, ...) {
   va_end(arguments);
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace kiln {
+#include "kiln/core/version.h"
+
+namespace kiln::inline KILN_ABI {
 
 /// Why a call failed: the rules of the language, as far as they are checked at a call or by the
 /// emulator. The numbers are part of the C interface.
@@ -38,4 +40,4 @@ struct Status {
   void Fail(Code why, const char* format, ...) __attribute__((format(printf, 3, 4)));
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -11,8 +11,9 @@
 #include "kiln/core/block.h"
 #include "kiln/core/packed.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 constexpr int kMaxRank = 8;
 
@@ -159,4 +160,4 @@ void CopyTensor(const Tensor<const std::type_identity_t<T>>& from, const Tensor<
                        });
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -8,8 +8,9 @@
 
 #include "kiln/core/machine.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// A block of V dimensions, in VMEM or in its array. The last dimension is contiguous
 /// in both: that is why `At` does not multiply its last index. V may be 0, a scalar.
@@ -79,4 +80,4 @@ Tile<T, static_cast<int>(sizeof...(E))> MakeTile(T* data, E... extents) {
   return tile;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

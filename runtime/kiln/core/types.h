@@ -9,8 +9,9 @@
 #include "kiln/core/targets.h"
 // Highway after its targets.
 #include "hwy/base.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 using bf16 = hwy::bfloat16_t;
 using f16 = hwy::float16_t;
@@ -128,7 +129,7 @@ constexpr void CopyEach(const Array& from, Array* to) {
 
 }  // namespace internal
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 
 /// What <limits> says of integers.
 template <>

@@ -6,9 +6,10 @@
 #define KILN_VERSION_MINOR 1
 #define KILN_VERSION_PATCH 0
 
-/* The namespace of what every kernel calls, so that kernels which were compiled with headers of
-   another minor version than the runtime's do not link: they look for `kiln::v0_1`, or whatever it
-   was. */
+/* The namespace of everything in the runtime. Kernels that were compiled with headers of another
+   minor version do not link with it, as they look for `kiln::v0_2`, or whatever it was; and parts
+   of one program may have different versions, each with its own runtime: neither takes functions
+   from the other. */
 #define KILN_JOIN_VERSION(major, minor) v##major##_##minor
 #define KILN_NAME_VERSION(major, minor) KILN_JOIN_VERSION(major, minor)
 #define KILN_ABI KILN_NAME_VERSION(KILN_VERSION_MAJOR, KILN_VERSION_MINOR)

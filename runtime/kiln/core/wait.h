@@ -5,10 +5,11 @@
 #include <cstdint>
 
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 // Highway after its targets.
 #include "hwy/cache_control.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Looks for a change this often before sleeping: some ten microseconds, the time it takes to wake
 /// up.
@@ -23,4 +24,4 @@ inline void WaitWhile(const std::atomic<uint32_t>& value, uint32_t old) {
   value.wait(old, std::memory_order_acquire);
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -15,9 +15,10 @@
 #include "kiln/core/blocks.h"
 #include "kiln/core/core.h"
 #include "kiln/core/tensor.h"
+#include "kiln/core/version.h"
 #include "kiln/direct/operands.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 struct Direct {
   template <class Format, int R>
@@ -179,4 +180,4 @@ struct Direct {
   static void Hold(Core&, const Operand&, std::initializer_list<int64_t> /*extents*/) {}
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

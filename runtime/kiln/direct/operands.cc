@@ -6,7 +6,7 @@
 #include "kiln/core/shared.h"
 #include "kiln/format/each_rank.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 template <int R>
 Box<R> MostRagged(const Blocks<R>& blocks) {
@@ -167,4 +167,4 @@ bool StagedBlocks<R>::MayOverlap() const {
 KILN_FOR_EACH_RANK(KILN_RANK);
 #undef KILN_RANK
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

@@ -9,10 +9,11 @@
 #include "kiln/core/core.h"
 #include "kiln/core/packed_later.h"
 #include "kiln/core/record.h"
+#include "kiln/core/version.h"
 #include "kiln/errors/diagnostics.h"
 #include "kiln/format/rows.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 /// A block cut off in every dimension in which any block is, and beginning at an odd element if any
 /// may: when this one may stay in place, all may.
@@ -131,4 +132,4 @@ class StagedBlocks {
   OperandRecord* record_ = nullptr;
 };
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

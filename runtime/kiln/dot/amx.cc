@@ -11,7 +11,7 @@
 #define KILN_HAS_AMX
 #endif
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 #ifdef KILN_HAS_AMX
@@ -256,4 +256,4 @@ void AmxRegisters::Multiply(AmxElements, const AmxTile&, size_t, size_t) { SetRo
 
 #endif
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

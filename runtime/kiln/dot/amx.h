@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace kiln {
+#include "kiln/core/version.h"
+
+namespace kiln::inline KILN_ABI {
 
 /// Whether there are tiles of bf16 and of bytes, and the operating system lets this process use
 /// them.
@@ -68,4 +70,4 @@ class AmxRegisters {
   size_t rows_ = 0;  // of registers of A; 0: not in use
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -14,10 +14,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/panels-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -217,6 +218,6 @@ HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputed
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

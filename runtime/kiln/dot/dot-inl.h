@@ -25,6 +25,7 @@
 #include <type_traits>
 
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 #include "kiln/dot/amx.h"
 #include "kiln/simd/target-inl.h"
 
@@ -45,7 +46,7 @@
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -329,6 +330,6 @@ HWY_INLINE uint32_t FlipOf() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "kiln/core/blocks.h"
+#include "kiln/core/version.h"
 #include "kiln/dot/few_rows_amx-inl.h"
 #include "kiln/dot/k_groups-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
@@ -21,7 +22,7 @@
 #include "kiln/simd/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -292,6 +293,6 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -11,13 +11,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/k_groups-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/float_mode.h"
 #include "kiln/simd/lanes-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -210,6 +211,6 @@ HWY_INLINE void AddStreamedRowsByAmx(const A& a, size_t row, size_t rows, const 
 #endif  // HWY_AVX3_DL
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

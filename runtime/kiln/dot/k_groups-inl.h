@@ -13,11 +13,12 @@
 
 #include <type_traits>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/dot-inl.h"
 #include "kiln/simd/lanes-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -248,6 +249,6 @@ HWY_INLINE typename D::KGroup KGroupAt(const T* row, size_t k) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

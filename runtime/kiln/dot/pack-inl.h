@@ -23,12 +23,13 @@
 
 #include "hwy/cache_control.h"
 #include "kiln/core/blocks.h"
+#include "kiln/core/version.h"
 #include "kiln/dot/k_groups-inl.h"
 #include "kiln/dot/tiles-inl.h"
 #include "kiln/simd/lanes-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -350,6 +351,6 @@ int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows, int64
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

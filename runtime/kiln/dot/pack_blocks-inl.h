@@ -13,13 +13,14 @@
 
 #include <type_traits>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/dot-inl.h"
 #include "kiln/dot/pack-inl.h"
 #include "kiln/dot/tiles-inl.h"
 #include "kiln/dot/views-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -229,6 +230,6 @@ KILN_ADD_TILES(Dot<bf16>, AnySteps, bf16);
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -28,12 +28,13 @@
 #include "kiln/core/poison.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/tile.h"
+#include "kiln/core/version.h"
 #include "kiln/dot/dot-inl.h"
 #include "kiln/dot/pack_blocks-inl.h"
 #include "kiln/format/rows.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -313,6 +314,6 @@ auto MatrixB(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -10,10 +10,11 @@
 
 #include <type_traits>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/dot-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -67,6 +68,6 @@ HWY_INLINE void WithRegisterSums(const Tile& tile, const Body& body) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

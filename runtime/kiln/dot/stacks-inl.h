@@ -12,10 +12,11 @@
 
 #include <array>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/panels-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Packed matrices side by side, in the order of the leading dimensions of their block.
@@ -114,6 +115,6 @@ struct StackOf {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 #include "kiln/dot/tile_operands-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -112,6 +113,6 @@ HWY_INLINE Acc* SumsAt(const Sums& sums, size_t r, size_t c) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -9,12 +9,13 @@
 
 #include <stddef.h>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/taps-inl.h"
 #include "kiln/dot/tile-inl.h"
 #include "kiln/simd/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -68,6 +69,6 @@ void MultiplyTapTile(const TapTile<D>& tile, size_t rows, size_t vectors) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -19,11 +19,12 @@
 
 #include "kiln/core/tensor.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 #include "kiln/dot/panels-inl.h"
 #include "kiln/dot/tiles-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -285,6 +286,6 @@ HWY_INLINE void MultiplyTaps(TapList<T, kMost>& list, const SumsInRows<typename 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -8,12 +8,12 @@
 #include "kiln/dot/tap_tile-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 template void MultiplyTapTile<Dot<float>>(const TapTile<Dot<float>>&, size_t, size_t);
 template void MultiplyTapTile<Dot<double>>(const TapTile<Dot<double>>&, size_t, size_t);
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

@@ -12,13 +12,14 @@
 
 #include <type_traits>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/register_sums-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -141,6 +142,6 @@ void MultiplyTile(const TileOperands<D, Steps>& tile, size_t rows, size_t vector
   template void MultiplyTile<D, Steps>(const TileOperands<D, Steps>&, size_t, size_t)
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

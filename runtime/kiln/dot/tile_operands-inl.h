@@ -12,11 +12,12 @@
 
 #include <type_traits>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/dot-inl.h"
 #include "kiln/simd/lanes-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -82,6 +83,6 @@ template <class D, class Steps>
 void MultiplyTile(const TileOperands<D, Steps>& tile, size_t rows, size_t vectors);
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -13,6 +13,7 @@
 
 #include <type_traits>
 
+#include "kiln/core/version.h"
 #include "kiln/dot/few_rows-inl.h"
 #include "kiln/dot/sums-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
@@ -20,7 +21,7 @@
 #include "kiln/simd/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -369,6 +370,6 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& b,
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -7,7 +7,7 @@
 #include "kiln/dot/tile-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 KILN_COMPILE_TILES(Dot<float>, PanelSteps);
@@ -20,5 +20,5 @@ KILN_COMPILE_TILES(Dot<bf16>, AnySteps);
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

@@ -7,7 +7,7 @@
 #include "kiln/dot/tile-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 KILN_COMPILE_TILES(Dot<int32_t>, PanelSteps);
@@ -31,5 +31,5 @@ KILN_COMPILE_TILES(UnsignedBytes, AnySteps);
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

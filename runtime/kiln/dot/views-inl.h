@@ -11,12 +11,13 @@
 
 #include "kiln/core/packed_later.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 #include "kiln/dot/dot-inl.h"
 #include "kiln/dot/tiles-inl.h"
 #include "kiln/simd/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -163,6 +164,6 @@ struct ViewOfB {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

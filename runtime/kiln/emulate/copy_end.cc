@@ -5,7 +5,7 @@
 
 #include "kiln/core/poison.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 /// Calls row(offset, other offset, bytes) for each run of elements that are side by side at both
@@ -142,4 +142,4 @@ const void* FindUndefined(const CopyEnd& end, size_t element) {
 }
 
 }  // namespace internal
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

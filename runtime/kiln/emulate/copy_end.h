@@ -9,10 +9,11 @@
 #include "kiln/core/record.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/tile.h"
+#include "kiln/core/version.h"
 #include "kiln/errors/touches.h"
 #include "kiln/format/elements.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// What a copy takes of one dimension: `size` elements from `start` on, of `extent` there are. A
 /// point's dimension disappears.
@@ -82,4 +83,4 @@ CopyEnd PartOf(const char* name, const Tile<T, V>& tile, const std::array<Cut, R
                          tile.stride.data(), cuts.data(), V);
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -8,7 +8,7 @@
 
 #include "kiln/emulate/emulated.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 int64_t SemaphoreNumber(const Semaphore& semaphore, const SemaphoreIndex& slot) {
@@ -328,4 +328,4 @@ void Copies::End() {
       copy.to.name, copy.semaphore.line, core_.index(), SlotText(copy.semaphore, copy.slot).text);
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -8,10 +8,11 @@
 
 #include "kiln/core/core.h"
 #include "kiln/core/list.h"
+#include "kiln/core/version.h"
 #include "kiln/emulate/copy_end.h"
 #include "kiln/errors/touches.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// How many semaphores a name has by dimension, or which one of them is meant.
 struct SemaphoreIndex {
@@ -115,4 +116,4 @@ class Copies {
   std::optional<InFlight> last_;        // of Direct
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

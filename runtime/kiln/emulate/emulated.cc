@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <iterator>
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 /// "4.0 MiB"
@@ -52,4 +52,4 @@ bool Core::Reserve(const Operand& operand, int64_t bytes, int64_t buffers) {
   return false;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -11,10 +11,11 @@
 #include "kiln/core/core.h"
 #include "kiln/core/poison.h"
 #include "kiln/core/tensor.h"
+#include "kiln/core/version.h"
 #include "kiln/emulate/operands.h"
 #include "kiln/errors/diagnostics.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace internal {
 
 /// The pad; without one, elements past an edge are undefined in the way that the options say.
@@ -116,4 +117,4 @@ struct Emulated {
   }
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

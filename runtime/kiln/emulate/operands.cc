@@ -6,7 +6,7 @@
 #include "kiln/errors/visits.h"
 #include "kiln/format/each_rank.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 template <int R>
 EmulatedIn<R>::EmulatedIn(Core& core, const Operand& operand, const void* array,
@@ -216,4 +216,4 @@ void EmulatedOut<R>::Finish(Slot& slot) {
 KILN_FOR_EACH_RANK(KILN_RANK);
 #undef KILN_RANK
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

@@ -8,11 +8,12 @@
 #include "kiln/core/block.h"
 #include "kiln/core/core.h"
 #include "kiln/core/record.h"
+#include "kiln/core/version.h"
 #include "kiln/emulate/slots.h"
 #include "kiln/format/elements.h"
 #include "kiln/format/rows.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 /// An operand that is read.
 template <int R>
@@ -118,4 +119,4 @@ class EmulatedOut {
   int64_t run_ = 0;
 };
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

@@ -9,11 +9,12 @@
 #include "kiln/core/core.h"
 #include "kiln/core/poison.h"
 #include "kiln/core/recorder.h"
+#include "kiln/core/version.h"
 #include "kiln/errors/diagnostics.h"
 #include "kiln/errors/touches.h"
 #include "kiln/format/elements.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 /// What a block has of its array.
 template <int R>
@@ -126,4 +127,4 @@ class Slots {
   Slot slots_[kMaxBuffers];
 };
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

@@ -7,7 +7,7 @@
 
 #include "kiln/core/types.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 constexpr int64_t kLanesOfTile = 128;
@@ -216,4 +216,4 @@ void FailUndefined(Core& core, const char* name, int32_t line, Hole hole) {
 }
 
 }  // namespace internal
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -8,9 +8,10 @@
 #include "kiln/core/block.h"
 #include "kiln/core/core.h"
 #include "kiln/core/poison.h"
+#include "kiln/core/version.h"
 #include "kiln/errors/touches.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Bytes of an array in whole native tiles of its last two dimensions: (8, 128) elements of 32
 /// bits, (16, 128) of 16, (32, 128) of 8, (64, 128) of 4; 64-bit elements are two of 32. One
@@ -67,4 +68,4 @@ inline bool CheckRange(Core& core, const Operand& operand, const Blocks<R>& bloc
 }
 
 }  // namespace internal
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

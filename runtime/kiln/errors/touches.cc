@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 /// Calls use(element) with the row-major number of each element of the window.
@@ -110,4 +110,4 @@ Clash Touches::Read(int32_t output, const Window& window, const Touch& touch, bo
   return clash;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -9,8 +9,9 @@
 #include "kiln/core/list.h"
 #include "kiln/core/status.h"
 #include "kiln/core/tensor.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// A part of an array.
 struct Window {
@@ -70,4 +71,4 @@ class Touches {
   internal::List<Touch> touches_;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 constexpr size_t kFirstSize = 256;
@@ -54,4 +54,4 @@ Code Visits::Begin(const Visit& visit, int* other) {
   return entry.visit.run == visit.run ? kRevisit : kRace;
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

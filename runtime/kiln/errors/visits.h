@@ -7,8 +7,9 @@
 
 #include "kiln/core/list.h"
 #include "kiln/core/status.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Shared by the cores of one call. A table that keeps its memory from call to call.
 class Visits {
@@ -40,4 +41,4 @@ class Visits {
   uint64_t call_ = 1;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

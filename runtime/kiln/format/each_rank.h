@@ -1,8 +1,9 @@
 #pragma once
 
 #include "kiln/core/tensor.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 static_assert(kMaxRank == 8, "KILN_FOR_EACH_RANK has a line for each");
 }
 

@@ -1,6 +1,6 @@
 #include "kiln/format/elements.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 namespace {
 
 /// Almost always none is undefined: pieces of a fixed size are what compilers turn into vectors.
@@ -37,4 +37,4 @@ const ElementType& ElementTypeOf(Dtype dtype) {
   return *kTypes[static_cast<size_t>(dtype)];
 }
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

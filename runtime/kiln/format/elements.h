@@ -7,8 +7,9 @@
 
 #include "kiln/core/poison.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 struct ElementType {
   size_t bits;
@@ -30,4 +31,4 @@ const ElementType& ElementTypeOf() {
   return ElementTypeOf(kDtypeOf<T>);
 }
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 namespace {
 
 /// Some elements side by side in a block, as offsets.
@@ -197,4 +197,4 @@ const void* FindPoisonInRows(const AnyBox& box, const void* data, const ElementT
   return found;
 }
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

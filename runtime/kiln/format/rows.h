@@ -9,9 +9,10 @@
 #include "kiln/core/block.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/tile.h"
+#include "kiln/core/version.h"
 #include "kiln/format/elements.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace internal {
 
 // Copies of blocks of any type and rank, compiled once.
@@ -187,4 +188,4 @@ struct CopiedRows : Rows<T, V> {
   }
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -8,10 +8,11 @@
 
 #include "kiln/core/core.h"
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 #include "kiln/grid/shuffle.h"
 #include "kiln/grid/turns.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// A step. `more` is false past the last one; `run` changes whenever a parallel coordinate does,
 /// and is the same number on whatever core.
@@ -259,4 +260,4 @@ extern template class Grid<2>;
 extern template class Grid<3>;
 extern template class Grid<4>;
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace kiln {
+#include "kiln/core/version.h"
+
+namespace kiln::inline KILN_ABI {
 
 /// A permutation of 0 … count - 1 that a seed decides. It walks a permutation of the next power of
 /// two until it is below `count` again, so nothing is kept.
@@ -48,4 +50,4 @@ class Shuffle {
   int bits_ = 1;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -6,11 +6,12 @@
 #define KILN_STEPS_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/grid/grid.h"
 #include "kiln/simd/target-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Runs the body of a step on a copy of it, which no store reaches: so it stays in registers.
@@ -53,6 +54,6 @@ HWY_INLINE void ForSteps(const Grid<R>& grid, Core& core, const CopyIn& copy_in,
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

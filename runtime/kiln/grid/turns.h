@@ -7,8 +7,9 @@
 #include <memory>
 
 #include "kiln/core/machine.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Each core has turns of its own, and takes some of them at a time, fewer and fewer. When it has
 /// none left it takes others' last ones, so that nobody waits long for a core that is slow.
@@ -67,4 +68,4 @@ class Turns {
   std::unique_ptr<Left[]> left_;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace {
 
 constexpr int64_t kMaxI32 = 2147483647;
@@ -371,4 +371,4 @@ bool CheckMade(CallCheck& check, const char* name, int rank, const int64_t* made
 }
 
 }  // namespace internal
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -22,8 +22,9 @@
 #include "kiln/core/list.h"
 #include "kiln/core/status.h"
 #include "kiln/core/tensor.h"
+#include "kiln/core/version.h"
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// An array that host code makes, row-major.
 template <typename T>
@@ -264,4 +265,4 @@ Tensor<const T> Made(CallCheck& check, const char* name, HostArray<T>& array,
   return array.tensor();
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI

@@ -16,12 +16,13 @@
 #define KILN_ACTIVATIONS_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/math/gelu-inl.h"
 #include "kiln/math/math-inl.h"
 #include "kiln/math/trigonometry-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// factor / (1 + exp(-x - low...)): e / (1 + e) for negative x, so that small results keep their
@@ -196,7 +197,7 @@ HWY_INLINE X GeluForBf16(X x) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_ACTIVATIONS_INL_H_

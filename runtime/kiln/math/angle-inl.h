@@ -12,10 +12,11 @@
 #define KILN_ANGLE_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/math/math-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// (atan(q) - q) / q^3 of z = q^2, for q <= 1.
@@ -104,7 +105,7 @@ HWY_INLINE X Atan2(X y, X x) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_ANGLE_INL_H_

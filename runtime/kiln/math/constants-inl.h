@@ -7,11 +7,12 @@
 #define KILN_CONSTANTS_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/simd/values-inl.h"
 
 #ifndef KILN_CONSTANTS_ONCE_
 #define KILN_CONSTANTS_ONCE_
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 template <typename X>
 struct MathConstants;
@@ -90,11 +91,11 @@ struct MathConstants<double> {
   static constexpr double kTrigHigh = 1e6;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 #endif  // KILN_CONSTANTS_ONCE_
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// c0 + c1 t + c2 t^2 ...
@@ -164,7 +165,7 @@ HWY_INLINE V CosTail(V z) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_CONSTANTS_INL_H_

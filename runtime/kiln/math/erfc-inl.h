@@ -9,10 +9,11 @@
 #define KILN_ERFC_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/math/math-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// (1 + 2 t) exp(t^2) erfc(t) for t >= 0, of q = (t - kErfcCentre) / (t + kErfcCentre).
@@ -63,7 +64,7 @@ HWY_INLINE X Erfc(X x) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_ERFC_INL_H_

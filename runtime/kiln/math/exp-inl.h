@@ -6,10 +6,11 @@
 #define KILN_EXP_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/math/constants-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 template <class V>
@@ -223,6 +224,6 @@ HWY_INLINE V Exp2(V x) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif  // KILN_EXP_INL_H_

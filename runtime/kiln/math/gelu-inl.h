@@ -9,10 +9,11 @@
 #define KILN_GELU_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/math/math-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
@@ -115,6 +116,6 @@ V GeluTail(V x) = delete;
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

@@ -15,10 +15,11 @@
 #define KILN_HYPERBOLIC_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/math/math-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// exp(x) - 1 is `times` the result: all of it near 0, where it keeps its digits, and a quarter of
@@ -140,7 +141,7 @@ HWY_INLINE X Atanh(X x) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_HYPERBOLIC_INL_H_

@@ -31,10 +31,11 @@
 #define KILN_MATH_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/math/exp-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Of e = exp(2 |x|), (e - 1) / (e + 1), where e - 1 is exact near 0; f32 has 1 - 2 / (e + 1) and a
@@ -257,7 +258,7 @@ HWY_INLINE X Cbrt(X x) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #include "kiln/math/activations-inl.h"

@@ -7,10 +7,11 @@
 #define KILN_POWER_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/math/math-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Pow of f32 that are held as f64, with all that the C library says of special arguments.
@@ -52,7 +53,7 @@ HWY_INLINE V Pow(V a, V b) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_POWER_INL_H_

@@ -11,10 +11,11 @@
 #define KILN_TRIGONOMETRY_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/math/math-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 enum class Trig { kSin, kCos, kTan };
@@ -127,7 +128,7 @@ HWY_INLINE X Erf(X x) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_TRIGONOMETRY_INL_H_

@@ -8,10 +8,11 @@
 
 #include <limits>
 
+#include "kiln/core/version.h"
 #include "kiln/order/values-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// What keys of values of R are: as wide.
@@ -53,7 +54,7 @@ HWY_INLINE auto OfKeys(V key) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_KEYS_INL_H_

@@ -18,11 +18,12 @@
 #include <type_traits>
 
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 #include "kiln/simd/target-inl.h"
 
 #ifndef KILN_LINE_ONCE_
 #define KILN_LINE_ONCE_
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Elements `stride` apart.
 template <typename T>
@@ -44,11 +45,11 @@ using Sortable = std::conditional_t<std::is_same_v<std::remove_const_t<T>, bool>
 /// A key and a position for each element, and two vectors of what is larger than all.
 constexpr size_t RoomWords(size_t count) { return 2 * count + 64; }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 #endif  // KILN_LINE_ONCE_
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 template <typename T>
@@ -102,7 +103,7 @@ HWY_INLINE void TopOfLine(Line<F> from, size_t count, size_t k, Line<int32_t> to
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_LINE_INL_H_

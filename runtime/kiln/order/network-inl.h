@@ -12,10 +12,11 @@
 #include <bit>
 #include <limits>
 
+#include "kiln/core/version.h"
 #include "kiln/simd/represent-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Vectors that are sorted together in registers.
@@ -199,7 +200,7 @@ HWY_NOINLINE void SortKeys(Key* keys, size_t count) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_NETWORK_INL_H_

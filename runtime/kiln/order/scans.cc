@@ -8,7 +8,7 @@
 #include "kiln/simd/reduce-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Each lane folded with the one that is kDistance before it, then twice as far, and so on.
@@ -122,5 +122,5 @@ KILN_EXTREMES(double)
 #undef KILN_EXTREMES
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

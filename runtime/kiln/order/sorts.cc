@@ -8,7 +8,7 @@
 #include "kiln/order/network-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// A key of 32 bits in front of its position.
@@ -307,5 +307,5 @@ KILN_SORTS(double)
 #undef KILN_SORTS
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

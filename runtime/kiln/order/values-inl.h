@@ -9,11 +9,12 @@
 
 #include <type_traits>
 
+#include "kiln/core/version.h"
 #include "kiln/order/line-inl.h"
 #include "kiln/simd/lanes-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// The tag of the loops over lanes of T.
@@ -56,7 +57,7 @@ HWY_INLINE void Settle(const Rep<T>* values, size_t count, Line<T> line) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_ORDER_VALUES_INL_H_

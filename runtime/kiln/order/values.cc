@@ -7,7 +7,7 @@
 #include "kiln/order/values-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 template <typename T>
@@ -58,5 +58,5 @@ KILN_LINES(double)
 #undef KILN_LINES
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

@@ -13,13 +13,14 @@
 #define KILN_CONVERT_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/simd/storage-inl.h"
 
 #ifndef KILN_CONVERT_ONCE_
 #define KILN_CONVERT_ONCE_
 #include <limits>
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Whether every value of From, an integer type, is one of To.
 template <typename From, typename To>
@@ -29,11 +30,11 @@ constexpr bool FitsInto() {
   return int64_t{F::min()} >= int64_t{L::min()} && int64_t{F::max()} <= int64_t{L::max()};
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 #endif  // KILN_CONVERT_ONCE_
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 // ---- Between representations. Where Highway's plain lanes differ (inf becomes the largest float,
@@ -336,7 +337,7 @@ HWY_INLINE Rep<To> Bitcast(X x) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_CONVERT_INL_H_

@@ -8,10 +8,11 @@
 #define KILN_DIVIDE_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/simd/values-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// fn of as many lanes as a vector of f64 holds, twice if there are more.
@@ -244,7 +245,7 @@ HWY_INLINE V FloorDiv(V a, V b) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_DIVIDE_INL_H_

@@ -5,13 +5,15 @@
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
+
+#include "kiln/core/version.h"
 #endif
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "Kernels compute with NaN, infinities and signed zeros: compile them with -fno-fast-math"
 #endif
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 /// While it lives, this thread rounds to the nearest and keeps subnormal numbers. A program that is
 /// linked with -ffast-math sets its threads to flush them, and some libraries do as they are
@@ -69,4 +71,4 @@ class FlushedSubnormals {
 };
 #endif
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

@@ -8,10 +8,11 @@
 #endif
 
 #include "kiln/core/core.h"
+#include "kiln/core/version.h"
 #include "kiln/simd/scalar-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 template <class Reporter>
@@ -99,7 +100,7 @@ int64_t TruncDivIndex(Reporter&& reporter, int32_t line, int64_t a, int64_t b,
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_INDEX_INL_H_

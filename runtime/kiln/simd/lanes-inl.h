@@ -31,10 +31,11 @@
 #include <type_traits>
 
 #include "hwy/cache_control.h"
+#include "kiln/core/version.h"
 #include "kiln/simd/packed-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Tags of the loops of kernels.
@@ -343,7 +344,7 @@ HWY_INLINE void ForRows(size_t count, const Fn& fn) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_LANES_INL_H_

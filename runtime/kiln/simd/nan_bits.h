@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kiln/core/version.h"
 #include "kiln/simd/float_mode.h"
 
-namespace kiln::internal {
+namespace kiln::inline KILN_ABI::internal {
 
 /// Whether sums, products and conversions give a NaN the bits of their operand's, quiet and cut to
 /// size. The marks of undefined floats live on that (core/poison.h). x86 and Arm work like this in
@@ -47,4 +48,4 @@ inline KeptNanBits NanBitsKept() {
   return {by_arithmetic, by_arithmetic && kByPairs};
 }
 
-}  // namespace kiln::internal
+}  // namespace kiln::inline KILN_ABI::internal

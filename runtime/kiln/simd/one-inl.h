@@ -9,11 +9,12 @@
 #include "kiln/core/core.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/tile.h"
+#include "kiln/core/version.h"
 #include "kiln/simd/lanes-inl.h"
 
 #ifndef KILN_ONE_ONCE_
 #define KILN_ONE_ONCE_
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// A narrow float of these bits.
 template <typename T>
@@ -107,11 +108,11 @@ void AddElement(Core& core, const Tensor<T>& array, const char* name, I... index
   core.AddElement(name, {static_cast<int64_t>(index)...}, IndexAt(core, array, name, index...));
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 #endif  // KILN_ONE_ONCE_
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// The element as a scalar of its representation.
@@ -167,6 +168,6 @@ size_t DenseSize(E... extents) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 #endif

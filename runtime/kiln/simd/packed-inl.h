@@ -9,10 +9,11 @@
 #endif
 
 #include "kiln/core/packed.h"
+#include "kiln/core/version.h"
 #include "kiln/simd/storage-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Whether halves of bytes are taken apart by vector instructions.
@@ -152,7 +153,7 @@ HWY_INLINE auto LoadWhole(D, const T* p) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_PACKED_INL_H_

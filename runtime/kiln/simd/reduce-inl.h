@@ -25,12 +25,13 @@
 
 #include <tuple>
 
+#include "kiln/core/version.h"
 #include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/values-inl.h"
 
 #ifndef KILN_REDUCE_ONCE_
 #define KILN_REDUCE_ONCE_
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// The least and greatest element of T, infinities of floats that have them.
 template <typename T>
@@ -65,11 +66,11 @@ struct Best {
   int32_t index;
 };
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 #endif  // KILN_REDUCE_ONCE_
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// op of all lanes, the upper half onto the lower.
@@ -379,7 +380,7 @@ HWY_INLINE void ScanLanes(D d, size_t count, Fn&& fn, Out&& out) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_REDUCE_INL_H_

@@ -18,6 +18,7 @@
 #endif
 
 #include "kiln/core/types.h"
+#include "kiln/core/version.h"
 #include "kiln/simd/target-inl.h"
 
 #ifndef KILN_REPRESENT_ONCE_
@@ -26,7 +27,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 // clang-format off
 /// What Rep and RawBits say.
@@ -64,11 +65,11 @@ concept FloatScalar = Scalar<T> && std::is_floating_point_v<T>;
 template <typename T>
 concept BitsScalar = Scalar<T> && std::is_integral_v<T>;
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 #endif  // KILN_REPRESENT_ONCE_
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -242,7 +243,7 @@ HWY_INLINE V CopySignOf(V magnitude, V sign) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_REPRESENT_INL_H_

@@ -7,6 +7,7 @@
 #define KILN_SCALAR_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/simd/represent-inl.h"
 
 #ifndef KILN_SCALAR_ONCE_
@@ -15,7 +16,7 @@
 #include <cmath>
 #include <limits>
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Integers as unsigned ones of the same width, in which overflow is defined.
 template <IntegerScalar X>
@@ -23,11 +24,11 @@ constexpr auto BitsOf(X x) {
   return static_cast<std::make_unsigned_t<X>>(x);
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 #endif  // KILN_SCALAR_ONCE_
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 // ---- Bools and bits.
@@ -266,7 +267,7 @@ inline float FloorDiv(float a, float b) {
 inline float Pow(float a, float b) { return static_cast<float>(Pow(double{a}, double{b})); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_SCALAR_INL_H_

@@ -8,10 +8,11 @@
 #define KILN_STORAGE_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/simd/represent-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Whether conversions of f16 are instructions. Highway's emulation truncates and knows no inf.
@@ -295,7 +296,7 @@ HWY_INLINE V RoundTo(V v) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_STORAGE_INL_H_

@@ -14,10 +14,11 @@
 
 #include "kiln/core/machine.h"
 #include "kiln/core/tile.h"
+#include "kiln/core/version.h"
 #include "kiln/simd/lanes-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 /// Prefetches a line into the L2.
@@ -136,7 +137,7 @@ HWY_INLINE void PrefetchNextRow(const T* row, const T* next, size_t i, size_t co
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #endif  // KILN_STREAM_INL_H_

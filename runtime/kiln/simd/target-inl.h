@@ -7,6 +7,7 @@
 #endif
 
 #include "kiln/core/targets.h"
+#include "kiln/core/version.h"
 #include "kiln/dot/amx.h"
 #include "kiln/simd/float_mode.h"
 // Highway after its targets.
@@ -58,7 +59,7 @@
 #define KILN_DISPATCH(function) (HWY_DISPATCH_TABLE(function)[kiln::TargetIndex<HWY_TARGETS>()])
 #endif
 
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 
 /// Where a target stands in the tables of HWY_EXPORT.
 constexpr size_t IndexOfTarget(int64_t target) {
@@ -96,7 +97,7 @@ size_t TargetIndex() {
   }
 }
 
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 #endif  // KILN_DISPATCH
 
 #endif  // KILN_TARGET_INL_H_

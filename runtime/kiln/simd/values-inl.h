@@ -23,11 +23,12 @@
 #define KILN_VALUES_INL_H_
 #endif
 
+#include "kiln/core/version.h"
 #include "kiln/simd/convert-inl.h"
 #include "kiln/simd/scalar-inl.h"
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln {
+namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
 // ---- Comparisons.
@@ -373,7 +374,7 @@ struct ShrObject {
 inline constexpr ShrObject Shr;
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln
+}  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
 
 #include "kiln/simd/divide-inl.h"

@@ -2,6 +2,7 @@
 // standard library: nothing shows when they differ, and memory is overwritten.
 #include <map>
 
+#include "kiln/core/version.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
 
@@ -34,11 +35,25 @@ std::map<std::string, std::string> Layouts(const std::string& macros) {
   return layouts;
 }
 
+/// "kiln::v0_1::Context"
+std::string InVersion(const std::string& name) {
+  return "kiln::v" + std::to_string(KILN_VERSION_MAJOR) + "_" + std::to_string(KILN_VERSION_MINOR) +
+         "::" + name;
+}
+
+TEST_CASE("every class of the headers is in the namespace of their version") {
+  if (Shell("command -v g++").status != 0) return;
+  for (const auto& [name, layout] : Layouts("")) {
+    INFO(name);
+    CHECK(name.starts_with("Class " + InVersion("")));
+  }
+}
+
 TEST_CASE("the layout of no class depends on the mode of the standard library") {
   if (Shell("command -v g++").status != 0) return;
   const auto plain = Layouts("");
-  CHECK(plain.count("Class kiln::Context") == 1);
-  CHECK(plain.count("Class kiln::GroupSteps") == 1);
+  CHECK(plain.count("Class " + InVersion("Context")) == 1);
+  CHECK(plain.count("Class " + InVersion("GroupSteps")) == 1);
   for (const char* macros :
        {"-D_GLIBCXX_DEBUG -D_GLIBCXX_DEBUG_PEDANTIC", "-D_GLIBCXX_USE_CXX11_ABI=0"}) {
     for (const auto& [name, layout] : Layouts(macros)) {

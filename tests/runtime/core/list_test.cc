@@ -5,8 +5,10 @@
 
 #include "tests/catch.h"
 
-namespace kiln::internal {
+namespace kiln::list_testing {
 namespace {
+
+using internal::List;
 
 TEST_CASE("a list does what a vector does") {
   List<int> list{1, 2, 3};
@@ -57,4 +59,4 @@ TEST_CASE("a list keeps its memory, and not that of the elements it loses") {
 }
 
 }  // namespace
-}  // namespace kiln::internal
+}  // namespace kiln::list_testing
