@@ -187,8 +187,12 @@ void Binder::GivenArray(size_t index) {
                        : ref.role == Role::kScalar   ? "scalar "
                        : ref.role == Role::kPrefetch ? "prefetch array "
                                                      : "argument ";
+    const std::string hint = "add " + ref.name;
     return Error("call", ref.span, what + Quote(ref.name) + " (" + Declared(ref) + ") is not given",
-                 "add " + ref.name + (ref.role == Role::kScalar ? "=…" : "=@" + ref.name + ".npy"));
+                 ref.role == Role::kScalar ? hint + "=…"
+                 : ref.role == Role::kInput
+                     ? hint + "=@" + ref.name + ".npy, or " + ref.name + "=random"
+                     : hint + "=@" + ref.name + ".npy");
   }
   if (!Accept(index, found->second)) return;
   given_[index] = &found->second;

@@ -88,7 +88,8 @@ TEST_CASE("[call] every independent diagnostic is reported") {
 TEST_CASE("[call] missing arguments and dims") {
   Matmul t;
   t.inputs.arrays.erase("y");
-  CHECK(t.Errors() == Found{"call: input `y` (f32[k, n]) is not given | add y=@y.npy"});
+  CHECK(t.Errors() ==
+        Found{"call: input `y` (f32[k, n]) is not given | add y=@y.npy, or y=random"});
   Matmul u;
   u.b.kernel.refs[1].array[1] = 5;  // now n is in the output's shape only
   CHECK(u.Errors() ==
