@@ -4,7 +4,7 @@
 #include "generator/data/npy.h"
 #include "generator/runner/program.h"
 
-namespace kiln::runner {
+namespace kiln::inline KILN_ABI::runner {
 namespace {
 
 /// Sizes, and who said them.
@@ -140,4 +140,4 @@ std::vector<Array> MakeArrays(const Kernel& kernel, const Command& command) {
   return arrays;
 }
 
-}  // namespace kiln::runner
+}  // namespace kiln::inline KILN_ABI::runner

@@ -9,7 +9,7 @@
 #include "generator/data/summary.h"
 #include "generator/runner/program.h"
 
-namespace kiln::runner {
+namespace kiln::inline KILN_ABI::runner {
 namespace {
 
 struct Free {
@@ -88,4 +88,4 @@ std::string Benchmark(Call& call, double seconds, int64_t bytes) {
   return text.str();
 }
 
-}  // namespace kiln::runner
+}  // namespace kiln::inline KILN_ABI::runner

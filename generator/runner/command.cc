@@ -5,7 +5,7 @@
 #include "generator/data/summary.h"
 #include "generator/runner/program.h"
 
-namespace kiln::runner {
+namespace kiln::inline KILN_ABI::runner {
 namespace {
 
 /// The rest of a word that begins so.
@@ -143,4 +143,4 @@ std::string HelpText(const Kernel& kernel, const std::string& program) {
   return trimmed;
 }
 
-}  // namespace kiln::runner
+}  // namespace kiln::inline KILN_ABI::runner

@@ -11,7 +11,7 @@
 #include "kiln/runner.h"
 
 /// The program of kiln_add_runner, as far as it is the same for all kernels.
-namespace kiln::runner {
+namespace kiln::inline KILN_ABI::runner {
 
 /// What is wrong with the command.
 struct Mistake : std::runtime_error {
@@ -62,4 +62,4 @@ class Call {
 /// Calls again and again, and says how long that takes.
 std::string Benchmark(Call& call, double seconds, int64_t bytes);
 
-}  // namespace kiln::runner
+}  // namespace kiln::inline KILN_ABI::runner

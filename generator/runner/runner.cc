@@ -7,7 +7,7 @@
 #include "generator/data/summary.h"
 #include "generator/runner/program.h"
 
-namespace kiln::runner {
+namespace kiln::inline KILN_ABI::runner {
 namespace {
 
 enum ExitStatus { kFine = 0, kRefused = 1, kUsage = 2 };
@@ -74,4 +74,4 @@ int Main(const Kernel& kernel, int argc, char** argv) {
   return kUsage;
 }
 
-}  // namespace kiln::runner
+}  // namespace kiln::inline KILN_ABI::runner
