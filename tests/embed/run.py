@@ -268,25 +268,39 @@ class Matrix:
         if f"{self.namespace(self.version)}::CallCheck" not in said:
             raise Wrong(said)
 
-        # Kernels of either, each with its own runtime, in one program.
+        # Kernels of either in one program: not in it itself, as the C functions have one name in both, but in shared
+        # libraries, each with its own runtime, whose C++ names are others, also where all of them are exported.
         folder = self.folder / "projects" / "together"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         (folder / "main.cc").write_text(TOGETHER)
-        links = []
-        for name, prefix in (("scaled", self.prefix), ("product", self.other)):
+        objects, runtimes, names = [], [], {}
+        for name, prefix, version in (
+            ("scaled", self.prefix, self.version),
+            ("product", self.other, self.other_version),
+        ):
             run([self.tool, "generate", HERE / f"app/{name}.yaml", "-o", folder])
             (folder / f"call_{name}.cc").write_text(CALL_OF[name])
-            include = f"-I{prefix}/include"
-            for source in (f"{name}.cc", f"call_{name}.cc"):
-                run([COMPILERS[0], "-std=c++20", "-ffp-contract=off", "-fwrapv", "-I.", include, "-c", source], folder)
-            links.append(next(prefix.rglob("libkiln_runtime.a")))
-        run([COMPILERS[0], "main.cc", *sorted(folder.glob("*.o")), *links, "-lhwy", "-pthread", "-o", "app"], folder)
-        run([folder / "app"])
-        names = run(["nm", "-C", folder / "app"])
-        for version in (self.version, self.other_version):
-            if f" T {self.namespace(version)}::Context::RunOnCores" not in names:
-                raise Wrong(f"the program does not have the runtime of {version}")
+            both = [f"{name}.o", f"call_{name}.o"]
+            for made in both:
+                source = Path(made).with_suffix(".cc")
+                flags = ["-std=c++20", "-fPIC", "-ffp-contract=off", "-fwrapv", "-I.", f"-I{prefix}/include"]
+                run([COMPILERS[0], *flags, "-c", source, "-o", made], folder)
+            objects += both
+            runtimes.append(next(prefix.rglob("libkiln_runtime.a")))
+            run(
+                [COMPILERS[0], "-shared", *both, runtimes[-1], "-lhwy", "-pthread", "-Wl,-z,defs", "-o", f"lib{name}.so"],
+                folder,
+            )
+            found = run(["nm", "-DC", "--defined-only", folder / f"lib{name}.so"])
+            names[version] = {n for n in re.findall(r"kiln::v\d+_\d+::", found)}
+        if names != {v: {self.namespace(v) + "::"} for v in (self.version, self.other_version)}:
+            raise Wrong(f"exported: {names}")
+        run([COMPILERS[0], "main.cc", "-L.", "-lscaled", "-lproduct", "-Wl,-rpath,.", "-o", "app"], folder)
+        run(["./app"], folder)
+        said = run([COMPILERS[0], "main.cc", *objects, *runtimes, "-lhwy", "-pthread", "-o", "one"], folder, status=1)
+        if "multiple definition of `kiln_version'" not in said:
+            raise Wrong(said)
 
     @staticmethod
     def namespace(version):
