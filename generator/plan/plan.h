@@ -95,6 +95,7 @@ struct OperandPlan {
   bool reduced = false;       // ReducedRefs
   std::vector<bool> clipped;  // by array dimension
   std::vector<Reuse> reuse;   // outermost first
+  Axes stays;                 // inside of all that its index depends on
   bool unpacked = false;   // FindInPlace: an A that is read in place unless its rows are far apart
   SpaceId rows_per_b;      // FindInPlace: a B, for few rows of this space
   bool live_rows = false;  // FindInPlace: of which only a step knows how many it needs

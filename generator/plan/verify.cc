@@ -33,7 +33,7 @@ class Verifier {
     using namespace stage;
     Match(
         of, [&](const stage::Loop& s) { Within({s.loop}, [&] { Visit(s.body); }); },
-        [&](const Lanes& s) { Within({s.loop}, [&] { Visit(s.body); }); },
+        [&](const Lanes& s) { WithLanes(s.loop, [&] { Visit(s.body); }); },
         [&](const Rows& s) { Within({s.loop}, [&] { Visit(s.body); }); },
         [&](const EachRow& s) { Within({s.loop}, [&] { Visit(s.body); }); },
         [&](const Define& s) {
@@ -49,6 +49,7 @@ class Verifier {
           Look(s.mask);
           Look(s.place);
           CheckPlace(s.place, "stores to", /*stores=*/true);
+          if (s.mask && lanes_) CheckNeighbours(s.place);
         },
         [&](const Reduce& s) {
           Within({s.loop}, [&] {
@@ -134,7 +135,7 @@ class Verifier {
     dot_ = outside;
     Within({dot.row, dot.col}, [&] {
       Look(dot.start);
-      With(dot.sum, [&] { Visit(dot.body); });
+      WithLanes(dot.col, [&] { With(dot.sum, [&] { Visit(dot.body); }); });
     });
   }
 
@@ -163,6 +164,12 @@ class Verifier {
     loops_.insert(loops);
     look();
     loops_ = outside;
+  }
+  template <typename Do>
+  void WithLanes(LoopId loop, const Do& look) {
+    const LoopId outside = std::exchange(lanes_, loop);
+    Within({loop}, look);
+    lanes_ = outside;
   }
   template <typename Do>
   void With(VariableId variable, const Do& look) {
@@ -199,6 +206,16 @@ class Verifier {
   void CheckVariable(VariableId variable) {
     if (variables_.count(variable)) return;
     Fail("`" + plan_[variable].name + "` is used where it is not defined");
+  }
+
+  /// Vectors are stored under a mask where their lanes are side by side.
+  void CheckNeighbours(const Place& place) {
+    const Coordinate* last = nullptr;
+    const Buffer& buffer = plan_[place.buffer];
+    for (size_t d = 0; d < place.at.size(); ++d)
+      if (d >= buffer.dropped.size() || !buffer.dropped[d]) last = &place.at[d];
+    if (last && last->loop == lanes_ && last->stride == 1) return;
+    Fail("stores under a mask to lanes of `" + buffer.name + "` that are no neighbours");
   }
 
   void CheckPlace(const Place& place, const char* does, bool stores = false) {
@@ -243,6 +260,7 @@ class Verifier {
   const stage::Dot* dot_ = nullptr;  // around a tap
   // In scope.
   std::set<LoopId> loops_;
+  LoopId lanes_;  // whose iterations are computed by vectors
   std::set<VariableId> variables_;
   std::string flaw_;
 };

@@ -155,6 +155,7 @@ void DescribeOperands(Planning& p) {
     plan.buffers.push_back(std::move(buffer));
     OperandPlan& operand = plan.operands[r];
     operand.reuse = FindReuse(p.kernel, ref);
+    operand.stays = FindStays(p.kernel, ref);
     operand.reduced = reduced[r];
   }
   plan.cut_axes = CutOrder(p.kernel, plan.operands);

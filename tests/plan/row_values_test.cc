@@ -73,6 +73,24 @@ TEST_CASE("rows that are no neighbours in memory are computed one by one") {
   CHECK(Has(plan, "exp(-(top["));
 }
 
+TEST_CASE("a column of an output that is stored under a mask is stored element by element") {
+  const auto stored_by_vectors = [](const std::string& mask) {
+    const std::string plan = ToString(*PlanOf(R"yaml(kernel: k
+grid: {i: m, j: n}
+inputs: {x: {array: "f32[m, 40, n, 24]", block: "1, all, 1, all", index: "i, 0, j, 0"}}
+outputs: {o: {array: "f32[m, 40, n]", block: "1, all, 1", index: "i, 0, j", init: 0}}
+body: |
+  let s = mean(x, axis=3)
+  o)yaml" + mask + " = exp(s)\n")
+                                           .plan);
+    INFO(plan);
+    REQUIRE(Has(plan, "= exp(s#"));
+    return Has(plan, "\n  lanes ");
+  };
+  CHECK(stored_by_vectors(""));
+  CHECK_FALSE(stored_by_vectors("[s < 0.1]"));
+}
+
 TEST_CASE("what scales the sums of a product is done in its tiles") {
   const std::string plan = PlanText(kFade);
   INFO(plan);

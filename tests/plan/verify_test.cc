@@ -124,5 +124,15 @@ TEST_CASE("a dot's tiles walk the rows that its panels have") {
   CHECK(planned.Flaw() == "multiplies panels of `x` over other extents than theirs");
 }
 
+TEST_CASE("a masked store of vectors is to neighbours") {
+  Planned planned(kAdd);
+  const auto mask = std::make_shared<const Element>(Element{DType::kBool, element::Constant{1}});
+  planned.Change<stage::Store>([&](stage::Store& store) { store.mask = mask; });
+  CHECK(planned.Flaw() == "");
+  planned.Change<stage::Lanes>(
+      [&](stage::Lanes& lanes) { As<stage::Store>(lanes.body[0])->place.at[1].stride = 2; });
+  CHECK(planned.Flaw() == "stores under a mask to lanes of `o` that are no neighbours");
+}
+
 }  // namespace
 }  // namespace kiln::verify_test

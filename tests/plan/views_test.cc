@@ -57,6 +57,42 @@ TEST_CASE("a window of an input is a view of it, whatever its shape") {
   CHECK_FALSE(IsCopied("  let n = at[0] + 1\n  let part = x[ds(n, 33)]\n" + kRead, "part"));
 }
 
+TEST_CASE("short lines are seen in what they are parts of, so that vectors run across them") {
+  CHECK_FALSE(IsCopied(
+      "  let part = reshape(x, [34, 4, 2])\n  y[:, 0:4] = part[0:32, :, 0] * part[2:, :, 1]\n"
+      "  y[:, 4:8] = 0\n  o = 0\n",
+      "part"));
+  const auto extents = [](const std::string& shape) {
+    const Planned planned =
+        PlanOf(With("  var v = x * 2.0\n  for t in range(3):\n    let part = reshape(v, " + shape +
+                    ")\n    v = concat([part[:, :, 1], part[:, :, 0]], axis=1)\n"
+                    "  y = v[0:32]\n  o = 0\n"));
+    for (const BufferId buffer : UsedBuffers(*planned.plan))
+      if ((*planned.plan)[buffer].name == "part") return (*planned.plan)[buffer].extents.size();
+    return size_t{0};
+  };
+  CHECK(extents("[34, 4, 2]") == 2);
+}
+
+TEST_CASE("rolled lines are read by vectors") {
+  const auto by_lanes = [](const std::string& to, const std::string& value) {
+    const Planned planned = PlanOf(With("  " + to + " = " + value + "\n  o = 0\n"));
+    bool lanes = false;
+    for (const BodyPlan& body : planned.plan->bodies) {
+      ForEachStage(body.stages, [&](const Stage& stage) {
+        const auto* loop = As<stage::Lanes>(stage);
+        const auto* store = loop ? As<stage::Store>(loop->body.front()) : nullptr;
+        lanes = lanes || (store && (*planned.plan)[store->place.buffer].name == "y");
+      });
+    }
+    return lanes;
+  };
+  CHECK(by_lanes("y", "roll(z, 3, axis=1) + z"));
+  CHECK(by_lanes("y", "roll(z, at[0], axis=1) + z"));
+  // Every other element of a rolled line is no vector of it.
+  CHECK_FALSE(by_lanes("y[:, 0:4]", "roll(z, 3, axis=1)[:, 0:8:2] + z[:, 0:4]"));
+}
+
 TEST_CASE("what may change after it was read is copied") {
   const std::string of_scratch = "  s = z\n  let part = s[0:32]\n  s = z + 1\n  y = part + s\n";
   CHECK(IsCopied(of_scratch + "  y[0:16] = part[16:]\n  o = 0\n", "part"));

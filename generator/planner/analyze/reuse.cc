@@ -64,4 +64,14 @@ std::vector<Reuse> FindReuse(const Kernel& kernel, const Ref& ref) {
   return all;
 }
 
+Axes FindStays(const Kernel& kernel, const Ref& ref) {
+  const AxisFlags used = AxesOfIndex(kernel, ref);
+  Axes stays;
+  for (const AxisId axis : used.ids()) {
+    stays.push_back(axis);
+    if (used[axis]) stays.clear();
+  }
+  return stays;
+}
+
 }  // namespace kiln

@@ -16,4 +16,7 @@ AxisFlags AxesOfIndex(const Kernel& kernel, const Ref& ref);
 /// under a causal mask, may find the same block many times.
 std::vector<Reuse> FindReuse(const Kernel& kernel, const Ref& ref);
 
+/// The axes at whose steps a block stays: those inside of all that its index depends on.
+Axes FindStays(const Kernel& kernel, const Ref& ref);
+
 }  // namespace kiln

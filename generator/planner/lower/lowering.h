@@ -154,6 +154,7 @@ class Lowering {
   // joined.cc
   bool IsPlainScratch(RefId id) const;
   bool IsJoinable(const Node& reshape) const;
+  bool DividesIntoShortLines(const Node& reshape) const;
   ElementPtr SeenJoined(const Node& reshape, const Point& point);
   std::optional<Point> SeenThrough(const Node& reshape, const Point& point);
   Coordinate Joined(const Point& point, const Shape& shape, const std::vector<size_t>& dims);
@@ -205,6 +206,7 @@ class Lowering {
   using Temporaries = std::map<const Node*, BufferId>;
   Temporaries temporary_;                              // of this statement
   Temporaries sums_;                                   // the same, of means
+  Temporaries kept_;                                   // arguments of reshapes that lets are
   std::map<LocalId, NodePtr> views_;                   // of lets that are windows of refs
   const Table<std::set<RefId>, Local> written_after_;  // refs that statements behind a let write
   std::map<const Node*, BufferId> joined_;             // of reshapes that are in the way of none

@@ -86,6 +86,16 @@ void Lowering::DefineLocal(const action::Define& define) {
     views_[id] = define.value;
     return;
   }
+  if (local.kind == Local::Kind::kLet && define.value->op == Op::kReshape &&
+      RegroupsDimensions(*define.value) && DividesIntoShortLines(*define.value)) {
+    // Its argument is kept, and seen through.
+    const Node& arg = *define.value->args[0];
+    const BufferId kept = NewTemp(local.name, arg.dtype, arg.shape, spaces_.SpacesOf(arg));
+    EmitInto(WholeOf(kept, arg.shape.size()), arg, nullptr);
+    kept_[&arg] = kept;
+    views_[id] = define.value;
+    return;
+  }
   const BufferId buffer = NewTemp(local.name, local.dtype, local.shape, spaces_.SpacesOfLocal(id));
   EmitBroadcast(WholeOf(buffer, local.shape.size()), define.value, local.shape, nullptr);
   local_buffer_[id] = buffer;

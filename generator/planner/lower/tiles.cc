@@ -34,14 +34,15 @@ Lowering::Point Lowering::LoopsOver(const Spaces& spaces, Loops* loops) {
 }
 
 /// Whether a place's lanes are one vector: the loop, or an index that depends on it, is in one
-/// coordinate and never wraps around.
-static bool LanesFit(const Place& place, LoopId loop) {
+/// coordinate, and wraps around only along lines of elements that have whole bytes.
+static bool LanesFit(const Place& place, DType dtype, LoopId loop) {
   const auto varies = [&](const Element& e) { return DependsOn(e, loop); };
   int times = 0;
   for (const Coordinate& c : place.at) {
     const bool chosen = c.offset && varies(*c.offset);
     if (!chosen && c.loop != loop) continue;
-    if (c.around || (chosen && c.loop)) return false;
+    const bool in_line = &c == &place.at.back() && c.stride == 1 && !chosen && !IsPacked(dtype);
+    if ((c.around && !in_line) || (chosen && c.loop)) return false;
     if (chosen) {
       const std::optional<Chosen> by = ChosenBy(c.offset, varies);
       if (!by || !LanesFit(*by->index, loop)) return false;
@@ -52,7 +53,7 @@ static bool LanesFit(const Place& place, LoopId loop) {
 }
 
 bool LanesFit(const Element& e, LoopId loop) {
-  if (const Place* place = LoadedBy(e)) return LanesFit(*place, loop);
+  if (const Place* place = LoadedBy(e)) return LanesFit(*place, e.dtype, loop);
   const auto* operation = As<element::Operation>(e);
   return !operation || std::all_of(operation->args.begin(), operation->args.end(),
                                    [&](const ElementPtr& arg) { return LanesFit(*arg, loop); });
@@ -62,7 +63,8 @@ bool LanesFit(const Element& e, LoopId loop) {
 static bool LanesFit(const Stage& stage, LoopId loop) {
   const auto* store = As<stage::Store>(stage);
   if (!store) return true;
-  if (!LanesFit(store->place, loop) || !LanesFit(*store->value, loop)) return false;
+  if (!LanesFit(store->place, store->value->dtype, loop) || !LanesFit(*store->value, loop))
+    return false;
   if (!store->mask) return true;
   // Masked stores are made for neighbours.
   const Coordinate& last = store->place.at.back();

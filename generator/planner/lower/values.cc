@@ -30,6 +30,8 @@ ElementPtr Lowering::CoordinateValue(const Coordinate& c, DType dtype,
 }
 
 ElementPtr Lowering::Value(const Node& node, const Point& point) {
+  if (const auto kept = kept_.find(&node); kept != kept_.end())
+    return LoadOf({kept->second, point}, node.dtype);
   switch (ClassOf(node.op)) {
     case OpClass::kLeaf:
       return Given(node, point);

@@ -41,6 +41,19 @@ bool KeepsLanes(const std::vector<Subscript>& subscripts) {
 
 }  // namespace
 
+/// Whether a reshape only divides dimensions, and the last one, if it does, into lines so short
+/// that vectors had better run across them: in a buffer of its own shape few lanes of each would be
+/// in use.
+bool Lowering::DividesIntoShortLines(const Node& reshape) const {
+  constexpr int64_t kShort = 8;
+  const std::vector<Group> groups = GroupsOf(reshape.args[0]->shape, reshape.shape);
+  if (groups.empty() || groups.back().to.size() == 1) return false;
+  const std::optional<int64_t> line = reshape.shape[groups.back().to.back()].Constant();
+  return line && *line <= kShort && std::all_of(groups.begin(), groups.end(), [](const Group& g) {
+           return g.from.size() == 1;
+         });
+}
+
 /// An input that keeps its elements through a step, and that the body sees as rows.
 bool Lowering::IsConstantInput(RefId id) const {
   const Ref& ref = kernel_[id];
@@ -84,7 +97,8 @@ bool Lowering::IsWindow(const Node& node, LocalId let) const {
       const std::vector<Group> groups = GroupsOf(node.args[0]->shape, node.shape);
       const bool splits = std::all_of(groups.begin(), groups.end(),
                                       [](const Group& g) { return g.from.size() == 1; });
-      return !groups.empty() && splits && groups.back().to.size() == 1;
+      return !groups.empty() && splits &&
+             (groups.back().to.size() == 1 || DividesIntoShortLines(node));
     }
     default:
       return false;

@@ -116,11 +116,13 @@ std::string SpecializationView::RowsPerB(RefId r) const {
   }
   constexpr int kProduct = 13;
   std::string rows = walk_.Print(*extent, kProduct);
-  for (const Reuse& reuse : operand.reuse) {
-    for (const AxisId axis : reuse.axes) {
+  const auto times_steps = [&](const Axes& axes) {
+    for (const AxisId axis : axes) {
       if (axis != axis_of_rows) rows += " * " + walk_.names().steps(axis);
     }
-  }
+  };
+  for (const Reuse& reuse : operand.reuse) times_steps(reuse.axes);
+  times_steps(operand.stays);
   return "/*rows=*/" + rows;
 }
 

@@ -58,6 +58,13 @@ std::string BodyView::VectorLoad(const Place& from, std::vector<std::string>* li
   std::string text = "const auto " + name + " = ";
   if (plan_.IsAccumulator(from.buffer)) {
     text += "hn::Load(kFloats, " + Pointer(from) + ");";
+  } else if (const Coordinate& last = from.at.back(); last.around && last.loop == lanes_) {
+    Place line = from;
+    line.at.back() = {};
+    Coordinate first = last;
+    first.around = {};
+    text += "at.LoadAround(" + Pointer(line) + ", " + scalars_.Print(first) + ", " +
+            scalars_.Print(*last.around) + ");";
   } else if (AreNeighbours(from)) {
     text += "at.Load(" + Pointer(from) + ");";
   } else if (AreNeighbours(from, -1)) {

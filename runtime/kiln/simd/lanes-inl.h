@@ -10,6 +10,8 @@
 //   at.StoreIf(m, v, p)   only lanes where the mask holds; the others are not touched
 //   at.LoadStrided(p, s)  p[0], p[s], p[2 * s] ...; s may be 0 or negative
 //   at.LoadReversed(p)    p[0], p[-1], p[-2] ...
+//   at.LoadAround(p, i, n) p[i], p[i + 1] ... p[n - 1], p[0] ..., also if i is n or more, but less
+//                         than twice as much
 //   at.StoreStrided(v, p, s)
 //   at.Gather(p, s, i)    p[i[0] * s], p[i[1] * s] ..., by a vector of integers
 //   at.Cached()           the same lanes, which are stored in the caches wherever others go
@@ -158,6 +160,19 @@ HWY_INLINE hn::Vec<D> CollectPart(D d, size_t count, const At& at) {
   return hn::LoadU(d, lanes);
 }
 
+/// The first `count` lanes are elements of a line of n, from `first` on and again from its begin;
+/// the others are 0. (A function of its own: it is rare, and takes as much text as all else in a
+/// loop.)
+template <class D, typename X = hn::TFromD<D>>
+HWY_NOINLINE hn::Vec<D> CollectAround(D d, const X* line, size_t first, size_t n, size_t count) {
+  alignas(64) X lanes[hn::MaxLanes(d)] = {};
+  for (size_t i = 0, at = first; i < count; ++i, ++at) {
+    if (at == n) at = 0;
+    lanes[i] = line[at];
+  }
+  return hn::LoadU(d, lanes);
+}
+
 /// What Whole and Part have in common.
 template <class D, class Derived>
 struct AtLanes {
@@ -192,6 +207,15 @@ struct AtLanes {
       return FromStorage<T>(static_cast<const Derived*>(this)->Collect(
           d, [=](size_t i) KILN_INLINE_ATTR { return from + static_cast<ptrdiff_t>(i) * stride; }));
     }
+  }
+
+  template <typename T>
+  HWY_INLINE auto LoadAround(const T* line, size_t i, size_t n) const {
+    const auto& self = *static_cast<const Derived*>(this);
+    const size_t first = i < n ? i : i - n;
+    if (HWY_LIKELY(first + self.lanes() <= n)) return self.Load(line + first);
+    const TagFor<RawBits<T>, D> d;
+    return FromStorage<T>(CollectAround(d, RawPointer(line), first, n, self.lanes()));
   }
 
   template <typename T, class Indices>
@@ -264,6 +288,24 @@ struct Whole : AtLanes<D, Whole<D>> {
   template <typename T>
   HWY_INLINE auto Load(const T* p) const {
     return LoadWhole(D(), p);
+  }
+
+  /// Every other element is in two vectors, of which the second begins at the last element of the
+  /// first: nothing behind the last lane is read.
+  template <typename T>
+  HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride) const {
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool>) {
+      using DT = hn::DFromV<decltype(Load(p))>;
+      if constexpr (hn::MaxLanes(DT()) * sizeof(hn::TFromD<DT>) >= 16) {
+        if (stride == 2) {
+          const auto later = Load(p + (hn::Lanes(DT()) - 1));
+          return hn::ConcatEven(DT(), hn::DupOdd(later), Load(p));
+        }
+      }
+    }
+#endif
+    return AtLanes<D, Whole<D>>::LoadStrided(p, stride);
   }
 
   template <typename T>

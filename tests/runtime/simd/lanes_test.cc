@@ -76,7 +76,7 @@ void CheckCopies(D d, const std::vector<T>& values) {
 template <typename T, class D>
 void CheckSparse(D d, const std::vector<T>& values) {
   for (size_t count = 0; count <= kMost; ++count) {
-    for (const ptrdiff_t stride : {1, 3, -2}) {
+    for (const ptrdiff_t stride : {1, 2, 3, -2}) {
       const Room<T> to(4 * kMost), want(4 * kMost);
       for (size_t i = 0; i < 4 * kMost; ++i) *want(i) = *to(i) = values[i % values.size()];
       const ptrdiff_t first = stride < 0 ? 3 * kMost : 1;
@@ -170,12 +170,41 @@ void CheckRows() {
   }
 }
 
+/// Loads of every other element, and around the end of a line, read nothing that is beside it.
+template <typename T, class D>
+void CheckLines(D d, const std::vector<T>& values) {
+  Guarded pages;
+  for (size_t n = 1; n <= kMost; ++n) {
+    for (const bool at_end : {false, true}) {
+      T* const line = pages.Place<T>(n, at_end);
+      for (size_t i = 0; i < n; ++i) line[i] = values[i];
+      const Room<T> other(n), turned(n);
+      const size_t half = (n + 1) / 2;
+      ForLanes(d, half, [&](auto at, size_t i) HWY_ATTR {
+        at.Store(at.LoadStrided(line + 2 * i, 2), other(i));
+      });
+      size_t same = 0;
+      for (size_t i = 0; i < half; ++i) same += Same(*other(i), line[2 * i]);
+      Expect(same == half, Named<T>("every other", n));
+      for (const size_t by : {size_t{0}, size_t{1}, n / 2, n - 1, n}) {
+        ForLanes(d, n, [&](auto at, size_t i) HWY_ATTR {
+          at.Store(at.LoadAround(line, i + by, n), turned(i));
+        });
+        same = 0;
+        for (size_t i = 0; i < n; ++i) same += Same(*turned(i), line[(i + by) % n]);
+        Expect(same == n, Named<T>("around", n));
+      }
+    }
+  }
+}
+
 template <typename T, class D>
 void CheckAll(D d) {
   // Loads of f16 may make NaN quiet: that is Same.
   const std::vector<T> values = Elements<T>();
   CheckCopies<T>(d, values);
   CheckSparse<T>(d, values);
+  CheckLines<T>(d, values);
   CheckNothing<T>(d);
 }
 
