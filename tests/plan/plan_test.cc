@@ -64,5 +64,22 @@ TEST_CASE("plans are as recorded") {
   }
 }
 
+TEST_CASE("a block stays at the steps of axes inside of all that its index depends on") {
+  const Planned planned = PlanOf(R"yaml(kernel: k
+grid: {i: m, j: n, t: 5}
+inputs:
+  x: {array: "f32[m, 8]", block: "1, all", index: "i, 0"}
+  y: {array: "f32[5, n, 8]", block: "null, 1, all", index: "t, j, 0"}
+  w: "f32[8, 8]"
+outputs:
+  o: {array: "f32[m, n, 8]", block: "null, 1, all", index: "i, j, 0"}
+body: o = dot(x + y, w)
+)yaml");
+  const auto stays = [&](int ref) { return planned.plan->operands[RefId(ref)].stays; };
+  CHECK(stays(0) == Axes{AxisId(1), AxisId(2)});
+  CHECK(stays(1).empty());
+  CHECK(stays(2) == Axes{AxisId(0), AxisId(1), AxisId(2)});
+}
+
 }  // namespace
 }  // namespace kiln

@@ -30,7 +30,7 @@ constexpr std::string_view kOwnWords =
     "PackA "
     "PackAOf PackB PackBOf PackedA PackedAT PackedB PackedBT Pad PartOf PassSize PastEnd Point "
     "point PrefetchAcross PrefetchNextRow PrefetchRowsAhead PrefetchStream ReductionStep row "
-    "RowRange Rows rows "
+    "RowRange Rows rows RowsOfStay "
     "RowSteps Run run "
     "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "
     "specialization Squeezed start Status status Step step steps StoreOne StreamLanes StripSize "

@@ -116,13 +116,16 @@ std::string SpecializationView::RowsPerB(RefId r) const {
   }
   constexpr int kProduct = 13;
   std::string rows = walk_.Print(*extent, kProduct);
-  const auto times_steps = [&](const Axes& axes) {
-    for (const AxisId axis : axes) {
+  for (const Reuse& reuse : operand.reuse) {
+    for (const AxisId axis : reuse.axes) {
       if (axis != axis_of_rows) rows += " * " + walk_.names().steps(axis);
     }
-  };
-  for (const Reuse& reuse : operand.reuse) times_steps(reuse.axes);
-  times_steps(operand.stays);
+  }
+  std::string steps;
+  for (const AxisId axis : operand.stays) {
+    if (axis != axis_of_rows) steps += (steps.empty() ? "" : " * ") + walk_.names().steps(axis);
+  }
+  if (!steps.empty()) return "/*rows=*/RowsOfStay(" + rows + ", " + steps + ")";
   return "/*rows=*/" + rows;
 }
 

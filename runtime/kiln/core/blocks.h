@@ -65,11 +65,19 @@ inline bool UnpackedPaysFor4Rows(const Cpu& cpu, const UnpackedB& b) {
          (b.rows > kMinRowsFromLastCache && b.bytes() <= cpu.last_cache_bytes);
 }
 
+/// So few rows multiply a B that is read row by row as fast as register tiles multiply panels.
+constexpr int64_t kMaxRowsBelowTiles = 3;
+
+/// Rows of products for which a B is packed once, as it stays for `steps` steps of `rows` each: all
+/// of them, unless each step has so few that its panels would not be faster.
+constexpr int64_t RowsOfStay(int64_t rows, int64_t steps) {
+  return rows <= kMaxRowsBelowTiles ? rows : rows * steps;
+}
+
 /// `few_rows`, `can_read_unpacked`: what the dot's types allow. `tiles_of_8_rows`: else
 /// of 4.
 inline BAccess ChooseBAccess(const Cpu& cpu, const UnpackedB& b, int64_t few_rows,
                              bool can_read_unpacked, bool tiles_of_8_rows) {
-  constexpr int64_t kMaxRowsBelowTiles = 3;
   if (b.rows == kUnknownRows) return BAccess::kPacked;
   const bool pays = tiles_of_8_rows ? UnpackedPaysFor8Rows(cpu, b) : UnpackedPaysFor4Rows(cpu, b);
   if (can_read_unpacked && b.row_bytes > 0 && b.rows > kMaxRowsBelowTiles && pays)

@@ -59,6 +59,13 @@ TEST_CASE("few rows use longer pieces of a B that is computed") {
   CHECK(ChooseNC(10000, 1, 17, ComputedCols) == 512);
 }
 
+TEST_CASE("a B that stays is packed for the rows of all steps, unless each has very few") {
+  CHECK(RowsOfStay(64, 128) == 64 * 128);
+  CHECK(RowsOfStay(4, 100) == 400);
+  CHECK(RowsOfStay(3, 100) == 3);
+  CHECK(RowsOfStay(1, 1 << 20) == 1);
+}
+
 TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
   const auto way = [](int64_t rows, int64_t depth, int64_t row_bytes) {
     return ChooseBAccess(kTypicalCpu, {rows, depth, row_bytes}, /*few_rows=*/64,
