@@ -80,6 +80,7 @@ class BodyView {
   /// `whole`: the value is a statement of its own and needs no name, however long.
   std::string Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole = false);
   std::string VectorLoad(const Place& from, std::vector<std::string>* lines);
+  bool CountsUp(const Element& e) const;
   bool AreNeighbours(const Place& place, int64_t stride = 1) const;
   std::optional<size_t> ChosenDimension(const Place& place) const;
   std::string VectorOperation(const Element& e, std::vector<std::string>* lines);

@@ -29,14 +29,31 @@ bool BodyView::Varies(const Element& e) const {
   return varies;
 }
 
+/// Whether an index is one more in each lane than in the lane before.
+bool BodyView::CountsUp(const Element& e) const {
+  if (Is<element::Iteration>(e)) return true;
+  const auto* operation = As<element::Operation>(e);
+  if (!operation || (operation->op != Op::kAdd && operation->op != Op::kSub)) return false;
+  const Element &a = *operation->args[0], &b = *operation->args[1];
+  if (!Varies(b)) return CountsUp(a);
+  return operation->op == Op::kAdd && !Varies(a) && CountsUp(b);
+}
+
 std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole) {
   if (!Varies(*e)) {
     const std::string scalar = scalars_.Print(*e);
     return "at.Splat(" +
            (e->dtype == DType::kIndex ? "static_cast<int32_t>(" + scalar + ")" : scalar) + ")";
   }
-  // Coordinates: the lanes of an index count up by one.
   if (e->dtype == DType::kIndex) {
+    const auto* operation = As<element::Operation>(*e);
+    const bool is_line = operation && (operation->op == Op::kAdd || operation->op == Op::kSub ||
+                                       operation->op == Op::kMul);
+    if (is_line && !CountsUp(*e)) {
+      const std::string first = Vector(operation->args[0], lines);
+      return std::string(VectorFunction(operation->op, DType::kI32)) + "(" + first + ", " +
+             Vector(operation->args[1], lines) + ")";
+    }
     const auto* iteration = As<element::Iteration>(*e);
     const std::string first = iteration ? LoopName(iteration->loop) : scalars_.Print(*e);
     return "at.Iota(static_cast<int32_t>(" + first + "))";
