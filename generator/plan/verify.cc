@@ -210,12 +210,9 @@ class Verifier {
 
   /// Vectors are stored under a mask where their lanes are side by side.
   void CheckNeighbours(const Place& place) {
-    const Coordinate* last = nullptr;
-    const Buffer& buffer = plan_[place.buffer];
-    for (size_t d = 0; d < place.at.size(); ++d)
-      if (d >= buffer.dropped.size() || !buffer.dropped[d]) last = &place.at[d];
-    if (last && last->loop == lanes_ && last->stride == 1) return;
-    Fail("stores under a mask to lanes of `" + buffer.name + "` that are no neighbours");
+    if (AreNeighbours(plan_, place, lanes_)) return;
+    Fail("stores under a mask to lanes of `" + plan_[place.buffer].name +
+         "` that are no neighbours");
   }
 
   void CheckPlace(const Place& place, const char* does, bool stores = false) {

@@ -228,6 +228,14 @@ bool HasWide(const Plan& plan, const Stage& stage) {
   return wide;
 }
 
+bool AreNeighbours(const Plan& plan, const Place& place, LoopId lanes, int64_t stride) {
+  const Coordinate* last = nullptr;
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    if (!plan[place.buffer].dropped[d]) last = &place.at[d];
+  }
+  return last && last->loop == lanes && last->stride == stride;
+}
+
 bool NeedsMemory(const Plan& plan, const stage::Pack& pack) {
   const Panels& panels = plan[pack.panels];
   return !pack.unpacked || panels.side != Side::kA || panels.element == DType::kBF16;

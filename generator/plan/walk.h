@@ -81,6 +81,9 @@ std::set<BufferId> UsedBuffers(const Plan& plan);
 
 /// Whether a statement works on lanes of 64 bits, of which a vector holds half as many.
 bool HasWide(const Plan& plan, const Stage& stage);
+/// Whether lanes of the loop are neighbours in memory: it runs over the last dimension that the
+/// buffer keeps. -1: backwards.
+bool AreNeighbours(const Plan& plan, const Place& place, LoopId lanes, int64_t stride = 1);
 /// Whether panels are made on some machine: not of an A whose elements are k-groups, which tiles
 /// read where it is.
 bool NeedsMemory(const Plan& plan, const stage::Pack& pack);

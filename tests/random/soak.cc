@@ -106,7 +106,7 @@ class Soak {
     Precompile(options_.folder, tools_, flavours_[0]);
     precompiled_.insert(flavours_[0].name);
     std::vector<std::string> paths;
-    for (const auto& entry : std::filesystem::directory_iterator(options_.replay)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(options_.replay)) {
       if (entry.path().extension() == ".yaml") paths.push_back(entry.path().string());
     }
     std::sort(paths.begin(), paths.end());

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "generator/plan/walk.h"
 #include "generator/planner/lower/lowering.h"
 
 namespace kiln {
@@ -60,21 +61,19 @@ bool LanesFit(const Element& e, LoopId loop) {
 }
 
 /// Whether a statement can be done by vectors along the loop.
-static bool LanesFit(const Stage& stage, LoopId loop) {
+static bool LanesFit(const Plan& plan, const Stage& stage, LoopId loop) {
   const auto* store = As<stage::Store>(stage);
   if (!store) return true;
   if (!LanesFit(store->place, store->value->dtype, loop) || !LanesFit(*store->value, loop))
     return false;
-  if (!store->mask) return true;
   // Masked stores are made for neighbours.
-  const Coordinate& last = store->place.at.back();
-  return LanesFit(*store->mask, loop) && last.loop == loop && last.stride == 1;
+  return !store->mask || (LanesFit(*store->mask, loop) && AreNeighbours(plan, store->place, loop));
 }
 
 Stage Lowering::Nest(const Loops& loops, Stages inner, bool lanes) const {
   const bool by_lanes =
       lanes && !loops.empty() && std::all_of(inner.begin(), inner.end(), [&](const Stage& stage) {
-        return LanesFit(stage, loops.back());
+        return LanesFit(plan_, stage, loops.back());
       });
   for (size_t k = loops.size(); k-- > 0;) {
     const bool innermost = k + 1 == loops.size();

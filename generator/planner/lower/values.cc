@@ -13,19 +13,14 @@ Lowering::Point Lowering::Aligned(const Point& point, const Shape& shape) {
   return aligned;
 }
 
-/// `origin`: of the array, is added; null: 0. Lanes count up by one as indices; by strides they do
-/// in the arithmetic of the body.
+/// `origin`: of the array, is added; null: 0.
 ElementPtr Lowering::CoordinateValue(const Coordinate& c, DType dtype,
                                      const ElementPtr& origin) const {
-  ElementPtr value, rest = c.offset;
+  ElementPtr value;
   if (c.loop) value = MakeElement(DType::kIndex, element::Iteration{c.loop});
-  if (c.loop && c.stride != 1) {
-    rest = CastTo(AddOffsets(rest ? rest : IndexConstant(0), origin), DType::kI32);
-    value = MakeOp(Op::kMul, DType::kI32,
-                   {CastTo(value, DType::kI32), ConstantOf(DType::kI32, c.stride, 0)});
-    return CastTo(MakeOp(Op::kAdd, DType::kI32, {value, rest}), dtype);
-  }
-  value = AddOffsets(AddOffsets(value, rest), origin);
+  if (c.loop && c.stride != 1)
+    value = MakeOp(Op::kMul, DType::kIndex, {value, IndexConstant(c.stride)});
+  value = AddOffsets(AddOffsets(value, c.offset), origin);
   return CastTo(value ? value : IndexConstant(0), dtype);
 }
 

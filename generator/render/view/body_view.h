@@ -81,7 +81,6 @@ class BodyView {
   std::string Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole = false);
   std::string VectorLoad(const Place& from, std::vector<std::string>* lines);
   bool CountsUp(const Element& e) const;
-  bool AreNeighbours(const Place& place, int64_t stride = 1) const;
   std::optional<size_t> ChosenDimension(const Place& place) const;
   std::string VectorOperation(const Element& e, std::vector<std::string>* lines);
   std::string VectorCast(const ElementPtr& from, DType to, std::vector<std::string>* lines);

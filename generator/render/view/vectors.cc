@@ -45,15 +45,9 @@ std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* line
     return "at.Splat(" +
            (e->dtype == DType::kIndex ? "static_cast<int32_t>(" + scalar + ")" : scalar) + ")";
   }
-  if (e->dtype == DType::kIndex) {
-    const auto* operation = As<element::Operation>(*e);
-    const bool is_line = operation && (operation->op == Op::kAdd || operation->op == Op::kSub ||
-                                       operation->op == Op::kMul);
-    if (is_line && !CountsUp(*e)) {
-      const std::string first = Vector(operation->args[0], lines);
-      return std::string(VectorFunction(operation->op, DType::kI32)) + "(" + first + ", " +
-             Vector(operation->args[1], lines) + ")";
-    }
+  // Coordinates count up by one from lane to lane; what is made of them is in the arithmetic of
+  // i32.
+  if (e->dtype == DType::kIndex && CountsUp(*e)) {
     const auto* iteration = As<element::Iteration>(*e);
     const std::string first = iteration ? LoopName(iteration->loop) : scalars_.Print(*e);
     return "at.Iota(static_cast<int32_t>(" + first + "))";
@@ -82,9 +76,9 @@ std::string BodyView::VectorLoad(const Place& from, std::vector<std::string>* li
     first.around = {};
     text += "at.LoadAround(" + Pointer(line) + ", " + scalars_.Print(first) + ", " +
             scalars_.Print(*last.around) + ");";
-  } else if (AreNeighbours(from)) {
+  } else if (AreNeighbours(plan_, from, lanes_)) {
     text += "at.Load(" + Pointer(from) + ");";
-  } else if (AreNeighbours(from, -1)) {
+  } else if (AreNeighbours(plan_, from, lanes_, -1)) {
     text += "at.LoadReversed(" + Pointer(from) + ");";
   } else if (const auto d = ChosenDimension(from)) {
     const auto varies = [this](const Element& e) { return Varies(e); };
@@ -110,17 +104,9 @@ std::optional<size_t> BodyView::ChosenDimension(const Place& place) const {
   return std::nullopt;
 }
 
-/// Whether lanes run over the last dimension, or backwards.
-bool BodyView::AreNeighbours(const Place& place, int64_t stride) const {
-  const Coordinate* last = nullptr;
-  for (size_t d = 0; d < place.at.size(); ++d) {
-    if (Keeps(plan_[place.buffer], d)) last = &place.at[d];
-  }
-  return last && last->loop == lanes_ && last->stride == stride;
-}
-
 std::string BodyView::VectorCast(const ElementPtr& from, DType to,
                                  std::vector<std::string>* lines) {
+  if (to == DType::kIndex) to = DType::kI32;
   if (from->dtype == DType::kIndex) {
     const std::string index = Vector(from, lines);
     return to == DType::kI32 ? index : "Cast<int32_t, " + StorageType(to) + ">(" + index + ")";
@@ -185,7 +171,7 @@ void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* 
     lines->push_back("hn::Store(" + text + ", " + tag + ", " + to + ");");
   } else if (store.mask) {
     lines->push_back("at.StoreIf(" + Vector(store.mask, lines) + ", " + text + ", " + to + ");");
-  } else if (AreNeighbours(store.place)) {
+  } else if (AreNeighbours(plan_, store.place, lanes_)) {
     const bool cached = streamed_ && store.place.buffer != streamed_;
     lines->push_back((cached ? "at.Cached().Store(" : "at.Store(") + text + ", " + to + ");");
   } else {

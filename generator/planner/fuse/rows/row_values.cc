@@ -82,16 +82,16 @@ bool IsColumn(const Plan& plan, const Place& place, LoopId row) {
 
 /// Masked stores are made for neighbours, whatever the extents of a block say: the elements of an
 /// output's only column are as far apart as its rows.
-bool StoresNeighbours(const Stage& stage, LoopId row) {
+bool StoresNeighbours(const Plan& plan, const Stage& stage, LoopId row) {
   const auto* store = As<stage::Store>(stage);
-  return !store || !store->mask || store->place.at.back().loop == row;
+  return !store || !store->mask || AreNeighbours(plan, store->place, row);
 }
 
 /// Whether vectors of rows may compute the statements.
 bool MayBeLanes(const Plan& plan, const Stages& values, LoopId row) {
   if (!ConflictsOf(plan, values, values, {row}).legal) return false;
   return std::all_of(values.begin(), values.end(), [&](const Stage& stage) {
-    bool columns = !HasWide(plan, stage) && StoresNeighbours(stage, row);
+    bool columns = !HasWide(plan, stage) && StoresNeighbours(plan, stage, row);
     ForEachPlace(stage, [&](const Place& place, bool writes) {
       const bool varies = std::any_of(place.at.begin(), place.at.end(), [&](const Coordinate& c) {
         return c.loop == row || (c.offset && DependsOn(*c.offset, row));
