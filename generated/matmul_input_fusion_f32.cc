@@ -49,7 +49,8 @@ struct Step {
     const size_t m_size = x.high[0];
     // matmul_input_fusion.yaml:38  acc += dot(left, y)
     const auto panels_0 =
-        PackAOf<float>(m_size, bk, panels_0_memory, [&](auto at, size_t m_i, size_t k_i) HWY_ATTR {
+        PackAOf<float>(m_size, bk, panels_0_memory,
+                       [=, *this](auto at, size_t m_i, size_t k_i) HWY_ATTR {
       PrefetchRowsAhead(x.At(m_i, k_i), x.At(m_i + 1, k_i));
       PrefetchRowsAhead(gate.At(m_i, k_i), gate.At(m_i + 1, k_i));
       const auto x_0 = at.Load(x.At(m_i, k_i));

@@ -53,7 +53,7 @@ struct Step {
     // matmul_int4.yaml:38  acc += dot(x, T(f32(w) * scale))   # dequantised as they are packed
     const auto panels_0 =
         PackBOf<float>(m_size, group, n_size, panels_0_memory,
-                       [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+                       [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
       PrefetchRowsAhead(w.At(k_i, n_i), w.At(k_i + 1, n_i));
       const auto w_0 = at.Load(w.At(k_i, n_i));
       const auto scale_0 = at.Load(scale.At(n_i));

@@ -53,7 +53,7 @@ struct Step {
     // matmul_weights_int8.yaml:35  acc += dot(x, T(w))                # exact: bf16 holds every i8
     const auto panels_0 =
         PackBOf<bf16>(m_size, k_size, n_size, panels_0_memory,
-                      [&](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+                      [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
       PrefetchRowsAhead(w.At(k_i, n_i), w.At(k_i + 1, n_i));
       const auto w_0 = at.Load(w.At(k_i, n_i));
       return Cast<int8_t, bf16>(w_0);

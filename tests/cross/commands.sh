@@ -13,42 +13,71 @@ declare -rA x86_flags=([SCALAR]= [EMU128]= [SSE2]=sse2 [SSSE3]=ssse3 [SSE4]='sse
   [AVX3]='avx512f avx512bw avx512dq avx512vl avx512cd' [AVX3_DL]='avx512_vbmi2 avx512_vnni avx512_bf16 avx512_bitalg vpclmulqdq'
   [AVX3_SPR]='avx512_fp16 avx512_vbmi2 avx512_bf16')
 
-# In build-targets/, target by target: the generator is compiled once. Another Highway is found by CMAKE_PREFIX_PATH in the
-# environment.
+# What has those of them that this release of Debian lacks: GCC 12 has no EMU128, and its Highway neither SSE2 nor AVX3_SPR.
+readonly newer_suite=sid newer_compiler=clang++-19
+
+# In build-targets/, target by target: the generator is compiled once, and once more for what this release of Debian lacks.
+# Another Highway is found by CMAKE_PREFIX_PATH in the environment.
 test_targets() {
-  local target targets=("$@") missing
+  local target targets=("$@") missing folder
   (($#)) || targets=("${x86_targets[@]}")
   [[ $(uname -m) == x86_64 ]] || die "test-targets is for x86; test-arm is for aarch64"
   for target in "${targets[@]}"; do
     [[ " ${x86_targets[*]} " == *" $target "* ]] || die "no target \"$target\"; there are: ${x86_targets[*]}"
   done
-  begin $((1 + 2 * ${#targets[@]})) build-targets
+  begin $((1 + 3 * ${#targets[@]})) build-targets
   run_step packages install_packages "${packages[@]}"
   for target in "${targets[@]}"; do
     missing=$(lacks_for "$target")
     if [[ -n $missing ]]; then
-      echo "[$((step += 2))/$steps] $target ... skipped: $missing"
+      echo "[$((step += 3))/$steps] $target ... skipped: the CPU has no$missing"
       continue
     fi
-    run_step "build $target" cmake --build build-targets --target "${target_tests[@]}"
-    run_step "test $target" run_target_tests build-targets
+    run_step "configure $target" configure_target "$target"
+    folder=$(sed -n 's/^configured in //p' "$log")
+    if [[ -z $folder ]]; then
+      echo "[$((step += 2))/$steps] $target ... skipped: $(tail -n 1 "$log")"
+      continue
+    fi
+    [[ $folder == build-targets ]] || echo "  by $newer_compiler, with Highway of Debian's $newer_suite"
+    run_step "build $target" cmake --build "$folder" --target "${target_tests[@]}"
+    run_step "test $target" run_target_tests "$folder"
   done
 }
 
 run_target_tests() {
+  [[ $1 != */newer ]] || export CXX=$newer_compiler  # random specs are compiled while the test runs
   ctest --test-dir "$1" --output-on-failure -R "^($(IFS='|' && echo "${target_tests[*]}"))\$"
 }
 
-# lacks_for TARGET: what this machine lacks for it. Nothing: a build for it is configured.
+# lacks_for TARGET: what the CPU lacks for it.
 lacks_for() {
-  local flag missing= log="build-targets/configure $1.log"
+  local flag
   for flag in ${x86_flags[$1]}; do
-    grep -m1 '^flags' /proc/cpuinfo | grep -qw "$flag" || missing+=" $flag"
+    grep -m1 '^flags' /proc/cpuinfo | grep -qw "$flag" || printf ' %s' "$flag"
   done
-  if [[ -n $missing ]]; then
-    echo "the CPU has no$missing"
-  elif ! cmake --preset dev -B build-targets -DKILN_ONE_TARGET="$1" >"$log" 2>&1; then
-    grep -o "no $1 in Highway .*" "$log" || die "$(tail -n 40 "$log")"
+}
+
+# configure_target TARGET: says where it is configured, or why neither this machine's compiler and Highway nor newer ones
+# have it.
+configure_target() {
+  try_target "$1" build-targets && return
+  install_packages clang-19 dpkg-dev
+  fetch_library build-targets/highway "$newer_suite" highway "$PWD/build-targets/root" "${highway_options[@]}"
+  try_target "$1" build-targets/newer -DCMAKE_CXX_COMPILER="$newer_compiler" -DCMAKE_PREFIX_PATH="$PWD/build-targets/root" ||
+    grep -o "no $1 in Highway .*" build-targets/cmake.log
+}
+
+# try_target TARGET FOLDER OPTION...
+try_target() {
+  local target=$1 folder=$2
+  shift 2
+  if cmake --preset dev -B "$folder" -DKILN_ONE_TARGET="$target" "$@" 2>&1 | tee build-targets/cmake.log; then
+    echo "configured in $folder"
+  elif ! grep -q "no $target in Highway " build-targets/cmake.log; then
+    exit 1
+  else
+    return 1
   fi
 }
 

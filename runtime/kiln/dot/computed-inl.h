@@ -2,7 +2,8 @@
 // never in memory as a whole.
 //
 // `fn(at, row, col)` gives the elements of a row from a column on, as the vector that represents
-// them; rows and columns are those of the operand as it is multiplied.
+// them; rows and columns are those of the operand as it is multiplied. Where it is called in a loop
+// it is copied first: stores of vectors may alias all but what is a function's own.
 #if defined(KILN_COMPUTED_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_COMPUTED_INL_H_
 #undef KILN_COMPUTED_INL_H_
@@ -84,6 +85,7 @@ HWY_NOINLINE void PackComputedB(const Computed<Fn>& b, typename D::KGroup* to) {
   const size_t n = hn::Lanes(dw), cols = PaddedCols<KGroup>(b.extent[1]);
   const size_t depth = PackedKGroupsOf<D>(b.extent[0]);
   HWY_ALIGN typename D::B buffer[D::kKPerGroup * hn::MaxLanes(dw)];
+  const Fn fn = b.fn;
   for (size_t k = 0; k < depth; ++k) {
     const size_t row = ElementOf<D>(k);
     const size_t whole = row + D::kKPerGroup <= b.extent[0] ? b.extent[1] : 0;
@@ -92,7 +94,7 @@ HWY_NOINLINE void PackComputedB(const Computed<Fn>& b, typename D::KGroup* to) {
       KGroup* HWY_RESTRICT panel = to + c * (depth + 1) + width * k;
       for (size_t at = c; at < c + width; at += n, panel += n) {
         if (HWY_LIKELY(at + n <= whole)) {
-          hn::Store(ComputedKGroups<D>(b.fn, k, at), dw, panel);
+          hn::Store(ComputedKGroups<D>(fn, k, at), dw, panel);
         } else {
           Fetch(b, row, at, D::kKPerGroup, n, buffer);
           hn::Store(KGroupsAcross<D>(dw, buffer, static_cast<int64_t>(n)), dw, panel);
@@ -114,6 +116,9 @@ struct ViewOfComputedB : ViewOfB<KGroup> {
 template <class D>
 constexpr bool kStreamsComputed = sizeof(typename D::B) != 1;
 
+/// Tiles of AMX add to sums in memory where B is not packed: of more rows that takes longer.
+constexpr size_t kRowsByAmx = 8;
+
 /// As PackB does a tile, for `a_rows` rows of A.
 template <class As, class Fn>
 HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn& fn) {
@@ -124,8 +129,7 @@ HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn
   ViewOfComputedB<KGroup, Fn> view{ViewOfB<KGroup>::OfPanels(groups, Format::Depth(k), cols), fn,
                                    true};
   view.rows = k;
-  // AMX adds by its tiles, which read panels.
-  view.is_packed = !kStreamsComputed<D> || a_rows > kRowsAtATime || UsesAmx<D>();
+  view.is_packed = !kStreamsComputed<D> || a_rows > (UsesAmx<D>() ? kRowsByAmx : kRowsAtATime);
   const Computed<Fn> b{fn, {k, cols}};
   if constexpr (!kStreamsComputed<D>) {
     PackBFrom<D>(b, groups);
@@ -135,17 +139,88 @@ HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn
   return view;
 }
 
+#if HWY_TARGET == HWY_AVX3_DL
+/// AddComputedRows for one row of bf16, as AMX would add (AddRowAsTiles). B is computed into
+/// memory, a few rows at a time, as subnormal numbers are zeros while they are multiplied, and not
+/// before.
+template <class A, class Fn>
+HWY_INLINE void AddComputedRowAsTiles(const A& a, size_t row, const Computed<Fn>& b, size_t first,
+                                      size_t cols, float* sums) {
+  constexpr size_t kStep = kAmxStep<Dot<bf16>>, kPiece = 256;  // columns at a time
+  const hn::ScalableTag<float> d;
+  const Whole<decltype(d)> at;
+  HWY_ALIGN bf16 rows_of_b[kRowsAsAmx * kPiece];
+  HWY_ALIGN StepSumsOfLine of_step[kColsAsAmx / kAmxCols] = {};
+  KGroupsAsAmx groups;
+  const Fn fn = b.fn;
+  for (size_t k = 0; k < RoundUp(b.extent[0], kStep); k += kRowsAsAmx) {
+    LoadKGroupsAsAmx(a, row, k, groups);
+    for (size_t c = 0; c < cols; c += kPiece) {
+      const size_t piece = HWY_MIN(cols - c, kPiece), padded = RoundUp(piece, kAmxCols);
+      for (size_t i = 0; i < kRowsAsAmx; ++i) {
+        const size_t whole = k + i < b.extent[0] ? piece / kAmxCols * kAmxCols : 0;
+        bf16* const to = rows_of_b + i * kPiece;
+        for (size_t j = 0; j < whole; j += kAmxCols) {
+          StoreRounded(fn(at, k + i, first + c + j), fn(at, k + i, first + c + j + hn::Lanes(d)),
+                       to + j);
+        }
+        if (whole < padded) Fetch(b, k + i, first + c + whole, 1, padded - whole, to + whole);
+      }
+      const internal::FlushedSubnormals like_amx;
+      AddRowsAsAmx(groups, rows_of_b, int64_t{kPiece}, padded, of_step + c / kAmxCols);
+    }
+    const internal::FlushedSubnormals like_amx;
+    if ((k + kRowsAsAmx) % kStep == 0) FinishStepAsAmx(cols, of_step, sums);
+  }
+}
+
+/// FillKGroup, of k-group `group` of a B that is computed, and its columns from `first` on.
+template <class Dot, class Fn>
+HWY_INLINE void FillComputedKGroup(const Computed<Fn>& b, size_t group, size_t first, size_t g,
+                                   AmxPieces<Dot>* pieces) {
+  constexpr size_t kRows = Dot::kKPerGroup;
+  const hn::ScalableTag<typename Dot::KGroup> dw;
+  const size_t k = ElementOf<Dot>(group + g);
+  const size_t whole = k + kRows <= b.extent[0] ? pieces->cols / kAmxCols : 0;
+  const Fn fn = b.fn;
+  for (size_t piece = 0; piece < pieces->count(); ++piece) {
+    auto* const to = pieces->groups[piece] + g * kAmxCols;
+    const size_t c = first + piece * kAmxCols;
+    if (piece < whole) {
+      hn::Store(ComputedKGroups<Dot>(fn, group + g, c), dw, to);
+      hn::Store(ComputedKGroups<Dot>(fn, group + g, c + kAmxCols / 2), dw, to + kAmxCols / 2);
+    } else {
+      HWY_ALIGN typename Dot::B copy[kRows * kAmxCols];
+      Fetch(b, k, c, kRows, kAmxCols, copy);
+      StoreTwoVectors<Dot>(copy, int64_t{kAmxCols}, to);
+    }
+  }
+}
+#endif
+
 /// AddStreamedRows, of rows of B that are computed where they are multiplied: what fills vectors,
 /// in registers, and the rest by way of a copy.
 template <class Dot, class A, class Fn>
 HWY_INLINE void AddComputedRows(const A& a, size_t row, size_t rows, const Computed<Fn>& b,
                                 size_t first, size_t cols, typename Dot::Acc* sums,
                                 size_t sums_stride) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if constexpr (Dot::kAmx == AmxElements::kBf16) {
+    if (UsesAmx<Dot>() && rows == 1) return AddComputedRowAsTiles(a, row, b, first, cols, sums);
+    if (UsesAmx<Dot>()) {
+      const auto fill = [&](size_t k, size_t c, size_t g, AmxPieces<Dot>* pieces) HWY_ATTR {
+        FillComputedKGroup(b, k / Dot::kKPerGroup, first + c, g, pieces);
+      };
+      return AddByTiles<Dot>(a, row, rows, b.extent[0], cols, fill, sums, sums_stride);
+    }
+  }
+#endif
   constexpr size_t kStep = kDeep<Dot> * Dot::kKPerGroup;
   constexpr size_t kPiece = 256;  // columns at a time
   const size_t n = hn::Lanes(hn::ScalableTag<typename Dot::Acc>()), width = kAcross<Dot> * n;
   KGroupsOfRows<Dot> groups;
   HWY_ALIGN typename Dot::B buffer[kStep * kPiece];
+  const Fn fn = b.fn;
   for (size_t k = 0; k < b.extent[0]; k += kStep) {
     const size_t group = k / Dot::kKPerGroup;
     const size_t count = HWY_MIN(kDeep<Dot>, KGroupsOf<Dot>(b.extent[0] - k));
@@ -153,7 +228,7 @@ HWY_INLINE void AddComputedRows(const A& a, size_t row, size_t rows, const Compu
     const size_t whole = k + kStep <= b.extent[0] ? cols / width * width : 0;
     for (size_t c = 0; c < whole; c += width) {
       const auto make = [&](size_t j) HWY_ATTR {
-        return ComputedKGroups<Dot>(b.fn, group + j % kDeep<Dot>, first + c + j / kDeep<Dot> * n);
+        return ComputedKGroups<Dot>(fn, group + j % kDeep<Dot>, first + c + j / kDeep<Dot> * n);
       };
       AddVectors<Dot>(groups, rows, sums + c, sums_stride, make(0), make(1), make(2), make(3),
                       make(4), make(5), make(6), make(7));

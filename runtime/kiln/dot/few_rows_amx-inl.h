@@ -70,12 +70,12 @@ HWY_INLINE void FillKGroup(const T* b, size_t rows, int64_t stride, size_t g,
   }
 }
 
-/// sums[r][c] += A B for a strip of columns, by tiles. Pieces are made while those before them are
+/// sums[r][c] += A B for a strip of columns, by tiles: `fill(k, c, g, pieces)` makes k-group g of
+/// rows of B from k on, of columns from c on. Pieces are made while those before them are
 /// multiplied, so that neither memory nor AMX waits.
-template <class Dot, class A, typename T>
-HWY_INLINE void AddByTiles(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
-                           int64_t stride, size_t cols, typename Dot::Acc* sums,
-                           size_t sums_stride) {
+template <class Dot, class A, class Fill>
+HWY_INLINE void AddByTiles(const A& a, size_t row, size_t rows, size_t b_rows, size_t cols,
+                           const Fill& fill, typename Dot::Acc* sums, size_t sums_stride) {
   constexpr size_t kBytes = sizeof(typename Dot::KGroup);
   AmxPieces<Dot> pieces[2];
   AmxRegisters registers;
@@ -104,7 +104,7 @@ HWY_INLINE void AddByTiles(const A& a, size_t row, size_t rows, const T* b, size
       made->c = c;
       made->cols = HWY_MIN(cols - c, kAmxPieces * kAmxCols);
       for (size_t g = 0; g < kAmxKGroups; ++g) {
-        FillKGroup<Dot>(b + static_cast<int64_t>(k) * stride + c, b_rows - k, stride, g, made);
+        fill(k, c, g, made);
         if (g % 2 == 1) multiply(pieces[turn ^ 1], g / 2);
       }
     }
@@ -121,8 +121,20 @@ constexpr size_t kColsAsAmx = 4096;
 /// Sums of a step: of even and odd k, each of even and odd columns of a line.
 using StepSumsOfLine = float[4][kAmxCols / 2];
 
-/// Adds eight rows of B, each a line, to the sums of a step. `groups`: four k-groups of A.
-HWY_INLINE void AddLinesAsAmx(const int32_t* groups, const bf16* b, int64_t stride,
+/// Rows of B that are multiplied at a time, and the k-groups of A for them.
+constexpr size_t kRowsAsAmx = 8;
+using KGroupsAsAmx = int32_t[kRowsAsAmx / 2];
+
+/// Those of a row of A for rows of B from k on; behind its last one they are zeros.
+template <class A>
+HWY_INLINE void LoadKGroupsAsAmx(const A& a, size_t row, size_t k, KGroupsAsAmx& groups) {
+  const size_t first = HWY_MIN(k / 2, a.depth), count = HWY_MIN(a.depth - first, kRowsAsAmx / 2);
+  memset(groups, 0, sizeof(groups));
+  memcpy(groups, a.At(row) + first, count * sizeof(groups[0]));
+}
+
+/// Adds eight rows of B, each a line, to the sums of a step.
+HWY_INLINE void AddLinesAsAmx(const KGroupsAsAmx& groups, const bf16* b, int64_t stride,
                               StepSumsOfLine& sums) {
   const hn::ScalableTag<int32_t> dw;
   const hn::ScalableTag<float> d;
@@ -133,7 +145,7 @@ HWY_INLINE void AddLinesAsAmx(const int32_t* groups, const bf16* b, int64_t stri
                           HWY_ATTR { return hn::BitCast(d, hn::And(pairs, high)); };
   auto even_even = hn::Load(d, sums[0]), even_odd = hn::Load(d, sums[1]);
   auto odd_even = hn::Load(d, sums[2]), odd_odd = hn::Load(d, sums[3]);
-  for (int64_t k = 0; k < 8; k += 2) {
+  for (int64_t k = 0; k < int64_t{kRowsAsAmx}; k += 2) {
     const auto a = hn::Set(dw, groups[k / 2]);
     const auto b_even = hn::LoadU(dw, reinterpret_cast<const int32_t*>(b + k * stride));
     const auto b_odd = hn::LoadU(dw, reinterpret_cast<const int32_t*>(b + (k + 1) * stride));
@@ -148,8 +160,15 @@ HWY_INLINE void AddLinesAsAmx(const int32_t* groups, const bf16* b, int64_t stri
   hn::Store(odd_odd, d, sums[3]);
 }
 
-/// Adds the sums of a step to those of the product, and begins the next step.
-HWY_INLINE void FinishStepAsAmx(size_t cols, StepSumsOfLine* of_step, float* sums) {
+/// The same for all of their lines. Not inline, as it is within the scope of FlushedSubnormals.
+inline HWY_NOINLINE void AddRowsAsAmx(const KGroupsAsAmx& groups, const bf16* b, int64_t stride,
+                                      size_t cols, StepSumsOfLine* sums) {
+  for (size_t c = 0; c < cols; c += kAmxCols)
+    AddLinesAsAmx(groups, b + c, stride, sums[c / kAmxCols]);
+}
+
+/// Adds the sums of a step to those of the product, and begins the next step. Not inline, either.
+inline HWY_NOINLINE void FinishStepAsAmx(size_t cols, StepSumsOfLine* of_step, float* sums) {
   const hn::ScalableTag<float> d;
   for (size_t c = 0; c < cols; c += kAmxCols) {
     StepSumsOfLine& line = of_step[c / kAmxCols];
@@ -165,23 +184,20 @@ HWY_INLINE void FinishStepAsAmx(size_t cols, StepSumsOfLine* of_step, float* sum
   }
 }
 
-/// AddByTiles for one row of bf16, by vectors. Not inline, as it is within the scope of
-/// FlushedSubnormals.
+/// AddByTiles for one row of bf16, by vectors. Not inline, either.
 template <class A>
 HWY_NOINLINE void AddRowAsTiles(const A& a, size_t row, const bf16* b, size_t b_rows,
                                 int64_t stride, size_t cols, float* sums) {
-  constexpr size_t kRows = 8, kStep = kAmxStep<Dot<bf16>>;
+  constexpr size_t kRows = kRowsAsAmx, kStep = kAmxStep<Dot<bf16>>;
   HWY_ALIGN StepSumsOfLine of_step[kColsAsAmx / kAmxCols] = {};
   HWY_DASSERT(cols <= kColsAsAmx);
   for (size_t k = 0; k < RoundUp(b_rows, kStep); k += kRows) {
-    int32_t groups[kRows / 2] = {};
-    const size_t group = HWY_MIN(k / 2, a.depth);
-    memcpy(groups, a.At(row) + group, HWY_MIN(a.depth - group, kRows / 2) * sizeof(int32_t));
+    KGroupsAsAmx groups;
+    LoadKGroupsAsAmx(a, row, k, groups);
     const size_t rows_left = HWY_MIN(b_rows - HWY_MIN(k, b_rows), kRows);
     const size_t whole = rows_left == kRows ? cols / kAmxCols * kAmxCols : 0;
     const bf16* const from = b + static_cast<int64_t>(k) * stride;
-    for (size_t c = 0; c < whole; c += kAmxCols)
-      AddLinesAsAmx(groups, from + c, stride, of_step[c / kAmxCols]);
+    AddRowsAsAmx(groups, from, stride, whole, of_step);
     for (size_t c = whole; c < cols; c += kAmxCols) {
       HWY_ALIGN bf16 copy[kRows * kAmxCols] = {};
       for (size_t i = 0; i < rows_left; ++i) {
@@ -205,7 +221,10 @@ HWY_INLINE void AddStreamedRowsByAmx(const A& a, size_t row, size_t rows, const 
       return AddRowAsTiles(a, row, b, b_rows, stride, cols, sums);
     }
   }
-  AddByTiles<Dot>(a, row, rows, b, b_rows, stride, cols, sums, sums_stride);
+  const auto fill = [=](size_t k, size_t c, size_t g, AmxPieces<Dot>* pieces) HWY_ATTR {
+    FillKGroup<Dot>(b + static_cast<int64_t>(k) * stride + c, b_rows - k, stride, g, pieces);
+  };
+  AddByTiles<Dot>(a, row, rows, b_rows, cols, fill, sums, sums_stride);
 }
 
 #endif  // HWY_AVX3_DL

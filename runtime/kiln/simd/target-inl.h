@@ -100,4 +100,20 @@ size_t TargetIndex() {
 }  // namespace kiln::inline KILN_ABI
 #endif  // KILN_DISPATCH
 
+#if HWY_TARGET == HWY_EMU128
+// Highway 1.3 has zero for a quotient by zero there (1.0.3 divides). This goes before it, as it is
+// for fewer types.
+HWY_BEFORE_NAMESPACE();
+namespace hwy {
+namespace HWY_NAMESPACE {
+template <typename T, size_t N>
+HWY_API Vec128<T, N> Div(Vec128<T, N> a, Vec128<T, N> b) {
+  for (size_t i = 0; i < N; ++i) a.raw[i] /= b.raw[i];
+  return a;
+}
+}  // namespace HWY_NAMESPACE
+}  // namespace hwy
+HWY_AFTER_NAMESPACE();
+#endif
+
 #endif  // KILN_TARGET_INL_H_
