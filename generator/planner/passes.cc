@@ -29,6 +29,7 @@
 #include "generator/planner/fuse/rows/one_pass.h"
 #include "generator/planner/fuse/rows/row_values.h"
 #include "generator/planner/fuse/rows/rows_together.h"
+#include "generator/planner/fuse/rows/short_rows.h"
 #include "generator/planner/fuse/rows/split_rows.h"
 #include "generator/planner/fuse/shared_memory.h"
 #include "generator/planner/fuse/taps.h"
@@ -219,6 +220,13 @@ void Unroll(Planning& p) {
   }
 }
 
+void LanesOfShortRows(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) {
+    TurnShortRows(p.plan, body.stages);
+    Fuse(p.plan, body.stages);
+  }
+}
+
 void JoinPasses(Planning& p) {
   for (BodyPlan& body : p.plan.bodies) {
     ReduceInOnePass(p.plan, body.stages);
@@ -313,6 +321,8 @@ constexpr Pass kPasses[] = {
      "registers"},
     {"unroll", Unroll,
      "a few turns that go on with the same elements, one after the other, become one nest"},
+    {"short-rows", LanesOfShortRows,
+     "rows of fewer elements than a vector has lanes are computed for a vector of rows at a time"},
     {"one-pass", JoinPasses,
      "reductions of a row that do not wait for each other are one pass over it"},
     {"contract", ContractBuffers, "values that never leave their loops become registers or rows"},

@@ -228,6 +228,17 @@ body: |
     o += x[:, ds(t, 256)] * w[t]
 )yaml";
 
+constexpr const char* kPoints = R"yaml(kernel: k
+grid: {i: "cdiv(n, 256)"}
+inputs:
+  x: {array: "f32[n, 3]", block: "256, all", index: "i, 0"}
+outputs:
+  o: {array: "f32[n, 3]", like: x}
+body: |
+  let e = x - max(x, axis=1, keep=true)
+  o = e * rsqrt(sum(e * e, axis=1, keep=true))
+)yaml";
+
 constexpr const char* kTaken = R"yaml(kernel: k
 inputs:
   x: f64[8, 512]
@@ -243,17 +254,17 @@ struct PassExample {
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul},   {"host", kVisited},        {"index", kMatmul},
-    {"watch", kTaken},       {"lower", kMatmul},        {"bring", kSums},
-    {"fuse", kMatmul},       {"carry", kMatmul},        {"taps", kWindows},
-    {"unroll", kSmoothed},   {"one-pass", kStatistics}, {"contract", kRows},
-    {"recompute", kCheap},   {"split", kScores},        {"row-values", kFading},
-    {"share", kTwice},       {"scratch", kMatmul},      {"clip", kMatmul},
-    {"live", kSelected},     {"free", kMatmul},         {"narrow", kFading},
-    {"unpacked", kMatmul},   {"prefetch", kRows},       {"sums", kInOutput},
-    {"one-body", kMatmul},   {"visits", kVisited},      {"hoist", kSelected},
-    {"across", kTransposed}, {"rows", kColumns},        {"wide", kTaken},
-    {"stream", kRows},       {"computed", kTwice},
+    {"operands", kMatmul},   {"host", kVisited},      {"index", kMatmul},
+    {"watch", kTaken},       {"lower", kMatmul},      {"bring", kSums},
+    {"fuse", kMatmul},       {"carry", kMatmul},      {"taps", kWindows},
+    {"unroll", kSmoothed},   {"short-rows", kPoints}, {"one-pass", kStatistics},
+    {"contract", kRows},     {"recompute", kCheap},   {"split", kScores},
+    {"row-values", kFading}, {"share", kTwice},       {"scratch", kMatmul},
+    {"clip", kMatmul},       {"live", kSelected},     {"free", kMatmul},
+    {"narrow", kFading},     {"unpacked", kMatmul},   {"prefetch", kRows},
+    {"sums", kInOutput},     {"one-body", kMatmul},   {"visits", kVisited},
+    {"hoist", kSelected},    {"across", kTransposed}, {"rows", kColumns},
+    {"wide", kTaken},        {"stream", kRows},       {"computed", kTwice},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

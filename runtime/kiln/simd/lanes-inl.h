@@ -35,6 +35,7 @@
 #include "hwy/cache_control.h"
 #include "kiln/core/version.h"
 #include "kiln/simd/packed-inl.h"
+#include "kiln/simd/strided-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
@@ -290,22 +291,37 @@ struct Whole : AtLanes<D, Whole<D>> {
     return LoadWhole(D(), p);
   }
 
-  /// Every other element is in two vectors, of which the second begins at the last element of the
-  /// first: nothing behind the last lane is read.
   template <typename T>
   HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride) const {
 #if HWY_TARGET != HWY_SCALAR
     if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool>) {
       using DT = hn::DFromV<decltype(Load(p))>;
+      const auto load = [this](const T* from) KILN_INLINE_ATTR { return Load(from); };
       if constexpr (hn::MaxLanes(DT()) * sizeof(hn::TFromD<DT>) >= 16) {
-        if (stride == 2) {
-          const auto later = Load(p + (hn::Lanes(DT()) - 1));
-          return hn::ConcatEven(DT(), hn::DupOdd(later), Load(p));
-        }
+        if (stride == 2) return LoadApart<2>(load, p);
+      }
+      if constexpr (kTakesPlaces<DT> && sizeof(hn::TFromD<DT>) == 4) {
+        if (stride == 3) return LoadApart<3>(load, p);
+        if (stride == 4) return LoadApart<4>(load, p);
       }
     }
 #endif
     return AtLanes<D, Whole<D>>::LoadStrided(p, stride);
+  }
+
+  template <class V, typename T>
+  HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride) const {
+#if HWY_TARGET != HWY_SCALAR
+    using DT = TagFor<RawBits<T>, D>;
+    if constexpr (!kIsPacked<T> && sizeof(T) == 4 && kTakesPlaces<DT> &&
+                  kMaskedAccess<RawBits<T>>) {
+      const auto raw = ToStorage<T>(v);
+      if (stride == 2) return StoreApart<2, 0>(DT(), raw, RawPointer(p));
+      if (stride == 3) return StoreApart<3, 0>(DT(), raw, RawPointer(p));
+      if (stride == 4) return StoreApart<4, 0>(DT(), raw, RawPointer(p));
+    }
+#endif
+    AtLanes<D, Whole<D>>::StoreStrided(v, p, stride);
   }
 
   template <typename T>

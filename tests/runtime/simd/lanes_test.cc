@@ -76,9 +76,9 @@ void CheckCopies(D d, const std::vector<T>& values) {
 template <typename T, class D>
 void CheckSparse(D d, const std::vector<T>& values) {
   for (size_t count = 0; count <= kMost; ++count) {
-    for (const ptrdiff_t stride : {1, 2, 3, -2}) {
-      const Room<T> to(4 * kMost), want(4 * kMost);
-      for (size_t i = 0; i < 4 * kMost; ++i) *want(i) = *to(i) = values[i % values.size()];
+    for (const ptrdiff_t stride : {1, 2, 3, 4, 5, -2}) {
+      const Room<T> to(5 * kMost), want(5 * kMost);
+      for (size_t i = 0; i < 5 * kMost; ++i) *want(i) = *to(i) = values[i % values.size()];
       const ptrdiff_t first = stride < 0 ? 3 * kMost : 1;
       for (size_t i = 0; i < count; ++i) {
         *want(static_cast<size_t>(first + static_cast<ptrdiff_t>(i) * stride)) = values[i];
@@ -90,8 +90,8 @@ void CheckSparse(D d, const std::vector<T>& values) {
         at.StoreStrided(at.LoadStrided(p, stride), p, stride);
       });
       size_t same = 0;
-      for (size_t i = 0; i < 4 * kMost; ++i) same += Same(*to(i), *want(i));
-      Expect(same == 4 * kMost, Named<T>("strided", count));
+      for (size_t i = 0; i < 5 * kMost; ++i) same += Same(*to(i), *want(i));
+      Expect(same == 5 * kMost, Named<T>("strided", count));
     }
 
     const Room<T> turned(count), all(values);
@@ -179,13 +179,19 @@ void CheckLines(D d, const std::vector<T>& values) {
       T* const line = pages.Place<T>(n, at_end);
       for (size_t i = 0; i < n; ++i) line[i] = values[i];
       const Room<T> other(n), turned(n);
-      const size_t half = (n + 1) / 2;
-      ForLanes(d, half, [&](auto at, size_t i) HWY_ATTR {
-        at.Store(at.LoadStrided(line + 2 * i, 2), other(i));
-      });
       size_t same = 0;
-      for (size_t i = 0; i < half; ++i) same += Same(*other(i), line[2 * i]);
-      Expect(same == half, Named<T>("every other", n));
+      for (const size_t apart : {size_t{2}, size_t{3}, size_t{4}}) {
+        const auto stride = static_cast<ptrdiff_t>(apart);
+        const size_t count = (n + apart - 1) / apart;
+        ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
+          const auto some = at.LoadStrided(line + apart * i, stride);
+          at.Store(some, other(i));
+          at.StoreStrided(some, line + apart * i, stride);
+        });
+        same = 0;
+        for (size_t i = 0; i < count; ++i) same += Same(*other(i), line[apart * i]);
+        Expect(same == count, Named<T>("every other", n));
+      }
       for (const size_t by : {size_t{0}, size_t{1}, n / 2, n - 1, n}) {
         ForLanes(d, n, [&](auto at, size_t i) HWY_ATTR {
           at.Store(at.LoadAround(line, i + by, n), turned(i));

@@ -48,8 +48,9 @@ bool StaysWithin(const Plan& plan, const Stage& pass, const ElementPtr& e) {
   return stays && !ConflictsOf(plan, {value}, {pass}).any;
 }
 
-/// Gives functions of a row's values within a pass over it names in front of the pass.
-void NameFunctions(Plan& plan, Stages& body) {
+}  // namespace
+
+void NameFunctionsOfRows(Plan& plan, Stages& body) {
   for (size_t i = 0; i < body.size(); ++i) {
     if (!IsPass(body[i])) continue;
     const Stage pass = body[i];
@@ -65,6 +66,8 @@ void NameFunctions(Plan& plan, Stages& body) {
       body.insert(body.begin() + static_cast<std::ptrdiff_t>(i++), {pass.span, name});
   }
 }
+
+namespace {
 
 /// Whether neighbouring rows are neighbours in memory.
 bool IsColumn(const Plan& plan, const Place& place, LoopId row) {
@@ -186,7 +189,7 @@ void ComputeRowValues(Plan& plan, Stages& stages) {
     ForEachList(stages[i], [&](Stages& list) { ComputeRowValues(plan, list); });
     auto* const rows = As<stage::Loop>(stages[i]);
     if (!rows || !IsOfRows(*rows)) continue;
-    NameFunctions(plan, rows->body);
+    NameFunctionsOfRows(plan, rows->body);
     for (const stage::Loop* loop; (loop = As<stage::Loop>(stages[i]));) {
       const std::optional<Values> values = FindValues(plan, *loop);
       if (!values) break;

@@ -9,4 +9,7 @@ namespace kiln {
 /// them costs as much as a vector.
 void ComputeRowValues(Plan& plan, Stages& stages);
 
+/// Gives functions of a row's values within a pass over it names in front of the pass.
+void NameFunctionsOfRows(Plan& plan, Stages& body);
+
 }  // namespace kiln

@@ -1,0 +1,203 @@
+#include "generator/planner/fuse/rows/short_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "generator/plan/walk.h"
+#include "generator/planner/fuse/conflicts.h"
+#include "generator/planner/fuse/fuse.h"
+#include "generator/planner/fuse/rows/halves.h"
+#include "generator/planner/fuse/rows/row_values.h"
+
+namespace kiln {
+namespace {
+
+/// Elements of a short row: vectors of more are filled well enough.
+constexpr int64_t kMostElements = 4;
+/// Rows that are worth a vector.
+constexpr int64_t kFewestRows = 8;
+/// Statements of all elements together: more would be a long text.
+constexpr int64_t kMostStatements = 32;
+
+std::optional<int64_t> CountOf(const Plan& plan, LoopId loop) {
+  const Space& space = plan[plan[loop].space];
+  return space.clipped ? std::nullopt : space.extent.Constant();
+}
+
+/// The operation that folds two values of a pass; nullopt: it has none for lanes.
+std::optional<Op> Folding(Op fold) {
+  switch (fold) {
+    case Op::kSum:
+      return Op::kAdd;
+    case Op::kProd:
+      return Op::kMul;
+    case Op::kReduceMax:
+      return Op::kMax;
+    case Op::kReduceMin:
+      return Op::kMin;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool IsConstantOffset(const ElementPtr& offset) {
+  return !offset || As<element::Constant>(offset) != nullptr;
+}
+
+/// Whether lanes may be rows at the place, one row after the other, and whether its elements can be
+/// named by constants.
+bool MayTurn(const Plan& plan, const Place& place, bool writes, LoopId row) {
+  const DType type = plan[place.buffer].dtype;
+  int rows = 0;
+  for (const Coordinate& c : place.at) {
+    if (c.around || (c.offset && DependsOn(*c.offset, row))) return false;
+    if (c.loop == row) {
+      if (c.stride != 1 || c.offset) return false;
+      ++rows;
+    } else if (c.loop && !IsConstantOffset(c.offset)) {
+      return false;
+    }
+  }
+  return (rows == 1 && !IsPacked(type) && type != DType::kBool) || (rows == 0 && !writes);
+}
+
+/// Whether a value is none of the positions within a row, which are loops over it but for
+/// coordinates.
+bool MayTurn(const Element& e, const std::vector<LoopId>& elements) {
+  const auto* iteration = As<element::Iteration>(e);
+  return !iteration ||
+         std::find(elements.begin(), elements.end(), iteration->loop) == elements.end();
+}
+
+/// Whether a pass over a row may be written out.
+bool IsShort(const Plan& plan, const Stage& pass) {
+  const std::optional<int64_t> count = CountOf(plan, LoopOf(pass));
+  if (!count || *count > kMostElements) return false;
+  const auto* reduce = As<stage::Reduce>(pass);
+  const bool folds =
+      !reduce || std::all_of(reduce->folds.begin(), reduce->folds.end(),
+                             [](const Fold& f) { return Folding(f.op).has_value(); });
+  const Stages& body = *BodyOf(pass);
+  return folds && std::all_of(body.begin(), body.end(),
+                              [](const Stage& s) { return Is<stage::Define, stage::Store>(s); });
+}
+
+bool IsTurned(const Plan& plan, const stage::Loop& loop) {
+  const std::optional<int64_t> rows = plan[plan[loop.loop].space].extent.Constant();
+  if (!IsOfRows(loop) || (rows && *rows < kFewestRows)) return false;
+  std::vector<LoopId> elements;
+  int64_t statements = 0;
+  for (const Stage& stage : loop.body) {
+    if (!IsPass(stage)) continue;
+    if (!IsShort(plan, stage)) return false;
+    elements.push_back(LoopOf(stage));
+    statements += *CountOf(plan, LoopOf(stage)) * (1 + static_cast<int64_t>(BodyOf(stage)->size()));
+  }
+  if (elements.empty() || statements > kMostStatements) return false;
+
+  bool may = true;
+  ForEachStage(loop.body, [&](const Stage& stage) {
+    const auto* store = As<stage::Store>(stage);
+    const auto* define = As<stage::Define>(stage);
+    may = may && !HasWide(plan, stage) && !(store && store->mask) &&
+          !(define && plan[define->variable].dtype == DType::kIndex);
+    ForEachElement(stage, [&](const Element& e) { may = may && MayTurn(e, elements); });
+  });
+  ForEachPlace(loop.body, [&](const Place& place, bool writes) {
+    may = may && MayTurn(plan, place, writes, loop.loop);
+  });
+  return may && ConflictsOf(plan, loop.body, loop.body, {loop.loop}).legal;
+}
+
+/// The statements of one element of a row, with variables of their own.
+class OneElement {
+ public:
+  OneElement(Plan& plan, LoopId loop, int64_t element)
+      : plan_(plan), loop_(loop), element_(element) {}
+
+  Stage Of(Stage stage) {
+    ChangeElements(stage, [&](const ElementPtr& e) { return Changed(e); });
+    ForEachPart(stage, Overloaded{[&](Place& place, Access) { place = At(place); }, Ignore()});
+    if (auto* define = As<stage::Define>(stage)) {
+      const Variable copy = plan_[define->variable];
+      define->variable = own_[define->variable] = plan_.variables.Add(copy);
+    }
+    return stage;
+  }
+
+  ElementPtr Of(const ElementPtr& value) {
+    return kiln::Changed(value, [&](const ElementPtr& e) { return Changed(e); });
+  }
+
+ private:
+  ElementPtr Changed(const ElementPtr& e) {
+    if (const auto* named = As<element::Named>(*e)) {
+      const auto found = own_.find(named->variable);
+      return found == own_.end() ? nullptr : NamedElement(plan_, found->second);
+    }
+    const Place* const loaded = LoadedBy(*e);
+    return loaded ? LoadOf(At(*loaded), e->dtype) : nullptr;
+  }
+
+  Place At(Place place) const {
+    for (Coordinate& c : place.at) {
+      if (c.loop != loop_) continue;
+      const auto* offset = As<element::Constant>(c.offset);
+      const int64_t at = element_ * c.stride + (offset ? offset->int_value : 0);
+      c = {{}, at == 0 ? nullptr : IndexConstant(at), {}};
+    }
+    return place;
+  }
+
+  Plan& plan_;
+  LoopId loop_;
+  int64_t element_;
+  std::map<VariableId, VariableId> own_;
+};
+
+/// A pass over the elements of a row, written out: each statement for all elements, as vectors of
+/// them have it.
+Stages WrittenOut(Plan& plan, const Stage& pass) {
+  Stages all;
+  std::vector<OneElement> elements;
+  for (int64_t k = 0; k < *CountOf(plan, LoopOf(pass)); ++k)
+    elements.emplace_back(plan, LoopOf(pass), k);
+  for (const Stage& stage : *BodyOf(pass))
+    for (OneElement& element : elements) all.push_back(element.Of(stage));
+  const auto* reduce = As<stage::Reduce>(pass);
+  for (size_t f = 0; reduce && f < reduce->folds.size(); ++f) {
+    const Fold& fold = reduce->folds[f];
+    const DType type = fold.value->dtype;
+    // A sum of nothing but -0 is 0, so it begins with that.
+    ElementPtr value = fold.op == Op::kSum ? ConstantOf(type, 0, 0) : nullptr;
+    for (OneElement& element : elements) {
+      const ElementPtr next = element.Of(fold.value);
+      value = value ? MakeOp(*Folding(fold.op), type, {value, next}) : next;
+    }
+    all.push_back({fold.span, stage::Define{fold.variable, value}});
+  }
+  return all;
+}
+
+}  // namespace
+
+void TurnShortRows(Plan& plan, Stages& stages) {
+  for (Stage& stage : stages) {
+    ForEachList(stage, [&](Stages& list) { TurnShortRows(plan, list); });
+    auto* const loop = As<stage::Loop>(stage);
+    if (!loop || !IsTurned(plan, *loop)) continue;
+    NameFunctionsOfRows(plan, loop->body);
+    stage::Lanes lanes;
+    lanes.loop = loop->loop;
+    for (const Stage& inner : loop->body) {
+      if (IsPass(inner))
+        Append(lanes.body, WrittenOut(plan, inner));
+      else
+        lanes.body.push_back(inner);
+    }
+    stage.what = std::move(lanes);
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "generator/plan/plan.h"
+
+namespace kiln {
+
+/// Rows of fewer elements than a vector has lanes, such as points and pixels, leave most of it
+/// empty: there lanes are rows, and the elements of a row are written out, one after the other.
+void TurnShortRows(Plan& plan, Stages& stages);
+
+}  // namespace kiln

@@ -1,0 +1,110 @@
+// Vectors of elements that are two to four apart, such as the coordinates of points: out of whole
+// vectors, and by masked stores, which touch nothing between them.
+#if defined(KILN_STRIDED_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_STRIDED_INL_H_
+#undef KILN_STRIDED_INL_H_
+#else
+#define KILN_STRIDED_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kiln/core/version.h"
+#include "kiln/simd/storage-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::inline KILN_ABI {
+namespace HWY_NAMESPACE {
+
+/// Whether lanes of D change places within a register of a known size.
+template <class D>
+inline constexpr bool kTakesPlaces = !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR &&
+                                     hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) >= 16;
+
+#if HWY_TARGET != HWY_SCALAR
+
+/// Where lanes of a vector come from, as tables of Highway's.
+template <class D>
+struct Places {
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+  using Index = hwy::MakeSigned<hn::TFromD<D>>;
+  alignas(64) Index at[kLanes];
+
+  HWY_INLINE auto Of(hn::Vec<D> v) const {
+    return hn::TableLookupLanes(v, hn::SetTableIndices(D(), at));
+  }
+};
+
+/// Elements 3 i of those in three vectors, where the last one ends with the last of them.
+template <class D>
+struct Thirds {
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+  static constexpr size_t kLast = 2 * kLanes - 2;  // the first element of the third vector
+  static constexpr size_t kOfFirst = (kLanes + 2) / 3, kOfTwo = (2 * kLanes + 2) / 3;
+
+  static constexpr Places<D> ThatAre(size_t begin) {
+    Places<D> places{};
+    for (size_t i = 0; i < kLanes; ++i)
+      places.at[i] = static_cast<typename Places<D>::Index>((3 * i + 2 * kLanes - begin) % kLanes);
+    return places;
+  }
+};
+
+/// Lanes p[0], p[kApart], p[2 * kApart] ...; `load` loads a vector of neighbours. Nothing behind
+/// the last lane is read.
+template <size_t kApart, class Load, typename T>
+HWY_INLINE auto LoadApart(const Load& load, const T* p) {
+  if constexpr (kApart == 1) {
+    return load(p);
+  } else if constexpr (kApart == 3) {
+    using D = hn::DFromV<decltype(load(p))>;
+    using Of = Thirds<D>;
+    static constexpr Places<D> kPlaces = Of::ThatAre(0), kPlacesInLast = Of::ThatAre(Of::kLast);
+    const auto first = kPlaces.Of(load(p)), second = kPlaces.Of(load(p + Of::kLanes));
+    const auto third = kPlacesInLast.Of(load(p + Of::kLast));
+    return hn::IfThenElse(hn::FirstN(D(), Of::kOfFirst), first,
+                          hn::IfThenElse(hn::FirstN(D(), Of::kOfTwo), second, third));
+  } else {
+    // Every other one of two vectors, of which the second begins with the last lane of the first.
+    static_assert(kApart % 2 == 0);
+    using D = hn::DFromV<decltype(load(p))>;
+    constexpr size_t kNear = kApart / 2;
+    const auto later = LoadApart<kNear>(load, p + kNear * (hn::Lanes(D()) - 1));
+    return hn::ConcatEven(D(), hn::DupOdd(later), LoadApart<kNear>(load, p));
+  }
+}
+
+/// The lanes of v that belong into one of kApart vectors, with the others masked.
+template <class D, size_t kApart>
+struct Spread {
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+  Places<D> from, holds;  // `holds`: all bits, or none
+
+  static constexpr Spread ToVector(size_t vector) {
+    Spread spread{};
+    for (size_t i = 0; i < kLanes; ++i) {
+      const size_t element = vector * kLanes + i;
+      spread.from.at[i] = static_cast<typename Places<D>::Index>(element / kApart);
+      spread.holds.at[i] = element % kApart == 0 ? -1 : 0;
+    }
+    return spread;
+  }
+};
+
+/// Stores vectors from kVector on of those that the lanes of v are spread over.
+template <size_t kApart, size_t kVector, class D, typename X = hn::TFromD<D>>
+HWY_INLINE void StoreApart(D d, hn::Vec<D> v, X* to) {
+  static constexpr Spread<D, kApart> kSpread = Spread<D, kApart>::ToVector(kVector);
+  const hn::RebindToSigned<D> di;
+  const auto mask = hn::MaskFromVec(hn::BitCast(d, hn::Load(di, kSpread.holds.at)));
+  hn::BlendedStore(kSpread.from.Of(v), mask, d, to + kVector * hn::MaxLanes(d));
+  if constexpr (kVector + 1 < kApart) StoreApart<kApart, kVector + 1>(d, v, to);
+}
+
+#endif  // HWY_SCALAR
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::inline KILN_ABI
+HWY_AFTER_NAMESPACE();
+#endif
