@@ -312,13 +312,13 @@ struct Whole : AtLanes<D, Whole<D>> {
   template <class V, typename T>
   HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride) const {
 #if HWY_TARGET != HWY_SCALAR
-    using DT = TagFor<RawBits<T>, D>;
-    if constexpr (!kIsPacked<T> && sizeof(T) == 4 && kTakesPlaces<DT> &&
-                  kMaskedAccess<RawBits<T>>) {
-      const auto raw = ToStorage<T>(v);
-      if (stride == 2) return StoreApart<2, 0>(DT(), raw, RawPointer(p));
-      if (stride == 3) return StoreApart<3, 0>(DT(), raw, RawPointer(p));
-      if (stride == 4) return StoreApart<4, 0>(DT(), raw, RawPointer(p));
+    if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool> && kMaskedAccess<RawBits<T>>) {
+      using DV = hn::DFromV<V>;
+      if constexpr (kTakesPlaces<DV> && sizeof(hn::TFromD<DV>) == 4) {
+        if (stride == 2) return StoreApart<2, 0>(v, p);
+        if (stride == 3) return StoreApart<3, 0>(v, p);
+        if (stride == 4) return StoreApart<4, 0>(v, p);
+      }
     }
 #endif
     AtLanes<D, Whole<D>>::StoreStrided(v, p, stride);

@@ -75,16 +75,17 @@ HWY_INLINE auto LoadApart(const Load& load, const T* p) {
   }
 }
 
-/// The lanes of v that belong into one of kApart vectors, with the others masked.
-template <class D, size_t kApart>
+/// Lanes of D that belong into one of kApart vectors of memory, and of those lanes of DT which they
+/// are: all bits, or none.
+template <class D, class DT, size_t kApart>
 struct Spread {
-  static constexpr size_t kLanes = hn::MaxLanes(D());
-  Places<D> from, holds;  // `holds`: all bits, or none
+  Places<D> from;
+  Places<DT> holds;
 
   static constexpr Spread ToVector(size_t vector) {
     Spread spread{};
-    for (size_t i = 0; i < kLanes; ++i) {
-      const size_t element = vector * kLanes + i;
+    for (size_t i = 0; i < Places<D>::kLanes; ++i) {
+      const size_t element = vector * Places<D>::kLanes + i;
       spread.from.at[i] = static_cast<typename Places<D>::Index>(element / kApart);
       spread.holds.at[i] = element % kApart == 0 ? -1 : 0;
     }
@@ -93,13 +94,16 @@ struct Spread {
 };
 
 /// Stores vectors from kVector on of those that the lanes of v are spread over.
-template <size_t kApart, size_t kVector, class D, typename X = hn::TFromD<D>>
-HWY_INLINE void StoreApart(D d, hn::Vec<D> v, X* to) {
-  static constexpr Spread<D, kApart> kSpread = Spread<D, kApart>::ToVector(kVector);
-  const hn::RebindToSigned<D> di;
-  const auto mask = hn::MaskFromVec(hn::BitCast(d, hn::Load(di, kSpread.holds.at)));
-  hn::BlendedStore(kSpread.from.Of(v), mask, d, to + kVector * hn::MaxLanes(d));
-  if constexpr (kVector + 1 < kApart) StoreApart<kApart, kVector + 1>(d, v, to);
+template <size_t kApart, size_t kVector, class V, typename T>
+HWY_INLINE void StoreApart(V v, T* to) {
+  using D = hn::DFromV<V>;
+  using DT = TagFor<RawBits<T>, D>;
+  static constexpr auto kSpread = Spread<D, DT, kApart>::ToVector(kVector);
+  const DT dt;
+  const auto holds = hn::Load(hn::RebindToSigned<DT>(), kSpread.holds.at);
+  hn::BlendedStore(ToStorage<T>(kSpread.from.Of(v)), hn::MaskFromVec(hn::BitCast(dt, holds)), dt,
+                   reinterpret_cast<RawBits<T>*>(to) + kVector * hn::MaxLanes(dt));
+  if constexpr (kVector + 1 < kApart) StoreApart<kApart, kVector + 1>(v, to);
 }
 
 #endif  // HWY_SCALAR
