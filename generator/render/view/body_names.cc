@@ -191,4 +191,24 @@ std::string BodyView::Stride(const Place& place, LoopId loop) {
   return "1";
 }
 
+/// A last argument that says how far lanes are apart where rows have no gaps, if that is so little
+/// that the runtime loads and stores them by whole vectors.
+std::string BodyView::LikelyStride(const Place& place, LoopId loop) {
+  constexpr int64_t kMost = 8;
+  const Buffer& buffer = plan_[place.buffer];
+  std::optional<int64_t> apart;
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    if (!Keeps(buffer, d)) continue;
+    if (place.at[d].loop == loop) {
+      apart = place.at[d].stride;
+    } else if (apart) {
+      const int64_t extent = buffer.extents[d].Constant().value_or(kMost + 1);
+      if (extent > kMost) return "";
+      *apart *= extent;
+    }
+  }
+  const bool little = apart && *apart > 1 && *apart <= kMost;
+  return little ? ", Likely<" + std::to_string(*apart) + ">()" : "";
+}
+
 }  // namespace kiln::render

@@ -105,6 +105,7 @@ class BodyView {
   std::string Pointer(const Place& place);
   std::string AccumulatorRows(const Place& place);
   std::string Stride(const Place& place, LoopId loop);
+  std::string LikelyStride(const Place& place, LoopId loop);
   std::string SpaceName(SpaceId space) const;
   std::string Comment(const Stage& stage);
   std::string CommentOf(int line);

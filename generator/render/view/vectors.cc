@@ -89,7 +89,8 @@ std::string BodyView::VectorLoad(const Place& from, std::vector<std::string>* li
     const std::string indices = Vector(by.index, lines);
     text += "at.Gather(" + Pointer(first) + ", " + Stride(walked, lanes_) + ", " + indices + ");";
   } else {
-    text += "at.LoadStrided(" + Pointer(from) + ", " + Stride(from, lanes_) + ");";
+    text += "at.LoadStrided(" + Pointer(from) + ", " + Stride(from, lanes_) +
+            LikelyStride(from, lanes_) + ");";
   }
   lines->push_back(text);
   loaded_.push_back({from, name});
@@ -176,7 +177,7 @@ void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* 
     lines->push_back((cached ? "at.Cached().Store(" : "at.Store(") + text + ", " + to + ");");
   } else {
     lines->push_back("at.StoreStrided(" + text + ", " + to + ", " + Stride(store.place, lanes_) +
-                     ");");
+                     LikelyStride(store.place, lanes_) + ");");
   }
   // What was loaded from there may have changed.
   std::erase_if(loaded_, [&](const auto& l) { return l.first.buffer == store.place.buffer; });

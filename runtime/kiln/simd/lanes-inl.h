@@ -12,7 +12,7 @@
 //   at.LoadReversed(p)    p[0], p[-1], p[-2] ...
 //   at.LoadAround(p, i, n) p[i], p[i + 1] ... p[n - 1], p[0] ..., also if i is n or more, but less
 //                         than twice as much
-//   at.StoreStrided(v, p, s)
+//   at.StoreStrided(v, p, s)  and with Likely<S>() behind, where s is S unless rows have gaps
 //   at.Gather(p, s, i)    p[i[0] * s], p[i[1] * s] ..., by a vector of integers
 //   at.Cached()           the same lanes, which are stored in the caches wherever others go
 //   at.Prefetch(p)        prefetches what a store to p needs
@@ -174,6 +174,11 @@ HWY_NOINLINE hn::Vec<D> CollectAround(D d, const X* line, size_t first, size_t n
   return hn::LoadU(d, lanes);
 }
 
+/// How far elements are probably apart. There is text for that alone, and for what any stride
+/// takes.
+template <size_t kApart>
+struct Likely {};
+
 /// What Whole and Part have in common.
 template <class D, class Derived>
 struct AtLanes {
@@ -197,8 +202,8 @@ struct AtLanes {
     return hn::Add(hn::Iota(d, 0), hn::Set(d, first));
   }
 
-  template <typename T>
-  HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride) const {
+  template <typename T, size_t kApart = 0>
+  HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride, Likely<kApart> = {}) const {
     const TagFor<RawBits<T>, D> d;
     const size_t count = static_cast<const Derived*>(this)->lanes();
     if constexpr (kIsPacked<T>) {
@@ -241,8 +246,8 @@ struct AtLanes {
     }
   }
 
-  template <class V, typename T>
-  HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride) const {
+  template <class V, typename T, size_t kApart = 0>
+  HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride, Likely<kApart> = {}) const {
     const TagFor<RawBits<T>, D> d;
     const size_t count = static_cast<const Derived*>(this)->lanes();
     if constexpr (kIsPacked<T>) {
@@ -291,33 +296,28 @@ struct Whole : AtLanes<D, Whole<D>> {
     return LoadWhole(D(), p);
   }
 
-  template <typename T>
-  HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride) const {
+  template <typename T, size_t kApart = 0>
+  HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride, Likely<kApart> = {}) const {
 #if HWY_TARGET != HWY_SCALAR
-    if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool>) {
+    if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool> && kApart > 1) {
       using DT = hn::DFromV<decltype(Load(p))>;
       const auto load = [this](const T* from) KILN_INLINE_ATTR { return Load(from); };
-      if constexpr (hn::MaxLanes(DT()) * sizeof(hn::TFromD<DT>) >= 16) {
-        if (stride == 2) return LoadApart<2>(load, p);
-      }
-      if constexpr (kTakesPlaces<DT> && sizeof(hn::TFromD<DT>) == 4) {
-        if (stride == 3) return LoadApart<3>(load, p);
-        if (stride == 4) return LoadApart<4>(load, p);
+      if constexpr (kLoadsApart<DT, kApart> && hn::MaxLanes(DT()) * sizeof(hn::TFromD<DT>) >= 16) {
+        if (HWY_LIKELY(stride == ptrdiff_t{kApart})) return LoadApart<kApart>(load, p);
       }
     }
 #endif
     return AtLanes<D, Whole<D>>::LoadStrided(p, stride);
   }
 
-  template <class V, typename T>
-  HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride) const {
+  template <class V, typename T, size_t kApart = 0>
+  HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride, Likely<kApart> = {}) const {
 #if HWY_TARGET != HWY_SCALAR
-    if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool> && kMaskedAccess<RawBits<T>>) {
+    if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool> && kMaskedAccess<RawBits<T>> &&
+                  kApart > 1) {
       using DV = hn::DFromV<V>;
       if constexpr (kTakesPlaces<DV> && sizeof(hn::TFromD<DV>) == 4) {
-        if (stride == 2) return StoreApart<2, 0>(v, p);
-        if (stride == 3) return StoreApart<3, 0>(v, p);
-        if (stride == 4) return StoreApart<4, 0>(v, p);
+        if (HWY_LIKELY(stride == ptrdiff_t{kApart})) return StoreApart<kApart, 0>(v, p);
       }
     }
 #endif

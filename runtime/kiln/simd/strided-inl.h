@@ -1,4 +1,4 @@
-// Vectors of elements that are two to four apart, such as the coordinates of points: out of whole
+// Vectors of elements that are two to eight apart, such as the coordinates of points: out of whole
 // vectors, and by masked stores, which touch nothing between them.
 #if defined(KILN_STRIDED_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_STRIDED_INL_H_
@@ -36,20 +36,50 @@ struct Places {
   }
 };
 
-/// Elements 3 i of those in three vectors, where the last one ends with the last of them.
+/// Whether LoadApart has a way for lanes of D.
+template <class D, size_t kApart>
+inline constexpr bool kLoadsApart = kApart % 2 == 0
+                                        ? kLoadsApart<D, kApart / 2>
+                                        : kApart == 1 || (kApart != 0 && kTakesPlaces<D> &&
+                                                          sizeof(hn::TFromD<D>) == 4);
 template <class D>
-struct Thirds {
-  static constexpr size_t kLanes = hn::MaxLanes(D());
-  static constexpr size_t kLast = 2 * kLanes - 2;  // the first element of the third vector
-  static constexpr size_t kOfFirst = (kLanes + 2) / 3, kOfTwo = (2 * kLanes + 2) / 3;
+inline constexpr bool kLoadsApart<D, 0> = false;
 
-  static constexpr Places<D> ThatAre(size_t begin) {
+/// Lanes i of an odd number of vectors' elements kApart * i. The last vector ends with the last of
+/// them; the places in the others are the same, as each begins a whole vector later.
+template <class D, size_t kApart>
+struct Picked {
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+  static constexpr size_t kLast = (kApart - 1) * (kLanes - 1);  // where the last vector begins
+
+  static constexpr Places<D> In(size_t begin) {
     Places<D> places{};
-    for (size_t i = 0; i < kLanes; ++i)
-      places.at[i] = static_cast<typename Places<D>::Index>((3 * i + 2 * kLanes - begin) % kLanes);
+    for (size_t i = 0; i < kLanes; ++i) {
+      const size_t element = kApart * (i + kLanes) - begin;
+      places.at[i] = static_cast<typename Places<D>::Index>(element % kLanes);
+    }
     return places;
   }
+
+  /// Lanes that are in vectors before this one.
+  static constexpr size_t Before(size_t vector) { return (vector * kLanes + kApart - 1) / kApart; }
 };
+
+/// Those from vector kVector on.
+template <size_t kApart, size_t kVector, class Load, typename T>
+HWY_INLINE auto PickFrom(const Load& load, const T* p) {
+  using D = hn::DFromV<decltype(load(p))>;
+  using Of = Picked<D, kApart>;
+  if constexpr (kVector + 1 == kApart) {
+    static constexpr Places<D> kPlaces = Of::In(Of::kLast);
+    return kPlaces.Of(load(p + Of::kLast));
+  } else {
+    static constexpr Places<D> kPlaces = Of::In(0);
+    return hn::IfThenElse(hn::FirstN(D(), Of::Before(kVector + 1)),
+                          kPlaces.Of(load(p + kVector * Of::kLanes)),
+                          PickFrom<kApart, kVector + 1>(load, p));
+  }
+}
 
 /// Lanes p[0], p[kApart], p[2 * kApart] ...; `load` loads a vector of neighbours. Nothing behind
 /// the last lane is read.
@@ -57,17 +87,10 @@ template <size_t kApart, class Load, typename T>
 HWY_INLINE auto LoadApart(const Load& load, const T* p) {
   if constexpr (kApart == 1) {
     return load(p);
-  } else if constexpr (kApart == 3) {
-    using D = hn::DFromV<decltype(load(p))>;
-    using Of = Thirds<D>;
-    static constexpr Places<D> kPlaces = Of::ThatAre(0), kPlacesInLast = Of::ThatAre(Of::kLast);
-    const auto first = kPlaces.Of(load(p)), second = kPlaces.Of(load(p + Of::kLanes));
-    const auto third = kPlacesInLast.Of(load(p + Of::kLast));
-    return hn::IfThenElse(hn::FirstN(D(), Of::kOfFirst), first,
-                          hn::IfThenElse(hn::FirstN(D(), Of::kOfTwo), second, third));
+  } else if constexpr (kApart % 2 == 1) {
+    return PickFrom<kApart, 0>(load, p);
   } else {
     // Every other one of two vectors, of which the second begins with the last lane of the first.
-    static_assert(kApart % 2 == 0);
     using D = hn::DFromV<decltype(load(p))>;
     constexpr size_t kNear = kApart / 2;
     const auto later = LoadApart<kNear>(load, p + kNear * (hn::Lanes(D()) - 1));

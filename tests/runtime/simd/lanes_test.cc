@@ -76,9 +76,9 @@ void CheckCopies(D d, const std::vector<T>& values) {
 template <typename T, class D>
 void CheckSparse(D d, const std::vector<T>& values) {
   for (size_t count = 0; count <= kMost; ++count) {
-    for (const ptrdiff_t stride : {1, 2, 3, 4, 5, -2}) {
-      const Room<T> to(5 * kMost), want(5 * kMost);
-      for (size_t i = 0; i < 5 * kMost; ++i) *want(i) = *to(i) = values[i % values.size()];
+    for (const ptrdiff_t stride : {1, 2, 3, 4, 5, 6, 7, 8, 9, -2}) {
+      const Room<T> to(9 * kMost), want(9 * kMost);
+      for (size_t i = 0; i < 9 * kMost; ++i) *want(i) = *to(i) = values[i % values.size()];
       const ptrdiff_t first = stride < 0 ? 3 * kMost : 1;
       for (size_t i = 0; i < count; ++i) {
         *want(static_cast<size_t>(first + static_cast<ptrdiff_t>(i) * stride)) = values[i];
@@ -86,12 +86,13 @@ void CheckSparse(D d, const std::vector<T>& values) {
       const Room<T> from(values);
       ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
         T* const p = to() + first + static_cast<ptrdiff_t>(i) * stride;
-        at.StoreStrided(at.Load(from(i)), p, stride);
+        at.StoreStrided(at.Load(from(i)), p, stride, Likely<3>());
+        at.StoreStrided(at.LoadStrided(p, stride, Likely<3>()), p, stride);
         at.StoreStrided(at.LoadStrided(p, stride), p, stride);
       });
       size_t same = 0;
-      for (size_t i = 0; i < 5 * kMost; ++i) same += Same(*to(i), *want(i));
-      Expect(same == 5 * kMost, Named<T>("strided", count));
+      for (size_t i = 0; i < 9 * kMost; ++i) same += Same(*to(i), *want(i));
+      Expect(same == 9 * kMost, Named<T>("strided", count));
     }
 
     const Room<T> turned(count), all(values);
@@ -170,7 +171,34 @@ void CheckRows() {
   }
 }
 
-/// Loads of every other element, and around the end of a line, read nothing that is beside it.
+/// Elements that are kApart apart: what is between them stays, and nothing beside the first and the
+/// last one is read or written.
+template <size_t kApart, typename T, class D>
+void CheckApart(D d, const std::vector<T>& values) {
+  Guarded pages;
+  constexpr ptrdiff_t kStride = kApart;
+  const size_t lanes = hn::Lanes(d);
+  for (const size_t count : {lanes - 1, lanes, lanes + 1, 2 * lanes}) {
+    const size_t n = count == 0 ? 0 : kApart * (count - 1) + 1;
+    for (const bool at_end : {false, true}) {
+      T* const line = pages.Place<T>(n, at_end);
+      for (size_t i = 0; i < n; ++i) line[i] = values[i % values.size()];
+      const Room<T> some(count), others(values);
+      ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
+        at.Store(at.LoadStrided(line + kApart * i, kStride, Likely<kApart>()), some(i));
+        at.StoreStrided(at.Load(others(i)), line + kApart * i, kStride, Likely<kApart>());
+      });
+      size_t same = 0;
+      for (size_t i = 0; i < count; ++i) same += Same(*some(i), values[kApart * i % values.size()]);
+      for (size_t i = 0; i < n; ++i)
+        same += Same(line[i], values[(i % kApart == 0 ? i / kApart : i) % values.size()]);
+      Expect(same == count + n, Named<T>("apart", kApart));
+    }
+  }
+  if constexpr (kApart > 2) CheckApart<kApart - 1>(d, values);
+}
+
+/// Loads around the end of a line read nothing that is beside it.
 template <typename T, class D>
 void CheckLines(D d, const std::vector<T>& values) {
   Guarded pages;
@@ -178,20 +206,8 @@ void CheckLines(D d, const std::vector<T>& values) {
     for (const bool at_end : {false, true}) {
       T* const line = pages.Place<T>(n, at_end);
       for (size_t i = 0; i < n; ++i) line[i] = values[i];
-      const Room<T> other(n), turned(n);
+      const Room<T> turned(n);
       size_t same = 0;
-      for (const size_t apart : {size_t{2}, size_t{3}, size_t{4}}) {
-        const auto stride = static_cast<ptrdiff_t>(apart);
-        const size_t count = (n + apart - 1) / apart;
-        ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
-          const auto some = at.LoadStrided(line + apart * i, stride);
-          at.Store(some, other(i));
-          at.StoreStrided(some, line + apart * i, stride);
-        });
-        same = 0;
-        for (size_t i = 0; i < count; ++i) same += Same(*other(i), line[apart * i]);
-        Expect(same == count, Named<T>("every other", n));
-      }
       for (const size_t by : {size_t{0}, size_t{1}, n / 2, n - 1, n}) {
         ForLanes(d, n, [&](auto at, size_t i) HWY_ATTR {
           at.Store(at.LoadAround(line, i + by, n), turned(i));
@@ -210,6 +226,7 @@ void CheckAll(D d) {
   const std::vector<T> values = Elements<T>();
   CheckCopies<T>(d, values);
   CheckSparse<T>(d, values);
+  CheckApart<8>(d, values);
   CheckLines<T>(d, values);
   CheckNothing<T>(d);
 }

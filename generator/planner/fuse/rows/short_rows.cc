@@ -14,11 +14,11 @@ namespace kiln {
 namespace {
 
 /// Elements of a short row: vectors of more are filled well enough.
-constexpr int64_t kMostElements = 4;
+constexpr int64_t kMostElements = 8;
 /// Rows that are worth a vector.
 constexpr int64_t kFewestRows = 8;
 /// Statements of all elements together: more would be a long text.
-constexpr int64_t kMostStatements = 32;
+constexpr int64_t kMostStatements = 64;
 
 std::optional<int64_t> CountOf(const Plan& plan, LoopId loop) {
   const Space& space = plan[plan[loop].space];
