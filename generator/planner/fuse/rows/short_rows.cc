@@ -29,6 +29,7 @@ std::optional<int64_t> CountOf(const Plan& plan, LoopId loop) {
 std::optional<Op> Folding(Op fold) {
   switch (fold) {
     case Op::kSum:
+    case Op::kMean:  // what divides it is another statement
       return Op::kAdd;
     case Op::kProd:
       return Op::kMul;
@@ -170,10 +171,11 @@ Stages WrittenOut(Plan& plan, const Stage& pass) {
     const Fold& fold = reduce->folds[f];
     const DType type = fold.value->dtype;
     // A sum of nothing but -0 is 0, so it begins with that.
-    ElementPtr value = fold.op == Op::kSum ? ConstantOf(type, 0, 0) : nullptr;
+    const Op op = *Folding(fold.op);
+    ElementPtr value = op == Op::kAdd ? ConstantOf(type, 0, 0) : nullptr;
     for (OneElement& element : elements) {
       const ElementPtr next = element.Of(fold.value);
-      value = value ? MakeOp(*Folding(fold.op), type, {value, next}) : next;
+      value = value ? MakeOp(op, type, {value, next}) : next;
     }
     all.push_back({fold.span, stage::Define{fold.variable, value}});
   }
