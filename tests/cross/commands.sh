@@ -182,17 +182,21 @@ configure_with_highway() {
 # Each has a triple of GNU's, the program that emulates it, and the packages that this takes; and instruction sets by
 # Highway's names, with the CPUs that have them: what to call one, and how the emulator does. Each length of SVE is with one of
 # the two, as what they share does not depend on which it is.
-declare -rA triples=([arm]=aarch64-linux-gnu [riscv]=riscv64-linux-gnu)
+declare -rA triples=([arm]=aarch64-linux-gnu [newer_arm]=aarch64-linux-gnu [riscv]=riscv64-linux-gnu)
+# newer_arm: by clang with the newest Highway of Debian's, as its GCC and its own Highway lack NEON's dots.
 # That of RISC-V is of a later Debian: QEMU 7.2 stops at vector instructions (its issue 1441). So is what unwinds: that of
 # GCC 12 aborts where an exception passes a function that keeps vectors on its stack.
-declare -rA emulators=([arm]=qemu-aarch64 [riscv]="$PWD/build-riscv/qemu/source/usr/bin/qemu-riscv64")
-declare -rA newer_libraries=([arm]= [riscv]="$PWD/build-riscv/libgcc/source/usr/riscv64-linux-gnu/lib:")
-declare -rA toolchains=([arm]=aarch64 [riscv]=riscv64)
-declare -rA cross_packages=([arm]='g++-aarch64-linux-gnu qemu-user' [riscv]='clang-19 g++-riscv64-linux-gnu dpkg-dev')
-declare -rA cross_compilers=([arm]=aarch64-linux-gnu-g++ [riscv]='clang++-19 --target=riscv64-linux-gnu')
-declare -rA cross_targets=([arm]='NEON SVE SVE2' [riscv]='RVV')
+declare -rA emulators=([arm]=qemu-aarch64 [newer_arm]=qemu-aarch64 [riscv]="$PWD/build-riscv/qemu/source/usr/bin/qemu-riscv64")
+declare -rA newer_libraries=([arm]= [newer_arm]= [riscv]="$PWD/build-riscv/libgcc/source/usr/riscv64-linux-gnu/lib:")
+declare -rA toolchains=([arm]=aarch64 [newer_arm]=aarch64_clang [riscv]=riscv64)
+declare -rA cross_packages=([arm]='g++-aarch64-linux-gnu qemu-user' [newer_arm]='clang-19 g++-aarch64-linux-gnu qemu-user dpkg-dev'
+  [riscv]='clang-19 g++-riscv64-linux-gnu dpkg-dev')
+declare -rA cross_compilers=([arm]=aarch64-linux-gnu-g++ [newer_arm]='clang++-19 --target=aarch64-linux-gnu'
+  [riscv]='clang++-19 --target=riscv64-linux-gnu')
+declare -rA cross_targets=([arm]='NEON SVE SVE2' [newer_arm]=NEON_BF16 [riscv]=RVV)
 declare -rA cross_cpus=(
   [NEON]='a72:cortex-a72'
+  [NEON_BF16]='max:max'
   [SVE]='256:max,sve256=on,sve512=off 512:a64fx'
   [SVE2]='128:max,sve128=on,sve256=off,sve512=off 2048:max'
   [RVV]='128:rv64,v=true,vlen=128,vext_spec=v1.0 256:rv64,v=true,vlen=256,vext_spec=v1.0
@@ -202,7 +206,15 @@ readonly arm_libraries=(libhwy-dev libhwy1 libyaml-cpp-dev libyaml-cpp0.7)
 # One of so many kernels of the records, and random specs: emulation takes fifty times as long.
 readonly cross_records_each=8 cross_specs=24
 
-test_arm() { test_machine arm "$@"; }
+test_arm() {
+  local target old=() newer=()
+  (($#)) || old=(NEON SVE SVE2) newer=(NEON_BF16)
+  for target in "$@"; do
+    if [[ $target == NEON_BF16 ]]; then newer+=("$target"); else old+=("$target"); fi
+  done
+  ((${#old[@]} == 0)) || test_machine arm "${old[@]}"
+  ((${#newer[@]} == 0)) || test_machine newer_arm "${newer[@]}"
+}
 test_riscv() { test_machine riscv "$@"; }
 
 # test_machine MACHINE [TARGET...]: in build-MACHINE/, an application as docs/embedding.md has it, for all instruction sets
@@ -324,7 +336,15 @@ compile_tool() {
 }
 
 # Debian's packages for arm64, which are not installed but unpacked.
-get_arm_libraries() {
+get_arm_libraries() { unpack_for_arm "${arm_libraries[@]}"; }
+
+# With the newest Highway of Debian's instead of its own.
+get_newer_arm_libraries() {
+  unpack_for_arm "${arm_libraries[@]:2}"
+  fetch_library "$build/highway" "$newer_suite" highway "$root/usr" "${cross[@]}" "${highway_options[@]}"
+}
+
+unpack_for_arm() {
   local debs=$build/debs sudo=()
   [[ -f $root/done ]] && return
   ((EUID)) && sudo=(sudo)
@@ -332,7 +352,7 @@ get_arm_libraries() {
   "${sudo[@]}" apt-get update
   rm -rf "$root" "$debs"
   mkdir -p "$root/usr/include/dlpack" "$debs"
-  (cd "$debs" && apt-get download "${arm_libraries[@]/%/:arm64}")
+  (cd "$debs" && apt-get download "${@/%/:arm64}")
   for deb in "$debs"/*.deb; do dpkg -x "$deb" "$root"; done
   cp /usr/include/dlpack/dlpack.h "$root/usr/include/dlpack/"
   touch "$root/done"
@@ -344,6 +364,6 @@ get_riscv_libraries() {
   fetch_package deb "$build/libgcc" trixie libgcc-s1-riscv64-cross
   mkdir -p "$root/usr/include/dlpack"
   cp /usr/include/dlpack/dlpack.h "$root/usr/include/dlpack/"
-  fetch_library "$build/highway" sid highway "$root/usr" "${cross[@]}" "${highway_options[@]}"
+  fetch_library "$build/highway" "$newer_suite" highway "$root/usr" "${cross[@]}" "${highway_options[@]}"
   fetch_library "$build/yaml-cpp" "$(. /etc/os-release && echo "$VERSION_CODENAME")" yaml-cpp "$root/usr" "${cross[@]}" "${yaml_options[@]}"
 }
