@@ -11,11 +11,11 @@ namespace {
 
 constexpr const char* kAdd = R"spec(
 kernel: k
-grid: {i: "cdiv(m, 8)", j: "cdiv(n, 8)"}
+grid: {i: "cdiv(m, 8)", j: "cdiv(n, 16)"}
 inputs:
-  x: {array: "f32[m, n]", block: "8, 8", index: "i, j"}
+  x: {array: "f32[m, n]", block: "8, 16", index: "i, j"}
 outputs:
-  o: {array: "f32[m, n]", block: "8, 8", index: "i, j"}
+  o: {array: "f32[m, n]", block: "8, 16", index: "i, j"}
 body: |
   o = x
   o[:, 0] = 1.0

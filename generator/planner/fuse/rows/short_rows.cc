@@ -46,20 +46,28 @@ bool IsConstantOffset(const ElementPtr& offset) {
   return !offset || As<element::Constant>(offset) != nullptr;
 }
 
-/// Whether lanes may be rows at the place, one row after the other, and whether its elements can be
-/// named by constants.
+/// Whether lanes may be rows at the place, one row after the other and so close that vectors have
+/// several, and whether its elements can be named by constants.
 bool MayTurn(const Plan& plan, const Place& place, bool writes, LoopId row) {
-  const DType type = plan[place.buffer].dtype;
+  const Buffer& buffer = plan[place.buffer];
+  const DType type = buffer.dtype;
   int rows = 0;
-  for (const Coordinate& c : place.at) {
+  int64_t apart = 1;
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    const Coordinate& c = place.at[d];
     if (c.around || (c.offset && DependsOn(*c.offset, row))) return false;
     if (c.loop == row) {
       if (c.stride != 1 || c.offset) return false;
       ++rows;
     } else if (c.loop && !IsConstantOffset(c.offset)) {
       return false;
+    } else if (rows > 0) {
+      const int64_t extent = buffer.extents[d].Constant().value_or(kMostElements + 1);
+      if (extent > kMostElements) return false;
+      apart *= extent;
     }
   }
+  if (apart > kMostElements) return false;
   return (rows == 1 && !IsPacked(type) && type != DType::kBool) || (rows == 0 && !writes);
 }
 
