@@ -1,5 +1,8 @@
 #include "generator/planner/fuse/conflicts.h"
 
+#include <numeric>
+#include <optional>
+
 #include "generator/plan/walk.h"
 
 namespace kiln {
@@ -29,7 +32,27 @@ bool ApartBy(LoopId loop, const Place& a, const Place& b) {
   return false;
 }
 
+/// The constant that a coordinate adds to what its loop makes; nullopt: it is none.
+std::optional<int64_t> ConstantOffset(const Coordinate& c) {
+  if (c.around) return std::nullopt;
+  if (!c.offset) return 0;
+  const auto* offset = As<element::Constant>(c.offset);
+  return offset ? std::optional(offset->int_value) : std::nullopt;
+}
+
 }  // namespace
+
+bool AreApart(const Place& a, const Place& b) {
+  if (a.buffer != b.buffer) return false;
+  for (size_t d = 0; d < a.at.size(); ++d) {
+    const std::optional<int64_t> x = ConstantOffset(a.at[d]), y = ConstantOffset(b.at[d]);
+    if (!x || !y) continue;
+    const int64_t step =
+        std::gcd(a.at[d].loop ? a.at[d].stride : 0, b.at[d].loop ? b.at[d].stride : 0);
+    if (step == 0 ? *x != *y : (*x - *y) % step != 0) return true;
+  }
+  return false;
+}
 
 Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& second,
                       const std::vector<LoopId>& loops) {
@@ -39,6 +62,7 @@ Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& secon
     for (const Touched& y : b) {
       if (!x.writes && !y.writes) continue;
       if (RootOf(plan, x.place.buffer) != RootOf(plan, y.place.buffer)) continue;
+      if (AreApart(x.place, y.place)) continue;
       found.any = true;
       for (const LoopId loop : loops) found.legal = found.legal && ApartBy(loop, x.place, y.place);
     }

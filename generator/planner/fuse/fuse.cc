@@ -92,22 +92,6 @@ void FuseList(Plan& plan, Stages& stages) {
   stages = std::move(fused);
 }
 
-/// Whether two elements of a buffer are never the same, as constants name them.
-bool AreApart(const Place& a, const Place& b) {
-  if (a.buffer != b.buffer) return false;
-  const auto constant = [](const Coordinate& c) -> std::optional<int64_t> {
-    if (c.loop || c.around) return std::nullopt;
-    if (!c.offset) return 0;
-    const auto* offset = As<element::Constant>(c.offset);
-    return offset ? std::optional(offset->int_value) : std::nullopt;
-  };
-  for (size_t d = 0; d < a.at.size(); ++d) {
-    const std::optional<int64_t> first = constant(a.at[d]), second = constant(b.at[d]);
-    if (first && second && *first != *second) return true;
-  }
-  return false;
-}
-
 /// Within one iteration of a loop: a load of what was just stored becomes the value that was
 /// stored.
 void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
