@@ -91,16 +91,19 @@ Dots FindDots(const Plan& plan) {
   return dots;
 }
 
-/// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy looks
-/// at the shape that the spec gave, and register tiles have rows and columns, be it one.
+/// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy, a wait
+/// for one and a check against those in flight look at the shape that the spec gave, and register
+/// tiles have rows and columns, be it one.
 void DropOnes(Plan& plan) {
   Table<bool, Buffer> copied(plan.buffers.size());
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
       const auto* copy = As<stage::Copy>(stage);
-      if (!copy) return;
-      copied[copy->from.begin.buffer] = true;
-      copied[copy->to.begin.buffer] = true;
+      const auto* wait = As<stage::Wait>(stage);
+      const auto* touch = As<stage::Touch>(stage);
+      if (copy) copied[copy->from.begin.buffer] = copied[copy->to.begin.buffer] = true;
+      if (wait && wait->window) copied[wait->window->begin.buffer] = true;
+      if (touch) copied[touch->window.begin.buffer] = true;
     });
   }
   for (const RefId r : IdsOf(plan.kernel->refs)) {
