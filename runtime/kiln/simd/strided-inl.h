@@ -36,12 +36,14 @@ struct Places {
   }
 };
 
-/// Whether LoadApart has a way for lanes of D.
+/// Whether LoadApart has a way for lanes of D. (Of an odd number of vectors the last but one has to
+/// end before the last lane's element.)
 template <class D, size_t kApart>
 inline constexpr bool kLoadsApart = kApart % 2 == 0
                                         ? kLoadsApart<D, kApart / 2>
-                                        : kApart == 1 || (kApart != 0 && kTakesPlaces<D> &&
-                                                          sizeof(hn::TFromD<D>) == 4);
+                                        : kApart == 1 ||
+                                              (kTakesPlaces<D> && sizeof(hn::TFromD<D>) == 4 &&
+                                               kApart <= hn::MaxLanes(D()) + 1);
 template <class D>
 inline constexpr bool kLoadsApart<D, 0> = false;
 
@@ -51,6 +53,7 @@ template <class D, size_t kApart>
 struct Picked {
   static constexpr size_t kLanes = hn::MaxLanes(D());
   static constexpr size_t kLast = (kApart - 1) * (kLanes - 1);  // where the last vector begins
+  static_assert((kApart - 1) * kLanes <= kApart * (kLanes - 1) + 1);
 
   static constexpr Places<D> In(size_t begin) {
     Places<D> places{};
