@@ -302,7 +302,7 @@ struct Whole : AtLanes<D, Whole<D>> {
     if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool> && kApart > 1) {
       using DT = hn::DFromV<decltype(Load(p))>;
       const auto load = [this](const T* from) KILN_INLINE_ATTR { return Load(from); };
-      if constexpr (kLoadsApart<DT, kApart> && hn::MaxLanes(DT()) * sizeof(hn::TFromD<DT>) >= 16) {
+      if constexpr (kLoadsApart<DT, kApart> && kTakesPlaces<DT>) {
         if (HWY_LIKELY(stride == ptrdiff_t{kApart})) return LoadApart<kApart>(load, p);
       }
     }

@@ -183,7 +183,8 @@ void CheckApart(D d, const std::vector<T>& values) {
     for (const bool at_end : {false, true}) {
       T* const line = pages.Place<T>(n, at_end);
       for (size_t i = 0; i < n; ++i) line[i] = values[i % values.size()];
-      const Room<T> some(count), others(values);
+      const Room<T> some(count), others(count);
+      for (size_t i = 0; i < count; ++i) *others(i) = values[i % values.size()];
       ForLanes(d, count, [&](auto at, size_t i) HWY_ATTR {
         at.Store(at.LoadStrided(line + kApart * i, kStride, Likely<kApart>()), some(i));
         at.StoreStrided(at.Load(others(i)), line + kApart * i, kStride, Likely<kApart>());
