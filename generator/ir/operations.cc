@@ -98,4 +98,23 @@ bool IsDivision(Op op) { return IsQuotient(op) || op == Op::kMod || op == Op::kR
 bool IsBitwise(Op op) { return op == Op::kBitAnd || op == Op::kBitOr || op == Op::kBitXor; }
 bool IsShift(Op op) { return op == Op::kShl || op == Op::kShr; }
 
+Op Folding(FoldOp fold) {
+  switch (fold) {
+    case FoldOp::kSum:
+    case FoldOp::kMean:
+      return Op::kAdd;
+    case FoldOp::kProd:
+      return Op::kMul;
+    case FoldOp::kReduceMax:
+      return Op::kMax;
+    case FoldOp::kReduceMin:
+      return Op::kMin;
+    case FoldOp::kAny:
+      return Op::kBitOr;
+    case FoldOp::kAll:
+      return Op::kBitAnd;
+  }
+  __builtin_unreachable();
+}
+
 }  // namespace kiln

@@ -230,6 +230,9 @@ inline FoldOp AsFold(Op op) { return static_cast<FoldOp>(op); }
 inline ScanOp AsScan(Op op) { return static_cast<ScanOp>(op); }
 inline OrderOp AsOrder(Op op) { return static_cast<OrderOp>(op); }
 
+/// The operation that folds two values.
+Op Folding(FoldOp fold);
+
 /// What a comparison says.
 template <typename T>
 bool Compares(Op op, const T& a, const T& b) {

@@ -174,7 +174,6 @@ class Lowering {
                 const Point& left);
   void EmitArg(const Target& target, const Node& node);
   static ElementPtr Identity(FoldOp fold, DType dtype);
-  static Op Folding(FoldOp fold);
   // along.cc
   void EmitScan(const Target& target, const Node& node);
   void EmitRowScan(const Target& target, const Node& node, size_t axis);

@@ -53,26 +53,6 @@ ElementPtr Lowering::Identity(FoldOp fold, DType dtype) {
   __builtin_unreachable();
 }
 
-/// The operation that folds two values.
-Op Lowering::Folding(FoldOp fold) {
-  switch (fold) {
-    case FoldOp::kSum:
-    case FoldOp::kMean:
-      return Op::kAdd;
-    case FoldOp::kProd:
-      return Op::kMul;
-    case FoldOp::kReduceMax:
-      return Op::kMax;
-    case FoldOp::kReduceMin:
-      return Op::kMin;
-    case FoldOp::kAny:
-      return Op::kBitOr;
-    case FoldOp::kAll:
-      return Op::kBitAnd;
-  }
-  __builtin_unreachable();
-}
-
 /// The axes of a reduction's argument, those that go and those that stay, as loops; and the point
 /// of the result.
 void Lowering::EmitReduce(const Target& target, const Node& node) {

@@ -46,12 +46,6 @@ constexpr hn::ScalableTag<float> kFloats;
 constexpr hn::ScalableTag<int32_t> kInts;
 constexpr hn::ScalableTag<double> kDoubles;
 
-/// Whether a masked load or store of lanes of X leaves the memory of other lanes alone: reads that
-/// are only blended afterwards may fault, and are diagnostics of sanitizers.
-template <typename X>
-inline constexpr bool kMaskedAccess = kBitMasks || HWY_HAVE_SCALABLE ||
-                                      (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4);
-
 /// How elements of T are addressed as lanes of Highway.
 template <typename T>
 HWY_INLINE const RawBits<T>* RawPointer(const T* p) {
@@ -173,11 +167,6 @@ HWY_NOINLINE hn::Vec<D> CollectAround(D d, const X* line, size_t first, size_t n
   }
   return hn::LoadU(d, lanes);
 }
-
-/// How far elements are probably apart. There is text for that alone, and for what any stride
-/// takes.
-template <size_t kApart>
-struct Likely {};
 
 /// What Whole and Part have in common.
 template <class D, class Derived>

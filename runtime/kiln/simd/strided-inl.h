@@ -17,6 +17,17 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
+/// Whether a masked load or store of lanes of X leaves the memory of other lanes alone: reads that
+/// are only blended afterwards may fault, and are diagnostics of sanitizers.
+template <typename X>
+inline constexpr bool kMaskedAccess = kBitMasks || HWY_HAVE_SCALABLE ||
+                                      (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4);
+
+/// How far elements are probably apart. There is text for that alone, and for what any stride
+/// takes.
+template <size_t kApart>
+struct Likely {};
+
 /// Whether lanes of D change places within a register of a known size.
 template <class D>
 inline constexpr bool kTakesPlaces = !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR &&

@@ -25,23 +25,6 @@ std::optional<int64_t> CountOf(const Plan& plan, LoopId loop) {
   return space.clipped ? std::nullopt : space.extent.Constant();
 }
 
-/// The operation that folds two values of a pass; nullopt: it has none for lanes.
-std::optional<Op> Folding(Op fold) {
-  switch (fold) {
-    case Op::kSum:
-    case Op::kMean:  // what divides it is another statement
-      return Op::kAdd;
-    case Op::kProd:
-      return Op::kMul;
-    case Op::kReduceMax:
-      return Op::kMax;
-    case Op::kReduceMin:
-      return Op::kMin;
-    default:
-      return std::nullopt;
-  }
-}
-
 bool IsConstantOffset(const ElementPtr& offset) {
   return !offset || As<element::Constant>(offset) != nullptr;
 }
@@ -86,7 +69,7 @@ bool IsShort(const Plan& plan, const Stage& pass) {
   const auto* reduce = As<stage::Reduce>(pass);
   const bool folds =
       !reduce || std::all_of(reduce->folds.begin(), reduce->folds.end(),
-                             [](const Fold& f) { return Folding(f.op).has_value(); });
+                             [](const Fold& f) { return f.value->dtype != DType::kBool; });
   const Stages& body = *BodyOf(pass);
   return folds && std::all_of(body.begin(), body.end(),
                               [](const Stage& s) { return Is<stage::Define, stage::Store>(s); });
@@ -179,7 +162,7 @@ Stages WrittenOut(Plan& plan, const Stage& pass) {
     const Fold& fold = reduce->folds[f];
     const DType type = fold.value->dtype;
     // A sum of nothing but -0 is 0, so it begins with that.
-    const Op op = *Folding(fold.op);
+    const Op op = Folding(AsFold(fold.op));  // what divides a mean is another statement
     ElementPtr value = op == Op::kAdd ? ConstantOf(type, 0, 0) : nullptr;
     for (OneElement& element : elements) {
       const ElementPtr next = element.Of(fold.value);
