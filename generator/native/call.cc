@@ -150,6 +150,51 @@ class Context {
   kiln_context* context_;
 };
 
+/// Arrays that are timed are aligned, others guarded. An output that takes over an input in place
+/// has its memory.
+std::vector<Argument> ArgumentsFor(const Binding& binding, const std::vector<int>& refs,
+                                   const std::map<std::string, Array>& arrays,
+                                   const CallOptions& options) {
+  const bool timed = options.repeat > 1 || options.seconds > 0;
+  const auto untimed =
+      options.at_start ? GuardedMemory::Place::kAtStart : GuardedMemory::Place::kAtEnd;
+  const auto place = timed ? GuardedMemory::Place::kAligned : untimed;
+  std::vector<Argument> arguments;
+  arguments.reserve(refs.size());
+  for (const int ref : refs) {
+    arguments.push_back(
+        ArgumentFor(binding, static_cast<size_t>(ref), arrays, place, options.in_place));
+  }
+  for (size_t i = 0; i < refs.size(); ++i) {
+    arguments[i].tensor.shape = arguments[i].shape.data();
+    const int alias = (*binding.kernel)[RefId(refs[i])].alias;
+    const auto lent = std::find(refs.begin(), refs.end(), alias);
+    if (options.in_place && alias >= 0 && lent != refs.end())
+      arguments[i].tensor.data = arguments[static_cast<size_t>(lent - refs.begin())].tensor.data;
+  }
+  return arguments;
+}
+
+/// Calls as often and as long as the options say, or until one fails; `prepare` comes before each
+/// but the first.
+template <class Call, class Prepare>
+CallResult TimedCalls(const CallOptions& options, const Call& call, const Prepare& prepare) {
+  CallResult result;
+  result.seconds = std::numeric_limits<double>::infinity();
+  double sum = 0;
+  const size_t least = static_cast<size_t>(std::max(options.repeat, 1));
+  while (result.code == 0 && (result.calls.size() < least || sum < options.seconds)) {
+    if (!result.calls.empty()) prepare();
+    const auto start = Clock::now();
+    result.code = call();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    result.seconds = std::min(result.seconds, seconds);
+    result.calls.push_back(seconds);
+    sum += seconds;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<int> CallArguments(const Kernel& kernel) {
@@ -187,48 +232,23 @@ Demand CallDemand(const Binding& binding, const CallOptions& options) {
 CallResult CallKernel(const KernelInterface& kernel, const Binding& binding,
                       const std::map<std::string, Array>& arrays, const CallOptions& options) {
   const std::vector<int> refs = CallArguments(*binding.kernel);
-  const bool timed = options.repeat > 1 || options.seconds > 0;
-  const auto untimed =
-      options.at_start ? GuardedMemory::Place::kAtStart : GuardedMemory::Place::kAtEnd;
-  const auto place = timed ? GuardedMemory::Place::kAligned : untimed;
-  std::vector<Argument> arguments;
+  std::vector<Argument> arguments = ArgumentsFor(binding, refs, arrays, options);
   std::vector<const DLTensor*> tensors;
   std::vector<const GuardedMemory*> guarded;
-  for (const int ref : refs)
-    arguments.push_back(
-        ArgumentFor(binding, static_cast<size_t>(ref), arrays, place, options.in_place));
-  for (size_t i = 0; i < refs.size() && options.in_place; ++i) {
-    const int alias = (*binding.kernel)[RefId(refs[i])].alias;
-    const auto lent = std::find(refs.begin(), refs.end(), alias);
-    if (alias >= 0 && lent != refs.end())
-      arguments[i].tensor.data = arguments[static_cast<size_t>(lent - refs.begin())].tensor.data;
-  }
-  for (Argument& argument : arguments) {
-    argument.tensor.shape = argument.shape.data();
+  for (const Argument& argument : arguments) {
     tensors.push_back(&argument.tensor);
     guarded.push_back(&argument.data);
   }
 
   const Context context(kernel, options);
-  const auto prepare = [&] {
-    for (size_t i = 0; i < refs.size() && options.in_place; ++i)
-      SetAnew(binding, static_cast<size_t>(refs[i]), arrays, arguments[i]);
-  };
   kiln_status status{};
-  CallResult result;
-  result.seconds = std::numeric_limits<double>::infinity();
-  double sum = 0;
-  const size_t least = static_cast<size_t>(std::max(options.repeat, 1));
   const FaultReport faults(guarded);
-  while (result.code == 0 && (result.calls.size() < least || sum < options.seconds)) {
-    if (!result.calls.empty()) prepare();
-    const auto start = Clock::now();
-    result.code = kernel.call(tensors.data(), context.get(), &status);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    result.seconds = std::min(result.seconds, seconds);
-    result.calls.push_back(seconds);
-    sum += seconds;
-  }
+  CallResult result = TimedCalls(
+      options, [&] { return kernel.call(tensors.data(), context.get(), &status); },
+      [&] {
+        for (size_t i = 0; i < refs.size() && options.in_place; ++i)
+          SetAnew(binding, static_cast<size_t>(refs[i]), arrays, arguments[i]);
+      });
   for (const GuardedMemory* memory : guarded) {
     if (!memory->IsIntact())
       throw std::logic_error("the kernel writes outside of `" + memory->name() + "`");

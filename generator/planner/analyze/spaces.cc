@@ -173,26 +173,8 @@ SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<
       JoinAll(classes, args[0]);
       return classes;
     }
-    case ShapeOp::kReshape: {
-      // Only dimensions of extent 1 come or go: the others keep their places.
-      Classes kept, classes = Fresh(node.shape);
-      Shape from, to;
-      for (const Size& s : node.args[0]->shape)
-        if (!s.IsOne()) from.push_back(s);
-      for (const Size& s : node.shape)
-        if (!s.IsOne()) to.push_back(s);
-      if (from == to) {
-        for (const ClassId c : args[0])
-          if (c) kept.push_back(c);
-        size_t next = 0;
-        for (ClassId& c : classes)
-          if (c) c = kept[next++];
-        return classes;
-      }
-      for (const ClassId c : args[0]) Pin(c);
-      for (const ClassId c : classes) Pin(c);
-      return classes;
-    }
+    case ShapeOp::kReshape:
+      return Reshaped(node, args[0]);
     case ShapeOp::kConcat: {
       Classes classes = Fresh(node.shape);
       for (const Classes& arg : args) {
@@ -207,8 +189,6 @@ SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<
       return classes;
     }
     case ShapeOp::kRoll:
-      pin_axes(args[0]);
-      return args[0];
     case ShapeOp::kFlip:
       pin_axes(args[0]);
       return args[0];
@@ -228,6 +208,28 @@ SpaceAnalysis::Classes SpaceAnalysis::Moved(const Node& node, const std::vector<
     }
   }
   __builtin_unreachable();
+}
+
+SpaceAnalysis::Classes SpaceAnalysis::Reshaped(const Node& node, const Classes& arg) {
+  Classes classes = Fresh(node.shape);
+  Shape from, to;
+  for (const Size& s : node.args[0]->shape)
+    if (!s.IsOne()) from.push_back(s);
+  for (const Size& s : node.shape)
+    if (!s.IsOne()) to.push_back(s);
+  if (from != to) {
+    for (const ClassId c : arg) Pin(c);
+    for (const ClassId c : classes) Pin(c);
+    return classes;
+  }
+  // Only dimensions of extent 1 come or go: the others keep their places.
+  Classes kept;
+  for (const ClassId c : arg)
+    if (c) kept.push_back(c);
+  size_t next = 0;
+  for (ClassId& c : classes)
+    if (c) c = kept[next++];
+  return classes;
 }
 
 SpaceAnalysis::Classes SpaceAnalysis::Reduced(const Node& node, const std::vector<Classes>& args) {

@@ -48,6 +48,7 @@ class SpaceAnalysis {
   Classes Compute(const Node& node);
   Classes Given(const Node& node);
   Classes Moved(const Node& node, const std::vector<Classes>& args);
+  Classes Reshaped(const Node& node, const Classes& arg);
   Classes Reduced(const Node& node, const std::vector<Classes>& args);
   Classes Multiplied(const Node& node, const std::vector<Classes>& args);
   Classes Window(const Classes& whole, const Shape& extents,

@@ -61,7 +61,11 @@ class BodyView {
   // dot_view.cc
   void Product(const stage::Dot& dot, Fields* fields);
   std::string SourceName(const PanelSource& source);
+  void MatricesOf(const stage::Dot& dot, Fields* fields);
   void TapsOf(const stage::Dot& dot, Fields* fields);
+  std::optional<Place> TakeKeptSums(const stage::Dot& dot, Stages* finish);
+  void StartAndFinish(const stage::Dot& dot, const ElementPtr& from, const Stages& finish,
+                      Fields* fields);
   void TapLines(const stage::Tap& tap, std::vector<std::string>* lines);
   std::string SumsOf(const Place& place, bool from_zero);
   void SumsInRows(const stage::Dot& dot, Fields* fields);

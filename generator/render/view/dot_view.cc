@@ -7,46 +7,61 @@
 namespace kiln::render {
 
 void BodyView::Product(const stage::Dot& dot, Fields* fields) {
-  const bool ranged = dot.low || dot.high;
-  fields->SetFlag("ranged", ranged);
+  fields->SetFlag("ranged", dot.low || dot.high);
   fields->SetFlag("has_taps", !dot.taps.empty());
   fields->Set("element", StorageType(dot.element));
   fields->Set("multiply", dot.b.panels && computed_.count(dot.b.panels) > 0 ? "MultiplyComputed"
                                                                             : "MultiplyTiles");
-  if (dot.taps.empty()) {
-    const std::string a = SourceName(dot.a);
-    fields->Set("a", a);
-    fields->Set("low", dot.low ? scalars_.Print(*dot.low) : "0");
-    fields->Set("high", dot.high ? scalars_.Print(*dot.high) : "Signed(" + a + ".rows)");
-    fields->Set("rows", ranged ? "live" : a + ".rows");
-    fields->Set("b", SourceName(dot.b));
-  } else {
+  if (dot.taps.empty())
+    MatricesOf(dot, fields);
+  else
     TapsOf(dot, fields);
-  }
   if (dot.in_rows) return SumsInRows(dot, fields);
+
   // Sums that are the accumulators stay where they are: nothing loads or stores them here.
+  Stages finish = dot.body;
+  std::optional<Place> sums = TakeKeptSums(dot, &finish);
   const Place* start_at = dot.start ? LoadedBy(*dot.start) : nullptr;
   const bool goes_on = start_at && plan_.IsAccumulator(start_at->buffer);
-  Stages finish = dot.body;
-  std::optional<Place> sums;
-  if (goes_on) sums = *start_at;
-  for (size_t i = 0; i < finish.size(); ++i) {
-    const auto* store = As<stage::Store>(finish[i]);
-    if (!store || !KeepsSums(plan_, dot, *store)) continue;
-    sums = store->place;
-    finish.erase(finish.begin() + static_cast<ptrdiff_t>(i));
-    break;
-  }
+  if (!sums && goes_on) sums = *start_at;
   fields->Set("sums", dot.across_steps ? "SumsOf(when, " + names_[sums->buffer] + ", " +
                                              AccumulatorRows(*sums) + ")"
                       : sums ? SumsOf(*sums, !goes_on)
                              : "TileSums()");
+  StartAndFinish(dot, goes_on ? nullptr : dot.start, finish, fields);
+}
 
+void BodyView::MatricesOf(const stage::Dot& dot, Fields* fields) {
+  const std::string a = SourceName(dot.a);
+  fields->Set("a", a);
+  fields->Set("low", dot.low ? scalars_.Print(*dot.low) : "0");
+  fields->Set("high", dot.high ? scalars_.Print(*dot.high) : "Signed(" + a + ".rows)");
+  fields->Set("rows", dot.low || dot.high ? "live" : a + ".rows");
+  fields->Set("b", SourceName(dot.b));
+}
+
+/// Where the sums are kept as they come out of the tiles; the statement that says so is taken from
+/// the list.
+std::optional<Place> BodyView::TakeKeptSums(const stage::Dot& dot, Stages* finish) {
+  for (auto i = finish->begin(); i != finish->end(); ++i) {
+    const auto* store = As<stage::Store>(*i);
+    if (!store || !KeepsSums(plan_, dot, *store)) continue;
+    const Place sums = store->place;
+    finish->erase(i);
+    return sums;
+  }
+  return std::nullopt;
+}
+
+/// The functions that a product calls for each vector: what its sums start from, if that is not
+/// zero, and what becomes of them.
+void BodyView::StartAndFinish(const stage::Dot& dot, const ElementPtr& from, const Stages& finish,
+                              Fields* fields) {
   std::vector<std::string> lines;
   lanes_ = dot.col;
   loaded_.clear();
   std::string start;
-  if (dot.start && !goes_on) start = Vector(dot.start, &lines);
+  if (from) start = Vector(from, &lines);
   const stage::Store* const streamed = StreamedStore(finish, dot.streamed);
   for (std::string& line : PrefetchLines(dot.prefetches, dot.col, streamed))
     lines.push_back(std::move(line));
