@@ -50,7 +50,7 @@ test_jax_suite() {
     build dev 2 kiln
     run_step environment make_environment build/jax-suite-env "${python_pins[@]}" "${jax_suite_needs[@]}"
     echo "[5/5] jax suite"
-    KILN_TOOL=$PWD/build/kiln XDG_CACHE_HOME=$PWD/build/test-cache PYTHONDONTWRITEBYTECODE=1 \
+    CXX="${CXX:-c++} -O1" KILN_TOOL=$PWD/build/kiln XDG_CACHE_HOME=$PWD/build/test-cache PYTHONDONTWRITEBYTECODE=1 \
       exec build/jax-suite-env/bin/python -u tests/jax_suite/run.py "$@"
   fi
   exec python3 tests/jax_suite/run.py "$@"

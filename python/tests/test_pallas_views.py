@@ -17,7 +17,7 @@ from pallas_calls import X, interpreted, of  # noqa: E402
 
 import kiln.jax  # noqa: E402
 import kiln.pallas  # noqa: E402
-from kiln.pallas.ir import Bitcast, Index, Range, Ref, Reshape, Value, Window  # noqa: E402
+from kiln.pallas.ir import Bitcast, Index, Operation, Range, Ref, Reshape, Value, Window  # noqa: E402
 from kiln.pallas.passes import subscripts  # noqa: E402
 
 # subscripts in front of reshapes and bitcasts -----------------------------------------------------
@@ -25,6 +25,15 @@ from kiln.pallas.passes import subscripts  # noqa: E402
 
 def number(n):
     return Value("i32", constant=n)
+
+
+def some_number(n, known):
+    """As a number or as a value that is known at run time alone."""
+    if random.random() < 0.7:
+        return number(n)
+    value = Value("i32")
+    known[value] = n
+    return value
 
 
 def factors(n, count):
@@ -35,16 +44,16 @@ def factors(n, count):
     return tuple(random.sample([*found, n], count))
 
 
-def some_entry(extent, rank):
+def some_entry(extent, rank, known):
     start, stride = random.randrange(extent), random.choice([1, 1, 1, 2, 3, 4, 6])
     if random.random() < 0.4:
         return Range(number(0), extent)
     if random.random() < 0.3 and rank > 2:
-        return number(start)
-    return Range(number(start), random.randint(1, (extent - 1 - start) // stride + 1), stride)
+        return some_number(start, known)
+    return Range(some_number(start, known), random.randint(1, (extent - 1 - start) // stride + 1), stride)
 
 
-def some_steps(shape):
+def some_steps(shape, known):
     steps, dtype = [], "u16"
     for _ in range(random.randint(1, 4)):
         kind = random.random()
@@ -55,40 +64,50 @@ def some_steps(shape):
             shape, dtype = (*shape[:-2], shape[-2] // 2, shape[-1]), "u32"
             steps.append(Bitcast(dtype))
         elif shape:
-            steps.append(Index(tuple(some_entry(n, len(shape)) for n in shape)))
+            steps.append(Index(tuple(some_entry(n, len(shape), known) for n in shape)))
             shape = tuple(e.size for e in steps[-1].entries if isinstance(e, Range))
     return tuple(steps)
 
 
-def taken(array, steps):
+def taken(array, steps, known):
     for step in steps:
         if isinstance(step, Reshape):
             array = array.reshape(step.shape)
         elif isinstance(step, Bitcast):
             array = array[..., 0::2, :].astype(np.uint32) | array[..., 1::2, :].astype(np.uint32) << 16
         else:
-            array = array[tuple(map(numpys, step.entries))]
+            array = array[tuple(numpys(entry, known) for entry in step.entries)]
     return array
 
 
-def numpys(entry):
+def numpys(entry, known):
     if not isinstance(entry, Range):
-        return entry.constant
-    start = entry.start.constant
+        return known.get(entry, entry.constant)
+    start = known.get(entry.start, entry.start.constant)
     return slice(start, start + (entry.size - 1) * entry.stride + 1, entry.stride)
+
+
+def compute(operations, known):
+    for operation in operations:
+        a, b = (known.get(value, value.constant) for value in operation.inputs)
+        known[operation.output] = a * b if operation.name == "mul" else a + b
 
 
 def test_a_subscript_takes_the_same_in_front_of_a_reshape():
     random.seed(1)
-    moved = 0
-    for _ in range(3000):
-        shape = factors(random.choice([24, 36, 48, 64]), random.randint(2, 4))
-        window = Window(Ref("x", "u16", shape, "vmem"), some_steps(shape))
-        found = subscripts.in_front(window)
+    moved = computed = 0
+    for _ in range(6000):
+        shape, known = factors(random.choice([24, 36, 48, 64]), random.randint(2, 4)), {}
+        window = Window(Ref("x", "u16", shape, "vmem"), some_steps(shape, known))
+        starts = subscripts.Starts()
+        found = subscripts.in_front(window, starts)
+        operations = starts.operations(Operation("load", windows=[found]))
+        compute(operations, known)
         array = np.arange(prod(shape), dtype=np.uint16).reshape(shape)
-        assert np.array_equal(taken(array, found.steps), taken(array, window.steps)), (shape, window.steps)
+        assert np.array_equal(taken(array, found.steps, known), taken(array, window.steps, known)), (shape, window.steps)
         moved += found.steps != window.steps
-    assert moved > 500
+        computed += bool(operations)
+    assert moved > 1000 and computed > 50
 
 
 def test_a_part_of_a_reshaped_ref_is_a_part_of_memory():
@@ -97,6 +116,28 @@ def test_a_part_of_a_reshaped_ref_is_a_part_of_memory():
 
     o, body = interpreted(take_kernel, of(2, 16), X)
     assert np.array_equal(o, X[5:7]) and "o = x[5:7]" in body
+
+
+def test_a_place_that_a_run_knows_is_a_part_of_memory():
+    """Four bytes a number: a byte's rows are one row of the numbers."""
+
+    def store_kernel(x_ref, o_ref):
+        rows = o_ref.bitcast(jnp.uint8).reshape(8, 4, 16)
+        words = o_ref.reshape(4, 2, 16)
+
+        @pl.loop(0, 8)
+        def _(d):
+            rows[d] = pltpu.bitcast(x_ref[pl.ds(7 - d, 1)], jnp.uint8)
+
+        @pl.loop(0, 4)
+        def _(d):
+            words[d, 1] = words[d, 1] + 1
+
+    o, body = interpreted(store_kernel, of(8, 16), X)
+    wanted = X[::-1].copy()
+    wanted[1::2] += 1
+    assert np.array_equal(o, wanted)
+    assert "bitcast(f32, bitcast(u8," in body and "idx_2 * 2 + 1" in body
 
 
 def test_what_no_subscript_says_cannot_be_stored():

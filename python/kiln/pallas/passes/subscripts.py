@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from math import prod
 
-from ..ir import Bitcast, Block, Index, Kernel, Range, Reshape, Transpose, Value, Window, walk
+from ..ir import Bitcast, Block, Index, Kernel, Operation, Range, Reshape, Transpose, Value, Window, walk
 from ..windows import after, width
 
 Step = Index | Reshape | Transpose | Bitcast
@@ -14,12 +14,55 @@ Entry = Value | Range
 
 
 def run(kernel: Kernel, block: Block) -> None:
-    for _, operation in walk(block):
-        if operation.name in ("load", "store", "accumulate"):
-            operation.windows = [in_front(window) for window in operation.windows]
+    for inner, operation in list(walk(block)):
+        if operation.name not in ("load", "store", "accumulate"):
+            continue
+        starts = Starts()
+        operation.windows = [in_front(window, starts) for window in operation.windows]
+        at = inner.operations.index(operation)
+        inner.operations[at:at] = starts.operations(operation)
 
 
-def in_front(window: Window) -> Window:
+class Starts:
+    """Where ranges begin that only a run knows: a value, times a number, plus a number."""
+
+    def __init__(self) -> None:
+        self.made: dict[Value, tuple[Value, int, int]] = {}
+
+    def of(self, value: Value, factor: int, offset: int) -> Value:
+        value, inner, more = self.made.get(value, (value, 1, 0))
+        factor, offset = inner * factor, more * factor + offset
+        if (factor, offset) == (1, 0):
+            return value
+        start = Value("i32")
+        self.made[start] = value, factor, offset
+        return start
+
+    def scaled(self, start: Value, by: int, over: int) -> Value | None:
+        """`start * by / over`; None: that may leave a rest."""
+        if start.constant is not None:
+            return None if start.constant * by % over else _number(start.constant * by // over)
+        value, factor, offset = self.made.get(start, (start, 1, 0))
+        if factor * by % over or offset * by % over:
+            return None
+        return self.of(value, factor * by // over, offset * by // over)
+
+    def operations(self, user: Operation) -> list[Operation]:
+        """What computes those that the operation's windows take."""
+        found = []
+        for start in dict.fromkeys(value for window in user.windows for value in window.values()):
+            if start not in self.made:
+                continue
+            value, factor, offset = self.made[start]
+            product = value if factor == 1 else start if offset == 0 else Value("i32")
+            if product is not value:
+                found.append(Operation("mul", [value, _number(factor)], [product], place=user.place))
+            if offset:
+                found.append(Operation("add", [product, _number(offset)], [start], place=user.place))
+        return found
+
+
+def in_front(window: Window, starts: Starts) -> Window:
     """Each index as far to the front as it gets."""
     steps: list[Step] = []
     shapes: list[tuple[int, ...]] = []  # before each of the steps
@@ -31,7 +74,7 @@ def in_front(window: Window) -> Window:
         if isinstance(step, Index) and all(map(_is_whole, step.entries, shape)):
             continue
         if isinstance(step, Index) and steps and not isinstance(steps[-1], (Index, Transpose)):
-            swapped = _swapped(step, steps[-1], shapes[-1], dtypes[-1])
+            swapped = _swapped(step, steps[-1], shapes[-1], dtypes[-1], starts)
             if swapped:
                 steps.pop(), shapes.pop(), dtypes.pop()
                 todo[:0] = swapped
@@ -42,13 +85,15 @@ def in_front(window: Window) -> Window:
     return Window(window.ref, tuple(steps))
 
 
-def _swapped(index: Index, step: Step, shape: tuple[int, ...], dtype: str) -> list[Step] | None:
+def _swapped(
+    index: Index, step: Step, shape: tuple[int, ...], dtype: str, starts: Starts
+) -> list[Step] | None:
     """An index in front of a step on memory of this shape, then the step; None: it has to stay."""
     if any(isinstance(e, Range) and e.count is not None for e in index.entries):
         return None
     if isinstance(step, Bitcast):
-        return _before_bitcast(index, step, shape, dtype)
-    entries = _unravelled(index.entries, step.shape, shape) if isinstance(step, Reshape) else None
+        return _before_bitcast(index, step, shape, dtype, starts)
+    entries = _unravelled(index.entries, step.shape, shape, starts) if isinstance(step, Reshape) else None
     if entries is None:
         return None
     left = tuple(e.size for e in index.entries if isinstance(e, Range))
@@ -56,7 +101,9 @@ def _swapped(index: Index, step: Step, shape: tuple[int, ...], dtype: str) -> li
     return [Index(entries), *([Reshape(left)] if left != there else [])]
 
 
-def _before_bitcast(index: Index, step: Bitcast, shape: tuple[int, ...], dtype: str) -> list[Step] | None:
+def _before_bitcast(
+    index: Index, step: Bitcast, shape: tuple[int, ...], dtype: str, starts: Starts
+) -> list[Step] | None:
     """Between widths a row stands for several, or several for one; columns and what is in front of both stay."""
     if width(dtype) == width(step.dtype):
         return [index, step]
@@ -64,7 +111,7 @@ def _before_bitcast(index: Index, step: Bitcast, shape: tuple[int, ...], dtype: 
     seen, _ = after(step, shape, dtype)
     if not isinstance(columns, Range):
         return None
-    taken = _rows(rows, shape[-2], seen[-2])
+    taken = _rows(rows, shape[-2], seen[-2], starts)
     if taken is not None:
         squeezed = [] if isinstance(rows, Range) else [Reshape(after(index, seen, dtype)[0])]
         return [Index((*front, taken, columns)), step, *squeezed]
@@ -75,14 +122,13 @@ def _before_bitcast(index: Index, step: Bitcast, shape: tuple[int, ...], dtype: 
     return [before, step, Index((*behind, rows, _whole(columns.size)))]
 
 
-def _rows(entry: Entry, before: int, seen: int) -> Range | None:
+def _rows(entry: Entry, before: int, seen: int, starts: Starts) -> Range | None:
     """The rows before a bitcast of what is taken of those behind it."""
     start, size = (entry.start, entry.size) if isinstance(entry, Range) else (entry, 1)
-    if start.constant is None or isinstance(entry, Range) and entry.stride != 1:
+    if isinstance(entry, Range) and entry.stride != 1 or size * before % seen:
         return None
-    if start.constant * before % seen or size * before % seen:
-        return None
-    return Range(_number(start.constant * before // seen), size * before // seen)
+    start = starts.scaled(start, before, seen)
+    return None if start is None else Range(start, size * before // seen)
 
 
 def _whole(extent: int) -> Range:
@@ -94,14 +140,14 @@ def _is_whole(entry: Entry, extent: int) -> bool:
 
 
 def _unravelled(
-    entries: tuple[Entry, ...], now: tuple[int, ...], before: tuple[int, ...]
+    entries: tuple[Entry, ...], now: tuple[int, ...], before: tuple[int, ...], starts: Starts
 ) -> tuple[Entry, ...] | None:
     """The same elements by a subscript of the shape before: dimensions that were merged, split or kept, group by group."""
     found: list[Entry] = []
     for old, new in _groups(before, now):
         of = entries[new.start : new.stop]
         shapes = before[old.start : old.stop], now[new.start : new.stop]
-        part = _of_group(of, *shapes)
+        part = _of_group(of, *shapes, starts)
         if part is None:
             return None
         found += part
@@ -126,7 +172,9 @@ def _groups(before: tuple[int, ...], now: tuple[int, ...]) -> list[tuple[range, 
     return found
 
 
-def _of_group(entries: tuple[Entry, ...], old: tuple[int, ...], new: tuple[int, ...]) -> list[Entry] | None:
+def _of_group(
+    entries: tuple[Entry, ...], old: tuple[int, ...], new: tuple[int, ...], starts: Starts
+) -> list[Entry] | None:
     """By the least dimensions that make up those of both shapes."""
     if old == new:
         return list(entries)
@@ -141,7 +189,7 @@ def _of_group(entries: tuple[Entry, ...], old: tuple[int, ...], new: tuple[int, 
         fine += parts
     found: list[Entry] = []
     for of in _portions(least, old):
-        part = _merged(fine[: len(of)], of)
+        part = _merged(fine[: len(of)], of, starts)
         if part is None:
             return None
         found.append(part)
@@ -194,20 +242,28 @@ def _unmerged(entry: Entry, of: list[int]) -> list[Entry] | None:
     return None
 
 
-def _merged(entries: list[Entry], of: list[int]) -> Entry | None:
-    """Places, then a range, then whole ones, as one range."""
+def _merged(entries: list[Entry], of: list[int], starts: Starts) -> Entry | None:
+    """Places, of which one may be known at run time alone, then a range, then whole ones, as one range."""
     if len(of) == 1:
         return entries[0]
     start, size, stride = 0, 1, 1
+    value, factor = None, 0
     for entry, extent in zip(entries, of, strict=True):
-        first = entry.start if isinstance(entry, Range) else entry
-        if first.constant is None or size > 1 and not _is_whole(entry, extent) or stride != 1:
+        if size > 1 and not _is_whole(entry, extent) or stride != 1:
             return None
-        start = start * extent + first.constant
+        start, factor = start * extent, factor * extent
+        first = entry.start if isinstance(entry, Range) else entry
+        if first.constant is not None:
+            start += first.constant
+        elif value is None and first.dtype == "i32":
+            value, factor = first, 1
+        else:
+            return None
         if isinstance(entry, Range):
             size, stride = size * entry.size, entry.stride
     places = not any(isinstance(entry, Range) for entry in entries)
-    return _number(start) if places and of else Range(_number(start), size, stride)
+    begin = _number(start) if value is None else starts.of(value, factor, start)
+    return begin if places and of else Range(begin, size, stride)
 
 
 def _number(value: int) -> Value:
