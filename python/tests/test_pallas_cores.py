@@ -144,6 +144,29 @@ def test_one_wait_for_several_copies():
     assert np.array_equal(in_every_engine(f, X, starts), X[starts[:3]])
 
 
+def test_a_wait_that_sees_the_memory_in_another_shape():
+    """What it waits for is known at run time, so that it is a wait for each row of what it sees."""
+
+    def kernel(n_ref, x_ref, o_ref, held, arrived):
+        for k in range(2):
+            pltpu.make_async_copy(x_ref.at[pl.ds(8 * k, 8)], held.at[k, 1], arrived).start()
+        rows = held.reshape(32, 128).at[pl.ds(0, 2 * n_ref[0])]
+        pltpu.make_async_copy(rows, rows, arrived).wait()
+        o_ref[0:8] = held[0, 1]
+        o_ref[8:16] = held[1, 1]
+
+    def f(n, x):
+        return pl.pallas_call(
+            kernel, out_shape=of(16, 128), in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), HBM],
+            scratch_shapes=[pltpu.VMEM((2, 2, 8, 128), jnp.float32), pltpu.SemaphoreType.DMA],
+        )(n, x)  # fmt: skip
+
+    n = np.array([8], np.int32)
+    (spec,) = kiln.pallas.to_specs(f, n, X)
+    assert "wait arrived, held[0, 0, 0:1]" in spec.text
+    assert np.array_equal(in_every_engine(f, n, X), X)
+
+
 def test_a_kernel_that_asks_for_the_tpu_learns_of_one():
     needs((0, 9, 1), "get_tpu_info of a CPU")
 

@@ -64,17 +64,50 @@ def test_other_indices_are_loaded_one_by_one(taken):
     assert np.array_equal(o, want)
 
 
-def test_what_a_store_or_many_places_by_indices_lack_is_named():
+@pytest.mark.parametrize(
+    "subscript",
+    [
+        lambda a: (slice(None), a),
+        lambda a: a,
+        lambda a: (a, 2),
+        lambda a: (a, slice(2, 6)),
+        lambda a: (a, a),
+        lambda a: (a[:, None], a),
+    ],
+)
+def test_other_indices_are_stored_one_by_one(subscript):
+    def store_kernel(x_ref, y_ref, a_ref, o_ref):
+        o_ref[...] = x_ref[...]
+        o_ref[subscript(a_ref[...])] = y_ref[...]
+
+    a = np.array([3, 0, -1, 2], np.int32)
+    want = X.copy()
+    y = np.arange(want[subscript(a)].size, dtype=np.float32).reshape(want[subscript(a)].shape)
+    want[subscript(a)] = y
+    o, _ = interpreted(store_kernel, of(8, 16), X, y, a)
+    assert np.array_equal(o, want)
+
+
+def test_of_places_that_are_the_same_the_last_one_is_kept():
     def store_kernel(x_ref, a_ref, o_ref):
+        o_ref[...] = jnp.zeros_like(o_ref)
         o_ref[a_ref[...]] = x_ref[0:4]
 
+    o, _ = interpreted(store_kernel, of(8, 16), X, np.array([3, 0, 3, 3], np.int32))
+    assert np.array_equal(o[3], X[3]) and np.array_equal(o[0], X[1]) and not o[[1, 2, 4, 5, 6, 7]].any()
+
+
+def test_too_many_places_by_indices_are_named():
     def load_kernel(x_ref, a_ref, o_ref):
         o_ref[...] = x_ref[a_ref[...], a_ref[...]]
 
-    with pytest.raises(kiln.pallas.CannotSay, match="a store by an array of indices"):
-        interpreted(store_kernel, of(8, 16), X, np.array([3, 0, 1, 2], np.int32))
-    with pytest.raises(kiln.pallas.CannotSay, match="a subscript that is an array of indices"):
-        interpreted(load_kernel, of(65), X, np.zeros(65, np.int32))
+    def store_kernel(x_ref, a_ref, o_ref):
+        o_ref[a_ref[...], a_ref[...]] = x_ref[...]
+
+    many = np.zeros(65, np.int32)
+    for kernel, out, x in (load_kernel, of(65), X), (store_kernel, of(8, 16), np.zeros(65, np.float32)):
+        with pytest.raises(kiln.pallas.CannotSay, match="a subscript that is an array of indices"):
+            interpreted(kernel, out, x, many)
 
 
 def test_rows_of_a_value_may_be_unstacked_and_constants_subscripted():

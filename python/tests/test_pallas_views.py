@@ -140,6 +140,18 @@ def test_a_place_that_a_run_knows_is_a_part_of_memory():
     assert "bitcast(f32, bitcast(u8," in body and "idx_2 * 2 + 1" in body
 
 
+def test_a_part_of_a_bitcast_ref_is_stored_under_a_mask():
+    def store_kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+        words = o_ref.bitcast(jnp.uint32)
+        words[2:4] = jnp.where(x_ref[2:4] > 40, jnp.uint32(0), words[2:4])
+
+    o, body = interpreted(store_kernel, of(8, 16), X)
+    wanted = X.copy()
+    wanted[2:4] = np.where(X[2:4] > 40, 0, X[2:4])
+    assert np.array_equal(o, wanted) and "o[2:4] = bitcast(f32, where(" in body
+
+
 def test_what_no_subscript_says_cannot_be_stored():
     def store_kernel(x_ref, o_ref):
         o_ref[...] = x_ref[...]

@@ -24,7 +24,7 @@ from jax._src.state import types as _state
 
 from .cannot import CannotSay, Place
 from .dtypes import bitcast_name
-from .grids import Block, Call, Entries, Gather, Grid, Pipeline, Result, Slice, Transform
+from .grids import Block, Call, Entries, Gather, Grid, Pipeline, Result, Scatter, Slice, Transform
 
 Literal, DropVar, Jaxpr = _core.Literal, _core.DropVar, _core.Jaxpr
 ClosedJaxpr = getattr(_core, "ClosedJaxpr", Jaxpr)  # from 0.11 on they are one class
@@ -564,7 +564,7 @@ def take_over(decide: Callable[[Call], Any], is_on: Callable[[], bool]) -> None:
     _partial_eval.dce_rules[primitive] = dce
 
 
-# ---- gathers
+# ---- gathers and scatters
 
 
 def gather_of(params: dict[str, Any]) -> Gather:
@@ -574,6 +574,15 @@ def gather_of(params: dict[str, Any]) -> Gather:
         tuple(numbers.start_index_map), tuple(numbers.operand_batching_dims),
         tuple(numbers.start_indices_batching_dims), tuple(numbers.collapsed_slice_dims), tuple(numbers.offset_dims),
         tuple(params["slice_sizes"]), modes.get(mode.name, "promise"), params["fill_value"],
+    )  # fmt: skip
+
+
+def scatter_of(params: dict[str, Any]) -> Scatter:
+    numbers = params["dimension_numbers"]
+    modes = {"CLIP": "clip", "FILL_OR_DROP": "fill"}
+    return Scatter(
+        tuple(numbers.scatter_dims_to_operand_dims), tuple(numbers.operand_batching_dims),
+        tuple(numbers.inserted_window_dims), tuple(numbers.update_window_dims), modes.get(params["mode"].name, "promise"),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ CONSTRUCTS: dict[str, str] = {
     "digamma": "digamma", "igamma": "igamma", "lgamma": "lgamma", "nextafter": "nextafter",
     "population_count": "population_count", "clz": "clz", "reduce_precision": "reduce_precision",
     "scatter": "a scatter by an array of indices",
-    "dynamic_update_slice": "dynamic_update_slice of a value", "cumlogsumexp": "cumlogsumexp",
+    "cumlogsumexp": "cumlogsumexp",
     "conv_general_dilated": "a convolution", "complex": "complex numbers",
     "prng_seed": "the random numbers of the hardware", "prng_random_bits": "the random numbers of the hardware",
     "prng_set_seed": "the random numbers of the hardware",

@@ -19,6 +19,7 @@ from .reading.indices import Indices
 from .reading.narrow import Narrow
 from .reading.primitives import Parameters
 from .reading.sorts import Sorts
+from .reading.updates import Updates
 
 Environment = dict[Any, "Value | Ref"]
 
@@ -124,7 +125,7 @@ class PipelineInside(CannotSay):
     """An `emit_pipeline` that is not the grid: it can be read as what it expands to."""
 
 
-class Equation(Parameters, Sorts, Indices, Gathers, Narrow):
+class Equation(Parameters, Sorts, Indices, Gathers, Updates, Narrow):
     """One equation on its way into a block."""
 
     def __init__(self, reader: Reader, body: Block, environment: Environment, eqn: Any, hints: dict[Any, str]) -> None:
@@ -134,7 +135,7 @@ class Equation(Parameters, Sorts, Indices, Gathers, Narrow):
 
     def read(self) -> None:
         name = self.eqn.primitive.name
-        own = getattr(self, "read_" + name, None)
+        own = getattr(self, "read_" + name.replace("-", "_"), None)
         if own is not None:
             own()
         elif name in ELEMENTWISE:

@@ -119,3 +119,15 @@ class Gather:
         if dtype[0] == "i":
             return -(2 ** (int(dtype[1:]) - 1))
         return 2 ** int(dtype[1:]) - 1 if dtype[0] == "u" else True if dtype == "bool" else float("nan")
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Of the operand's dimensions, those whose place indices say, those that go along with dimensions of the indices, and
+    those that the update lacks; and which of the update's dimensions are the operand's other ones."""
+
+    indexed: tuple[int, ...]
+    batched: tuple[int, ...]
+    inserted: tuple[int, ...]
+    window: tuple[int, ...]
+    mode: str  # "promise", "clip" or "fill"

@@ -203,7 +203,7 @@ class Body(Loops):
         ref, found = window.ref, subscript(window, self.expr)
         if found.rest:
             old = self._load(window)
-            masked = choose(self, mask, expr, old)
+            masked = self._undone(whole(choose(self, mask, expr, old), old.shape), window, found)
             self._flush({ref.name}, k)
             self._line(f"{ref.name}{found.text()} = {masked}")
             return

@@ -136,7 +136,7 @@ def _folded(operation: Operation) -> Any:
     inputs, out = operation.inputs, operation.output
     if not inputs or any(v.constant is None for v in inputs):
         return None
-    if operation.name in ("broadcast", "reshape", "transpose", "slice", "tile", "dynamic_slice"):
+    if operation.name in ("broadcast", "reshape", "transpose", "slice", "tile", "dynamic_slice", "element"):
         return inputs[0].constant
     with np.errstate(all="ignore"):
         if operation.name == "convert":
@@ -164,6 +164,27 @@ def _converted(value: Value, out: Value) -> Any:
     return np.asarray(value.constant).astype(DTYPES[value.dtype]).astype(DTYPES[out.dtype]).item()
 
 
+def _element(array: Value, at: tuple[int, ...], made: dict[Value, Operation]) -> Value | None:
+    """The scalar that an array has at a place, where the array is put together of scalars."""
+    origin = made.get(array)
+    if not array.shape or origin is None:
+        return None if array.shape else array
+    if origin.name == "concat":
+        *front, k = at[: origin["axis"] + 1]
+        for piece in origin.inputs:
+            extent = piece.shape[origin["axis"]]
+            if k < extent:
+                return _element(piece, (*front, k, *at[len(front) + 1 :]), made)
+            k -= extent
+    (inner, *_) = origin.inputs or [array]
+    if origin.name == "reshape":
+        return _element(inner, tuple(map(int, np.unravel_index(np.ravel_multi_index(at, array.shape), inner.shape))), made)
+    if origin.name == "broadcast":
+        places = (at[d] for d in origin["dimensions"])
+        return _element(inner, tuple(0 if n == 1 else k for k, n in zip(places, inner.shape, strict=True)), made)
+    return None
+
+
 def _unchanged(operation: Operation, made: dict[Value, Operation]) -> Value | None:
     """The input that it gives back, if it does."""
     name, inputs, out = operation.name, operation.inputs, operation.output
@@ -173,6 +194,8 @@ def _unchanged(operation: Operation, made: dict[Value, Operation]) -> Value | No
         return inputs[0]
     if name == "transpose" and operation["axes"] == tuple(range(len(out.shape))):
         return inputs[0]
+    if name == "element":
+        return _element(inputs[0], operation["at"], made)
     if name == "slice" and inputs[0].shape == out.shape:
         return inputs[0]
     if name in ("reshape", "slice"):

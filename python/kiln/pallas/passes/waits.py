@@ -5,6 +5,7 @@ has, or that is read where copies read theirs, is that of one copy."""
 from __future__ import annotations
 
 from ..ir import Block, Index, Kernel, Operation, Range, Ref, Value, Window, definitions, walk
+from .subscripts import Starts, in_front
 
 
 def run(kernel: Kernel, block: Block) -> None:
@@ -51,10 +52,22 @@ def _row_by_row(wait: Operation, made: dict[Value, Operation], copied: set[Value
         step = target.steps[s]
         assert isinstance(step, Index)
         steps = (*target.steps[:s], Index((*step.entries[:e], row, *step.entries[e + 1 :])), *target.steps[s + 1 :])
-        one = Operation("wait", windows=[source, Window(target.ref, steps), semaphore], place=wait.place)
+        one = Operation("wait", windows=[source, _as_many(Window(target.ref, steps)), semaphore], place=wait.place)
         body = Block([Value("i32", hint="row")], [one])
         return Operation("for", [Value("i32", constant=0), count], blocks=[body], place=wait.place)
     return wait
+
+
+def _as_many(window: Window) -> Window:
+    """A part of memory with as many bytes, in the shape that the memory has if there is one."""
+    starts = Starts()
+    moved = in_front(window, starts)
+    if starts.made:
+        return window
+    steps = list(moved.steps)
+    while steps and not isinstance(steps[-1], Index):
+        steps.pop()
+    return Window(window.ref, tuple(steps))
 
 
 def _most(value: Value, made: dict[Value, Operation]) -> float:

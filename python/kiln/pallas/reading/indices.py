@@ -1,8 +1,9 @@
 """Reading: subscripts that are arrays of indices. One that counts is a range, another one is `take`; where several are
-not ranges, each place is loaded by itself."""
+not ranges, each place is loaded by itself. A store to others than ranges is one for each place."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..grids import Entries, Slice, Transform
 from ..ir import Index, Range, Value, Window
 from .part import Part
 
-#: So many places are loaded one by one.
+#: So many places are loaded or stored one by one.
 MOST_PLACES = 64
 
 
@@ -84,7 +85,7 @@ class Indices(Part):
     def store_arrays(self, ref: Any, arrays: Arrays, stored: Value) -> None:
         ranges = self._ranges(arrays)
         if ranges is None:
-            raise CannotSay("a store by an array of indices")
+            return self._store_places(ref, arrays, stored)
         window, present = self._window(ref, arrays, ranges)
         wanted = [d for d in arrays.order() if d in present]
         flat = self.made("reshape", [stored], tuple(arrays.extent(d) for d in wanted))
@@ -154,25 +155,44 @@ class Indices(Part):
         self.emit("take", [self.made("load", [], shape, windows=[window]), self._whole(k, arrays)], axis=axis)
 
     def _load_places(self, ref: Any, arrays: Arrays) -> None:
-        if int(np.prod(arrays.shape)) > MOST_PLACES:
-            raise CannotSay("a subscript that is an array of indices")
-        base = self.window(ref, arrays.before)
-        order = arrays.order()
-        first = next(k for k, (kind, _) in enumerate(order) if kind == "array")
-        kept = [arrays.extent(d) for d in order if d[0] == "slice"]
+        first, kept = self._kept(arrays)
         shape = (*kept[:first], 1, *kept[first:])
-        given = {k: self._whole(k, arrays) for k, e in enumerate(arrays.entries) if not isinstance(e, Slice)}
-        slices = {k: self.entry(arrays.entries[k]) for k in arrays.slices()}
         pieces = []
-        for at in np.ndindex(arrays.shape):
-            entries = tuple(
-                slices[k] if k in slices else self._element(given[k], at) for k in range(len(arrays.entries))
-            )
-            window = Window(base.ref, (*base.steps, Index(entries)))
+        for _, window in self._places(ref, arrays):
             loaded = self.made("load", [], tuple(kept), windows=[window])
             pieces.append(self.made("reshape", [loaded], shape))
         joined = self.made("concat", pieces, (*kept[:first], len(pieces), *kept[first:]), axis=first)
         self.emit("reshape", [joined])
+
+    def _store_places(self, ref: Any, arrays: Arrays, stored: Value) -> None:
+        """One after the other: of places that are the same the last one counts."""
+        first, kept = self._kept(arrays)
+        rank = len(arrays.shape)
+        for at, window in self._places(ref, arrays):
+            starts = (*(0 for _ in kept[:first]), *at, *(0 for _ in kept[first:]))
+            limits = (*kept[:first], *(k + 1 for k in at), *kept[first:])
+            shape = (*kept[:first], *(1,) * rank, *kept[first:])
+            piece = self.made("slice", [stored], shape, starts=starts, limits=limits, strides=(1,) * len(shape))
+            self.effect("store", [window], [self.made("reshape", [piece], tuple(kept))])
+
+    def _kept(self, arrays: Arrays) -> tuple[int, list[int]]:
+        """How many slices are in front of the arrays' dimensions, and the extents of all of them."""
+        order = arrays.order()
+        first = next(k for k, (kind, _) in enumerate(order) if kind == "array")
+        return first, [arrays.extent(d) for d in order if d[0] == "slice"]
+
+    def _places(self, ref: Any, arrays: Arrays) -> Iterator[tuple[tuple[int, ...], Window]]:
+        """Each place of the arrays, with the window that their numbers there name."""
+        if int(np.prod(arrays.shape)) > MOST_PLACES:
+            raise CannotSay("a subscript that is an array of indices")
+        base = self.window(ref, arrays.before)
+        given = {k: self._whole(k, arrays) for k, e in enumerate(arrays.entries) if not isinstance(e, Slice)}
+        slices = {k: self.entry(arrays.entries[k]) for k in arrays.slices()}
+        for at in np.ndindex(arrays.shape):
+            entries = tuple(
+                slices[k] if k in slices else self._element(given[k], at) for k in range(len(arrays.entries))
+            )
+            yield at, Window(base.ref, (*base.steps, Index(entries)))
 
     def _element(self, array: Value, at: tuple[int, ...]) -> Value:
         """What an array that broadcasts has at a place."""

@@ -11,7 +11,7 @@ from .part import Part
 #: Primitives that only move values, which are in range already.
 _MOVES = {"get", "swap", "masked_load", "masked_swap", "reshape", "squeeze", "expand_dims", "transpose", "concatenate",
           "stack", "unstack", "broadcast_in_dim", "broadcast_to", "slice", "dynamic_slice", "split", "tile", "repeat",
-          "roll", "rev", "sort", "top_k", "cummax", "cummin", "select_n", "max", "min", "clamp", "reduce_max",
+          "roll", "rev", "sort", "dynamic_update_slice", "scatter", "top_k", "cummax", "cummin", "select_n", "max", "min", "clamp", "reduce_max",
           "reduce_min", "cond", "while", "scan", "run_scoped", *jaxi.CALLS}  # fmt: skip
 
 
