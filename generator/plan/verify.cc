@@ -117,7 +117,7 @@ class Verifier {
   /// The value comes after the statements of its body, and sees their variables.
   void VisitComputed(const stage::Pack& pack) {
     const std::set<VariableId> variables = variables_;
-    Visit(pack.body);
+    for (const Stage& inner : pack.body) Visit(inner);
     Look(pack.value);
     variables_ = variables;
   }

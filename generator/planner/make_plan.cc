@@ -21,7 +21,7 @@ std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics,
   if (diagnostics.HasErrors()) return nullptr;
   // Better no text than one that writes where it must not.
   if (const std::string flaw = FlawOf(*plan); !flaw.empty())
-    throw std::logic_error("the plan of " + kernel.name + " is unsound: it " + flaw);
+    throw std::logic_error("the plan of " + kernel.name + " is unsound: " + flaw);
   return plan;
 }
 

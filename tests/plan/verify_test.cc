@@ -44,6 +44,19 @@ body: |
   o = dot(x, y)
 )spec";
 
+// What is packed is computed from a value of its own.
+constexpr const char* kComputed = R"spec(
+kernel: k
+inputs:
+  x: {array: "f32[8, 24]"}
+  y: {array: "f32[24, 32]"}
+outputs:
+  o: {array: "f32[8, 32]"}
+body: |
+  let v = exp(x)
+  o = dot(v * v + v, y)
+)spec";
+
 struct Planned : kiln::Planned {
   explicit Planned(const char* spec) : kiln::Planned(PlanOf(spec)) {
     REQUIRE(FlawOf(*plan).empty());
@@ -115,6 +128,24 @@ TEST_CASE("a variable is defined before it is used, and in the same list or arou
   planned.Change<stage::Store>(
       [&](stage::Store& store) { store.value = NamedElement(*planned.plan, stray); });
   CHECK(planned.Flaw() == "`stray` is used where it is not defined");
+}
+
+TEST_CASE(
+    "what is packed may be computed from what its own statements define, and nothing else may") {
+  Planned planned(kComputed);
+  bool defines = false;
+  VariableId inside;
+  planned.Change<stage::Pack>([&](stage::Pack& pack) {
+    if (pack.body.empty()) return;
+    defines = true;
+    inside = As<stage::Define>(pack.body.front())->variable;
+  });
+  REQUIRE(defines);
+  planned.Change<stage::Store>(
+      [&](stage::Store& store) { store.value = NamedElement(*planned.plan, inside); });
+  CHECK(planned.Flaw() == "`v` is used where it is not defined");
+  planned.Change<stage::Pack>([](stage::Pack& pack) { pack.body.clear(); });
+  CHECK(planned.Flaw() == "`v` is used where it is not defined");
 }
 
 TEST_CASE("a dot's tiles walk the rows that its panels have") {
