@@ -35,6 +35,16 @@ def test_indices_that_count_are_a_slice(name):
     assert np.array_equal(o, want) and body.startswith(f"\n  o = {text}  #")
 
 
+def test_numbers_count_from_the_end_of_what_they_subscript():
+    def take_kernel(x_ref, o_ref):
+        o_ref[0] = x_ref[-1]
+        o_ref[1] = x_ref.at[2:6][-2]
+        o_ref[-1] = x_ref[:, -3][0] + jnp.zeros(16, jnp.float32)
+
+    o, body = interpreted(take_kernel, of(3, 16), X)
+    assert np.array_equal(o, [X[7], X[4], np.full(16, X[0, 13])]) and "o[0] = x[7]" in body
+
+
 def test_indices_that_count_may_be_stored_to():
     def swap_kernel(x_ref, o_ref):
         o_ref[jnp.arange(4)] = x_ref[4 + jnp.arange(4)]

@@ -13,7 +13,7 @@ from .cannot import CannotSay
 from .dtypes import dtype_name, narrow_bits
 from .expansions import expanded
 from .grids import Slice, Transform
-from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window
+from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window, from_start
 from .reading.gathers import Gathers
 from .reading.indices import Indices
 from .reading.narrow import Narrow
@@ -189,8 +189,8 @@ class Equation(Parameters, Sorts, Indices, Gathers, Updates, Narrow):
         steps: list[Any] = []
         for kind, what in transforms:
             if kind == "index":
-                extents = what.extents if copied else [None] * len(what)
-                steps.append(Index(tuple(map(self.entry, what, extents))))
+                found = (self.entry(entry, n if copied else None) for entry, n in zip(what, what.extents, strict=True))
+                steps.append(Index(tuple(map(from_start, found, what.extents))))
             else:
                 if kind == "bitcast" and narrow_bits(ref.aval):
                     raise CannotSay("a bitcast between widths")

@@ -54,6 +54,13 @@ class Range:
     count: Value | None = None
 
 
+def from_start(entry: Value | Range, extent: int) -> Value | Range:
+    """A number that counts from the end, as Python's do, counted from the start."""
+    if isinstance(entry, Range) or not isinstance(entry.constant, int) or entry.constant >= 0:
+        return entry
+    return Value(entry.dtype, constant=entry.constant + extent)
+
+
 @dataclass(frozen=True)
 class Index:
     """A subscript: a scalar or a range for each dimension."""
