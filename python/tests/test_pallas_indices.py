@@ -35,6 +35,14 @@ def test_indices_that_count_are_a_slice(name):
     assert np.array_equal(o, want) and body.startswith(f"\n  o = {text}  #")
 
 
+def test_a_stride_of_0_takes_one_place_again_and_again():
+    def take_kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[pl.ds(3, 8, 0), 4:8] + x_ref.at[1:5][pl.ds(1, 8, stride=0), 0:4]
+
+    o, body = interpreted(take_kernel, of(8, 4), X)
+    assert np.array_equal(o, np.tile(X[3:4, 4:8] + X[2:3, 0:4], (8, 1))) and "x[3:4, 4:8]" in body
+
+
 def test_numbers_count_from_the_end_of_what_they_subscript():
     def take_kernel(x_ref, o_ref):
         o_ref[0] = x_ref[-1]

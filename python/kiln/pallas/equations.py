@@ -15,7 +15,7 @@ from .expansions import expanded
 from .grids import Slice, Transform
 from .ir import Bitcast, Block, Index, Operation, Range, Ref, Reshape, Transpose, Value, Window, from_start
 from .reading.gathers import Gathers
-from .reading.indices import Indices
+from .reading.memory import Memory
 from .reading.narrow import Narrow
 from .reading.primitives import Parameters
 from .reading.sorts import Sorts
@@ -125,7 +125,7 @@ class PipelineInside(CannotSay):
     """An `emit_pipeline` that is not the grid: it can be read as what it expands to."""
 
 
-class Equation(Parameters, Sorts, Indices, Gathers, Updates, Narrow):
+class Equation(Parameters, Sorts, Memory, Gathers, Updates, Narrow):
     """One equation on its way into a block."""
 
     def __init__(self, reader: Reader, body: Block, environment: Environment, eqn: Any, hints: dict[Any, str]) -> None:
@@ -244,74 +244,6 @@ class Equation(Parameters, Sorts, Indices, Gathers, Updates, Narrow):
         value = Value(dtype or (windows[0].ref.dtype if windows else inputs[-1].dtype), shape)
         self.body.operations.append(Operation(name, inputs, [value], attributes, windows or [], place=self.place))
         return value
-
-    # ---- refs
-
-    def load(self, window: Window) -> Value:
-        if window.ref.memory == "any":
-            raise CannotSay("a load from HBM")
-        operation = self.emit("load", [])
-        operation.windows = [window]
-        return operation.output
-
-    def read_get(self) -> None:
-        ref, *rest = self.eqn.invars
-        transforms = jaxi.transforms_of(jaxi.flat(rest, self.params["tree"]))
-        arrays = self.arrays_in(transforms)
-        if arrays:
-            self.load_arrays(ref, arrays)
-        else:
-            self.load(self.window(ref, transforms))
-
-    def read_swap(self) -> None:
-        ref, value, *rest = self.eqn.invars
-        transforms = jaxi.transforms_of(jaxi.flat(rest, self.params["tree"]))
-        arrays = self.arrays_in(transforms)
-        stored = self.value(value)
-        if arrays:
-            if not isinstance(self.eqn.outvars[0], jaxi.DropVar):
-                self.load_arrays(ref, arrays)
-            self.store_arrays(ref, arrays, stored)
-            return
-        window = self.window(ref, transforms)
-        if not isinstance(self.eqn.outvars[0], jaxi.DropVar):
-            self.load(window)
-        self.effect("store", [window], [stored])
-
-    def read_addupdate(self) -> None:
-        ref, value, *rest = self.eqn.invars
-        window = self.window(ref, jaxi.transforms_of(jaxi.flat(rest, self.params["tree"])))
-        self.effect("accumulate", [window], [self.value(value)])
-
-    def read_masked_load(self) -> None:
-        ref, transforms, mask, other = jaxi.flat(self.eqn.invars, self.params["args_tree"])
-        window = self.window(ref, jaxi.transforms_of(transforms))
-        loaded = self.load(window)
-        if mask is not None:
-            rest = self.value(other) if other is not None else Value(loaded.dtype, loaded.shape, constant=0)
-            self.emit("select", [self.value(mask), loaded, rest])
-
-    def read_masked_swap(self) -> None:
-        ref, transforms, value, mask = jaxi.flat(self.eqn.invars, self.params["args_tree"])
-        window = self.window(ref, jaxi.transforms_of(transforms))
-        stored = [self.value(value)] + ([self.value(mask)] if mask is not None else [])
-        if not isinstance(self.eqn.outvars[0], jaxi.DropVar):
-            self.load(window)
-        self.effect("store", [window], stored)
-
-    def read_dma_start(self) -> None:
-        source_, target, semaphore, remote = jaxi.copy_parts(self.eqn)
-        if remote:
-            raise CannotSay("a copy to another device")
-        if self.params.get("add"):
-            raise CannotSay("a copy that adds")
-        self.effect("copy", [self.window(*jaxi.part(side), copied=True) for side in (source_, target, semaphore)])
-
-    def read_dma_wait(self) -> None:
-        source_, target, semaphore, remote = jaxi.copy_parts(self.eqn)
-        if remote:
-            raise CannotSay("a copy to another device")
-        self.effect("wait", [self.window(*jaxi.part(side), copied=True) for side in (source_, target, semaphore)])
 
     # ---- the grid, calls, branches and loops
 
