@@ -66,6 +66,14 @@ def test_the_elements_of_an_index_are_what_it_was_made_of():
     assert "iota([16], 0) == 3" in body and "broadcast(" not in body
 
 
+def test_a_function_of_a_part_is_named():
+    def update_kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...].at[1].apply(jnp.sin)
+
+    with pytest.raises(kiln.pallas.CannotSay, match="a function applied to a part of a value"):
+        interpreted(update_kernel, of(8, 16), X)
+
+
 def test_a_scatter_to_several_places_is_named():
     def update_kernel(i_ref, x_ref, o_ref):
         o_ref[...] = x_ref[...].at[i_ref[...]].set(0.0)

@@ -586,6 +586,12 @@ def scatter_of(params: dict[str, Any]) -> Scatter:
     )  # fmt: skip
 
 
+def scatter_replaces(params: dict[str, Any]) -> bool:
+    """Whether a `scatter` puts what comes in the place of what is there; `x.at[...].apply(f)` is one that does not."""
+    update = params["update_jaxpr"]
+    return update is None or (not update.eqns and update.outvars[0] is update.invars[1])
+
+
 def platform_index(params: dict[str, Any]) -> int:
     """Which of the branches of `jax.lax.platform_dependent` is a CPU's, or anybody's."""
     platforms = params["platforms"]

@@ -30,6 +30,8 @@ class Updates(Part):
     def read_scatter(self) -> None:
         x, given = (self.value(self.eqn.invars[k]) for k in (0, 2))
         scatter = jaxi.scatter_of(self.params)
+        if self.eqn.primitive.name == "scatter" and not jaxi.scatter_replaces(self.params):
+            raise CannotSay("a function applied to a part of a value")
         if scatter.batched or prod(self.eqn.invars[1].aval.shape[:-1]) != 1:
             raise CannotSay(cannot.primitive("scatter"))
         sizes = (given.shape[k] for k in scatter.window)
