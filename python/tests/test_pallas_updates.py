@@ -58,6 +58,18 @@ def test_a_part_in_a_place_that_a_run_knows_is_set_as_jax_sets_it(name, place):
     assert np.array_equal(o, update(jnp.asarray(X), jnp.int32(place)))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "uint32"])
+def test_a_place_may_be_any_integer(dtype):
+    def update_kernel(i_ref, x_ref, o_ref):
+        x = x_ref[...].at[i_ref[0]].set(0.0)
+        o_ref[...] = jax.lax.dynamic_update_slice(x, x[4:6, 1:4], (i_ref[0], i_ref[0]))
+
+    i = np.array([3], dtype)
+    o, _ = interpreted(update_kernel, of(8, 16), i, X)
+    x = jnp.asarray(X).at[3].set(0.0)
+    assert np.array_equal(o, jax.lax.dynamic_update_slice(x, x[4:6, 1:4], (3, 3)))
+
+
 def test_the_elements_of_an_index_are_what_it_was_made_of():
     def update_kernel(i_ref, x_ref, o_ref):
         o_ref[...] = x_ref[...].at[i_ref[0], 3].set(0.0)

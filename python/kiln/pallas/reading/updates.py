@@ -95,7 +95,10 @@ class Updates(Part):
         old = self.made("dynamic_slice", [x, *corner], sizes, dtype=x.dtype, sizes=sizes)
         middle = self._updated(old, part, starts)
         counted = self.made("iota", [], (extent,), dtype="i32", axis=0)
-        start = self.made("broadcast", [starts[axis]], (extent,), dimensions=())
+        start = starts[axis]
+        if start.dtype != "i32":
+            start = self.made("convert", [start], (), dtype="i32")
+        start = self.made("broadcast", [start], (extent,), dimensions=())
         if size == 1:
             inside = self.made("eq", [counted, start], (extent,), dtype="bool")
             spread = self.made("broadcast", [middle], x.shape, dimensions=tuple(range(len(x.shape))))
