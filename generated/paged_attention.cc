@@ -197,7 +197,7 @@ struct Step {
       // paged_attention.yaml:67  let s = where(position < lengths[b], dot(q, k.mT) * scale, -inf)
       const int64_t fixed = Mod(point[1], int64_t{2});
       for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
-        const auto panels_0 = PackA<bf16>(
+        const auto panels_0 = SmallA<bf16>(
             Tile<const bf16, 2>{q.At(hk_i, 0, 0), {q.stride[1], q.stride[2]}},
             group, d_size, panels_0_memory);
         const auto panels_1 = PackB<bf16>(

@@ -156,6 +156,10 @@ struct Dot {
   BufferId streamed;  // as for Lanes
 };
 
+/// Whether tiles read a matrix where it is, for which it need not be packed. kIfSmall: only a call
+/// knows its sizes.
+enum class InPlace { kNever, kIfSmall, kAlways };
+
 /// panels = the matrix at `place`, whose coordinates run over rows and columns of the matrix as
 /// multiplied; or the matrix of `value`, which comes after `body` in a loop by lanes of columns.
 struct Pack {
@@ -166,9 +170,9 @@ struct Pack {
   ElementPtr value;  // null: `place` has the elements
   SpaceId rows;      // then, of a B: the rows of A that it is multiplied with
   std::vector<Prefetch> prefetches;
-  ElementPtr low, high;   // bound the depth that is packed, if given
-  PanelsId live;          // then: the panels of A that name it
-  bool unpacked = false;  // tiles may read the matrix where it is
+  ElementPtr low, high;  // bound the depth that is packed, if given
+  PanelsId live;         // then: the panels of A that name it
+  InPlace in_place = InPlace::kNever;
 };
 
 /// to = op of the elements of `from` along an axis, one call for each: running sums, elements in

@@ -7,6 +7,18 @@ std::string EndText(End end) { return end == End::kFirst ? "first" : "last"; }
 
 std::string PanelsName(PanelsId panels) { return "panels#" + std::to_string(panels.number()); }
 
+std::string HowTaken(stage::InPlace in_place) {
+  switch (in_place) {
+    case stage::InPlace::kNever:
+      return "pack ";
+    case stage::InPlace::kIfSmall:
+      return "pack, unless small, ";
+    case stage::InPlace::kAlways:
+      return "take ";
+  }
+  __builtin_unreachable();
+}
+
 }  // namespace
 
 std::string StageText::Lines(const Stages& stages, int indent) {
@@ -150,7 +162,7 @@ void StageText::One(const Stage& of, int indent) {
              ", columns " + over(s.depth));
       },
       [&](const Pack& s) {
-        line((s.unpacked ? "take " : "pack ") + PanelsName(s.panels) +
+        line(HowTaken(s.in_place) + PanelsName(s.panels) +
              (s.value ? " of " + Text(*s.value) : " from " + PlaceText(s.place)) + ", rows " +
              over(s.row) + ", columns " + over(s.col) +
              (s.low ? ", depth from " + Text(*s.low) : "") +

@@ -228,6 +228,10 @@ bool HasWide(const Plan& plan, const Stage& stage) {
   return wide;
 }
 
+const stage::EachRow* EachRowOf(const stage::Lanes& lanes) {
+  return lanes.body.empty() ? nullptr : As<stage::EachRow>(lanes.body.back());
+}
+
 bool AreNeighbours(const Plan& plan, const Place& place, LoopId lanes, int64_t stride) {
   const Coordinate* last = nullptr;
   for (size_t d = 0; d < place.at.size(); ++d) {
@@ -238,7 +242,8 @@ bool AreNeighbours(const Plan& plan, const Place& place, LoopId lanes, int64_t s
 
 bool NeedsMemory(const Plan& plan, const stage::Pack& pack) {
   const Panels& panels = plan[pack.panels];
-  return !pack.unpacked || panels.side != Side::kA || panels.element == DType::kBF16;
+  return pack.in_place != stage::InPlace::kAlways || panels.side != Side::kA ||
+         panels.element == DType::kBF16;
 }
 
 bool KeepsSums(const Plan& plan, const stage::Dot& dot, const stage::Store& store) {

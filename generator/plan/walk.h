@@ -81,6 +81,8 @@ std::set<BufferId> UsedBuffers(const Plan& plan);
 
 /// Whether a statement works on lanes of 64 bits, of which a vector holds half as many.
 bool HasWide(const Plan& plan, const Stage& stage);
+/// The loop over rows that are taken some at a time, with which the lanes end, if they do.
+const stage::EachRow* EachRowOf(const stage::Lanes& lanes);
 /// Whether lanes of the loop are neighbours in memory: it runs over the last dimension that the
 /// buffer keeps. -1: backwards.
 bool AreNeighbours(const Plan& plan, const Place& place, LoopId lanes, int64_t stride = 1);

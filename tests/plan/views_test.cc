@@ -36,6 +36,47 @@ int64_t MostTaps(const std::string& text) {
   return most;
 }
 
+/// The plan of a sum of four taps, each of its own `taps`, of rows of `x`.
+std::string PlanOfTaps(const std::string& taps) {
+  std::string sum;
+  for (const char t : {'0', '1', '2', '3'}) {
+    const std::string at(1, t);
+    sum += (t == '0' ? "" : " + ") + ("x[ds(" + at + ", 32)] * " + taps) + "[" + at + "]";
+  }
+  const Planned planned = PlanOf(
+      "kernel: k\ninputs:\n  x: f32[35, 64]\n  rows: f32[4, 64]\n"
+      "  one: f32[4]\noutputs: {o: \"f32[32, 64]\"}\nbody: |\n  o = " +
+      sum + "\n");
+  return ToString(*planned.plan);
+}
+
+TEST_CASE("what all rows of a window read alike is read once for some of them") {
+  const std::string together = "some rows at a time";
+  CHECK(PlanOfTaps("rows").find(together) != std::string::npos);
+  CHECK(PlanOfTaps("one").find(together) == std::string::npos);
+}
+
+/// How a plan of products of `sides` takes the left operand.
+std::string TakenBy(const std::string& type, const std::string& sides) {
+  const Planned planned = PlanOf("kernel: k\ninputs:\n  x: " + type + "[9, " + sides +
+                                 "]\n  y: " + type + "[9, " + sides + "]\noutputs: {o: \"" + type +
+                                 "[9, " + sides + "]\"}\nbody: |\n  o = " + type + "(dot(x, y))\n");
+  const std::string text = ToString(*planned.plan);
+  const size_t end = text.find("panels#0 from");
+  REQUIRE(end != std::string::npos);
+  const size_t begin = text.rfind("    ", end) + 4;
+  return text.substr(begin, end - begin);
+}
+
+TEST_CASE("small matrices of inputs are multiplied where they are") {
+  CHECK(TakenBy("f32", "16, 16") == "take ");
+  CHECK(TakenBy("bf16", "16, 16") == "take ");
+  CHECK(TakenBy("f32", "m, m") == "pack, unless small, ");
+  CHECK(TakenBy("bf16", "m, m") == "pack, unless small, ");
+  CHECK(TakenBy("f32", "65, 65") == "pack ");
+  CHECK(TakenBy("i8", "16, 16") == "pack ");
+}
+
 int Loops(const std::string& body) {
   const Planned planned = PlanOf(With(body));
   int loops = 0;

@@ -8,6 +8,8 @@
 namespace kiln {
 namespace {
 
+using stage::InPlace;
+
 /// Types whose k-groups are elements as they are. Others are converted as they are packed.
 bool IsMultipliedUnpacked(DType type) {
   switch (type) {
@@ -113,16 +115,19 @@ bool IsStoredMeanwhile(const Plan& plan, PanelsId panels, BufferId buffer) {
 
 /// Whether a matrix that the body takes out of an input is so small that it stays in the L1
 /// whichever way it is read.
-bool IsSmallInput(const Plan& plan, const stage::Pack& pack) {
-  constexpr int64_t kMost = 64;  // rows, and columns
+InPlace SmallInPlace(const Plan& plan, const stage::Pack& pack) {
+  constexpr int64_t kMost = 64;  // rows, and columns; SmallA and SmallB have the same
   const Buffer& buffer = plan[pack.place.buffer];
   const Ref* ref = plan.RefOf(pack.place.buffer);
   if (!ref || ref->role != Role::kInput || plan.kernel->BorrowerOf(buffer.ref.number()) >= 0)
-    return false;
+    return InPlace::kNever;
+  InPlace in_place = InPlace::kAlways;
   for (const LoopId loop : {pack.row, pack.col}) {
-    if (plan.SpaceOf(loop).extent.Constant().value_or(kMost + 1) > kMost) return false;
+    const std::optional<int64_t> extent = plan.SpaceOf(loop).extent.Constant();
+    if (extent && *extent > kMost) return InPlace::kNever;
+    if (!extent) in_place = InPlace::kIfSmall;
   }
-  return true;
+  return in_place;
 }
 
 /// Whether it is an A in a buffer of the body's own, whose rows are close: tiles read it as fast as
@@ -134,15 +139,15 @@ bool IsValueAsA(const Plan& plan, const stage::Pack& pack) {
 
 /// Whether tiles read a matrix where it is: its elements are k-groups, or parts of one that is
 /// contiguous, and so are its rows. To pack it would take longer than it gains.
-bool IsReadInPlace(const Plan& plan, const stage::Pack& pack) {
-  if (pack.value || pack.low || pack.high || pack.live) return false;
+InPlace ReadInPlace(const Plan& plan, const stage::Pack& pack) {
+  if (pack.value || pack.low || pack.high || pack.live) return InPlace::kNever;
   const DType element = plan[pack.panels].element;
-  if (plan[pack.place.buffer].dtype != element) return false;
-  const bool as_pairs = element == DType::kBF16 && IsValueAsA(plan, pack);
-  if (element != DType::kF32 && element != DType::kF64 && !as_pairs) return false;
+  if (plan[pack.place.buffer].dtype != element) return InPlace::kNever;
+  const bool as_pairs = element == DType::kBF16 && plan[pack.panels].side == Side::kA;
+  if (element != DType::kF32 && element != DType::kF64 && !as_pairs) return InPlace::kNever;
   const Coordinate& last = pack.place.at.back();
-  if (last.loop != pack.col || last.stride != 1 || last.around) return false;
-  return IsSmallInput(plan, pack) || IsValueAsA(plan, pack);
+  if (last.loop != pack.col || last.stride != 1 || last.around) return InPlace::kNever;
+  return IsValueAsA(plan, pack) ? InPlace::kAlways : SmallInPlace(plan, pack);
 }
 
 bool IsOfTaps(const Plan& plan, PanelsId panels) {
@@ -160,7 +165,7 @@ void FindMatricesInPlace(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
       auto* pack = As<stage::Pack>(stage);
-      if (pack) pack->unpacked = IsReadInPlace(plan, *pack) && !IsOfTaps(plan, pack->panels);
+      if (pack && !IsOfTaps(plan, pack->panels)) pack->in_place = ReadInPlace(plan, *pack);
     });
   }
 }

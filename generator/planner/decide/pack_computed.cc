@@ -57,7 +57,7 @@ class ComputedPanels {
       pack->row = nest.row;
       pack->col = nest.lanes;
       pack->value = nest.store->value;
-      pack->unpacked = false;
+      pack->in_place = stage::InPlace::kNever;
       pack->body = std::move(nest.defines);
       FindRowsAhead(*pack);
       stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(*at));

@@ -32,7 +32,7 @@ constexpr std::string_view kOwnWords =
     "PackAOf PackB PackBOf PackedA PackedAT PackedB PackedBT Pad PartOf PassSize PastEnd Point "
     "point PrefetchAcross PrefetchNextRow PrefetchRowsAhead PrefetchStream ReductionStep row "
     "RowRange Rows rows RowsOfStay "
-    "RowSteps Run run "
+    "RowSteps Run run SmallA SmallB StreamsPieces "
     "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "
     "specialization Squeezed start Status status Step step steps StoreOne StreamLanes StripSize "
     "SumsInRows SumsOf TapList Tensor Tiers Tile TileSize TileSums u4 uint16_t uint32_t uint64_t "

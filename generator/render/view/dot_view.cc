@@ -5,6 +5,21 @@
 #include "generator/render/view/body_view.h"
 
 namespace kiln::render {
+namespace {
+
+std::string FunctionOf(stage::InPlace in_place) {
+  switch (in_place) {
+    case stage::InPlace::kNever:
+      return "Pack";
+    case stage::InPlace::kIfSmall:
+      return "Small";
+    case stage::InPlace::kAlways:
+      return "Matrix";
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
 
 void BodyView::Product(const stage::Dot& dot, Fields* fields) {
   fields->SetFlag("ranged", dot.low || dot.high);
@@ -204,8 +219,7 @@ void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* line
     corner += " + Signed(" + live + ".begin) * " + Stride(pack.place, depth);
     count = live + ".end - " + live + ".begin";
   }
-  const std::string function =
-      std::string(pack.unpacked ? "Matrix" : "Pack") + (is_a ? "A<" : "B<");
+  const std::string function = FunctionOf(pack.in_place) + (is_a ? "A<" : "B<");
   lines->push_back("const auto " + name + " = " + function + StorageType(panels.element) + ">(");
   lines->push_back("    Tile<const " + StorageType(plan_[pack.place.buffer].dtype) + ", 2>{" +
                    corner + ", {" + Stride(pack.place, pack.row) + ", " +

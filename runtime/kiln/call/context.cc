@@ -14,6 +14,7 @@
 #include "kiln/call/verbose.h"
 #include "kiln/core/list.h"
 #include "kiln/core/shared.h"
+#include "kiln/dot/amx.h"
 #include "kiln/errors/touches.h"
 #include "kiln/errors/visits.h"
 #include "kiln/grid/turns.h"
@@ -120,6 +121,7 @@ struct Context::Job {
     const Job& job = *static_cast<const Job*>(argument);
     if (index >= job.workspace.useful.load(std::memory_order_relaxed)) return;
     const internal::FloatMode plain;
+    const AmxRegisters of_the_call;
     Core* begun = nullptr;
     try {
       begun = &job.workspace.Begun(index);

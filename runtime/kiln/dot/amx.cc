@@ -176,18 +176,22 @@ void MultiplyTile(const AmxTile& tile, size_t rows) {
   LoadSums<kVectors>(tile);
   if constexpr (kTwo) LoadSumsOfSecondRows<kVectors>(tile);
   const char *a = tile.a, *b = tile.b;
-  for (size_t k = 0; k < tile.depth / kAmxKGroups; ++k) {
-    kStep(a, tile.a_to_row, b, tile.b_to_k);
-    a += kRegisterRowBytes;
-    b += ptrdiff_t{kAmxKGroups} * tile.b_to_k;
-  }
-  if (const size_t left = tile.depth % kAmxKGroups; left != 0) {
-    alignas(64) char rest[kAmxTileRows * kRegisterRowBytes] = {};
-    for (size_t r = 0; r < rows; ++r) {
-      memcpy(rest + r * kRegisterRowBytes, a + static_cast<ptrdiff_t>(r) * tile.a_to_row,
-             left * sizeof(int32_t));
+  if (tile.depth < kAmxKGroups) {  // of which registers have no more
+    if (tile.depth != 0) kStep(a, tile.a_to_row, b, tile.b_to_k);
+  } else {
+    for (size_t k = 0; k < tile.depth / kAmxKGroups; ++k) {
+      kStep(a, tile.a_to_row, b, tile.b_to_k);
+      a += kRegisterRowBytes;
+      b += ptrdiff_t{kAmxKGroups} * tile.b_to_k;
     }
-    kStep(rest, kRegisterRowBytes, b, tile.b_to_k);
+    if (const size_t left = tile.depth % kAmxKGroups; left != 0) {
+      alignas(64) char rest[kAmxTileRows * kRegisterRowBytes] = {};
+      for (size_t r = 0; r < rows; ++r) {
+        memcpy(rest + r * kRegisterRowBytes, a + static_cast<ptrdiff_t>(r) * tile.a_to_row,
+               left * sizeof(int32_t));
+      }
+      kStep(rest, kRegisterRowBytes, b, tile.b_to_k);
+    }
   }
   StoreSums<kVectors>(tile);
   if constexpr (kTwo) StoreSumsOfSecondRows<kVectors>(tile);
@@ -208,30 +212,70 @@ void MultiplyRows(const AmxTile& tile, size_t rows, size_t vectors) {
 
 }  // namespace
 
-/// Shapes of the registers, where the instruction wants them.
-void AmxRegisters::SetRows(size_t rows) {
-  struct alignas(64) {
-    uint8_t palette = 1, start_row = 0, reserved[14] = {};
-    uint16_t row_bytes[16] = {};
-    uint8_t rows[16] = {};
-  } shapes;
-  static_assert(sizeof(shapes) == 64);
-  for (size_t i = 0; i < 8; ++i) {
-    shapes.row_bytes[i] = kRegisterRowBytes;
-    shapes.rows[i] = static_cast<uint8_t>(i < 3 || i == 6 ? rows : kAmxRows);
+namespace {
+
+/// What registers of sums and of A have rows of, how many k-groups A has and B has rows of, and
+/// whether there are sums of two registers of rows.
+struct Shapes {
+  size_t rows = 0, groups = 0;  // 0: not in use
+  bool two = false;
+
+  bool operator==(const Shapes&) const = default;
+};
+
+/// The same as the instruction wants them. They stay in memory from one product to the next: it
+/// waits if they have just been written.
+struct alignas(64) ShapesInMemory {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {};
+  uint8_t rows[16] = {};
+
+  void Set(const Shapes& shapes) {
+    const auto set = [this](int i, size_t of_rows, size_t bytes) {
+      rows[i] = static_cast<uint8_t>(of_rows);
+      row_bytes[i] = static_cast<uint16_t>(bytes);
+    };
+    for (int i = 0; i < 3; ++i) set(i, shapes.rows, kRegisterRowBytes);
+    for (int i = 3; i < 6; ++i) set(i, shapes.two ? kAmxRows : shapes.groups, kRegisterRowBytes);
+    set(6, shapes.rows, shapes.groups * sizeof(int32_t));
+    set(7, shapes.groups, kRegisterRowBytes);
   }
-  asm volatile("ldtilecfg %0" ::"m"(shapes));
-  rows_ = rows;
+};
+static_assert(sizeof(ShapesInMemory) == 64);
+
+/// The registers of a thread.
+struct OfThread {
+  int users = 0;
+  Shapes now, known;
+  ShapesInMemory in_memory;  // of `known`
+};
+thread_local OfThread of_thread;
+
+void SetShapes(size_t rows, size_t depth) {
+  const size_t groups = depth == 0 || depth > kAmxKGroups ? kAmxKGroups : depth;
+  const Shapes shapes{rows < kAmxRows ? rows : kAmxRows, groups,
+                      rows > kAmxRows || (rows == kAmxRows && groups == kAmxKGroups)};
+  OfThread& registers = of_thread;
+  if (registers.now == shapes) return;
+  if (registers.known != shapes) registers.in_memory.Set(shapes);
+  registers.now = registers.known = shapes;
+  asm volatile("ldtilecfg %0" ::"m"(registers.in_memory));
 }
 
+}  // namespace
+
+AmxRegisters::AmxRegisters() { ++of_thread.users; }
+
 AmxRegisters::~AmxRegisters() {
-  if (rows_ != 0) asm volatile("tilerelease" ::);
+  OfThread& registers = of_thread;
+  if (--registers.users != 0 || registers.now.rows == 0) return;
+  asm volatile("tilerelease" ::);
+  registers.now = {};
 }
 
 void AmxRegisters::Multiply(AmxElements elements, const AmxTile& tile, size_t rows,
                             size_t vectors) {
-  const size_t in_a_register = rows < kAmxRows ? rows : kAmxRows;
-  if (rows_ != in_a_register) SetRows(in_a_register);
+  SetShapes(rows, tile.depth);
   switch (elements) {
     case AmxElements::kNone:
       return;
@@ -250,9 +294,9 @@ void AmxRegisters::Multiply(AmxElements elements, const AmxTile& tile, size_t ro
 
 #else  // never called: HasAmx is false
 
+AmxRegisters::AmxRegisters() = default;
 AmxRegisters::~AmxRegisters() = default;
-void AmxRegisters::SetRows(size_t rows) { rows_ = rows; }
-void AmxRegisters::Multiply(AmxElements, const AmxTile&, size_t, size_t) { SetRows(0); }
+void AmxRegisters::Multiply(AmxElements, const AmxTile&, size_t, size_t) {}
 
 #endif
 

@@ -52,10 +52,11 @@ struct AmxTile {
   bool from_zero = false;
 };
 
-/// The registers of a thread while it multiplies.
+/// The registers of a thread while it multiplies. They are shared by all objects of the thread, and
+/// released with its last one: one that lives as long as a call saves the others to set them up.
 class AmxRegisters {
  public:
-  AmxRegisters() = default;
+  AmxRegisters();
   AmxRegisters(const AmxRegisters&) = delete;
   AmxRegisters& operator=(const AmxRegisters&) = delete;
   ~AmxRegisters();
@@ -63,11 +64,6 @@ class AmxRegisters {
   /// Adds A times B to the sums of kAmxTileRows, or up to kAmxRows, by up to three vectors of
   /// columns.
   void Multiply(AmxElements elements, const AmxTile& tile, size_t rows, size_t vectors);
-
- private:
-  void SetRows(size_t rows);
-
-  size_t rows_ = 0;  // of registers of A; 0: not in use
 };
 
 }  // namespace kiln::inline KILN_ABI

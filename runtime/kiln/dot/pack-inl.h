@@ -47,6 +47,11 @@ struct Source {
         data, {stride[1], stride[0]}, {low[1], low[0]}, {high[1], high[0]}, {extent[1], extent[0]},
         pad};
   }
+  /// How many columns of rows from r on, the first ones, are neighbours in memory.
+  size_t ColumnsInPlace(size_t r, size_t rows) const {
+    const bool inside = low[0] <= r && r + rows <= high[0] && low[1] == 0 && stride[1] == 1;
+    return inside ? high[1] : 0;
+  }
   /// Whether the first dimension is the contiguous one.
   bool IsTransposed() const { return stride[0] == 1 && stride[1] != 1; }
 };
@@ -185,17 +190,23 @@ HWY_INLINE void PackAAcrossK(Fetched<T> from, size_t count, size_t rows, size_t 
   }
 }
 
-/// B, columns contiguous: one k-group of the `width` columns of a panel.
-template <class D, typename T>
-HWY_INLINE void PackBAcrossK(Fetched<T> from, size_t width, typename D::KGroup* HWY_RESTRICT to) {
+/// B, columns contiguous: one k-group of the `width` columns of a panel. at(c) is the first element
+/// of column c and those after it, or nothing where all of a vector's are zeros.
+template <class D, class At>
+HWY_INLINE void PackBAcrossK(const At& at, size_t width, typename D::KGroup* HWY_RESTRICT to) {
   const hn::ScalableTag<typename D::KGroup> d;
   const uint32_t flip = FlipOf<D>();
-  const int64_t ahead = static_cast<int64_t>(4 * D::kKPerGroup) * from.stride;
   for (size_t c = 0; c < width; c += hn::Lanes(d)) {
-    for (size_t r = 0; r < D::kKPerGroup && c * sizeof(T) % kLineBytes == 0; ++r) {
-      PrefetchAt(from.data + static_cast<int64_t>(r) * from.stride, c, ahead);
+    const auto from = at(c);
+    if (HWY_UNLIKELY(from.data == nullptr)) {
+      hn::Store(Flip<D>(hn::Zero(d), flip), d, to + c);
+      continue;
     }
-    hn::Store(Flip<D>(KGroupsAcross<D>(d, from.data + c, from.stride), flip), d, to + c);
+    const int64_t ahead = static_cast<int64_t>(4 * D::kKPerGroup) * from.stride;
+    for (size_t r = 0; r < D::kKPerGroup && c * sizeof(*from.data) % kLineBytes == 0; ++r) {
+      PrefetchAt(from.data + static_cast<int64_t>(r) * from.stride, 0, ahead);
+    }
+    hn::Store(Flip<D>(KGroupsAcross<D>(d, from.data, from.stride), flip), d, to + c);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <atomic>
 #include <type_traits>
 
 #include "kiln/core/version.h"
@@ -128,6 +129,38 @@ HWY_NOINLINE void PackAFrom(const From& a, typename D::KGroup* to) {
   }
 }
 
+/// Packs a small B, (k, columns), of whole vectors that fit into one panel, with no arithmetic
+/// around them. Returns how many k-groups it has packed: none of another B, nor what ends within
+/// one.
+template <class D, typename T>
+HWY_INLINE size_t PackOnePanel(const Source<T>& b, size_t width, typename D::KGroup* to) {
+  const hn::ScalableTag<typename D::KGroup> d;
+  const size_t n = hn::Lanes(d), cols = b.extent[1], depth = PackedKGroupsOf<D>(b.extent[0]);
+  const size_t whole = b.extent[0] / D::kKPerGroup;
+  if (PanelVectors<typename D::KGroup>(0, width) * n != width || cols % n != 0 || D::kSwapsPairs ||
+      b.ColumnsInPlace(0, b.extent[0]) != cols) {
+    return 0;
+  }
+  const uint32_t flip = FlipOf<D>();
+  // GCC would make a call of memset for each row of zeros, or a slow instruction.
+  const auto store_zeros = [&](size_t c) HWY_ATTR {
+    hn::Store(Flip<D>(hn::Zero(d), flip), d, to + c);
+    std::atomic_signal_fence(std::memory_order_acq_rel);
+  };
+  const int64_t stride = b.stride[0], to_next = stride * int64_t{D::kKPerGroup};
+  const T* row = b.data;
+  for (size_t k = 0; k < whole; ++k, to += width, row += to_next) {
+    for (size_t c = 0; c < cols; c += n)
+      hn::Store(Flip<D>(KGroupsAcross<D>(d, row + c, stride), flip), d, to + c);
+    for (size_t c = cols; c < width; c += n) store_zeros(c);
+  }
+  if (whole * D::kKPerGroup != b.extent[0]) return whole;
+  for (size_t k = whole; k < depth; ++k, to += width) {
+    for (size_t c = 0; c < width; c += n) store_zeros(c);
+  }
+  return depth;
+}
+
 /// Packs (k, columns).
 template <class D, class From>
 HWY_NOINLINE void PackBFrom(const From& b, typename D::KGroup* to) {
@@ -151,17 +184,35 @@ HWY_NOINLINE void PackBFrom(const From& b, typename D::KGroup* to) {
       }
     }
   } else {
+    size_t k = 0;
+    if constexpr (std::is_same_v<From, Source<B>>) k = PackOnePanel<D>(b, cols, to);
     constexpr size_t kPanels = 16;
     HWY_ALIGN B buffer[D::kKPerGroup * kPanels * kMaxCols];
-    for (size_t k = 0; k < depth; ++k) {  // whole rows, which is how memory is fastest
+    const size_t vectors_end = RoundUp(b.extent[1], n);  // zeros from here on
+    for (; k < depth; ++k) {  // whole rows, which is how memory is fastest
+      const size_t row = ElementOf<D>(k);
+      size_t in_place = 0;
+      if constexpr (std::is_same_v<From, Source<B>>)
+        in_place = b.ColumnsInPlace(row, D::kKPerGroup) / n * n;
       for (size_t c = 0, end = 0; c < cols; c = end) {
         for (size_t p = 0; p < kPanels && end < cols; ++p)
           end += PanelVectors<KGroup>(end, cols) * n;
-        const auto from = Fetch(b, ElementOf<D>(k), c, D::kKPerGroup, end - c, buffer);
+        const size_t copied = HWY_MAX(in_place, c), copied_end = HWY_MIN(end, vectors_end);
+        Fetched<B> copy{};
+        if (copied < copied_end)
+          copy = Fetch(b, row, copied, D::kKPerGroup, copied_end - copied, buffer);
         for (size_t panel = c, width = 0; panel < end; panel += width) {
           width = PanelVectors<KGroup>(panel, cols) * n;
-          PackBAcrossK<D>(Fetched<B>{from.data + (panel - c), from.stride}, width,
-                          to + panel * (depth + 1) + width * k);
+          const auto at = [&](size_t column) HWY_ATTR -> Fetched<B> {
+            const size_t j = panel + column;
+            if constexpr (std::is_same_v<From, Source<B>>) {
+              if (j < in_place)
+                return {b.data + static_cast<int64_t>(row) * b.stride[0] + j, b.stride[0]};
+            }
+            if (j >= copied_end) return {};
+            return {copy.data + (j - copied), copy.stride};
+          };
+          PackBAcrossK<D>(at, width, to + panel * (depth + 1) + width * k);
         }
       }
     }

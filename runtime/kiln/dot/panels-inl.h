@@ -281,9 +281,9 @@ auto PackBT(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
 
 /// A matrix of a tile of VMEM whose rows are contiguous, where it is: elements of `As` are
 /// k-groups, or parts of one, which some dots need packed; `to` then has PackedA<As>::Bytes(rows,
-/// k).
+/// k). `is_small`: else it is packed, as of SmallA.
 template <class As, typename T>
-auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to = nullptr) {
+auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to = nullptr, bool is_small = true) {
   using Format = UnpackedA<As>;
   using D = DotOf<As>;
   if constexpr (!Format::kCanReadUnpacked && !Format::kAmxReadsUnpacked) {
@@ -292,7 +292,7 @@ auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to = nullptr) {
     using KGroup = typename Format::KGroup;
     const size_t odd = k % D::kKPerGroup + static_cast<size_t>(a.stride[0]) % D::kKPerGroup +
                        reinterpret_cast<uintptr_t>(a.data) % sizeof(KGroup);
-    if (odd == 0 && (Format::kCanReadUnpacked || UsesAmx<D>())) {
+    if (is_small && odd == 0 && (Format::kCanReadUnpacked || UsesAmx<D>())) {
       return Format::OfRows(reinterpret_cast<const KGroup*>(a.data), rows, KGroupsOf<D>(k),
                             a.stride[0] / int64_t{D::kKPerGroup});
     }
@@ -303,14 +303,33 @@ auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to = nullptr) {
 }
 /// `to` has PackedB<As>::Bytes(k, cols), for tiles that read panels alone.
 template <class As, typename T>
-auto MatrixB(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
+auto MatrixB(const Tile<T, 2>& b, size_t k, size_t cols, void* to, bool is_small = true) {
   using D = DotOf<As>;
-  if constexpr (kCanReadUnpackedB<D, typename D::KGroup>) {
-    return ViewOfB<typename D::KGroup, true>::OfRows(
-        b.data, k, cols, static_cast<size_t>(b.stride[0]), /*apart=*/false);
+  if constexpr (kCanReadUnpackedB<D, T>) {
+    using View = ViewOfB<typename D::KGroup, true>;
+    if (is_small) {
+      return View::OfRows(b.data, k, cols, static_cast<size_t>(b.stride[0]), /*apart=*/false);
+    }
+    auto* const groups = static_cast<typename D::KGroup*>(to);
+    PackBFrom<D>(SourceOf<false>(b, k, cols), groups);
+    return View::OfPanels(groups, PackedB<As>::Depth(k), cols);
   } else {
     return PackB<As>(b, k, cols, to);
   }
+}
+
+/// Whether a matrix stays in the L1 whichever way it is read, so that packing it takes longer than
+/// it gains. (The generator knows it of sizes that a spec has.)
+constexpr bool IsSmallMatrix(size_t rows, size_t cols) { return rows <= 64 && cols <= 64; }
+
+/// A matrix where it is if it is small, else packed.
+template <class As, typename T>
+auto SmallA(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {
+  return MatrixA<As>(a, rows, k, to, IsSmallMatrix(rows, k));
+}
+template <class As, typename T>
+auto SmallB(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
+  return MatrixB<As>(b, k, cols, to, IsSmallMatrix(k, cols));
 }
 
 }  // namespace HWY_NAMESPACE

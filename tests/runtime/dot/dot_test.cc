@@ -140,13 +140,33 @@ std::string CheckUnpacked(const Matrix<A>& a, const ViewA& a_view, const Matrix<
   return FirstError(a, b, Multiply<D>(a_view, dense), m, k, n);
 }
 
+/// The same of dense matrices, which are multiplied where they are if they are small.
+template <typename T>
+std::string CheckSmall(const Matrix<T>& a, const Matrix<T>& b, size_t m, size_t k, size_t n) {
+  const auto dense = [](const Matrix<T>& matrix) {
+    std::vector<T> elements(matrix.values.size());  // exactly as long as needed
+    std::transform(matrix.values.begin(), matrix.values.end(), elements.begin(), MakeElement<T>);
+    return elements;
+  };
+  const std::vector<T> a_elements = dense(a), b_elements = dense(b);
+  const Tile<const T, 2> a_tile{a_elements.data(), {static_cast<int64_t>(k), 1}};
+  const Tile<const T, 2> b_tile{b_elements.data(), {static_cast<int64_t>(n), 1}};
+  const auto a_buffer = hwy::AllocateAligned<uint8_t>(PackedA<T>::Bytes(m, k));
+  const auto b_buffer = hwy::AllocateAligned<uint8_t>(PackedB<T>::Bytes(k, n));
+  const auto a_view = SmallA<T>(a_tile, m, k, a_buffer.get());
+  const auto b_view = SmallB<T>(b_tile, k, n, b_buffer.get());
+  const std::string error = FirstError(a, b, Multiply<Dot<T>>(a_view, b_view), m, k, n);
+  return error.empty() ? "" : "small: " + error;
+}
+
 template <typename A, typename B>
 std::string CheckPair(const char* name) {
   using D = Dot<A, B>;
   std::mt19937 random(1);
-  constexpr size_t kSizes[][3] = {{1, 1, 1},     {4, 16, 32},  {8, 64, 64}, {7, 33, 5},
-                                  {13, 100, 77}, {3, 300, 40}, {19, 9, 33}, {70, 67, 131},
-                                  {5, 11, 600},  {20, 6, 300}};
+  constexpr size_t kSizes[][3] = {{1, 1, 1},     {4, 16, 32},  {8, 64, 64},  {7, 33, 5},
+                                  {13, 100, 77}, {3, 300, 40}, {19, 9, 33},  {70, 67, 131},
+                                  {5, 11, 600},  {20, 6, 300}, {16, 16, 16}, {40, 12, 32},
+                                  {33, 7, 48}};
   for (const auto& [m, k, n] : kSizes) {
     for (int variant = 0; variant < 8; ++variant) {
       const bool a_transposed = (variant & 1) != 0, b_transposed = (variant & 2) != 0;
@@ -178,6 +198,9 @@ std::string CheckPair(const char* name) {
       if constexpr (kCanReadUnpackedB<D, B>) {
         if (error.empty() && !b_transposed && step == 1)
           error = CheckUnpacked<D>(a, a_view, b, m, k, n);
+      }
+      if constexpr (std::is_same_v<A, B> && !std::is_same_v<A, f16>) {
+        if (error.empty() && variant == 0) error = CheckSmall(a, b, m, k, n);
       }
       if (!error.empty()) {
         return std::string(name) + " on " + hwy::TargetName(HWY_TARGET) + ", variant " +
