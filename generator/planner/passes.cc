@@ -352,7 +352,7 @@ constexpr Pass kPasses[] = {
     {"hoist", Hoist, "what stays the same through a nest gets a name in front of it"},
     {"across", TurnNests,
      "vectors that take an element of each of many rows go on to the next elements of these"},
-    {"rows", JoinRows, "rows that are added up are taken some at a time"},
+    {"rows", JoinRows, "rows that are added up, or share what they read, are taken some at a time"},
     {"wide", WidenLanes, "lanes of 64 bits are half as many"},
     {"stream", Stream, "an output that a pass does nothing but write may go past the caches"},
     {"computed", PackFromRegisters,

@@ -75,8 +75,10 @@ void FindSums(Plan& plan) {
 void FindStreams(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
-      if (auto* lanes = As<stage::Lanes>(stage))
-        lanes->streamed = StreamedBy(plan, lanes->body, lanes->loop, nullptr);
+      auto* lanes = As<stage::Lanes>(stage);
+      if (!lanes) return;
+      const auto* each = EachRowOf(*lanes);
+      lanes->streamed = StreamedBy(plan, each ? each->body : lanes->body, lanes->loop, nullptr);
     });
   }
 }

@@ -159,14 +159,18 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   lanes_ = lanes.loop;
   fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
-  if (const stage::Store* store = StreamedStore(lanes.body, lanes.streamed)) {
-    // Where the lanes begin.
+  const stage::EachRow* const each = EachRowOf(lanes);
+  if (const auto* store = StreamedStore(each ? each->body : lanes.body, lanes.streamed)) {
+    // Where the lanes begin; of rows taken together those of the first, which all are aligned as.
     Place first = store->place;
     for (Coordinate& c : first.at) {
-      if (c.loop == lanes.loop) c.loop = {};
+      if (c.loop == lanes.loop || (each && c.loop == each->loop)) c.loop = {};
     }
-    call = "StreamLanes(" + tag + ", " + Count(space) + ", " + names_[first.buffer] + ".stream, " +
-           Pointer(first) + ", ";
+    const std::string& name = names_[first.buffer];
+    const std::string streams =
+        each ? "StreamsPieces(hn::Lanes(" + tag + "), " + name + ")" : name + ".stream";
+    call =
+        "StreamLanes(" + tag + ", " + Count(space) + ", " + streams + ", " + Pointer(first) + ", ";
   }
   fields->Set("lanes_call", call);
   loaded_.clear();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "generator/plan/walk.h"
+#include "generator/planner/fuse/conflicts.h"
 #include "generator/planner/lower/lower.h"
 
 namespace kiln {
@@ -15,6 +16,13 @@ namespace {
 bool WalksWith(const Place& place, LoopId loop) {
   return std::any_of(place.at.begin(), place.at.end(),
                      [&](const Coordinate& c) { return c.loop == loop; });
+}
+
+/// Whether the place is another one, or may be, in another turn of the loop.
+bool DependsOnRow(const Place& place, LoopId row) {
+  return std::any_of(place.at.begin(), place.at.end(), [&](const Coordinate& c) {
+    return c.loop == row || (c.offset && !Is<element::Constant>(*c.offset));
+  });
 }
 
 /// `for row { for lane { …; store … } }`, by its parts.
@@ -89,6 +97,57 @@ Stage TakenTogether(Plan& plan, Span span, const RowSums& rows) {
   return {span, stage::Rows{rows.row->loop, {std::move(nest)}}};
 }
 
+/// Elements of inputs that lanes read alike in every row, if they are most of what they read.
+std::vector<ElementPtr> SharedByRows(const Plan& plan, const stage::Loop& row) {
+  constexpr size_t kFew = 4;  // one or two are as well read again
+  const LoopId lanes = LoopOf(row.body.front());
+  std::vector<ElementPtr> shared, own;
+  ForEachElement(row.body.front(), [&](const Element& e) {
+    const Place* const place = LoadedBy(e);
+    if (!place || !WalksWith(*place, lanes)) return;  // a single element is not loaded by lanes
+    const Ref* ref = plan.RefOf(place->buffer);
+    const bool of_input = ref && ref->role == Role::kInput;
+    std::vector<ElementPtr>& loads = of_input && !DependsOnRow(*place, row.loop) ? shared : own;
+    const ElementPtr load = LoadOf(*place, e.dtype);
+    const bool known = std::any_of(loads.begin(), loads.end(),
+                                   [&](const ElementPtr& l) { return SameElement(l, load); });
+    if (!known) loads.push_back(load);
+  });
+  return shared.size() < kFew || shared.size() < own.size() ? std::vector<ElementPtr>() : shared;
+}
+
+/// Whether rows of elements, that may be computed in any order, share much of what they read.
+bool IsOfSharingRows(const Plan& plan, const stage::Loop& row) {
+  if (row.body.size() != 1 || plan.kernel->HasAliases()) return false;
+  const auto* lanes = As<stage::Lanes>(row.body.front());
+  return lanes &&
+         std::all_of(lanes->body.begin(), lanes->body.end(),
+                     [](const Stage& s) { return Is<stage::Define, stage::Store>(s); }) &&
+         ConflictsOf(plan, row.body, row.body, {row.loop, lanes->loop}).legal;
+}
+
+/// for row { for lane { … shared[lane] … } } becomes
+/// for rows { for lane { let s = shared[lane]; for each row { … s … } } }
+Stage SharedBetween(Plan& plan, Span span, stage::Loop& row,
+                    const std::vector<ElementPtr>& shared) {
+  Stage nest = std::move(row.body.front());
+  auto& lanes = *As<stage::Lanes>(nest);
+  lanes.prefetches.clear();
+  stage::EachRow each{row.loop, std::move(lanes.body)};
+  lanes.body.clear();
+  for (const ElementPtr& load : shared) {
+    const std::string& name = plan[LoadedBy(*load)->buffer].name;
+    const VariableId variable = plan.variables.Add({name, load->dtype, false});
+    const ElementPtr named = NamedElement(plan, variable);
+    ChangeElements(each.body, [&](const ElementPtr& e) -> ElementPtr {
+      return SameElement(e, load) ? named : nullptr;
+    });
+    lanes.body.push_back({nest.span, stage::Define{variable, load}});
+  }
+  lanes.body.push_back({nest.span, std::move(each)});
+  return {span, stage::Rows{row.loop, {std::move(nest)}}};
+}
+
 void Take(Plan& plan, Stages& stages) {
   for (Stage& stage : stages) {
     ForEachList(stage, [&](Stages& list) { Take(plan, list); });
@@ -96,6 +155,10 @@ void Take(Plan& plan, Stages& stages) {
     const auto is_alone = [&](const Place& sum) { return IsAlone(plan, sum.buffer); };
     if (rows && std::all_of(rows->sums.begin(), rows->sums.end(), is_alone))
       stage = TakenTogether(plan, stage.span, *rows);
+    auto* row = As<stage::Loop>(stage);
+    if (!row || !IsOfSharingRows(plan, *row)) continue;
+    const std::vector<ElementPtr> shared = SharedByRows(plan, *row);
+    if (!shared.empty()) stage = SharedBetween(plan, stage.span, *row, shared);
   }
 }
 
