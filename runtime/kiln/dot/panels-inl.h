@@ -279,11 +279,20 @@ auto PackBT(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
   return PackB<As, true>(b, k, cols, to);
 }
 
+/// PackA, to what MatrixA returns of a matrix where it is.
+template <class As, typename T>
+auto PackAsMatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {
+  using Format = UnpackedA<As>;
+  auto* const groups = static_cast<typename Format::KGroup*>(to);
+  PackAFrom<DotOf<As>>(SourceOf<false>(a, rows, k), groups);
+  return PackedA<As>::template ViewOfPacked<typename Format::View>(groups, rows, k);
+}
+
 /// A matrix of a tile of VMEM whose rows are contiguous, where it is: elements of `As` are
 /// k-groups, or parts of one, which some dots need packed; `to` then has PackedA<As>::Bytes(rows,
-/// k). `is_small`: else it is packed, as of SmallA.
+/// k).
 template <class As, typename T>
-auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to = nullptr, bool is_small = true) {
+auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to = nullptr) {
   using Format = UnpackedA<As>;
   using D = DotOf<As>;
   if constexpr (!Format::kCanReadUnpacked && !Format::kAmxReadsUnpacked) {
@@ -292,27 +301,20 @@ auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to = nullptr, boo
     using KGroup = typename Format::KGroup;
     const size_t odd = k % D::kKPerGroup + static_cast<size_t>(a.stride[0]) % D::kKPerGroup +
                        reinterpret_cast<uintptr_t>(a.data) % sizeof(KGroup);
-    if (is_small && odd == 0 && (Format::kCanReadUnpacked || UsesAmx<D>())) {
+    if (odd == 0 && (Format::kCanReadUnpacked || UsesAmx<D>())) {
       return Format::OfRows(reinterpret_cast<const KGroup*>(a.data), rows, KGroupsOf<D>(k),
                             a.stride[0] / int64_t{D::kKPerGroup});
     }
-    auto* const groups = static_cast<KGroup*>(to);
-    PackAFrom<D>(SourceOf<false>(a, rows, k), groups);
-    return PackedA<As>::template ViewOfPacked<typename Format::View>(groups, rows, k);
+    return PackAsMatrixA<As>(a, rows, k, to);
   }
 }
 /// `to` has PackedB<As>::Bytes(k, cols), for tiles that read panels alone.
 template <class As, typename T>
-auto MatrixB(const Tile<T, 2>& b, size_t k, size_t cols, void* to, bool is_small = true) {
+auto MatrixB(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
   using D = DotOf<As>;
-  if constexpr (kCanReadUnpackedB<D, T>) {
-    using View = ViewOfB<typename D::KGroup, true>;
-    if (is_small) {
-      return View::OfRows(b.data, k, cols, static_cast<size_t>(b.stride[0]), /*apart=*/false);
-    }
-    auto* const groups = static_cast<typename D::KGroup*>(to);
-    PackBFrom<D>(SourceOf<false>(b, k, cols), groups);
-    return View::OfPanels(groups, PackedB<As>::Depth(k), cols);
+  if constexpr (kCanReadUnpackedB<D, std::remove_const_t<T>>) {
+    return ViewOfB<typename D::KGroup, true>::OfRows(
+        b.data, k, cols, static_cast<size_t>(b.stride[0]), /*apart=*/false);
   } else {
     return PackB<As>(b, k, cols, to);
   }
@@ -325,11 +327,25 @@ constexpr bool IsSmallMatrix(size_t rows, size_t cols) { return rows <= 64 && co
 /// A matrix where it is if it is small, else packed.
 template <class As, typename T>
 auto SmallA(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {
-  return MatrixA<As>(a, rows, k, to, IsSmallMatrix(rows, k));
+  using Format = UnpackedA<As>;
+  if constexpr (!Format::kCanReadUnpacked && !Format::kAmxReadsUnpacked) {
+    return PackA<As>(a, rows, k, to);
+  } else {
+    if (IsSmallMatrix(rows, k)) return MatrixA<As>(a, rows, k, to);
+    return PackAsMatrixA<As>(a, rows, k, to);
+  }
 }
 template <class As, typename T>
 auto SmallB(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
-  return MatrixB<As>(b, k, cols, to, IsSmallMatrix(k, cols));
+  using D = DotOf<As>;
+  if constexpr (kCanReadUnpackedB<D, std::remove_const_t<T>>) {
+    if (IsSmallMatrix(k, cols)) return MatrixB<As>(b, k, cols, to);
+    auto* const groups = static_cast<typename D::KGroup*>(to);
+    PackBFrom<D>(SourceOf<false>(b, k, cols), groups);
+    return ViewOfB<typename D::KGroup, true>::OfPanels(groups, PackedB<As>::Depth(k), cols);
+  } else {
+    return PackB<As>(b, k, cols, to);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
