@@ -113,7 +113,7 @@ bool IsStoredMeanwhile(const Plan& plan, PanelsId panels, BufferId buffer) {
   return stored;
 }
 
-/// Whether a matrix that the body takes out of an input is so small that it stays in the L1
+/// A matrix that the body takes out of an input may be so small that it stays in the L1
 /// whichever way it is read.
 InPlace SmallInPlace(const Plan& plan, const stage::Pack& pack) {
   constexpr int64_t kMost = 64;  // rows, and columns; SmallA and SmallB have the same
